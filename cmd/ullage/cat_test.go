@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
+	"errors"
 	"flag"
+	"io"
 	"log"
 	"os"
 	"path/filepath"
@@ -18,14 +22,25 @@ import (
 //
 //	mkseg [-at TIME] [-compress FORMAT] DEST STREAM FILE...
 //
-// -at gives it the name of a segment that was created then.
+// -at gives it the name of a segment that was created then. The FORMAT may also be gzip, in
+// which earlier versions wrote.
 func mkseg() {
 	cfg := store.DefaultConfig()
 	fs := flag.NewFlagSet("mkseg", flag.ExitOnError)
 	at := fs.String("at", "", "")
-	fs.Var(&cfg.Compress, "compress", "")
+	zipped := false
+	fs.Func("compress", "", func(format string) error {
+		if zipped = format == "gzip"; zipped {
+			return nil
+		}
+		return cfg.Compress.Set(format)
+	})
 	fs.Parse(os.Args[1:])
-	if err := makeSegment(cfg, *at, fs.Arg(0), fs.Arg(1), fs.Args()[2:]); err != nil {
+	err := makeSegment(cfg, *at, fs.Arg(0), fs.Arg(1), fs.Args()[2:])
+	if err == nil && zipped {
+		err = zipNewest(filepath.Join(fs.Arg(0), fs.Arg(1)))
+	}
+	if err != nil {
 		log.Fatal(err)
 	}
 }
@@ -66,4 +81,35 @@ func makeSegment(cfg store.Config, at, dest, stream string, files []string) erro
 	name := segs[len(segs)-1].Name
 	_, rest, _ := strings.Cut(name, "-")
 	return os.Rename(filepath.Join(path, name), filepath.Join(path, start.UTC().Format("20060102T150405.000Z")+"-"+rest))
+}
+
+// zipNewest makes the frames of the newest segment members of gzip.
+func zipNewest(stream string) error {
+	segs, err := segment.List(stream)
+	if err != nil {
+		return err
+	}
+	newest := segs[len(segs)-1]
+	r, err := segment.OpenListed(newest)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var members bytes.Buffer
+	for {
+		raw, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		z := gzip.NewWriter(&members)
+		_, err = z.Write(raw)
+		if err = errors.Join(err, z.Close()); err != nil {
+			return err
+		}
+	}
+	err = os.WriteFile(strings.TrimSuffix(newest.Path, ".zst")+".gz", members.Bytes(), 0o640)
+	return errors.Join(err, os.Remove(newest.Path))
 }

@@ -9,7 +9,7 @@ type Compression uint8
 // The compressions. The suffix of a segment's name shows its compression.
 const (
 	Zstd Compression = iota
-	Gzip
+	Gzip             // an earlier version's; such segments are read, and no longer written
 	None
 )
 
@@ -30,15 +30,15 @@ func (c Compression) String() string {
 	return compressions[c].text
 }
 
-// Set implements [flag.Value].
+// Set implements [flag.Value]. Gzip, which is only read, is refused.
 func (c *Compression) Set(text string) error {
 	for i, known := range compressions {
-		if text == known.text {
+		if text == known.text && Compression(i) != Gzip {
 			*c = Compression(i)
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is not a compression (use zstd, gzip or none)", text)
+	return fmt.Errorf("%q is not a compression (use zstd or none)", text)
 }
 
 // MarshalText implements [encoding.TextMarshaler] with [Compression.String].

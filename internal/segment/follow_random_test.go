@@ -77,7 +77,7 @@ func FuzzFollowARandomSidecar(f *testing.F) {
 		f.Add(uint8(seed), seed, steps)
 	}
 	f.Fuzz(func(t *testing.T, how uint8, seed int64, steps []byte) {
-		d := newFollowed(t, allCompressions[int(how)%len(allCompressions)])
+		d := newFollowed(t, writtenCompressions[int(how)%len(writtenCompressions)])
 		must(t, os.MkdirAll(d.dir(), 0o750))
 		c := &sidecar{followed: d, rand: rand.New(rand.NewSource(seed))}
 		c.s = c.restart(segment.Mark{})

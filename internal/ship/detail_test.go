@@ -100,7 +100,7 @@ func holdsTo(b *bench, text, saved string) {
 }
 
 func TestLinesBelowThePersistLevelAreCountedAndSavedOnDemand(t *testing.T) {
-	for _, how := range []segment.Compression{segment.Zstd, segment.Gzip, segment.None} {
+	for _, how := range []segment.Compression{segment.Zstd, segment.None} {
 		t.Run(how.String(), func(t *testing.T) {
 			b := withholding(t)
 			b.cfg.Segment.Compress = how

@@ -39,7 +39,7 @@ func newHoard(t *testing.T, seed uint64) *hoard {
 	b := newBench(t)
 	h := &hoard{bench: b, rand: rand.New(rand.NewPCG(seed, 1)), files: map[string]*os.File{}, logs: map[int]string{},
 		safe: map[string]map[string]bool{}}
-	all := []segment.Compression{segment.Zstd, segment.Gzip, segment.None}
+	all := []segment.Compression{segment.Zstd, segment.None}
 	b.cfg.Segment.Compress = all[h.rand.IntN(len(all))]
 	b.cfg.Segment.SegmentBytes = settings.Size(16+h.rand.IntN(200)) * settings.Ki
 	b.cfg.Queue = 256 * settings.Ki
@@ -369,7 +369,7 @@ func TestAnotherSidecarHasUsedTheDestination(t *testing.T) {
 // A part of a line over the limit is committed, and given back, before its end is written.
 // The application spoils the checkpoint.
 func TestAPartOfALongLineOutlivesTheCheckpoint(t *testing.T) {
-	for _, how := range []segment.Compression{segment.Zstd, segment.Gzip, segment.None} {
+	for _, how := range []segment.Compression{segment.Zstd, segment.None} {
 		t.Run(how.String(), func(t *testing.T) {
 			b := newBench(t)
 			b.cfg.Segment.Compress = how

@@ -185,7 +185,7 @@ func TestReaderIsNotHeldByLinesThatDoNotCompress(t *testing.T) {
 // What was moved goes into the segments as it was compressed then, where these
 // are compressed in the same way, and comes out of all of them as it was.
 func TestMovedLinesArePersistedAsTheyWere(t *testing.T) {
-	for _, how := range []segment.Compression{segment.Zstd, segment.Gzip, segment.None} {
+	for _, how := range []segment.Compression{segment.Zstd, segment.None} {
 		b := newBench(t)
 		b.small()
 		b.cfg.Segment.Compress = how

@@ -165,7 +165,7 @@ func lines(from, to int) string {
 }
 
 func TestLinesWrittenBeforeAndAfterTheStartArePersistedOnce(t *testing.T) {
-	for _, c := range []segment.Compression{segment.Zstd, segment.Gzip, segment.None} {
+	for _, c := range []segment.Compression{segment.Zstd, segment.None} {
 		t.Run(c.String(), func(t *testing.T) {
 			b := newBench(t)
 			b.cfg.Segment.Compress = c

@@ -2,10 +2,12 @@ package sink_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -231,7 +233,9 @@ func persist(t *testing.T, how segment.Compression, of scenario) string {
 	t.Helper()
 	dir := t.TempDir()
 	cfg := store.DefaultConfig()
-	cfg.Compress = how
+	if how != segment.Gzip {
+		cfg.Compress = how
+	}
 	if of.apart {
 		cfg.SegmentBytes = 1
 	}
@@ -263,6 +267,13 @@ func persist(t *testing.T, how segment.Compression, of scenario) string {
 	segs, err := segment.List(filepath.Join(dir, "gc.log"))
 	if err != nil {
 		t.Fatal(err)
+	}
+	for i := range segs {
+		if how == segment.Gzip {
+			was := segs[i].Name
+			segs[i] = asGzip(t, segs[i])
+			written[segs[i].Name] = written[was]
+		}
 	}
 	for i, seg := range segs {
 		if slices.Contains(of.remove, i) {
@@ -412,4 +423,40 @@ func runsOf(lines []line) (runs []run) {
 	}
 	end()
 	return runs
+}
+
+// asGzip makes a segment one of an earlier version: the frames of it as members of gzip.
+func asGzip(t *testing.T, seg segment.Info) segment.Info {
+	t.Helper()
+	r, err := segment.OpenListed(seg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var members bytes.Buffer
+	for {
+		raw, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		z := gzip.NewWriter(&members)
+		if _, err := z.Write(raw); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := strings.TrimSuffix(seg.Path, ".zst") + ".gz"
+	if err := os.WriteFile(path, members.Bytes(), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(seg.Path); err != nil {
+		t.Fatal(err)
+	}
+	seg.Name, seg.Path, seg.Compress = filepath.Base(path), path, segment.Gzip
+	return seg
 }

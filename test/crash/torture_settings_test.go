@@ -36,7 +36,7 @@ var tortured = []extreme{
 		{"warning", "3s", "dropped"}, {"error", "1h", ""}, {"error", "1ms", "warning"}}},
 	one("sync-interval", "10ms", "50ms", "200ms", "1s", "10s", "1h"),
 	one("segment-bytes", "4Ki", "64Ki", "1Mi", "64Mi", "4Gi"),
-	one("compress", "zstd", "gzip", "none"),
+	one("compress", "zstd", "none"),
 	one("reclaim", "auto", "punch", "unlink", "none"),
 	one("match", "*.log*", "*", "gc-*"),
 	one("format", "", "*=auto", "gc-*=ul"),

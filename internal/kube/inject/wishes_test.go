@@ -47,7 +47,7 @@ var badAnnotations = []struct{ name, value, want string }{
 	{"memory-request", "64m", "write it like 64Mi"},
 	{"memory-limit", "64MB", "write it like 64Mi"},
 	{"ephemeral-storage-limit", longValue, "write it like 64Mi"},
-	{"compress", "brotli", "use zstd, gzip or none"},
+	{"compress", "brotli", "use zstd or none"},
 	{"container", "web", "no such container"},
 	{"container", "app,,", "write it like app,worker"},
 	{"container", "app, app", "write it once"},

@@ -71,7 +71,7 @@ func (s *timedStream) withoutFile(call func()) {
 // Where lines have dates, the seek file changes nothing about what is printed: not about
 // further lines of a message, not after a backlog, and not where the clock is set back.
 func TestSeekPrintsTheSameLines(t *testing.T) {
-	for _, how := range []segment.Compression{segment.Zstd, segment.Gzip, segment.None} {
+	for _, how := range []segment.Compression{segment.Zstd, segment.None} {
 		t.Run(how.String(), func(t *testing.T) {
 			s, r := newTimedStream(t, how), rand.New(rand.NewSource(1))
 			const minutes = 60

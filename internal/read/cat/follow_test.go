@@ -116,7 +116,7 @@ func (d *shipped) sync(s *store.Stream) segment.Mark {
 // eachFollow runs a test for every compression, with and without a filter.
 func eachFollow(t *testing.T, run func(t *testing.T, d *shipped, cfg Config)) {
 	t.Cleanup(func() { goleak.VerifyNone(t) })
-	for _, how := range []segment.Compression{segment.Zstd, segment.Gzip, segment.None} {
+	for _, how := range []segment.Compression{segment.Zstd, segment.None} {
 		for name, cfg := range map[string]Config{"": {}, " filtered": {Level: ul.Info, Since: time.Unix(946684800, 0)}} {
 			t.Run(how.String()+name, func(t *testing.T) {
 				t.Parallel()

@@ -78,7 +78,7 @@ func (w *watched) Write(p []byte) (int, error) {
 // The lines of streams that are merged are those of a stable sort by time, however many
 // streams there are and how few of them can be open.
 func TestMergeIsAStableSortByTime(t *testing.T) {
-	for _, how := range []segment.Compression{segment.Zstd, segment.Gzip, segment.None} {
+	for _, how := range []segment.Compression{segment.Zstd, segment.None} {
 		for _, streams := range []int{2, maxOpen, 3 * maxOpen} {
 			t.Run(fmt.Sprintf("%s of %d", how, streams), func(t *testing.T) {
 				t.Parallel()

@@ -55,7 +55,7 @@ func TestAWindowOfUndatedLinesReadsOnlyItsPartOfADestination(t *testing.T) {
 		}
 		commits = append(commits, b.String())
 	}
-	for _, how := range []segment.Compression{segment.Zstd, segment.Gzip, segment.None} {
+	for _, how := range []segment.Compression{segment.Zstd, segment.None} {
 		t.Run(how.String(), func(t *testing.T) {
 			dir, begun := persisted(t, how, commits)
 			since, until := begun.Add(29*time.Minute), begun.Add(30*time.Minute)

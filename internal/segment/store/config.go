@@ -58,7 +58,7 @@ func DefaultConfig() Config {
 
 // Flags declares the settings on fs with the present values as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
-	fs.Var(&c.Compress, "compress", "compression `FORMAT` of new segments: zstd (read with zstdcat), gzip (zcat) or none")
+	fs.Var(&c.Compress, "compress", "compression `FORMAT` of new segments: zstd (read with zstdcat) or none")
 	fs.Var(&c.SegmentBytes, "segment-bytes", "seal a segment at this `SIZE` on disk, or after an hour, and start another")
 	fs.Var(&c.RetainBytes, "retain-bytes",
 		"delete the oldest segments when all segments together use more than this `SIZE` of the volume, or the same share of its inodes, or when the volume is almost full; 0: no bound")
@@ -69,8 +69,8 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 // Validate returns one error for each setting that cannot work.
 func (c Config) Validate() []error {
 	var bad []error
-	if !c.Compress.Valid() {
-		bad = append(bad, fmt.Errorf("--compress is %s: use zstd, gzip or none", c.Compress))
+	if c.Compress != segment.Zstd && c.Compress != segment.None {
+		bad = append(bad, fmt.Errorf("--compress is %s: use zstd or none", c.Compress))
 	}
 	if c.SegmentBytes < minSegment {
 		bad = append(bad, fmt.Errorf("--segment-bytes is %s: it must be at least %s", c.SegmentBytes, minSegment))

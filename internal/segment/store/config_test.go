@@ -15,11 +15,11 @@ func TestFlagsSetTheConfig(t *testing.T) {
 	cfg := DefaultConfig()
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	cfg.Flags(fs)
-	args := []string{"--compress=gzip", "--segment-bytes=1Mi", "--retain-bytes=8Mi", "--retain-age=2h"}
+	args := []string{"--compress=none", "--segment-bytes=1Mi", "--retain-bytes=8Mi", "--retain-age=2h"}
 	if bad := settings.Parse(fs, args, func(string) (string, bool) { return "", false }); bad != nil {
 		t.Fatal(bad)
 	}
-	want := Config{Compress: segment.Gzip, SegmentBytes: settings.Mi, SegmentAge: time.Hour, RetainBytes: 8 * settings.Mi, RetainAge: 2 * time.Hour}
+	want := Config{Compress: segment.None, SegmentBytes: settings.Mi, SegmentAge: time.Hour, RetainBytes: 8 * settings.Mi, RetainAge: 2 * time.Hour}
 	if cfg != want {
 		t.Fatalf("got %+v, want %+v", cfg, want)
 	}

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-var allCompressions = []segment.Compression{segment.Zstd, segment.Gzip, segment.None}
+var allCompressions = []segment.Compression{segment.Zstd, segment.None}
 
 // eachCompression runs a test for every compression.
 func eachCompression(t *testing.T, run func(t *testing.T, how segment.Compression)) {

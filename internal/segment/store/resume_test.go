@@ -65,7 +65,7 @@ func TestResumeOnASealedMarkStartsAnotherSegment(t *testing.T) {
 	for name, again := range map[string]func(*Config){
 		"same settings":     func(*Config) {},
 		"larger segments":   func(c *Config) { c.SegmentBytes = settings.Mi },
-		"other compression": func(c *Config) { c.Compress = segment.Gzip },
+		"other compression": func(c *Config) { c.Compress = segment.Zstd },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dest := t.TempDir()

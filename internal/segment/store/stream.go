@@ -66,11 +66,7 @@ func (t *Stream) Append(raw []byte) error {
 	if len(raw) == 0 {
 		return nil
 	}
-	frame, err := t.encoder.encode(raw)
-	if err != nil {
-		return fmt.Errorf("append to stream %s: %w", t.name, err)
-	}
-	return t.AppendFrame(frame)
+	return t.AppendFrame(t.encoder.encode(raw))
 }
 
 // AppendFrame is Append for bytes that are a frame already: of at most
