@@ -3,6 +3,7 @@
 //   - ul: a line of Unified Logging: decorations, level, tags, message
 //   - format: level and time of a line in any format: UL, patterns, JUL, JSON
 //   - pause: pauses, collections and stops, read out of lines
+//   - cut: where lines begin and end
 //   - mark: what happened around a log, as a line
 //   - naming: which stream a file belongs to, and what a JVM writes into it, by its name
 package line

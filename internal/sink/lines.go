@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/ullage/ullage/internal/line/cut"
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/segment/seek"
@@ -209,12 +210,12 @@ func (f *lineFeed) lines() {
 	for f.cut < len(f.buf) && f.cut < batchBytes && len(f.batch.Lines) < batchLines {
 		rest := f.buf[f.cut:]
 		text := rest
-		n := bytes.IndexByte(rest[:min(len(rest), maxLine)], '\n') + 1
+		n, ends := cut.First(rest, maxLine)
 		switch {
-		case n > 0:
+		case ends:
 			text = rest[:n-1]
-		case len(rest) >= maxLine:
-			n, text = maxLine, rest[:maxLine]
+		case n > 0:
+			text = rest[:n]
 		case f.whole:
 			n = len(rest)
 		default:

@@ -96,7 +96,7 @@ func (b *bucketPass) end() error {
 	if b.series == nil {
 		return nil
 	}
-	b.series.lines.end()
+	b.series.lines.End()
 	return b.series.drain()
 }
 
@@ -141,7 +141,7 @@ func (b *bucketPass) copy(ctx context.Context, at time.Time, raw io.Reader) (don
 			dates.Point(at, dates.Ends(clock.FirstLine(buf[:n])))
 		}
 		done += int64(n)
-		b.series.lines.feed(buf[:n])
+		b.series.lines.Feed(buf[:n])
 		if err := b.series.drain(); err != nil {
 			return done, nil, err
 		}

@@ -34,11 +34,11 @@ func (s *series) copy(ctx context.Context) error {
 // drain prints what is wanted of the bytes that were read.
 func (s *series) drain() error {
 	for {
-		p, ok := s.lines.next()
+		p, ok := s.lines.Next()
 		if !ok {
 			return nil
 		}
-		if !s.pick.take(p, s.lines.rest) {
+		if !s.pick.take(p, s.lines.Rest()) {
 			continue
 		}
 		s.cur = p
@@ -51,12 +51,12 @@ func (s *series) drain() error {
 // emit prints the piece that next has moved to.
 func (s *series) emit() error {
 	p := s.p
-	if s.cur.first && p.skip > 0 {
+	if s.cur.First && p.skip > 0 {
 		p.skip--
 		s.muted = true
 		return nil
 	}
-	if s.muted = s.muted && !s.cur.first; s.muted {
+	if s.muted = s.muted && !s.cur.First; s.muted {
 		return nil
 	}
 	if p.cfg.listing() {
@@ -71,7 +71,7 @@ func (s *series) emit() error {
 
 // printPiece prints a piece of a line of a series.
 func (p *Printer) printPiece(s *series) error {
-	if p.amid != s && len(s.cur.text) == 0 {
+	if p.amid != s && len(s.cur.Text) == 0 {
 		return nil // the end of a line that another one has ended
 	}
 	out := p.buf[:0]
@@ -81,13 +81,13 @@ func (p *Printer) printPiece(s *series) error {
 	if p.amid != s && p.named {
 		out = s.appendPrefix(out)
 	}
-	out = append(out, s.cur.text...)
+	out = append(out, s.cur.Text...)
 	p.amid = s
-	if s.cur.last {
+	if s.cur.Last {
 		p.amid = nil
 		// Where bytes are missing and some lines are not wanted, the next line begins
 		// on its own.
-		if (p.named || p.cfg.selects()) && !bytes.HasSuffix(s.cur.text, []byte{'\n'}) {
+		if (p.named || p.cfg.selects()) && !bytes.HasSuffix(s.cur.Text, []byte{'\n'}) {
 			out = append(out, '\n')
 		}
 	}

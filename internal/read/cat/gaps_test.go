@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/ullage/ullage/internal/line/cut"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/test/lab"
@@ -29,7 +30,7 @@ func TestGapsAreFoundInAnyPieces(t *testing.T) {
 	for i := range 5 {
 		g := gapAt(begin.Add(time.Duration(i)*time.Hour), uint64(i+1))
 		raw = append(raw, "[0.100s][warning][gc] one\n further line\n\n"...)
-		raw = append(raw, strings.Repeat("x", i*headBytes/2)...) // glued to it, it is none
+		raw = append(raw, strings.Repeat("x", i*cut.HeadBytes/2)...) // glued to it, it is none
 		if i%2 == 1 {
 			raw = append(raw, '\n')
 		}
@@ -41,8 +42,8 @@ func TestGapsAreFoundInAnyPieces(t *testing.T) {
 	last := gapAt(begin, 9)
 	want = append(want, last)
 	raw = bytes.TrimSuffix(last.AppendMarker(raw), []byte{'\n'}) // as where the stream ends
-	for _, size := range []int{1, 2, 7, 100, 4096, headBytes - 1, headBytes, headBytes + 1, len(raw)} {
-		out, _, got := through(raw, size, &selector{cfg: Config{Gaps: true}})
+	for _, size := range []int{1, 2, 7, 100, 4096, cut.HeadBytes - 1, cut.HeadBytes, cut.HeadBytes + 1, len(raw)} {
+		out, got := through(raw, size, &selector{cfg: Config{Gaps: true}})
 		if !slices.Equal(got, want) || bytes.Count(out, []byte{'\n'}) != len(want) {
 			t.Errorf("in pieces of %d: %d gaps, want %d, in %q", size, len(got), len(want), out)
 		}

@@ -17,7 +17,7 @@ const jsonTime = "2006-01-02T15:04:05.000Z07:00"
 // printJSON prints a piece of a line of a series, as an object or a part of one: text
 // comes last in it, so that a line of any length need not be in memory.
 func (p *Printer) printJSON(s *series) error {
-	out, text := p.buf[:0], s.cur.text
+	out, text := p.buf[:0], s.cur.Text
 	if p.amid != s {
 		if len(text) == 0 {
 			return nil // the end of a line that another one has ended
@@ -28,20 +28,20 @@ func (p *Printer) printJSON(s *series) error {
 		out, text = s.appendHead(out, text)
 		p.split = p.split[:0]
 	}
-	if s.cur.last {
+	if s.cur.Last {
 		text = bytes.TrimSuffix(text, []byte{'\n'})
 	}
 	if len(p.split) > 0 {
 		text = append(p.split, text...)
 	}
 	n := len(text)
-	if !s.cur.last {
+	if !s.cur.Last {
 		n = wholeRunes(text)
 	}
 	out = appendText(out, text[:n])
 	p.split = append(p.split[:0], text[n:]...)
 	p.amid = s
-	if s.cur.last {
+	if s.cur.Last {
 		out = append(out, "\"}\n"...)
 		p.amid = nil
 	}
@@ -57,7 +57,7 @@ func (s *series) appendHead(out, text []byte) (head, message []byte) {
 	body := bytes.TrimSuffix(text, []byte{'\n'})
 	var r ul.Record
 	r.Parse(body)
-	if line.kind == ul.Continuation && r.Kind != ul.Continuation || !s.cur.first {
+	if line.kind == ul.Continuation && r.Kind != ul.Continuation || !s.cur.First {
 		r = ul.Record{Message: body} // what looks like decorations is none
 	}
 	out = append(out, '{')

@@ -103,7 +103,7 @@ func (s *series) printUntil(ctx context.Context, other *series) (more bool, err 
 		if err != nil || !more {
 			return false, err
 		}
-		if s.cur.first && s.pick.line.kind != ul.Continuation && other != nil && other.before(s) {
+		if s.cur.First && s.pick.line.kind != ul.Continuation && other != nil && other.before(s) {
 			return true, nil
 		}
 	}
@@ -155,10 +155,10 @@ func held(open []*series) (n int) {
 func (s *series) park() {
 	s.pick.clock.Forget()
 	// slices.Clone of no bytes would keep the frame in memory.
-	s.cur.text = bytes.Clone(s.cur.text)
-	rest := s.lines.rest
+	s.cur.Text = bytes.Clone(s.cur.Text)
+	rest := s.lines.Rest()
 	s.kept = bytes.Clone(rest[:min(len(rest), s.p.keep)])
-	s.lines.rest = nil
+	s.lines.Feed(nil)
 	if len(s.kept) < len(rest) {
 		s.again = s.frame - len(rest) + len(s.kept)
 		s.follower.Rewind()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/ullage/ullage/internal/line/cut"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -200,8 +201,8 @@ func TestFollowOfSeveralStreams(t *testing.T) {
 		f.expect("a.log: [2026-11-20T12:00:04.000+0000][info] 4\n")
 		d.append(second, "3.000+0000][info] 3\n")
 		f.expect("b.log: [2026-11-20T12:00:03.000+0000][info] 3\n")
-		d.append(second, "[2026-11-20T12:00:05.000+0000][info] "+strings.Repeat("x", headBytes))
-		f.expect("b.log: [2026-11-20T12:00:05.000+0000][info] " + strings.Repeat("x", headBytes))
+		d.append(second, "[2026-11-20T12:00:05.000+0000][info] "+strings.Repeat("x", cut.HeadBytes))
+		f.expect("b.log: [2026-11-20T12:00:05.000+0000][info] " + strings.Repeat("x", cut.HeadBytes))
 		d.append(first, "[2026-11-20T12:00:06.000+0000][info] 6\n")
 		f.expect("\na.log: [2026-11-20T12:00:06.000+0000][info] 6\n")
 		d.append(second, "y\n")

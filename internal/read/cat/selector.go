@@ -1,9 +1,9 @@
 package cat
 
 import (
-	"bytes"
 	"time"
 
+	"github.com/ullage/ullage/internal/line/cut"
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
@@ -42,9 +42,9 @@ type line struct {
 
 // take reports whether a piece passes. Pieces come in their order. Rest is what is known to
 // follow.
-func (s *selector) take(p piece, rest []byte) bool {
-	if p.first {
-		s.passes = s.decide(bytes.TrimSuffix(p.text, []byte{'\n'}), rest)
+func (s *selector) take(p cut.Piece, rest []byte) bool {
+	if p.First {
+		s.passes = s.decide(p.Head(), rest)
 	}
 	return s.passes
 }

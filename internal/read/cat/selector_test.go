@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/internal/line/cut"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment/clock"
 )
@@ -29,36 +30,36 @@ var filterCases = []struct {
 	{"further line of the long one", true},
 	{"[0.104s][debug  ][gc] " + strings.Repeat("long ", 100<<10), false},
 	{strings.Repeat("[worker] ", 20<<10), false},
-	{"[0.105s][error  ][gc] " + strings.Repeat("x", headBytes-22), true},
-	{"[0.106s][info   ][gc] " + strings.Repeat("x", headBytes-22), false},
+	{"[0.105s][error  ][gc] " + strings.Repeat("x", cut.HeadBytes-22), true},
+	{"[0.106s][info   ][gc] " + strings.Repeat("x", cut.HeadBytes-22), false},
 	{"[0.107s][error  ][gc] without its end", true},
 }
 
 // through feeds raw in pieces of one size through lines and a selector, and returns
-// what passes, with a newline where lines.end ends a line.
-func through(raw []byte, size int, pick *selector) (passes []byte, held int, marks []ul.Gap) {
-	var l lines
+// what passes, with a newline where lines.End ends a line.
+func through(raw []byte, size int, pick *selector) (passes []byte, marks []ul.Gap) {
+	var l cut.Lines
 	drain := func() {
-		for p, ok := l.next(); ok; p, ok = l.next() {
+		for p, ok := l.Next(); ok; p, ok = l.Next() {
 			if !pick.take(p, nil) {
 				continue
 			}
-			passes = append(passes, p.text...)
-			if p.last && !bytes.HasSuffix(p.text, []byte{'\n'}) {
+			passes = append(passes, p.Text...)
+			if p.Last && !bytes.HasSuffix(p.Text, []byte{'\n'}) {
 				passes = append(passes, '\n')
 			}
-			if p.first && pick.line.hole != nil {
+			if p.First && pick.line.hole != nil {
 				marks = append(marks, pick.line.hole.gap)
 			}
 		}
 	}
 	for part := range slices.Chunk(raw, size) {
-		l.feed(part)
+		l.Feed(part)
 		drain()
 	}
-	l.end()
+	l.End()
 	drain()
-	return passes, cap(l.held), marks
+	return passes, marks
 }
 
 // A line's fate must not depend on how its bytes arrive, nor its memory on its
@@ -72,40 +73,11 @@ func TestSelectionIsBlindToPieces(t *testing.T) {
 		}
 	}
 	raw := bytes.TrimSuffix(all.Bytes(), []byte{'\n'})
-	for _, size := range []int{1, 2, 3, 7, 100, 4096, headBytes - 1, headBytes, headBytes + 1, 1 << 20, len(raw)} {
-		got, held, _ := through(raw, size, &selector{cfg: Config{Level: ul.Warning}})
+	for _, size := range []int{1, 2, 3, 7, 100, 4096, cut.HeadBytes - 1, cut.HeadBytes, cut.HeadBytes + 1, 1 << 20, len(raw)} {
+		got, _ := through(raw, size, &selector{cfg: Config{Level: ul.Warning}})
 		if !bytes.Equal(got, want.Bytes()) {
 			t.Errorf("in pieces of %d: %d bytes pass, want %d", size, len(got), want.Len())
 		}
-		if held > 2*headBytes {
-			t.Errorf("in pieces of %d: %d bytes held", size, held)
-		}
-	}
-}
-
-func TestLinesAreReturnedOnceTheyAreWhole(t *testing.T) {
-	var l lines
-	var got []byte
-	for _, step := range []struct{ raw, want string }{
-		{"one\ntw", "one\n"}, {"o", "one\n"}, {"\n\nthree\nfo", "one\ntwo\n\nthree\n"},
-	} {
-		l.feed([]byte(step.raw))
-		for p, ok := l.next(); ok; p, ok = l.next() {
-			if !p.first || !p.last {
-				t.Fatalf("%q is a part of a line", p.text)
-			}
-			got = append(got, p.text...)
-		}
-		if string(got) != step.want {
-			t.Fatalf("after %q: %q, want %q", step.raw, got, step.want)
-		}
-	}
-	l.end()
-	if p, ok := l.next(); !ok || string(p.text) != "fo" || !p.first || !p.last {
-		t.Fatalf("at the end: %q, %v", p.text, ok)
-	}
-	if p, ok := l.next(); ok {
-		t.Fatalf("behind the end: %q", p.text)
 	}
 }
 
@@ -116,7 +88,7 @@ func TestSelectionEndsBehindUntil(t *testing.T) {
 	pick := &selector{cfg: Config{Until: until}}
 	take := func(after time.Duration) bool {
 		text := until.Add(after).Format("[2006-01-02T15:04:05.000-0700][info][gc] line\n")
-		return pick.take(piece{[]byte(text), true, true}, nil)
+		return pick.take(cut.Piece{Text: []byte(text), First: true, Last: true}, nil)
 	}
 	if !take(-time.Minute) || !take(0) || take(time.Millisecond) || take(24*365*time.Hour) {
 		t.Error("the lines up to Until do not pass alone")

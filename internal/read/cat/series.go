@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/ullage/ullage/internal/line/cut"
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
@@ -28,10 +29,10 @@ type series struct {
 
 	follower *segment.Follower // nil before the first read
 	foreign  *foreign          // reads a compressed file that is not a segment, instead
-	lines    lines
+	lines    cut.Lines
 	pick     *selector
-	cur      piece // what next has moved to
-	muted    bool  // it belongs to a line before the last Tail
+	cur      cut.Piece // what next has moved to
+	muted    bool      // it belongs to a line before the last Tail
 	counted  counted
 
 	turn
@@ -61,12 +62,12 @@ func (s *series) isForeign() bool { return s.dir == "" && isCompressed(s.files[0
 // next moves to the next piece of a line that is wanted. It returns false if there is
 // none for now; without Follow, that is the end.
 func (s *series) next(ctx context.Context) (more bool, err error) {
-	s.cur = piece{}
+	s.cur = cut.Piece{}
 	defer func() { s.idle = !more }()
 	for {
-		if p, ok := s.lines.next(); ok {
-			if s.pick.take(p, s.lines.rest) {
-				if s.counted.over(p.first) {
+		if p, ok := s.lines.Next(); ok {
+			if s.pick.take(p, s.lines.Rest()) {
+				if s.counted.over(p.First) {
 					s.finish()
 					return false, nil
 				}
@@ -94,16 +95,16 @@ func (s *series) next(ctx context.Context) (more bool, err error) {
 			s.finish()
 			continue
 		}
-		s.lines.feed(raw)
+		s.lines.Feed(raw)
 	}
 }
 
 // finish ends the series with the bytes that were read. What is left of these is not wanted.
 func (s *series) finish() {
 	s.over = true
-	s.lines.feed(nil)
+	s.lines.Feed(nil)
 	s.pick.clock.Forget()
-	s.lines.end()
+	s.lines.End()
 	s.close()
 	s.p.open = slices.DeleteFunc(s.p.open, func(o *series) bool { return o == s })
 }
@@ -144,7 +145,7 @@ func (s *series) read(ctx context.Context) ([]byte, error) {
 		s.p.makeRoom(s)
 		if err == nil {
 			if s.reportDamage() {
-				s.lines.end()
+				s.lines.End()
 			}
 			if s.again == 0 { // else it did so when it read the frame before
 				s.clock(raw)

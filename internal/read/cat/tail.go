@@ -102,7 +102,7 @@ func (s *series) count(ctx context.Context, segs []segment.Info) (n int, err err
 		if !more {
 			return n, nil
 		}
-		if quiet.cur.first {
+		if quiet.cur.First {
 			n++
 		}
 	}

@@ -30,7 +30,7 @@ type marks struct {
 func readMarks(ctx context.Context, dir string, cfg Config) (*marks, error) {
 	m := &marks{cfg: cfg, all: map[mark.Kind]uint64{}, warnings: map[mark.Kind]uint64{}, missed: map[string]uint64{}, cut: map[string]uint64{}}
 	s := newStream(mark.Stream, filepath.Join(dir, mark.Stream), cfg, m)
-	s.lines.take = func(head, _ []byte) { m.line(head) }
+	s.take = func(head, _ []byte) { m.line(head) }
 	return m, s.check(ctx)
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ullage/ullage/internal/line/cut"
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
@@ -24,7 +25,8 @@ type stream struct {
 	out  Stream
 	fail error // of the receiver
 
-	lines  lines
+	lines  cut.Lines
+	take   func(head, rest []byte) // receives the beginning of each line, and what is known to follow
 	class  format.Classifier
 	cuts   ul.Cuts
 	clock  clock.Stream
@@ -42,7 +44,7 @@ type stream struct {
 func newStream(name, dir string, cfg Config, to Receiver) *stream {
 	s := &stream{dir: dir, cfg: cfg, to: to, out: Stream{Stream: name}, progress: &progress{}, class: cfg.Formats.Classifier(name)}
 	s.run = Run{Stream: name, Run: 1}
-	s.lines.take = s.line
+	s.take = s.line
 	s.clock.Spans = !cfg.Since.IsZero() || !cfg.Until.IsZero()
 	s.clock.Index = sync.OnceValue(func() *seek.Index {
 		index, _ := seek.Read(dir, seek.MaxBytes) // one that cannot be read is as none
@@ -64,7 +66,7 @@ func (s *stream) check(ctx context.Context) error {
 	if err := s.read(ctx); err != nil {
 		return err
 	}
-	s.lines.end()
+	s.endLine()
 	return s.end()
 }
 
@@ -102,7 +104,7 @@ func (s *stream) read(ctx context.Context) error {
 			if s.clock.Frame(f.Segment(), f.Frame(), raw) && clock.HasRecord(raw) {
 				s.began, s.inside = true, false // until the next record, lines belong to one that was skipped
 			}
-			s.lines.write(raw)
+			s.feed(raw)
 			s.progress.report(s.segs, f.Segment(), f.Frame().End)
 		} else if !s.meet(f, err) {
 			break
@@ -121,10 +123,10 @@ func (s *stream) meet(f *segment.Follower, err error) (more bool) {
 	switch {
 	case errors.As(err, &damage):
 		s.out.DamagedBytes += damage.To - damage.From
-		s.lines.end() // no line continues across it
+		s.endLine() // no line continues across it
 		return true
 	case errors.As(err, &gone): // retention was faster
-		s.lines.end()
+		s.endLine()
 		return true
 	case errors.As(err, &torn):
 		if stat, err := os.Stat(torn.Path); err == nil {
@@ -139,8 +141,21 @@ func (s *stream) meet(f *segment.Follower, err error) (more bool) {
 		return false
 	}
 	f.Skip()
-	s.lines.end()
+	s.endLine()
 	return true
+}
+
+// feed hands on the lines that end in raw, and the beginnings of long ones.
+func (s *stream) feed(raw []byte) {
+	for p := range s.lines.Heads(raw) {
+		s.take(p.Head(), s.lines.Rest())
+	}
+}
+
+// endLine ends the present line: bytes are missing here.
+func (s *stream) endLine() {
+	s.lines.End()
+	s.feed(nil)
 }
 
 func (s *stream) unreadable(err error) {

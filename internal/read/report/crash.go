@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ullage/ullage/internal/line/cut"
 	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/read/report/view"
 )
@@ -48,7 +49,8 @@ var crashBegins = [][]byte{
 }
 
 // line takes the next line.
-func (c *crashes) line(line []byte, _ bool) {
+func (c *crashes) line(p cut.Piece) {
+	line := p.Head()
 	c.out.Lines++
 	if slices.ContainsFunc(crashBegins, func(begin []byte) bool { return bytes.HasPrefix(line, begin) }) {
 		c.begin()

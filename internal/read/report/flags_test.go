@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ullage/ullage/internal/line/cut"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/read/report/view"
 )
@@ -50,7 +51,7 @@ func TestBadCommandLinesOfALog(t *testing.T) {
 	for name, test := range map[string]struct{ log, want string }{
 		"control characters":            {args("-Xmx1g\x1b[2J -XX:Name=\u202eevil\xff") + begin + young(0, 1, 1), `-Xmx1g\x1b[2J -XX:Name=\u202eevil` + "\ufffd"},
 		"too long":                      {args("-Xmx1g"+strings.Repeat(" -Xss1m", 1000)) + begin + young(0, 1, 1), "-Xmx1g" + strings.Repeat(" -Xss1m", 145) + "…"},
-		"longer than what is looked at": {args("-Dx="+strings.Repeat("x", headBytes)+" -Xmx1g") + begin + young(0, 1, 1), ""},
+		"longer than what is looked at": {args("-Dx="+strings.Repeat("x", cut.HeadBytes)+" -Xmx1g") + begin + young(0, 1, 1), ""},
 		"cut":                           {begin + young(0, 1, 1) + strings.TrimSuffix(args("-Xmx12"), "\n"), ""},
 		"by another logger":             {decorated(0, "gc", "jvm_args: -Xmx1g") + begin + young(0, 1, 1), ""},
 		"without a flag":                {args("-Da=b -cp x") + begin + young(0, 1, 1), ""},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/line/cut"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/read/report/view"
 )
@@ -31,9 +32,9 @@ func newMarks(in *input, s *sum) *marks {
 func (in *input) isMarks() bool { return len(in.segs) > 0 && in.name == mark.Stream }
 
 // line takes the next line. One that is no mark is passed over.
-func (m *marks) line(line []byte, _ bool) {
+func (m *marks) line(p cut.Piece) {
 	m.out.Lines++
-	k, ok := mark.Parse(line)
+	k, ok := mark.Parse(p.Head())
 	if !ok {
 		return
 	}

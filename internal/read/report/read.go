@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ullage/ullage/internal/line/cut"
 	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/read/report/view"
 	"github.com/ullage/ullage/internal/segment"
@@ -75,7 +76,7 @@ func Read(ctx context.Context, args []string, cfg Config) (*view.Report, error) 
 func (s *sum) read(ctx context.Context, in *input, p *progress) error {
 	st := newStream(in, s)
 	var other interface {
-		line(line []byte, whole bool)
+		line(cut.Piece)
 		end(bytes uint64)
 	}
 	switch {
@@ -87,9 +88,9 @@ func (s *sum) read(ctx context.Context, in *input, p *progress) error {
 		defer st.end()
 		return st.read(ctx, p)
 	}
-	st.lines.take = other.line
+	st.take = other.line
 	err := st.read(ctx, p)
-	st.lines.end()
+	st.endLine()
 	other.end(st.out.Bytes)
 	return err
 }
@@ -146,7 +147,7 @@ func (st *stream) readFile(ctx context.Context, f *file, p *progress, before int
 			return nil
 		}
 		if err != nil {
-			st.lines.end()
+			st.endLine()
 			st.unreadable(f.path, fmt.Errorf("it cannot be read further, behind %d bytes of log: %w", read, err))
 			return nil
 		}
@@ -154,9 +155,18 @@ func (st *stream) readFile(ctx context.Context, f *file, p *progress, before int
 	return nil
 }
 
+// write hands on the lines that end in block, and the beginnings of long ones.
 func (st *stream) write(block []byte) {
 	st.out.Bytes += uint64(len(block))
-	st.lines.write(block)
+	for p := range st.lines.Heads(block) {
+		st.take(p)
+	}
+}
+
+// endLine ends the line that has no newline: the stream ends here, or bytes are missing.
+func (st *stream) endLine() {
+	st.lines.End()
+	st.write(nil)
 }
 
 // readSegments reads the segments, as they are now.
@@ -206,11 +216,11 @@ func (st *stream) meet(f *segment.Follower, err error) (more bool) {
 	case err == io.EOF:
 		return false
 	case errors.As(err, &damage):
-		st.lines.end()
+		st.endLine()
 		st.unreadable(damage.Path, fmt.Errorf("bytes %d-%d are damaged", damage.From, damage.To-1))
 		return true
 	case errors.As(err, &gone):
-		st.lines.end()
+		st.endLine()
 		st.unreadable(gone.Path, errors.New("it was deleted before it was read"))
 		return true
 	case errors.As(err, &torn):
@@ -219,7 +229,7 @@ func (st *stream) meet(f *segment.Follower, err error) (more bool) {
 		}
 		return false
 	}
-	st.lines.end()
+	st.endLine()
 	st.unreadable(st.in.dir, err)
 	if errors.As(err, &read) && read.Path != st.in.dir {
 		f.Skip()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/ullage/ullage/internal/line/cut"
 	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/read/report/view"
@@ -20,7 +21,8 @@ type stream struct {
 	in      *input
 	sum     *sum
 	out     view.Input
-	lines   lines
+	lines   cut.Lines
+	take    func(cut.Piece) // receives each line, or the beginning of a long one
 	class   ul.Classifier
 	cuts    ul.Cuts
 	joiner  *pause.Joiner
@@ -47,18 +49,20 @@ type keptLine struct {
 // oddities counts what a report cannot use.
 type oddities struct {
 	bare, headers, unread, long uint64
+	holes                       uint64 // zero bytes that were noted where they are
 }
 
 func newStream(in *input, s *sum) *stream {
 	st := &stream{in: in, sum: s, out: view.Input{Name: in.name, Files: max(len(in.segs), len(in.files))}, tags: map[string]*view.Share{}}
-	st.lines.take = st.line
+	st.lines.SkipHoles, st.take = true, st.line
 	st.joiner = pause.NewJoiner(pause.Handlers{Run: st.begin, Stop: st.stop, Wait: st.wait, Collection: st.collection, Clock: st.dates.correct})
 	st.dates.eager = s.windowed()
 	return st
 }
 
 // line counts the next line.
-func (st *stream) line(line []byte, whole bool) {
+func (st *stream) line(p cut.Piece) {
+	line := p.Head()
 	n := len(line)
 	if n > 0 && line[n-1] == '\r' {
 		line = line[:n-1]
@@ -70,7 +74,7 @@ func (st *stream) line(line []byte, whole bool) {
 			return
 		}
 	}
-	hole, before := st.lines.hole-st.lines.noted, pause.Clock{}
+	hole, before := st.lines.Holes-st.odd.holes, pause.Clock{}
 	if hole > 0 {
 		before = st.dates.before()
 	}
@@ -78,7 +82,7 @@ func (st *stream) line(line []byte, whole bool) {
 		return
 	}
 	st.out.Lines++
-	if !whole {
+	if !p.Last {
 		st.odd.long++
 	}
 	level := &st.sum.levels[class.Level]
@@ -86,12 +90,12 @@ func (st *stream) line(line []byte, whole bool) {
 	level.Bytes += uint64(n) + 1
 	if hole > 0 {
 		st.broke("hole", fmt.Sprintf("%s: a hole of %d bytes", st.in.name, hole), before)
-		st.lines.noted += hole
+		st.odd.holes += hole
 	}
 	if st.broken.kind != "" && class.Kind == ul.Header {
 		st.resume(false)
 	}
-	message := st.decorations(line, class, n)
+	message := st.decorations(line, class, n, p.Broken())
 	if lost, cut := st.cuts.Find(line); cut {
 		st.cut(lost)
 	}
@@ -120,13 +124,13 @@ func (st *stream) line(line []byte, whole bool) {
 		if st.run != nil && st.joiner.Run().Number != st.run.Number && !st.last.Known() {
 			st.look() // of a run that is not announced yet
 		}
-	} else if looksLikePause(message) || st.lines.cut && mayBecomePause(line, message) {
+	} else if looksLikePause(message) || p.Broken() && mayBecomePause(line, message) {
 		st.odd.unread++
 	}
 }
 
 // decorations counts the line by its tags, and returns its message.
-func (st *stream) decorations(line []byte, class ul.Class, n int) (message []byte) {
+func (st *stream) decorations(line []byte, class ul.Class, n int, broken bool) (message []byte) {
 	if class.Kind != ul.Header {
 		if class.Kind != ul.Drop && (len(line) == 0 || line[0] != '[') {
 			st.odd.bare++
@@ -143,7 +147,7 @@ func (st *stream) decorations(line []byte, class ul.Class, n int) (message []byt
 	}
 	share.Lines++
 	share.Bytes += uint64(n) + 1
-	if share == st.args.tag && !st.lines.cut && n < headBytes {
+	if share == st.args.tag && !broken && n < cut.HeadBytes {
 		st.args.line(message)
 	}
 	return message
@@ -243,7 +247,7 @@ func (st *stream) linesOf(s *pause.Stop) (texts []string, last uint64) {
 
 // end ends the stream.
 func (st *stream) end() {
-	st.lines.end()
+	st.endLine()
 	if c := st.dates.before(); c.Known() {
 		st.at(c)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ullage/ullage/internal/line/cut"
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
@@ -108,6 +109,7 @@ func describe(key string, b *sink.Batch, class format.Classifier) (Entry, error)
 			continue
 		case errors.As(err, &bad):
 			damaged = true
+			c.end() // no line goes on across damage
 			if _, _, err = r.Resync(); err == nil {
 				continue
 			}
@@ -151,45 +153,28 @@ func byLevel(lines [ul.NumLevels]uint64) map[string]uint64 {
 type counter struct {
 	sum   summary.Sum
 	class format.Classifier
-	head  []byte // of a line that goes on in the next frame
+	lines cut.Lines
 }
 
-// headBytes is as much of a line as it takes to know its level.
-const headBytes = 16 << 10
-
-// take counts the lines of a frame.
+// take counts the lines that end in a frame.
 func (c *counter) take(raw []byte) {
 	c.sum.Frame(raw)
-	for len(raw) > 0 {
-		n := bytes.IndexByte(raw, '\n')
-		text := raw
-		if n >= 0 {
-			text = raw[:n]
-		}
-		if len(c.head) > 0 || n < 0 {
-			c.head = append(c.head, text[:min(len(text), headBytes-len(c.head))]...)
-			text = c.head
-		}
-		if n < 0 {
-			return
-		}
-		c.line(text, raw[n+1:])
-		c.head, raw = c.head[:0], raw[n+1:]
-	}
+	c.count(raw)
 }
 
-// line counts a line. Rest is what is known to follow.
-func (c *counter) line(text, rest []byte) {
-	class := c.class.Classify(text, rest)
-	c.sum.Lines[class.Level]++
-	if class.Kind == ul.Header && class.Level == ul.Warning {
-		c.sum.Marker(text)
-	}
-}
-
-// end counts a last line without an end.
+// end ends a line that has no end: the segment ends here, or bytes are missing.
 func (c *counter) end() {
-	if len(c.head) > 0 {
-		c.line(c.head, nil)
+	c.lines.End()
+	c.count(nil)
+}
+
+func (c *counter) count(raw []byte) {
+	for p := range c.lines.Heads(raw) {
+		text := p.Head()
+		class := c.class.Classify(text, c.lines.Rest())
+		c.sum.Lines[class.Level]++
+		if class.Kind == ul.Header && class.Level == ul.Warning {
+			c.sum.Marker(text)
+		}
 	}
 }

@@ -8,9 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/ul"
@@ -82,6 +85,27 @@ func TestTheIndexCountsWhatASegmentHolds(t *testing.T) {
 		Gaps: map[string]map[string]uint64{"discard": {"debug": 7}}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, error %v\nwant %+v", got, err, want)
+	}
+}
+
+// The line before damage ends there, and the bytes behind it are no part of that line.
+func TestNoLineGoesOnAcrossDamageInTheIndex(t *testing.T) {
+	zip, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer zip.Close()
+	frame := func(text string) []byte { return zip.EncodeAll([]byte(text), nil) }
+	damaged := frame("[0.002s][info][gc] two, of which nothing is left\n")
+	damaged[len(damaged)-1]++
+	raw := slices.Concat(frame("[0.001s][error][gc] one"), damaged, frame("[0.003s][debug][gc] three\n"))
+	path := filepath.Join(t.TempDir(), "20261122T100000.000Z-000001.log.zst")
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := describe("key", &sink.Batch{Segment: segment.Info{Path: path}}, format.Classifier{})
+	if want := map[string]uint64{"error": 1, "debug": 1}; err != nil || !got.Damaged || !reflect.DeepEqual(got.Lines, want) {
+		t.Errorf("%+v, error %v; want the lines %v, and damage", got, err, want)
 	}
 }
 

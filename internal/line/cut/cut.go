@@ -1,0 +1,121 @@
+// Package cut cuts the bytes of one stream into lines, whatever pieces they come in. All
+// readers of persisted bytes use it, so that they find the same lines.
+package cut
+
+import (
+	"bytes"
+	"iter"
+)
+
+// HeadBytes is how much of a line is examined, and so the most that [Lines] holds of one.
+// All decorations together are at most 1 KiB.
+const HeadBytes = 64 << 10
+
+// First returns the length of what data begins with: a line and its newline, or so many
+// bytes of a longer line, which does not end there. Zero: data has too few bytes to say.
+func First(data []byte, most int) (n int, ends bool) {
+	if n = bytes.IndexByte(data[:min(len(data), most)], '\n') + 1; n > 0 {
+		return n, true
+	}
+	if len(data) >= most {
+		return most, false
+	}
+	return 0, false
+}
+
+// Lines cuts a stream:
+//
+//	Feed → Next... → Feed → Next... → End → Next...
+//
+// It holds at most HeadBytes of a line whose end it has not received. The zero value is at
+// the beginning of a line.
+type Lines struct {
+	SkipHoles bool   // leave out zero bytes where a line begins, as in a file that was reclaimed in part
+	Holes     uint64 // zero bytes that were left out
+
+	rest []byte // fed, and not returned
+	held []byte // the beginning of a line, fed before rest
+	used bool   // held was returned
+	amid bool   // inside a line whose beginning was returned
+	over bool   // the line that is held or returned in part ends here
+}
+
+// Piece is a whole line or, of a line of more than HeadBytes, a part of it.
+type Piece struct {
+	Text  []byte // with the newline, if there is one
+	First bool   // it begins a line: with the whole line or at least HeadBytes of it
+	Last  bool   // it ends its line, though without a newline where bytes are missing
+}
+
+// Head returns the text without its newline.
+func (p Piece) Head() []byte { return bytes.TrimSuffix(p.Text, []byte{'\n'}) }
+
+// Broken reports whether the line ends here because bytes are missing behind it.
+func (p Piece) Broken() bool { return p.Last && !bytes.HasSuffix(p.Text, []byte{'\n'}) }
+
+// Feed continues with raw, which must not change until Next returns false.
+func (l *Lines) Feed(raw []byte) { l.rest = raw }
+
+// End ends the line that is not complete: the stream ends here, or bytes are missing
+// before those that are fed next.
+func (l *Lines) End() { l.over = true }
+
+// Heads feeds raw, and yields the first piece of each line in it: those with First.
+func (l *Lines) Heads(raw []byte) iter.Seq[Piece] {
+	return func(yield func(Piece) bool) {
+		l.Feed(raw)
+		for p, ok := l.Next(); ok; p, ok = l.Next() {
+			if p.First && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// Rest returns what was fed and not returned.
+func (l *Lines) Rest() []byte { return l.rest }
+
+// Next returns the next piece, which is valid until the next call. It returns false if it
+// needs more bytes.
+func (l *Lines) Next() (Piece, bool) {
+	if l.used {
+		l.held, l.used = l.held[:0], false
+	}
+	if l.over {
+		l.over = false
+		switch {
+		case len(l.held) > 0:
+			l.used = true
+			return Piece{l.held, true, true}, true
+		case l.amid:
+			l.amid = false
+			return Piece{nil, false, true}, true
+		}
+	}
+	if l.SkipHoles && !l.amid && len(l.held) == 0 && len(l.rest) > 0 && l.rest[0] == 0 {
+		rest := bytes.TrimLeft(l.rest, "\x00")
+		l.Holes += uint64(len(l.rest) - len(rest))
+		l.rest = rest
+	}
+	n, ends := First(l.rest, HeadBytes-len(l.held))
+	switch {
+	case n > 0:
+	case len(l.rest) == 0:
+		l.rest = nil // not even an empty slice keeps a frame in memory
+		return Piece{}, false
+	case l.amid:
+		n = len(l.rest)
+	default:
+		l.held, l.rest = append(l.held, l.rest...), nil
+		return Piece{}, false
+	}
+	text := l.rest[:n]
+	l.rest = l.rest[n:]
+	if len(l.held) > 0 {
+		l.held, l.used = append(l.held, text...), true
+		text = l.held
+	}
+	p := Piece{text, !l.amid, ends}
+	l.amid = !ends
+	return p, true
+}
