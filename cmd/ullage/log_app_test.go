@@ -14,6 +14,7 @@ import (
 	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/jvm/trigger"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/test/lab"
 )
@@ -25,10 +26,11 @@ func keepsLevels(t *testing.T, source string) map[string]string {
 	cfg := levels.DefaultConfig()
 	cfg.Source, cfg.Match = source, "*.log"
 	cfg.Attach = attach.Config{Mode: attach.SharedTmp, Tmp: t.TempDir(), Timeout: lab.Patience}
-	cfg.OnAppLevel = func(ul.Level) {}
+	loop := levels.New(cfg, trigger.New(trigger.DefaultConfig(), nil, prometheus.NewRegistry()), levels.Outlets{AppLevel: func(ul.Level) {}},
+		prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- levels.New(cfg, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).Run(ctx) }()
+	go func() { ended <- loop.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/insight"
 	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/jvm/trigger"
 	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/ship/ring"
 	"github.com/ullage/ullage/internal/sidecar"
@@ -142,14 +143,15 @@ func shipper(t *testing.T, reg prometheus.Registerer) (*ship.Shipper, string) {
 	cfg := ship.DefaultConfig()
 	cfg.Tail.Source, cfg.Dest, cfg.SyncInterval = source, t.TempDir(), 10*time.Millisecond
 	s := ship.New(cfg, reg, slog.New(slog.DiscardHandler))
-	levels.New(levels.DefaultConfig(), reg, slog.New(slog.DiscardHandler))
+	triggers := trigger.New(trigger.DefaultConfig(), nil, reg)
+	levels.New(levels.DefaultConfig(), triggers, levels.Outlets{}, reg, slog.New(slog.DiscardHandler))
 	kinds := map[string]sink.Kind{"stdout": stdout.Kind(io.Discard)}
 	if _, err := sink.New(sink.Config{URLs: sink.URLs{"stdout:"}}, kinds, t.TempDir(), reg, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	ring.New(reg, slog.New(slog.DiscardHandler))
-	levels.NewRoster(levels.DefaultConfig(), reg, slog.New(slog.DiscardHandler))
-	insight.New(insight.DefaultConfig(), reg, slog.New(slog.DiscardHandler))
+	levels.NewRoster(levels.DefaultConfig(), nil, reg, slog.New(slog.DiscardHandler))
+	insight.New(insight.DefaultConfig(), triggers, reg, slog.New(slog.DiscardHandler))
 	reg.MustRegister(build.Read("").Metric("ullage_build_info"))
 	return s, source
 }

@@ -4,6 +4,7 @@
 //   - ask: the labels and annotations of a pod; log selections as in -Xlog (it builds on
 //     every system, for the kubectl plugin)
 //   - attach: HotSpot's attach protocol, and its command VM.log
+//   - trigger: which lines and stops meet the condition of a trigger
 //   - levels: raise, time out, restore: by annotation, trigger or command
 //   - insight: metrics of the JVM from its log, and verdicts about suspected stalls
 package jvm

@@ -12,6 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/insight"
 	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/jvm/trigger"
 	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/sink"
@@ -19,11 +20,12 @@ import (
 
 // Config has all settings of `ullage run`.
 type Config struct {
-	Ship    ship.Config
-	Levels  levels.Config
-	Insight insight.Config
-	Admin   admin.Config
-	Sinks   sink.Config
+	Ship     ship.Config
+	Levels   levels.Config
+	Triggers trigger.Config
+	Insight  insight.Config
+	Admin    admin.Config
+	Sinks    sink.Config
 
 	// SinkKinds are the sinks that there are, by the scheme of their URLs. Not a flag.
 	SinkKinds map[string]sink.Kind
@@ -42,13 +44,14 @@ type Config struct {
 
 // DefaultConfig returns the documented defaults.
 func DefaultConfig() Config {
-	return Config{Ship: ship.DefaultConfig(), Levels: levels.DefaultConfig(), Insight: insight.DefaultConfig(), Admin: admin.DefaultConfig(), Sinks: sink.DefaultConfig(), LogFormat: "text", LogLevel: "info"}
+	return Config{Ship: ship.DefaultConfig(), Levels: levels.DefaultConfig(), Triggers: trigger.DefaultConfig(), Insight: insight.DefaultConfig(), Admin: admin.DefaultConfig(), Sinks: sink.DefaultConfig(), LogFormat: "text", LogLevel: "info"}
 }
 
 // Flags declares every setting on fs, with the values of c as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Ship.Flags(fs)
 	c.Levels.Flags(fs)
+	c.Triggers.Flags(fs)
 	c.Insight.Flags(fs)
 	c.Admin.Flags(fs)
 	c.Sinks.Flags(fs)
@@ -59,7 +62,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 
 // Validate returns one error for each setting that cannot work.
 func (c Config) Validate() []error {
-	bad := slices.Concat(c.Ship.Validate(), c.Levels.Validate(), c.Admin.Validate(), c.Sinks.Validate(c.SinkKinds))
+	bad := slices.Concat(c.Ship.Validate(), c.Levels.Validate(), c.Triggers.Validate(), c.Admin.Validate(), c.Sinks.Validate(c.SinkKinds))
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		bad = append(bad, fmt.Errorf("--log-format %q is neither text nor json", c.LogFormat))
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/jvm/trigger"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship"
@@ -28,6 +28,10 @@ type saving struct {
 type logged struct {
 	at         time.Time // of the last one
 	suppressed int       // savings since then, which it does not have
+}
+
+func newSaving(journal *journal, log *slog.Logger) *saving {
+	return &saving{journal: journal, log: log, logged: map[string]logged{}}
 }
 
 // ship returns the shipper of the source, whose lines are saved.
@@ -75,11 +79,12 @@ func at(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.000-0700")
 }
 
-// lookout returns what looks for the conditions on which lines are saved, or nil.
-func (s *saving) lookout(c *Config) *levels.Lookout {
-	t, err := ask.ParseTrigger(c.Levels.HindsightOn)
-	if c.Ship.PersistLevel <= ul.Trace || c.Ship.Hindsight == 0 || err != nil || t.IsZero() {
-		return nil
+// triggers returns what looks for the conditions on which levels are raised, and on which lines
+// are saved if any are held.
+func (s *saving) triggers(c *Config, reg prometheus.Registerer) *trigger.Set {
+	c.Triggers.Floor, c.Triggers.Stops = c.StallFloor, c.Insight.On
+	if c.Ship.PersistLevel <= ul.Trace || c.Ship.Hindsight == 0 {
+		return trigger.New(c.Triggers, nil, reg)
 	}
-	return levels.NewLookout(t, c.StallFloor, func(cause, why string) { _, _ = s.save(cause, why) })
+	return trigger.New(c.Triggers, func(cause, why string) { _, _ = s.save(cause, why) }, reg)
 }

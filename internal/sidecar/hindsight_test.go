@@ -18,7 +18,7 @@ func TestSavingsInQuickSuccessionAreLoggedOnceAMinute(t *testing.T) {
 	cfg.Ship.PersistLevel, cfg.Ship.Hindsight = ul.Info, time.Nanosecond
 	var text bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&text, nil))
-	_, s := cfg.levelsLoop(nil, prometheus.NewRegistry(), log)
+	s := newSaving(nil, log)
 	shipper := s.ship(&cfg, prometheus.NewRegistry(), log)
 	for range 2 {
 		if saving, err := shipper.Save(); err != nil || !saving.Began {

@@ -26,9 +26,7 @@ const lastLook = 100 * time.Millisecond
 
 // marking returns the marking of the source, and lets the levels report to it.
 func (c *Config) marking(log *slog.Logger) *marking {
-	m := &marking{journal: newJournal(c.Ship.Tail.Source, log), started: time.Now(), settled: make(chan struct{})}
-	c.Levels.OnMark = m.journal.Add
-	return m
+	return &marking{journal: newJournal(c.Ship.Tail.Source, log), started: time.Now(), settled: make(chan struct{})}
 }
 
 // ofSource lets the shipper report.

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/jvm/ask"
-	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/jvm/trigger"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -32,9 +32,8 @@ func TestWhoLooksForStallsSeesWhatTheInsightJoins(t *testing.T) {
 			if err := cfg.StallFloor.Set(c.floor); err != nil {
 				t.Fatal(err)
 			}
-			lookout := levels.NewLookout(ask.Trigger{IOStall: true}, cfg.StallFloor, func(string, string) { fired++ })
-			loop, _ := cfg.levelsLoop(nil, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
-			if in := cfg.observe(loop, lookout, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)); (in != nil) != c.insight {
+			triggers := trigger.New(trigger.Config{SaveOn: ask.IOStallCondition, Floor: cfg.StallFloor}, func(string, string) { fired++ }, prometheus.NewRegistry())
+			if in := cfg.observe(triggers, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)); (in != nil) != c.insight {
 				t.Fatalf("an Insight: %v", in != nil)
 			}
 			var class ul.Classifier

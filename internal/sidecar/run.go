@@ -27,10 +27,13 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_build_info"))
 	marking := cfg.marking(log)
 	rings := ring.New(reg, log)
-	cfg.Ship.OnSource, cfg.Ship.Tail.OnRing, cfg.Levels.OnAppLevel = rings.Open, rings.Wake, rings.Raise
-	loop, saving := cfg.levelsLoop(marking.journal, reg, log)
-	jvms := cfg.observe(loop, saving.lookout(&cfg), reg, log)
-	roster := levels.NewRoster(cfg.Levels, reg, log)
+	cfg.Ship.OnSource, cfg.Ship.Tail.OnRing = rings.Open, rings.Wake
+	saving := newSaving(marking.journal, log)
+	triggers := saving.triggers(&cfg, reg)
+	cfg.levels()
+	loop := levels.New(cfg.Levels, triggers, levels.Outlets{AppLevel: rings.Raise, Mark: marking.journal.Add, Save: saving.save}, reg, log)
+	jvms := cfg.observe(triggers, reg, log)
+	roster := levels.NewRoster(cfg.Levels, marking.journal.Add, reg, log)
 	marking.ofSource(&cfg, of, roster)
 	sinks, err := cfg.sinks(reg, log)
 	if err != nil {
@@ -118,12 +121,8 @@ func (c *Config) begin(server *admin.Server, of build.Info, log *slog.Logger) {
 	}
 }
 
-// levelsLoop returns what keeps the log levels, and what it asks to save lines.
-func (c *Config) levelsLoop(journal *journal, reg prometheus.Registerer, log *slog.Logger) (*levels.Loop, *saving) {
-	s := &saving{journal: journal, log: log, logged: map[string]logged{}}
-	c.Levels.OnSave = s.save // which returns ship.ErrNoHindsight where no lines are held
+// levels completes the settings of the levels by those of others.
+func (c *Config) levels() {
 	c.Levels.Source, c.Levels.Match = c.Ship.Tail.Source, c.Ship.Tail.Match
 	c.Levels.Known = knownAnnotations()
-	c.Levels.StallFloor, c.Levels.Stops = c.StallFloor, c.Insight.On
-	return levels.New(c.Levels, reg, log), s
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ullage/ullage/internal/jvm/trigger"
 	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/line/ul"
 )
@@ -22,10 +23,16 @@ const (
 // Insight reads the lines of all streams. Its methods other than Run and Recent are for
 // one goroutine.
 type Insight struct {
-	cfg     Config
 	metrics *metrics
 	judge   *judge
 	now     func() time.Time
+
+	// stopped is given each stop of the application, in a call of Line or of CaughtUp, and
+	// for a safepoint in that of its line. It is not given those of a file that two JVMs
+	// write to, whose pauses may be the other's. The stop is valid until stopped returns.
+	stopped func(*pause.Stop)
+
+	slow func() time.Duration // what a stop must exceed to count as slow; 0: DefaultThreshold
 
 	streams map[string]*stream
 	last    *stream // of the line before: most often the next one is of the same
@@ -34,10 +41,11 @@ type Insight struct {
 	quiet   atomic.Bool // no line was read for a while
 }
 
-// New returns an Insight whose metrics are registered on reg.
-func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Insight {
+// New returns an Insight whose metrics are registered on reg, and that shows each stop to
+// triggers.
+func New(cfg Config, triggers *trigger.Set, reg prometheus.Registerer, log *slog.Logger) *Insight {
 	m := newMetrics(reg)
-	return &Insight{cfg: cfg, metrics: m, judge: newJudge(cfg, m, log), now: time.Now, streams: map[string]*stream{}}
+	return &Insight{metrics: m, judge: newJudge(cfg, m, log), now: time.Now, stopped: triggers.Stop, slow: triggers.PauseThreshold, streams: map[string]*stream{}}
 }
 
 // Line reads the next line of a stream, without its newline, and returns its event, whose

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/ullage/ullage/internal/jvm/trigger"
 	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/line/ul"
 )
@@ -33,7 +34,7 @@ func newRig(t *testing.T) *rig {
 	r := &rig{T: t, reg: prometheus.NewRegistry(), root: t.TempDir(), time: time.Date(2026, 11, 20, 16, 45, 0, 0, time.UTC)}
 	cfg := DefaultConfig()
 	cfg.Root = r.root
-	r.Insight = New(cfg, r.reg, slog.New(slog.NewTextHandler(&r.log, nil)))
+	r.Insight = New(cfg, trigger.New(trigger.Config{}, nil, r.reg), r.reg, slog.New(slog.NewTextHandler(&r.log, nil)))
 	r.Insight.now = func() time.Time { return r.time }
 	return r
 }
@@ -114,7 +115,7 @@ func (r *rig) want(want float64, name string, labels ...string) {
 func TestEachStopIsHandedOn(t *testing.T) {
 	r := newRig(t)
 	var stops, pauses int
-	r.cfg.OnStop = func(s *pause.Stop) {
+	r.stopped = func(s *pause.Stop) {
 		if stops++; !s.Safepoint || s.WentOn(0) {
 			t.Errorf("%+v", s)
 		}
@@ -135,7 +136,7 @@ func TestEachStopIsHandedOn(t *testing.T) {
 func TestNoStopOfTwoJVMsInOneFileIsHandedOn(t *testing.T) {
 	r := newRig(t)
 	stops := 0
-	r.cfg.OnStop = func(*pause.Stop) { stops++ }
+	r.stopped = func(*pause.Stop) { stops++ }
 	collection := func(n int) {
 		r.read("gc.log", fmt.Sprintf("[%d.000s][info][gc] GC(%d) Pause Full (System.gc()) 9M->8M(34M) 1.000ms", n, n),
 			fmt.Sprintf(`[%d.000s][info][safepoint] Safepoint "G1CollectFull", Reaching safepoint: 1 ns, At safepoint: 1001000 ns, Total: 1001001 ns`, n))
@@ -220,7 +221,7 @@ func TestOverheadIsThePartOfTheLastMinute(t *testing.T) {
 
 func TestSlowPausesFollowTheTrigger(t *testing.T) {
 	r := newRig(t)
-	r.Insight.cfg.Threshold = func() time.Duration { return 100 * time.Millisecond }
+	r.slow = func() time.Duration { return 100 * time.Millisecond }
 	r.read("gc.log", "[1.000s][info][gc] GC(1) Pause Full (System.gc()) 24M->5M(64M) 110.000ms",
 		`[1.001s][info][safepoint] Safepoint "G1CollectFull", Reaching safepoint: 1 ns, At safepoint: 110100000 ns, Total: 110100001 ns`)
 	r.want(1, "ullage_jvm_slow_pauses_total")
@@ -242,7 +243,7 @@ func BenchmarkLine(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			in := New(DefaultConfig(), prometheus.NewRegistry(), slog.New(slog.NewTextHandler(io.Discard, nil)))
+			in := New(DefaultConfig(), trigger.New(trigger.DefaultConfig(), nil, prometheus.NewRegistry()), prometheus.NewRegistry(), slog.New(slog.NewTextHandler(io.Discard, nil)))
 			lines := bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
 			var c ul.Classifier
 			class := c.Classify(lines[0])

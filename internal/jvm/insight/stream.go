@@ -1,6 +1,7 @@
 package insight
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -100,12 +101,12 @@ func (s *stream) waited(w *pause.Wait) {
 }
 
 func (s *stream) stopped(stop *pause.Stop) {
-	if stop.Duration > s.in.cfg.threshold() {
+	if stop.Duration > cmp.Or(s.in.slow(), DefaultThreshold) {
 		s.in.metrics.slow.Inc()
 	}
 	s.in.judge.stopped(s.name, stop, s.when(stop.End), s.in.now())
-	if tell := s.in.cfg.OnStop; tell != nil && !s.joiner.Run().Mixed {
-		tell(stop)
+	if !s.joiner.Run().Mixed {
+		s.in.stopped(stop)
 	}
 }
 

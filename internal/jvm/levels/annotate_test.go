@@ -190,7 +190,7 @@ func TestEachNewValueOfTheAnnotationSavesOnce(t *testing.T) {
 	r.annotate("save", "old")
 	p := r.process()
 	var saved []string
-	p.cfg.OnSave = func(cause, why string) (Saving, error) {
+	p.to.Save = func(cause, why string) (Saving, error) {
 		saved = append(saved, cause+": "+why)
 		return Saving{}, nil
 	}

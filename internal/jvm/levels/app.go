@@ -106,10 +106,10 @@ func (s *state) wantApp(notes *annotations, draining bool, now time.Time) {
 // raiseApp passes on what wantApp has found, and logs and marks a change since before.
 func (l *Loop) raiseApp(before *state, now time.Time) {
 	s := l.fleet.state
-	if l.cfg.OnAppLevel == nil {
+	if l.to.AppLevel == nil {
 		return
 	}
-	l.cfg.OnAppLevel(s.AppLevel)
+	l.to.AppLevel(s.AppLevel)
 	if s.AppLevel == before.AppLevel {
 		return
 	}

@@ -31,7 +31,7 @@ func (a *asked) is(level ul.Level) bool {
 func application(t *testing.T) (*rig, *asked, *marked) {
 	t.Helper()
 	r, a, m := newRig(t), &asked{}, &marked{}
-	r.cfg.OnAppLevel, r.cfg.OnMark = a.set, m.add
+	r.to.AppLevel, r.to.Mark = a.set, m.add
 	return r, a, m
 }
 

@@ -65,8 +65,8 @@
 //
 // # Triggers
 //
-// A [Watch] sees each new line and, if these are joined, each stop of a JVM. It is armed only while nothing is raised,
+// The trigger that raises, of package trigger, is armed only while nothing is raised,
 // everything that was written during a raise has been read, and, after a raise of
 // its own, the cool-down that begins then is over: so a trigger never fires on
-// what a raise has produced. What meets a condition meanwhile is counted.
+// what a raise has produced.
 package levels

@@ -14,6 +14,9 @@ import (
 	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/trigger"
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/ul"
 )
 
 const (
@@ -42,34 +45,50 @@ const (
 // source has one Loop. Only the Loop sends JVMs commands that change levels,
 // and its state in memory is authoritative. Create it with [New].
 type Loop struct {
-	cfg   Config
-	log   *slog.Logger
-	store *store
-	notes *annotations
-	watch *Watch
-	fleet *fleet
+	cfg      Config
+	log      *slog.Logger
+	store    *store
+	notes    *annotations
+	triggers *trigger.Set
+	to       Outlets
+	fleet    *fleet
 
 	journal journal
 	keeper  keeper // holds the lock and the socket
 	errands *errands
 
-	alarm   *alarm    // a firing that has not become a raise yet
-	loaded  bool      // load has read the saved state
-	unsaved bool      // the saved state differs from the state in memory
-	next    time.Time // when the next update is due without a change
-	until   time.Time // the end of the raise that the last update found in effect; zero: none
+	alarm   *trigger.Alarm // a firing that has not become a raise yet
+	loaded  bool           // load has read the saved state
+	unsaved bool           // the saved state differs from the state in memory
+	next    time.Time      // when the next update is due without a change
+	until   time.Time      // the end of the raise that the last update found in effect; zero: none
 
 	mu    sync.Mutex
 	shown Status
 }
 
-// New returns a Loop for a valid cfg. It has no side effects besides
-// registering metrics.
-func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Loop {
+// Outlets are where a Loop passes on what is not for a JVM. None of them may block, and each
+// may be nil.
+type Outlets struct {
+	// AppLevel is given, at each update, the level from which on the application's events
+	// are wanted; [ul.Unknown] leaves that to the application. Nil: nobody can raise them.
+	AppLevel func(ul.Level)
+
+	// Mark is given the raises and restores. Nil: nobody wants to know.
+	Mark func(mark.Mark)
+
+	// Save is called, by several goroutines, when somebody asks to save withheld lines,
+	// with the kind of the cause and the reason for people. Nil: none are held.
+	Save func(cause, why string) (Saving, error)
+}
+
+// New returns a Loop for a valid cfg, which raises on the alarms of triggers. It has no side
+// effects besides registering metrics.
+func New(cfg Config, triggers *trigger.Set, to Outlets, reg prometheus.Registerer, log *slog.Logger) *Loop {
 	st, m := &store{source: cfg.Source}, newMetrics(reg)
 	l := &Loop{
-		cfg: cfg, log: log, store: st, watch: newWatch(cfg, m.missed), notes: newAnnotations(cfg.Annotations, cfg.Known),
-		journal: journal{log: log, metrics: m, mark: cfg.OnMark, holding: map[string]bool{}},
+		cfg: cfg, log: log, store: st, triggers: triggers, to: to, notes: newAnnotations(cfg.Annotations, cfg.Known),
+		journal: journal{log: log, metrics: m, mark: to.Mark, holding: map[string]bool{}},
 		fleet: &fleet{
 			talk: newDialogue(cfg), log: log, metrics: m, store: st, state: newState(),
 			attempts: map[string]attempt{}, seen: map[string]time.Time{}, ended: map[string]bool{},
@@ -80,9 +99,6 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Loop {
 	l.keeper = keeper{store: st, answer: l.answer}
 	return l
 }
-
-// Watch returns the [Watch] that must see each line, for the triggers.
-func (l *Loop) Watch() *Watch { return l.watch }
 
 // Run keeps the wanted levels until ctx ends, then restores the JVMs. It
 // retries a JVM that does not answer and a source that is missing. It returns
@@ -138,7 +154,7 @@ func (l *Loop) turn(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case a := <-l.watch.fired:
+		case a := <-l.triggers.Fired():
 			l.alarm = &a
 			l.update(ctx, nil)
 		case <-l.fleet.landing:
@@ -185,10 +201,10 @@ func (l *Loop) tick(ctx context.Context) {
 // however long that takes, and for the cool-down that begins then if the trigger
 // itself has raised.
 func (l *Loop) arm(now time.Time) {
-	s, w, why := l.fleet.state, l.watch, ""
+	s, why := l.fleet.state, ""
 	_, _, on := s.wanted(now)
 	if on || l.fleet.ours() > 0 {
-		w.unread()
+		l.triggers.Unread()
 	}
 	switch {
 	case l.notes.request.Trigger.IsZero():
@@ -198,16 +214,16 @@ func (l *Loop) arm(now time.Time) {
 		why = "a raise is in effect"
 	case l.fleet.ours() > 0:
 		why = "the JVM does not have its own level again yet"
-	case now.Before(s.Quiet) && (w.caughtUp || s.Quiet.Sub(now) > trailTime):
+	case now.Before(s.Quiet) && (s.Quiet.Sub(now) > trailTime || l.triggers.HaveRead()):
 		why = whyCooling
-	case now.Before(s.Quiet), !w.read(): // the reader may still receive lines of the raise
+	case now.Before(s.Quiet), !l.triggers.Read(): // the reader may still receive lines of the raise
 		why = whyUnread
 	case s.Fired:
 		s.Fired, s.Quiet = false, now.Add(l.cfg.TriggerCooldown)
 		l.unsaved, l.next = true, now // the next tick saves that
 		why = whyCooling
 	}
-	w.arm(l.notes.request.Trigger, why == "")
+	l.triggers.Arm(l.notes.request.Trigger, why == "")
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.shown.Disarmed, l.shown.Quiet = why, s.Quiet
@@ -236,7 +252,7 @@ func (l *Loop) update(ctx context.Context, change func(now time.Time)) error {
 	if change != nil {
 		change(now)
 	}
-	if l.cfg.OnAppLevel != nil {
+	if l.to.AppLevel != nil {
 		f.state.wantApp(l.notes, f.draining, now)
 	}
 	l.arm(now) // before a JVM writes a line of a raise
@@ -295,7 +311,7 @@ func (l *Loop) want(now time.Time) {
 	}
 	if l.alarm != nil {
 		if !req.Trigger.IsZero() {
-			s.Raises[FromTrigger] = begun(req.TriggerLog, l.alarm.reason, "trigger: "+l.alarm.why, now)
+			s.Raises[FromTrigger] = begun(req.TriggerLog, l.alarm.Reason, "trigger: "+l.alarm.Why, now)
 			s.Fired = true
 			l.fleet.awaited = now.Add(l.cfg.answered())
 		}

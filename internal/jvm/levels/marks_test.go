@@ -55,7 +55,7 @@ func (m *marked) gives(t *testing.T, patterns ...string) {
 func TestRaisesAndRestoresAreMarked(t *testing.T) {
 	r := newRig(t)
 	var m marked
-	r.cfg.OnMark = m.add
+	r.to.Mark = m.add
 	startJVM(t, r.cfg.Attach.Tmp, 7, filepath.Join(r.cfg.Source, "gc-%p.log"), filepath.Join(r.cfg.Source, "safepoint.log"))
 	p := r.process()
 	const until = `until=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`
@@ -84,9 +84,7 @@ func TestRaisesAndRestoresAreMarked(t *testing.T) {
 // roster returns a Roster that marks, and its marks.
 func (r *rig) roster() (*Roster, *marked) {
 	m := &marked{}
-	cfg := r.cfg
-	cfg.OnMark = m.add
-	return NewRoster(cfg, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))), m
+	return NewRoster(r.cfg, m.add, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))), m
 }
 
 func TestStartsAndEndsOfJVMsAreMarkedOnce(t *testing.T) {

@@ -15,7 +15,6 @@ var reasons = append([]string{string(FromAnnotation), string(FromCommand)}, ask.
 type metrics struct {
 	raised     prometheus.Gauge
 	raises     *prometheus.CounterVec
-	missed     *prometheus.CounterVec
 	restores   prometheus.Counter
 	errors     *prometheus.CounterVec
 	attach     *prometheus.CounterVec
@@ -29,8 +28,6 @@ func newMetrics(reg prometheus.Registerer) metrics {
 			Name: "ullage_level_raised", Help: "JVMs whose log level is raised now."}),
 		raises: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ullage_level_raises_total", Help: "Raises that JVMs took, by cause: annotation, command, or the condition of a trigger."}, []string{"reason"}),
-		missed: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ullage_trigger_missed_total", Help: "Lines that met a condition of the trigger while it was not armed, by condition."}, []string{"reason"}),
 		restores: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "ullage_level_restores_total", Help: "Verified restores of a JVM's own log configuration."}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -46,16 +43,13 @@ func newMetrics(reg prometheus.Registerer) metrics {
 	for _, r := range reasons {
 		m.raises.WithLabelValues(r)
 	}
-	for _, c := range ask.Conditions() {
-		m.missed.WithLabelValues(c)
-	}
 	for _, op := range []string{opRaise, opRestore} {
 		m.errors.WithLabelValues(op)
 	}
 	for _, k := range attach.Kinds() {
 		m.attach.WithLabelValues(string(k))
 	}
-	reg.MustRegister(m.raised, m.raises, m.missed, m.restores, m.errors, m.attach, m.reconciled, m.problems)
+	reg.MustRegister(m.raised, m.raises, m.restores, m.errors, m.attach, m.reconciled, m.problems)
 	return m
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/trigger"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -21,6 +22,7 @@ import (
 type rig struct {
 	t       testing.TB
 	cfg     Config
+	to      Outlets
 	written int // how often the kubelet wrote the annotations
 	last    *process
 }
@@ -111,8 +113,10 @@ func (r *rig) process() *process {
 		r.last.kill()
 	}
 	p := &process{t: r.t, reg: prometheus.NewRegistry(), log: &logged{}}
-	p.Loop = New(r.cfg, p.reg, p.log.Logger())
-	p.watch.caughtUp = true // as if nothing had been raised
+	p.Loop = New(r.cfg, trigger.New(trigger.DefaultConfig(), nil, p.reg), r.to, p.reg, p.log.Logger())
+	p.triggers.Read() // as if nothing had been raised
+	p.triggers.CaughtUp()
+	p.triggers.Read()
 	r.t.Cleanup(p.kill)
 	r.last = p
 	return p

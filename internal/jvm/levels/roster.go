@@ -71,9 +71,10 @@ type crash struct {
 	at  time.Time // the report was read
 }
 
-// NewRoster returns a Roster for a valid cfg. With --attach off it does nothing.
-func NewRoster(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Roster {
-	r := &Roster{log: log, mark: cfg.OnMark, began: time.Now(), members: map[string]*member{}, gauge: prometheus.NewGauge(prometheus.GaugeOpts{
+// NewRoster returns a Roster for a valid cfg that gives its marks to a function, which must
+// not block; nil: nobody wants to know. With --attach off it does nothing.
+func NewRoster(cfg Config, to func(mark.Mark), reg prometheus.Registerer, log *slog.Logger) *Roster {
+	r := &Roster{log: log, mark: to, began: time.Now(), members: map[string]*member{}, gauge: prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "ullage_jvm_disk_outputs", Help: "Log files of JVMs outside of the source, as VM.log lists them: a JVM waits for their disks. JVMs that do not listen for attach are not asked."})}
 	switch r.lists = cfg.Attach.Mode == attach.SharedTmp; {
 	case cfg.Attach.Mode == attach.Off:

@@ -15,7 +15,7 @@ import (
 
 func newRoster(r *rig) (*Roster, *bytes.Buffer) {
 	var log bytes.Buffer
-	return NewRoster(r.cfg, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&log, nil))), &log
+	return NewRoster(r.cfg, nil, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&log, nil))), &log
 }
 
 // A second log on a disk undoes what the tmpfs is for, and nobody sees it.

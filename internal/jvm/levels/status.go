@@ -51,11 +51,11 @@ func (l *Loop) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	st := l.shown
-	if st.Armed = l.watch.armed(); st.Armed {
+	if st.Armed = l.triggers.Armed(); st.Armed {
 		st.Disarmed = ""
 	}
 	if st.Trigger != "" && st.Never == "" {
-		st.Never = l.watch.conditions.never(st.trigger)
+		st.Never = l.triggers.Never(st.trigger)
 	}
 	return st
 }

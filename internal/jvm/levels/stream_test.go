@@ -183,7 +183,7 @@ func TestATypoInAStreamLeavesTheRaiseInEffectAlone(t *testing.T) {
 		t.Run(before, func(t *testing.T) {
 			r, j := twoStreams(t)
 			m := &marked{}
-			r.cfg.OnMark = m.add
+			r.to.Mark = m.add
 			p := r.process()
 			if _, err := p.setStream("gc*=debug", before); err != nil {
 				t.Fatal(err)

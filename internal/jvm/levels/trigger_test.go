@@ -6,32 +6,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/line/format"
-	"github.com/ullage/ullage/internal/line/ul"
 )
 
 // Lines of JDK 17, but for the lengths of the pauses and the sidecar's own.
 const (
 	dropLine    = "[0.015s][warning][                  ]   3435 messages dropped due to async logging"
 	pauseLine   = "[0.078s][info ][gc                   ] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 6M->6M(64M) 612.198ms"
-	shortLine   = "[0.078s][info ][gc                   ] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 6M->6M(64M) 5.198ms"
 	stallLine   = "[0.078s][info ][gc,cpu               ] GC(0) User=0.00s Sys=0.01s Real=1.53s"
-	busyLine    = "[0.706s][info ][gc,cpu               ] GC(156) User=1.51s Sys=0.01s Real=1.53s"
 	warningLine = "[0.004s][warning][gc,init      ] Consider enabling -XX:+AlwaysPreTouch to avoid memory commit hiccups"
-	ownLine     = "[2026-11-21T08:00:00.000+0000][warning][ullage] 12 lines were dropped"
 	safeLine    = `[0.078s][info ][safepoint            ] Safepoint "G1CollectForAllocation", Time since last: 29293918 ns, Reaching safepoint: 33638 ns, Cleanup: 10003 ns, At safepoint: 700252354 ns, Total: 700295995 ns`
 )
 
-// fire shows lines to a watch as the reader does.
+// fire shows lines to the triggers as the reader does.
 func fire(p *process, lines ...string) {
 	var c format.Classifier
 	for _, line := range lines {
-		p.Watch().Line([]byte(line), c.Classify([]byte(line), nil), nil)
+		p.triggers.Line([]byte(line), c.Classify([]byte(line), nil), nil)
 	}
 }
 
@@ -62,7 +55,7 @@ func TestEachConditionFiresOnceWithItsReason(t *testing.T) {
 		p.takeAlarm(t)
 		p.step()
 		fire(p, c.line)
-		if len(p.watch.fired) != 0 || p.Status().Armed {
+		if len(p.triggers.Fired()) != 0 || p.Status().Armed {
 			t.Errorf("%s: armed while raised", c.trigger)
 		}
 		logs(t, j, atop("gc*=debug"))
@@ -82,50 +75,13 @@ func TestEachConditionFiresOnceWithItsReason(t *testing.T) {
 func (p *process) takeAlarm(t *testing.T) {
 	t.Helper()
 	select {
-	case a := <-p.watch.fired:
+	case a := <-p.triggers.Fired():
 		p.alarm = &a
 		if err := p.update(t.Context(), nil); err != nil {
 			t.Error(err)
 		}
 	default:
 		t.Fatal("nothing fired")
-	}
-}
-
-func TestWhatFiresNothing(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ trigger, line string }{
-		{"pause>500ms", shortLine},
-		{"pause>500ms", stallLine},
-		{"pause>500ms", warningLine},
-		{"io-stall", busyLine},
-		{"io-stall", pauseLine},
-		{"dropped", warningLine},
-		{"warning", pauseLine},
-		{"warning", ownLine},
-		{"warning", "java.lang.IllegalStateException: [warning] of an application"},
-		{"pause>500ms,io-stall,dropped,warning", ""},
-	} {
-		r := newRig(t)
-		r.annotate("trigger", c.trigger)
-		p := r.process()
-		p.step()
-		fire(p, pauseLine[:20], c.line)
-		if len(p.watch.fired) != 0 || !p.Status().Armed {
-			t.Errorf("%s is fired by %q", c.trigger, c.line)
-		}
-	}
-}
-
-func TestAContinuationFiresNothing(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.annotate("trigger", "warning")
-	p := r.process()
-	p.step()
-	fire(p, ownLine, "a second line of it")
-	if len(p.watch.fired) != 0 {
-		t.Error("it fired")
 	}
 }
 
@@ -140,8 +96,8 @@ func TestATriggerIsArmedOnlyWhenAllIsReadAndAfterTheCoolDown(t *testing.T) {
 	soon(t, patience, j, atop("gc*=debug"))
 	soon(t, patience, j, ownSelection)
 	restored := time.Now()
-	p.Watch().CaughtUp() // too early: of before
-	within(t, patience, "it wants to know what has been read", func() bool { return p.watch.waiting.Load() })
+	p.triggers.CaughtUp() // too early: of before
+	within(t, patience, "it wants to know what has been read", func() bool { return p.triggers.Waiting() })
 	if waited := time.Since(restored); waited < trailTime-pollInterval {
 		t.Errorf("that was %s after the restore", waited)
 	}
@@ -150,7 +106,7 @@ func TestATriggerIsArmedOnlyWhenAllIsReadAndAfterTheCoolDown(t *testing.T) {
 	}
 	fire(p, dropLine)
 	read := time.Now()
-	p.Watch().CaughtUp()
+	p.triggers.CaughtUp()
 	within(t, patience, "it cools down", func() bool { return p.Status().Disarmed == whyCooling })
 	if fire(p, dropLine); p.Status().Armed || p.Status().Quiet.Before(read.Add(r.cfg.TriggerCooldown)) {
 		t.Errorf("read at %s: %+v", read, p.Status())
@@ -202,7 +158,7 @@ func TestATriggersRaiseDoesNotWaitForADeafJVMForever(t *testing.T) {
 	defer cancel()
 	j.when(always(hang))
 	fire(p, dropLine)
-	a := <-p.watch.fired
+	a := <-p.triggers.Fired()
 	p.alarm = &a
 	since := func() time.Time {
 		must(t, p.update(ctx, nil))
@@ -245,7 +201,7 @@ func TestAnyRaiseDisarmsATrigger(t *testing.T) {
 	p.step()
 	r.annotate("trigger", "dropped", "log", "gc*=debug")
 	p.step()
-	if fire(p, dropLine); p.Status().Armed || len(p.watch.fired) != 0 {
+	if fire(p, dropLine); p.Status().Armed || len(p.triggers.Fired()) != 0 {
 		t.Error("it fired")
 	}
 	r.annotate("trigger", "dropped")
@@ -273,16 +229,16 @@ func TestARestartKeepsTheCoolDown(t *testing.T) {
 	}
 	p.kill() // before everything has been read
 	p = r.process()
-	p.watch.unread()
+	p.triggers.Unread()
 	over := time.Now().Add(trailTime)
-	within(t, patience, "the reader is asked", func() bool { p.step(); return p.watch.waiting.Load() })
+	within(t, patience, "the reader is asked", func() bool { p.step(); return p.triggers.Waiting() })
 	if time.Now().Before(over.Add(-pollInterval)) {
 		t.Error("it was asked while lines of the raise may still come")
 	}
 	if st := p.Status(); st.Armed || st.Disarmed != whyUnread || st.Cause != "" {
 		t.Errorf("after the first restart %+v", st)
 	}
-	p.Watch().CaughtUp()
+	p.triggers.CaughtUp()
 	p.step()
 	p.step() // saves that
 	quiet := p.Status().Quiet
@@ -308,8 +264,8 @@ func TestAnotherRaiseHasNoCoolDown(t *testing.T) {
 	p.run()
 	soon(t, patience, j, atop("gc*=debug"))
 	r.annotate("trigger", "dropped")
-	within(t, patience, "the reader is asked", func() bool { return p.watch.waiting.Load() })
-	p.Watch().CaughtUp()
+	within(t, patience, "the reader is asked", func() bool { return p.triggers.Waiting() })
+	p.triggers.CaughtUp()
 	within(t, patience, "the trigger is armed", func() bool { return p.Status().Armed })
 }
 
@@ -365,43 +321,5 @@ func TestATriggerThatWasTakenAwayMeanwhileRaisesNothing(t *testing.T) {
 	p.step()
 	if p.Status().Cause != "" || j.count() != 0 {
 		t.Errorf("%+v, told %q", p.Status(), j.sent(0))
-	}
-}
-
-// A trigger that is not armed reads the lines of the raise as well.
-func BenchmarkALineOfARaise(b *testing.B) {
-	trigger, err := ask.ParseTrigger("pause>500ms,io-stall,dropped,warning")
-	must(b, err)
-	w := newWatch(Config{}, newMetrics(prometheus.NewRegistry()).missed)
-	w.arm(trigger, false)
-	line := []byte("[2026-11-21T08:00:00.000+0000][12.345s][debug][gc,phases      ] GC(7)     Evacuate Collection Set (ms): Min:  0.1, Avg:  0.2, Max:  0.3, Diff:  0.2, Sum:  0.7, Workers: 4")
-	var c ul.Classifier
-	class := c.Classify(line)
-	b.SetBytes(int64(len(line)))
-	for b.Loop() {
-		w.Line(line, class, nil)
-	}
-}
-
-func TestALookoutFiresForEachLineThatMeetsACondition(t *testing.T) {
-	trigger, err := ask.ParseTrigger("pause>500ms,warning")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var fired []string
-	l := NewLookout(trigger, 0, func(cause, why string) { fired = append(fired, cause+": "+why) })
-	var class ul.Classifier
-	for _, line := range []string{
-		"[1.0s][info][gc] GC(1) Pause Young (Normal) (G1 Evacuation Pause) 24M->4M(256M) 12.345ms",
-		"[2.0s][info][gc] GC(2) Pause Young (Normal) (G1 Evacuation Pause) 24M->4M(256M) 612.345ms",
-		"[2.1s][warning][gc] something is wrong",
-		"\tand its [error] further line",
-		"[3.0s][info][gc] GC(3) Pause Full (System.gc()) 24M->4M(256M) 1612.345ms",
-	} {
-		l.Line([]byte(line), class.Classify([]byte(line)), nil)
-	}
-	want := []string{"pause: pause Young (Normal) (G1 Evacuation Pause) took 612.3ms", "warning: a line at level warning: something is wrong", "pause: pause Full (System.gc()) took 1.6123s"}
-	if d := cmp.Diff(want, fired); d != "" {
-		t.Errorf("(-want +got)\n%s", d)
 	}
 }

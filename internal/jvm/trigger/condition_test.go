@@ -1,4 +1,4 @@
-package levels
+package trigger
 
 import (
 	"strings"
@@ -10,7 +10,6 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/pause"
-	"github.com/ullage/ullage/internal/line/ul"
 )
 
 // Lines of JDK 25 with gc*=info or gc=info, and safepoint=info, but for the lengths: a disk was
@@ -35,21 +34,15 @@ const (
 	sLongSafe = `[2.177s][info][safepoint] Safepoint "ShenandoahInitMark", Time since last: 27533811 ns, Reaching safepoint: 168416 ns, At safepoint: 2100127042 ns, Leaving safepoint: 8584 ns, Total: 2100304042 ns, Threads: 1 runnable, 13 total`
 )
 
-// observer is a Watch or a Lookout.
-type observer interface {
-	Line(line []byte, c ul.Class, e *pause.Event)
-	Stop(*pause.Stop)
-}
-
-// observe shows lines of one stream to an observer as the reader does where the lines are read
+// observe shows lines of one stream to a Set as the reader does where the lines are read
 // for metrics: each stop before the line that completes it.
-func observe(o observer, lines ...string) {
+func observe(s *Set, lines ...string) {
 	var c format.Classifier
-	j := pause.NewJoiner(pause.Handlers{Stop: o.Stop})
+	j := pause.NewJoiner(pause.Handlers{Stop: s.Stop})
 	for _, line := range lines {
 		class := c.Classify([]byte(line), nil)
 		e, _ := j.Line([]byte(line), class)
-		o.Line([]byte(line), class, e)
+		s.Line([]byte(line), class, e)
 	}
 	j.Settle()
 }
@@ -76,52 +69,42 @@ var stallTests = map[string]struct {
 	"a long pause": {0, []string{strings.Replace(shortG1, "2.748ms", "2544.748ms", 1), longSafe}, ""},
 }
 
-func TestALookoutFiresOnceForAStall(t *testing.T) {
+// A stop fires once, whichever of its lines show it: each of the two triggers has it, nothing
+// is missed, and the trigger that raises is not disarmed again by what it has fired on.
+func TestEachTriggerFiresOnceForAStall(t *testing.T) {
 	for name, c := range stallTests {
 		t.Run(name, func(t *testing.T) {
-			var fired, want []string
+			var saved, want []string
 			if c.why != "" {
 				want = []string{"io-stall: " + c.why}
 			}
-			l := NewLookout(ask.Trigger{IOStall: true}, c.floor, func(cause, why string) { fired = append(fired, cause+": "+why) })
-			observe(l, c.lines...)
-			if d := cmp.Diff(want, fired); d != "" {
-				t.Errorf("(-want +got)\n%s", d)
+			s := armed(t, Config{SaveOn: "io-stall", Floor: c.floor, Stops: true}, "io-stall", &saved)
+			observe(s, c.lines...)
+			if d := cmp.Diff(want, saved); d != "" {
+				t.Errorf("saved (-want +got)\n%s", d)
 			}
-		})
-	}
-	l := NewLookout(ask.Trigger{Pause: time.Hour}, 0, func(cause, why string) { t.Errorf("%s: %s, which nobody looks for", cause, why) })
-	observe(l, shortG1, idleTimes, longSafe)
-}
-
-// A stop fires once, whichever of its lines show it: nothing is missed, and the trigger is
-// not disarmed again by what it has fired on.
-func TestATriggerFiresOnceForAStall(t *testing.T) {
-	t.Parallel()
-	for name, c := range stallTests {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
-			r.cfg.StallFloor, r.cfg.Stops = c.floor, true
-			r.annotate("trigger", "io-stall")
-			p := r.process()
-			p.step()
-			if observe(p.Watch(), c.lines...); len(p.watch.fired) == 1 != (c.why != "") {
-				t.Fatalf("%d alarms", len(p.watch.fired))
+			if d := cmp.Diff(want, alarms(s)); d != "" {
+				t.Errorf("raised (-want +got)\n%s", d)
 			}
-			p.hasMetric(0, "ullage_trigger_missed_total", ask.IOStallCondition)
+			if n := missed(s, ask.IOStallCondition); n != 0 {
+				t.Errorf("%v missed", n)
+			}
 			if c.why == "" {
 				return
 			}
-			p.takeAlarm(t)
-			if st := p.Status(); st.Raise.Why != "trigger: "+c.why || st.Armed {
-				t.Errorf("%+v", st)
+			if s.Armed() {
+				t.Error("it is armed after it has fired")
 			}
-			observe(p.Watch(), shortG1, longSafe)
-			if len(p.watch.fired) != 0 {
-				t.Error("it fired during its raise")
+			observe(s, shortG1, longSafe)
+			if n := missed(s, ask.IOStallCondition); n != 1 || len(alarms(s)) != 0 {
+				t.Errorf("%v missed after it has fired, want 1", n)
 			}
-			p.hasMetric(1, "ullage_trigger_missed_total", ask.IOStallCondition)
 		})
+	}
+	var saved []string
+	observe(armed(t, Config{SaveOn: "pause>1h", Stops: true}, "pause>1h", &saved), shortG1, idleTimes, longSafe)
+	if len(saved) > 0 {
+		t.Errorf("%q, which nobody looks for", saved)
 	}
 }
 
@@ -152,17 +135,13 @@ func TestWhenAnIOStallIsNeverMet(t *testing.T) {
 		"an application's":         {"io-stall", []string{"GC(0) Pause", "using Shenandoah, not"}, "", ""},
 	} {
 		for stops, want := range map[bool]string{false: c.without, true: c.with} {
-			r := newRig(t)
-			r.cfg.Stops = stops
-			r.annotate("trigger", c.trigger)
-			p := r.process()
-			p.step()
-			if fire(p, warningLine); stops {
-				observe(p.Watch(), c.lines...)
+			s := armed(t, Config{Stops: stops}, c.trigger, nil)
+			if show(s, warningLine); stops {
+				observe(s, c.lines...)
 			} else {
-				fire(p, c.lines...)
+				show(s, c.lines...)
 			}
-			if never := p.Status().Never; (never != "") != (want != "") || !strings.Contains(never, want) || never != "" && !strings.HasPrefix(never, "io-stall is never met: ") {
+			if never := s.Never(conditions(t, c.trigger)); (never != "") != (want != "") || !strings.Contains(never, want) || never != "" && !strings.HasPrefix(never, "io-stall is never met: ") {
 				t.Errorf("%s, stops read: %v: %q, want %q", name, stops, never, want)
 			}
 		}

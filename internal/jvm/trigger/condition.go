@@ -1,0 +1,141 @@
+package trigger
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/line/pause"
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// signs knows whether the JVM's log can show a stall. A stall has two signs, and no stop is
+// reported for both:
+//
+//   - the CPU times behind a pause, which its line has;
+//   - a safepoint that went on beside its pauses, where these took their CPU time or have none
+//     in the log: that is known of a stop alone.
+type signs struct {
+	floor pause.Floor
+	stops bool // stops are seen
+
+	// unseen counts what was logged, up to maxUnseen, and lacked the other half of either
+	// sign, while an io-stall was sought: pauses until CPU times are logged, or safepoints with
+	// the pauses in them. timed: CPU times were logged. paired: such a safepoint was.
+	unseen        atomic.Int32
+	timed, paired atomic.Bool
+}
+
+// maxUnseen is how many pauses, or safepoints of collections, without the other half show
+// that the JVM does not log it: a JVM that does logs it at each pause.
+const maxUnseen = 3
+
+// neverMet begins each reason why an io-stall cannot be met.
+const neverMet = ask.IOStallCondition + " is never met: the log has no CPU times of pauses (gc+cpu=info; ZGC and Shenandoah have none), and "
+
+// never returns why a condition of t cannot be met, or "".
+func (d *signs) never(t ask.Trigger) string {
+	switch {
+	case !t.IOStall || d.unseen.Load() < maxUnseen || d.timed.Load() || d.paired.Load():
+		return ""
+	case d.stops:
+		return neverMet + "no safepoints with their pauses (gc*=info,safepoint=info)"
+	}
+	return neverMet + "--jvm-metrics=false leaves safepoints unread"
+}
+
+// note notes which sign of a stall the event of a line has.
+func (d *signs) note(e *pause.Event) {
+	switch {
+	case e.Kind == pause.Init && !d.stops && (string(e.Value) == "The Z Garbage Collector" || string(e.Value) == "Shenandoah"):
+		d.unseen.Store(maxUnseen) // these never log CPU times
+	case e.Kind == pause.CPU && !d.timed.Load():
+		d.timed.Store(true)
+	case e.Kind == pause.Pause && d.unseen.Load() < maxUnseen:
+		d.unseen.Add(1)
+	}
+}
+
+// noteStop notes which sign of a stall a stop has.
+func (d *signs) noteStop(stop *pause.Stop) {
+	switch {
+	case stop.Safepoint && len(stop.Pauses) > 0 && !d.paired.Load():
+		d.paired.Store(true)
+	case stop.Unpaired() && d.unseen.Load() < maxUnseen:
+		d.unseen.Add(1)
+	}
+}
+
+// line is a line that is checked. It is parsed at most once.
+type line struct {
+	text  []byte
+	class ul.Class
+	event *pause.Event // as another has parsed it; nil: nobody has
+
+	own  pause.Event
+	read bool // own is the event
+}
+
+// parsed returns the event of the line.
+func (l *line) parsed() *pause.Event {
+	if l.event != nil {
+		return l.event
+	}
+	if !l.read {
+		l.own, _ = pause.Parse(l.text)
+		l.read = true
+	}
+	return &l.own
+}
+
+// meets reports whether a line meets a condition of t, and which.
+func (l *line) meets(t *ask.Trigger, floor pause.Floor) (Alarm, bool) {
+	if t.Dropped && l.class.Kind == ul.Drop {
+		return Alarm{ask.DroppedCondition, fmt.Sprintf("the JVM dropped %d lines of its log", l.class.Dropped)}, true
+	}
+	if t.Warning && l.class.Level >= ul.Warning && l.class.Kind != ul.Text {
+		var r ul.Record
+		if r.Parse(l.text); string(r.Tags) != ownTag {
+			return Alarm{ask.WarningCondition, fmt.Sprintf("a line at level %s: %s", l.class.Level, excerpt(r.Message))}, true
+		}
+	}
+	if t.Pause == 0 && !t.IOStall {
+		return Alarm{}, false
+	}
+	e := l.parsed()
+	if t.IOStall && e.Stalled(floor) {
+		return Alarm{ask.IOStallCondition, fmt.Sprintf("a pause of %s took only %s of CPU time", short(e.Real), short(e.User+e.Sys))}, true
+	}
+	if t.Pause > 0 && (e.Kind == pause.Pause || e.Kind == pause.Safepoint) && e.Duration > t.Pause {
+		what := strings.TrimSpace(e.Kind.String() + " " + excerpt(e.Name)) // JDK 9 to 12 do not name a safepoint
+		return Alarm{ask.PauseCondition, fmt.Sprintf("%s took %s", what, short(e.Duration))}, true
+	}
+	return Alarm{}, false
+}
+
+// meetsStall reports whether a stop was a stall, unless the CPU times of its pauses have
+// shown one.
+func meetsStall(stop *pause.Stop, floor pause.Floor) (Alarm, bool) {
+	if !stop.WentOn(floor) || stop.Suspect(floor) == pause.Idle {
+		return Alarm{}, false
+	}
+	return Alarm{ask.IOStallCondition, fmt.Sprintf("a safepoint went on for %s beside its pauses", short(stop.Outside()))}, true
+}
+
+// ownTag is the tag of the marker lines that the sidecar writes into a stream.
+const ownTag = "ullage"
+
+// maxExcerpt bounds the excerpt of a line.
+const maxExcerpt = 120
+
+// excerpt returns a part of a line for a log message. It copies no more of the
+// line than it needs.
+func excerpt(text []byte) string {
+	return printable.Text(string(text[:min(len(text), utf8.UTFMax*(maxExcerpt+1))]), maxExcerpt)
+}
+
+func short(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }

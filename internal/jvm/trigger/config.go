@@ -1,0 +1,48 @@
+package trigger
+
+import (
+	"flag"
+	"fmt"
+
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/line/pause"
+)
+
+// Config holds the settings of a [Set].
+type Config struct {
+	// SaveOn are the conditions on which withheld lines are saved, as
+	// [ask.ParseTrigger] reads them. Empty: only on request.
+	SaveOn string
+
+	// Floor is from which length on a pause, or what a safepoint does beside its
+	// pauses, meets the condition io-stall. Not a flag here.
+	Floor pause.Floor
+
+	// Stops says that [Set.Stop] gets each stop: only then can a safepoint meet that
+	// condition. Not a flag.
+	Stops bool
+}
+
+// DefaultConfig returns the documented defaults.
+func DefaultConfig() Config { return Config{SaveOn: "pause>500ms,io-stall,warning"} }
+
+// Flags declares the settings on fs, with the values of c as defaults.
+func (c *Config) Flags(fs *flag.FlagSet) {
+	fs.StringVar(&c.SaveOn, "hindsight-on", c.SaveOn, "`CONDITIONS`, as of a trigger, on which the lines that --hindsight holds are persisted; empty: only on 'ullage log save'")
+}
+
+// Validate returns one error for each setting that cannot work.
+func (c Config) Validate() []error {
+	if _, err := c.saveOn(); err != nil {
+		return []error{fmt.Errorf("--hindsight-on: %w", err)}
+	}
+	return nil
+}
+
+// saveOn returns the trigger of SaveOn.
+func (c Config) saveOn() (ask.Trigger, error) {
+	if c.SaveOn == "" {
+		return ask.Trigger{}, nil
+	}
+	return ask.ParseTrigger(c.SaveOn)
+}

@@ -1,0 +1,144 @@
+package trigger
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/line/pause"
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// Set has the trigger that raises and the one that saves. Create it with [New].
+type Set struct {
+	signs signs // of stalls, for both triggers
+
+	raising atomic.Pointer[raising] // nil: there is no such trigger
+	fired   chan Alarm
+	missed  *prometheus.CounterVec // by condition
+
+	saving ask.Trigger // zero: none
+	save   func(cause, why string)
+
+	unread unread
+}
+
+// raising is the trigger that raises.
+type raising struct {
+	ask.Trigger
+	armed bool // a line that meets a condition fires; else it is counted as missed
+}
+
+// Alarm is one firing of a trigger.
+type Alarm struct {
+	Reason string // the condition, a metric's label
+	Why    string // for people
+}
+
+// New returns a Set for a valid cfg that calls save, which must not block, with the name of a
+// condition of cfg.SaveOn that is met and the reason for people. Nil: no lines are held.
+func New(cfg Config, save func(cause, why string), reg prometheus.Registerer) *Set {
+	s := &Set{signs: signs{floor: cfg.Floor, stops: cfg.Stops}, fired: make(chan Alarm, 1), save: save,
+		missed: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ullage_trigger_missed_total", Help: "Lines that met a condition of the trigger while it was not armed, by condition."}, []string{"reason"})}
+	if save != nil {
+		s.saving, _ = cfg.saveOn() // it is valid
+	}
+	for _, c := range ask.Conditions() {
+		s.missed.WithLabelValues(c) // a counter that exists from the start shows its first step
+	}
+	reg.MustRegister(s.missed)
+	return s
+}
+
+// Saves reports whether one of the triggers saves.
+func (s *Set) Saves() bool { return !s.saving.IsZero() }
+
+// Line checks the next line, without its newline. Each line is passed once. The event is
+// that of the line, as [pause.Parse] returns it, or nil where nobody has parsed the line.
+func (s *Set) Line(text []byte, c ul.Class, e *pause.Event) {
+	r := s.raising.Load()
+	if r == nil && !s.Saves() || c.Kind == ul.Continuation {
+		return
+	}
+	l := line{text: text, class: c, event: e}
+	if r != nil && r.IOStall || s.saving.IOStall {
+		s.signs.note(l.parsed())
+	}
+	if r != nil {
+		if a, ok := l.meets(&r.Trigger, s.signs.floor); ok {
+			s.fire(r, a)
+		}
+	}
+	if a, ok := l.meets(&s.saving, s.signs.floor); ok {
+		s.save(a.Reason, a.Why)
+	}
+}
+
+// Stop checks the next stop of a JVM, before the line that completes it goes to Line. A
+// stop that Line reports as an io-stall by its CPU times is not reported again.
+func (s *Set) Stop(stop *pause.Stop) {
+	r := s.raising.Load()
+	raises := r != nil && r.IOStall
+	if !raises && !s.saving.IOStall {
+		return
+	}
+	s.signs.noteStop(stop)
+	a, ok := meetsStall(stop, s.signs.floor)
+	if ok && raises {
+		s.fire(r, a)
+	}
+	if ok && s.saving.IOStall {
+		s.save(a.Reason, a.Why)
+	}
+}
+
+// fire hands over an alarm, if the trigger is armed, or counts it as missed.
+func (s *Set) fire(r *raising, a Alarm) {
+	// The levels arm it again. They may have disarmed it since r was loaded.
+	if r.armed && s.raising.CompareAndSwap(r, &raising{Trigger: r.Trigger}) {
+		select {
+		case s.fired <- a:
+			return
+		default: // an alarm is pending already
+		}
+	}
+	s.missed.WithLabelValues(a.Reason).Inc()
+}
+
+// Fired has the alarms of the trigger that raises, at most one.
+func (s *Set) Fired() <-chan Alarm { return s.fired }
+
+// Arm has the lines checked for the conditions of t, and arms the trigger or
+// disarms it. It does not arm a trigger whose last alarm is pending.
+func (s *Set) Arm(t ask.Trigger, armed bool) {
+	if t.IsZero() {
+		s.raising.Store(nil)
+		return
+	}
+	next := raising{Trigger: t, armed: armed && len(s.fired) == 0}
+	if was := s.raising.Load(); was == nil || *was != next {
+		s.raising.Store(&next)
+	}
+}
+
+// Armed reports whether a line that meets a condition raises. It is safe for
+// concurrent use.
+func (s *Set) Armed() bool {
+	r := s.raising.Load()
+	return r != nil && r.armed
+}
+
+// Never returns why a condition of t cannot be met, or "". It is safe for concurrent use.
+func (s *Set) Never(t ask.Trigger) string { return s.signs.never(t) }
+
+// PauseThreshold returns the length of a pause that raises, or 0 where no pause does. It is
+// safe for concurrent use.
+func (s *Set) PauseThreshold() time.Duration {
+	if r := s.raising.Load(); r != nil {
+		return r.Pause
+	}
+	return 0
+}

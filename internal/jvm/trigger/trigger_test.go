@@ -1,0 +1,153 @@
+package trigger
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/line/format"
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// Lines of JDK 17, but for the lengths of the pauses and the sidecar's own.
+const (
+	dropLine    = "[0.015s][warning][                  ]   3435 messages dropped due to async logging"
+	pauseLine   = "[0.078s][info ][gc                   ] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 6M->6M(64M) 612.198ms"
+	shortLine   = "[0.078s][info ][gc                   ] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 6M->6M(64M) 5.198ms"
+	stallLine   = "[0.078s][info ][gc,cpu               ] GC(0) User=0.00s Sys=0.01s Real=1.53s"
+	busyLine    = "[0.706s][info ][gc,cpu               ] GC(156) User=1.51s Sys=0.01s Real=1.53s"
+	warningLine = "[0.004s][warning][gc,init      ] Consider enabling -XX:+AlwaysPreTouch to avoid memory commit hiccups"
+	ownLine     = "[2026-11-21T08:00:00.000+0000][warning][ullage] 12 lines were dropped"
+	safeLine    = `[0.078s][info ][safepoint            ] Safepoint "G1CollectForAllocation", Time since last: 29293918 ns, Reaching safepoint: 33638 ns, Cleanup: 10003 ns, At safepoint: 700252354 ns, Total: 700295995 ns`
+)
+
+// conditions parses a trigger.
+func conditions(t testing.TB, text string) ask.Trigger {
+	t.Helper()
+	trigger, err := ask.ParseTrigger(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trigger
+}
+
+// armed returns a Set whose trigger that raises is armed. What it saves goes to saved; nil: no
+// lines are held.
+func armed(t testing.TB, cfg Config, raises string, saved *[]string) *Set {
+	t.Helper()
+	var save func(cause, why string)
+	if saved != nil {
+		save = func(cause, why string) { *saved = append(*saved, cause+": "+why) }
+	}
+	s := New(cfg, save, prometheus.NewRegistry())
+	s.Arm(conditions(t, raises), true)
+	return s
+}
+
+// show shows lines as the reader does where nobody has parsed them.
+func show(s *Set, lines ...string) {
+	var c format.Classifier
+	for _, line := range lines {
+		s.Line([]byte(line), c.Classify([]byte(line), nil), nil)
+	}
+}
+
+// alarms takes the pending alarm, if there is one.
+func alarms(s *Set) []string {
+	select {
+	case a := <-s.Fired():
+		return []string{a.Reason + ": " + a.Why}
+	default:
+		return nil
+	}
+}
+
+func missed(s *Set, condition string) float64 {
+	return testutil.ToFloat64(s.missed.WithLabelValues(condition))
+}
+
+func TestWhatFiresNothing(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ trigger, line string }{
+		{"pause>500ms", shortLine},
+		{"pause>500ms", stallLine},
+		{"pause>500ms", warningLine},
+		{"io-stall", busyLine},
+		{"io-stall", pauseLine},
+		{"dropped", warningLine},
+		{"warning", pauseLine},
+		{"warning", ownLine},
+		{"warning", "java.lang.IllegalStateException: [warning] of an application"},
+		{"pause>500ms,io-stall,dropped,warning", ""},
+	} {
+		var saved []string
+		s := armed(t, Config{SaveOn: c.trigger}, c.trigger, &saved)
+		show(s, pauseLine[:20], c.line)
+		if len(s.Fired()) != 0 || !s.Armed() || len(saved) > 0 {
+			t.Errorf("%s is fired by %q", c.trigger, c.line)
+		}
+	}
+}
+
+func TestAContinuationFiresNothing(t *testing.T) {
+	t.Parallel()
+	var saved []string
+	s := armed(t, Config{SaveOn: "warning"}, "warning", &saved)
+	show(s, ownLine, "a second line of it")
+	if len(s.Fired()) != 0 || len(saved) > 0 {
+		t.Error("it fired")
+	}
+}
+
+// The two triggers look for other things, and neither is in the other's way.
+func TestTheTriggersFireEachForItsOwnConditions(t *testing.T) {
+	t.Parallel()
+	var saved []string
+	s := armed(t, Config{SaveOn: "pause>500ms,warning"}, "pause>1s,dropped", &saved)
+	show(s,
+		"[1.0s][info][gc] GC(1) Pause Young (Normal) (G1 Evacuation Pause) 24M->4M(256M) 12.345ms",
+		"[2.0s][info][gc] GC(2) Pause Young (Normal) (G1 Evacuation Pause) 24M->4M(256M) 612.345ms",
+		"[2.1s][warning][gc] something is wrong",
+		"\tand its [error] further line",
+		"[3.0s][info][gc] GC(3) Pause Full (System.gc()) 24M->4M(256M) 1612.345ms",
+		dropLine,
+	)
+	const long = "pause: pause Full (System.gc()) took 1.6123s"
+	want := []string{"pause: pause Young (Normal) (G1 Evacuation Pause) took 612.3ms", "warning: a line at level warning: something is wrong", long,
+		"warning: a line at level warning:   3435 messages dropped due to async logging"}
+	if d := cmp.Diff(want, saved); d != "" {
+		t.Errorf("saved (-want +got)\n%s", d)
+	}
+	if d := cmp.Diff([]string{long}, alarms(s)); d != "" {
+		t.Errorf("raised (-want +got)\n%s", d)
+	}
+	if n := missed(s, ask.DroppedCondition); n != 1 {
+		t.Errorf("%v missed, want the line after the one that fired", n)
+	}
+}
+
+// Where no lines are held, nothing is saved, whatever --hindsight-on is.
+func TestNothingIsSavedWhereNothingIsHeld(t *testing.T) {
+	t.Parallel()
+	s := armed(t, DefaultConfig(), "dropped", nil)
+	if show(s, pauseLine, warningLine); s.Saves() {
+		t.Error("it saves")
+	}
+}
+
+// A trigger that is not armed reads the lines of the raise as well.
+func BenchmarkALineOfARaise(b *testing.B) {
+	s := armed(b, DefaultConfig(), "pause>500ms,io-stall,dropped,warning", nil)
+	s.Arm(conditions(b, "pause>500ms,io-stall,dropped,warning"), false)
+	b.ReportAllocs()
+	line := []byte("[2026-11-21T08:00:00.000+0000][12.345s][debug][gc,phases      ] GC(7)     Evacuate Collection Set (ms): Min:  0.1, Avg:  0.2, Max:  0.3, Diff:  0.2, Sum:  0.7, Workers: 4")
+	var c ul.Classifier
+	class := c.Classify(line)
+	b.SetBytes(int64(len(line)))
+	for b.Loop() {
+		s.Line(line, class, nil)
+	}
+}

@@ -1,0 +1,43 @@
+package trigger
+
+import "sync/atomic"
+
+// unread knows whether the reader has received all lines that were written by some moment.
+type unread struct {
+	waiting atomic.Bool // set to ask the reader, which clears it
+
+	// Only the levels use the following fields.
+	read  bool // everything written by that moment has been read
+	asked bool // the reader has been asked
+}
+
+// CaughtUp reports to the Set that every line written so far has been read.
+func (s *Set) CaughtUp() {
+	if s.unread.waiting.Load() {
+		s.unread.waiting.Store(false)
+	}
+}
+
+// Unread notes that lines are being written that must be read before the trigger
+// is armed.
+func (s *Set) Unread() { s.unread.read, s.unread.asked = false, false }
+
+// Waiting reports whether the next CaughtUp is waited for. It is safe for concurrent use.
+func (s *Set) Waiting() bool { return s.unread.waiting.Load() }
+
+// HaveRead reports whether Read was true since Unread.
+func (s *Set) HaveRead() bool { return s.unread.read }
+
+// Read reports whether everything written before its first call since Unread has
+// been read.
+func (s *Set) Read() bool {
+	u := &s.unread
+	if !u.read {
+		if !u.asked {
+			u.asked = true
+			u.waiting.Store(true)
+		}
+		u.read = !u.waiting.Load()
+	}
+	return u.read
+}
