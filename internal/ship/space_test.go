@@ -19,11 +19,11 @@ func fullVolume(t *testing.T) (dest string, free func()) {
 	t.Helper()
 	volume := lab.Tmpfs(t, "1m")
 	var st unix.Statfs_t
-	if err := unix.Statfs(volume, &st); err != nil || int64(st.Blocks)*st.Bsize > 1<<20 {
+	if err := unix.Statfs(volume, &st); err != nil || int64(st.Blocks)*int64(st.Bsize) > 1<<20 {
 		lab.Needs(t, "root: it fills a volume")
 	}
 	filler := filepath.Join(volume, "filler")
-	if err := os.WriteFile(filler, make([]byte, int64(st.Bavail)*st.Bsize), 0o600); err != nil {
+	if err := os.WriteFile(filler, make([]byte, int64(st.Bavail)*int64(st.Bsize)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return filepath.Join(volume, "dest"), func() {

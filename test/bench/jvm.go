@@ -138,7 +138,7 @@ func largestUse(dir string, done <-chan struct{}) (largest int64) {
 	for {
 		var st unix.Statfs_t
 		if err := unix.Statfs(dir, &st); err == nil {
-			largest = max(largest, int64(st.Blocks-st.Bfree)*st.Bsize)
+			largest = max(largest, int64(st.Blocks-st.Bfree)*int64(st.Bsize))
 		}
 		select {
 		case <-done:

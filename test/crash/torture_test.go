@@ -210,7 +210,7 @@ func (r *torture) fill() {
 	left := []int64{0, 4 << 10, 64 << 10, 400 << 10}[r.rng.IntN(4)]
 	if err == nil {
 		// The sidecar takes some of it meanwhile: as much as there is then is taken.
-		for size := int64(st.Bavail)*st.Bsize - left; size > 0 && unix.Fallocate(int(f.Fd()), 0, 0, size) != nil; {
+		for size := int64(st.Bavail)*int64(st.Bsize) - left; size > 0 && unix.Fallocate(int(f.Fd()), 0, 0, size) != nil; {
 			size -= 256 << 10
 		}
 		f.Close()

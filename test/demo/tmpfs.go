@@ -66,7 +66,7 @@ func (t tmpfs) inUse() int64 {
 	var st unix.Statfs_t
 	n := int64(0)
 	if t.mounted && unix.Statfs(t.dir, &st) == nil {
-		n = int64(st.Blocks-st.Bfree) * st.Bsize
+		n = int64(st.Blocks-st.Bfree) * int64(st.Bsize)
 	} else {
 		n = lab.InUse(t.dir)
 	}

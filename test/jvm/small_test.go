@@ -53,8 +53,8 @@ func inUse(r *rig, mounted int64) int64 {
 	if err := unix.Statfs(r.source, &st); err != nil {
 		r.Fatal(err)
 	}
-	if int64(st.Blocks)*st.Bsize == mounted {
-		return int64(st.Blocks-st.Bfree) * st.Bsize
+	if int64(st.Blocks)*int64(st.Bsize) == mounted {
+		return int64(st.Blocks-st.Bfree) * int64(st.Bsize)
 	}
 	return lab.InUse(r.source)
 }
