@@ -22,7 +22,7 @@ func TestRestrictedNamespace(t *testing.T) {
 		t.Errorf("the pod is not restricted any more: %s", warnings)
 	}
 	s.ready("app")
-	s.sameAsReference("app")
+	sameAsReference(s, "app")
 }
 
 // A ResourceQuota wants every container to say what it takes, a LimitRange says
@@ -45,7 +45,7 @@ func TestResourceQuotaAndLimitRange(t *testing.T) {
 	if got := s.field("pod/app", ".spec.initContainers[0].resources.limits"); !strings.Contains(got, `"cpu"`) {
 		t.Errorf("the sidecar has the limits %s, want one of cpu, which the quota counts", got)
 	}
-	s.sameAsReference("app")
+	sameAsReference(s, "app")
 
 	// 384Mi and the sidecar's 128Mi are in use: as much is left for a JVM of
 	// 512Mi, but not for its sidecar as well.
@@ -93,7 +93,7 @@ func TestWhoIsInjected(t *testing.T) {
 	}
 	s.apply(jvmPod{Name: "app", JDK: 17, NotInjected: true, Java: []string{"Churn", "3000", "60"}, After: linger}.manifest())
 	s.ready("app")
-	s.sameAsReference("app")
+	sameAsReference(s, "app")
 }
 
 // A pod with a bad annotation starts, without a sidecar and as it was, and
@@ -141,7 +141,7 @@ func TestBadAnnotationsAreWarnedOf(t *testing.T) {
 	}
 	s.apply(jvmPod{Name: "app", JDK: 25, Annotations: all}.manifest())
 	s.ready("app")
-	if got := s.containers("app"); got != "app" {
+	if got := containersOf(s, "app"); got != "app" {
 		t.Errorf("a pod with bad annotations has the containers %q, want app alone", got)
 	}
 }
@@ -185,7 +185,7 @@ func TestUserThatOnlyTheImageKnows(t *testing.T) {
 	if java, sidecar := s.exec("app", "app", "id", "-u"), s.field("pod/app", ".spec.initContainers[0].securityContext.runAsUser"); java != "1000\n" || sidecar != "65532" {
 		t.Errorf("the JVM runs as %q, its sidecar as %q: this tests nothing", java, sidecar)
 	}
-	s.sameAsReference("app")
+	sameAsReference(s, "app")
 }
 
 // The sidecar has no token of the pod's service account, though the API server

@@ -23,24 +23,24 @@ func TestInjectorCertificatesAreRenewedWhileInUse(t *testing.T) {
 	t.Parallel() // nobody else should notice
 	s := newSpace(t)
 	served, first := map[string]func() (*x509.Certificate, error){}, map[string]*x509.Certificate{}
-	for _, pod := range s.serving() {
-		served[pod] = s.certificateOf(pod)
-		first[pod] = s.otherThan(nil, served[pod], 30*time.Second)
+	for _, pod := range serving(s) {
+		served[pod] = certificateOf(s, pod)
+		first[pod] = otherThan(s, nil, served[pod], 30*time.Second)
 	}
-	old := s.caBundle()[0]
-	pods := s.createPods(50, time.Second)
+	old := caBundle(s)[0]
+	pods := createPods(s, 50, time.Second)
 
 	began := time.Now()
 	s.must(kubectl("", "-n", system, "patch", "secret", "ullage-injector-certificate", "--type=json", "--patch", `[{"op": "remove", "path": "/data"}]`))
 	s.eventually(time.Minute, "a new CA before the old one", func() bool {
-		now := s.caBundle()
+		now := caBundle(s)
 		return !now[0].Equal(old) && slices.ContainsFunc(now, old.Equal)
 	})
 	trusted := time.Since(began)
 	roots := x509.NewCertPool()
-	roots.AddCert(s.caBundle()[0])
+	roots.AddCert(caBundle(s)[0])
 	for pod, certificate := range served {
-		now := s.otherThan(first[pod], certificate, 3*time.Minute)
+		now := otherThan(s, first[pod], certificate, 3*time.Minute)
 		if _, err := now.Verify(x509.VerifyOptions{DNSName: "ullage-injector." + system + ".svc", Roots: roots}); err != nil {
 			t.Errorf("the certificate of %s is not the new CA's: %v", pod, err)
 		}
@@ -55,7 +55,7 @@ func TestInjectorCertificatesAreRenewedWhileInUse(t *testing.T) {
 }
 
 // caBundle returns the CAs that API servers trust the injector with.
-func (s *space) caBundle() []*x509.Certificate {
+func caBundle(s *space) []*x509.Certificate {
 	s.Helper()
 	encoded := s.must(kubectl("", "get", "mutatingwebhookconfiguration", "ullage-injector", "-o", "jsonpath={.webhooks[0].clientConfig.caBundle}"))
 	text, err := base64.StdEncoding.DecodeString(encoded)
@@ -72,7 +72,7 @@ func (s *space) caBundle() []*x509.Certificate {
 }
 
 // otherThan waits for a certificate other than the earlier one.
-func (s *space) otherThan(earlier *x509.Certificate, certificate func() (*x509.Certificate, error), within time.Duration) *x509.Certificate {
+func otherThan(s *space, earlier *x509.Certificate, certificate func() (*x509.Certificate, error), within time.Duration) *x509.Certificate {
 	s.Helper()
 	var now *x509.Certificate
 	var last error
@@ -88,7 +88,7 @@ func (s *space) otherThan(earlier *x509.Certificate, certificate func() (*x509.C
 
 // certificateOf returns what asks an injector for the certificate that it
 // serves with at the moment.
-func (s *space) certificateOf(pod string) func() (*x509.Certificate, error) {
+func certificateOf(s *space, pod string) func() (*x509.Certificate, error) {
 	f := &forwarded{space: s, namespace: system, pod: pod, port: 9443}
 	return func() (*x509.Certificate, error) {
 		address, err := f.address()

@@ -33,8 +33,8 @@ type loadResult struct {
 // much that it is over the limit, there are two repetitions.
 func TestAdmissionCost(t *testing.T) {
 	s := newSpace(t)
-	s.tools("client")
-	s.copyProgram("client", "./testdata/load")
+	startTools(s, "client")
+	copyProgram(s, "client", "./testdata/load")
 	ready := strings.Fields(s.must(kubectl("", "-n", system, "get", "endpointslices", "-l", "kubernetes.io/service-name=ullage-injector",
 		"-o", "jsonpath={.items[*].endpoints[?(@.conditions.ready==true)].addresses[0]}")))
 	if len(ready) == 0 {
@@ -45,7 +45,7 @@ func TestAdmissionCost(t *testing.T) {
 	rounds := 0
 	for rounds < 3 && (rounds == 0 || best.P99 > reviewLimit) {
 		rounds++
-		r := s.load(ready[0])
+		r := loadFrom(s, ready[0])
 		resident = max(resident, r.Resident)
 		if rounds == 1 || r.P99 < best.P99 {
 			best = r
@@ -59,8 +59,8 @@ func TestAdmissionCost(t *testing.T) {
 	}
 }
 
-// load asks the injector at an address for a round.
-func (s *space) load(address string) loadResult {
+// loadFrom asks the injector at an address for a round.
+func loadFrom(s *space, address string) loadResult {
 	s.Helper()
 	out := s.must(kubectl(review(), "-n", s.name, "exec", "-i", "client", "--", "/tmp/load",
 		"https://"+net.JoinHostPort(address, "9443")+"/mutate?timeout=5s", "http://"+net.JoinHostPort(address, "9919")+"/metrics",
@@ -99,8 +99,8 @@ func review() string {
 	})
 }
 
-// tools starts a pod that has busybox and waits for commands.
-func (s *space) tools(name string) {
+// startTools starts a pod that has busybox and waits for commands.
+func startTools(s *space, name string) {
 	s.Helper()
 	s.apply(manifest(object{
 		"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": name, "labels": object{"e2e": "pod"}},
@@ -115,14 +115,14 @@ func (s *space) tools(name string) {
 }
 
 // copyProgram builds a program for the node of a pod, into the pod's /tmp.
-func (s *space) copyProgram(pod, source string) {
+func copyProgram(s *space, pod, source string) {
 	s.Helper()
 	arch := s.kubectl("get", "node", s.field("pod/"+pod, ".spec.nodeName"), "-o", "jsonpath={.status.nodeInfo.architecture}")
-	s.copyTo(pod, s.goBuild(source, "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch), "/tmp/"+filepath.Base(source))
+	copyTo(s, pod, goBuild(s, source, "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch), "/tmp/"+filepath.Base(source))
 }
 
 // copyTo copies a program into a pod.
-func (s *space) copyTo(pod, program, to string) {
+func copyTo(s *space, pod, program, to string) {
 	s.Helper()
 	text, err := os.ReadFile(program)
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *space) copyTo(pod, program, to string) {
 }
 
 // goBuild builds a program and returns its path.
-func (s *space) goBuild(source string, env ...string) string {
+func goBuild(s *space, source string, env ...string) string {
 	s.Helper()
 	program := filepath.Join(s.TempDir(), filepath.Base(source))
 	_, _, err := command("", "env", append(env, "go", "build", "-buildvcs=false", "-ldflags", "-s -w", "-o", program, source)...)

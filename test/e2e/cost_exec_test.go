@@ -26,10 +26,10 @@ func TestReadersLeaveNothingBehind(t *testing.T) {
 	s.apply(manifest(pod))
 	s.ready("app")
 	s.eventually(time.Minute, "much in the durable copy", func() bool {
-		read, err := s.metric("app", "ullage_persisted_bytes_total")
+		read, err := metric(s, "app", "ullage_persisted_bytes_total")
 		return err == nil && read > 32<<20
 	})
-	plugin := s.goBuild("../../cmd/kubectl-ullage")
+	plugin := goBuild(s, "../../cmd/kubectl-ullage")
 	// More is there than what fits between the program and us, so that it waits.
 	for name, end := range map[string]func(*exec.Cmd) error{
 		"interrupted":    func(c *exec.Cmd) error { return c.Process.Signal(syscall.SIGINT) },
@@ -37,15 +37,15 @@ func TestReadersLeaveNothingBehind(t *testing.T) {
 		"pipe is closed": func(*exec.Cmd) error { return nil },
 	} {
 		for _, follow := range []string{"--follow=false", "--follow"} {
-			s.readAndEnd(exec.Command(plugin, "logs", "-n", s.name, follow, "app"), end)
-			s.eventually(time.Minute, name+" with "+follow+": no program that reads the log", func() bool { return !s.readersIn("app") })
+			readAndEnd(s, exec.Command(plugin, "logs", "-n", s.name, follow, "app"), end)
+			s.eventually(time.Minute, name+" with "+follow+": no program that reads the log", func() bool { return !readersIn(s, "app") })
 		}
 	}
 }
 
 // readAndEnd starts a command, reads a line that it prints, lets its end come
 // about and closes its output.
-func (s *space) readAndEnd(cmd *exec.Cmd, end func(*exec.Cmd) error) {
+func readAndEnd(s *space, cmd *exec.Cmd, end func(*exec.Cmd) error) {
 	s.Helper()
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -58,7 +58,7 @@ func (s *space) readAndEnd(cmd *exec.Cmd, end func(*exec.Cmd) error) {
 	if err != nil {
 		s.Errorf("%v: read %q: %v", cmd.Args, line, err)
 	}
-	if !s.readersIn("app") {
+	if !readersIn(s, "app") {
 		s.Errorf("%v: its program is not seen in the pod", cmd.Args)
 	}
 	if err := end(cmd); err != nil {
@@ -69,7 +69,7 @@ func (s *space) readAndEnd(cmd *exec.Cmd, end func(*exec.Cmd) error) {
 }
 
 // readersIn says whether a program reads the log in a sidecar of a pod.
-func (s *space) readersIn(pod string) bool {
+func readersIn(s *space, pod string) bool {
 	s.Helper()
 	return strings.Contains(s.exec(pod, "app", "ps", "-o", "args"), "ullage cat ")
 }
@@ -113,7 +113,7 @@ func TestEachSidecarOfAPodTellsItsStatus(t *testing.T) {
 	s.apply(manifest(o))
 	s.ready("two")
 	s.eventually(time.Minute, "lines of the first JVM", func() bool {
-		read, err := s.metric("two", "ullage_read_lines_total")
+		read, err := metric(s, "two", "ullage_read_lines_total")
 		return err == nil && read > 5 // some are marks
 	})
 	for sidecar, reads := range map[string]bool{"ullage": true, "ullage-2": false} {

@@ -84,7 +84,7 @@ func (f *flooded) pod() jvmPod {
 // sample measures for as long as is asked for.
 func (f *flooded) sample(s *space) error {
 	pod := f.pod().Name
-	before, err := s.metric(pod, "ullage_read_bytes_total")
+	before, err := metric(s, pod, "ullage_read_bytes_total")
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (f *flooded) sample(s *space) error {
 		return err
 	}
 	seconds := time.Since(begun).Seconds()
-	after, err := s.metric(pod, "ullage_read_bytes_total")
+	after, err := metric(s, pod, "ullage_read_bytes_total")
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (f *flooded) sample(s *space) error {
 func (f *flooded) median() int64 { return slices.Sorted(slices.Values(f.shmem))[len(f.shmem)/2] }
 
 // metric asks a sidecar for a metric, and returns the sum over its labels.
-func (s *space) metric(pod, name string) (sum float64, err error) {
+func metric(s *space, pod, name string) (sum float64, err error) {
 	text, err := kubectl("", "get", "--raw", "/api/v1/namespaces/"+s.name+"/pods/"+pod+":9919/proxy/metrics")
 	if err != nil {
 		return 0, err

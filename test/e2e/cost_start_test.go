@@ -47,17 +47,17 @@ func TestStartCost(t *testing.T) {
 		for _, with := range []string{beside, besideUllage, besideSleep} {
 			name := fmt.Sprintf("%s-%d", with, i)
 			time.Sleep(rand.N(relist))
-			created[name] = s.startBeside(name, with)
+			created[name] = startBeside(s, name, with)
 		}
 	}
 	whole, sidecar, rest := map[string][]time.Duration{}, map[string][]time.Duration{}, map[string][]time.Duration{}
 	for i := 1; i <= rounds; i++ { // the first ones have found cold caches
 		for _, with := range []string{beside, besideUllage, besideSleep} {
 			name := fmt.Sprintf("%s-%d", with, i)
-			first := s.firstLine(name)
+			first := firstLine(s, name)
 			whole[with] = append(whole[with], first.Sub(created[name]))
 			if with != beside {
-				runs := s.sidecarLine(name)
+				runs := sidecarLine(s, name)
 				sidecar[with], rest[with] = append(sidecar[with], runs.Sub(created[name])), append(rest[with], first.Sub(runs))
 			}
 		}
@@ -82,7 +82,7 @@ func leastAndMost(of []time.Duration) string {
 
 // startBeside creates a pod, waits until its JVM has ended, and returns when it
 // was created, by our clock.
-func (s *space) startBeside(name, with string) time.Time {
+func startBeside(s *space, name, with string) time.Time {
 	s.Helper()
 	pod := jvmPod{Name: name, JDK: 25, NotInjected: with != besideUllage, Java: []string{"-Xlog:gc+init:stdout:timemillis", "-version"}}.object()
 	if with == besideSleep {
@@ -102,7 +102,7 @@ var startLine = regexp.MustCompile(`(?m)^\[(\d+)ms\]`)
 
 // firstLine returns when the JVM of a pod logged its first line, by its node's
 // clock.
-func (s *space) firstLine(pod string) time.Time {
+func firstLine(s *space, pod string) time.Time {
 	s.Helper()
 	if injected := s.field("pod/"+pod, ".spec.initContainers[*].name") == "ullage"; injected != strings.HasPrefix(pod, besideUllage) {
 		s.Fatalf("%s: injected is %t", pod, injected)
@@ -119,7 +119,7 @@ func (s *space) firstLine(pod string) time.Time {
 }
 
 // sidecarLine returns when the sidecar of a pod printed its first line, by the same clock.
-func (s *space) sidecarLine(pod string) time.Time {
+func sidecarLine(s *space, pod string) time.Time {
 	s.Helper()
 	name := s.field("pod/"+pod, ".spec.initContainers[0].name")
 	word, _, _ := strings.Cut(s.kubectl("logs", pod, "-c", name, "--timestamps"), " ")

@@ -25,14 +25,14 @@ func TestPodDeleted(t *testing.T) {
 		t.Run(end.name, func(t *testing.T) {
 			t.Parallel()
 			s := newSpace(t)
-			s.claim("logs", "ref")
+			makeClaim(s, "logs", "ref")
 			pod := jvmPod{
 				Name: "app", JDK: end.jdk, Grace: end.grace, After: end.after,
 				Java: much("600000"), Ref: "ref", Annotations: map[string]string{"dest": "pvc:logs", "xlog": muchLog},
 			}
 			s.apply(pod.manifest())
 			s.ready("app")
-			s.logging("app")
+			awaitLogging(s, "app")
 			began := time.Now()
 			s.kubectl("delete", "pod", "app", "--timeout=2m")
 			took := time.Since(began)
@@ -41,11 +41,11 @@ func TestPodDeleted(t *testing.T) {
 			pod.Java, pod.After = much("1500"), ""
 			s.apply(pod.manifest())
 			s.waitFor("pod/app", "jsonpath={.status.phase}=Succeeded", 2*time.Minute)
-			refs, dest := s.readClaims("app")
+			refs, dest := readClaims(s, "app")
 			if end.after == "" {
-				s.bothLives(refs, dest, s.sameBytes)
+				bothLives(s.T, refs, dest, sameBytes)
 			} else {
-				s.bothLives(refs, dest, s.cutOff) // killed while it wrote
+				bothLives(s.T, refs, dest, cutOff) // killed while it wrote
 			}
 			s.Logf("deleted in %s", took)
 		})
@@ -60,7 +60,7 @@ func much(milliseconds string) []string {
 	return []string{"-Xmn1m", "-Xlog:" + muchLog + ":file=/ref/gc.log:" + decorations, "Churn", milliseconds, "100"}
 }
 
-func (a *accounts) sameBytes(written, persisted []byte) {
-	a.Helper()
-	a.same(string(written), string(persisted))
+func sameBytes(t *testing.T, written, persisted []byte) {
+	t.Helper()
+	same(t, string(written), string(persisted))
 }

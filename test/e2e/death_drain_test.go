@@ -15,18 +15,18 @@ import (
 func TestNodeIsDrained(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	s.claims("ReadWriteOnce", "logs", "ref")
+	makeClaims(s, "ReadWriteOnce", "logs", "ref")
 	jvm := jvmPod{
 		Name: "drained", JDK: 25, Restart: "Always", Java: much("600000"),
 		Ref: "ref", Annotations: map[string]string{"dest": "pvc:logs", "xlog": muchLog},
 	}
-	set := workload("StatefulSet", jvm, s.class("data"))
+	set := workload("StatefulSet", jvm, classOf(s, "data"))
 	spec := set["spec"].(object)["template"].(object)["spec"].(object)
 	spec["tolerations"] = []any{object{"key": "ullage.dev/second", "operator": "Exists"}}
 	spec["affinity"] = prefersNode(nodes[len(nodes)-1])
 	s.apply(manifest(set))
 	s.kubectl("rollout", "status", "statefulset/drained", "--timeout=2m")
-	s.logging("drained-0")
+	awaitLogging(s, "drained-0")
 
 	node, uid := s.field("pod/drained-0", ".spec.nodeName"), s.field("pod/drained-0", ".metadata.uid")
 	uncordon := func() { s.must(kubectl("", "uncordon", node)) }
@@ -42,7 +42,7 @@ func TestNodeIsDrained(t *testing.T) {
 	began := time.Now()
 	s.must(kubectl("", append(drain, "--delete-emptydir-data")...))
 	figures.add("node drained: eviction of a pod while its JVM logs", time.Since(began).Round(100*time.Millisecond).String(), "30 s")
-	moves := s.sameMachine()
+	moves := sameMachine(s)
 	if !moves {
 		t.Log("the cluster has no two nodes with one disk: the pod goes on where it was")
 		uncordon()
@@ -55,11 +55,11 @@ func TestNodeIsDrained(t *testing.T) {
 	if now := s.field("pod/drained-0", ".spec.nodeName"); moves && now == node {
 		t.Errorf("the pod is on %s again", now)
 	}
-	s.until("drained-0", "app", "a second JVM", "[ -e /ref/gc.log.0 ]")
-	s.logging("drained-0")
+	until(s, "drained-0", "app", "a second JVM", "[ -e /ref/gc.log.0 ]")
+	awaitLogging(s, "drained-0")
 	s.kubectl("delete", "statefulset/drained", "--cascade=foreground", "--timeout=2m")
-	refs, dest := s.readClaims("drained-0")
-	s.bothLives(refs, dest, s.sameBytes)
+	refs, dest := readClaims(s, "drained-0")
+	bothLives(s.T, refs, dest, sameBytes)
 }
 
 // prefersNode returns the affinity of a pod that goes to a node if it may.
@@ -72,28 +72,28 @@ func prefersNode(node string) object {
 
 // sameMachine reports whether the nodes are several, of one machine: then the
 // directories of the volumes are on all of them.
-func (k *kube) sameMachine() bool {
-	k.Helper()
-	boots := strings.Fields(k.must(kubectl("", "get", "nodes", "-o", "jsonpath={.items[*].status.nodeInfo.bootID}")))
+func sameMachine(s *space) bool {
+	s.Helper()
+	boots := strings.Fields(s.must(kubectl("", "get", "nodes", "-o", "jsonpath={.items[*].status.nodeInfo.bootID}")))
 	return len(boots) > 1 && len(slices.Compact(boots)) == 1
 }
 
 // A JVM crashes: the durable copy has HotSpot's report, whole, beside the log.
 func TestJVMCrashes(t *testing.T) {
 	eachJDK(t, func(s *space, jdk int) {
-		s.claim("logs", "ref")
+		makeClaim(s, "logs", "ref")
 		s.apply(jvmPod{
 			Name: "app", JDK: jdk, Java: steady,
 			Ref: "ref", Annotations: onClaim,
 		}.manifest())
 		s.ready("app")
-		s.logging("app")
-		s.killer("app")("SEGV", "java *")
+		awaitLogging(s, "app")
+		killer(s, "app")("SEGV", "java *")
 		s.waitFor("pod/app", "jsonpath={.status.phase}=Failed", time.Minute)
-		s.hasEnded("app", "initContainerStatuses", "0 Completed")
-		refs, dest := s.readClaims("app")
-		s.cutOff(s.referenceIn(refs), s.stream(dest, "gc-1.log"))
-		report := s.stream(dest, "hs_err_pid1.log")
+		hasEnded(s, "app", "initContainerStatuses", "0 Completed")
+		refs, dest := readClaims(s, "app")
+		cutOff(s.T, referenceIn(s.T, refs), streamIn(s.T, dest, "gc-1.log"))
+		report := streamIn(s.T, dest, "hs_err_pid1.log")
 		if !bytes.HasPrefix(report, []byte("#\n# A fatal error has been detected by the Java Runtime Environment:\n")) ||
 			!bytes.Contains(report, []byte("SIGSEGV")) || !bytes.HasSuffix(report, []byte("\nEND.\n")) {
 			s.Errorf("the report is not whole: %d bytes, from %.200q to %q", len(report), report, report[max(0, len(report)-200):])

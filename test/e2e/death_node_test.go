@@ -14,15 +14,15 @@ func TestSidecarKilled(t *testing.T) {
 	eachJDK(t, func(s *space, jdk int) {
 		s.apply(jvmPod{Name: "app", JDK: jdk, Java: []string{"Churn", "600000", "60"}, After: linger, Grace: 1}.manifest())
 		s.ready("app")
-		kill := s.killer("app")
+		kill := killer(s, "app")
 		for n := range kills {
-			s.morePersisted("app")
+			morePersisted(s, "app")
 			kill("KILL", "*ullage run*")
 			s.waitFor("pod/app", fmt.Sprintf("jsonpath={.status.initContainerStatuses[0].restartCount}=%d", n+1), time.Minute)
 			s.waitFor("pod/app", "jsonpath={.status.initContainerStatuses[0].ready}=true", time.Minute)
 		}
-		s.morePersisted("app")
-		s.persistedAll("app", "app", "ullage", s.ended("app", "app"))
+		morePersisted(s, "app")
+		persistedAll(s, "app", "app", "ullage", endOf(s, "app", "app"))
 		ended := s.field("pod/app", ".status.initContainerStatuses[0].lastState.terminated.exitCode} {.status.containerStatuses[0].restartCount")
 		if ended != "137 0" {
 			s.Errorf("exit code of the sidecar and restarts of the JVM's container are %s, not 137 0", ended)
@@ -31,11 +31,11 @@ func TestSidecarKilled(t *testing.T) {
 }
 
 // morePersisted waits until the sidecar has persisted more than it had.
-func (l *lives) morePersisted(pod string) {
-	l.Helper()
+func morePersisted(s *space, pod string) {
+	s.Helper()
 	had := -1
-	l.eventually(time.Minute, "more persisted lines", func() bool {
-		out, err := l.tryExec(pod, "ullage", "ullage", "cat", "/var/lib/ullage")
+	s.eventually(time.Minute, "more persisted lines", func() bool {
+		out, err := s.tryExec(pod, "ullage", "ullage", "cat", "/var/lib/ullage")
 		if err != nil {
 			return false
 		}

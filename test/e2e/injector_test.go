@@ -15,7 +15,7 @@ func TestInjectorIsDownAndBack(t *testing.T) {
 	s := newSpace(t)
 	t.Cleanup(func() { s.must("", scale(2)) })
 	s.must("", scale(0))
-	s.eventually(time.Minute, "the end of the injectors", func() bool { return s.injectors() == "" })
+	s.eventually(time.Minute, "the end of the injectors", func() bool { return injectors(s) == "" })
 
 	began := time.Now()
 	warnings := s.apply(jvmPod{Name: "app", JDK: 25}.manifest())
@@ -26,14 +26,14 @@ func TestInjectorIsDownAndBack(t *testing.T) {
 	if warnings != "" {
 		t.Errorf("an injector that is down has warned: %s", warnings)
 	}
-	if got := s.containers("app"); got != "app" {
+	if got := containersOf(s, "app"); got != "app" {
 		t.Errorf("the pod has the containers %q, want app alone", got)
 	}
 
 	s.must("", scale(2))
 	s.must("", injects(time.Minute))
 	s.apply(jvmPod{Name: "later", JDK: 25}.manifest())
-	if got := s.containers("later"); got != "app ullage" {
+	if got := containersOf(s, "later"); got != "app ullage" {
 		t.Errorf("with the injector back a pod has the containers %q, want app and ullage", got)
 	}
 }
@@ -45,13 +45,13 @@ func TestInjectorUpgradeMissesNoPod(t *testing.T) {
 	s := newSpace(t)
 	t.Cleanup(func() {
 		s.must("", install())
-		s.eventually(time.Minute, "the end of the injectors that refuse", func() bool { return len(strings.Fields(s.injectors())) == 2 })
+		s.eventually(time.Minute, "the end of the injectors that refuse", func() bool { return len(strings.Fields(injectors(s))) == 2 })
 	})
-	before := s.injectors()
-	pods := s.createPods(50, 0)
+	before := injectors(s)
+	pods := createPods(s, 50, 0)
 	s.must("", install("--set", "onError=deny"))
 	s.eventually(time.Minute, "the end of the old injectors", func() bool {
-		now := strings.Fields(s.injectors())
+		now := strings.Fields(injectors(s))
 		return len(now) == 2 && !strings.Contains(before, now[0]) && !strings.Contains(before, now[1])
 	})
 	created := pods.stop()
@@ -77,14 +77,14 @@ func scale(replicas int) error {
 }
 
 // injectors returns the names of the injectors' pods, also of those that end.
-func (s *space) injectors() string {
+func injectors(s *space) string {
 	s.Helper()
 	return s.must(kubectl("", "-n", system, "get", "pods", "-l", "app.kubernetes.io/name=ullage-injector", "-o", "jsonpath={.items[*].metadata.name}"))
 }
 
 // serving waits until as many injectors are ready as there should be, and returns the
 // names of their pods: of those that end, none.
-func (s *space) serving() []string {
+func serving(s *space) []string {
 	s.Helper()
 	var names []string
 	s.eventually(time.Minute, "two injectors that serve", func() bool {
@@ -120,9 +120,9 @@ func servingIn(list string) (names []string, err error) {
 	return names, nil
 }
 
-// containers returns the names of a pod's containers, then of its native
+// containersOf returns the names of a pod's containers, then of its native
 // sidecars, as the API server has them.
-func (s *space) containers(pod string) string {
+func containersOf(s *space, pod string) string {
 	s.Helper()
 	return strings.TrimSpace(s.field("pod/"+pod, ".spec.containers[*].name") + " " + s.field("pod/"+pod, ".spec.initContainers[*].name"))
 }
@@ -145,7 +145,7 @@ const batch = 5
 
 // createPods begins: a batch each interval, or if that is 0 all the time, until
 // told to stop, and in any case at least so many pods.
-func (s *space) createPods(least int, every time.Duration) *creations {
+func createPods(s *space, least int, every time.Duration) *creations {
 	c := &creations{space: s, least: least, every: every, end: make(chan struct{}), over: make(chan struct{})}
 	go c.run()
 	s.Cleanup(func() { c.finish() })

@@ -20,22 +20,22 @@ func TestRunningPodsDoNotNoticeWhatHelmDoes(t *testing.T) {
 	})
 	s.apply(jvmPod{Name: "app", JDK: 25, After: linger}.manifest())
 	s.ready("app")
-	before := s.identity("app")
+	before := identityOf(s, "app")
 	step := func(what string, change func()) {
 		t.Helper()
 		began := time.Now()
 		change()
 		figures.add("helm "+what, fmt.Sprintf("%.1f s", time.Since(began).Seconds()), "")
-		if now := s.identity("app"); now != before {
+		if now := identityOf(s, "app"); now != before {
 			t.Fatalf("after helm %s the running pod is not what it was:\n%s\nbefore:\n%s", what, now, before)
 		}
-		s.ships("app")
+		awaitShipping(s, "app")
 	}
 	// An injector that was told to stop answers for some seconds more.
 	newPods := func(buffer string) {
 		t.Helper()
 		s.eventually(time.Minute, "new pods with a tmpfs of "+buffer, func() bool {
-			return s.dryRun(jvmPod{Name: "new", JDK: 25}, `.spec.volumes[?(@.name=="ullage-logs")].emptyDir.sizeLimit`) == buffer
+			return dryRun(s, jvmPod{Name: "new", JDK: 25}, `.spec.volumes[?(@.name=="ullage-logs")].emptyDir.sizeLimit`) == buffer
 		})
 	}
 
@@ -61,28 +61,28 @@ func TestRunningPodsDoNotNoticeWhatHelmDoes(t *testing.T) {
 	newPods("64Mi")
 
 	step("uninstall", func() { s.must(helm("uninstall", release, "-n", system, "--wait", "--timeout", installIn.String())) })
-	s.nothingLeft()
+	nothingLeft(s)
 	s.apply(jvmPod{Name: "later", JDK: 25}.manifest())
 	s.ready("later")
-	if got := s.containers("later"); got != "app" {
+	if got := containersOf(s, "later"); got != "app" {
 		t.Errorf("after the uninstallation a pod has the containers %q, want app alone", got)
 	}
 	s.kubectl("delete", "pod", "later", "--wait=false")
 
 	step("install", func() { s.must("", install()) })
 	s.exec("app", "app", "sh", "-c", "kill $(pidof java)")
-	s.sameAsReference("app")
+	sameAsReference(s, "app")
 }
 
-// identity is what changes if a pod is touched: by a new one, a new container,
+// identityOf is what changes if a pod is touched: by a new one, a new container,
 // or a new specification.
-func (s *space) identity(pod string) string {
+func identityOf(s *space, pod string) string {
 	s.Helper()
 	return s.field("pod/"+pod, ".metadata.uid} {.metadata.annotations} {.spec} {.status.initContainerStatuses[*].containerID} {.status.containerStatuses[*].containerID")
 }
 
-// ships waits until a sidecar has persisted more than it had.
-func (s *space) ships(pod string) {
+// awaitShipping waits until a sidecar has persisted more than it had.
+func awaitShipping(s *space, pod string) {
 	s.Helper()
 	persisted := func() int { return len(s.exec(pod, "ullage", "ullage", "cat", "/var/lib/ullage")) }
 	first := persisted()
@@ -90,14 +90,14 @@ func (s *space) ships(pod string) {
 }
 
 // dryRun returns a field of a pod as the API server would create it.
-func (s *space) dryRun(p jvmPod, path string) string {
+func dryRun(s *space, p jvmPod, path string) string {
 	s.Helper()
 	return s.must(kubectl(p.manifest(), "-n", s.name, "create", "-f", "-", "--dry-run=server", "-o", "jsonpath={"+path+"}"))
 }
 
 // nothingLeft fails the test if objects of the release stay, of whatever kind
 // and wherever.
-func (s *space) nothingLeft() {
+func nothingLeft(s *space) {
 	s.Helper()
 	// What can be listed, but the copies and measurements that others serve.
 	kinds := strings.Fields(s.must(kubectl("", "api-resources", "--verbs=list,delete", "-o", "name")))

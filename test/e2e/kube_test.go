@@ -40,29 +40,17 @@ func command(stdin, name string, args ...string) (stdout, stderr string, err err
 	return out.String(), errs.String(), err
 }
 
-// space is a namespace that belongs to one test and is deleted with it. It consists of
-// layers, each of which uses only the ones below:
-//
-//	space      whole scenarios: injectors, installation, costs, Prometheus, the plugin
-//	lives      what a JVM and its sidecar have written and persisted
-//	volumes    claims, and their contents on the node
-//	kube       kubectl in the namespace
-//	accounts   what was written against what was persisted; without a cluster
-type (
-	space    struct{ lives }
-	lives    struct{ volumes }
-	volumes  struct{ kube }
-	accounts struct{ *testing.T }
-	kube     struct {
-		accounts
-		name string
-	}
-)
+// space is a namespace that belongs to one test and is deleted with it. Its methods are
+// what kubectl does there; what a test makes and reads with them is functions.
+type space struct {
+	*testing.T
+	name string
+}
 
 // newSpace makes a namespace named as the test, with labels like "a=b".
 func newSpace(t *testing.T, labels ...string) *space {
 	t.Helper()
-	s := &space{lives{volumes{kube{accounts: accounts{t}, name: spaceName(t)}}}}
+	s := &space{T: t, name: spaceName(t)}
 	mark := object{madeKey: madeValue}
 	for _, label := range labels {
 		key, value, _ := strings.Cut(label, "=")
@@ -88,27 +76,27 @@ func spaceName(t *testing.T) string {
 }
 
 // remove deletes the namespace; of a test that failed, after showing what is in it.
-func (k *kube) remove() {
-	if k.Failed() {
-		k.show()
+func (s *space) remove() {
+	if s.Failed() {
+		s.show()
 	}
 	if keep {
 		return
 	}
-	if _, err := kubectl("", "delete", "namespace", k.name, "--wait=false"); err != nil {
-		k.Logf("the namespace stays: %v", err)
+	if _, err := kubectl("", "delete", "namespace", s.name, "--wait=false"); err != nil {
+		s.Logf("the namespace stays: %v", err)
 	}
 }
 
 // show logs what helps to understand a failure.
-func (k *kube) show() {
+func (s *space) show() {
 	for _, args := range [][]string{
 		{"get", "pods,jobs", "-o", "wide"},
 		{"get", "events", "--sort-by=.lastTimestamp"},
 		{"logs", "--all-containers", "--prefix", "--tail=15", "-l", "e2e=pod"},
 	} {
-		out, err := k.try(args...)
-		k.Logf("kubectl %s:\n%s%v", strings.Join(args, " "), out, errorText(err))
+		out, err := s.try(args...)
+		s.Logf("kubectl %s:\n%s%v", strings.Join(args, " "), out, errorText(err))
 	}
 }
 
@@ -119,64 +107,64 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-func (k *kube) try(args ...string) (string, error) {
-	return kubectl("", append([]string{"-n", k.name}, args...)...)
+func (s *space) try(args ...string) (string, error) {
+	return kubectl("", append([]string{"-n", s.name}, args...)...)
 }
 
 // kubectl runs kubectl in the namespace and returns its stdout.
-func (k *kube) kubectl(args ...string) string {
-	k.Helper()
-	return k.must(k.try(args...))
+func (s *space) kubectl(args ...string) string {
+	s.Helper()
+	return s.must(s.try(args...))
 }
 
-func (k *kube) must(out string, err error) string {
-	k.Helper()
+func (s *space) must(out string, err error) string {
+	s.Helper()
 	if err != nil {
-		k.Fatal(err)
+		s.Fatal(err)
 	}
 	return out
 }
 
 // apply creates what a manifest says, and returns the warnings that came with
 // it.
-func (k *kube) apply(manifest string) (warnings string) {
-	k.Helper()
-	_, warnings, err := command(manifest, "kubectl", "-n", k.name, "apply", "-f", "-")
-	k.must("", err)
+func (s *space) apply(manifest string) (warnings string) {
+	s.Helper()
+	_, warnings, err := command(manifest, "kubectl", "-n", s.name, "apply", "-f", "-")
+	s.must("", err)
 	return warnings
 }
 
-func (k *kube) exec(pod, container string, command ...string) string {
-	k.Helper()
-	return k.must(k.tryExec(pod, container, command...))
+func (s *space) exec(pod, container string, command ...string) string {
+	s.Helper()
+	return s.must(s.tryExec(pod, container, command...))
 }
 
-func (k *kube) tryExec(pod, container string, command ...string) (string, error) {
-	return k.try(append([]string{"exec", pod, "-c", container, "--"}, command...)...)
+func (s *space) tryExec(pod, container string, command ...string) (string, error) {
+	return s.try(append([]string{"exec", pod, "-c", container, "--"}, command...)...)
 }
 
 // field returns a field of an object, as a JSONPath without braces: ".status.phase".
-func (k *kube) field(object, path string) string {
-	k.Helper()
-	return k.kubectl("get", object, "-o", "jsonpath={"+path+"}")
+func (s *space) field(object, path string) string {
+	s.Helper()
+	return s.kubectl("get", object, "-o", "jsonpath={"+path+"}")
 }
 
 // waitFor is kubectl wait: "condition=Ready", "jsonpath={.status.phase}=Succeeded".
-func (k *kube) waitFor(object, what string, within time.Duration) {
-	k.Helper()
-	k.kubectl("wait", object, "--for="+what, "--timeout="+within.String())
+func (s *space) waitFor(object, what string, within time.Duration) {
+	s.Helper()
+	s.kubectl("wait", object, "--for="+what, "--timeout="+within.String())
 }
 
-func (k *kube) ready(pod string) {
-	k.Helper()
-	k.waitFor("pod/"+pod, "condition=Ready", 2*time.Minute)
+func (s *space) ready(pod string) {
+	s.Helper()
+	s.waitFor("pod/"+pod, "condition=Ready", 2*time.Minute)
 }
 
 // eventually fails the test if holds does not within the time.
-func (k *kube) eventually(within time.Duration, what string, holds func() bool) {
-	k.Helper()
+func (s *space) eventually(within time.Duration, what string, holds func() bool) {
+	s.Helper()
 	if err := wait(within, holds); err != nil {
-		k.Fatalf("%s: %v", what, err)
+		s.Fatalf("%s: %v", what, err)
 	}
 }
 

@@ -75,7 +75,7 @@ func newRaised(t *testing.T, jdk int) *raised {
 		return err == nil && strings.Contains(r.own, "gc-%p.log")
 	})
 	r.jvm = r.jcmd()
-	r.lines = r.follow("app", "ullage")
+	r.lines = follow(r.space, "app", "ullage")
 	r.lines.await(0, "a persisted line", func([]string) bool { return true })
 	return r
 }
@@ -101,12 +101,12 @@ func (r *raised) jcmd() string {
 func (r *raised) trial() (up, down time.Duration, again int) {
 	r.Helper()
 	from := r.lines.count()
-	seen := r.annotate("app", "ullage.dev/log="+raise)
+	seen := annotate(r.space, "app", "ullage.dev/log="+raise)
 	annotated := time.Now()
 	first := r.lines.await(from, "a raised line", func(lines []string) bool { return isRaised(lines[len(lines)-1]) })
 	again += seen()
 
-	seen = r.annotate("app", "ullage.dev/log-")
+	seen = annotate(r.space, "app", "ullage.dev/log-")
 	removed := time.Now()
 	r.lines.await(first, "ten collections without a raised line", func(lines []string) bool {
 		pauses := 0
@@ -131,10 +131,10 @@ func (r *raised) trial() (up, down time.Duration, again int) {
 // annotate annotates a pod, and as docs/kubernetes.md advises annotates it again
 // every five seconds until seen is called: a kubelet that has missed a change writes
 // it at the next one. Seen returns how often that was.
-func (k *kube) annotate(pod string, changes ...string) (seen func() int) {
-	k.Helper()
-	k.kubectl(append([]string{"annotate", "--overwrite", "pod", pod}, changes...)...)
-	ctx, cancel := context.WithCancel(k.Context())
+func annotate(s *space, pod string, changes ...string) (seen func() int) {
+	s.Helper()
+	s.kubectl(append([]string{"annotate", "--overwrite", "pod", pod}, changes...)...)
+	ctx, cancel := context.WithCancel(s.Context())
 	again := make(chan int, 1)
 	go func() {
 		tick := time.NewTicker(5 * time.Second)
@@ -145,7 +145,7 @@ func (k *kube) annotate(pod string, changes ...string) (seen func() int) {
 				again <- count
 				return
 			case <-tick.C:
-				_, _ = k.try("annotate", "--overwrite", "pod", pod, fmt.Sprintf("ullage.dev/log-id=%d", time.Now().UnixMilli()))
+				_, _ = s.try("annotate", "--overwrite", "pod", pod, fmt.Sprintf("ullage.dev/log-id=%d", time.Now().UnixMilli()))
 			}
 		}
 	}()
@@ -193,7 +193,7 @@ type followed struct {
 	end   error
 }
 
-func (s *space) follow(pod, sidecar string) *followed {
+func follow(s *space, pod, sidecar string) *followed {
 	s.Helper()
 	f := &followed{space: s}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -284,7 +284,7 @@ func TestPlugin(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
 	settings := pluginSettings(s)
-	ullage := s.plugin(settings)
+	ullage := plugin(s, settings)
 	for _, pod := range []string{"app", "quiet"} {
 		s.apply(jvmPod{Name: pod, JDK: 25, Java: []string{"Churn", "600000", "60"}, After: linger, Grace: 1}.manifest())
 	}
@@ -292,33 +292,33 @@ func TestPlugin(t *testing.T) {
 	s.ready("quiet")
 
 	got := ullage("levels", "app", raise, "--for", "10m")
-	s.matches("levels POD SELECTION", got, `(?m)^pid \d+: gc\*=debug on top of its own, on file=/var/log/jvm/gc-%p\.log$`, `(?m)^until \d\d:\d\d:\d\d, in 10m0s$`)
+	matches(s.T, "levels POD SELECTION", got, `(?m)^pid \d+: gc\*=debug on top of its own, on file=/var/log/jvm/gc-%p\.log$`, `(?m)^until \d\d:\d\d:\d\d, in 10m0s$`)
 	if note := s.field("pod/app", `.metadata.annotations.ullage\.dev/log`); note != raise {
 		s.Errorf("ullage.dev/log is %q, not %q", note, raise)
 	}
-	s.matches("levels POD", ullage("levels", "app"), `(?m)^log level: +gc\*=debug until`, `(?m)^JVM: +pid \d+ has gc\*=debug`)
-	s.matches("status", ullage("status"), `^POD +READY +BACKLOG +FREE +LAG +LEVEL +ERRORS\n`,
+	matches(s.T, "levels POD", ullage("levels", "app"), `(?m)^log level: +gc\*=debug until`, `(?m)^JVM: +pid \d+ has gc\*=debug`)
+	matches(s.T, "status", ullage("status"), `^POD +READY +BACKLOG +FREE +LAG +LEVEL +ERRORS\n`,
 		`(?m)^app +yes +\S+ +\S+ +\S+ +gc\*=debug\((10m0|9m\d+)s\) +-$`, `(?m)^quiet +yes +\S+ +\S+ +\S+ +own +-$`)
-	s.matches("status -l", ullage("status", "-l", "app=quiet"), `^POD [^\n]*\nquiet [^\n]*\n$`)
-	s.matches("top", ullage("top"), `^POD +FREE +HEADROOM +BACKLOG +LAG +ERRORS\n`, `(?m)^app +\d+% +\S+ +\S+ +\S+ +-$`, `(?m)^quiet +\d+% `)
+	matches(s.T, "status -l", ullage("status", "-l", "app=quiet"), `^POD [^\n]*\nquiet [^\n]*\n$`)
+	matches(s.T, "top", ullage("top"), `^POD +FREE +HEADROOM +BACKLOG +LAG +ERRORS\n`, `(?m)^app +\d+% +\S+ +\S+ +\S+ +-$`, `(?m)^quiet +\d+% `)
 	s.eventually(time.Minute, "a raised line by 'logs'", func() bool { return strings.Contains(ullage("logs", "app"), "][debug][") })
 	page, recent := livePage(s, settings, "app")
-	s.matches("open", page, `^<!doctype html>`, `<script>`)
-	s.matches("open, recent", recent, `"name": "\w+ young`)
+	matches(s.T, "open", page, `^<!doctype html>`, `<script>`)
+	matches(s.T, "open, recent", recent, `"name": "\w+ young`)
 
-	s.matches("levels POD --reset", ullage("levels", "app", "--reset"), `(?m)^pid \d+: its own level again, without gc\*=debug$`)
-	s.matches("levels POD", ullage("levels", "app"), `(?m)^log level: +the JVM's own$`)
+	matches(s.T, "levels POD --reset", ullage("levels", "app", "--reset"), `(?m)^pid \d+: its own level again, without gc\*=debug$`)
+	matches(s.T, "levels POD", ullage("levels", "app"), `(?m)^log level: +the JVM's own$`)
 	if notes := s.field("pod/app", ".metadata.annotations"); strings.Contains(notes, "ullage.dev/log") {
 		s.Errorf("annotations are left after a reset: %s", notes)
 	}
-	written := s.ended("app", "app")
+	written := endOf(s, "app", "app")
 	var persisted string
 	var changes []time.Time
 	s.eventually(time.Minute, "the last line by 'logs'", func() bool {
 		persisted, changes = unraised(ullage("logs", "app"))
 		return isWhole(written, persisted, changes)
 	})
-	s.same(written, persisted, changes...)
+	same(s.T, written, persisted, changes...)
 	if quiet := ullage("logs", "quiet"); strings.Contains(quiet, "][debug][") {
 		s.Error("the other pod was raised as well")
 	}
@@ -335,7 +335,7 @@ func pluginSettings(s *space) []string {
 }
 
 // plugin returns what runs `kubectl ullage` in the namespace.
-func (s *space) plugin(settings []string) func(args ...string) string {
+func plugin(s *space, settings []string) func(args ...string) string {
 	return func(args ...string) string {
 		s.Helper()
 		out, _, err := command("", "env", slices.Concat(settings, []string{"kubectl", "ullage", "-n", s.name}, args)...)
@@ -344,11 +344,11 @@ func (s *space) plugin(settings []string) func(args ...string) string {
 }
 
 // matches requires that every expression matches the text.
-func (a *accounts) matches(what, text string, expressions ...string) {
-	a.Helper()
+func matches(t *testing.T, what, text string, expressions ...string) {
+	t.Helper()
 	for _, expression := range expressions {
 		if !regexp.MustCompile(expression).MatchString(text) {
-			a.Errorf("%s: nothing matches %s in\n%s", what, expression, text)
+			t.Errorf("%s: nothing matches %s in\n%s", what, expression, text)
 		}
 	}
 }

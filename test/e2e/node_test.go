@@ -86,38 +86,38 @@ func tryOnNode(node string, command ...string) (string, error) {
 }
 
 // onNode runs a command of busybox on a node.
-func (k *kube) onNode(node string, command ...string) string {
-	k.Helper()
-	return k.must(tryOnNode(node, command...))
+func onNode(s *space, node string, command ...string) string {
+	s.Helper()
+	return s.must(tryOnNode(node, command...))
 }
 
 // killer returns what sends a signal to a process of a pod: the one whose command
 // line matches a pattern of sh. It is the node that kills, as process 1 of a
 // container takes no SIGKILL from within.
-func (k *kube) killer(pod string) func(signal, pattern string) {
-	k.Helper()
-	node := k.field("pod/"+pod, ".spec.nodeName")
+func killer(s *space, pod string) func(signal, pattern string) {
+	s.Helper()
+	node := s.field("pod/"+pod, ".spec.nodeName")
 	// A cgroup has the pod's uid in its name, with other dashes under systemd.
-	uid := strings.ReplaceAll(k.field("pod/"+pod, ".metadata.uid"), "-", ".")
+	uid := strings.ReplaceAll(s.field("pod/"+pod, ".metadata.uid"), "-", ".")
 	const script = `for p in /proc/[0-9]*; do
 		grep -q "$0" $p/cgroup 2>/dev/null || continue
 		case $(tr '\0' ' ' <$p/cmdline) in $2) kill -$1 ${p#/proc/} && echo killed ;; esac
 	done`
 	return func(signal, pattern string) {
-		k.Helper()
-		if out := k.onNode(node, "sh", "-c", script, uid, signal, pattern); out != "killed\n" {
-			k.Fatalf("not one process of pod %s matches %s: %q", pod, pattern, out)
+		s.Helper()
+		if out := onNode(s, node, "sh", "-c", script, uid, signal, pattern); out != "killed\n" {
+			s.Fatalf("not one process of pod %s matches %s: %q", pod, pattern, out)
 		}
 	}
 }
 
 // until has a shell in a container wait until a condition of sh holds. For the
 // machine, that is far less work than a kubectl for each look.
-func (k *kube) until(pod, container, what, condition string) {
-	k.Helper()
+func until(s *space, pod, container, what, condition string) {
+	s.Helper()
 	const within = 2 * time.Minute
 	script := "until " + condition + "; do sleep 0.1; done"
-	if out, err := k.tryExec(pod, container, "timeout", fmt.Sprint(within.Seconds()), "sh", "-c", script); err != nil {
-		k.Fatalf("%s: not within %s: %v\n%s", what, within, err, out)
+	if out, err := s.tryExec(pod, container, "timeout", fmt.Sprint(within.Seconds()), "sh", "-c", script); err != nil {
+		s.Fatalf("%s: not within %s: %v\n%s", what, within, err, out)
 	}
 }

@@ -127,7 +127,7 @@ func (p *platform) rolledOut(name string) string {
 
 func (p *platform) checkGuaranteed(pod string) {
 	p.Helper()
-	if got := p.containers(pod); got != "istio-proxy app ullage" {
+	if got := containersOf(p.space, pod); got != "istio-proxy app ullage" {
 		p.Errorf("the pod has the containers %q", got)
 	}
 	if got := p.field("pod/"+pod, ".status.qosClass} {.spec.containers[*].resources.requests.cpu} {.spec.initContainers[*].resources.requests.cpu"); got != "Guaranteed 20m 200m 50m" {
@@ -192,7 +192,7 @@ func (p *platform) checkLoose(pod string) {
 	if limit := p.field("pod/"+pod, `.spec.containers[0].resources.limits.memory`); limit != "448Mi" {
 		p.Errorf("the memory limit is %s, want 384Mi and the buffer", limit)
 	}
-	p.matches("levels deploy/loose", p.onCall("levels", "deploy/loose", raise, "--for", "10m"), `pid \d+: gc\*=debug on top of its own`, `(?m)^raised: `)
+	matches(p.T, "levels deploy/loose", p.onCall("levels", "deploy/loose", raise, "--for", "10m"), `pid \d+: gc\*=debug on top of its own`, `(?m)^raised: `)
 }
 
 // says fails the test unless kubectl describe pod shows all of these.
@@ -242,7 +242,7 @@ func (p *platform) bindOnCall() {
 	file := filepath.Join(p.TempDir(), "kubeconfig")
 	p.must("", os.WriteFile(file, []byte(manifest(config.object)), 0o600))
 	p.env = append(pluginSettings(p.space), "KUBECONFIG="+file)
-	p.onCall = p.plugin(p.env)
+	p.onCall = plugin(p.space, p.env)
 }
 
 // checkOnCall has somebody on call use the plugin, with a workload as the target.
@@ -251,18 +251,18 @@ func (p *platform) checkOnCall() {
 	if _, _, err := command("", "env", append(p.env, "kubectl", "-n", system, "get", "pods")...); err == nil || !strings.Contains(err.Error(), `User "somebody" cannot list resource "pods"`) {
 		p.Errorf("people on call have more rights than they are given: %v", err)
 	}
-	p.matches("status", p.onCall("status", "deploy/web"), `(?m)^web-\S+ +yes `)
-	p.matches("top", p.onCall("top", "deploy/web"), `(?m)^web-\S+ +\d+% `)
-	p.matches("doctor", p.onCall("doctor", "deploy/web"), `(?m)^ok +`)
-	p.matches("logs", p.onCall("logs", "deploy/web"), `Pause Young`)
+	matches(p.T, "status", p.onCall("status", "deploy/web"), `(?m)^web-\S+ +yes `)
+	matches(p.T, "top", p.onCall("top", "deploy/web"), `(?m)^web-\S+ +\d+% `)
+	matches(p.T, "doctor", p.onCall("doctor", "deploy/web"), `(?m)^ok +`)
+	matches(p.T, "logs", p.onCall("logs", "deploy/web"), `Pause Young`)
 	report := filepath.Join(p.TempDir(), "report.html")
 	p.onCall("report", "deploy/web", "--output", report)
 	page, err := os.ReadFile(report)
-	p.matches("report", p.must(string(page), err), `^<!doctype html>`, `web-`)
+	matches(p.T, "report", p.must(string(page), err), `^<!doctype html>`, `web-`)
 	live, recent := livePage(p.space, p.env, "deploy/web")
-	p.matches("open", live, `^<!doctype html>`)
-	p.matches("open, recent", recent, `"name": "\w+ young`)
-	p.matches("levels", p.onCall("levels", "deploy/web", raise, "--for", "10m"), `pid \d+: gc\*=debug on top of its own`, `(?m)^raised: `)
+	matches(p.T, "open", live, `^<!doctype html>`)
+	matches(p.T, "open, recent", recent, `"name": "\w+ young`)
+	matches(p.T, "levels", p.onCall("levels", "deploy/web", raise, "--for", "10m"), `pid \d+: gc\*=debug on top of its own`, `(?m)^raised: `)
 }
 
 // checkAutoscaler waits until the autoscaler has scaled out the Deployment, to a pod that has its sidecar as well.

@@ -36,7 +36,7 @@ func TestTwoJVMsInAPod(t *testing.T) {
 	if !isRaised("ullage-2") || isRaised("ullage") {
 		t.Error("one JVM was to be raised, that in b")
 	}
-	s.debugLine("app", "ullage-2")
+	debugLine(s, "app", "ullage-2")
 	s.exec("app", "ullage-2", "ullage", "log", "reset")
 	if isRaised("ullage-2") {
 		t.Error("the JVM in b is still raised")
@@ -44,14 +44,14 @@ func TestTwoJVMsInAPod(t *testing.T) {
 	if strings.Contains(s.exec("app", "ullage", "ullage", "cat", "/var/lib/ullage"), "][debug][") {
 		t.Error("the JVM in a was raised with the one in b")
 	}
-	seen := s.annotate("app", "ullage.dev/log="+raise)
-	s.debugLine("app", "ullage")
+	seen := annotate(s, "app", "ullage.dev/log="+raise)
+	debugLine(s, "app", "ullage")
 	for container, sidecar := range both {
 		s.eventually(time.Minute, "the raise in "+container, func() bool { return isRaised(sidecar) })
 	}
 	seen()
 	for container, sidecar := range both {
-		s.persistedAll("app", container, sidecar, s.ended("app", container))
+		persistedAll(s, "app", container, sidecar, endOf(s, "app", container))
 	}
 }
 
@@ -62,24 +62,24 @@ func inItsOwn(container object) object {
 	return container
 }
 
-func (l *lives) debugLine(pod, sidecar string) {
-	l.Helper()
-	l.eventually(time.Minute, "a raised line by "+sidecar, func() bool {
-		return strings.Contains(l.exec(pod, sidecar, "ullage", "cat", "/var/lib/ullage"), "][debug][")
+func debugLine(s *space, pod, sidecar string) {
+	s.Helper()
+	s.eventually(time.Minute, "a raised line by "+sidecar, func() bool {
+		return strings.Contains(s.exec(pod, sidecar, "ullage", "cat", "/var/lib/ullage"), "][debug][")
 	})
 }
 
 // persistedAll waits until a sidecar has persisted as many lines as its JVM has
 // written, without those that are due to a raise, and compares them.
-func (l *lives) persistedAll(pod, container, sidecar, written string) {
-	l.Helper()
+func persistedAll(s *space, pod, container, sidecar, written string) {
+	s.Helper()
 	var persisted string
 	var changes []time.Time
-	l.eventually(time.Minute, "the last line of "+container+" in the durable copy", func() bool {
-		persisted, changes = unraised(l.exec(pod, sidecar, "ullage", "cat", "/var/lib/ullage"))
+	s.eventually(time.Minute, "the last line of "+container+" in the durable copy", func() bool {
+		persisted, changes = unraised(s.exec(pod, sidecar, "ullage", "cat", "/var/lib/ullage"))
 		return isWhole(written, persisted, changes)
 	})
-	l.same(written, persisted, changes...)
+	same(s.T, written, persisted, changes...)
 }
 
 // isWhole reports whether as many lines were persisted as were written, without
@@ -94,7 +94,7 @@ func isWhole(written, persisted string, changes []time.Time) bool {
 func TestTwoPodsOnAClaim(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	s.claim("logs")
+	makeClaim(s, "logs")
 	jdk := map[string]int{"one": 17, "two": 25}
 	for name := range jdk {
 		s.apply(jvmPod{Name: name, JDK: jdk[name], Java: []string{"Churn", "600000", "60"}, After: linger, Grace: 1, Annotations: onClaim}.manifest())
@@ -103,18 +103,18 @@ func TestTwoPodsOnAClaim(t *testing.T) {
 		s.ready(name)
 	}
 	for name := range jdk { // both at work
-		s.morePersisted(name)
+		morePersisted(s, name)
 	}
 	written := map[string]string{}
 	for name := range jdk {
-		written[name] = s.ended(name, "app")
+		written[name] = endOf(s, name, "app")
 	}
 	for name := range jdk {
-		s.persistedAll(name, "app", "ullage", written[name])
+		persistedAll(s, name, "app", "ullage", written[name])
 	}
-	claim := s.readClaim("logs")
+	claim := readClaim(s, "logs")
 	for name := range jdk {
-		s.same(written[name], string(s.persisted(filepath.Join(claim, s.name, name))))
+		same(s.T, written[name], string(persistedIn(s.T, filepath.Join(claim, s.name, name))))
 	}
 	dirs, err := filepath.Glob(filepath.Join(claim, "*", "*"))
 	if err != nil || len(dirs) != len(jdk) {
@@ -146,7 +146,7 @@ func TestPodWithAnotherSidecar(t *testing.T) {
 	spec["initContainers"] = []any{tool("seed", "echo sown >/seeds/seed"), proxy}
 	s.apply(manifest(pod))
 	s.ready("app")
-	s.persistedAll("app", "app", "ullage", s.written("app", "app"))
+	persistedAll(s, "app", "app", "ullage", writtenBy(s, "app", "app"))
 	if got := s.exec("app", "app", "cat", "/ref/seed", "/ref/proxied"); got != "sown\nsown\n" {
 		t.Errorf("the pod's own init containers have left %q", got)
 	}

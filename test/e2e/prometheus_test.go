@@ -47,22 +47,22 @@ func TestPrometheusScrapesByThePodsAnnotations(t *testing.T) {
 	s.apply(jvmPod{Name: "other", JDK: 25, NotInjected: true}.manifest())
 	s.ready("app")
 	s.ready("other")
-	s.prometheus(scraping, s.discover())
+	prometheus(s, scraping, discover(s))
 
 	const lines = `sum(ullage_persisted_lines_total{pod="app"})`
 	var first, now float64
 	s.eventually(time.Minute, "persisted lines in Prometheus", func() bool {
-		first = s.query(lines)
+		first = query(s, lines)
 		return first > 0
 	})
 	s.eventually(time.Minute, "more persisted lines in Prometheus", func() bool {
-		now = s.query(lines)
+		now = query(s, lines)
 		return now > first
 	})
 	t.Logf("Prometheus has seen %v persisted lines, and then %v", first, now)
 	// A scrape that took longer than the second that it has is not up.
-	s.eventually(time.Minute, "the pod is up", func() bool { return s.query(`min(up{pod="app"})`) == 1 })
-	if n := s.query(`count(up)`); n != 1 {
+	s.eventually(time.Minute, "the pod is up", func() bool { return query(s, `min(up{pod="app"})`) == 1 })
+	if n := query(s, `count(up)`); n != 1 {
 		t.Errorf("%v addresses are scraped, want 1", n)
 	}
 }
@@ -98,11 +98,11 @@ func TestPrometheusScrapesByTheNameOfThePort(t *testing.T) {
 		t.Fatalf("the job selects no pods by a label:\n%s", job[1])
 	}
 	config := strings.Replace(string(job[1]), found[0], "file_sd_configs:\n      - files: [/etc/prometheus/pods.json]", 1)
-	s.prometheus("global:\n  scrape_interval: 1s\n"+config, s.discover("--selector", found[1]))
+	prometheus(s, "global:\n  scrape_interval: 1s\n"+config, discover(s, "--selector", found[1]))
 	for _, sidecar := range []string{`pod="two",container="ullage"`, `pod="two",container="ullage-2"`, `pod="own",container="ullage"`} {
-		s.eventually(time.Minute, "persisted lines of "+sidecar, func() bool { return s.query(`sum(ullage_persisted_lines_total{`+sidecar+`})`) > 0 })
+		s.eventually(time.Minute, "persisted lines of "+sidecar, func() bool { return query(s, `sum(ullage_persisted_lines_total{`+sidecar+`})`) > 0 })
 	}
-	if n := s.query(`count(up)`); n != 3 {
+	if n := query(s, `count(up)`); n != 3 {
 		t.Errorf("%v addresses are scraped, want 3", n)
 	}
 }
@@ -112,7 +112,7 @@ var notInLabels = regexp.MustCompile(`[^a-zA-Z0-9_]`)
 // discover returns the pods of the namespace, or those that kubectl selects, as Prometheus' kubernetes_sd does,
 // which Debian's is built without: a target for each port of each container,
 // or for the container if it has none.
-func (s *space) discover(which ...string) string {
+func discover(s *space, which ...string) string {
 	s.Helper()
 	type containers []struct {
 		Name  string
@@ -160,7 +160,7 @@ func (s *space) discover(which ...string) string {
 }
 
 // prometheus starts one with a configuration and these targets.
-func (s *space) prometheus(config, targets string) {
+func prometheus(s *space, config, targets string) {
 	s.Helper()
 	s.apply(manifest(object{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": "prometheus"},
@@ -189,7 +189,7 @@ func (s *space) prometheus(config, targets string) {
 
 // query asks the Prometheus of the namespace, through the API server. What it
 // has not is 0.
-func (s *space) query(expression string) float64 {
+func query(s *space, expression string) float64 {
 	s.Helper()
 	path := fmt.Sprintf("/api/v1/namespaces/%s/pods/prometheus:9090/proxy/api/v1/query?query=%s", s.name, url.QueryEscape(expression))
 	text := s.must(kubectl("", "get", "--raw", path))

@@ -13,7 +13,7 @@ import (
 func TestPruneBesideALivingSidecar(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	s.claim("logs")
+	makeClaim(s, "logs")
 	for _, name := range []string{"gone", "alive"} {
 		s.apply(jvmPod{Name: name, JDK: 25, Annotations: map[string]string{"dest": "pvc:logs"}}.manifest())
 	}
@@ -25,7 +25,7 @@ func TestPruneBesideALivingSidecar(t *testing.T) {
 		})
 	}
 	s.kubectl("delete", "pod", "gone", "--wait=true")
-	s.onNode(nodes[0], "sh", "-c", "cd /node/"+s.name+"-logs && find . -type f -exec touch -d '2020-01-01 00:00' {} +")
+	onNode(s, nodes[0], "sh", "-c", "cd /node/"+s.name+"-logs && find . -type f -exec touch -d '2020-01-01 00:00' {} +")
 
 	cron := s.must(helm(append([]string{"template", release, chart, "-n", s.name, "--kube-version", "1.29.0", "--show-only", "templates/prune.yaml", "--set-json",
 		fmt.Sprintf(`prune=[{"namespace":%q,"claim":"logs","runAsUser":1000,"runAsGroup":1000,"olderThan":"24h"}]`, s.name)}, chartValues()...)...))
@@ -55,7 +55,7 @@ func TestAStatefulSetsOwnClaims(t *testing.T) {
 	const replicas = 3
 	class := s.name + "-own"
 	for i := range replicas {
-		s.volume(fmt.Sprintf("%s-%d", class, i), class)
+		makeVolume(s, fmt.Sprintf("%s-%d", class, i), class)
 	}
 	jvm := jvmPod{
 		Name: "store", JDK: 25, Restart: "Always", Java: steady,
@@ -74,8 +74,8 @@ func TestAStatefulSetsOwnClaims(t *testing.T) {
 		s.kubectl("rollout", "status", "statefulset/store", "--timeout=3m")
 		for i := range replicas {
 			pod := fmt.Sprintf("store-%d", i)
-			s.until(pod, "app", fmt.Sprintf("life %d of %s", life+1, pod), "[ -e /ref/"+file+" ]")
-			s.logging(pod)
+			until(s, pod, "app", fmt.Sprintf("life %d of %s", life+1, pod), "[ -e /ref/"+file+" ]")
+			awaitLogging(s, pod)
 		}
 		if life == 0 {
 			s.kubectl("rollout", "restart", "statefulset/store")
@@ -83,7 +83,7 @@ func TestAStatefulSetsOwnClaims(t *testing.T) {
 	}
 	s.kubectl("delete", "statefulset/store", "--cascade=foreground", "--timeout=2m")
 	for i := range replicas {
-		data := s.readVolume(s.field(fmt.Sprintf("pvc/data-store-%d", i), ".spec.volumeName"))
-		s.bothLives(data, filepath.Join(data, "logs", s.name, fmt.Sprintf("store-%d", i)), s.sameBytes)
+		data := readVolume(s, s.field(fmt.Sprintf("pvc/data-store-%d", i), ".spec.volumeName"))
+		bothLives(s.T, data, filepath.Join(data, "logs", s.name, fmt.Sprintf("store-%d", i)), sameBytes)
 	}
 }

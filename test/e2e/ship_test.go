@@ -21,17 +21,17 @@ func TestEveryDestinationHoldsEachLineOnce(t *testing.T) {
 				dest := kind
 				switch kind {
 				case "pvc":
-					s.claim("logs")
+					makeClaim(s, "logs")
 					dest = "pvc:logs"
 				case "ephemeral":
-					dest = "ephemeral:64Mi:" + s.class("logs")
+					dest = "ephemeral:64Mi:" + classOf(s, "logs")
 				}
 				s.apply(jvmPod{
 					Name: "app", JDK: jdk, Java: []string{"Churn", "6000", "60"}, After: linger,
 					Annotations: map[string]string{"dest": dest},
 				}.manifest())
 				s.ready("app")
-				s.sameAsReference("app")
+				sameAsReference(s, "app")
 			})
 		}
 	}
@@ -39,26 +39,26 @@ func TestEveryDestinationHoldsEachLineOnce(t *testing.T) {
 
 // sameAsReference waits until the JVM of a pod, which is not process 1 of its
 // container, has ended, and compares what it wrote with what was persisted.
-func (l *lives) sameAsReference(pod string) {
-	l.Helper()
-	written := l.written(pod, "app")
+func sameAsReference(s *space, pod string) {
+	s.Helper()
+	written := writtenBy(s, pod, "app")
 	var got string
-	l.eventually(time.Minute, "the last line in the durable copy", func() bool {
-		got = l.exec(pod, "ullage", "ullage", "cat", "/var/lib/ullage")
+	s.eventually(time.Minute, "the last line in the durable copy", func() bool {
+		got = s.exec(pod, "ullage", "ullage", "cat", "/var/lib/ullage")
 		return len(got) >= len(written)
 	})
-	l.same(written, got)
+	same(s.T, written, got)
 }
 
 // same compares what a JVM wrote with what was persisted; changes are when the
 // level of what was persisted changed.
-func (a *accounts) same(written, persisted string, changes ...time.Time) {
-	a.Helper()
+func same(t *testing.T, written, persisted string, changes ...time.Time) {
+	t.Helper()
 	c := jvm.Compare([]byte(written), []byte(persisted), changes...)
 	if c.Written < 10 || !strings.Contains(written, "Pause") {
-		a.Errorf("the JVM logged %d lines: too few to tell anything", c.Written)
+		t.Errorf("the JVM logged %d lines: too few to tell anything", c.Written)
 	}
 	if !c.Same() {
-		a.Errorf("%v", c)
+		t.Errorf("%v", c)
 	}
 }

@@ -24,7 +24,7 @@ func TestLogOfADeletedPodIsInTheBucket(t *testing.T) {
 		Annotations: map[string]string{"sink": bucket, "sink-secret": "bucket"},
 	}.manifest())
 	s.ready("app")
-	written := s.written("app", "app")
+	written := writtenBy(s, "app", "app")
 	image := s.field("pod/app", ".spec.initContainers[0].image")
 	if status := s.exec("app", "ullage", "ullage", "status"); strings.Contains(status, bucketKey) || !strings.Contains(status, "sink s3") {
 		t.Errorf("the sidecar's status:\n%s", status)
@@ -42,7 +42,7 @@ func TestLogOfADeletedPodIsInTheBucket(t *testing.T) {
 		},
 	}))
 	s.waitFor("pod/reader", "jsonpath={.status.phase}=Succeeded", 2*time.Minute)
-	s.same(written, s.kubectl("logs", "reader"))
+	same(s.T, written, s.kubectl("logs", "reader"))
 }
 
 const bucketKey = "e2e-e2e-e2e"
@@ -56,19 +56,19 @@ func serveBucket(s *space, scheme string) (bucket, ca string) {
 		s.Fatal(err)
 	}
 	const pod = "bucket"
-	s.tools(pod)
-	s.copyTo(pod, program, "/tmp/versitygw")
+	startTools(s, pod)
+	copyTo(s, pod, program, "/tmp/versitygw")
 	address, secure := s.field("pod/"+pod, ".status.podIP"), ""
 	if scheme == "https" {
 		var key string
 		ca, key = lab.Certificate(s, address)
-		s.copyTo(pod, ca, "/tmp/tls.crt")
-		s.copyTo(pod, key, "/tmp/tls.key")
+		copyTo(s, pod, ca, "/tmp/tls.crt")
+		copyTo(s, pod, key, "/tmp/tls.key")
 		secure = " --cert /tmp/tls.crt --key /tmp/tls.key"
 	}
 	s.exec(pod, "tools", "sh", "-c", "mkdir -p /tmp/root/logs /tmp/meta && /tmp/versitygw --access "+bucketKey+" --secret "+bucketKey+secure+
 		" --port :7070 --quiet posix --sidecar /tmp/meta /tmp/root </dev/null >/tmp/log 2>&1 &")
 	const listens = ":1B9E 0*:0000 0A" // the port, and the state LISTEN
-	s.until(pod, "tools", "the S3 server listens", "grep -q '"+listens+"' /proc/net/tcp /proc/net/tcp6")
+	until(s, pod, "tools", "the S3 server listens", "grep -q '"+listens+"' /proc/net/tcp /proc/net/tcp6")
 	return "s3://logs/e2e?endpoint=" + scheme + "://" + address + ":7070&region=us-east-1&path-style=true", ca
 }

@@ -27,7 +27,7 @@ func TestSpringBootLogsEvents(t *testing.T) {
 		return rings
 	}
 	s.eventually(time.Minute, "the ring of the application", func() bool { return strings.Contains(list(), "2.00 MiB") })
-	s.annotate("app", "ullage.dev/app-log=debug")
+	annotate(s, "app", "ullage.dev/app-log=debug")
 	s.eventually(2*time.Minute, "the application's level raised", func() bool { return strings.HasSuffix(strings.TrimSpace(list()), " debug") })
 	s.eventually(time.Minute, "a line at debug", func() bool {
 		return strings.Contains(s.exec("app", "ullage", "ullage", "cat", "--level", "debug", "--since", "1m", "/var/lib/ullage"), " items")

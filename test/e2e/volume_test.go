@@ -10,24 +10,25 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/ullage/ullage/test/lab"
 )
 
-// claim makes volumes on the node, which any user may write to and which any
+// makeClaim makes volumes on the node, which any user may write to and which any
 // number of pods may share, and claims that are bound to them. The local
 // cluster has nothing that makes volumes.
-func (v *volumes) claim(names ...string) {
-	v.Helper()
-	v.claims("ReadWriteMany", names...)
+func makeClaim(s *space, names ...string) {
+	s.Helper()
+	makeClaims(s, "ReadWriteMany", names...)
 }
 
-// claims makes claims with an access mode.
-func (v *volumes) claims(mode string, names ...string) {
-	v.Helper()
-	for i, class := range v.classes(names) {
-		v.apply(manifest(object{
+// makeClaims makes claims with an access mode.
+func makeClaims(s *space, mode string, names ...string) {
+	s.Helper()
+	for i, class := range classesOf(s, names) {
+		s.apply(manifest(object{
 			"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": object{"name": names[i]},
 			"spec": object{
 				"storageClassName": class, "accessModes": []any{mode},
@@ -36,33 +37,33 @@ func (v *volumes) claims(mode string, names ...string) {
 		}))
 	}
 	for _, name := range names {
-		v.waitFor("pvc/"+name, "jsonpath={.status.phase}=Bound", time.Minute)
+		s.waitFor("pvc/"+name, "jsonpath={.status.phase}=Bound", time.Minute)
 	}
 }
 
-// class makes a volume that any claim of the returned storage class gets.
-func (v *volumes) class(name string) string {
-	v.Helper()
-	return v.classes([]string{name})[0]
+// classOf makes a volume that any claim of the returned storage class gets.
+func classOf(s *space, name string) string {
+	s.Helper()
+	return classesOf(s, []string{name})[0]
 }
 
-func (v *volumes) classes(names []string) []string {
-	v.Helper()
+func classesOf(s *space, names []string) []string {
+	s.Helper()
 	var classes []string
 	for _, name := range names {
-		class := v.name + "-" + name
-		v.volume(class, class)
+		class := s.name + "-" + name
+		makeVolume(s, class, class)
 		classes = append(classes, class)
 	}
 	return classes
 }
 
-// volume makes a volume of a storage class, in a directory of its own name on the
+// makeVolume makes a volume of a storage class, in a directory of its own name on the
 // first node, to which any user may write: the kubelet gives no group to a hostPath.
-func (v *volumes) volume(name, class string) {
-	v.Helper()
-	v.onNode(nodes[0], "sh", "-c", "mkdir /node/"+name+" && chmod 1777 /node/"+name)
-	v.must(kubectl(manifest(object{
+func makeVolume(s *space, name, class string) {
+	s.Helper()
+	onNode(s, nodes[0], "sh", "-c", "mkdir /node/"+name+" && chmod 1777 /node/"+name)
+	s.must(kubectl(manifest(object{
 		"apiVersion": "v1", "kind": "PersistentVolume", "metadata": object{"name": name, "labels": object{madeKey: madeValue}},
 		"spec": object{
 			"storageClassName": class, "accessModes": []any{"ReadWriteMany", "ReadWriteOnce"},
@@ -70,7 +71,7 @@ func (v *volumes) volume(name, class string) {
 			"hostPath": object{"path": volumesDir + "/" + name},
 		},
 	}), "create", "-f", "-"))
-	v.Cleanup(func() {
+	s.Cleanup(func() {
 		if !keep {
 			_, _ = kubectl("", "delete", "pv", name, "--wait=false")
 		}
@@ -78,18 +79,18 @@ func (v *volumes) volume(name, class string) {
 }
 
 // readClaim copies what is in a claim of claim's to a directory and returns that.
-func (v *volumes) readClaim(name string) string {
-	v.Helper()
-	return v.readVolume(v.name + "-" + name)
+func readClaim(s *space, name string) string {
+	s.Helper()
+	return readVolume(s, s.name+"-"+name)
 }
 
 // readVolume does the same of a volume.
-func (v *volumes) readVolume(name string) string {
-	v.Helper()
-	dir := v.TempDir()
+func readVolume(s *space, name string) string {
+	s.Helper()
+	dir := s.TempDir()
 	// A kubectl exec may lose the end of what the program prints.
-	v.eventually(time.Minute, "a whole archive of volume "+name, func() bool {
-		return unpack(dir, v.onNode(nodes[0], "tar", "-c", "-z", "-f", "-", "-C", "/node/"+name, ".")) == nil
+	s.eventually(time.Minute, "a whole archive of volume "+name, func() bool {
+		return unpack(dir, onNode(s, nodes[0], "tar", "-c", "-z", "-f", "-", "-C", "/node/"+name, ".")) == nil
 	})
 	return dir
 }
@@ -124,20 +125,20 @@ func unpack(dir, archive string) error {
 	}
 }
 
-// stream returns a persisted stream in the directory that a sidecar calls its
+// streamIn returns a persisted stream in the directory that a sidecar calls its
 // --dest, decoded without any of ullage's code.
-func (a *accounts) stream(dest, name string) []byte {
-	a.Helper()
+func streamIn(t *testing.T, dest, name string) []byte {
+	t.Helper()
 	var text bytes.Buffer
 	if err := lab.ReadStream(&text, dest, name); err != nil {
-		a.Fatalf("read stream %s: %v", name, err)
+		t.Fatalf("read stream %s: %v", name, err)
 	}
 	return text.Bytes()
 }
 
 // referenceIn returns the reference output in dir, that of earlier JVMs first.
-func (a *accounts) referenceIn(dir string) []byte {
-	a.Helper()
+func referenceIn(t *testing.T, dir string) []byte {
+	t.Helper()
 	files, _ := filepath.Glob(filepath.Join(dir, "gc.log*"))
 	slices.Sort(files) // gc.log, gc.log.0, gc.log.1 …
 	if len(files) > 0 {
@@ -147,7 +148,7 @@ func (a *accounts) referenceIn(dir string) []byte {
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
-			a.Fatal(err)
+			t.Fatal(err)
 		}
 		text = append(text, data...)
 	}

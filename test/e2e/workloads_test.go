@@ -23,15 +23,15 @@ func TestEveryWorkloadIsInjected(t *testing.T) {
 			s := newSpace(t)
 			jvm, class := shortJVM("app"), ""
 			if kind == "StatefulSet" {
-				s.claim("logs")
+				makeClaim(s, "logs")
 				jvm.Annotations = map[string]string{"dest": "pvc:logs"}
-				class = s.class("data")
+				class = classOf(s, "data")
 			}
 			s.apply(manifest(workload(kind, jvm, class)))
 			if kind == "CronJob" { // nobody waits for its time
 				s.kubectl("create", "job", "--from=cronjob/app", "app-now")
 			}
-			s.sameAsReference(s.injectedPod("app"))
+			sameAsReference(s, injectedPod(s, "app"))
 		})
 	}
 }
@@ -72,7 +72,7 @@ func workload(kind string, jvm jvmPod, class string) object {
 }
 
 // injectedPod waits for a pod of an app's workload, and returns its name.
-func (s *space) injectedPod(app string) string {
+func injectedPod(s *space, app string) string {
 	s.Helper()
 	var pod string
 	s.eventually(time.Minute, "a pod", func() bool {
@@ -80,14 +80,14 @@ func (s *space) injectedPod(app string) string {
 		return pod != ""
 	})
 	s.ready(pod)
-	if got := s.containers(pod); got != "app ullage" {
+	if got := containersOf(s, pod); got != "app ullage" {
 		s.Errorf("the pod has the containers %q, want app and ullage", got)
 	}
 	return pod
 }
 
 // injectManifest runs `ullage-injector inject`, as who has no webhook does.
-func (s *space) injectManifest(binary, text string) string {
+func injectManifest(s *space, binary, text string) string {
 	s.Helper()
 	config := filepath.Join(s.TempDir(), "config.yaml")
 	if err := os.WriteFile(config, []byte("imagePullPolicy: Never\n"), 0o600); err != nil {
@@ -115,7 +115,7 @@ func TestInjectedManifestIsAppliedWithAndWithoutTheWebhook(t *testing.T) {
 			t.Parallel()
 			s := newSpace(t, labels...)
 			jvm := shortJVM("app")
-			injected := s.injectManifest(binary, s.yaml(workload("Deployment", jvm, "")))
+			injected := injectManifest(s, binary, yamlOf(s, workload("Deployment", jvm, "")))
 			if !strings.Contains(injected, optsIn) {
 				t.Fatalf("the label is not in the output:\n%s", injected)
 			}
@@ -123,17 +123,17 @@ func TestInjectedManifestIsAppliedWithAndWithoutTheWebhook(t *testing.T) {
 				injected = strings.ReplaceAll(injected, optsIn, optsOut)
 			}
 			s.apply(injected)
-			pod := s.injectedPod("app")
+			pod := injectedPod(s, "app")
 			if options := s.field("pod/"+pod, `.spec.containers[0].env[?(@.name=="JDK_JAVA_OPTIONS")].value`); strings.Count(options, "-Xlog:") != 1 {
 				t.Errorf("JDK_JAVA_OPTIONS is %q, want one -Xlog", options)
 			}
-			s.sameAsReference(pod)
+			sameAsReference(s, pod)
 		})
 	}
 }
 
-// yaml returns an object as people write it.
-func (s *space) yaml(o object) string {
+// yamlOf returns an object as people write it.
+func yamlOf(s *space, o object) string {
 	s.Helper()
 	return s.must(kubectl(manifest(o), "-n", s.name, "create", "-f", "-", "--dry-run=client", "-o", "yaml"))
 }
