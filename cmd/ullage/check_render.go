@@ -86,9 +86,11 @@ func (p *checkPrinter) Run(r check.Run) error {
 func (p *checkPrinter) Stream(s check.Stream) error {
 	if p.json != nil {
 		return p.json.Encode(struct {
-			Kind string `json:"kind"`
+			Kind     string `json:"kind"`
+			Name     string `json:"stream"` // first, as in all objects
+			Complete bool   `json:"complete"`
 			check.Stream
-		}{"stream", s})
+		}{"stream", s.Stream, s.Complete(), s})
 	}
 	name := printable.Line(s.Stream)
 	for _, text := range findings(s) {
@@ -110,6 +112,7 @@ func findings(s check.Stream) (lines []string) {
 		checkedLevels(s.Dropped[ul.Discard]), checkedLevels(s.Dropped[ul.DropAll]))
 	add(s.JVMDropped > 0, "jvm: it dropped %d lines itself (-Xlog:async)", s.JVMDropped)
 	add(s.JVMCuts > 0, "jvm: it lost lines at %d places, for %.3f s together, because its tmpfs was full", s.JVMCuts, s.JVMCutSeconds)
+	add(s.Shortened > 0, "cut: %d records of the application were too long, and a part of each is missing", s.Shortened)
 	add(s.DamagedBytes > 0, "damaged: %d bytes on disk do not decode", s.DamagedBytes)
 	add(s.Unreadable > 0, "unreadable: %d segments; %s", s.Unreadable, printable.Line(s.Error))
 	add(s.Missing > 0, "missing: %d segments that retention has not deleted", s.Missing)

@@ -161,7 +161,7 @@ func (s *summing) Stream(st Stream) error {
 	t.Runs += st.Runs
 	t.Lines += st.Lines
 	s.gaps += st.Gaps
-	if !st.Complete {
+	if !st.Complete() {
 		t.Complete = false
 		t.Incomplete++
 	}

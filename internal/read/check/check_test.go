@@ -161,7 +161,7 @@ func TestRunsAreCountedApart(t *testing.T) {
 	if d := cmp.Diff(want, r.runs); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
-	if st := r.streams[0]; st.Lines != 5 || st.Runs != 2 || st.Gaps != 1 || st.Complete || total.Complete || !st.First.Equal(begin) {
+	if st := r.streams[0]; st.Lines != 5 || st.Runs != 2 || st.Gaps != 1 || st.Complete() || total.Complete || !st.First.Equal(begin) {
 		t.Errorf("%+v, %+v", st, total)
 	}
 	// A gap that reaches into the window counts.
@@ -247,5 +247,24 @@ func BenchmarkCheck(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		c.check(Config{})
+	}
+}
+
+// A record that lost a part is persisted as it came: all lines are there, and the copy is not complete.
+func TestAStreamWithAShortenedRecordIsNotComplete(t *testing.T) {
+	c := newCopied(t, segment.Zstd, 1<<20)
+	at := time.Date(2026, 11, 21, 10, 49, 0, 0, time.UTC)
+	record := "[2026-11-21T10:49:00.000+0000][error][event] [main] com.example.Db failed\njava.lang.Exception\n"
+	c.commit(c.stream("events-7.log"), record+string(ul.AppendShortened(nil, at, ul.Error))+record)
+	c.commit(c.stream("events-8.log"), record+"[2026-11-21T10:49:00.000+0000][error][event] [ullage] cut: a part of the record before this line is missing\n")
+	got, total := c.check(Config{})
+	if s := got.streams[0]; s.Shortened != 1 || s.Complete() || s.Lines != 5 || s.Levels[ul.Error] != 5 {
+		t.Errorf("the stream is %+v", s)
+	}
+	if s := got.streams[1]; s.Shortened != 0 || !s.Complete() {
+		t.Errorf("the stream without one is %+v", s)
+	}
+	if total.Complete || total.Incomplete != 1 {
+		t.Errorf("the total is %+v", total)
 	}
 }

@@ -12,7 +12,7 @@
 //
 // A stream is incomplete if one of these lies in the window of time that was asked for:
 // lines that the sidecar dropped (it left a marker), lines that the JVM dropped itself
-// and reported, bytes that do not decode, a segment that cannot be read, a segment that
+// and reported, records of an application that were too long and have lost a part, bytes that do not decode, a segment that cannot be read, a segment that
 // is missing between two others, or a beginning that retention has deleted. A frame at
 // the end whose rest is missing is being written, or was cut off by a crash whose next
 // start reads its lines again; it counts as neither.

@@ -37,7 +37,7 @@ func TestMarksAreNoStreamAndCountForTheirs(t *testing.T) {
 		t.Fatalf("%+v", total)
 	}
 	app, gc := r.streams[0], r.streams[1]
-	if app.Complete || app.MissedArchives != 4 || gc.Complete || gc.Truncations != 1 || total.Complete || total.Incomplete != 2 {
+	if app.Complete() || app.MissedArchives != 4 || gc.Complete() || gc.Truncations != 1 || total.Complete || total.Incomplete != 2 {
 		t.Errorf("%+v, %+v, %+v", app, gc, total)
 	}
 	want := map[mark.Kind]uint64{mark.SidecarStarted: 1, mark.JVMStarted: 1, mark.ArchivesMissed: 2, mark.Truncated: 1, mark.JVMEnded: 1}

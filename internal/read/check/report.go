@@ -25,6 +25,8 @@ type Counts struct {
 	JVMCuts    uint64 `json:"jvmCuts,omitempty"`      // places where the JVM lost lines on a full tmpfs, see ul.Cuts
 	GapBytes   uint64 `json:"droppedBytes,omitempty"` // of Dropped
 
+	Shortened uint64 `json:"shortened,omitempty"` // records of an application that were too long, see ul.AppendShortened
+
 	// JVMCutSeconds is how long the JVM's log has no lines at these places, together.
 	JVMCutSeconds float64 `json:"jvmCutSeconds,omitempty"`
 }
@@ -52,9 +54,8 @@ type Run struct {
 
 // Stream is the result for one stream.
 type Stream struct {
-	Stream   string `json:"stream"`
-	Complete bool   `json:"complete"`
-	Runs     int    `json:"runs"`
+	Stream string `json:"stream"`
+	Runs   int    `json:"runs"`
 	Counts
 
 	// Reaches is when the oldest segment was begun. Cut says that retention has
@@ -78,6 +79,12 @@ type Stream struct {
 	Truncations    uint64 `json:"truncations,omitempty"`
 
 	Error string `json:"error,omitempty"` // the last one of reading
+}
+
+// Complete reports whether nothing is missing, as far as the stream and its marks show.
+func (s *Stream) Complete() bool {
+	return s.Gaps == 0 && s.JVMDropped == 0 && s.JVMCuts == 0 && s.Shortened == 0 && s.DamagedBytes == 0 && s.Unreadable == 0 &&
+		s.Missing == 0 && s.MissedArchives == 0 && s.Truncations == 0 && !s.Short
 }
 
 // Total is the result for all streams.
@@ -134,6 +141,7 @@ func (c *Counts) add(o Counts) {
 	}
 	c.JVMDropped += o.JVMDropped
 	c.JVMCuts += o.JVMCuts
+	c.Shortened += o.Shortened
 	c.JVMCutSeconds += o.JVMCutSeconds
 	c.GapBytes += o.GapBytes
 }
@@ -165,5 +173,5 @@ func (c *Counts) gap(g ul.Gap) {
 
 // empty reports whether nothing was counted.
 func (c *Counts) empty() bool {
-	return c.Lines == 0 && c.Gaps == 0 && c.JVMDropped == 0 && c.JVMCuts == 0
+	return c.Lines == 0 && c.Gaps == 0 && c.JVMDropped == 0 && c.JVMCuts == 0 && c.Shortened == 0
 }

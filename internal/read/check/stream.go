@@ -188,6 +188,9 @@ func (s *stream) line(head, rest []byte) {
 		s.run.JVMCuts++
 		s.run.JVMCutSeconds += lost.Seconds()
 	}
+	if ul.IsShortened(head) {
+		s.run.Shortened++
+	}
 	s.run.Lines++
 	s.run.Levels[class.Level]++
 	s.run.JVMDropped += class.Dropped
@@ -239,10 +242,8 @@ func (s *stream) end() error {
 	if n := len(s.segs); n > 0 && s.ends.IsZero() {
 		s.ends = s.segs[n-1].ModTime
 	}
-	o := &s.out
-	o.Complete = o.Gaps == 0 && o.JVMDropped == 0 && o.JVMCuts == 0 && o.DamagedBytes == 0 && o.Unreadable == 0 && o.Missing == 0 && o.MissedArchives == 0 && o.Truncations == 0 && !o.Short
 	if s.fail != nil {
 		return s.fail
 	}
-	return s.to.Stream(*o)
+	return s.to.Stream(s.out)
 }

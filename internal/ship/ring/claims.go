@@ -13,8 +13,9 @@ const abandonAfter = 10 * time.Second
 // A tally is what was found in the records of one step.
 type tally struct {
 	events [ul.NumLevels]uint64
-	claims uint64 // that were never completed
-	words  uint64 // bad ones
+	cut    [ul.NumLevels]uint64 // of these, with a part missing
+	claims uint64               // that were never completed
+	words  uint64               // bad ones
 }
 
 // measure returns how many bytes of b can be taken: those of complete records, and of such as

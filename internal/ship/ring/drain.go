@@ -277,6 +277,9 @@ func (d *drain) lineUp(b []byte, e *entry, t *tally) (n int, lines []byte) {
 		if w.kind != kindPad && !e.isLate(pos) {
 			lines = d.render.record(lines, b[n:n+w.size], w)
 			t.events[w.level]++
+			if w.flags&flagCut != 0 {
+				t.cut[w.level]++
+			}
 		}
 		n += w.size
 	}

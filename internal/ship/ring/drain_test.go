@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/base/statedir"
@@ -391,4 +392,33 @@ func TestTailFollowsEveryText(t *testing.T) {
 			t.Errorf("%s is of stream %s", n.text(), stream)
 		}
 	}
+}
+
+// What is missing of a record shows behind it, at its level, and is counted. Nothing in a record can look like that.
+func TestARecordThatWasTooLongSaysSo(t *testing.T) {
+	w, s := mapped(t)
+	text := []byte("[main] com.example.Db failedjava.lang.Exception: a\n... 12345 bytes left out ...\n" +
+		string(ul.AppendShortened(nil, time.Unix(0, testWall), ul.Error)))
+	for _, flags := range []uint8{0, flagCut} {
+		pos, _ := w.claim(len(text), ul.Error)
+		w.announce(pos, len(text))
+		w.fill(pos, 28, 99, testMono, text)
+		w.word(pos, len(text), ul.Error, kindLine, flags)
+	}
+	w.event(1, "behind")
+	s.rounds(2)
+	_, lines := events(t, s.source, testName)
+	var found []int
+	for i, line := range lines {
+		if ul.IsShortened([]byte(line)) {
+			found = append(found, i)
+		}
+	}
+	if len(found) != 1 || found[0] != len(lines)-2 || !strings.HasPrefix(lines[found[0]], "[2025-11-21T10:49:00.000+0000][error][ullage] cut: ") {
+		t.Errorf("lines %v say that a part is missing\n%s", found, strings.Join(lines, "\n"))
+	}
+	if n := testutil.ToFloat64(s.metrics.cut.WithLabelValues("error")); n != 1 {
+		t.Errorf("%v are counted", n)
+	}
+	wantErrors(t, s, "")
 }

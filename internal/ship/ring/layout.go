@@ -69,6 +69,9 @@ const (
 	kindLine  = 4 // [thread] logger message, and further lines behind the first id bytes
 )
 
+// flagCut says that a part of a record is missing, because the record was too long.
+const flagCut = 2
+
 var le = binary.LittleEndian
 
 // state is how far a record has come.

@@ -9,6 +9,7 @@ import (
 // metrics are what a source with rings has. They have no value before there is one: most pods have none.
 type metrics struct {
 	events  *prometheus.CounterVec
+	cut     *prometheus.CounterVec
 	dropped *prometheus.CounterVec
 	errors  *prometheus.CounterVec
 	rings   *prometheus.GaugeVec
@@ -29,6 +30,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 	return &metrics{
 		events: counters("ullage_events_total", "Events taken out of rings.", "level"),
+		cut: counters("ullage_events_cut_total",
+			"Events of which a part is missing, because they were longer than a record may be. A line behind each says so.", "level"),
 		dropped: counters("ullage_events_dropped_total",
 			"Events that a ring had no room for, as far as markers in the log report them: below the keep level (discard), or all (drop).", "level", "reason"),
 		errors: counters("ullage_event_ring_errors_total", "Rings that could not be read, wholly or in part, and records in them, by reason.", "reason"),
@@ -46,6 +49,7 @@ func (m *metrics) begin() {
 	m.begun = true
 	for level := ul.Trace; level <= ul.Error; level++ {
 		m.events.WithLabelValues(level.String())
+		m.cut.WithLabelValues(level.String())
 		for reason := range ul.Reason(ul.NumReasons) {
 			m.dropped.WithLabelValues(level.String(), reason.String())
 		}
@@ -60,6 +64,11 @@ func (m *metrics) count(t *tally, e *entry) {
 	for level, n := range t.events {
 		if n > 0 {
 			m.events.WithLabelValues(ul.Level(level).String()).Add(float64(n))
+		}
+	}
+	for level, n := range t.cut {
+		if n > 0 {
+			m.cut.WithLabelValues(ul.Level(level).String()).Add(float64(n))
 		}
 	}
 	for reason, lines := range e.gap.Lines {

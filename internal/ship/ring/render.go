@@ -44,7 +44,11 @@ func (r *renderer) record(out, rec []byte, w word) []byte {
 	out = append(out, "ns]["...)
 	out = strconv.AppendUint(out, uint64(le.Uint32(rec[threadAt:])), 10)
 	out = append(out, levelTag[w.level]...)
-	return r.message(out, rec, w)
+	out = r.message(out, rec, w)
+	if w.flags&flagCut != 0 {
+		out = ul.AppendShortened(out, time.Unix(0, r.file.offset+nanos), w.level)
+	}
+	return out
 }
 
 // message appends what stands behind the decorations, and a newline.

@@ -246,7 +246,7 @@ func TestASourceWithoutRingsCostsNothing(t *testing.T) {
 	s.ask() // tail has found a ring
 	s.round(time.Now().Add(time.Minute), false)
 	wantMessages(t, s, "1 first")
-	if all, err := s.reg.Gather(); err != nil || len(all) != 5 {
+	if all, err := s.reg.Gather(); err != nil || len(all) != 6 {
 		t.Errorf("%d metrics, %v", len(all), err)
 	}
 }

@@ -80,6 +80,14 @@ class FrontEndsTest {
         assertTrue(e.further().startsWith("java.lang.Exception: outer\n\tat "), e.further());
         assertTrue(e.further().contains("\nCaused by: java.lang.IllegalStateException: inner"), e.further());
 
+        var child = MarkerFactory.getDetachedMarker("LOGIN");
+        child.add(MarkerFactory.getDetachedMarker("SECURITY, TOO"));
+        MDC.put("user", "x} <ADMIN> forged, a=b");
+        logger.atInfo().addKeyValue("user", "anna").addKeyValue("n", 17).addMarker(child).log("{not=context}");
+        MDC.clear();
+        assertEquals(THREAD + "com.example.Db {user=\"x} <ADMIN> forged, a=b\",user=anna,n=17} <LOGIN> <\"SECURITY, TOO\"> - {not=context}",
+                only().firstLine());
+
         logger.debug("not enabled");
         reader.raise(EventLog.DEBUG);
         assertTrue(logger.isDebugEnabled());
@@ -116,6 +124,15 @@ class FrontEndsTest {
             assertEquals(EventLog.ERROR, e.level());
             assertEquals(THREAD + "com.example.Db {trace=12ab,user=anna} <AUDIT> failed", e.firstLine());
             assertTrue(e.further().startsWith("java.lang.Exception: outer\n\tat "), e.further());
+
+            ThreadContext.push("outer scope");
+            ThreadContext.push("inner");
+            var child = MarkerManager.getMarker("LOGIN").addParents(MarkerManager.getMarker("SECURITY"));
+            logger.log(org.apache.logging.log4j.Level.forName("NOTICE", 350), child, "seen");
+            ThreadContext.clearAll();
+            e = only();
+            assertEquals(EventLog.INFO, e.level());
+            assertEquals(THREAD + "com.example.Db {ndc=\"outer scope\",ndc=inner,level=NOTICE} <LOGIN> <SECURITY> seen", e.firstLine());
 
             logger.debug("not enabled");
             reader.raise(EventLog.DEBUG);

@@ -1,10 +1,16 @@
 package dev.ullage.log;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.*;
 
 import dev.ullage.log.RingReader.Event;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -79,21 +85,133 @@ class TextTest {
         }
     }
 
+    private static final Pattern NOTE = Pattern.compile("\\.\\.\\. (\\d+) bytes left out \\.\\.\\.");
+
+    /** What is left of a text that was cut, apart from the note; the note has to add up. */
+    private static String[] ends(Event e, long whole) {
+        assertNotEquals(0, e.flags() & Layout.CUT);
+        String text = e.text(); // which has to be UTF-8
+        Matcher note = NOTE.matcher(text);
+        assertTrue(note.find(), text);
+        boolean further = note.start() > 0 && text.charAt(note.start() - 1) == '\n';
+        String[] ends = {text.substring(0, note.start() - 1), text.substring(note.end() + 1)};
+        long kept = ends[0].getBytes(UTF_8).length + ends[1].getBytes(UTF_8).length;
+        assertEquals(whole, kept + Long.parseLong(note.group(1)), further ? "with further lines" : "in one line");
+        assertTrue(kept > Layout.MAX_PAYLOAD - 2000, kept + " bytes are kept");
+        return ends;
+    }
+
     /** Each character that can be cut in the middle, at each place where it can be. */
     @Test
-    void longTextIsCutBetweenTwoCharacters() throws Exception {
+    void longTextKeepsItsBeginningAndItsEnd() throws Exception {
         for (String c : new String[] {"a", "é", "中", "😀"}) {
             for (int shift = 0; shift < 4; shift++) {
-                assertTrue(log.event(1, "b".repeat(shift) + c.repeat(Layout.MAX_PAYLOAD + 1)));
-                Event e = only();
-                int size = c.getBytes("UTF-8").length;
-                assertEquals(shift + (Layout.MAX_PAYLOAD - shift) / size * size, e.payload().length);
-                assertNotEquals(0, e.flags() & Layout.CUT);
-                assertTrue(e.text().endsWith(c));
+                for (int count : new int[] {Layout.MAX_PAYLOAD + 1, 100_000}) {
+                    String text = "b".repeat(shift) + c.repeat(count) + "e".repeat(shift) + "!";
+                    assertTrue(log.event(1, text));
+                    String[] ends = ends(only(), text.getBytes(UTF_8).length);
+                    assertTrue(ends[0].matches("b{" + shift + "}(" + c + ")+"), () -> ends[0].substring(ends[0].length() - 20));
+                    assertTrue(ends[1].matches("(" + c + ")+e{" + shift + "}!"), () -> ends[1].substring(0, 20));
+                }
             }
         }
-        assertTrue(log.log(EventLog.INFO, "a".repeat(40_000), "b", new Exception()));
-        assertEquals(Layout.MAX_PAYLOAD, only().payload().length);
+    }
+
+    /** The cause is what ends the stack trace of a throwable, and what somebody looks for. */
+    @Test
+    void aLongThrowableKeepsItsRootCause() throws Exception {
+        for (int frames : new int[] {200, 1000, 3000}) {
+            for (int message : new int[] {10, 20_000, 50_000}) {
+                Exception outer = new IllegalStateException("outer", deep(frames, new Exception("ROOT CAUSE")));
+                assertTrue(log.log(EventLog.ERROR, "l", "m".repeat(message), outer));
+                Event e = only();
+                assertNotEquals(0, e.flags() & Layout.CUT);
+                assertTrue(e.firstLine().contains(" l mmm"), e.firstLine());
+                assertTrue(NOTE.matcher(e.text()).find());
+                String[] lines = e.further().split("\n");
+                assertTrue(e.further().contains("Caused by: java.lang.Exception: ROOT CAUSE\n"), () -> e.further());
+                assertTrue(lines[lines.length - 1].startsWith("\t"), lines[lines.length - 1]);
+                if (message == 10) {
+                    assertTrue(e.further().startsWith("java.lang.IllegalStateException: outer\n\tat "));
+                    for (String line : lines) {
+                        assertTrue(line.matches("\tat .*\\)|Caused by: .*|java.lang.*|\t\\.\\.\\. \\d+ (more|common frames omitted)|" + NOTE), line);
+                    }
+                }
+            }
+        }
+    }
+
+    private static Exception deep(int frames, Exception cause) {
+        Exception e = new Exception("b".repeat(100), cause);
+        StackTraceElement[] trace = new StackTraceElement[frames];
+        Arrays.fill(trace, new StackTraceElement("com.example." + "Long".repeat(20), "method", "File.java", 4711));
+        e.setStackTrace(trace);
+        return e;
+    }
+
+    /** All lengths around the largest one, in pieces of all kinds: what is not cut is what was appended. */
+    @Test
+    void piecesOfAnyLengthAddUp() throws Exception {
+        Random random = new Random(7);
+        for (int round = 0; round < 300; round++) {
+            StringBuilder want = new StringBuilder("[t] l ");
+            Line line = log.line("t", "l").message("");
+            int total = Layout.MAX_PAYLOAD - 2000 + random.nextInt(4000);
+            if (round % 3 == 0) {
+                line.further("");
+            }
+            while (want.length() < total) {
+                String piece = "xé中"
+                        .substring(random.nextInt(3)).repeat(1 + random.nextInt(3000)) + "\n".repeat(random.nextInt(2));
+                line.append(piece);
+                want.append(piece);
+            }
+            assertTrue(line.send(EventLog.INFO));
+            Event e = only();
+            byte[] all = want.toString().getBytes(UTF_8);
+            if (all.length <= Layout.MAX_PAYLOAD) {
+                assertEquals(want.toString(), e.text());
+                assertEquals(0, e.flags() & Layout.CUT);
+            } else {
+                String[] ends = ends(e, all.length);
+                assertTrue(want.toString().startsWith(ends[0]) && want.toString().endsWith(ends[1]));
+            }
+        }
+    }
+
+    /** Nothing in a context can look like another part of the record, and each part comes back as it was. */
+    @Test
+    void theContextParsesBackAndForgesNothing() throws Exception {
+        String[] values = {"anna", "", "a,b", "a=b", "x} <ADMIN> forged", "\"", "\\", "\\\"", "two words", "héllo", "{", "null", "a/b:c@d+e-f.g_h", "line\nfeed"};
+        for (String value : values) {
+            for (String message : new String[] {"hello", "{a=b} x", "<M> x", "- x", "", "\\n"}) {
+                Line line = log.line("t", "l").property("k", value).property(value, "v").marker(value);
+                line.message(message).send(EventLog.INFO);
+                Matcher m = FORM.matcher(only().firstLine());
+                assertTrue(m.matches());
+                assertEquals(List.of("k", value, value, "v", value, message),
+                        List.of(word(m, 1), word(m, 2), word(m, 3), word(m, 4), word(m, 5), m.group(6)));
+                log.log(EventLog.INFO, "l", message);
+                assertTrue(only().firstLine().endsWith(" l " + (message.matches("[{<-].*") ? "- " : "") + message));
+            }
+        }
+        Object hostile = new Object() {
+            @Override
+            public String toString() {
+                throw new IllegalStateException();
+            }
+        };
+        assertTrue(log.line("t", "l").property("k", hostile).message("m").send(EventLog.INFO));
+        assertEquals("[t] l {k=\"(its toString failed: java.lang.IllegalStateException)\"} m", only().text());
+    }
+
+    private static final String WORD = "(\"(?:[^\"\\\\]|\\\\.)*\"|[^ ,={}<>\"\\\\]+)";
+    private static final Pattern FORM = Pattern.compile("\\[t\\] l \\{" + WORD + "=" + WORD + "," + WORD + "=" + WORD + "\\} <" + WORD
+            + "> (?:- )?(.*)", Pattern.DOTALL);
+
+    private static String word(Matcher m, int group) {
+        String text = m.group(group);
+        return text.startsWith("\"") ? text.substring(1, text.length() - 1).replaceAll("(?s)\\\\(.)", "$1") : text;
     }
 
     @Test

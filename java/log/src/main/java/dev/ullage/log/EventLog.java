@@ -206,7 +206,7 @@ public final class EventLog {
 
     /**
      * Logs a number and a text, at level info. A text of more than 8192 characters is copied
-     * once more, and cut at 32 KiB.
+     * once more; of one of more than 32 KiB the beginning and the end are kept.
      *
      * @param n any number; the line begins with it
      * @param text may be null: no text
@@ -315,8 +315,8 @@ public final class EventLog {
     }
 
     /**
-     * Logs {@code [thread] logger text}. More than 8192 characters are copied once more, and cut
-     * at 32 KiB.
+     * Logs {@code [thread] logger text}. More than 8192 characters are copied once more; of more than 32 KiB the
+     * beginning and the end are kept.
      *
      * @param level from {@link #TRACE} to {@link #ERROR}
      * @param logger who logs it, mostly the name of a class; may be null: nobody
@@ -336,7 +336,7 @@ public final class EventLog {
             String thread = Thread.currentThread().getName();
             String who = logger == null ? "-" : logger;
             String what = text == null ? "null" : text;
-            if (thread.length() + who.length() + what.length() > DIRECT) {
+            if (thread.length() + who.length() + what.length() > DIRECT || Line.needsDash(what)) {
                 return lines.take().begin(thread, who).message(what).send(bounded);
             }
             return r.line(bounded, thread, who, what, System.nanoTime()) || refused(r);

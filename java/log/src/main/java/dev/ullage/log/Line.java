@@ -2,27 +2,29 @@ package dev.ullage.log;
 
 import java.io.PrintWriter;
 import java.io.Writer;
-import java.util.Arrays;
 
 /**
  * A record that a front end of a logging library puts together: {@code [thread] logger}, the
- * message, and further lines such as a stack trace. {@link EventLog#line} returns one.
+ * context, the message, and further lines such as a stack trace. {@link EventLog#line} returns one.
  *
  * <p>A line belongs to the thread that got it, until {@link #send}. No method blocks or throws.
- * Appending allocates only until the buffer is large enough for the longest line so far. What is
- * beyond 32 KiB is cut off, between two characters, and the record is flagged.
+ * Appending allocates only until the buffer is large enough for the longest line so far. Of a record of more than
+ * 32 KiB the beginning and the end are kept. Between them it says how many bytes are missing, the sidecar writes a line
+ * about it behind the record, and {@code ullage check} calls the log not complete.
+ *
+ * <p><b>Form.</b> {@code [thread] logger {key=value,key=value} <marker> message}. A key, a value or the name of a marker is
+ * in quotes unless it consists of letters, digits and {@code ._-:/@+}; in quotes, a backslash stands in front of a quote
+ * and of a backslash. A message that begins with one of {@code {<-} has {@code "- "} in front of it. So a reader can tell each
+ * part from the next one, whatever is in it.
  */
 public final class Line {
-    private static final int FIRST_SIZE = 1 << 10;
-
     private final EventLog log;
     private final LinePool pool;
     private final int slot;
-    private final StringBuilder scratch = new StringBuilder(FIRST_SIZE);
-    private byte[] bytes = new byte[FIRST_SIZE];
-    private int end;
-    private int head; // where the first line ends, or -1 while nothing follows it
-    private int flags;
+    private final StringBuilder scratch = new StringBuilder(1 << 10);
+    private final Ends text = new Ends();
+    private long head; // where the first line ends, or -1 while nothing follows it
+    private boolean cut;
     private boolean open;
     private boolean inProperties;
 
@@ -33,9 +35,9 @@ public final class Line {
     }
 
     Line open() {
-        end = 0;
+        text.clear();
         head = -1;
-        flags = 0;
+        cut = false;
         open = true;
         inProperties = false;
         scratch.setLength(0);
@@ -55,9 +57,18 @@ public final class Line {
      * @return this line
      */
     public Line property(String key, Object value) {
-        append(inProperties ? "," : " {").append(key).append("=").append(String.valueOf(value));
+        append(inProperties ? "," : " {").word(key).append("=").word(shown(value));
         inProperties = true;
         return this;
+    }
+
+    /** A value whose toString fails must not take the event with it. */
+    private static String shown(Object value) {
+        try {
+            return String.valueOf(value);
+        } catch (RuntimeException | StackOverflowError e) {
+            return "(its toString failed: " + e.getClass().getName() + ")";
+        }
     }
 
     /**
@@ -67,7 +78,7 @@ public final class Line {
      * @return this line
      */
     public Line marker(String name) {
-        return endProperties().append(" <").append(name).append(">");
+        return endProperties().append(" <").word(name).append(">");
     }
 
     /**
@@ -78,7 +89,16 @@ public final class Line {
      * @return this line
      */
     public Line message(CharSequence text) {
-        return endProperties().append(" ").append(text);
+        return endProperties().append(needsDash(text) ? " - " : " ").append(text);
+    }
+
+    /** Whether a message could be taken for a context or a marker. */
+    static boolean needsDash(CharSequence text) {
+        if (text == null || text.length() == 0) {
+            return false;
+        }
+        char first = text.charAt(0);
+        return first == '{' || first == '<' || first == '-';
     }
 
     private Line endProperties() {
@@ -87,6 +107,34 @@ public final class Line {
             append("}");
         }
         return this;
+    }
+
+    /** Appends a word as it is, and anything else in quotes. */
+    private Line word(String s) {
+        String text = s == null ? "null" : s;
+        if (isWord(text)) {
+            return append(text);
+        }
+        StringBuilder quoted = new StringBuilder(text.length() + 8).append('"');
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (c == '"' || c == '\\') {
+                quoted.append('\\');
+            }
+            quoted.append(c);
+        }
+        return append(quoted.append('"'));
+    }
+
+    private static boolean isWord(String text) {
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (!(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || "._-:/@+".indexOf(c) >= 0)
+                    && (c < 0x80 || !Character.isLetterOrDigit(c))) {
+                return false;
+            }
+        }
+        return !text.isEmpty();
     }
 
     /**
@@ -119,7 +167,7 @@ public final class Line {
         try {
             thrown.printStackTrace(new PrintWriter(new Trace()));
         } catch (RuntimeException | StackOverflowError e) {
-            flags |= Layout.CUT;
+            cut = true;
         }
         return trim();
     }
@@ -127,7 +175,7 @@ public final class Line {
     private void endFirstLine() {
         if (head < 0) {
             endProperties();
-            head = end;
+            head = text.length();
         } else {
             append("\n");
         }
@@ -135,9 +183,7 @@ public final class Line {
 
     /** Removes line feeds from the end of further lines. */
     private Line trim() {
-        while (end > head && bytes[end - 1] == '\n') {
-            end--;
-        }
+        text.trim(head);
         return this;
     }
 
@@ -163,49 +209,30 @@ public final class Line {
 
     boolean send(int level, long nanos) {
         endProperties();
-        return sendAs(Layout.LINE, level, head < 0 ? end : head, nanos);
+        return sendAs(Layout.LINE, level, head < 0 ? text.length() : head, nanos);
     }
 
-    boolean sendAs(int kind, int level, int id, long nanos) {
+    /** Id is a number, or a place in the text. */
+    boolean sendAs(int kind, int level, long id, long nanos) {
         if (!open) {
             return false;
         }
         open = false;
-        boolean kept = log.write(level, kind, id, flags, bytes, end, nanos);
+        int flags = (text.isWide() ? Layout.UTF8 : 0) | (cut || text.isCut() ? Layout.CUT : 0);
+        int place = text.join(kind == Layout.LINE ? id : text.length());
+        int length = (int) text.length();
+        boolean kept = log.write(level, kind, kind == Layout.LINE ? place : (int) id, flags, text.bytes(), length, nanos);
         if (scratch.capacity() <= Layout.MAX_PAYLOAD) { // else it would stay so large
             pool.give(this, slot);
         }
         return kept;
     }
 
-    Line append(CharSequence text) {
-        if (!open || (flags & Layout.CUT) != 0) {
-            return this;
+    Line append(CharSequence s) {
+        if (open) {
+            text.append(s == null ? "null" : s);
         }
-        CharSequence s = text == null ? "null" : text;
-        int n = s.length();
-        grow(n);
-        int to = Utf8.put(s, bytes, end, bytes.length);
-        if (to < 0 && bytes.length < Layout.MAX_PAYLOAD) { // it is not ASCII
-            grow(3L * n);
-            to = Utf8.put(s, bytes, end, bytes.length);
-        }
-        if (to < 0) {
-            flags |= Layout.CUT | Layout.UTF8;
-            to = ~to;
-        } else if (to - end != n) {
-            flags |= Layout.UTF8;
-        }
-        end = to;
         return this;
-    }
-
-    /** Makes room for more bytes, as far as a record may have them. */
-    private void grow(long more) {
-        if (end + more > bytes.length && bytes.length < Layout.MAX_PAYLOAD) {
-            long size = Math.max(2L * bytes.length, end + more);
-            bytes = Arrays.copyOf(bytes, (int) Math.min(size, Layout.MAX_PAYLOAD));
-        }
     }
 
     /** Takes what a throwable prints. */

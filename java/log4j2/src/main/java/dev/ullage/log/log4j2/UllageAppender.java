@@ -4,6 +4,7 @@ import dev.ullage.log.EventLog;
 import dev.ullage.log.Line;
 import org.apache.logging.log4j.Level;
 import org.apache.logging.log4j.Marker;
+import org.apache.logging.log4j.ThreadContext;
 import org.apache.logging.log4j.core.Appender;
 import org.apache.logging.log4j.core.Core;
 import org.apache.logging.log4j.core.Filter;
@@ -23,8 +24,9 @@ import org.apache.logging.log4j.util.StringBuilderFormattable;
 import org.apache.logging.log4j.util.TriConsumer;
 
 /**
- * Writes Log4j's events into ullage's ring as {@code [thread] logger {mdc} <marker> message}, with a
- * stack trace as further lines. The ring is that of {@link EventLog#get()}.
+ * Writes Log4j's events into ullage's ring as {@code [thread] logger {context} <markers> message}, with a
+ * stack trace as further lines; {@link Line} has the form. The context is the thread's map, its stack as {@code ndc=…}, and
+ * {@code level=…} for a level of the application's own. The ring is that of {@link EventLog#get()}.
  *
  * <p>Use it with synchronous loggers: {@code append} never blocks, takes a lock or makes a system call, so a queue
  * in front of it would only add a wait. An event without a throwable costs no allocation beyond
@@ -36,6 +38,8 @@ import org.apache.logging.log4j.util.TriConsumer;
 @Plugin(name = "Ullage", category = Core.CATEGORY_NAME, elementType = Appender.ELEMENT_TYPE, printObject = true)
 public final class UllageAppender extends AbstractAppender {
     private static final TriConsumer<String, Object, Line> PROPERTY = (key, value, line) -> line.property(key, value);
+
+    private static final int MAX_DEPTH = 4;
 
     private final EventLog log = EventLog.get();
     private final Configuration configuration;
@@ -89,10 +93,14 @@ public final class UllageAppender extends AbstractAppender {
         if (context != null && !context.isEmpty()) {
             context.forEach(PROPERTY, line);
         }
-        Marker marker = event.getMarker();
-        if (marker != null) {
-            line.marker(marker.getName());
+        ThreadContext.ContextStack stack = event.getContextStack();
+        if (stack != null && !stack.isEmpty()) {
+            stack.asList().forEach(value -> line.property("ndc", value));
         }
+        if (!event.getLevel().getStandardLevel().name().equals(event.getLevel().name())) {
+            line.property("level", event.getLevel().name()); // one of the application's own
+        }
+        mark(line, event.getMarker(), 0);
         Message message = event.getMessage();
         if (message instanceof StringBuilderFormattable formattable) {
             formattable.formatTo(line.scratch());
@@ -101,6 +109,19 @@ public final class UllageAppender extends AbstractAppender {
             line.message(message.getFormattedMessage());
         }
         line.thrown(event.getThrown()).send(level(event.getLevel()));
+    }
+
+    /** Appends a marker, and its parents. Markers may be parents of one another. */
+    private static void mark(Line line, Marker marker, int depth) {
+        if (marker == null) {
+            return;
+        }
+        line.marker(marker.getName());
+        if (depth < MAX_DEPTH && marker.hasParents()) {
+            for (Marker parent : marker.getParents()) {
+                mark(line, parent, depth + 1);
+            }
+        }
     }
 
     static int level(Level level) {

@@ -11,10 +11,11 @@ import dev.ullage.log.Line;
 import java.util.List;
 import java.util.Map;
 import org.slf4j.Marker;
+import org.slf4j.event.KeyValuePair;
 
 /**
- * Writes Logback's events into ullage's ring as {@code [thread] logger {mdc} <markers> message}, with
- * a stack trace as further lines. The ring is that of {@link EventLog#get()}.
+ * Writes Logback's events into ullage's ring as {@code [thread] logger {mdc and key-values} <markers> message}, with
+ * a stack trace as further lines; {@link Line} has the form. The ring is that of {@link EventLog#get()}.
  *
  * <p>It needs no encoder and no asynchronous appender in front of it: {@code append} never blocks, takes a
  * lock or makes a system call. An event without MDC, markers and throwable costs no allocation
@@ -24,6 +25,8 @@ import org.slf4j.Marker;
  * ThresholdFilter of their own keeps them out.
  */
 public class UllageAppender extends UnsynchronizedAppenderBase<ILoggingEvent> {
+    private static final int MAX_DEPTH = 4;
+
     private final EventLog log = EventLog.get();
     private final RaisedLevels raised = new RaisedLevels(log);
 
@@ -63,9 +66,13 @@ public class UllageAppender extends UnsynchronizedAppenderBase<ILoggingEvent> {
         if (context != null && !context.isEmpty()) {
             context.forEach(line::property);
         }
+        List<KeyValuePair> pairs = event.getKeyValuePairs();
+        if (pairs != null) {
+            pairs.forEach(pair -> line.property(pair.key, pair.value));
+        }
         List<Marker> markers = event.getMarkerList();
         if (markers != null) {
-            markers.forEach(marker -> line.marker(marker.getName()));
+            markers.forEach(marker -> mark(line, marker, 0));
         }
         line.message(event.getFormattedMessage());
         IThrowableProxy thrown = event.getThrowableProxy();
@@ -73,6 +80,14 @@ public class UllageAppender extends UnsynchronizedAppenderBase<ILoggingEvent> {
             line.further(ThrowableProxyUtil.asString(thrown));
         }
         line.send(level(event.getLevel()));
+    }
+
+    /** Appends a marker, and those that it contains. Markers may contain one another. */
+    private static void mark(Line line, Marker marker, int depth) {
+        line.marker(marker.getName());
+        if (depth < MAX_DEPTH) {
+            marker.iterator().forEachRemaining(inner -> mark(line, inner, depth + 1));
+        }
     }
 
     static int level(Level level) {

@@ -1,0 +1,37 @@
+package ul
+
+import (
+	"bytes"
+	"time"
+)
+
+// shortenedMessage ends the line that [AppendShortened] appends.
+const shortenedMessage = "][ullage] cut: a part of the record before this line is missing, because it was too long"
+
+// AppendShortened appends the line that follows a record of an application whose middle or end was left out,
+// with its newline, and returns the extended slice. It has UL's form, and the time and the level of the
+// record, so that whatever happens to the record by its level happens to this line as well:
+//
+//	[2026-11-21T10:49:00.123+0000][error][ullage] cut: a part of the record before this line is missing, because it was too long
+func AppendShortened(dst []byte, at time.Time, level Level) []byte {
+	dst = append(dst, '[')
+	dst = writable(at).AppendFormat(dst, markerTime)
+	dst = append(append(dst, "]["...), level.String()...)
+	return append(append(dst, shortenedMessage...), '\n')
+}
+
+// IsShortened reports whether a line, without its newline, is one that [AppendShortened] wrote. As with all lines, the
+// text proves nothing about its author.
+func IsShortened(line []byte) bool {
+	before, found := bytes.CutSuffix(line, []byte(shortenedMessage))
+	if !found || len(before) <= len(timeForm)+len("[][") || !isTime(before[1:1+len(timeForm)]) {
+		return false
+	}
+	rest := string(before[1+len(timeForm):])
+	for level := Trace; level <= Error; level++ {
+		if rest == "]["+level.String() {
+			return before[0] == '['
+		}
+	}
+	return false
+}
