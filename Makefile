@@ -130,6 +130,11 @@ browser: setup ## the pages that ullage writes, in a real headless browser (need
 	$(call stage,browser)
 	go test -C test/browser -count=1 ./...
 
+.PHONY: pictures
+pictures: setup ## the pictures of README.md, from a real run into docs/pictures (a browser and a JDK; a minute)
+	$(call stage,pictures)
+	ULLAGE_PICTURES=$(CURDIR)/docs/pictures go test -C test/browser -count=1 -run '^TestPicturesOfTheDocuments$$' .
+
 .PHONY: java
 java: ## the jars for Java applications, into bin/java (all but two without the network)
 	$(call stage,java)
@@ -216,10 +221,16 @@ demo-sinks: build ## the demo, with an S3 server and a Collector that get copies
 bench: build ## what it costs, against the limits it has to keep (about ten minutes)
 	@go run ./test/bench
 
+# What the record becomes: the page of all that was measured, the pictures, the tables in other documents.
+RECORD := -record docs/benchmarks/record.json -page docs/benchmarks/measured.md -quote README.md,docs/benchmarks.md,docs/reference.md,docs/report.md,docs/levels.md
+
 .PHONY: evidence
-evidence: setup-evidence build java ## contestants side by side, into docs/benchmarks.md, its plots, and the tables of README.md and docs (half an hour, ten minutes more for each further of ROUNDS; as root, with a disk that freezes)
-	@go run ./test/evidence -command 'make evidence$(if $(filter-out 1,$(ROUNDS)), ROUNDS=$(ROUNDS))' -rounds $(ROUNDS) -record docs/benchmarks.json -page docs/benchmarks.md \
-	  -quote README.md,docs/reference.md,docs/report.md,docs/levels.md
+evidence: setup-evidence build java ## contestants side by side, into docs/benchmarks, and the tables of README.md and docs (half an hour, ten minutes more for each further of ROUNDS; as root, with a disk that freezes)
+	@go run ./test/evidence -command 'make evidence$(if $(filter-out 1,$(ROUNDS)), ROUNDS=$(ROUNDS))' -rounds $(ROUNDS) $(RECORD)
+
+.PHONY: plots
+plots: ## what make evidence recorded last, drawn and quoted again
+	@go run ./test/evidence -render $(RECORD) >/dev/null
 
 .PHONY: bench-quick
 bench-quick: build java ## the same, smaller and shorter, into bin/benchmarks.md (five minutes)

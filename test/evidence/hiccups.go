@@ -36,7 +36,7 @@ func (e *experiment) drawHiccups(page *strings.Builder, dir string) error {
 		name, title string
 		draw        func(path string) error
 	}{{"time", "hiccups over time", e.drawTenths}, {"percentiles", "hiccups by percentile", e.drawCurves}} {
-		name := fmt.Sprintf("benchmarks-%s-%s.svg", e.Name, plot.name)
+		name := fmt.Sprintf("%s-%s.svg", e.Name, plot.name)
 		if err := plot.draw(filepath.Join(dir, name)); err != nil {
 			return err
 		}
@@ -75,17 +75,24 @@ func (e *experiment) drawTenths(path string) error {
 			y := base - hiccupAt(decades[d].ms, strip)
 			fmt.Fprintf(&s, "<path class=\"grid\" d=\"M%.0f %.1fH%.0f\"/><text class=\"small\" x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", left, y, right, left-6, y+4, decades[d].text)
 		}
-		for n, ms := range r.Tenths {
-			if x := left + float64(n)*perTenth; ms > leastHiccup && x < right {
-				fmt.Fprintf(&s, "<rect class=\"bar\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n", x, base-hiccupAt(ms, strip), 0.8*perTenth, hiccupAt(ms, strip))
-			}
-		}
+		bars(&s, r, left, right, base, perTenth, func(ms float64) float64 { return hiccupAt(ms, strip) })
 	}
 	for second := 0; left+float64(second)*10*perTenth <= right; second += 2 {
 		fmt.Fprintf(&s, "<text class=\"small\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%d s</text>\n", left+float64(second)*10*perTenth, bottom+4, second)
 	}
 	s.WriteString("</svg>\n")
 	return os.WriteFile(path, []byte(s.String()), 0o644)
+}
+
+// bars draws the tenths of a row as one path: hundreds of rectangles would make a page of plots slow to load.
+func bars(s *strings.Builder, r *row, left, right, base, perTenth float64, height func(ms float64) float64) {
+	var d strings.Builder
+	for n, ms := range r.Tenths {
+		if x := left + (float64(n)+.4)*perTenth; ms > leastHiccup && x < right {
+			fmt.Fprintf(&d, "M%.1f %.0fv-%.1f", x, base, height(ms))
+		}
+	}
+	fmt.Fprintf(s, "<path class=\"%s\" stroke-width=\"%.1f\" d=\"%s\"/>\n", r.class("bars"), 0.8*perTenth, d.String())
 }
 
 // The percentiles of a curve, by their column, and where they are: nines are as far apart as they are rare.

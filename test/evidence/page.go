@@ -2,14 +2,12 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 )
 
-// write makes the page, and its plots beside it.
+// write makes the page, with its plots and the pictures of other pages in its directory.
 func (r *record) write(page string) error {
 	dir := filepath.Dir(page)
 	var s strings.Builder
@@ -24,7 +22,7 @@ func (r *record) write(page string) error {
 		fmt.Fprintf(&s, "**Method.** %s %s\n\n**Result.** %s\n\n", e.Method, e.lasted(), e.result())
 		e.table(&s)
 		if e.Plot != "" {
-			name := "benchmarks-" + e.Name + ".svg"
+			name := e.Name + ".svg"
 			if err := e.draw(filepath.Join(dir, name)); err != nil {
 				return fmt.Errorf("draw %s: %w", e.Name, err)
 			}
@@ -39,12 +37,15 @@ func (r *record) write(page string) error {
 		f.write(&s)
 	}
 	r.appendix(&s)
+	if err := r.drawFreeze(dir); err != nil {
+		return fmt.Errorf("draw the freeze: %w", err)
+	}
 	return os.WriteFile(page, []byte(s.String()), 0o644)
 }
 
 func (r *record) head(s *strings.Builder) {
 	m := r.Machine
-	fmt.Fprintf(s, "# Benchmarks\n\n`%s` wrote this page and its plots from one recorded run. Do not edit it.\n\n", r.Command)
+	fmt.Fprintf(s, "# What was measured\n\n`%s` wrote this page and its plots from one recorded run. Do not edit it. [benchmarks.md](../benchmarks.md) is the summary.\n\n", r.Command)
 	s.WriteString(r.repeated() + " CPU is user and system time.\n\n| | |\n|---|---|\n")
 	fmt.Fprintf(s, "| date | %s |\n", r.Date)
 	fmt.Fprintf(s, "| machine | %s, %d cores, %d MiB, Linux %s, %s |\n", m.CPU, m.Cores, m.MemoryMiB, m.Kernel, m.Disk)
@@ -61,7 +62,7 @@ func (r *record) head(s *strings.Builder) {
 			versions = append(versions, c.Name+" "+c.Version)
 		}
 	}
-	fmt.Fprintf(s, "| versions | %s |\n| JDKs | %s: all that were found, from 17 on |\n| noise | %s |\n", strings.Join(versions, "; "), strings.Join(jdks, " and "), r.Noise)
+	fmt.Fprintf(s, "| versions | %s |\n| JDKs | %s: all that were found, 17 or later |\n| noise | %s |\n", strings.Join(versions, "; "), strings.Join(jdks, " and "), r.Noise)
 	if r.Seconds > 0 {
 		fmt.Fprintf(s, "| duration | %s, of all experiments |\n", seconds(r.Seconds))
 	}
@@ -77,7 +78,7 @@ func (r *record) repeated() string {
 		most = max(most, e.rounds())
 	}
 	if most <= 1 {
-		return "Each figure is that of one run: every experiment has one round. Where two more stand in parentheses, it is the median of several runs, and these are the least and the largest."
+		return "Each figure is that of one run: every experiment has one round. Where two more follow in parentheses, it is the median of several runs, and these are the least and the largest."
 	}
 	return "Each figure is the median of the rounds, with the least and the largest value in parentheses. In each round, every contestant runs once, so that a machine that slows down slows all of them."
 }
@@ -241,15 +242,4 @@ func (r *row) cell(key string) string {
 		return figure(median)
 	}
 	return fmt.Sprintf("%s (%s–%s)", figure(median), figure(low), figure(high))
-}
-
-// figure renders a value with three digits, and whole with commas when it is large.
-func figure(v float64) string {
-	switch {
-	case v >= 1000:
-		return grouped(int(math.Round(v)))
-	case v >= 100 || v == float64(int64(v)):
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 3, 64)
 }

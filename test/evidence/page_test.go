@@ -40,12 +40,12 @@ func TestPageFromRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"| a & b | 2 (1.25–3) | – |\n", "| c | – | 1,234 |\n", "**Method.**  One round.", "Lost: from 0 (careful) to 2 (careless). These lost and repeated no line: careful. The others did, at most in a round: careless lost 2 and repeated 1.",
-		"| careless | 10 | 2 | 20 | 1 | 2 |\n", "peer 1.2:\n\n```\nsetting: 1\n```\n", "(benchmarks-x.svg)"} {
+		"| careless | 10 | 2 | 20 | 1 | 2 |\n", "peer 1.2:\n\n```\nsetting: 1\n```\n", "(x.svg)"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page has no %q:\n%s", want, page)
 		}
 	}
-	plot, err := os.Open(filepath.Join(dir, "benchmarks-x.svg"))
+	plot, err := os.Open(filepath.Join(dir, "x.svg"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,5 +157,44 @@ func TestBenchmarkLine(t *testing.T) {
 	}
 	if all := parseBench("PASS\n"); len(all) > 0 {
 		t.Error("figures out of nothing:", all)
+	}
+}
+
+// Whoever edits a plot by hand, or changes how plots are drawn and forgets to draw them, fails here.
+func TestPicturesAreThoseOfTheRecord(t *testing.T) {
+	const committed = "../../docs/benchmarks"
+	r, err := load(filepath.Join(committed, "record.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := r.write(filepath.Join(dir, "measured.md")); err != nil {
+		t.Fatal(err)
+	}
+	made, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range made {
+		want, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join(committed, entry.Name())); err != nil || string(got) != string(want) {
+			t.Errorf("docs/benchmarks/%s is not what the record gives (%v): run make plots", entry.Name(), err)
+		}
+		if len(want) > 200<<10 {
+			t.Errorf("docs/benchmarks/%s has %d bytes, over 200 KiB", entry.Name(), len(want))
+		}
+	}
+	kept, err := os.ReadDir(committed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(kept) != len(made)+1 {
+		t.Errorf("docs/benchmarks has %d files; the record gives %d, and is one itself", len(kept), len(made))
+	}
+	if _, err := os.Stat(filepath.Join(dir, "freeze-dark.svg")); err != nil {
+		t.Error("the record gives no picture of the freeze:", err)
 	}
 }

@@ -19,6 +19,8 @@ var quotes = map[string]func(*record) string{
 	"standstill": (*record).quoteStandstill,
 	"price":      (*record).quotePrice,
 	"costs":      (*record).quoteCosts,
+	"peers":      (*record).quotePeers,
+	"run":        (*record).quoteRun,
 	"report":     func(r *record) string { return r.quoteTable("report", "the log") },
 	"hindsight":  func(r *record) string { return r.quoteTable("hindsight", "") },
 }
@@ -130,6 +132,53 @@ func (r *record) quotePrice() string {
 	}
 	return fmt.Sprintf("Cost per pod: a tmpfs of 64 MiB by default; the sidecar takes %s MiB and %s %% of a core when idle, %s MiB and %s %% of a core at 20,000 lines/s.\n",
 		v("idle", "rss"), v("idle", "cpu"), v("steady", "rss"), v("steady", "cpu"))
+}
+
+// quotePeers compares shippers, a row each, by what a reader of a summary asks first.
+func (r *record) quotePeers() string {
+	var s strings.Builder
+	s.WriteString("| | CPU at 20,000 lines/s, % of a core | memory, MiB | lines lost while the disk is frozen for 30 s, % | in a rotation storm, % | by five `kill -9`: lost / duplicated |\n|---|---|---|---|---|---|\n")
+	for _, x := range r.Experiments {
+		if x.Name != "steady" {
+			continue
+		}
+		for _, row := range x.Rows {
+			v := func(experiment, key string) string {
+				if v, ok := r.median(experiment, row.Contestant, key); ok {
+					return figure(v)
+				}
+				return "–"
+			}
+			name, plain, ours := strings.TrimSuffix(row.Contestant, ", none"), "", strings.HasPrefix(row.Contestant, "ullage, ")
+			if ours {
+				plain = " (zstd)"
+				if name != row.Contestant {
+					plain = " (uncompressed)"
+				}
+				name = "`ullage`"
+			}
+			fmt.Fprintf(&s, "| %s%s | %s | %s | %s | %s | %s / %s |\n", name, plain, v("steady", "cpu"), v("steady", "rss"), v("frozen", "share"), v("storm", "share"), v("kills", "lost"), v("kills", "twice"))
+		}
+	}
+	return s.String()
+}
+
+// quoteRun says when and where the record was made, and what limits its figures.
+func (r *record) quoteRun() string {
+	date, _, _ := strings.Cut(r.Date, "T")
+	busy := ""
+	if m := r.Machine; m.Cores > 0 && r.Load > float64(m.Cores) {
+		busy = fmt.Sprintf(" The machine was busy (load average %s before the run): read multiples, not absolute times.", figure(r.Load))
+	}
+	rounds := 0
+	for _, x := range r.Experiments {
+		rounds = max(rounds, x.rounds())
+	}
+	once := fmt.Sprintf("The figures are medians of %d rounds.", rounds)
+	if rounds <= 1 {
+		once = "Every experiment ran once."
+	}
+	return fmt.Sprintf("The run is of %s, on %s, %d cores, Linux %s. %s%s\n", date, r.Machine.CPU, r.Machine.Cores, r.Machine.Kernel, once, busy)
 }
 
 // quoteCosts sums up what the sidecar costs.

@@ -23,7 +23,7 @@ func quoting(t *testing.T) []string {
 
 // Whoever edits a quoted table by hand, or renews the record alone, fails here.
 func TestDocumentsHaveTheFiguresOfTheRecord(t *testing.T) {
-	r, err := load("../../docs/benchmarks.json")
+	r, err := load("../../docs/benchmarks/record.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestDocumentsHaveTheFiguresOfTheRecord(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		} else if renewed != string(text) {
-			t.Errorf("%s does not have the figures of docs/benchmarks.json: run go run ./test/evidence -render -record docs/benchmarks.json -page docs/benchmarks.md -quote %[1]s", name)
+			t.Errorf("%s does not have the figures of docs/benchmarks/record.json: run make plots", name)
 		}
 		for quote := range quotes {
 			used[quote] = used[quote] || strings.Contains(string(text), quoteBegin+quote+" -->")

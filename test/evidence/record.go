@@ -3,8 +3,10 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"slices"
+	"strconv"
 )
 
 // record is one run of the evidence. The page and the plots are made from it alone.
@@ -101,4 +103,15 @@ func load(path string) (*record, error) {
 		return nil, fmt.Errorf("decode %s: %w", path, err)
 	}
 	return &r, nil
+}
+
+// figure renders a value with three digits, and whole with commas when it is large.
+func figure(v float64) string {
+	switch {
+	case v >= 1000:
+		return grouped(int(math.Round(v)))
+	case v >= 100 || v == float64(int64(v)):
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
 }

@@ -9,9 +9,9 @@ import (
 
 // style is light or dark as the reader's system is.
 const style = `text { font: 13px system-ui, sans-serif; fill: #1f2328 }
-.bar { fill: #0969da } .range { stroke: #1f2328; stroke-width: 1.5 } .back { fill: #ffffff }
+.bar { fill: #8c959f } .bar.ours { fill: #0969da } .bars { stroke: #8c959f } .bars.ours { stroke: #0969da } .range { stroke: #1f2328; stroke-width: 1.5 } .back { fill: #ffffff }
 @media (prefers-color-scheme: dark) {
-  text { fill: #e6edf3 } .bar { fill: #388bfd } .range { stroke: #e6edf3 } .back { fill: #0d1117 }
+  text { fill: #e6edf3 } .bar { fill: #6e7681 } .bar.ours { fill: #388bfd } .bars { stroke: #6e7681 } .bars.ours { stroke: #388bfd } .range { stroke: #e6edf3 } .back { fill: #0d1117 }
 }`
 
 // draw writes bars of the medians of the experiment's plotted column, and a
@@ -41,13 +41,21 @@ func (e *experiment) draw(path string) error {
 		}
 		scale := width / largest
 		fmt.Fprintf(&s, "<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", label-8, y+15, escape(r.Contestant))
-		fmt.Fprintf(&s, "<rect class=\"bar\" x=\"%.0f\" y=\"%.1f\" width=\"%.1f\" height=\"18\"/>\n", label, y, median*scale)
+		fmt.Fprintf(&s, "<rect class=\"%s\" x=\"%.0f\" y=\"%.1f\" width=\"%.1f\" height=\"18\"/>\n", r.class("bar"), label, y, median*scale)
 		fmt.Fprintf(&s, "<path class=\"range\" d=\"M%.1f %.1fH%.1f\"/>\n", label+low*scale, y+9, label+high*scale)
 		fmt.Fprintf(&s, "<text x=\"%.1f\" y=\"%.1f\">%s</text>\n", label+high*scale+8, y+15, figure(median))
 		y += step
 	}
 	s.WriteString("</svg>\n")
 	return os.WriteFile(path, []byte(s.String()), 0o644)
+}
+
+// class returns the class of a row's marks: those of this project stand out among others.
+func (r *row) class(mark string) string {
+	if strings.Contains(r.Contestant, "ullage") {
+		return mark + " ours"
+	}
+	return mark
 }
 
 // title returns the title of a column.

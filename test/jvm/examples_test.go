@@ -24,7 +24,7 @@ func TestExamples(t *testing.T) {
 		page string
 		want []string
 	}{
-		{"README.md", []string{"ready", "gc.log", "Using "}}, // builds what the other one runs
+		{"docs/getting-started.md", []string{"ready", "gc.log", "Using "}}, // builds what the other one runs
 		{"docs/levels.md", []string{"all=off,gc*=info → all=off,gc*=info,gc*=debug", "log level restored", "[debug]"}},
 	} {
 		t.Run(e.page, func(t *testing.T) {

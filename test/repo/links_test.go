@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	link    = regexp.MustCompile(`(?:\]\(|\bsrc(?:set)?=")([^)"\s]+)[)"]`)
 	heading = regexp.MustCompile(`(?m)^#+ +(.*)$`)
 	omitted = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
