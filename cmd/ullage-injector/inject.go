@@ -14,7 +14,8 @@ import (
 
 	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/internal/base/printable"
-	"github.com/ullage/ullage/internal/kube/inject"
+	"github.com/ullage/ullage/internal/kube/inject/manifest"
+	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
 const injectAbout = `ullage-injector inject does to the pods in a YAML file what the webhook does to
@@ -78,15 +79,15 @@ func (c *injectConfig) flags(fs *flag.FlagSet) {
 }
 
 // load returns the configuration of the injector, and what is wrong with it.
-func (c *injectConfig) load() (inject.Config, []error) {
-	cfg := inject.DefaultConfig()
+func (c *injectConfig) load() (wish.Config, []error) {
+	cfg := wish.DefaultConfig()
 	if c.config != "" {
 		f, err := os.Open(c.config)
 		if err != nil {
 			return cfg, []error{fmt.Errorf("--config: %w", err)}
 		}
 		defer f.Close()
-		if cfg, err = inject.LoadConfig(f); err != nil {
+		if cfg, err = wish.LoadConfig(f); err != nil {
 			return cfg, []error{fmt.Errorf("--config %s: %w", c.config, err)}
 		}
 	}
@@ -100,7 +101,7 @@ func (c *injectConfig) load() (inject.Config, []error) {
 
 func injectCmd(_ context.Context, args []string, e cli.Env) int {
 	var c injectConfig
-	var cfg inject.Config
+	var cfg wish.Config
 	fs := flag.NewFlagSet("inject", flag.ContinueOnError)
 	c.flags(fs)
 	code, ok := e.Parse(fs, injectAbout, args, func() []error {
@@ -119,7 +120,7 @@ func injectCmd(_ context.Context, args []string, e cli.Env) int {
 	if err != nil {
 		return e.Fail("inject", err)
 	}
-	out, notes, err := inject.Manifest(text, cfg)
+	out, notes, err := manifest.Inject(text, cfg)
 	if err != nil {
 		return e.Fail("inject", err)
 	}
@@ -150,7 +151,7 @@ func (c *injectConfig) read(stdin io.Reader) ([]byte, error) {
 	return text, nil
 }
 
-func printNotes(w io.Writer, notes []inject.Note) {
+func printNotes(w io.Writer, notes []manifest.Note) {
 	injected := 0
 	for _, n := range notes {
 		if n.Injected {

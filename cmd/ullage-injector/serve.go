@@ -26,6 +26,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/kube/certs"
 	"github.com/ullage/ullage/internal/kube/inject"
+	"github.com/ullage/ullage/internal/kube/inject/wish"
 	"github.com/ullage/ullage/internal/kube/kubeapi"
 	"github.com/ullage/ullage/internal/kube/webhook"
 )
@@ -62,7 +63,7 @@ const serveGCPercent = 50
 type serveConfig struct {
 	file    string // with what is injected
 	open    func(file string) (io.ReadCloser, error)
-	inject  inject.Config
+	inject  wish.Config
 	webhook webhook.Config
 	certs   certs.Config
 	events  bool // create Kubernetes Events
@@ -108,7 +109,7 @@ func (c *serveConfig) load() []error {
 		return append(bad, fmt.Errorf("read --config: %w", err))
 	}
 	defer file.Close()
-	if c.inject, err = inject.LoadConfig(file); err != nil {
+	if c.inject, err = wish.LoadConfig(file); err != nil {
 		return append(bad, fmt.Errorf("--config %s: %w", c.file, err))
 	}
 	for _, err := range c.inject.ValidateForAll() {
@@ -167,7 +168,7 @@ func serveCmd(ctx context.Context, args []string, e cli.Env) int {
 func serve(ctx context.Context, cfg serveConfig, of build.Info, log *slog.Logger) error {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_injector_build_info"))
-	cfg.webhook.DenyOnError = cfg.inject.OnError == inject.Deny
+	cfg.webhook.DenyOnError = cfg.inject.OnError == wish.Deny
 	for _, reason := range ask.Reasons() {
 		cfg.webhook.Reasons = append(cfg.webhook.Reasons, string(reason))
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/kube/inject"
+	"github.com/ullage/ullage/internal/kube/inject/wish"
 	"github.com/ullage/ullage/internal/sidecar"
 )
 
@@ -30,7 +31,7 @@ var someValue = map[string]string{"dest": "emptyDir", "xlog": "gc*=info", "buffe
 
 // settingsOf returns the names that the injector takes in a configuration that has
 // the settings where set puts them.
-func settingsOf(set func(c *inject.Config, settings map[string]string)) []string {
+func settingsOf(set func(c *wish.Config, settings map[string]string)) []string {
 	values := map[string]string{}
 	cfg := sidecar.DefaultConfig()
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
@@ -42,7 +43,7 @@ func settingsOf(set func(c *inject.Config, settings map[string]string)) []string
 	}
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		c := inject.DefaultConfig()
+		c := wish.DefaultConfig()
 		c.Image = "localhost/image"
 		set(&c, map[string]string{name: values[name]})
 		if len(c.Validate()) == 0 {
@@ -61,8 +62,8 @@ func TestTheSchemaKnowsEverySetting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ofAll := settingsOf(func(c *inject.Config, settings map[string]string) { c.Defaults = settings })
-	ofNamespaces := settingsOf(func(c *inject.Config, settings map[string]string) {
+	ofAll := settingsOf(func(c *wish.Config, settings map[string]string) { c.Defaults = settings })
+	ofNamespaces := settingsOf(func(c *wish.Config, settings map[string]string) {
 		c.Namespaces = map[string]map[string]string{"shop": settings}
 	})
 	schema := string(text)
@@ -80,9 +81,9 @@ func TestTheSchemaKnowsEverySetting(t *testing.T) {
 }
 
 // config returns what the injector makes of its configuration file.
-func config(t *testing.T, objects []object) inject.Config {
+func config(t *testing.T, objects []object) wish.Config {
 	t.Helper()
-	cfg, err := inject.LoadConfig(strings.NewReader(injectorsConfig(t, objects)))
+	cfg, err := wish.LoadConfig(strings.NewReader(injectorsConfig(t, objects)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,30 +94,30 @@ func config(t *testing.T, objects []object) inject.Config {
 }
 
 func TestTheInjectorsConfiguration(t *testing.T) {
-	byDefault := inject.DefaultConfig()
+	byDefault := wish.DefaultConfig()
 	byDefault.Image = registry + "/ullage:0.1.0"
-	with := func(change func(c *inject.Config)) inject.Config {
+	with := func(change func(c *wish.Config)) wish.Config {
 		c := byDefault
 		change(&c)
 		return c
 	}
 	for _, c := range []struct {
 		values string
-		want   inject.Config
+		want   wish.Config
 	}{
 		{"{}", byDefault},
 		{"sidecar: {resources: null}", byDefault},
-		{"{onError: deny, sidecar: {image: {repository: r:5000/u, tag: v1, pullPolicy: Never}}}", with(func(c *inject.Config) {
-			c.Image, c.ImagePullPolicy, c.OnError = "r:5000/u:v1", "Never", inject.Deny
+		{"{onError: deny, sidecar: {image: {repository: r:5000/u, tag: v1, pullPolicy: Never}}}", with(func(c *wish.Config) {
+			c.Image, c.ImagePullPolicy, c.OnError = "r:5000/u:v1", "Never", wish.Deny
 		})},
-		{`{sidecar: {namespaces: {shop: {image: "registry.example/shop/ullage:v1", memory-limit: 96Mi, dest: "pvc:logs"}, "123": {perfdata: leave}}}}`, with(func(c *inject.Config) {
+		{`{sidecar: {namespaces: {shop: {image: "registry.example/shop/ullage:v1", memory-limit: 96Mi, dest: "pvc:logs"}, "123": {perfdata: leave}}}}`, with(func(c *wish.Config) {
 			c.Namespaces = map[string]map[string]string{"shop": {"image": "registry.example/shop/ullage:v1", "memory-limit": "96Mi", "dest": "pvc:logs"}, "123": {"perfdata": "leave"}}
 		})},
-		{`{sidecar: {defaults: {retain-age: "0", xlog: "gc*=info", match: "*", dest: "ephemeral:1Gi"}}}`, with(func(c *inject.Config) {
+		{`{sidecar: {defaults: {retain-age: "0", xlog: "gc*=info", match: "*", dest: "ephemeral:1Gi"}}}`, with(func(c *wish.Config) {
 			c.Defaults = map[string]string{"retain-age": "0", "xlog": "gc*=info", "match": "*", "dest": "ephemeral:1Gi"}
 		})},
-		{"{sidecar: {resources: {guaranteed: {cpu: 200m}}}, policy: {env: [NO_PROXY], containerPatch: [lifecycle]}}", with(func(c *inject.Config) {
-			c.Policy = inject.Policy{Env: []string{"NO_PROXY"}, ContainerPatch: []string{"lifecycle"}}
+		{"{sidecar: {resources: {guaranteed: {cpu: 200m}}}, policy: {env: [NO_PROXY], containerPatch: [lifecycle]}}", with(func(c *wish.Config) {
+			c.Policy = wish.Policy{Env: []string{"NO_PROXY"}, ContainerPatch: []string{"lifecycle"}}
 			c.Resources.Guaranteed = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("200m")}
 		})},
 	} {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/ullage/ullage/internal/kube/inject"
+	"github.com/ullage/ullage/internal/kube/inject/wish"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -79,7 +80,7 @@ func injectedHeap(t *testing.T, optIn bool) (limit int64, options, warnings stri
 	t.Helper()
 	pod := fmt.Sprintf(`{"metadata":{"annotations":{"ullage.dev/raise-memory-limit":"%v"}},"spec":{"securityContext":{"runAsUser":1,"runAsGroup":1},"containers":[
 		{"name":"app","command":["java","-XX:MaxRAMPercentage=85"],"resources":{"limits":{"memory":"512Mi"}}}]}}`, optIn)
-	cfg := inject.DefaultConfig()
+	cfg := wish.DefaultConfig()
 	cfg.Image = "localhost/ullage:v1"
 	res, err := inject.Mutate([]byte(pod), "shop", cfg)
 	if err != nil || !res.Injected {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ullage/ullage/internal/kube/inject"
+	"github.com/ullage/ullage/internal/kube/inject/wish"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -180,7 +181,7 @@ func (s *starts) injected(t *testing.T, annotations map[string]string) (name, va
 	if err := os.MkdirAll(s.source, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cfg := inject.DefaultConfig()
+	cfg := wish.DefaultConfig()
 	cfg.Image = "localhost/ullage:v1"
 	pod, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}, "spec": map[string]any{
 		"securityContext": map[string]any{"runAsUser": 1000, "runAsGroup": 1000}, "containers": []any{map[string]any{"name": "app"}}}})

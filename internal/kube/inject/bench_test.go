@@ -1,11 +1,13 @@
-package inject
+package inject_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
-	"os"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ullage/ullage/internal/kube/inject"
 )
 
 // BenchmarkMutate makes the patch of each pod in testdata, in turn.
@@ -29,7 +31,7 @@ func BenchmarkMutate(b *testing.B) {
 	cfg := testConfig()
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		if _, err := Mutate(pods[i%len(pods)], "shop", cfg); err != nil {
+		if _, err := inject.Mutate(pods[i%len(pods)], "shop", cfg); err != nil {
 			b.Fatal(err)
 		}
 	}

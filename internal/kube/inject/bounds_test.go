@@ -1,4 +1,4 @@
-package inject
+package inject_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/ullage/ullage/internal/kube/inject"
+	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
 // podLimited is a pod whose container has those limits.
@@ -23,12 +26,12 @@ func podLimited(t *testing.T, annotations map[string]string, limits map[string]s
 
 // sidecarResources injects a pod and returns the resources of its sidecar: none, if
 // the pod was refused.
-func sidecarResources(t *testing.T, pod []byte, cfg Config) (corev1.ResourceRequirements, Result) {
+func sidecarResources(t *testing.T, pod []byte, cfg wish.Config) (corev1.ResourceRequirements, inject.Result) {
 	t.Helper()
 	res := mutate(t, pod, cfg)
 	checkInvariants(t, pod, res, cfg)
-	p, err := readPod([]byte(marshal(t, applyJSON(t, pod, res.Patch))))
-	if err != nil {
+	var p corev1.Pod
+	if err := json.Unmarshal([]byte(marshal(t, applyJSON(t, pod, res.Patch))), &p); err != nil {
 		t.Fatal(err)
 	}
 	if !res.Injected {
@@ -110,7 +113,7 @@ func TestAMaximumOfRequestsHoldsInAGuaranteedPod(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := cfg
-			cfg.Policy = Policy{Max: c.max}
+			cfg.Policy = wish.Policy{Max: c.max}
 			if bad := cfg.Validate(); len(bad) > 0 {
 				t.Fatal(bad)
 			}

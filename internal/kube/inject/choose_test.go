@@ -1,4 +1,4 @@
-package inject
+package inject_test
 
 import (
 	"encoding/json"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/kube/inject"
+	"github.com/ullage/ullage/internal/kube/inject/pod"
 )
 
 func TestWhichContainerHasTheJVM(t *testing.T) {
@@ -30,9 +32,9 @@ func TestWhichContainerHasTheJVM(t *testing.T) {
 		"a proxy in front":                  {nil, []object{{"name": "envoy"}, plain}, "app", false},
 		"a proxy with a variable":           {nil, []object{env("kuma-sidecar", "JAVA_TOOL_OPTIONS"), plain}, "app", false},
 		"nothing to see: the first":         {nil, []object{{"name": "web"}, plain}, "web", true},
-		"kubectl's default":                 {object{defaultMark: "web"}, []object{plain, {"name": "web"}}, "web", true},
-		"kubectl's default beats java":      {object{defaultMark: "web"}, []object{java, {"name": "web"}}, "web", true},
-		"kubectl's default is a proxy":      {object{defaultMark: "envoy"}, []object{{"name": "envoy"}, {"name": "web"}, java}, "app", false},
+		"kubectl's default":                 {object{pod.DefaultMark: "web"}, []object{plain, {"name": "web"}}, "web", true},
+		"kubectl's default beats java":      {object{pod.DefaultMark: "web"}, []object{java, {"name": "web"}}, "web", true},
+		"kubectl's default is a proxy":      {object{pod.DefaultMark: "envoy"}, []object{{"name": "envoy"}, {"name": "web"}, java}, "app", false},
 		"a proxy that is named":             {object{"ullage.dev/container": "envoy"}, []object{plain, {"name": "envoy"}}, "envoy", false},
 		"proxies alone":                     {nil, []object{{"name": "envoy"}}, "", false},
 	} {
@@ -62,7 +64,7 @@ func TestWhichContainerHasTheJVM(t *testing.T) {
 }
 
 // statusAfter returns what the annotation of a pod says after the patch.
-func statusAfter(t *testing.T, pod []byte, res Result) ask.Status {
+func statusAfter(t *testing.T, pod []byte, res inject.Result) ask.Status {
 	t.Helper()
 	annotations := applyJSON(t, pod, res.Patch).(map[string]any)["metadata"].(map[string]any)["annotations"].(map[string]any)
 	s, err := ask.ParseStatus(annotations[ask.InjectedAnnotation].(string))

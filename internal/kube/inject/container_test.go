@@ -1,10 +1,13 @@
-package inject
+package inject_test
 
 import (
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/ullage/ullage/internal/kube/inject"
+	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
 // A setting of the container counts first on the pod, then in its namespace, then
@@ -32,7 +35,7 @@ func TestWhereTheContainerIsSet(t *testing.T) {
 		{"bare", map[string]string{"memory-limit": "0"}, []string{`"requests":{"cpu":"20m","ephemeral-storage":"288Mi","memory":"32Mi"}`}},
 	} {
 		pod := podWith(t, c.annotations)
-		res, err := Mutate(pod, c.namespace, cfg)
+		res, err := inject.Mutate(pod, c.namespace, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +74,7 @@ func TestThePolicyHoldsForTheContainer(t *testing.T) {
 	cfg.PullSecrets = []string{"registry"}
 	cfg.Namespaces = map[string]map[string]string{"shop": {"image": "shop.example/ullage:v2", "cpu-limit": "1"}}
 	cfg.Resources.Limits["cpu"] = resource.MustParse("500m")
-	cfg.Policy = Policy{
+	cfg.Policy = wish.Policy{
 		Locked: []string{"image", "image-pull-secrets"},
 		Max:    map[string]string{"memory-limit": "128Mi", "memory-request": "64Mi", "cpu-request": "0.1", "cpu-limit": "1", "buffer": "64Mi"},
 	}
@@ -104,23 +107,23 @@ func TestThePolicyHoldsForTheContainer(t *testing.T) {
 
 func TestSettingsOfNamespacesAreValidated(t *testing.T) {
 	for _, c := range []struct {
-		change func(*Config)
+		change func(*wish.Config)
 		says   string
 	}{
-		{func(c *Config) { c.Namespaces = map[string]map[string]string{"shop": {"image": "short"}} }, "namespaces: shop: image"},
-		{func(c *Config) { c.Namespaces = map[string]map[string]string{"shop": {"bufer": "1Mi"}} }, `did you mean "buffer"`},
-		{func(c *Config) { c.Namespaces = map[string]map[string]string{"shop": {"container": "app"}} }, "is for single pods"},
-		{func(c *Config) { c.Namespaces = map[string]map[string]string{"No Name": {}} }, "not the name of a namespace"},
-		{func(c *Config) { c.Defaults = map[string]string{"image": "localhost/x:v1"} }, "set by the configuration's image"},
-		{func(c *Config) { c.Policy.Max = map[string]string{"cpu-limit": "1"} }, "the default has no limit"},
-		{func(c *Config) { c.Policy.Max = map[string]string{"cpu-request": "10m"} }, "the default, 20m, is over 10m"},
-		{func(c *Config) { c.Policy.Max = map[string]string{"cpu-request": "much"} }, "must be a setting that is a size, an amount"},
-		{func(c *Config) {
+		{func(c *wish.Config) { c.Namespaces = map[string]map[string]string{"shop": {"image": "short"}} }, "namespaces: shop: image"},
+		{func(c *wish.Config) { c.Namespaces = map[string]map[string]string{"shop": {"bufer": "1Mi"}} }, `did you mean "buffer"`},
+		{func(c *wish.Config) { c.Namespaces = map[string]map[string]string{"shop": {"container": "app"}} }, "is for single pods"},
+		{func(c *wish.Config) { c.Namespaces = map[string]map[string]string{"No Name": {}} }, "not the name of a namespace"},
+		{func(c *wish.Config) { c.Defaults = map[string]string{"image": "localhost/x:v1"} }, "set by the configuration's image"},
+		{func(c *wish.Config) { c.Policy.Max = map[string]string{"cpu-limit": "1"} }, "the default has no limit"},
+		{func(c *wish.Config) { c.Policy.Max = map[string]string{"cpu-request": "10m"} }, "the default, 20m, is over 10m"},
+		{func(c *wish.Config) { c.Policy.Max = map[string]string{"cpu-request": "much"} }, "must be a setting that is a size, an amount"},
+		{func(c *wish.Config) {
 			c.Namespaces = map[string]map[string]string{"shop": {"buffer": "1Gi"}}
 			c.Policy.Max = map[string]string{"buffer": "256Mi"}
 		}, `the default in "shop", 1Gi, is over 256Mi`},
-		{func(c *Config) { c.Policy.Locked = []string{"memory-limit"} }, "memory-limit is bounded, and buffer, which is added to it, is not"},
-		{func(c *Config) { c.Policy.Locked = []string{"memory-limit", "buffer", "image"} }, ""},
+		{func(c *wish.Config) { c.Policy.Locked = []string{"memory-limit"} }, "memory-limit is bounded, and buffer, which is added to it, is not"},
+		{func(c *wish.Config) { c.Policy.Locked = []string{"memory-limit", "buffer", "image"} }, ""},
 	} {
 		cfg := testConfig()
 		c.change(&cfg)

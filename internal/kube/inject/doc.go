@@ -1,8 +1,16 @@
 // Package inject decides what a pod needs so that the JVMs in it log to a
 // tmpfs with a sidecar beside each, and says so as a JSON patch (RFC 6902).
-// [Mutate] does it for one pod, as an admission webhook has it; [Manifest] does
-// it for the pods and pod templates of a YAML file. Both are pure: no clock, no
-// network, no environment.
+// [Mutate] does it for one pod, as an admission webhook has it; package manifest
+// does it for the pods and pod templates of a YAML file. Both are pure: no clock,
+// no network, no environment.
+//
+// The way of a pod, one package a step:
+//
+//	pod       read it: its containers, volumes, ports and nodes
+//	wish      read its annotations, and the defaults and the policy of the cluster
+//	plan      decide, as values: what is added, warned of, refused
+//	patch     write the plan as operations on the pod's JSON
+//	manifest  do those operations to the pods of a YAML file
 //
 // # What is added
 //
@@ -24,7 +32,7 @@
 // files are in a directory named as its JVM's container.
 //
 // A setting is had from the pod's annotation, else from the defaults of the pod's
-// namespace, else from those of all pods; [Policy] bounds the first. The image,
+// namespace, else from those of all pods; [wish.Policy] bounds the first. The image,
 // the pull secrets and the resources of the sidecar are settings like the others.
 //
 // The settings are in the sidecar's environment and not in its arguments, so
@@ -52,7 +60,7 @@
 //
 // A bad annotation, a volume or a container with one of our names, or something
 // mounted where the log directory must be: then the pod is not changed at all,
-// and Config.OnError says whether it may start. What merely takes something away
+// and OnError of [wish.Config] says whether it may start. What merely takes something away
 // (no known user: no level control) is a warning that says how to get it.
 //
 // # No probes
@@ -70,7 +78,7 @@
 // # A sidecar without its restartPolicy
 //
 // When we are asked again about a pod that has lost a sidecar's restartPolicy,
-// we add it again ([repair]). Another webhook may drop it once more after that:
+// we add it again ([plan.Repair]). Another webhook may drop it once more after that:
 // so such a sidecar is told to end with 0 when no JVM writes, for the JVM is then
 // waiting for that.
 package inject

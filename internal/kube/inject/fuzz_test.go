@@ -1,14 +1,16 @@
-package inject
+package inject_test
 
 import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/ullage/ullage/internal/jvm/ask"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ullage/ullage/internal/kube/inject"
+	"github.com/ullage/ullage/internal/kube/inject/manifest"
+	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
 // FuzzMutate gives Mutate any bytes: an error, or an answer for which holds what
@@ -36,9 +38,9 @@ func FuzzMutate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, pod []byte, deny bool) {
 		cfg := testConfig()
 		if deny {
-			cfg.OnError = Deny
+			cfg.OnError = wish.Deny
 		}
-		res, err := Mutate(pod, "shop", cfg)
+		res, err := inject.Mutate(pod, "shop", cfg)
 		if err != nil {
 			return
 		}
@@ -64,38 +66,16 @@ func FuzzManifest(f *testing.F) {
 	}
 	f.Add([]byte("{apiVersion: v1, kind: Pod, metadata: {labels: {ullage.dev/inject: \"true\"}}, spec: {containers: [{name: a}]}}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		out, notes, err := Manifest(text, testConfig())
+		out, notes, err := manifest.Inject(text, testConfig())
 		if err != nil {
 			return
 		}
-		again, second, err := Manifest(out, testConfig())
+		again, second, err := manifest.Inject(out, testConfig())
 		if err != nil {
 			t.Fatalf("the second time: %v\n%s", err, out)
 		}
 		if string(again) != string(out) || len(second) != len(notes) {
 			t.Fatalf("the second time:\n%s\nbefore:\n%s", again, out)
-		}
-	})
-}
-
-// FuzzXlog: a JVM is told nothing but a selection.
-func FuzzXlog(f *testing.F) {
-	for _, text := range []string{defaultXlog, "all=off,gc=off,gc=trace", "gc+heap*=debug:file=x", "a b", "gc=info=off"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		got, _, err := parseXlog(text)
-		if err != nil {
-			return
-		}
-		if strings.ContainsAny(got, " \t\n:\"'\\$") || got == "" {
-			t.Fatalf("%q became %q", text, got)
-		}
-		if _, err := ask.ParseSelection(strings.ReplaceAll(got, "=off", "=info")); err != nil {
-			t.Fatalf("%q became %q: %v", text, got, err)
-		}
-		if again, _, err := parseXlog(got); err != nil || again != got {
-			t.Fatalf("%q became %q, then %q, %v", text, got, again, err)
 		}
 	})
 }

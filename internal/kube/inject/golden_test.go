@@ -1,4 +1,4 @@
-package inject
+package inject_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,13 +20,16 @@ import (
 
 	"github.com/ullage/ullage/internal/base/build"
 	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/kube/inject"
+	"github.com/ullage/ullage/internal/kube/inject/patch"
+	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
 var update = flag.Bool("update", false, "write testdata and deploy/examples anew instead of comparing them")
 
 // testConfig is the configuration of tests that do not say otherwise.
-func testConfig() Config {
-	cfg := DefaultConfig()
+func testConfig() wish.Config {
+	cfg := wish.DefaultConfig()
 	cfg.Image = "localhost/ullage:v1"
 	return cfg
 }
@@ -36,7 +40,7 @@ type expected struct {
 	Refused  ask.Reason `json:"refused,omitempty"`
 	Denied   string     `json:"denied,omitempty"`
 	Warnings []string   `json:"warnings"`
-	Patch    []Op       `json:"patch"`
+	Patch    []patch.Op `json:"patch"`
 }
 
 // TestGolden mutates testdata/NAME.pod.yaml, with testdata/NAME.config.yaml if
@@ -53,7 +57,7 @@ func TestGolden(t *testing.T) {
 			cfg := testConfig()
 			if f, err := os.Open(base + ".config.yaml"); err == nil {
 				defer f.Close()
-				if cfg, err = LoadConfig(f); err != nil {
+				if cfg, err = wish.LoadConfig(f); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -112,9 +116,9 @@ func readYAML(t *testing.T, file string) []byte {
 	return pod
 }
 
-func mutate(t *testing.T, pod []byte, cfg Config) Result {
+func mutate(t *testing.T, pod []byte, cfg wish.Config) inject.Result {
 	t.Helper()
-	res, err := Mutate(pod, "shop", cfg)
+	res, err := inject.Mutate(pod, "shop", cfg)
 	if err != nil {
 		t.Fatalf("Mutate: %v\n%s", err, pod)
 	}
@@ -122,7 +126,7 @@ func mutate(t *testing.T, pod []byte, cfg Config) Result {
 }
 
 // checkInvariants checks what must hold for every answer.
-func checkInvariants(t *testing.T, pod []byte, res Result, cfg Config) {
+func checkInvariants(t *testing.T, pod []byte, res inject.Result, cfg wish.Config) {
 	t.Helper()
 	if res.Injected && (len(res.Patch) == 0 || res.Refused != "" || res.Denied != "") || res.Denied != "" && (len(res.Patch) > 0 || res.Refused == "") {
 		t.Fatalf("injected %v, %d operations, refused %q, denied %q", res.Injected, len(res.Patch), res.Refused, res.Denied)
@@ -131,7 +135,7 @@ func checkInvariants(t *testing.T, pod []byte, res Result, cfg Config) {
 		t.Errorf("refused for the reason %q, which is not in the list", res.Refused)
 	}
 	for _, text := range append([]string{res.Denied}, res.Warnings...) {
-		if len(text) > maxDenied+len("…") || strings.ContainsAny(text, "\n\r\x1b") {
+		if len(text) > 1000+len("…") || strings.ContainsAny(text, "\n\r\x1b") {
 			t.Errorf("unfit to be shown: %q", text)
 		}
 	}
@@ -167,7 +171,7 @@ func checkInvariants(t *testing.T, pod []byte, res Result, cfg Config) {
 
 // checkRefused checks that a pod which is not injected gets two annotations at
 // most, and that the second time nothing is left to do.
-func checkRefused(t *testing.T, pod []byte, res Result, cfg Config) {
+func checkRefused(t *testing.T, pod []byte, res inject.Result, cfg wish.Config) {
 	t.Helper()
 	if len(res.Patch) == 0 {
 		return
@@ -214,7 +218,7 @@ func checkKept(t *testing.T, path string, before, after any) {
 			return
 		}
 		for key := range b {
-			if old, ok := b[key].(string); key == evictMark && ok && strings.HasPrefix(a[key].(string), old) || key == ask.InjectedAnnotation || key == ask.WarningsAnnotation {
+			if old, ok := b[key].(string); key == "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes" && ok && strings.HasPrefix(a[key].(string), old) || key == ask.InjectedAnnotation || key == ask.WarningsAnnotation {
 				continue
 			}
 			checkKept(t, path+"/"+key, b[key], a[key])
@@ -225,7 +229,7 @@ func checkKept(t *testing.T, path string, before, after any) {
 			t.Fatalf("%s has lost elements", path)
 		}
 		for i := range b {
-			checkKept(t, item(path, i), b[i], a[i])
+			checkKept(t, fmt.Sprintf("%s/%d", path, i), b[i], a[i])
 		}
 	case nil: // may have become something
 	default:
@@ -291,7 +295,7 @@ func decode(t *testing.T, text []byte) any {
 }
 
 // applyJSON applies a patch as RFC 6902 says, and returns the result decoded.
-func applyJSON(t *testing.T, text []byte, ops []Op) any {
+func applyJSON(t *testing.T, text []byte, ops []patch.Op) any {
 	t.Helper()
 	root := decode(t, text)
 	for _, op := range ops {
@@ -309,7 +313,7 @@ func applyJSON(t *testing.T, text []byte, ops []Op) any {
 }
 
 // applyAt returns v after the operation at names below it.
-func applyAt(t *testing.T, v any, names []string, op Op, value any) any {
+func applyAt(t *testing.T, v any, names []string, op patch.Op, value any) any {
 	t.Helper()
 	name := strings.ReplaceAll(strings.ReplaceAll(names[0], "~1", "/"), "~0", "~")
 	last := len(names) == 1
@@ -331,7 +335,7 @@ func applyAt(t *testing.T, v any, names []string, op Op, value any) any {
 			return append(v, value)
 		}
 		for i := range v {
-			if item("", i) == "/"+name && !last {
+			if strconv.Itoa(i) == name && !last {
 				v[i] = applyAt(t, v[i], names[1:], op, value)
 				return v
 			}

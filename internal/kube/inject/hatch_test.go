@@ -1,8 +1,10 @@
-package inject
+package inject_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
 // A proxy and a certificate, which no setting is for, reach the sidecar: from the pod, and from
@@ -15,10 +17,10 @@ func TestVariablesForTheSidecar(t *testing.T) {
 		"added to the chart's":       {defaults: "HTTPS_PROXY=http://proxy:3128", asked: "NO_PROXY=.svc", has: proxy},
 		"the pod's wins":             {defaults: "HTTPS_PROXY=http://other", asked: "HTTPS_PROXY=http://proxy:3128", has: proxy, hasNot: "other"},
 		"a dollar stays":             {asked: "HTTPS_PROXY=http://a:$(B)@c", has: `"http://a:$$(B)@c"`},
-		"a policy names it":          {asked: "HTTPS_PROXY=http://proxy:3128", policy: Policy{Env: []string{"HTTPS_PROXY"}}, has: proxy},
-		"a policy names another":     {asked: "HTTPS_PROXY=http://proxy:3128", policy: Policy{Env: []string{"NO_PROXY"}}, hasNot: "HTTPS_PROXY\"", warns: "pods may not set HTTPS_PROXY in this cluster"},
-		"a policy of other settings": {asked: "HTTPS_PROXY=http://proxy:3128", policy: Policy{Locked: []string{"sink"}}, hasNot: "HTTPS_PROXY\"", warns: "pods may not set HTTPS_PROXY in this cluster"},
-		"the chart's under a policy": {defaults: "HTTPS_PROXY=http://proxy:3128", asked: "HTTPS_PROXY=http://evil", policy: Policy{Locked: []string{"env"}}, has: proxy, hasNot: "value\":\"http://evil", warns: "ullage.dev/env is fixed in this cluster"},
+		"a policy names it":          {asked: "HTTPS_PROXY=http://proxy:3128", policy: wish.Policy{Env: []string{"HTTPS_PROXY"}}, has: proxy},
+		"a policy names another":     {asked: "HTTPS_PROXY=http://proxy:3128", policy: wish.Policy{Env: []string{"NO_PROXY"}}, hasNot: "HTTPS_PROXY\"", warns: "pods may not set HTTPS_PROXY in this cluster"},
+		"a policy of other settings": {asked: "HTTPS_PROXY=http://proxy:3128", policy: wish.Policy{Locked: []string{"sink"}}, hasNot: "HTTPS_PROXY\"", warns: "pods may not set HTTPS_PROXY in this cluster"},
+		"the chart's under a policy": {defaults: "HTTPS_PROXY=http://proxy:3128", asked: "HTTPS_PROXY=http://evil", policy: wish.Policy{Locked: []string{"env"}}, has: proxy, hasNot: "value\":\"http://evil", warns: "ullage.dev/env is fixed in this cluster"},
 		"a setting":                  {asked: "ULLAGE_DEST=/", refused: `"ULLAGE_DEST" is a setting: use its annotation`},
 		"another pod's directory":    {asked: "POD_NAME=other", refused: "the injector sets POD_NAME"},
 		"a credential":               {asked: "AWS_SECRET_ACCESS_KEY=x", refused: "put it into the Secret that ullage.dev/sink-secret names"},
@@ -32,22 +34,22 @@ func TestVariablesForTheSidecar(t *testing.T) {
 // container the sidecar, and what the policy bounds as a setting, it never changes.
 func TestPatchOfTheSidecarsContainer(t *testing.T) {
 	const stop, stopped = `{"lifecycle":{"preStop":{"sleep":{"seconds":5}}}}`, `"lifecycle":{"preStop":{"sleep":{"seconds":5}}}`
-	lifecycle := Policy{ContainerPatch: []string{"lifecycle"}}
+	lifecycle := wish.Policy{ContainerPatch: []string{"lifecycle"}}
 	for name, c := range map[string]hatchCase{
 		"without a policy":          {asked: stop, hasNot: "lifecycle\":{", warns: `pods may not change "lifecycle" of the sidecar in this cluster`},
 		"of the chart":              {defaults: stop, has: stopped},
 		"a policy allows the field": {asked: stop, policy: lifecycle, has: stopped},
 		"a policy allows another":   {asked: `{"securityContext":{"privileged":true}}`, policy: lifecycle, hasNot: `"privileged":true`, warns: `pods may not change "securityContext"`},
 		"one of two fields":         {asked: `{"command":["sh"],` + stop[1:], policy: lifecycle, has: stopped, hasNot: `"command":["sh"]`, warns: `"command"`},
-		"objects are merged": {asked: `{"securityContext":{"seccompProfile":null}}`, policy: Policy{ContainerPatch: []string{"securityContext"}},
+		"objects are merged": {asked: `{"securityContext":{"seccompProfile":null}}`, policy: wish.Policy{ContainerPatch: []string{"securityContext"}},
 			has: `"readOnlyRootFilesystem":true`, hasNot: "RuntimeDefault"},
 		"mounts are merged by path": {asked: `{"volumeMounts":[{"name":"ca","mountPath":"/ca"},{"mountPath":"/etc/ullage","mountPropagation":"None"}]}`,
-			policy: Policy{ContainerPatch: []string{"volumeMounts"}}, has: `{"mountPath":"/etc/ullage","mountPropagation":"None","name":"ullage-podinfo","readOnly":true}`},
+			policy: wish.Policy{ContainerPatch: []string{"volumeMounts"}}, has: `{"mountPath":"/etc/ullage","mountPropagation":"None","name":"ullage-podinfo","readOnly":true}`},
 		"the image":       {asked: `{"image":"docker.io/evil"}`, refused: `"image" is not a field of a container that a patch may change`},
 		"variables":       {asked: `{"env":[{"name":"ULLAGE_DEST","value":"/"}]}`, refused: `"env" is not a field`},
 		"an unknown part": {asked: `{"lifecycle":{"preStart":{}}}`, policy: lifecycle, refused: "it does not fit a container"},
 		"no JSON":         {asked: `lifecycle`, refused: "it is not a JSON object"},
-		"locked":          {asked: stop, policy: Policy{Locked: []string{"container-patch"}, ContainerPatch: []string{"lifecycle"}}, hasNot: "lifecycle\":{", warns: "ullage.dev/container-patch is fixed in this cluster"},
+		"locked":          {asked: stop, policy: wish.Policy{Locked: []string{"container-patch"}, ContainerPatch: []string{"lifecycle"}}, hasNot: "lifecycle\":{", warns: "ullage.dev/container-patch is fixed in this cluster"},
 	} {
 		t.Run(name, func(t *testing.T) { c.check(t, "container-patch") })
 	}
@@ -57,7 +59,7 @@ func TestPatchOfTheSidecarsContainer(t *testing.T) {
 // becomes of it. An empty text is not looked for.
 type hatchCase struct {
 	defaults, asked string // the chart's value and the pod's
-	policy          Policy
+	policy          wish.Policy
 	has, hasNot     string // of the sidecar
 	warns, refused  string // in the warnings: with the sidecar, and instead of it
 }
@@ -98,7 +100,7 @@ func (c hatchCase) check(t *testing.T, setting string) {
 }
 
 func TestAPolicyNamesVariablesAndFields(t *testing.T) {
-	for says, policy := range map[string]Policy{
+	for says, policy := range map[string]wish.Policy{
 		`"ULLAGE_SINK" is a setting`:                 {Env: []string{"ULLAGE_SINK"}},
 		`"no-name=" is not a variable`:               {Env: []string{"no-name"}},
 		`"image" is not a field of a container`:      {ContainerPatch: []string{"image"}},

@@ -1,8 +1,10 @@
-package inject
+package inject_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
 // A platform team fixes a setting, or caps it. The pod is injected all the same,
@@ -10,7 +12,7 @@ import (
 func TestPolicyBoundsWhatAPodAsksFor(t *testing.T) {
 	cfg := testConfig()
 	cfg.Defaults = map[string]string{"xlog": "gc=info", "segment-bytes": "8Mi"}
-	cfg.Policy = Policy{Locked: []string{"dest", "xlog", "listen"}, Max: map[string]string{"buffer": "128Mi", "segment-bytes": "16Mi", "retain-bytes": "1Gi", "retain-age": "168h"}}
+	cfg.Policy = wish.Policy{Locked: []string{"dest", "xlog", "listen"}, Max: map[string]string{"buffer": "128Mi", "segment-bytes": "16Mi", "retain-bytes": "1Gi", "retain-age": "168h"}}
 	if bad := cfg.Validate(); len(bad) > 0 {
 		t.Fatal(bad)
 	}
@@ -45,7 +47,7 @@ func TestPolicyBoundsWhatAPodAsksFor(t *testing.T) {
 func TestAMaximumHolds(t *testing.T) {
 	cfg := testConfig()
 	cfg.Defaults = map[string]string{"budget": "32Mi"}
-	cfg.Policy = Policy{Max: map[string]string{"retain-age": "168h", "upload-age": "10m", "budget": "32Mi", "sync-interval": "10s", "retain-bytes": "1Gi"}}
+	cfg.Policy = wish.Policy{Max: map[string]string{"retain-age": "168h", "upload-age": "10m", "budget": "32Mi", "sync-interval": "10s", "retain-bytes": "1Gi"}}
 	if bad := cfg.Validate(); len(bad) > 0 {
 		t.Fatal(bad)
 	}
@@ -68,21 +70,21 @@ func TestAMaximumHolds(t *testing.T) {
 
 func TestAPolicyIsAboutSettings(t *testing.T) {
 	for _, c := range []struct {
-		policy Policy
+		policy wish.Policy
 		says   string
 	}{
-		{Policy{Locked: []string{"bufer"}}, `"bufer" is not a setting`},
-		{Policy{Locked: []string{"container"}}, "not a setting of all pods"},
-		{Policy{Locked: []string{"source"}}, "not a setting of all pods"},
-		{Policy{Max: map[string]string{"buffer": "lots"}}, "must be a setting that is a size"},
-		{Policy{Max: map[string]string{"dest": "1Gi"}}, "must be a setting that is a size"},
-		{Policy{Max: map[string]string{"attach": "5m"}}, "must be a setting that is a size"},
-		{Policy{Max: map[string]string{"retain-bytes": "168h"}}, "must be a setting that is a size"},
-		{Policy{Max: map[string]string{"retain-age": "1Gi"}}, "must be a setting that is a size"},
-		{Policy{Max: map[string]string{"retain-age": "30m"}}, "the default, 168h0m0s, is over 30m"},
-		{Policy{Max: map[string]string{"bufer": "1Gi"}}, "must be a setting that is a size"},
-		{Policy{Max: map[string]string{"buffer": "32Mi"}}, "the default, 64Mi, is over 32Mi"},
-		{Policy{Max: map[string]string{"sync-interval": "10s"}}, ""},
+		{wish.Policy{Locked: []string{"bufer"}}, `"bufer" is not a setting`},
+		{wish.Policy{Locked: []string{"container"}}, "not a setting of all pods"},
+		{wish.Policy{Locked: []string{"source"}}, "not a setting of all pods"},
+		{wish.Policy{Max: map[string]string{"buffer": "lots"}}, "must be a setting that is a size"},
+		{wish.Policy{Max: map[string]string{"dest": "1Gi"}}, "must be a setting that is a size"},
+		{wish.Policy{Max: map[string]string{"attach": "5m"}}, "must be a setting that is a size"},
+		{wish.Policy{Max: map[string]string{"retain-bytes": "168h"}}, "must be a setting that is a size"},
+		{wish.Policy{Max: map[string]string{"retain-age": "1Gi"}}, "must be a setting that is a size"},
+		{wish.Policy{Max: map[string]string{"retain-age": "30m"}}, "the default, 168h0m0s, is over 30m"},
+		{wish.Policy{Max: map[string]string{"bufer": "1Gi"}}, "must be a setting that is a size"},
+		{wish.Policy{Max: map[string]string{"buffer": "32Mi"}}, "the default, 64Mi, is over 32Mi"},
+		{wish.Policy{Max: map[string]string{"sync-interval": "10s"}}, ""},
 	} {
 		cfg := testConfig()
 		cfg.Policy = c.policy

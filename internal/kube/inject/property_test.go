@@ -1,12 +1,15 @@
-package inject
+package inject_test
 
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
 // TestRandomPods builds pods out of everything that matters to the injector, and
@@ -22,7 +25,7 @@ func TestRandomPods(t *testing.T) {
 		}
 		cfg := testConfig()
 		if r.IntN(4) == 0 {
-			cfg.OnError = Deny
+			cfg.OnError = wish.Deny
 		}
 		res := mutate(t, pod, cfg)
 		checkInvariants(t, pod, res, cfg)
@@ -73,7 +76,7 @@ func randomPod(r *rand.Rand) object {
 
 func randomAnnotations(r *rand.Rand) object {
 	a := object{"example.com/a~b": "c"}
-	for name, values := range map[string][]string{
+	of := map[string][]string{
 		"attach":             {"off", "shared-tmp", "process-namespace", "auto", "x"},
 		"container":          {"c0", "c0,c1", "c1", ""},
 		"dest":               {"emptyDir", "pvc:a", "ephemeral:1Gi", "ephemeral:1Gi:b", "x"},
@@ -82,11 +85,12 @@ func randomAnnotations(r *rand.Rand) object {
 		"raise-memory-limit": {"true", "false", "x"}, "env": {"HTTPS_PROXY=http://p:1 A=b", "x"}, "container-patch": {`{"lifecycle":null}`, "x"},
 		"retain-bytes": {"0", "7000000Ti"},
 		"xlog":         {"gc", "all=trace"}, "options-variable": {"off", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "a b"}, "injected": {"x"}, "warnings": {"x"},
-	} {
-		maybe(r, 6, a, ask.Prefix+name, pick(r, values...))
+	}
+	for _, name := range slices.Sorted(maps.Keys(of)) { // a seed makes the same pod again
+		maybe(r, 6, a, ask.Prefix+name, pick(r, of[name]...))
 	}
 	maybe(r, 8, a, "prometheus.io/scrape", "false")
-	maybe(r, 8, a, evictMark, pick(r, "v0", "v0,ullage-tmp"))
+	maybe(r, 8, a, "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes", pick(r, "v0", "v0,ullage-tmp"))
 	return a
 }
 
@@ -101,8 +105,8 @@ func randomContainer(r *rand.Rand, name string) object {
 	c := object{"name": name, "image": "app", "newField": []any{nil, 1.5}}
 	maybe(r, 30, c, "name", "ullage")
 	maybe(r, 3, c, "securityContext", randomSecurity(r))
-	maybe(r, 3, c, "env", pick[any](r, nil, []any{}, []any{object{"name": launcherVariable, "value": "-Xmx1g"}},
-		[]any{object{"name": toolVariable}, object{"name": "A", "value": "b"}}, []any{object{"name": launcherVariable, "valueFrom": object{}}}))
+	maybe(r, 3, c, "env", pick[any](r, nil, []any{}, []any{object{"name": wish.LauncherVariable, "value": "-Xmx1g"}},
+		[]any{object{"name": wish.ToolVariable}, object{"name": "A", "value": "b"}}, []any{object{"name": wish.LauncherVariable, "valueFrom": object{}}}))
 	maybe(r, 8, c, "envFrom", []any{object{"prefix": pick(r, "", "DB_", "JDK_")}})
 	maybe(r, 3, c, "volumeMounts", pick[any](r, nil, []any{}, []any{object{"name": pick(r, "v0", "v1", "v2"),
 		"mountPath": pick(r, "/tmp", "/tmp/", "/var", "/var/log/jvm", "/data"), "readOnly": pick(r, true, false), "subPath": pick(r, "", "x", "./x")}}))

@@ -1,4 +1,4 @@
-package inject
+package inject_test
 
 import (
 	"encoding/json"
@@ -49,11 +49,12 @@ func TestALostRestartPolicyIsAddedAgain(t *testing.T) {
 	}
 	after := applyJSON(t, pod, res.Patch)
 	c := sidecarOf(t, after)
-	yields := slices.Contains(c.Env, corev1.EnvVar{Name: "ULLAGE_YIELD_AFTER", Value: yieldAfter})
+	yields := slices.Contains(c.Env, corev1.EnvVar{Name: "ULLAGE_YIELD_AFTER", Value: "15s"})
 	if c.RestartPolicy == nil || *c.RestartPolicy != corev1.ContainerRestartPolicyAlways || !yields {
 		t.Errorf("the sidecar: %+v", c)
 	}
-	if s := statusOf(t, pod, res); !slices.Contains(s.Warnings, strippedWarning) || len(s.JVMs) != 1 {
+
+	if s := statusOf(t, pod, res); len(s.JVMs) != 1 || "ullage: "+s.Warnings[len(s.Warnings)-1] != res.Warnings[0] {
 		t.Errorf("the annotation: %+v", s)
 	}
 

@@ -1,4 +1,4 @@
-package inject
+package inject_test
 
 import (
 	"strings"

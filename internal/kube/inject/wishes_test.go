@@ -1,4 +1,4 @@
-package inject
+package inject_test
 
 import (
 	"encoding/json"
@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/kube/inject"
+	"github.com/ullage/ullage/internal/kube/inject/pod"
+	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
 // podWith returns a pod with one container and these annotations, of names
@@ -135,7 +138,7 @@ func TestBadAnnotation(t *testing.T) {
 				t.Errorf("no %q about %s in:\n%s", c.want, c.name, text)
 			}
 
-			cfg.OnError = Deny
+			cfg.OnError = wish.Deny
 			if res := mutate(t, pod, cfg); res.Injected || res.Denied == "" || !strings.Contains(res.Denied, ask.Prefix+c.name) {
 				t.Errorf("with deny: %+v", res)
 			}
@@ -143,47 +146,8 @@ func TestBadAnnotation(t *testing.T) {
 	}
 }
 
-// TestXlogIsWhatHotSpotTakes has the selections that are taken, and what a JVM
-// is told.
-func TestXlogIsWhatHotSpotTakes(t *testing.T) {
-	for _, c := range []struct{ text, want, warning string }{
-		{"gc", "gc=info", ""},
-		{"gc*=debug,safepoint", "gc*=debug,safepoint=info", ""},
-		{" GC+Heap*=Trace , all=warning", "gc+heap*=trace,all=warning", ""},
-		{"gc*,gc+phases=off", "gc*=info,gc+phases=off", ""},
-		{"all=off,gc=info", "all=off,gc=info", ""},
-		{"gc,native=debug", "gc=info,native=debug", "JDK 17 has no"},
-		{"gc,workgang=debug", "gc=info,workgang=debug", "JDK 25 has no"},
-	} {
-		got, warnings, err := parseXlog(c.text)
-		if err != nil || got != c.want || !strings.Contains(strings.Join(warnings, ""), c.warning) || (c.warning == "") != (len(warnings) == 0) {
-			t.Errorf("%q: %q, %q, %v; want %q, %q", c.text, got, warnings, err, c.want, c.warning)
-		}
-	}
-}
-
-// TestDollarIsNotExpanded: the kubelet expands $(NAME) in values of variables.
-func TestDollarIsNotExpanded(t *testing.T) {
-	w, problems := readWishes(map[string]string{ask.Prefix + "match": "*$(HOME)", ask.Prefix + "dest": "pvc:logs"}, nil, Policy{})
-	if len(problems) != 1 { // since it does not match
-		t.Fatal(problems)
-	}
-	if env := w.environment(nil); len(env) != 1 || env[0].Name != "ULLAGE_MATCH" || env[0].Value != "*$$(HOME)" {
-		t.Errorf("%+v", env)
-	}
-}
-
-func TestDestinationsRoundTrip(t *testing.T) {
-	for _, text := range []string{"emptyDir", "volume:data", "volume:data/a/b", "pvc:logs", "pvc:a.b-c", "ephemeral:10Gi", "ephemeral:1536Mi:fast.class"} {
-		d, err := parseDestination(text)
-		if err != nil || d.String() != text {
-			t.Errorf("%q: %q, %v", text, d, err)
-		}
-	}
-}
-
 // statusOf returns what the annotation of a pod says after its patch.
-func statusOf(t *testing.T, pod []byte, res Result) ask.Status {
+func statusOf(t *testing.T, pod []byte, res inject.Result) ask.Status {
 	t.Helper()
 	meta := applyJSON(t, pod, res.Patch).(map[string]any)["metadata"].(map[string]any)
 	value, _ := meta["annotations"].(map[string]any)[ask.InjectedAnnotation].(string)
@@ -197,6 +161,8 @@ func statusOf(t *testing.T, pod []byte, res Result) ask.Status {
 // An API server refuses a pod with more than 256 KiB of annotations. A pod that
 // it would take without ours must start.
 func TestNoAnnotationIsTheLastStraw(t *testing.T) {
+	const maxStatus = 24 << 10 // what is kept free
+	const maxAnnotations = pod.MaxAnnotations
 	for _, c := range []struct {
 		name     string
 		room     int

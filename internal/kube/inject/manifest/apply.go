@@ -1,0 +1,153 @@
+package manifest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/ullage/ullage/internal/kube/inject/patch"
+)
+
+// member returns the value of a mapping's key, or nil.
+func member(n *yaml.Node, key string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// scalar returns the text of a mapping's key, or "".
+func scalar(n *yaml.Node, key string) string {
+	if v := member(n, key); v != nil && v.Kind == yaml.ScalarNode {
+		return v.Value
+	}
+	return ""
+}
+
+func errAnchor(n *yaml.Node) error {
+	return fmt.Errorf("line %d has a YAML anchor or an alias, and what is changed there would change elsewhere, too: write it out", n.Line)
+}
+
+// apply does one operation to a tree of nodes, in a document that is JSON or
+// not. Nothing is changed that has an anchor or is an alias.
+func apply(n *yaml.Node, op patch.Op, isJSON bool) error {
+	names := strings.Split(op.Path, "/")[1:]
+	for i := range names {
+		names[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(names[i])
+	}
+	last := names[len(names)-1]
+	for _, name := range names[:len(names)-1] {
+		if n.Anchor != "" {
+			return errAnchor(n)
+		}
+		if n = step(n, name); n == nil {
+			return errors.New("nothing is there; is it behind an alias, or a merge key, <<?")
+		}
+	}
+	old := step(n, last)
+	for _, node := range []*yaml.Node{n, old} {
+		if node != nil && (node.Kind == yaml.AliasNode || node.Anchor != "") {
+			return errAnchor(node)
+		}
+	}
+	if op.Op == "test" {
+		if old == nil || old.Value != fmt.Sprint(op.Value) {
+			return errors.New("the value is not what it was")
+		}
+		return nil
+	}
+	key, value, err := newNodes(last, op.Value, isJSON)
+	if err != nil {
+		return err
+	}
+	return place(n, old, key, value)
+}
+
+// place puts value where old is, or at the end of n under the key.
+func place(n, old, key, value *yaml.Node) error {
+	switch {
+	case old != nil:
+		value.HeadComment, value.LineComment, value.FootComment = old.HeadComment, old.LineComment, old.FootComment
+		*old = *value
+		return nil
+	case n.Kind == yaml.SequenceNode && key.Value == "-":
+		n.Content = append(n.Content, value)
+	case n.Kind == yaml.MappingNode:
+		n.Content = append(n.Content, key, value)
+	default:
+		return errors.New("there is neither a list nor a mapping")
+	}
+	if len(n.Content) <= 2 && n.Style&yaml.FlowStyle != 0 { // it may have been [] or {}
+		n.Style &^= yaml.FlowStyle
+		n.Content[0].HeadComment, n.LineComment = n.LineComment, ""
+	}
+	return nil
+}
+
+// step goes from a node to one below it. Nil: there is none, or it is an alias.
+func step(n *yaml.Node, name string) *yaml.Node {
+	if n.Kind == yaml.MappingNode {
+		return member(n, name)
+	}
+	if i, err := strconv.Atoi(name); err == nil && n.Kind == yaml.SequenceNode && i >= 0 && i < len(n.Content) {
+		return n.Content[i]
+	}
+	return nil
+}
+
+// newNodes returns a key and a value as nodes: as JSON has them, or in the form
+// in which people write YAML.
+func newNodes(key string, value any, isJSON bool) (k, v *yaml.Node, err error) {
+	text, err := json.Marshal(map[string]any{key: value})
+	if err != nil {
+		return nil, nil, fmt.Errorf("encode a value: %w", err)
+	}
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return nil, nil, fmt.Errorf("encode a value: %w", err)
+	}
+	if !isJSON {
+		relax(root.Content[0])
+	}
+	return root.Content[0].Content[0], root.Content[0].Content[1], nil
+}
+
+// plain is a text that needs no quotes in any YAML, if it is none of the words
+// that are booleans or null in YAML 1.1, which kubectl reads.
+var (
+	plain    = regexp.MustCompile("^(-?[A-Za-z/$]" + inPlain + "( -?[A-Za-z0-9/$]" + inPlain + ")*|[0-9]+(Ki|Mi|Gi|Ti|m|s|h))$")
+	colon    = regexp.MustCompile(`:( |$)`)
+	reserved = []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
+)
+
+const inPlain = "[^\\s#'\"{}\\[\\]&!|>@`]*"
+
+// relax takes braces and quotes away where they need not be.
+func relax(n *yaml.Node) {
+	n.Style &^= yaml.FlowStyle
+	if n.Kind == yaml.ScalarNode && n.Style == yaml.DoubleQuotedStyle {
+		switch {
+		case plain.MatchString(n.Value) && !colon.MatchString(n.Value) && !slices.Contains(reserved, strings.ToLower(n.Value)):
+			n.Style = 0
+		case strings.Contains(n.Value, `"`) && !strings.ContainsAny(n.Value, "'\n\t\r"):
+			n.Style = yaml.SingleQuotedStyle
+		}
+	}
+	if n.Kind != yaml.ScalarNode && len(n.Content) == 0 {
+		n.Style |= yaml.FlowStyle
+	}
+	for _, c := range n.Content {
+		relax(c)
+	}
+}

@@ -1,0 +1,339 @@
+// Package manifest injects the pods and the pod templates in a YAML file, as the webhook injects pods.
+package manifest
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/kube/inject"
+	"github.com/ullage/ullage/internal/kube/inject/wish"
+)
+
+// Note is what was done about one object of a manifest that is a pod, or has a
+// pod template.
+type Note struct {
+	Object   string // such as "Deployment shop/web"
+	Injected bool
+	Text     string   // why not, where it was not
+	Warnings []string // as of [inject.Result]
+}
+
+// templates are where a pod is in an object, by apiVersion without the version
+// and kind.
+var templates = map[string]string{
+	"/Pod":                   "",
+	"/PodTemplate":           "template",
+	"/ReplicationController": "spec.template",
+	"apps/Deployment":        "spec.template",
+	"apps/StatefulSet":       "spec.template",
+	"apps/DaemonSet":         "spec.template",
+	"apps/ReplicaSet":        "spec.template",
+	"batch/Job":              "spec.template",
+	"batch/CronJob":          "spec.jobTemplate.spec.template",
+	"argoproj.io/Rollout":    "spec.template",
+}
+
+// refused says why objects are not injected whose controller accepts no sidecar in
+// their template. A webhook injects their pods.
+var refused = map[string]string{
+	"serving.knative.dev/Service":       knative,
+	"serving.knative.dev/Configuration": knative,
+}
+
+const knative = "Knative accepts no native sidecar in a template"
+
+// separator is a line that begins a document of a YAML file.
+var separator = regexp.MustCompile(`(?m)^---(?:[ \t\r]|$)`)
+
+// Inject injects every pod and pod template in a YAML file, which may have
+// several documents and lists, if it is labelled ullage.dev/inject: "true". A
+// document in which nothing is injected is returned byte for byte. One that is
+// changed keeps its comments and the order of its keys; its blank lines and the
+// width of its indentation are not kept. Cfg is valid, and OnError is not asked:
+// an object that can't be injected is an error, and so is what is no YAML. An
+// object that asks for a sidecar where that has no effect is an error as well:
+// one of an unknown kind, or with the label somewhere else than on its pods.
+func Inject(text []byte, cfg wish.Config) ([]byte, []Note, error) {
+	cfg.OnError = wish.Deny
+	cfg.Defaults = yielding(cfg.Defaults)
+	m := manifest{cfg: cfg}
+	var out []byte
+	for _, document := range split(text) {
+		m.number++
+		changed, err := m.document(document)
+		if err != nil {
+			return nil, nil, fmt.Errorf("document %d: %w", m.number, err)
+		}
+		out = append(out, changed...)
+	}
+	if len(m.missed) > 0 {
+		return nil, nil, errors.New(strings.Join(m.missed, "; "))
+	}
+	return out, m.notes, nil
+}
+
+// offlineYield is how long a sidecar waits for the first log that no injector is
+// asked about again. Where the pod's restartPolicy is stripped, the JVM starts as
+// much later. Where it is not, a JVM whose image takes longer to be pulled sees
+// its sidecar start a second time, once.
+const offlineYield = "1m"
+
+// yielding returns the defaults with a time after which a sidecar lets the JVM
+// start that waits for its end.
+func yielding(defaults map[string]string) map[string]string {
+	all := map[string]string{wish.YieldAfter: offlineYield}
+	maps.Copy(all, defaults)
+	return all
+}
+
+// directive is a line that comes before the separator of its document.
+var directive = regexp.MustCompile(`(?m)^%`)
+
+// split cuts a file before every separator, but one that is at its beginning or
+// that directives precede.
+func split(text []byte) [][]byte {
+	var documents [][]byte
+	begin := 0
+	for _, at := range separator.FindAllIndex(text, -1) {
+		before := text[begin:at[0]]
+		if len(before) > 0 && (separator.Match(before) || !directive.Match(before)) {
+			documents = append(documents, before)
+			begin = at[0]
+		}
+	}
+	return append(documents, text[begin:])
+}
+
+type manifest struct {
+	cfg    wish.Config
+	notes  []Note
+	missed []string // what asks for a sidecar, and gets none
+	number int      // of the document, from 1
+	isJSON bool     // the document
+}
+
+// document returns a document as it is to be.
+func (m *manifest) document(text []byte) ([]byte, error) {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	var root yaml.Node
+	switch err := d.Decode(&root); {
+	case err == io.EOF:
+		return text, nil
+	case err != nil:
+		return nil, fmt.Errorf("read it: %w", err)
+	}
+	if len(root.Content) == 0 {
+		return text, nil
+	}
+	if err := d.Decode(new(yaml.Node)); err != io.EOF {
+		return nil, errors.New(`read it: there is more after its end, "...": write --- between documents`)
+	}
+	m.isJSON = root.Content[0].Style&yaml.FlowStyle != 0
+	changed, err := m.object(root.Content[0])
+	if err != nil || !changed {
+		return text, err
+	}
+	var out bytes.Buffer
+	if separator.Match(text) {
+		out.WriteString("---\n")
+	}
+	e := yaml.NewEncoder(&out)
+	e.SetIndent(2)
+	if isCompact(&root) {
+		e.CompactSeqIndent()
+	}
+	if err := errors.Join(e.Encode(&root), e.Close()); err != nil {
+		return nil, fmt.Errorf("write it: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// isCompact says whether the items of lists stand as far left as the list's
+// key, as kubectl writes them. The first list tells.
+func isCompact(n *yaml.Node) bool {
+	column, found := 0, false
+	var look func(n *yaml.Node)
+	look = func(n *yaml.Node) {
+		for i, c := range n.Content {
+			if found {
+				return
+			}
+			if n.Kind == yaml.MappingNode && i%2 == 1 && c.Kind == yaml.SequenceNode && c.Style&yaml.FlowStyle == 0 && len(c.Content) > 0 {
+				column, found = c.Column-n.Content[i-1].Column, true
+			}
+			look(c)
+		}
+	}
+	look(n)
+	return column == 0
+}
+
+// object injects one object, or each of a list.
+func (m *manifest) object(n *yaml.Node) (changed bool, err error) {
+	kind := scalar(n, "kind")
+	group, _, ok := strings.Cut(scalar(n, "apiVersion"), "/")
+	if !ok {
+		group = ""
+	}
+	if group == "" && kind == "List" {
+		items := member(n, "items")
+		if items == nil || items.Kind != yaml.SequenceNode {
+			return false, nil
+		}
+		for i, item := range items.Content {
+			one, err := m.object(item)
+			if err != nil {
+				return false, fmt.Errorf("item %d: %w", i+1, err)
+			}
+			changed = changed || one
+		}
+		return changed, nil
+	}
+	metadata := member(n, "metadata")
+	namespace := scalar(metadata, "namespace")
+	name := kind + " " + strings.TrimPrefix(namespace+"/"+scalar(metadata, "name"), "/")
+	path, ok := templates[group+"/"+kind]
+	if !ok {
+		if where := asks(n, ""); where != "" {
+			why := cmp.Or(refused[group+"/"+kind], "this program does not know where the pods of its kind are")
+			m.miss(n, name, where+" asks for a sidecar, and "+why+": install the injector's webhook, which injects pods of all kinds of objects")
+		}
+		return false, nil
+	}
+	for _, miss := range misses(n, path) {
+		m.miss(n, name, miss.Text+": "+miss.Hint)
+	}
+	note, err := m.inject(n, path, namespace)
+	if err != nil {
+		return false, fmt.Errorf("%s (line %d): %w", printable.Text(name, wish.MaxText), n.Line, err)
+	}
+	note.Object = printable.Text(name, wish.MaxText)
+	m.notes = append(m.notes, note)
+	return note.Injected, nil
+}
+
+// miss notes that an object asks for a sidecar in a way that gives it none.
+func (m *manifest) miss(n *yaml.Node, name, why string) {
+	m.missed = append(m.missed, printable.Text(fmt.Sprintf("document %d: %s (line %d): %s", m.number, name, n.Line, why), 2*wish.MaxText))
+}
+
+// misses returns how an object whose pod is at the path asks without effect.
+func misses(n *yaml.Node, path string) []ask.Miss {
+	pod := n
+	for name := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' }) {
+		if pod = member(pod, name); pod == nil {
+			return nil
+		}
+	}
+	var object map[string]string
+	if pod != n {
+		object = texts(member(member(n, "metadata"), "labels"))
+	}
+	metadata := member(pod, "metadata")
+	return ask.Misses(texts(member(metadata, "labels")), texts(member(metadata, "annotations")), object, "the object")
+}
+
+// texts returns the texts of a mapping.
+func texts(n *yaml.Node) map[string]string {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	all := map[string]string{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		all[n.Content[i].Value] = n.Content[i+1].Value
+	}
+	return all
+}
+
+// asks returns where in an object of an unknown kind is a label that asks for a
+// sidecar, as spec.template.metadata.labels. The labels of the object itself are
+// not meant, for they are not its pods'. Empty: nowhere.
+func asks(n *yaml.Node, at string) string {
+	if n == nil {
+		return ""
+	}
+	if n.Kind == yaml.SequenceNode {
+		for _, item := range n.Content {
+			if where := asks(item, at); where != "" {
+				return where
+			}
+		}
+		return ""
+	}
+	if n.Kind != yaml.MappingNode {
+		return ""
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i].Value, n.Content[i+1]
+		where := strings.TrimPrefix(at+"."+key, ".")
+		if label := scalar(value, ask.InjectLabel); key == "labels" && label != "" && label != "false" && where != "metadata.labels" {
+			return where
+		}
+		if found := asks(value, where); found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
+// inject does with the pod at the path, names with dots between them, what is to
+// be done.
+func (m *manifest) inject(n *yaml.Node, path, namespace string) (Note, error) {
+	var claimed []string
+	if claims := member(member(n, "spec"), "volumeClaimTemplates"); claims != nil {
+		for _, c := range claims.Content {
+			claimed = append(claimed, scalar(member(c, "metadata"), "name"))
+		}
+	}
+	for name := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' }) {
+		if n.Anchor != "" {
+			return Note{}, errAnchor(n)
+		}
+		if n = member(n, name); n == nil {
+			return Note{Text: "it has no " + path}, nil
+		}
+	}
+	if label := scalar(member(member(n, "metadata"), "labels"), ask.InjectLabel); label != "true" {
+		return Note{Text: fmt.Sprintf("its pods have no label %s: \"true\"", ask.InjectLabel)}, nil
+	}
+	text, err := yaml.Marshal(n)
+	if err != nil {
+		return Note{}, fmt.Errorf("read its pod: %w", err)
+	}
+	// By the library that kubectl reads with, so that both see the same.
+	pod, err := sigsyaml.YAMLToJSON(text)
+	if err != nil {
+		return Note{}, fmt.Errorf("read its pod (aliases of anchors elsewhere must be written out): %w", err)
+	}
+	res, err := inject.Template(pod, namespace, claimed, m.cfg)
+	switch {
+	case err != nil:
+		return Note{}, err
+	case res.Denied != "":
+		return Note{}, errors.New(res.Denied)
+	}
+	note := Note{Injected: res.Injected, Warnings: res.Warnings}
+	if !res.Injected {
+		if len(res.Warnings) == 0 {
+			note.Text = "it is injected already, or opts out"
+		}
+		return note, nil
+	}
+	for _, op := range res.Patch {
+		if err := apply(n, op, m.isJSON); err != nil {
+			return Note{}, fmt.Errorf("change its pod at %s: %w", op.Path, err)
+		}
+	}
+	return note, nil
+}

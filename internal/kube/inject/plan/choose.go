@@ -1,0 +1,120 @@
+package plan
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/kube/inject/pod"
+	"github.com/ullage/ullage/internal/kube/inject/wish"
+)
+
+// proxies are the names of containers that others add to pods. None of them is a JVM.
+var proxies = []string{
+	"istio-proxy", "linkerd-proxy", "envoy", "envoy-sidecar", "kuma-sidecar", "consul-dataplane", "consul-connect-envoy-sidecar",
+	"vault-agent", "cloud-sql-proxy", "cloudsql-proxy", "oauth2-proxy", "queue-proxy", "daprd", "datadog-agent", "trace-agent",
+	"otc-container", "jaeger-agent", "fluent-bit", "filebeat", "gke-gcsfuse-sidecar",
+}
+
+// launcher is the java program in a command, or in a line of a shell.
+var launcher = regexp.MustCompile(`(^|[\s/;&|"'(])java($|[\s"');&|])`)
+
+// runsJava reports whether the command of c visibly starts a JVM.
+func runsJava(c corev1.Container) bool {
+	return slices.ContainsFunc(slices.Concat(c.Command, c.Args), launcher.MatchString)
+}
+
+// hasJavaEnv reports whether c has variables that only a JVM, or a script that starts one, reads.
+func hasJavaEnv(c corev1.Container) bool {
+	return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool {
+		return strings.HasPrefix(e.Name, "JAVA_") || strings.HasPrefix(e.Name, "JDK_") || strings.HasPrefix(e.Name, "BPL_JVM_") ||
+			strings.HasSuffix(e.Name, "_JAVA_OPTS") || e.Name == "CATALINA_OPTS"
+	})
+}
+
+// choose returns the indexes of the containers with a JVM. Those that are named win, then those of an
+// earlier refusal: a webhook is asked again after others have added containers, and a pod that
+// was rightly refused must not be injected into one of these. Then comes the container that kubectl
+// takes by default, then the only one that visibly is a JVM, then the only one, then the first. A
+// known proxy is chosen only if it is named.
+func choose(p *pod.Pod, names []string, n *notes) []int {
+	indexes, unknown := find(p, names)
+	if len(unknown) > 0 {
+		n.refuse(ask.BadAnnotation, "%s%s %.80q: the pod has no such container", ask.Prefix, wish.Containers, unknown[0])
+		return nil
+	}
+	if len(names) == 0 {
+		indexes, _ = find(p, refusedFor(p))
+	}
+	if len(indexes) == 0 {
+		indexes = likeliest(p, n)
+	}
+	return indexes
+}
+
+// find returns the indexes of the named containers, and the names that no container has.
+func find(p *pod.Pod, names []string) (indexes []int, unknown []string) {
+	for _, name := range names {
+		if i := slices.IndexFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == name }); i >= 0 {
+			indexes = append(indexes, i)
+		} else {
+			unknown = append(unknown, name)
+		}
+	}
+	return indexes, unknown
+}
+
+// likeliest chooses a container if the pod names none.
+func likeliest(p *pod.Pod, n *notes) []int {
+	var all []int
+	for i, c := range p.Spec.Containers {
+		if !slices.Contains(proxies, c.Name) {
+			all = append(all, i)
+		}
+	}
+	if len(all) == 0 {
+		n.refuse(ask.Unsuitable, "the pod has only containers that are known as proxies and agents: name the JVM's, with %s%s", ask.Prefix, wish.Containers)
+		return nil
+	}
+	only := func(is func(corev1.Container) bool) int {
+		found := -1
+		for _, i := range all {
+			if is(p.Spec.Containers[i]) {
+				if found >= 0 {
+					return -1
+				}
+				found = i
+			}
+		}
+		return found
+	}
+	byDefault := only(func(c corev1.Container) bool { return c.Name == p.Annotations[pod.DefaultMark] })
+	java := only(runsJava)
+	if java < 0 {
+		java = only(hasJavaEnv)
+	}
+	i := all[0]
+	switch {
+	case byDefault >= 0:
+		i = byDefault
+	case java >= 0:
+		i = java
+	}
+	if len(all) > 1 && i != java {
+		n.warn("of %d containers, %.80q was chosen as the one with the JVM: confirm that, or name another, with %s%s",
+			len(p.Spec.Containers), p.Spec.Containers[i].Name, ask.Prefix, wish.Containers)
+	}
+	return []int{i}
+}
+
+// refusedFor returns for which containers the pod was refused when we were asked before.
+func refusedFor(p *pod.Pod) []string {
+	s, err := ask.ParseStatus(p.Annotations[ask.InjectedAnnotation])
+	if err != nil || s.Refused == "" {
+		return nil
+	}
+	return s.Containers[:min(len(s.Containers), wish.MaxJVMs)]
+}

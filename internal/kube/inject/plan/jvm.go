@@ -1,0 +1,183 @@
+package plan
+
+import (
+	"fmt"
+	"net"
+	"path"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/kube/inject/pod"
+	"github.com/ullage/ullage/internal/kube/inject/wish"
+)
+
+// jvm is a container with a JVM, and what is done about it.
+type jvm struct {
+	*pod.Container
+	suffix string // of the names of what is added for it: empty, "-2", "-3" …
+
+	attach   attach.Mode
+	tmp      *corev1.VolumeMount // what has to be mounted at tmpDir of the sidecar. Nil: nothing
+	ownTmp   bool                // tmp is added to the JVM's container, too
+	host     string
+	port     int // 0: it does not listen
+	rotateAt int64
+	raised   bool // its memory limit
+	pin      bool // the heap goes by that limit, as it was
+	options  Options
+}
+
+func (j *jvm) logVolume() string { return logVolume + j.suffix }
+func (j *jvm) sidecar() string   { return sidecarName + j.suffix }
+
+// public says that the sidecar can be asked from outside of the pod.
+func (j *jvm) public() bool {
+	ip := net.ParseIP(j.host)
+	return j.port != 0 && (j.host == "" || ip != nil && ip.IsUnspecified())
+}
+
+// listen is the sidecar's --listen.
+func (j *jvm) listen() string {
+	if j.port == 0 {
+		return admin.Off
+	}
+	return net.JoinHostPort(j.host, strconv.Itoa(j.port))
+}
+
+// planJVM decides about one container with a JVM. It returns nil if that can't be injected.
+func planJVM(c *pod.Container, number int, w *wish.Wishes, n *notes) *jvm {
+	j := &jvm{Container: c, attach: w.Attach}
+	if number > 1 {
+		j.suffix = fmt.Sprintf("-%d", number)
+	}
+	if at := c.MountAt(logDir); at != nil {
+		n.refuse(ask.MountTaken, "container %.80q has %.80q mounted at %s, where its log must be: mount it elsewhere", c.Name, at.Name, logDir)
+		return nil
+	}
+	if at := c.SealedAbove(logDir); at != "" {
+		n.refuse(ask.MountTaken, "container %.80q has something mounted at %.80s that is read-only, and its log must be in %s: mount it elsewhere", c.Name, at, logDir)
+		return nil
+	}
+	j.raised, j.pin = planMemory(c, w, n)
+	j.warnLog(w, n)
+	j.planUser(w, n)
+	j.planAttach(n)
+	j.warnEvents(w, n)
+	return j
+}
+
+// warnLog says what keeps the log from being written, or lets the JVM wait for another one.
+func (j *jvm) warnLog(w *wish.Wishes, n *notes) {
+	earlier := []string{w.Variable.Name} // the variables whose options a JVM takes before ours
+	if w.Variable.Name == wish.LauncherVariable {
+		earlier = append(earlier, wish.ToolVariable)
+	}
+	if j.Says("-Xlog:disable", earlier...) {
+		n.warn("container %.80q has -Xlog:disable, which also turns off the log that the injector adds: leave it out", j.Name)
+	}
+	if file := diskLog(j.Container); file != "" {
+		n.warn("container %.80q has a log of its own at %.80s, which is not in memory: the JVM waits when that disk does: write it below %s, which is shipped", j.Name, file, logDir)
+	}
+	switch {
+	case !java8.MatchString(j.Image) || w.Variable.Name == wish.NoVariable:
+	case w.Variable.Name == wish.LauncherVariable:
+		n.warn("the image of container %.80q, %.120s, looks like JDK 8, which does not read %s: nothing is logged: use JDK 17 or later, or opt the pod out", j.Name, j.Image, w.Variable.Name)
+	default:
+		n.warn("the image of container %.80q, %.120s, looks like JDK 8, which does not start with the options in %s: use JDK 17 or later, or opt the pod out with the label %s: \"false\"",
+			j.Name, j.Image, w.Variable.Name, ask.InjectLabel)
+	}
+}
+
+// planUser decides as whom the sidecar runs. Without the JVM's uid it can read
+// the log and no more, and the log then has to be rotated, or the tmpfs would be
+// full for good one day. Six files of a sixteenth leave room for those that were
+// overwritten, of which the sidecar lets go some seconds later: it can't ask the
+// kernel whether they still have a writer.
+func (j *jvm) planUser(w *wish.Wishes, n *notes) {
+	switch {
+	case j.UID == nil:
+		j.rotateAt = int64(w.Buffer) / 16
+		text := "the memory of its log is given back by rotation only"
+		if j.attach != attach.Off {
+			j.attach, text = attach.Off, text+", and log levels can't be changed"
+		}
+		write := "securityContext: {runAsUser: UID, runAsGroup: GID}"
+		if j.GID != nil {
+			write = "securityContext: {runAsUser: UID}"
+		}
+		n.warn("the user of container %.80q is not known: %s: write %s into the pod's spec, with the numbers that `kubectl exec POD -c %.80s -- id` prints, and once the JVM logs `kubectl ullage status`",
+			j.Name, text, write, j.Name)
+	case *j.UID == 0:
+		n.warn("container %.80q runs as root, and so does its sidecar, without capabilities: set runAsUser and runAsGroup", j.Name)
+	}
+}
+
+// planAttach decides how the sidecar reaches the JVM.
+func (j *jvm) planAttach(n *notes) {
+	if j.attach == attach.Off {
+		return
+	}
+	if j.Says("-XX:+DisableAttachMechanism") {
+		j.unreachable(n, "it has -XX:+DisableAttachMechanism: leave that out")
+		return
+	}
+	if j.attach == attach.SharedTmp {
+		j.planTmp(n)
+	}
+	if j.GID == nil && j.attach != attach.Off {
+		n.warn("the group of container %.80q is not known: log levels can be changed only if it is that of the sidecar, 0: write securityContext: {runAsGroup: GID} into the pod's spec, with the number that `kubectl exec POD -c %.80s -- id -g` prints", j.Name, j.Name)
+	}
+}
+
+// planTmp finds a directory for the JVM's socket that the sidecar can have as
+// well, and nobody beyond the pod: any JVM whose socket is there is spoken to.
+func (j *jvm) planTmp(n *notes) {
+	const remedy = "mount an emptyDir there, or set " + ask.Prefix + wish.Attach + " to process-namespace"
+	at := j.MountAt(tmpDir)
+	if at == nil {
+		j.tmp, j.ownTmp = &corev1.VolumeMount{Name: tmpVolume + j.suffix, MountPath: tmpDir}, true
+		if what := imageTmp(j.Container); what != "" {
+			n.warn("container %.80q names %.120s, and the volume that the sidecar shares as its /tmp hides what the image has there: if it is the image's, set %s%s to process-namespace or off",
+				j.Name, what, ask.Prefix, wish.Attach)
+		}
+		return
+	}
+	v := j.Pod.Volume(at.Name)
+	switch {
+	case at.ReadOnly:
+		j.unreachable(n, "its /tmp is read-only: "+remedy)
+	case at.SubPathExpr != "":
+		j.unreachable(n, "its /tmp has a subPathExpr: "+remedy)
+	case v == nil || v.EmptyDir == nil && v.Ephemeral == nil:
+		j.unreachable(n, "its /tmp is a volume that other pods may have, too: "+remedy)
+	default:
+		j.tmp = &corev1.VolumeMount{Name: at.Name, MountPath: tmpDir, SubPath: cleanSubPath(at.SubPath)}
+	}
+}
+
+// cleanSubPath spells a subPath as every other that names the same directory.
+func cleanSubPath(dir string) string {
+	return strings.TrimPrefix(path.Clean("/"+dir), "/")
+}
+
+func (j *jvm) unreachable(n *notes, why string) {
+	j.attach = attach.Off
+	n.warn("log levels of container %.80q can't be changed: %s", j.Name, why)
+}
+
+// change is what is added to the container.
+func (j *jvm) change(w *wish.Wishes) Change {
+	c := Change{Container: j.Index, Mounts: []corev1.VolumeMount{{Name: j.logVolume(), MountPath: logDir}}, Options: j.options, Env: j.eventsEnv(w)}
+	if j.ownTmp && j.tmp != nil {
+		c.Mounts = append(c.Mounts, *j.tmp)
+	}
+	if j.raised {
+		c.Memory = raiseLimit(j.Container, w)
+	}
+	return c
+}

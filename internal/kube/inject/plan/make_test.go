@@ -1,0 +1,69 @@
+package plan
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/kube/inject/pod"
+	"github.com/ullage/ullage/internal/kube/inject/wish"
+)
+
+// made plans for a pod with the containers, whose user is known.
+func made(annotations map[string]string, containers ...corev1.Container) Plan {
+	id := int64(1000)
+	p := &pod.Pod{}
+	p.Annotations = map[string]string{}
+	for name, value := range annotations {
+		p.Annotations[ask.Prefix+name] = value
+	}
+	p.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: &id, RunAsGroup: &id, FSGroup: &id}
+	p.Spec.Containers = containers
+	cfg := wish.DefaultConfig()
+	cfg.Image = "localhost/ullage:v1"
+	return Make(p, "shop", wish.Read(p.Annotations, "shop", cfg))
+}
+
+func names(volumes []corev1.Volume) (all []string) {
+	for _, v := range volumes {
+		all = append(all, v.Name)
+	}
+	return all
+}
+
+// What two JVMs get is values, by their containers: none is shared but the copy and the annotations.
+func TestAPlanOfTwoJVMs(t *testing.T) {
+	app := corev1.Container{Name: "app", Env: []corev1.EnvVar{{Name: "JDK_JAVA_OPTIONS", Value: "-Xmx1g"}}}
+	p := made(map[string]string{"container": "app,worker", "dest": "pvc:logs"}, app, corev1.Container{Name: "web"}, corev1.Container{Name: "worker"})
+	if got, want := names(p.Volumes), []string{"ullage-logs", "ullage-tmp", "ullage-logs-2", "ullage-tmp-2", "ullage-podinfo", "ullage-dest"}; !slices.Equal(got, want) {
+		t.Errorf("volumes %v, want %v", got, want)
+	}
+	if len(p.Sidecars) != 2 || len(p.Changes) != 2 || !p.Injected || !p.Labelled || p.Refused != "" {
+		t.Fatalf("%+v", p)
+	}
+	first, second := p.Changes[0], p.Changes[1]
+	if first.Container != 0 || first.Options.Index != 0 || first.Options.Old != "-Xmx1g" || !strings.HasPrefix(first.Options.Value, "-Xmx1g -Xlog:") {
+		t.Errorf("the first JVM: %+v", first)
+	}
+	want := []corev1.VolumeMount{{Name: "ullage-logs-2", MountPath: "/var/log/jvm"}, {Name: "ullage-tmp-2", MountPath: "/tmp"}}
+	if second.Container != 2 || second.Options.Index != -1 || !reflect.DeepEqual(second.Mounts, want) || second.Memory != (Memory{}) {
+		t.Errorf("the second JVM: %+v", second)
+	}
+}
+
+// A refusal changes nothing but what the pod says about it.
+func TestAPlanOfARefusal(t *testing.T) {
+	taken := corev1.Container{Name: "app", VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/var/log/jvm"}}}
+	p := made(nil, taken)
+	if p.Injected || p.Refused != ask.MountTaken || len(p.Annotations) != 2 || len(p.Warnings) != 1 {
+		t.Fatalf("%+v", p)
+	}
+	p.Annotations, p.Warnings, p.Refused = nil, nil, ""
+	if !reflect.DeepEqual(p, Plan{}) {
+		t.Errorf("a refused pod is changed: %+v", p)
+	}
+}

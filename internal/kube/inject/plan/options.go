@@ -1,0 +1,108 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/kube/inject/pod"
+	"github.com/ullage/ullage/internal/kube/inject/wish"
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship"
+)
+
+const errorFile = "-XX:ErrorFile="
+
+// decorators are those of the injected output. Every JDK from 17 on takes them,
+// and they are what the sidecar and `ullage cat` read times and levels from.
+const decorators = "time,uptime,level,tags"
+
+// optionsFor returns the options those that the JVMs of a container are given. With rotateAt, the
+// sidecar can't give back the memory of a file that is written: the JVM then has
+// six files of that size, and overwrites the oldest. Without, the file grows for
+// ever, and what is durable of it is given back.
+func (j *jvm) optionsFor(w *wish.Wishes) string {
+	size := "0"
+	if j.rotateAt > 0 {
+		size = fmt.Sprintf("%dK", j.rotateAt>>10)
+	}
+	options := "-Xlog:" + w.Xlog + ":file=" + logDir + "/gc-%p.log:" + decorators + ":filecount=5,filesize=" + size
+	// A crash's report would be gone with the pod.
+	if !j.Says(errorFile) {
+		options += " " + errorFile + logDir + "/hs_err_pid%p.log"
+	}
+	// HotSpot keeps counters in a file that it has mapped, /tmp/hsperfdata_USER/PID,
+	// and waits for the disk where that writes the page back.
+	if !w.Perfdata && !j.InMemory(tmpDir) {
+		options += " -XX:+PerfDisableSharedMem"
+	}
+	// Else the heap would grow with the limit, and take what was added for the log.
+	if j.pin {
+		options += fmt.Sprintf(" -XX:MaxRAM=%d", j.MemoryLimit)
+	}
+	if j.attach == attach.SharedTmp {
+		options += " -XX:+StartAttachListener"
+	}
+	return options
+}
+
+// planOptions gives the JVMs of a container their options, after those that the variable has already.
+// The injector replaces no value that it can't see, since heap sizes, agents and
+// trust stores would be gone without a word.
+func (j *jvm) planOptions(w *wish.Wishes, n *notes) {
+	name, options := w.Variable.Name, j.optionsFor(w)
+	if name == wish.NoVariable {
+		n.warn("the JVMs of container %.80q get no options (%s%s: off): give them yourself: %s", j.Name, ask.Prefix, wish.OptionsVariable, options)
+		return
+	}
+	const remedy = "to another variable that its launcher reads"
+	i := pod.LastEnv(j.Container.Container, name)
+	switch {
+	case i >= 0 && j.Env[i].ValueFrom != nil:
+		n.refuse(ask.OptionsHidden, "the value of %s of container %.80q comes by valueFrom, and would be replaced: set %s%s %s, or to off and add there: %s",
+			name, j.Name, ask.Prefix, wish.OptionsVariable, remedy, options)
+	case i >= 0:
+		j.options = Options{Name: name, Index: i, Old: j.Env[i].Value, Value: strings.TrimSpace(j.Env[i].Value + " " + options)}
+		return
+	case j.MayHave(name) && w.Variable.Asked:
+		n.warn("container %.80q has envFrom: if %s comes from there, the injector's value hides it", j.Name, name)
+	case j.MayHave(name):
+		n.refuse(ask.OptionsHidden, "container %.80q has envFrom, and a value of %s from there would be replaced: if there is none, set %s%s to %s, or %s",
+			j.Name, name, ask.Prefix, wish.OptionsVariable, name, remedy)
+	}
+	j.options = Options{Name: name, Index: -1, Value: options}
+}
+
+// eventsVariable is what the library in java/ reads: where its ring is to be, and how large.
+const eventsVariable = "ULLAGE_EVENTS"
+
+// warnEvents says what keeps the events of a container from being logged.
+func (j *jvm) warnEvents(w *wish.Wishes, n *notes) {
+	if w.Events == 0 {
+		return
+	}
+	if pod.LastEnv(j.Container.Container, eventsVariable) >= 0 {
+		n.warn("container %.80q has %s already: the injector leaves it as it is: its directory must be %s", j.Name, eventsVariable, logDir)
+	} else if j.MayHave(eventsVariable) {
+		n.warn("container %.80q has envFrom: if %s comes from there, the injector's value hides it", j.Name, eventsVariable)
+	}
+	if j.UID == nil {
+		n.warn("events of container %.80q are not read: only its user may give their memory back: set runAsUser and runAsGroup", j.Name)
+	}
+}
+
+// eventsEnv returns what says to the JVMs of a container where their rings are, if anything has to.
+func (j *jvm) eventsEnv(w *wish.Wishes) []corev1.EnvVar {
+	if w.Events == 0 || pod.LastEnv(j.Container.Container, eventsVariable) >= 0 {
+		return nil
+	}
+	keep := w.Sidecar.Ship.KeepLevel
+	if keep == ship.KeepLevel(ul.NumLevels) {
+		keep = ship.KeepLevel(ul.Error) // a ring knows no off
+	}
+	value := strings.Join([]string{logDir, "size=" + w.Events.String(), "keep=" + keep.String()}, ",")
+	return []corev1.EnvVar{{Name: eventsVariable, Value: value}}
+}

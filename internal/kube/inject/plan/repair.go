@@ -1,0 +1,57 @@
+package plan
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/kube/inject/pod"
+	"github.com/ullage/ullage/internal/kube/inject/wish"
+)
+
+// yieldAfter is how long the sidecar of a repaired pod waits for its JVM.
+const yieldAfter = "15s"
+
+const strippedWarning = "another webhook has dropped the sidecar's restartPolicy, which was added again: upgrade that webhook; " +
+	"if it drops it once more, the pod starts " + yieldAfter + " late and without a sidecar"
+
+// Injected says whether the pod has its sidecars already, and what its status
+// says.
+func Injected(p *pod.Pod) (ask.Status, bool) {
+	value := p.Annotations[ask.InjectedAnnotation]
+	if value == "" || !slices.Contains(p.ContainerNames(), sidecarName) {
+		return ask.Status{}, false
+	}
+	s, err := ask.ParseStatus(value)
+	return s, err != nil || s.Refused == "" // refused: the container is somebody else's
+}
+
+// Repair gives the sidecars of an injected pod the restartPolicy that they have
+// lost. Whoever has dropped it may do so again, after us. So the sidecar is told
+// to yield: the pod must start, with a sidecar or without.
+func Repair(p *pod.Pod, s ask.Status) Plan {
+	var made Plan
+	for i, c := range p.Spec.InitContainers {
+		ours := isOurs(c.Name, sidecarName) && slices.ContainsFunc(s.JVMs, func(j ask.JVM) bool { return j.Sidecar == c.Name })
+		if !ours || c.RestartPolicy != nil {
+			continue
+		}
+		r := Restart{Container: i}
+		if name := settings.EnvName(wish.YieldAfter); pod.LastEnv(&c, name) < 0 {
+			r.Env = append(r.Env, corev1.EnvVar{Name: name, Value: yieldAfter})
+		}
+		made.Restarts = append(made.Restarts, r)
+	}
+	if len(made.Restarts) == 0 {
+		return made
+	}
+	var n notes
+	n.warn("%s", strippedWarning)
+	if !slices.Contains(s.Warnings, strippedWarning) {
+		s.Warnings = append(s.Warnings, strippedWarning)
+	}
+	made.Annotations, made.Warnings, made.Injected = report(p, s), n.warnings, true
+	return made
+}

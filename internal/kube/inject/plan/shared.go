@@ -1,0 +1,70 @@
+package plan
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/kube/inject/pod"
+	"github.com/ullage/ullage/internal/kube/inject/wish"
+)
+
+// separateTmp turns level control off where JVM containers have one /tmp: each
+// calls itself process 1 and takes the socket of the other.
+func separateTmp(p *pod.Pod, jvms []*jvm, n *notes) {
+	if share := p.Spec.ShareProcessNamespace; share != nil && *share {
+		return // the numbers differ
+	}
+	users := map[corev1.VolumeMount]int{}
+	for _, j := range jvms {
+		if j.tmp != nil {
+			users[*j.tmp]++
+		}
+	}
+	for _, j := range jvms {
+		if j.tmp != nil && users[*j.tmp] > 1 {
+			j.tmp = nil
+			j.unreachable(n, "another JVM has the same /tmp: mount a volume or a subPath of its own there")
+		}
+	}
+}
+
+// planNamespace says why the containers of the pod can't see each other's
+// processes.
+func planNamespace(p *pod.Pod, w *wish.Wishes, n *notes) {
+	share := p.Spec.ShareProcessNamespace
+	switch {
+	case w.Attach != attach.ProcessNamespace:
+	case p.Spec.HostPID:
+		n.refuse(ask.BadAnnotation, "%s%s: with hostPID the sidecar would see the processes of the node: take shared-tmp or off", ask.Prefix, wish.Attach)
+	case share != nil && !*share:
+		n.refuse(ask.BadAnnotation, "%s%s: the pod has shareProcessNamespace: false: leave that out, or take shared-tmp or off", ask.Prefix, wish.Attach)
+	}
+}
+
+// planPorts gives each sidecar an address: the wanted port, or the next one
+// that no container declares.
+func planPorts(p *pod.Pod, w *wish.Wishes, jvms []*jvm, n *notes) {
+	if w.Listen == admin.Off {
+		return
+	}
+	if p.Spec.HostNetwork && w.Listen == "" {
+		n.warn("metrics and status are off, because all pods of a node share its ports with hostNetwork: set %s%s to one that is free on all nodes, like :9929",
+			ask.Prefix, wish.Listen)
+		return
+	}
+	host, port := w.Address()
+	taken := p.Ports()
+	for _, j := range jvms {
+		for taken[port] {
+			port++
+		}
+		if port > 65535 {
+			n.refuse(ask.BadAnnotation, "%s%s: no port is left for the sidecar: take a lower one", ask.Prefix, wish.Listen)
+			return
+		}
+		j.host, j.port = host, port
+		taken[port] = true
+	}
+}

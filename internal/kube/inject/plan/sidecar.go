@@ -1,0 +1,186 @@
+package plan
+
+import (
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/kube/inject/wish"
+	"github.com/ullage/ullage/internal/sink"
+)
+
+// nobody is the uid and gid of a sidecar whose JVM's are not known: those of
+// the image.
+const nobody = 65532
+
+// volumes are those to add to the pod.
+func volumes(w *wish.Wishes, jvms []*jvm, d dest) []corev1.Volume {
+	var all []corev1.Volume
+	add := func(name string, source corev1.VolumeSource) {
+		all = append(all, corev1.Volume{Name: name, VolumeSource: source})
+	}
+	for _, j := range jvms {
+		size := resource.MustParse(w.Tmpfs().String())
+		add(j.logVolume(), corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: &size}})
+		if j.ownTmp && j.tmp != nil {
+			add(j.tmp.Name, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
+		}
+	}
+	annotations := []corev1.DownwardAPIVolumeFile{{Path: "annotations", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations"}}}
+	add(podInfoVolume, corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: annotations}})
+	if hasSinkSecret(w) {
+		// The keys of the Secret as files: certificates, keys, and passwords for
+		// options that take a file. They are renewed while the pod runs.
+		optional, mode := true, int32(0o444) // the sidecar's user is the JVM's, and nobody else mounts it
+		add(sinkSecretVolume, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: w.SinkSecret, DefaultMode: &mode, Optional: &optional}})
+	}
+	if v := d.volume(w, len(jvms)); v != nil {
+		all = append(all, *v)
+	}
+	return all
+}
+
+// sidecar is the container for one JVM's container.
+func sidecar(w *wish.Wishes, j *jvm, dest corev1.VolumeMount, resources corev1.ResourceRequirements) corev1.Container {
+	always := corev1.ContainerRestartPolicyAlways
+	c := corev1.Container{
+		Name:            j.sidecar(),
+		Image:           w.Container.Image,
+		ImagePullPolicy: w.Container.PullPolicy,
+		Args:            []string{"run"},
+		Env:             environment(w, j),
+		Resources:       resources,
+		// The annotations' volume is mounted whole: a subPath never changes.
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: j.logVolume(), MountPath: logDir},
+			dest,
+			{Name: podInfoVolume, MountPath: podInfoDir, ReadOnly: true},
+			// An API server mounts the token of the pod's account into every container
+			// that has nothing there, those of webhooks too. The sidecar needs none.
+			{Name: podInfoVolume, MountPath: tokenDir, ReadOnly: true},
+		},
+		RestartPolicy:            &always,
+		SecurityContext:          securityContext(j),
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}
+	if j.tmp != nil {
+		c.VolumeMounts = append(c.VolumeMounts, *j.tmp)
+	}
+	if hasSinkSecret(w) {
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: sinkSecretVolume, MountPath: sinkSecretDir, ReadOnly: true})
+	}
+	if j.public() {
+		c.Ports = []corev1.ContainerPort{{Name: "ullage-metrics" + strings.TrimPrefix(j.suffix, "-"), ContainerPort: int32(j.port)}}
+	}
+	return w.Container.Hatch.Apply(c)
+}
+
+// securityContext is what the restricted Pod Security Standard asks for, and
+// the user of the JVM.
+func securityContext(j *jvm) *corev1.SecurityContext {
+	yes, no, own := true, false, int64(nobody)
+	s := &corev1.SecurityContext{
+		RunAsUser: j.UID, RunAsGroup: j.GID, RunAsNonRoot: &yes,
+		AllowPrivilegeEscalation: &no,
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		ReadOnlyRootFilesystem:   &yes,
+		SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+	if j.SecurityContext != nil {
+		s.SELinuxOptions = j.SecurityContext.SELinuxOptions // else it would be kept from the JVM's files
+	}
+	switch {
+	case j.UID == nil:
+		s.RunAsUser = &own
+		if j.GID == nil {
+			s.RunAsGroup = &own
+		}
+	case *j.UID == 0:
+		s.RunAsNonRoot = &no
+	}
+	return s
+}
+
+// environment has the settings of the sidecar, where they are not the default.
+func environment(w *wish.Wishes, j *jvm) []corev1.EnvVar {
+	var env []corev1.EnvVar
+	if w.Dest.Shared() {
+		env = append(env, fromField(wish.PodNamespace, "metadata.namespace"), fromField(wish.PodName, "metadata.name"))
+	}
+	all := maps.Clone(w.Set)
+	maps.Copy(all, map[string]string{
+		"source":      logDir,
+		"dest":        destDir,
+		"annotations": podInfoDir + "/annotations",
+		"attach":      string(j.attach),
+		"listen":      j.listen(),
+	})
+	if j.tmp != nil {
+		all["jvm-tmp"] = tmpDir
+	}
+	if w.Events > 0 && w.Sidecar.Ship.Budget == 0 {
+		all["budget"] = w.Buffer.String() // the rest of the tmpfs is the ring's
+	}
+	if j.port != 0 && j.listen() != admin.DefaultConfig().Listen {
+		host := j.host
+		if j.public() {
+			host = "127.0.0.1"
+		}
+		all["addr"] = net.JoinHostPort(host, strconv.Itoa(j.port)) // for ullage status
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		env = append(env, wish.EnvVar(settings.EnvName(name), all[name]))
+	}
+	return w.Container.Hatch.Environment(append(env, sinkEnvironment(w, j.Name)...))
+}
+
+func fromField(name, path string) corev1.EnvVar {
+	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
+}
+
+// sinkEnvironment tells the sinks whose log it is, and hands them the credentials that are
+// in their Secret. The kubelet reads that; neither the injector nor the pod's manifest has
+// what is in it. Only the variables that the sinks read are taken, by name: any other, as
+// ULLAGE_DEST, could change what the cluster's policy fixes. A Secret or a key that is
+// missing stops no pod: the sink fails then, and says why.
+func sinkEnvironment(w *wish.Wishes, container string) []corev1.EnvVar {
+	urls := w.Sidecar.Sinks.URLs
+	if len(urls) == 0 {
+		return nil
+	}
+	env := []corev1.EnvVar{
+		fromField(settings.EnvName("pod-namespace"), "metadata.namespace"),
+		fromField(settings.EnvName("pod-name"), "metadata.name"),
+		{Name: settings.EnvName("container-name"), Value: container},
+	}
+	if w.SinkSecret == "" {
+		return env
+	}
+	optional := true
+	given := map[string]bool{}
+	for _, one := range urls {
+		u, err := url.Parse(one)
+		if err != nil {
+			continue // it was a problem
+		}
+		for _, name := range sink.Credentials(u.Scheme) {
+			if !given[name] {
+				given[name] = true
+				env = append(env, corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+					LocalObjectReference: corev1.LocalObjectReference{Name: w.SinkSecret}, Key: name, Optional: &optional}}})
+			}
+		}
+	}
+	return env
+}
+
+// hasSinkSecret reports whether sidecars of the pod have a Secret mounted.
+func hasSinkSecret(w *wish.Wishes) bool { return w.SinkSecret != "" && len(w.Sidecar.Sinks.URLs) > 0 }

@@ -1,0 +1,64 @@
+package plan
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/kube/inject/pod"
+	"github.com/ullage/ullage/internal/kube/inject/wish"
+)
+
+// maxStatus is room for the status, for its warnings once more, and for the other
+// annotations that are added, in bytes.
+const maxStatus = 24 << 10
+
+// annotations say on the pod what was done, and where metrics are.
+func annotations(p *pod.Pod, w *wish.Wishes, jvms []*jvm, volumes []corev1.Volume, adds string, warnings []string) []Annotation {
+	s := ask.Status{Image: w.Container.Image, Dest: w.Dest.String(), Adds: adds}
+	for _, j := range jvms {
+		s.JVMs = append(s.JVMs, ask.JVM{Container: j.Name, Sidecar: j.sidecar(), Attach: string(j.attach), Listen: j.listen()})
+	}
+	for _, text := range warnings[:min(len(warnings), maxWarnings)] {
+		s.Warnings = append(s.Warnings, strings.TrimPrefix(text, "ullage: "))
+	}
+	all := append(report(p, s), Annotation{evictMark, evictable(p, volumes)})
+	if j := jvms[0]; j.public() && !w.NoScrape && !p.HasMetrics() {
+		all = append(all, Annotation{"prometheus.io/scrape", "true"}, Annotation{"prometheus.io/port", strconv.Itoa(j.port)}, Annotation{"prometheus.io/path", "/metrics"})
+	}
+	return all
+}
+
+// report is the status for the pod, for programs and for people, as far as there is room. What
+// an annotation says of another pod, from whose manifest this one was made, is replaced.
+func report(p *pod.Pod, s ask.Status) (all []Annotation) {
+	room := p.Room()
+	for _, a := range []Annotation{{ask.InjectedAnnotation, s.Encode()}, {ask.WarningsAnnotation, s.Text()}} {
+		if room -= len(a.Value); room < 0 {
+			break
+		}
+		if p.Annotations[a.Name] != a.Value {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// evictMark names the volumes, with commas between, that do not keep the cluster
+// autoscaler from removing a node. (To kubectl drain every emptyDir counts.)
+const evictMark = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
+
+// evictable returns those of the pod itself and ours: the logs are read to their
+// end before the pod is gone, and a copy in an emptyDir ends with it.
+func evictable(p *pod.Pod, volumes []corev1.Volume) string {
+	names := strings.FieldsFunc(p.Annotations[evictMark], func(r rune) bool { return r == ',' })
+	for _, v := range volumes {
+		if v.EmptyDir != nil && !slices.Contains(names, v.Name) {
+			names = append(names, v.Name)
+		}
+	}
+	return strings.Join(names, ",")
+}

@@ -1,0 +1,172 @@
+// Package pod reads a pod and answers what it says of itself: its containers, volumes, ports and
+// nodes. It decides nothing, and knows nothing of what is injected.
+package pod
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/ullage/ullage/internal/jvm/ask"
+)
+
+// DefaultMark names the container that kubectl takes by default.
+const DefaultMark = "kubectl.kubernetes.io/default-container"
+
+// mirrorMark is on a pod that a kubelet has made of a file.
+const mirrorMark = "kubernetes.io/config.mirror"
+
+// MaxAnnotations is how many bytes an API server takes as the names and values
+// of all annotations of an object.
+const MaxAnnotations = 256 << 10
+
+// Pod is a pod as our API types have it, and all of it.
+type Pod struct {
+	corev1.Pod
+
+	// Tree has also what is newer than our API types. There is a spec where there are containers.
+	Tree map[string]any
+
+	// Claimed are the volumes that the pods of a template will have beside those
+	// in it: a StatefulSet's own.
+	Claimed []string
+
+	// Offline: no API server has seen the pod yet.
+	Offline bool
+}
+
+// Read reads a pod of JSON. Its two forms are of one text in which every
+// member of an object is there once, and they agree about upper and lower case.
+func Read(text []byte) (*Pod, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var p Pod
+	if err := d.Decode(&p.Tree); err != nil {
+		return nil, fmt.Errorf("read the pod: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF || p.Tree == nil {
+		return nil, errors.New("read the pod: it is not a single JSON object")
+	}
+	once, err := json.Marshal(p.Tree)
+	if err != nil {
+		return nil, fmt.Errorf("read the pod: %w", err)
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(once, &p.Pod); err != nil {
+		return nil, fmt.Errorf("read the pod: %w", err)
+	}
+	return &p, nil
+}
+
+// OptsOut says that nothing is to be done, and nothing to be said.
+func (p *Pod) OptsOut() bool {
+	return p.Labels[ask.InjectLabel] == "false" || p.Annotations[ask.InjectLabel] == "false" || p.Annotations[mirrorMark] != ""
+}
+
+// Room is how many bytes of annotations may be added to the pod, beside what it
+// says of the injection, which is replaced.
+func (p *Pod) Room() int {
+	room := MaxAnnotations - len(ask.InjectedAnnotation) - len(ask.WarningsAnnotation)
+	for name, value := range p.Annotations {
+		if name != ask.InjectedAnnotation && name != ask.WarningsAnnotation {
+			room -= len(name) + len(value)
+		}
+	}
+	return room
+}
+
+// Unsuitable says why a pod is none that is ever injected. Empty: it may be.
+func (p *Pod) Unsuitable() string {
+	switch {
+	case len(p.Spec.Containers) == 0:
+		return "it has no containers"
+	case slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == "" }):
+		return "it has a container without a name" // or one that is null
+	}
+	return elsewhere(&p.Spec)
+}
+
+// ContainerNames are those of all kinds of containers.
+func (p *Pod) ContainerNames() []string {
+	var names []string
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// VolumeNames are those of all volumes that the pod has, or will have.
+func (p *Pod) VolumeNames() []string {
+	names := slices.Clone(p.Claimed)
+	for _, v := range p.Spec.Volumes {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
+// Hides reports whose pull secrets the sidecar's would hide: an API server gives a pod
+// those of its service account only if the pod names none itself. Empty: nobody's.
+func (p *Pod) Hides(secrets []string) string {
+	if !p.Offline || len(secrets) == 0 || len(p.Spec.ImagePullSecrets) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("with the pull secrets of the sidecar (%s), the pod no longer gets those of its service account: name them in the pod's imagePullSecrets", strings.Join(secrets, ", "))
+}
+
+// Volume returns the named volume of the pod, or nil.
+func (p *Pod) Volume(name string) *corev1.Volume {
+	for i := range p.Spec.Volumes {
+		if p.Spec.Volumes[i].Name == name {
+			return &p.Spec.Volumes[i]
+		}
+	}
+	return nil
+}
+
+// Unwritable says why nothing can be kept in the named volume. Empty: it may do.
+func (p *Pod) Unwritable(name string) string {
+	v := p.Volume(name)
+	switch {
+	case v == nil && !slices.Contains(p.Claimed, name):
+		return "does not exist"
+	case v == nil:
+		return ""
+	case isReadOnly(v) || v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ReadOnly || v.NFS != nil && v.NFS.ReadOnly || v.CSI != nil && v.CSI.ReadOnly != nil && *v.CSI.ReadOnly:
+		return "is read-only"
+	case v.EmptyDir != nil && v.EmptyDir.Medium == corev1.StorageMediumMemory:
+		return "is in memory"
+	}
+	return ""
+}
+
+// isReadOnly says whether nothing can be created in any volume of this kind.
+func isReadOnly(v *corev1.Volume) bool {
+	return v.ConfigMap != nil || v.Secret != nil || v.DownwardAPI != nil || v.Projected != nil || v.Image != nil
+}
+
+// Ports are those that some container of the pod declares.
+func (p *Pod) Ports() map[int]bool {
+	taken := map[int]bool{}
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		for _, port := range c.Ports {
+			taken[int(port.ContainerPort)] = true
+		}
+	}
+	return taken
+}
+
+// HasMetrics says that the pod has metrics of its own and says where.
+func (p *Pod) HasMetrics() bool {
+	for name := range p.Annotations {
+		if strings.HasPrefix(name, "prometheus.io/") {
+			return true
+		}
+	}
+	return false
+}

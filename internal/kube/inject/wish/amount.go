@@ -1,0 +1,88 @@
+package wish
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/ullage/ullage/internal/base/settings"
+)
+
+// Resources are what a container asks for, and what it may take: of cpu, memory
+// and ephemeral-storage.
+type Resources struct {
+	Requests corev1.ResourceList `json:"requests,omitempty"`
+	Limits   corev1.ResourceList `json:"limits,omitempty"`
+
+	// Guaranteed has the CPU time that the sidecar of a pod of QoS class Guaranteed requests,
+	// and is limited to. It takes the place of the CPU limit above, which would be requested
+	// there: the request counts for autoscalers, quotas and the scheduler. A limit that the pod or
+	// its namespace sets wins.
+	Guaranteed corev1.ResourceList `json:"guaranteed,omitempty"`
+}
+
+// amount is a setting that is a request or a limit of the sidecar.
+type amount struct {
+	name     string
+	resource corev1.ResourceName
+	limit    bool
+}
+
+// amounts lists them. A request stands before the limit of its resource.
+func amounts() []amount {
+	var all []amount
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
+		all = append(all, amount{string(name) + "-request", name, false}, amount{string(name) + "-limit", name, true})
+	}
+	return all
+}
+
+// amountOf returns the amount of that name.
+func amountOf(name string) (amount, bool) {
+	all := amounts()
+	i := slices.IndexFunc(all, func(a amount) bool { return a.name == name })
+	if i < 0 {
+		return amount{}, false
+	}
+	return all[i], true
+}
+
+// in returns the list of r that the amount is in.
+func (a amount) in(r *Resources) *corev1.ResourceList {
+	if a.limit {
+		return &r.Limits
+	}
+	return &r.Requests
+}
+
+// checkBound refuses an amount that overflows where others are added to it.
+func checkBound(q resource.Quantity) error {
+	if most := Plus(resource.Quantity{}, AsGoodAsNone); q.Cmp(most) > 0 {
+		return fmt.Errorf("it is over %s: write a smaller one", most.String())
+	}
+	return nil
+}
+
+// parse reads a quantity. A byte has no parts, but 64m is how people who mean
+// 64Mi write it.
+func (a amount) parse(text string) (resource.Quantity, error) {
+	q, err := resource.ParseQuantity(text)
+	if err == nil && q.Sign() >= 0 && (a.resource == corev1.ResourceCPU || q.Cmp(*resource.NewQuantity(q.Value(), q.Format)) == 0) {
+		return q, nil
+	}
+	if a.resource == corev1.ResourceCPU {
+		return q, errors.New("it is not an amount of CPU time: write it like 100m")
+	}
+	return q, errors.New("it is not a size: write it like 64Mi")
+}
+
+// AsGoodAsNone is a bound that nothing reaches, and that is far from an overflow.
+const AsGoodAsNone settings.Size = 1 << 50
+
+// Plus returns a quantity with more bytes.
+func Plus(q resource.Quantity, more settings.Size) resource.Quantity {
+	return resource.MustParse((settings.Size(q.Value()) + more).String())
+}

@@ -1,0 +1,108 @@
+package wish
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/yaml"
+)
+
+// Values of Config.OnError.
+const (
+	Allow = "allow"
+	Deny  = "deny"
+)
+
+// Config is what is the same for all pods. Take it from [DefaultConfig] or
+// [LoadConfig]. As YAML or JSON its keys are those of the tags.
+type Config struct {
+	// Image is the sidecar's, with its registry and its tag or digest. A name
+	// without a registry would be one of docker.io, where anybody may have taken
+	// it, and CRI-O refuses it.
+	Image string `json:"image"`
+
+	// ImagePullPolicy is Always, IfNotPresent or Never. Empty: as the cluster
+	// does by default.
+	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
+
+	// OnError says what becomes of a pod that can't be injected: it starts as
+	// it is, with a warning ([Allow]), or is refused ([Deny]).
+	OnError string `json:"onError,omitempty"`
+
+	// Resources are those of each sidecar. The limit of memory grows with
+	// ullage.dev/buffer, and by 8 MiB for each sink.
+	Resources Resources `json:"resources,omitempty"`
+
+	// Defaults are settings of all sidecars, by the name of their annotation
+	// without [ask.Prefix]. A pod's own annotation wins.
+	Defaults map[string]string `json:"defaults,omitempty"`
+
+	// Policy bounds what the annotations of pods may ask for.
+	Policy Policy `json:"policy,omitzero"`
+
+	// PullSecrets are names of Secrets that a pod gets beside its own, for the
+	// sidecar's image. They are of the pod's namespace; the kubelet ignores one
+	// that is not there.
+	PullSecrets []string `json:"pullSecrets,omitempty"`
+
+	// Namespaces are settings of the sidecars of single namespaces, by the
+	// namespace's name and as in Defaults, before which they count. They may also
+	// set what the fields above set for all: image, image-pull-secrets,
+	// cpu-request, memory-limit and so on.
+	Namespaces map[string]map[string]string `json:"namespaces,omitempty"`
+}
+
+// DefaultConfig returns the documented defaults. It lacks an image. It has no
+// limit of CPU time: a sidecar that is throttled falls behind. In a pod of QoS class
+// Guaranteed there must be one: 50m suffice for 20,000 lines a second, and a backlog is
+// caught up with at 46,000 (docs/kubernetes.md, Requests and limits).
+func DefaultConfig() Config {
+	return Config{
+		OnError: Allow,
+		Resources: Resources{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("20m"), corev1.ResourceMemory: resource.MustParse("32Mi")},
+			Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")},
+
+			Guaranteed: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m")},
+		},
+	}
+}
+
+// maxConfig bounds a configuration file.
+const maxConfig = 1 << 20
+
+// LoadConfig reads a Config as YAML or JSON. What is not in it has its default,
+// each resource by itself. An unknown key is an error. The result is not yet
+// validated.
+func LoadConfig(r io.Reader) (Config, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxConfig+1))
+	if err != nil {
+		return Config{}, fmt.Errorf("read the configuration: %w", err)
+	}
+	if len(text) > maxConfig {
+		return Config{}, fmt.Errorf("read the configuration: it is longer than %d MiB", maxConfig>>20)
+	}
+	cfg := DefaultConfig()
+	if err := yaml.UnmarshalStrict(text, &cfg); err != nil {
+		return Config{}, fmt.Errorf("read the configuration: %w", err)
+	}
+	return cfg, nil
+}
+
+// defaultsIn returns what a pod of the namespace gets that asks for nothing, by
+// the names of settings.
+func (c Config) defaultsIn(namespace string) map[string]string {
+	all := map[string]string{imageSetting: c.Image, secretsSetting: strings.Join(c.PullSecrets, ",")}
+	for _, a := range amounts() {
+		if q, ok := (*a.in(&c.Resources))[a.resource]; ok {
+			all[a.name] = q.String()
+		}
+	}
+	maps.Copy(all, c.Defaults)
+	maps.Copy(all, c.Namespaces[namespace])
+	return all
+}

@@ -1,0 +1,71 @@
+package wish
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ullage/ullage/internal/base/settings"
+)
+
+// Destination is a parsed ullage.dev/dest. The zero value is an emptyDir.
+type Destination struct {
+	Claim string        // pvc:NAME
+	Size  settings.Size // ephemeral:SIZE[:CLASS]
+	Class string
+
+	// volume:NAME[/PATH]: one that the pod has, and a directory in it.
+	Volume, Dir string
+}
+
+// directory is what may stand for one in a volume. (Two dots are looked for
+// apart.)
+var directory = regexp.MustCompile(`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$`)
+
+func parseDestination(text string) (Destination, error) {
+	kind, rest, _ := strings.Cut(text, ":")
+	switch kind {
+	case "emptyDir":
+		if text == kind {
+			return Destination{}, nil
+		}
+	case "pvc":
+		if isName(rest) {
+			return Destination{Claim: rest}, nil
+		}
+	case "volume":
+		name, dir, hasDir := strings.Cut(rest, "/")
+		if isName(name) && len(rest) <= maxValue && (!hasDir || directory.MatchString(dir) && !slices.Contains(strings.Split(dir, "/"), "..")) {
+			return Destination{Volume: name, Dir: dir}, nil
+		}
+	case "ephemeral":
+		size, class, hasClass := strings.Cut(rest, ":")
+		if n, err := settings.ParseSize(size); err == nil && n > 0 && (!hasClass || isName(class)) {
+			return Destination{Size: n, Class: class}, nil
+		}
+	}
+	return Destination{}, errors.New("write it like pvc:CLAIM, volume:NAME, volume:NAME/DIR, ephemeral:10Gi, ephemeral:10Gi:STORAGECLASS or emptyDir")
+}
+
+func (d Destination) String() string {
+	switch {
+	case d.Claim != "":
+		return "pvc:" + d.Claim
+	case d.Volume != "":
+		return "volume:" + path.Join(d.Volume, d.Dir)
+	case d.Class != "":
+		return fmt.Sprintf("ephemeral:%s:%s", d.Size, d.Class)
+	case d.Size != 0:
+		return "ephemeral:" + d.Size.String()
+	}
+	return "emptyDir"
+}
+
+// OnNode says that what is written counts as ephemeral storage of the pod.
+func (d Destination) OnNode() bool { return d.Claim == "" && d.Volume == "" && d.Size == 0 }
+
+// Shared says that the volume may be that of other pods as well.
+func (d Destination) Shared() bool { return d.Claim != "" || d.Volume != "" }

@@ -1,0 +1,58 @@
+package wish
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ullage/ullage/internal/jvm/ask"
+)
+
+// TestXlogIsWhatHotSpotTakes has the selections that are taken, and what a JVM
+// is told.
+func TestXlogIsWhatHotSpotTakes(t *testing.T) {
+	for _, c := range []struct{ text, want, warning string }{
+		{"gc", "gc=info", ""},
+		{"gc*=debug,safepoint", "gc*=debug,safepoint=info", ""},
+		{" GC+Heap*=Trace , all=warning", "gc+heap*=trace,all=warning", ""},
+		{"gc*,gc+phases=off", "gc*=info,gc+phases=off", ""},
+		{"all=off,gc=info", "all=off,gc=info", ""},
+		{"gc,native=debug", "gc=info,native=debug", "JDK 17 has no"},
+		{"gc,workgang=debug", "gc=info,workgang=debug", "JDK 25 has no"},
+	} {
+		got, warnings, err := parseXlog(c.text)
+		if err != nil || got != c.want || !strings.Contains(strings.Join(warnings, ""), c.warning) || (c.warning == "") != (len(warnings) == 0) {
+			t.Errorf("%q: %q, %q, %v; want %q, %q", c.text, got, warnings, err, c.want, c.warning)
+		}
+	}
+}
+
+func TestDestinationsRoundTrip(t *testing.T) {
+	for _, text := range []string{"emptyDir", "volume:data", "volume:data/a/b", "pvc:logs", "pvc:a.b-c", "ephemeral:10Gi", "ephemeral:1536Mi:fast.class"} {
+		d, err := parseDestination(text)
+		if err != nil || d.String() != text {
+			t.Errorf("%q: %q, %v", text, d, err)
+		}
+	}
+}
+
+// FuzzXlog: a JVM is told nothing but a selection.
+func FuzzXlog(f *testing.F) {
+	for _, text := range []string{defaultXlog, "all=off,gc=off,gc=trace", "gc+heap*=debug:file=x", "a b", "gc=info=off"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, _, err := parseXlog(text)
+		if err != nil {
+			return
+		}
+		if strings.ContainsAny(got, " \t\n:\"'\\$") || got == "" {
+			t.Fatalf("%q became %q", text, got)
+		}
+		if _, err := ask.ParseSelection(strings.ReplaceAll(got, "=off", "=info")); err != nil {
+			t.Fatalf("%q became %q: %v", text, got, err)
+		}
+		if again, _, err := parseXlog(got); err != nil || again != got {
+			t.Fatalf("%q became %q, then %q, %v", text, got, again, err)
+		}
+	})
+}

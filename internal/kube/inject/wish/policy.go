@@ -1,0 +1,113 @@
+package wish
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/sidecar"
+)
+
+// Policy is what the annotations of pods may ask for. A pod that asks for more is
+// injected with what it may have, and warned.
+type Policy struct {
+	// Locked are settings, by the name of their annotation without
+	// [ask.Prefix], that no pod changes: the defaults count.
+	Locked []string `json:"locked,omitempty"`
+
+	// Max has the largest value of settings that are a size, an amount or a duration.
+	Max map[string]string `json:"max,omitempty"`
+
+	// Env are the names of environment variables that pods may set for their sidecars. Where
+	// a policy bounds anything, these are all; without a policy, pods may set any.
+	Env []string `json:"env,omitempty"`
+
+	// ContainerPatch are the fields of the sidecar's container, such as lifecycle, that pods
+	// may patch. Empty: none.
+	ContainerPatch []string `json:"containerPatch,omitempty"`
+}
+
+// apply returns what a pod gets that asks for a value, and what to tell it.
+func (p Policy) apply(name, asked, byDefault string) (value, warning string) {
+	switch {
+	case asked == "" || asked == byDefault:
+		return byDefault, ""
+	case slices.Contains(p.Locked, name):
+		return byDefault, fmt.Sprintf("%s%s is fixed in this cluster, and %.80q is ignored", ask.Prefix, name, asked)
+	}
+	if most := p.Max[name]; most != "" && exceeds(name, asked, most) {
+		return most, fmt.Sprintf("%s%s %.80q is over the maximum in this cluster: it is %s", ask.Prefix, name, asked, most)
+	}
+	return asked, ""
+}
+
+// atMost bounds a size that nobody has asked for by itself.
+func (p Policy) atMost(name string, n settings.Size) settings.Size {
+	if most, err := settings.ParseSize(p.Max[name]); err == nil {
+		return min(n, most)
+	}
+	return n
+}
+
+// endless are settings for which zero means no bound, or another setting's.
+var endless = []string{"budget", "retain-age", "retain-bytes", "upload-age", "yield-after"}
+
+// exceeds compares two values of a setting. What can't be read is for others to
+// refuse. A limit of zero is none.
+func exceeds(name, value, most string) bool {
+	if a, ok := amountOf(name); ok {
+		q, err := a.parse(value)
+		bound, errMost := a.parse(most)
+		return err == nil && errMost == nil && (q.Cmp(bound) > 0 || q.IsZero() && a.limit)
+	}
+	a, err := quantity(name, value)
+	b, errMost := quantity(name, most)
+	return err == nil && errMost == nil && (a > b || a == 0 && slices.Contains(endless, name))
+}
+
+// quantity reads a value as that of a flag, or of buffer or events, which must be a size
+// or a duration.
+func quantity(name, text string) (int64, error) {
+	var kind any = new(settings.Size)
+	if name != Buffer && name != Events {
+		f := flagsOf(new(sidecar.Config)).Lookup(name)
+		if f == nil {
+			return 0, fmt.Errorf("%.80q is no flag", name)
+		}
+		kind = f.Value
+		if g, ok := f.Value.(flag.Getter); ok {
+			kind = g.Get()
+		}
+	}
+	switch kind.(type) {
+	case *settings.Size:
+		n, err := settings.ParseSize(text)
+		return int64(n), err
+	case time.Duration:
+		d, err := time.ParseDuration(text)
+		return int64(d), err
+	}
+	return 0, fmt.Errorf("%s is neither a size nor a duration", name)
+}
+
+// isOn reports whether the policy bounds anything.
+func (p Policy) isOn() bool {
+	return len(p.Locked)+len(p.Max)+len(p.Env)+len(p.ContainerPatch) > 0
+}
+
+// most returns the largest amounts that pods may request.
+func (p Policy) most() corev1.ResourceList {
+	all := corev1.ResourceList{}
+	for _, a := range amounts() {
+		if q, err := resource.ParseQuantity(p.Max[a.name]); err == nil && !a.limit {
+			all[a.resource] = q
+		}
+	}
+	return all
+}

@@ -1,0 +1,68 @@
+package wish
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/sidecar"
+)
+
+// MaxText is how many bytes a warning or a problem has, which may quote an annotation.
+const MaxText = 600
+
+// reader reads settings, of which an empty one is the same as none.
+type reader struct {
+	annotations, defaults map[string]string // the latter without [ask.Prefix]
+	policy                Policy
+	ignored               map[string]string // by setting: a warning
+	problems              []string
+}
+
+// asked returns what the pod asks for.
+func (r *reader) asked(name string) string {
+	return strings.TrimSpace(r.annotations[ask.Prefix+name])
+}
+
+// byDefault returns what a pod gets that does not ask.
+func (r *reader) byDefault(name string) string { return strings.TrimSpace(r.defaults[name]) }
+
+// value returns what the pod gets.
+func (r *reader) value(name string) string {
+	v, warning := r.policy.apply(name, r.asked(name), r.byDefault(name))
+	if warning != "" {
+		r.ignored[name] = warning
+	}
+	return v
+}
+
+// check notes a problem with the value of a setting, if there is one.
+func (r *reader) check(name string, err error) {
+	if err != nil {
+		r.problem("%s%s %.80q: %s", ask.Prefix, name, r.value(name), err)
+	}
+}
+
+func (r *reader) problem(format string, args ...any) {
+	r.problems = append(r.problems, printable.Text(fmt.Sprintf(format, args...), MaxText))
+}
+
+// flagsOf sets the configuration to its defaults, and returns its flags.
+func flagsOf(cfg *sidecar.Config) *flag.FlagSet {
+	*cfg = sidecar.DefaultConfig()
+	fs := flag.NewFlagSet("run", flag.ContinueOnError)
+	cfg.Flags(fs)
+	return fs
+}
+
+// checkNames finds annotations that are no settings.
+func (r *reader) checkNames(fs *flag.FlagSet) {
+	known := ask.AtAdmission()
+	fs.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
+	_, found := ask.ParseRequest(r.annotations, known)
+	for _, p := range found {
+		r.problem("%s %q: %s", p.Key, p.Value, p.Text)
+	}
+}

@@ -1,0 +1,54 @@
+package wish
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/ullage/ullage/internal/jvm/ask"
+)
+
+// defaultXlog is what a JVM logs if nothing else is asked for.
+const defaultXlog = "gc*=info,safepoint=info"
+
+// parseXlog reads the selection that a JVM begins with. It is held to the rules
+// of one that a running JVM is told, with two differences. Level off is taken,
+// since nothing is closed or deleted by it at a start; and tags must exist, since
+// a JVM exits at once if one does not.
+func parseXlog(text string) (xlog string, warnings []string, err error) {
+	given := strings.Split(strings.ToLower(text), ",")
+	off := make([]bool, len(given))
+	for i := range given {
+		given[i] = strings.Trim(given[i], " ")
+		if tags, ok := strings.CutSuffix(given[i], "=off"); ok && !strings.Contains(tags, "=") {
+			given[i], off[i] = tags, true
+		}
+	}
+	if !slices.Contains(off, false) {
+		return "", nil, errors.New("it selects nothing: write it like gc*=info,safepoint=info")
+	}
+	s, err := ask.ParseSelection(strings.Join(given, ","))
+	if err != nil {
+		return "", nil, err
+	}
+	items := strings.Split(s.String(), ",")
+	for i, item := range items {
+		tags, _, _ := strings.Cut(item, "=")
+		if off[i] {
+			items[i] = tags + "=off"
+		}
+		for tag := range strings.SplitSeq(strings.TrimSuffix(tags, "*"), "+") {
+			if tag == "all" {
+				continue
+			}
+			warning, err := checkTag(tag)
+			if err != nil {
+				return "", nil, err
+			}
+			if warning != "" {
+				warnings = append(warnings, warning)
+			}
+		}
+	}
+	return strings.Join(items, ","), warnings, nil
+}
