@@ -16,6 +16,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship/ring"
@@ -57,7 +58,7 @@ Examples:
 
 // logConfig has the settings of `ullage log`.
 type logConfig struct {
-	levels levels.Config
+	levels outputs.Config
 	tail   tail.Config
 	raise  ask.Raise
 	app    string // the level of the application's events; empty: a selection is raised
@@ -70,7 +71,7 @@ type logConfig struct {
 
 // flags declares the settings of one verb on fs.
 func (c *logConfig) flags(fs *flag.FlagSet) {
-	c.levels, c.tail = levels.DefaultConfig(), tail.DefaultConfig()
+	c.levels, c.tail = outputs.Config{Attach: attach.DefaultConfig()}, tail.DefaultConfig()
 	c.levels.Attach.Flags(fs)
 	fs.StringVar(&c.tail.Source, "source", c.tail.Source, "`DIR` on tmpfs whose files are shipped")
 	fs.StringVar(&c.tail.Match, "match", c.tail.Match, "`GLOB` of the files in --source that are shipped")
@@ -189,9 +190,9 @@ func (c *logConfig) run(ctx context.Context, m *levels.Command, e cli.Env) error
 // list prints the JVMs and their outputs.
 func (c *logConfig) list(ctx context.Context, m *levels.Command, e cli.Env) error {
 	listed, err := m.List(ctx)
-	isStale := func(l levels.Listed) bool { return l.Stale }
-	var none *levels.NoJVMError
-	if !slices.ContainsFunc(listed, func(l levels.Listed) bool { return !l.Stale }) && !errors.As(err, &none) {
+	isStale := func(l outputs.Listed) bool { return l.Stale }
+	var none *outputs.NoJVMError
+	if !slices.ContainsFunc(listed, func(l outputs.Listed) bool { return !l.Stale }) && !errors.As(err, &none) {
 		return err
 	}
 	if err != nil { // some answered, or there is no JVM, which is not a failure

@@ -7,14 +7,14 @@ import (
 	"text/tabwriter"
 
 	"github.com/ullage/ullage/internal/base/printable"
-	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship/ring"
 )
 
 // printList prints the JVMs and their outputs as two tables. It escapes names,
 // which the application chose.
-func printList(w io.Writer, listed []levels.Listed) error {
+func printList(w io.Writer, listed []outputs.Listed) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "PID\tJVM\tVERSION\tCOLLECTOR\tUP")
 	outputs := 0
@@ -117,7 +117,7 @@ type ringJSON struct {
 
 // printListJSON prints the outputs as JSON, each with its JVM. It escapes what a terminal would
 // interpret in the names, which the application chose.
-func printListJSON(w io.Writer, listed []levels.Listed, rings []ring.Surveyed) error {
+func printListJSON(w io.Writer, listed []outputs.Listed, rings []ring.Surveyed) error {
 	all := []listedJSON{}
 	for _, l := range listed {
 		one := listedJSON{PID: l.PID, Main: l.JVM.Main, Version: l.JVM.Version, Collector: l.JVM.Collector, UptimeSeconds: l.JVM.Uptime.Seconds(), Stale: l.Stale}

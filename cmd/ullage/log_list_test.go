@@ -10,17 +10,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship/ring"
 )
 
 // hostileList is a JVM whose log file has a name that reorders what a terminal
 // shows, colors it and ends its line.
-func hostileList() []levels.Listed {
+func hostileList() []outputs.Listed {
 	o := attach.Output{Index: 2, Name: "file=/logs/\u202egol.cg\u2066\x1b[31m\u009b31m\n\U000e0001", Selection: "gc=info", Decorators: "uptime"}
 	jvm := attach.Description{Main: "\u202eniaM", Version: "\x1b[31m", Collector: "G1\n", Uptime: 1500 * time.Millisecond}
-	return []levels.Listed{{PID: 7, JVM: jvm, Outputs: []levels.ListedOutput{{Output: o, Shipped: true, Problem: "\u202ename"}}}}
+	return []outputs.Listed{{PID: 7, JVM: jvm, Outputs: []outputs.ListedOutput{{Output: o, Shipped: true, Problem: "\u202ename"}}}}
 }
 
 func TestListedNamesAreShownAndNotObeyed(t *testing.T) {
@@ -58,12 +58,12 @@ func TestListedJSONMeansTheNamesOfTheOutputs(t *testing.T) {
 }
 
 func TestAListNamesItsJVMs(t *testing.T) {
-	listed := []levels.Listed{
+	listed := []outputs.Listed{
 		{PID: 7, JVM: attach.Description{Main: "shop.Main", Version: "17.0.15+6", Collector: "ZGC", Uptime: 90 * time.Second},
-			Outputs: []levels.ListedOutput{{Output: attach.Output{Name: "stdout", Selection: "all=warning", Decorators: "uptime"}},
+			Outputs: []outputs.ListedOutput{{Output: attach.Output{Name: "stdout", Selection: "all=warning", Decorators: "uptime"}},
 				{Output: attach.Output{Name: "file=/l/app.log", Selection: "gc=info", Decorators: "none"}, Shipped: true, ByName: true}}},
 		{PID: 8, Stale: true},
-		{PID: 9, Outputs: []levels.ListedOutput{{Output: attach.Output{Name: "stdout", Selection: "all=warning", Decorators: "uptime"}}}},
+		{PID: 9, Outputs: []outputs.ListedOutput{{Output: attach.Output{Name: "stdout", Selection: "all=warning", Decorators: "uptime"}}}},
 	}
 	var b strings.Builder
 	if err := printList(&b, listed); err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/ullage/ullage/internal/base/build"
 	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/census"
 	"github.com/ullage/ullage/internal/jvm/insight"
 	"github.com/ullage/ullage/internal/jvm/levels"
 	"github.com/ullage/ullage/internal/jvm/trigger"
@@ -150,7 +151,7 @@ func shipper(t *testing.T, reg prometheus.Registerer) (*ship.Shipper, string) {
 		t.Fatal(err)
 	}
 	ring.New(reg, slog.New(slog.DiscardHandler))
-	levels.NewRoster(levels.DefaultConfig(), nil, reg, slog.New(slog.DiscardHandler))
+	census.New(levels.DefaultConfig().Config, nil, reg, slog.New(slog.DiscardHandler))
 	insight.New(insight.DefaultConfig(), triggers, reg, slog.New(slog.DiscardHandler))
 	reg.MustRegister(build.Read("").Metric("ullage_build_info"))
 	return s, source

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/build"
 	"github.com/ullage/ullage/internal/base/statedir"
-	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/jvm/census"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/ship"
 )
@@ -30,7 +30,7 @@ func (c *Config) marking(log *slog.Logger) *marking {
 }
 
 // ofSource lets the shipper report.
-func (m *marking) ofSource(c *Config, of build.Info, roster *levels.Roster) {
+func (m *marking) ofSource(c *Config, of build.Info, roster *census.Roster) {
 	c.Ship.Tail.OnMark = func(a mark.Mark) {
 		if a.Kind == mark.CrashReport {
 			roster.Crashed(a.Get("stream"))
@@ -44,7 +44,7 @@ func (m *marking) ofSource(c *Config, of build.Info, roster *levels.Roster) {
 }
 
 // watch runs the roster while the source is ours.
-func (m *marking) watch(ctx context.Context, shipper *ship.Shipper, roster *levels.Roster) {
+func (m *marking) watch(ctx context.Context, shipper *ship.Shipper, roster *census.Roster) {
 	defer close(m.settled)
 	if shipper.AwaitTurn(ctx) {
 		roster.Run(ctx)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/build"
+	"github.com/ullage/ullage/internal/jvm/census"
 	"github.com/ullage/ullage/internal/jvm/levels"
 	"github.com/ullage/ullage/internal/segment/owner"
 	"github.com/ullage/ullage/internal/ship/ring"
@@ -33,7 +34,7 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	cfg.levels()
 	loop := levels.New(cfg.Levels, triggers, levels.Outlets{AppLevel: rings.Raise, Mark: marking.journal.Add, Save: saving.save}, reg, log)
 	jvms := cfg.observe(triggers, reg, log)
-	roster := levels.NewRoster(cfg.Levels, marking.journal.Add, reg, log)
+	roster := census.New(cfg.Levels.Config, marking.journal.Add, reg, log)
 	marking.ofSource(&cfg, of, roster)
 	sinks, err := cfg.sinks(reg, log)
 	if err != nil {

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -24,7 +26,7 @@ func TestLevelsRandomRounds(t *testing.T) {
 		list := jvm.list()
 		before, tags := outputsIn(list), tagsIn(t, list)
 		r.bystander()
-		cfg := levels.DefaultConfig()
+		cfg := outputs.Config{Attach: attach.DefaultConfig()}
 		cfg.Source = r.source
 		seed := uint64(time.Now().UnixNano())
 		random := randomSelections{rand.New(rand.NewPCG(seed, 0)), tags}

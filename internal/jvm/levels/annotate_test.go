@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/test/lab"
+	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
 func TestABadAnnotationChangesNothing(t *testing.T) {
@@ -36,7 +37,7 @@ func TestABadAnnotationChangesNothing(t *testing.T) {
 		for range 4 {
 			p.step()
 		}
-		logs(t, j, atop("gc*=debug"))
+		logs(t, j, fakejvm.Atop("gc*=debug"))
 		st := p.Status()
 		if st.Cause != FromAnnotation || !st.Raise.Until.Equal(until) || len(st.Problems) != 1 || st.Problems[0].Key != c.key || len(st.Errors) != 0 {
 			t.Errorf("%q: %+v", c.bad, st)
@@ -46,8 +47,8 @@ func TestABadAnnotationChangesNothing(t *testing.T) {
 		p.kill()
 		p = r.process() // nor does it after a restart
 		p.step()
-		if st := p.Status(); !st.Raise.Until.Equal(until) || j.count() != 2 {
-			t.Errorf("%q, after a restart: %+v, %q", c.bad, st, j.sent(2))
+		if st := p.Status(); !st.Raise.Until.Equal(until) || j.Count() != 2 {
+			t.Errorf("%q, after a restart: %+v, %q", c.bad, st, j.Sent(2))
 		}
 		r.annotate("log", "gc*=debug", "log-for", "1h")
 		p.step()
@@ -64,9 +65,9 @@ func TestARaiseEndsInTimeAlsoWhileItsAnnotationIsBad(t *testing.T) {
 	r.annotate("log", "gc*=debug", "log-for", "1s")
 	p := r.process()
 	p.run()
-	soon(t, patience, j, atop("gc*=debug"))
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	r.annotate("log", "gc*=loud", "log-for", "1h")
-	soon(t, patience, j, ownSelection)
+	soon(t, patience, j, fakejvm.OwnSelection)
 }
 
 func TestABadAnnotationOfAFreshProcessAsksForNothing(t *testing.T) {
@@ -75,8 +76,8 @@ func TestABadAnnotationOfAFreshProcessAsksForNothing(t *testing.T) {
 	p := r.process()
 	p.step()
 	p.step()
-	if p.Status().Cause != "" || j.count() != 0 {
-		t.Errorf("%+v, told %q", p.Status(), j.sent(0))
+	if p.Status().Cause != "" || j.Count() != 0 {
+		t.Errorf("%+v, told %q", p.Status(), j.Sent(0))
 	}
 }
 
@@ -86,10 +87,10 @@ func TestAnAnnotationsFileThatIsEditedInPlaceIsReadAgain(t *testing.T) {
 	p.run()
 	for _, level := range []string{"debug", "trace", "debug", "trace"} { // of one length, within one tick of the clock
 		must(t, os.WriteFile(r.cfg.Annotations, []byte(`ullage.dev/log="gc*=`+level+"\"\n"), 0o600))
-		soon(t, patience, j, atop("gc*="+level))
+		soon(t, patience, j, fakejvm.Atop("gc*="+level))
 	}
 	must(t, os.WriteFile(r.cfg.Annotations, nil, 0o600))
-	soon(t, patience, j, ownSelection)
+	soon(t, patience, j, fakejvm.OwnSelection)
 }
 
 // replaced puts something else in the place of the annotations file.
@@ -117,8 +118,8 @@ func TestSomethingElseInThePlaceOfTheAnnotationsChangesNothing(t *testing.T) {
 		for range 5 {
 			p.step()
 		}
-		if st := p.Status(); st.Cause != FromAnnotation || j.count() != 2 {
-			t.Errorf("%s: %+v, told %q", name, st, j.sent(2))
+		if st := p.Status(); st.Cause != FromAnnotation || j.Count() != 2 {
+			t.Errorf("%s: %+v, told %q", name, st, j.Sent(2))
 		}
 		p.hasMetric(1, "ullage_annotation_problems")
 		p.log.says(t, 1, "cannot read the annotations")
@@ -143,14 +144,14 @@ func TestAnnotationsThatVanishForOnePollChangeNothing(t *testing.T) {
 		must(t, os.Rename(r.cfg.Annotations+".away", r.cfg.Annotations))
 		p.step()
 	}
-	if j.count() != 2 {
-		t.Errorf("told %q", j.sent(2))
+	if j.Count() != 2 {
+		t.Errorf("told %q", j.Sent(2))
 	}
 	must(t, os.Remove(r.cfg.Annotations))
 	for range missingPolls {
 		p.step()
 	}
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 	p.log.says(t, 0, "WARN") // no annotations are no mistake
 }
 
@@ -161,9 +162,9 @@ func TestAFileThatIsMissingFromTheStartEndsASavedRaise(t *testing.T) {
 	must(t, os.Remove(r.cfg.Annotations))
 	p = r.process()
 	p.step()
-	logs(t, j, atop("gc*=debug")) // it is not known yet what is asked for
+	logs(t, j, fakejvm.Atop("gc*=debug")) // it is not known yet what is asked for
 	p.step()
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 }
 
 func TestAnnotationsThatCouldNotBeReadAreReadLater(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/outputs"
 )
 
 const (
@@ -39,11 +40,11 @@ func (f *fleet) attempted(t *task) error {
 		f.attempts[id] = a
 		return nil
 	}
-	a.wanted, a.err = t.wanted, named(t.jvm, t.err)
+	a.wanted, a.err = t.wanted, outputs.Named(t.jvm, t.err)
 	switch {
 	case a.refusal != nil:
 		a.err = fmt.Errorf("%w; taking it back: %w", a.refusal, t.err)
-	case attach.KindOf(t.err) == attach.Refused && !t.want.IsZero(), nothingToRaise(t.err):
+	case attach.KindOf(t.err) == attach.Refused && !t.want.IsZero(), outputs.NothingToRaise(t.err):
 		a.refusal = a.err
 	}
 	a.wait = min(max(2*a.wait, firstWait), mostWait)
@@ -61,7 +62,7 @@ func (f *fleet) attempted(t *task) error {
 	switch {
 	case a.noOurs():
 		f.forget(id)
-	case errors.Is(t.err, errRemade):
+	case errors.Is(t.err, outputs.ErrRemade):
 		delete(f.state.JVMs, id) // another attempt cannot succeed
 		delete(f.attempts, id)
 	}
@@ -72,14 +73,5 @@ func (f *fleet) attempted(t *task) error {
 // socket: the JVM logs elsewhere or has no such stream, or the socket is stale.
 // Such an error is reported only if there is no other.
 func (a attempt) noOurs() bool {
-	return errors.Is(a.err, errNotShipped) || errors.Is(a.err, errOtherStream) || attach.KindOf(a.err) == attach.NoJVM
-}
-
-// named prefixes an error with the JVM's name unless the error has the name
-// already.
-func named(j attach.JVM, err error) error {
-	if _, has := err.(*attach.Error); has {
-		return err
-	}
-	return fmt.Errorf("%s: %w", j, err)
+	return errors.Is(a.err, outputs.ErrNotShipped) || errors.Is(a.err, outputs.ErrOtherStream) || attach.KindOf(a.err) == attach.NoJVM
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/internal/line/mark"
 )
 
@@ -77,7 +78,7 @@ func (c Change) mark() mark.Mark {
 	} else {
 		until = shownEnd(c.Until)
 	}
-	stream := streamsOf(attach.JVM{PID: c.PID}, attach.Output{Name: c.Output})[1]
+	stream := outputs.Stream(attach.JVM{PID: c.PID}, attach.Output{Name: c.Output})
 	return mark.New(kind, "stream", stream, "pid", strconv.Itoa(c.PID), "selection", c.raise.String(), "why", c.Why, "by", c.by, "until", until)
 }
 

@@ -3,14 +3,16 @@ package levels
 import (
 	"path/filepath"
 	"testing"
+
+	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
 // A JVM with two shipped outputs took one raise, and had one restore.
 func TestARaiseIsCountedOncePerJVM(t *testing.T) {
 	r := newRig(t)
 	two := []string{filepath.Join(r.cfg.Source, "gc.log"), filepath.Join(r.cfg.Source, "safepoint.log")}
-	startJVM(t, r.cfg.Attach.Tmp, 7, two...)
-	startJVM(t, r.cfg.Attach.Tmp, 8, two...)
+	fakejvm.Start(t, r.cfg.Attach.Tmp, 7, two...)
+	fakejvm.Start(t, r.cfg.Attach.Tmp, 8, two...)
 	p := r.process()
 	r.annotate("log", "gc*=debug")
 	p.step()

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/ullage/ullage/test/lab"
+	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
 const patience = lab.Patience
@@ -31,18 +32,18 @@ func within(t testing.TB, limit time.Duration, what string, holds func() bool) {
 }
 
 // soon waits until the JVM logs so.
-func soon(t testing.TB, limit time.Duration, j *fakeJVM, selection string) {
+func soon(t testing.TB, limit time.Duration, j *fakejvm.JVM, selection string) {
 	t.Helper()
-	if !becomes(limit, func() bool { return j.selection() == selection }) {
-		t.Fatalf("after %s the JVM logs %s, want %s\nit was told %q", limit, j.selection(), selection, j.sent(0))
+	if !becomes(limit, func() bool { return j.Selection() == selection }) {
+		t.Fatalf("after %s the JVM logs %s, want %s\nit was told %q", limit, j.Selection(), selection, j.Sent(0))
 	}
 }
 
 // logs checks what the JVM logs now.
-func logs(t testing.TB, j *fakeJVM, selection string) {
+func logs(t testing.TB, j *fakejvm.JVM, selection string) {
 	t.Helper()
-	if got := j.selection(); got != selection {
-		t.Errorf("the JVM logs %s, want %s\nit was told %q", got, selection, j.sent(0))
+	if got := j.Selection(); got != selection {
+		t.Errorf("the JVM logs %s, want %s\nit was told %q", got, selection, j.Sent(0))
 	}
 }
 
@@ -109,14 +110,6 @@ func (l *logged) says(t testing.TB, times int, text string) {
 	}
 	if n != times {
 		t.Errorf("%q is in %d lines, want %d, of:\n%s", text, n, times, l)
-	}
-}
-
-// hasTaken checks how many commands the JVM has got.
-func (j *fakeJVM) hasTaken(n int) {
-	j.t.Helper()
-	if got := j.count(); got != n {
-		j.t.Errorf("%d commands, want %d: %q", got, n, j.sent(0))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/base/retry"
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -17,14 +18,12 @@ import (
 // `ullage run`. Without one, it lists and rotates by itself, and changes no level. A
 // Command is not safe for concurrent use.
 type Command struct {
-	cfg   Config
+	cfg   outputs.Config
 	store *store
 }
 
-// NewCommand returns a Command for a valid cfg. Command ignores
-// cfg.Annotations, which only `ullage run` reads. NewCommand has no side
-// effects.
-func NewCommand(cfg Config) *Command {
+// NewCommand returns a Command for a valid cfg. It has no side effects.
+func NewCommand(cfg outputs.Config) *Command {
 	return &Command{cfg: cfg, store: &store{source: cfg.Source}}
 }
 
@@ -42,10 +41,10 @@ func (c *Command) replyPatience() time.Duration {
 }
 
 // List lists the outputs of every JVM. It returns the outputs that it got and
-// an error for the rest, or a [*NoJVMError] if there is neither. It lists stale
+// an error for the rest, or a [*outputs.NoJVMError] if there is neither. It lists stale
 // sockets as well, which are no error. If the source is missing, List returns an
 // error beside the outputs: nothing that the JVMs write is shipped then.
-func (c *Command) List(ctx context.Context) ([]Listed, error) {
+func (c *Command) List(ctx context.Context) ([]outputs.Listed, error) {
 	r, err := c.ask(ctx, request{Verb: verbList, PID: c.cfg.Attach.PID})
 	if !errors.Is(err, errNobody) {
 		return r.Listed, err
@@ -59,8 +58,8 @@ func (c *Command) List(ctx context.Context) ([]Listed, error) {
 			saved = s
 		}
 	}
-	_, listed, err := newDialogue(c.cfg).listAll(ctx, saved.raisedTo)
-	var none *NoJVMError
+	_, listed, err := outputs.New(c.cfg).ListAll(ctx, saved.raisedTo)
+	var none *outputs.NoJVMError
 	if missing != nil && errors.As(err, &none) {
 		err = nil // the missing source is the reason
 	}
@@ -71,7 +70,7 @@ func (c *Command) List(ctx context.Context) ([]Listed, error) {
 // application's included, because HotSpot has no narrower command. It returns
 // the files. Like every command that changes a JVM, Rotate does nothing if the
 // source is missing.
-func (c *Command) Rotate(ctx context.Context) ([]Listed, error) {
+func (c *Command) Rotate(ctx context.Context) ([]outputs.Listed, error) {
 	r, err := c.ask(ctx, request{Verb: verbRotate, PID: c.cfg.Attach.PID})
 	if !errors.Is(err, errNobody) {
 		return r.Listed, err
@@ -79,7 +78,7 @@ func (c *Command) Rotate(ctx context.Context) ([]Listed, error) {
 	if err := c.store.missing(); err != nil {
 		return nil, err
 	}
-	return newDialogue(c.cfg).rotateAll(ctx)
+	return outputs.New(c.cfg).RotateAll(ctx)
 }
 
 // Set has the keeper raise shipped outputs of every JVM for a while: the ones of the
@@ -109,12 +108,12 @@ func (c *Command) checkStream(ctx context.Context, stream string) error {
 	}
 	var others []error
 	for _, l := range listed {
-		names, found := l.streams(stream)
+		names, found := l.Streams(stream)
 		switch {
 		case found:
 			return nil
 		case len(names) > 0:
-			others = append(others, named(attach.JVM{PID: l.PID}, otherStream(stream, names)))
+			others = append(others, outputs.Named(attach.JVM{PID: l.PID}, outputs.OtherStream(stream, names)))
 		}
 	}
 	return errors.Join(others...)

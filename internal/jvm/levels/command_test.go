@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/line/ul"
+
+	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
 func TestARunningManagerTellsOfASetAndEndsIt(t *testing.T) {
@@ -19,11 +21,11 @@ func TestARunningManagerTellsOfASetAndEndsIt(t *testing.T) {
 	p.started()
 	c := r.command()
 	changes, until, err := c.Set(t.Context(), raiseTo(t, "gc*=debug", 1200*time.Millisecond))
-	logs(t, j, atop("gc*=debug"))
+	logs(t, j, fakejvm.Atop("gc*=debug"))
 	if err != nil || len(changes) != 1 || time.Until(until) > 1200*time.Millisecond {
 		t.Fatalf("%+v, %s, %v", changes, until, err)
 	}
-	if ch := changes[0]; ch.PID != 1 || !strings.HasPrefix(ch.Output, "file=") || ch.From != ownSelection || ch.To != ownSelection+",gc*=debug" ||
+	if ch := changes[0]; ch.PID != 1 || !strings.HasPrefix(ch.Output, "file=") || ch.From != fakejvm.OwnSelection || ch.To != fakejvm.OwnSelection+",gc*=debug" ||
 		ch.Why != "ullage log set" || !ch.Until.Equal(until) {
 		t.Errorf("%+v", ch)
 	}
@@ -31,7 +33,7 @@ func TestARunningManagerTellsOfASetAndEndsIt(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 	p.hasMetric(1, "ullage_level_raised")
-	soon(t, patience, j, ownSelection)
+	soon(t, patience, j, fakejvm.OwnSelection)
 	if early := time.Until(until); early > 0 {
 		t.Errorf("it was ended %s too early", early)
 	}
@@ -41,7 +43,7 @@ func TestARunningManagerTellsOfASetAndEndsIt(t *testing.T) {
 	p.log.says(t, 1, "its time is over")
 	p.hasMetric(1, "ullage_level_raises_total", "command")
 	p.hasMetric(1, "ullage_level_restores_total")
-	j.hasTaken(4)
+	j.HasTaken(4)
 }
 
 func TestASecondSetReplacesTheFirst(t *testing.T) {
@@ -56,13 +58,13 @@ func TestASecondSetReplacesTheFirst(t *testing.T) {
 		if err != nil || len(changes) != c.changes {
 			t.Errorf("%s: %+v, %v", c.sel, changes, err)
 		}
-		logs(t, j, atop(c.sel))
+		logs(t, j, fakejvm.Atop(c.sel))
 	}
 	changes, err := p.reset()
-	if err != nil || len(changes) != 1 || changes[0].From != ownSelection+",safepoint*=debug" || changes[0].To != ownSelection || changes[0].Why != "ullage log reset" {
+	if err != nil || len(changes) != 1 || changes[0].From != fakejvm.OwnSelection+",safepoint*=debug" || changes[0].To != fakejvm.OwnSelection || changes[0].Why != "ullage log reset" {
 		t.Errorf("%+v, %v", changes, err)
 	}
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 }
 
 func TestASetThatIsRefusedLeavesWhatWas(t *testing.T) {
@@ -70,16 +72,16 @@ func TestASetThatIsRefusedLeavesWhatWas(t *testing.T) {
 	for _, before := range []Cause{"", FromCommand, FromAnnotation} {
 		r := newRig(t)
 		j := r.jvm(1)
-		want := ownSelection
+		want := fakejvm.OwnSelection
 		p := r.process()
 		switch before {
 		case FromCommand:
 			_, _, err := p.set("safepoint*=debug", time.Hour)
 			must(t, err)
-			want = atop("safepoint*=debug")
+			want = fakejvm.Atop("safepoint*=debug")
 		case FromAnnotation:
 			r.annotate("log", "safepoint*=debug")
-			want = atop("safepoint*=debug")
+			want = fakejvm.Atop("safepoint*=debug")
 		}
 		p.step()
 		logs(t, j, want)
@@ -89,10 +91,10 @@ func TestASetThatIsRefusedLeavesWhatWas(t *testing.T) {
 			t.Errorf("before %q: %+v, %s, %v", before, changes, until, err)
 		}
 		logs(t, j, want)
-		n := j.count()
+		n := j.Count()
 		p.step()
-		if again := p.Status(); again.Cause != st.Cause || again.Raise.Selection != st.Raise.Selection || !again.Raise.Until.Equal(st.Raise.Until) || j.count() != n {
-			t.Errorf("before %q: it was %+v, it is %+v; told %q", before, st, again, j.sent(n))
+		if again := p.Status(); again.Cause != st.Cause || again.Raise.Selection != st.Raise.Selection || !again.Raise.Until.Equal(st.Raise.Until) || j.Count() != n {
+			t.Errorf("before %q: it was %+v, it is %+v; told %q", before, st, again, j.Sent(n))
 		}
 	}
 }
@@ -108,11 +110,11 @@ func TestASetThatFindsNoJVMLeavesNothing(t *testing.T) {
 	}
 	j := r.jvm(1)
 	p.step()
-	if p.Status().Cause != "" || j.count() != 0 {
-		t.Errorf("%+v, told %q", p.Status(), j.sent(0))
+	if p.Status().Cause != "" || j.Count() != 0 {
+		t.Errorf("%+v, told %q", p.Status(), j.Sent(0))
 	}
-	if changes, err := p.reset(); err != nil || len(changes) != 0 || j.count() != 0 {
-		t.Errorf("%+v, %v, told %q", changes, err, j.sent(0))
+	if changes, err := p.reset(); err != nil || len(changes) != 0 || j.Count() != 0 {
+		t.Errorf("%+v, %v, told %q", changes, err, j.Sent(0))
 	}
 }
 
@@ -120,8 +122,8 @@ func TestASetThatFindsNoJVMLeavesNothing(t *testing.T) {
 func TestASetThatFindsNoJVMButOneThatHasEndedLeavesNothing(t *testing.T) {
 	r, j := alone(t)
 	p := r.raised(j)
-	j.kill()
-	must(t, os.Remove(j.socket()))
+	j.Kill()
+	must(t, os.Remove(j.Socket()))
 	changes, until, err := p.set("safepoint*=debug", time.Hour)
 	if err == nil || len(changes) != 0 || !until.IsZero() {
 		t.Errorf("%+v, until %s, %v", changes, until, err)
@@ -137,21 +139,21 @@ func TestASetThatSomeJVMsTakeIsWantedAndTellsOfTheOthers(t *testing.T) {
 	r := newRig(t)
 	r.cfg.Attach.Timeout = impatience
 	stuck, j := r.jvm(1), r.jvm(2)
-	stuck.when(always(hang))
+	stuck.When(fakejvm.Always(fakejvm.Hang))
 	r.annotate()
 	p := r.process()
 	changes, until, err := p.set("gc*=debug", time.Hour)
 	if !timedOut(err) || len(changes) != 1 || changes[0].PID != 2 || until.IsZero() {
 		t.Errorf("%+v, %s, %v", changes, until, err)
 	}
-	logs(t, j, atop("gc*=debug"))
-	stuck.when(nil)
+	logs(t, j, fakejvm.Atop("gc*=debug"))
+	stuck.When(nil)
 	p.due(0)
 	p.step() // brings the other in line
-	logs(t, stuck, atop("gc*=debug"))
+	logs(t, stuck, fakejvm.Atop("gc*=debug"))
 	must(t, ignoreChanges(p.reset()))
-	logs(t, j, ownSelection)
-	logs(t, stuck, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
+	logs(t, stuck, fakejvm.OwnSelection)
 }
 
 func ignoreChanges(_ []Change, err error) error { return err }
@@ -163,25 +165,25 @@ func TestAResetEndsTheRaiseOfAnAnnotationUntilThatChanges(t *testing.T) {
 	r, j := alone(t)
 	p := r.raised(j)
 	changes, err := p.reset()
-	if err != nil || len(changes) != 1 || changes[0].To != ownSelection {
+	if err != nil || len(changes) != 1 || changes[0].To != fakejvm.OwnSelection {
 		t.Errorf("%+v, %v", changes, err)
 	}
-	logs(t, j, ownSelection)
-	n := j.count()
+	logs(t, j, fakejvm.OwnSelection)
+	n := j.Count()
 	for range 3 {
 		p.step()
 	}
 	p.kill()
 	p2 := r.process()
 	p2.step()
-	if st := p2.Status(); j.count() != n || st.Cause != "" {
-		t.Errorf("%+v, told %q", st, j.sent(n))
+	if st := p2.Status(); j.Count() != n || st.Cause != "" {
+		t.Errorf("%+v, told %q", st, j.Sent(n))
 	}
 	p.log.says(t, 1, "log level restored")
 	p.log.says(t, 1, "ullage log reset")
 	r.annotate("log", "gc*=debug", "log-for", "1h")
 	p2.step()
-	logs(t, j, atop("gc*=debug"))
+	logs(t, j, fakejvm.Atop("gc*=debug"))
 }
 
 func TestAResetThatIsNotAnsweredIsDoneByTheManagerThatRuns(t *testing.T) {
@@ -191,12 +193,12 @@ func TestAResetThatIsNotAnsweredIsDoneByTheManagerThatRuns(t *testing.T) {
 	p := r.process()
 	p.run()
 	within(t, patience, "a raise", func() bool { return p.metric("ullage_level_raised") == 1 })
-	j.when(once(1, configuring, hang))
+	j.When(fakejvm.Once(1, fakejvm.Configuring, fakejvm.Hang))
 	changes, _, err := r.command().Reset(t.Context())
 	if !timedOut(err) || len(changes) != 0 {
 		t.Errorf("%+v, %v", changes, err)
 	}
-	soon(t, patience, j, ownSelection)
+	soon(t, patience, j, fakejvm.OwnSelection)
 	within(t, patience, "the status", func() bool { return p.Status().Cause == "" && p.metric("ullage_level_raised") == 0 })
 }
 
@@ -218,7 +220,7 @@ func TestAManagerThatRunsTellsThatAResetEndedACommandOrATrigger(t *testing.T) {
 		p.step()
 		must(t, ignoreChanges(p.reset()))
 		p.step()
-		logs(t, j, ownSelection)
+		logs(t, j, fakejvm.OwnSelection)
 		if p.Status().Cause != "" {
 			t.Errorf("%s: %+v", cause, p.Status())
 		}
@@ -253,7 +255,7 @@ func TestWithoutASidecarACommandOnlyLooks(t *testing.T) {
 	if _, err := c.Rotate(t.Context()); err != nil {
 		t.Error(err)
 	}
-	n := j.count()
+	n := j.Count()
 	_, _, setErr := c.Set(t.Context(), raiseTo(t, "gc*=debug", time.Hour))
 	_, appErr := c.SetApp(t.Context(), ul.Debug, time.Hour)
 	_, _, resetErr := c.Reset(t.Context())
@@ -263,8 +265,8 @@ func TestWithoutASidecarACommandOnlyLooks(t *testing.T) {
 			t.Errorf("%s: %v, want %v", verb, err, ErrNoKeeper)
 		}
 	}
-	if j.count() != n {
-		t.Errorf("the JVM was sent %q", j.sent(n))
+	if j.Count() != n {
+		t.Errorf("the JVM was sent %q", j.Sent(n))
 	}
 	if left, err := os.ReadDir(r.cfg.Source); err != nil || len(left) > 0 {
 		t.Errorf("in the source: %v, %v", left, err)
@@ -283,7 +285,7 @@ func TestACommandWaitsForASidecarThatStarts(t *testing.T) {
 	p := r.process()
 	p.run()
 	must(t, <-set)
-	logs(t, j, atop("gc*=debug"))
+	logs(t, j, fakejvm.Atop("gc*=debug"))
 }
 
 // Whatever becomes of the names when the sidecar is killed, a list shows what is raised,
@@ -301,13 +303,13 @@ func TestASuccessorRestoresWhatAKilledSidecarRaised(t *testing.T) {
 	if _, _, err := r.command().Reset(t.Context()); !errors.Is(err, ErrNoKeeper) {
 		t.Errorf("the reset: %v, want %v", err, ErrNoKeeper)
 	}
-	logs(t, j, atop("gc*=debug"))
+	logs(t, j, fakejvm.Atop("gc*=debug"))
 	p = r.process()
 	changes, err := p.reset()
-	if err != nil || len(changes) != 1 || changes[0].From != ownSelection+",gc*=debug" {
+	if err != nil || len(changes) != 1 || changes[0].From != fakejvm.OwnSelection+",gc*=debug" {
 		t.Errorf("%+v, %v", changes, err)
 	}
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 	p = r.settle()
 	if st := p.Status(); st.Cause != "" {
 		t.Errorf("the annotation raises again: %+v", st)

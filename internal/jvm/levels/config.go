@@ -6,19 +6,16 @@ import (
 
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/outputs"
 )
 
-// Config holds the settings of a [Loop] and of a [Command].
+// Config holds the settings of a [Loop].
 type Config struct {
+	outputs.Config
+
 	// Annotations is the downward-API file with the pod's annotations. If
 	// empty, there are none.
 	Annotations string
-
-	Attach attach.Config
-
-	// Source and Match select the shipped files: only JVM outputs that write
-	// such a file are changed. Other packages declare their flags.
-	Source, Match string
 
 	// TriggerCooldown is the pause of a trigger after its raise: from the moment
 	// at which everything written during the raise has been read. If zero, the
@@ -32,7 +29,7 @@ type Config struct {
 
 // DefaultConfig returns the documented defaults.
 func DefaultConfig() Config {
-	return Config{Attach: attach.DefaultConfig(), TriggerCooldown: time.Minute}
+	return Config{Config: outputs.Config{Attach: attach.DefaultConfig()}, TriggerCooldown: time.Minute}
 }
 
 // Flags declares the settings on fs, with the values of c as defaults.

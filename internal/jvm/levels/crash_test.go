@@ -5,18 +5,20 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
 // killedAt lets a process do one step, and makes the saved state what it was
 // when the JVM got the nth command that begins so: as if the process had been
 // killed right then. What the JVM makes of that command is how; those after it
 // it does not do.
-func (r *rig) killedAt(p *process, j *fakeJVM, n int, prefix string, how reaction) {
+func (r *rig) killedAt(p *process, j *fakejvm.JVM, n int, prefix string, how fakejvm.Reaction) {
 	r.t.Helper()
 	var saved []byte
-	j.when(func(cmd string) reaction {
+	j.When(func(cmd string) fakejvm.Reaction {
 		if saved != nil {
-			return mute
+			return fakejvm.Mute
 		}
 		if strings.HasPrefix(cmd, prefix) {
 			if n--; n == 0 {
@@ -24,13 +26,13 @@ func (r *rig) killedAt(p *process, j *fakeJVM, n int, prefix string, how reactio
 				return how
 			}
 		}
-		return obey
+		return fakejvm.Obey
 	})
 	p.step()
 	p.kill()
-	j.when(nil)
+	j.When(nil)
 	if saved == nil {
-		r.t.Fatalf("it never sent %s: %q", prefix, j.sent(0))
+		r.t.Fatalf("it never sent %s: %q", prefix, j.Sent(0))
 	}
 	must(r.t, os.WriteFile(r.state(stateName), saved, 0o600))
 }
@@ -58,7 +60,7 @@ func TestARestartNeitherProlongsARaiseNorAsksAgain(t *testing.T) {
 	if st := p.Status(); !st.Raise.Until.Equal(until) || st.Cause != FromAnnotation || len(st.JVMs) != 1 || st.JVMs[0].Applied.String() != "gc*=debug" {
 		t.Errorf("after restarts %+v, want until %s", st, until)
 	}
-	j.hasTaken(2)
+	j.HasTaken(2)
 	p.hasMetric(1, "ullage_level_raised")
 	p.hasMetric(0, "ullage_level_raises_total", "annotation")
 	r.restored(p, j)
@@ -69,33 +71,33 @@ func TestARaiseThatRunsOutWhileNobodyRunsIsRestoredAtTheStart(t *testing.T) {
 	r.annotate("log", "gc*=debug", "log-for", "1s")
 	p := r.process()
 	p.step()
-	logs(t, j, atop("gc*=debug"))
+	logs(t, j, fakejvm.Atop("gc*=debug"))
 	until := p.Status().Raise.Until
 	p.kill()
 	within(t, patience, "its end", func() bool { return time.Now().After(until) })
 	p = r.settle()
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 	p.log.says(t, 1, "log level restored")
-	j.hasTaken(4)
+	j.HasTaken(4)
 }
 
 func TestAKillAroundARaise(t *testing.T) {
 	t.Parallel()
-	for name, how := range map[string]reaction{"after the save, before the command": hang, "after the command, before the save": stumble} {
+	for name, how := range map[string]fakejvm.Reaction{"after the save, before the command": fakejvm.Hang, "after the command, before the save": fakejvm.Stumble} {
 		for _, still := range []bool{true, false} {
 			r := newRig(t)
 			r.cfg.Attach.Timeout = impatience
 			j := r.jvm(1)
 			r.annotate("log", "gc*=debug")
-			r.killedAt(r.process(), j, 1, configuring, how)
+			r.killedAt(r.process(), j, 1, fakejvm.Configuring, how)
 			if still {
 				p := r.settle()
-				logs(t, j, atop("gc*=debug"))
+				logs(t, j, fakejvm.Atop("gc*=debug"))
 				p.kill()
 			}
 			r.annotate()
 			r.settle().hasMetric(0, "ullage_level_raised")
-			logs(t, j, ownSelection)
+			logs(t, j, fakejvm.OwnSelection)
 			if t.Failed() {
 				t.Fatalf("%s; still wanted: %v", name, still)
 			}
@@ -106,29 +108,29 @@ func TestAKillAroundARaise(t *testing.T) {
 func TestAKillBeforeTheSaveLeavesNothing(t *testing.T) {
 	r, j := alone(t)
 	r.cfg.Attach.Timeout = impatience
-	j.when(once(1, listCommand, hang))
+	j.When(fakejvm.Once(1, fakejvm.ListCommand, fakejvm.Hang))
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step() // the list is not answered
 	p.kill()
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 	r.annotate()
 	r.settle()
-	j.hasTaken(1)
+	j.HasTaken(1)
 }
 
 func TestAKillAfterTheRestoreBeforeTheSave(t *testing.T) {
 	r, j := alone(t)
 	p := r.raised(j)
 	r.annotate()
-	r.killedAt(p, j, 1, listCommand, obey)
-	logs(t, j, ownSelection)
+	r.killedAt(p, j, 1, fakejvm.ListCommand, fakejvm.Obey)
+	logs(t, j, fakejvm.OwnSelection)
 	r.settle()
-	logs(t, j, ownSelection)
-	n := j.count()
+	logs(t, j, fakejvm.OwnSelection)
+	n := j.Count()
 	r.settle()
-	if j.count() != n {
-		t.Errorf("it was restored yet again: %q", j.sent(n))
+	if j.Count() != n {
+		t.Errorf("it was restored yet again: %q", j.Sent(n))
 	}
 }
 
@@ -139,19 +141,19 @@ func TestAKillAfterTheRestoreOfADrainWhileTheRaiseGoesOn(t *testing.T) {
 	p := r.process()
 	p.step()
 	p.fleet.draining = true
-	r.killedAt(p, j, 1, listCommand, obey)
-	logs(t, j, ownSelection)
+	r.killedAt(p, j, 1, fakejvm.ListCommand, fakejvm.Obey)
+	logs(t, j, fakejvm.OwnSelection)
 	r.settle()
-	logs(t, j, atop("gc*=debug"))
+	logs(t, j, fakejvm.Atop("gc*=debug"))
 	r.annotate()
 	r.settle()
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 }
 
 func TestAKillAroundAChangeOfTheRaise(t *testing.T) {
 	t.Parallel()
-	for name, how := range map[string]reaction{"before the command": hang, "after the command, before the save": stumble} {
-		for after, want := range map[string]string{"safepoint*=debug": atop("safepoint*=debug"), "gc*=debug": atop("gc*=debug"), "": ownSelection} {
+	for name, how := range map[string]fakejvm.Reaction{"before the command": fakejvm.Hang, "after the command, before the save": fakejvm.Stumble} {
+		for after, want := range map[string]string{"safepoint*=debug": fakejvm.Atop("safepoint*=debug"), "gc*=debug": fakejvm.Atop("gc*=debug"), "": fakejvm.OwnSelection} {
 			r := newRig(t)
 			r.cfg.Attach.Timeout = impatience
 			j := r.jvm(1)
@@ -159,13 +161,13 @@ func TestAKillAroundAChangeOfTheRaise(t *testing.T) {
 			p := r.process()
 			p.step()
 			r.annotate("log", "safepoint*=debug")
-			r.killedAt(p, j, 1, configuring, how)
+			r.killedAt(p, j, 1, fakejvm.Configuring, how)
 			r.annotate("log", after)
 			r.settle()
 			logs(t, j, want)
 			r.annotate()
 			r.settle()
-			logs(t, j, ownSelection)
+			logs(t, j, fakejvm.OwnSelection)
 			if t.Failed() {
 				t.Fatalf("killed %s; then wanted: %q", name, after)
 			}
@@ -178,23 +180,23 @@ func TestAChangeThatWasNotAnsweredIsTakenBack(t *testing.T) {
 	r, j := alone(t)
 	r.cfg.Attach.Timeout = impatience
 	p := r.raised(j)
-	j.when(once(1, configuring, stumble))
+	j.When(fakejvm.Once(1, fakejvm.Configuring, fakejvm.Stumble))
 	r.annotate("log", "safepoint*=debug")
 	p.step()
-	logs(t, j, atop("safepoint*=debug"))
+	logs(t, j, fakejvm.Atop("safepoint*=debug"))
 	hasError(t, p.Status(), "no answer")
 	r.annotate("log", "gc*=debug")
 	p.step()
-	logs(t, j, atop("gc*=debug"))
+	logs(t, j, fakejvm.Atop("gc*=debug"))
 }
 
 func TestARestoreThatWasNotVerifiedIsRaisedAgain(t *testing.T) {
 	r, j := alone(t)
 	r.cfg.Attach.Timeout = impatience
 	p := r.raised(j)
-	j.when(once(1, listCommand, hang))
+	j.When(fakejvm.Once(1, fakejvm.ListCommand, fakejvm.Hang))
 	r.restored(p, j)
 	r.annotate("log", "gc*=debug")
 	p.step()
-	logs(t, j, atop("gc*=debug"))
+	logs(t, j, fakejvm.Atop("gc*=debug"))
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
 func TestADrainRestoresAndTheRaiseOfAnAnnotationGoesOnAfterIt(t *testing.T) {
@@ -13,20 +15,20 @@ func TestADrainRestoresAndTheRaiseOfAnAnnotationGoesOnAfterIt(t *testing.T) {
 	r.annotate("log", "gc*=debug", "log-for", "1h")
 	p := r.process()
 	stop := p.run()
-	soon(t, patience, j, atop("gc*=debug"))
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	within(t, patience, "the status", func() bool { return p.Status().Cause != "" })
 	until := p.Status().Raise.Until
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 	p.log.says(t, 1, "the sidecar drains")
 	if st := p.Status(); st.Cause != "" || st.Armed {
 		t.Errorf("%+v", st)
 	}
 	p = r.process()
 	p.run()
-	soon(t, patience, j, atop("gc*=debug"))
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	within(t, patience, "the status", func() bool { return p.Status().Raise.Until.Equal(until) })
 }
 
@@ -37,17 +39,17 @@ func TestADrainEndsOtherRaisesPermanently(t *testing.T) {
 	stop := p.run()
 	within(t, patience, "the trigger is armed", func() bool { return p.Status().Armed })
 	fire(p, dropLine)
-	soon(t, patience, j, atop("gc*=debug"))
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	if _, _, err := r.command().Set(t.Context(), raiseTo(t, "all=debug", time.Hour)); err != nil {
 		t.Error(err)
 	}
 	must(t, stop())
-	logs(t, j, ownSelection)
-	n := j.count()
+	logs(t, j, fakejvm.OwnSelection)
+	n := j.Count()
 	r.settle()
-	logs(t, j, ownSelection)
-	if j.count() != n {
-		t.Errorf("the next process told it %q", j.sent(n))
+	logs(t, j, fakejvm.OwnSelection)
+	if j.Count() != n {
+		t.Errorf("the next process told it %q", j.Sent(n))
 	}
 }
 
@@ -57,8 +59,8 @@ func TestADrainThatFindsNothingRaisedSendsNothing(t *testing.T) {
 	p := r.process()
 	stop := p.run()
 	p.started()
-	if err := stop(); err != nil || j.count() != 0 {
-		t.Errorf("%v, told %q", err, j.sent(0))
+	if err := stop(); err != nil || j.Count() != 0 {
+		t.Errorf("%v, told %q", err, j.Sent(0))
 	}
 }
 
@@ -70,16 +72,16 @@ func TestADrainOfAJVMThatHangsEndsWithAnError(t *testing.T) {
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	stop := p.run()
-	soon(t, patience, j, atop("gc*=debug"))
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	within(t, patience, "the status", func() bool { return p.Status().Cause != "" })
-	j.when(always(hang))
+	j.When(fakejvm.Always(fakejvm.Hang))
 	if err := stop(); err == nil || !strings.Contains(err.Error(), "1 JVMs are left with a raised log level") {
 		t.Error(err)
 	}
-	j.when(nil)
+	j.When(nil)
 	r.annotate()
 	r.settle()
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 }
 
 func TestADrainWhileAJVMHangsBegins(t *testing.T) {
@@ -87,16 +89,16 @@ func TestADrainWhileAJVMHangsBegins(t *testing.T) {
 	r := newRig(t)
 	r.cfg.Attach.Timeout = time.Hour
 	stuck, j := r.jvm(1), r.jvm(2)
-	stuck.when(once(1, listCommand, hang))
+	stuck.When(fakejvm.Once(1, fakejvm.ListCommand, fakejvm.Hang))
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	stop := p.run()
-	soon(t, patience, j, atop("gc*=debug"))
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	logs(t, j, ownSelection)
-	logs(t, stuck, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
+	logs(t, stuck, fakejvm.OwnSelection)
 }
 
 // A restore that has just failed is not due again when the drain comes.
@@ -106,14 +108,14 @@ func TestADrainWaitsForNoNextAttempt(t *testing.T) {
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	stop := p.run()
-	soon(t, patience, j, atop("gc*=debug"))
-	j.when(once(1, configuring, hang))
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
+	j.When(fakejvm.Once(1, fakejvm.Configuring, fakejvm.Hang))
 	r.annotate()
 	within(t, patience, "a restore fails", func() bool { return len(p.Status().Errors) > 0 })
 	if err := stop(); err != nil {
 		t.Errorf("the drain: %v", err)
 	}
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 }
 
 // What the application puts in the place of the state directory keeps nobody
@@ -125,7 +127,7 @@ func TestADrainNeedsNoStateDirectory(t *testing.T) {
 	must(t, os.RemoveAll(dir))
 	must(t, os.WriteFile(dir, nil, 0o600))
 	must(t, p.drain(t.Context()))
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 }
 
 func TestALockThatIsTakenAwayHoldsUpNeitherAChangeNorTheDrain(t *testing.T) {
@@ -137,8 +139,8 @@ func TestALockThatIsTakenAwayHoldsUpNeitherAChangeNorTheDrain(t *testing.T) {
 	defer other.unlock()
 	r.annotate("log", "gc*=trace")
 	p.step()
-	logs(t, j, atop("gc*=trace"))
+	logs(t, j, fakejvm.Atop("gc*=trace"))
 	hasError(t, p.Status(), "lock the levels: another process holds")
 	must(t, p.drain(t.Context()))
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 }

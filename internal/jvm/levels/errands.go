@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -98,19 +99,19 @@ var errEnds = errors.New("the process that keeps the levels is ending")
 // Loop, and uses a Client of its own, so that it does not interfere with tasks
 // under way.
 func (l *Loop) look(ctx context.Context, r request) reply {
-	cfg := l.cfg
+	cfg := l.cfg.Config
 	cfg.Attach.PID = r.PID
 	if bad := cfg.Attach.Validate(); len(bad) > 0 {
 		return failed(errors.Join(bad...))
 	}
 	l.errands.looking.Lock()
 	defer l.errands.looking.Unlock()
-	var listed []Listed
+	var listed []outputs.Listed
 	var err error
-	if talk := newDialogue(cfg); r.Verb == verbRotate {
-		listed, err = talk.rotateAll(ctx)
+	if talk := outputs.New(cfg); r.Verb == verbRotate {
+		listed, err = talk.RotateAll(ctx)
 	} else {
-		_, listed, err = talk.listAll(ctx, l.raisedTo)
+		_, listed, err = talk.ListAll(ctx, l.raisedTo)
 	}
 	if size(listed) > maxListed {
 		return failed(fmt.Errorf("the JVMs list more than %d KiB of outputs", maxListed>>10))
@@ -121,7 +122,7 @@ func (l *Loop) look(ctx context.Context, r request) reply {
 }
 
 // size returns how many bytes of text a list contains.
-func size(listed []Listed) (n int) {
+func size(listed []outputs.Listed) (n int) {
 	for _, l := range listed {
 		n += len(l.JVM.Main) + len(l.JVM.Version) + len(l.JVM.Collector) + len(l.JVM.Flags)
 		for _, o := range l.Outputs {

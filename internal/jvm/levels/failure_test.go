@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/jvm/attach"
+
+	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
 func TestARefusalIsToldWholeAndLeavesWhatWas(t *testing.T) {
@@ -19,22 +21,22 @@ func TestARefusalIsToldWholeAndLeavesWhatWas(t *testing.T) {
 	} {
 		r := newRig(t)
 		j := r.jvm(1)
-		want := ownSelection
+		want := fakejvm.OwnSelection
 		p := r.process()
 		if c.before != "" {
-			want = atop(c.before)
+			want = fakejvm.Atop(c.before)
 			r.annotate("log", c.before)
 			p.step()
 		}
 		r.annotate("log", c.selection)
 		p.step()
 		logs(t, j, want)
-		n := j.count()
+		n := j.Count()
 		for range 5 {
 			p.step()
 		}
-		if j.count() != n {
-			t.Errorf("%s: asked again: %q", c.selection, j.sent(n))
+		if j.Count() != n {
+			t.Errorf("%s: asked again: %q", c.selection, j.Sent(n))
 		}
 		hasError(t, p.Status(), c.text)
 		st := p.Status()
@@ -47,7 +49,7 @@ func TestARefusalIsToldWholeAndLeavesWhatWas(t *testing.T) {
 
 		r.annotate("log", "gc*=trace")
 		p.step()
-		logs(t, j, atop("gc*=trace"))
+		logs(t, j, fakejvm.Atop("gc*=trace"))
 		hasError(t, p.Status(), "")
 		r.restored(p, j)
 	}
@@ -57,11 +59,11 @@ func TestARefusedRaiseThatCouldNotBeTakenBackIsTakenBackLater(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		before, want string
-		fault        func(string) reaction
+		fault        func(string) fakejvm.Reaction
 	}{
-		"the restore is not verified":      {"", ownSelection, once(2, listCommand, lie)},
-		"the restore is not answered":      {"", ownSelection, once(2, configuring, hang)},
-		"the raise before is not answered": {"safepoint*=trace", atop("safepoint*=trace"), once(2, configuring, hang)},
+		"the restore is not verified":      {"", fakejvm.OwnSelection, fakejvm.Once(2, fakejvm.ListCommand, fakejvm.Lie)},
+		"the restore is not answered":      {"", fakejvm.OwnSelection, fakejvm.Once(2, fakejvm.Configuring, fakejvm.Hang)},
+		"the raise before is not answered": {"safepoint*=trace", fakejvm.Atop("safepoint*=trace"), fakejvm.Once(2, fakejvm.Configuring, fakejvm.Hang)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -73,12 +75,12 @@ func TestARefusedRaiseThatCouldNotBeTakenBackIsTakenBackLater(t *testing.T) {
 				r.annotate("log", c.before)
 				p.step()
 			}
-			j.when(c.fault)
+			j.When(c.fault)
 			r.annotate("log", "gc*=debug,gc+ref+heap=trace")
 			p.run()
 			within(t, patience, "the refusal", func() bool { return len(p.Status().Errors) > 0 })
-			if !becomes(patience, func() bool { return j.selection() == c.want && (c.before != "" || len(p.savedJVMs(r)) == 0) }) {
-				t.Errorf("the JVM is left with %s, want %s; remembered are %d baselines; it was told %q", j.selection(), c.want, len(p.savedJVMs(r)), j.sent(0))
+			if !becomes(patience, func() bool { return j.Selection() == c.want && (c.before != "" || len(p.savedJVMs(r)) == 0) }) {
+				t.Errorf("the JVM is left with %s, want %s; remembered are %d baselines; it was told %q", j.Selection(), c.want, len(p.savedJVMs(r)), j.Sent(0))
 			}
 		})
 	}
@@ -97,7 +99,7 @@ func (p *process) savedJVMs(r *rig) map[string]*baseline {
 func TestARestoreThatTheListDoesNotShowIsTriedAgain(t *testing.T) {
 	r, j := alone(t)
 	p := r.raised(j)
-	j.when(always(lie))
+	j.When(fakejvm.Always(fakejvm.Lie))
 	r.annotate()
 	p.run()
 	within(t, patience, "an error", func() bool { return len(p.Status().Errors) > 0 })
@@ -108,9 +110,9 @@ func TestARestoreThatTheListDoesNotShowIsTriedAgain(t *testing.T) {
 	p.hasMetric(1, "ullage_level_errors_total", opRestore)
 	p.hasMetric(0, "ullage_level_restores_total")
 	within(t, patience, "another attempt", func() bool { return p.metric("ullage_level_errors_total", opRestore) == 2 })
-	j.when(nil)
+	j.When(nil)
 	within(t, patience, "it counts", func() bool { return p.metric("ullage_level_restores_total") == 1 && len(p.Status().Errors) == 0 })
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 	p.log.says(t, 1, "verify the restored configuration")
 	p.log.says(t, 1, "log level restored")
 }
@@ -119,11 +121,11 @@ func TestAnOutputThatIsGoneAfterTheRestoreIsAnError(t *testing.T) {
 	r, j := alone(t)
 	p := r.raised(j)
 	r.annotate()
-	j.when(func(cmd string) reaction {
-		if cmd == listCommand {
-			j.outputs = j.outputs[:2] // under its lock
+	j.When(func(cmd string) fakejvm.Reaction {
+		if cmd == fakejvm.ListCommand {
+			j.Outputs = j.Outputs[:2] // under its lock
 		}
-		return obey
+		return fakejvm.Obey
 	})
 	p.step()
 	hasError(t, p.Status(), "the JVM no longer lists file=")
@@ -134,11 +136,11 @@ func TestAJVMThatHangsHoldsUpNoOther(t *testing.T) {
 	r := newRig(t)
 	r.cfg.Attach.Timeout = time.Hour
 	stuck, j := r.jvm(1), r.jvm(2)
-	stuck.when(always(hang))
+	stuck.When(fakejvm.Always(fakejvm.Hang))
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.run()
-	soon(t, patience, j, atop("gc*=debug"))
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 }
 
 func TestAJVMThatHangsIsToldOfAndTriedAgain(t *testing.T) {
@@ -146,11 +148,11 @@ func TestAJVMThatHangsIsToldOfAndTriedAgain(t *testing.T) {
 	r := newRig(t)
 	r.cfg.Attach.Timeout = impatience
 	stuck, j := r.jvm(1), r.jvm(2)
-	stuck.when(always(hang))
+	stuck.When(fakejvm.Always(fakejvm.Hang))
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.run()
-	soon(t, patience, j, atop("gc*=debug"))
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	within(t, patience, "the hung one is in the status", func() bool { return len(p.Status().JVMs) == 2 && p.Status().JVMs[0].Error != "" })
 	st := p.Status()
 	if st.JVMs[0].PID != 1 || st.JVMs[0].Kind != attach.TimedOut || st.JVMs[0].Applied.String() != "" || st.JVMs[1].Error != "" || st.JVMs[1].Applied.String() != "gc*=debug" {
@@ -162,23 +164,23 @@ func TestAJVMThatHangsIsToldOfAndTriedAgain(t *testing.T) {
 	p.log.says(t, 1, "no answer")
 
 	// It is left in peace for a second after the attempt has failed.
-	within(t, patience, "a second attempt", func() bool { return stuck.count() >= 2 })
-	at := stuck.times()
+	within(t, patience, "a second attempt", func() bool { return stuck.Count() >= 2 })
+	at := stuck.Times()
 	if idle := at[1].Sub(at[0]) - r.cfg.Attach.Timeout; idle < firstWait-50*time.Millisecond {
 		t.Errorf("the second attempt came %s after the first had failed, want %s", idle, firstWait)
 	}
-	if n := j.count(); n != 2 {
-		t.Errorf("the other was told %q", j.sent(0))
+	if n := j.Count(); n != 2 {
+		t.Errorf("the other was told %q", j.Sent(0))
 	}
 }
 
 func TestFailuresToAttachAreToldByTheirKind(t *testing.T) {
 	t.Parallel()
-	for kind, how := range map[attach.Kind]reaction{attach.TimedOut: hang, attach.BadReply: garble} {
+	for kind, how := range map[attach.Kind]fakejvm.Reaction{attach.TimedOut: fakejvm.Hang, attach.BadReply: fakejvm.Garble} {
 		r := newRig(t)
 		r.cfg.Attach.Timeout = impatience
 		j := r.jvm(1)
-		j.when(always(how))
+		j.When(fakejvm.Always(how))
 		r.annotate("log", "gc*=debug")
 		p := r.process()
 		p.step()
@@ -191,10 +193,10 @@ func TestFailuresToAttachAreToldByTheirKind(t *testing.T) {
 		}
 		p.hasMetric(1, "ullage_attach_errors_total", string(kind)) // the second attempt is not due
 		p.log.says(t, 1, "WARN")
-		j.when(nil)
+		j.When(nil)
 		p.due(0)
 		p.step()
-		logs(t, j, atop("gc*=debug"))
+		logs(t, j, fakejvm.Atop("gc*=debug"))
 		hasError(t, p.Status(), "")
 	}
 }
@@ -202,11 +204,11 @@ func TestFailuresToAttachAreToldByTheirKind(t *testing.T) {
 func TestAJVMThatClosesWithoutAnAnswerIsTriedAgain(t *testing.T) {
 	r, j := alone(t)
 	r.cfg.Attach.Timeout = impatience
-	j.when(once(1, listCommand, mute))
+	j.When(fakejvm.Once(1, fakejvm.ListCommand, fakejvm.Mute))
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.run()
-	soon(t, patience, j, atop("gc*=debug"))
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	within(t, patience, "the error is over", func() bool { return len(p.Status().Errors) == 0 })
 }
 
@@ -220,7 +222,7 @@ func TestWhatHasTheNameOfASocketIsToldOnceAndHoldsUpNothing(t *testing.T) {
 	for range 3 {
 		p.step()
 	}
-	logs(t, j, atop("gc*=debug"))
+	logs(t, j, fakejvm.Atop("gc*=debug"))
 	hasError(t, p.Status(), ".java_pid3: a regular file has the name")
 	p.hasMetric(1, "ullage_attach_errors_total", string(attach.NotASocket))
 	p.log.says(t, 1, ".java_pid3")
@@ -236,14 +238,14 @@ func TestARaisedJVMThatWasKilledIsForgotten(t *testing.T) {
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step()
-	logs(t, killed, atop("gc*=debug"))
-	killed.kill()
+	logs(t, killed, fakejvm.Atop("gc*=debug"))
+	killed.Kill()
 	j := r.jvm(8)
 	p.step()
-	logs(t, j, atop("gc*=debug"))
+	logs(t, j, fakejvm.Atop("gc*=debug"))
 	r.annotate()
 	stop := p.run()
-	soon(t, patience, j, ownSelection)
+	soon(t, patience, j, fakejvm.OwnSelection)
 	if !becomes(patience, func() bool { return len(p.savedJVMs(r)) == 0 }) {
 		t.Errorf("it is still tried to restore it: %+v, errors %q", p.Status().JVMs, p.Status().Errors)
 	}
@@ -265,14 +267,14 @@ func TestTheTimeOfTheLastReconcileStandsStillWhileOneFails(t *testing.T) {
 	if good < begun || p.Status().Reconciled.IsZero() {
 		t.Errorf("raised at %f, the last reconcile was at %f, %s", begun, good, p.Status().Reconciled)
 	}
-	j.when(always(garble))
+	j.When(fakejvm.Always(fakejvm.Garble))
 	r.annotate("log", "gc*=trace")
 	p.step()
 	p.step()
 	if is := p.metric(at); is != good {
 		t.Errorf("while it fails it went from %f to %f", good, is)
 	}
-	j.when(nil)
+	j.When(nil)
 	p.due(0)
 	p.step()
 	if is := p.metric(at); is <= good {

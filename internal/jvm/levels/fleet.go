@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/outputs"
 )
 
 const (
@@ -17,6 +18,10 @@ const (
 	// continues in the background, and delays neither other JVMs nor later
 	// updates.
 	updatePatience = 500 * time.Millisecond
+
+	// findInterval is how often the Loop looks for JVMs while something is
+	// raised.
+	findInterval = time.Second
 
 	// perTask bounds the time of a task, in timeouts of a single command.
 	perTask = 2
@@ -30,7 +35,8 @@ func (c Config) answered() time.Duration { return perTask*c.Attach.Timeout + fin
 // selections, and the tasks under way. One goroutine uses the fleet, and
 // collects the result of a task when the task has landed.
 type fleet struct {
-	talk    dialogue
+	talk    outputs.Talk
+	timeout time.Duration // of a command to a JVM
 	log     *slog.Logger
 	metrics metrics
 	store   *store
@@ -90,7 +96,7 @@ func (f *fleet) goal(now time.Time) goal {
 // is known by its socket alone, on which nobody listens any more. A JVM that merely was
 // not found keeps its baseline: its socket or its log may have been removed.
 func (f *fleet) find(ctx context.Context, now time.Time) {
-	found := f.talk.client.Survey(ctx, slices.Collect(maps.Keys(f.state.JVMs))...)
+	found := f.talk.JVMs.Survey(ctx, slices.Collect(maps.Keys(f.state.JVMs))...)
 	f.jvms, f.stale, f.problems = found.JVMs, len(found.Stale) > 0, found.Problems
 	for _, j := range found.Stale {
 		f.forget(j.ID)
@@ -188,7 +194,7 @@ func (f *fleet) nobody(hint string) error {
 	if why = append(why, f.problems...); len(why) > 0 {
 		return errors.Join(why...)
 	}
-	text := hint + f.talk.noJVM()
+	text := hint + f.talk.NoJVM()
 	if f.stale {
 		text += "; no process listens on the sockets left there"
 	}

@@ -7,15 +7,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
 // The application gives a socket two names, and the JVM is killed.
 func TestASocketWithTwoNamesIsRaisedOnce(t *testing.T) {
 	r, j := alone(t)
-	must(t, os.Link(j.socket(), filepath.Join(r.cfg.Attach.Tmp, ".java_pid2")))
+	must(t, os.Link(j.Socket(), filepath.Join(r.cfg.Attach.Tmp, ".java_pid2")))
 	p := r.raised(j)
-	j.hasTaken(2)
-	j.kill()
+	j.HasTaken(2)
+	j.Kill()
 	r.annotate()
 	p.step()
 	p.step()
@@ -29,17 +31,17 @@ func TestASocketWithTwoNamesIsRaisedOnce(t *testing.T) {
 func TestASocketThatIsCreatedAgainIsThatOfTheSameJVM(t *testing.T) {
 	r, j := alone(t)
 	p := r.raised(j)
-	outputs := j.outputs
-	must(t, os.Remove(j.socket()))
+	outputs := j.Outputs
+	must(t, os.Remove(j.Socket()))
 	p.step()
 	p.step()
-	j.kill()
-	j.start()
-	j.mu.Lock()
-	j.outputs = outputs
-	j.mu.Unlock()
+	j.Kill()
+	j.Start()
+	j.Lock()
+	j.Outputs = outputs
+	j.Unlock()
 	p.step()
-	logs(t, j, atop("gc*=debug"))
+	logs(t, j, fakejvm.Atop("gc*=debug"))
 	r.restored(p, j)
 	if saved := p.savedJVMs(r); len(saved) > 0 {
 		t.Errorf("remembered: %+v", saved)
@@ -50,10 +52,10 @@ func TestASocketThatIsCreatedAgainIsThatOfTheSameJVM(t *testing.T) {
 func TestARestartedJVMIsAnother(t *testing.T) {
 	r, j := alone(t)
 	p := r.raised(j)
-	j.kill()
-	must(t, os.Remove(j.socket()))
-	j.began[2].selection = "all=off,safepoint=info"
-	j.start()
+	j.Kill()
+	must(t, os.Remove(j.Socket()))
+	j.Began[2].Selection = "all=off,safepoint=info"
+	j.Start()
 	p.step()
 	logs(t, j, "all=off,safepoint=info,gc*=debug")
 	r.annotate()
@@ -67,7 +69,7 @@ func TestABaselineThatIsKnownIsNotDropped(t *testing.T) {
 	p := r.raised(j)
 	must(t, os.WriteFile(r.state(stateName), []byte(`{"raises":{},"jvms":{}}`), 0o600))
 	p.step()
-	logs(t, j, atop("gc*=debug"))
+	logs(t, j, fakejvm.Atop("gc*=debug"))
 	r.restored(p, j)
 }
 
@@ -83,9 +85,9 @@ func TestABaselineOfOtherOutputsReachesNone(t *testing.T) {
 		forged := strings.ReplaceAll(string(text), "file="+r.cfg.Source+"/gc.log", name)
 		must(t, os.WriteFile(r.state(stateName), []byte(strings.ReplaceAll(forged, `"unsure":false`, `"unsure":true`)), 0o600))
 		p2 := r.process()
-		n := j.count()
+		n := j.Count()
 		p2.step()
-		for _, cmd := range j.sent(n) {
+		for _, cmd := range j.Sent(n) {
 			if strings.Contains(cmd, name) {
 				t.Errorf("%s: the JVM was told %q", name, cmd)
 			}
@@ -106,7 +108,7 @@ func TestADirectoryInThePlaceOfTheNewStateIsLeftAlone(t *testing.T) {
 	must(t, os.MkdirAll(r.state(stateName+".new")+"/deep/er", 0o700))
 	r.annotate("log", "gc*=debug")
 	p.step()
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 	hasError(t, p.Status(), "its baseline cannot be saved")
 	if _, err := os.Stat(r.state(stateName+".new") + "/deep/er"); err != nil {
 		t.Error(err)
@@ -118,18 +120,18 @@ func TestASlowJVMHoldsUpNoChange(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.cfg.Attach.Timeout = time.Hour
-	slow, j := r.jvm(1), startJVM(t, r.cfg.Attach.Tmp, 2, filepath.Join(r.cfg.Source, "b.log"))
-	slow.when(always(hang))
+	slow, j := r.jvm(1), fakejvm.Start(t, r.cfg.Attach.Tmp, 2, filepath.Join(r.cfg.Source, "b.log"))
+	slow.When(fakejvm.Always(fakejvm.Hang))
 	p := r.process()
 	stop := p.run()
 	for i := range 4 {
 		sel := fmt.Sprintf("gc*=%s", []string{"debug", "trace"}[i%2])
 		r.annotate("log", sel)
-		within(t, patience, "the change", func() bool { return strings.HasSuffix(j.selection(), sel) })
+		within(t, patience, "the change", func() bool { return strings.HasSuffix(j.Selection(), sel) })
 	}
-	slow.when(nil)
+	slow.When(nil)
 	r.annotate()
-	soon(t, patience, j, ownSelection)
+	soon(t, patience, j, fakejvm.OwnSelection)
 	must(t, stop())
 }
 
@@ -137,12 +139,12 @@ func TestASlowJVMHoldsUpNoChange(t *testing.T) {
 func TestNamesOfAHostileJVMAreBounded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	j := startJVM(t, r.cfg.Attach.Tmp, 1)
-	j.mu.Lock()
+	j := fakejvm.Start(t, r.cfg.Attach.Tmp, 1)
+	j.Lock()
 	for i := range 200 {
-		j.outputs = append(j.outputs, fakeOutput{fmt.Sprintf("file=/x/%d%s", i, strings.Repeat("\u202eA", 1000)), ownSelection, "none", "filecount=0", ""})
+		j.Outputs = append(j.Outputs, fakejvm.Output{Name: fmt.Sprintf("file=/x/%d%s", i, strings.Repeat("\u202eA", 1000)), Selection: fakejvm.OwnSelection, Decorators: "none", Options: "filecount=0"})
 	}
-	j.mu.Unlock()
+	j.Unlock()
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step()
@@ -159,10 +161,10 @@ func TestNamesOfAHostileJVMAreBounded(t *testing.T) {
 func TestAnOutputWhoseNameIsNoTextIsNotRaised(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	j := startJVM(t, r.cfg.Attach.Tmp, 1, r.cfg.Source+"/gc-\xe9.log")
+	j := fakejvm.Start(t, r.cfg.Attach.Tmp, 1, r.cfg.Source+"/gc-\xe9.log")
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step()
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 	hasError(t, p.Status(), "none of its outputs is shipped")
 }

@@ -11,11 +11,14 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/outputs"
+
+	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
 // live are the JVMs of a list, without stale sockets.
-func live(listed []Listed) []Listed {
-	return slices.DeleteFunc(slices.Clone(listed), func(l Listed) bool { return l.Stale })
+func live(listed []outputs.Listed) []outputs.Listed {
+	return slices.DeleteFunc(slices.Clone(listed), func(l outputs.Listed) bool { return l.Stale })
 }
 
 func TestListTellsOfThoseThatDoNotAnswer(t *testing.T) {
@@ -26,13 +29,13 @@ func TestListTellsOfThoseThatDoNotAnswer(t *testing.T) {
 		t.Error(err)
 	}
 	stuck, j := r.jvm(1), r.jvm(2)
-	stuck.when(always(hang))
+	stuck.When(fakejvm.Always(fakejvm.Hang))
 	listed, err := r.command().List(t.Context())
 	if !timedOut(err) || len(listed) != 1 || listed[0].PID != 2 || len(listed[0].Outputs) != 3 {
 		t.Fatalf("%+v, %v", listed, err)
 	}
 	for i, o := range listed[0].Outputs {
-		if o.Shipped != (i == 2) || o.Raised != "" || o.Selection != j.selectionOf(i) {
+		if o.Shipped != (i == 2) || o.Raised != "" || o.Selection != j.SelectionOf(i) {
 			t.Errorf("%+v", o)
 		}
 	}
@@ -50,7 +53,7 @@ func TestListPassesOverSocketsThatAreLeftBehind(t *testing.T) {
 	for _, running := range []bool{false, true} {
 		list := func() {
 			listed, err := r.command().List(t.Context())
-			var none *NoJVMError
+			var none *outputs.NoJVMError
 			if len(listed) != 3 || len(live(listed)) != 0 || !errors.As(err, &none) || !strings.Contains(err.Error(), "3 sockets left") || strings.ContainsAny(err.Error(), "\n") {
 				t.Errorf("sidecar %v: %+v, %v", running, listed, err)
 			}
@@ -80,21 +83,21 @@ func TestListPassesOverMoreLeftSocketsThanItLists(t *testing.T) {
 	p := r.process()
 	list := func() {
 		listed, err := r.command().List(t.Context())
-		var none *NoJVMError
-		if len(live(listed)) != 0 || len(listed) != maxStale || !errors.As(err, &none) || !strings.Contains(err.Error(), "20 sockets left there") {
+		var none *outputs.NoJVMError
+		if len(live(listed)) != 0 || len(listed) != outputs.MaxStale || !errors.As(err, &none) || !strings.Contains(err.Error(), "20 sockets left there") {
 			t.Errorf("%+v, %v", listed, err)
 		}
 	}
 	list()
 	p.during(list)
 	stuck := r.jvm(21)
-	stuck.when(always(hang))
-	var none *NoJVMError
+	stuck.When(fakejvm.Always(fakejvm.Hang))
+	var none *outputs.NoJVMError
 	if _, err := r.command().List(t.Context()); !timedOut(err) || errors.As(err, &none) {
 		t.Errorf("beside one that does not answer: %v", err)
 	}
-	stuck.when(nil)
-	if listed, err := r.command().List(t.Context()); len(live(listed)) != 1 || len(listed) != 1+maxStale || err != nil {
+	stuck.When(nil)
+	if listed, err := r.command().List(t.Context()); len(live(listed)) != 1 || len(listed) != 1+outputs.MaxStale || err != nil {
 		t.Errorf("beside one that answers: %+v, %v", listed, err)
 	}
 }
@@ -107,10 +110,10 @@ func TestAMissingSourceIsToldByListAndRotate(t *testing.T) {
 	if len(listed) != 1 || !errors.Is(err, errNoSource) {
 		t.Errorf("listed %+v, %v", listed, err)
 	}
-	told := j.count()
+	told := j.Count()
 	listed, err = r.command().Rotate(t.Context())
-	if len(listed) != 0 || !errors.Is(err, errNoSource) || slices.Contains(j.sent(told), rotateCommand) {
-		t.Errorf("rotated %+v, %v, %q", listed, err, j.sent(told))
+	if len(listed) != 0 || !errors.Is(err, errNoSource) || slices.Contains(j.Sent(told), fakejvm.RotateCommand) {
+		t.Errorf("rotated %+v, %v, %q", listed, err, j.Sent(told))
 	}
 }
 
@@ -119,12 +122,12 @@ func TestRotateRotatesThoseThatAnswer(t *testing.T) {
 	r := newRig(t)
 	r.cfg.Attach.Timeout = impatience
 	stuck, j := r.jvm(1), r.jvm(2)
-	stuck.when(once(1, rotateCommand, hang))
+	stuck.When(fakejvm.Once(1, fakejvm.RotateCommand, fakejvm.Hang))
 	rotated, err := r.command().Rotate(t.Context())
 	if !timedOut(err) || len(rotated) != 1 || rotated[0].PID != 2 {
 		t.Errorf("%+v, %v", rotated, err)
 	}
-	if sent := j.sent(0); !slices.Equal(sent, []string{listCommand, rotateCommand}) {
+	if sent := j.Sent(0); !slices.Equal(sent, []string{fakejvm.ListCommand, fakejvm.RotateCommand}) {
 		t.Errorf("told %q", sent)
 	}
 	if _, err := os.Stat(r.state(stateName)); !os.IsNotExist(err) {
@@ -138,9 +141,9 @@ func TestAListNamesTheJVMs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	j, shy := r.jvm(1), r.jvm(2)
-	shy.when(once(1, describeCommand, garble))
+	shy.When(fakejvm.Once(1, fakejvm.DescribeCommand, fakejvm.Garble))
 	p := r.process()
-	var listed []Listed
+	var listed []outputs.Listed
 	var err error
 	p.during(func() { listed, err = r.command().List(t.Context()) })
 	if err != nil || len(listed) != 2 {
@@ -152,14 +155,14 @@ func TestAListNamesTheJVMs(t *testing.T) {
 	if listed[1].JVM != (attach.Description{}) || len(listed[1].Outputs) != 3 {
 		t.Errorf("%+v", listed[1])
 	}
-	if sent := j.sent(0); !slices.Equal(sent, []string{listCommand, describeCommand}) {
+	if sent := j.Sent(0); !slices.Equal(sent, []string{fakejvm.ListCommand, fakejvm.DescribeCommand}) {
 		t.Errorf("told %q", sent)
 	}
 }
 
 // The bound on a list counts what JVMs call themselves.
 func TestTheNamesOfJVMsCount(t *testing.T) {
-	if n := size([]Listed{{JVM: attach.Description{Main: "four", Version: "17", Collector: "G1"}}}); n != 8 {
+	if n := size([]outputs.Listed{{JVM: attach.Description{Main: "four", Version: "17", Collector: "G1"}}}); n != 8 {
 		t.Errorf("%d bytes", n)
 	}
 }

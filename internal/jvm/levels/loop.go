@@ -14,6 +14,7 @@ import (
 	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/internal/jvm/trigger"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
@@ -28,10 +29,6 @@ const (
 	// idleInterval is that without annotations, while no level is raised. It is the
 	// interval of the reader's poll, so that one wake-up of an idle process serves both.
 	idleInterval = time.Second
-
-	// findInterval is how often the Loop looks for JVMs while something is
-	// raised.
-	findInterval = time.Second
 
 	// drainTimeout bounds the restore when the process ends.
 	drainTimeout = 5 * time.Second
@@ -90,7 +87,7 @@ func New(cfg Config, triggers *trigger.Set, to Outlets, reg prometheus.Registere
 		cfg: cfg, log: log, store: st, triggers: triggers, to: to, notes: newAnnotations(cfg.Annotations, cfg.Known),
 		journal: journal{log: log, metrics: m, mark: to.Mark, holding: map[string]bool{}},
 		fleet: &fleet{
-			talk: newDialogue(cfg), log: log, metrics: m, store: st, state: newState(),
+			talk: outputs.New(cfg.Config), timeout: cfg.Attach.Timeout, log: log, metrics: m, store: st, state: newState(),
 			attempts: map[string]attempt{}, seen: map[string]time.Time{}, ended: map[string]bool{},
 			flying: map[string]*task{}, landing: make(chan struct{}, 1),
 		},

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/outputs"
+
+	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
 func TestAnAnnotationRaisesAndItsRemovalRestores(t *testing.T) {
@@ -18,14 +21,14 @@ func TestAnAnnotationRaisesAndItsRemovalRestores(t *testing.T) {
 	p := r.process()
 	stop := p.run()
 	p.started()
-	if n := j.count(); n != 0 {
-		t.Errorf("%d commands without a raise: %q", n, j.sent(0))
+	if n := j.Count(); n != 0 {
+		t.Errorf("%d commands without a raise: %q", n, j.Sent(0))
 	}
 
 	r.annotate("log", "gc*=debug", "log-for", "1h")
-	soon(t, patience, j, atop("gc*=debug"))
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	p.polls(3)
-	if sent := j.sent(0); len(sent) != 2 {
+	if sent := j.Sent(0); len(sent) != 2 {
 		t.Errorf("for a raise, and some polls, it was told %q", sent)
 	}
 	st := p.Status()
@@ -39,10 +42,10 @@ func TestAnAnnotationRaisesAndItsRemovalRestores(t *testing.T) {
 	p.hasMetric(1, "ullage_level_raised")
 
 	r.annotate()
-	soon(t, patience, j, ownSelection)
+	soon(t, patience, j, fakejvm.OwnSelection)
 	within(t, patience, "the raise is over", func() bool { return p.Status().Cause == "" && p.metric("ullage_level_raised") == 0 })
 	must(t, stop())
-	if sent := j.sent(0); len(sent) != 4 {
+	if sent := j.Sent(0); len(sent) != 4 {
 		t.Errorf("for a raise and a restore it was told %q", sent)
 	}
 	p.log.says(t, 1, "log level raised")
@@ -60,20 +63,20 @@ func TestNothingIsSentWhileNothingChanges(t *testing.T) {
 	for range 30 {
 		p.step()
 	}
-	if sent := j.sent(0); len(sent) != 2 {
+	if sent := j.Sent(0); len(sent) != 2 {
 		t.Errorf("in 30 updates of one raise it was told %q", sent)
 	}
 	r.annotate("log", "gc*=debug", "log-for", "20m")
 	p.step()
-	if st := p.Status(); st.Raise.Until.Sub(st.Raise.Since) != 20*time.Minute || j.count() != 2 {
-		t.Errorf("for another length: %+v, %q", st, j.sent(2))
+	if st := p.Status(); st.Raise.Until.Sub(st.Raise.Since) != 20*time.Minute || j.Count() != 2 {
+		t.Errorf("for another length: %+v, %q", st, j.Sent(2))
 	}
 	r.annotate()
 	for range 30 {
 		p.step()
 	}
-	logs(t, j, ownSelection)
-	if sent := j.sent(2); len(sent) != 2 {
+	logs(t, j, fakejvm.OwnSelection)
+	if sent := j.Sent(2); len(sent) != 2 {
 		t.Errorf("in 30 updates after the end of it: %q", sent)
 	}
 }
@@ -83,12 +86,12 @@ func TestARestartedJVMIsRaisedAgain(t *testing.T) {
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.run()
-	soon(t, patience, j, atop("gc*=debug"))
-	j.restart()
-	soon(t, patience, j, atop("gc*=debug"))
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
+	j.Restart()
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	within(t, patience, "it is in the status", func() bool { st := p.Status(); return len(st.JVMs) == 1 && st.JVMs[0].Applied.String() != "" })
 	r.annotate()
-	soon(t, patience, j, ownSelection)
+	soon(t, patience, j, fakejvm.OwnSelection)
 	within(t, patience, "it is over in the status", func() bool { return p.metric("ullage_level_raised") == 0 })
 	p.log.says(t, 2, "log level raised")
 	p.log.says(t, 1, "log level restored") // what ended has not been
@@ -106,7 +109,7 @@ func TestAJVMThatIsNotThereYetIsWaitedFor(t *testing.T) {
 	within(t, patience, "it looks again", func() bool { return p.Status().Raise.Since.Before(time.Now().Add(-2 * time.Second)) })
 	p.log.says(t, 1, "waiting for a JVM")
 	j := r.jvm(1)
-	soon(t, patience, j, atop("gc*=debug"))
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	within(t, patience, "the error is over", func() bool { return len(p.Status().Errors) == 0 })
 }
 
@@ -114,17 +117,17 @@ func TestEveryShippedOutputIsRaisedAndNoOther(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	in := func(name string) string { return filepath.Join(r.cfg.Source, name) }
-	j := startJVM(t, r.cfg.Attach.Tmp, 7, in("gc-%p.log"), "/var/log/app/gc.log", in("app.txt"), in("safepoint %t.log"), "relative.log")
+	j := fakejvm.Start(t, r.cfg.Attach.Tmp, 7, in("gc-%p.log"), "/var/log/app/gc.log", in("app.txt"), in("safepoint %t.log"), "relative.log")
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step()
-	want := []string{"all=warning", "all=off", atop("gc*=debug"), ownSelection, ownSelection, atop("gc*=debug"), ownSelection}
+	want := []string{"all=warning", "all=off", fakejvm.Atop("gc*=debug"), fakejvm.OwnSelection, fakejvm.OwnSelection, fakejvm.Atop("gc*=debug"), fakejvm.OwnSelection}
 	for i, sel := range want {
-		if got := j.selectionOf(i); got != sel {
+		if got := j.SelectionOf(i); got != sel {
 			t.Errorf("output %d logs %s, want %s", i, got, sel)
 		}
 	}
-	var listed []Listed
+	var listed []outputs.Listed
 	var err error
 	p.during(func() { listed, err = r.command().List(t.Context()) })
 	if err != nil || len(listed) != 1 || len(listed[0].Outputs) != len(want) {
@@ -139,7 +142,7 @@ func TestEveryShippedOutputIsRaisedAndNoOther(t *testing.T) {
 	r.annotate()
 	p.step()
 	for i := 2; i < len(want); i++ {
-		if got := j.selectionOf(i); got != ownSelection {
+		if got := j.SelectionOf(i); got != fakejvm.OwnSelection {
 			t.Errorf("output %d logs %s in the end", i, got)
 		}
 	}
@@ -148,7 +151,7 @@ func TestEveryShippedOutputIsRaisedAndNoOther(t *testing.T) {
 func TestAJVMThatLogsElsewhereIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	other := startJVM(t, r.cfg.Attach.Tmp, 2, "/var/log/app/gc.log")
+	other := fakejvm.Start(t, r.cfg.Attach.Tmp, 2, "/var/log/app/gc.log")
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	for range 5 {
@@ -160,9 +163,9 @@ func TestAJVMThatLogsElsewhereIsLeftAlone(t *testing.T) {
 	for range 5 {
 		p.step()
 	}
-	logs(t, j, atop("gc*=debug"))
+	logs(t, j, fakejvm.Atop("gc*=debug"))
 	hasError(t, p.Status(), "") // it matters only where there is no other
-	if sent := other.sent(0); !slices.Equal(sent, []string{listCommand}) {
+	if sent := other.Sent(0); !slices.Equal(sent, []string{fakejvm.ListCommand}) {
 		t.Errorf("the other JVM was told %q", sent)
 	}
 }
@@ -174,8 +177,8 @@ func TestAttachOffTouchesNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
 	defer cancel()
 	p := r.process()
-	if err := p.Run(ctx); err != nil || j.count() != 0 {
-		t.Errorf("%v, told %q", err, j.sent(0))
+	if err := p.Run(ctx); err != nil || j.Count() != 0 {
+		t.Errorf("%v, told %q", err, j.Sent(0))
 	}
 	if _, err := os.Stat(filepath.Dir(r.state(stateName))); !os.IsNotExist(err) {
 		t.Errorf("the state directory: %v", err)
@@ -189,8 +192,8 @@ func TestTheStateOfThirtyThreeRunsOfAJVMIsReadBack(t *testing.T) {
 	p := r.process()
 	for range maxJVMs + 1 { // within the time that one is remembered that has ended
 		p.step()
-		logs(t, j, atop("gc*=debug"))
-		j.restart()
+		logs(t, j, fakejvm.Atop("gc*=debug"))
+		j.Restart()
 	}
 	p.step()
 	p.kill()
@@ -198,7 +201,7 @@ func TestTheStateOfThirtyThreeRunsOfAJVMIsReadBack(t *testing.T) {
 	r.annotate()
 	p.step()
 	p.step()
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 	if strings.Contains(p.log.String(), "not sound") {
 		t.Errorf("it does not believe what it saved itself:\n%s", p.log)
 	}

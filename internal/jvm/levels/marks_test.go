@@ -1,21 +1,17 @@
 package levels
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/ullage/ullage/internal/line/mark"
+
+	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
 // marked is what a test was given, as text.
@@ -56,7 +52,7 @@ func TestRaisesAndRestoresAreMarked(t *testing.T) {
 	r := newRig(t)
 	var m marked
 	r.to.Mark = m.add
-	startJVM(t, r.cfg.Attach.Tmp, 7, filepath.Join(r.cfg.Source, "gc-%p.log"), filepath.Join(r.cfg.Source, "safepoint.log"))
+	fakejvm.Start(t, r.cfg.Attach.Tmp, 7, filepath.Join(r.cfg.Source, "gc-%p.log"), filepath.Join(r.cfg.Source, "safepoint.log"))
 	p := r.process()
 	const until = `until=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`
 	r.annotate("log", "gc*=debug")
@@ -79,121 +75,4 @@ func TestRaisesAndRestoresAreMarked(t *testing.T) {
 	}
 	m.gives(t, `level-restored stream=gc-7.log pid=7 selection=gc\*=trace why="ullage log reset" `+by,
 		`level-restored stream=safepoint.log .* `+by)
-}
-
-// roster returns a Roster that marks, and its marks.
-func (r *rig) roster() (*Roster, *marked) {
-	m := &marked{}
-	return NewRoster(r.cfg, m.add, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))), m
-}
-
-func TestStartsAndEndsOfJVMsAreMarkedOnce(t *testing.T) {
-	r := newRig(t)
-	j := startJVM(t, r.cfg.Attach.Tmp, 7, filepath.Join(r.cfg.Source, "gc-%p.log"), filepath.Join(r.cfg.Source, "safepoint.log"))
-	startJVM(t, r.cfg.Attach.Tmp, 8, "/other/gc.log") // somebody else's
-	jvm := func(kind string) string {
-		return kind + ` stream=gc-7.log,safepoint.log pid=7 uptime=6.076s version=17.0.15\+6 collector=G1 main=shop.Main`
-	}
-	roster, m := r.roster()
-	look := func() {
-		t.Helper()
-		roster.look(t.Context())
-	}
-	look()
-	m.gives(t, jvm("jvm-seen"))
-	roster.began = time.Now().Add(-time.Minute)
-	look()
-	m.gives(t)
-	j.kill()
-	look()
-	m.gives(t, "jvm-ended stream=gc-7.log,safepoint.log pid=7 how=killed")
-	look()
-	m.gives(t)
-	must(t, os.Remove(j.socket()))
-	look()
-	if len(roster.members) != 1 {
-		t.Errorf("%d JVMs are remembered", len(roster.members))
-	}
-	j.start()
-	look()
-	m.gives(t, jvm("jvm-started"))
-	must(t, os.Remove(j.socket()))
-	look()
-	m.gives(t, "jvm-ended .* how=exited")
-	j.kill()
-	j.start()
-	look()
-	m.gives(t, jvm("jvm-started"))
-	j.restart()
-	look()
-	m.gives(t, "jvm-ended stream=gc-7.log,safepoint.log pid=7", jvm("jvm-started"))
-}
-
-// A pod's sidecar is stopped right after its JVM.
-func TestAJVMThatEndsWithThePodIsMarked(t *testing.T) {
-	r := newRig(t)
-	j := r.jvm(7)
-	roster, m := r.roster()
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { roster.Run(ctx) })
-	within(t, patience, "the JVM is seen", func() bool { return j.count() == 2 })
-	j.kill()
-	cancel()
-	running.Wait()
-	m.gives(t, "jvm-seen .*", "jvm-ended .*")
-}
-
-func TestAJVMThatCrashedIsMarkedAsCrashed(t *testing.T) {
-	for name, c := range map[string]struct {
-		crash func(t *testing.T, r *rig, roster *Roster)
-		want  string
-	}{
-		"its report was read": {func(_ *testing.T, _ *rig, roster *Roster) { roster.Crashed("hs_err_pid7.log") }, "crashed"},
-		"its report is in the source": {func(t *testing.T, r *rig, _ *Roster) {
-			must(t, os.WriteFile(filepath.Join(r.cfg.Source, "hs_err_pid7.log"), nil, 0o600))
-		}, "crashed"},
-		"a report of another JVM": {func(_ *testing.T, _ *rig, roster *Roster) { roster.Crashed("hs_err_pid77.log") }, "killed"},
-		"no name of a report": {func(_ *testing.T, _ *rig, roster *Roster) {
-			roster.Crashed("hs_err7.log")
-			roster.Crashed("hs_err_pid.log")
-		}, "killed"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
-			j := r.jvm(7)
-			roster, m := r.roster()
-			roster.Crashed("hs_err_pid7.log") // of one before
-			roster.look(t.Context())
-			m.take()
-			time.Sleep(20 * time.Millisecond) // the time of a file is a few milliseconds coarse
-			c.crash(t, r, roster)
-			j.kill()
-			roster.look(t.Context())
-			m.gives(t, "jvm-ended stream=gc.log pid=7 how="+c.want)
-		})
-	}
-	roster, _ := newRig(t).roster()
-	for range 10 * maxCrashes {
-		roster.Crashed("hs_err_pid1.log")
-	}
-	if n := len(roster.crashes); n != maxCrashes {
-		t.Errorf("%d crashes are remembered", n)
-	}
-}
-
-// A JVM that does not describe itself is marked by what is known.
-func TestAJVMWithoutADescription(t *testing.T) {
-	r := newRig(t)
-	r.cfg.Attach.Timeout = impatience
-	j := r.jvm(7)
-	j.when(func(cmd string) reaction {
-		if strings.HasPrefix(cmd, "VM.uptime") {
-			return mute
-		}
-		return obey
-	})
-	roster, m := r.roster()
-	roster.look(t.Context())
-	m.gives(t, "jvm-seen stream=gc.log pid=7")
 }

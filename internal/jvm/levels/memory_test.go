@@ -15,6 +15,9 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/outputs"
+
+	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
 // A command asks whoever listens, and may run in the sidecar's container. Its memory is a
@@ -37,9 +40,9 @@ func TestTheLongestListIsDecoded(t *testing.T) {
 	t.Parallel()
 	var r reply
 	for pid := range 16 {
-		l := Listed{PID: pid, Outputs: make([]ListedOutput, 256)}
+		l := outputs.Listed{PID: pid, Outputs: make([]outputs.ListedOutput, 256)}
 		for i := range l.Outputs {
-			l.Outputs[i] = ListedOutput{Output: attach.Output{Name: `file=/a,"b\c,",` + strings.Repeat(",", 50), Selection: ownSelection}, Problem: ",,"}
+			l.Outputs[i] = outputs.ListedOutput{Output: attach.Output{Name: `file=/a,"b\c,",` + strings.Repeat(",", 50), Selection: fakejvm.OwnSelection}, Problem: ",,"}
 		}
 		r.Listed = append(r.Listed, l)
 	}

@@ -44,7 +44,7 @@ func (f *fleet) plan(want goal, now time.Time, failed map[string]bool) []*task {
 		}
 		if b != nil {
 			// A state that was read back may name outputs that are not shipped.
-			b.Outputs = slices.DeleteFunc(slices.Clone(b.Outputs), func(o attach.Output) bool { return !f.talk.ships(j, o) })
+			b.Outputs = slices.DeleteFunc(slices.Clone(b.Outputs), func(o attach.Output) bool { return !f.talk.Ships(j, o) })
 			if len(b.Outputs) == 0 {
 				delete(f.state.JVMs, j.ID)
 				continue
@@ -92,10 +92,10 @@ func (f *fleet) dispatch(ctx context.Context, tasks []*task) (bad []error) {
 func (f *fleet) launch(ctx context.Context, t *task) {
 	t.landed = make(chan struct{})
 	f.flying[t.jvm.ID] = t
-	ctx, cancel := context.WithTimeout(ctx, perTask*f.talk.cfg.Attach.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, perTask*f.timeout)
 	f.crew.Go(func() {
 		defer cancel()
-		t.err = f.talk.bring(ctx, t)
+		t.err = bring(ctx, f.talk, t)
 		close(t.landed)
 		select {
 		case f.landing <- struct{}{}:

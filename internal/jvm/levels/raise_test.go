@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
 func TestARaiseRunsOutAndDoesNotComeBack(t *testing.T) {
@@ -13,8 +15,8 @@ func TestARaiseRunsOutAndDoesNotComeBack(t *testing.T) {
 	p := r.process()
 	began := time.Now()
 	stop := p.run()
-	soon(t, patience, j, atop("gc*=debug"))
-	soon(t, patience, j, ownSelection)
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
+	soon(t, patience, j, fakejvm.OwnSelection)
 	if lasted := time.Since(began); lasted < time.Second {
 		t.Errorf("it lasted %s", lasted)
 	}
@@ -25,8 +27,8 @@ func TestARaiseRunsOutAndDoesNotComeBack(t *testing.T) {
 	for range 3 {
 		p.step()
 	}
-	logs(t, j, ownSelection)
-	j.hasTaken(4)
+	logs(t, j, fakejvm.OwnSelection)
+	j.HasTaken(4)
 }
 
 // The end is a point in time that everybody is shown: it is met when it comes,
@@ -41,10 +43,10 @@ func TestARaiseEndsWhenItsTimeIsOver(t *testing.T) {
 			t.Fatalf("of %d raises, each ended %s late at least", n, soonest)
 		}
 		r.annotate("log", "gc*=debug", "log-for", fmt.Sprintf("%dms", 1250+n)) // to between two polls
-		soon(t, patience, j, atop("gc*=debug"))
+		soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 		within(t, patience, "the status", func() bool { return p.Status().Cause != "" })
 		until := p.Status().Raise.Until
-		soon(t, patience, j, ownSelection)
+		soon(t, patience, j, fakejvm.OwnSelection)
 		late := time.Since(until)
 		if soonest = min(soonest, late); late < 0 {
 			t.Errorf("it ended %s too early", -late)
@@ -83,7 +85,7 @@ func TestTheSameAnnotationRaisesAgainAfterItWasGone(t *testing.T) {
 	for range 3 {
 		r.annotate("log", "gc*=debug")
 		p.step()
-		logs(t, j, atop("gc*=debug"))
+		logs(t, j, fakejvm.Atop("gc*=debug"))
 		r.restored(p, j)
 	}
 	p.hasMetric(3, "ullage_level_raises_total", "annotation")
@@ -98,13 +100,13 @@ func TestTheSameSelectionWithAnotherIDIsAnotherRaise(t *testing.T) {
 	first := p.Status().Raise
 	passes(t, first.Until)
 	p.step()
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 	p = r.process()
 	p.step() // a restart makes no other raise of it
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 	r.annotate("log", "gc*=debug", "log-for", "1s", "log-id", "two")
 	p.step()
-	logs(t, j, atop("gc*=debug"))
+	logs(t, j, fakejvm.Atop("gc*=debug"))
 	if st := p.Status(); first.ID != "one" || st.Raise.ID != "two" || !st.Raise.Until.After(first.Until) {
 		t.Errorf("first %+v, then %+v", first, st)
 	}
@@ -121,10 +123,10 @@ func TestRaisesDoNotAddUp(t *testing.T) {
 	for _, sel := range []string{"gc*=debug", "safepoint*=trace", "class+load=info,gc+heap=trace", "all=debug", "gc*=debug"} {
 		r.annotate("log", sel)
 		p.step()
-		logs(t, j, atop(strings.Replace(sel, "all=debug", "all=debug,perf+class+link=off", 1)))
+		logs(t, j, fakejvm.Atop(strings.Replace(sel, "all=debug", "all=debug,perf+class+link=off", 1)))
 	}
-	if n := j.count(); n != 6 {
-		t.Errorf("%d commands for five raises: %q", n, j.sent(0))
+	if n := j.Count(); n != 6 {
+		t.Errorf("%d commands for five raises: %q", n, j.Sent(0))
 	}
 	r.restored(p, j)
 }
@@ -136,19 +138,19 @@ func TestTheHighestCauseWinsWhileItLasts(t *testing.T) {
 	stop := p.run()
 	within(t, patience, "the trigger is armed", func() bool { return p.Status().Armed })
 	fire(p, dropLine)
-	soon(t, patience, j, atop("gc*=debug"))
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 
 	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug", "log", "safepoint*=debug")
-	soon(t, patience, j, atop("safepoint*=debug"))
+	soon(t, patience, j, fakejvm.Atop("safepoint*=debug"))
 	if _, _, err := r.command().Set(t.Context(), raiseTo(t, "class+load*=info", 1200*time.Millisecond)); err != nil {
 		t.Error(err)
 	}
-	logs(t, j, atop("class+load*=info"))
+	logs(t, j, fakejvm.Atop("class+load*=info"))
 	within(t, patience, "the command is noticed", func() bool { return p.Status().Cause == FromCommand })
-	soon(t, patience, j, atop("safepoint*=debug"))
+	soon(t, patience, j, fakejvm.Atop("safepoint*=debug"))
 	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug")
-	soon(t, patience, j, atop("gc*=debug"))
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	within(t, patience, "the trigger's is in the status", func() bool { return p.Status().Cause == FromTrigger })
 	must(t, stop())
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 }

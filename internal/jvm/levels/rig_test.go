@@ -16,6 +16,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/trigger"
 	"github.com/ullage/ullage/test/lab"
+	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
 // rig is a pod: a source, the /tmp of its JVMs, and its annotations.
@@ -41,13 +42,13 @@ func newRig(t testing.TB) *rig {
 }
 
 // jvm starts a JVM that logs into the source.
-func (r *rig) jvm(pid int) *fakeJVM {
+func (r *rig) jvm(pid int) *fakejvm.JVM {
 	r.t.Helper()
-	return startJVM(r.t, r.cfg.Attach.Tmp, pid, filepath.Join(r.cfg.Source, "gc.log"))
+	return fakejvm.Start(r.t, r.cfg.Attach.Tmp, pid, filepath.Join(r.cfg.Source, "gc.log"))
 }
 
 // alone returns a pod with one JVM, for a test that runs beside others.
-func alone(t *testing.T) (*rig, *fakeJVM) {
+func alone(t *testing.T) (*rig, *fakejvm.JVM) {
 	t.Helper()
 	t.Parallel()
 	r := newRig(t)
@@ -55,21 +56,21 @@ func alone(t *testing.T) (*rig, *fakeJVM) {
 }
 
 // raised returns a process that has just raised a JVM by an annotation.
-func (r *rig) raised(j *fakeJVM) *process {
+func (r *rig) raised(j *fakejvm.JVM) *process {
 	r.t.Helper()
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step()
-	logs(r.t, j, atop("gc*=debug"))
+	logs(r.t, j, fakejvm.Atop("gc*=debug"))
 	return p
 }
 
 // restored removes the annotations. The JVM has its own level after the next update.
-func (r *rig) restored(p *process, j *fakeJVM) {
+func (r *rig) restored(p *process, j *fakejvm.JVM) {
 	r.t.Helper()
 	r.annotate()
 	p.step()
-	logs(r.t, j, ownSelection)
+	logs(r.t, j, fakejvm.OwnSelection)
 }
 
 // annotate writes the annotations as the kubelet does: into a new directory,
@@ -123,7 +124,7 @@ func (r *rig) process() *process {
 }
 
 // command is a process that runs one command.
-func (r *rig) command() *Command { return NewCommand(r.cfg) }
+func (r *rig) command() *Command { return NewCommand(r.cfg.Config) }
 
 // during has the process run while f does something, as a command that asks it.
 func (p *process) during(f func()) {
@@ -141,13 +142,13 @@ func (p *process) during(f func()) {
 // set has a command raise, which asks the process, and reset has one end that.
 func (p *process) set(sel string, lasts time.Duration) (changes []Change, until time.Time, err error) {
 	p.t.Helper()
-	p.during(func() { changes, until, err = NewCommand(p.cfg).Set(p.t.Context(), raiseTo(p.t, sel, lasts)) })
+	p.during(func() { changes, until, err = NewCommand(p.cfg.Config).Set(p.t.Context(), raiseTo(p.t, sel, lasts)) })
 	return changes, until, err
 }
 
 func (p *process) reset() (changes []Change, err error) {
 	p.t.Helper()
-	p.during(func() { changes, _, err = NewCommand(p.cfg).Reset(p.t.Context()) })
+	p.during(func() { changes, _, err = NewCommand(p.cfg.Config).Reset(p.t.Context()) })
 	return changes, err
 }
 

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
 // deepSource moves the source to a path that no socket's address could hold.
@@ -64,9 +66,9 @@ func TestACommandFindsASidecarBehindALongPath(t *testing.T) {
 	if _, _, err := p.set("gc*=debug", time.Hour); err != nil {
 		t.Error(err)
 	}
-	logs(t, j, atop("gc*=debug"))
+	logs(t, j, fakejvm.Atop("gc*=debug"))
 	must(t, ignoreChanges(p.reset()))
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 }
 
 // What a killed process has left behind, and what the application puts in the
@@ -106,9 +108,9 @@ func TestWhatIsInThePlaceOfTheSocketIsInNobodysWay(t *testing.T) {
 			must(t, put(r.state(socketName)))
 			_, _, err = p.set("gc*=trace", time.Hour)
 			must(t, err)
-			logs(t, j, atop("gc*=trace"))
+			logs(t, j, fakejvm.Atop("gc*=trace"))
 			must(t, ignoreChanges(p.reset()))
-			logs(t, j, ownSelection)
+			logs(t, j, fakejvm.OwnSelection)
 		})
 	}
 }
@@ -211,8 +213,8 @@ func TestARequestIsBoundedAndCanAskForNothingElse(t *testing.T) {
 			t.Errorf("%.60q is answered %.300q (%v), want %q", text, answer, err, want)
 		}
 	}
-	if n := j.count(); n != 0 {
-		t.Errorf("the JVM was sent %q", j.sent(0))
+	if n := j.Count(); n != 0 {
+		t.Errorf("the JVM was sent %q", j.Sent(0))
 	}
 }
 
@@ -235,8 +237,8 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 	if _, _, err := r.command().Set(t.Context(), raiseTo(t, "gc*=debug", time.Hour)); err != nil {
 		t.Error(err)
 	}
-	logs(t, j, atop("gc*=debug"))
+	logs(t, j, fakejvm.Atop("gc*=debug"))
 	idle(3 * maxClients)
 	must(t, stop())
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/jvm/attach"
+
+	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
 // leftBehind puts n sockets of killed JVMs into the shared directory.
@@ -29,7 +31,7 @@ func TestSocketsThatAreLeftBehindAreNotJVMs(t *testing.T) {
 	p.step()
 	p.due(0)
 	p.step()
-	logs(t, j, atop("gc*=debug"))
+	logs(t, j, fakejvm.Atop("gc*=debug"))
 	if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].PID != 7 || len(st.Errors) > 0 {
 		t.Errorf("%+v", st)
 	}
@@ -60,7 +62,7 @@ func TestWhereOnlySocketsAreLeftBehindAJVMIsWaitedFor(t *testing.T) {
 	j := r.jvm(7)
 	p.due(0)
 	p.step()
-	logs(t, j, atop("gc*=debug"))
+	logs(t, j, fakejvm.Atop("gc*=debug"))
 	hasError(t, p.Status(), "")
 }
 
@@ -72,8 +74,8 @@ func TestARaisedJVMThatWasKilledIsNotShown(t *testing.T) {
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step()
-	logs(t, killed, atop("gc*=debug"))
-	killed.kill()
+	logs(t, killed, fakejvm.Atop("gc*=debug"))
+	killed.Kill()
 	p.due(0)
 	p.step()
 	if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].PID != 8 || len(st.Errors) > 0 || len(p.savedJVMs(r)) != 1 {
@@ -84,7 +86,7 @@ func TestARaisedJVMThatWasKilledIsNotShown(t *testing.T) {
 	r.restored(p, j)
 	p.hasMetric(0, "ullage_level_errors_total", opRestore)
 	p.hasMetric(0, "ullage_attach_errors_total", string(attach.NoJVM))
-	if _, err := os.Lstat(killed.socket()); err != nil {
+	if _, err := os.Lstat(killed.Socket()); err != nil {
 		t.Error(err)
 	}
 }

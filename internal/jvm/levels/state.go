@@ -12,6 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -58,6 +59,15 @@ func (r *Raise) begin(now time.Time) {
 	r.Since = now.Round(0) // without the monotonic clock, as a saved state has none
 	r.Until = r.Since.Add(r.For)
 }
+
+// goal is what every JVM is to log. The zero goal stands for each JVM's own.
+type goal struct {
+	ask.Raise
+	from Cause
+}
+
+// same reports whether the two goals ask for the same of a JVM.
+func (g goal) same(h goal) bool { return g.Selection == h.Selection && g.Stream == h.Stream }
 
 // baseline is the configuration of a JVM's outputs before the first raise. It
 // is saved before the JVM is changed, and forgotten when a list has shown that
@@ -111,10 +121,9 @@ func (s *state) wanted(now time.Time) (Cause, Raise, bool) {
 
 // Bounds on a saved state: the application can write it.
 const (
-	maxState   = 256 << 10 // bytes
-	maxJVMs    = 32
-	maxOutputs = 16  // outputs of one JVM
-	maxWhy     = 300 // bytes
+	maxState = 256 << 10 // bytes
+	maxJVMs  = 32
+	maxWhy   = 300 // bytes
 )
 
 // parseState reads a saved state and keeps its sound parts. It returns an error
@@ -203,7 +212,7 @@ func (s *state) expire(now time.Time) {
 
 // sound reports whether every output of b has the form that a JVM lists.
 func sound(b *baseline) bool {
-	if len(b.Outputs) > maxOutputs {
+	if len(b.Outputs) > outputs.MaxChosen {
 		return false
 	}
 	if _, err := ask.ParseStream(b.Stream); b.Stream != "" && err != nil {
@@ -228,7 +237,7 @@ func sound(b *baseline) bool {
 	return true
 }
 
-// raisedTo implements [raisedTo].
+// raisedTo implements [outputs.RaisedTo].
 func (s *state) raisedTo(id, output string) string {
 	b := s.JVMs[id]
 	if b == nil || !slices.ContainsFunc(b.Outputs, func(o attach.Output) bool { return o.Name == output }) {

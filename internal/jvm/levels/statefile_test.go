@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/test/lab"
+	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
 // forgeries are what an application may put in the place of the saved state.
@@ -63,8 +64,8 @@ func TestAForgedStateIsNotBelieved(t *testing.T) {
 				for range 3 {
 					p.step()
 				}
-				logs(t, j, atop("gc*=debug"))
-				j.hasTaken(2)
+				logs(t, j, fakejvm.Atop("gc*=debug"))
+				j.HasTaken(2)
 				if text := p.log.String(); strings.Contains(text, "%!") || strings.Count(text, "WARN") > 1 {
 					t.Errorf("logged:\n%s", text)
 				}
@@ -83,11 +84,11 @@ func TestADirectoryInThePlaceOfTheStateRaisesNothing(t *testing.T) {
 	for range 3 {
 		p.step()
 	}
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 	hasError(t, p.Status(), "its baseline cannot be saved")
 	must(t, os.Remove(r.state(stateName)))
 	p.run()
-	soon(t, patience, j, atop("gc*=debug"))
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	within(t, patience, "the error is over", func() bool { return len(p.Status().Errors) == 0 })
 }
 
@@ -127,8 +128,8 @@ func TestAStateThatIsTakenAwayWhileRaisedHoldsInMemory(t *testing.T) {
 		for range 3 {
 			p.step()
 		}
-		if st := p.Status(); !st.Raise.Until.Equal(until) || j.count() != 2 {
-			t.Errorf("%s: %+v, told %q", name, st, j.sent(2))
+		if st := p.Status(); !st.Raise.Until.Equal(until) || j.Count() != 2 {
+			t.Errorf("%s: %+v, told %q", name, st, j.Sent(2))
 		}
 		if conn, err := p.store.dial(t.Context()); err != nil {
 			t.Errorf("%s: a command does not find the Loop: %v", name, err)
@@ -158,7 +159,7 @@ func TestACommandAfterTheStateWasTakenAwayDoesNotLoseTheBaseline(t *testing.T) {
 		t.Error(err)
 	}
 	p.step()
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 }
 
 func TestSomethingElseInThePlaceOfTheStateDirectoryIsToldAndMended(t *testing.T) {
@@ -184,7 +185,7 @@ func TestSomethingElseInThePlaceOfTheStateDirectoryIsToldAndMended(t *testing.T)
 			hasError(t, p.Status(), "lock the levels")
 			must(t, os.Remove(dir))
 			p.step()
-			logs(t, j, ownSelection)
+			logs(t, j, fakejvm.OwnSelection)
 			hasError(t, p.Status(), "")
 		})
 	}
@@ -212,11 +213,11 @@ func TestALockThatAnotherProcessHoldsIsWaitedFor(t *testing.T) {
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.run()
-	if becomes(700*time.Millisecond, func() bool { return j.count() > 0 }) {
-		t.Errorf("without the lock it told the JVM %q", j.sent(0))
+	if becomes(700*time.Millisecond, func() bool { return j.Count() > 0 }) {
+		t.Errorf("without the lock it told the JVM %q", j.Sent(0))
 	}
 	other.unlock()
-	soon(t, patience, j, atop("gc*=debug"))
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	within(t, patience, "the status", func() bool { return p.Status().Cause == FromAnnotation })
 	hasError(t, p.Status(), "")
 }
@@ -229,19 +230,19 @@ func TestASourceThatIsMissingIsWaitedFor(t *testing.T) {
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.run()
-	if becomes(700*time.Millisecond, func() bool { return j.count() > 0 }) {
-		t.Errorf("without a source it told the JVM %q", j.sent(0))
+	if becomes(700*time.Millisecond, func() bool { return j.Count() > 0 }) {
+		t.Errorf("without a source it told the JVM %q", j.Sent(0))
 	}
 	must(t, os.Mkdir(r.cfg.Source, 0o700))
-	soon(t, patience, j, atop("gc*=debug"))
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	r.annotate()
-	soon(t, patience, j, ownSelection)
+	soon(t, patience, j, fakejvm.OwnSelection)
 	p.log.says(t, 0, "WARN")
 }
 
 func TestAnOutputThatIsTooLongToBeRestoredIsLeftAlone(t *testing.T) {
 	r, j := alone(t)
-	j.mu.Lock()
+	j.Lock()
 	selection := "all=off" // as JDK 25 can list it
 	for _, tag := range strings.Split("gc heap cpu ref age ergo phases start stats task tlab region remset marking", " ") {
 		selection += ",codecache+compilation+" + tag + "+classhisto+metaspace=info"
@@ -249,8 +250,8 @@ func TestAnOutputThatIsTooLongToBeRestoredIsLeftAlone(t *testing.T) {
 	for _, tag := range strings.Split("load unload init exit loader path cds jvmti", " ") {
 		selection += ",class+constraints+" + tag + "+defaultmethods+stacktrace=info"
 	}
-	j.outputs[2].selection, j.outputs[2].options = selection, "foldmultilines=false,filecount=5,filesize=0B,async=false"
-	j.mu.Unlock()
+	j.Outputs[2].Selection, j.Outputs[2].Options = selection, "foldmultilines=false,filecount=5,filesize=0B,async=false"
+	j.Unlock()
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step()

@@ -60,7 +60,7 @@ func (l *Loop) Status() Status {
 	return st
 }
 
-// raisedTo implements [raisedTo]. It is safe for concurrent use.
+// raisedTo implements [outputs.RaisedTo]. It is safe for concurrent use.
 func (l *Loop) raisedTo(id, output string) string {
 	for _, j := range l.Status().JVMs {
 		if j.id == id && slices.Contains(j.Outputs, output) {

@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/jvm/ask"
-	"github.com/ullage/ullage/internal/jvm/attach"
+
+	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
 // The outputs of the JVM of twoStreams, as positions in its list.
@@ -21,30 +22,30 @@ const (
 )
 
 // twoStreams returns a pod with a JVM of three shipped outputs.
-func twoStreams(t *testing.T) (*rig, *fakeJVM) {
+func twoStreams(t *testing.T) (*rig, *fakejvm.JVM) {
 	t.Helper()
 	t.Parallel()
 	r := newRig(t)
 	r.cfg.Attach.Timeout = patience // the machine may be busy
-	j := startJVM(t, r.cfg.Attach.Tmp, 7, filepath.Join(r.cfg.Source, "gc-%p.log"), filepath.Join(r.cfg.Source, "app-%t.log"), filepath.Join(r.cfg.Source, "plain.log"))
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.began[plainOutput].decorators = "uptime,tags"
-	j.outputs[plainOutput].decorators = "uptime,tags"
+	j := fakejvm.Start(t, r.cfg.Attach.Tmp, 7, filepath.Join(r.cfg.Source, "gc-%p.log"), filepath.Join(r.cfg.Source, "app-%t.log"), filepath.Join(r.cfg.Source, "plain.log"))
+	j.Lock()
+	defer j.Unlock()
+	j.Began[plainOutput].Decorators = "uptime,tags"
+	j.Outputs[plainOutput].Decorators = "uptime,tags"
 	return r, j
 }
 
 // only checks that of the three outputs, the given ones have a raise, and the
 // others their own selection.
-func (j *fakeJVM) only(raise string, outputs ...int) {
-	j.t.Helper()
+func only(t testing.TB, j *fakejvm.JVM, raise string, outputs ...int) {
+	t.Helper()
 	for o := gcOutput; o <= plainOutput; o++ {
-		want := ownSelection
+		want := fakejvm.OwnSelection
 		if slices.Contains(outputs, o) {
-			want = atop(raise)
+			want = fakejvm.Atop(raise)
 		}
-		if is := j.selectionOf(o); is != want {
-			j.t.Errorf("output %d logs %s, want %s", o, is, want)
+		if is := j.SelectionOf(o); is != want {
+			t.Errorf("output %d logs %s, want %s", o, is, want)
 		}
 	}
 }
@@ -55,7 +56,7 @@ func (p *process) setStream(sel, stream string) (changes []Change, err error) {
 	p.during(func() {
 		raise := raiseTo(p.t, sel, time.Hour)
 		raise.Stream = stream
-		changes, _, err = NewCommand(p.cfg).Set(p.t.Context(), raise)
+		changes, _, err = NewCommand(p.cfg.Config).Set(p.t.Context(), raise)
 	})
 	return changes, err
 }
@@ -73,7 +74,7 @@ func TestOnlyTheNamedStreamIsRaised(t *testing.T) {
 			if err != nil || len(changes) != len(outputs) {
 				t.Errorf("%+v, %v", changes, err)
 			}
-			j.only("gc*=debug", outputs...)
+			only(t, j, "gc*=debug", outputs...)
 			p.hasMetric(1, "ullage_level_raises_total", "command")
 			if st := p.Status(); st.Raise.Stream != pattern {
 				t.Errorf("%+v", st)
@@ -81,7 +82,7 @@ func TestOnlyTheNamedStreamIsRaised(t *testing.T) {
 			if _, err := p.reset(); err != nil {
 				t.Error(err)
 			}
-			j.only("")
+			only(t, j, "")
 		})
 	}
 }
@@ -108,7 +109,7 @@ func TestAListShowsWhichStreamIsRaised(t *testing.T) {
 	p.during(func() { check("by the keeper") })
 	p.kill()
 	check("by the saved state")
-	j.only("gc*=debug", gcOutput)
+	only(t, j, "gc*=debug", gcOutput)
 }
 
 // The first stream is restored before the second is raised, whoever asks.
@@ -117,13 +118,13 @@ func TestAnotherStreamTakesTheRaise(t *testing.T) {
 	r.annotate("log", "safepoint*=debug")
 	p := r.process()
 	p.step()
-	j.only("safepoint*=debug", gcOutput, appOutput)
-	n := j.count()
+	only(t, j, "safepoint*=debug", gcOutput, appOutput)
+	n := j.Count()
 	changes, err := p.setStream("gc*=debug", "plain.log")
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.only("gc*=debug", plainOutput)
+	only(t, j, "gc*=debug", plainOutput)
 	var did []string
 	for _, c := range changes {
 		did = append(did, fmt.Sprintf("%s %v %v", filepath.Base(c.Output), strings.HasSuffix(c.From, "debug"), strings.HasSuffix(c.To, "debug")))
@@ -131,8 +132,8 @@ func TestAnotherStreamTakesTheRaise(t *testing.T) {
 	if want := []string{"app-%t.log true false", "gc-%p.log true false", "plain.log false true"}; !slices.Equal(did, want) {
 		t.Errorf("%q, want %q", did, want)
 	}
-	sent := j.sent(n + 2) // without the list and the description before it
-	restored := slices.Index(sent, listCommand)
+	sent := j.Sent(n + 2) // without the list and the description before it
+	restored := slices.Index(sent, fakejvm.ListCommand)
 	for i, cmd := range sent {
 		if strings.Contains(cmd, "plain.log") && i < restored {
 			t.Errorf("the second stream is raised before the first is verified: %q", sent)
@@ -143,13 +144,13 @@ func TestAnotherStreamTakesTheRaise(t *testing.T) {
 	if _, err := p.setStream("gc*=trace", "gc-7.log"); err != nil {
 		t.Fatal(err)
 	}
-	j.only("gc*=trace", gcOutput)
+	only(t, j, "gc*=trace", gcOutput)
 	p.fleet.state.end(FromCommand, "test", "") // the annotation's raise still lasts
 	p.step()
-	j.only("safepoint*=debug", gcOutput, appOutput)
+	only(t, j, "safepoint*=debug", gcOutput, appOutput)
 	r.annotate()
 	p.step()
-	j.only("")
+	only(t, j, "")
 	if saved := p.savedJVMs(r); len(saved) > 0 {
 		t.Errorf("remembered: %+v", saved)
 	}
@@ -162,7 +163,7 @@ func TestAStreamThatNoJVMHasRaisesNothing(t *testing.T) {
 	if _, err := p.setStream("gc*=debug", "gc-8.log"); err == nil || !strings.Contains(err.Error(), `"gc-8.log" (it has: gc-7.log, app-%t.log, plain.log)`) {
 		t.Error(err)
 	}
-	j.only("")
+	only(t, j, "")
 	if _, err := p.setStream("gc*=debug", "gc-7.log"); err != nil {
 		t.Error(err)
 	}
@@ -170,7 +171,7 @@ func TestAStreamThatNoJVMHasRaisesNothing(t *testing.T) {
 	if err == nil || len(changes) > 0 {
 		t.Errorf("%+v, %v", changes, err)
 	}
-	j.only("gc*=debug", gcOutput)
+	only(t, j, "gc*=debug", gcOutput)
 	if st := p.Status(); st.Raise.Stream != "gc-7.log" || len(st.Errors) > 0 {
 		t.Errorf("%+v", st)
 	}
@@ -189,12 +190,12 @@ func TestATypoInAStreamLeavesTheRaiseInEffectAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 			m.take()
-			until, n := p.Status().Raise.Until, j.count()
+			until, n := p.Status().Raise.Until, j.Count()
 			changes, err := p.setStream("gc*=trace", "nosuch.log")
 			if err == nil || !strings.Contains(err.Error(), `"nosuch.log" (it has: gc-7.log, app-%t.log, plain.log)`) || len(changes) > 0 {
 				t.Errorf("%+v, %v", changes, err)
 			}
-			for _, cmd := range j.sent(n) {
+			for _, cmd := range j.Sent(n) {
 				if strings.Contains(cmd, "output=") {
 					t.Errorf("the JVM was sent %q", cmd)
 				}
@@ -216,9 +217,9 @@ func TestAStreamOfOneOfTwoJVMs(t *testing.T) {
 	if changes, err := p.setStream("gc*=debug", "gc-7.log"); err != nil || len(changes) != 1 {
 		t.Errorf("%+v, %v", changes, err)
 	}
-	j.only("gc*=debug", gcOutput)
-	logs(t, other, ownSelection)
-	if other.hasTaken(3); len(p.Status().Errors) > 0 {
+	only(t, j, "gc*=debug", gcOutput)
+	logs(t, other, fakejvm.OwnSelection)
+	if other.HasTaken(3); len(p.Status().Errors) > 0 {
 		t.Errorf("%q", p.Status().Errors)
 	}
 }
@@ -226,21 +227,21 @@ func TestAStreamOfOneOfTwoJVMs(t *testing.T) {
 // A JVM whose lines show no level is raised by name alone.
 func TestOutputsWithoutLevelsAreRaisedByName(t *testing.T) {
 	r, j := alone(t)
-	j.mu.Lock()
-	j.outputs[2].decorators = "uptime"
-	j.mu.Unlock()
+	j.Lock()
+	j.Outputs[2].Decorators = "uptime"
+	j.Unlock()
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	for range 3 {
 		p.step()
 	}
-	logs(t, j, ownSelection)
-	j.hasTaken(1)
+	logs(t, j, fakejvm.OwnSelection)
+	j.HasTaken(1)
 	hasError(t, p.Status(), "do not show their level")
 	if _, err := p.setStream("gc*=debug", "gc.log"); err != nil {
 		t.Error(err)
 	}
-	logs(t, j, atop("gc*=debug"))
+	logs(t, j, fakejvm.Atop("gc*=debug"))
 	hasError(t, p.Status(), "")
 }
 
@@ -252,20 +253,20 @@ func TestAnAnnotationRaisesOneStream(t *testing.T) {
 	for stream, output := range map[string]int{"gc-7.log": gcOutput, "plain.log": plainOutput} {
 		r.annotate("log", "gc*=debug", "log-stream", stream)
 		p.step()
-		j.only("gc*=debug", output)
+		only(t, j, "gc*=debug", output)
 		r.annotate("log", "gc*=trace", "log-stream", "/")
 		p.step()
-		j.only("gc*=debug", output)
+		only(t, j, "gc*=debug", output)
 		if st := p.Status(); st.Raise.Stream != stream || len(st.Problems) != 1 {
 			t.Errorf("%+v", st)
 		}
 	}
 	r.annotate("log", "gc*=debug")
 	p.step()
-	j.only("gc*=debug", gcOutput, appOutput)
+	only(t, j, "gc*=debug", gcOutput, appOutput)
 	r.annotate()
 	p.step()
-	j.only("")
+	only(t, j, "")
 }
 
 // A sidecar is killed between the streams, wherever that is.
@@ -281,25 +282,25 @@ func TestAKilledSidecarRestoresTheFirstStream(t *testing.T) {
 			r.cfg.Attach.Timeout = 400 * time.Millisecond // for the commands that the JVM does not answer
 			p = r.process()
 			took := 0
-			j.when(func(string) reaction {
+			j.When(func(string) fakejvm.Reaction {
 				if took++; took >= n {
-					return hang
+					return fakejvm.Hang
 				}
-				return obey
+				return fakejvm.Obey
 			})
 			_, _ = p.setStream("gc*=trace", "plain.log")
 			p.fleet.crew.Wait()
-			j.when(nil)
+			j.When(nil)
 			r.cfg.Attach.Timeout = patience
 			p = r.process()
 			if _, err := p.setStream("gc*=trace", "plain.log"); err != nil {
 				t.Fatal(err)
 			}
-			j.only("gc*=trace", plainOutput)
+			only(t, j, "gc*=trace", plainOutput)
 			if _, err := p.reset(); err != nil {
 				t.Fatal(err)
 			}
-			j.only("")
+			only(t, j, "")
 		})
 	}
 }
@@ -314,26 +315,26 @@ func TestASocketThatIsCreatedAgainForgetsNoStream(t *testing.T) {
 			if _, err := p.setStream("gc*=debug", "gc-7.log"); err != nil {
 				t.Fatal(err)
 			}
-			j.mu.Lock()
-			outputs := slices.Clone(j.outputs)
-			j.mu.Unlock()
-			must(t, os.Remove(j.socket()))
-			j.kill()
-			j.start()
-			j.mu.Lock()
-			j.outputs = outputs
-			j.mu.Unlock()
+			j.Lock()
+			outputs := slices.Clone(j.Outputs)
+			j.Unlock()
+			must(t, os.Remove(j.Socket()))
+			j.Kill()
+			j.Start()
+			j.Lock()
+			j.Outputs = outputs
+			j.Unlock()
 			raise := begun(raiseTo(t, "gc*=trace", time.Hour), string(FromCommand), "test", time.Now())
 			raise.Stream = stream
 			p.fleet.state.Raises[FromCommand] = raise
 			p.step()
 			p.due(0) // where no output has the stream, that is an error first
 			p.step()
-			j.only("gc*=trace", map[string][]int{"plain.log": {plainOutput}, "gc-7.log": {gcOutput}, "": {gcOutput, appOutput}}[stream]...)
+			only(t, j, "gc*=trace", map[string][]int{"plain.log": {plainOutput}, "gc-7.log": {gcOutput}, "": {gcOutput, appOutput}}[stream]...)
 			if _, err := p.reset(); err != nil {
 				t.Fatal(err)
 			}
-			j.only("")
+			only(t, j, "")
 		})
 	}
 }
@@ -356,23 +357,23 @@ func TestAStateWithoutStreamsIsContinued(t *testing.T) {
 				t.Fatalf("the state is %s", text)
 			}
 			must(t, os.WriteFile(r.state(stateName), []byte(old), 0o600))
-			n := j.count()
+			n := j.Count()
 			p = r.process()
 			p.step()
-			j.only("gc*=debug", gcOutput, appOutput, plainOutput)
-			if sent := j.sent(n); len(sent) != 0 || len(p.log.String()) > 0 {
+			only(t, j, "gc*=debug", gcOutput, appOutput, plainOutput)
+			if sent := j.Sent(n); len(sent) != 0 || len(p.log.String()) > 0 {
 				t.Errorf("told %q, logged %s", sent, p.log)
 			}
 			if stream != "" {
 				if _, err := p.setStream("gc*=trace", stream); err != nil {
 					t.Fatal(err)
 				}
-				j.only("gc*=trace", gcOutput)
+				only(t, j, "gc*=trace", gcOutput)
 			}
 			if _, err := p.reset(); err != nil {
 				t.Fatal(err)
 			}
-			j.only("")
+			only(t, j, "")
 		})
 	}
 }
@@ -403,13 +404,4 @@ func TestForgedStreamsAreRefused(t *testing.T) {
 			t.Errorf("%q: %v", stream, err)
 		}
 	}
-}
-
-func FuzzAims(f *testing.F) {
-	f.Add("gc-7.log", "/x/gc-%p.log", 7)
-	f.Add("app-2026-11-23_08-00-00.log", "/x/app-%t.log", 7)
-	f.Add("%t", "/x/%t%t", 1)
-	f.Fuzz(func(t *testing.T, stream, file string, pid int) {
-		aims(stream, attach.JVM{PID: pid}, attach.Output{Name: "file=" + file, Decorators: "level"})
-	})
 }

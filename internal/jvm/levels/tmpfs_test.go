@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ullage/ullage/test/lab"
+	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
 // smallTmpfs mounts a tmpfs as the source. Full writes to it until it is full,
@@ -34,18 +35,18 @@ func TestNothingIsRaisedWhileTheTmpfsIsFull(t *testing.T) {
 	within(t, patience, "an error", func() bool { return len(p.Status().Errors) > 0 })
 	hasError(t, p.Status(), "not raised, because its baseline cannot be saved")
 	hasError(t, p.Status(), "no space left on device")
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 	free()
-	soon(t, patience, j, atop("gc*=debug"))
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	within(t, patience, "the error is over", func() bool { return len(p.Status().Errors) == 0 })
 	free = full()
 	r.annotate()
-	soon(t, patience, j, ownSelection)
+	soon(t, patience, j, fakejvm.OwnSelection)
 	within(t, patience, "the status", func() bool { return p.metric("ullage_level_raised") == 0 })
 	free()
 	must(t, stop())
 	r.settle()
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 }
 
 func TestAFullTmpfsNeitherProlongsNorRepeatsARaise(t *testing.T) {
@@ -60,12 +61,12 @@ func TestAFullTmpfsNeitherProlongsNorRepeatsARaise(t *testing.T) {
 	defer free()
 	r.annotate("log", "safepoint*=debug", "log-for", "1h")
 	p.step()
-	until, n, raised := p.Status().Raise.Until, j.count(), p.metric("ullage_level_raises_total", "annotation")
+	until, n, raised := p.Status().Raise.Until, j.Count(), p.metric("ullage_level_raises_total", "annotation")
 	for range 5 {
 		p.step()
 	}
-	if again := p.Status().Raise.Until; !again.Equal(until) || j.count() != n {
-		t.Errorf("the raise ended at %s, now at %s; the JVM was told %q", until, again, j.sent(n))
+	if again := p.Status().Raise.Until; !again.Equal(until) || j.Count() != n {
+		t.Errorf("the raise ended at %s, now at %s; the JVM was told %q", until, again, j.Sent(n))
 	}
 	p.hasMetric(raised, "ullage_level_raises_total", "annotation")
 	r.restored(p, j)

@@ -9,6 +9,8 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/line/format"
+
+	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
 // Lines of JDK 17, but for the lengths of the pauses and the sidecar's own.
@@ -58,7 +60,7 @@ func TestEachConditionFiresOnceWithItsReason(t *testing.T) {
 		if len(p.triggers.Fired()) != 0 || p.Status().Armed {
 			t.Errorf("%s: armed while raised", c.trigger)
 		}
-		logs(t, j, atop("gc*=debug"))
+		logs(t, j, fakejvm.Atop("gc*=debug"))
 		p.hasMetric(1, "ullage_level_raises_total", c.reason)
 		st := p.Status()
 		if st.Cause != FromTrigger || !strings.Contains(strings.ToLower(st.Raise.Why), strings.ToLower(c.why)) || st.Raise.Until.Sub(st.Raise.Since) != time.Hour {
@@ -93,8 +95,8 @@ func TestATriggerIsArmedOnlyWhenAllIsReadAndAfterTheCoolDown(t *testing.T) {
 	p.run()
 	within(t, patience, "the trigger is armed", func() bool { return p.Status().Armed })
 	fire(p, dropLine)
-	soon(t, patience, j, atop("gc*=debug"))
-	soon(t, patience, j, ownSelection)
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
+	soon(t, patience, j, fakejvm.OwnSelection)
 	restored := time.Now()
 	p.triggers.CaughtUp() // too early: of before
 	within(t, patience, "it wants to know what has been read", func() bool { return p.triggers.Waiting() })
@@ -116,9 +118,9 @@ func TestATriggerIsArmedOnlyWhenAllIsReadAndAfterTheCoolDown(t *testing.T) {
 		t.Errorf("armed %s after everything has been read", after)
 	}
 	p.hasMetric(2, "ullage_trigger_missed_total", ask.DroppedCondition)
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 	fire(p, dropLine)
-	soon(t, patience, j, atop("gc*=debug"))
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	within(t, patience, "it is counted", func() bool { return p.metric("ullage_level_raises_total", ask.DroppedCondition) == 2 })
 }
 
@@ -129,11 +131,11 @@ func TestATriggersRaiseLastsItsTimeFromWhenASlowJVMTakesIt(t *testing.T) {
 	r.cfg.TriggerCooldown = time.Hour
 	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug", "trigger-for", "1s")
 	var taken time.Time
-	j.when(func(cmd string) reaction {
-		if time.Sleep(1500 * time.Millisecond); strings.HasPrefix(cmd, configuring) && taken.IsZero() {
+	j.When(func(cmd string) fakejvm.Reaction {
+		if time.Sleep(1500 * time.Millisecond); strings.HasPrefix(cmd, fakejvm.Configuring) && taken.IsZero() {
 			taken = time.Now()
 		}
-		return obey
+		return fakejvm.Obey
 	})
 	p := r.process()
 	p.run()
@@ -144,7 +146,7 @@ func TestATriggersRaiseLastsItsTimeFromWhenASlowJVMTakesIt(t *testing.T) {
 	if lasted := time.Since(taken); lasted < time.Second {
 		t.Errorf("the raise was over %s after the JVM had taken it", lasted)
 	}
-	soon(t, patience, j, ownSelection)
+	soon(t, patience, j, fakejvm.OwnSelection)
 }
 
 // A JVM that does not answer prolongs the trigger's raise by no more than it may take to answer.
@@ -156,7 +158,7 @@ func TestATriggersRaiseDoesNotWaitForADeafJVMForever(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer p.fleet.crew.Wait()
 	defer cancel()
-	j.when(always(hang))
+	j.When(fakejvm.Always(fakejvm.Hang))
 	fire(p, dropLine)
 	a := <-p.triggers.Fired()
 	p.alarm = &a
@@ -183,11 +185,11 @@ func TestACommandDisarmsATriggerBeforeItRaises(t *testing.T) {
 	p := r.process()
 	p.step()
 	armed := true
-	j.when(func(cmd string) reaction {
-		if strings.HasPrefix(cmd, configuring) {
+	j.When(func(cmd string) fakejvm.Reaction {
+		if strings.HasPrefix(cmd, fakejvm.Configuring) {
 			armed = p.Status().Armed
 		}
-		return obey
+		return fakejvm.Obey
 	})
 	if _, _, err := p.set("gc*=debug", time.Hour); err != nil || armed {
 		t.Errorf("armed %v when the JVM is raised, %v", armed, err)
@@ -206,7 +208,7 @@ func TestAnyRaiseDisarmsATrigger(t *testing.T) {
 	}
 	r.annotate("trigger", "dropped")
 	p.step()
-	logs(t, j, ownSelection)
+	logs(t, j, fakejvm.OwnSelection)
 	if p.step(); p.Status().Armed || !p.Status().Quiet.After(time.Now()) {
 		t.Errorf("it is armed at once after the restore: %+v", p.Status())
 	}
@@ -262,7 +264,7 @@ func TestAnotherRaiseHasNoCoolDown(t *testing.T) {
 	r.annotate("trigger", "dropped", "log", "gc*=debug")
 	p := r.process()
 	p.run()
-	soon(t, patience, j, atop("gc*=debug"))
+	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	r.annotate("trigger", "dropped")
 	within(t, patience, "the reader is asked", func() bool { return p.triggers.Waiting() })
 	p.triggers.CaughtUp()
@@ -297,7 +299,7 @@ func TestABadTriggerKeepsTheOldOne(t *testing.T) {
 	}
 	fire(p, dropLine)
 	p.takeAlarm(t)
-	logs(t, j, atop("gc*=debug"))
+	logs(t, j, fakejvm.Atop("gc*=debug"))
 	p.step()
 	if st := p.Status(); st.Cause != FromTrigger || st.Raise.Until.Sub(st.Raise.Since) != time.Hour {
 		t.Errorf("%+v", st)
@@ -319,7 +321,7 @@ func TestATriggerThatWasTakenAwayMeanwhileRaisesNothing(t *testing.T) {
 	p.notes.poll(time.Now())
 	p.takeAlarm(t)
 	p.step()
-	if p.Status().Cause != "" || j.count() != 0 {
-		t.Errorf("%+v, told %q", p.Status(), j.sent(0))
+	if p.Status().Cause != "" || j.Count() != 0 {
+		t.Errorf("%+v, told %q", p.Status(), j.Sent(0))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/base/untrusted"
 	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -61,7 +62,7 @@ func (r request) check() error {
 		}
 		return ask.CheckFor(r.For)
 	default:
-		return fmt.Errorf("%q is not a request: ask for list, set, reset, rotate or save", printable.Escaped(r.Verb, maxShown))
+		return fmt.Errorf("%q is not a request: ask for list, set, reset, rotate or save", printable.Escaped(r.Verb, 64))
 	}
 	return nil
 }
@@ -69,13 +70,13 @@ func (r request) check() error {
 // reply is the answer to a request: one JSON document, up to the end of the
 // connection.
 type reply struct {
-	Errors  []string  `json:"errors,omitempty"`
-	NoJVM   bool      `json:"noJVM,omitempty"`   // for list: the error is a NoJVMError
-	Changes []Change  `json:"changes,omitempty"` // for set and reset
-	Until   time.Time `json:"until,omitzero"`    // for set: the end of the raise
-	App     ul.Level  `json:"app,omitzero"`      // for reset: what the application's events were raised to
-	Listed  []Listed  `json:"listed,omitempty"`  // for list and rotate
-	Saving  *Saving   `json:"saving,omitempty"`  // for save
+	Errors  []string         `json:"errors,omitempty"`
+	NoJVM   bool             `json:"noJVM,omitempty"`   // for list: the error is a NoJVMError
+	Changes []Change         `json:"changes,omitempty"` // for set and reset
+	Until   time.Time        `json:"until,omitzero"`    // for set: the end of the raise
+	App     ul.Level         `json:"app,omitzero"`      // for reset: what the application's events were raised to
+	Listed  []outputs.Listed `json:"listed,omitempty"`  // for list and rotate
+	Saving  *Saving          `json:"saving,omitempty"`  // for save
 }
 
 func decodeReply(text []byte) (r reply, err error) {
@@ -86,7 +87,7 @@ func decodeReply(text []byte) (r reply, err error) {
 // err joins the errors of a reply.
 func (r reply) err() error {
 	if r.NoJVM && len(r.Errors) == 1 {
-		return &NoJVMError{text: r.Errors[0]}
+		return &outputs.NoJVMError{Text: r.Errors[0]}
 	}
 	var all []error
 	for _, text := range r.Errors {
@@ -114,7 +115,7 @@ func failed(err error) (r reply) {
 			r.Errors = append(r.Errors, text)
 		}
 	}
-	var none *NoJVMError
+	var none *outputs.NoJVMError
 	r.NoJVM = errors.As(err, &none)
 	return r
 }

@@ -1,4 +1,4 @@
-package levels
+package outputs
 
 import (
 	"errors"
@@ -10,24 +10,14 @@ import (
 	"strings"
 
 	"github.com/ullage/ullage/internal/base/printable"
-	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/line/naming"
 )
 
-// goal is what every JVM is to log. The zero goal stands for each JVM's own.
-type goal struct {
-	ask.Raise
-	from Cause
-}
-
-// same reports whether the two goals ask for the same of a JVM.
-func (g goal) same(h goal) bool { return g.Selection == h.Selection && g.Stream == h.Stream }
-
-// aims reports whether a raise of these streams changes an output. An output
+// Aims reports whether a raise of these streams changes an output. An output
 // whose lines show no level is changed only by name: the lines of the raise
 // could not be distinguished from the application's own.
-func aims(stream string, j attach.JVM, o attach.Output) bool {
+func Aims(stream string, j attach.JVM, o attach.Output) bool {
 	if stream == "" {
 		return o.HasLevel()
 	}
@@ -54,14 +44,16 @@ func expanded(j attach.JVM, o attach.Output) string {
 // streamsOf returns the names that an output's stream can be called by: as its
 // file is named, and as the JVM lists it.
 func streamsOf(j attach.JVM, o attach.Output) []string {
-	name := expanded(j, o)
-	return []string{naming.StreamOf(strings.Replace(name, timeMark, someTime, 1)), naming.StreamOf(name), naming.StreamOf(filepath.Base(o.File()))}
+	return []string{naming.StreamOf(strings.Replace(expanded(j, o), timeMark, someTime, 1)), Stream(j, o), naming.StreamOf(filepath.Base(o.File()))}
 }
+
+// Stream returns the name of an output's stream, but for the time of the JVM's start.
+func Stream(j attach.JVM, o attach.Output) string { return naming.StreamOf(expanded(j, o)) }
 
 // isTimed reports whether stream is the name of an output whose file's name has
 // the time of the JVM's start, which the list does not show.
 func isTimed(stream string, j attach.JVM, o attach.Output) bool {
-	before, after, timed := strings.Cut(naming.StreamOf(expanded(j, o)), timeMark)
+	before, after, timed := strings.Cut(Stream(j, o), timeMark)
 	if !timed {
 		return false
 	}
@@ -76,21 +68,29 @@ func isTimed(stream string, j attach.JVM, o attach.Output) bool {
 
 // The reasons why a JVM has no output to raise. None of them passes by itself.
 var (
-	errNotShipped  = errors.New("none of its outputs is shipped")
-	errOtherStream = errors.New("none of its shipped outputs is the stream to raise")
-	errNoLevel     = errors.New("the lines of its shipped outputs do not show their level (decorator level): only a raise that names the stream changes them")
+	ErrNotShipped  = errors.New("none of its outputs is shipped")
+	ErrOtherStream = errors.New("none of its shipped outputs is the stream to raise")
+	ErrNoLevel     = errors.New("the lines of its shipped outputs do not show their level (decorator level): only a raise that names the stream changes them")
 )
 
-// otherStream returns errOtherStream of a JVM, with its shipped streams.
-func otherStream(pattern string, streams []string) error {
+// maxNamed bounds a quoted name or configuration in an error. maxShown bounds a
+// name in a list of several, and maxNames the names in it.
+const (
+	maxNamed = 200
+	maxShown = 64
+	maxNames = 3
+)
+
+// OtherStream returns ErrOtherStream of a JVM, with its shipped streams.
+func OtherStream(pattern string, streams []string) error {
 	var shown []string
 	for _, name := range streams[:min(len(streams), maxNames)] {
 		shown = append(shown, printable.Escaped(name, maxShown))
 	}
-	return fmt.Errorf("%w, %q (it has: %s)", errOtherStream, pattern, strings.Join(shown, ", "))
+	return fmt.Errorf("%w, %q (it has: %s)", ErrOtherStream, pattern, strings.Join(shown, ", "))
 }
 
-// nothingToRaise reports whether err is one of these reasons.
-func nothingToRaise(err error) bool {
-	return errors.Is(err, errNotShipped) || errors.Is(err, errOtherStream) || errors.Is(err, errNoLevel)
+// NothingToRaise reports whether err is one of these reasons.
+func NothingToRaise(err error) bool {
+	return errors.Is(err, ErrNotShipped) || errors.Is(err, ErrOtherStream) || errors.Is(err, ErrNoLevel)
 }

@@ -1,4 +1,4 @@
-package levels
+package census
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/internal/line/mark"
 )
 
@@ -28,8 +29,9 @@ const (
 	// maxAsked is how often a Roster asks a JVM that does not answer.
 	maxAsked = 5
 
-	maxElsewhere = 20 // files that are listed
-	maxCrashes   = 32 // reports of crashes that are remembered
+	maxElsewhere = 20  // files that are listed
+	maxNamed     = 200 // bytes of the name of one
+	maxCrashes   = 32  // reports of crashes that are remembered
 )
 
 // Roster knows the JVMs that write to the source. It marks their starts and ends, and
@@ -38,7 +40,8 @@ const (
 // its name, and changes nothing. It asks only JVMs that already listen on a socket: any
 // other JVM would need a signal first.
 type Roster struct {
-	talk    dialogue
+	talk    outputs.Talk
+	source  string
 	log     *slog.Logger
 	gauge   prometheus.Gauge
 	mark    func(mark.Mark) // nil: starts and ends are not marked
@@ -71,10 +74,10 @@ type crash struct {
 	at  time.Time // the report was read
 }
 
-// NewRoster returns a Roster for a valid cfg that gives its marks to a function, which must
+// New returns a Roster for a valid cfg that gives its marks to a function, which must
 // not block; nil: nobody wants to know. With --attach off it does nothing.
-func NewRoster(cfg Config, to func(mark.Mark), reg prometheus.Registerer, log *slog.Logger) *Roster {
-	r := &Roster{log: log, mark: to, began: time.Now(), members: map[string]*member{}, gauge: prometheus.NewGauge(prometheus.GaugeOpts{
+func New(cfg outputs.Config, to func(mark.Mark), reg prometheus.Registerer, log *slog.Logger) *Roster {
+	r := &Roster{log: log, source: cfg.Source, mark: to, began: time.Now(), members: map[string]*member{}, gauge: prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "ullage_jvm_disk_outputs", Help: "Log files of JVMs outside of the source, as VM.log lists them: a JVM waits for their disks. JVMs that do not listen for attach are not asked."})}
 	switch r.lists = cfg.Attach.Mode == attach.SharedTmp; {
 	case cfg.Attach.Mode == attach.Off:
@@ -83,7 +86,7 @@ func NewRoster(cfg Config, to func(mark.Mark), reg prometheus.Registerer, log *s
 		cfg.Attach.Mode = attach.ProcessNamespace // the directory may be that of strangers' JVMs
 	}
 	cfg.Attach.Passive = true
-	r.talk = newDialogue(cfg)
+	r.talk = outputs.New(cfg)
 	reg.MustRegister(r.gauge)
 	return r
 }
@@ -97,7 +100,7 @@ func (r *Roster) Run(ctx context.Context) {
 	tick := kernel.NewTicker(lookInterval)
 	defer tick.Stop()
 	for {
-		if ended := r.watchAll(); r.search.due(r.talk.client.Surroundings(), ended, time.Now()) {
+		if ended := r.watchAll(); r.search.due(r.talk.JVMs.Surroundings(), ended, time.Now()) {
 			r.look(ctx)
 		}
 		select {
@@ -144,7 +147,7 @@ func (r *Roster) look(ctx context.Context) {
 			known = append(known, id)
 		}
 	}
-	jvms, _ := r.talk.client.Find(ctx, known...)
+	jvms, _ := r.talk.JVMs.Find(ctx, known...)
 	found := map[string]bool{}
 	for _, j := range jvms {
 		found[j.ID] = true
@@ -179,24 +182,24 @@ func (r *Roster) look(ctx context.Context) {
 // inspect lists the outputs of a JVM. A JVM none of whose outputs is shipped is
 // ignored.
 func (r *Roster) inspect(ctx context.Context, m *member) (err error) {
-	defer guard(&err)
-	outputs, err := r.talk.list(ctx, m.jvm)
+	defer outputs.Recover(&err)
+	listed, err := r.talk.List(ctx, m.jvm)
 	if err != nil {
 		return err
 	}
 	var streams, files []string
-	for _, o := range outputs {
+	for _, o := range listed {
 		switch file := o.File(); {
-		case r.talk.ships(m.jvm, o):
-			streams = append(streams, streamsOf(m.jvm, o)[1])
-		case r.lists && file != "" && !attach.OnNoDisk(file) && !r.talk.client.Ships(m.jvm, o):
+		case r.talk.Ships(m.jvm, o):
+			streams = append(streams, outputs.Stream(m.jvm, o))
+		case r.lists && file != "" && !attach.OnNoDisk(file) && !r.talk.JVMs.Ships(m.jvm, o):
 			files = append(files, fmt.Sprintf("pid %d: %s", m.jvm.PID, printable.Escaped(file, maxNamed)))
 		}
 	}
 	m.known, m.since = true, time.Now()
 	if m.ours = len(streams) > 0; m.ours {
 		m.files, m.streams = files, strings.Join(streams, ",")
-		m.witness = r.talk.client.Witness(m.jvm)
+		m.witness = r.talk.JVMs.Witness(m.jvm)
 	}
 	return nil
 }
@@ -214,10 +217,7 @@ func (r *Roster) meet(ctx context.Context, m *member) {
 // markStart marks the start of a JVM. One that is older than this process may have been
 // marked by another before. A JVM that does not describe itself has no name here.
 func (r *Roster) markStart(ctx context.Context, m *member) {
-	var d attach.Description
-	if text, err := r.talk.client.Run(ctx, m.jvm, attach.Describe()); err == nil {
-		d = attach.ParseDescription(text)
-	}
+	d := r.talk.Describe(ctx, m.jvm)
 	kind, uptime := mark.JVMSeen, ""
 	if d.Uptime > 0 {
 		uptime = d.Uptime.String()
@@ -274,6 +274,6 @@ func (r *Roster) crashed(m *member) bool {
 	if slices.ContainsFunc(r.crashes, func(c crash) bool { return c.pid == pid && c.at.After(m.since) }) {
 		return true
 	}
-	info, err := os.Lstat(filepath.Join(r.talk.cfg.Source, crashPrefix+pid+".log"))
+	info, err := os.Lstat(filepath.Join(r.source, crashPrefix+pid+".log"))
 	return err == nil && info.Mode().IsRegular() && info.ModTime().After(m.since)
 }

@@ -1,4 +1,4 @@
-package levels
+package outputs
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/internal/jvm/attach"
 )
 
-// maxStale is how many stale sockets are listed.
-const maxStale = 16
+// MaxStale is how many stale sockets are listed.
+const MaxStale = 16
 
 // Listed is the log configuration of one JVM.
 type Listed struct {
@@ -33,14 +33,14 @@ type ListedOutput struct {
 	ByName bool
 }
 
-// streams returns the streams of the shipped outputs, and whether a raise of the streams that
+// Streams returns the streams of the shipped outputs, and whether a raise of the streams that
 // match a pattern changes one of them.
-func (l Listed) streams(pattern string) (names []string, found bool) {
+func (l Listed) Streams(pattern string) (names []string, found bool) {
 	j := attach.JVM{PID: l.PID}
 	for _, o := range l.Outputs {
 		if o.Shipped {
-			names = append(names, streamsOf(j, o.Output)[1])
-			found = found || aims(pattern, j, o.Output)
+			names = append(names, Stream(j, o.Output))
+			found = found || Aims(pattern, j, o.Output)
 		}
 	}
 	return names, found
@@ -48,35 +48,35 @@ func (l Listed) streams(pattern string) (names []string, found bool) {
 
 // NoJVMError reports that no JVM answered and that there was no other error.
 type NoJVMError struct {
-	text  string
+	Text  string
 	stale int // sockets without a listener
 }
 
 // Error includes a hint on how to make a JVM answer.
 func (e *NoJVMError) Error() string {
-	text := e.text
+	text := e.Text
 	if e.stale > 0 {
 		text += fmt.Sprintf("; no process listens on the %d sockets left there", e.stale)
 	}
 	return text
 }
 
-// raisedTo returns the selection that an output of a JVM was raised to, by the
+// RaisedTo returns the selection that an output of a JVM was raised to, by the
 // JVM's ID and the output's name. Empty: it was not raised.
-type raisedTo func(id, output string) string
+type RaisedTo func(id, output string) string
 
-// listAll lists the outputs of every JVM. It returns the outputs that it got
+// ListAll lists the outputs of every JVM. It returns the outputs that it got
 // and an error for the rest, or a [*NoJVMError] if there is neither. A stale
 // socket is listed and is no error, unless the caller named that JVM. The JVMs
 // describe themselves only if raised is not nil.
-func (d dialogue) listAll(ctx context.Context, raised raisedTo) (jvms []attach.JVM, listed []Listed, err error) {
-	found := d.client.Survey(ctx)
+func (d Talk) ListAll(ctx context.Context, raised RaisedTo) (jvms []attach.JVM, listed []Listed, err error) {
+	found := d.JVMs.Survey(ctx)
 	problems := found.Problems
 	all, errs := make([]Listed, len(found.JVMs)), make([]error, len(found.JVMs))
 	var crew sync.WaitGroup
 	for i, j := range found.JVMs {
 		crew.Go(func() {
-			defer guard(&errs[i])
+			defer Recover(&errs[i])
 			all[i], errs[i] = d.listOne(ctx, j, raised)
 		})
 	}
@@ -86,16 +86,16 @@ func (d dialogue) listAll(ctx context.Context, raised raisedTo) (jvms []attach.J
 		case attach.KindOf(errs[i]) == attach.NoJVM && d.cfg.Attach.PID == 0: // it was killed meanwhile
 			found.Stale = append(found.Stale, j)
 		case errs[i] != nil:
-			problems = append(problems, named(j, errs[i]))
+			problems = append(problems, Named(j, errs[i]))
 		default:
 			jvms, listed = append(jvms, j), append(listed, all[i])
 		}
 	}
 	err = errors.Join(problems...)
 	if err == nil && len(listed) == 0 {
-		err = &NoJVMError{text: d.noJVM(), stale: len(found.Stale)}
+		err = &NoJVMError{Text: d.NoJVM(), stale: len(found.Stale)}
 	}
-	for _, j := range found.Stale[:min(len(found.Stale), maxStale)] {
+	for _, j := range found.Stale[:min(len(found.Stale), MaxStale)] {
 		jvms, listed = append(jvms, j), append(listed, Listed{PID: j.PID, Stale: true})
 	}
 	return jvms, listed, err
@@ -103,26 +103,23 @@ func (d dialogue) listAll(ctx context.Context, raised raisedTo) (jvms []attach.J
 
 // listOne lists the outputs of a JVM, and has it describe itself if raised is
 // not nil.
-func (d dialogue) listOne(ctx context.Context, j attach.JVM, raised raisedTo) (Listed, error) {
+func (d Talk) listOne(ctx context.Context, j attach.JVM, raised RaisedTo) (Listed, error) {
 	l := Listed{PID: j.PID}
-	outputs, err := d.list(ctx, j)
+	outputs, err := d.List(ctx, j)
 	if err != nil || raised == nil {
 		l.Outputs = d.classify(j, outputs, func(string, string) string { return "" })
 		return l, err
 	}
 	l.Outputs = d.classify(j, outputs, raised)
-	// A JVM that lists its outputs and does not describe itself has no name here.
-	if text, err := d.client.Run(ctx, j, attach.Describe()); err == nil {
-		l.JVM = attach.ParseDescription(text)
-	}
+	l.JVM = d.Describe(ctx, j)
 	return l, nil
 }
 
 // classify notes for each output of a JVM whether it is shipped and raised.
-func (d dialogue) classify(j attach.JVM, outputs []attach.Output, raised raisedTo) []ListedOutput {
+func (d Talk) classify(j attach.JVM, outputs []attach.Output, raised RaisedTo) []ListedOutput {
 	var all []ListedOutput
 	for _, o := range outputs {
-		lo := ListedOutput{Output: o, Shipped: d.ships(j, o)}
+		lo := ListedOutput{Output: o, Shipped: d.Ships(j, o)}
 		if lo.Shipped {
 			lo.Raised, lo.ByName = raised(j.ID, o.Name), !o.HasLevel()
 		}
@@ -134,17 +131,17 @@ func (d dialogue) classify(j attach.JVM, outputs []attach.Output, raised raisedT
 	return all
 }
 
-// rotateAll rotates the log files of every JVM, and returns the JVMs that did
+// RotateAll rotates the log files of every JVM, and returns the JVMs that did
 // so.
-func (d dialogue) rotateAll(ctx context.Context) ([]Listed, error) {
-	jvms, listed, err := d.listAll(ctx, nil)
+func (d Talk) RotateAll(ctx context.Context) ([]Listed, error) {
+	jvms, listed, err := d.ListAll(ctx, nil)
 	var done []Listed
 	for i, l := range listed {
 		if l.Stale {
 			continue
 		}
-		if _, runErr := d.client.Run(ctx, jvms[i], attach.Rotate()); runErr != nil {
-			err = errors.Join(err, named(jvms[i], runErr))
+		if _, runErr := d.JVMs.Run(ctx, jvms[i], attach.Rotate()); runErr != nil {
+			err = errors.Join(err, Named(jvms[i], runErr))
 			continue
 		}
 		done = append(done, l)
@@ -152,8 +149,8 @@ func (d dialogue) rotateAll(ctx context.Context) ([]Listed, error) {
 	return done, err
 }
 
-// noJVM returns the text of an error: no JVM was found, with a hint.
-func (d dialogue) noJVM() string {
+// NoJVM returns the text of an error: no JVM was found, with a hint.
+func (d Talk) NoJVM() string {
 	text := "no JVM has a socket in " + d.cfg.Attach.Tmp + " (start it with -XX:+StartAttachListener, and share its /tmp"
 	process := "no process that logs to " + d.cfg.Source + " is a JVM (share the process namespace"
 	switch d.cfg.Attach.Mode {

@@ -1,0 +1,171 @@
+package census
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/test/lab"
+	"github.com/ullage/ullage/test/lab/fakejvm"
+)
+
+// marked is what a test was given, as text.
+type marked struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (m *marked) add(a mark.Mark) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lines = append(m.lines, string(a.AppendDetails([]byte(a.Kind+" "))))
+}
+
+// take returns what is new.
+func (m *marked) take() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	lines := m.lines
+	m.lines = nil
+	return lines
+}
+
+// gives fails the test unless the new marks match patterns.
+func (m *marked) gives(t *testing.T, patterns ...string) {
+	t.Helper()
+	got := m.take()
+	ok := len(got) == len(patterns)
+	for i := 0; ok && i < len(got); i++ {
+		ok = regexp.MustCompile("^" + patterns[i] + "$").MatchString(got[i])
+	}
+	if !ok {
+		t.Errorf("marks %q, want %q", got, patterns)
+	}
+}
+
+// roster returns a Roster that marks, and its marks.
+func (r *rig) roster() (*Roster, *marked) {
+	m := &marked{}
+	return New(r.cfg, m.add, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))), m
+}
+
+func TestStartsAndEndsOfJVMsAreMarkedOnce(t *testing.T) {
+	r := newRig(t)
+	j := fakejvm.Start(t, r.cfg.Attach.Tmp, 7, filepath.Join(r.cfg.Source, "gc-%p.log"), filepath.Join(r.cfg.Source, "safepoint.log"))
+	fakejvm.Start(t, r.cfg.Attach.Tmp, 8, "/other/gc.log") // somebody else's
+	jvm := func(kind string) string {
+		return kind + ` stream=gc-7.log,safepoint.log pid=7 uptime=6.076s version=17.0.15\+6 collector=G1 main=shop.Main`
+	}
+	roster, m := r.roster()
+	look := func() {
+		t.Helper()
+		roster.look(t.Context())
+	}
+	look()
+	m.gives(t, jvm("jvm-seen"))
+	roster.began = time.Now().Add(-time.Minute)
+	look()
+	m.gives(t)
+	j.Kill()
+	look()
+	m.gives(t, "jvm-ended stream=gc-7.log,safepoint.log pid=7 how=killed")
+	look()
+	m.gives(t)
+	must(t, os.Remove(j.Socket()))
+	look()
+	if len(roster.members) != 1 {
+		t.Errorf("%d JVMs are remembered", len(roster.members))
+	}
+	j.Start()
+	look()
+	m.gives(t, jvm("jvm-started"))
+	must(t, os.Remove(j.Socket()))
+	look()
+	m.gives(t, "jvm-ended .* how=exited")
+	j.Kill()
+	j.Start()
+	look()
+	m.gives(t, jvm("jvm-started"))
+	j.Restart()
+	look()
+	m.gives(t, "jvm-ended stream=gc-7.log,safepoint.log pid=7", jvm("jvm-started"))
+}
+
+// A pod's sidecar is stopped right after its JVM.
+func TestAJVMThatEndsWithThePodIsMarked(t *testing.T) {
+	r := newRig(t)
+	j := r.jvm(7)
+	roster, m := r.roster()
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { roster.Run(ctx) })
+	lab.Eventually(t, lab.Patience, "the JVM is seen", func() bool { return j.Count() == 2 })
+	j.Kill()
+	cancel()
+	running.Wait()
+	m.gives(t, "jvm-seen .*", "jvm-ended .*")
+}
+
+func TestAJVMThatCrashedIsMarkedAsCrashed(t *testing.T) {
+	for name, c := range map[string]struct {
+		crash func(t *testing.T, r *rig, roster *Roster)
+		want  string
+	}{
+		"its report was read": {func(_ *testing.T, _ *rig, roster *Roster) { roster.Crashed("hs_err_pid7.log") }, "crashed"},
+		"its report is in the source": {func(t *testing.T, r *rig, _ *Roster) {
+			must(t, os.WriteFile(filepath.Join(r.cfg.Source, "hs_err_pid7.log"), nil, 0o600))
+		}, "crashed"},
+		"a report of another JVM": {func(_ *testing.T, _ *rig, roster *Roster) { roster.Crashed("hs_err_pid77.log") }, "killed"},
+		"no name of a report": {func(_ *testing.T, _ *rig, roster *Roster) {
+			roster.Crashed("hs_err7.log")
+			roster.Crashed("hs_err_pid.log")
+		}, "killed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			j := r.jvm(7)
+			roster, m := r.roster()
+			roster.Crashed("hs_err_pid7.log") // of one before
+			roster.look(t.Context())
+			m.take()
+			time.Sleep(20 * time.Millisecond) // the time of a file is a few milliseconds coarse
+			c.crash(t, r, roster)
+			j.Kill()
+			roster.look(t.Context())
+			m.gives(t, "jvm-ended stream=gc.log pid=7 how="+c.want)
+		})
+	}
+	roster, _ := newRig(t).roster()
+	for range 10 * maxCrashes {
+		roster.Crashed("hs_err_pid1.log")
+	}
+	if n := len(roster.crashes); n != maxCrashes {
+		t.Errorf("%d crashes are remembered", n)
+	}
+}
+
+// A JVM that does not describe itself is marked by what is known.
+func TestAJVMWithoutADescription(t *testing.T) {
+	r := newRig(t)
+	r.cfg.Attach.Timeout = impatience
+	j := r.jvm(7)
+	j.When(func(cmd string) fakejvm.Reaction {
+		if strings.HasPrefix(cmd, "VM.uptime") {
+			return fakejvm.Mute
+		}
+		return fakejvm.Obey
+	})
+	roster, m := r.roster()
+	roster.look(t.Context())
+	m.gives(t, "jvm-seen stream=gc.log pid=7")
+}

@@ -1,0 +1,102 @@
+package census
+
+import (
+	"bytes"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/outputs"
+	"github.com/ullage/ullage/test/lab"
+	"github.com/ullage/ullage/test/lab/fakejvm"
+)
+
+// rig is a source and the /tmp of its JVMs.
+type rig struct {
+	t   testing.TB
+	cfg outputs.Config
+}
+
+// impatience is Attach.Timeout where a JVM does not answer.
+const impatience = time.Second
+
+func newRig(t testing.TB) *rig {
+	t.Helper()
+	return &rig{t, outputs.Config{Attach: attach.Config{Mode: attach.SharedTmp, Tmp: t.TempDir(), Timeout: lab.Patience}, Source: t.TempDir(), Match: "*.log*"}}
+}
+
+// jvm starts a JVM that logs into the source.
+func (r *rig) jvm(pid int) *fakejvm.JVM {
+	r.t.Helper()
+	return fakejvm.Start(r.t, r.cfg.Attach.Tmp, pid, filepath.Join(r.cfg.Source, "gc.log"))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newRoster(r *rig) (*Roster, *bytes.Buffer) {
+	var log bytes.Buffer
+	return New(r.cfg, nil, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&log, nil))), &log
+}
+
+// A second log on a disk undoes what the tmpfs is for, and nobody sees it.
+func TestLogsOutsideOfTheSourceAreFound(t *testing.T) {
+	r := newRig(t)
+	own, data := filepath.Join(r.cfg.Source, "gc.log"), "/data/gc.log"
+	ours := fakejvm.Start(t, r.cfg.Attach.Tmp, 7, own, filepath.Join(r.cfg.Source, "hs.txt"), data, "relative.log", "/dev/stdout", "/proc/1/fd/2")
+	fakejvm.Start(t, r.cfg.Attach.Tmp, 8, "/other/gc.log") // ships nothing: somebody else's
+	e, log := newRoster(r)
+	e.look(t.Context())
+	want := []string{"pid 7: /data/gc.log", "pid 7: relative.log"}
+	if diff := cmp.Diff(want, e.Files()); diff != "" {
+		t.Error(diff)
+	}
+	if n := testutil.ToFloat64(e.gauge); n != 2 {
+		t.Errorf("the gauge is %v", n)
+	}
+	if text := log.String(); strings.Count(text, "logs outside of the source") != 2 {
+		t.Errorf("the log:\n%s", text)
+	}
+	// It is asked once, for a list and nothing else.
+	e.look(t.Context())
+	if got := ours.Sent(0); !slices.Equal(got, []string{"VM.log list"}) {
+		t.Errorf("commands: %q", got)
+	}
+	if strings.Count(log.String(), "logs outside of the source") != 2 {
+		t.Error("logged twice")
+	}
+	// Another run of the JVM is asked again; one that is gone has no files.
+	ours.Began = ours.Began[:3]
+	ours.Restart()
+	e.look(t.Context())
+	if len(e.Files()) != 0 || len(ours.Sent(0)) != 2 {
+		t.Errorf("after a restart: %q, commands %q", e.Files(), ours.Sent(0))
+	}
+}
+
+// A JVM that does not answer is left alone after a while.
+func TestAJVMThatDoesNotAnswerIsNotAskedForEver(t *testing.T) {
+	r := newRig(t)
+	r.cfg.Attach.Timeout = impatience
+	j := r.jvm(7)
+	j.When(func(string) fakejvm.Reaction { return fakejvm.Mute })
+	e, _ := newRoster(r)
+	for range maxAsked + 3 {
+		e.look(t.Context())
+	}
+	if n := len(j.Sent(0)); n != maxAsked || len(e.Files()) != 0 {
+		t.Errorf("asked %d times: %q", n, e.Files())
+	}
+}

@@ -1,0 +1,316 @@
+// Package fakejvm plays HotSpot for tests of what is sent to JVMs: VM.log behind an attach
+// Socket in a shared /tmp. It has no part of the product.
+package fakejvm
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Reaction is how a fake JVM takes one command.
+type Reaction int
+
+const (
+	Obey    Reaction = iota
+	Hang             // does nothing, and does not answer until the client goes
+	Stumble          // does it, and does not answer
+	Mute             // closes without an answer
+	Garble           // answers what is no reply
+	Lie              // lists its outputs as if all of them were at trace
+)
+
+// Output is one output as VM.log lists it.
+type Output struct{ Name, Selection, Decorators, Options, Reconfigured string }
+
+// JVM plays VM.log as HotSpot does for what a Loop may send, behind an
+// attach socket in a shared /tmp. Like HotSpot it serves one client at a time.
+type JVM struct {
+	t   testing.TB
+	tmp string
+	pid int
+
+	sync.Mutex          // held while a command is done
+	Began      []Output // outputs of a fresh JVM
+	Outputs    []Output
+	commands   []string
+	at         []time.Time // of the commands
+	react      func(cmd string) Reaction
+	listener   *net.UnixListener
+	conn       net.Conn
+	ended      chan struct{}
+}
+
+// The baseline of a fake JVM, unless it is told otherwise.
+const OwnSelection = "all=off,gc*=info,safepoint=info"
+
+// Start starts a JVM with one output for each file, besides stdout and stderr.
+func Start(t testing.TB, tmp string, pid int, files ...string) *JVM {
+	t.Helper()
+	j := &JVM{t: t, tmp: tmp, pid: pid}
+	j.Began = []Output{
+		{"stdout", "all=warning", "uptime,level,tags", "", ""},
+		{"stderr", "all=off", "uptime,level,tags", "", ""},
+	}
+	for _, file := range files {
+		j.Began = append(j.Began, Output{"file=" + file, OwnSelection, "uptime,level,tags", "filecount=5,filesize=0B,async=false", ""})
+	}
+	j.Start()
+	t.Cleanup(j.Kill)
+	return j
+}
+
+// Start listens, as HotSpot does: under another name first.
+func (j *JVM) Start() {
+	j.t.Helper()
+	dir, err := os.Open(j.tmp)
+	j.must(err)
+	defer dir.Close()
+	// A path through the descriptor fits an address, whatever the test is called.
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/.java_pid%d.tmp", dir.Fd(), j.pid)})
+	j.must(err)
+	l.SetUnlinkOnClose(false)
+	j.must(os.Rename(j.Socket()+".tmp", j.Socket()))
+	j.Lock()
+	defer j.Unlock()
+	j.listener, j.Outputs, j.ended = l, slices.Clone(j.Began), make(chan struct{})
+	go j.serve(l, j.ended)
+}
+
+func (j *JVM) Socket() string { return filepath.Join(j.tmp, fmt.Sprintf(".java_pid%d", j.pid)) }
+
+// Kill ends it as SIGKILL does: the socket's name stays.
+func (j *JVM) Kill() {
+	j.Lock()
+	ended := j.ended
+	j.listener.Close()
+	if j.conn != nil {
+		j.conn.Close()
+	}
+	j.Unlock()
+	<-ended
+}
+
+// Restart is another run of the JVM under the same number.
+func (j *JVM) Restart() {
+	j.t.Helper()
+	j.Kill()
+	j.must(os.Remove(j.Socket()))
+	j.Start()
+}
+
+func (j *JVM) serve(l *net.UnixListener, ended chan<- struct{}) {
+	defer close(ended)
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		j.Lock()
+		j.conn = c
+		j.Unlock()
+		j.answer(c)
+		c.Close()
+	}
+}
+
+// answer serves one client.
+func (j *JVM) answer(c net.Conn) {
+	var request [][]byte
+	in := bufio.NewReader(c)
+	for range 5 {
+		part, err := in.ReadBytes(0)
+		if err != nil {
+			return // somebody only looks whether we listen
+		}
+		request = append(request, part[:len(part)-1])
+	}
+	cmd := string(request[2])
+	if want := "1\x00jcmd\x00" + cmd + "\x00\x00"; string(bytes.Join(request, []byte{0})) != want || len(cmd) > 1024 {
+		j.t.Errorf("a request is %q", request)
+	}
+	switch how, reply := j.take(cmd); how {
+	case Hang, Stumble:
+		_, _ = io.Copy(io.Discard, in) // until the client goes
+	case Garble:
+		_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
+	case Mute:
+	default:
+		_, _ = io.WriteString(c, "0\n"+reply)
+	}
+}
+
+// take notes a command and does it, or not.
+func (j *JVM) take(cmd string) (Reaction, string) {
+	j.Lock()
+	defer j.Unlock()
+	j.commands, j.at = append(j.commands, cmd), append(j.at, time.Now())
+	how := Obey
+	if j.react != nil {
+		how = j.react(cmd)
+	}
+	switch {
+	case how == Lie && cmd == ListCommand:
+		return how, strings.ReplaceAll(j.list(), "=info", "=trace")
+	case how == Hang || how == Mute || how == Garble:
+		return how, ""
+	}
+	return how, j.do(cmd)
+}
+
+// When says how commands are taken from now on. The function is called with
+// the command, before that is done, and must not call the JVM.
+func (j *JVM) When(react func(cmd string) Reaction) {
+	j.Lock()
+	defer j.Unlock()
+	j.react = react
+}
+
+// Always takes every command in the same way.
+func Always(r Reaction) func(string) Reaction { return func(string) Reaction { return r } }
+
+// Once takes the nth command that begins so in another way, from 1.
+func Once(n int, prefix string, r Reaction) func(string) Reaction {
+	return func(cmd string) Reaction {
+		if strings.HasPrefix(cmd, prefix) {
+			if n--; n == 0 {
+				return r
+			}
+		}
+		return Obey
+	}
+}
+
+const (
+	ListCommand     = "VM.log list"
+	RotateCommand   = "VM.log rotate"
+	Configuring     = "VM.log output="
+	DescribeCommand = "VM.uptime\nVM.version\nVM.flags\nVM.command_line"
+)
+
+var configureCommand = regexp.MustCompile(`^VM\.log output="([^"]+)" what=(\S+) decorators=(\S+)$`)
+
+func (j *JVM) do(cmd string) string {
+	if cmd == ListCommand {
+		return j.list()
+	}
+	if cmd == RotateCommand {
+		return ""
+	}
+	if cmd == DescribeCommand {
+		return "6.076 s\nOpenJDK 64-Bit Server VM version 17.0.15+6\nJDK 17.0.15\n-XX:+UseG1GC \nVM Arguments:\njava_command: shop.Main secret\n"
+	}
+	m := configureCommand.FindStringSubmatch(cmd)
+	if m == nil {
+		j.t.Errorf("a command that no Loop may send: %q", cmd)
+		return "Syntax : VM.log [options]"
+	}
+	i := slices.IndexFunc(j.Outputs, func(o Output) bool { return o.Name == m[1] })
+	if i < 0 {
+		j.t.Errorf("a command makes a new output: %q", cmd)
+		return ""
+	}
+	if strings.Contains(m[2], "saftypoint") {
+		return "Invalid tag 'saftypoint' in log selection. Did you mean 'safepoint'?\n"
+	}
+	text := ""
+	for item := range strings.SplitSeq(m[2], ",") {
+		if strings.HasPrefix(item, "gc+ref+heap=") {
+			text = "No tag set matches selection: gc+ref+heap. Did you mean any of the following? gc+heap* gc+ref* gc+heap+numa gc+phases+ref gc+ref+start\n"
+			continue
+		}
+		j.Outputs[i].Selection = merge(j.Outputs[i].Selection, item)
+	}
+	j.Outputs[i].Decorators, j.Outputs[i].Reconfigured = m[3], " (reconfigured)"
+	return text
+}
+
+// merge puts an item on top of a selection. It wins over what it covers.
+func merge(selection, item string) string {
+	tags, _, _ := strings.Cut(item, "=")
+	if tags == "all" {
+		return item
+	}
+	kept := slices.DeleteFunc(strings.Split(selection, ","), func(old string) bool {
+		is, _, _ := strings.Cut(old, "=")
+		family, wild := strings.CutSuffix(tags, "*")
+		return is == tags || wild && (is == family || is == family+"*" || strings.HasPrefix(is, family+"+"))
+	})
+	return strings.Join(append(kept, item), ",")
+}
+
+func (j *JVM) list() string {
+	var b strings.Builder
+	b.WriteString("Available log levels: off, trace, debug, info, warning, error\nDescribed tag sets:\n logging: Logging for the log framework itself\nLog output configuration:\n")
+	for i, o := range j.Outputs {
+		fmt.Fprintf(&b, " #%d: %s %s %s", i, o.Name, o.Selection, o.Decorators)
+		if o.Options != "" {
+			b.WriteString(" " + o.Options)
+		}
+		b.WriteString(o.Reconfigured + "\n")
+	}
+	return b.String()
+}
+
+// Selection is that of its first file.
+func (j *JVM) Selection() string { return j.SelectionOf(2) }
+
+func (j *JVM) SelectionOf(output int) string {
+	j.Lock()
+	defer j.Unlock()
+	return j.Outputs[output].Selection
+}
+
+func (j *JVM) Count() int {
+	j.Lock()
+	defer j.Unlock()
+	return len(j.commands)
+}
+
+// HasTaken checks how many commands the JVM has got.
+func (j *JVM) HasTaken(n int) {
+	j.t.Helper()
+	if got := j.Count(); got != n {
+		j.t.Errorf("%d commands, want %d: %q", got, n, j.Sent(0))
+	}
+}
+
+// Sent are the commands from the nth on, from 0.
+func (j *JVM) Sent(n int) []string {
+	j.Lock()
+	defer j.Unlock()
+	return slices.Clone(j.commands[n:])
+}
+
+// Times are those of the commands.
+func (j *JVM) Times() []time.Time {
+	j.Lock()
+	defer j.Unlock()
+	return slices.Clone(j.at)
+}
+
+// Atop is what a fake JVM logs with a raise on top of its baseline.
+func Atop(raise string) string {
+	selection := ""
+	for item := range strings.SplitSeq(OwnSelection+","+raise, ",") {
+		selection = merge(selection, item)
+	}
+	return selection
+}
+
+func (j *JVM) must(err error) {
+	j.t.Helper()
+	if err != nil {
+		j.t.Fatal(err)
+	}
+}
