@@ -60,10 +60,9 @@ func (l *Lines) Feed(raw []byte) { l.rest = raw }
 // before those that are fed next.
 func (l *Lines) End() { l.over = true }
 
-// Heads feeds raw, and yields the first piece of each line in it: those with First.
-func (l *Lines) Heads(raw []byte) iter.Seq[Piece] {
+// Heads yields what Next returns, but of each line the first piece alone.
+func (l *Lines) Heads() iter.Seq[Piece] {
 	return func(yield func(Piece) bool) {
-		l.Feed(raw)
 		for p, ok := l.Next(); ok; p, ok = l.Next() {
 			if p.First && !yield(p) {
 				return

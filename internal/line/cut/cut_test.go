@@ -16,7 +16,8 @@ func heads(l *Lines, raw []byte, size int) (heads []string) {
 }
 
 func fed(l *Lines, raw []byte) (heads []string) {
-	for p := range l.Heads(raw) {
+	l.Feed(raw)
+	for p := range l.Heads() {
 		heads = append(heads, string(p.Head()))
 	}
 	return heads

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"time"
 
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/read"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/segment/owner"
 )
@@ -28,26 +28,18 @@ type Config struct {
 }
 
 // Validate returns one error for each setting that cannot work.
-func (c Config) Validate() []error {
-	var bad []error
-	if _, err := path.Match(c.Stream, ""); err != nil {
-		bad = append(bad, fmt.Errorf("invalid value %q for --stream: it is not a pattern like 'gc*.log'", c.Stream))
-	}
-	if !c.Until.IsZero() && c.Until.Before(c.Since) {
-		bad = append(bad, errors.New("--until is before --since"))
+func (c Config) Validate() (bad []error) {
+	for _, err := range []error{read.Streams(c.Stream).Validate(), c.window().Validate()} {
+		if err != nil {
+			bad = append(bad, err)
+		}
 	}
 	return bad
 }
 
-// overlaps reports whether any time from first to last is in the window.
-func (c Config) overlaps(first, last time.Time) bool {
-	return !last.Before(c.Since) && (c.Until.IsZero() || !first.After(c.Until))
-}
+func (c Config) window() read.Window { return read.Window{Since: c.Since, Until: c.Until} }
 
-func (c Config) matches(stream string) bool {
-	ok, _ := path.Match(c.Stream, stream)
-	return c.Stream == "" || ok
-}
+func (c Config) matches(stream string) bool { return read.Streams(c.Stream).Match(stream) }
 
 // Names returns the streams to check in dir, sorted: those of a destination that match
 // and have segments, or the one whose directory dir is. The stream of marks is none of a

@@ -49,7 +49,7 @@ func (m *marks) Stream(s Stream) error {
 // line counts a mark.
 func (m *marks) line(head []byte) {
 	a, ok := mark.Parse(head)
-	if !ok || !m.cfg.overlaps(a.Time, a.Time) || !a.Concerns(m.cfg.matches) {
+	if !ok || !m.cfg.window().Has(a.Time) || !a.Concerns(m.cfg.matches) {
 		return
 	}
 	add(m.all, a.Kind, 1, maxKinds)

@@ -3,6 +3,7 @@ package check
 import (
 	"path/filepath"
 
+	"github.com/ullage/ullage/internal/read"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -27,16 +28,9 @@ func newProgress(dir string, names []string, cfg Config) *progress {
 	return p
 }
 
-// report takes the segments of the stream that is checked, and where in one of them it is.
-func (p *progress) report(segs []segment.Info, at segment.Info, offset int64) {
-	if p.tell == nil {
-		return
+// report reports how far the source of the stream that is checked is.
+func (p *progress) report(at *read.Source, segs []segment.Info) {
+	if p.tell != nil {
+		p.tell(min(p.base+at.Done(segs), p.total), p.total)
 	}
-	done := p.base + offset
-	for _, seg := range segs {
-		if seg.Seq < at.Seq {
-			done += seg.Size
-		}
-	}
-	p.tell(min(done, p.total), p.total)
 }

@@ -4,18 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
-	"sync"
 	"time"
 
-	"github.com/ullage/ullage/internal/line/cut"
-	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/read"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/segment/clock"
-	"github.com/ullage/ullage/internal/segment/seek"
 )
 
 // stream checks one stream.
@@ -25,15 +19,12 @@ type stream struct {
 	out  Stream
 	fail error // of the receiver
 
-	lines  cut.Lines
+	source read.Source
+	dates  read.Dating
 	take   func(head, rest []byte) // receives the beginning of each line, and what is known to follow
-	class  format.Classifier
 	cuts   ul.Cuts
-	clock  clock.Stream
 	run    Run
-	inside bool // the last record is in the window, and so are its further lines
-	began  bool // there was a record
-	past   clock.Past
+	jvm    int // the number of the run that the last line was of; 0: unknown
 
 	ends     time.Time // when the last line that was read was written; zero: unknown
 	dir      string
@@ -42,14 +33,10 @@ type stream struct {
 }
 
 func newStream(name, dir string, cfg Config, to Receiver) *stream {
-	s := &stream{dir: dir, cfg: cfg, to: to, out: Stream{Stream: name}, progress: &progress{}, class: cfg.Formats.Classifier(name)}
-	s.run = Run{Stream: name, Run: 1}
-	s.take = s.line
-	s.clock.Spans = !cfg.Since.IsZero() || !cfg.Until.IsZero()
-	s.clock.Index = sync.OnceValue(func() *seek.Index {
-		index, _ := seek.Read(dir, seek.MaxBytes) // one that cannot be read is as none
-		return index
-	})
+	s := &stream{dir: dir, cfg: cfg, to: to, out: Stream{Stream: name}, run: Run{Stream: name, Run: 1}, progress: &progress{}}
+	s.dates = read.Dating{Class: cfg.Formats.Classifier(name), Window: cfg.window(), Timed: true}
+	s.dates.Clock.Spans, s.dates.Clock.Index = s.dates.Window.Bounded(), read.Index(dir)
+	s.source.Dates, s.take = &s.dates, s.line
 	return s
 }
 
@@ -66,7 +53,6 @@ func (s *stream) check(ctx context.Context) error {
 	if err := s.read(ctx); err != nil {
 		return err
 	}
-	s.endLine()
 	return s.end()
 }
 
@@ -86,76 +72,42 @@ func (s *stream) list() {
 
 // read reads the segments that can have lines of the window.
 func (s *stream) read(ctx context.Context) error {
-	opt := segment.FollowOptions{Since: s.cfg.Since, Once: true}
-	if !s.cfg.Since.IsZero() {
-		opt.Seek = s.clock.Index()
-	}
-	f, err := segment.OpenFollower(s.dir, opt)
-	if err != nil {
+	if err := s.source.Follow(s.dir, nil, false, segment.FollowOptions{Since: s.cfg.Since, Once: true}); err != nil {
 		return fmt.Errorf("follow %s: %w", s.dir, err)
 	}
-	defer f.Close()
-	for !s.past.Over() {
+	defer s.source.Close()
+	for more := true; more && !s.dates.Over(); {
 		if err := errors.Join(ctx.Err(), s.fail); err != nil {
 			return err
 		}
-		raw, err := f.Next()
+		err := s.source.Read()
 		if err == nil {
-			if s.clock.Frame(f.Segment(), f.Frame(), raw) && clock.HasRecord(raw) {
-				s.began, s.inside = true, false // until the next record, lines belong to one that was skipped
-			}
-			s.feed(raw)
-			s.progress.report(s.segs, f.Segment(), f.Frame().End)
-		} else if !s.meet(f, err) {
-			break
+			s.progress.report(&s.source, s.segs)
+		} else if more = s.meet(err); !more {
+			s.source.Lines.End()
+		}
+		for p := range s.source.Lines.Heads() {
+			s.take(p.Head(), s.source.Lines.Rest())
 		}
 	}
 	return s.fail
 }
 
-// meet counts what an error of the follower means. It reports whether there can be more
-// to read.
-func (s *stream) meet(f *segment.Follower, err error) (more bool) {
-	var damage *segment.DamageError
-	var gone *segment.GoneError
-	var torn *segment.TornError
-	var read *segment.ReadError
-	switch {
-	case errors.As(err, &damage):
-		s.out.DamagedBytes += damage.To - damage.From
-		s.endLine() // no line continues across it
-		return true
-	case errors.As(err, &gone): // retention was faster
-		s.endLine()
-		return true
-	case errors.As(err, &torn):
-		if stat, err := os.Stat(torn.Path); err == nil {
-			s.out.OpenBytes = stat.Size() - torn.Offset
-		}
-		return false
-	case err == io.EOF:
+// meet counts what was not read. It reports whether there can be more to read.
+func (s *stream) meet(err error) (more bool) {
+	var loss *read.Loss
+	if !errors.As(err, &loss) {
 		return false
 	}
-	s.unreadable(err)
-	if !errors.As(err, &read) || read.Path == s.dir {
-		return false
+	switch loss.Kind {
+	case read.Damaged:
+		s.out.DamagedBytes += loss.To - loss.From
+	case read.Incomplete:
+		s.out.OpenBytes = loss.To - loss.From
+	case read.Unreadable, read.Unlisted:
+		s.unreadable(loss)
 	}
-	f.Skip()
-	s.endLine()
-	return true
-}
-
-// feed hands on the lines that end in raw, and the beginnings of long ones.
-func (s *stream) feed(raw []byte) {
-	for p := range s.lines.Heads(raw) {
-		s.take(p.Head(), s.lines.Rest())
-	}
-}
-
-// endLine ends the present line: bytes are missing here.
-func (s *stream) endLine() {
-	s.lines.End()
-	s.feed(nil)
+	return !loss.Ends()
 }
 
 func (s *stream) unreadable(err error) {
@@ -165,23 +117,25 @@ func (s *stream) unreadable(err error) {
 
 // line counts the line with this beginning. Rest is what is known to follow.
 func (s *stream) line(head, rest []byte) {
-	if g, ok := ul.ParseMarker(head); ok {
-		if s.cfg.overlaps(g.First, g.Last) {
-			s.run.gap(g)
+	l := s.dates.Line(head, rest)
+	if g := l.Gap; g != nil {
+		if l.Inside {
+			s.run.gap(*g)
 			// The sidecar's clock and not a date of the log: lines may have been dropped long
 			// after the JVM wrote them.
 			s.run.span(g.First, true)
 		}
 		return
 	}
-	class := s.class.Classify(head, rest)
-	if class.Kind == ul.Header || class.Kind == ul.Drop {
-		s.date(head)
-	} else if !s.began {
-		s.inside = s.clock.Inside(s.cfg.Since, s.cfg.Until)
+	if s.jvm > 0 && l.Run > s.jvm {
+		s.endRun()
+	}
+	s.jvm = l.Run
+	if l.Time.After(s.ends) {
+		s.ends = l.Time
 	}
 	lost, cut := s.cuts.Find(head)
-	if !s.inside {
+	if !l.Inside {
 		return
 	}
 	if cut {
@@ -192,24 +146,9 @@ func (s *stream) line(head, rest []byte) {
 		s.run.Shortened++
 	}
 	s.run.Lines++
-	s.run.Levels[class.Level]++
-	s.run.JVMDropped += class.Dropped
-	s.run.span(s.clock.Last())
-}
-
-// date finds the time of a record, and ends the run before it if it begins another.
-func (s *stream) date(head []byte) {
-	before := s.clock.Run()
-	s.clock.Line(head)
-	if before > 0 && s.clock.Run() > before {
-		s.endRun()
-	}
-	when, _ := s.clock.Last()
-	if when.After(s.ends) {
-		s.ends = when
-	}
-	s.began, s.inside = true, s.clock.Inside(s.cfg.Since, s.cfg.Until)
-	s.past.See(when, s.cfg.Until)
+	s.run.Levels[l.Level]++
+	s.run.JVMDropped += l.Dropped
+	s.run.span(l.Time, l.Rough)
 }
 
 // endRun hands on the run that ends here, unless all of it is outside of the window.

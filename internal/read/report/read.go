@@ -158,7 +158,8 @@ func (st *stream) readFile(ctx context.Context, f *file, p *progress, before int
 // write hands on the lines that end in block, and the beginnings of long ones.
 func (st *stream) write(block []byte) {
 	st.out.Bytes += uint64(len(block))
-	for p := range st.lines.Heads(block) {
+	st.lines.Feed(block)
+	for p := range st.lines.Heads() {
 		st.take(p)
 	}
 }

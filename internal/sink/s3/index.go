@@ -169,7 +169,8 @@ func (c *counter) end() {
 }
 
 func (c *counter) count(raw []byte) {
-	for p := range c.lines.Heads(raw) {
+	c.lines.Feed(raw)
+	for p := range c.lines.Heads() {
 		text := p.Head()
 		class := c.class.Classify(text, c.lines.Rest())
 		c.sum.Lines[class.Level]++

@@ -1,0 +1,123 @@
+package read
+
+import (
+	"bytes"
+	"sync"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/format"
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/clock"
+	"github.com/ullage/ullage/internal/segment/seek"
+)
+
+// Dating says what the lines of one stream are, and which of them are in a window: it
+// takes in each frame, and then each line in it. The zero value takes all formats, finds no
+// times, and has no window.
+type Dating struct {
+	Clock  clock.Stream
+	Class  format.Classifier
+	Window Window
+	Timed  bool // times are needed: without them, each line is in the window
+	Live   bool // what is read now was just appended
+
+	began  bool // there was a record, or text before the first one
+	inside bool // the last of them is in the window, and so are the further lines of its message
+	orphan bool // until the next record, lines are of one that was skipped
+	past   clock.Past
+}
+
+// Line is what is known about a line by its beginning.
+type Line struct {
+	ul.Class
+	Gap    *ul.Gap   // the line is a marker; nil: it is not
+	Time   time.Time // of its record, or when it was read; zero: unknown
+	Rough  bool      // Time is estimated
+	Run    int       // of the JVM, from 1 up; 0: unknown
+	Inside bool      // it is in the window
+}
+
+// Line takes in the next line. Rest is what is known to follow. A marker is no line of the
+// JVM: a line without a level or a date of its own does not inherit those of a marker. It
+// is inside if the time in which lines were dropped reaches into the window.
+func (d *Dating) Line(head, rest []byte) Line {
+	if g, ok := ul.ParseMarker(head); ok {
+		return Line{Class: ul.Class{Kind: ul.Header, Level: ul.Warning}, Gap: &g, Time: g.First, Run: d.Clock.Run(), Inside: d.Window.Overlaps(g.First, g.Last)}
+	}
+	l := Line{Class: d.Class.Classify(head, rest)}
+	record := l.Kind == ul.Header || l.Kind == ul.Drop
+	if d.Timed {
+		d.date(&l, head, record)
+	}
+	d.orphan = d.orphan && !record
+	switch {
+	case d.orphan:
+	case l.Kind == ul.Continuation && d.began:
+		l.Inside = d.inside
+	default:
+		l.Inside = !d.Timed || d.Clock.Inside(d.Window.Since, d.Window.Until)
+		if l.Kind != ul.Drop { // which may stand before a further line of a message
+			d.began, d.inside = true, l.Inside
+		}
+	}
+	return l
+}
+
+// date finds the time of a line: that of its record or, in a stream without times, the
+// time at which it was read.
+func (d *Dating) date(l *Line, head []byte, record bool) {
+	if record {
+		d.Clock.Line(head)
+	}
+	l.Run = d.Clock.Run()
+	l.Time, l.Rough = d.Clock.Last()
+	from := l.Time
+	if from.IsZero() {
+		from, l.Time = d.Clock.Read()
+		l.Rough = true
+	}
+	if l.Kind != ul.Continuation {
+		d.past.See(from, d.Window.Until)
+	}
+}
+
+// Over reports whether all that follows in the stream is later than the window.
+func (d *Dating) Over() bool { return d.past.Over() }
+
+// frame takes in a frame that was just read.
+func (d *Dating) frame(seg segment.Info, frame segment.Frame, raw []byte) {
+	switch {
+	case !d.Timed:
+	case d.Live:
+		d.Clock.Live(seg, raw)
+	case d.Clock.Frame(seg, frame, raw):
+		d.orphan = hasRecord(raw, d.Class)
+	}
+}
+
+// lookLines is how many lines at the beginning of a frame are examined.
+const lookLines = 100
+
+// hasRecord reports whether a record, as class finds them, begins in the first lines of raw.
+func hasRecord(raw []byte, class format.Classifier) bool {
+	n := 0
+	for line := range bytes.Lines(raw) {
+		if class.Classify(bytes.TrimSuffix(line, []byte{'\n'}), nil).Kind == ul.Header {
+			return true
+		}
+		if n++; n == lookLines {
+			break
+		}
+	}
+	return false
+}
+
+// Index returns what reads the seek file of a stream once. One that cannot be read is as
+// none.
+func Index(dir string) func() *seek.Index {
+	return sync.OnceValue(func() *seek.Index {
+		index, _ := seek.Read(dir, seek.MaxBytes)
+		return index
+	})
+}

@@ -1,0 +1,73 @@
+package read
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// Kind is what kind of a [Loss] it is.
+type Kind uint8
+
+// The kinds.
+const (
+	Damaged    Kind = iota // the bytes from From to To do not decode
+	Missing                // the segment does not follow the one that was read before
+	Deleted                // segments were deleted before they were read
+	Unreadable             // the file cannot be opened, or read from From on, and is skipped
+	Incomplete             // the frame from From to To, the end of the file, is not complete yet
+	Unlisted               // the directory of the stream cannot be listed
+)
+
+// Loss says what of a stream was not read. It is met where the bytes would have been.
+type Loss struct {
+	Kind     Kind
+	Path     string
+	From, To int64  // bytes on disk or, of a file that was decoded as a whole, of what it decompresses to
+	Numbers  uint64 // for Deleted: see [segment.GoneError]
+	Err      error  // nil: Kind says all
+}
+
+// Ends reports whether nothing more can be read, for now.
+func (l *Loss) Ends() bool { return l.Kind == Incomplete || l.Kind == Unlisted }
+
+// Error implements error.
+func (l *Loss) Error() string {
+	switch l.Kind {
+	case Damaged:
+		return (&segment.DamageError{Path: l.Path, From: l.From, To: l.To, Err: l.Err}).Error()
+	case Missing:
+		return "segments are missing before " + l.Path
+	case Deleted:
+		return l.Path + " was deleted before it was read"
+	case Incomplete:
+		return fmt.Sprintf("%d bytes at the end of %s are not complete yet", l.To-l.From, l.Path)
+	}
+	return (&segment.ReadError{Path: l.Path, Offset: l.From, Err: l.Err}).Error()
+}
+
+// Unwrap returns Err.
+func (l *Loss) Unwrap() error { return l.Err }
+
+// lossOf returns what an error of the Follower means, and skips what cannot be read.
+func (s *Source) lossOf(err error) *Loss {
+	var damage *segment.DamageError
+	var gone *segment.GoneError
+	var torn *segment.TornError
+	var read *segment.ReadError
+	switch {
+	case errors.As(err, &damage):
+		return &Loss{Kind: Damaged, Path: damage.Path, From: damage.From, To: damage.To, Err: damage.Err}
+	case errors.As(err, &gone):
+		return &Loss{Kind: Deleted, Path: gone.Path, From: gone.Offset, To: gone.Size, Numbers: gone.Numbers}
+	case errors.As(err, &torn):
+		return &Loss{Kind: Incomplete, Path: torn.Path, From: torn.Offset, To: max(torn.Offset, statSize(torn.Path))}
+	case errors.As(err, &read) && read.Path != s.dir:
+		s.follower.Skip()
+		return &Loss{Kind: Unreadable, Path: read.Path, From: read.Offset, Err: read.Err}
+	case errors.As(err, &read):
+		return &Loss{Kind: Unlisted, Path: read.Path, Err: read.Err}
+	}
+	return &Loss{Kind: Unlisted, Path: s.dir, Err: err}
+}

@@ -1,0 +1,274 @@
+package read
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/cut"
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/clock"
+)
+
+// Source reads one stream:
+//
+//	Follow or Decode → Read → Lines.Next... → Read → ... → Close
+//
+// It holds one frame, and what package cut holds of a line.
+type Source struct {
+	Lines cut.Lines
+	Dates *Dating // takes in each frame; nil: nobody needs times
+
+	dir      string
+	follower *segment.Follower
+	decoded  *decoded // instead
+	seq      uint64   // of the segment that was read last; 0: none
+	ahead    *pulled  // read already
+	parked
+}
+
+// pulled is what a Follower has returned.
+type pulled struct {
+	raw []byte
+	err error
+}
+
+// parked is what a Source keeps of a frame when it is parked.
+type parked struct {
+	frame int    // bytes of the frame that was read last
+	kept  []byte // bytes of the frame that were not used yet
+	again int    // bytes of the frame up to the end of kept, which are read again
+}
+
+// Follow reads the segments in dir or, if there are any, these files: see
+// [segment.OpenFollower] and [segment.FollowFiles]. Sealed says that the last of the files
+// has a successor.
+func (s *Source) Follow(dir string, files []segment.Info, sealed bool, opt segment.FollowOptions) (err error) {
+	s.dir = dir
+	if !opt.Since.IsZero() && s.Dates != nil && s.Dates.Timed && s.Dates.Clock.Index != nil {
+		opt.Seek = s.Dates.Clock.Index()
+	}
+	if files != nil {
+		s.follower = segment.FollowFiles(files, sealed, opt)
+		return nil
+	}
+	s.follower, err = segment.OpenFollower(dir, opt)
+	return err
+}
+
+// Decode reads what in decompresses to, and closes it. Path names it in an error. Created
+// is when a segment was that it is a copy of; zero: it is no segment.
+func (s *Source) Decode(in io.ReadCloser, path string, how segment.Compression, created time.Time) error {
+	s.Close()
+	raw, err := segment.Decode(bufio.NewReaderSize(in, blockBytes), how)
+	if err != nil {
+		in.Close()
+		return err
+	}
+	s.decoded = &decoded{in: in, raw: raw, path: path, created: created, buf: make([]byte, blockBytes)}
+	return nil
+}
+
+// Opened reports whether there is something to read.
+func (s *Source) Opened() bool { return s.follower != nil || s.decoded != nil }
+
+// Read feeds Lines with the next bytes. The error is [io.EOF] if there are no more, for now,
+// or a [*Loss] in their place: then Lines returns the end of the line before it first.
+func (s *Source) Read() error {
+	if raw := s.kept; len(raw) > 0 {
+		s.kept = nil
+		s.Lines.Feed(raw)
+		return nil
+	}
+	raw, err := s.next()
+	if err != nil {
+		if loss, ok := err.(*Loss); ok {
+			s.again = 0 // what was read is not there any more
+			if !loss.Ends() {
+				s.Lines.End()
+			}
+		}
+		return err
+	}
+	s.Lines.Feed(raw)
+	return nil
+}
+
+// next returns the next bytes that Lines has not got.
+func (s *Source) next() ([]byte, error) {
+	if s.decoded != nil {
+		raw, err := s.decoded.next(s.Dates)
+		return raw, err
+	}
+	for {
+		raw, err := s.pull()
+		if err != nil {
+			return nil, err
+		}
+		if s.again == 0 { // else it was looked at when it was read before
+			if loss := s.enter(); loss != nil {
+				s.ahead = &pulled{raw: raw}
+				return nil, loss
+			}
+			if s.Dates != nil {
+				s.Dates.frame(s.follower.Segment(), s.follower.Frame(), raw)
+			}
+		}
+		s.frame = len(raw)
+		n := min(s.again, len(raw))
+		if s.again -= n; n < len(raw) {
+			return raw[n:], nil
+		}
+	}
+}
+
+// pull returns the next frame, or the next loss. Damage whose ranges are adjacent is one.
+func (s *Source) pull() ([]byte, error) {
+	p := s.ahead
+	if s.ahead = nil; p == nil {
+		if s.Dates != nil {
+			s.Dates.Clock.Forget()
+		}
+		p = new(pulled)
+		p.raw, p.err = s.follower.Next()
+	}
+	if p.err == nil || p.err == io.EOF {
+		return p.raw, p.err
+	}
+	loss := s.lossOf(p.err)
+	for loss.Kind == Damaged {
+		raw, err := s.follower.Next()
+		var more *segment.DamageError
+		if !errors.As(err, &more) || more.Path != loss.Path || more.From != loss.To {
+			s.ahead = &pulled{raw, err}
+			break
+		}
+		loss.To = more.To
+	}
+	return nil, loss
+}
+
+// enter returns a loss if the segment that is read now does not continue the one before.
+func (s *Source) enter() *Loss {
+	named, ok := segment.ParseName(s.follower.Segment().Name)
+	if !ok || named.Seq == s.seq {
+		return nil
+	}
+	before := s.seq
+	named.Path = s.follower.Segment().Path
+	if s.seq = named.Seq; before > 0 && named.Follows() != before {
+		return &Loss{Kind: Missing, Path: named.Path}
+	}
+	return nil
+}
+
+// Segment and Frame describe what was read last, as those of a Follower do.
+func (s *Source) Segment() segment.Info { return s.follower.Segment() }
+
+// Frame is where the bytes lie that were read last.
+func (s *Source) Frame() segment.Frame { return s.follower.Frame() }
+
+// Done returns how many bytes of some segments on disk were read or passed over: those
+// before the place that was read last.
+func (s *Source) Done(segs []segment.Info) (n int64) {
+	at := s.follower.Segment().Name
+	for _, seg := range segs {
+		if seg.Name == at {
+			return n + min(s.follower.Frame().End, seg.Size)
+		}
+		n += seg.Size
+	}
+	return n
+}
+
+// Held returns how many bytes of a file are in memory, see [segment.Follower.Held].
+func (s *Source) Held() int {
+	if s.follower == nil {
+		return 0
+	}
+	return s.follower.Held()
+}
+
+// Park closes what is read from, and frees the memory of the frame. Up to keep bytes of
+// the rest of the frame stay, and the others are read again. What Lines has returned stays
+// valid only where it is copied.
+func (s *Source) Park(keep int) {
+	if s.Dates != nil {
+		s.Dates.Clock.Forget()
+	}
+	// slices.Clone of no bytes would keep the frame in memory.
+	rest := s.Lines.Rest()
+	s.kept = bytes.Clone(rest[:min(len(rest), keep)])
+	s.Lines.Feed(nil)
+	if len(s.kept) < len(rest) {
+		s.again = s.frame - len(rest) + len(s.kept)
+		s.follower.Rewind()
+		return
+	}
+	_ = s.follower.Close() // a descriptor that was only read from
+}
+
+// Close closes what is read from.
+func (s *Source) Close() {
+	if s.follower != nil {
+		_ = s.follower.Close() // a descriptor that was only read from
+	}
+	if s.decoded != nil {
+		s.decoded.close()
+		s.decoded = nil
+	}
+}
+
+// blockBytes is how much of what is decoded as a whole is read at once.
+const blockBytes = 256 << 10
+
+// decoded reads what no sidecar wrote, or not in frames. Frames can have any size, so it is
+// decoded as a stream, and nothing after damage is read.
+type decoded struct {
+	in      io.Closer
+	raw     io.ReadCloser
+	path    string
+	created time.Time
+	buf     []byte
+	done    int64 // bytes that it has decompressed to
+	err     error // that ends it
+}
+
+// next returns the next bytes.
+func (d *decoded) next(dates *Dating) ([]byte, error) {
+	for d.err == nil {
+		n, err := d.raw.Read(d.buf)
+		if err != nil && err != io.EOF {
+			err = &Loss{Kind: Unreadable, Path: d.path, From: d.done + int64(n), Err: err}
+		}
+		if d.err = err; n == 0 {
+			continue
+		}
+		raw := d.buf[:n]
+		if d.done == 0 && dates != nil && dates.Timed && !d.created.IsZero() {
+			dates.Clock.Point(d.created, dates.Clock.Ends(clock.FirstLine(raw)))
+		}
+		d.done += int64(n)
+		return raw, nil
+	}
+	err := d.err
+	d.err = io.EOF
+	return nil, err
+}
+
+func (d *decoded) close() {
+	_ = d.raw.Close() // nothing was written
+	_ = d.in.Close()
+}
+
+// statSize returns the size of a file, or 0.
+func statSize(path string) int64 {
+	stat, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return stat.Size()
+}
