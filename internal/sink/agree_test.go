@@ -150,14 +150,15 @@ func agree(t *testing.T, dir string, mixed bool) {
 		agreeOnRuns(t, want, reported)
 	}
 	first, last := printed[len(printed)/3].Time, printed[2*len(printed)/3].Time
-	for _, w := range []struct{ since, until time.Time }{{first, time.Time{}}, {time.Time{}, last}, {first, last}} {
+	for _, w := range []struct{ since, until time.Time }{{first, time.Time{}}, {time.Time{}, last}, {first, last}, {last, last}} {
 		inside := catLines(t, dir, cat.Config{Since: w.since, Until: w.until})
-		checked := uint64(0)
+		checked, gaps := 0, 0
 		for _, r := range checkRuns(t, dir, check.Config{Since: w.since, Until: w.until}) {
-			checked += uint64(r.Lines)
+			checked, gaps = checked+r.Lines, gaps+r.Gaps
 		}
-		if n := uint64(len(withoutGaps(inside))); checked != n {
-			t.Errorf("from %v to %v, %d lines are printed, and %d checked", w.since, w.until, n, checked)
+		n := len(withoutGaps(inside))
+		if checked != n || gaps != len(inside)-n {
+			t.Errorf("from %v to %v, %d lines and %d gaps are printed, and %d and %d checked", w.since, w.until, n, len(inside)-n, checked, gaps)
 		}
 		reported, err := report.Read(t.Context(), []string{dir}, report.Config{Since: w.since, Until: w.until})
 		if errors.Is(err, report.ErrNoLog) && len(withoutGaps(inside)) == 0 {
@@ -202,8 +203,8 @@ func agreeOnReport(t *testing.T, printed []line, r *view.Report) {
 	if d := cmp.Diff(times, stops); d != "" {
 		t.Errorf("times of stops (-printed +reported)\n%s", d)
 	}
-	if r.Dated != (len(times) > 0) {
-		t.Errorf("dated: %v, with %d stops", r.Dated, len(times))
+	if dated := slices.ContainsFunc(printed, func(l line) bool { return !l.Time.IsZero() }); r.Dated != dated {
+		t.Errorf("dated: %v, where lines are: %v", r.Dated, dated)
 	}
 }
 
@@ -371,7 +372,7 @@ func (r *results) Run(run check.Run) error   { r.runs = append(r.runs, run); ret
 // run is what can be compared of a run.
 type run struct {
 	First, Last time.Time
-	Lines       int
+	Lines, Gaps int
 	Levels      string
 }
 
@@ -386,7 +387,7 @@ func checkRuns(t *testing.T, dir string, cfg check.Config) (runs []run) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		runs = append(runs, run{one.First.UTC().Truncate(time.Millisecond), one.Last.UTC().Truncate(time.Millisecond), int(one.Lines), string(levels)})
+		runs = append(runs, run{one.First.UTC().Truncate(time.Millisecond), one.Last.UTC().Truncate(time.Millisecond), int(one.Lines), int(one.Gaps), string(levels)})
 	}
 	return runs
 }
@@ -403,6 +404,9 @@ func runsOf(lines []line) (runs []run) {
 	}
 	for _, l := range lines {
 		if strings.HasPrefix(l.Text, "gap: ") {
+			if len(runs) > 0 {
+				runs[len(runs)-1].Gaps++
+			}
 			continue
 		}
 		of := max(l.Run, 1) // lines before the first uptime are of the first run

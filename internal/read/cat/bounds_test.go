@@ -48,8 +48,8 @@ func (s *timedStream) print(cfg Config) (text string, from int64) {
 	if err := p.Run(context.Background()); err != nil || p.Failed() || stderr.Len() > 0 {
 		s.t.Fatalf("%v, %s", err, stderr.String())
 	}
-	if f := p.series()[0].follower; f != nil {
-		from = f.Frame().From
+	if at := &p.series()[0].source; at.Opened() {
+		from = at.Frame().From
 	}
 	return stdout.String(), from
 }

@@ -1,16 +1,13 @@
 package cat
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/ullage/ullage/internal/line/mark"
-	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/segment/clock"
+	"github.com/ullage/ullage/internal/read"
 	"github.com/ullage/ullage/internal/sink/s3"
 )
 
@@ -96,11 +93,11 @@ func (b *bucketPass) end() error {
 	if b.series == nil {
 		return nil
 	}
-	b.series.lines.End()
+	b.series.source.Lines.End()
 	return b.series.drain()
 }
 
-// print prints one object.
+// print prints one object, unless all in it is later than what is wanted.
 func (b *bucketPass) print(ctx context.Context, o s3.Object) error {
 	if b.series == nil || !sameStream(b.of, o) {
 		if err := b.end(); err != nil {
@@ -110,48 +107,33 @@ func (b *bucketPass) print(ctx context.Context, o s3.Object) error {
 		b.series.pick.marks = o.Stream == mark.Stream
 	}
 	b.progress(o)
+	if b.series.pick.dates.Over() {
+		return nil
+	}
+	source := &b.series.source
 	body, err := b.reader.Open(ctx, o)
+	if err == nil {
+		err = source.Decode(body, o.Key, o.Segment.Compress, o.Segment.Start)
+	}
 	if err != nil {
 		return b.lost(ctx, o, 0, err)
 	}
-	defer body.Close()
-	raw, err := segment.Decode(bufio.NewReaderSize(body, bufferSize), o.Segment.Compress)
-	if err != nil {
-		return b.lost(ctx, o, 0, err)
-	}
-	defer raw.Close()
-	done, failed, err := b.copy(ctx, o.Segment.Start, raw)
-	if failed != nil {
-		return b.lost(ctx, o, done, failed)
-	}
-	return err
-}
-
-// copy prints what a reader of a segment that was created at a time has, as far as it is wanted. It returns how much that was,
-// why no more can be read, and an error of the output or of ctx.
-func (b *bucketPass) copy(ctx context.Context, at time.Time, raw io.Reader) (done int64, failed, err error) {
-	buf := make([]byte, bufferSize)
-	for {
+	defer source.Close()
+	for !b.series.pick.dates.Over() {
 		if err := ctx.Err(); err != nil {
-			return done, nil, err
+			return err
 		}
-		n, readErr := raw.Read(buf)
-		if done == 0 && n > 0 {
-			dates := &b.series.pick.clock
-			dates.Point(at, dates.Ends(clock.FirstLine(buf[:n])))
+		var loss *read.Loss
+		if err := source.Read(); errors.As(err, &loss) {
+			return b.lost(ctx, o, loss.From, loss.Err)
+		} else if err != nil {
+			return nil
 		}
-		done += int64(n)
-		b.series.lines.Feed(buf[:n])
 		if err := b.series.drain(); err != nil {
-			return done, nil, err
-		}
-		switch {
-		case readErr == io.EOF:
-			return done, nil, nil
-		case readErr != nil:
-			return done, readErr, nil
+			return err
 		}
 	}
+	return nil
 }
 
 // lost reports what cannot be read; the next object goes on. No line goes on behind it.

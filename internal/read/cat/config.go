@@ -2,13 +2,12 @@ package cat
 
 import (
 	"errors"
-	"fmt"
-	"path"
 	"time"
 
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/read"
 )
 
 // Config holds what to print. The zero value prints everything that is there.
@@ -29,8 +28,8 @@ type Config struct {
 // Validate returns one error for each setting that cannot work.
 func (c Config) Validate() []error {
 	var bad []error
-	if _, err := path.Match(c.Stream, ""); err != nil {
-		bad = append(bad, fmt.Errorf("invalid value %q for --stream: it is not a pattern like 'gc*.log'", c.Stream))
+	if err := read.Streams(c.Stream).Validate(); err != nil {
+		bad = append(bad, err)
 	}
 	if c.listing() && c.Level != ul.Unknown {
 		bad = append(bad, errors.New("--gaps, --marks and --level do not go together: a gap has lines of several levels, and the list shows how many of each; leave --level out"))
@@ -38,17 +37,16 @@ func (c Config) Validate() []error {
 	if c.Follow && !c.Until.IsZero() {
 		bad = append(bad, errors.New("--follow and an end in time (--until, --around) do not go together: following ends when it is interrupted"))
 	}
-	if !c.Until.IsZero() && c.Until.Before(c.Since) {
-		bad = append(bad, errors.New("--until is before --since: no line can be between them"))
+	if err := c.window().Validate(); err != nil {
+		bad = append(bad, err)
 	}
 	return bad
 }
 
 // matches reports whether a stream is wanted.
-func (c Config) matches(stream string) bool {
-	ok, _ := path.Match(c.Stream, stream)
-	return c.Stream == "" || ok
-}
+func (c Config) matches(stream string) bool { return read.Streams(c.Stream).Match(stream) }
+
+func (c Config) window() read.Window { return read.Window{Since: c.Since, Until: c.Until} }
 
 // wants reports whether a stream of a destination is wanted. That of marks is none of a
 // JVM's, so it has to be asked for.
@@ -72,13 +70,8 @@ func (c Config) listed() string {
 
 // selects reports whether some lines are not wanted.
 func (c Config) selects() bool {
-	return c.listing() || c.Level != ul.Unknown || !c.Since.IsZero() || !c.Until.IsZero()
+	return c.listing() || c.Level != ul.Unknown || c.window().Bounded()
 }
 
 // timed reports whether the times of lines are needed, also of a single stream.
-func (c Config) timed() bool { return c.JSON || !c.Since.IsZero() || !c.Until.IsZero() }
-
-// within reports whether a time is wanted.
-func (c Config) within(t time.Time) bool {
-	return !t.Before(c.Since) && (c.Until.IsZero() || !t.After(c.Until))
-}
+func (c Config) timed() bool { return c.JSON || c.listing() || c.window().Bounded() }

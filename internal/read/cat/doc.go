@@ -6,15 +6,14 @@
 //
 // The package has these parts. Each uses only what its arrow points to:
 //
-//	Printer → merging → series → selector → clock.Stream
-//	                           → lines
+//	Printer → merging → series → selector → read.Dating
+//	                           → read.Source
 //
 // A [Printer] finds the series, and prints their lines as text or as a table of gaps. The
-// merging picks the series with the earliest line next. A series reads the bytes of one
-// stream: by a [segment.Follower], or decoded as a whole where another program compressed
-// it. Its lines cut the bytes into whole lines; its selector decides which lines are
-// wanted, by level, time and kind; its clock finds the time of each line. The seek file, if
-// there is one, says where in its segments reading begins.
+// merging picks the series with the earliest line next. A series reads one stream by a
+// [read.Source]; its selector decides which lines are wanted, by level and kind, and by what
+// a [read.Dating] says of their times. The seek file, if there is one, says where in its
+// segments reading begins.
 //
 // # Memory
 //

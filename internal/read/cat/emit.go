@@ -17,15 +17,15 @@ func (p *Printer) verbatim() bool {
 // copy prints all bytes of the series.
 func (s *series) copy(ctx context.Context) error {
 	for !s.over {
-		raw, err := s.read(ctx)
+		more, err := s.read(ctx)
 		if err != nil {
 			return err
 		}
-		if raw == nil {
-			s.finish()
-		}
-		if _, err := s.p.text.Write(raw); err != nil {
+		if _, err := s.p.text.Write(s.source.Lines.Rest()); err != nil {
 			return err
+		}
+		if s.source.Lines.Feed(nil); !more {
+			s.finish()
 		}
 	}
 	return nil
@@ -34,11 +34,11 @@ func (s *series) copy(ctx context.Context) error {
 // drain prints what is wanted of the bytes that were read.
 func (s *series) drain() error {
 	for {
-		p, ok := s.lines.Next()
+		p, ok := s.source.Lines.Next()
 		if !ok {
 			return nil
 		}
-		if !s.pick.take(p, s.lines.Rest()) {
+		if !s.pick.take(p, s.source.Lines.Rest()) {
 			continue
 		}
 		s.cur = p
@@ -93,7 +93,7 @@ func (p *Printer) printPiece(s *series) error {
 	}
 	p.buf = out
 	if p.colored {
-		return p.printColored(out, colors[s.pick.line.level])
+		return p.printColored(out, colors[s.pick.line.Level])
 	}
 	_, err := p.text.Write(out)
 	return err
@@ -135,7 +135,7 @@ func (p *Printer) escape(code string) error {
 // that is met.
 func (s *series) appendPrefix(text []byte) []byte {
 	text = append(text, quoted(s.name)...)
-	if run := s.pick.line.run; run > 1 {
+	if run := s.pick.line.Run; run > 1 {
 		text = append(text, '#')
 		text = strconv.AppendInt(text, int64(run), 10)
 	}

@@ -43,7 +43,7 @@ func TestGapsAreFoundInAnyPieces(t *testing.T) {
 	want = append(want, last)
 	raw = bytes.TrimSuffix(last.AppendMarker(raw), []byte{'\n'}) // as where the stream ends
 	for _, size := range []int{1, 2, 7, 100, 4096, cut.HeadBytes - 1, cut.HeadBytes, cut.HeadBytes + 1, len(raw)} {
-		out, got := through(raw, size, &selector{cfg: Config{Gaps: true}})
+		out, got := through(raw, size, newSelector(Config{Gaps: true}, ""))
 		if !slices.Equal(got, want) || bytes.Count(out, []byte{'\n'}) != len(want) {
 			t.Errorf("in pieces of %d: %d gaps, want %d, in %q", size, len(got), len(want), out)
 		}

@@ -57,16 +57,16 @@ func (s *series) appendHead(out, text []byte) (head, message []byte) {
 	body := bytes.TrimSuffix(text, []byte{'\n'})
 	var r ul.Record
 	r.Parse(body)
-	if line.kind == ul.Continuation && r.Kind != ul.Continuation || !s.cur.First {
+	if line.Kind == ul.Continuation && r.Kind != ul.Continuation || !s.cur.First {
 		r = ul.Record{Message: body} // what looks like decorations is none
 	}
 	out = append(out, '{')
-	if !line.time.IsZero() {
+	if !line.Time.IsZero() {
 		out = append(out, `"time":"`...)
-		out = line.time.UTC().AppendFormat(out, jsonTime)
+		out = line.Time.UTC().AppendFormat(out, jsonTime)
 		out = append(out, `",`...)
 	}
-	if _, read := s.pick.clock.Read(); !read.IsZero() {
+	if _, read := s.pick.dates.Clock.Read(); !read.IsZero() {
 		out = append(out, `"read":"`...)
 		out = read.UTC().AppendFormat(out, jsonTime)
 		out = append(out, `",`...)
@@ -74,13 +74,13 @@ func (s *series) appendHead(out, text []byte) (head, message []byte) {
 	out = append(out, `"stream":"`...)
 	out = appendText(out, []byte(s.name))
 	out = append(out, '"')
-	if line.run > 0 {
+	if line.Run > 0 {
 		out = append(out, `,"run":`...)
-		out = strconv.AppendInt(out, int64(line.run), 10)
+		out = strconv.AppendInt(out, int64(line.Run), 10)
 	}
-	if line.level != ul.Unknown {
+	if line.Level != ul.Unknown {
 		out = append(out, `,"level":"`...)
-		out = append(out, line.level.String()...)
+		out = append(out, line.Level.String()...)
 		out = append(out, '"')
 	}
 	out = appendRecord(out, &r)

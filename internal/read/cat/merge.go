@@ -29,13 +29,6 @@ type turn struct {
 	idle  bool  // there is no line for now
 }
 
-// parked is what a series keeps of a frame when it is parked.
-type parked struct {
-	frame int    // bytes of the frame that was read last
-	kept  []byte // bytes of the frame that were not used yet
-	again int    // bytes of the frame up to the end of kept, which are read again
-}
-
 // merging is a heap of series: the one whose next line is the earliest comes first, and
 // the one that was found first among those of the same time.
 type merging []*series
@@ -103,7 +96,7 @@ func (s *series) printUntil(ctx context.Context, other *series) (more bool, err 
 		if err != nil || !more {
 			return false, err
 		}
-		if s.cur.First && s.pick.line.kind != ul.Continuation && other != nil && other.before(s) {
+		if s.cur.First && s.pick.line.Kind != ul.Continuation && other != nil && other.before(s) {
 			return true, nil
 		}
 	}
@@ -117,7 +110,7 @@ func (s *series) before(o *series) bool {
 // setKey sets when it is the turn of the series, from its next line.
 func (s *series) setKey() {
 	s.key = math.MinInt64
-	if at := s.pick.line.time; !at.IsZero() {
+	if at := s.pick.line.Time; !at.IsZero() {
 		s.key = at.UnixMicro()
 	}
 }
@@ -143,26 +136,14 @@ func (p *Printer) makeRoom(s *series) {
 // held returns how many bytes the open series hold in memory.
 func held(open []*series) (n int) {
 	for _, s := range open {
-		if s.follower != nil {
-			n += s.follower.Held()
-		}
+		n += s.source.Held()
 	}
 	return n
 }
 
-// park closes what the series reads from, and frees the memory of the frame. The series
-// keeps some of the rest of the frame, and reads the others again.
+// park frees the memory of the frame that the series has read. Some of the rest of it stays.
 func (s *series) park() {
-	s.pick.clock.Forget()
 	// slices.Clone of no bytes would keep the frame in memory.
 	s.cur.Text = bytes.Clone(s.cur.Text)
-	rest := s.lines.Rest()
-	s.kept = bytes.Clone(rest[:min(len(rest), s.p.keep)])
-	s.lines.Feed(nil)
-	if len(s.kept) < len(rest) {
-		s.again = s.frame - len(rest) + len(s.kept)
-		s.follower.Rewind()
-		return
-	}
-	_ = s.follower.Close() // a descriptor that was only read from
+	s.source.Park(s.p.keep)
 }

@@ -144,7 +144,8 @@ func (p *Printer) pass(ctx context.Context) error {
 	all := p.series()
 	p.named = p.named || len(all) > 1
 	for _, s := range all {
-		s.pick.timed = p.named || p.cfg.Follow || p.colored
+		s.pick.dates.Timed = s.pick.dates.Timed || p.named || p.cfg.Follow || p.colored
+		s.pick.dates.Live = p.live
 	}
 	if err := p.printSeries(ctx, all); err != nil {
 		return err

@@ -74,7 +74,7 @@ func TestSelectionIsBlindToPieces(t *testing.T) {
 	}
 	raw := bytes.TrimSuffix(all.Bytes(), []byte{'\n'})
 	for _, size := range []int{1, 2, 3, 7, 100, 4096, cut.HeadBytes - 1, cut.HeadBytes, cut.HeadBytes + 1, 1 << 20, len(raw)} {
-		got, _ := through(raw, size, &selector{cfg: Config{Level: ul.Warning}})
+		got, _ := through(raw, size, newSelector(Config{Level: ul.Warning}, ""))
 		if !bytes.Equal(got, want.Bytes()) {
 			t.Errorf("in pieces of %d: %d bytes pass, want %d", size, len(got), want.Len())
 		}
@@ -85,7 +85,7 @@ func TestSelectionIsBlindToPieces(t *testing.T) {
 // nothing, whoever wrote it.
 func TestSelectionEndsBehindUntil(t *testing.T) {
 	until := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
-	pick := &selector{cfg: Config{Until: until}}
+	pick := newSelector(Config{Until: until}, "")
 	take := func(after time.Duration) bool {
 		text := until.Add(after).Format("[2006-01-02T15:04:05.000-0700][info][gc] line\n")
 		return pick.take(cut.Piece{Text: []byte(text), First: true, Last: true}, nil)
@@ -96,19 +96,19 @@ func TestSelectionEndsBehindUntil(t *testing.T) {
 	for range 2 * clock.PastLines {
 		take(clock.PastSlack)
 	}
-	if pick.over() {
+	if pick.dates.Over() {
 		t.Error("over among lines that may be out of order")
 	}
 	for range clock.PastLines - 1 {
 		take(time.Hour)
 	}
-	if pick.over() || !take(0) {
+	if pick.dates.Over() || !take(0) {
 		t.Error("over before it is sure")
 	}
 	for range clock.PastLines {
 		take(time.Hour)
 	}
-	if !pick.over() {
+	if !pick.dates.Over() {
 		t.Error("not over")
 	}
 }

@@ -1,24 +1,22 @@
 package cat
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/ullage/ullage/internal/line/cut"
-	"github.com/ullage/ullage/internal/line/format"
-	"github.com/ullage/ullage/internal/line/mark"
-	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/read"
 	"github.com/ullage/ullage/internal/segment"
 )
 
 // series reads the segments of one stream, or files that the user named, line by line:
 //
-//	open... → next... → close
+//	next... → finish
 type series struct {
 	p      *Printer
 	name   string         // the name of the stream
@@ -27,27 +25,24 @@ type series struct {
 	sealed bool           // the last of files has a successor
 	from   string         // the name of the segment to begin with; empty: the oldest
 
-	follower *segment.Follower // nil before the first read
-	foreign  *foreign          // reads a compressed file that is not a segment, instead
-	lines    cut.Lines
-	pick     *selector
-	cur      cut.Piece // what next has moved to
-	muted    bool      // it belongs to a line before the last Tail
-	counted  counted
+	source  read.Source
+	pick    *selector
+	cur     cut.Piece // what next has moved to
+	muted   bool      // it belongs to a line before the last Tail
+	counted counted
 
 	turn
-	parked
 	index seekIndex
 
-	bad    segment.DamageError
 	over   bool   // nothing more is wanted of it
 	gone   bool   // dir no longer exists
 	lament string // the error of the last listing of dir
 }
 
 func newSeries(p *Printer, name, dir string) *series {
-	s := &series{p: p, name: name, dir: dir, pick: &selector{cfg: p.cfg, class: p.cfg.Formats.Classifier(name), marks: name == mark.Stream}}
-	s.pick.clock.Spans, s.pick.clock.Index = true, s.seekIndex
+	s := &series{p: p, name: name, dir: dir, pick: newSelector(p.cfg, name)}
+	s.pick.dates.Clock.Spans, s.pick.dates.Clock.Index = true, s.seekIndex
+	s.source.Dates = &s.pick.dates
 	return s
 }
 
@@ -57,7 +52,20 @@ func (s *series) addFile(info segment.Info, sealed bool) {
 }
 
 // isForeign reports whether the series is a compressed file that is not a segment.
-func (s *series) isForeign() bool { return s.dir == "" && isCompressed(s.files[0].Name) }
+func (s *series) isForeign() bool { return s.dir == "" && s.how() != segment.None }
+
+// how returns how the file that is not a segment is compressed, by its name.
+func (s *series) how() segment.Compression {
+	if s.files != nil {
+		switch filepath.Ext(s.files[0].Name) {
+		case ".zst":
+			return segment.Zstd
+		case ".gz":
+			return segment.Gzip
+		}
+	}
+	return segment.None
+}
 
 // next moves to the next piece of a line that is wanted. It returns false if there is
 // none for now; without Follow, that is the end.
@@ -65,8 +73,8 @@ func (s *series) next(ctx context.Context) (more bool, err error) {
 	s.cur = cut.Piece{}
 	defer func() { s.idle = !more }()
 	for {
-		if p, ok := s.lines.Next(); ok {
-			if s.pick.take(p, s.lines.Rest()) {
+		if p, ok := s.source.Lines.Next(); ok {
+			if s.pick.take(p, s.source.Lines.Rest()) {
 				if s.counted.over(p.First) {
 					s.finish()
 					return false, nil
@@ -80,205 +88,109 @@ func (s *series) next(ctx context.Context) (more bool, err error) {
 		if s.over {
 			return false, nil
 		}
-		if s.pick.over() {
+		if s.pick.dates.Over() {
 			s.finish()
 			continue
 		}
-		raw, err := s.read(ctx)
-		if err != nil {
+		if more, err = s.read(ctx); err != nil {
 			return false, err
 		}
-		if raw == nil && s.p.cfg.Follow && !s.over {
+		if !more && s.p.cfg.Follow && !s.over {
 			return false, nil
 		}
-		if raw == nil {
+		if !more {
 			s.finish()
-			continue
 		}
-		s.lines.Feed(raw)
 	}
 }
 
 // finish ends the series with the bytes that were read. What is left of these is not wanted.
 func (s *series) finish() {
 	s.over = true
-	s.lines.Feed(nil)
-	s.pick.clock.Forget()
-	s.lines.End()
-	s.close()
+	s.source.Lines.Feed(nil)
+	s.pick.dates.Clock.Forget()
+	s.source.Lines.End()
+	s.source.Close()
 	s.p.open = slices.DeleteFunc(s.p.open, func(o *series) bool { return o == s })
 }
 
-// close closes what the series reads from.
-func (s *series) close() {
-	if s.follower != nil {
-		_ = s.follower.Close() // a descriptor that was only read from
+// read feeds the lines with the next bytes. It returns false if there are none for now.
+// The error is that of ctx.
+func (s *series) read(ctx context.Context) (more bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
 	}
-	if s.foreign != nil {
-		s.foreign.close()
-		s.foreign = nil
-	}
-}
-
-// read returns the next raw bytes, or nil if there are none for now. It ends the last
-// line where bytes are missing. The error is that of ctx.
-func (s *series) read(ctx context.Context) ([]byte, error) {
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if s.isForeign() {
-			return s.readForeign(), nil
-		}
-		if raw := s.kept; len(raw) > 0 {
-			s.kept = nil
-			return raw, nil
-		}
-		if s.follower == nil {
-			if err := s.open(); err != nil {
-				return nil, err
-			}
-		}
-		s.p.makeRoom(s)
-		s.pick.clock.Forget()
-		raw, err := s.follower.Next()
-		s.p.makeRoom(s)
-		if err == nil {
-			if s.reportDamage() {
-				s.lines.End()
-			}
-			if s.again == 0 { // else it did so when it read the frame before
-				s.clock(raw)
-			}
-			s.frame = len(raw)
-			n := min(s.again, len(raw))
-			if s.again -= n; n < len(raw) {
-				return raw[n:], nil
-			}
-			continue
-		}
-		if more := s.meet(err); !more {
-			return nil, nil
+	if !s.source.Opened() {
+		if err := s.open(); err != nil {
+			s.over = true
+			s.p.complain("%v", err)
+			return false, nil
 		}
 	}
-}
-
-// clock lets the clock of the series take in raw, a frame that was just read.
-func (s *series) clock(raw []byte) {
-	clock, seg := &s.pick.clock, s.follower.Segment()
+	s.p.makeRoom(s)
+	err = s.source.Read()
+	s.p.makeRoom(s)
+	var loss *read.Loss
 	switch {
-	case !s.pick.timed && !s.p.cfg.timed():
-	case s.p.live:
-		clock.Live(seg, raw)
-	case clock.Frame(seg, s.follower.Frame(), raw):
-		s.pick.orphan = hasRecord(raw, s.pick.class)
+	case err == nil:
+		return true, nil
+	case errors.As(err, &loss):
+		return s.meet(loss), nil
 	}
+	s.gone, s.lament, s.over = false, "", s.over || s.isForeign()
+	return false, nil
 }
 
-// lookLines is how many lines at the beginning of a frame are examined.
-const lookLines = 100
-
-// hasRecord reports whether a record, as class finds them, begins in the first lines of raw.
-func hasRecord(raw []byte, class format.Classifier) bool {
-	n := 0
-	for line := range bytes.Lines(raw) {
-		if class.Classify(bytes.TrimSuffix(line, []byte{'\n'}), nil).Kind == ul.Header {
-			return true
+// open begins to read.
+func (s *series) open() error {
+	if s.isForeign() {
+		path := s.files[0].Path
+		file, err := os.Open(path)
+		if err == nil {
+			err = s.source.Decode(file, path, s.how(), time.Time{})
 		}
-		if n++; n == lookLines {
-			break
+		if err != nil {
+			return readError(path, err)
 		}
-	}
-	return false
-}
-
-// open creates the follower.
-func (s *series) open() (err error) {
-	opt := segment.FollowOptions{Since: s.p.cfg.Since, Once: !s.p.cfg.Follow}
-	if s.pick.timed || s.p.cfg.timed() {
-		opt.Seek = s.seekIndex()
-	}
-	if s.files != nil {
-		s.follower = segment.FollowFiles(s.files, s.sealed, opt)
 		return nil
 	}
-	opt.From.Segment = s.from
-	s.follower, err = segment.OpenFollower(s.dir, opt)
-	return err
+	opt := segment.FollowOptions{Since: s.p.cfg.Since, Once: !s.p.cfg.Follow}
+	if s.files == nil {
+		opt.From.Segment = s.from
+	}
+	return s.source.Follow(s.dir, s.files, s.sealed, opt)
 }
 
-// meet reports an error of the follower. It returns false if there is nothing
-// more to read for now.
-func (s *series) meet(err error) (more bool) {
-	if err != io.EOF {
-		s.again = 0 // what was read is not there any more
-	}
-	var damage *segment.DamageError
-	if errors.As(err, &damage) {
-		if s.bad.Path == damage.Path && s.bad.To == damage.From {
-			s.bad.To = damage.To
-			return true
-		}
-		s.reportDamage()
-		s.bad = *damage
-		return true
-	}
-	s.reportDamage()
-	var gone *segment.GoneError
-	var torn *segment.TornError
-	var read *segment.ReadError
-	switch {
-	case err == io.EOF:
-		s.gone, s.lament = false, ""
-		return false
-	case errors.As(err, &gone):
-		if gone.Numbers == 0 {
-			s.p.note("%s was deleted before it was printed", quoted(gone.Path))
-		}
-		return true
-	case errors.As(err, &torn):
-		if stat, err := os.Stat(torn.Path); err == nil {
-			s.p.note("%d bytes at the end of %s are not complete yet", stat.Size()-torn.Offset, quoted(torn.Path))
-		}
-		return false
-	case errors.As(err, &read):
-		return s.meetRead(read)
-	}
-	s.p.complain("%v", err)
-	return false
-}
-
-// meetRead reports that the stream's directory or a segment cannot be read. It
-// retries the directory later, and skips the segment.
-func (s *series) meetRead(err *segment.ReadError) (more bool) {
+// meet reports what was not read. It returns false if there is nothing more to read for
+// now: the stream's directory is listed again later.
+func (s *series) meet(loss *read.Loss) (more bool) {
 	var at *fs.PathError
-	switch {
-	case err.Path == s.dir && errors.Is(err, fs.ErrNotExist):
-		s.gone = true
-		return false
-	case err.Path == s.dir:
-		if text := readError(s.dir, err.Err).Error(); text != s.lament {
+	switch loss.Kind {
+	case read.Damaged:
+		s.p.complain("%s: bytes %d-%d cannot be read: %v; skipped", quoted(loss.Path), loss.From, loss.To-1, loss.Err)
+	case read.Deleted:
+		if loss.Numbers == 0 {
+			s.p.note("%s was deleted before it was printed", quoted(loss.Path))
+		}
+	case read.Incomplete:
+		s.p.note("%d bytes at the end of %s are not complete yet", loss.To-loss.From, quoted(loss.Path))
+	case read.Unreadable:
+		switch {
+		case s.isForeign():
+			s.p.complain("%s: cannot be read further, %d bytes were printed: %v", quoted(loss.Path), loss.From, reason(loss.Err))
+		case errors.As(loss.Err, &at) && at.Op == "open":
+			s.p.complain("%v", readError(loss.Path, loss.Err))
+		default:
+			s.p.complain("%s: cannot be read from byte %d on: %v", quoted(loss.Path), loss.From, reason(loss.Err))
+		}
+	case read.Unlisted:
+		if s.gone = errors.Is(loss.Err, fs.ErrNotExist); s.gone {
+			break
+		}
+		if text := readError(s.dir, loss.Err).Error(); text != s.lament {
 			s.lament = text
 			s.p.complain("%s", text)
 		}
-		return false
-	case errors.As(err.Err, &at) && at.Op == "open":
-		s.p.complain("%v", readError(err.Path, err.Err))
-	default:
-		s.p.complain("%s: cannot be read from byte %d on: %v", quoted(err.Path), err.Offset, reason(err.Err))
 	}
-	s.follower.Skip()
-	return true
-}
-
-// reportDamage reports the damage before the last bytes read, and returns
-// whether there was any.
-func (s *series) reportDamage() bool {
-	bad := s.bad
-	s.bad = segment.DamageError{}
-	if bad.From == bad.To {
-		return false
-	}
-	s.p.complain("%s: bytes %d-%d cannot be read: %v; skipped", quoted(bad.Path), bad.From, bad.To-1, bad.Err)
-	return true
+	return !loss.Ends()
 }

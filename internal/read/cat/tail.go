@@ -93,7 +93,7 @@ func (s *series) count(ctx context.Context, segs []segment.Info) (n int, err err
 	if len(segs) == 0 {
 		return 0, nil
 	}
-	defer quiet.close()
+	defer quiet.source.Close()
 	for {
 		more, err := quiet.next(ctx)
 		if err != nil {
