@@ -15,7 +15,6 @@ import (
 // An aligner finds where in the source the persisted copy ends.
 type aligner struct {
 	contents *contents
-	open     *openLines
 	spool    *spooler
 	sifted   bool // not all lines before the end are persisted
 }
@@ -25,7 +24,7 @@ type aligner struct {
 // position: somebody truncated that file, so its lines may be newer than the place.
 func (a *aligner) align(stream string, end []byte) (bool, error) {
 	st := a.contents.streams.byName[stream]
-	a.open.align(stream, len(end) > 0 && end[len(end)-1] != '\n')
+	a.contents.open.align(stream, len(end) > 0 && end[len(end)-1] != '\n')
 	if end = behindMarkers(end); st == nil || len(end) == 0 {
 		return false, nil
 	}
@@ -50,7 +49,7 @@ func (a *aligner) align(stream string, end []byte) (bool, error) {
 			}
 		}
 		if a.skipTo(f, offset) {
-			a.open.align(stream, false) // f has the rest
+			a.contents.open.align(stream, false) // f has the rest
 		}
 		return true, nil
 	}
@@ -106,7 +105,7 @@ func (a *aligner) findEnd(f *File, end []byte) (offset int64, found bool, err er
 	part := int64(0)
 	if f.held() {
 		var exact bool
-		if part, exact, err = f.searchFile(end); err != nil || exact {
+		if part, exact, err = searchFile(f, end); err != nil || exact {
 			return part, exact, err
 		}
 	}
@@ -127,7 +126,7 @@ func (a *aligner) findEnd(f *File, end []byte) (offset int64, found bool, err er
 // searchFile returns the offset in the file behind the bytes of end. If only the
 // last part of end is there, where data begins, because the pages before were
 // given back or the rest of end is in an older file, that is not exact.
-func (f *File) searchFile(end []byte) (offset int64, exact bool, err error) {
+func searchFile(f *File, end []byte) (offset int64, exact bool, err error) {
 	start, err := f.inode.nextData(0)
 	if err != nil {
 		return 0, false, f.failed("look for data in", err)

@@ -16,9 +16,9 @@ import (
 // file: the record counts, and the next start punches.
 type mover struct {
 	*env
-	contents *contents
-	spool    *spooler
-	punch    puncher
+	spool   *spooler
+	punch   puncher
+	changes *truncations
 }
 
 // A load is what is moved at once.
@@ -33,7 +33,7 @@ type load struct {
 func (m *mover) relieve(f *File, l load) (freed int64) {
 	n, err := m.move(f, l)
 	if err == errRewritten {
-		m.contents.truncated(f)
+		m.changes.truncated(f)
 		return 0
 	}
 	if err != nil {
@@ -47,7 +47,7 @@ func (m *mover) relieve(f *File, l load) (freed int64) {
 // move moves the next block of f, and reports how much memory that gave back:
 // nothing if there is no such block.
 func (m *mover) move(f *File, l load) (freed int64, err error) {
-	if err := f.sound(); err != nil {
+	if err := sound(f); err != nil {
 		return 0, err
 	}
 	from, open, level := f.front()
@@ -61,7 +61,7 @@ func (m *mover) move(f *File, l load) (freed int64, err error) {
 	b.Begin(f.of, f.stream.name, from, data)
 	b.Read = m.now()
 	level, read := m.classify(f, b, data, open, level, l.keep)
-	if b.End, err = f.behind(data, from); err != nil {
+	if b.End, err = behind(f, data, from); err != nil {
 		return 0, errRewritten
 	}
 	b.End.Open, b.End.Level = data[len(data)-1] != '\n', level
@@ -90,7 +90,7 @@ func (m *mover) move(f *File, l load) (freed int64, err error) {
 // sound looks whether f is what is known of it, since the queue may have no
 // room for long, and nobody reads meanwhile. What a JVM writes over a truncated
 // file must not be taken for what was there.
-func (f *File) sound() error {
+func sound(f *File) error {
 	size, _, err := f.inode.stat()
 	if err != nil {
 		return f.failed("stat", err)
@@ -104,7 +104,7 @@ func (f *File) sound() error {
 
 // behind returns the position behind data, which was read at an offset. It is
 // made of the bytes that were read: the file may have others by now.
-func (f *File) behind(data []byte, offset int64) (position.Position, error) {
+func behind(f *File, data []byte, offset int64) (position.Position, error) {
 	end := offset + int64(len(data))
 	k := position.Span(end)
 	if k > len(data) {

@@ -2,21 +2,23 @@ package tail
 
 import (
 	"slices"
-	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/line/mark"
-	"github.com/ullage/ullage/internal/line/naming"
+	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/ship/position"
 )
+
+// maxFiles is how many source files are held open at once, if as many may be; more wait
+// on the tmpfs until others are finished.
+const maxFiles = 2048
 
 // contents is all that is known of the source files, and the only owner of
 // which of them there are: the contents of which anything is left, in which file
 // each one is, in which stream, under which name, and what the checkpoint has to
 // learn of that.
 type contents struct {
-	*env
 	streams streamSet
 	files   map[position.Content]*File  // all contents of which anything is left
 	held    map[position.Identity]*File // those of them that are in a file that is open
@@ -44,15 +46,14 @@ func (n *names) begin() (was map[string]*File) {
 	return n.spare
 }
 
-func newContents(e *env, open *openLines) *contents {
+func newContents(formats format.Rules) *contents {
 	return &contents{
-		env:     e,
-		streams: newStreamSet(e.cfg.Formats),
+		streams: newStreamSet(formats),
 		files:   map[position.Content]*File{},
 		held:    map[position.Identity]*File{},
 		absent:  newAbsent(),
 		names:   names{now: map[string]*File{}, spare: map[string]*File{}},
-		open:    open,
+		open:    newOpenLines(),
 		back:    map[position.Content]position.Saved{},
 	}
 }
@@ -60,11 +61,7 @@ func newContents(e *env, open *openLines) *contents {
 // add adds a content of the named stream, which has no place among the others
 // yet. It reports whether the stream is a new one.
 func (c *contents) add(f *File, stream string) (fresh bool) {
-	st, fresh := c.streams.get(stream)
-	if fresh {
-		c.metrics.appear(st.label)
-	}
-	f.stream = st
+	f.stream, fresh = c.streams.get(stream)
 	c.hold(f)
 	c.streams.join(f)
 	return fresh
@@ -90,7 +87,6 @@ func (c *contents) forget(f *File) {
 		delete(c.names.now, f.name)
 	}
 	c.streams.leave(f)
-	c.metrics.files.Set(float64(len(c.held)))
 }
 
 // finish forgets a content that its file does not hold any more.
@@ -128,28 +124,9 @@ func (c *contents) touchAll() {
 }
 
 // grow records a new size of f.
-func (c *contents) grow(f *File, size int64) {
-	f.grow(size, c.now())
+func (c *contents) grow(f *File, size int64, now time.Time) {
+	f.grow(size, now)
 	c.touch(f)
-}
-
-// truncated begins with what is in a file now that was truncated in place.
-func (c *contents) truncated(f *File) {
-	c.metrics.truncations.Inc()
-	c.markTruncated(f)
-	if c.log.notTooOften(&c.log.truncated, c.now()) {
-		c.log.Warn("source file was truncated in place",
-			"file", f.name, "stream", f.stream.name, "position", f.read.Offset,
-			"hint", "lines that were neither read nor moved are lost; let the JVM rotate with filecount=1 or more; further truncations of this minute are only counted")
-	}
-	c.renew(f)
-}
-
-// markTruncated reports that a file was truncated, and up to where it had been read or
-// moved before. Nobody knows how much was behind that.
-func (c *contents) markTruncated(f *File) {
-	front, _, _ := f.front()
-	c.mark(mark.Truncated, "stream", f.stream.name, "read-to", strconv.FormatInt(front, 10))
 }
 
 // renew takes what is in a file now for another content, to be read from its
@@ -168,35 +145,23 @@ func (c *contents) renew(f *File) *File {
 	return g
 }
 
-// rewind goes back to what is committed of f.
-func (c *contents) rewind(f *File) {
-	if err := f.rewind(); err != nil {
-		c.metrics.truncations.Inc()
-		c.markTruncated(f)
-		c.log.Warn("source file changed before its position", "error", err, "hint", "it is read from its beginning")
+// rewind goes back to what is committed of f. An error says that the file does not hold
+// that any more; what is in it now is then read from its beginning.
+func (c *contents) rewind(f *File) error {
+	err := f.rewind()
+	if err != nil {
 		f.read.Position, f.queued = f.committed, f.committed // nothing was handed on
 		c.renew(f)
 	}
 	c.touch(f)
+	return err
 }
 
-// rewindAll goes back to what is committed of everything.
-func (c *contents) rewindAll() {
-	for _, f := range c.files {
-		c.rewind(f)
-	}
-	c.open.rewind()
-}
-
-// commit records that everything up to the end of a chunk is durable.
-func (c *contents) commit(chunk Chunk) {
-	f := chunk.File
-	if f.committed.Offset == 0 && chunk.End.Offset > 0 {
-		c.begun(f)
-	}
-	f.committed = chunk.End
-	f.records.freeBefore(chunk.End.Offset)
-	c.commitOpenLine(chunk)
+// commit records that f is durable up to end, which is that of the chunk with a number.
+func (c *contents) commit(f *File, end position.Position, number uint64) {
+	f.committed = end
+	f.records.freeBefore(end.Offset)
+	c.commitOpenLine(f, end, number)
 	switch {
 	case c.files[f.of] != f:
 		c.letGo(f.of) // the checkpoint has it again
@@ -205,25 +170,11 @@ func (c *contents) commit(chunk Chunk) {
 	}
 }
 
-// begun counts a report of a crash once its first bytes are durable. From then on the
-// checkpoint has a position in it, so that no restart counts it again.
-func (c *contents) begun(f *File) {
-	if naming.KindOf(f.stream.name) != naming.KindCrash {
-		return
-	}
-	c.metrics.crashes.Inc()
-	c.mark(mark.CrashReport, "stream", f.stream.name)
-	if c.log.notTooOften(&c.log.crashed, c.now()) {
-		c.log.Warn("a JVM has crashed", "stream", f.stream.name,
-			"hint", "ullage cat --stream prints its report; further crashes of this minute are only counted")
-	}
-}
-
 // commitOpenLine notes how the durable part of the stream ends. The checkpoint
 // kept the position of a file that is gone for the sake of its open line: it
 // need not once that line has ended.
-func (c *contents) commitOpenLine(chunk Chunk) {
-	of, open := c.open.commit(chunk)
+func (c *contents) commitOpenLine(f *File, end position.Position, number uint64) {
+	of, open := c.open.commit(f, end, number)
 	if open && !c.absent.waits(of.Identity) && c.files[of] == nil {
 		c.letGo(of)
 		c.absent.remove(of.Identity)

@@ -68,6 +68,13 @@ func (d *dropCounts) addPart(label string, r *spool.Record, p spool.Part) {
 	d.add(label, why, counts, uint64(size))
 }
 
+// addParts counts the lines of those parts of a record that were dropped.
+func (d *dropCounts) addParts(label string, r *spool.Record, parts []spool.Part) {
+	for _, p := range parts {
+		d.addPart(label, r, p)
+	}
+}
+
 // Describe implements [prometheus.Collector].
 func (d *dropCounts) Describe(descs chan<- *prometheus.Desc) { descs <- d.lines; descs <- d.bytes }
 

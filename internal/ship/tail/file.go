@@ -1,12 +1,10 @@
 package tail
 
 import (
-	"bytes"
 	"fmt"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship/position"
 )
@@ -58,14 +56,6 @@ type growth struct {
 	grew  time.Time
 	young bool // grew since the last Tick
 	quiet bool // did not grow between the last two Ticks, and was not asked about since
-}
-
-// counted is what of a content the metrics of reading have.
-type counted struct {
-	to   int64  // the lines before this offset
-	rest bool   // the unterminated rest behind the last line end
-	cuts int64  // the lines before this offset that the JVM could not end
-	last header // of these lines
 }
 
 // Content returns what the File is of.
@@ -161,39 +151,6 @@ func (f *File) renewed() *File {
 	return g
 }
 
-// pread reads area from the read position and compares, in the same call, the
-// bytes before it with those that were consumed. rewritten says that they
-// differ or are gone.
-func (f *File) pread(area []byte) (n int, rewritten bool, err error) {
-	var overlap [position.CheckBytes]byte
-	before := f.read.before[:f.read.beforeLen]
-	n, err = unix.Preadv(f.inode.fd, [][]byte{overlap[:len(before)], area}, f.read.Offset-int64(len(before)))
-	if err != nil {
-		return 0, false, f.failed("read", err)
-	}
-	if n == 0 && f.read.Offset > 0 && len(before) == 0 {
-		size, _, err := f.inode.stat()
-		if err != nil {
-			return 0, false, f.failed("stat", err)
-		}
-		return 0, size < f.read.Offset, nil
-	}
-	if n < len(before) || !bytes.Equal(overlap[:len(before)], before) || f.inode.refilled() {
-		return 0, true, nil
-	}
-	return n - len(before), false, nil
-}
-
-// preadBehind reads area from n bytes behind the read position, which the
-// caller has just read.
-func (f *File) preadBehind(area []byte, n int) (int, error) {
-	more, err := unix.Pread(f.inode.fd, area, f.read.Offset+int64(n))
-	if err != nil {
-		return 0, f.failed("read", err)
-	}
-	return more, nil
-}
-
 // failed wraps an error of a call for the file.
 func (f *File) failed(call string, err error) error {
 	return fmt.Errorf("%s %q: %w", call, f.name, err)
@@ -265,11 +222,13 @@ func (f *File) front() (offset int64, open bool, level ul.Level) {
 	return f.read.Offset, false, f.read.Level
 }
 
-// unmoved returns how many bytes of f could be moved.
-func (f *File) unmoved() int64 {
-	if !f.inode.punchable || f.whole() || f.unaligned || f.stuck {
-		return 0
-	}
-	from, _, _ := f.front()
-	return max(0, f.size-from)
+// maxWhole is the size up to which a file that is not a log stays whole. A report has
+// some 100 KB. A larger file is treated like a log: it could fill the tmpfs.
+const maxWhole = 8 << 20
+
+// whole reports whether no part of the file is given back before all of it is durable and
+// has no writer any more, under pressure neither. A dying JVM does not write its report
+// twice, and other programs read it while it is written (-XX:OnError).
+func (f *File) whole() bool {
+	return naming.KindOf(f.stream.name) != naming.KindLog && f.size <= maxWhole
 }

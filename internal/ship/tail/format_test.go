@@ -109,7 +109,7 @@ func TestLevelsAreTheSameAfterARewind(t *testing.T) {
 			}
 			clear(r.last)
 		}
-		r.src.contents.rewindAll()
+		r.src.Start.Rewind()
 	}
 	if lines[0] != lines[1] {
 		t.Errorf("lines by level: %v, and read again %v", lines[0], lines[1])

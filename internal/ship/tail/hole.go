@@ -9,7 +9,7 @@ type hole struct {
 
 // findHole looks whether the NUL bytes among the n at the read position are a
 // hole. Nobody wrote a hole: it is stepped over.
-func (f *File) findHole(n int) (hole, error) {
+func findHole(f *File, n int) (hole, error) {
 	start := f.read.Offset
 	data, err := f.inode.nextData(start)
 	if err != nil {

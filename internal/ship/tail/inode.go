@@ -114,7 +114,3 @@ func (i *inode) writers() writers {
 	}
 	return writersUnknown
 }
-
-func statx(dirfd int, name string, flags int, st *unix.Statx_t) error {
-	return unix.Statx(dirfd, name, flags|unix.AT_STATX_SYNC_AS_STAT, unix.STATX_BASIC_STATS|unix.STATX_BTIME, st)
-}

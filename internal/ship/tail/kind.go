@@ -44,14 +44,3 @@ func (c Config) punches(name string) bool {
 	_, own := naming.EventsOf(name)
 	return own || c.Reclaim == ReclaimAuto || c.Reclaim == ReclaimPunch
 }
-
-// maxWhole is the size up to which a file that is not a log stays whole. A report has
-// some 100 KB. A larger file is treated like a log: it could fill the tmpfs.
-const maxWhole = 8 << 20
-
-// whole reports whether no part of the file is given back before all of it is durable and
-// has no writer any more, under pressure neither. A dying JVM does not write its report
-// twice, and other programs read it while it is written (-XX:OnError).
-func (f *File) whole() bool {
-	return naming.KindOf(f.stream.name) != naming.KindLog && f.size <= maxWhole
-}

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"errors"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/position"
 )
 
 // A lineReader reads lines out of source files.
@@ -29,7 +32,7 @@ func (l *lineReader) next(f *File, area []byte) (int, Chunk, error) {
 		return 0, Chunk{}, err
 	}
 	if n > 0 && (area[0] == 0 || area[n-1] == 0) && f.read.Offset+int64(n) > f.read.holeFreeTo {
-		if hole, err := f.findHole(n); hole.found || err != nil {
+		if hole, err := findHole(f, n); hole.found || err != nil {
 			return l.cutAt(f, hole, area, err)
 		}
 	}
@@ -62,7 +65,7 @@ func (l *lineReader) fill(f *File, area []byte) (n int, atEnd bool, err error) {
 	}
 	most = f.records.limit(f.read.Offset, most)
 	first := min(blockBytes, most)
-	n, rewritten, err := f.pread(area[:first])
+	n, rewritten, err := pread(f, area[:first])
 	if err != nil {
 		return 0, false, err
 	}
@@ -72,8 +75,41 @@ func (l *lineReader) fill(f *File, area []byte) (n int, atEnd bool, err error) {
 	if n < first || n == most || bytes.IndexByte(area[:n], '\n') >= 0 {
 		return n, n < first, nil
 	}
-	more, err := f.preadBehind(area[n:most], n)
+	more, err := preadBehind(f, area[n:most], n)
 	return n + more, n+more < most, err
+}
+
+// pread reads area from the read position and compares, in the same call, the
+// bytes before it with those that were consumed. rewritten says that they
+// differ or are gone.
+func pread(f *File, area []byte) (n int, rewritten bool, err error) {
+	var overlap [position.CheckBytes]byte
+	before := f.read.lastBytes()
+	n, err = unix.Preadv(f.inode.fd, [][]byte{overlap[:len(before)], area}, f.read.Offset-int64(len(before)))
+	if err != nil {
+		return 0, false, f.failed("read", err)
+	}
+	if n == 0 && f.read.Offset > 0 && len(before) == 0 {
+		size, _, err := f.inode.stat()
+		if err != nil {
+			return 0, false, f.failed("stat", err)
+		}
+		return 0, size < f.read.Offset, nil
+	}
+	if n < len(before) || !bytes.Equal(overlap[:len(before)], before) || f.inode.refilled() {
+		return 0, true, nil
+	}
+	return n - len(before), false, nil
+}
+
+// preadBehind reads area from n bytes behind the read position, which the
+// caller has just read.
+func preadBehind(f *File, area []byte, n int) (int, error) {
+	more, err := unix.Pread(f.inode.fd, area, f.read.Offset+int64(n))
+	if err != nil {
+		return 0, f.failed("read", err)
+	}
+	return more, nil
 }
 
 // cutAt hands on what stands before a hole, or steps over it. A line that the
@@ -174,7 +210,7 @@ func (l *lineReader) chunk(f *File, lines [ul.NumLevels]uint32, dropped uint64, 
 		l.metrics.countRead(f.stream.label, volume{lines, sourceBytes, dropped})
 	}
 	if f.read.Offset > f.size {
-		l.contents.grow(f, f.read.Offset)
+		l.contents.grow(f, f.read.Offset, l.now())
 	}
 	return Chunk{File: f, End: f.read.Position, Lines: lines, Read: l.now()}
 }

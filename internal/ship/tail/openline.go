@@ -34,37 +34,44 @@ func newOpenLines() *openLines {
 // maxOpenLines bounds the streams without files whose open line is remembered.
 const maxOpenLines = maxFiles
 
-// next numbers c, which is handed on now. If the stream ended in an open line
-// that c does not continue, next returns that line, to be ended in front of c.
-// Continues says that c begins where the last chunk of the same file ended.
-func (o *openLines) next(c *Chunk, continues bool) (was openLine, abandoned bool) {
-	was, open := o.handedOn[c.File.stream.name]
+// next numbers the chunk of f up to end, which is handed on now. If the stream ended
+// in an open line that the chunk does not continue, abandoned says so, and level is
+// that of the line, which has to be ended in front of the chunk. Continues says that
+// the chunk begins where the last one of the same file ended.
+func (o *openLines) next(f *File, end position.Position, continues bool) (number uint64, level ul.Level, abandoned bool) {
+	was, open := o.handedOn[f.stream.name]
 	o.chunks++
-	c.number = o.chunks
-	setOpenLine(o.handedOn, *c)
-	return was, open && (!continues || was.of != c.File.of)
+	setOpenLine(o.handedOn, f, end)
+	return o.chunks, was.level, open && (!continues || was.of != f.of)
 }
 
-func setOpenLine(open map[string]openLine, c Chunk) {
-	name := c.File.stream.name
-	if !c.End.Open {
+// inFrontOf reports whether the stream of f ends in an open line that f does not continue
+// at its read position.
+func (o *openLines) inFrontOf(f *File) bool {
+	line, open := o.handedOn[f.stream.name]
+	return open && (!f.read.Open || line.of != f.of)
+}
+
+func setOpenLine(open map[string]openLine, f *File, end position.Position) {
+	name := f.stream.name
+	if !end.Open {
 		delete(open, name)
 	} else if len(open) < maxOpenLines {
-		open[name] = openLine{c.File.of, c.End.Level}
+		open[name] = openLine{f.of, end.Level}
 	}
 }
 
-// commit notes that c is durable, and returns the file of the line that was open
-// before. Chunks that are published together come in any order, so only the last
-// one of a stream counts.
-func (o *openLines) commit(c Chunk) (ended position.Content, open bool) {
-	st := c.File.stream
-	if c.number < st.durable {
+// commit notes that f is durable up to end, which is that of the chunk with a number,
+// and returns the file of the line that was open before. Chunks that are published
+// together come in any order, so only the last one of a stream counts.
+func (o *openLines) commit(f *File, end position.Position, number uint64) (ended position.Content, open bool) {
+	st := f.stream
+	if number < st.durable {
 		return ended, false
 	}
-	st.durable = c.number
+	st.durable = number
 	was, open := o.durable[st.name]
-	setOpenLine(o.durable, c)
+	setOpenLine(o.durable, f, end)
 	return was.of, open
 }
 

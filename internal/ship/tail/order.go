@@ -2,8 +2,6 @@ package tail
 
 import (
 	"cmp"
-	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -42,29 +40,4 @@ func age(st *unix.Statx_t, countsUp bool) int64 {
 		return id.Born
 	}
 	return st.Mtime.Sec*1e9 + int64(st.Mtime.Nsec)
-}
-
-// inodesCountUp reports whether a younger file has the larger inode number: a
-// tmpfs of Linux 5.9 and later has one counter of them. (Before that, each
-// processor had numbers of its own in stock.)
-func inodesCountUp(dir int) bool {
-	var fs unix.Statfs_t
-	var system unix.Utsname
-	if unix.Fstatfs(dir, &fs) != nil || fs.Type != unix.TMPFS_MAGIC || unix.Uname(&system) != nil {
-		return false
-	}
-	return releaseAtLeast(unix.ByteSliceToString(system.Release[:]), 5, 9)
-}
-
-// releaseAtLeast reports whether a kernel's release, "6.1.0-13-amd64", is that
-// version or a later one.
-func releaseAtLeast(release string, major, minor int) bool {
-	first, rest, _ := strings.Cut(release, ".")
-	digits := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
-	if digits < 0 {
-		digits = len(rest)
-	}
-	x, err1 := strconv.Atoi(first)
-	y, err2 := strconv.Atoi(rest[:digits])
-	return err1 == nil && err2 == nil && (x > major || x == major && y >= minor)
 }

@@ -68,8 +68,7 @@ func (p *recordReader) next(f *File, area []byte) (int, Chunk, error) {
 // has one and the stream has no line to be ended in front of it.
 func (p *recordReader) frame(f *File, area []byte) (int, Chunk, error) {
 	r := f.records.next(f.read.Offset)
-	line, open := p.open.handedOn[f.stream.name]
-	if !p.cfg.Frames || r == nil || open && (!f.read.Open || line.of != f.of) {
+	if !p.cfg.Frames || r == nil || p.open.inFrontOf(f) {
 		return 0, Chunk{}, nil
 	}
 	frame, raw, err := r.log.Frame(r.Record)
@@ -122,6 +121,7 @@ func (p *recordReader) lose(f *File, r *spooled, why error) error {
 	p.metrics.readErrors.Inc()
 	p.log.once("spool", "reading the spool failed", "stream", f.stream.name, "error", why,
 		"hint", "the lines are counted as dropped")
-	_, err := f.records.drop(r, ul.DropAll, p.metrics.dropped, f.stream.label)
+	_, dropped, err := f.records.drop(r, ul.DropAll)
+	p.metrics.dropped.addParts(f.stream.label, r.Record, dropped)
 	return err
 }

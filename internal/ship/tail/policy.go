@@ -43,7 +43,7 @@ func relievable(st *Stream) bool {
 		return true
 	}
 	for _, f := range st.files {
-		if f.unmoved() > 0 {
+		if unmoved(f) > 0 {
 			return true
 		}
 	}
@@ -97,7 +97,7 @@ func (p policy) largestUnmoved(share, least int64, refusedOnly bool) (oldest *Fi
 		var first *File
 		sum := int64(0)
 		for _, f := range st.files {
-			if n := f.unmoved(); n >= least {
+			if n := unmoved(f); n >= least {
 				sum += n
 				if first == nil {
 					first = f
@@ -109,4 +109,13 @@ func (p policy) largestUnmoved(share, least int64, refusedOnly bool) (oldest *Fi
 		}
 	}
 	return oldest
+}
+
+// unmoved returns how many bytes of f could be moved.
+func unmoved(f *File) int64 {
+	if !f.inode.punchable || f.whole() || f.unaligned || f.stuck {
+		return 0
+	}
+	from, _, _ := f.front()
+	return max(0, f.size-from)
 }

@@ -11,9 +11,9 @@ const turnBytes = blockBytes
 type reader struct {
 	*env
 	contents *contents
-	open     *openLines
 	lines    *lineReader
 	records  *recordReader
+	changes  *truncations
 
 	flowing []*File // those with flows set
 }
@@ -58,7 +58,7 @@ func (r *reader) nextOf(st *Stream, area []byte) (n int, c Chunk, ok bool) {
 		open, counted := f.read.Open, f.counted.to
 		n, c, err := r.nextChunk(f, area[:len(area)-1])
 		if err == errRewritten {
-			r.contents.truncated(f)
+			r.changes.truncated(f)
 			i = -1 // the file has another place among the others
 			continue
 		}
@@ -135,12 +135,12 @@ func (f *File) skipLost() {
 // line in front of c if one was abandoned; the area has room for that. Counted
 // says that the lines of c are in the read metrics already.
 func (r *reader) handOn(area []byte, n int, c Chunk, continues, counted bool) (int, Chunk) {
-	was, abandoned := r.open.next(&c, continues)
-	if !abandoned {
+	number, level, abandoned := r.contents.open.next(c.File, c.End, continues)
+	if c.number = number; !abandoned {
 		return n, c
 	}
 	at := 0
-	if r.lines.sifter.holds(c.File.stream, was.level) {
+	if r.lines.sifter.holds(c.File.stream, level) {
 		at = n - c.Withheld
 		c.Withheld++
 	} else {
@@ -148,10 +148,10 @@ func (r *reader) handOn(area []byte, n int, c Chunk, continues, counted bool) (i
 	}
 	copy(area[at+1:n+1], area[at:n])
 	area[at] = '\n'
-	c.Lines[was.level]++
+	c.Lines[level]++
 	if !counted {
 		var v volume
-		v.lines[was.level] = 1
+		v.lines[level] = 1
 		r.metrics.countRead(c.File.stream.label, v)
 	}
 	return n + 1, c

@@ -41,6 +41,9 @@ func (r *reading) advance(data []byte) {
 	r.setCheck()
 }
 
+// lastBytes returns the bytes before the position, which the next read compares.
+func (r *reading) lastBytes() []byte { return r.before[:r.beforeLen] }
+
 func (r *reading) setCheck() {
 	r.Check = position.Checksum(r.before[:r.beforeLen])
 	r.CheckLen = r.beforeLen

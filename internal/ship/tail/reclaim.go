@@ -1,6 +1,11 @@
 package tail
 
-import "golang.org/x/sys/unix"
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/naming"
+)
 
 // A reclaimer gives back the memory of what is committed: pages of files that are
 // still written, and whole files that are finished.
@@ -28,7 +33,30 @@ func (r *reclaimer) reclaim() {
 			r.finish(f)
 		}
 	}
+	r.countFiles(r.contents)
 	r.spool.closeUnused(r.contents.files)
+}
+
+// committed records that everything up to the end of c is durable.
+func (r *reclaimer) committed(c Chunk) {
+	if c.File.committed.Offset == 0 && c.End.Offset > 0 {
+		r.begun(c.File)
+	}
+	r.contents.commit(c.File, c.End, c.number)
+}
+
+// begun counts a report of a crash once its first bytes are durable. From then on the
+// checkpoint has a position in it, so that no restart counts it again.
+func (r *reclaimer) begun(f *File) {
+	if naming.KindOf(f.stream.name) != naming.KindCrash {
+		return
+	}
+	r.metrics.crashes.Inc()
+	r.mark(mark.CrashReport, "stream", f.stream.name)
+	if r.log.notTooOften(&r.log.crashed, r.now()) {
+		r.log.Warn("a JVM has crashed", "stream", f.stream.name,
+			"hint", "ullage cat --stream prints its report; further crashes of this minute are only counted")
+	}
 }
 
 // makeRoom closes finished files for which the scan has found no other name,
@@ -61,7 +89,7 @@ func (r *reclaimer) finish(f *File) {
 		return
 	}
 	if f.changed() {
-		r.contents.grow(f, size) // it grew, or was truncated and written again
+		r.contents.grow(f, size, r.now()) // it grew, or was truncated and written again
 		return
 	}
 	if links == 0 || f.name == "" && !r.listing.stale {

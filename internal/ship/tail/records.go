@@ -140,8 +140,9 @@ func (r *records) beginAt(offset int64) bool {
 	return rec != nil && rec.From == offset
 }
 
-// drop drops the lines of a record for a reason, and counts them under a label.
-func (r *records) drop(rec *spooled, why ul.Reason, counts *dropCounts, label string) (freed int64, err error) {
+// drop drops the lines of a record for a reason, and returns which parts of it, also
+// with an error.
+func (r *records) drop(rec *spooled, why ul.Reason) (freed int64, dropped []spool.Part, err error) {
 	before, lost := rec.Gap(), rec.Lost()
 	for _, p := range []spool.Part{spool.Rest, spool.Kept} {
 		if p == spool.Kept && why == ul.Discard || !rec.Holds(p) {
@@ -149,13 +150,13 @@ func (r *records) drop(rec *spooled, why ul.Reason, counts *dropCounts, label st
 		}
 		n, err := rec.log.Drop(rec.Record, p, why)
 		if err != nil {
-			return freed, err
+			return freed, dropped, err
 		}
 		freed += n
-		counts.addPart(label, rec.Record, p)
+		dropped = append(dropped, p)
 	}
 	after := rec.Gap()
 	r.lost += rec.Lost() - lost
 	r.lostLines += int64(after.Total() - before.Total())
-	return freed, nil
+	return freed, dropped, nil
 }

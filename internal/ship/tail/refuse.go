@@ -5,9 +5,11 @@ import "github.com/ullage/ullage/internal/line/naming"
 // capacity bounds how many files are held open, and how many of them may be of
 // streams that the destination refuses.
 type capacity struct {
+	*env
 	maxHeld  int // files open at once
 	contents *contents
 	listing  *listing
+	changes  *truncations
 }
 
 // refuse sets the streams that the destination refuses. Nothing of them is handed on:
@@ -33,16 +35,17 @@ func (c *capacity) refuse(names map[string]struct{}) {
 		}
 		if st.refused && !was {
 			for _, f := range st.files {
-				c.contents.rewind(f)
+				c.changes.rewind(f)
 			}
 		}
 	}
 	for _, f := range c.contents.held {
 		if streams.refusedFiles <= c.maxHeld/2 {
-			return
+			break
 		}
 		c.release(f)
 	}
+	c.countFiles(c.contents)
 }
 
 // tooMany reports whether a file of that name has to wait for a descriptor.

@@ -77,7 +77,7 @@ func (r *Reliever) Weigh() (w Weight) {
 			m, l := f.inode.resident()
 			w.Memory, w.Length = w.Memory+m, w.Length+l
 			if l > f.size {
-				r.contents.grow(f, l)
+				r.contents.grow(f, l, r.now())
 			}
 			st.memory += m + f.records.memory()
 		}
@@ -184,7 +184,9 @@ func (r *Reliever) toMove(relief Relief, share int64) *File {
 // dropOldest drops the lines of the oldest record of the stream that has any.
 func (r *Reliever) dropOldest(st *Stream, why ul.Reason) (freed int64) {
 	f, at := oldestHolding(st, why)
-	freed, err := f.records.drop(&f.records.list[at], why, r.metrics.dropped, st.label)
+	record := f.records.list[at].Record
+	freed, dropped, err := f.records.drop(&f.records.list[at], why)
+	r.metrics.dropped.addParts(st.label, record, dropped)
 	if err == nil {
 		var merged int64
 		merged, err = r.mover.mergeAround(f, at)

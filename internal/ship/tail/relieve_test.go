@@ -166,8 +166,8 @@ func (m *dropModel) truncateInPlace() {
 		m.lines = m.lines[:len(m.lines)-strings.Count(string(text[from:]), "\n")]
 	}
 	m.truncate()
-	if err := f.sound(); err == errRewritten {
-		m.src.contents.truncated(f)
+	if err := sound(f); err == errRewritten {
+		m.src.reader.changes.truncated(f)
 	} else if err != nil {
 		m.t.Fatal(err)
 	} else {

@@ -85,7 +85,7 @@ func (l *leftovers) strand(of position.Content, saved position.Saved) bool {
 	for _, r := range list {
 		f.records.add(r)
 	}
-	l.contents.add(f, cmp.Or(saved.Stream, list[0].Stream))
+	l.add(l.contents, f, cmp.Or(saved.Stream, list[0].Stream))
 	return true
 }
 

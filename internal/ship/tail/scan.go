@@ -68,12 +68,12 @@ func (s *scanner) scan() (found int, err error) {
 		s.countMissed(st)
 	}
 	s.renamed = s.renamed[:0]
-	s.metrics.files.Set(float64(len(s.contents.held)))
 	found = len(s.contents.held) - held
 	if !s.listing.stale {
 		s.sawAll()
 	}
 	s.reclaim.makeRoom()
+	s.countFiles(s.contents)
 	return found, nil
 }
 
@@ -217,7 +217,7 @@ func (s *scanner) see(name string) (reason string) {
 	}
 	s.contents.names.now[name] = f
 	if size := int64(st.Size); size != f.size {
-		s.contents.grow(f, size)
+		s.contents.grow(f, size, s.now())
 	}
 	return ""
 }
@@ -303,7 +303,7 @@ func (s *scanner) follow(f *File) *File {
 		s.contents.hold(left)
 		s.left.rejoin(left)
 	} else {
-		if s.contents.add(f, stream) {
+		if s.add(s.contents, f, stream) {
 			f.stream.archives.wait(s.listing.waited) // a stream of which all files waited is forgotten
 		}
 		s.left.resume(f, saved.Saved, waited)

@@ -10,19 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/base/statedir"
-	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/ship/position"
 )
-
-const (
-	blockBytes = 256 << 10 // bytes of one read, and of one punch
-	maxFiles   = 2048      // held open at once, if as many may be; more wait on the tmpfs until others are finished
-	scanRest   = 4         // times the duration of a scan is the least between two
-	maxLabels  = 256       // distinct stream labels in metrics; further streams share OtherLabel
-)
-
-// OtherLabel is the stream label of the streams beyond the bound on labels.
-const OtherLabel = "(other)"
 
 // Source is one source directory and the files in it. Create it with [New],
 // then call [Source.Open] until it succeeds.
@@ -44,34 +33,19 @@ type Source struct {
 	reclaim  *reclaimer
 }
 
-// env is what all parts of a Source are given.
-type env struct {
-	cfg     Config
-	log     notes
-	metrics metrics
-	now     func() time.Time
-}
-
-// mark reports something that happened.
-func (e *env) mark(kind mark.Kind, details ...string) {
-	if e.cfg.OnMark != nil {
-		e.cfg.OnMark(mark.New(kind, details...))
-	}
-}
-
 // New returns a Source for a valid cfg that has opened nothing yet.
 func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 	e := &env{cfg: cfg, log: notes{Logger: log, warned: map[string]bool{}}, metrics: newMetrics(reg), now: time.Now}
-	open := newOpenLines()
 	s := &Source{
 		env:      e,
 		dir:      &directory{path: cfg.Source},
-		contents: newContents(e, open),
+		contents: newContents(cfg.Formats),
 		listing:  newListing(),
 		spool:    &spooler{pending: map[position.Content][]spooled{}},
 	}
 	maxHeld, _ := Descriptors()
-	s.capacity = &capacity{maxHeld, s.contents, s.listing}
+	changes := &truncations{e, s.contents}
+	s.capacity = &capacity{e, maxHeld, s.contents, s.listing, changes}
 	punch := puncher{e}
 	s.left = &leftovers{env: e, dir: s.dir, contents: s.contents, spool: s.spool, punch: punch}
 	s.unlink = &unlinker{e, s.dir, s.contents, s.listing}
@@ -81,9 +55,9 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 		left: s.left, punch: punch, reclaim: s.reclaim}
 	sift := &sifter{below: cfg.PersistLevel}
 	lines := &lineReader{e, s.contents, sift}
-	s.reader = &reader{env: e, contents: s.contents, open: open, lines: lines, records: &recordReader{e, open, lines}}
-	s.Relief = &Reliever{e, s.dir, s.contents, s.spool, &mover{e, s.contents, s.spool, punch}, policy{&s.contents.streams}}
-	s.Start = &Start{s.contents, open, s.left, &aligner{s.contents, open, s.spool, sift.on()}}
+	s.reader = &reader{env: e, contents: s.contents, lines: lines, records: &recordReader{e, s.contents.open, lines}, changes: changes}
+	s.Relief = &Reliever{e, s.dir, s.contents, s.spool, &mover{e, s.spool, punch, changes}, policy{&s.contents.streams}}
+	s.Start = &Start{s.contents, s.left, &aligner{s.contents, s.spool, sift.on()}, changes}
 	return s
 }
 
@@ -164,6 +138,7 @@ func (s *Source) Close() {
 	for _, f := range s.contents.files {
 		s.contents.forget(f)
 	}
+	s.env.countFiles(s.contents)
 	s.spool.close()
 }
 
@@ -244,7 +219,7 @@ func (s *Source) Area() int { return s.reader.area() }
 func (s *Source) Next(area []byte) (n int, c Chunk, ok bool) { return s.reader.next(area) }
 
 // Committed records that everything up to the end of c is durable.
-func (s *Source) Committed(c Chunk) { s.contents.commit(c) }
+func (s *Source) Committed(c Chunk) { s.reclaim.committed(c) }
 
 // Refuse sets the streams that the destination refuses, and whose lines stay
 // where they are. A stream that is not named any more is read again after the
@@ -261,4 +236,4 @@ func (s *Source) Reclaim() (gone []position.Content, back map[position.Content]p
 }
 
 // Stats returns how the source stands.
-func (s *Source) Stats() Stats { return statsOf(s.contents, s.listing, s.capacity, time.Now()) }
+func (s *Source) Stats() Stats { return statsOf(s.env, s.contents, s.listing, s.capacity, time.Now()) }

@@ -9,9 +9,9 @@ import (
 // the writer begins again. A [Source] has one.
 type Start struct {
 	contents *contents
-	open     *openLines
 	left     *leftovers
 	aligner  *aligner
+	changes  *truncations
 }
 
 // Restore gives the positions of a checkpoint, before the first Scan. A file
@@ -20,7 +20,7 @@ type Start struct {
 // already, and nothing of it is moved or dropped before [Start.Aligned].
 func (s *Start) Restore(saved map[position.Content]position.Saved, lost bool) {
 	s.left.unaligned = lost
-	s.open.load(saved)
+	s.contents.open.load(saved)
 	s.left.expect(saved)
 }
 
@@ -97,7 +97,7 @@ func (s *Start) Claims() bool {
 // checkpoint were wrong. Records stay, and [Start.Rewind] comes next.
 func (s *Start) ForgetCommits() {
 	s.contents.absent.clear()
-	clear(s.open.durable)
+	clear(s.contents.open.durable)
 	for _, f := range s.contents.files {
 		f.committed = position.Position{}
 	}
@@ -105,7 +105,7 @@ func (s *Start) ForgetCommits() {
 
 // Rewind forgets everything that was handed on and not committed, so that
 // [Source.Next] hands it on again.
-func (s *Start) Rewind() { s.contents.rewindAll() }
+func (s *Start) Rewind() { s.changes.rewindAll() }
 
 // Align finds, without a checkpoint, how far a stream was persisted: end is
 // how the persisted copy ends, the more of it the better. The files of the
@@ -130,6 +130,6 @@ func (s *Start) Positions() map[position.Content]position.Saved {
 			saved[of] = position.Saved{Stream: f.stream.name, Position: f.read.Position}
 		}
 	}
-	s.open.addTo(saved, absent.positions())
+	s.contents.open.addTo(saved, absent.positions())
 	return saved
 }

@@ -1,15 +1,13 @@
 package tail
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/line/format"
+	"github.com/ullage/ullage/internal/line/mark"
 )
 
 // Stats is how a source stands.
@@ -48,19 +46,17 @@ type StreamStats struct {
 // maxStats bounds how many streams Stats lists.
 const maxStats = 200
 
-// ranked is a stream with its backlog.
-type ranked struct {
-	*Stream
-	backlog int64
-}
-
-func statsOf(c *contents, l *listing, limits *capacity, now time.Time) Stats {
-	s := Stats{Reclaim: reclaimMode(c), Ignored: maps.Clone(l.ignored), Gone: limits.gone(), Stranger: strangerOf(c, l), Unpersisted: unpersistedLogs(c, l, now), At: now}
+func statsOf(e *env, c *contents, l *listing, limits *capacity, now time.Time) Stats {
+	s := Stats{Reclaim: reclaimMode(c, e.cfg.Reclaim), Ignored: maps.Clone(l.ignored), Gone: limits.gone(), Stranger: strangerOf(c, l), Unpersisted: unpersistedLogs(c, l, now), At: now}
+	e.metrics.strangers.Set(0)
+	if s.Stranger != nil {
+		e.metrics.strangers.Set(1)
+	}
 	all := c.streams.rank()
 	listed := min(len(all), maxStats)
 	s.Streams, s.Omitted = make([]StreamStats, 0, listed), len(all)-listed
 	for _, st := range all[:listed] {
-		s.Streams = append(s.Streams, st.stats(st.backlog, now))
+		s.Streams = append(s.Streams, streamStats(st, now))
 	}
 	return s
 }
@@ -74,33 +70,11 @@ func strangerOf(c *contents, l *listing) *kernel.User {
 			by = u
 		}
 	}
-	c.metrics.strangers.Set(0)
-	if by != nil {
-		c.metrics.strangers.Set(1)
-	}
 	return by
 }
 
-// rank returns the streams, those with the largest backlog first. The slice is valid until
-// the next call: thousands of streams are ranked ten times a second.
-func (t *streamSet) rank() []ranked {
-	clear(t.ranking) // or it would keep streams alive that are gone
-	t.ranking = t.ranking[:0]
-	for _, st := range t.byName {
-		r := ranked{Stream: st}
-		for _, f := range st.files {
-			r.backlog += f.backlog()
-		}
-		t.ranking = append(t.ranking, r)
-	}
-	slices.SortFunc(t.ranking, func(a, b ranked) int {
-		return cmp.Or(cmp.Compare(b.backlog, a.backlog), strings.Compare(a.name, b.name))
-	})
-	return t.ranking
-}
-
-func (st *Stream) stats(backlog int64, now time.Time) StreamStats {
-	s := StreamStats{Name: st.name, Backlog: backlog, Unpersisted: st.unpersisted(now)}
+func streamStats(st ranked, now time.Time) StreamStats {
+	s := StreamStats{Name: st.name, Backlog: st.backlog, Unpersisted: st.unpersisted(now)}
 	if f := st.class.Format(); f != format.Auto {
 		s.Format = f.String()
 	}
@@ -112,9 +86,9 @@ func (st *Stream) stats(backlog int64, now time.Time) StreamStats {
 	return s
 }
 
-func reclaimMode(c *contents) string {
-	if c.cfg.Reclaim != ReclaimAuto && c.cfg.Reclaim != ReclaimPunch {
-		return string(c.cfg.Reclaim)
+func reclaimMode(c *contents, asked Mode) string {
+	if asked != ReclaimAuto && asked != ReclaimPunch {
+		return string(asked)
 	}
 	punchable := 0
 	for _, f := range c.held {
@@ -129,4 +103,22 @@ func reclaimMode(c *contents) string {
 		return string(ReclaimUnlink)
 	}
 	return fmt.Sprintf("punch for %d of %d files, else unlink", punchable, len(c.held))
+}
+
+// unpersistedLogs returns what the durable copy does not show of all streams. Marks are not
+// lines of a JVM. Of files that wait for a descriptor only the time is known.
+func unpersistedLogs(c *contents, l *listing, now time.Time) (u Unpersisted) {
+	switch {
+	case !l.crowded():
+		l.awaited = time.Time{}
+	case l.awaited.IsZero():
+		l.awaited = now
+	}
+	u.Since = l.awaited
+	for name, st := range c.streams.byName {
+		if name != mark.Stream {
+			u.add(st.unpersisted(now))
+		}
+	}
+	return u
 }

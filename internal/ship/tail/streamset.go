@@ -1,12 +1,19 @@
 package tail
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/naming"
 )
+
+const maxLabels = 256 // distinct stream labels in metrics; further streams share OtherLabel
+
+// OtherLabel is the stream label of the streams beyond the bound on labels.
+const OtherLabel = "(other)"
 
 // streamSet is the streams that have files, and which of them are refused.
 type streamSet struct {
@@ -155,4 +162,28 @@ func (t *streamSet) insert(f *File) {
 	for _, older := range st.files[:at+1] {
 		t.touch(older)
 	}
+}
+
+// ranked is a stream with its backlog.
+type ranked struct {
+	*Stream
+	backlog int64
+}
+
+// rank returns the streams, those with the largest backlog first. The slice is valid until
+// the next call: thousands of streams are ranked ten times a second.
+func (t *streamSet) rank() []ranked {
+	clear(t.ranking) // or it would keep streams alive that are gone
+	t.ranking = t.ranking[:0]
+	for _, st := range t.byName {
+		r := ranked{Stream: st}
+		for _, f := range st.files {
+			r.backlog += f.backlog()
+		}
+		t.ranking = append(t.ranking, r)
+	}
+	slices.SortFunc(t.ranking, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(b.backlog, a.backlog), strings.Compare(a.name, b.name))
+	})
+	return t.ranking
 }

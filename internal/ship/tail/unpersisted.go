@@ -1,10 +1,6 @@
 package tail
 
-import (
-	"time"
-
-	"github.com/ullage/ullage/internal/line/mark"
-)
+import "time"
 
 // Unpersisted is what the durable copy does not show yet of what is in the source. An
 // unterminated last line, which its JVM may still be writing, is not part of it. The zero
@@ -62,24 +58,6 @@ func (st *Stream) unpersisted(now time.Time) (u Unpersisted) {
 	for _, files := range [][]*File{st.files, st.found} {
 		for _, f := range files {
 			u.add(f.unpersisted(now))
-		}
-	}
-	return u
-}
-
-// unpersistedLogs returns what the durable copy does not show of all streams. Marks are not
-// lines of a JVM. Of files that wait for a descriptor only the time is known.
-func unpersistedLogs(c *contents, l *listing, now time.Time) (u Unpersisted) {
-	switch {
-	case !l.crowded():
-		l.awaited = time.Time{}
-	case l.awaited.IsZero():
-		l.awaited = now
-	}
-	u.Since = l.awaited
-	for name, st := range c.streams.byName {
-		if name != mark.Stream {
-			u.add(st.unpersisted(now))
 		}
 	}
 	return u

@@ -75,7 +75,7 @@ func (w *watch) tick() {
 	}
 	for _, f := range w.contents.held {
 		if size, _, err := f.inode.stat(); err == nil && size != f.size {
-			w.contents.grow(f, size)
+			w.contents.grow(f, size, w.now())
 			continue
 		}
 		if !f.young && (f.read.Offset < f.size || f.read.Open) {

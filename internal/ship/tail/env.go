@@ -1,0 +1,38 @@
+package tail
+
+import (
+	"time"
+
+	"github.com/ullage/ullage/internal/line/mark"
+)
+
+const (
+	blockBytes = 256 << 10 // bytes of one read, and of one punch
+	scanRest   = 4         // times the duration of a scan is the least between two
+)
+
+// env is what all parts of a Source are given.
+type env struct {
+	cfg     Config
+	log     notes
+	metrics metrics
+	now     func() time.Time
+}
+
+// mark reports something that happened.
+func (e *env) mark(kind mark.Kind, details ...string) {
+	if e.cfg.OnMark != nil {
+		e.cfg.OnMark(mark.New(kind, details...))
+	}
+}
+
+// add adds a content of the named stream, and makes the series of a stream that is new.
+func (e *env) add(c *contents, f *File, stream string) (fresh bool) {
+	if fresh = c.add(f, stream); fresh {
+		e.metrics.appear(f.stream.label)
+	}
+	return fresh
+}
+
+// countFiles counts the files that are held.
+func (e *env) countFiles(c *contents) { e.metrics.files.Set(float64(len(c.held))) }
