@@ -43,14 +43,14 @@ func (w *writer) takeBatch() error {
 	w.batch = w.link.queue.Peek(w.batch[:0], w.link.frame())
 	w.order = w.order[:0]
 	for i, c := range w.batch {
-		st, err := w.stream(c.Meta.File.Stream().Name(), c.Meta.File.Stream().Label())
+		st, err := w.stream(c.Meta.File.Stream(), c.Meta.File.Label())
 		if err != nil {
 			return err
 		}
 		if st == nil {
 			continue
 		}
-		w.unsaved = w.check.Meet(c.Meta.File.Content(), c.Meta.File.Stream().Name()) || w.unsaved
+		w.unsaved = w.check.Meet(c.Meta.File.Content(), c.Meta.File.Stream()) || w.unsaved
 		if len(st.parts) == 0 && st.taken == 0 {
 			if w.taken.streams >= w.bounds.streams {
 				clear(w.batch[i:])

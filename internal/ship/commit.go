@@ -45,7 +45,7 @@ func (w *writer) commit(ctx context.Context) error {
 	}
 	w.detail.commits()
 	for f, c := range w.taken.last {
-		w.check.SetFile(f.Content(), position.Saved{Stream: f.Stream().Name(), Position: c.End})
+		w.check.SetFile(f.Content(), position.Saved{Stream: f.Stream(), Position: c.End})
 	}
 	if err := w.saveCheckpoint(ctx); err != nil {
 		return err

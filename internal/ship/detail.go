@@ -135,7 +135,7 @@ func (d *detail) hold(st *writerStream) {
 
 // split takes the withheld lines out of a chunk, and returns them and how many they are.
 func (d *detail) split(c *queue.Chunk[tail.Chunk]) (lines [ul.NumLevels]uint32, raw []byte) {
-	if c.Meta.File.Stream().Whole() {
+	if c.Meta.File.Whole() {
 		return lines, nil
 	}
 	at := len(c.Data) - c.Meta.Withheld

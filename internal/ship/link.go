@@ -38,7 +38,7 @@ type link struct {
 	commits    atomic.Int64
 
 	mu          sync.Mutex
-	published   map[*tail.File]tail.Chunk
+	published   map[tail.File]tail.Chunk
 	lastCommit  time.Time
 	refused     map[string]error // streams, and why; never changed in place
 	refusedNews bool             // the reader has yet to take it in
@@ -138,7 +138,7 @@ func newLink(cfg Config) *link {
 		flushed:   make(chan struct{}, 1),
 		rewind:    make(chan rewind),
 		wake:      make(chan struct{}, 1),
-		published: map[*tail.File]tail.Chunk{},
+		published: map[tail.File]tail.Chunk{},
 		marks:     map[string]segment.Mark{},
 	}
 	l.syncBytes.Store(int64(cfg.SyncBytes))
@@ -154,7 +154,7 @@ func (l *link) setFrame(cfg Config, bytes int) {
 
 // publish passes to the reader that everything up to the given chunks is durable.
 // It keeps the map, and returns another one to go on with.
-func (l *link) publish(last map[*tail.File]tail.Chunk) (next map[*tail.File]tail.Chunk) {
+func (l *link) publish(last map[tail.File]tail.Chunk) (next map[tail.File]tail.Chunk) {
 	l.mu.Lock()
 	if len(l.published) == 0 {
 		last, l.published = l.published, last

@@ -37,7 +37,7 @@ func (w *writer) refuse(name string, err error, place func() error) {
 // and not committed is behind its mark, where the next resume cuts it off.
 func (w *writer) refuseOpen(st *writerStream, err error) {
 	for f := range w.taken.last {
-		if f.Stream().Name() == st.name {
+		if f.Stream() == st.name {
 			delete(w.taken.last, f)
 		}
 	}

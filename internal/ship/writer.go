@@ -49,7 +49,7 @@ type writer struct {
 
 // taken is what was appended since the last commit.
 type taken struct {
-	last    map[*tail.File]tail.Chunk // the last chunk of each file
+	last    map[tail.File]tail.Chunk // the last chunk of each file
 	bytes   int
 	streams int       // that they are of
 	oldest  time.Time // when the first of them was read; zero if there are none
@@ -99,7 +99,7 @@ func newWriter(cfg Config, l *link, durable *store.Store, check *checkpoint.Chec
 		ends:      map[string][]byte{},
 		recovered: map[string]segment.Mark{},
 		refused:   refusals{streams: map[string]refusal{}},
-		taken:     taken{last: map[*tail.File]tail.Chunk{}},
+		taken:     taken{last: map[tail.File]tail.Chunk{}},
 		marks:     map[string]segment.Mark{},
 		follow:    announcer{to: cfg.Followers.OnCommit, check: check},
 	}

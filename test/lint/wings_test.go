@@ -64,6 +64,9 @@ func TestImportsPointDown(t *testing.T) {
 		for _, spec := range parsed.Imports {
 			name, _ := strconv.Unquote(spec.Path.Value)
 			name, ours := strings.CutPrefix(name, "github.com/ullage/ullage/internal/")
+			if name == "ship/source" && !strings.HasPrefix(path, root+"/ship/tail/") {
+				t.Errorf("%s imports %s: ship/tail alone uses the table of source files", path, name)
+			}
 			if other := wingOf(name); ours && other != wing {
 				used[wing][other] = true
 				if !slices.Contains(allowed[wing], other) {

@@ -9,29 +9,30 @@ import (
 
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/source"
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
 // An aligner finds where in the source the persisted copy ends.
 type aligner struct {
-	contents *contents
-	spool    *spooler
-	sifted   bool // not all lines before the end are persisted
+	table  *source.Table
+	spool  *spooler
+	sifted bool // not all lines before the end are persisted
 }
 
 // align is [Start.Align]. It takes the files before the place for persisted, because files are read in
 // the order of their birth. It does not skip a file that did not hold its saved
 // position: somebody truncated that file, so its lines may be newer than the place.
 func (a *aligner) align(stream string, end []byte) (bool, error) {
-	st := a.contents.streams.byName[stream]
-	a.contents.open.align(stream, len(end) > 0 && end[len(end)-1] != '\n')
+	st := a.table.Streams.ByName[stream]
+	a.table.OpenLines.Align(stream, len(end) > 0 && end[len(end)-1] != '\n')
 	if end = behindMarkers(end); st == nil || len(end) == 0 {
 		return false, nil
 	}
 	if a.sifted {
 		end = lastLine(end)
 	}
-	for i, f := range st.files {
+	for i, f := range st.Files {
 		offset, found, err := a.findEnd(f, end)
 		if err != nil {
 			return false, err
@@ -39,17 +40,17 @@ func (a *aligner) align(stream string, end []byte) (bool, error) {
 		if !found {
 			continue
 		}
-		for _, older := range slices.Clone(st.files[:i]) {
+		for _, older := range slices.Clone(st.Files[:i]) {
 			switch {
-			case older.unheld:
-			case older.held():
-				a.skipTo(older, older.size)
+			case older.Unheld:
+			case older.Held():
+				a.skipTo(older, older.Growth.Size)
 			default:
 				a.skipTo(older, math.MaxInt64)
 			}
 		}
 		if a.skipTo(f, offset) {
-			a.contents.open.align(stream, false) // f has the rest
+			a.table.OpenLines.Align(stream, false) // f has the rest
 		}
 		return true, nil
 	}
@@ -71,48 +72,48 @@ func behindMarkers(end []byte) []byte {
 
 // skipTo moves all positions of f to offset, and gives back the records before
 // it. It reports whether f still has what was found in it.
-func (a *aligner) skipTo(f *File, offset int64) bool {
-	for _, r := range f.records.list {
+func (a *aligner) skipTo(f *source.File, offset int64) bool {
+	for _, r := range f.Records.List {
 		if r.From < offset && offset < r.End.Offset {
 			offset = r.From // no position lies inside a record: its lines are persisted again
 		}
 	}
-	if !f.held() {
-		if last := f.records.last(); last != nil && offset <= last.End.Offset {
-			f.read.Position = position.Position{Offset: offset}
+	if !f.Held() {
+		if last := f.Records.Last(); last != nil && offset <= last.End.Offset {
+			f.Read.Position = position.Position{Offset: offset}
 		}
-		f.queued, f.committed = f.read.Position, f.read.Position
-		f.records.freeBefore(offset)
+		f.Queued, f.Committed = f.Read.Position, f.Read.Position
+		f.Records.FreeBefore(offset)
 		return true
 	}
-	counted := f.counted.to
-	p, err := position.At(f.inode.fd, offset)
+	counted := f.Counted.To
+	p, err := position.At(f.Inode.FD, offset)
 	if err == nil {
-		err = f.moveTo(p)
+		err = f.MoveTo(p)
 	}
 	if err != nil {
-		a.contents.renew(f) // truncated just now
+		a.table.Renew(f) // truncated just now
 		return false
 	}
-	f.counted.to = max(f.counted.to, counted)
-	f.records.freeBefore(offset)
+	f.Counted.To = max(f.Counted.To, counted)
+	f.Records.FreeBefore(offset)
 	return true
 }
 
 // findEnd returns the offset in f behind the bytes of end, which stand in the
 // file, or in a record that its lines were moved to.
-func (a *aligner) findEnd(f *File, end []byte) (offset int64, found bool, err error) {
+func (a *aligner) findEnd(f *source.File, end []byte) (offset int64, found bool, err error) {
 	part := int64(0)
-	if f.held() {
+	if f.Held() {
 		var exact bool
 		if part, exact, err = searchFile(f, end); err != nil || exact {
 			return part, exact, err
 		}
 	}
-	for i := range f.records.list {
-		r := &f.records.list[i]
+	for i := range f.Records.List {
+		r := &f.Records.List[i]
 		o := spool.Reading{Data: a.spool.area(AreaBytes)[:0]}
-		if r.Empty() || r.log.Read(&o, r.Record) != nil {
+		if r.Empty() || r.Log.Read(&o, r.Record) != nil {
 			continue
 		}
 		o.Mark()
@@ -126,23 +127,23 @@ func (a *aligner) findEnd(f *File, end []byte) (offset int64, found bool, err er
 // searchFile returns the offset in the file behind the bytes of end. If only the
 // last part of end is there, where data begins, because the pages before were
 // given back or the rest of end is in an older file, that is not exact.
-func searchFile(f *File, end []byte) (offset int64, exact bool, err error) {
-	start, err := f.inode.nextData(0)
+func searchFile(f *source.File, end []byte) (offset int64, exact bool, err error) {
+	start, err := f.Inode.NextData(0)
 	if err != nil {
-		return 0, false, f.failed("look for data in", err)
+		return 0, false, f.Failed("look for data in", err)
 	}
 	buf := make([]byte, len(end)+blockBytes)
 	kept, longest, begins := 0, 0, true
 	for at := start; ; {
-		if data, err := f.inode.nextData(at); err == nil && data > at {
+		if data, err := f.Inode.NextData(at); err == nil && data > at {
 			at, kept, begins = data, 0, true // over a hole
 		}
-		if at >= f.size && at > start {
+		if at >= f.Growth.Size && at > start {
 			return offset, false, nil // as it was when the search began: it may grow for ever
 		}
-		n, err := unix.Pread(f.inode.fd, buf[kept:], at)
+		n, err := unix.Pread(f.Inode.FD, buf[kept:], at)
 		if err != nil {
-			return 0, false, f.failed("search", err)
+			return 0, false, f.Failed("search", err)
 		}
 		window := buf[:kept+n]
 		if begins {

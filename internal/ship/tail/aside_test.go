@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 // settleAll reads and commits until nothing changes any more.
@@ -46,7 +47,7 @@ func TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked(t *testing.T) {
 		os.Remove(r.path(name(i)))
 	}
 	r.settleAll()
-	if n := len(r.src.contents.absent.waiting) + len(r.src.contents.absent.aside) + len(r.src.contents.files); n > 0 {
+	if n := len(r.src.table.Absent.Waiting) + len(r.src.table.Absent.Aside) + len(r.src.table.Files); n > 0 {
 		t.Errorf("%d files are waited for, and none is left", n)
 	}
 }
@@ -59,18 +60,18 @@ func TestFilesSetAsideAreBounded(t *testing.T) {
 	r.put("a.log", "a\n")
 	r.put("b.log", "b\n")
 	r.read()
-	for i := range maxFiles {
-		r.src.contents.absent.await(position.Identity{Ino: uint64(1<<40 + i)}, known{})
+	for i := range source.MaxFiles {
+		r.src.table.Absent.Await(position.Identity{Ino: uint64(1<<40 + i)}, source.Known{})
 	}
 	r.commit()
-	if n := len(r.src.contents.absent.aside); n > 0 {
+	if n := len(r.src.table.Absent.Aside); n > 0 {
 		t.Errorf("%d files were set aside without room for their positions", n)
 	}
 	r.settleAll() // and nobody finds those files
 	for _, name := range []string{"a.log", "b.log"} {
 		r.want(name, name[:1]+"\n")
 	}
-	if n := len(r.src.contents.absent.saved); n > maxFiles {
+	if n := len(r.src.table.Absent.Saved); n > source.MaxFiles {
 		t.Errorf("%d positions are kept", n)
 	}
 }
@@ -110,7 +111,7 @@ func TestFileThatWasSetAsideKeepsItsEpoch(t *testing.T) {
 	for range 12 {
 		r.read()
 		for f, c := range r.last {
-			if f.Stream().Name() == "a.log" {
+			if f.Stream() == "a.log" {
 				epoch = int(c.File.Content().Epoch)
 			}
 		}

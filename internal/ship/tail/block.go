@@ -8,6 +8,7 @@ import (
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/source"
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
@@ -30,9 +31,9 @@ type load struct {
 
 // relieve moves one block of f. A file that cannot be relieved is passed
 // over until the next call of Move or Drop.
-func (m *mover) relieve(f *File, l load) (freed int64) {
+func (m *mover) relieve(f *source.File, l load) (freed int64) {
 	n, err := m.move(f, l)
-	if err == errRewritten {
+	if err == source.ErrRewritten {
 		m.changes.truncated(f)
 		return 0
 	}
@@ -40,17 +41,17 @@ func (m *mover) relieve(f *File, l load) (freed int64) {
 		m.metrics.readErrors.Inc()
 		m.log.once("move", "moving lines into the spool failed", "error", err, "hint", "the next look at the pressure tries again")
 	}
-	f.stuck = n == 0
+	f.Stuck = n == 0
 	return n
 }
 
 // move moves the next block of f, and reports how much memory that gave back:
 // nothing if there is no such block.
-func (m *mover) move(f *File, l load) (freed int64, err error) {
+func (m *mover) move(f *source.File, l load) (freed int64, err error) {
 	if err := sound(f); err != nil {
 		return 0, err
 	}
-	from, open, level := f.front()
+	from, open, level := f.Front()
 	begin := from
 	data, err := m.readBlock(f, &from, l.most)
 	if err != nil || int64(len(data)) < l.least || !m.punch.records(f) {
@@ -58,15 +59,15 @@ func (m *mover) move(f *File, l load) (freed int64, err error) {
 	}
 	open = open && from == begin // a hole ends a line
 	b := &m.spool.block
-	b.Begin(f.of, f.stream.name, from, data)
+	b.Begin(f.Of, f.Stream.Name, from, data)
 	b.Read = m.now()
 	level, read := m.classify(f, b, data, open, level, l.keep)
 	if b.End, err = behind(f, data, from); err != nil {
-		return 0, errRewritten
+		return 0, source.ErrRewritten
 	}
 	b.End.Open, b.End.Level = data[len(data)-1] != '\n', level
-	m.metrics.countRead(f.stream.label, read)
-	f.counted.to = max(f.counted.to, b.End.Offset)
+	m.metrics.countRead(f.Stream.Label, read)
+	f.Counted.To = max(f.Counted.To, b.End.Offset)
 	if l.without == spool.WithoutRest() && b.Kept() > b.Len()/2 {
 		return 0, nil // it would take long to compress, and give back little
 	}
@@ -74,90 +75,90 @@ func (m *mover) move(f *File, l load) (freed int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	m.metrics.dropped.addPart(f.stream.label, record, spool.Kept)
-	m.metrics.dropped.addPart(f.stream.label, record, spool.Rest)
-	f.records.add(spooled{Record: record, log: m.spool.log, full: true})
-	freed = m.punch.record(f, f.records.last()) - record.Memory()
-	merged, err := m.mergeAround(f, len(f.records.list)-1)
+	m.metrics.dropped.addPart(f.Stream.Label, record, spool.Kept)
+	m.metrics.dropped.addPart(f.Stream.Label, record, spool.Rest)
+	f.Records.Add(source.Spooled{Record: record, Log: m.spool.log, Full: true})
+	freed = m.punch.record(f, f.Records.Last()) - record.Memory()
+	merged, err := m.mergeAround(f, len(f.Records.List)-1)
 	if err != nil {
 		m.log.once("merge", "merging records of the spool failed", "error", err, "hint", "their pages stay in use")
 	}
 	freed += merged
-	f.stream.memory -= freed
+	f.Stream.Memory -= freed
 	return max(1, freed), nil
 }
 
 // sound looks whether f is what is known of it, since the queue may have no
 // room for long, and nobody reads meanwhile. What a JVM writes over a truncated
 // file must not be taken for what was there.
-func sound(f *File) error {
-	size, _, err := f.inode.stat()
+func sound(f *source.File) error {
+	size, _, err := f.Inode.Stat()
 	if err != nil {
-		return f.failed("stat", err)
+		return f.Failed("stat", err)
 	}
-	from, _, _ := f.front()
-	if r := f.records.last(); size < from || r != nil && !f.intact(r) || !f.inode.holds(f.read.Position) {
-		return errRewritten
+	from, _, _ := f.Front()
+	if r := f.Records.Last(); size < from || r != nil && !f.Intact(r) || !f.Inode.Holds(f.Read.Position) {
+		return source.ErrRewritten
 	}
 	return nil
 }
 
 // behind returns the position behind data, which was read at an offset. It is
 // made of the bytes that were read: the file may have others by now.
-func behind(f *File, data []byte, offset int64) (position.Position, error) {
+func behind(f *source.File, data []byte, offset int64) (position.Position, error) {
 	end := offset + int64(len(data))
 	k := position.Span(end)
 	if k > len(data) {
-		return position.At(f.inode.fd, end)
+		return position.At(f.Inode.FD, end)
 	}
 	return position.Position{Offset: end, Check: position.Checksum(data[len(data)-k:]), CheckLen: k}, nil
 }
 
 // readBlock reads the block that begins at from, or behind the hole there: whole
 // lines, or a piece of one that is longer than a block, or that a hole ends.
-func (m *mover) readBlock(f *File, from *int64, most int64) ([]byte, error) {
-	begin, err := f.inode.nextData(*from)
+func (m *mover) readBlock(f *source.File, from *int64, most int64) ([]byte, error) {
+	begin, err := f.Inode.NextData(*from)
 	if err != nil {
-		return nil, f.failed("look for data in", err)
+		return nil, f.Failed("look for data in", err)
 	}
-	if begin >= f.size {
+	if begin >= f.Growth.Size {
 		return nil, nil
 	}
 	hole, err := m.holeBehind(f, begin, most)
 	if err != nil {
 		return nil, err
 	}
-	bound := hole < min(f.size, begin+most) || begin+most <= f.size
-	data := m.spool.area(int(min(most, hole-begin, f.size-begin)))
-	n, err := unix.Pread(f.inode.fd, data, begin)
+	bound := hole < min(f.Growth.Size, begin+most) || begin+most <= f.Growth.Size
+	data := m.spool.area(int(min(most, hole-begin, f.Growth.Size-begin)))
+	n, err := unix.Pread(f.Inode.FD, data, begin)
 	if err != nil {
-		return nil, f.failed("read", err)
+		return nil, f.Failed("read", err)
 	}
-	if f.records.solid.from > 0 && bytes.IndexByte(data[:n], 0) >= 0 {
-		f.records.solid = stretch{} // somebody may have made a hole since
+	if f.Records.Solid.From > 0 && bytes.IndexByte(data[:n], 0) >= 0 {
+		f.Records.Solid = source.Stretch{} // somebody may have made a hole since
 		return m.readBlock(f, from, most)
 	}
 	*from = begin
-	keep := lastMessage(data[:n], f.stream.class)
+	keep := lastMessage(data[:n], f.Stream.Class)
 	if keep == 0 && bound && n == len(data) {
 		if keep = bytes.LastIndexByte(data, '\n') + 1; keep == 0 {
 			keep = n
 		}
 	}
-	f.records.solid = stretch{from: begin + int64(keep), to: hole}
+	f.Records.Solid = source.Stretch{From: begin + int64(keep), To: hole}
 	return data[:keep], nil
 }
 
 // holeBehind returns where the first hole behind begin is, as far as a block of so many
 // bytes can reach.
-func (m *mover) holeBehind(f *File, begin, most int64) (int64, error) {
-	if solid := f.records.solid; begin >= solid.from && min(f.size, begin+most) <= solid.to {
-		return solid.to, nil
+func (m *mover) holeBehind(f *source.File, begin, most int64) (int64, error) {
+	if solid := f.Records.Solid; begin >= solid.From && min(f.Growth.Size, begin+most) <= solid.To {
+		return solid.To, nil
 	}
-	f.records.solid = stretch{}
-	hole, err := f.inode.nextHole(begin)
+	f.Records.Solid = source.Stretch{}
+	hole, err := f.Inode.NextHole(begin)
 	if err != nil {
-		return 0, f.failed("look for a hole in", err)
+		return 0, f.Failed("look for a hole in", err)
 	}
 	return hole, nil
 }
@@ -179,13 +180,13 @@ func lastMessage(data []byte, class format.Classifier) int {
 // classify takes the lines of data into the block, each with its level, and
 // shows those that were not read before to whoever wants to see lines. It returns
 // the level behind the last of them, and what the metrics of reading count.
-func (m *mover) classify(f *File, b *spool.Block, data []byte, open bool, level, keep ul.Level) (ul.Level, volume) {
+func (m *mover) classify(f *source.File, b *spool.Block, data []byte, open bool, level, keep ul.Level) (ul.Level, volume) {
 	m.noteCuts(f, data, b.From, open)
-	class := f.stream.class
+	class := f.Stream.Class
 	class.Resume(level)
 	var read volume
 	offset := b.From
-	counts := !open || b.From == f.read.Offset // the rest of one that is handed on in part
+	counts := !open || b.From == f.Read.Offset // the rest of one that is handed on in part
 	for len(data) > 0 {
 		line, ended := data, false
 		if end := bytes.IndexByte(data, '\n'); end >= 0 {
@@ -195,20 +196,20 @@ func (m *mover) classify(f *File, b *spool.Block, data []byte, open bool, level,
 			text := bytes.TrimSuffix(line, newline)
 			c := class.Classify(text, data[len(line):])
 			level = c.Level
-			if offset >= f.counted.to {
+			if offset >= f.Counted.To {
 				read.dropped += c.Dropped
 				if m.cfg.OnLine != nil {
-					m.cfg.OnLine(f.stream.label, text, c)
+					m.cfg.OnLine(f.Stream.Label, text, c)
 				}
 			}
 		}
-		if gap, marker := f.stream.marker(line); marker && !open {
+		if gap, marker := f.Stream.Marker(line); marker && !open {
 			b.TakeMarker(line, level, gap)
 			counts = false
 		} else {
 			b.Take(line, level, effective(level) >= keep, counts)
 		}
-		if offset += int64(len(line)); offset > f.counted.to {
+		if offset += int64(len(line)); offset > f.Counted.To {
 			read.bytes += len(line)
 			if counts {
 				read.lines[level]++
@@ -234,21 +235,21 @@ func effective(l ul.Level) ul.Level {
 
 // mergeAround makes one record of that at an index and its neighbours that are
 // side by side with it, as far as they have no lines and were not handed on.
-func (m *mover) mergeAround(f *File, at int) (freed int64, err error) {
+func (m *mover) mergeAround(f *source.File, at int) (freed int64, err error) {
 	if !m.punch.records(f) {
 		return 0, nil
 	}
-	first := f.records.at(f.read.Offset)
+	first := f.Records.At(f.Read.Offset)
 	for _, i := range []int{at + 1, at} {
 		if i-1 < first {
 			continue
 		}
-		n, err := f.records.merge(i)
+		n, err := f.Records.Merge(i)
 		if err != nil {
 			return freed, err
 		}
 		if n > 0 {
-			m.punch.record(f, &f.records.list[i-1]) // the page between them
+			m.punch.record(f, &f.Records.List[i-1]) // the page between them
 			freed += n + position.PageSize
 		}
 	}

@@ -73,8 +73,8 @@ func TestHoleThatIsPunchedWhileItIsLookedAt(t *testing.T) {
 		}
 	})
 	for range 3000 {
-		for _, f := range r.src.contents.files {
-			r.src.contents.renew(f)
+		for _, f := range r.src.table.Files {
+			r.src.table.Renew(f)
 		}
 		r.read()
 		r.got = map[string]*strings.Builder{}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/source"
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
@@ -12,7 +13,7 @@ import (
 // lines of one source file, a piece of a line over the limit, or what stands in
 // the place of records: lines with markers, or one zstd frame.
 type Chunk struct {
-	File  *File
+	File  File
 	End   position.Position    // behind the chunk in the source file
 	Lines [ul.NumLevels]uint32 // lines that end in the chunk, by level
 	Read  time.Time            // when
@@ -40,3 +41,26 @@ const AreaSlack = 2*(ul.MaxMarkerBytes+1) + 2
 // AreaBytes is the area that the largest record of the spool needs, whatever the
 // line limit of the process that made it.
 const AreaBytes = spool.BlockBytes + AreaSlack
+
+// A File is the source file of a chunk, as others see it: it can be compared, and asked what
+// it is.
+type File struct{ is *source.File }
+
+// Content returns what of which file it is.
+func (f File) Content() position.Content { return f.is.Of }
+
+// Stream returns the name of the output: "gc.log".
+func (f File) Stream() string { return f.is.Stream.Name }
+
+// Label returns the stream's value of the metrics label: its name, or [OtherLabel] beyond
+// the bound.
+func (f File) Label() string { return f.is.Stream.Label }
+
+// Whole reports whether no line of the stream is withheld, whatever its level: it holds
+// marks, or what a JVM writes beside its logs.
+func (f File) Whole() bool { return f.is.Stream.Whole }
+
+// OtherLabel is the stream label of the streams beyond the bound on labels.
+const OtherLabel = source.OtherLabel
+
+var newline = []byte{'\n'}

@@ -1,17 +1,13 @@
 package tail
 
 import (
-	"bytes"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/ullage/ullage/internal/ship/position"
-	"github.com/ullage/ullage/test/lab"
 )
 
 // A full tmpfs cuts a line at the end of a page, wherever that falls in the line, and the lines
@@ -52,82 +48,6 @@ func TestALineCutByAFullTmpfsIsCounted(t *testing.T) {
 					t.Errorf("%v s are counted", lost)
 				}
 			})
-		}
-	}
-}
-
-// gluedFile makes a file of a JVM that a full tmpfs cuts at the end of every second page or so: the
-// record that is cut is glued to one that comes later. Glued counts these places.
-func gluedFile(rng *rand.Rand, records *lab.Records) (file []byte, glued int) {
-	cut := false
-	for range 2000 {
-		record, _ := records.Next()
-		if cut {
-			glued++
-		}
-		page := position.PageAfter(int64(len(file)) + 1)
-		file = append(file, record...)
-		if cut = int64(len(file)) > page && rng.IntN(2) == 0; !cut {
-			continue
-		}
-		file = file[:page]
-		cut = file[page-1] != '\n'
-		for range rng.IntN(5) {
-			records.Next() // lost whole
-		}
-	}
-	return file, glued
-}
-
-// Wherever the lines are read apart, each place is counted where a record begins inside a line
-// that was cut, and nothing else is. Also a piece of a line may end where a page ends.
-func TestEachGluedLineIsCountedWhereverLinesAreReadApart(t *testing.T) {
-	sum := 0
-	for seed := range uint64(40) {
-		rng := rand.New(rand.NewPCG(seed, 1))
-		file, want := gluedFile(rng, lab.NewRecords(seed))
-		sum += want
-		var c counted
-		got, open := 0, false
-		for at := 0; at < len(file); {
-			end := min(len(file), at+1+rng.IntN(3*position.PageSize))
-			if rng.IntN(2) == 0 {
-				end = min(len(file), int(position.PageAfter(int64(end))))
-			} else if rest := bytes.IndexByte(file[end-1:], '\n'); rest >= 0 {
-				end += rest
-			}
-			n, _ := c.takeCuts(file[at:end], int64(at), open)
-			got, open, at = got+n, file[end-1] != '\n', end
-		}
-		if got != want {
-			t.Errorf("seed %d: %d places are counted, want %d", seed, got, want)
-		}
-	}
-	if sum < 1000 {
-		t.Errorf("%d lines were glued: the test shows nothing", sum)
-	}
-}
-
-// A record of any kind is cut at each of its bytes.
-func TestARecordCutAtAnyByteIsCounted(t *testing.T) {
-	records := lab.NewRecords(1)
-	before, _ := records.Next()
-	before = bytes.Clone(before)
-	for range 500 {
-		record, _ := records.Next()
-		record = bytes.Clone(record)
-		next, _ := records.Next()
-		for at := 1; at < len(record); at++ {
-			want := 1
-			if record[at-1] == '\n' {
-				want = 0 // it is cut between two of its lines, which shows nowhere
-			}
-			text := slices.Concat(before, record[:at], next)
-			offset := position.PageAfter(int64(len(before)+at)) - int64(len(before)+at)
-			var c counted
-			if n, _ := c.takeCuts(text, offset, false); n != want {
-				t.Fatalf("%d places are counted in %q, want %d", n, text, want)
-			}
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package tail
 
-import "golang.org/x/sys/unix"
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/ship/source"
+)
 
 const (
 	spareDescriptors = 32   // for all but source files, segments, connections and rings: directories, sockets, a file in passing
@@ -34,7 +38,7 @@ func forRings(limit uint64) int { return int(min(limit/16, mostForRings)) }
 
 func divide(limit uint64) (files, segments int) {
 	// Bounded first, since there may be no limit, which is the largest number.
-	rest := int(min(limit, maxFiles+4*mostSegments)) - spareDescriptors - connections(limit) - forRings(limit)
+	rest := int(min(limit, source.MaxFiles+4*mostSegments)) - spareDescriptors - connections(limit) - forRings(limit)
 	segments = max(1, min(rest/4, mostSegments))
-	return max(1, min(rest-segments, maxFiles)), segments
+	return max(1, min(rest-segments, source.MaxFiles)), segments
 }

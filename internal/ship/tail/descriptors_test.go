@@ -3,6 +3,8 @@ package tail
 import (
 	"math"
 	"testing"
+
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 func TestDescriptorsAreDividedWithinTheLimit(t *testing.T) {
@@ -11,7 +13,7 @@ func TestDescriptorsAreDividedWithinTheLimit(t *testing.T) {
 		files, segments, connections int
 	}{
 		{0, 1, 1, 2}, {32, 1, 1, 2}, {64, 18, 6, 4}, {1024, 672, 224, 32}, {2048, 1440, 480, 32},
-		{65536, maxFiles, mostSegments, 32}, {math.MaxUint64, maxFiles, mostSegments, 32},
+		{65536, source.MaxFiles, mostSegments, 32}, {math.MaxUint64, source.MaxFiles, mostSegments, 32},
 	} {
 		files, segments := divide(c.limit)
 		if got := connections(c.limit); files != c.files || segments != c.segments || got != c.connections {

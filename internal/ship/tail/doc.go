@@ -67,7 +67,7 @@
 // Each read repeats the last few bytes before its position. If the file has
 // become shorter, or these bytes are others, or the first page was given back
 // and has data again, somebody truncated it in place (a JVM with filecount=0
-// does, when it starts). What is in the file then is another content: a [File] of
+// does, when it starts). What is in the file then is another content: a File of
 // its own, with the same descriptor and the next epoch, which is read from its
 // beginning. The File of the content before stays without a descriptor until its
 // records are durable. What was neither read nor moved is gone.
@@ -127,10 +127,12 @@
 //	reclaim   frees memory of what is committed: reclaim.go, unlink.go, punch.go (a
 //	          further way of giving memory back goes there)
 //	watching  events, and the slow poll: watch.go
-//	contents  which files there are, held or absent, in which stream, with which
-//	          name: contents.go, streamset.go, absent.go, openline.go
-//	a file    its positions, its inode, its records: file.go, reading.go, inode.go,
-//	          records.go; what the durable copy does not show of it: unpersisted.go
+//	changes   a file that was truncated begins again: truncation.go
+//	ground    the directory, what was seen in it, the spool, what all parts are given:
+//	          directory.go, listing.go, spooler.go, env.go
+//
+// Below all of them is package source, which nobody else uses: which files there are, held
+// or absent, and what is known of each.
 //
 // A [Source] starts no goroutine and is not safe for concurrent use, apart
 // from its metrics.

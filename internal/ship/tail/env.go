@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 const (
@@ -27,12 +28,12 @@ func (e *env) mark(kind mark.Kind, details ...string) {
 }
 
 // add adds a content of the named stream, and makes the series of a stream that is new.
-func (e *env) add(c *contents, f *File, stream string) (fresh bool) {
-	if fresh = c.add(f, stream); fresh {
-		e.metrics.appear(f.stream.label)
+func (e *env) add(c *source.Table, f *source.File, stream string) (fresh bool) {
+	if fresh = c.Add(f, stream); fresh {
+		e.metrics.appear(f.Stream.Label)
 	}
 	return fresh
 }
 
 // countFiles counts the files that are held.
-func (e *env) countFiles(c *contents) { e.metrics.files.Set(float64(len(c.held))) }
+func (e *env) countFiles(c *source.Table) { e.metrics.files.Set(float64(len(c.Held))) }

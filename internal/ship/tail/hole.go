@@ -1,5 +1,7 @@
 package tail
 
+import "github.com/ullage/ullage/internal/ship/source"
+
 // A hole is where a file has one, at or behind the read position.
 type hole struct {
 	found bool
@@ -9,22 +11,22 @@ type hole struct {
 
 // findHole looks whether the NUL bytes among the n at the read position are a
 // hole. Nobody wrote a hole: it is stepped over.
-func findHole(f *File, n int) (hole, error) {
-	start := f.read.Offset
-	data, err := f.inode.nextData(start)
+func findHole(f *source.File, n int) (hole, error) {
+	start := f.Read.Offset
+	data, err := f.Inode.NextData(start)
 	if err != nil {
-		return hole{}, f.failed("look for data in", err)
+		return hole{}, f.Failed("look for data in", err)
 	}
-	if r := f.records.next(start); r != nil {
+	if r := f.Records.Next(start); r != nil {
 		data = min(data, r.From) // what the record stands for is a hole as well
 	}
 	if data > start {
 		return hole{found: true, data: data}, nil
 	}
-	at, err := f.inode.nextHole(start)
+	at, err := f.Inode.NextHole(start)
 	if err != nil {
-		return hole{}, f.failed("look for a hole in", err)
+		return hole{}, f.Failed("look for a hole in", err)
 	}
-	f.read.holeFreeTo = at
+	f.Read.HoleFreeTo = at
 	return hole{found: at < start+int64(n), at: at}, nil
 }

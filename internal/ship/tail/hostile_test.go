@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 func TestWhatIsNoRegularFileInTheDirectoryIsNotFollowed(t *testing.T) {
@@ -157,7 +158,7 @@ func TestMoreFilesThanMayBeHeldTakeTurns(t *testing.T) {
 		t.Skip("opens 2,048 files")
 	}
 	r := newRig(t)
-	for i := range maxFiles + 10 {
+	for i := range source.MaxFiles + 10 {
 		r.put(fmt.Sprintf("jvm-%d.log", i), "line\n")
 	}
 	r.read()
@@ -168,8 +169,8 @@ func TestMoreFilesThanMayBeHeldTakeTurns(t *testing.T) {
 		r.commit()
 	}
 	r.read()
-	if got := len(r.got); got != maxFiles+10 {
-		t.Fatalf("%d streams were read, want %d", got, maxFiles+10)
+	if got := len(r.got); got != source.MaxFiles+10 {
+		t.Fatalf("%d streams were read, want %d", got, source.MaxFiles+10)
 	}
 }
 

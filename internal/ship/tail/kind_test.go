@@ -95,7 +95,7 @@ func TestAHalfWrittenReportIsGivenBackByNobody(t *testing.T) {
 func TestAnEndlessReportIsGivenBackLikeALog(t *testing.T) {
 	r := newRig(t)
 	report := r.writer("hs_err_pid1.log")
-	for range 1 + maxWhole>>20 {
+	for range 9 { // MiB, which no report has
 		r.write(report, strings.Repeat(strings.Repeat("x", 1023)+"\n", 1024))
 		r.read()
 		r.commit()

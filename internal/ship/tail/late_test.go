@@ -29,8 +29,8 @@ func TestHoleThatCameSinceTheLastBlockIsNotRead(t *testing.T) {
 		t.Fatal("nothing was moved")
 	}
 	var end int64
-	for _, f := range r.src.contents.files {
-		end = f.records.last().End.Offset
+	for _, f := range r.src.table.Files {
+		end = f.Records.Last().End.Offset
 	}
 	rw, err := os.OpenFile(r.path("gc.log"), os.O_RDWR, 0)
 	if err != nil {
@@ -68,7 +68,7 @@ func TestSpoolThatOpensLateLosesNoLines(t *testing.T) {
 	r.src.Close()
 
 	r.now = time.Now()
-	r.last = map[*File]Chunk{}
+	r.last = map[File]Chunk{}
 	r.src = New(r.cfg, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	r.src.env.now = func() time.Time { return r.now }
 	// As with EMFILE: what has the name cannot be opened just now.

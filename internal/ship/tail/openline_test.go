@@ -119,8 +119,10 @@ func TestOpenLongLineThatIsAbandonedIsEnded(t *testing.T) {
 			r.write(r.writer("gc.log"), "next\n")
 			r.read()
 			r.want("gc.log", want+"next\n")
-			if open := len(r.src.contents.open.handedOn) + len(r.src.contents.open.durable); open > 0 {
-				t.Errorf("%d lines are still open", open)
+			for of, p := range r.src.Start.Positions() {
+				if p.Open {
+					t.Errorf("the line of %+v is still open", of)
+				}
 			}
 		})
 	}

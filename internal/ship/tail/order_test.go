@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 func TestRotationBetweenTheListingAndTheLookKeepsTheOrder(t *testing.T) {
@@ -30,7 +31,7 @@ func TestRotationBetweenTheListingAndTheLookKeepsTheOrder(t *testing.T) {
 	}
 	drain := func() {
 		for n, c, ok := r.src.Next(r.area); ok; n, c, ok = r.src.Next(r.area) {
-			name := c.File.Stream().Name()
+			name := c.File.Stream()
 			if r.got[name] == nil {
 				r.got[name] = &strings.Builder{}
 			}
@@ -148,8 +149,8 @@ func TestAgeOfFiles(t *testing.T) {
 		{"by the last write, where no birth is kept", file(9, 0, 4), file(8, 0, 5), false},
 		{"by inode number on a tmpfs, whatever the clock says", file(8, 2, 5), file(9, 1, 4), true},
 	} {
-		if age(c.older, c.countsUp) >= age(c.new, c.countsUp) {
-			t.Errorf("%s: the older file has age %d, the newer one %d", c.name, age(c.older, c.countsUp), age(c.new, c.countsUp))
+		if source.Age(c.older, c.countsUp) >= source.Age(c.new, c.countsUp) {
+			t.Errorf("%s: the older file has age %d, the newer one %d", c.name, source.Age(c.older, c.countsUp), source.Age(c.new, c.countsUp))
 		}
 	}
 	for release, want := range map[string]bool{"5.9.0": true, "5.8.18-generic": false, "6.1": true, "10.0-rc1": true, "4.18.0-553.el8": false, "5.15-x": true, "odd": false} {

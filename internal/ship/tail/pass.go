@@ -2,6 +2,7 @@ package tail
 
 import (
 	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/source"
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
@@ -9,7 +10,7 @@ import (
 // marker where lines were dropped.
 type recordReader struct {
 	*env
-	open  *openLines
+	open  *source.OpenLines
 	lines *lineReader
 }
 
@@ -20,19 +21,19 @@ type recordReader struct {
 // The lines behind a marker go into the same chunk, if there are any yet: when a
 // checkpoint is lost, [Start.Align] can only look up what is persisted behind
 // the last marker.
-func (p *recordReader) next(f *File, area []byte) (int, Chunk, error) {
+func (p *recordReader) next(f *source.File, area []byte) (int, Chunk, error) {
 	if n, c, err := p.frame(f, area); n > 0 || err != nil {
 		return n, c, err
 	}
-	wasOpen, openLevel, before := f.read.Open, f.read.openLevel, f.read.Level
-	o := spool.Reading{Data: area[:0], Open: f.read.Open, Level: f.read.openLevel}
-	end := f.read.Position
-	for r := f.records.next(end.Offset); r != nil && r.From == end.Offset; r = f.records.next(end.Offset) {
+	wasOpen, openLevel, before := f.Read.Open, f.Read.OpenLevel, f.Read.Level
+	o := spool.Reading{Data: area[:0], Open: f.Read.Open, Level: f.Read.OpenLevel}
+	end := f.Read.Position
+	for r := f.Records.Next(end.Offset); r != nil && r.From == end.Offset; r = f.Records.Next(end.Offset) {
 		if !r.Empty() && len(o.Data) > 0 {
 			break
 		}
 		before = end.Level
-		if err := r.log.Read(&o, r.Record); err != nil {
+		if err := r.Log.Read(&o, r.Record); err != nil {
 			if err := p.lose(f, r, err); err != nil {
 				return 0, Chunk{}, err
 			}
@@ -44,34 +45,34 @@ func (p *recordReader) next(f *File, area []byte) (int, Chunk, error) {
 		}
 	}
 	o.Mark()
-	if err := f.jumpTo(end); err != nil {
+	if err := f.JumpTo(end); err != nil {
 		return 0, Chunk{}, err
 	}
-	f.read.Open = o.Open // a line is open only if its beginning was handed on
-	f.stream.class.Resume(end.Level)
-	f.counted.to = max(f.counted.to, end.Offset)
+	f.Read.Open = o.Open // a line is open only if its beginning was handed on
+	f.Stream.Class.Resume(end.Level)
+	f.Counted.To = max(f.Counted.To, end.Offset)
 	if len(o.Data) == 0 {
 		return 0, Chunk{}, nil // no more than a piece of a line that has its marker already
 	}
 	if o.Torn > 0 {
 		var lines [ul.NumLevels]uint64
 		lines[o.Level] = uint64(o.Torn)
-		p.metrics.dropped.add(f.stream.label, ul.DropAll, lines, 0)
+		p.metrics.dropped.add(f.Stream.Label, ul.DropAll, lines, 0)
 	}
 	c := p.lines.chunk(f, o.Lines, 0, 0, false)
-	c.Made = max(o.Made, f.stream.markers(o.Data))
-	c.Withheld = p.lines.sifter.siftLines(f.stream, o.Data, before, wasOpen, openLevel)
+	c.Made = max(o.Made, f.Stream.Markers(o.Data))
+	c.Withheld = p.lines.sifter.siftLines(f.Stream, o.Data, before, wasOpen, openLevel)
 	return p.addLines(f, area, len(o.Data), c)
 }
 
 // frame hands on the frame of the record at the read position as it is, if it
 // has one and the stream has no line to be ended in front of it.
-func (p *recordReader) frame(f *File, area []byte) (int, Chunk, error) {
-	r := f.records.next(f.read.Offset)
-	if !p.cfg.Frames || r == nil || p.open.inFrontOf(f) {
+func (p *recordReader) frame(f *source.File, area []byte) (int, Chunk, error) {
+	r := f.Records.Next(f.Read.Offset)
+	if !p.cfg.Frames || r == nil || p.open.InFrontOf(f) {
 		return 0, Chunk{}, nil
 	}
-	frame, raw, err := r.log.Frame(r.Record)
+	frame, raw, err := r.Log.Frame(r.Record)
 	if err != nil || len(frame) == 0 || len(frame) > len(area) {
 		return 0, Chunk{}, nil // an error comes again
 	}
@@ -83,11 +84,11 @@ func (p *recordReader) frame(f *File, area []byte) (int, Chunk, error) {
 		}
 	}
 	end := r.End
-	if err := f.jumpTo(end); err != nil {
+	if err := f.JumpTo(end); err != nil {
 		return 0, Chunk{}, err
 	}
-	f.stream.class.Resume(end.Level)
-	f.counted.to = max(f.counted.to, end.Offset)
+	f.Stream.Class.Resume(end.Level)
+	f.Counted.To = max(f.Counted.To, end.Offset)
 	c := p.lines.chunk(f, lines, 0, 0, false)
 	c.Frame = raw
 	return copy(area, frame), c, nil
@@ -96,13 +97,13 @@ func (p *recordReader) frame(f *File, area []byte) (int, Chunk, error) {
 // addLines adds to c, a chunk of n bytes in area, the lines behind it, if it has
 // none and there is room. What stands behind a hole may be a record, whose frame
 // cannot be a part of a chunk.
-func (p *recordReader) addLines(f *File, area []byte, n int, c Chunk) (int, Chunk, error) {
+func (p *recordReader) addLines(f *source.File, area []byte, n int, c Chunk) (int, Chunk, error) {
 	rest := area[n:]
-	if n > c.Made || c.Withheld > 0 || !f.held() || len(rest) < p.cfg.LineLimit+ul.MaxMarkerBytes+2 {
+	if n > c.Made || c.Withheld > 0 || !f.Held() || len(rest) < p.cfg.LineLimit+ul.MaxMarkerBytes+2 {
 		return n, c, nil
 	}
 	more, behind, err := 0, Chunk{}, errStepped
-	for err == errStepped && !f.records.beginAt(f.read.Offset) {
+	for err == errStepped && !f.Records.BeginAt(f.Read.Offset) {
 		more, behind, err = p.lines.next(f, rest)
 	}
 	if more == 0 || err != nil {
@@ -117,11 +118,11 @@ func (p *recordReader) addLines(f *File, area []byte, n int, c Chunk) (int, Chun
 
 // lose counts the lines of a record as dropped that somebody has changed in the
 // spool.
-func (p *recordReader) lose(f *File, r *spooled, why error) error {
+func (p *recordReader) lose(f *source.File, r *source.Spooled, why error) error {
 	p.metrics.readErrors.Inc()
-	p.log.once("spool", "reading the spool failed", "stream", f.stream.name, "error", why,
+	p.log.once("spool", "reading the spool failed", "stream", f.Stream.Name, "error", why,
 		"hint", "the lines are counted as dropped")
-	_, dropped, err := f.records.drop(r, ul.DropAll)
-	p.metrics.dropped.addParts(f.stream.label, r.Record, dropped)
+	_, dropped, err := f.Records.Drop(r, ul.DropAll)
+	p.metrics.dropped.addParts(f.Stream.Label, r.Record, dropped)
 	return err
 }

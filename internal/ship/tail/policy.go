@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/source"
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
 // A policy chooses the stream that gives memory back, and its oldest lines that
 // may go, by what each stream takes.
-type policy struct{ streams *streamSet }
+type policy struct{ streams *source.Streams }
 
 // share returns how much memory each stream may have, so that all of them
 // together have as much as allowed: an equal part, and more where others need
@@ -18,11 +19,11 @@ type policy struct{ streams *streamSet }
 // need their headroom all the same.
 func (p policy) share(allowed int64) int64 {
 	var sharing []int64
-	for _, st := range p.streams.byName {
+	for _, st := range p.streams.ByName {
 		if relievable(st) {
-			sharing = append(sharing, st.memory)
+			sharing = append(sharing, st.Memory)
 		} else {
-			allowed -= st.memory
+			allowed -= st.Memory
 		}
 	}
 	slices.Sort(sharing)
@@ -38,11 +39,11 @@ func (p policy) share(allowed int64) int64 {
 }
 
 // relievable reports whether lines of the stream could be dropped.
-func relievable(st *Stream) bool {
+func relievable(st *source.Stream) bool {
 	if f, _ := oldestHolding(st, ul.DropAll); f != nil {
 		return true
 	}
-	for _, f := range st.files {
+	for _, f := range st.Files {
 		if unmoved(f) > 0 {
 			return true
 		}
@@ -53,12 +54,12 @@ func relievable(st *Stream) bool {
 // largestOver returns the stream with moved lines to drop that takes the most
 // memory, more than its share: a refused stream if there is one. Nil: there is
 // none.
-func (p policy) largestOver(share int64, why ul.Reason, refusedOnly bool) (largest *Stream) {
-	for _, st := range p.streams.byName {
+func (p policy) largestOver(share int64, why ul.Reason, refusedOnly bool) (largest *source.Stream) {
+	for _, st := range p.streams.ByName {
 		switch {
-		case !st.refused && (refusedOnly || st.memory <= share):
+		case !st.Refused && (refusedOnly || st.Memory <= share):
 			continue
-		case largest != nil && (largest.refused && !st.refused || largest.refused == st.refused && largest.memory >= st.memory):
+		case largest != nil && (largest.Refused && !st.Refused || largest.Refused == st.Refused && largest.Memory >= st.Memory):
 			continue
 		}
 		if f, _ := oldestHolding(st, why); f != nil {
@@ -71,13 +72,13 @@ func (p policy) largestOver(share int64, why ul.Reason, refusedOnly bool) (large
 // oldestHolding returns the place of the stream's oldest record with lines that
 // may be dropped for a reason, or nil. Records that were handed on are not
 // touched any more.
-func oldestHolding(st *Stream, why ul.Reason) (*File, int) {
-	for _, f := range st.files {
-		if f.stuck || f.unaligned {
+func oldestHolding(st *source.Stream, why ul.Reason) (*source.File, int) {
+	for _, f := range st.Files {
+		if f.Stuck || f.Unaligned {
 			continue
 		}
-		for at := f.records.at(f.read.Offset); at < len(f.records.list); at++ {
-			if r := &f.records.list[at]; r.Holds(spool.Rest) || why == ul.DropAll && r.Holds(spool.Kept) {
+		for at := f.Records.At(f.Read.Offset); at < len(f.Records.List); at++ {
+			if r := &f.Records.List[at]; r.Holds(spool.Rest) || why == ul.DropAll && r.Holds(spool.Kept) {
 				return f, at
 			}
 		}
@@ -88,15 +89,15 @@ func oldestHolding(st *Stream, why ul.Reason) (*File, int) {
 // largestUnmoved returns the oldest file with at least so many bytes to move, of
 // the stream that has most to move and takes more memory than its share. Refused
 // streams have none. Nil: there is no such file.
-func (p policy) largestUnmoved(share, least int64, refusedOnly bool) (oldest *File) {
+func (p policy) largestUnmoved(share, least int64, refusedOnly bool) (oldest *source.File) {
 	most := int64(0)
-	for _, st := range p.streams.byName {
-		if refusedOnly && !st.refused || st.memory <= share && !st.refused {
+	for _, st := range p.streams.ByName {
+		if refusedOnly && !st.Refused || st.Memory <= share && !st.Refused {
 			continue
 		}
-		var first *File
+		var first *source.File
 		sum := int64(0)
-		for _, f := range st.files {
+		for _, f := range st.Files {
 			if n := unmoved(f); n >= least {
 				sum += n
 				if first == nil {
@@ -112,10 +113,10 @@ func (p policy) largestUnmoved(share, least int64, refusedOnly bool) (oldest *Fi
 }
 
 // unmoved returns how many bytes of f could be moved.
-func unmoved(f *File) int64 {
-	if !f.inode.punchable || f.whole() || f.unaligned || f.stuck {
+func unmoved(f *source.File) int64 {
+	if !f.Inode.Punchable || f.Whole() || f.Unaligned || f.Stuck {
 		return 0
 	}
-	from, _, _ := f.front()
-	return max(0, f.size-from)
+	from, _, _ := f.Front()
+	return max(0, f.Growth.Size-from)
 }

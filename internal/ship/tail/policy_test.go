@@ -13,8 +13,8 @@ import (
 func (r *rig) held() map[string]int64 {
 	r.src.Relief.Weigh()
 	held := map[string]int64{}
-	for name, st := range r.src.contents.streams.byName {
-		held[name] = st.memory
+	for name, st := range r.src.table.Streams.ByName {
+		held[name] = st.Memory
 	}
 	return held
 }
@@ -50,8 +50,8 @@ func TestStreamBelowItsShareLosesNothing(t *testing.T) {
 				r.put("fixed.log", strings.Repeat("x", int(c.fixed)))
 			}
 			r.look()
-			for _, f := range r.src.contents.files {
-				f.inode.punchable = f.name != "fixed.log"
+			for _, f := range r.src.table.Files {
+				f.Inode.Punchable = f.Entry.Name != "fixed.log"
 			}
 			relief := everything
 			relief.Want, relief.Allowed = 64<<10, c.allowed
@@ -139,8 +139,8 @@ func TestStreamsTakeTurnsByBytes(t *testing.T) {
 			c.write(r)
 			r.look()
 			size := int64(0)
-			for _, f := range r.src.contents.streams.byName["gc.log"].files {
-				size += f.size
+			for _, f := range r.src.table.Streams.ByName["gc.log"].Files {
+				size += f.Growth.Size
 			}
 			read := map[string]int{}
 			for read["gc.log"] < int(size) {
@@ -148,7 +148,7 @@ func TestStreamsTakeTurnsByBytes(t *testing.T) {
 				if !ok {
 					t.Fatalf("read only %v", read)
 				}
-				read[c.File.Stream().Name()] += n
+				read[c.File.Stream()] += n
 			}
 			if noise := read["noise.log"]; noise > int(size)+mib+turnBytes {
 				t.Errorf("to read %d bytes, %d of the other stream were read", size, noise)

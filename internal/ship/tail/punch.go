@@ -7,6 +7,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 // A puncher gives back pages of files by punching holes.
@@ -15,14 +16,14 @@ type puncher struct{ *env }
 func procFD(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
 // open opens a file, which is open for reading, for a punch.
-func (p puncher) open(f *File) (int, error) {
-	return unix.Open(procFD(f.inode.fd), unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+func (p puncher) open(f *source.File) (int, error) {
+	return unix.Open(procFD(f.Inode.FD), unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 }
 
 // allowed finds out whether holes may be punched into f, which a user has created,
 // and logs once when they may not although they were asked for.
-func (p puncher) allowed(f *File, by *kernel.User) bool {
-	if !p.cfg.punches(f.name) {
+func (p puncher) allowed(f *source.File, by *kernel.User) bool {
+	if !p.cfg.punches(f.Entry.Name) {
 		return false
 	}
 	fd, err := p.open(f)
@@ -34,7 +35,7 @@ func (p puncher) allowed(f *File, by *kernel.User) bool {
 		if !by.IsOurs() {
 			hint = by.Advice() + ": until then memory is freed only when a file is unlinked, and log levels cannot be changed"
 		}
-		p.log.once("no punch", "source file may not be punched", "file", f.name, "error", err, "hint", hint)
+		p.log.once("no punch", "source file may not be punched", "file", f.Entry.Name, "error", err, "hint", hint)
 		return false
 	}
 	unix.Close(fd)
@@ -48,18 +49,18 @@ func (p puncher) allowed(f *File, by *kernel.User) bool {
 // committed gives back the whole pages before the committed position, but for the
 // one with the byte before it. The position is compared once more before:
 // bytes that a JVM has just written over a truncated file are not ours to give.
-func (p puncher) committed(f *File) {
-	end := position.PageBefore(f.committed.Offset)
-	if !f.inode.punchable || f.whole() || end <= f.inode.reclaimed || !f.inode.holds(f.committed) {
+func (p puncher) committed(f *source.File) {
+	end := position.PageBefore(f.Committed.Offset)
+	if !f.Inode.Punchable || f.Whole() || end <= f.Inode.Reclaimed || !f.Inode.Holds(f.Committed) {
 		return
 	}
-	f.inode.reclaimed = p.pages(f, f.inode.reclaimed, end)
-	f.inode.lookWhetherHollow()
+	f.Inode.Reclaimed = p.pages(f, f.Inode.Reclaimed, end)
+	f.Inode.LookWhetherHollow()
 }
 
 // pages gives back the pages from one offset to another and returns how far it
 // came.
-func (p puncher) pages(f *File, at, end int64) int64 {
+func (p puncher) pages(f *source.File, at, end int64) int64 {
 	fd, err := p.open(f)
 	if err == nil {
 		defer unix.Close(fd)
@@ -67,9 +68,9 @@ func (p puncher) pages(f *File, at, end int64) int64 {
 			// In batches, since a punch and the JVM's write wait for each other.
 			// What is a hole already, of whatever size, costs one call.
 			var data int64
-			if data, err = f.inode.nextData(at); err != nil || data >= end {
+			if data, err = f.Inode.NextData(at); err != nil || data >= end {
 				if err != nil {
-					err = f.failed("look for data in", err)
+					err = f.Failed("look for data in", err)
 				}
 				at = end
 				break
@@ -84,20 +85,20 @@ func (p puncher) pages(f *File, at, end int64) int64 {
 	}
 	if err != nil {
 		p.metrics.reclaimErrs.Inc()
-		p.log.once("punch", "punching a source file failed", "file", f.name, "error", err, "hint", "its memory stays in use")
-		f.inode.punchable = err != unix.EOPNOTSUPP && err != unix.EACCES && err != unix.EPERM
+		p.log.once("punch", "punching a source file failed", "file", f.Entry.Name, "error", err, "hint", "its memory stays in use")
+		f.Inode.Punchable = err != unix.EOPNOTSUPP && err != unix.EACCES && err != unix.EPERM
 	}
 	return at
 }
 
 // record gives back the pages of the source file that a record stands for, if
 // they are what they were, and returns how many bytes it asked to give back.
-func (p puncher) record(f *File, r *spooled) int64 {
-	if !r.full || !f.held() || !f.intact(r) {
+func (p puncher) record(f *source.File, r *source.Spooled) int64 {
+	if !r.Full || !f.Held() || !f.Intact(r) {
 		return 0
 	}
-	from, to := r.pages()
-	if r.full = p.pages(f, from, to) < to; r.full {
+	from, to := r.Pages()
+	if r.Full = p.pages(f, from, to) < to; r.Full {
 		return 0
 	}
 	return to - from
@@ -106,10 +107,10 @@ func (p puncher) record(f *File, r *spooled) int64 {
 // records reports whether all records of f are punched, after another try for
 // those that are not. Before that no record may be appended for f: a restart takes
 // data in the pages of any but the last one for a sign of a truncation.
-func (p puncher) records(f *File) bool {
-	for i := range f.records.list {
-		r := &f.records.list[i]
-		if p.record(f, r); r.full && f.held() {
+func (p puncher) records(f *source.File) bool {
+	for i := range f.Records.List {
+		r := &f.Records.List[i]
+		if p.record(f, r); r.Full && f.Held() {
 			return false
 		}
 	}

@@ -1,6 +1,6 @@
 package tail
 
-import "github.com/ullage/ullage/internal/ship/position"
+import "github.com/ullage/ullage/internal/ship/source"
 
 // turnBytes is about how much of a stream is read before another one has its
 // turn.
@@ -10,22 +10,22 @@ const turnBytes = blockBytes
 // to the newest.
 type reader struct {
 	*env
-	contents *contents
-	lines    *lineReader
-	records  *recordReader
-	changes  *truncations
+	table   *source.Table
+	lines   *lineReader
+	records *recordReader
+	changes *truncations
 
-	flowing []*File // those with flows set
+	flowing []*source.File // those with flows set
 }
 
 // area is [Source.Area].
 func (r *reader) area() int {
 	area := r.cfg.LineLimit + AreaSlack
-	for _, f := range r.contents.files {
+	for _, f := range r.table.Files {
 		if area >= AreaBytes {
 			break
 		}
-		if !f.records.empty() {
+		if !f.Records.Empty() {
 			area = AreaBytes
 		}
 	}
@@ -34,30 +34,30 @@ func (r *reader) area() int {
 
 // next is [Source.Next].
 func (r *reader) next(area []byte) (n int, c Chunk, ok bool) {
-	for st := r.contents.streams.turn(turnBytes); st != nil; st = r.contents.streams.turn(turnBytes) {
+	for st := r.table.Streams.Turn(turnBytes); st != nil; st = r.table.Streams.Turn(turnBytes) {
 		if n, c, ok = r.nextOf(st, area); ok {
-			st.credit -= n
+			st.Credit -= n
 			return n, c, true
 		}
-		r.contents.streams.rest()
+		r.table.Streams.Rest()
 	}
 	return 0, Chunk{}, false
 }
 
 // nextOf reads from the oldest file of the stream that has something.
-func (r *reader) nextOf(st *Stream, area []byte) (n int, c Chunk, ok bool) {
-	if st.refused {
+func (r *reader) nextOf(st *source.Stream, area []byte) (n int, c Chunk, ok bool) {
+	if st.Refused {
 		return 0, Chunk{}, false
 	}
-	for i := 0; i < len(st.files); i++ {
-		f := st.files[i]
-		if !f.dirty {
+	for i := 0; i < len(st.Files); i++ {
+		f := st.Files[i]
+		if !f.Growth.Dirty {
 			continue
 		}
-		f.skipLost()
-		open, counted := f.read.Open, f.counted.to
+		f.SkipLost()
+		open, counted := f.Read.Open, f.Counted.To
 		n, c, err := r.nextChunk(f, area[:len(area)-1])
-		if err == errRewritten {
+		if err == source.ErrRewritten {
 			r.changes.truncated(f)
 			i = -1 // the file has another place among the others
 			continue
@@ -67,13 +67,13 @@ func (r *reader) nextOf(st *Stream, area []byte) (n int, c Chunk, ok bool) {
 			r.log.once("read", "reading a source file failed", "error", err, "hint", "each poll tries again")
 		}
 		if err == nil && n > 0 {
-			n, c = r.handOn(area, n, c, open, f.counted.to == counted)
+			n, c = r.handOn(area, n, c, open, f.Counted.To == counted)
 			r.flow(f)
 			return n, c, true
 		}
-		f.dirty = false
-		if !f.held() && f.caughtUp() {
-			r.contents.finish(f)
+		f.Growth.Dirty = false
+		if !f.Held() && f.CaughtUp() {
+			r.table.Finish(f)
 			i--
 		}
 	}
@@ -81,9 +81,9 @@ func (r *reader) nextOf(st *Stream, area []byte) (n int, c Chunk, ok bool) {
 }
 
 // flow notes that f had something to read.
-func (r *reader) flow(f *File) {
-	if !f.flows {
-		f.flows = true
+func (r *reader) flow(f *source.File) {
+	if !f.Growth.Flows {
+		f.Growth.Flows = true
 		r.flowing = append(r.flowing, f)
 	}
 }
@@ -91,9 +91,9 @@ func (r *reader) flow(f *File) {
 // takeFlowing touches the files that had something to read since its last call.
 func (r *reader) takeFlowing() {
 	for _, f := range r.flowing {
-		f.flows = false
-		if f.held() {
-			r.contents.touch(f)
+		f.Growth.Flows = false
+		if f.Held() {
+			r.table.Touch(f)
 		}
 	}
 	clear(r.flowing) // or it would keep files alive that were closed
@@ -102,18 +102,18 @@ func (r *reader) takeFlowing() {
 
 // nextChunk reads one chunk of f. No bytes means that there is none for now, and
 // errRewritten that the file was truncated in place.
-func (r *reader) nextChunk(f *File, area []byte) (n int, c Chunk, err error) {
+func (r *reader) nextChunk(f *source.File, area []byte) (n int, c Chunk, err error) {
 	for {
-		f.skipLost()
-		rec := f.records.next(f.read.Offset)
+		f.SkipLost()
+		rec := f.Records.Next(f.Read.Offset)
 		switch {
-		case rec != nil && !f.intact(rec):
-			return 0, Chunk{}, errRewritten
-		case rec != nil && rec.From == f.read.Offset:
+		case rec != nil && !f.Intact(rec):
+			return 0, Chunk{}, source.ErrRewritten
+		case rec != nil && rec.From == f.Read.Offset:
 			if n, c, err = r.records.next(f, area); n > 0 || err != nil {
 				return n, c, err
 			}
-		case f.held():
+		case f.Held():
 			if n, c, err = r.lines.next(f, area); err != errStepped {
 				return n, c, err
 			}
@@ -123,24 +123,16 @@ func (r *reader) nextChunk(f *File, area []byte) (n int, c Chunk, err error) {
 	}
 }
 
-// skipLost moves the read position to the next record of a content that its file
-// does not hold any more: what was between them is gone.
-func (f *File) skipLost() {
-	if r := f.records.next(f.read.Offset); r != nil && !f.held() && r.From > f.read.Offset {
-		f.read.Position = position.Position{Offset: r.From, Level: f.read.Level}
-	}
-}
-
 // handOn counts c, of n bytes in area, as handed on. It puts the end of an open
 // line in front of c if one was abandoned; the area has room for that. Counted
 // says that the lines of c are in the read metrics already.
 func (r *reader) handOn(area []byte, n int, c Chunk, continues, counted bool) (int, Chunk) {
-	number, level, abandoned := r.contents.open.next(c.File, c.End, continues)
+	number, level, abandoned := r.table.OpenLines.Next(c.File.is, c.End, continues)
 	if c.number = number; !abandoned {
 		return n, c
 	}
 	at := 0
-	if r.lines.sifter.holds(c.File.stream, level) {
+	if r.lines.sifter.holds(c.File.is.Stream, level) {
 		at = n - c.Withheld
 		c.Withheld++
 	} else {
@@ -152,7 +144,7 @@ func (r *reader) handOn(area []byte, n int, c Chunk, continues, counted bool) (i
 	if !counted {
 		var v volume
 		v.lines[level] = 1
-		r.metrics.countRead(c.File.stream.label, v)
+		r.metrics.countRead(c.File.is.Stream.Label, v)
 	}
 	return n + 1, c
 }

@@ -5,56 +5,57 @@ import (
 
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/naming"
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 // A reclaimer gives back the memory of what is committed: pages of files that are
 // still written, and whole files that are finished.
 type reclaimer struct {
 	*env
-	dir      *directory
-	contents *contents
-	listing  *listing
-	spool    *spooler
-	punch    puncher
-	unlink   *unlinker
+	dir     *directory
+	table   *source.Table
+	listing *listing
+	spool   *spooler
+	punch   puncher
+	unlink  *unlinker
 }
 
 // reclaim looks at each file that is held.
 func (r *reclaimer) reclaim() {
-	for _, f := range r.contents.held {
-		if r.cfg.reclaims(f.name) {
+	for _, f := range r.table.Held {
+		if r.cfg.reclaims(f.Entry.Name) {
 			r.punch.committed(f)
 		}
 		// Who is most likely written to is asked about once in a tick only, if
 		// nobody waits for it.
-		due := r.listing.crowded() || f.quiet || f.name == "" || f.stream.superseded(f) || r.contents.draining
-		f.quiet = false
-		if due && f.caughtUp() {
+		due := r.listing.crowded() || f.Growth.Quiet || f.Entry.Name == "" || f.Stream.Superseded(f) || r.table.Draining
+		f.Growth.Quiet = false
+		if due && f.CaughtUp() {
 			r.finish(f)
 		}
 	}
-	r.countFiles(r.contents)
-	r.spool.closeUnused(r.contents.files)
+	r.countFiles(r.table)
+	r.spool.closeUnused(r.table.Files)
 }
 
 // committed records that everything up to the end of c is durable.
 func (r *reclaimer) committed(c Chunk) {
-	if c.File.committed.Offset == 0 && c.End.Offset > 0 {
-		r.begun(c.File)
+	if c.File.is.Committed.Offset == 0 && c.End.Offset > 0 {
+		r.begun(c.File.is)
 	}
-	r.contents.commit(c.File, c.End, c.number)
+	r.table.Commit(c.File.is, c.End, c.number)
 }
 
 // begun counts a report of a crash once its first bytes are durable. From then on the
 // checkpoint has a position in it, so that no restart counts it again.
-func (r *reclaimer) begun(f *File) {
-	if naming.KindOf(f.stream.name) != naming.KindCrash {
+func (r *reclaimer) begun(f *source.File) {
+	if naming.KindOf(f.Stream.Name) != naming.KindCrash {
 		return
 	}
 	r.metrics.crashes.Inc()
-	r.mark(mark.CrashReport, "stream", f.stream.name)
+	r.mark(mark.CrashReport, "stream", f.Stream.Name)
 	if r.log.notTooOften(&r.log.crashed, r.now()) {
-		r.log.Warn("a JVM has crashed", "stream", f.stream.name,
+		r.log.Warn("a JVM has crashed", "stream", f.Stream.Name,
 			"hint", "ullage cat --stream prints its report; further crashes of this minute are only counted")
 	}
 }
@@ -65,13 +66,13 @@ func (r *reclaimer) makeRoom() {
 	if !r.listing.crowded() || r.listing.stale {
 		return
 	}
-	held := len(r.contents.held)
-	for _, f := range r.contents.held {
-		if f.name == "" && f.caughtUp() {
+	held := len(r.table.Held)
+	for _, f := range r.table.Held {
+		if f.Entry.Name == "" && f.CaughtUp() {
 			r.finish(f)
 		}
 	}
-	if len(r.contents.held) < held {
+	if len(r.table.Held) < held {
 		r.listing.expire()
 	}
 }
@@ -80,31 +81,31 @@ func (r *reclaimer) makeRoom() {
 // it any more. A file that has a name loses the name first and is closed by a
 // later call, because a process may have opened it just before. A file that still
 // has a name elsewhere may come back, so its position waits.
-func (r *reclaimer) finish(f *File) {
-	if !f.writerless(r.now()) {
+func (r *reclaimer) finish(f *source.File) {
+	if !f.Writerless(r.now()) {
 		return
 	}
-	size, links, err := f.inode.stat()
+	size, links, err := f.Inode.Stat()
 	if err != nil {
 		return
 	}
-	if f.changed() {
-		r.contents.grow(f, size, r.now()) // it grew, or was truncated and written again
+	if f.Changed() {
+		r.table.Grow(f, size, r.now()) // it grew, or was truncated and written again
 		return
 	}
-	if links == 0 || f.name == "" && !r.listing.stale {
-		if links > 0 && !r.contents.absent.full() {
-			r.contents.absent.await(f.of.Identity, f.saved())
+	if links == 0 || f.Entry.Name == "" && !r.listing.stale {
+		if links > 0 && !r.table.Absent.Full() {
+			r.table.Absent.Await(f.Of.Identity, f.Saved())
 		} else {
-			r.contents.letGo(f.of)
+			r.table.LetGo(f.Of)
 		}
-		r.contents.forget(f)
+		r.table.Forget(f)
 		return
 	}
 	switch {
-	case f.name == "" || !r.dir.opened():
+	case f.Entry.Name == "" || !r.dir.opened():
 		// It may have another name, which the scan will find.
-	case r.cfg.reclaims(f.name) && !f.keepName:
+	case r.cfg.reclaims(f.Entry.Name) && !f.Entry.KeepName:
 		r.unlink.unlink(f)
 	case r.listing.crowded():
 		r.setAside(f)
@@ -113,13 +114,13 @@ func (r *reclaimer) finish(f *File) {
 
 // setAside closes a finished file that keeps its name. Without room to remember
 // it, the file stays held: otherwise it would be read again.
-func (r *reclaimer) setAside(f *File) {
+func (r *reclaimer) setAside(f *source.File) {
 	var st unix.Statx_t
-	absent := &r.contents.absent
-	if absent.full() || statx(f.inode.fd, "", unix.AT_EMPTY_PATH, &st) != nil || int64(st.Size) != f.size {
+	absent := &r.table.Absent
+	if absent.Full() || statx(f.Inode.FD, "", unix.AT_EMPTY_PATH, &st) != nil || int64(st.Size) != f.Growth.Size {
 		return
 	}
-	absent.setAside(f.of.Identity, f.saved(), &st)
-	r.contents.forget(f)
+	absent.SetAside(f.Of.Identity, f.Saved(), &st)
+	r.table.Forget(f)
 	r.listing.expire()
 }

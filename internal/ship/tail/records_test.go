@@ -14,6 +14,7 @@ import (
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 // openAgain does what the reader does when the directory was replaced.
@@ -46,8 +47,8 @@ func (r *rig) killed(saved map[position.Content]position.Saved, lost bool) {
 // committed is what the checkpoint has: everything that is durable.
 func (r *rig) committed() map[position.Content]position.Saved {
 	saved := map[position.Content]position.Saved{}
-	for of, f := range r.src.contents.files {
-		saved[of] = position.Saved{Stream: f.stream.name, Position: f.committed}
+	for of, f := range r.src.table.Files {
+		saved[of] = position.Saved{Stream: f.Stream.Name, Position: f.Committed}
 	}
 	return saved
 }
@@ -143,7 +144,7 @@ func TestPositionThatWaitsOutlivesItsDirectory(t *testing.T) {
 	r.look()
 	r.replaceState()
 	r.look()
-	r.src.capacity.maxHeld = maxFiles
+	r.src.capacity.maxHeld = source.MaxFiles
 	r.read()
 	if got, want := r.text(), uls("head", "info", 10)+uls("tail", "info", 2000); got != want {
 		t.Errorf("read %d lines, want %d", strings.Count(got, "\n"), strings.Count(want, "\n"))
@@ -179,7 +180,7 @@ func TestBlocksThatCouldNotBePunchedAreReadOnce(t *testing.T) {
 	end := noDescriptors(t)
 	r.src.Relief.Move(everything)
 	end()
-	if n := len(r.src.contents.held[r.fileOf("gc.log")].records.list); n > 1 {
+	if n := len(r.src.table.Held[r.fileOf("gc.log")].Records.List); n > 1 {
 		t.Errorf("%d blocks were moved, although none could be given back", n)
 	}
 	r.killed(r.committed(), false)
@@ -234,7 +235,7 @@ func TestNothingIsLeftOfATruncatedFileAfterARewind(t *testing.T) {
 		clear(r.last)
 		r.read()
 	}
-	if n := len(r.src.contents.files); n != 1 {
+	if n := len(r.src.table.Files); n != 1 {
 		t.Errorf("%d contents are known of one file", n)
 	}
 }
@@ -274,10 +275,10 @@ func TestOpenLineGoesOnInTheRecordsOfAFileThatIsGone(t *testing.T) {
 	r.move()
 	saved := r.committed()
 	os.Remove(r.path("gc.log"))
-	moved := r.src.contents.held
+	moved := r.src.table.Held
 	end := int64(0)
 	for _, f := range moved {
-		end = f.records.last().End.Offset
+		end = f.Records.Last().End.Offset
 	}
 	before := r.got
 	r.killed(saved, false)

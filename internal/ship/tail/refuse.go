@@ -1,15 +1,18 @@
 package tail
 
-import "github.com/ullage/ullage/internal/line/naming"
+import (
+	"github.com/ullage/ullage/internal/line/naming"
+	"github.com/ullage/ullage/internal/ship/source"
+)
 
 // capacity bounds how many files are held open, and how many of them may be of
 // streams that the destination refuses.
 type capacity struct {
 	*env
-	maxHeld  int // files open at once
-	contents *contents
-	listing  *listing
-	changes  *truncations
+	maxHeld int // files open at once
+	table   *source.Table
+	listing *listing
+	changes *truncations
 }
 
 // refuse sets the streams that the destination refuses. Nothing of them is handed on:
@@ -20,60 +23,60 @@ type capacity struct {
 // Files of refused streams may take half of the descriptors. The others are
 // closed, and wait like files beyond the number that may be held.
 func (c *capacity) refuse(names map[string]struct{}) {
-	streams := &c.contents.streams
+	streams := &c.table.Streams
 	for name := range names {
-		if _, was := streams.refused[name]; !was {
+		if _, was := streams.Refused[name]; !was {
 			c.listing.hide(name)
 		}
 	}
-	streams.refused, streams.refusedFiles = names, 0
-	for _, st := range streams.byName {
-		was := st.refused
-		_, st.refused = names[st.name]
-		if st.refused {
-			streams.refusedFiles += len(st.files) + len(st.found)
+	streams.Refused, streams.RefusedFiles = names, 0
+	for _, st := range streams.ByName {
+		was := st.Refused
+		_, st.Refused = names[st.Name]
+		if st.Refused {
+			streams.RefusedFiles += len(st.Files) + len(st.Found)
 		}
-		if st.refused && !was {
-			for _, f := range st.files {
+		if st.Refused && !was {
+			for _, f := range st.Files {
 				c.changes.rewind(f)
 			}
 		}
 	}
-	for _, f := range c.contents.held {
-		if streams.refusedFiles <= c.maxHeld/2 {
+	for _, f := range c.table.Held {
+		if streams.RefusedFiles <= c.maxHeld/2 {
 			break
 		}
 		c.release(f)
 	}
-	c.countFiles(c.contents)
+	c.countFiles(c.table)
 }
 
 // tooMany reports whether a file of that name has to wait for a descriptor.
 func (c *capacity) tooMany(name string) bool {
-	if len(c.contents.held) >= c.maxHeld {
+	if len(c.table.Held) >= c.maxHeld {
 		return true
 	}
-	streams := &c.contents.streams
-	_, refused := streams.refused[naming.StreamOf(name)]
-	return refused && streams.refusedFiles >= c.maxHeld/2
+	streams := &c.table.Streams
+	_, refused := streams.Refused[naming.StreamOf(name)]
+	return refused && streams.RefusedFiles >= c.maxHeld/2
 }
 
 // release closes a file of a refused stream that the next scan will find again,
 // and remembers its position. A file without a name would be lost, and records
 // are not taken in a second time.
-func (c *capacity) release(f *File) {
-	if !f.stream.refused || f.name == "" || !f.records.empty() {
+func (c *capacity) release(f *source.File) {
+	if !f.Stream.Refused || f.Entry.Name == "" || !f.Records.Empty() {
 		return
 	}
-	if absent := &c.contents.absent; !absent.full() {
-		absent.await(f.of.Identity, f.saved()) // also of nothing: the checkpoint may have met the file
-	} else if f.committed.Offset > 0 || f.of.Epoch > 0 {
+	if absent := &c.table.Absent; !absent.Full() {
+		absent.Await(f.Of.Identity, f.Saved()) // also of nothing: the checkpoint may have met the file
+	} else if f.Committed.Offset > 0 || f.Of.Epoch > 0 {
 		return
 	}
 	c.listing.expire()
 	c.listing.leaveOut(IgnoredTooMany)
-	c.listing.hide(f.stream.name)
-	c.contents.forget(f)
+	c.listing.hide(f.Stream.Name)
+	c.table.Forget(f)
 }
 
 // gone returns the refused streams that were seen to have no files any more: none is
@@ -81,11 +84,11 @@ func (c *capacity) release(f *File) {
 // found none. A stream is not gone while a file of it waits for a descriptor, or a
 // position waits for its file.
 func (c *capacity) gone() map[string]struct{} {
-	streams, absent := &c.contents.streams, &c.contents.absent
+	streams, absent := &c.table.Streams, &c.table.Absent
 	var gone map[string]struct{}
-	for name := range streams.refused {
+	for name := range streams.Refused {
 		_, hidden := c.listing.hidden[name]
-		if streams.byName[name] != nil || hidden {
+		if streams.ByName[name] != nil || hidden {
 			continue
 		}
 		if gone == nil {
@@ -93,8 +96,8 @@ func (c *capacity) gone() map[string]struct{} {
 		}
 		gone[name] = struct{}{}
 	}
-	for id := range absent.waiting {
-		delete(gone, absent.saved[id].Stream)
+	for id := range absent.Waiting {
+		delete(gone, absent.Saved[id].Stream)
 	}
 	return gone
 }

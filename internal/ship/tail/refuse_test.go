@@ -86,17 +86,17 @@ func TestReleasedFileThatIsDeletedIsLetGoOf(t *testing.T) {
 	}
 	r.read() // and nothing is committed
 	met := map[position.Content]bool{}
-	for id := range r.src.contents.files {
+	for id := range r.src.table.Files {
 		met[id] = true
 	}
 	r.src.Refuse(map[string]struct{}{"a.log": {}, "b.log": {}})
-	if len(r.src.contents.files) != 1 {
-		t.Fatalf("%d files are held, want 1", len(r.src.contents.files))
+	if len(r.src.table.Files) != 1 {
+		t.Fatalf("%d files are held, want 1", len(r.src.table.Files))
 	}
-	for id, f := range r.src.contents.files {
+	for id, f := range r.src.table.Files {
 		delete(met, id)
 		for _, name := range []string{"a.log", "b.log"} {
-			if name != f.name {
+			if name != f.Entry.Name {
 				os.Remove(r.path(name))
 			}
 		}
@@ -156,14 +156,14 @@ func TestRefusedStreamIsGoneOnlyOnceAScanHasLookedForIt(t *testing.T) {
 	r.read()
 	r.src.Refuse(names)
 	gone() // no scan has looked yet
-	if len(r.src.contents.files) != 1 {
-		t.Fatalf("%d files are held, want 1", len(r.src.contents.files))
+	if len(r.src.table.Files) != 1 {
+		t.Fatalf("%d files are held, want 1", len(r.src.table.Files))
 	}
 	r.read()
 	gone("never.log") // one of the others is held, and one waits
 	waits := "a.log"
-	for _, f := range r.src.contents.held {
-		if f.name == waits {
+	for _, f := range r.src.table.Held {
+		if f.Entry.Name == waits {
 			waits = "b.log"
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/source"
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
@@ -23,11 +24,11 @@ type Relief struct {
 // chooses the stream and the lines, its caller when, and how much. A [Source] has one.
 type Reliever struct {
 	*env
-	dir      *directory
-	contents *contents
-	spool    *spooler
-	mover    *mover
-	policy   policy
+	dir    *directory
+	table  *source.Table
+	spool  *spooler
+	mover  *mover
+	policy policy
 }
 
 // relieveTime bounds one Move or Drop: reading waits meanwhile.
@@ -46,9 +47,9 @@ type Usage struct {
 // is missing.
 func (r *Reliever) Usage() Usage {
 	var u Usage
-	for _, f := range r.contents.files {
-		u.Backlog += f.backlog()
-		u.Spooled += f.records.bytes - f.records.lost
+	for _, f := range r.table.Files {
+		u.Backlog += f.Backlog()
+		u.Spooled += f.Records.Bytes - f.Records.Lost
 	}
 	var st unix.Statfs_t
 	if r.dir.opened() && unix.Fstatfs(r.dir.fd(), &st) == nil {
@@ -71,21 +72,21 @@ const fewPages = 4 * position.PageSize
 
 // Weigh asks the kernel. Move and Drop go by what it has found.
 func (r *Reliever) Weigh() (w Weight) {
-	for _, st := range r.contents.streams.byName {
-		st.memory = 0
-		for _, f := range st.files {
-			m, l := f.inode.resident()
+	for _, st := range r.table.Streams.ByName {
+		st.Memory = 0
+		for _, f := range st.Files {
+			m, l := f.Inode.Resident()
 			w.Memory, w.Length = w.Memory+m, w.Length+l
-			if l > f.size {
-				r.contents.grow(f, l, r.now())
+			if l > f.Growth.Size {
+				r.table.Grow(f, l, r.now())
 			}
-			st.memory += m + f.records.memory()
+			st.Memory += m + f.Records.Memory()
 		}
-		for _, f := range st.found {
-			m, l := f.inode.resident()
+		for _, f := range st.Found {
+			m, l := f.Inode.Resident()
 			w.Memory, w.Length = w.Memory+m, w.Length+l
 		}
-		if st.memory > fewPages {
+		if st.Memory > fewPages {
 			w.Streams++
 		}
 	}
@@ -96,13 +97,13 @@ func (r *Reliever) Weigh() (w Weight) {
 // Memory asks the kernel for what Weigh calls Memory, and changes nothing.
 func (r *Reliever) Memory() int64 {
 	sum := r.spool.memory()
-	for _, st := range r.contents.streams.byName {
-		for _, f := range st.files {
-			m, _ := f.inode.resident()
+	for _, st := range r.table.Streams.ByName {
+		for _, f := range st.Files {
+			m, _ := f.Inode.Resident()
 			sum += m
 		}
-		for _, f := range st.found {
-			m, _ := f.inode.resident()
+		for _, f := range st.Found {
+			m, _ := f.Inode.Resident()
 			sum += m
 		}
 	}
@@ -110,7 +111,7 @@ func (r *Reliever) Memory() int64 {
 }
 
 // Refusing reports whether any file is of a stream that the destination refuses.
-func (r *Reliever) Refusing() bool { return r.contents.streams.refusedFiles > 0 }
+func (r *Reliever) Refusing() bool { return r.table.Streams.RefusedFiles > 0 }
 
 // Move moves unread lines into the spool, compressed, the oldest of the stream
 // with the most of them first, until it has given back as much memory as wanted,
@@ -151,7 +152,7 @@ func (r *Reliever) Drop(why ul.Reason, relief Relief) (freed int64) {
 			n = r.dropOldest(st, why)
 		} else if f := r.toMove(relief, share); f != nil && left > 0 {
 			left--
-			over := min(max(2*relief.Least, f.stream.memory-share), spool.BlockBytes) // a block ends with a message
+			over := min(max(2*relief.Least, f.Stream.Memory-share), spool.BlockBytes) // a block ends with a message
 			n = r.mover.relieve(f, load{least: relief.Least, most: over, keep: relief.Keep, without: without})
 		} else {
 			break
@@ -165,16 +166,16 @@ func (r *Reliever) Drop(why ul.Reason, relief Relief) (freed int64) {
 // still be made: a start reads no more than [spool.MostRecords].
 func (r *Reliever) recordsLeft() int {
 	left := spool.MostRecords
-	for _, f := range r.contents.files {
-		f.stuck = false
-		left -= len(f.records.list)
+	for _, f := range r.table.Files {
+		f.Stuck = false
+		left -= len(f.Records.List)
 	}
 	return left
 }
 
 // toMove returns the oldest file with a block to move, of the stream that has
 // most to move and takes more memory than share. Nil: there is none.
-func (r *Reliever) toMove(relief Relief, share int64) *File {
+func (r *Reliever) toMove(relief Relief, share int64) *source.File {
 	if r.spool.log == nil {
 		return nil
 	}
@@ -182,11 +183,11 @@ func (r *Reliever) toMove(relief Relief, share int64) *File {
 }
 
 // dropOldest drops the lines of the oldest record of the stream that has any.
-func (r *Reliever) dropOldest(st *Stream, why ul.Reason) (freed int64) {
+func (r *Reliever) dropOldest(st *source.Stream, why ul.Reason) (freed int64) {
 	f, at := oldestHolding(st, why)
-	record := f.records.list[at].Record
-	freed, dropped, err := f.records.drop(&f.records.list[at], why)
-	r.metrics.dropped.addParts(st.label, record, dropped)
+	record := f.Records.List[at].Record
+	freed, dropped, err := f.Records.Drop(&f.Records.List[at], why)
+	r.metrics.dropped.addParts(st.Label, record, dropped)
 	if err == nil {
 		var merged int64
 		merged, err = r.mover.mergeAround(f, at)
@@ -195,8 +196,8 @@ func (r *Reliever) dropOldest(st *Stream, why ul.Reason) (freed int64) {
 	if err != nil {
 		r.metrics.readErrors.Inc()
 		r.log.once("drop", "dropping lines of the spool failed", "error", err, "hint", "the next look at the pressure tries again")
-		f.stuck = true
+		f.Stuck = true
 	}
-	st.memory -= freed
+	st.Memory -= freed
 	return max(1, freed)
 }

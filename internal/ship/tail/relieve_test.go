@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 // dropSteps are what a dropModel can do.
@@ -153,8 +154,8 @@ func (m *dropModel) step(op byte) {
 // could not be read again.
 func (m *dropModel) truncateInPlace() {
 	m.scan()
-	f := m.src.contents.held[m.fileOf("gc.log")]
-	for r := f.records.last(); r != nil && r.From > f.read.Offset && m.next(); {
+	f := m.src.table.Held[m.fileOf("gc.log")]
+	for r := f.Records.Last(); r != nil && r.From > f.Read.Offset && m.next(); {
 		// What is between the records was read before them, and not committed.
 	}
 	m.commit()
@@ -162,16 +163,16 @@ func (m *dropModel) truncateInPlace() {
 	if f == nil || err != nil {
 		m.t.Fatal(f, err)
 	}
-	if from, _, _ := f.front(); from < int64(len(text)) {
+	if from, _, _ := f.Front(); from < int64(len(text)) {
 		m.lines = m.lines[:len(m.lines)-strings.Count(string(text[from:]), "\n")]
 	}
 	m.truncate()
-	if err := sound(f); err == errRewritten {
+	if err := sound(f); err == source.ErrRewritten {
 		m.src.reader.changes.truncated(f)
 	} else if err != nil {
 		m.t.Fatal(err)
 	} else {
-		f.size = 0
+		f.Growth.Size = 0
 	}
 	m.scan()
 }
@@ -239,8 +240,8 @@ func (m *dropModel) move() {
 	m.src.Relief.Weigh()
 	m.src.Relief.Move(m.relief())
 	m.now = m.now.Add(time.Millisecond)
-	for _, f := range m.src.contents.files {
-		m.moved += len(f.records.list)
+	for _, f := range m.src.table.Files {
+		m.moved += len(f.Records.List)
 	}
 }
 
@@ -303,9 +304,9 @@ func (m *dropModel) finish() {
 	if u := m.src.Stats().Unpersisted; u != (Unpersisted{}) {
 		m.t.Errorf("when all is durable, %+v is not", u)
 	}
-	for _, f := range m.src.contents.files {
-		if !f.records.empty() {
-			m.t.Errorf("%d records are left", len(f.records.list))
+	for _, f := range m.src.table.Files {
+		if !f.Records.Empty() {
+			m.t.Errorf("%d records are left", len(f.Records.List))
 		}
 	}
 	if memory := m.src.spool.memory(); memory > 128<<10 {

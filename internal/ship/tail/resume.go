@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 // leftovers is what an earlier process has left: positions in the checkpoint and
@@ -11,10 +12,10 @@ import (
 // and with files that are gone.
 type leftovers struct {
 	*env
-	dir      *directory
-	contents *contents
-	spool    *spooler
-	punch    puncher
+	dir   *directory
+	table *source.Table
+	spool *spooler
+	punch puncher
 
 	expected  bool // the records were taken in
 	unaligned bool // what the first scan finds may be persisted already
@@ -32,10 +33,10 @@ func (l *leftovers) expectOnce() {
 // there is nothing but its records.
 func (l *leftovers) expect(saved map[position.Content]position.Saved) {
 	l.expected = true
-	newest := map[position.Identity]known{}
+	newest := map[position.Identity]source.Known{}
 	take := func(of position.Content, p position.Saved) {
-		if have, ok := newest[of.Identity]; !ok || of.Epoch >= have.epoch {
-			newest[of.Identity] = known{Saved: p, epoch: of.Epoch}
+		if have, ok := newest[of.Identity]; !ok || of.Epoch >= have.Epoch {
+			newest[of.Identity] = source.Known{Saved: p, Epoch: of.Epoch}
 		}
 	}
 	for of, list := range l.spool.pending {
@@ -45,21 +46,21 @@ func (l *leftovers) expect(saved map[position.Content]position.Saved) {
 		take(of, p)
 	}
 	for id, k := range newest {
-		if have, ok := l.contents.absent.saved[id]; ok && have.epoch >= k.epoch {
+		if have, ok := l.table.Absent.Saved[id]; ok && have.Epoch >= k.Epoch {
 			k, newest[id] = have, have // its file waits already
 		}
-		if l.contents.held[id] == nil {
-			l.contents.absent.await(id, k)
+		if l.table.Held[id] == nil {
+			l.table.Absent.Await(id, k)
 		}
 	}
 	for of := range l.spool.pending {
-		if of != newest[of.Identity].content(of.Identity) || l.contents.held[of.Identity] != nil {
+		if of != newest[of.Identity].Content(of.Identity) || l.table.Held[of.Identity] != nil {
 			l.strand(of, saved[of])
 		}
 	}
 	for of := range saved {
-		if of != newest[of.Identity].content(of.Identity) && l.contents.files[of] == nil {
-			l.contents.letGo(of)
+		if of != newest[of.Identity].Content(of.Identity) && l.table.Files[of] == nil {
+			l.table.LetGo(of)
 		}
 	}
 }
@@ -72,66 +73,66 @@ func (l *leftovers) strand(of position.Content, saved position.Saved) bool {
 	if len(list) == 0 {
 		return false
 	}
-	place := rank{round: 1, age: int64(of.Ino)} // as if the first scan had found it
+	place := source.Rank{Round: 1, Age: int64(of.Ino)} // as if the first scan had found it
 	if !l.dir.countsUp {
-		place.age = of.Born
+		place.Age = of.Born
 	}
 	if saved.Offset > 0 {
-		place.round = 0
+		place.Round = 0
 	}
-	f := &File{of: of, inode: inode{fd: -1}, rank: place, read: reading{openLevel: saved.Level}, unaligned: l.unaligned}
+	f := &source.File{Of: of, Inode: source.Inode{FD: -1}, Rank: place, Read: source.Reading{OpenLevel: saved.Level}, Unaligned: l.unaligned}
 	saved.Open = saved.Open && saved.Offset > 0
-	f.read.Position, f.queued, f.committed = saved.Position, saved.Position, saved.Position
+	f.Read.Position, f.Queued, f.Committed = saved.Position, saved.Position, saved.Position
 	for _, r := range list {
-		f.records.add(r)
+		f.Records.Add(r)
 	}
-	l.add(l.contents, f, cmp.Or(saved.Stream, list[0].Stream))
+	l.add(l.table, f, cmp.Or(saved.Stream, list[0].Stream))
 	return true
 }
 
 // resume moves a file that was just opened to its saved position, and takes in
 // the records behind it. A file that does not hold these was truncated.
-func (l *leftovers) resume(f *File, saved position.Saved, waited bool) {
-	if data, err := f.inode.nextData(0); err == nil {
-		f.inode.reclaimed = data &^ (position.PageSize - 1)
+func (l *leftovers) resume(f *source.File, saved position.Saved, waited bool) {
+	if data, err := f.Inode.NextData(0); err == nil {
+		f.Inode.Reclaimed = data &^ (position.PageSize - 1)
 	}
-	f.inode.lookWhetherHollow()
-	f.unaligned = l.unaligned
-	for _, r := range l.spool.take(f.of, saved.Offset) {
-		f.records.add(r)
+	f.Inode.LookWhetherHollow()
+	f.Unaligned = l.unaligned
+	for _, r := range l.spool.take(f.Of, saved.Offset) {
+		f.Records.Add(r)
 	}
 	if !waited {
 		return
 	}
-	l.contents.absent.remove(f.of.Identity)
+	l.table.Absent.Remove(f.Of.Identity)
 	saved.Open = saved.Open && saved.Offset > 0
-	f.read.Position, f.queued, f.committed = saved.Position, saved.Position, saved.Position // also if it was truncated
-	if f.inode.holds(saved.Position) && f.holdsRecords() && f.moveTo(saved.Position) == nil {
-		l.contents.comeBack(f)
-		for i := range f.records.list {
-			l.punch.record(f, &f.records.list[i])
+	f.Read.Position, f.Queued, f.Committed = saved.Position, saved.Position, saved.Position // also if it was truncated
+	if f.Inode.Holds(saved.Position) && f.HoldsRecords() && f.MoveTo(saved.Position) == nil {
+		l.table.ComeBack(f)
+		for i := range f.Records.List {
+			l.punch.record(f, &f.Records.List[i])
 		}
 		return
 	}
 	l.metrics.truncations.Inc()
-	l.log.Warn("source file does not hold the checkpoint's position", "file", f.name, "position", saved.Offset,
+	l.log.Warn("source file does not hold the checkpoint's position", "file", f.Entry.Name, "position", saved.Offset,
 		"hint", "it is read from its beginning")
-	l.contents.renew(f).unheld = true
+	l.table.Renew(f).Unheld = true
 }
 
 // rejoin goes on with the records of a content whose file was just found.
-func (l *leftovers) rejoin(f *File) {
-	l.contents.absent.remove(f.of.Identity)
-	if !f.inode.holds(f.committed) || !f.holdsRecords() || f.jumpTo(f.read.Position) != nil {
+func (l *leftovers) rejoin(f *source.File) {
+	l.table.Absent.Remove(f.Of.Identity)
+	if !f.Inode.Holds(f.Committed) || !f.HoldsRecords() || f.JumpTo(f.Read.Position) != nil {
 		l.metrics.truncations.Inc()
-		l.contents.renew(f).unheld = true
+		l.table.Renew(f).Unheld = true
 	}
 }
 
 // aligned notes that reading begins where persisting has ended.
 func (l *leftovers) aligned() {
 	l.unaligned = false
-	for _, f := range l.contents.files {
-		f.unaligned = false
+	for _, f := range l.table.Files {
+		f.Unaligned = false
 	}
 }

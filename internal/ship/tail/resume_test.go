@@ -9,15 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 // restart opens the source again, with the positions of what was committed.
 func (r *rig) restart() {
 	r.t.Helper()
 	saved := map[position.Content]position.Saved{}
-	for id, f := range r.src.contents.files {
-		if f.committed.Offset > 0 {
-			saved[id] = position.Saved{Stream: f.stream.name, Position: f.committed}
+	for id, f := range r.src.table.Files {
+		if f.Committed.Offset > 0 {
+			saved[id] = position.Saved{Stream: f.Stream.Name, Position: f.Committed}
 		}
 	}
 	r.src.Close()
@@ -76,9 +77,9 @@ func TestReusedInodeIsAnotherFile(t *testing.T) {
 	// No file system hands out the same number on demand, so the checkpoint is
 	// made to name the new file's number with the old file's birth.
 	saved := map[position.Content]position.Saved{}
-	for id, f := range r.src.contents.files {
+	for id, f := range r.src.table.Files {
 		id.Born--
-		saved[id] = position.Saved{Stream: "gc.log", Position: f.committed}
+		saved[id] = position.Saved{Stream: "gc.log", Position: f.Committed}
 	}
 	r.src.Close()
 	r.open()
@@ -92,11 +93,11 @@ func TestPositionsThatAFileDoesNotHold(t *testing.T) {
 	f := r.writer("gc.log")
 	r.write(f, strings.Repeat("some line\n", 1000))
 	r.read()
-	var held *File
-	for _, f := range r.src.contents.files {
+	var held *source.File
+	for _, f := range r.src.table.Files {
 		held = f
 	}
-	good := held.read.Position
+	good := held.Read.Position
 	for _, c := range []struct {
 		name   string
 		change func(p *position.Position)
@@ -110,11 +111,11 @@ func TestPositionsThatAFileDoesNotHold(t *testing.T) {
 	} {
 		p := good
 		c.change(&p)
-		if held.inode.holds(p) {
+		if held.Inode.Holds(p) {
 			t.Errorf("%s: %+v was taken for a position", c.name, p)
 		}
 	}
-	if !held.inode.holds(good) {
+	if !held.Inode.Holds(good) {
 		t.Errorf("%+v was not taken for a position", good)
 	}
 }

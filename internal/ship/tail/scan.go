@@ -14,6 +14,7 @@ import (
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 // maxPasses bounds how often one scan lists the directory. What is without a
@@ -24,14 +25,14 @@ const maxPasses = 4
 type scanner struct {
 	*env
 	dir      *directory
-	contents *contents
+	table    *source.Table
 	listing  *listing
 	capacity *capacity
 	left     *leftovers
 	punch    puncher
 	reclaim  *reclaimer
 
-	renamed []*Stream // have a file with a new name, during a scan
+	renamed []*source.Stream // have a file with a new name, during a scan
 }
 
 // due reports whether a scan is due, although it may be too early for it.
@@ -47,7 +48,7 @@ func (s *scanner) scan() (found int, err error) {
 	s.listing.stale = false
 	cpu := threadCPU()
 	defer func() { s.listing.rest(started, s.now(), threadCPU()-cpu) }()
-	held := len(s.contents.held)
+	held := len(s.table.Held)
 	changed, err := s.dir.changed()
 	if err != nil {
 		return 0, err
@@ -55,9 +56,9 @@ func (s *scanner) scan() (found int, err error) {
 	placed := false
 	for n := 0; n < maxPasses && !placed; n++ {
 		if err := s.list(); err != nil {
-			return len(s.contents.held) - held, err
+			return len(s.table.Held) - held, err
 		}
-		placed = s.contents.streams.place(s.listing.pass)
+		placed = s.table.Streams.Place(s.listing.pass)
 	}
 	s.listing.end(placed)
 	s.listing.sawUpTo(changed, started)
@@ -68,56 +69,56 @@ func (s *scanner) scan() (found int, err error) {
 		s.countMissed(st)
 	}
 	s.renamed = s.renamed[:0]
-	found = len(s.contents.held) - held
+	found = len(s.table.Held) - held
 	if !s.listing.stale {
 		s.sawAll()
 	}
 	s.reclaim.makeRoom()
-	s.countFiles(s.contents)
+	s.countFiles(s.table)
 	return found, nil
 }
 
 // sawAll ends a scan during which the directory did not change: whatever later
 // scans find is new, and a file that this one did not see is gone.
 func (s *scanner) sawAll() {
-	for id, saved := range s.contents.absent.unseen() {
-		of := saved.content(id)
+	for id, saved := range s.table.Absent.Unseen() {
+		of := saved.Content(id)
 		if !s.left.strand(of, saved.Saved) {
-			s.contents.letGo(of)
+			s.table.LetGo(of)
 		}
 	}
 	s.left.unaligned = false
-	s.contents.streams.place(s.listing.pass)
+	s.table.Streams.Place(s.listing.pass)
 	s.listing.sawAll()
 }
 
 // countMissed looks at the files of a stream that have a new name, after a scan,
 // and counts the archives that were overwritten unread.
-func (s *scanner) countMissed(st *Stream) {
-	for _, f := range st.files {
-		if !f.renamed {
+func (s *scanner) countMissed(st *source.Stream) {
+	for _, f := range st.Files {
+		if !f.Entry.Renamed {
 			continue
 		}
-		f.renamed = false
-		number, ok := naming.ArchiveNumber(f.name)
+		f.Entry.Renamed = false
+		number, ok := naming.ArchiveNumber(f.Entry.Name)
 		if !ok {
 			continue
 		}
-		if missed := st.archives.take(number); missed > 0 {
+		if missed := st.Archives.Take(number); missed > 0 {
 			s.metrics.missedFiles.Add(float64(missed))
-			s.mark(mark.ArchivesMissed, "stream", st.name, "count", strconv.Itoa(missed))
-			s.log.once("missed", "archives were overwritten unread", "stream", st.name, "archives", missed,
+			s.mark(mark.ArchivesMissed, "stream", st.Name, "count", strconv.Itoa(missed))
+			s.log.once("missed", "archives were overwritten unread", "stream", st.Name, "archives", missed,
 				"hint", "their lines are lost; let the JVM rotate larger files, or none with filesize=0; further archives are only counted")
 		}
 	}
-	st.archives.settle(s.listing.pass)
+	st.Archives.Settle(s.listing.pass)
 }
 
 // list goes once through the directory and looks at each entry.
 func (s *scanner) list() error {
 	s.listing.begin()
-	was := s.contents.names.begin()
-	clear(s.contents.absent.sighted)
+	was := s.table.Names.Begin()
+	clear(s.table.Absent.Sighted)
 	rings := false
 	if _, err := s.dir.dir.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("rewind source directory: %w", err)
@@ -153,10 +154,10 @@ func (s *scanner) list() error {
 func (s *scanner) leaveOut(name, reason string) {
 	s.listing.leaveOut(reason)
 	stream := naming.StreamOf(name)
-	if st := s.contents.streams.byName[stream]; st != nil && reason == IgnoredTooMany {
-		st.archives.wait(s.listing.pass)
+	if st := s.table.Streams.ByName[stream]; st != nil && reason == IgnoredTooMany {
+		st.Archives.Wait(s.listing.pass)
 	}
-	if _, refused := s.contents.streams.refused[stream]; refused && followedLater(reason) {
+	if _, refused := s.table.Streams.Refused[stream]; refused && followedLater(reason) {
 		s.listing.hide(stream)
 	}
 	hint := "further entries with this reason are only counted"
@@ -168,11 +169,11 @@ func (s *scanner) leaveOut(name, reason string) {
 
 // nameless takes the name from the files that have lost it since the last
 // scan. They are read to their end nevertheless.
-func (s *scanner) nameless(was map[string]*File) {
+func (s *scanner) nameless(was map[string]*source.File) {
 	for name, f := range was {
-		if f.name == name && s.contents.names.now[name] != f {
-			f.name = ""
-			s.contents.touch(f)
+		if f.Entry.Name == name && s.table.Names.Now[name] != f {
+			f.Entry.Name = ""
+			s.table.Touch(f)
 		}
 	}
 }
@@ -189,10 +190,10 @@ func (s *scanner) see(name string) (reason string) {
 		return ignoreUnless(err, unix.ENOENT)
 	}
 	id := position.Identify(&st)
-	f := s.contents.held[id]
+	f := s.table.Held[id]
 	if f == nil {
-		s.contents.absent.sight(id)
-		if s.contents.absent.isAside(id, &st) {
+		s.table.Absent.Sight(id)
+		if s.table.Absent.IsAside(id, &st) {
 			return ""
 		}
 		if reason := typeReason(&st); reason != "" {
@@ -211,13 +212,13 @@ func (s *scanner) see(name string) (reason string) {
 			return ""
 		}
 	}
-	if f.name != name || f.fresh {
-		f.name, f.fresh, f.renamed = name, false, true
-		s.renamed = append(s.renamed, f.stream)
+	if f.Entry.Name != name || f.Entry.Fresh {
+		f.Entry.Name, f.Entry.Fresh, f.Entry.Renamed = name, false, true
+		s.renamed = append(s.renamed, f.Stream)
 	}
-	s.contents.names.now[name] = f
-	if size := int64(st.Size); size != f.size {
-		s.contents.grow(f, size, s.now())
+	s.table.Names.Now[name] = f
+	if size := int64(st.Size); size != f.Growth.Size {
+		s.table.Grow(f, size, s.now())
 	}
 	return ""
 }
@@ -226,12 +227,12 @@ func (s *scanner) see(name string) (reason string) {
 // a saved position.
 func (s *scanner) sight(name string) {
 	var st unix.Statx_t
-	if len(s.contents.absent.saved) == 0 || name == statedir.Name {
+	if len(s.table.Absent.Saved) == 0 || name == statedir.Name {
 		return
 	}
 	switch err := statx(s.dir.fd(), name, unix.AT_SYMLINK_NOFOLLOW, &st); err {
 	case nil:
-		s.contents.absent.sight(position.Identify(&st))
+		s.table.Absent.Sight(position.Identify(&st))
 	case unix.ENOENT:
 		s.listing.expire() // somebody may have renamed it during the scan
 	}
@@ -241,7 +242,7 @@ func (s *scanner) sight(name string) {
 // one that can only be looked at (O_PATH): opening a FIFO or a device would
 // already be an act. It returns nil if the name turned out to be no file that
 // may be followed.
-func (s *scanner) openFile(name string) (*File, error) {
+func (s *scanner) openFile(name string) (*source.File, error) {
 	look, err := unix.Openat(s.dir.fd(), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -251,7 +252,7 @@ func (s *scanner) openFile(name string) (*File, error) {
 	if err := statx(look, "", unix.AT_EMPTY_PATH, &st); err != nil {
 		return nil, err
 	}
-	if typeReason(&st) != "" || s.contents.held[position.Identify(&st)] != nil {
+	if typeReason(&st) != "" || s.table.Held[position.Identify(&st)] != nil {
 		return nil, nil
 	}
 	fd, err := unix.Open(procFD(look), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
@@ -262,17 +263,17 @@ func (s *scanner) openFile(name string) (*File, error) {
 		}
 		return nil, err
 	}
-	f := &File{
-		of:     position.Content{Identity: position.Identify(&st)},
-		rank:   rank{pass: s.listing.pass, round: s.listing.round, age: age(&st, s.dir.countsUp)},
-		entry:  entry{name: name, fresh: true},
-		growth: growth{grew: s.now()},
-		inode:  inode{fd: fd},
+	f := &source.File{
+		Of:     position.Content{Identity: position.Identify(&st)},
+		Rank:   source.Rank{Pass: s.listing.pass, Round: s.listing.round, Age: source.Age(&st, s.dir.countsUp)},
+		Entry:  source.Entry{Name: name, Fresh: true},
+		Growth: source.Growth{Grew: s.now()},
+		Inode:  source.Inode{FD: fd},
 	}
-	f.inode.punchable = s.punch.allowed(f, by)
+	f.Inode.Punchable = s.punch.allowed(f, by)
 	// Every JVM obeys root, and root may punch, unless its capabilities were dropped.
-	if !by.IsOurs() && (os.Geteuid() != 0 || s.cfg.punches(name) && !f.inode.punchable) {
-		f.inode.stranger = by
+	if !by.IsOurs() && (os.Geteuid() != 0 || s.cfg.punches(name) && !f.Inode.Punchable) {
+		f.Inode.Stranger = by
 	}
 	return s.follow(f), nil
 }
@@ -286,27 +287,27 @@ func (s *scanner) creator(st *unix.Statx_t) *kernel.User {
 
 // follow goes on with a file that was just opened where an earlier process, or
 // this one, has left it. It returns the content that is in the file now.
-func (s *scanner) follow(f *File) *File {
-	id, stream := f.of.Identity, naming.StreamOf(f.name)
-	saved, waited := s.contents.absent.saved[id]
+func (s *scanner) follow(f *source.File) *source.File {
+	id, stream := f.Of.Identity, naming.StreamOf(f.Entry.Name)
+	saved, waited := s.table.Absent.Saved[id]
 	if waited {
-		f.of.Epoch = saved.epoch
+		f.Of.Epoch = saved.Epoch
 		stream = cmp.Or(saved.Stream, stream)
 		if saved.Offset > 0 {
-			f.round = 0 // persisted in part, and so older than what nobody has read
+			f.Rank.Round = 0 // persisted in part, and so older than what nobody has read
 		}
 	}
-	if left := s.contents.files[f.of]; left != nil {
+	if left := s.table.Files[f.Of]; left != nil {
 		// The records of this content were taken in without the file.
-		left.inode.fd, left.inode.punchable, left.inode.stranger = f.inode.fd, f.inode.punchable, f.inode.stranger
-		left.entry, left.growth = f.entry, f.growth
-		s.contents.hold(left)
+		left.Inode.FD, left.Inode.Punchable, left.Inode.Stranger = f.Inode.FD, f.Inode.Punchable, f.Inode.Stranger
+		left.Entry, left.Growth = f.Entry, f.Growth
+		s.table.Hold(left)
 		s.left.rejoin(left)
 	} else {
-		if s.add(s.contents, f, stream) {
-			f.stream.archives.wait(s.listing.waited) // a stream of which all files waited is forgotten
+		if s.add(s.table, f, stream) {
+			f.Stream.Archives.Wait(s.listing.waited) // a stream of which all files waited is forgotten
 		}
 		s.left.resume(f, saved.Saved, waited)
 	}
-	return s.contents.held[id]
+	return s.table.Held[id]
 }

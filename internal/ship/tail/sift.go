@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 // A sifter puts the lines of a chunk that are withheld behind its other lines. The zero
@@ -25,10 +26,12 @@ type siftRun struct {
 func (s *sifter) on() bool { return s.below > ul.Trace }
 
 // holds reports whether lines of a stream with this level are withheld.
-func (s *sifter) holds(st *Stream, l ul.Level) bool { return s.on() && !st.whole && l.Below(s.below) }
+func (s *sifter) holds(st *source.Stream, l ul.Level) bool {
+	return s.on() && !st.Whole && l.Below(s.below)
+}
 
 // take notes the next line of the chunk, or the next piece of one, of so many bytes.
-func (s *sifter) take(st *Stream, bytes int, l ul.Level) {
+func (s *sifter) take(st *source.Stream, bytes int, l ul.Level) {
 	if !s.on() {
 		return
 	}
@@ -63,11 +66,11 @@ func (s *sifter) sift(data []byte) (held int) {
 // siftLines is take and sift for lines that were read from the spool. The record before
 // them has the level before, and open is the level of the line that they continue, if
 // they do. A marker is never withheld.
-func (s *sifter) siftLines(st *Stream, data []byte, before ul.Level, continues bool, open ul.Level) (held int) {
+func (s *sifter) siftLines(st *source.Stream, data []byte, before ul.Level, continues bool, open ul.Level) (held int) {
 	if !s.on() {
 		return 0
 	}
-	class := st.class
+	class := st.Class
 	class.Resume(before)
 	for rest := data; len(rest) > 0; continues = false {
 		end := bytes.IndexByte(rest, '\n') + 1

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 func TestWithheldLinesStandBehindTheOthers(t *testing.T) {
-	log := &Stream{name: "gc.log"}
-	marks := &Stream{name: "ullage.log", whole: true}
+	log := &source.Stream{Name: "gc.log"}
+	marks := &source.Stream{Name: "ullage.log", Whole: true}
 	for name, c := range map[string]struct {
-		of       *Stream
+		of       *source.Stream
 		below    ul.Level
 		in       string
 		open     ul.Level // of the line that the text continues; Unknown: it continues none

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 // Source is one source directory and the files in it. Create it with [New],
@@ -21,7 +22,7 @@ type Source struct {
 
 	env      *env
 	dir      *directory
-	contents *contents
+	table    *source.Table
 	listing  *listing
 	spool    *spooler
 	left     *leftovers
@@ -37,27 +38,27 @@ type Source struct {
 func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 	e := &env{cfg: cfg, log: notes{Logger: log, warned: map[string]bool{}}, metrics: newMetrics(reg), now: time.Now}
 	s := &Source{
-		env:      e,
-		dir:      &directory{path: cfg.Source},
-		contents: newContents(cfg.Formats),
-		listing:  newListing(),
-		spool:    &spooler{pending: map[position.Content][]spooled{}},
+		env:     e,
+		dir:     &directory{path: cfg.Source},
+		table:   source.New(cfg.Formats),
+		listing: newListing(),
+		spool:   &spooler{pending: map[position.Content][]source.Spooled{}},
 	}
 	maxHeld, _ := Descriptors()
-	changes := &truncations{e, s.contents}
-	s.capacity = &capacity{e, maxHeld, s.contents, s.listing, changes}
+	changes := &truncations{e, s.table}
+	s.capacity = &capacity{e, maxHeld, s.table, s.listing, changes}
 	punch := puncher{e}
-	s.left = &leftovers{env: e, dir: s.dir, contents: s.contents, spool: s.spool, punch: punch}
-	s.unlink = &unlinker{e, s.dir, s.contents, s.listing}
-	s.reclaim = &reclaimer{e, s.dir, s.contents, s.listing, s.spool, punch, s.unlink}
-	s.watch = &watch{env: e, dir: s.dir, contents: s.contents, listing: s.listing}
-	s.scanner = &scanner{env: e, dir: s.dir, contents: s.contents, listing: s.listing, capacity: s.capacity,
+	s.left = &leftovers{env: e, dir: s.dir, table: s.table, spool: s.spool, punch: punch}
+	s.unlink = &unlinker{e, s.dir, s.table, s.listing}
+	s.reclaim = &reclaimer{e, s.dir, s.table, s.listing, s.spool, punch, s.unlink}
+	s.watch = &watch{env: e, dir: s.dir, table: s.table, listing: s.listing}
+	s.scanner = &scanner{env: e, dir: s.dir, table: s.table, listing: s.listing, capacity: s.capacity,
 		left: s.left, punch: punch, reclaim: s.reclaim}
 	sift := &sifter{below: cfg.PersistLevel}
-	lines := &lineReader{e, s.contents, sift}
-	s.reader = &reader{env: e, contents: s.contents, lines: lines, records: &recordReader{e, s.contents.open, lines}, changes: changes}
-	s.Relief = &Reliever{e, s.dir, s.contents, s.spool, &mover{e, s.spool, punch, changes}, policy{&s.contents.streams}}
-	s.Start = &Start{s.contents, s.left, &aligner{s.contents, s.spool, sift.on()}, changes}
+	lines := &lineReader{e, s.table, sift}
+	s.reader = &reader{env: e, table: s.table, lines: lines, records: &recordReader{e, s.table.OpenLines, lines}, changes: changes}
+	s.Relief = &Reliever{e, s.dir, s.table, s.spool, &mover{e, s.spool, punch, changes}, policy{&s.table.Streams}}
+	s.Start = &Start{s.table, s.left, &aligner{s.table, s.spool, sift.on()}, changes}
 	return s
 }
 
@@ -102,7 +103,7 @@ func (s *Source) Open() error {
 }
 
 func (s *Source) openSpool() error {
-	return s.spool.open(s.dir, func(of position.Content) bool { return s.contents.files[of] != nil })
+	return s.spool.open(s.dir, func(of position.Content) bool { return s.table.Files[of] != nil })
 }
 
 // State returns the directory, open, in which the sidecar keeps its
@@ -129,16 +130,16 @@ func (s *Source) closeDir() {
 	s.spool.leave()
 	s.dir.close()
 	s.env.metrics.watching.Set(0)
-	s.contents.unname()
+	s.table.Unname()
 }
 
 // Close closes the directory and every file.
 func (s *Source) Close() {
 	s.closeDir()
-	for _, f := range s.contents.files {
-		s.contents.forget(f)
+	for _, f := range s.table.Files {
+		s.table.Forget(f)
 	}
-	s.env.countFiles(s.contents)
+	s.env.countFiles(s.table)
 	s.spool.close()
 }
 
@@ -175,7 +176,7 @@ func (s *Source) HandleError(err error) { s.watch.handleError(err) }
 func (s *Source) Tick() {
 	s.watch.tick()
 	s.dir.beat()
-	s.spool.rest(s.contents.files)
+	s.spool.rest(s.table.Files)
 	if s.dir.opened() && s.spool.log == nil && s.openSpool() == nil {
 		s.env.log.Info("spool opened")
 	}
@@ -187,8 +188,8 @@ func (s *Source) Tick() {
 // one now either.
 func (s *Source) Drain() (waiting int) {
 	s.listing.expire()
-	s.contents.drain()
-	if len(s.contents.held) >= s.capacity.maxHeld {
+	s.table.Drain()
+	if len(s.table.Held) >= s.capacity.maxHeld {
 		return 0
 	}
 	return s.listing.ignored[IgnoredTooMany]
@@ -204,7 +205,7 @@ func (s *Source) Stale() bool { return s.scanner.due() }
 // Scan brings the set of held files in step with the directory, if that is
 // due: it opens files that are new, and returns their number, and learns
 // new names of those that it has. It lists the directory until it has found a
-// place for each new file, see [streamSet.place]. Between two scans passes several
+// place for each new file, see [source.Streams.Place]. Between two scans passes several
 // times the processor time that one takes, so that a storm of renames among
 // thousands of files cannot keep a processor busy.
 func (s *Source) Scan() (found int, err error) { return s.scanner.scan() }
@@ -232,8 +233,8 @@ func (s *Source) Refuse(names map[string]struct{}) { s.capacity.refuse(names) }
 // have forgotten, of files that came back.
 func (s *Source) Reclaim() (gone []position.Content, back map[position.Content]position.Saved) {
 	s.reclaim.reclaim()
-	return s.contents.takeGone(), s.contents.takeBack()
+	return s.table.TakeGone(), s.table.TakeBack()
 }
 
 // Stats returns how the source stands.
-func (s *Source) Stats() Stats { return statsOf(s.env, s.contents, s.listing, s.capacity, time.Now()) }
+func (s *Source) Stats() Stats { return statsOf(s.env, s.table, s.listing, s.capacity, time.Now()) }

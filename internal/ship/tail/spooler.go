@@ -11,6 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/source"
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
@@ -29,7 +30,7 @@ type spooler struct {
 	data  []byte
 
 	// pending are records whose files are not held yet.
-	pending map[position.Content][]spooled
+	pending map[position.Content][]source.Spooled
 }
 
 // area returns memory for n bytes of a block.
@@ -39,12 +40,12 @@ func (p *spooler) area(n int) []byte {
 }
 
 // rest frees the memory that moving and reading lines takes, if no record is left.
-func (p *spooler) rest(files map[position.Content]*File) {
+func (p *spooler) rest(files map[position.Content]*source.File) {
 	if p.resting() || len(p.pending) > 0 {
 		return
 	}
 	for _, f := range files {
-		if !f.records.empty() {
+		if !f.Records.Empty() {
 			return
 		}
 	}
@@ -118,13 +119,13 @@ func (p *spooler) open(dir *directory, known func(position.Content) bool) error 
 		default:
 			// Only the last one may not have been punched any more.
 			if n := len(list); n > 0 {
-				list[n-1].full = false
+				list[n-1].Full = false
 			}
-			p.pending[r.Of] = append(list, spooled{Record: r, log: log, full: true})
+			p.pending[r.Of] = append(list, source.Spooled{Record: r, Log: log, Full: true})
 		}
 	}
 	for _, list := range p.pending {
-		slices.SortFunc(list, func(a, b spooled) int { return cmp.Compare(a.From, b.From) })
+		slices.SortFunc(list, func(a, b source.Spooled) int { return cmp.Compare(a.From, b.From) })
 	}
 	return nil
 }
@@ -139,19 +140,19 @@ func (p *spooler) leave() {
 
 // closeUnused closes the logs of before that no record is in any more, neither of
 // the files nor pending.
-func (p *spooler) closeUnused(files map[position.Content]*File) {
+func (p *spooler) closeUnused(files map[position.Content]*source.File) {
 	if len(p.old) == 0 {
 		return
 	}
 	used := map[*spool.Log]bool{}
 	for _, list := range p.pending {
 		for i := range list {
-			used[list[i].log] = true
+			used[list[i].Log] = true
 		}
 	}
 	for _, f := range files {
-		for i := range f.records.list {
-			used[f.records.list[i].log] = true
+		for i := range f.Records.List {
+			used[f.Records.List[i].Log] = true
 		}
 	}
 	p.old = slices.DeleteFunc(p.old, func(l *spool.Log) bool {
@@ -181,14 +182,14 @@ func (p *spooler) close() {
 
 // take returns the pending records of a content that are behind a position, and
 // gives back the others.
-func (p *spooler) take(of position.Content, behind int64) []spooled {
+func (p *spooler) take(of position.Content, behind int64) []source.Spooled {
 	list := p.pending[of]
 	delete(p.pending, of)
-	return slices.DeleteFunc(list, func(r spooled) bool {
+	return slices.DeleteFunc(list, func(r source.Spooled) bool {
 		if r.From >= behind {
 			return false
 		}
-		r.log.Free(r.Record)
+		r.Log.Free(r.Record)
 		return true
 	})
 }

@@ -3,15 +3,16 @@ package tail
 import (
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 // A Start brings reading to where persisting has ended: at a start, and whenever
 // the writer begins again. A [Source] has one.
 type Start struct {
-	contents *contents
-	left     *leftovers
-	aligner  *aligner
-	changes  *truncations
+	table   *source.Table
+	left    *leftovers
+	aligner *aligner
+	changes *truncations
 }
 
 // Restore gives the positions of a checkpoint, before the first Scan. A file
@@ -20,7 +21,7 @@ type Start struct {
 // already, and nothing of it is moved or dropped before [Start.Aligned].
 func (s *Start) Restore(saved map[position.Content]position.Saved, lost bool) {
 	s.left.unaligned = lost
-	s.contents.open.load(saved)
+	s.table.OpenLines.Load(saved)
 	s.left.expect(saved)
 }
 
@@ -30,12 +31,12 @@ func (s *Start) Restore(saved map[position.Content]position.Saved, lost bool) {
 // checkpoint with all that shows that there was one.
 func (s *Start) LostAfterAll() bool {
 	punched := false
-	for _, f := range s.contents.files {
-		punched = punched || f.givenBack()
+	for _, f := range s.table.Files {
+		punched = punched || f.GivenBack()
 	}
 	if punched {
-		for _, f := range s.contents.files {
-			f.unaligned = true
+		for _, f := range s.table.Files {
+			f.Unaligned = true
 		}
 	}
 	return punched
@@ -58,19 +59,19 @@ type Found struct {
 // Found returns what the first Scan has found.
 func (s *Start) Found() Found {
 	found := Found{Unheld: map[string]struct{}{}, Unread: map[string]struct{}{}}
-	for name := range s.contents.streams.byName {
+	for name := range s.table.Streams.ByName {
 		found.Streams = append(found.Streams, name)
 	}
-	for _, f := range s.contents.files {
-		if f.unheld || f.givenBack() {
-			found.Unheld[f.stream.name] = struct{}{}
+	for _, f := range s.table.Files {
+		if f.Unheld || f.GivenBack() {
+			found.Unheld[f.Stream.Name] = struct{}{}
 		}
-		if f.held() && f.read.Offset < f.size || f.read.Open || !f.records.empty() {
-			found.Unread[f.stream.name] = struct{}{}
+		if f.Held() && f.Read.Offset < f.Growth.Size || f.Read.Open || !f.Records.Empty() {
+			found.Unread[f.Stream.Name] = struct{}{}
 		}
 	}
-	for id := range s.contents.absent.waiting {
-		found.Unread[s.contents.absent.saved[id].Stream] = struct{}{}
+	for id := range s.table.Absent.Waiting {
+		found.Unread[s.table.Absent.Saved[id].Stream] = struct{}{}
 	}
 	return found
 }
@@ -79,14 +80,14 @@ func (s *Start) Found() Found {
 // Before the destination has confirmed the checkpoint, the lines up to that position are
 // durable only by what the checkpoint claims. The sidecar's own marks do not matter.
 func (s *Start) Claims() bool {
-	for _, f := range s.contents.files {
-		if f.committed.Offset > 0 && f.stream.name != mark.Stream {
+	for _, f := range s.table.Files {
+		if f.Committed.Offset > 0 && f.Stream.Name != mark.Stream {
 			return true
 		}
 	}
-	absent := &s.contents.absent
-	for id := range absent.waiting {
-		if k := absent.saved[id]; k.Offset > 0 && k.Stream != mark.Stream {
+	absent := &s.table.Absent
+	for id := range absent.Waiting {
+		if k := absent.Saved[id]; k.Offset > 0 && k.Stream != mark.Stream {
 			return true
 		}
 	}
@@ -96,10 +97,10 @@ func (s *Start) Claims() bool {
 // ForgetCommits takes nothing for committed any more: the positions of the
 // checkpoint were wrong. Records stay, and [Start.Rewind] comes next.
 func (s *Start) ForgetCommits() {
-	s.contents.absent.clear()
-	clear(s.contents.open.durable)
-	for _, f := range s.contents.files {
-		f.committed = position.Position{}
+	s.table.Absent.Clear()
+	s.table.OpenLines.Forget()
+	for _, f := range s.table.Files {
+		f.Committed = position.Position{}
 	}
 }
 
@@ -120,16 +121,16 @@ func (s *Start) Aligned() { s.left.aligned() }
 // beginning, or that has records, and those of files that may still be found.
 func (s *Start) Positions() map[position.Content]position.Saved {
 	saved := map[position.Content]position.Saved{}
-	absent := &s.contents.absent
-	for id := range absent.waiting {
-		k := absent.saved[id]
-		saved[k.content(id)] = k.Saved
+	absent := &s.table.Absent
+	for id := range absent.Waiting {
+		k := absent.Saved[id]
+		saved[k.Content(id)] = k.Saved
 	}
-	for of, f := range s.contents.files {
-		if f.read.Offset > 0 || !f.records.empty() {
-			saved[of] = position.Saved{Stream: f.stream.name, Position: f.read.Position}
+	for of, f := range s.table.Files {
+		if f.Read.Offset > 0 || !f.Records.Empty() {
+			saved[of] = position.Saved{Stream: f.Stream.Name, Position: f.Read.Position}
 		}
 	}
-	s.contents.open.addTo(saved, absent.positions())
+	s.table.OpenLines.AddTo(saved, absent.Positions())
 	return saved
 }

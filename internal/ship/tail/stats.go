@@ -8,6 +8,7 @@ import (
 	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 // Stats is how a source stands.
@@ -43,16 +44,19 @@ type StreamStats struct {
 	Unpersisted Unpersisted
 }
 
+// Unpersisted is what the durable copy does not show yet of what is in the source.
+type Unpersisted = source.Unpersisted
+
 // maxStats bounds how many streams Stats lists.
 const maxStats = 200
 
-func statsOf(e *env, c *contents, l *listing, limits *capacity, now time.Time) Stats {
+func statsOf(e *env, c *source.Table, l *listing, limits *capacity, now time.Time) Stats {
 	s := Stats{Reclaim: reclaimMode(c, e.cfg.Reclaim), Ignored: maps.Clone(l.ignored), Gone: limits.gone(), Stranger: strangerOf(c, l), Unpersisted: unpersistedLogs(c, l, now), At: now}
 	e.metrics.strangers.Set(0)
 	if s.Stranger != nil {
 		e.metrics.strangers.Set(1)
 	}
-	all := c.streams.rank()
+	all := c.Streams.Rank()
 	listed := min(len(all), maxStats)
 	s.Streams, s.Omitted = make([]StreamStats, 0, listed), len(all)-listed
 	for _, st := range all[:listed] {
@@ -63,51 +67,51 @@ func statsOf(e *env, c *contents, l *listing, limits *capacity, now time.Time) S
 
 // strangerOf returns who created source files that the sidecar cannot treat as its own, of
 // several users always the same one.
-func strangerOf(c *contents, l *listing) *kernel.User {
+func strangerOf(c *source.Table, l *listing) *kernel.User {
 	by := l.denied
-	for _, f := range c.held {
-		if u := f.inode.stranger; u != nil && (by == nil || u.UID < by.UID) {
+	for _, f := range c.Held {
+		if u := f.Inode.Stranger; u != nil && (by == nil || u.UID < by.UID) {
 			by = u
 		}
 	}
 	return by
 }
 
-func streamStats(st ranked, now time.Time) StreamStats {
-	s := StreamStats{Name: st.name, Backlog: st.backlog, Unpersisted: st.unpersisted(now)}
-	if f := st.class.Format(); f != format.Auto {
+func streamStats(st source.Ranked, now time.Time) StreamStats {
+	s := StreamStats{Name: st.Name, Backlog: st.Backlog, Unpersisted: st.Unpersisted(now)}
+	if f := st.Class.Format(); f != format.Auto {
 		s.Format = f.String()
 	}
-	for _, f := range st.files {
-		if f.held() {
+	for _, f := range st.Files {
+		if f.Held() {
 			s.Files++
 		}
 	}
 	return s
 }
 
-func reclaimMode(c *contents, asked Mode) string {
+func reclaimMode(c *source.Table, asked Mode) string {
 	if asked != ReclaimAuto && asked != ReclaimPunch {
 		return string(asked)
 	}
 	punchable := 0
-	for _, f := range c.held {
-		if f.inode.punchable {
+	for _, f := range c.Held {
+		if f.Inode.Punchable {
 			punchable++
 		}
 	}
 	switch punchable {
-	case len(c.held):
+	case len(c.Held):
 		return string(ReclaimPunch)
 	case 0:
 		return string(ReclaimUnlink)
 	}
-	return fmt.Sprintf("punch for %d of %d files, else unlink", punchable, len(c.held))
+	return fmt.Sprintf("punch for %d of %d files, else unlink", punchable, len(c.Held))
 }
 
 // unpersistedLogs returns what the durable copy does not show of all streams. Marks are not
 // lines of a JVM. Of files that wait for a descriptor only the time is known.
-func unpersistedLogs(c *contents, l *listing, now time.Time) (u Unpersisted) {
+func unpersistedLogs(c *source.Table, l *listing, now time.Time) (u Unpersisted) {
 	switch {
 	case !l.crowded():
 		l.awaited = time.Time{}
@@ -115,9 +119,9 @@ func unpersistedLogs(c *contents, l *listing, now time.Time) (u Unpersisted) {
 		l.awaited = now
 	}
 	u.Since = l.awaited
-	for name, st := range c.streams.byName {
+	for name, st := range c.Streams.ByName {
 		if name != mark.Stream {
-			u.add(st.unpersisted(now))
+			u.Add(st.Unpersisted(now))
 		}
 	}
 	return u

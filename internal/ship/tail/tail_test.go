@@ -17,6 +17,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -29,7 +30,7 @@ type rig struct {
 	cfg  Config
 	src  *Source
 	now  time.Time
-	last map[*File]Chunk
+	last map[File]Chunk
 	got  map[string]*strings.Builder
 	area []byte
 }
@@ -55,7 +56,7 @@ func newRig(t testing.TB, change ...func(*Config)) *rig {
 func (r *rig) open() {
 	r.t.Helper()
 	r.now = time.Now()
-	r.last = map[*File]Chunk{}
+	r.last = map[File]Chunk{}
 	r.src = New(r.cfg, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	// The clock stands still during a scan, so another one may follow at once.
 	r.src.env.now = func() time.Time { return r.now }
@@ -127,7 +128,7 @@ func (r *rig) take() bool {
 	if !ok {
 		return false
 	}
-	name := c.File.Stream().Name()
+	name := c.File.Stream()
 	if r.got[name] == nil {
 		r.got[name] = &strings.Builder{}
 	}
@@ -318,8 +319,8 @@ func TestFinishedFileIsUnlinkedAndAWrittenOneIsNot(t *testing.T) {
 	if names := r.names(); len(names) != 1 || names[0] != "alive.log" {
 		t.Fatalf("in the source: %v", names)
 	}
-	if len(r.src.contents.files) != 1 {
-		t.Fatalf("%d files are held", len(r.src.contents.files))
+	if len(r.src.table.Files) != 1 {
+		t.Fatalf("%d files are held", len(r.src.table.Files))
 	}
 }
 
@@ -346,14 +347,14 @@ func TestWriterThatOpensAFileAsItIsUnlinkedLosesNothing(t *testing.T) {
 			break
 		}
 	}
-	var held *File
-	for _, f := range r.src.contents.files {
+	var held *source.File
+	for _, f := range r.src.table.Files {
 		held = f
 	}
 	if held == nil {
 		t.Fatal("the file was let go of together with its name")
 	}
-	w, err := os.OpenFile(procFD(held.inode.fd), os.O_WRONLY|os.O_APPEND, 0)
+	w, err := os.OpenFile(procFD(held.Inode.FD), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -492,7 +493,7 @@ func TestStreamsTakeTurns(t *testing.T) {
 	r.src.Scan()
 	for range 2 {
 		n, c, _ := r.src.Next(r.area)
-		if c.File.Stream().Name() == "b.log" && n == 2 {
+		if c.File.Stream() == "b.log" && n == 2 {
 			return
 		}
 	}

@@ -100,9 +100,9 @@ func TestTruncatedBetweenTwoMarkers(t *testing.T) {
 		r.read()
 		r.commit()
 		r.accounted()
-		for _, f := range r.src.contents.files {
-			if !f.records.empty() {
-				t.Errorf("rewind %t: %d records are left", rewind, len(f.records.list))
+		for _, f := range r.src.table.Files {
+			if !f.Records.Empty() {
+				t.Errorf("rewind %t: %d records are left", rewind, len(f.Records.List))
 			}
 		}
 	}

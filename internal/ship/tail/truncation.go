@@ -4,38 +4,39 @@ import (
 	"strconv"
 
 	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 // truncations begins with what is in files now that were truncated in place, and reports
 // that. What was neither read nor moved before is lost.
 type truncations struct {
 	*env
-	contents *contents
+	table *source.Table
 }
 
 // truncated begins with what is in a file now that was truncated in place.
-func (t *truncations) truncated(f *File) {
+func (t *truncations) truncated(f *source.File) {
 	t.metrics.truncations.Inc()
-	front, _, _ := f.front()
+	front, _, _ := f.Front()
 	t.report(f, front)
 	if t.log.notTooOften(&t.log.truncated, t.now()) {
 		t.log.Warn("source file was truncated in place",
-			"file", f.name, "stream", f.stream.name, "position", f.read.Offset,
+			"file", f.Entry.Name, "stream", f.Stream.Name, "position", f.Read.Offset,
 			"hint", "lines that were neither read nor moved are lost; let the JVM rotate with filecount=1 or more; further truncations of this minute are only counted")
 	}
-	t.contents.renew(f)
+	t.table.Renew(f)
 }
 
 // report marks that a file was truncated, and up to where it had been read or moved
 // before. Nobody knows how much was behind that.
-func (t *truncations) report(f *File, front int64) {
-	t.mark(mark.Truncated, "stream", f.stream.name, "read-to", strconv.FormatInt(front, 10))
+func (t *truncations) report(f *source.File, front int64) {
+	t.mark(mark.Truncated, "stream", f.Stream.Name, "read-to", strconv.FormatInt(front, 10))
 }
 
 // rewind goes back to what is committed of f.
-func (t *truncations) rewind(f *File) {
-	front, _, _ := f.front()
-	if err := t.contents.rewind(f); err != nil {
+func (t *truncations) rewind(f *source.File) {
+	front, _, _ := f.Front()
+	if err := t.table.Rewind(f); err != nil {
 		t.metrics.truncations.Inc()
 		t.report(f, front)
 		t.log.Warn("source file changed before its position", "error", err, "hint", "it is read from its beginning")
@@ -44,8 +45,8 @@ func (t *truncations) rewind(f *File) {
 
 // rewindAll goes back to what is committed of everything.
 func (t *truncations) rewindAll() {
-	for _, f := range t.contents.files {
+	for _, f := range t.table.Files {
 		t.rewind(f)
 	}
-	t.contents.open.rewind()
+	t.table.OpenLines.Rewind()
 }

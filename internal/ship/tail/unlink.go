@@ -10,6 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 // takenPrefix comes before the name of a file that is in the state directory because it
@@ -20,9 +21,9 @@ const takenPrefix = "finished-"
 // has taken from others.
 type unlinker struct {
 	*env
-	dir      *directory
-	contents *contents
-	listing  *listing
+	dir     *directory
+	table   *source.Table
+	listing *listing
 }
 
 // unlink removes the name of f, which nobody writes and of which everything is
@@ -38,8 +39,8 @@ type unlinker struct {
 // and its name. A JVM that has it open writes on, unaware. The next Open gives
 // the name back, see [unlinker.putBackTaken], and the scan finds the file: f with
 // its position in the checkpoint, another file as one that is new.
-func (u *unlinker) unlink(f *File) {
-	if is(u.dir.fd(), f.name, f.of.Identity) != nil {
+func (u *unlinker) unlink(f *source.File) {
+	if is(u.dir.fd(), f.Entry.Name, f.Of.Identity) != nil {
 		u.listing.expire()
 		return
 	}
@@ -47,29 +48,29 @@ func (u *unlinker) unlink(f *File) {
 }
 
 // remove does what unlink does, whoever has the name of f by now.
-func (u *unlinker) remove(f *File) {
+func (u *unlinker) remove(f *source.File) {
 	dir, state := u.dir.fd(), int(u.dir.state.Fd())
-	taken := takenPrefix + f.name
-	if err := unix.Renameat2(dir, f.name, state, taken, unix.RENAME_NOREPLACE); err != nil {
+	taken := takenPrefix + f.Entry.Name
+	if err := unix.Renameat2(dir, f.Entry.Name, state, taken, unix.RENAME_NOREPLACE); err != nil {
 		u.refused(f, err)
 		return
 	}
 	u.listing.expire()
-	if is(state, taken, f.of.Identity) != nil || f.inode.writers() == writersSome || f.changed() {
-		u.putBack(f.name)
+	if is(state, taken, f.Of.Identity) != nil || f.Inode.Written() || f.Changed() {
+		u.putBack(f.Entry.Name)
 		return
 	}
 	if err := unix.Unlinkat(state, taken, 0); err != nil {
-		u.putBack(f.name)
+		u.putBack(f.Entry.Name)
 		u.refused(f, err)
 		return
 	}
-	if left := f.size - f.inode.reclaimed; left > 0 {
+	if left := f.Growth.Size - f.Inode.Reclaimed; left > 0 {
 		u.metrics.reclaimed.WithLabelValues(string(ReclaimUnlink)).Add(float64(left))
 	}
-	delete(u.contents.names.now, f.name)
-	f.name = ""
-	u.contents.touch(f)
+	delete(u.table.Names.Now, f.Entry.Name)
+	f.Entry.Name = ""
+	u.table.Touch(f)
 }
 
 // is returns nil if the named file is the one with that identity.
@@ -86,16 +87,16 @@ func is(dir int, name string, id position.Identity) error {
 
 // refused notes that f keeps its name. That it has lost it just now is no
 // refusal.
-func (u *unlinker) refused(f *File, err error) {
+func (u *unlinker) refused(f *source.File, err error) {
 	if err == unix.ENOENT {
 		u.listing.expire()
 		return
 	}
-	f.keepName = true
+	f.Entry.KeepName = true
 	u.metrics.reclaimErrs.Inc()
 	var st unix.Statx_t
-	_ = statx(f.inode.fd, "", unix.AT_EMPTY_PATH, &st)
-	u.log.once("unlink", "unlinking a finished source file failed", "file", f.name, "error", err, "owner", statedir.OwnerHint(st.Uid, st.Gid, uint32(st.Mode)),
+	_ = statx(f.Inode.FD, "", unix.AT_EMPTY_PATH, &st)
+	u.log.once("unlink", "unlinking a finished source file failed", "file", f.Entry.Name, "error", err, "owner", statedir.OwnerHint(st.Uid, st.Gid, uint32(st.Mode)),
 		"hint", "its memory stays in use")
 }
 

@@ -11,10 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 // finished lets the rig read and commit a log, up to where its name is removed.
-func (r *rig) finished(text string) *File {
+func (r *rig) finished(text string) *source.File {
 	r.t.Helper()
 	r.put("gc.log", text)
 	r.read()
@@ -22,8 +23,8 @@ func (r *rig) finished(text string) *File {
 		r.src.Committed(c)
 	}
 	clear(r.last)
-	for _, f := range r.src.contents.files {
-		if f.name == "gc.log" {
+	for _, f := range r.src.table.Files {
+		if f.Entry.Name == "gc.log" {
 			return f
 		}
 	}
@@ -158,10 +159,10 @@ func TestWriterThatOpensAFinishedFileKeepsTheName(t *testing.T) {
 func TestLeaseHoldsUpNoRotation(t *testing.T) {
 	r := newRig(t)
 	f := r.finished("one\n")
-	if _, err := unix.FcntlInt(uintptr(f.inode.fd), unix.F_SETLEASE, unix.F_RDLCK); err != nil {
+	if _, err := unix.FcntlInt(uintptr(f.Inode.FD), unix.F_SETLEASE, unix.F_RDLCK); err != nil {
 		t.Skip("no lease is granted: ", err)
 	}
-	defer unix.FcntlInt(uintptr(f.inode.fd), unix.F_SETLEASE, unix.F_UNLCK)
+	defer unix.FcntlInt(uintptr(f.Inode.FD), unix.F_SETLEASE, unix.F_UNLCK)
 	begun := time.Now()
 	if err := os.Rename(r.path("gc.log"), r.path("gc.log.0")); err != nil {
 		t.Fatal(err)
@@ -191,7 +192,7 @@ func TestFileThatGoesBeforeItsCommitIsLetGoOf(t *testing.T) {
 		r.read()
 		r.src.Reclaim()
 	}
-	if n := len(r.src.contents.held); n > 0 {
+	if n := len(r.src.table.Held); n > 0 {
 		t.Fatalf("%d files are held", n)
 	}
 	for f, c := range r.last {

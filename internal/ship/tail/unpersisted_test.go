@@ -12,7 +12,7 @@ import (
 // wantUnpersisted looks at the source at a time.
 func wantUnpersisted(r *rig, when string, at time.Time, want Unpersisted) {
 	r.t.Helper()
-	if got := statsOf(r.src.env, r.src.contents, r.src.listing, r.src.capacity, at).Unpersisted; got != want {
+	if got := statsOf(r.src.env, r.src.table, r.src.listing, r.src.capacity, at).Unpersisted; got != want {
 		r.t.Fatalf("%s: %+v, want %+v", when, got, want)
 	}
 }

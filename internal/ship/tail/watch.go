@@ -5,15 +5,17 @@ import (
 	"path/filepath"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 // A watch notices that there is something to scan or to read: by events of the
 // directory, and by looking from time to time.
 type watch struct {
 	*env
-	dir      *directory
-	contents *contents
-	listing  *listing
+	dir     *directory
+	table   *source.Table
+	listing *listing
 }
 
 // handle handles one event: it marks what has to be read or scanned. Thousands of events
@@ -24,15 +26,15 @@ func (w *watch) handle(ev fsnotify.Event) {
 		return
 	}
 	name := filepath.Base(ev.Name)
-	if f, known := w.contents.names.now[name]; known && ev.Op == fsnotify.Write {
-		w.contents.touch(f)
+	if f, known := w.table.Names.Now[name]; known && ev.Op == fsnotify.Write {
+		w.table.Touch(f)
 		return
 	}
 	if ev.Op == fsnotify.Write {
 		// No scan finds more in a file that is not held because of what was written to it,
 		// unless the file was set aside. The creation of a file that is yet to be found is
 		// an event of its own.
-		if len(w.contents.absent.aside) > 0 && w.cfg.follows(name) && !w.listing.crowded() {
+		if len(w.table.Absent.Aside) > 0 && w.cfg.follows(name) && !w.listing.crowded() {
 			w.listing.expire()
 		}
 		return
@@ -64,7 +66,7 @@ func (w *watch) handleError(err error) {
 // lookAgain makes the next scan due and every file worth reading.
 func (w *watch) lookAgain() {
 	w.listing.expire()
-	w.contents.touchAll()
+	w.table.TouchAll()
 }
 
 // tick is the slow poll.
@@ -73,23 +75,23 @@ func (w *watch) tick() {
 	if w.dir.watcher == nil && w.dir.opened() {
 		w.lookAgain()
 	}
-	for _, f := range w.contents.held {
-		if size, _, err := f.inode.stat(); err == nil && size != f.size {
-			w.contents.grow(f, size, w.now())
+	for _, f := range w.table.Held {
+		if size, _, err := f.Inode.Stat(); err == nil && size != f.Growth.Size {
+			w.table.Grow(f, size, w.now())
 			continue
 		}
-		if !f.young && (f.read.Offset < f.size || f.read.Open) {
-			w.contents.touch(f) // its rest may be due
+		if !f.Growth.Young && (f.Read.Offset < f.Growth.Size || f.Read.Open) {
+			w.table.Touch(f) // its rest may be due
 		}
-		f.quiet = !f.young
-		f.young = false
+		f.Growth.Quiet = !f.Growth.Young
+		f.Growth.Young = false
 	}
 }
 
 // written reports whether anybody has a file open for writing.
 func (w *watch) written() bool {
-	for _, f := range w.contents.held {
-		if f.inode.writers() == writersSome {
+	for _, f := range w.table.Held {
+		if f.Inode.Written() {
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package tail
+package source
 
 import (
 	"bytes"
@@ -8,15 +8,15 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// counted is what of a content the metrics of reading have.
-type counted struct {
-	to   int64  // the lines before this offset
-	rest bool   // the unterminated rest behind the last line end
+// Counted is what of a content the metrics of reading have.
+type Counted struct {
+	To   int64  // the lines before this offset
+	Rest bool   // the unterminated rest behind the last line end
 	cuts int64  // the lines before this offset that the JVM could not end
 	last header // of these lines
 }
 
-// takeCuts returns how many of the lines in data, which lies at offset, HotSpot
+// TakeCuts returns how many of the lines in data, which lies at offset, HotSpot
 // began on a full tmpfs and could not end, and for how long no line came after
 // them. It fills the page, gives up what did not fit, and writes its next message,
 // once there is room, right behind. So such a line goes on at the beginning of a
@@ -24,7 +24,7 @@ type counted struct {
 //
 // Data ends with a line end, unless a line is longer than what is read at once. What HotSpot
 // lost where a line ended shows nowhere: the next line is like any other.
-func (c *counted) takeCuts(data []byte, offset int64, open bool) (cuts int, lost time.Duration) {
+func (c *Counted) TakeCuts(data []byte, offset int64, open bool) (cuts int, lost time.Duration) {
 	for page := position.PageAfter(offset); page < offset+int64(len(data)); page += position.PageSize {
 		i := int(page - offset)
 		inside := i == 0 && open || i > 0 && data[i-1] != '\n'

@@ -1,20 +1,20 @@
-package tail
+package source
 
-// archives is which of a stream's archives was seen last. HotSpot numbers them in
+// Archives is which of a stream's archives was seen last. HotSpot numbers them in
 // a cycle, so a number that is left out is an archive that came and went unseen.
 // (A whole cycle leaves no gap, so the count is a lower bound.)
-type archives struct {
+type Archives struct {
 	next    int // the number that the next one should have; 0 before the first one
 	waiting int // the last listing in which a file of the stream waited, since too many are held; 0: none
 }
 
-// wait notes that a file of the stream waits in a listing.
-func (a *archives) wait(pass int) { a.waiting = pass }
+// Wait notes that a file of the stream waits in a listing.
+func (a *Archives) Wait(pass int) { a.waiting = pass }
 
-// take records that an archive was found, and returns how many are missing in
+// Take records that an archive was found, and returns how many are missing in
 // front of it. A JVM that starts may begin at 0 again. Archives that waited come
 // in any order, so none is missing then.
-func (a *archives) take(number int) (missing int) {
+func (a *Archives) Take(number int) (missing int) {
 	switch {
 	case a.waiting > 0 || a.next == 0 || number == 0:
 	case number > a.next:
@@ -26,9 +26,9 @@ func (a *archives) take(number int) (missing int) {
 	return missing
 }
 
-// settle ends a scan, whose last listing is pass. Behind archives that waited,
+// Settle ends a scan, whose last listing is pass. Behind archives that waited,
 // the numbers begin again.
-func (a *archives) settle(pass int) {
+func (a *Archives) Settle(pass int) {
 	if a.waiting == 0 {
 		return
 	}

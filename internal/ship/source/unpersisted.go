@@ -1,4 +1,4 @@
-package tail
+package source
 
 import "time"
 
@@ -11,21 +11,13 @@ type Unpersisted struct {
 	Since   time.Time // everything that the source had then is durable; zero: all of it is
 }
 
-// add adds what the durable copy does not show of something else.
-func (u *Unpersisted) add(o Unpersisted) {
+// Add adds what the durable copy does not show of something else.
+func (u *Unpersisted) Add(o Unpersisted) {
 	u.Bytes += o.Bytes
 	u.Dropped += o.Dropped
 	if u.Since.IsZero() || !o.Since.IsZero() && o.Since.Before(u.Since) {
 		u.Since = o.Since
 	}
-}
-
-// awaited is a place of a content, and when it was first known that all lines before it
-// have to become durable. The next place is taken once the last one is durable, so that
-// the time follows a content that always has something to commit.
-type awaited struct {
-	to    int64
-	since time.Time // zero: nothing is awaited
 }
 
 // unpersisted returns what the durable copy does not show of the content.
@@ -34,30 +26,30 @@ func (f *File) unpersisted(now time.Time) Unpersisted {
 		f.awaited = awaited{}
 		return Unpersisted{}
 	}
-	if f.awaited.since.IsZero() || f.committed.Offset >= f.awaited.to {
-		to := f.read.Offset
-		if r := f.records.last(); r != nil {
+	if f.awaited.since.IsZero() || f.Committed.Offset >= f.awaited.to {
+		to := f.Read.Offset
+		if r := f.Records.Last(); r != nil {
 			to = max(to, r.End.Offset)
 		}
-		if f.held() {
-			to = max(to, f.size)
+		if f.Held() {
+			to = max(to, f.Growth.Size)
 		}
 		f.awaited = awaited{to, now}
 	}
-	return Unpersisted{Bytes: f.backlog(), Dropped: f.records.lostLines, Since: f.awaited.since}
+	return Unpersisted{Bytes: f.Backlog(), Dropped: f.Records.lostLines, Since: f.awaited.since}
 }
 
 // waits reports whether the content has lines, or dropped ones, that the durable copy
 // does not show. A file that is not dirty was read as far as it has whole lines.
 func (f *File) waits() bool {
-	return f.committed != f.queued || !f.records.empty() || f.held() && f.dirty && f.read.Offset < f.size
+	return f.Committed != f.Queued || !f.Records.Empty() || f.Held() && f.Growth.Dirty && f.Read.Offset < f.Growth.Size
 }
 
-// unpersisted returns what the durable copy does not show of the stream.
-func (st *Stream) unpersisted(now time.Time) (u Unpersisted) {
-	for _, files := range [][]*File{st.files, st.found} {
+// Unpersisted returns what the durable copy does not show of the stream.
+func (st *Stream) Unpersisted(now time.Time) (u Unpersisted) {
+	for _, files := range [][]*File{st.Files, st.Found} {
 		for _, f := range files {
-			u.add(f.unpersisted(now))
+			u.Add(f.unpersisted(now))
 		}
 	}
 	return u

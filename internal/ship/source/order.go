@@ -1,4 +1,4 @@
-package tail
+package source
 
 import (
 	"cmp"
@@ -24,15 +24,15 @@ func compareAge(f, g *File) int {
 			live = 1
 		}
 	}
-	return cmp.Or(cmp.Compare(f.round, g.round), live, cmp.Compare(f.age, g.age), cmp.Compare(f.of.Ino, g.of.Ino), cmp.Compare(f.of.Epoch, g.of.Epoch))
+	return cmp.Or(cmp.Compare(f.Rank.Round, g.Rank.Round), live, cmp.Compare(f.Rank.Age, g.Rank.Age), cmp.Compare(f.Of.Ino, g.Of.Ino), cmp.Compare(f.Of.Epoch, g.Of.Epoch))
 }
 
 // live reports whether f has the name of the output itself.
-func (f *File) live() bool { return f.name == f.stream.name }
+func (f *File) live() bool { return f.Entry.Name == f.Stream.Name }
 
-// age returns what orders the files that one scan finds: a number that is
+// Age returns what orders the files that one scan finds: a number that is
 // larger for a younger file.
-func age(st *unix.Statx_t, countsUp bool) int64 {
+func Age(st *unix.Statx_t, countsUp bool) int64 {
 	switch id := position.Identify(st); {
 	case countsUp:
 		return int64(id.Ino)

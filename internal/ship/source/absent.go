@@ -1,0 +1,136 @@
+package source
+
+import (
+	"maps"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// MaxFiles is how many source files are held open at once, if as many may be; more wait
+// on the tmpfs until others are finished.
+const MaxFiles = 2048
+
+// Absent is what is known of files that are not held: their positions, from a
+// checkpoint or from when they were held.
+//
+// A position waits while its file may still be in the directory: the file has a
+// second name, or a name that does not match, or the Source holds as many files
+// as it may, or a JVM renamed the file during the scan. A waiting position stays
+// in the checkpoint, and its stream counts as unread. A scan that saw the whole
+// directory, but not the file, ends the wait. The position stays known in case the
+// file comes back, until positions that wait need the room.
+type Absent struct {
+	Saved   map[position.Identity]Known
+	Waiting map[position.Identity]struct{}
+	Sighted map[position.Identity]struct{} // those of saved whose file the current listing has seen
+	back    map[position.Identity]struct{} // those of waiting that the checkpoint may have forgotten
+	Aside   map[position.Identity]aside    // those of waiting that need not be held
+}
+
+func newAbsent() Absent {
+	return Absent{
+		Saved:   map[position.Identity]Known{},
+		Waiting: map[position.Identity]struct{}{},
+		Sighted: map[position.Identity]struct{}{},
+		back:    map[position.Identity]struct{}{},
+		Aside:   map[position.Identity]aside{},
+	}
+}
+
+// An aside is a finished file that keeps its name and was closed, so that
+// another one can be held: where files are not unlinked, that is how those
+// beyond the descriptors have their turn. It is held again once it changes.
+type aside struct{ size, changed int64 }
+
+// Full reports whether no more positions can be kept. Those that nothing waits
+// for make room.
+func (a *Absent) Full() bool {
+	if len(a.Saved) >= MaxFiles && len(a.Saved) > len(a.Waiting) {
+		maps.DeleteFunc(a.Saved, func(id position.Identity, _ Known) bool { return !a.waits(id) })
+	}
+	return len(a.Saved) >= MaxFiles
+}
+
+// Await keeps the position of a file that is not held.
+func (a *Absent) Await(id position.Identity, saved Known) {
+	a.Saved[id] = saved
+	a.Waiting[id] = struct{}{}
+}
+
+// waits reports whether the checkpoint has to have the position.
+func (a *Absent) waits(id position.Identity) bool {
+	_, ok := a.Waiting[id]
+	return ok
+}
+
+// Remove forgets a file: it is held, or gone.
+func (a *Absent) Remove(id position.Identity) {
+	delete(a.Saved, id)
+	delete(a.Waiting, id)
+	delete(a.back, id)
+	delete(a.Aside, id)
+}
+
+// Sight notes that a file is in the directory, although it is not held.
+func (a *Absent) Sight(id position.Identity) {
+	if _, ok := a.Saved[id]; !ok {
+		return
+	}
+	a.Sighted[id] = struct{}{}
+	if !a.waits(id) {
+		a.Waiting[id] = struct{}{}
+		a.back[id] = struct{}{}
+	}
+}
+
+// Positions returns what is known of all files that are not held.
+func (a *Absent) Positions() map[position.Content]position.Saved {
+	all := map[position.Content]position.Saved{}
+	for id, k := range a.Saved {
+		all[k.Content(id)] = k.Saved
+	}
+	return all
+}
+
+// Unseen ends the waits of files that a scan of the whole directory has not
+// seen, and returns what was known of them.
+func (a *Absent) Unseen() map[position.Identity]Known {
+	gone := map[position.Identity]Known{}
+	for id := range a.Waiting {
+		if _, ok := a.Sighted[id]; !ok {
+			delete(a.Waiting, id)
+			delete(a.back, id)
+			delete(a.Aside, id)
+			gone[id] = a.Saved[id]
+		}
+	}
+	return gone
+}
+
+// SetAside keeps the position of a finished file that keeps its name.
+func (a *Absent) SetAside(id position.Identity, saved Known, st *unix.Statx_t) {
+	a.Await(id, saved)
+	a.Aside[id] = aside{int64(st.Size), changeTime(st)}
+}
+
+// IsAside reports whether the file was set aside and is as it was then.
+func (a *Absent) IsAside(id position.Identity, st *unix.Statx_t) bool {
+	was, ok := a.Aside[id]
+	if ok && was != (aside{int64(st.Size), changeTime(st)}) {
+		delete(a.Aside, id)
+		return false
+	}
+	return ok
+}
+
+func changeTime(st *unix.Statx_t) int64 { return st.Ctime.Sec*1e9 + int64(st.Ctime.Nsec) }
+
+// Clear forgets everything: the positions of the checkpoint were wrong.
+func (a *Absent) Clear() {
+	clear(a.Saved)
+	clear(a.Waiting)
+	clear(a.back)
+	clear(a.Aside)
+}

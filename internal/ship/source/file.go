@@ -1,0 +1,255 @@
+package source
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/naming"
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// A File is one content of a source file. While it is what the file holds, it
+// has the file open; what is left of an earlier content are records of the
+// spool. The package's comment says whose its fields are.
+type File struct {
+	Of     position.Content
+	Stream *Stream
+	Rank   Rank   // among the files of its stream
+	Entry  Entry  // its name
+	Growth Growth // as seen
+	Inode  Inode
+
+	Read      Reading           // handed on
+	Queued    position.Position // end of the last chunk handed on
+	Committed position.Position // durable
+	Counted   Counted
+	Records   Records // of lines that were moved into the spool
+	awaited   awaited
+
+	Unaligned bool // it may be persisted already
+	Unheld    bool // the file did not hold its saved position: it was truncated while nobody looked
+	Stuck     bool // nothing of it can be moved or dropped now
+}
+
+// awaited is a place of a content, and when it was first known that all lines before it
+// have to become durable. The next place is taken once the last one is durable, so that
+// the time follows a content that always has something to commit.
+type awaited struct {
+	to    int64
+	since time.Time // zero: nothing is awaited
+}
+
+// Rank is what orders the files of a stream, see compareAge.
+type Rank struct {
+	Pass  int   // the listing that found it
+	Round int   // of the scan that found it; 0: it was read before
+	Age   int64 // orders it among those of one round
+}
+
+// Entry is the name of a file in the directory.
+type Entry struct {
+	Name     string // now; empty once it has none there
+	Fresh    bool   // its name has not been looked at
+	Renamed  bool   // it has a name that was not looked at for archives that are missing
+	KeepName bool   // unlinking was refused; do not try again
+}
+
+// Growth is how much a file was seen to grow.
+type Growth struct {
+	Dirty bool  // may have more to read
+	Flows bool  // had something to read since the last Poll
+	Size  int64 // as last seen
+	Grew  time.Time
+	Young bool // grew since the last Tick
+	Quiet bool // did not grow between the last two Ticks, and was not asked about since
+}
+
+// Known is what is known of a file that is not held: how far its newest content
+// was consumed.
+type Known struct {
+	position.Saved
+	Epoch uint32
+}
+
+// Content returns what a position is of.
+func (k Known) Content(id position.Identity) position.Content {
+	return position.Content{Identity: id, Epoch: k.Epoch}
+}
+
+// Held reports whether the content is what the file holds.
+func (f *File) Held() bool { return f.Inode.FD >= 0 }
+
+// Saved returns the position that is kept of a file that is closed.
+func (f *File) Saved() Known {
+	return Known{Saved: position.Saved{Stream: f.Stream.Name, Position: f.Committed}, Epoch: f.Of.Epoch}
+}
+
+// GivenBack reports whether reading begins at the beginning of a file that begins with a
+// hole, for which no record stands: a process that knew a later position has punched it. A
+// later position in a hole is not held, since the bytes before it are gone.
+func (f *File) GivenBack() bool {
+	if !f.Held() || f.Read.Offset > 0 || f.Growth.Size <= position.PageSize || !f.Inode.beginsWithHole() {
+		return false
+	}
+	r := f.Records.Next(0)
+	return r == nil || r.From > 0
+}
+
+// CaughtUp reports whether everything that is in the file, as last seen, has
+// been committed.
+func (f *File) CaughtUp() bool {
+	if !f.Held() {
+		return f.Committed == f.Queued && f.Records.Next(f.Read.Offset) == nil
+	}
+	return f.Committed == f.Queued && f.Records.Empty() && f.Read.Offset == f.Growth.Size && !f.Read.Open
+}
+
+// grow records a new size.
+func (f *File) grow(size int64, now time.Time) {
+	f.Growth.Size = size
+	f.Growth.Grew = now
+	f.Growth.Young = true
+}
+
+// Backlog leaves out what was dropped: it is not there any more.
+func (f *File) Backlog() int64 {
+	if !f.Held() {
+		return f.Records.Bytes - f.Records.Lost
+	}
+	return max(0, f.Growth.Size-f.Committed.Offset-f.Records.Lost)
+}
+
+// MoveTo sets all positions of the file to p, which it holds.
+func (f *File) MoveTo(p position.Position) error {
+	if err := f.Read.moveTo(p, f.Inode.FD, f.Entry.Name); err != nil {
+		return err
+	}
+	f.Queued, f.Committed, f.Counted.To = p, p, p.Offset
+	return nil
+}
+
+// JumpTo moves the read position to p, over bytes that were not read.
+func (f *File) JumpTo(p position.Position) error { return f.Read.jumpTo(p, f.Inode.FD, f.Entry.Name) }
+
+// rewind goes back to what is committed.
+func (f *File) rewind() error {
+	if !f.Held() {
+		f.Read.Position, f.Queued = f.Committed, f.Committed
+		return nil
+	}
+	if !f.Inode.Holds(f.Committed) {
+		return fmt.Errorf("rewind %q: %w", f.Entry.Name, ErrRewritten)
+	}
+	counted := f.Counted
+	err := f.MoveTo(f.Committed)
+	f.Counted = counted
+	return err
+}
+
+// renewed returns the File of what is in a truncated file now. What is left of
+// f are the records whose lines are not durable, and the chunks on their way to the
+// destination.
+func (f *File) renewed() *File {
+	g := &File{
+		Of:     position.Content{Identity: f.Of.Identity, Epoch: f.Of.Epoch + 1},
+		Stream: f.Stream,
+		Rank:   f.Rank,
+		Entry:  f.Entry,
+		Growth: Growth{Grew: f.Growth.Grew, Young: true, Size: f.Growth.Size},
+		Inode:  Inode{FD: f.Inode.FD, Punchable: f.Inode.Punchable},
+	}
+	f.Inode.FD, f.Inode.Punchable = -1, false
+	f.Entry = Entry{}
+	return g
+}
+
+// Failed wraps an error of a call for the file.
+func (f *File) Failed(call string, err error) error {
+	return fmt.Errorf("%s %q: %w", call, f.Entry.Name, err)
+}
+
+// Intact reports whether a record is still one of what is in the file: the
+// bytes before its end are those that were moved, and nobody has written again
+// what was given back. Two logs may well have the same bytes at the same place.
+func (f *File) Intact(r *Spooled) bool {
+	if !f.Held() {
+		return true // nothing but records is left of the content
+	}
+	if !f.Inode.Holds(r.End) {
+		return false
+	}
+	from, to := r.Pages()
+	if r.Full || from == to {
+		return true
+	}
+	data, err := f.Inode.NextData(from)
+	if err != nil || data >= to {
+		return err == nil
+	}
+	return f.Inode.zeroAt(data)
+}
+
+// HoldsRecords reports whether all records can be of what is in the file.
+func (f *File) HoldsRecords() bool {
+	for i := range f.Records.List {
+		if !f.Intact(&f.Records.List[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Changed reports whether the file is not what was read of it any more.
+func (f *File) Changed() bool {
+	size, _, err := f.Inode.Stat()
+	return err != nil || size != f.Growth.Size || !f.Inode.Holds(f.Read.Position)
+}
+
+// unknownGrace is how long a file must have been quiet to count as finished
+// where the kernel does not show whether it has a writer: the lease is granted
+// to the file's owner only.
+const unknownGrace = 5 * time.Second
+
+// Writerless reports whether nobody writes the file any more.
+func (f *File) Writerless(now time.Time) bool {
+	switch f.Inode.writers() {
+	case writersNone:
+		return true
+	case writersSome:
+		return false
+	}
+	rotatedAway := f.Entry.Name == "" || f.Stream.Superseded(f)
+	return rotatedAway && now.Sub(f.Growth.Grew) > unknownGrace
+}
+
+// Front returns where the part of f begins that is neither handed on nor moved,
+// whether that is inside a line, and the level there.
+func (f *File) Front() (offset int64, open bool, level ul.Level) {
+	if r := f.Records.Last(); r != nil && r.End.Offset > f.Read.Offset {
+		return r.End.Offset, r.End.Open, r.End.Level
+	}
+	if f.Read.Open {
+		return f.Read.Offset, true, f.Read.OpenLevel
+	}
+	return f.Read.Offset, false, f.Read.Level
+}
+
+// maxWhole is the size up to which a file that is not a log stays whole. A report has
+// some 100 KB. A larger file is treated like a log: it could fill the tmpfs.
+const maxWhole = 8 << 20
+
+// Whole reports whether no part of the file is given back before all of it is durable and
+// has no writer any more, under pressure neither. A dying JVM does not write its report
+// twice, and other programs read it while it is written (-XX:OnError).
+func (f *File) Whole() bool {
+	return naming.KindOf(f.Stream.Name) != naming.KindLog && f.Growth.Size <= maxWhole
+}
+
+// SkipLost moves the read position to the next record of a content that its file
+// does not hold any more: what was between them is gone.
+func (f *File) SkipLost() {
+	if r := f.Records.Next(f.Read.Offset); r != nil && !f.Held() && r.From > f.Read.Offset {
+		f.Read.Position = position.Position{Offset: r.From, Level: f.Read.Level}
+	}
+}

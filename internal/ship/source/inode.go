@@ -1,0 +1,120 @@
+package source
+
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/kernel"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// An Inode is the open source file that holds a content now, and what is known
+// of its pages.
+type Inode struct {
+	FD        int   // read-only, so that our own descriptor does not deny us the lease; -1: not held
+	Punchable bool  // holes may be punched into it
+	Reclaimed int64 // punched up to here
+	hollow    bool  // the first page was seen to be a hole
+
+	Stranger *kernel.User // who created it, if that user's JVM does not obey this process; nil: it does
+}
+
+// beginsWithHole reports whether the first page is a hole.
+func (i *Inode) beginsWithHole() bool {
+	data, err := i.NextData(0)
+	return err == nil && data >= position.PageSize
+}
+
+// NextHole returns where the data that offset lies in ends.
+func (i *Inode) NextHole(offset int64) (int64, error) { return unix.Seek(i.FD, offset, unix.SEEK_HOLE) }
+
+// NextData returns the first offset at or behind the given one that is not in
+// a hole, or the end of the file.
+func (i *Inode) NextData(offset int64) (int64, error) {
+	at, err := unix.Seek(i.FD, offset, unix.SEEK_DATA)
+	if err == unix.ENXIO {
+		size, _, err := i.Stat()
+		return max(offset, size), err
+	}
+	return at, err
+}
+
+// Stat asks the kernel for the file's size and number of names.
+func (i *Inode) Stat() (size int64, links uint64, err error) {
+	var st unix.Stat_t
+	err = unix.Fstat(i.FD, &st)
+	return st.Size, uint64(st.Nlink), err
+}
+
+// Resident asks the kernel how much memory the file takes, and how long it is.
+func (i *Inode) Resident() (memory, length int64) {
+	var st unix.Stat_t
+	if i.FD < 0 || unix.Fstat(i.FD, &st) != nil {
+		return 0, 0
+	}
+	return st.Blocks * 512, st.Size
+}
+
+// LookWhetherHollow records whether the first page is a hole now. With larger
+// pages than ours a punch leaves it, as zeros.
+func (i *Inode) LookWhetherHollow() {
+	data, err := i.NextData(0)
+	i.hollow = err == nil && data >= position.PageSize && i.Reclaimed >= position.PageSize
+}
+
+// Refilled reports whether the file was written again from its beginning: its
+// first page was given back, and has data again. Two logs may have the same
+// bytes before a position.
+func (i *Inode) Refilled() bool {
+	if !i.hollow {
+		return false
+	}
+	// A hole that somebody maps into memory and reads has zeros afterwards.
+	data, err := i.NextData(0)
+	return err == nil && data == 0 && !i.zeroAt(0)
+}
+
+// zeroAt reports whether the byte at offset is zero. A JVM writes none; a kernel
+// with larger pages than ours leaves zeros where pages were given back.
+func (i *Inode) zeroAt(offset int64) bool {
+	var b [1]byte
+	n, err := unix.Pread(i.FD, b[:], offset)
+	return err == nil && n == 1 && b[0] == 0
+}
+
+// Holds reports whether p can still be a position in this file: the file
+// reaches it, and the bytes before it are those that were consumed.
+func (i *Inode) Holds(p position.Position) bool { return !i.Refilled() && p.In(i.FD) }
+
+// writers is what the kernel says about who has a file open for writing.
+type writers int
+
+const (
+	writersUnknown writers = iota
+	writersNone
+	writersSome
+)
+
+// writers asks the kernel by taking a read lease, which it grants when nobody
+// has the file open for writing, and giving it back at once.
+//
+// Who opens this file for writing between the two calls waits until the second
+// one, or for /proc/sys/fs/lease-break-time at most (45 s), should the process
+// be stopped just there. So the calls are raw: the Go scheduler cannot let other
+// goroutines run between them, and only the kernel can take the processor away.
+// No rotation waits. A JVM then renames its file and creates another, and a
+// lease holds up neither; only a JVM that opens a finished log in place, which
+// filecount=0 makes it do at its start, opens a file that can have a lease.
+func (i *Inode) writers() writers {
+	switch _, _, err := unix.RawSyscall(unix.SYS_FCNTL, uintptr(i.FD), unix.F_SETLEASE, unix.F_RDLCK); err {
+	case 0:
+		unix.RawSyscall(unix.SYS_FCNTL, uintptr(i.FD), unix.F_SETLEASE, unix.F_UNLCK)
+		return writersNone
+	case unix.EAGAIN:
+		return writersSome
+	}
+	return writersUnknown
+}
+
+// Written reports whether somebody has the file open for writing, as far as the kernel
+// shows.
+func (i *Inode) Written() bool { return i.writers() == writersSome }

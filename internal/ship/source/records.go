@@ -1,0 +1,162 @@
+package source
+
+import (
+	"slices"
+
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/spool"
+)
+
+// A Spooled is a record of the spool, with the log that it is in: where the
+// state directory is replaced, older records stay in the file that was there.
+type Spooled struct {
+	*spool.Record
+	Log *spool.Log
+
+	// Full says that the record's pages of the source file still have data, so
+	// that data in them is no sign of a truncation.
+	Full bool
+}
+
+// Records are those of one content whose lines are not durable, in the order of
+// the content, and without overlaps.
+type Records struct {
+	List      []Spooled
+	Bytes     int64 // of the content that they stand for
+	Lost      int64 // ... and that were dropped
+	lostLines int64 // ... the lines of these bytes
+	Solid     Stretch
+}
+
+// Stretch is a part of a file behind the block that was read last, in which no hole was
+// seen: looking for one takes as long as the file has pages. What lies before it may
+// have been punched since. The zero value is that nothing is known.
+type Stretch struct{ From, To int64 }
+
+func (r *Records) Empty() bool { return len(r.List) == 0 }
+
+// At returns the index of the first record that begins at or behind offset.
+func (r *Records) At(offset int64) int {
+	at, _ := slices.BinarySearchFunc(r.List, offset, func(rec Spooled, offset int64) int {
+		if rec.From < offset {
+			return -1
+		}
+		return 1
+	})
+	return at
+}
+
+// Next returns the first record that begins at or behind offset, or nil. It is
+// valid until the list changes.
+func (r *Records) Next(offset int64) *Spooled {
+	if at := r.At(offset); at < len(r.List) {
+		return &r.List[at]
+	}
+	return nil
+}
+
+// Last returns the last record, or nil.
+func (r *Records) Last() *Spooled {
+	if r.Empty() {
+		return nil
+	}
+	return &r.List[len(r.List)-1]
+}
+
+// Memory returns how many bytes of memory the records take in the spool.
+func (r *Records) Memory() (sum int64) {
+	for i := range r.List {
+		sum += r.List[i].Memory()
+	}
+	return sum
+}
+
+// Add adds a record behind all others.
+func (r *Records) Add(rec Spooled) {
+	r.List = append(r.List, rec)
+	r.count(&rec, 1)
+}
+
+// count takes a record into the sums, or with -1 out of them.
+func (r *Records) count(rec *Spooled, sign int64) {
+	r.Bytes += sign * (rec.End.Offset - rec.From)
+	gap := rec.Gap()
+	r.Lost += sign * rec.Lost()
+	r.lostLines += sign * int64(gap.Total())
+}
+
+// FreeBefore gives back the records that end at or before offset, since their
+// lines are durable.
+func (r *Records) FreeBefore(offset int64) {
+	n := 0
+	for n < len(r.List) && r.List[n].End.Offset <= offset {
+		r.List[n].Log.Free(r.List[n].Record)
+		r.count(&r.List[n], -1)
+		n++
+	}
+	r.List = slices.Delete(r.List, 0, n)
+}
+
+// Merge makes one record of those at index at-1 and at, if the second continues
+// the first and nothing but kept lines is left of them. It returns how much memory
+// that gave back, or 0 if it was not done.
+func (r *Records) Merge(at int) (freed int64, err error) {
+	if at < 1 || at >= len(r.List) {
+		return 0, nil
+	}
+	a, b := r.List[at-1], r.List[at]
+	if a.Log != b.Log || !a.Merges(b.Record) {
+		return 0, nil
+	}
+	sum, err := a.Log.Merge(a.Record, b.Record)
+	if err != nil {
+		return 0, err
+	}
+	r.List[at-1] = Spooled{Record: sum, Log: a.Log, Full: true}
+	r.List = slices.Delete(r.List, at, at+1)
+	return max(1, a.Memory()+b.Memory()-sum.Memory()), nil
+}
+
+// Pages returns the whole pages that the record stands for, from which offset on
+// and up to which. The page with the last byte stays, since the bytes in it
+// distinguish the position behind the record from that of a rewritten file.
+func (r Spooled) Pages() (from, to int64) {
+	from, to = position.PageAfter(r.From), position.PageBefore(r.End.Offset)
+	return from, max(from, to)
+}
+
+// Limit returns n, or less if a record begins before the n-th byte behind offset.
+func (r *Records) Limit(offset int64, n int) int {
+	if rec := r.Next(offset); rec != nil {
+		return int(min(int64(n), rec.From-offset))
+	}
+	return n
+}
+
+// BeginAt reports whether a record begins at offset.
+func (r *Records) BeginAt(offset int64) bool {
+	rec := r.Next(offset)
+	return rec != nil && rec.From == offset
+}
+
+// Drop drops the lines of a record for a reason, and returns which parts of it, also
+// with an error.
+func (r *Records) Drop(rec *Spooled, why ul.Reason) (freed int64, dropped []spool.Part, err error) {
+	before, lost := rec.Gap(), rec.Lost()
+	for _, p := range []spool.Part{spool.Rest, spool.Kept} {
+		if p == spool.Kept && why == ul.Discard || !rec.Holds(p) {
+			continue
+		}
+		n, err := rec.Log.Drop(rec.Record, p, why)
+		if err != nil {
+			return freed, dropped, err
+		}
+		freed += n
+		dropped = append(dropped, p)
+	}
+	after := rec.Gap()
+	r.Lost += rec.Lost() - lost
+	r.lostLines += int64(after.Total() - before.Total())
+	return freed, dropped, nil
+}

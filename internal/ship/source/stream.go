@@ -1,0 +1,66 @@
+package source
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/ullage/ullage/internal/line/format"
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// Stream is the sequence of source files of one output.
+type Stream struct {
+	Name   string  // of the output: "gc.log"
+	Label  string  // its value of the metrics label: the name, or [OtherLabel] beyond the bound
+	Whole  bool    // no line of it is withheld, whatever its level: it holds marks, or what a JVM writes beside its logs
+	events bool    // the sidecar itself writes its files, with a marker where a ring refused events
+	Files  []*File // from the oldest to the newest
+	Found  []*File // have no place among them yet, and are not read before
+	Class  format.Classifier
+	active bool  // in Streams.active
+	Credit int   // bytes that are left of its turn; negative: it took more
+	Memory int64 // of its files and of its records, as Weigh found it and relief changed it
+
+	Refused  bool   // in Streams.Refused
+	durable  uint64 // number of the last chunk that is
+	Archives Archives
+
+	Format format.Format // as it was logged last
+}
+
+// Marker returns the gap that a line is the marker of, if the sidecar wrote it into the
+// stream. It is not a line of the JVM, is never withheld, and counts as what it stands for
+// if it is dropped.
+func (st *Stream) Marker(line []byte) (gap ul.Gap, is bool) {
+	if !st.events {
+		return ul.Gap{}, false
+	}
+	return ul.ParseMarker(line)
+}
+
+// Markers returns how many bytes of lines are markers, in a stream that the sidecar itself
+// writes.
+func (st *Stream) Markers(lines []byte) (n int) {
+	if !st.events {
+		return 0
+	}
+	for line := range bytes.Lines(lines) {
+		if _, is := st.Marker(line); is {
+			n += len(line)
+		}
+	}
+	return n
+}
+
+func (st *Stream) leave(f *File) {
+	is := func(g *File) bool { return g == f }
+	st.Files = slices.DeleteFunc(st.Files, is)
+	st.Found = slices.DeleteFunc(st.Found, is)
+}
+
+func (st *Stream) empty() bool { return len(st.Files)+len(st.Found) == 0 }
+
+// Superseded reports whether the stream has a file that is newer than f.
+func (st *Stream) Superseded(f *File) bool {
+	return len(st.Files) > 0 && st.Files[len(st.Files)-1] != f
+}

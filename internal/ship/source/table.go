@@ -1,0 +1,213 @@
+package source
+
+import (
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/line/format"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// Table is all that is known of the source files, and the only owner of
+// which of them there are: the contents of which anything is left, in which file
+// each one is, in which stream, under which name, and what the checkpoint has to
+// learn of that.
+type Table struct {
+	Streams   Streams
+	Files     map[position.Content]*File  // all contents of which anything is left
+	Held      map[position.Identity]*File // those of them that are in a file that is open
+	Absent    Absent                      // of those that are not, how far they were consumed
+	Names     Names
+	OpenLines *OpenLines
+
+	back map[position.Content]position.Saved // that the checkpoint may have forgotten; since the last TakeBack
+	gone []position.Content                  // that the checkpoint need not have; since the last TakeGone
+
+	Draining bool // there is no later
+}
+
+// Names is which file has which name in the directory.
+type Names struct {
+	Now   map[string]*File
+	spare map[string]*File // the map for the names of the next listing
+}
+
+// Begin begins another listing, and returns the names of the one before. They
+// are valid until the next begin.
+func (n *Names) Begin() (was map[string]*File) {
+	clear(n.spare)
+	n.Now, n.spare = n.spare, n.Now
+	return n.spare
+}
+
+// New returns a table without files. The rules say which format a stream has.
+func New(formats format.Rules) *Table {
+	return &Table{
+		Streams:   newStreams(formats),
+		Files:     map[position.Content]*File{},
+		Held:      map[position.Identity]*File{},
+		Absent:    newAbsent(),
+		Names:     Names{Now: map[string]*File{}, spare: map[string]*File{}},
+		OpenLines: newOpenLines(),
+		back:      map[position.Content]position.Saved{},
+	}
+}
+
+// Add adds a content of the named stream, which has no place among the others
+// yet. It reports whether the stream is a new one.
+func (t *Table) Add(f *File, stream string) (fresh bool) {
+	f.Stream, fresh = t.Streams.get(stream)
+	t.Hold(f)
+	t.Streams.join(f)
+	return fresh
+}
+
+// Hold makes f known, and the content that its file holds now, if it has one.
+func (t *Table) Hold(f *File) {
+	t.Files[f.Of] = f
+	if f.Held() {
+		t.Held[f.Of.Identity] = f
+	}
+}
+
+// Forget closes a file and drops all memory of it.
+func (t *Table) Forget(f *File) {
+	if f.Held() {
+		unix.Close(f.Inode.FD)
+		f.Inode.FD = -1
+		delete(t.Held, f.Of.Identity)
+	}
+	delete(t.Files, f.Of)
+	if f.Entry.Name != "" && t.Names.Now[f.Entry.Name] == f {
+		delete(t.Names.Now, f.Entry.Name)
+	}
+	t.Streams.leave(f)
+}
+
+// Finish forgets a content that its file does not hold any more.
+func (t *Table) Finish(f *File) {
+	f.Records.FreeBefore(f.Read.Offset) // of these there was nothing to hand on
+	t.Forget(f)
+	t.LetGo(f.Of)
+}
+
+// LetGo notes that the checkpoint need not have the position of a file any more,
+// unless that position stands for an open line.
+func (t *Table) LetGo(of position.Content) {
+	if !t.OpenLines.isOf(of) {
+		t.gone = append(t.gone, of)
+	}
+}
+
+// ComeBack notes that the checkpoint may have forgotten the position of a file.
+func (t *Table) ComeBack(f *File) { t.back[f.Of] = f.Saved().Saved }
+
+// Drain notes that there is no later.
+func (t *Table) Drain() {
+	t.Draining = true
+	t.TouchAll()
+}
+
+// Touch notes that f may have more to read and gives its stream a turn.
+func (t *Table) Touch(f *File) { t.Streams.touch(f) }
+
+// TouchAll makes every file worth reading.
+func (t *Table) TouchAll() {
+	for _, f := range t.Files {
+		t.Touch(f)
+	}
+}
+
+// Grow records a new size of f.
+func (t *Table) Grow(f *File, size int64, now time.Time) {
+	f.grow(size, now)
+	t.Touch(f)
+}
+
+// Renew takes what is in a file now for another content, to be read from its
+// beginning behind what is left of the one before.
+func (t *Table) Renew(f *File) *File {
+	g := f.renewed()
+	t.Hold(g)
+	if g.Entry.Name != "" {
+		t.Names.Now[g.Entry.Name] = g
+	}
+	t.Streams.follow(f, g)
+	t.Touch(g)
+	if t.Touch(f); f.CaughtUp() {
+		t.Finish(f)
+	}
+	return g
+}
+
+// Rewind goes back to what is committed of f. An error says that the file does not hold
+// that any more; what is in it now is then read from its beginning.
+func (t *Table) Rewind(f *File) error {
+	err := f.rewind()
+	if err != nil {
+		f.Read.Position, f.Queued = f.Committed, f.Committed // nothing was handed on
+		t.Renew(f)
+	}
+	t.Touch(f)
+	return err
+}
+
+// Commit records that f is durable up to end, which is that of the chunk with a number.
+func (t *Table) Commit(f *File, end position.Position, number uint64) {
+	f.Committed = end
+	f.Records.FreeBefore(end.Offset)
+	t.commitOpenLine(f, end, number)
+	switch {
+	case t.Files[f.Of] != f:
+		t.LetGo(f.Of) // the checkpoint has it again
+	case !f.Held() && f.CaughtUp():
+		t.Finish(f)
+	}
+}
+
+// commitOpenLine notes how the durable part of the stream ends. The checkpoint
+// kept the position of a file that is gone for the sake of its open line: it
+// need not once that line has ended.
+func (t *Table) commitOpenLine(f *File, end position.Position, number uint64) {
+	of, open := t.OpenLines.commit(f, end, number)
+	if open && !t.Absent.waits(of.Identity) && t.Files[of] == nil {
+		t.LetGo(of)
+		t.Absent.Remove(of.Identity)
+	}
+}
+
+// TakeGone returns the contents that the checkpoint need not have any more, since
+// the last call.
+func (t *Table) TakeGone() (gone []position.Content) {
+	gone, t.gone = t.gone, nil
+	// The checkpoint needs the position of a file that came back meanwhile.
+	return slices.DeleteFunc(gone, func(of position.Content) bool {
+		return t.Files[of] != nil || t.Absent.waits(of.Identity) && t.Absent.Saved[of.Identity].Epoch == of.Epoch
+	})
+}
+
+// TakeBack returns what the checkpoint may have forgotten, since the last call:
+// the positions of files that were gone, and came back.
+func (t *Table) TakeBack() map[position.Content]position.Saved {
+	for id := range t.Absent.back {
+		k := t.Absent.Saved[id]
+		t.back[k.Content(id)] = k.Saved
+	}
+	clear(t.Absent.back)
+	if len(t.back) == 0 {
+		return nil
+	}
+	back := t.back
+	t.back = map[position.Content]position.Saved{}
+	return back
+}
+
+// Unname takes the names from all files: the directory is closed.
+func (t *Table) Unname() {
+	for name, f := range t.Names.Now {
+		f.Entry.Name = ""
+		delete(t.Names.Now, name)
+	}
+}
