@@ -29,7 +29,7 @@ func spoolBacklog(b *bench, records int) string {
 		text.WriteString(lines)
 		b.write(w, lines)
 		s.src.Tick()
-		if _, err := s.src.Scan(); err != nil {
+		if _, err := s.src.Scanner.Scan(); err != nil {
 			b.t.Fatal(err)
 		}
 		s.src.Relief.Weigh()

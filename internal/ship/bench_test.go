@@ -43,14 +43,14 @@ func BenchmarkReader(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer src.Close()
-	if _, err := src.Scan(); err != nil {
+	if _, err := src.Scanner.Scan(); err != nil {
 		b.Fatal(err)
 	}
 	b.SetBytes(120)
 	b.ReportAllocs()
 	b.ResetTimer()
 	for done := 0; done < b.N; {
-		n, c, ok := src.Next(l.queue.Reserve(cfg.Tail.LineLimit + tail.AreaSlack))
+		n, c, ok := src.Reader.Next(l.queue.Reserve(cfg.Tail.LineLimit + tail.AreaSlack))
 		if !ok {
 			src.Start.Rewind() // nothing was committed: again from the beginning
 			continue
@@ -96,7 +96,7 @@ func BenchmarkCatchUp(b *testing.B) {
 				s, from := rig.begun(true)
 				s.begins(b, from)
 				s.src.Tick()
-				if _, err := s.src.Scan(); err != nil {
+				if _, err := s.src.Scanner.Scan(); err != nil {
 					b.Fatal(err)
 				}
 				if s.src.Relief.Weigh(); c.moved {

@@ -39,13 +39,13 @@ func TestCheckpointIsLostBehindAMarker(t *testing.T) {
 			b.write(w, debugLines(c.before, end))
 			b.eventually("something is dropped", func() bool {
 				s.src.Tick()
-				_, err := s.src.Scan()
+				_, err := s.src.Scanner.Scan()
 				b.must(err)
 				return s.drops(ul.Discard, 256<<10) > 0
 			})
 			for marked := false; !marked; {
-				area := s.link.queue.Reserve(s.src.Area())
-				n, chunk, ok := s.src.Next(area)
+				area := s.link.queue.Reserve(s.src.Reader.Area())
+				n, chunk, ok := s.src.Reader.Next(area)
 				if !ok {
 					t.Fatal("there is no marker")
 				}

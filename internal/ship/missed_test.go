@@ -28,7 +28,7 @@ func (b *bench) reads(s *Shipper) {
 	b.eventually("the source is looked at", func() bool {
 		s.src.Tick()
 		s.reader.round()
-		return !s.src.Stale()
+		return !s.src.Scanner.Stale()
 	})
 	s.appends(b.t)
 }

@@ -97,7 +97,7 @@ func (r *reader) run(ctx, stop context.Context) error {
 			r.press.relieve(r.full)
 		}
 		r.show()
-		if r.drain.on && !r.more && !r.full && !r.drain.asked && !r.src.Stale() && r.finished() {
+		if r.drain.on && !r.more && !r.full && !r.drain.asked && !r.src.Scanner.Stale() && r.finished() {
 			r.drain.asked = true
 			r.link.flush <- flush{claims: r.src.Start.Claims()}
 		}
@@ -110,7 +110,7 @@ func (r *reader) run(ctx, stop context.Context) error {
 // round brings the files in step with the directory and reads until there is
 // nothing more, the queue is full, or it is time to look after other things.
 func (r *reader) round() {
-	found, err := r.src.Scan()
+	found, err := r.src.Scanner.Scan()
 	if err != nil {
 		r.log.Warn("scanning the source failed", "error", err, "hint", "the next poll tries again")
 	}
@@ -126,13 +126,13 @@ func (r *reader) round() {
 			r.full = true
 			return
 		}
-		area := r.link.queue.Reserve(r.src.Area())
+		area := r.link.queue.Reserve(r.src.Reader.Area())
 		if area == nil {
 			r.full = true
 			return
 		}
 		now := time.Now()
-		n, c, ok := r.src.Next(area)
+		n, c, ok := r.src.Reader.Next(area)
 		if !ok {
 			r.caughtUp = now
 			if r.cfg.OnCaughtUp != nil {
@@ -155,7 +155,7 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 		more  <-chan struct{}
 		end   = ctx.Done()
 	)
-	events, failures := r.src.Events()
+	events, failures := r.src.Watcher.Events()
 	switch {
 	case r.full:
 		space = r.link.queue.Space()
@@ -166,7 +166,7 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	case r.drain.on && !r.drain.asked:
 		pace = r.pace.C
 		r.pace.Reset(calmPace)
-	case r.read > 0, r.src.Stale(), r.eventful:
+	case r.read > 0, r.src.Scanner.Stale(), r.eventful:
 		events, pace = nil, r.pace.C
 		r.pace.Reset(r.paceNow())
 	}
@@ -184,7 +184,7 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 		r.take(ev)
 		r.eventful = r.src.Relief.Refusing()
 	case err := <-failures:
-		r.src.HandleError(err)
+		r.src.Watcher.HandleError(err)
 	case <-r.poll.C:
 		r.tick()
 	case <-r.link.wake:
@@ -206,7 +206,7 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 			r.handled = now
 			r.takeWaiting()
 		}
-		r.src.Poll()
+		r.src.Watcher.Poll()
 	}
 	return false, nil
 }
@@ -224,7 +224,7 @@ func (r *reader) finished() bool {
 	if r.drain.silent {
 		return true
 	}
-	r.drain.silent = time.Since(r.drain.since) >= lastWords || !r.src.Written()
+	r.drain.silent = time.Since(r.drain.since) >= lastWords || !r.src.Watcher.Written()
 	r.src.Drain()
 	return false
 }
@@ -233,7 +233,7 @@ func (r *reader) finished() bool {
 var always = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 func (r *reader) paceNow() time.Duration {
-	if r.hurried() || r.src.Stale() {
+	if r.hurried() || r.src.Scanner.Stale() {
 		return hurryPace
 	}
 	return calmPace
@@ -257,17 +257,17 @@ func (r *reader) paceFull() time.Duration {
 
 // take handles an event and those that wait behind it.
 func (r *reader) take(ev fsnotify.Event) {
-	r.src.Handle(ev)
+	r.src.Watcher.Handle(ev)
 	r.takeWaiting()
 }
 
 // takeWaiting handles the events that are there.
 func (r *reader) takeWaiting() {
-	events, _ := r.src.Events()
+	events, _ := r.src.Watcher.Events()
 	for range maxEvents {
 		select {
 		case ev := <-events:
-			r.src.Handle(ev)
+			r.src.Watcher.Handle(ev)
 		default:
 			return
 		}
@@ -282,7 +282,7 @@ func (r *reader) settle() {
 	if !r.view.isRestored() {
 		return
 	}
-	r.link.setFiles(r.src.Reclaim())
+	r.link.setFiles(r.src.Reclaimer.Reclaim())
 }
 
 // show lets others see how the source is, not too often.

@@ -39,7 +39,7 @@ func (s *Shipper) restore(keyed bool) (start, error) {
 	s.check.Lost = lost
 	saved := streamsOf(s.check.Files())
 	s.src.Start.Restore(s.check.Files(), lost)
-	if _, err := s.src.Scan(); err != nil {
+	if _, err := s.src.Scanner.Scan(); err != nil {
 		return start{}, fmt.Errorf("find where the last run ended: %w", err)
 	}
 	if !found.Begun && !found.Marked && !found.Claimed && len(found.Invalid) == 0 && s.src.Start.LostAfterAll() {

@@ -61,8 +61,8 @@ func (r *reader) align(ends map[string][]byte, news bool) {
 // counts first: a refused stream is read again from there.
 func (r *reader) takeCommitted() {
 	refused, news := r.link.takeRefused()
-	r.link.takePublished(r.src.Committed)
+	r.link.takePublished(r.src.Reclaimer.Committed)
 	if news {
-		r.src.Refuse(refused)
+		r.src.Capacity.Refuse(refused)
 	}
 }

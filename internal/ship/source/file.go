@@ -58,7 +58,7 @@ type Entry struct {
 // Growth is how much a file was seen to grow.
 type Growth struct {
 	Dirty bool  // may have more to read
-	Flows bool  // had something to read since the last Poll
+	flows bool  // had something to read since the last TouchFlowing
 	Size  int64 // as last seen
 	Grew  time.Time
 	Young bool // grew since the last Tick

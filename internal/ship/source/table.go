@@ -25,6 +25,8 @@ type Table struct {
 	back map[position.Content]position.Saved // that the checkpoint may have forgotten; since the last TakeBack
 	gone []position.Content                  // that the checkpoint need not have; since the last TakeGone
 
+	flowing []*File // those that flow
+
 	Draining bool // there is no later
 }
 
@@ -118,6 +120,26 @@ func (t *Table) TouchAll() {
 	for _, f := range t.Files {
 		t.Touch(f)
 	}
+}
+
+// Flow notes that f had something to read.
+func (t *Table) Flow(f *File) {
+	if !f.Growth.flows {
+		f.Growth.flows = true
+		t.flowing = append(t.flowing, f)
+	}
+}
+
+// TouchFlowing touches the files that had something to read since its last call.
+func (t *Table) TouchFlowing() {
+	for _, f := range t.flowing {
+		f.Growth.flows = false
+		if f.Held() {
+			t.Touch(f)
+		}
+	}
+	clear(t.flowing) // or it would keep files alive that were closed
+	t.flowing = t.flowing[:0]
 }
 
 // Grow records a new size of f.

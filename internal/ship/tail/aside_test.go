@@ -23,7 +23,7 @@ func (r *rig) settleAll() {
 func TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked(t *testing.T) {
 	const files = 25
 	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
-	r.src.capacity.maxHeld = 7
+	r.src.Capacity.maxHeld = 7
 	name := func(i int) string { return fmt.Sprintf("jvm-%d.log", i) }
 	for i := range files {
 		r.put(name(i), "one\n")
@@ -40,7 +40,7 @@ func TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked(t *testing.T) {
 	}
 	r.settleAll()
 	r.reopen(r.src.Start.Positions())
-	r.src.capacity.maxHeld = 7
+	r.src.Capacity.maxHeld = 7
 	r.settleAll()
 	for i := range files {
 		r.want(name(i), "one\ntwo\n")
@@ -56,7 +56,7 @@ func TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked(t *testing.T) {
 // Positions that nothing waits for any more make room.
 func TestFilesSetAsideAreBounded(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
-	r.src.capacity.maxHeld = 1
+	r.src.Capacity.maxHeld = 1
 	r.put("a.log", "a\n")
 	r.put("b.log", "b\n")
 	r.read()
@@ -80,7 +80,7 @@ func TestFilesSetAsideAreBounded(t *testing.T) {
 // its own again.
 func TestFileThatWasSetAsideAndRenamedIsNotReadAgain(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
-	r.src.capacity.maxHeld = 1
+	r.src.Capacity.maxHeld = 1
 	for _, name := range []string{"a.log", "b.log", "c.log"} {
 		r.put(name, name+"\n")
 	}
@@ -97,7 +97,7 @@ func TestFileThatWasSetAsideAndRenamedIsNotReadAgain(t *testing.T) {
 // A checkpoint tells the contents of a file apart by their epoch. So a file that was truncated, closed and opened again goes on counting.
 func TestFileThatWasSetAsideKeepsItsEpoch(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
-	r.src.capacity.maxHeld = 1
+	r.src.Capacity.maxHeld = 1
 	r.put("a.log", "long before\n")
 	r.settleAll()
 	os.Truncate(r.path("a.log"), 0)
@@ -140,7 +140,7 @@ func TestFileThatComesBackAndWaitsIsInTheCheckpoint(t *testing.T) {
 			os.Rename(r.path("gc.log"), elsewhere)
 			r.reopen(checkpoint)
 			settle := func() {
-				gone, back := r.src.Reclaim()
+				gone, back := r.src.Reclaimer.Reclaim()
 				maps.Copy(checkpoint, back)
 				for _, id := range gone {
 					delete(checkpoint, id)

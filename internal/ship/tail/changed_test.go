@@ -120,7 +120,7 @@ func TestHolesOfAnySizeCostNothing(t *testing.T) {
 	if err := f.Truncate(1 << 62); err != nil {
 		t.Fatal(err)
 	}
-	r.src.Scan()
+	r.src.Scanner.Scan()
 	if found, err := r.src.Start.Align("gc.log", []byte("nowhere\n")); found || err != nil {
 		t.Fatalf("found %v, %v", found, err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
-// A Chunk describes bytes that [Source.Next] put into the caller's area: whole
+// A Chunk describes bytes that [Reader.Next] put into the caller's area: whole
 // lines of one source file, a piece of a line over the limit, or what stands in
 // the place of records: lines with markers, or one zstd frame.
 type Chunk struct {

@@ -45,7 +45,7 @@ type Config struct {
 	Reclaim Mode
 
 	// LineLimit is the length in bytes from which a line is handed on in pieces.
-	// [Source.Area] says how much memory Next needs. Not a flag.
+	// [Reader.Area] says how much memory Next needs. Not a flag.
 	LineLimit int
 
 	// PersistLevel is the level below which lines are withheld, see [Chunk.Withheld]; the

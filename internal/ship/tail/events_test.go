@@ -109,7 +109,7 @@ func TestMarkersOfRefusedEventsAreNotWithheld(t *testing.T) {
 	f := r.writer("events-7-1763722140123.log")
 	r.write(f, text)
 	r.look()
-	n, c, ok := r.src.Next(r.area)
+	n, c, ok := r.src.Reader.Next(r.area)
 	if !ok {
 		t.Fatal("nothing is read")
 	}

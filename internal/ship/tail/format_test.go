@@ -65,8 +65,8 @@ func TestLinesOfJULStayTogether(t *testing.T) {
 	f := r.writer("app.log")
 	for _, text := range []string{first + second, first + second + first, second, second} {
 		r.write(f, text)
-		r.src.watch.lookAgain()
-		if _, err := r.src.Scan(); err != nil {
+		r.src.Watcher.lookAgain()
+		if _, err := r.src.Scanner.Scan(); err != nil {
 			t.Fatal(err)
 		}
 		r.take()
@@ -97,8 +97,8 @@ func TestLevelsAreTheSameAfterARewind(t *testing.T) {
 	r.put("app.log", text)
 	var lines [2][ul.NumLevels]uint32
 	for i := range lines {
-		r.src.watch.lookAgain()
-		if _, err := r.src.Scan(); err != nil {
+		r.src.Watcher.lookAgain()
+		if _, err := r.src.Scanner.Scan(); err != nil {
 			t.Fatal(err)
 		}
 		for r.take() {

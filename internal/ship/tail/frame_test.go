@@ -36,7 +36,7 @@ func TestMarkerInFrontOfAHoleIsNoPartOfAFrame(t *testing.T) {
 	var lines []byte
 	frames := 0
 	for {
-		n, c, ok := r.src.Next(r.area)
+		n, c, ok := r.src.Reader.Next(r.area)
 		if !ok {
 			break
 		}

@@ -74,7 +74,7 @@ func (m *model) step(op byte) {
 		m.archives++
 		m.w = m.rotate(m.w, "gc.log", fmt.Sprintf("gc.log.%d", m.archives))
 		m.src.listing.stale = true
-		m.src.Scan()
+		m.src.Scanner.Scan()
 	case 't': // a truncation of what has been read
 		m.endLine()
 		m.read()

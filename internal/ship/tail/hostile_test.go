@@ -207,17 +207,17 @@ func TestScansOfManyFilesLeaveTimeForOtherThings(t *testing.T) {
 	step = 10 * time.Millisecond // as if each look at the clock took so long
 	r.put("a.log", "")
 	r.src.listing.stale = true
-	if found, err := r.src.Scan(); err != nil || found != 1 {
+	if found, err := r.src.Scanner.Scan(); err != nil || found != 1 {
 		t.Fatalf("found %d, %v", found, err)
 	}
 	step = 0
 	r.put("b.log", "")
 	r.src.listing.stale = true
-	if found, _ := r.src.Scan(); found != 0 || !r.src.Stale() {
+	if found, _ := r.src.Scanner.Scan(); found != 0 || !r.src.Scanner.Stale() {
 		t.Fatalf("a scan followed at once and found %d", found)
 	}
 	r.now = r.now.Add(time.Second)
-	if found, _ := r.src.Scan(); found != 1 || r.src.Stale() {
+	if found, _ := r.src.Scanner.Scan(); found != 1 || r.src.Scanner.Stale() {
 		t.Fatalf("a later scan found %d", found)
 	}
 }

@@ -100,7 +100,7 @@ func TestAnEndlessReportIsGivenBackLikeALog(t *testing.T) {
 		r.read()
 		r.commit()
 	}
-	r.src.Reclaim()
+	r.src.Reclaimer.Reclaim()
 	if got := allocated(t, report); got > 1<<20 {
 		t.Errorf("%d bytes are still in memory", got)
 	}

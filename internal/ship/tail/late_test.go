@@ -83,7 +83,7 @@ func TestSpoolThatOpensLateLosesNoLines(t *testing.T) {
 	}
 	t.Cleanup(r.src.Close)
 	r.src.Start.Restore(saved, false)
-	if _, err := r.src.Scan(); err != nil {
+	if _, err := r.src.Scanner.Scan(); err != nil {
 		t.Fatal(err)
 	}
 	r.read()

@@ -16,7 +16,7 @@ func (r *rig) reopen(saved map[position.Content]position.Saved) {
 	r.src.Close()
 	r.open()
 	r.src.Start.Restore(saved, false)
-	if _, err := r.src.Scan(); err != nil {
+	if _, err := r.src.Scanner.Scan(); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -85,7 +85,7 @@ var abandons = []struct {
 		r.src.Close()
 		r.open()
 		r.src.Start.Restore(nil, true)
-		r.src.Scan()
+		r.src.Scanner.Scan()
 		r.src.Start.Rewind()
 		if _, err := r.src.Start.Align("gc.log", []byte("yyyyyy")); err != nil {
 			r.t.Fatal(err)

@@ -26,11 +26,11 @@ func TestRotationBetweenTheListingAndTheLookKeepsTheOrder(t *testing.T) {
 	r.write(f, "3\n4\n")
 	for _, name := range names {
 		if name != statedir.Name {
-			r.src.scanner.see(name)
+			r.src.Scanner.see(name)
 		}
 	}
 	drain := func() {
-		for n, c, ok := r.src.Next(r.area); ok; n, c, ok = r.src.Next(r.area) {
+		for n, c, ok := r.src.Reader.Next(r.area); ok; n, c, ok = r.src.Reader.Next(r.area) {
 			name := c.File.Stream()
 			if r.got[name] == nil {
 				r.got[name] = &strings.Builder{}
@@ -126,7 +126,7 @@ func TestFileThatHadToWaitHasItsPlaceByAge(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.put("gc.log.1", "2\n")
-	r.src.Scan()
+	r.src.Scanner.Scan()
 	os.Remove(r.path("second name"))
 	r.read()
 	r.want("gc.log", "1\n2\n")

@@ -144,7 +144,7 @@ func TestStreamsTakeTurnsByBytes(t *testing.T) {
 			}
 			read := map[string]int{}
 			for read["gc.log"] < int(size) {
-				n, c, ok := r.src.Next(r.area)
+				n, c, ok := r.src.Reader.Next(r.area)
 				if !ok {
 					t.Fatalf("read only %v", read)
 				}

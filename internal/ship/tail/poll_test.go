@@ -16,13 +16,13 @@ func TestPollFollowsAFileThatFlowsAndItsRotation(t *testing.T) {
 	r.write(f, "one\n")
 	r.read()
 	r.write(f, "two\n")
-	r.src.Poll()
+	r.src.Watcher.Poll()
 	r.readTouched()
 	r.want("gc.log", "one\ntwo\n")
 	r.write(f, "three\n")
 	f = r.rotate(f, "gc.log", "gc.log.0")
 	r.write(f, "four\n")
-	r.src.Poll()
+	r.src.Watcher.Poll()
 	r.readTouched()
 	r.want("gc.log", "one\ntwo\nthree\nfour\n")
 }
@@ -32,12 +32,12 @@ func TestPollLeavesAFileAloneThatHadNothing(t *testing.T) {
 	f := r.writer("gc.log")
 	r.write(f, "one\n")
 	r.read()
-	r.src.Poll()
+	r.src.Watcher.Poll()
 	r.readTouched() // nothing: the flow has ended
 	r.now = r.now.Add(time.Hour)
-	r.src.Poll()
+	r.src.Watcher.Poll()
 	r.write(f, "two\n")
-	r.src.Poll()
+	r.src.Watcher.Poll()
 	r.readTouched()
 	r.want("gc.log", "one\n")
 }
@@ -68,12 +68,12 @@ func TestPollScansForAChangeOfTheDirectoryOnceItsTimeIsOver(t *testing.T) {
 		r.src.listing.after = r.now
 		r.src.listing.expire()
 		r.readTouched()
-		if r.src.Poll(); r.src.Stale() != step.due {
+		if r.src.Watcher.Poll(); r.src.Scanner.Stale() != step.due {
 			t.Errorf("%s: a scan is due: %v, want %v", step.name, !step.due, step.due)
 		}
 	}
 	r.put("b.log", "y\n")
-	if r.src.Poll(); !r.src.Stale() {
+	if r.src.Watcher.Poll(); !r.src.Scanner.Stale() {
 		t.Error("no scan is due although the directory has another file")
 	}
 }
@@ -89,7 +89,7 @@ func TestEventsOfWhatAScanHasSeenMakeNoScanDue(t *testing.T) {
 	r.readTouched()
 	for _, name := range []string{"gc.log", "gone.log", "never.log", "other.txt"} {
 		for _, op := range []fsnotify.Op{fsnotify.Create, fsnotify.Write, fsnotify.Rename, fsnotify.Remove, fsnotify.Chmod} {
-			if r.src.Handle(fsnotify.Event{Name: r.path(name), Op: op}); r.src.Stale() {
+			if r.src.Watcher.Handle(fsnotify.Event{Name: r.path(name), Op: op}); r.src.Scanner.Stale() {
 				t.Fatalf("an old event %s of %s makes a scan due", op, name)
 			}
 		}
@@ -97,22 +97,7 @@ func TestEventsOfWhatAScanHasSeenMakeNoScanDue(t *testing.T) {
 	if err := os.Rename(r.path("gone.log"), r.path("gone.log.0")); err != nil {
 		t.Fatal(err)
 	}
-	if r.src.Handle(fsnotify.Event{Name: r.path("gone.log"), Op: fsnotify.Rename}); !r.src.Stale() {
+	if r.src.Watcher.Handle(fsnotify.Event{Name: r.path("gone.log"), Op: fsnotify.Rename}); !r.src.Scanner.Stale() {
 		t.Error("the event of a new name makes no scan due")
-	}
-}
-
-func TestPollForgetsAFileThatIsGone(t *testing.T) {
-	r := newRig(t)
-	r.put("gc.log", "one\n")
-	r.read()
-	r.commit()
-	r.read()
-	r.commit()
-	r.src.Poll()
-	r.readTouched()
-	r.want("gc.log", "one\n")
-	if n := len(r.src.reader.flowing); n > 0 {
-		t.Errorf("%d files flow, and the source has no file", n)
 	}
 }

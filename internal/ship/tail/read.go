@@ -6,20 +6,18 @@ import "github.com/ullage/ullage/internal/ship/source"
 // turn.
 const turnBytes = blockBytes
 
-// A reader reads chunks of the streams in turns, from the oldest file of a stream
+// A Reader reads chunks of the streams in turns, from the oldest file of a stream
 // to the newest.
-type reader struct {
+type Reader struct {
 	*env
 	table   *source.Table
 	lines   *lineReader
 	records *recordReader
 	changes *truncations
-
-	flowing []*source.File // those with flows set
 }
 
-// area is [Source.Area].
-func (r *reader) area() int {
+// Area returns how long the area for Next has to be now.
+func (r *Reader) Area() int {
 	area := r.cfg.LineLimit + AreaSlack
 	for _, f := range r.table.Files {
 		if area >= AreaBytes {
@@ -32,8 +30,11 @@ func (r *reader) area() int {
 	return area
 }
 
-// next is [Source.Next].
-func (r *reader) next(area []byte) (n int, c Chunk, ok bool) {
+// Next reads the next chunk of any file that has one into area, of [Reader.Area]
+// bytes, and returns its length. ok is false when there is
+// nothing to read for now. Streams take turns, of as many bytes: what one of
+// them writes must not keep the lines of another from being read.
+func (r *Reader) Next(area []byte) (n int, c Chunk, ok bool) {
 	for st := r.table.Streams.Turn(turnBytes); st != nil; st = r.table.Streams.Turn(turnBytes) {
 		if n, c, ok = r.nextOf(st, area); ok {
 			st.Credit -= n
@@ -45,7 +46,7 @@ func (r *reader) next(area []byte) (n int, c Chunk, ok bool) {
 }
 
 // nextOf reads from the oldest file of the stream that has something.
-func (r *reader) nextOf(st *source.Stream, area []byte) (n int, c Chunk, ok bool) {
+func (r *Reader) nextOf(st *source.Stream, area []byte) (n int, c Chunk, ok bool) {
 	if st.Refused {
 		return 0, Chunk{}, false
 	}
@@ -68,7 +69,7 @@ func (r *reader) nextOf(st *source.Stream, area []byte) (n int, c Chunk, ok bool
 		}
 		if err == nil && n > 0 {
 			n, c = r.handOn(area, n, c, open, f.Counted.To == counted)
-			r.flow(f)
+			r.table.Flow(f)
 			return n, c, true
 		}
 		f.Growth.Dirty = false
@@ -80,29 +81,9 @@ func (r *reader) nextOf(st *source.Stream, area []byte) (n int, c Chunk, ok bool
 	return 0, Chunk{}, false
 }
 
-// flow notes that f had something to read.
-func (r *reader) flow(f *source.File) {
-	if !f.Growth.Flows {
-		f.Growth.Flows = true
-		r.flowing = append(r.flowing, f)
-	}
-}
-
-// takeFlowing touches the files that had something to read since its last call.
-func (r *reader) takeFlowing() {
-	for _, f := range r.flowing {
-		f.Growth.Flows = false
-		if f.Held() {
-			r.table.Touch(f)
-		}
-	}
-	clear(r.flowing) // or it would keep files alive that were closed
-	r.flowing = r.flowing[:0]
-}
-
 // nextChunk reads one chunk of f. No bytes means that there is none for now, and
 // errRewritten that the file was truncated in place.
-func (r *reader) nextChunk(f *source.File, area []byte) (n int, c Chunk, err error) {
+func (r *Reader) nextChunk(f *source.File, area []byte) (n int, c Chunk, err error) {
 	for {
 		f.SkipLost()
 		rec := f.Records.Next(f.Read.Offset)
@@ -126,7 +107,7 @@ func (r *reader) nextChunk(f *source.File, area []byte) (n int, c Chunk, err err
 // handOn counts c, of n bytes in area, as handed on. It puts the end of an open
 // line in front of c if one was abandoned; the area has room for that. Counted
 // says that the lines of c are in the read metrics already.
-func (r *reader) handOn(area []byte, n int, c Chunk, continues, counted bool) (int, Chunk) {
+func (r *Reader) handOn(area []byte, n int, c Chunk, continues, counted bool) (int, Chunk) {
 	number, level, abandoned := r.table.OpenLines.Next(c.File.is, c.End, continues)
 	if c.number = number; !abandoned {
 		return n, c

@@ -5,12 +5,13 @@ import (
 
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/naming"
+	"github.com/ullage/ullage/internal/ship/position"
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// A reclaimer gives back the memory of what is committed: pages of files that are
+// A Reclaimer gives back the memory of what is committed: pages of files that are
 // still written, and whole files that are finished.
-type reclaimer struct {
+type Reclaimer struct {
 	*env
 	dir     *directory
 	table   *source.Table
@@ -20,8 +21,11 @@ type reclaimer struct {
 	unlink  *unlinker
 }
 
-// reclaim looks at each file that is held.
-func (r *reclaimer) reclaim() {
+// Reclaim gives back what is committed: pages of files that are still
+// written, and whole files that are finished. It returns, since the last call, the
+// contents that a checkpoint need not have any more, and the positions that it may
+// have forgotten, of files that came back.
+func (r *Reclaimer) Reclaim() (gone []position.Content, back map[position.Content]position.Saved) {
 	for _, f := range r.table.Held {
 		if r.cfg.reclaims(f.Entry.Name) {
 			r.punch.committed(f)
@@ -36,10 +40,11 @@ func (r *reclaimer) reclaim() {
 	}
 	r.countFiles(r.table)
 	r.spool.closeUnused(r.table.Files)
+	return r.table.TakeGone(), r.table.TakeBack()
 }
 
-// committed records that everything up to the end of c is durable.
-func (r *reclaimer) committed(c Chunk) {
+// Committed records that everything up to the end of c is durable.
+func (r *Reclaimer) Committed(c Chunk) {
 	if c.File.is.Committed.Offset == 0 && c.End.Offset > 0 {
 		r.begun(c.File.is)
 	}
@@ -48,7 +53,7 @@ func (r *reclaimer) committed(c Chunk) {
 
 // begun counts a report of a crash once its first bytes are durable. From then on the
 // checkpoint has a position in it, so that no restart counts it again.
-func (r *reclaimer) begun(f *source.File) {
+func (r *Reclaimer) begun(f *source.File) {
 	if naming.KindOf(f.Stream.Name) != naming.KindCrash {
 		return
 	}
@@ -62,7 +67,7 @@ func (r *reclaimer) begun(f *source.File) {
 
 // makeRoom closes finished files for which the scan has found no other name,
 // if others wait for that, and makes the next scan due.
-func (r *reclaimer) makeRoom() {
+func (r *Reclaimer) makeRoom() {
 	if !r.listing.crowded() || r.listing.stale {
 		return
 	}
@@ -81,7 +86,7 @@ func (r *reclaimer) makeRoom() {
 // it any more. A file that has a name loses the name first and is closed by a
 // later call, because a process may have opened it just before. A file that still
 // has a name elsewhere may come back, so its position waits.
-func (r *reclaimer) finish(f *source.File) {
+func (r *Reclaimer) finish(f *source.File) {
 	if !f.Writerless(r.now()) {
 		return
 	}
@@ -114,7 +119,7 @@ func (r *reclaimer) finish(f *source.File) {
 
 // setAside closes a finished file that keeps its name. Without room to remember
 // it, the file stays held: otherwise it would be read again.
-func (r *reclaimer) setAside(f *source.File) {
+func (r *Reclaimer) setAside(f *source.File) {
 	var st unix.Statx_t
 	absent := &r.table.Absent
 	if absent.Full() || statx(f.Inode.FD, "", unix.AT_EMPTY_PATH, &st) != nil || int64(st.Size) != f.Growth.Size {

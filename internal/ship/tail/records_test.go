@@ -114,7 +114,7 @@ func TestReplacedStateDirectoriesHoldNoDescriptors(t *testing.T) {
 				r.move()
 			}
 			r.replaceState()
-			r.src.Reclaim()
+			r.src.Reclaimer.Reclaim()
 		}
 		if n := fds() - before; n > 20 {
 			t.Errorf("moving %v: %d more descriptors are open", moving, n)
@@ -139,12 +139,12 @@ func TestPositionThatWaitsOutlivesItsDirectory(t *testing.T) {
 	saved := r.committed()
 	r.src.Close()
 	r.open()
-	r.src.capacity.maxHeld = 0
+	r.src.Capacity.maxHeld = 0
 	r.src.Start.Restore(saved, false)
 	r.look()
 	r.replaceState()
 	r.look()
-	r.src.capacity.maxHeld = source.MaxFiles
+	r.src.Capacity.maxHeld = source.MaxFiles
 	r.read()
 	if got, want := r.text(), uls("head", "info", 10)+uls("tail", "info", 2000); got != want {
 		t.Errorf("read %d lines, want %d", strings.Count(got, "\n"), strings.Count(want, "\n"))

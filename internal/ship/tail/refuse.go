@@ -5,9 +5,9 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// capacity bounds how many files are held open, and how many of them may be of
+// Capacity bounds how many files are held open, and how many of them may be of
 // streams that the destination refuses.
-type capacity struct {
+type Capacity struct {
 	*env
 	maxHeld int // files open at once
 	table   *source.Table
@@ -15,14 +15,14 @@ type capacity struct {
 	changes *truncations
 }
 
-// refuse sets the streams that the destination refuses. Nothing of them is handed on:
+// Refuse sets the streams that the destination refuses. Nothing of them is handed on:
 // what was handed on and is not committed counts as unread again, stays where
 // it is, and can be dropped. A stream that is not named any more is read from
-// its committed positions, after the Rewind that has to follow.
+// its committed positions, after the [Start.Rewind] that has to follow.
 //
 // Files of refused streams may take half of the descriptors. The others are
 // closed, and wait like files beyond the number that may be held.
-func (c *capacity) refuse(names map[string]struct{}) {
+func (c *Capacity) Refuse(names map[string]struct{}) {
 	streams := &c.table.Streams
 	for name := range names {
 		if _, was := streams.Refused[name]; !was {
@@ -52,7 +52,7 @@ func (c *capacity) refuse(names map[string]struct{}) {
 }
 
 // tooMany reports whether a file of that name has to wait for a descriptor.
-func (c *capacity) tooMany(name string) bool {
+func (c *Capacity) tooMany(name string) bool {
 	if len(c.table.Held) >= c.maxHeld {
 		return true
 	}
@@ -64,7 +64,7 @@ func (c *capacity) tooMany(name string) bool {
 // release closes a file of a refused stream that the next scan will find again,
 // and remembers its position. A file without a name would be lost, and records
 // are not taken in a second time.
-func (c *capacity) release(f *source.File) {
+func (c *Capacity) release(f *source.File) {
 	if !f.Stream.Refused || f.Entry.Name == "" || !f.Records.Empty() {
 		return
 	}
@@ -83,7 +83,7 @@ func (c *capacity) release(f *source.File) {
 // held, and a scan of the whole directory that began after the refusal was known has
 // found none. A stream is not gone while a file of it waits for a descriptor, or a
 // position waits for its file.
-func (c *capacity) gone() map[string]struct{} {
+func (c *Capacity) gone() map[string]struct{} {
 	streams, absent := &c.table.Streams, &c.table.Absent
 	var gone map[string]struct{}
 	for name := range streams.Refused {

@@ -22,7 +22,7 @@ func TestRefusedStreamIsReadAgainFromItsCommit(t *testing.T) {
 	r.commit()
 	r.write(bad, "2\n")
 	r.read()
-	r.src.Refuse(map[string]struct{}{"bad.log": {}})
+	r.src.Capacity.Refuse(map[string]struct{}{"bad.log": {}})
 	r.write(bad, "3\n")
 	r.write(good, "1\n")
 	r.read()
@@ -33,7 +33,7 @@ func TestRefusedStreamIsReadAgainFromItsCommit(t *testing.T) {
 		t.Errorf("handed on of the other stream: %q", got)
 	}
 	r.got["bad.log"].Reset()
-	r.src.Refuse(nil)
+	r.src.Capacity.Refuse(nil)
 	r.src.Start.Rewind()
 	r.read()
 	if got := r.got["bad.log"].String(); got != "2\n3\n" {
@@ -45,7 +45,7 @@ func TestRefusedStreamIsReadAgainFromItsCommit(t *testing.T) {
 // read to their ends when their turn comes.
 func TestRefusedStreamsLeaveDescriptors(t *testing.T) {
 	r := newRig(t)
-	r.src.capacity.maxHeld = 8
+	r.src.Capacity.maxHeld = 8
 	names := map[string]struct{}{}
 	for i := range 8 {
 		name := fmt.Sprintf("bad%d.log", i)
@@ -54,7 +54,7 @@ func TestRefusedStreamsLeaveDescriptors(t *testing.T) {
 	}
 	r.read()
 	r.put("good.log", "1\n")
-	r.src.Refuse(names)
+	r.src.Capacity.Refuse(names)
 	r.got = map[string]*strings.Builder{}
 	r.read()
 	if r.got["good.log"] == nil || len(r.got) > 1 {
@@ -63,7 +63,7 @@ func TestRefusedStreamsLeaveDescriptors(t *testing.T) {
 	if n := r.src.Stats().Ignored[IgnoredTooMany]; n != 4 {
 		t.Errorf("%d files wait for a descriptor, want 4", n)
 	}
-	r.src.Refuse(nil)
+	r.src.Capacity.Refuse(nil)
 	r.src.Start.Rewind()
 	for range 4 {
 		r.read()
@@ -80,7 +80,7 @@ func TestRefusedStreamsLeaveDescriptors(t *testing.T) {
 // while it waits for a descriptor, the checkpoint lets go of it as well.
 func TestReleasedFileThatIsDeletedIsLetGoOf(t *testing.T) {
 	r := newRig(t)
-	r.src.capacity.maxHeld = 2
+	r.src.Capacity.maxHeld = 2
 	for _, name := range []string{"a.log", "b.log"} {
 		r.put(name, "1\n")
 	}
@@ -89,7 +89,7 @@ func TestReleasedFileThatIsDeletedIsLetGoOf(t *testing.T) {
 	for id := range r.src.table.Files {
 		met[id] = true
 	}
-	r.src.Refuse(map[string]struct{}{"a.log": {}, "b.log": {}})
+	r.src.Capacity.Refuse(map[string]struct{}{"a.log": {}, "b.log": {}})
 	if len(r.src.table.Files) != 1 {
 		t.Fatalf("%d files are held, want 1", len(r.src.table.Files))
 	}
@@ -102,7 +102,7 @@ func TestReleasedFileThatIsDeletedIsLetGoOf(t *testing.T) {
 		}
 	}
 	r.read()
-	gone, _ := r.src.Reclaim()
+	gone, _ := r.src.Reclaimer.Reclaim()
 	for _, id := range gone {
 		delete(met, id)
 	}
@@ -121,10 +121,10 @@ func TestOnlyRefusedStreamsLoseLines(t *testing.T) {
 	bad, good := r.writer("bad.log"), r.writer("good.log")
 	r.write(good, text+text)
 	r.write(bad, text)
-	if _, err := r.src.Scan(); err != nil {
+	if _, err := r.src.Scanner.Scan(); err != nil {
 		t.Fatal(err)
 	}
-	r.src.Refuse(map[string]struct{}{"bad.log": {}})
+	r.src.Capacity.Refuse(map[string]struct{}{"bad.log": {}})
 	r.src.Relief.Weigh()
 	relief := everything
 	relief.Refused = true
@@ -141,7 +141,7 @@ func TestOnlyRefusedStreamsLoseLines(t *testing.T) {
 // while they wait for a descriptor.
 func TestRefusedStreamIsGoneOnlyOnceAScanHasLookedForIt(t *testing.T) {
 	r := newRig(t)
-	r.src.capacity.maxHeld = 2
+	r.src.Capacity.maxHeld = 2
 	names := map[string]struct{}{"a.log": {}, "b.log": {}, "never.log": {}}
 	gone := func(want ...string) {
 		t.Helper()
@@ -154,7 +154,7 @@ func TestRefusedStreamIsGoneOnlyOnceAScanHasLookedForIt(t *testing.T) {
 	}
 	os.Remove(r.path("never.log"))
 	r.read()
-	r.src.Refuse(names)
+	r.src.Capacity.Refuse(names)
 	gone() // no scan has looked yet
 	if len(r.src.table.Files) != 1 {
 		t.Fatalf("%d files are held, want 1", len(r.src.table.Files))

@@ -168,7 +168,7 @@ func (m *dropModel) truncateInPlace() {
 	}
 	m.truncate()
 	if err := sound(f); err == source.ErrRewritten {
-		m.src.reader.changes.truncated(f)
+		m.src.Reader.changes.truncated(f)
 	} else if err != nil {
 		m.t.Fatal(err)
 	} else {
@@ -199,14 +199,14 @@ func (m *dropModel) record(level ul.Level, lines int) {
 }
 
 func (m *dropModel) scan() {
-	m.src.watch.lookAgain()
-	if _, err := m.src.Scan(); err != nil {
+	m.src.Watcher.lookAgain()
+	if _, err := m.src.Scanner.Scan(); err != nil {
 		m.t.Fatal(err)
 	}
 }
 
 func (m *dropModel) next() bool {
-	n, c, ok := m.src.Next(m.area)
+	n, c, ok := m.src.Reader.Next(m.area)
 	if ok {
 		m.persisted.Write(m.area[:n])
 		m.last[c.File] = c

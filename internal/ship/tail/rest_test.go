@@ -16,7 +16,7 @@ func TestWaitingForAProcessorIsNoReasonToRest(t *testing.T) {
 	r.now = r.now.Add(200 * time.Millisecond)
 	r.put("b.log", "x\n")
 	r.src.listing.stale = true
-	if found, err := r.src.Scan(); found != 1 || err != nil {
+	if found, err := r.src.Scanner.Scan(); found != 1 || err != nil {
 		t.Errorf("200 ms after a scan, %d new files are found, error: %v", found, err)
 	}
 }

@@ -24,7 +24,7 @@ func (r *rig) restart() {
 	r.src.Close()
 	r.open()
 	r.src.Start.Restore(saved, false)
-	r.src.Scan()
+	r.src.Scanner.Scan()
 }
 
 func TestRestartGoesOnBehindWhatIsCommitted(t *testing.T) {
@@ -164,7 +164,7 @@ func TestAlignFindsThePlaceFromHowThePersistedCopyEnds(t *testing.T) {
 				}
 				rw.Close()
 			}
-			r.src.Scan()
+			r.src.Scanner.Scan()
 			found, err := r.src.Start.Align("gc.log", []byte(persisted[max(0, len(persisted)-4096):]))
 			if err != nil || !found {
 				t.Fatalf("found %v, %v", found, err)
@@ -184,7 +184,7 @@ func TestAlignFindsThePlaceFromHowThePersistedCopyEnds(t *testing.T) {
 func TestAlignWithAnEndThatIsNowhereReadsEverything(t *testing.T) {
 	r := newRig(t)
 	r.put("gc.log", "one\ntwo\n")
-	r.src.Scan()
+	r.src.Scanner.Scan()
 	if found, err := r.src.Start.Align("gc.log", []byte("something else\n")); found || err != nil {
 		t.Fatalf("found %v, %v", found, err)
 	}

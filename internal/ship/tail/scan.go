@@ -21,27 +21,32 @@ import (
 // place then gets it in the next scan.
 const maxPasses = 4
 
-// A scanner brings the contents in step with the directory.
-type scanner struct {
+// A Scanner brings the table in step with the directory.
+type Scanner struct {
 	*env
 	dir      *directory
 	table    *source.Table
 	listing  *listing
-	capacity *capacity
+	capacity *Capacity
 	left     *leftovers
 	punch    puncher
-	reclaim  *reclaimer
+	reclaim  *Reclaimer
 
 	renamed []*source.Stream // have a file with a new name, during a scan
 }
 
-// due reports whether a scan is due, although it may be too early for it.
-func (s *scanner) due() bool { return s.listing.stale && s.dir.opened() }
+// Stale reports whether a scan is due, although it may be too early for it.
+func (s *Scanner) Stale() bool { return s.listing.stale && s.dir.opened() }
 
-// scan is [Source.Scan].
-func (s *scanner) scan() (found int, err error) {
+// Scan brings the set of held files in step with the directory, if that is
+// due: it opens files that are new, and returns their number, and learns
+// new names of those that it has. It lists the directory until it has found a
+// place for each new file, see [source.Streams.Place]. Between two scans passes several
+// times the processor time that one takes, so that a storm of renames among
+// thousands of files cannot keep a processor busy.
+func (s *Scanner) Scan() (found int, err error) {
 	started := s.now()
-	if !s.due() || started.Before(s.listing.after) {
+	if !s.Stale() || started.Before(s.listing.after) {
 		return 0, nil
 	}
 	s.left.expectOnce()
@@ -80,7 +85,7 @@ func (s *scanner) scan() (found int, err error) {
 
 // sawAll ends a scan during which the directory did not change: whatever later
 // scans find is new, and a file that this one did not see is gone.
-func (s *scanner) sawAll() {
+func (s *Scanner) sawAll() {
 	for id, saved := range s.table.Absent.Unseen() {
 		of := saved.Content(id)
 		if !s.left.strand(of, saved.Saved) {
@@ -94,7 +99,7 @@ func (s *scanner) sawAll() {
 
 // countMissed looks at the files of a stream that have a new name, after a scan,
 // and counts the archives that were overwritten unread.
-func (s *scanner) countMissed(st *source.Stream) {
+func (s *Scanner) countMissed(st *source.Stream) {
 	for _, f := range st.Files {
 		if !f.Entry.Renamed {
 			continue
@@ -115,7 +120,7 @@ func (s *scanner) countMissed(st *source.Stream) {
 }
 
 // list goes once through the directory and looks at each entry.
-func (s *scanner) list() error {
+func (s *Scanner) list() error {
 	s.listing.begin()
 	was := s.table.Names.Begin()
 	clear(s.table.Absent.Sighted)
@@ -151,7 +156,7 @@ func (s *scanner) list() error {
 }
 
 // leaveOut counts an entry that is not followed.
-func (s *scanner) leaveOut(name, reason string) {
+func (s *Scanner) leaveOut(name, reason string) {
 	s.listing.leaveOut(reason)
 	stream := naming.StreamOf(name)
 	if st := s.table.Streams.ByName[stream]; st != nil && reason == IgnoredTooMany {
@@ -169,7 +174,7 @@ func (s *scanner) leaveOut(name, reason string) {
 
 // nameless takes the name from the files that have lost it since the last
 // scan. They are read to their end nevertheless.
-func (s *scanner) nameless(was map[string]*source.File) {
+func (s *Scanner) nameless(was map[string]*source.File) {
 	for name, f := range was {
 		if f.Entry.Name == name && s.table.Names.Now[name] != f {
 			f.Entry.Name = ""
@@ -179,7 +184,7 @@ func (s *scanner) nameless(was map[string]*source.File) {
 }
 
 // see looks at one entry and follows it, unless there is a reason not to.
-func (s *scanner) see(name string) (reason string) {
+func (s *Scanner) see(name string) (reason string) {
 	if !naming.Valid(name) {
 		s.sight(name)
 		return ignoreName
@@ -225,7 +230,7 @@ func (s *scanner) see(name string) (reason string) {
 
 // sight finds out whether an entry that the scan does not follow is a file with
 // a saved position.
-func (s *scanner) sight(name string) {
+func (s *Scanner) sight(name string) {
 	var st unix.Statx_t
 	if len(s.table.Absent.Saved) == 0 || name == statedir.Name {
 		return
@@ -242,7 +247,7 @@ func (s *scanner) sight(name string) {
 // one that can only be looked at (O_PATH): opening a FIFO or a device would
 // already be an act. It returns nil if the name turned out to be no file that
 // may be followed.
-func (s *scanner) openFile(name string) (*source.File, error) {
+func (s *Scanner) openFile(name string) (*source.File, error) {
 	look, err := unix.Openat(s.dir.fd(), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -279,7 +284,7 @@ func (s *scanner) openFile(name string) (*source.File, error) {
 }
 
 // creator returns the user who created a file of the source.
-func (s *scanner) creator(st *unix.Statx_t) *kernel.User {
+func (s *Scanner) creator(st *unix.Statx_t) *kernel.User {
 	var dir unix.Stat_t
 	hidden := unix.Fstat(s.dir.fd(), &dir) == nil && dir.Mode&unix.S_ISGID != 0
 	return &kernel.User{UID: st.Uid, GID: st.Gid, GroupHidden: hidden}
@@ -287,7 +292,7 @@ func (s *scanner) creator(st *unix.Statx_t) *kernel.User {
 
 // follow goes on with a file that was just opened where an earlier process, or
 // this one, has left it. It returns the content that is in the file now.
-func (s *scanner) follow(f *source.File) *source.File {
+func (s *Scanner) follow(f *source.File) *source.File {
 	id, stream := f.Of.Identity, naming.StreamOf(f.Entry.Name)
 	saved, waited := s.table.Absent.Saved[id]
 	if waited {

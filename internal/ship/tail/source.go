@@ -6,7 +6,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/base/statedir"
@@ -17,21 +16,21 @@ import (
 // Source is one source directory and the files in it. Create it with [New],
 // then call [Source.Open] until it succeeds.
 type Source struct {
-	Start  *Start    // where reading begins, at a start and again
-	Relief *Reliever // memory of lines that are not durable
+	Watcher   *Watcher   // what there is to scan and to read
+	Scanner   *Scanner   // which files there are
+	Capacity  *Capacity  // how many of them are held open
+	Start     *Start     // where reading begins, at a start and again
+	Reader    *Reader    // lines
+	Relief    *Reliever  // memory of lines that are not durable
+	Reclaimer *Reclaimer // memory of lines that are
 
-	env      *env
-	dir      *directory
-	table    *source.Table
-	listing  *listing
-	spool    *spooler
-	left     *leftovers
-	capacity *capacity
-	watch    *watch
-	scanner  *scanner
-	reader   *reader
-	unlink   *unlinker
-	reclaim  *reclaimer
+	env     *env
+	dir     *directory
+	table   *source.Table
+	listing *listing
+	spool   *spooler
+	left    *leftovers
+	unlink  *unlinker
 }
 
 // New returns a Source for a valid cfg that has opened nothing yet.
@@ -46,17 +45,17 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 	}
 	maxHeld, _ := Descriptors()
 	changes := &truncations{e, s.table}
-	s.capacity = &capacity{e, maxHeld, s.table, s.listing, changes}
+	s.Capacity = &Capacity{e, maxHeld, s.table, s.listing, changes}
 	punch := puncher{e}
 	s.left = &leftovers{env: e, dir: s.dir, table: s.table, spool: s.spool, punch: punch}
 	s.unlink = &unlinker{e, s.dir, s.table, s.listing}
-	s.reclaim = &reclaimer{e, s.dir, s.table, s.listing, s.spool, punch, s.unlink}
-	s.watch = &watch{env: e, dir: s.dir, table: s.table, listing: s.listing}
-	s.scanner = &scanner{env: e, dir: s.dir, table: s.table, listing: s.listing, capacity: s.capacity,
-		left: s.left, punch: punch, reclaim: s.reclaim}
+	s.Reclaimer = &Reclaimer{e, s.dir, s.table, s.listing, s.spool, punch, s.unlink}
+	s.Watcher = &Watcher{env: e, dir: s.dir, table: s.table, listing: s.listing}
+	s.Scanner = &Scanner{env: e, dir: s.dir, table: s.table, listing: s.listing, capacity: s.Capacity,
+		left: s.left, punch: punch, reclaim: s.Reclaimer}
 	sift := &sifter{below: cfg.PersistLevel}
 	lines := &lineReader{e, s.table, sift}
-	s.reader = &reader{env: e, table: s.table, lines: lines, records: &recordReader{e, s.table.OpenLines, lines}, changes: changes}
+	s.Reader = &Reader{env: e, table: s.table, lines: lines, records: &recordReader{e, s.table.OpenLines, lines}, changes: changes}
 	s.Relief = &Reliever{e, s.dir, s.table, s.spool, &mover{e, s.spool, punch, changes}, policy{&s.table.Streams}}
 	s.Start = &Start{s.table, s.left, &aligner{s.table, s.spool, sift.on()}, changes}
 	return s
@@ -66,7 +65,7 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 // that wraps [fs.ErrNotExist] while the directory is missing, or
 // [statedir.ErrOwned] while another sidecar owns it, and can be called again,
 // as after an error for want of descriptors or memory. Nothing is read before
-// [Source.Scan].
+// [Scanner.Scan].
 func (s *Source) Open() error {
 	if err := s.dir.open(); err != nil {
 		return err
@@ -143,38 +142,12 @@ func (s *Source) Close() {
 	s.spool.close()
 }
 
-// Events returns the directory's events for [Source.Handle], and the watcher's
-// errors for [Source.HandleError]; nil when there are none to wait for.
-func (s *Source) Events() (<-chan fsnotify.Event, <-chan error) {
-	if s.dir.watcher == nil {
-		return nil, nil
-	}
-	return s.dir.watcher.Events, s.dir.watcher.Errors
-}
-
-// Handle handles one event: it marks what has to be read or scanned.
-func (s *Source) Handle(ev fsnotify.Event) { s.watch.handle(ev) }
-
-// Poll marks what has to be read or scanned without any event: the files that Next
-// has read from since the last Poll, and the directory if an entry of it has changed.
-// While lines flow, it costs two calls of the kernel where events cost several
-// wake-ups of threads, and it sees a rotation although a thousand events of writes
-// are in front of that of the rotation.
-func (s *Source) Poll() {
-	s.reader.takeFlowing()
-	s.watch.poll()
-}
-
-// HandleError handles one error of the watcher. When events were lost,
-// everything is looked at again.
-func (s *Source) HandleError(err error) { s.watch.handleError(err) }
-
 // Tick is the slow poll, to be called about once a second: it shows other
 // sidecars that the owner of the source lives, makes a scan due, looks for files
 // whose writer is gone, tries again to open the spool if Open has failed to, and frees
 // what the spool needs once nothing is in it.
 func (s *Source) Tick() {
-	s.watch.tick()
+	s.Watcher.tick()
 	s.dir.beat()
 	s.spool.rest(s.table.Files)
 	if s.dir.opened() && s.spool.log == nil && s.openSpool() == nil {
@@ -189,52 +162,11 @@ func (s *Source) Tick() {
 func (s *Source) Drain() (waiting int) {
 	s.listing.expire()
 	s.table.Drain()
-	if len(s.table.Held) >= s.capacity.maxHeld {
+	if len(s.table.Held) >= s.Capacity.maxHeld {
 		return 0
 	}
 	return s.listing.ignored[IgnoredTooMany]
 }
 
-// Written reports whether anybody has a file open for writing, as far as the
-// kernel shows.
-func (s *Source) Written() bool { return s.watch.written() }
-
-// Stale reports whether a scan is due, although it may be too early for it.
-func (s *Source) Stale() bool { return s.scanner.due() }
-
-// Scan brings the set of held files in step with the directory, if that is
-// due: it opens files that are new, and returns their number, and learns
-// new names of those that it has. It lists the directory until it has found a
-// place for each new file, see [source.Streams.Place]. Between two scans passes several
-// times the processor time that one takes, so that a storm of renames among
-// thousands of files cannot keep a processor busy.
-func (s *Source) Scan() (found int, err error) { return s.scanner.scan() }
-
-// Area returns how long the area for Next has to be now.
-func (s *Source) Area() int { return s.reader.area() }
-
-// Next reads the next chunk of any file that has one into area, of [Source.Area]
-// bytes, and returns its length. ok is false when there is
-// nothing to read for now. Streams take turns, of as many bytes: what one of
-// them writes must not keep the lines of another from being read.
-func (s *Source) Next(area []byte) (n int, c Chunk, ok bool) { return s.reader.next(area) }
-
-// Committed records that everything up to the end of c is durable.
-func (s *Source) Committed(c Chunk) { s.reclaim.committed(c) }
-
-// Refuse sets the streams that the destination refuses, and whose lines stay
-// where they are. A stream that is not named any more is read again after the
-// [Start.Rewind] that has to follow.
-func (s *Source) Refuse(names map[string]struct{}) { s.capacity.refuse(names) }
-
-// Reclaim gives back what is committed: pages of files that are still
-// written, and whole files that are finished. It returns, since the last call, the
-// contents that a checkpoint need not have any more, and the positions that it may
-// have forgotten, of files that came back.
-func (s *Source) Reclaim() (gone []position.Content, back map[position.Content]position.Saved) {
-	s.reclaim.reclaim()
-	return s.table.TakeGone(), s.table.TakeBack()
-}
-
 // Stats returns how the source stands.
-func (s *Source) Stats() Stats { return statsOf(s.env, s.table, s.listing, s.capacity, time.Now()) }
+func (s *Source) Stats() Stats { return statsOf(s.env, s.table, s.listing, s.Capacity, time.Now()) }

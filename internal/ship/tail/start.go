@@ -105,7 +105,7 @@ func (s *Start) ForgetCommits() {
 }
 
 // Rewind forgets everything that was handed on and not committed, so that
-// [Source.Next] hands it on again.
+// [Reader.Next] hands it on again.
 func (s *Start) Rewind() { s.changes.rewindAll() }
 
 // Align finds, without a checkpoint, how far a stream was persisted: end is

@@ -50,7 +50,7 @@ type Unpersisted = source.Unpersisted
 // maxStats bounds how many streams Stats lists.
 const maxStats = 200
 
-func statsOf(e *env, c *source.Table, l *listing, limits *capacity, now time.Time) Stats {
+func statsOf(e *env, c *source.Table, l *listing, limits *Capacity, now time.Time) Stats {
 	s := Stats{Reclaim: reclaimMode(c, e.cfg.Reclaim), Ignored: maps.Clone(l.ignored), Gone: limits.gone(), Stranger: strangerOf(c, l), Unpersisted: unpersistedLogs(c, l, now), At: now}
 	e.metrics.strangers.Set(0)
 	if s.Stranger != nil {

@@ -108,14 +108,14 @@ func (r *rig) rotate(f *os.File, name, archive string) *os.File {
 // read looks at everything and reads all there is.
 func (r *rig) read() {
 	r.t.Helper()
-	r.src.watch.lookAgain()
+	r.src.Watcher.lookAgain()
 	r.readTouched()
 }
 
 // readTouched scans if that is due and reads what is known to have more.
 func (r *rig) readTouched() {
 	r.t.Helper()
-	if _, err := r.src.Scan(); err != nil {
+	if _, err := r.src.Scanner.Scan(); err != nil {
 		r.t.Fatal(err)
 	}
 	for r.take() {
@@ -124,7 +124,7 @@ func (r *rig) readTouched() {
 
 // take reads one chunk, if there is one.
 func (r *rig) take() bool {
-	n, c, ok := r.src.Next(r.area)
+	n, c, ok := r.src.Reader.Next(r.area)
 	if !ok {
 		return false
 	}
@@ -140,12 +140,12 @@ func (r *rig) take() bool {
 // commit commits and reclaims everything that was read, as the next tick does.
 func (r *rig) commit() {
 	for _, c := range r.last {
-		r.src.Committed(c)
+		r.src.Reclaimer.Committed(c)
 	}
 	clear(r.last)
 	r.now = r.now.Add(time.Second)
 	r.src.Tick()
-	r.src.Reclaim()
+	r.src.Reclaimer.Reclaim()
 }
 
 func (r *rig) want(stream, text string) {
@@ -205,7 +205,7 @@ func TestRotatedFilesAreOneStreamInOrder(t *testing.T) {
 				// A file is held from its first sight, which comes before the
 				// archive that it becomes is overwritten.
 				r.src.listing.stale = true
-				r.src.Scan()
+				r.src.Scanner.Scan()
 			}
 			r.read()
 			r.want("gc.log", want.String())
@@ -229,7 +229,7 @@ func TestArchiveThatIsOverwrittenBeforeItWasReadIsNotLost(t *testing.T) {
 	r.write(f, "first\n")
 	f = r.rotate(f, "gc.log", "gc.log.0")
 	r.src.listing.stale = true
-	r.src.Scan()
+	r.src.Scanner.Scan()
 	r.write(f, "second\n")
 	f = r.rotate(f, "gc.log", "gc.log.0") // the first one is gone from the directory
 	r.write(f, "third\n")
@@ -489,10 +489,10 @@ func TestStreamsTakeTurns(t *testing.T) {
 	a, b := r.writer("a.log"), r.writer("b.log")
 	r.write(a, strings.Repeat(strings.Repeat("a", 99)+"\n", 20000))
 	r.write(b, "b\n")
-	r.src.watch.lookAgain()
-	r.src.Scan()
+	r.src.Watcher.lookAgain()
+	r.src.Scanner.Scan()
 	for range 2 {
-		n, c, _ := r.src.Next(r.area)
+		n, c, _ := r.src.Reader.Next(r.area)
 		if c.File.Stream() == "b.log" && n == 2 {
 			return
 		}
@@ -535,7 +535,7 @@ func TestLostEventsAreMadeUpFor(t *testing.T) {
 		name string
 		note func(s *Source)
 	}{
-		{"an overflow of the event queue", func(s *Source) { s.HandleError(fsnotify.ErrEventOverflow) }},
+		{"an overflow of the event queue", func(s *Source) { s.Watcher.HandleError(fsnotify.ErrEventOverflow) }},
 		{"the slow poll", func(s *Source) { s.Tick() }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -561,12 +561,12 @@ func TestEventsMarkWhatHasToBeRead(t *testing.T) {
 	f := r.writer("gc.log")
 	r.read()
 	r.write(f, "one\n")
-	r.src.Handle(fsnotify.Event{Name: r.path("gc.log"), Op: fsnotify.Write})
+	r.src.Watcher.Handle(fsnotify.Event{Name: r.path("gc.log"), Op: fsnotify.Write})
 	r.readTouched()
 	r.want("gc.log", "one\n")
 	f = r.rotate(f, "gc.log", "gc.log.0")
 	r.write(f, "two\n")
-	r.src.Handle(fsnotify.Event{Name: r.path("gc.log"), Op: fsnotify.Create})
+	r.src.Watcher.Handle(fsnotify.Event{Name: r.path("gc.log"), Op: fsnotify.Create})
 	r.readTouched()
 	r.want("gc.log", "one\ntwo\n")
 }

@@ -84,7 +84,7 @@ func TestTruncatedBetweenTwoMarkers(t *testing.T) {
 			r.write(w, uls("kept", "warning", 3))
 		}
 		r.discard()
-		n, c, ok := r.src.Next(r.area)
+		n, c, ok := r.src.Reader.Next(r.area)
 		if !ok {
 			t.Fatal("there is no marker")
 		}

@@ -30,8 +30,8 @@ func markers(text string) (total uint64, n int) {
 func (r *rig) droppedMetric() float64 { return float64(countedDrops(r.src)) }
 
 func (r *rig) look() {
-	r.src.watch.lookAgain()
-	if _, err := r.src.Scan(); err != nil {
+	r.src.Watcher.lookAgain()
+	if _, err := r.src.Scanner.Scan(); err != nil {
 		r.t.Fatal(err)
 	}
 }

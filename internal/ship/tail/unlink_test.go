@@ -20,7 +20,7 @@ func (r *rig) finished(text string) *source.File {
 	r.put("gc.log", text)
 	r.read()
 	for _, c := range r.last {
-		r.src.Committed(c)
+		r.src.Reclaimer.Committed(c)
 	}
 	clear(r.last)
 	for _, f := range r.src.table.Files {
@@ -190,14 +190,14 @@ func TestFileThatGoesBeforeItsCommitIsLetGoOf(t *testing.T) {
 	r.src.Tick()
 	for range 3 {
 		r.read()
-		r.src.Reclaim()
+		r.src.Reclaimer.Reclaim()
 	}
 	if n := len(r.src.table.Held); n > 0 {
 		t.Fatalf("%d files are held", n)
 	}
 	for f, c := range r.last {
-		r.src.Committed(c)
-		if gone, _ := r.src.Reclaim(); !slices.Contains(gone, f.Content()) {
+		r.src.Reclaimer.Committed(c)
+		if gone, _ := r.src.Reclaimer.Reclaim(); !slices.Contains(gone, f.Content()) {
 			t.Errorf("let go of: %v, want %v", gone, f.Content())
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // wantUnpersisted looks at the source at a time.
 func wantUnpersisted(r *rig, when string, at time.Time, want Unpersisted) {
 	r.t.Helper()
-	if got := statsOf(r.src.env, r.src.table, r.src.listing, r.src.capacity, at).Unpersisted; got != want {
+	if got := statsOf(r.src.env, r.src.table, r.src.listing, r.src.Capacity, at).Unpersisted; got != want {
 		r.t.Fatalf("%s: %+v, want %+v", when, got, want)
 	}
 }
@@ -26,8 +26,8 @@ func TestWhatIsNotDurableIsKnownWithSinceWhen(t *testing.T) {
 	r.read()
 	wantUnpersisted(r, "one line is read", second(0), Unpersisted{Bytes: 4, Since: second(0)})
 	r.write(w, "two\n")
-	r.src.watch.lookAgain()
-	if _, err := r.src.Scan(); err != nil {
+	r.src.Watcher.lookAgain()
+	if _, err := r.src.Scanner.Scan(); err != nil {
 		t.Fatal(err)
 	}
 	wantUnpersisted(r, "another one is not", second(1), Unpersisted{Bytes: 8, Since: second(0)})
@@ -49,8 +49,8 @@ func TestDroppedLinesAreNotDurableBeforeTheirMarkerIs(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
 	r.write(w, strings.Repeat("[0.100s][debug][gc] one of many lines\n", 40000))
-	r.src.watch.lookAgain()
-	if _, err := r.src.Scan(); err != nil {
+	r.src.Watcher.lookAgain()
+	if _, err := r.src.Scanner.Scan(); err != nil {
 		t.Fatal(err)
 	}
 	r.src.Relief.Weigh()

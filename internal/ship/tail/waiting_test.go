@@ -13,7 +13,7 @@ func TestArchivesThatWaitAreNotMissed(t *testing.T) {
 	for _, mode := range []Mode{ReclaimAuto, ReclaimNone} {
 		t.Run(string(mode), func(t *testing.T) {
 			r := newRig(t, func(c *Config) { c.Reclaim = mode })
-			r.src.capacity.maxHeld = 4
+			r.src.Capacity.maxHeld = 4
 			const archives = 10
 			for n := range archives {
 				r.put(fmt.Sprintf("gc.log.%d", n), fmt.Sprintf("line %d\n", n))
@@ -31,7 +31,7 @@ func TestArchivesThatWaitAreNotMissed(t *testing.T) {
 				t.Errorf("%v archives are counted as missed, and all were read", got)
 			}
 			// None waits any more: a gap counts again.
-			r.src.capacity.maxHeld = 2 * archives
+			r.src.Capacity.maxHeld = 2 * archives
 			for _, n := range []int{archives, archives + 1, archives + 3} {
 				r.put(fmt.Sprintf("gc.log.%d", n), "more\n")
 				r.read()

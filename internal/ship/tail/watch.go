@@ -9,19 +9,28 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// A watch notices that there is something to scan or to read: by events of the
+// A Watcher notices that there is something to scan or to read: by events of the
 // directory, and by looking from time to time.
-type watch struct {
+type Watcher struct {
 	*env
 	dir     *directory
 	table   *source.Table
 	listing *listing
 }
 
-// handle handles one event: it marks what has to be read or scanned. Thousands of events
+// Events returns the directory's events for [Watcher.Handle], and the errors for
+// [Watcher.HandleError]; nil when there are none to wait for.
+func (w *Watcher) Events() (<-chan fsnotify.Event, <-chan error) {
+	if w.dir.watcher == nil {
+		return nil, nil
+	}
+	return w.dir.watcher.Events, w.dir.watcher.Errors
+}
+
+// Handle handles one event: it marks what has to be read or scanned. Thousands of events
 // can wait in the kernel after a storm of names. A scan that began after the last change of
 // the directory has seen what all of them report, and no further scan is due for them.
-func (w *watch) handle(ev fsnotify.Event) {
+func (w *Watcher) Handle(ev fsnotify.Event) {
 	if ev.Op&^fsnotify.Chmod == 0 {
 		return
 	}
@@ -42,9 +51,19 @@ func (w *watch) handle(ev fsnotify.Event) {
 	w.poll()
 }
 
+// Poll marks what has to be read or scanned without any event: the files that
+// [Reader.Next] has read from since the last Poll, and the directory if an entry of it has
+// changed. While lines flow, it costs two calls of the kernel where events cost several
+// wake-ups of threads, and it sees a rotation although a thousand events of writes
+// are in front of that of the rotation.
+func (w *Watcher) Poll() {
+	w.table.TouchFlowing()
+	w.poll()
+}
+
 // poll makes a scan due if an entry of the directory has come, gone or got another
 // name since the last scan began, or may have.
-func (w *watch) poll() {
+func (w *Watcher) poll() {
 	if !w.dir.opened() {
 		return
 	}
@@ -53,9 +72,9 @@ func (w *watch) poll() {
 	}
 }
 
-// handleError handles one error of the watcher. When events were lost,
+// HandleError handles one error of the watcher. When events were lost,
 // everything is looked at again.
-func (w *watch) handleError(err error) {
+func (w *Watcher) HandleError(err error) {
 	w.metrics.watchErrors.Inc()
 	w.lookAgain()
 	if !errors.Is(err, fsnotify.ErrEventOverflow) {
@@ -64,13 +83,13 @@ func (w *watch) handleError(err error) {
 }
 
 // lookAgain makes the next scan due and every file worth reading.
-func (w *watch) lookAgain() {
+func (w *Watcher) lookAgain() {
 	w.listing.expire()
 	w.table.TouchAll()
 }
 
 // tick is the slow poll.
-func (w *watch) tick() {
+func (w *Watcher) tick() {
 	w.listing.expire()
 	if w.dir.watcher == nil && w.dir.opened() {
 		w.lookAgain()
@@ -88,8 +107,9 @@ func (w *watch) tick() {
 	}
 }
 
-// written reports whether anybody has a file open for writing.
-func (w *watch) written() bool {
+// Written reports whether anybody has a file open for writing, as far as the
+// kernel shows.
+func (w *Watcher) Written() bool {
 	for _, f := range w.table.Held {
 		if f.Inode.Written() {
 			return true
