@@ -83,7 +83,7 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 		work.Go(func() error { jvms.Run(ctx); return nil })
 	}
 	work.Go(func() error { cfg.yield(ctx, cancel, log); return nil })
-	work.Go(func() error { settle(ctx, log); return nil })
+	work.Go(func() error { giveBack(ctx); return nil })
 	shipped, done := context.WithCancel(context.WithoutCancel(ctx))
 	work.Go(func() error {
 		if !shipper.AwaitTurn(ctx) {

@@ -67,7 +67,7 @@ func (b *bench) catchUp() error {
 	b.ratio("catch-up, zstd: CPU", m("zstd0"), m("encoder0"), 1.25, "the encoder fed from memory")
 	b.ratio("catch-up, zstd: CPU with the metrics of the JVM", m("zstd0"), m("bare0"), 1.25, "without them")
 	rss := max(m("none2"), m("zstd2"))
-	b.add("catch-up: peak resident MiB", fmt.Sprintf("%.1f", rss), "24", rss <= 24)
+	b.add("catch-up: peak MiB of memory of its own", fmt.Sprintf("%.1f", rss), "24", rss <= 24)
 	return nil
 }
 

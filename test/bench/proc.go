@@ -93,7 +93,7 @@ func switches(pid int) (total int, err error) {
 
 var voluntary = regexp.MustCompile(`(?m)^voluntary_ctxt_switches:\s+(\d+)`)
 
-// memory returns a figure of /proc/PID/status in MiB: VmRSS or VmHWM.
+// memory returns a figure of /proc/PID/status in MiB: RssAnon or VmHWM.
 func memory(pid int, key string) (float64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -107,12 +107,11 @@ func memory(pid int, key string) (float64, error) {
 	return float64(kib) / 1024, err
 }
 
-// peakMemory asks for the sidecar's peak resident memory, often, until it has
-// ended. (What the kernel says after the end may be that of the process that
-// started it.)
+// peakMemory asks for the sidecar's memory, often, until it has ended, and returns the most:
+// its own, without the page cache of the program.
 func (s *sidecar) peakMemory() (peak float64) {
 	for !s.Exited() {
-		if mib, err := memory(s.PID(), "VmHWM"); err == nil {
+		if mib, err := memory(s.PID(), "RssAnon"); err == nil {
 			peak = max(peak, mib)
 		}
 		time.Sleep(10 * time.Millisecond)

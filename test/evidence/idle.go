@@ -10,9 +10,9 @@ import (
 
 // Resident memory goes up and down: a sidecar gives pages back every five seconds.
 const (
-	residentTitle  = "largest resident, MiB"
-	residentMethod = "Resident memory is the largest of samples ten times a second."
-	residentEvery  = 100 * time.Millisecond
+	memoryTitle  = "most memory, MiB"
+	memoryMethod = "Memory is a process's own, without the page cache of its program; the most of samples ten times a second."
+	memoryEvery  = 100 * time.Millisecond
 )
 
 // over measures a process for a while.
@@ -22,16 +22,16 @@ func (e *evidence) over(s *shipper, d time.Duration) (figures, error) {
 		return nil, err
 	}
 	woken := switches(s.PID())
-	most := resident(s.PID())
+	most := memory(s.PID())
 	least := most
-	sample := time.NewTicker(residentEvery)
+	sample := time.NewTicker(memoryEvery)
 	defer sample.Stop()
 	for end, over := time.After(d), false; !over; {
 		select {
 		case <-e.ctx.Done():
 			return nil, e.ctx.Err()
 		case <-sample.C:
-			now := resident(s.PID())
+			now := memory(s.PID())
 			most, least = max(most, now), min(least, now)
 		case <-end:
 			over = true
@@ -53,9 +53,8 @@ func (e *evidence) idle() (*experiment, error) {
 		Name: "idle", Title: "Idle, with five files", Plot: "cpu",
 		Question: "What does a shipper cost while nobody logs?",
 		Method: fmt.Sprintf("Five files with 100 lines each are open and do not grow. All contestants run at the same time, each with files and, as in a container, "+
-			"a process namespace of its own, and are measured over %s, %s after their start. `ullage` has no annotations to look at: with them it wakes up once a second more. "+residentMethod, 2*e.window, settled),
-		Threat:  "Resident memory counts the pages of the program that were used, which processes of the same program share.",
-		Columns: []column{{"rss", residentTitle}, {"least", "least resident, MiB"}, {"cpu", "CPU, % of a core"}, {"wakes", "wake-ups/s"}},
+			"a process namespace of its own, and are measured over %s, %s after their start. `ullage` has no annotations to look at: with them it wakes up once a second more. "+memoryMethod, 2*e.window, settled),
+		Columns: []column{{"rss", memoryTitle}, {"least", "least memory, MiB"}, {"cpu", "CPU, % of a core"}, {"wakes", "wake-ups/s"}},
 	}
 	for round := range e.rounds {
 		fmt.Printf("  round %d of %d\n", round+1, e.rounds)

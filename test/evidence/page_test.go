@@ -137,9 +137,9 @@ func TestGoalsOfReportsHindsightAndPauses(t *testing.T) {
 	var s strings.Builder
 	(&record{Experiments: []*experiment{report, held, copies}}).writeGoals(&s)
 	const want = "| `ullage report`, each line about a pause: MB a CPU second | 299 | at least 300 | **missed** |\n" +
-		"| the same: peak resident, MiB | 20 | at most 64 | reached |\n" +
+		"| the same: peak memory, MiB | 20 | at most 64 | reached |\n" +
 		"| `ullage report`, `gc*=debug`: MB a CPU second | 301 | at least 300 | reached |\n" +
-		"| the same: peak resident, MiB | 65 | at most 64 | **missed** |\n" +
+		"| the same: peak memory, MiB | 65 | at most 64 | **missed** |\n" +
 		"| hindsight, lines below `info` held, none saved: CPU, as a multiple of that with all lines persisted | 1.1 | at most 1.15 | reached |\n" +
 		"| hindsight, lines below `info` held, all saved: CPU, as a multiple of that with all lines persisted | 1.2 | at most 1.15 | **missed** |\n" +
 		"| reading pauses in `ullage run`, without compression (the strictest case): CPU, as a multiple of that without | 1.2 | at most 1.25 | reached |\n"

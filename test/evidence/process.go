@@ -69,26 +69,22 @@ func switches(pid int) (total int) {
 	return total
 }
 
-// resident returns the resident memory of a process in MiB, 0 if it has ended.
-func resident(pid int) float64 {
-	kib, _ := strconv.Atoi(strings.TrimSuffix(field(fmt.Sprintf("/proc/%d/status", pid), "VmRSS"), " kB"))
-	return float64(kib) / 1024
+// memory returns what a process has in memory of its own in MiB, 0 if it has ended: without
+// files, the program's among them, which are in the page cache whoever uses them.
+func memory(pid int) (mib float64) {
+	for _, kind := range []string{"RssAnon", "RssShmem"} {
+		kib, _ := strconv.Atoi(strings.TrimSuffix(field(fmt.Sprintf("/proc/%d/status", pid), kind), " kB"))
+		mib += float64(kib) / 1024
+	}
+	return mib
 }
 
-var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
-
-// peakMemory returns the largest VmHWM in MiB that /proc showed until done. The
-// kernel's ru_maxrss does not serve: a child inherits its parent's at the start.
+// peakMemory returns the largest memory of a process in MiB that samples showed until done.
 func peakMemory(pid int, done <-chan struct{}) (peak float64) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)); err == nil {
-			if m := highWater.FindSubmatch(text); m != nil {
-				kib, _ := strconv.Atoi(string(m[1])) // digits, by the expression
-				peak = max(peak, float64(kib)/1024)
-			}
-		}
+		peak = max(peak, memory(pid))
 		select {
 		case <-done:
 			return peak

@@ -194,12 +194,12 @@ func (r *record) quoteCosts() string {
 	const plain, packed = "ullage, none", "ullage, zstd"
 	row := func(what, format string, values ...any) { fmt.Fprintf(&s, "| "+what+" | "+format+" |\n", values...) }
 	for _, c := range []struct{ name, how string }{{plain, "`--compress none`"}, {packed, "zstd"}} {
-		row("catch-up, "+c.how, "%s s of CPU and %s s of wall time a GiB, %s MiB resident at most, %s MiB on disk a GiB", v("catchup", c.name, "cpu"), v("catchup", c.name, "wall"), v("catchup", c.name, "peak"), v("catchup", c.name, "disk"))
+		row("catch-up, "+c.how, "%s s of CPU and %s s of wall time a GiB, %s MiB of memory at most, %s MiB on disk a GiB", v("catchup", c.name, "cpu"), v("catchup", c.name, "wall"), v("catchup", c.name, "peak"), v("catchup", c.name, "disk"))
 	}
 	row("the same by `cat`, and by a bare loop of reading, compressing and writing", "%s and %s s of CPU", v("catchup", "cat", "cpu"), v("catchup", loopName, "cpu"))
-	row("20,000 lines/s, one `write(2)` each", "%s %% of a core, %s MiB resident at most", v("steady", packed, "cpu"), v("steady", packed, "rss"))
+	row("20,000 lines/s, one `write(2)` each", "%s %% of a core, %s MiB of memory at most", v("steady", packed, "cpu"), v("steady", packed, "rss"))
 	row("until such a line is in the copy, p50 / p99", "%s / %s ms; uncompressed %s / %s ms", v("steady", packed, "p50"), v("steady", packed, "p99"), v("steady", plain, "p50"), v("steady", plain, "p99"))
-	row("idle with five files", "%s %% of a core, %s wake-ups/s, %s MiB resident at most", v("idle", packed, "cpu"), v("idle", packed, "wakes"), v("idle", packed, "rss"))
+	row("idle with five files", "%s %% of a core, %s wake-ups/s, %s MiB of memory at most", v("idle", packed, "cpu"), v("idle", packed, "wakes"), v("idle", packed, "rss"))
 	for _, c := range []struct{ name, what string }{{"storm", "a rotation storm: files of 1 MiB, five archives, 50 MB/s"}, {"crowded", "the same beside two busy loops"}, {"kills", "`kill -9`, five times"}, {"frozen", "the destination frozen for 30 s at 20,000 lines/s"}} {
 		row(c.what, "%s lines lost, %s twice", v(c.name, packed, "lost"), v(c.name, packed, "twice"))
 	}

@@ -30,7 +30,7 @@ func (e parts) reports() (*experiment, error) {
 		Method: fmt.Sprintf("The log of a JVM's day, in %d MiB: with eight lines for each collection, each about its pause, and with 30 more at level debug. "+
 			"`ullage report` reads the file from the disk, or the page cache, and writes its page.", e.size),
 		Threat:  "The log is written by a program: its times and sizes differ from line to line, but not its forms. Its decorations are HotSpot's default.",
-		Columns: []column{{"speed", "MB a CPU second"}, {"peak", "peak resident, MiB"}, {"page", "page, KiB"}},
+		Columns: []column{{"speed", "MB a CPU second"}, {"peak", "peak memory, MiB"}, {"page", "page, KiB"}},
 	}
 	dir, err := fresh(e.disk, "report")
 	if err != nil {

@@ -66,7 +66,7 @@ func (e *experiment) frozenResult() string {
 	if v := e.value("ullage, zstd", "spooled"); v > 0 {
 		parts = append(parts, fmt.Sprintf("At the end of the freeze, a byte of the spool of `ullage` held %s bytes of lines.", figure(v)))
 	}
-	return strings.Join(append(parts, "Peak resident memory is "+e.extent("peak")+" MiB."), " ")
+	return strings.Join(append(parts, "Peak memory is "+e.extent("peak")+" MiB."), " ")
 }
 
 // helloResult says what each place costs, by the way to log.
@@ -137,7 +137,7 @@ func growthResult(unit string) func(*experiment) string {
 		}
 		first, last := e.Rows[0].Contestant, e.Rows[len(e.Rows)-1].Contestant
 		by := numberIn(last) - numberIn(first)
-		return fmt.Sprintf("From %s to %s, an additional %s costs %s of a core and %s of resident memory. %s", first, last, unit,
+		return fmt.Sprintf("From %s to %s, an additional %s costs %s of a core and %s of memory. %s", first, last, unit,
 			amount(e.slope("cpu", by)/100, "s", 1e3, "ms", "µs", "ns"), amount(e.slope("rss", by), "MiB", 1024, "KiB", "bytes"), e.spread())
 	}
 }

@@ -34,7 +34,7 @@ func (e *experiment) reportResult() string {
 		speed, _, _, _ := r.of("speed")
 		parts = append(parts, fmt.Sprintf("%s MB (%s)", figure(speed), r.Contestant))
 	}
-	return fmt.Sprintf("A CPU second reads %s. Its peak is %s MiB resident.", strings.Join(parts, ", or "), e.extent("peak"))
+	return fmt.Sprintf("A CPU second reads %s. Its peak is %s MiB of memory.", strings.Join(parts, ", or "), e.extent("peak"))
 }
 
 // triedResult names the ways that take less than the sidecar.

@@ -20,7 +20,7 @@ type vital struct {
 }
 
 var vitals = []vital{
-	{"resident memory, MiB", func(s *shipper, _ place) (float64, error) { return resident(s.PID()), nil }},
+	{"memory, MiB", func(s *shipper, _ place) (float64, error) { return memory(s.PID()), nil }},
 	{"descriptors", func(s *shipper, _ place) (float64, error) { return entries(fmt.Sprintf("/proc/%d/fd", s.PID())) }},
 	{"threads", func(s *shipper, _ place) (float64, error) { return entries(fmt.Sprintf("/proc/%d/task", s.PID())) }},
 	{"goroutines", func(s *shipper, _ place) (float64, error) { return s.Metric("go_goroutines") }},

@@ -25,10 +25,10 @@ func (e *evidence) steady() (*experiment, error) {
 		Question: "What does a shipper cost while a JVM logs, and how old is a line when a reader of the copy sees it?",
 		Method: fmt.Sprintf("A process writes 20,000 lines of 130 bytes a second to a file on tmpfs, with one `write(2)` a line, as HotSpot does. CPU time and wake-ups "+
 			"(voluntary context switches of all threads) are counted over %s. Each line carries the time of its write; a reader follows the output, "+
-			"decompresses it where needed, and subtracts. "+residentMethod, e.window),
+			"decompresses it where needed, and subtracts. "+memoryMethod, e.window),
 		Threat: "The writer, the reader and the contestant share the cores. `ullage` waits for the disk once a second; the others never do, " +
 			"so what their reader sees may not survive a loss of power.",
-		Columns: []column{{"cpu", "CPU, % of a core"}, {"wakes", "wake-ups/s"}, {"p50", "p50, ms"}, {"p99", "p99, ms"}, {"rss", residentTitle}},
+		Columns: []column{{"cpu", "CPU, % of a core"}, {"wakes", "wake-ups/s"}, {"p50", "p50, ms"}, {"p99", "p99, ms"}, {"rss", memoryTitle}},
 	}
 	return x, e.inTurn(x, func(c *contestant) (figures, error) {
 		p, err := e.place(c, "")

@@ -167,7 +167,7 @@ func (e *evidence) frozen() (*experiment, error) {
 			"The spool, which holds compressed what `ullage` has moved out of the logs, is measured at the end of the freeze.",
 		Threat: "The lines are those of a generator: a JVM's compress better or worse. With larger archives every contestant would survive 30 s, and none would survive a freeze that outlasts its archives. " +
 			"The writer never fails here, as nothing limits the tmpfs: a peer that holds deleted files open uses more than 48 MiB of it.",
-		Columns: append(append([]column{}, lossColumns...), column{"peak", "peak resident, MiB"}, column{"crashed", "crashed"}, column{"spooled", "lines in the spool, as a multiple of its memory"}),
+		Columns: append(append([]column{}, lossColumns...), column{"peak", "peak memory, MiB"}, column{"crashed", "crashed"}, column{"spooled", "lines in the spool, as a multiple of its memory"}),
 	}
 	if os.Geteuid() != 0 {
 		x.NotRun = onlyRoot

@@ -3,7 +3,6 @@ package sidecar
 import (
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 
@@ -35,32 +34,4 @@ func TestEveryThreadIsBatchAndSoAreThoseThatTheyMake(t *testing.T) {
 			t.Errorf("thread %d has policy %d, want %d (SCHED_BATCH)", id, attr.Policy, unix.SCHED_BATCH)
 		}
 	}
-}
-
-func TestPagesOfTheProgramAreGivenBack(t *testing.T) {
-	pages, err := programPages()
-	if err != nil || len(pages) == 0 {
-		t.Fatalf("pages of the program: %v, %v", pages, err)
-	}
-	before := mapped(t)
-	if err := pages.release(); err != nil {
-		t.Fatal(err)
-	}
-	if after := mapped(t); after >= before {
-		t.Errorf("RssFile %d KiB, was %d: want less", after, before)
-	}
-}
-
-// mapped returns how many KiB of files the process has mapped and in memory.
-func mapped(t *testing.T) int {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(status), "RssFile:")
-	kib, err := strconv.Atoi(strings.Fields(rest)[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kib
 }
