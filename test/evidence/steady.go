@@ -167,7 +167,7 @@ func (c *contestant) follow(p place, done <-chan struct{}) (ages []float64) {
 	}
 }
 
-// growing reads a file that grows. It ends when done is closed.
+// growing reads a file that grows. It ends where the file does once done is closed.
 type growing struct {
 	f    *os.File
 	done <-chan struct{}
@@ -175,14 +175,16 @@ type growing struct {
 
 func (g *growing) Read(p []byte) (int, error) {
 	for {
-		if n, err := g.f.Read(p); n > 0 || (err != nil && err != io.EOF) {
-			return n, err
-		}
+		ended := false
 		select {
 		case <-g.done:
-			return 0, io.EOF
-		case <-time.After(2 * time.Millisecond):
+			ended = true
+		default:
 		}
+		if n, err := g.f.Read(p); n > 0 || err != io.EOF || ended {
+			return n, err
+		}
+		time.Sleep(2 * time.Millisecond)
 	}
 }
 
