@@ -6,12 +6,6 @@ import (
 	"github.com/ullage/ullage/internal/kube/kubeapi"
 )
 
-// Bounds on what is logged or reported of what another server or a file says.
-const (
-	maxText = 1024
-	maxName = 253
-)
-
 // The four kinds of requests. A role limits each to one object by resourceNames.
 var (
 	getSecret          = kubeapi.Operation{Name: "get_secret", Method: http.MethodGet, Verb: "get", Resource: "secrets"}

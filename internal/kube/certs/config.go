@@ -4,10 +4,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"regexp"
 	"time"
 
 	"github.com/ullage/ullage/internal/kube/kubeapi"
+	"github.com/ullage/ullage/internal/kube/names"
 )
 
 // Config says where the certificate of a [Serving] comes from.
@@ -65,13 +65,6 @@ func (c Config) Validate() []error {
 	return bad
 }
 
-// Names that Kubernetes allows: for a Service or a namespace, and for most other
-// objects.
-var (
-	label     = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
-	subdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
-)
-
 func (c Config) validateSelfMade() []error {
 	var bad []error
 	if c.Lifetime < minLifetime || c.Lifetime > maxLifetime {
@@ -81,10 +74,10 @@ func (c Config) validateSelfMade() []error {
 		flag, value string
 		ok          bool
 	}{
-		{"certificate-secret", c.Secret, isName(c.Secret)},
-		{"service", c.Service, label.MatchString(c.Service)},
-		{"namespace", c.Namespace, label.MatchString(c.Namespace)},
-		{"webhook-configuration", c.Configuration, isName(c.Configuration)},
+		{"certificate-secret", c.Secret, names.IsName(c.Secret)},
+		{"service", c.Service, names.IsLabel(c.Service)},
+		{"namespace", c.Namespace, names.IsLabel(c.Namespace)},
+		{"webhook-configuration", c.Configuration, names.IsName(c.Configuration)},
 	} {
 		switch {
 		case name.value == "":
@@ -98,8 +91,6 @@ func (c Config) validateSelfMade() []error {
 	}
 	return bad
 }
-
-func isName(s string) bool { return len(s) <= maxName && subdomain.MatchString(s) }
 
 // selfMade reports whether the certificate is made here rather than read from files.
 func (c Config) selfMade() bool { return c.TLSCert == "" && c.TLSKey == "" }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/kube/kubeapi"
+	"github.com/ullage/ullage/internal/kube/names"
 )
 
 const (
@@ -54,7 +55,7 @@ func (f *files) look() {
 	}
 	if text := err.Error(); text != f.failed {
 		f.failed = text
-		f.log.Warn("certificate files are unusable", "hint", "the current certificate stays in use; the files are read again", "error", printable.Text(text, maxText))
+		f.log.Warn("certificate files are unusable", "hint", "the current certificate stays in use; the files are read again", "error", printable.Text(text, names.MaxText))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/kube/kubeapi"
+	"github.com/ullage/ullage/internal/kube/names"
 )
 
 const (
@@ -93,7 +94,7 @@ func (k *keeper) run(ctx context.Context) {
 func (k *keeper) report(err error) {
 	switch {
 	case err != nil:
-		text := printable.Text(err.Error(), 2*maxText)
+		text := printable.Text(err.Error(), 2*names.MaxText)
 		if kind := withoutDigits(text); kind != k.failed {
 			k.failed = kind
 			k.log.Warn("certificate maintenance failed", "hint", "the current certificate stays in use; maintenance is tried again", "error", text)
@@ -211,7 +212,7 @@ func (k *keeper) agree(ctx context.Context) (material, error) {
 	}
 	if garbled != nil && garbled.Error() != k.garbled {
 		k.garbled = garbled.Error()
-		k.log.Warn("replacing an unusable Secret", "secret", k.cfg.Secret, "error", printable.Text(k.garbled, maxText))
+		k.log.Warn("replacing an unusable Secret", "secret", k.cfg.Secret, "error", printable.Text(k.garbled, names.MaxText))
 	}
 	if err := k.api.writeSecret(ctx, s, data); err != nil {
 		return m, err

@@ -21,10 +21,8 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/kube/names"
 )
-
-// serviceAccount is where a kubelet puts a pod's credentials.
-const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/"
 
 // Cluster is how a pod reaches the API of its cluster.
 type Cluster struct {
@@ -38,7 +36,7 @@ type Cluster struct {
 // InCluster returns how the pod that this process runs in reaches the API, from
 // the environment, which lookup reads (os.LookupEnv).
 func InCluster(lookup func(string) (string, bool)) Cluster {
-	c := Cluster{TokenFile: serviceAccount + "token", CAFile: serviceAccount + "ca.crt"}
+	c := Cluster{TokenFile: names.ServiceAccountDir + "/token", CAFile: names.ServiceAccountDir + "/ca.crt"}
 	c.Host, _ = lookup("KUBERNETES_SERVICE_HOST")
 	c.Port, _ = lookup("KUBERNETES_SERVICE_PORT")
 	return c
@@ -47,11 +45,11 @@ func InCluster(lookup func(string) (string, bool)) Cluster {
 // PodNamespace returns the namespace of the pod that this process runs in, or ""
 // outside of a pod.
 func PodNamespace() string {
-	text, err := ReadFile(serviceAccount + "namespace")
+	text, err := ReadFile(names.ServiceAccountDir + "/namespace")
 	if err != nil {
 		return ""
 	}
-	return printable.Text(strings.TrimSpace(string(text)), maxName)
+	return printable.Text(strings.TrimSpace(string(text)), names.MaxName)
 }
 
 // Validate returns one error for each setting that cannot work.
@@ -70,10 +68,6 @@ const (
 	// maxObject is larger than any object: etcd takes 1.5 MiB by default.
 	maxObject = 4 << 20
 	maxStatus = 64 << 10
-
-	// Bounds on what is logged or reported of what another server or a file says.
-	maxText = 1024
-	maxName = 253
 )
 
 // Operation is a kind of request.
@@ -234,7 +228,7 @@ func refused(op Operation, path string, resp *http.Response) error {
 	}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxStatus))
 	_ = json.Unmarshal(body, &status) // a proxy in between may answer anything: no message then
-	return &StatusError{Op: op, Path: path, Code: resp.StatusCode, Message: printable.Text(status.Message, maxText)}
+	return &StatusError{Op: op, Path: path, Code: resp.StatusCode, Message: printable.Text(status.Message, names.MaxText)}
 }
 
 // maxFile bounds a certificate, key or token file.

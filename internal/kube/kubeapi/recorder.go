@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
-	"regexp"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/kube/names"
 )
 
 // Event is what has happened to an object, as kubectl describe shows it.
@@ -39,8 +39,6 @@ const (
 
 // CreateEvent is the request of a [Recorder].
 var CreateEvent = Operation{Name: "create_event", Method: http.MethodPost, Verb: "create", Resource: "events"}
-
-var namespace = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
 // What became of an event.
 const (
@@ -81,7 +79,7 @@ func (r *Recorder) Record(e Event) {
 	if !e.valid() {
 		return
 	}
-	e.Message = printable.Text(e.Message, maxText)
+	e.Message = printable.Text(e.Message, names.MaxText)
 	select {
 	case r.queue <- e:
 	default:
@@ -119,7 +117,7 @@ func (r *Recorder) Run(ctx context.Context) {
 		default:
 			r.results.WithLabelValues(failed).Inc()
 			if !broken {
-				r.log.Warn("events are not created", "error", printable.Text(err.Error(), 2*maxText))
+				r.log.Warn("events are not created", "error", printable.Text(err.Error(), 2*names.MaxText))
 			}
 		}
 		broken = err != nil
@@ -155,5 +153,5 @@ func (r *Recorder) create(ctx context.Context, e Event, now time.Time) error {
 // valid reports whether the event may be sent: a review is from anybody, and its
 // namespace becomes part of a path.
 func (e Event) valid() bool {
-	return namespace.MatchString(e.Namespace) && e.Kind != "" && e.Name != "" && len(e.Name) <= maxName && len(e.Kind) <= maxName && len(e.UID) <= maxName && len(e.APIVersion) <= maxName
+	return names.IsLabel(e.Namespace) && e.Kind != "" && e.Name != "" && len(e.Name) <= names.MaxName && len(e.Kind) <= names.MaxName && len(e.UID) <= names.MaxName && len(e.APIVersion) <= names.MaxName
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/ullage/ullage/internal/kube/names"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -140,8 +141,8 @@ func TestAMessageIsCutBeforeItWaits(t *testing.T) {
 	e := event
 	e.Message = strings.Repeat("a warning; ", 1<<20)
 	r.Record(e)
-	if got := (<-r.queue).Message; len(got) > maxText || !strings.HasPrefix(got, "a warning; ") {
-		t.Errorf("a message of %d bytes waits, want at most %d", len(got), maxText)
+	if got := (<-r.queue).Message; len(got) > names.MaxText || !strings.HasPrefix(got, "a warning; ") {
+		t.Errorf("a message of %d bytes waits, want at most %d", len(got), names.MaxText)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/base/untrusted"
+	"github.com/ullage/ullage/internal/kube/names"
 )
 
 // Mutate decides about one pod, as JSON in the form that the API server sent,
@@ -200,7 +201,7 @@ func (h *handler) decide(body []byte) (rep reply, err error) {
 		if p := recover(); p != nil {
 			h.metrics.panics.Inc()
 			stack := debug.Stack()
-			h.log.Error("panic in a decision", "hint", "this is a bug, please report it", "panic", printable.Text(fmt.Sprint(p), maxText), "stack", string(stack[:min(len(stack), maxStack)]))
+			h.log.Error("panic in a decision", "hint", "this is a bug, please report it", "panic", printable.Text(fmt.Sprint(p), names.MaxText), "stack", string(stack[:min(len(stack), maxStack)]))
 			rep, err = reply{}, errors.New("the injector has a bug; see its log")
 		}
 	}()
@@ -231,7 +232,7 @@ func (h *handler) decide(body []byte) (rep reply, err error) {
 		res.Patch, res.PatchType = d.Patch, new(admissionv1.PatchTypeJSONPatch)
 	}
 	if d.Denied != "" {
-		res.Allowed, res.Result = false, &metav1.Status{Code: http.StatusForbidden, Message: printable.Text(d.Denied, maxText)}
+		res.Allowed, res.Result = false, &metav1.Status{Code: http.StatusForbidden, Message: printable.Text(d.Denied, names.MaxText)}
 	}
 	result := d.result()
 	h.report(result, req, d, operations)
@@ -255,19 +256,19 @@ func (d Decision) result() string {
 // should have: that of a dry run gets none in any case. Nobody sees the warnings of a pod that a controller creates, so
 // the log has them and the name of the pod's owner.
 func (h *handler) report(result string, req *admissionv1.AdmissionRequest, d Decision, operations int) {
-	pod, owner, controller := names(req.Object.Raw)
+	pod, owner, controller := namesOf(req.Object.Raw)
 	dryRun := req.DryRun != nil && *req.DryRun
-	log := h.log.With("namespace", printable.Text(req.Namespace, maxName), "pod", pod, "owner", owner, "dry_run", dryRun)
+	log := h.log.With("namespace", printable.Text(req.Namespace, names.MaxName), "pod", pod, "owner", owner, "dry_run", dryRun)
 	if d.Refused != "" && !dryRun {
 		h.metrics.refuse(d.Refused)
 	}
 	if h.notify != nil && !dryRun && controller != nil && (result == injected || result == refused) {
 		h.notify(Notice{Namespace: req.Namespace, Owner: *controller, Injected: result == injected, Warnings: d.Warnings})
 	}
-	warnings := printable.Text(strings.Join(d.Warnings, "; "), maxText)
+	warnings := printable.Text(strings.Join(d.Warnings, "; "), names.MaxText)
 	switch {
 	case result == denied:
-		log.Warn("denied", "reason", d.Refused, "error", printable.Text(d.Denied, maxText))
+		log.Warn("denied", "reason", d.Refused, "error", printable.Text(d.Denied, names.MaxText))
 	case result == refused:
 		log.Warn("not injected", "reason", d.Refused, "error", warnings)
 	case result == injected && len(d.Warnings) > 0:
@@ -282,7 +283,7 @@ func (h *handler) report(result string, req *admissionv1.AdmissionRequest, d Dec
 // fail replies to a review that was not decided. body is as much of the review
 // as was read.
 func (h *handler) fail(body []byte, err error) reply {
-	why := printable.Text(err.Error(), maxText)
+	why := printable.Text(err.Error(), names.MaxText)
 	h.quiet.warn("review failed", "error", why)
 	known := readHead(body)
 	if !known.answerable() {

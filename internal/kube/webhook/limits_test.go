@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/ullage/ullage/internal/base/untrusted"
+	"github.com/ullage/ullage/internal/kube/names"
 )
 
 func TestALargeReviewIsAnsweredFromItsHead(t *testing.T) {
@@ -138,7 +139,7 @@ func TestWarningsAreBounded(t *testing.T) {
 	if n := len(a.Response.Warnings); n != maxWarnings || a.Response.Warnings[n-1] != "and 70 more warnings" {
 		t.Errorf("%d warnings, the last %q", n, a.Response.Warnings[n-1])
 	}
-	if w := bounded([]string{strings.Repeat("ü\n", 5000)})[0]; len(w) > maxText+4 || strings.ContainsAny(w, "\n") {
+	if w := bounded([]string{strings.Repeat("ü\n", 5000)})[0]; len(w) > names.MaxText+4 || strings.ContainsAny(w, "\n") {
 		t.Errorf("%d bytes", len(w))
 	}
 }
@@ -176,7 +177,7 @@ func FuzzReview(f *testing.F) {
 				t.Fatalf("%+v", a.Response)
 			}
 		case 400, 413:
-			if w.Body.Len() == 0 || w.Body.Len() > 2*maxText {
+			if w.Body.Len() == 0 || w.Body.Len() > 2*names.MaxText {
 				t.Fatalf("%d %q", w.Code, w.Body)
 			}
 		default:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/kube/names"
 )
 
 // quietInterval is the shortest time between two lines that strangers cause.
@@ -40,6 +41,6 @@ func (q *quiet) warn(msg string, args ...any) {
 // Write takes a line of the HTTP server's error log. Most are failed TLS
 // handshakes: a port scan, or an API server that does not trust our CA.
 func (q *quiet) Write(line []byte) (int, error) {
-	q.warn("connection failed", "error", printable.Text(strings.TrimSpace(string(line)), maxText))
+	q.warn("connection failed", "error", printable.Text(strings.TrimSpace(string(line)), names.MaxText))
 	return len(line), nil
 }

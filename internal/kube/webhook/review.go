@@ -12,6 +12,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/kube/names"
 )
 
 // What a review that this package answers in full looks like.
@@ -49,22 +50,22 @@ func createsPod(r *admissionv1.AdmissionRequest) bool {
 		r.Kind == metav1.GroupVersionKind{Version: "v1", Kind: "Pod"}
 }
 
-// names returns the name of a pod, and that of the object that a person has made
+// namesOf returns the name of a pod, and that of the object that a person has made
 // for it, such as deployment/web: empty if there is none. Both are for the log,
 // and untrusted text. The controller is as the pod has it, or nil.
-func names(pod []byte) (name, owner string, controller *metav1.OwnerReference) {
+func namesOf(pod []byte) (name, owner string, controller *metav1.OwnerReference) {
 	var p metav1.PartialObjectMetadata
 	_ = json.Unmarshal(pod, &p)
-	name = printable.Text(p.Name, maxName)
+	name = printable.Text(p.Name, names.MaxName)
 	if p.Name == "" {
-		name = printable.Text(p.GenerateName, maxName) + "*"
+		name = printable.Text(p.GenerateName, names.MaxName) + "*"
 	}
 	for i, o := range p.OwnerReferences {
 		if o.Controller == nil || !*o.Controller {
 			continue
 		}
 		kind, of := ask.Owner(o.Kind, o.Name, p.Labels)
-		return name, printable.Text(kind+"/"+of, maxName), &p.OwnerReferences[i]
+		return name, printable.Text(kind+"/"+of, names.MaxName), &p.OwnerReferences[i]
 	}
 	return name, "", nil
 }
@@ -139,8 +140,6 @@ func usablePatch(patch []byte) (operations int, err error) {
 // Bounds on untrusted text that is sent or logged. An API server cuts warnings
 // once they are longer than 4,096 bytes together.
 const (
-	maxName     = 253
-	maxText     = 1024
 	maxWarnings = 32
 )
 
@@ -151,9 +150,9 @@ func bounded(warnings []string) []string {
 		if i == maxWarnings-1 && len(warnings) > maxWarnings {
 			return append(out, fmt.Sprintf("and %d more warnings", len(warnings)-i))
 		}
-		out = append(out, printable.Text(w, maxText))
+		out = append(out, printable.Text(w, names.MaxText))
 	}
 	return out
 }
 
-func quoted(s string) string { return fmt.Sprintf("%q", printable.Text(s, maxName)) }
+func quoted(s string) string { return fmt.Sprintf("%q", printable.Text(s, names.MaxName)) }

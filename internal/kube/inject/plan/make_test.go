@@ -28,7 +28,7 @@ func made(annotations map[string]string, containers ...corev1.Container) Plan {
 	return Make(p, "shop", wish.Read(p.Annotations, "shop", cfg))
 }
 
-func names(volumes []corev1.Volume) (all []string) {
+func namesOf(volumes []corev1.Volume) (all []string) {
 	for _, v := range volumes {
 		all = append(all, v.Name)
 	}
@@ -39,7 +39,7 @@ func names(volumes []corev1.Volume) (all []string) {
 func TestAPlanOfTwoJVMs(t *testing.T) {
 	app := corev1.Container{Name: "app", Env: []corev1.EnvVar{{Name: "JDK_JAVA_OPTIONS", Value: "-Xmx1g"}}}
 	p := made(map[string]string{"container": "app,worker", "dest": "pvc:logs"}, app, corev1.Container{Name: "web"}, corev1.Container{Name: "worker"})
-	if got, want := names(p.Volumes), []string{"ullage-logs", "ullage-tmp", "ullage-logs-2", "ullage-tmp-2", "ullage-podinfo", "ullage-dest"}; !slices.Equal(got, want) {
+	if got, want := namesOf(p.Volumes), []string{"ullage-logs", "ullage-tmp", "ullage-logs-2", "ullage-tmp-2", "ullage-podinfo", "ullage-dest"}; !slices.Equal(got, want) {
 		t.Errorf("volumes %v, want %v", got, want)
 	}
 	if len(p.Sidecars) != 2 || len(p.Changes) != 2 || !p.Injected || !p.Labelled || p.Refused != "" {

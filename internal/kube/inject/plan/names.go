@@ -23,7 +23,6 @@ const (
 	tmpDir        = "/tmp" // HotSpot's, whatever the system property says
 	destDir       = "/var/lib/ullage"
 	podInfoDir    = "/etc/ullage"
-	tokenDir      = "/var/run/secrets/kubernetes.io/serviceaccount"
 	sinkSecretDir = "/etc/ullage-sinks" // not in podInfoDir: nothing can be mounted in a read-only volume
 )
 

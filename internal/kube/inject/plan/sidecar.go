@@ -14,6 +14,7 @@ import (
 	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/kube/inject/wish"
+	"github.com/ullage/ullage/internal/kube/names"
 	"github.com/ullage/ullage/internal/sink"
 )
 
@@ -65,7 +66,7 @@ func sidecar(w *wish.Wishes, j *jvm, dest corev1.VolumeMount, resources corev1.R
 			{Name: podInfoVolume, MountPath: podInfoDir, ReadOnly: true},
 			// An API server mounts the token of the pod's account into every container
 			// that has nothing there, those of webhooks too. The sidecar needs none.
-			{Name: podInfoVolume, MountPath: tokenDir, ReadOnly: true},
+			{Name: podInfoVolume, MountPath: names.ServiceAccountDir, ReadOnly: true},
 		},
 		RestartPolicy:            &always,
 		SecurityContext:          securityContext(j),

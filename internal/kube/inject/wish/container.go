@@ -9,6 +9,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/kube/names"
 )
 
 // Container is what the sidecar's container is made of.
@@ -48,7 +49,7 @@ func readContainer(r *reader, cfg Config, added settings.Size) (Container, []str
 		r.check(imageSetting, checkImage(c.Image))
 	}
 	for _, name := range strings.FieldsFunc(r.value(secretsSetting), func(r rune) bool { return r == ',' || r == ' ' }) {
-		if !isName(name) || len(c.PullSecrets) == maxSecrets {
+		if !names.IsName(name) || len(c.PullSecrets) == maxSecrets {
 			r.check(secretsSetting, fmt.Errorf("name at most %d Secrets of the pod's namespace: write it like one,other", maxSecrets))
 			break
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/kube/names"
 )
 
 // Destination is a parsed ullage.dev/dest. The zero value is an emptyDir.
@@ -33,17 +34,17 @@ func parseDestination(text string) (Destination, error) {
 			return Destination{}, nil
 		}
 	case "pvc":
-		if isName(rest) {
+		if names.IsName(rest) {
 			return Destination{Claim: rest}, nil
 		}
 	case "volume":
 		name, dir, hasDir := strings.Cut(rest, "/")
-		if isName(name) && len(rest) <= maxValue && (!hasDir || directory.MatchString(dir) && !slices.Contains(strings.Split(dir, "/"), "..")) {
+		if names.IsName(name) && len(rest) <= maxValue && (!hasDir || directory.MatchString(dir) && !slices.Contains(strings.Split(dir, "/"), "..")) {
 			return Destination{Volume: name, Dir: dir}, nil
 		}
 	case "ephemeral":
 		size, class, hasClass := strings.Cut(rest, ":")
-		if n, err := settings.ParseSize(size); err == nil && n > 0 && (!hasClass || isName(class)) {
+		if n, err := settings.ParseSize(size); err == nil && n > 0 && (!hasClass || names.IsName(class)) {
 			return Destination{Size: n, Class: class}, nil
 		}
 	}

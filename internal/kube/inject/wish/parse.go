@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/kube/names"
 )
 
 // Bounds of values.
@@ -17,14 +18,8 @@ const (
 	maxURLs  = 2048 // ... for sink, which may have several URLs
 )
 
-// What an API server takes as the name of most objects. An image is what is not
-// empty and has no space; only a registry knows more.
-var (
-	subdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
-	image     = regexp.MustCompile(`^[!-~]+$`)
-)
-
-func isName(s string) bool { return len(s) <= 253 && subdomain.MatchString(s) }
+// image is what is not empty and has no space; only a registry knows more.
+var image = regexp.MustCompile(`^[!-~]+$`)
 
 // qualified says whether the name of an image begins with a registry.
 func qualified(name string) bool {
@@ -147,7 +142,7 @@ func parseEvents(text string) (settings.Size, error) {
 
 // parseSecret checks the name of the Secret for the sinks. An empty text is none.
 func parseSecret(text string) (string, error) {
-	if text != "" && !isName(text) {
+	if text != "" && !names.IsName(text) {
 		return "", errors.New("it is not the name of a Secret: write it like logs-bucket")
 	}
 	return text, nil

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/kube/names"
 	"github.com/ullage/ullage/internal/sidecar"
 )
 
@@ -28,13 +29,13 @@ func (c Config) Validate() []error {
 		bad = append(bad, fmt.Errorf("onError %.80q: use %s or %s", c.OnError, Allow, Deny))
 	}
 	for _, name := range c.PullSecrets {
-		if !isName(name) {
+		if !names.IsName(name) {
 			bad = append(bad, fmt.Errorf("pullSecrets: %.80q is not the name of a Secret", name))
 		}
 	}
 	bad = append(bad, validateDefaults("defaults", c.Defaults, append(ofContainers(), ofPods...))...)
 	for _, ns := range slices.Sorted(maps.Keys(c.Namespaces)) {
-		if !isName(ns) {
+		if !names.IsName(ns) {
 			bad = append(bad, fmt.Errorf("namespaces: %.80q is not the name of a namespace", ns))
 			continue
 		}
