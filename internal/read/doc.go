@@ -1,12 +1,12 @@
 // Package read is how all that was persisted is read back:
 //
-//	Source → cut.Lines → Dating → the reader's own
+//	Source → cut.Lines → clock.Dating → the reader's own
 //
 // A [Source] follows the segments of one stream, or decodes a file that no sidecar wrote,
-// and says what it could not read: each such [Loss] ends the line before it. A [Dating]
-// says what each line is, when it was written, and whether that is in the [Window] that was
-// asked for. What goes on from there is one package each, and these ask nothing of the
-// bytes themselves:
+// and says what it could not read: each such [Loss] ends the line before it. A
+// [clock.Dating] says what each line is, when it was written, and whether that is in the
+// window that was asked for; the sinks use it too, since they read as this package does but
+// for a cursor. What goes on from there is one package each:
 //
 //   - cat: `ullage cat`: find, merge, filter, print
 //   - check: `ullage check`: is the copy complete

@@ -20,7 +20,7 @@ import (
 // It holds one frame, and what package cut holds of a line.
 type Source struct {
 	Lines cut.Lines
-	Dates *Dating // takes in each frame; nil: nobody needs times
+	Dates *clock.Dating // takes in each frame; nil: nobody needs times
 
 	dir      string
 	follower *segment.Follower
@@ -114,7 +114,7 @@ func (s *Source) next() ([]byte, error) {
 				return nil, loss
 			}
 			if s.Dates != nil {
-				s.Dates.frame(s.follower.Segment(), s.follower.Frame(), raw)
+				s.Dates.Frame(s.follower.Segment(), s.follower.Frame(), raw)
 			}
 		}
 		s.frame = len(raw)
@@ -238,7 +238,7 @@ type decoded struct {
 }
 
 // next returns the next bytes.
-func (d *decoded) next(dates *Dating) ([]byte, error) {
+func (d *decoded) next(dates *clock.Dating) ([]byte, error) {
 	for d.err == nil {
 		n, err := d.raw.Read(d.buf)
 		if err != nil && err != io.EOF {

@@ -3,6 +3,7 @@ package sink
 import (
 	"time"
 
+	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/segment/clock"
@@ -22,29 +23,26 @@ const (
 // will show. So the time of an undated line can be later than what 'ullage cat' prints an
 // hour afterwards, but never later than the commit; and if a sink gets the line again after
 // a kill, it can be another one than before.
-type dating struct{ clock.Stream }
+type dating struct{ clock.Dating }
 
-// date returns the time of the next line of the stream, which is in seg. A line that shows
-// no time has that of the last line before it that does, or if there is none, that of the
-// last change of seg.
-func (d *dating) date(seg *segment.Info, kind ul.Kind, line []byte) time.Time {
-	if g, ok := ul.ParseMarker(line); ok {
-		return bounded(g.First) // when lines were dropped: the lines around it may be older
-	}
-	if kind == ul.Header || kind == ul.Drop {
-		d.Line(line)
-	}
-	last, _ := d.Last()
-	_, read := d.Read()
+func newDating(class format.Classifier) dating {
+	return dating{clock.Dating{Class: class, Timed: true}}
+}
+
+// line returns the class and the time of the next line of the stream, which is in seg. A
+// line that shows no time has that of the last line before it that does, or if there is
+// none, that of the last change of seg. A marker has the time at which lines were dropped:
+// the lines around it may be older. Rest is what is known to follow.
+func (d *dating) line(seg *segment.Info, text, rest []byte) (ul.Class, time.Time) {
+	l := d.Line(text, rest)
 	switch {
-	case !last.IsZero():
-		return bounded(last)
-	case !read.IsZero():
-		return bounded(read)
+	case l.Gap != nil, !l.Time.IsZero():
 	case seg.ModTime.After(seg.Start):
-		return bounded(seg.ModTime)
+		l.Time = seg.ModTime
+	default:
+		l.Time = seg.Start
 	}
-	return bounded(seg.Start)
+	return l.Class, bounded(l.Time)
 }
 
 // bounded returns t in UTC, or the bound that it is beyond.
@@ -69,7 +67,7 @@ type dates struct {
 
 // dates returns what to remember.
 func (d *dating) dates() dates {
-	s := d.State()
+	s := d.Clock.State()
 	return dates{Start: nanos(s.Start), Uptime: int64(s.Uptime), Last: nanos(s.Last), Lower: s.Guessed, Exact: s.Exact}
 }
 
@@ -82,7 +80,7 @@ func (d *dating) resume(from dates) {
 	if from.Last != 0 {
 		s.Last = time.Unix(0, from.Last)
 	}
-	d.Resume(s)
+	d.Clock.Resume(s)
 }
 
 // nanos returns a time in Unix nanoseconds, at a bound where it is beyond.

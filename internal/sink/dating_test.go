@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/line/format"
-	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -76,8 +75,7 @@ func TestTimesOfLines(t *testing.T) {
 			10:00:07  [5.000s][info][gc] four`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			var d dating
-			var class format.Classifier
+			d := newDating(format.Classifier{})
 			var seg segment.Info
 			for line := range strings.Lines(stream) {
 				at, text, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -90,8 +88,7 @@ func TestTimesOfLines(t *testing.T) {
 					seg.Size = int64(len(text))
 					d.Frame(seg, segment.Frame{End: seg.Size, Raw: seg.Size}, []byte(text))
 				}
-				kind := class.Classify([]byte(text), nil).Kind
-				if got := d.date(&seg, kind, []byte(text)); !got.Equal(ofDay(t, at)) {
+				if _, got := d.line(&seg, []byte(text), nil); !got.Equal(ofDay(t, at)) {
 					t.Errorf("%s: %s", line, got)
 				}
 			}
@@ -103,10 +100,10 @@ func TestTimesOfLines(t *testing.T) {
 }
 
 func TestDatingAllocatesNothing(t *testing.T) {
-	var d dating
+	d := newDating(format.Classifier{})
 	seg := segment.Info{Start: ofDay(t, "10:00:00")}
 	line := []byte("[12.345s][info][gc,start] GC(1) Pause Young")
-	if n := testing.AllocsPerRun(100, func() { d.date(&seg, ul.Header, line) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { d.line(&seg, line, nil) }); n != 0 {
 		t.Errorf("%v allocations a line", n)
 	}
 }
@@ -143,13 +140,11 @@ func FuzzDating(f *testing.F) {
 	f.Add("[0.5s][info][gc] a\n[2026-11-21T10:59:58.123+0100][0.1s][info][gc] b\n[1581379200.0s][info][gc] c\n[0.1s][info][gc] d", int64(0), int64(1))
 	f.Add("[1ms][info][gc] a", int64(math.MaxInt64), int64(math.MinInt64))
 	f.Fuzz(func(t *testing.T, text string, created, changed int64) {
-		var d dating
-		var class format.Classifier
+		d := newDating(format.Classifier{})
 		seg := segment.Info{Name: "one", Start: time.Unix(created, 0), ModTime: time.Unix(changed, 0)}
 		d.Frame(seg, segment.Frame{End: int64(len(text)), Raw: int64(len(text))}, []byte(text))
 		for line := range strings.Lines(text) {
-			kind := class.Classify([]byte(line), nil).Kind
-			if at := d.date(&seg, kind, []byte(line)); at.Year() < 1970 || at.Year() > 2200 || !d.dates().check() {
+			if _, at := d.line(&seg, []byte(line), nil); at.Year() < 1970 || at.Year() > 2200 || !d.dates().check() {
 				t.Fatalf("%q: %s, %+v", line, at, d.dates())
 			}
 		}

@@ -34,7 +34,6 @@ type lineFeed struct {
 	follower *segment.Follower
 	memory   *lineMemory
 	trouble  func(error) // takes what the Follower could not return
-	class    format.Classifier
 	dates    dating
 
 	done  cursor // acknowledged
@@ -100,11 +99,11 @@ func newLineFeed(dir, stream string, class format.Classifier, c cursor, m *lineM
 	if err != nil {
 		return nil, fmt.Errorf("follow stream %s: %w", stream, err)
 	}
-	f := &lineFeed{follower: follower, trouble: trouble, class: class, done: c, skip: c.Skip, batch: Batch{Stream: stream, Lines: m.lines[:0]},
+	f := &lineFeed{follower: follower, trouble: trouble, dates: newDating(class), done: c, skip: c.Skip, batch: Batch{Stream: stream, Lines: m.lines[:0]},
 		memory: m, buf: m.buf[:0], ends: m.ends[:0]}
-	f.class.Resume(c.Level)
+	f.dates.Class.Resume(c.Level)
 	f.dates.resume(c.Dates)
-	f.dates.Index = func() *seek.Index { return m.index(dir) }
+	f.dates.Clock.Index = func() *seek.Index { return m.index(dir) }
 	return f, nil
 }
 
@@ -133,7 +132,7 @@ func (f *lineFeed) acknowledge() cursor {
 		f.done.Offset, f.done.Raw = f.ends[passed].disk, f.ends[passed].raw
 	}
 	f.ends = f.ends[:copy(f.ends, f.ends[passed:])]
-	f.done.Skip, f.done.Level, f.done.Dates = at-f.done.Raw, f.class.Level(), f.dates.dates()
+	f.done.Skip, f.done.Level, f.done.Dates = at-f.done.Raw, f.dates.Class.Level(), f.dates.dates()
 	f.cut = 0
 	return f.done
 }
@@ -230,9 +229,8 @@ func (f *lineFeed) lines() {
 
 // line adds a line to the batch. Rest is what is known to follow.
 func (f *lineFeed) line(offset int64, text, rest []byte) {
-	class := f.class.Classify(text, rest)
 	f.clock(f.cut + len(text))
-	at := f.dates.date(&f.batch.Segment, class.Kind, text)
+	class, at := f.dates.line(&f.batch.Segment, text, rest)
 	f.batch.Lines = append(f.batch.Lines, Line{Offset: offset, Text: text, Time: at, Class: class})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/read"
+	"github.com/ullage/ullage/internal/segment/clock"
 )
 
 // Config holds what to print. The zero value prints everything that is there.
@@ -46,7 +47,7 @@ func (c Config) Validate() []error {
 // matches reports whether a stream is wanted.
 func (c Config) matches(stream string) bool { return read.Streams(c.Stream).Match(stream) }
 
-func (c Config) window() read.Window { return read.Window{Since: c.Since, Until: c.Until} }
+func (c Config) window() clock.Window { return clock.Window{Since: c.Since, Until: c.Until} }
 
 // wants reports whether a stream of a destination is wanted. That of marks is none of a
 // JVM's, so it has to be asked for.

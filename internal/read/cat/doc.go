@@ -6,13 +6,13 @@
 //
 // The package has these parts. Each uses only what its arrow points to:
 //
-//	Printer → merging → series → selector → read.Dating
+//	Printer → merging → series → selector → clock.Dating
 //	                           → read.Source
 //
 // A [Printer] finds the series, and prints their lines as text or as a table of gaps. The
 // merging picks the series with the earliest line next. A series reads one stream by a
 // [read.Source]; its selector decides which lines are wanted, by level and kind, and by what
-// a [read.Dating] says of their times. The seek file, if there is one, says where in its
+// a [clock.Dating] says of their times. The seek file, if there is one, says where in its
 // segments reading begins.
 //
 // # Memory

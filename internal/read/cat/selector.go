@@ -4,7 +4,7 @@ import (
 	"github.com/ullage/ullage/internal/line/cut"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
-	"github.com/ullage/ullage/internal/read"
+	"github.com/ullage/ullage/internal/segment/clock"
 )
 
 // selector decides which lines of one stream are wanted. The beginning of a line decides
@@ -12,7 +12,7 @@ import (
 type selector struct {
 	cfg   Config
 	marks bool // the stream is that of marks
-	dates read.Dating
+	dates clock.Dating
 	cuts  ul.Cuts
 
 	line   line // the last one
@@ -21,13 +21,13 @@ type selector struct {
 
 // line is what is known about a line.
 type line struct {
-	read.Line
+	clock.Line
 	hole *hole      // lines are missing here: a gap, or, in a list, any hole
 	mark *mark.Mark // the line is one; only in a list
 }
 
 func newSelector(cfg Config, stream string) *selector {
-	return &selector{cfg: cfg, marks: stream == mark.Stream, dates: read.Dating{Class: cfg.Formats.Classifier(stream), Window: cfg.window(), Timed: cfg.timed()}}
+	return &selector{cfg: cfg, marks: stream == mark.Stream, dates: clock.Dating{Class: cfg.Formats.Classifier(stream), Window: cfg.window(), Timed: cfg.timed()}}
 }
 
 // take reports whether a piece passes. Pieces come in their order. Rest is what is known to

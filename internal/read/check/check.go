@@ -12,6 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/read"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/clock"
 	"github.com/ullage/ullage/internal/segment/owner"
 )
 
@@ -37,7 +38,7 @@ func (c Config) Validate() (bad []error) {
 	return bad
 }
 
-func (c Config) window() read.Window { return read.Window{Since: c.Since, Until: c.Until} }
+func (c Config) window() clock.Window { return clock.Window{Since: c.Since, Until: c.Until} }
 
 func (c Config) matches(stream string) bool { return read.Streams(c.Stream).Match(stream) }
 

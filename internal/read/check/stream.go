@@ -10,6 +10,8 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/read"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/clock"
+	"github.com/ullage/ullage/internal/segment/seek"
 )
 
 // stream checks one stream.
@@ -20,7 +22,7 @@ type stream struct {
 	fail error // of the receiver
 
 	source read.Source
-	dates  read.Dating
+	dates  clock.Dating
 	take   func(head, rest []byte) // receives the beginning of each line, and what is known to follow
 	cuts   ul.Cuts
 	run    Run
@@ -34,8 +36,8 @@ type stream struct {
 
 func newStream(name, dir string, cfg Config, to Receiver) *stream {
 	s := &stream{dir: dir, cfg: cfg, to: to, out: Stream{Stream: name}, run: Run{Stream: name, Run: 1}, progress: &progress{}}
-	s.dates = read.Dating{Class: cfg.Formats.Classifier(name), Window: cfg.window(), Timed: true}
-	s.dates.Clock.Spans, s.dates.Clock.Index = s.dates.Window.Bounded(), read.Index(dir)
+	s.dates = clock.Dating{Class: cfg.Formats.Classifier(name), Window: cfg.window(), Timed: true}
+	s.dates.Clock.Spans, s.dates.Clock.Index = s.dates.Window.Bounded(), seek.Once(dir)
 	s.source.Dates, s.take = &s.dates, s.line
 	return s
 }

@@ -1,7 +1,11 @@
 // Package clock says when each line of a durable copy was written. Every reader of a copy
 // uses it, so that a line has one time in every reader.
 //
-//	Stream.Frame, Stream.Line... → Timeline.Last, Timeline.Run, Timeline.Inside
+//	Dating.Frame, Dating.Line... → Line
+//
+// A [Dating] says of each line what it is, when it was written, and whether that is in a
+// [Window]. It has a [Stream] for the times, which a reader that needs few of them can ask
+// by itself.
 //
 // A record has the time of its date. A record without a date has the start of its JVM and
 // its uptime; when the JVM started follows from when lines were persisted, see [Timeline].

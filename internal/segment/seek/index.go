@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -39,6 +40,15 @@ func Read(dir string, most int) (*Index, error) {
 		return nil, fmt.Errorf("read seek file: %w", err)
 	}
 	return &Index{Parse(data)}, nil
+}
+
+// Once returns what reads the seek file in the directory of a stream, the first time that
+// it is called. A file that cannot be read is as none.
+func Once(dir string) func() *Index {
+	return sync.OnceValue(func() *Index {
+		index, _ := Read(dir, MaxBytes)
+		return index
+	})
 }
 
 // Bytes is the memory that the index takes.

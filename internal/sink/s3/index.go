@@ -172,10 +172,11 @@ func (c *counter) count(raw []byte) {
 	c.lines.Feed(raw)
 	for p := range c.lines.Heads() {
 		text := p.Head()
-		class := c.class.Classify(text, c.lines.Rest())
-		c.sum.Lines[class.Level]++
-		if class.Kind == ul.Header && class.Level == ul.Warning {
-			c.sum.Marker(text)
+		if g, ok := ul.ParseMarker(text); ok { // further lines of a message do not inherit its level
+			c.sum.Gap.Add(g)
+			c.sum.Lines[ul.Warning]++
+			continue
 		}
+		c.sum.Lines[c.class.Classify(text, c.lines.Rest()).Level]++
 	}
 }

@@ -1,22 +1,20 @@
-package read
+package clock
 
 import (
 	"bytes"
-	"sync"
+	"errors"
 	"time"
 
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/segment/clock"
-	"github.com/ullage/ullage/internal/segment/seek"
 )
 
 // Dating says what the lines of one stream are, and which of them are in a window: it
 // takes in each frame, and then each line in it. The zero value takes all formats, finds no
 // times, and has no window.
 type Dating struct {
-	Clock  clock.Stream
+	Clock  Stream
 	Class  format.Classifier
 	Window Window
 	Timed  bool // times are needed: without them, each line is in the window
@@ -25,17 +23,40 @@ type Dating struct {
 	began  bool // there was a record, or text before the first one
 	inside bool // the last of them is in the window, and so are the further lines of its message
 	orphan bool // until the next record, lines are of one that was skipped
-	past   clock.Past
+	past   Past
+}
+
+// Window is a range of time: both ends are part of it. Zero: it is open at that end.
+type Window struct{ Since, Until time.Time }
+
+// Validate returns an error if no time is in the window.
+func (w Window) Validate() error {
+	if !w.Until.IsZero() && w.Until.Before(w.Since) {
+		return errors.New("--until is before --since: no line can be between them")
+	}
+	return nil
+}
+
+// Bounded reports whether some times are not in the window.
+func (w Window) Bounded() bool { return !w.Since.IsZero() || !w.Until.IsZero() }
+
+// Has reports whether a time is in the window.
+func (w Window) Has(t time.Time) bool { return w.Overlaps(t, t) }
+
+// Overlaps reports whether any time from first to last is in the window.
+func (w Window) Overlaps(first, last time.Time) bool {
+	return !last.Before(w.Since) && (w.Until.IsZero() || !first.After(w.Until))
 }
 
 // Line is what is known about a line by its beginning.
 type Line struct {
 	ul.Class
-	Gap    *ul.Gap   // the line is a marker; nil: it is not
-	Time   time.Time // of its record, or when it was read; zero: unknown
-	Rough  bool      // Time is estimated
-	Run    int       // of the JVM, from 1 up; 0: unknown
-	Inside bool      // it is in the window
+	Gap    *ul.Gap    // the line is a marker; nil: it is not
+	Time   time.Time  // of its record, or when it was read; zero: unknown
+	Rough  bool       // Time is estimated
+	Run    int        // of the JVM, from 1 up; 0: unknown
+	Inside bool       // it is in the window
+	Record *ul.Record // of a record, if times are needed; valid until the next line. Nil: none was read
 }
 
 // Line takes in the next line. Rest is what is known to follow. A marker is no line of the
@@ -43,7 +64,8 @@ type Line struct {
 // is inside if the time in which lines were dropped reaches into the window.
 func (d *Dating) Line(head, rest []byte) Line {
 	if g, ok := ul.ParseMarker(head); ok {
-		return Line{Class: ul.Class{Kind: ul.Header, Level: ul.Warning}, Gap: &g, Time: g.First, Run: d.Clock.Run(), Inside: d.Window.Overlaps(g.First, g.Last)}
+		gap := g // of its own, so that no other line allocates one
+		return Line{Class: ul.Class{Kind: ul.Header, Level: ul.Warning}, Gap: &gap, Time: g.First, Run: d.Clock.Run(), Inside: d.Window.Overlaps(g.First, g.Last)}
 	}
 	l := Line{Class: d.Class.Classify(head, rest)}
 	record := l.Kind == ul.Header || l.Kind == ul.Drop
@@ -68,7 +90,7 @@ func (d *Dating) Line(head, rest []byte) Line {
 // time at which it was read.
 func (d *Dating) date(l *Line, head []byte, record bool) {
 	if record {
-		d.Clock.Line(head)
+		l.Record = d.Clock.Line(head)
 	}
 	l.Run = d.Clock.Run()
 	l.Time, l.Rough = d.Clock.Last()
@@ -85,8 +107,11 @@ func (d *Dating) date(l *Line, head []byte, record bool) {
 // Over reports whether all that follows in the stream is later than the window.
 func (d *Dating) Over() bool { return d.past.Over() }
 
-// frame takes in a frame that was just read.
-func (d *Dating) frame(seg segment.Info, frame segment.Frame, raw []byte) {
+// Again says that what is read next need not be later than what was read before.
+func (d *Dating) Again() { d.past = Past{} }
+
+// Frame takes in a frame that was just read.
+func (d *Dating) Frame(seg segment.Info, frame segment.Frame, raw []byte) {
 	switch {
 	case !d.Timed:
 	case d.Live:
@@ -95,9 +120,6 @@ func (d *Dating) frame(seg segment.Info, frame segment.Frame, raw []byte) {
 		d.orphan = hasRecord(raw, d.Class)
 	}
 }
-
-// lookLines is how many lines at the beginning of a frame are examined.
-const lookLines = 100
 
 // hasRecord reports whether a record, as class finds them, begins in the first lines of raw.
 func hasRecord(raw []byte, class format.Classifier) bool {
@@ -111,13 +133,4 @@ func hasRecord(raw []byte, class format.Classifier) bool {
 		}
 	}
 	return false
-}
-
-// Index returns what reads the seek file of a stream once. One that cannot be read is as
-// none.
-func Index(dir string) func() *seek.Index {
-	return sync.OnceValue(func() *seek.Index {
-		index, _ := seek.Read(dir, seek.MaxBytes)
-		return index
-	})
 }
