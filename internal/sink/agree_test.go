@@ -95,6 +95,9 @@ func scenarios(now time.Time) map[string]scenario {
 		"text before the first record": {commits: []commit{{0, "text\nmore text\n" + undated(10, 50)}}, mixed: true},
 		"a gap, and a line that has no level": {commits: []commit{{0, undated(10, 50) + date(now.Add(-time.Second)) +
 			"[warning][ullage] gap: 1290 lines, 123456 bytes dropped in 12.345s: discard info=1200 debug=34; drop warning=6 info=50\n[60.000s][gc] two\n"}}, mixed: true},
+		"a segment that is missing within a line": {commits: []commit{{0, undated(10, 50) + "[60.000s][info][gc] one of which"}, {0, " and"}, {0, " the middle is missing\n" + undated(70, 90)}}, apart: true, remove: []int{1}, mixed: true},
+		"a gap within a message": {commits: []commit{{0, undated(10, 50) + "[60.000s][info][gc] one\n more\n" + date(now.Add(-time.Second)) +
+			"[warning][ullage] gap: 1290 lines, 123456 bytes dropped in 12.345s: discard info=1200 debug=34; drop warning=6 info=50\n and more\n" + undated(70, 90)}}, mixed: true},
 		"a line over several commits":      {commits: []commit{{0, undated(10, 50) + "[60.000s][info][gc] " + long(3000)}, {time.Second, long(3000)}, {2 * time.Second, "z\n" + undated(70, 90)}}, mixed: true},
 		"a long line over several commits": {commits: []commit{{0, undated(10, 50) + "[60.000s][info][gc] " + long(100_000)}, {12 * time.Second, long(100_000)}, {24 * time.Second, "z\n" + undated(70, 90)}}, mixed: true},
 	}
@@ -150,7 +153,13 @@ func agree(t *testing.T, dir string, mixed bool) {
 		agreeOnRuns(t, want, reported)
 	}
 	first, last := printed[len(printed)/3].Time, printed[2*len(printed)/3].Time
-	for _, w := range []struct{ since, until time.Time }{{first, time.Time{}}, {time.Time{}, last}, {first, last}, {last, last}} {
+	windows := []struct{ since, until time.Time }{{first, time.Time{}}, {time.Time{}, last}, {first, last}, {last, last}}
+	for _, l := range printed {
+		if at := l.Time.Add(time.Second); isGap(l) { // the gaps of the scenarios take longer
+			windows = append(windows, struct{ since, until time.Time }{at, at.Add(time.Second)})
+		}
+	}
+	for _, w := range windows {
 		inside := catLines(t, dir, cat.Config{Since: w.since, Until: w.until})
 		checked, gaps := 0, 0
 		for _, r := range checkRuns(t, dir, check.Config{Since: w.since, Until: w.until}) {
@@ -180,6 +189,15 @@ func agreeOnReport(t *testing.T, printed []line, r *view.Report) {
 		if strings.HasSuffix(l.Text, paused) {
 			times = append(times, l.Time.Add(-time.Millisecond).UnixMilli()) // a stop is at its beginning
 		}
+	}
+	gaps := uint64(0)
+	for _, p := range r.Problems {
+		if p.Kind == "dropped" {
+			gaps += p.Count
+		}
+	}
+	if n := uint64(len(printed) - len(withoutGaps(printed))); n != gaps {
+		t.Errorf("%d gaps are printed, and %d reported", n, gaps)
 	}
 	for _, share := range r.Volume.Levels {
 		if levels[share.Name] != share.Lines {
@@ -223,8 +241,10 @@ func agreeOnRuns(t *testing.T, want []run, r *view.Report) {
 }
 
 func withoutGaps(lines []line) []line {
-	return slices.DeleteFunc(slices.Clone(lines), func(l line) bool { return strings.HasPrefix(l.Text, "gap: ") })
+	return slices.DeleteFunc(slices.Clone(lines), isGap)
 }
+
+func isGap(l line) bool { return strings.HasPrefix(l.Text, "gap: ") }
 
 func short(l line) line { l.Text = l.Text[:min(len(l.Text), 60)]; return l }
 
@@ -403,7 +423,7 @@ func runsOf(lines []line) (runs []run) {
 		levels = map[string]int{}
 	}
 	for _, l := range lines {
-		if strings.HasPrefix(l.Text, "gap: ") {
+		if isGap(l) {
 			if len(runs) > 0 {
 				runs[len(runs)-1].Gaps++
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/ullage/ullage/internal/read"
 	"github.com/ullage/ullage/internal/read/report/view"
 	"github.com/ullage/ullage/internal/segment"
 )
@@ -52,7 +53,7 @@ func TestBadInputIsAProblemOfTheReport(t *testing.T) {
 		{"no times", "[info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.0ms\n", "undated", true, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := read(t, Config{}, write(t, "gc.log", c.text))
+			r := reportOn(t, Config{}, write(t, "gc.log", c.text))
 			if has(r, c.kind) != (c.kind != "") || r.Totals.Throughput != nil && c.stops == 0 || r.Complete != c.complete || r.Totals.Stops != c.stops {
 				t.Errorf("complete %v, %d stops, problems %+v", r.Complete, r.Totals.Stops, r.Problems)
 			}
@@ -77,7 +78,7 @@ func TestTwoJVMsInOneFileHaveNoThroughput(t *testing.T) {
 			log.WriteString(strings.Replace(young(i-11, float64(i), 2), "T10:00", "T10:05", 1))
 		}
 	}
-	r := read(t, Config{}, write(t, "gc.log", log.String()))
+	r := reportOn(t, Config{}, write(t, "gc.log", log.String()))
 	if !has(r, "mixed") || r.Complete || has(r, "clock") || r.Totals.Stops != 29 {
 		t.Errorf("%d stops, problems %+v", r.Totals.Stops, r.Problems)
 	}
@@ -95,7 +96,7 @@ func TestTwoJVMsThatStartedTogetherHaveNoThroughput(t *testing.T) {
 	for i := range 20 {
 		log.WriteString(young(i, float64(i+1), 2) + young(i, float64(i+1), 3))
 	}
-	r := read(t, Config{}, write(t, "gc.log", log.String()))
+	r := reportOn(t, Config{}, write(t, "gc.log", log.String()))
 	if !has(r, "mixed") || r.Complete || r.Totals.Throughput != nil || r.Runs[0].Allocated != nil || r.Totals.Stops != 40 {
 		t.Errorf("%+v, problems %+v", r.Totals, r.Problems)
 	}
@@ -107,7 +108,7 @@ func TestAStopWithoutASpanIsNotInTheThroughput(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "a.log", young(0, 1, 500)+young(1, 2, 500)+young(2, 11, 500))
 	put(t, dir, "b.log", young(0, 5, 90000))
-	r := read(t, Config{}, dir)
+	r := reportOn(t, Config{}, dir)
 	if x := &r.Totals; x.Stops != 4 || x.Outside != 1 || x.Span != 10 || x.Throughput == nil || *x.Throughput != 0.85 || !has(r, "outside") {
 		t.Errorf("%+v, %+v", r.Totals, r.Problems)
 	}
@@ -129,7 +130,7 @@ func TestALateStopIsNoStepOfTheClock(t *testing.T) {
 		fmt.Fprintf(&log, "[%s][info][gc] GC(%d) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.000ms\n", when.Format("2006-01-02T15:04:05.000-0700"), i)
 		when = when.Add(10 * time.Second)
 	}
-	r := read(t, Config{}, write(t, "gc.log", log.String()))
+	r := reportOn(t, Config{}, write(t, "gc.log", log.String()))
 	if has(r, "clock") || r.Totals.Span != 990 || r.Totals.Throughput == nil || r.Totals.Stops != 100 {
 		t.Errorf("%+v, problems %+v", r.Totals, r.Problems)
 	}
@@ -145,7 +146,7 @@ func TestAClockThatWasSetForwardIsCountedOnce(t *testing.T) {
 		}
 		log.WriteString(line)
 	}
-	if r := read(t, Config{}, write(t, "gc.log", log.String())); !has(r, "clock") || r.Problems[0].Count != 1 || r.Totals.Span != 99 {
+	if r := reportOn(t, Config{}, write(t, "gc.log", log.String())); !has(r, "clock") || r.Problems[0].Count != 1 || r.Totals.Span != 99 {
 		t.Errorf("%+v, problems %+v", r.Totals, r.Problems)
 	}
 }
@@ -179,7 +180,7 @@ func TestWhatDoesNotDecodeIsNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := read(t, Config{}, dir)
+	r := reportOn(t, Config{}, dir)
 	unreadable := 0
 	for _, p := range r.Problems {
 		if p.Kind == "unreadable" && p.Loses {
@@ -202,7 +203,7 @@ func TestAFileIsReadOnce(t *testing.T) {
 	if err := os.Symlink(segs[1].Path, link); err != nil {
 		t.Fatal(err)
 	}
-	r := read(t, Config{}, dir, segs[0].Path, link)
+	r := reportOn(t, Config{}, dir, segs[0].Path, link)
 	if !has(r, "again") || !r.Complete || r.Totals.Stops != 6 || len(r.Inputs) != 1 {
 		t.Errorf("%+v, %+v, %+v", r.Totals, r.Inputs, r.Problems)
 	}
@@ -217,7 +218,7 @@ func TestACompressedFileNeedsNoSuffix(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string][]byte{"gzip": zipped.Bytes(), "zstd": enc.EncodeAll([]byte(young(0, 1, 2)), nil)} {
-		if r := read(t, Config{}, write(t, "gc.log", string(text))); r.Totals.Stops != 1 || !r.Complete {
+		if r := reportOn(t, Config{}, write(t, "gc.log", string(text))); r.Totals.Stops != 1 || !r.Complete {
 			t.Errorf("%s: %+v, %+v", name, r.Totals, r.Problems)
 		}
 	}
@@ -229,7 +230,7 @@ func TestALogMayBePackedWithAWindowOf128MiB(t *testing.T) {
 		frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, window, byte(1 | len(text)<<3), byte(len(text) >> 5), 0}
 		return write(t, "gc.log.zst", string(frame)+text)
 	}
-	if r := read(t, Config{}, packed(17<<3)); r.Totals.Stops != 1 || !r.Complete { // as zstd --long=27 does
+	if r := reportOn(t, Config{}, packed(17<<3)); r.Totals.Stops != 1 || !r.Complete { // as zstd --long=27 does
 		t.Errorf("128 MiB: %+v, %+v", r.Problems, r.Totals)
 	}
 	if r, err := Read(t.Context(), []string{packed(17<<3 | 1)}, Config{}); err == nil {
@@ -244,13 +245,13 @@ func TestALinkIsFollowedIfItIsNamed(t *testing.T) {
 	if err := os.Symlink(secret, link); err != nil {
 		t.Fatal(err)
 	}
-	if r := read(t, Config{}, link); r.Inputs[0].Name != "gc.log" || r.Totals.Stops != 1 {
+	if r := reportOn(t, Config{}, link); r.Inputs[0].Name != "gc.log" || r.Totals.Stops != 1 {
 		t.Errorf("%+v", r.Inputs)
 	}
 	if _, err := Read(t.Context(), []string{dir}, Config{}); err == nil {
 		t.Error("a link in a directory was followed")
 	}
-	if _, err := openFile(link); err == nil {
+	if err := (&file{path: link}).open(&read.Source{}); err == nil {
 		t.Error("a link that took a file's place was followed")
 	}
 }
@@ -267,7 +268,7 @@ func TestTextOfTheLogStaysText(t *testing.T) {
 	if err := os.WriteFile(dir, []byte(log), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := read(t, Config{}, dir)
+	r := reportOn(t, Config{}, dir)
 	r.Advice = []view.Advice{{Text: hostile, Evidence: hostile}}
 	r.Longest = append(r.Longest, view.Stop{Cause: hostile, Lines: []string{hostile}})
 	r.Suspected = append(r.Suspected, &view.Stop{Cause: hostile, Suspicion: hostile, Before: []string{hostile}, Lines: []string{hostile}, After: []string{hostile}})

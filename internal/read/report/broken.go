@@ -78,7 +78,6 @@ func (st *stream) enter(before, next int) {
 		n += segment.Missing(st.in.segs[i], st.in.segs[i+1], cfg.Since, cfg.Until)
 	}
 	if n > 0 {
-		st.endLine()
 		st.broke("missing", fmt.Sprintf("%s: %s missing", st.in.name, view.Plural(n, "segment")), st.dates.before())
 	}
 }

@@ -65,7 +65,7 @@ func lacks(r *view.Report, kind string) (n uint64) {
 func TestASegmentThatIsMissingIsAProblemAndABand(t *testing.T) {
 	dir := segments(t, 5)
 	remove(t, dir, 3)
-	r := read(t, Config{}, dir)
+	r := reportOn(t, Config{}, dir)
 	if lacks(r, "missing") != 1 || r.Complete {
 		t.Errorf("complete %v, problems %+v", r.Complete, r.Problems)
 	}
@@ -77,7 +77,7 @@ func TestASegmentThatIsMissingIsAProblemAndABand(t *testing.T) {
 		"a window behind it": {Since: at(t, "2026-11-20T10:00:35Z")},
 		"a window before it": {Until: at(t, "2026-11-20T10:00:05Z")},
 	} {
-		if r := read(t, cfg, dir); lacks(r, "missing") > 0 {
+		if r := reportOn(t, cfg, dir); lacks(r, "missing") > 0 {
 			t.Errorf("%s: %+v", name, r.Problems)
 		}
 	}
@@ -89,17 +89,17 @@ func TestRetentionIsNoLoss(t *testing.T) {
 	dir := segments(t, 4)
 	remove(t, dir, 1)
 	remove(t, dir, 2)
-	if r := read(t, Config{}, dir); !has(r, "retention") || lacks(r, "retention") > 0 || has(r, "missing") {
+	if r := reportOn(t, Config{}, dir); !has(r, "retention") || lacks(r, "retention") > 0 || has(r, "missing") {
 		t.Errorf("%+v", r.Problems)
 	}
-	if r := read(t, Config{Since: at(t, "2026-11-20T10:00:01Z")}, dir); lacks(r, "retention") != 1 || r.Complete {
+	if r := reportOn(t, Config{Since: at(t, "2026-11-20T10:00:01Z")}, dir); lacks(r, "retention") != 1 || r.Complete {
 		t.Errorf("the window begins in it: %+v", r.Problems)
 	}
 	segs, err := segment.List(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := read(t, Config{}, segs[1].Path); has(r, "retention") {
+	if r := reportOn(t, Config{}, segs[1].Path); has(r, "retention") {
 		t.Errorf("of one file: %+v", r.Problems)
 	}
 }
@@ -108,7 +108,7 @@ func TestRetentionIsNoLoss(t *testing.T) {
 // the place is.
 func TestAHoleAndAPartThatCannotBeReadAreBands(t *testing.T) {
 	ten := float64(at(t, "2026-11-20T10:00:00Z").Unix())
-	hole := read(t, Config{}, write(t, "gc.log", young(1, 2, 1)+strings.Repeat("\x00", 8192)+young(2, 9, 1)+young(3, 10, 1)))
+	hole := reportOn(t, Config{}, write(t, "gc.log", young(1, 2, 1)+strings.Repeat("\x00", 8192)+young(2, 9, 1)+young(3, 10, 1)))
 	if len(hole.Bands) != 1 || hole.Bands[0].Kind != "hole" || hole.Bands[0].Begin != ten+2 || hole.Bands[0].End != ten+9 {
 		t.Errorf("%+v", hole.Bands)
 	}
@@ -121,7 +121,7 @@ func TestAHoleAndAPartThatCannotBeReadAreBands(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "gc.log.0.gz", zipped.String()[:zipped.Len()-4])
 	put(t, dir, "gc.log.1", young(2, 20, 1))
-	r := read(t, Config{}, dir)
+	r := reportOn(t, Config{}, dir)
 	if len(r.Bands) != 1 || r.Bands[0].Kind != "unreadable" || r.Bands[0].Begin != ten+3 || r.Bands[0].End != ten+20 {
 		t.Errorf("%+v, %+v", r.Bands, r.Problems)
 	}

@@ -42,11 +42,11 @@ func TestACrashIsTheNewsOfAReportAndNotAProblem(t *testing.T) {
 			dest := t.TempDir()
 			log := young(0, 1, 2) + young(1, 9, 2)
 			persist(t, dest, "gc.log", log)
-			before := read(t, Config{}, dest)
+			before := reportOn(t, Config{}, dest)
 			persist(t, dest, "hs_err_pid7116.log", crashOf(t, jdk))
 			persist(t, dest, "replay_pid7116.log", "version 2\nJvmtiExport can_access_local_variables 0\n")
 			persist(t, dest, "hotspot_pid7116.log", "<?xml version='1.0' encoding='UTF-8'?>\n<hotspot_log version='160 1'>\n")
-			r := read(t, Config{}, dest)
+			r := reportOn(t, Config{}, dest)
 			want.File, want.Command = "hs_err_pid7116.log", "ullage cat --stream 'hs_err*'"
 			if len(r.Crashes) != 1 || r.Crashes[0] != want || r.Totals.Crashes != 1 {
 				t.Errorf("crashes %+v, want %+v", r.Crashes, want)
@@ -80,7 +80,7 @@ func TestTheCommandBesideACrashIsNeverThatOfADecodedReport(t *testing.T) {
 	dest := t.TempDir()
 	persist(t, dest, "gc.log", young(0, 1, 2))
 	persist(t, dest, "hs_err_pid1.log", crashOf(t, "jdk17"))
-	r := read(t, Config{}, dest)
+	r := reportOn(t, Config{}, dest)
 	r.Crashes[0].Command = "rm -rf /"
 	for form, out := range forms(t, r) {
 		if form != "JSON" && (strings.Contains(out, "rm -rf") || !strings.Contains(out, "ullage cat --stream ")) {
@@ -98,7 +98,7 @@ func TestTheLatestCrashesAreListedAndAllAreCounted(t *testing.T) {
 		reports.WriteString(strings.ReplaceAll(crashOf(t, "jdk17"), "22:55:00", fmt.Sprintf("22:55:%02d", i)))
 	}
 	persist(t, dest, "hs_err_pid1.log", reports.String())
-	r := read(t, Config{}, dest)
+	r := reportOn(t, Config{}, dest)
 	if len(r.Crashes) != maxCrashes || r.Totals.Crashes != maxCrashes+5 || r.Crashes[0].At != 1795560924 || r.Crashes[maxCrashes-1].At != 1795560905 {
 		t.Errorf("%d crashes, listed are %+v", r.Totals.Crashes, r.Crashes)
 	}
@@ -110,7 +110,7 @@ func TestTheLatestCrashesAreListedAndAllAreCounted(t *testing.T) {
 		t.Errorf("a window without a line of the log: %v", err)
 	}
 	persist(t, dest, "later.log", strings.ReplaceAll(young(0, 1, 2), "2026-11-20T10", "2026-11-24T23"))
-	if r := read(t, since, dest); r.Totals.Crashes != 5 || len(r.Crashes) != 5 {
+	if r := reportOn(t, since, dest); r.Totals.Crashes != 5 || len(r.Crashes) != 5 {
 		t.Errorf("%d crashes in the window: %+v", r.Totals.Crashes, r.Crashes)
 	}
 }
@@ -134,7 +134,7 @@ func TestReportsOfCrashesThatLackSomething(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := view.Crash{At: axis(c.at.UnixNano()), Reason: c.reason, File: path}
-			if r := read(t, Config{}, write(t, "gc.log", young(0, 1, 2)), path); !r.Complete || len(r.Runs) != 1 || len(r.Crashes) != 1 || r.Crashes[0] != want {
+			if r := reportOn(t, Config{}, write(t, "gc.log", young(0, 1, 2)), path); !r.Complete || len(r.Runs) != 1 || len(r.Crashes) != 1 || r.Crashes[0] != want {
 				t.Errorf("complete %t, %d runs, crashes %+v, want %+v", r.Complete, len(r.Runs), r.Crashes, want)
 			}
 			if _, err := Read(t.Context(), []string{path}, Config{}); !errors.Is(err, ErrNoLog) || !strings.Contains(err.Error(), "only the report of a crash") {

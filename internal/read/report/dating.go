@@ -1,7 +1,6 @@
 package report
 
 import (
-	"sync"
 	"time"
 
 	"github.com/ullage/ullage/internal/line/pause"
@@ -22,26 +21,20 @@ import (
 // Most lines show a date, and then their time is that. Where nothing else needs the time of
 // a line, it is not read.
 type dating struct {
-	stream   clock.Stream
-	eager    bool        // there is a window, and the time of each record is read
+	lines    clock.Dating
 	segments bool        // the stream is of segments
 	now      pause.Clock // of the last record, unless that is held
 	held     []byte      // the beginning of the last record; empty: its time was read
 	dated    bool        // a record was held
 	written  time.Time   // the last write of the file; zero: the stream is of segments
-
-	began bool        // there was a record, or the reader has skipped the beginning of one
-	past  bool        // the last record is out of the window
-	shown pause.Clock // of the last record in the window
-	ended clock.Past
-
-	untimed uint64 // records that are left out of a window because their time is not known
+	shown    pause.Clock // of the last record in the window
+	untimed  uint64      // records that are left out of a window because their time is not known
 }
 
 // clock returns when the last record was written.
 func (d *dating) clock() pause.Clock {
 	if len(d.held) > 0 {
-		d.read(d.held)
+		d.read(d.lines.Clock.Line(d.held))
 		d.held = d.held[:0]
 	}
 	return d.now
@@ -56,39 +49,59 @@ func (d *dating) correct(c *pause.Clock) {
 
 // useSegments dates segments. All segments of a directory have its seek file.
 func (d *dating) useSegments(in *input) {
-	d.segments, d.stream.Spans = true, true
+	d.segments, d.lines.Clock.Spans = true, true
 	if in.whole {
-		d.stream.Index = sync.OnceValue(func() *seek.Index {
-			index, _ := seek.Read(in.dir, seek.MaxBytes) // one that cannot be read is as none
-			return index
-		})
+		d.lines.Clock.Index = seek.Once(in.dir)
 	}
 }
 
 // useFile dates the lines of a file, which is the next one of a rotated set.
-func (d *dating) useFile(f *file) { d.written, d.ended = f.mod, clock.Past{} }
+func (d *dating) useFile(f *file) {
+	d.written = f.mod
+	d.lines.Again()
+}
 
 // frame takes in the times of a frame that was just read.
 func (d *dating) frame(seg segment.Info, frame segment.Frame, raw []byte) {
 	d.clock()
-	if d.stream.Frame(seg, frame, raw) && clock.HasRecord(raw) {
-		d.began, d.past = true, true // until the next record, lines belong to one that was skipped
+	if d.lines.Timed {
+		d.lines.Frame(seg, frame, raw)
+	} else {
+		d.lines.Clock.Frame(seg, frame, raw)
 	}
 }
 
-// date finds the time of a line: if it is no record, that of the last one.
-func (d *dating) date(line []byte, kind ul.Kind) {
-	if kind != ul.Header && kind != ul.Drop {
-		return
+// line takes in a line, and returns what it is, and whether it is wanted.
+func (d *dating) line(head []byte) (ul.Class, *ul.Gap, bool) {
+	l := d.lines.Line(head, nil)
+	record := l.Kind == ul.Header || l.Kind == ul.Drop
+	switch {
+	case l.Gap != nil:
+	case d.lines.Timed:
+		if l.Time.IsZero() && l.Kind != ul.Text {
+			l.Inside = false
+			if record && (d.written.IsZero() || !d.written.Before(d.lines.Window.Since)) {
+				d.untimed++
+			}
+		}
+		if record {
+			d.read(l.Record)
+		}
+		if record && l.Inside {
+			d.shown = d.now
+		}
+	case !record:
+	default:
+		dated := showsDate(head)
+		if !dated && (d.segments || d.dated) {
+			d.clock()
+			d.read(d.lines.Clock.Line(head))
+			break
+		}
+		d.dated = d.dated || dated
+		d.held = append(d.held[:0], head[:min(len(head), decorations)]...)
 	}
-	dated := showsDate(line)
-	if d.eager || !dated && (d.segments || d.dated) {
-		d.clock()
-		d.read(line)
-		return
-	}
-	d.dated = d.dated || dated
-	d.held = append(d.held[:0], line[:min(len(line), decorations)]...)
+	return l.Class, l.Gap, l.Inside
 }
 
 // decorations bounds the decorations of a line.
@@ -109,49 +122,24 @@ func showsDate(line []byte) bool {
 	return false
 }
 
-// read reads the time of a record.
-func (d *dating) read(line []byte) {
-	r := d.stream.Line(line)
+// read reads the time of a record, which the clock has taken in.
+func (d *dating) read(r *ul.Record) {
 	c := &d.now
 	c.Uptime, c.HasUptime = r.Since()
-	c.Wall, c.Estimated = d.stream.Last()
+	c.Wall, c.Estimated = d.lines.Clock.Last()
 	if !c.Wall.IsZero() && !c.Estimated {
 		own, ok := r.When()
 		c.Estimated = !ok || !own.Equal(c.Wall)
 	}
 	if c.Wall.IsZero() {
-		_, c.Wall = d.stream.Read()
+		_, c.Wall = d.lines.Clock.Read()
 		c.Estimated = !c.Wall.IsZero()
 	}
 }
 
-// outside reports whether a line of a kind, which was dated, is not in a window. A line that
-// is no record belongs to the record before it.
-func (d *dating) outside(kind ul.Kind, since, until time.Time) bool {
-	last, _ := d.stream.Last()
-	from, to := d.stream.Read()
-	unknown := last.IsZero() && to.IsZero()
-	record := kind == ul.Header || kind == ul.Drop
-	if !record && (d.began || unknown) {
-		return d.past
-	}
-	d.began = d.began || record
-	if d.past = unknown || !d.stream.Inside(since, until); !d.past {
-		d.shown = d.now
-	}
-	if unknown && (d.written.IsZero() || !d.written.Before(since)) {
-		d.untimed++
-	}
-	if last.IsZero() {
-		last = from
-	}
-	d.ended.See(last, until)
-	return d.past
-}
-
 // before returns when the last record in the window was written.
 func (d *dating) before() pause.Clock {
-	if d.eager {
+	if d.lines.Timed {
 		return d.shown
 	}
 	return d.clock()

@@ -59,14 +59,14 @@ func TestAWindowOfUndatedLinesReadsOnlyItsPartOfADestination(t *testing.T) {
 		t.Run(how.String(), func(t *testing.T) {
 			dir, begun := persisted(t, how, commits)
 			since, until := begun.Add(29*time.Minute), begun.Add(30*time.Minute)
-			r := read(t, Config{Since: since, Until: until}, dir)
+			r := reportOn(t, Config{Since: since, Until: until}, dir)
 			if r.Totals.Stops < each-2 || r.Totals.Stops > each+2 || !r.Complete || !r.Dated || !r.Estimated || len(r.Runs) != 1 || r.Totals.Throughput == nil {
 				t.Errorf("%d stops, want about %d; complete %v, dated %v, estimated %v, runs %+v, problems %+v", r.Totals.Stops, each, r.Complete, r.Dated, r.Estimated, r.Runs, r.Problems)
 			}
 			if r.Begin < float64(since.UnixMilli()-1)/1e3 || r.End > float64(until.UnixMilli()+1)/1e3 {
 				t.Errorf("from %v to %v, want it between %v and %v", r.Begin, r.End, since.Unix(), until.Unix())
 			}
-			whole := read(t, Config{}, dir)
+			whole := reportOn(t, Config{}, dir)
 			most := whole.Inputs[0].Bytes / 10
 			if how == segment.None { // a frame of it has many commits
 				most = whole.Inputs[0].Bytes * 3 / 4

@@ -16,7 +16,7 @@ func TestFailedAllocationsAreCounted(t *testing.T) {
 		log += decorated(s+1, "gc", "Failed to allocate Shared, 403K") + decorated(s+1, "gc", "Cancelling GC: Allocation Failure") +
 			decorated(s+2, "gc", "GC("+string(rune('0'+i))+") Pause Degenerated GC (Outside of Cycle) 42M->38M(64M) 2.768ms")
 	}
-	r := read(t, Config{}, write(t, "gc.log", log))
+	r := reportOn(t, Config{}, write(t, "gc.log", log))
 	if r.Totals.Failed != 3 || r.Totals.Degenerated != 3 || r.Totals.Exhausted != 0 || len(r.Causes) != 1 || r.Causes[0].Name != "degenerated gc · Allocation Failure" {
 		t.Errorf("%+v, %+v", r.Totals, r.Causes)
 	}
@@ -33,7 +33,7 @@ func TestFailedAllocationsAreCounted(t *testing.T) {
 // ZGC rounds the metaspace down to MiB: 0M is less than one.
 func TestAMetaspaceThatIsRoundedToNothingIsNotShown(t *testing.T) {
 	for size, want := range map[string]string{"0": "–", "12": "12.0 MiB"} {
-		r := read(t, Config{}, write(t, "gc.log", decorated(1, "gc", "Using The Z Garbage Collector")+
+		r := reportOn(t, Config{}, write(t, "gc.log", decorated(1, "gc", "Using The Z Garbage Collector")+
 			decorated(2, "gc,metaspace", "GC(0) Metaspace: "+size+"M used, "+size+"M committed, 1088M reserved")+
 			decorated(2, "gc", "GC(0) Garbage Collection (Warmup) 10M(16%)->6M(9%)")))
 		shown := func(v *float64) string {

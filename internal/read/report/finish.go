@@ -31,7 +31,7 @@ func (s *sum) finish(st *stream) {
 		s.problem("foreign", odd.bare, false, fmt.Sprintf("%s: %s of %d without decorations: further lines of a message, or another program's", name, view.Plural(odd.bare, "line"), st.out.Lines))
 	}
 	s.problem("unread", odd.unread, true, fmt.Sprintf("%s: %s in no figure that may be a pause, but cut or in an unknown form", name, view.Plural(odd.unread, "line")))
-	s.problem("hole", st.lines.Holes, true, fmt.Sprintf("%s: a hole of %d bytes, as a sidecar leaves where it has reclaimed memory; report on its destination instead", name, st.lines.Holes))
+	s.problem("hole", st.source.Lines.Holes, true, fmt.Sprintf("%s: a hole of %d bytes, as a sidecar leaves where it has reclaimed memory; report on its destination instead", name, st.source.Lines.Holes))
 	s.problem("long", odd.long, false, fmt.Sprintf("%s: only the beginning of %s longer than 64 KiB was looked at", name, view.Plural(odd.long, "line")))
 	s.problem("undated", st.dates.untimed, true, fmt.Sprintf("%s: --since and --until left out %s whose time is not known", name, view.Plural(st.dates.untimed, "line")))
 }

@@ -23,7 +23,7 @@ const (
 )
 
 func TestARunHasTheFlagsThatItsJVMLogged(t *testing.T) {
-	r := read(t, Config{}, "testdata/arguments-jdk25.log")
+	r := reportOn(t, Config{}, "testdata/arguments-jdk25.log")
 	if len(r.Runs) != 2 || r.Runs[0].Flags != firstFlags || r.Runs[1].Flags != secondFlags {
 		t.Fatalf("%+v", r.Runs)
 	}
@@ -59,7 +59,7 @@ func TestBadCommandLinesOfALog(t *testing.T) {
 		"of a JVM without a stop":       {args("-Xmx1g") + begin, "-Xmx1g"},
 		"behind a line that has a time": {decorated(0, "os", "x") + args("-Xmx1g") + begin + young(0, 1, 1), "-Xmx1g"},
 	} {
-		r := read(t, Config{}, write(t, "gc.log", test.log))
+		r := reportOn(t, Config{}, write(t, "gc.log", test.log))
 		if got := r.Runs[0].Flags; len(r.Runs) != 1 || got != test.want {
 			t.Errorf("%s: %d runs, flags %q, want %q", name, len(r.Runs), got, test.want)
 		}
@@ -71,7 +71,7 @@ func TestARunOfTwoJVMsHasNoFlags(t *testing.T) {
 	for i := range 20 {
 		log += young(i, float64(i+1), 2) + young(i, float64(i+1), 3)
 	}
-	if r := read(t, Config{}, write(t, "gc.log", log)); !has(r, "mixed") || r.Runs[0].Flags != "" {
+	if r := reportOn(t, Config{}, write(t, "gc.log", log)); !has(r, "mixed") || r.Runs[0].Flags != "" {
 		t.Errorf("%+v, %+v", r.Runs, r.Problems)
 	}
 }
@@ -100,7 +100,7 @@ func TestAMarkCompletesTheRunOfItsJVM(t *testing.T) {
 		jvmMark(101.9, "gc.log", "flags", "-Xmx3g")+
 		jvmMark(150, "gc.log", "flags", "-Xmx4g"))
 	for name, cfg := range map[string]Config{"all": {}, "a window": {Since: at(t, "2026-11-20T10:00:00.5Z"), Until: at(t, "2026-11-20T10:10:00Z")}} {
-		r := read(t, cfg, dest)
+		r := reportOn(t, cfg, dest)
 		var got []string
 		for _, run := range r.Runs {
 			got = append(got, strings.Join([]string{run.Stream, run.Collector, run.Version, run.Flags}, "|"))

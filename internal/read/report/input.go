@@ -1,10 +1,8 @@
 package report
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,7 +14,6 @@ import (
 
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/line/naming"
-	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -29,14 +26,6 @@ type input struct {
 	whole bool // these are all segments of dir
 	files []file
 	bytes int64 // on disk
-}
-
-// file is one file of a stream, and how it begins.
-type file struct {
-	path  string
-	size  int64
-	mod   time.Time
-	first head
 }
 
 // errStdin is returned for "-": the order of rotated files and the size of a log are looked
@@ -216,7 +205,7 @@ func (in *input) sort() {
 	dated, timed := true, true
 	for i := range in.files {
 		f := &in.files[i]
-		f.first = readHead(f.path)
+		f.first = f.head()
 		dated = dated && !f.first.when.IsZero()
 		timed = timed && f.first.timed
 	}
@@ -244,44 +233,4 @@ func compare[T uint64 | time.Duration](a, b T) int {
 // guessed reports whether the order of the files does not follow from dates.
 func (in *input) guessed() bool {
 	return len(in.files) > 1 && slices.ContainsFunc(in.files, func(f file) bool { return f.first.when.IsZero() })
-}
-
-// head is how a file begins.
-type head struct {
-	when  time.Time // zero: no date
-	up    time.Duration
-	timed bool // up is known
-}
-
-// readHead reads the first record of a file. What it cannot read is as a file without
-// times: the error comes again when the file is read.
-func readHead(path string) (h head) {
-	f, err := openFile(path)
-	if err != nil {
-		return h
-	}
-	defer f.Close()
-	block := make([]byte, 64<<10)
-	n, _ := io.ReadFull(f, block)
-	for line := range bytes.Lines(bytes.TrimLeft(block[:n], "\x00")) { // what a sidecar has reclaimed
-		var r ul.Record
-		if r.Parse(bytes.TrimSuffix(line, []byte{'\n'})); r.Kind != ul.Header {
-			continue
-		}
-		h.when, _ = r.When()
-		if h.up, h.timed = r.Since(); h.timed || !h.when.IsZero() {
-			break
-		}
-	}
-	return h
-}
-
-// openFile opens a regular file for reading, and decodes it by its suffix or, without one
-// of these, by how it begins.
-func openFile(path string) (io.ReadCloser, error) {
-	f, err := openRegular(path)
-	if err != nil {
-		return nil, err
-	}
-	return decode(f, suffix(f))
 }

@@ -22,9 +22,6 @@ type losses struct {
 // gap notes lines that the sidecar has dropped.
 func (st *stream) gap(g *ul.Gap) {
 	s := st.sum
-	if s.windowed() && !s.within(g.First) && !s.within(g.Last) {
-		return
-	}
 	s.lost.gaps++
 	s.lost.dropped += g.Total()
 	s.band(view.Band{Kind: "dropped", Begin: axis(g.First.UnixNano()), End: axis(max(g.First.UnixNano(), g.Last.UnixNano())),

@@ -59,7 +59,7 @@ func TestMarksOfTheSidecarAreBandsAndNoLog(t *testing.T) {
 	persist(t, dest, "gc.log", log.String())
 	persist(t, dest, mark.Stream, noted.String())
 
-	r := read(t, Config{}, dest)
+	r := reportOn(t, Config{}, dest)
 	bands := map[string][2]float64{}
 	for _, b := range r.Bands {
 		k := b.Kind
@@ -107,7 +107,7 @@ func TestWithheldLinesThatWereSavedAreABandWithTheirCause(t *testing.T) {
 		{Text: "withheld lines saved, cause: command", Begin: 25, End: 45},
 		{Text: "withheld lines saved", Begin: 50, End: 50},
 		{Text: "withheld lines saved, cause: annotation", Begin: 52, End: 60}}
-	r := read(t, Config{}, dest)
+	r := reportOn(t, Config{}, dest)
 	for i := range r.Bands {
 		r.Bands[i].Begin, r.Bands[i].End = r.Bands[i].Begin-axis(begin.UnixNano()), r.Bands[i].End-axis(begin.UnixNano())
 		want[min(i, len(want)-1)].Kind = "saved"
@@ -119,7 +119,7 @@ func TestWithheldLinesThatWereSavedAreABandWithTheirCause(t *testing.T) {
 	if err := view.HTML(&page, r); err != nil || !strings.Contains(page.String(), "cause: pause&gt;500ms (gc.log: &lt;b&gt;GC(7))") {
 		t.Errorf("%v: the page has no cause", err)
 	}
-	r = read(t, Config{Since: after(40), Until: after(120)}, dest)
+	r = reportOn(t, Config{Since: after(40), Until: after(120)}, dest)
 	if len(r.Bands) != 1 || r.Bands[0].Begin != axis(after(60).UnixNano()) {
 		t.Errorf("in a window that begins behind the first two: %+v", r.Bands)
 	}
@@ -128,7 +128,7 @@ func TestWithheldLinesThatWereSavedAreABandWithTheirCause(t *testing.T) {
 // A log of the user's may have the name of the stream of marks.
 func TestAFileWithTheNameOfTheMarksIsALog(t *testing.T) {
 	path := write(t, mark.Stream, "[0.100s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 20M->10M(64M) 1.000ms\n")
-	if r := read(t, Config{}, path); r.Totals.Stops != 1 {
+	if r := reportOn(t, Config{}, path); r.Totals.Stops != 1 {
 		t.Errorf("%d stops, want one", r.Totals.Stops)
 	}
 }
@@ -138,10 +138,10 @@ func TestSavedLinesAreNoJVMOfTheirOwn(t *testing.T) {
 	dest := t.TempDir()
 	persist(t, dest, "gc.log", young(1, 2, 1)+young(2, 9, 1))
 	persist(t, dest, "gc.log"+naming.DetailSuffix, "[5.0s][debug][gc] detail\n")
-	if r := read(t, Config{}, dest); len(r.Inputs) != 1 || r.Inputs[0].Name != "gc.log" || len(r.Runs) != 1 {
+	if r := reportOn(t, Config{}, dest); len(r.Inputs) != 1 || r.Inputs[0].Name != "gc.log" || len(r.Runs) != 1 {
 		t.Errorf("inputs %+v, %d runs", r.Inputs, len(r.Runs))
 	}
-	if r := read(t, Config{}, filepath.Join(dest, "gc.log"+naming.DetailSuffix)); r.Inputs[0].Lines != 1 {
+	if r := reportOn(t, Config{}, filepath.Join(dest, "gc.log"+naming.DetailSuffix)); r.Inputs[0].Lines != 1 {
 		t.Errorf("by its name: %+v", r.Inputs)
 	}
 }

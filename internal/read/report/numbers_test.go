@@ -49,13 +49,13 @@ func TestAFileOfARotatedSetThatIsMissing(t *testing.T) {
 		}
 		put(t, dir, name, log.String())
 	}
-	if r := read(t, Config{}, dir); !r.Complete || r.Totals.Stops != 18 {
+	if r := reportOn(t, Config{}, dir); !r.Complete || r.Totals.Stops != 18 {
 		t.Fatalf("%+v", r.Problems)
 	}
 	if err := os.Remove(filepath.Join(dir, "gc.log.1")); err != nil {
 		t.Fatal(err)
 	}
-	if r := read(t, Config{}, dir); lacks(r, "skipped") != 6 || r.Complete || len(r.Runs) != 1 {
+	if r := reportOn(t, Config{}, dir); lacks(r, "skipped") != 6 || r.Complete || len(r.Runs) != 1 {
 		t.Errorf("%+v", r.Problems)
 	}
 }

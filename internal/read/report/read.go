@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/ullage/ullage/internal/line/cut"
 	"github.com/ullage/ullage/internal/line/pause"
+	"github.com/ullage/ullage/internal/read"
 	"github.com/ullage/ullage/internal/read/report/view"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/clock"
 )
 
 // Config says what of the log a report is about. The zero value is all of it.
@@ -30,11 +30,13 @@ type Config struct {
 
 // Validate returns one error for each setting that cannot work.
 func (c Config) Validate() []error {
-	if !c.Until.IsZero() && c.Until.Before(c.Since) {
-		return []error{errors.New("--until is before --since: no line can be between them")}
+	if err := c.window().Validate(); err != nil {
+		return []error{err}
 	}
 	return nil
 }
+
+func (c Config) window() clock.Window { return clock.Window{Since: c.Since, Until: c.Until} }
 
 // ErrNoLog is returned for input without a line of Unified Logging.
 var ErrNoLog = errors.New("no line of it is Unified Logging (-Xlog) of a JVM")
@@ -109,6 +111,7 @@ func (p *progress) report(done int64) {
 
 // read reads all of the stream.
 func (st *stream) read(ctx context.Context, p *progress) error {
+	defer st.source.Close()
 	if len(st.in.segs) > 0 {
 		return st.readSegments(ctx, p)
 	}
@@ -117,39 +120,45 @@ func (st *stream) read(ctx context.Context, p *progress) error {
 	}
 	done := int64(0)
 	for i := range st.in.files {
-		if err := st.readFile(ctx, &st.in.files[i], p, done); err != nil {
+		f := &st.in.files[i]
+		st.dates.useFile(f)
+		if err := f.open(&st.source); err != nil {
+			st.unreadable(f.path, err)
+			continue
+		}
+		read := int64(0)
+		if err := st.readAll(ctx, func(raw []byte) {
+			read += int64(len(raw))
+			p.report(done + min(read, f.size))
+		}); err != nil {
 			return err
 		}
-		done += st.in.files[i].size
+		done += f.size
 	}
 	return nil
 }
 
-// readFile reads one file. The error is that of ctx.
-func (st *stream) readFile(ctx context.Context, f *file, p *progress, before int64) error {
-	r, err := openFile(f.path)
-	if err != nil {
-		st.unreadable(f.path, err)
-		return nil
-	}
-	defer r.Close()
-	st.dates.useFile(f)
-	block := make([]byte, blockBytes)
-	for read := int64(0); !st.dates.ended.Over(); {
+// readAll reads what the source has, or as much of it as may be in the window. Before it
+// hands on the lines of some bytes, it calls enter with these.
+func (st *stream) readAll(ctx context.Context, enter func(raw []byte)) error {
+	for more := true; more && !st.dates.lines.Over(); {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n, err := r.Read(block)
-		st.write(block[:n])
-		read += int64(n)
-		p.report(before + min(read, f.size))
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			st.endLine()
-			st.unreadable(f.path, fmt.Errorf("it cannot be read further, behind %d bytes of log: %w", read, err))
-			return nil
+		err := st.source.Read()
+		var loss *read.Loss
+		switch {
+		case err == nil:
+			raw := st.source.Lines.Rest()
+			st.out.Bytes += uint64(len(raw))
+			enter(raw)
+			st.write(raw)
+		case errors.As(err, &loss):
+			st.write(nil) // the end of the line before
+			st.meet(loss)
+			more = !loss.Ends()
+		default:
+			more = false
 		}
 	}
 	return nil
@@ -157,16 +166,15 @@ func (st *stream) readFile(ctx context.Context, f *file, p *progress, before int
 
 // write hands on the lines that end in block, and the beginnings of long ones.
 func (st *stream) write(block []byte) {
-	st.out.Bytes += uint64(len(block))
-	st.lines.Feed(block)
-	for p := range st.lines.Heads() {
+	st.source.Lines.Feed(block)
+	for p := range st.source.Lines.Heads() {
 		st.take(p)
 	}
 }
 
-// endLine ends the line that has no newline: the stream ends here, or bytes are missing.
+// endLine ends the line that has no newline: the stream ends here.
 func (st *stream) endLine() {
-	st.lines.End()
+	st.source.Lines.End()
 	st.write(nil)
 }
 
@@ -174,69 +182,48 @@ func (st *stream) endLine() {
 func (st *stream) readSegments(ctx context.Context, p *progress) error {
 	st.dates.useSegments(st.in)
 	opt := segment.FollowOptions{Since: st.sum.cfg.Since, Once: true}
-	if st.sum.windowed() && st.dates.stream.Index != nil {
-		opt.Seek = st.dates.stream.Index()
+	if index := st.dates.lines.Clock.Index; st.sum.windowed() && index != nil {
+		opt.Seek = index()
 	}
 	if st.in.isMarks() || st.in.isCrash() {
 		opt.Since = time.Time{} // a JVM may have started, or a level been raised, before the window; the report of a crash has one time
 	}
-	f := segment.FollowFiles(st.in.segs, true, opt)
-	defer f.Close()
-	st.sequence()
-	at, before, size := -1, int64(0), int64(0)
-	for !st.dates.ended.Over() {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		raw, err := f.Next()
-		if err == nil {
-			if seg := f.Segment(); int(seg.Seq)-1 != at {
-				next := int(seg.Seq) - 1 // FollowFiles numbers them in their order
-				st.enter(at, next)
-				at, before, size = next, before+size, seg.Size
-			}
-			st.dates.frame(f.Segment(), f.Frame(), raw)
-			st.write(raw)
-			p.report(before + min(f.Frame().End, size))
-			continue
-		}
-		if !st.meet(f, err) {
-			return nil
-		}
+	if err := st.source.Follow(st.in.dir, st.in.segs, true, opt); err != nil {
+		return err
 	}
-	return nil
+	st.sequence()
+	at := -1
+	return st.readAll(ctx, func(raw []byte) {
+		seg := st.source.Segment()
+		if next := int(seg.Seq) - 1; next != at { // a follower of files numbers them in their order
+			st.enter(at, next)
+			at = next
+		}
+		st.dates.frame(seg, st.source.Frame(), raw)
+		p.report(st.source.Done(st.in.segs))
+	})
 }
 
-// meet notes an error of the follower. It reports whether there is more to read.
-func (st *stream) meet(f *segment.Follower, err error) (more bool) {
-	var damage *segment.DamageError
-	var gone *segment.GoneError
-	var torn *segment.TornError
-	var read *segment.ReadError
-	switch {
-	case err == io.EOF:
-		return false
-	case errors.As(err, &damage):
-		st.endLine()
-		st.unreadable(damage.Path, fmt.Errorf("bytes %d-%d are damaged", damage.From, damage.To-1))
-		return true
-	case errors.As(err, &gone):
-		st.endLine()
-		st.unreadable(gone.Path, errors.New("it was deleted before it was read"))
-		return true
-	case errors.As(err, &torn):
-		if stat, err := os.Stat(torn.Path); err == nil && stat.Size() > torn.Offset {
-			st.sum.problem("unreadable", 1, false, fmt.Sprintf("%s: %d bytes at the end are not complete yet", filepath.Base(torn.Path), stat.Size()-torn.Offset))
+// meet notes what was not read.
+func (st *stream) meet(loss *read.Loss) {
+	switch loss.Kind {
+	case read.Damaged:
+		st.unreadable(loss.Path, fmt.Errorf("bytes %d-%d are damaged", loss.From, loss.To-1))
+	case read.Deleted:
+		st.unreadable(loss.Path, errors.New("it was deleted before it was read"))
+	case read.Incomplete:
+		if loss.To > loss.From {
+			st.sum.problem("unreadable", 1, false, fmt.Sprintf("%s: %d bytes at the end are not complete yet", filepath.Base(loss.Path), loss.To-loss.From))
 		}
-		return false
+	case read.Unreadable:
+		if len(st.in.segs) == 0 {
+			st.unreadable(loss.Path, fmt.Errorf("it cannot be read further, behind %d bytes of log: %w", loss.From, loss.Err))
+			break
+		}
+		fallthrough
+	case read.Unlisted:
+		st.unreadable(st.in.dir, loss)
 	}
-	st.endLine()
-	st.unreadable(st.in.dir, err)
-	if errors.As(err, &read) && read.Path != st.in.dir {
-		f.Skip()
-		return true
-	}
-	return false
 }
 
 // unreadable notes a file that cannot be read, or not to its end.

@@ -23,8 +23,8 @@ var update = flag.Bool("update", false, "write the reports in testdata instead o
 // samples has real logs of JDK 17 and 25 with each collector.
 const samples = "../../line/pause/testdata/"
 
-// read reports on files.
-func read(t *testing.T, cfg Config, paths ...string) *view.Report {
+// reportOn reports on files.
+func reportOn(t *testing.T, cfg Config, paths ...string) *view.Report {
 	t.Helper()
 	r, err := Read(t.Context(), paths, cfg)
 	if err != nil {
@@ -47,7 +47,7 @@ func write(t testing.TB, name, text string) string {
 // writes them.
 func TestRealLogsGiveTheseReports(t *testing.T) {
 	for _, name := range []string{"g1-jdk17", "serial-jdk25", "shenandoah-jdk17", "z-jdk25", "no-decorators-jdk17"} {
-		r := read(t, Config{}, samples+name+".log")
+		r := reportOn(t, Config{}, samples+name+".log")
 		r.Name = name
 		var text, object bytes.Buffer
 		if err := view.Text(&text, view.Style{}, r); err != nil {
@@ -110,7 +110,7 @@ func TestARotatedSetIsOneStreamInTheOrderOfItsDates(t *testing.T) {
 	put("gc.log.0.zst", enc.EncodeAll([]byte(young(1, 2, 3)), nil))
 	put("gc.log", []byte(young(2, 11, 4)))
 	put("notes.txt", []byte("not a log"))
-	r := read(t, Config{}, dir)
+	r := reportOn(t, Config{}, dir)
 	if len(r.Inputs) != 1 || r.Inputs[0].Files != 3 || len(r.Runs) != 1 || r.Totals.Stops != 3 || r.Runs[0].Span != 10 || len(r.Problems) > 0 {
 		t.Errorf("inputs %+v, runs %+v, problems %+v", r.Inputs, r.Runs, r.Problems)
 	}
@@ -119,7 +119,7 @@ func TestARotatedSetIsOneStreamInTheOrderOfItsDates(t *testing.T) {
 func TestSeveralRunsOfJVMs(t *testing.T) {
 	path := write(t, "gc.log", decorated(0, "gc", "Using G1")+young(0, 1, 10)+young(1, 61, 10)+
 		strings.ReplaceAll(decorated(0, "gc", "Using Serial")+young(0, 1, 20)+young(1, 3, 20), "T10:", "T11:"))
-	r := read(t, Config{}, path)
+	r := reportOn(t, Config{}, path)
 	if len(r.Runs) != 2 || r.Runs[0].Collector != "G1" || r.Runs[1].Collector != "Serial" {
 		t.Fatalf("%+v", r.Runs)
 	}
@@ -134,7 +134,7 @@ func TestSeveralRunsOfJVMs(t *testing.T) {
 func TestAWindowInTime(t *testing.T) {
 	path := write(t, "gc.log", "[0.500s][info][gc] undated\n"+young(0, 1, 1)+young(1, 5, 2)+"further line\n"+young(2, 9, 3)+"[9.500s][info][gc] later by its uptime\n")
 	cfg := Config{Since: at(t, "2026-11-20T10:00:04Z"), Until: at(t, "2026-11-20T10:00:06Z")}
-	r := read(t, cfg, path)
+	r := reportOn(t, cfg, path)
 	if r.Totals.Stops != 1 || r.Totals.Paused != 0.002 || r.Inputs[0].Lines != 2 {
 		t.Errorf("totals %+v, inputs %+v", r.Totals, r.Inputs)
 	}
@@ -162,7 +162,7 @@ func TestAFileThatWasLastWrittenBeforeTheWindowHasNoLineInIt(t *testing.T) {
 // TestALogEndsWithItsLastLine is about a JVM that is idle at its end: that time counts.
 func TestALogEndsWithItsLastLine(t *testing.T) {
 	path := write(t, "gc.log", young(0, 1, 10)+young(1, 2, 10)+decorated(101, "gc,heap,exit", "Heap")+"a further line\n")
-	if r := read(t, Config{}, path); r.Totals.Span != 100 || r.Runs[0].End-r.Runs[0].Begin != 100 {
+	if r := reportOn(t, Config{}, path); r.Totals.Span != 100 || r.Runs[0].End-r.Runs[0].Begin != 100 {
 		t.Errorf("%+v, %+v", r.Totals, r.Runs)
 	}
 }

@@ -5,9 +5,12 @@ import (
 	"fmt"
 
 	"github.com/ullage/ullage/internal/line/cut"
+	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/read"
 	"github.com/ullage/ullage/internal/read/report/view"
+	"github.com/ullage/ullage/internal/segment/clock"
 )
 
 const (
@@ -21,9 +24,8 @@ type stream struct {
 	in      *input
 	sum     *sum
 	out     view.Input
-	lines   cut.Lines
+	source  read.Source
 	take    func(cut.Piece) // receives each line, or the beginning of a long one
-	class   ul.Classifier
 	cuts    ul.Cuts
 	joiner  *pause.Joiner
 	parser  ul.Parser
@@ -54,9 +56,9 @@ type oddities struct {
 
 func newStream(in *input, s *sum) *stream {
 	st := &stream{in: in, sum: s, out: view.Input{Name: in.name, Files: max(len(in.segs), len(in.files))}, tags: map[string]*view.Share{}}
-	st.lines.SkipHoles, st.take = true, st.line
+	st.source.Lines.SkipHoles, st.take = true, st.line
 	st.joiner = pause.NewJoiner(pause.Handlers{Run: st.begin, Stop: st.stop, Wait: st.wait, Collection: st.collection, Clock: st.dates.correct})
-	st.dates.eager = s.windowed()
+	st.dates.lines = clock.Dating{Class: format.New(format.UL), Window: s.cfg.window(), Timed: s.windowed()}
 	return st
 }
 
@@ -67,18 +69,15 @@ func (st *stream) line(p cut.Piece) {
 	if n > 0 && line[n-1] == '\r' {
 		line = line[:n-1]
 	}
-	class := st.class.Classify(line)
-	if class.Level == ul.Warning {
-		if gap, ok := ul.ParseMarker(line); ok {
-			st.gap(&gap)
-			return
-		}
-	}
-	hole, before := st.lines.Holes-st.odd.holes, pause.Clock{}
+	hole, before := st.source.Lines.Holes-st.odd.holes, pause.Clock{}
 	if hole > 0 {
 		before = st.dates.before()
 	}
-	if st.dates.date(line, class.Kind); st.dates.eager && st.dates.outside(class.Kind, st.sum.cfg.Since, st.sum.cfg.Until) {
+	class, gap, inside := st.dates.line(line)
+	if gap != nil && inside {
+		st.gap(gap)
+	}
+	if gap != nil || !inside {
 		return
 	}
 	st.out.Lines++

@@ -78,11 +78,9 @@ func (s *sum) clear() {
 // axis turns a place in ns into seconds.
 func axis(at int64) float64 { return float64(at/1e6) / 1e3 }
 
-func (s *sum) windowed() bool { return !s.cfg.Since.IsZero() || !s.cfg.Until.IsZero() }
+func (s *sum) windowed() bool { return s.cfg.window().Bounded() }
 
-func (s *sum) within(when time.Time) bool {
-	return !when.Before(s.cfg.Since) && (s.cfg.Until.IsZero() || !when.After(s.cfg.Until))
-}
+func (s *sum) within(when time.Time) bool { return s.cfg.window().Has(when) }
 
 // newRun begins a run. Beyond a bound, runs are counted and not listed.
 func (s *sum) newRun(st *stream, from *pause.Run) *run {

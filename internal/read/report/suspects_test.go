@@ -34,7 +34,7 @@ func TestASuspectedStopHasTheLinesAroundIt(t *testing.T) {
 		{"at the end but one", note(1, "a") + reach + note(21, "c"), "reaching", []string{"a"}, []string{"c"}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := read(t, Config{}, write(t, "gc.log", c.log))
+			r := reportOn(t, Config{}, write(t, "gc.log", c.log))
 			if len(r.Suspected) != 1 {
 				t.Fatalf("%d are suspected, want one", len(r.Suspected))
 			}
@@ -60,7 +60,7 @@ func TestOnlyTheLongestSuspectedStopsAreListed(t *testing.T) {
 	for i := range 100 {
 		log.WriteString(stall(i, float64(2*i+1), float64(101+i*37%100)))
 	}
-	r := read(t, Config{}, write(t, "gc.log", log.String()))
+	r := reportOn(t, Config{}, write(t, "gc.log", log.String()))
 	if len(r.Suspected) != maxSuspected || r.Suspected[0].Duration != 0.2 || r.Suspected[19].Duration != 0.181 || r.Totals.Suspected != 100 {
 		t.Errorf("%d, from %v", len(r.Suspected), r.Suspected[0])
 	}
@@ -83,7 +83,7 @@ func TestOneNumberOfSuspectedStallsIsEverywhere(t *testing.T) {
 		log.WriteString(stall(i, float64(2*i+1), float64(200+i)))
 	}
 	log.WriteString(decorated(60, "safepoint", `Safepoint "Cleanup", Time since last: 5 ns, Reaching safepoint: 900000000 ns, At safepoint: 7 ns, Total: 900000007 ns`))
-	r := read(t, Config{}, write(t, "gc.log", log.String()))
+	r := reportOn(t, Config{}, write(t, "gc.log", log.String()))
 	var text, page, object, both bytes.Buffer
 	if err := errors.Join(view.Text(&text, view.Style{}, r), view.HTML(&page, r), view.JSON(&object, r), view.HTML(&both, r, r)); err != nil {
 		t.Fatal(err)
@@ -114,13 +114,13 @@ func TestTheHeapAfterCollectionsIsAFigureOfOneStream(t *testing.T) {
 		log.WriteString(decorated(float64(10*i+1), "gc", fmt.Sprintf("GC(%d) Pause Young (Normal) (G1 Evacuation Pause) 900M->%dM(999M) 2.000ms", i, 100+i)))
 	}
 	one := write(t, "gc.log", log.String())
-	if r := read(t, Config{}, one); !strings.HasPrefix(r.HeapAfter(), "129") || !strings.HasSuffix(r.HeapAfter(), ", +360 MiB/h") {
+	if r := reportOn(t, Config{}, one); !strings.HasPrefix(r.HeapAfter(), "129") || !strings.HasSuffix(r.HeapAfter(), ", +360 MiB/h") {
 		t.Errorf("%q", r.HeapAfter())
 	}
-	if r := read(t, Config{}, write(t, "gc.log", young(0, 1, 2))); r.HeapAfter() != view.Size(5<<20) {
+	if r := reportOn(t, Config{}, write(t, "gc.log", young(0, 1, 2))); r.HeapAfter() != view.Size(5<<20) {
 		t.Errorf("without a trend: %q", r.HeapAfter())
 	}
-	if r := read(t, Config{}, one, write(t, "other.log", young(0, 1, 2))); r.HeapAfter() != "–" {
+	if r := reportOn(t, Config{}, one, write(t, "other.log", young(0, 1, 2))); r.HeapAfter() != "–" {
 		t.Errorf("of two streams: %q", r.HeapAfter())
 	}
 }
@@ -132,7 +132,7 @@ func TestTheFloorOfAStallIsShown(t *testing.T) {
 		suspected uint64
 		text      string
 	}{0: {2, "100 ms"}, 50 * time.Millisecond: {2, "50.0 ms"}, time.Second: {1, "1.00 s"}, 2 * time.Second: {0, ""}} {
-		r := read(t, Config{Floor: pause.Floor(floor)}, path)
+		r := reportOn(t, Config{Floor: pause.Floor(floor)}, path)
 		if r.Totals.Suspected != want.suspected || uint64(len(r.Suspected)) != want.suspected {
 			t.Errorf("%s: %d suspected, %d listed", floor, r.Totals.Suspected, len(r.Suspected))
 		}
@@ -155,7 +155,7 @@ func TestTheFloorOfAStallIsShown(t *testing.T) {
 func TestATimeOutsideOfAPauseIsNotTheCollectors(t *testing.T) {
 	log := decorated(1, "gc", "GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.748ms") +
 		decorated(3.5, "safepoint", `Safepoint "G1CollectForAllocation", Time since last: 5 ns, Reaching safepoint: 9000 ns, At safepoint: 2547112539 ns, Leaving safepoint: 9 ns, Total: 2547121548 ns`)
-	r := read(t, Config{}, write(t, "gc.log", log))
+	r := reportOn(t, Config{}, write(t, "gc.log", log))
 	if r.Totals.Suspected != 1 || len(r.Suspected) != 1 || r.Suspected[0].Suspicion != "outside" || r.Suspected[0].Cause != "G1CollectForAllocation · outside of its pauses" {
 		t.Errorf("%d suspected: %+v", r.Totals.Suspected, r.Suspected)
 	}

@@ -1,0 +1,103 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/read"
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// file is one file of a stream, and how it begins.
+type file struct {
+	path  string
+	size  int64
+	mod   time.Time
+	first head
+}
+
+// head is how a file begins.
+type head struct {
+	when  time.Time // zero: no date
+	up    time.Duration
+	timed bool // up is known
+}
+
+// head reads the first record of the file. What it cannot read is as a file without
+// times: the error comes again when the file is read.
+func (f *file) head() (h head) {
+	var s read.Source
+	if f.open(&s) != nil {
+		return h
+	}
+	defer s.Close()
+	s.Lines.SkipHoles = true
+	for n := 0; n < headBytes && s.Read() == nil; {
+		n += len(s.Lines.Rest())
+		for p := range s.Lines.Heads() {
+			var r ul.Record
+			if r.Parse(p.Head()); r.Kind != ul.Header {
+				continue
+			}
+			h.when, _ = r.When()
+			if h.up, h.timed = r.Since(); h.timed || !h.when.IsZero() {
+				return h
+			}
+		}
+	}
+	return h
+}
+
+// headBytes is how much of a file is searched for its first record, and a block more.
+const headBytes = 64 << 10
+
+// openRegular opens a regular file. It does not follow a link, nor wait for the writer of
+// a FIFO, that has taken the file's place.
+func openRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open the log: %w", err)
+	}
+	stat, err := f.Stat()
+	if err == nil && !stat.Mode().IsRegular() {
+		err = errors.New("it is not a regular file")
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("open the log %s: %w", path, err)
+	}
+	return f, nil
+}
+
+// open makes a source read the file, decoded by its suffix or, without one, by how it
+// begins.
+func (f *file) open(s *read.Source) error {
+	in, err := openRegular(f.path)
+	if err != nil {
+		return err
+	}
+	if err := s.Decode(in, f.path, compression(in), time.Time{}); err != nil {
+		return fmt.Errorf("decode %s: %w", f.path, err)
+	}
+	return nil
+}
+
+// compression returns how a file is compressed.
+func compression(f *os.File) segment.Compression {
+	var magic [4]byte
+	n, _ := f.ReadAt(magic[:], 0)
+	switch ext, begin := filepath.Ext(f.Name()), string(magic[:n]); {
+	case ext == ".gz", ext != ".zst" && strings.HasPrefix(begin, "\x1f\x8b"):
+		return segment.Gzip
+	case ext == ".zst", begin == "\x28\xb5\x2f\xfd":
+		return segment.Zstd
+	}
+	return segment.None
+}
