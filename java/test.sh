@@ -15,6 +15,11 @@ size=$(stat -c %s bin/java/ullage-log.jar)
 javac -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC --release 17 -encoding UTF-8 -Xlint:all,-processing,-classfile -Werror \
     -proc:none -cp "$classpath" -d "$work/classes" java/test/dev/ullage/log/*.java
 
+if [ $# = 0 ]; then
+    echo "=== other versions of the libraries"
+    CLASSES=$work/classes java/versions.sh
+fi
+
 java/jdks.sh | while read -r jdk; do
     echo "=== java on $jdk"
     mkdir "$work/ring"

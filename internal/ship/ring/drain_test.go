@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -421,4 +422,70 @@ func TestARecordThatWasTooLongSaysSo(t *testing.T) {
 		t.Errorf("%v are counted", n)
 	}
 	wantErrors(t, s, "")
+}
+
+// A class loader that ends gives its ring back: the ring is read to its end and removed, although the JVM goes on and
+// has it mapped until a collection.
+func TestARingThatWasGivenBackIsRemovedWhileItsJVMLives(t *testing.T) {
+	w, s := mapped(t)
+	w.event(1, "before")
+	pos, _ := w.claim(4, ul.Info)
+	w.announce(pos, 4)
+	at := w.mem[controlAt:]
+	le.PutUint64(at, le.Uint64(at)|closedBit)
+	s.rounds(20)
+	wantMessages(t, s, "1 before")
+	if got := names(t, s.source); !strings.Contains(got, testName.ring()) {
+		t.Errorf("a thread is in the middle of an event, and there are %s", got)
+	}
+	w.fill(pos, 3, 99, testMono, []byte("last"))
+	w.word(pos, 4, ul.Info, kindText, 0)
+	s.rounds(5)
+	wantMessages(t, s, "1 before", "3 last")
+	if got := names(t, s.source); got != testName.text() {
+		t.Errorf("left: %s", got)
+	}
+	wantErrors(t, s, "")
+}
+
+// Only its owner may ask whether a file has a writer. A sidecar that is not the JVM's user reads the ring, and says that
+// it cannot remove it.
+func TestALeaseThatIsRefusedHasAReason(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root, to own a file that another user made")
+	}
+	w, s := mapped(t)
+	if err := os.Chown(w.path, 12345, 12345); err != nil {
+		t.Fatal(err)
+	}
+	w.event(1, "one")
+	refused := make(chan error)
+	go func() { // in a thread that ends with it
+		runtime.LockOSThread()
+		var caps [2]unix.CapUserData
+		head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+		err := unix.Capget(&head, &caps[0])
+		caps[0].Effective &^= 1 << unix.CAP_LEASE
+		if err == nil {
+			err = unix.Capset(&head, &caps[0])
+		}
+		if err == nil {
+			s.rounds(5)
+		}
+		refused <- err
+	}()
+	if err := <-refused; err != nil {
+		t.Fatal(err)
+	}
+	wantMessages(t, s, "1 one")
+	wantErrors(t, s, "lease=1")
+	if st := s.Status(); len(st) != 1 || !strings.Contains(st[0].Problem, "lease") || st[0].Gone {
+		t.Errorf("the status is %+v", st)
+	}
+	if n := strings.Count(s.log.String(), "reason=lease"); n != 1 {
+		t.Errorf("the log says so %d times:\n%s", n, s.log)
+	}
+	w.kill()
+	s.drained() // as the user again
+	wantErrors(t, s, "lease=1")
 }

@@ -38,11 +38,12 @@ const (
 	reasonRoom     = "room"     // ... since the tmpfs is full
 	reasonTooMany  = "too_many" // more rings than are read at a time
 	reasonRecorder = "recorder" // it overwrites itself, although its name says otherwise
+	reasonLease    = "lease"    // whether its JVM is gone, the kernel does not say
 	reasonOther    = "other"
 )
 
 var reasons = []string{reasonHeader, reasonRefused, reasonSize, reasonSparse, reasonCursor, reasonWord, reasonClaim, reasonStuck,
-	reasonJournal, reasonChanged, reasonText, reasonRoom, reasonTooMany, reasonRecorder, reasonOther}
+	reasonJournal, reasonChanged, reasonText, reasonRoom, reasonTooMany, reasonRecorder, reasonLease, reasonOther}
 
 func because(reason string, format string, args ...any) error {
 	return &Error{reason, fmt.Errorf(format, args...)}
@@ -73,6 +74,8 @@ type file struct {
 	fd int // read-only, so that it does not keep us from the lease
 	w  int // for writing, -1: closed
 	id position.Identity
+
+	lease error // why the kernel did not say whether the JVM is gone. Nil: it did
 }
 
 // openFile opens the named ring in the directory dir. The descriptor is first one that can only
@@ -162,6 +165,7 @@ type control struct {
 	tail    uint64
 	head    uint64
 	intact  bool // the head is whole
+	closed  bool // the JVM has given the ring back, at this tail
 	dropped counts
 }
 
@@ -178,6 +182,7 @@ func (f *file) control() (c control, err error) {
 		return c, &Error{reasonSize, fmt.Errorf("read control block: %w", err)}
 	}
 	c.tail, c.head = le.Uint64(b[:]), le.Uint64(b[headAt:])
+	c.tail, c.closed = c.tail&^closedBit, c.tail&closedBit != 0
 	c.intact = le.Uint64(b[headAt+8:]) == ^c.head
 	for r := range c.dropped.lines {
 		for l := range c.dropped.lines[r] {
@@ -258,21 +263,26 @@ func (f *file) openForWriting() error {
 }
 
 // writerless reports whether the JVM is gone. Nobody opens a ring again, so that the answer yes is
-// final.
-func (f *file) writerless() bool {
+// final. While the kernel does not answer, lease says why.
+func (f *file) writerless() (is bool) {
 	f.closeForWriting()
-	return unwritten(f.fd)
+	is, f.lease = unwritten(f.fd)
+	return is
 }
 
 // unwritten reports whether nobody has a file open or mapped for writing, ourselves included: only then the kernel
 // grants a read lease. The calls are raw, so that the Go scheduler cannot let other goroutines
-// run while we hold it.
-func unwritten(fd int) bool {
-	_, _, err := unix.RawSyscall(unix.SYS_FCNTL, uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK)
-	if err == 0 {
+// run while we hold it. Only the owner of a file gets a lease.
+func unwritten(fd int) (bool, error) {
+	_, _, errno := unix.RawSyscall(unix.SYS_FCNTL, uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK)
+	switch errno {
+	case 0:
 		unix.RawSyscall(unix.SYS_FCNTL, uintptr(fd), unix.F_SETLEASE, unix.F_UNLCK)
+		return true, nil
+	case unix.EAGAIN:
+		return false, nil
 	}
-	return err == 0
+	return false, because(reasonLease, "take a lease: %w", errno)
 }
 
 func (f *file) closeForWriting() {

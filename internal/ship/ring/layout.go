@@ -38,8 +38,9 @@ const (
 	// The control block. The sidecar writes the head, the JVM all else.
 	controlAt      = 4096
 	controlBytes   = 512
-	headAt         = 128 // u64, and behind it its complement
-	dropsAt        = 256 // u64 by reason and level
+	closedBit      = 1 << 62 // of the tail: the JVM has given the ring back, and claims nothing any more
+	headAt         = 128     // u64, and behind it its complement
+	dropsAt        = 256     // u64 by reason and level
 	droppedBytesAt = dropsAt + 8*ul.NumReasons*ul.NumLevels
 
 	templatesAt = 36864 // u16 length and text, each

@@ -114,7 +114,7 @@ func (r *Rings) removeNewborn(file string, now time.Time) {
 	if err != nil || now.Sub(info.ModTime()) < newbornAge {
 		return
 	}
-	if unwritten(int(f.Fd())) {
+	if is, _ := unwritten(int(f.Fd())); is {
 		_ = unix.Unlinkat(int(r.work.source.Fd()), file, 0)
 	}
 }

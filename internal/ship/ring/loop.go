@@ -215,7 +215,10 @@ func (r *Rings) remove(n name, d *running, now time.Time) {
 func (r *Rings) tick(now time.Time) {
 	for n, d := range r.drains {
 		if !d.gone {
-			d.gone = d.file.writerless()
+			known := d.file.lease == nil
+			if d.gone = d.file.writerless(); known && d.file.lease != nil {
+				r.unanswered(n, d.file.lease)
+			}
 		}
 		if err := errors.Join(d.file.checkSize(), d.file.checkMemory()); err != nil && !d.failed {
 			d.note(r, err, now)
@@ -228,6 +231,14 @@ func (r *Rings) tick(now time.Time) {
 			r.end(n)
 		}
 	}
+}
+
+// unanswered notes that the kernel does not say whether a ring's JVM is gone. Such a ring is read, and stays: without a word
+// about it, the first sign would be that a later start of the JVM finds too many rings.
+func (r *Rings) unanswered(n name, why error) {
+	r.metrics.errors.WithLabelValues(reasonLease).Inc()
+	r.log.Warn("asking whether a ring's JVM is gone failed", "ring", n.ring(), "reason", reasonLease, "error", why,
+		"hint", "run the sidecar as the JVM's user: the ring is read, and is never removed")
 }
 
 // checkText leaves a text that somebody has unlinked: tail reads it to its end, and nobody would after

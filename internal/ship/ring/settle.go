@@ -130,9 +130,10 @@ func (d *drain) mismatch(size int64) error {
 	return d.giveBack()
 }
 
-// over reports whether the ring was taken out to its end, and nobody writes it any more.
+// over reports whether the ring was taken out to its end, and nobody writes it any more: the JVM is gone, or has
+// given it back.
 func (d *drain) over() bool {
-	return d.gone && !d.owed && d.last.pos == d.control.tail && d.due.gap.Total() == 0 && d.last.lates == 0
+	return (d.gone || d.control.closed) && !d.owed && d.last.pos == d.control.tail && d.due.gap.Total() == 0 && d.last.lates == 0
 }
 
 // remove unlinks a ring that is over, and then its journal. Without a ring, a journal means nothing.

@@ -198,12 +198,12 @@ func TestTailKeepsTheTextOfAStepThatIsNotOver(t *testing.T) {
 	}
 	w.event(2, "not written")
 	s.ended()
-	if unwritten(int(f.Fd())) {
+	if is, _ := unwritten(int(f.Fd())); is {
 		t.Error("tail may remove the text")
 	}
 	s.kept[0].close()
-	if !unwritten(int(f.Fd())) {
-		t.Error("the process has the text open twice")
+	if is, err := unwritten(int(f.Fd())); !is {
+		t.Errorf("the process has the text open twice: %v", err)
 	}
 	s = newSidecar(t, s.source).start()
 	s.rounds(1)

@@ -1,6 +1,7 @@
 package ring
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
@@ -27,8 +28,8 @@ func (r *Rings) Status() []Status {
 		if d.control.tail > d.last.pos {
 			st.Used = int64(d.control.tail - d.last.pos)
 		}
-		if d.why != nil {
-			st.Problem = d.why.Error()
+		if err := cmp.Or(d.why, d.file.lease); err != nil {
+			st.Problem = err.Error()
 		}
 		all = append(all, st)
 	}

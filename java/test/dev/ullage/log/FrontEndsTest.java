@@ -97,6 +97,13 @@ class FrontEndsTest {
         logger.debug("restored");
         assertEquals(THREAD + "com.example.Db raised", only().text());
 
+        context.getLogger("com.example.wire").setLevel(ch.qos.logback.classic.Level.OFF);
+        reader.raise(EventLog.TRACE);
+        context.getLogger("com.example.wire.Headers").debug("Authorization: Bearer secret");
+        context.getLogger("com.example.wire").error("off is off");
+        reader.raise(0);
+        assertEquals(List.of(), reader.drain());
+
         context.reset();
         assertTrue(context.getTurboFilterList().isEmpty());
         context.stop();
@@ -144,6 +151,12 @@ class FrontEndsTest {
             logger.debug("restored");
             assertEquals(List.of(THREAD + "com.example.Db raised 1", THREAD + "com.example.Db raised 1 2 3"),
                     reader.drain().stream().map(Event::text).toList());
+
+            Configurator.setLevel(context.getLogger("com.example.wire"), org.apache.logging.log4j.Level.OFF);
+            reader.raise(EventLog.TRACE);
+            context.getLogger("com.example.wire.Headers").debug("Authorization: Bearer secret");
+            reader.raise(0);
+            assertEquals(List.of(), reader.drain());
         }
     }
 

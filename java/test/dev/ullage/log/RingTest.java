@@ -161,7 +161,25 @@ class RingTest {
         assertFalse(log.isActive());
         assertTrue(log.problem().contains("damaged"));
         assertFalse(log.log(EventLog.ERROR, "a", "b"));
-        assertEquals(0, log.dropped());
+        assertEquals(1, log.dropped(EventLog.ERROR));
+    }
+
+    /** What was claimed before is read, and nothing is claimed any more. */
+    @Test
+    void aRingThatWasGivenBackTakesNothing() throws Exception {
+        Path place = Files.createDirectory(directory.resolve("closed"));
+        Ring ring = RingFile.create(settings(place), Origin.now());
+        assertTrue(ring.event(EventLog.INFO, 1, "before", 0));
+        long tail = ring.backlog();
+        ring.close();
+        for (int level = EventLog.TRACE; level <= EventLog.ERROR; level++) {
+            assertFalse(ring.event(level, 1, "behind", 0));
+            assertEquals(1, ring.dropped(level));
+        }
+        assertEquals(tail, ring.backlog());
+        try (RingReader closed = RingReader.in(place)) {
+            assertEquals(tail | Layout.CLOSED, closed.at(Layout.TAIL_AT));
+        }
     }
 
     @Test

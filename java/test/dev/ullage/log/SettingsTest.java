@@ -51,8 +51,64 @@ class SettingsTest {
             assertFalse(log.line("t", "l").send(EventLog.ERROR));
             assertFalse(log.isEnabled(EventLog.ERROR));
             assertFalse(log.isRaised(EventLog.ERROR));
-            assertEquals(0, log.dropped());
+            assertEquals(log.problem().contains("nowhere") ? 6 : 0, log.dropped(), "what was asked for, and no ring was there for");
             assertEquals(0, log.backlog());
+        }
+    }
+
+    /** Nothing has to be started again after the directory has come, and the log shows what it lacks. */
+    @Test
+    void aRingThatCouldNotBeMadeIsTriedAgain() throws Exception {
+        Path later = directory.resolve("later");
+        EventLog log = EventLog.open(later + ",size=256Ki", 1_000_000);
+        int template = log.template("request {}");
+        assertEquals(1, template);
+        long missed = 0;
+        for (int i = 0; i < 100; i++) {
+            assertFalse(log.log(EventLog.WARNING, "l", "missed"));
+            missed++;
+        }
+        assertFalse(log.log(EventLog.DEBUG, "l", "not enabled"));
+        Files.createDirectory(later);
+        long deadline = System.nanoTime() + 60_000_000_000L;
+        while (!log.info(template, 17)) {
+            assertTrue(System.nanoTime() < deadline, log.problem());
+            Thread.onSpinWait();
+        }
+        assertNull(log.problem());
+        try (RingReader reader = RingReader.in(later)) {
+            assertEquals(17, reader.drain().get(0).argument(0));
+            assertEquals("request {}", RingTest.template(reader, 1));
+            while (reader.dropped(Layout.FULL, EventLog.WARNING) != missed || reader.dropped() != log.dropped()) {
+                assertTrue(System.nanoTime() < deadline, reader.dropped() + " are counted, and " + log.dropped());
+                Thread.onSpinWait();
+            }
+            assertEquals(0, reader.dropped(Layout.FULL, EventLog.DEBUG));
+        }
+    }
+
+    /** The first event may come from a thread that is about to end. */
+    @Test
+    void anInterruptedThreadCanMakeTheRing() throws Exception {
+        Thread.currentThread().interrupt();
+        EventLog log = EventLog.open(directory.toString());
+        assertTrue(Thread.interrupted(), "the interrupt is not lost");
+        assertTrue(log.isActive(), log.problem());
+    }
+
+    @Test
+    void roomForARingIsUsedWhenItComes() throws Exception {
+        for (int i = 0; i < RingFile.MAX_RINGS; i++) {
+            RingFile.create(RingTest.settings(directory), new Origin(1, 2, 3_000_000));
+        }
+        EventLog log = EventLog.open(directory + ",size=256Ki", 1_000_000);
+        assertFalse(log.isActive());
+        assertTrue(log.problem().contains("8 rings already"), log.problem());
+        Files.delete(directory.resolve("events-1-3.ring")); // as a sidecar does
+        long deadline = System.nanoTime() + 60_000_000_000L;
+        while (!log.isActive()) {
+            assertTrue(System.nanoTime() < deadline, log.problem());
+            Thread.onSpinWait();
         }
     }
 

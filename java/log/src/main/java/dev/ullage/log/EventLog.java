@@ -1,8 +1,10 @@
 package dev.ullage.log;
 
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
  * Writes events into a ring in shared memory, from where the ullage sidecar takes them to
@@ -60,30 +62,86 @@ public final class EventLog {
         static final EventLog LOG = fromEnvironment();
     }
 
-    private final Settings settings; // null without a ring
+    private final Settings settings; // null: there will never be a ring
+    private final long retryNanos; // after no ring could be made
     private final LinePool lines = new LinePool(this);
-    private final List<String> templates = new ArrayList<>();
-    private final AtomicBoolean replacing = new AtomicBoolean();
+    private final List<String> templates = new ArrayList<>(); // also the lock of what follows
     private final long[] droppedBefore = new long[Layout.LEVELS]; // in rings that were replaced
+    private final AtomicLongArray missed = new AtomicLongArray(Layout.LEVELS); // since there is no ring
+    private final AtomicBoolean renewing = new AtomicBoolean();
     private volatile Ring ring;
     private volatile String problem;
-    private volatile long replaceAfter;
+    private volatile long renewAfter;
+    private int templateBytes;
+    private int frontEnds;
+    private boolean pinned; // somebody uses the log without a front end, and may do so at any time
+    private boolean givenBack;
 
-    private EventLog(Settings settings, Ring ring, String problem) {
+    private EventLog(Settings settings, Ring ring, String problem, long retryNanos) {
         this.settings = settings;
+        this.retryNanos = retryNanos;
         this.ring = ring;
         this.problem = problem;
-        replaceAfter = System.nanoTime();
+        renewAfter = System.nanoTime() + (ring == null ? retryNanos : 0);
     }
 
     /**
-     * Returns the log of this JVM. The first call creates the ring, which takes about a
-     * millisecond; where that fails, it prints one line to {@link System#err}.
+     * Returns the log of this JVM, or of the class loader that has loaded this class. The first call creates the ring,
+     * which takes about a millisecond. Where that fails, it prints one line to {@link System#err}, and the log tries again
+     * every ten seconds, in a thread of its own, while it is used.
      *
      * @return the same object at each call; never null
      */
     public static EventLog get() {
-        return Holder.LOG;
+        EventLog log = Holder.LOG;
+        synchronized (log.templates) {
+            log.pinned = true;
+            log.takeAgain();
+        }
+        return log;
+    }
+
+    /**
+     * Returns the same log as {@link #get}, to a front end that will call {@link #leave} when it is stopped. When all front
+     * ends have left, and nobody else got the log, the ring is given back: the sidecar reads it to its end and removes it
+     * although the JVM goes on. The next front end gets another ring.
+     *
+     * @return the same object at each call; never null
+     */
+    public static EventLog join() {
+        EventLog log = Holder.LOG;
+        synchronized (log.templates) {
+            log.frontEnds++;
+            log.takeAgain();
+        }
+        return log;
+    }
+
+    /** Says that a front end is stopped. Call it once for each {@link #join}. */
+    public void leave() {
+        synchronized (templates) {
+            Ring r = ring;
+            if (--frontEnds > 0 || pinned || r == null) {
+                return;
+            }
+            try {
+                r.close();
+                keepDrops(r);
+            } catch (InternalError e) {
+                // Its file was truncated: there is nothing to give back.
+            }
+            problem = "the ring was given back, since all front ends are stopped";
+            givenBack = true;
+            ring = null;
+        }
+    }
+
+    /** Creates a ring in the place of one that was given back. The caller holds the lock. */
+    private void takeAgain() {
+        if (givenBack) {
+            givenBack = false;
+            replace(null);
+        }
     }
 
     private static EventLog fromEnvironment() {
@@ -95,35 +153,45 @@ public final class EventLog {
         }
         EventLog log = open(setting);
         if (setting != null && !log.isActive()) {
-            System.err.println("ullage: events are discarded: " + log.problem());
+            System.err.println("ullage: there is no ring for events: " + log.problem()
+                    + (log.settings == null ? "" : "; trying again every 10 s"));
         }
         return log;
     }
 
     /** A log with a ring of its own, or without one if the setting is null or cannot be met. */
     static EventLog open(String setting) {
+        return open(setting, RETRY_NANOS);
+    }
+
+    static EventLog open(String setting, long retryNanos) {
         if (setting == null || setting.isBlank()) {
-            return new EventLog(null, null, "ULLAGE_EVENTS is not set");
+            return new EventLog(null, null, "ULLAGE_EVENTS is not set", retryNanos);
         }
+        Settings settings = null;
         try {
-            Settings settings = Settings.parse(setting);
-            return of(settings, RingFile.create(settings, Origin.now()));
+            settings = Settings.parse(setting);
+            return new EventLog(settings, RingFile.create(settings, Origin.now()), null, retryNanos);
         } catch (Exception | LinkageError | OutOfMemoryError e) {
-            return new EventLog(null, null, e.toString());
+            return new EventLog(settings, null, String.valueOf(e), retryNanos);
         }
     }
 
     static EventLog of(Settings settings, Ring ring) {
-        return new EventLog(settings, ring, null);
+        return new EventLog(settings, ring, null, RETRY_NANOS);
     }
 
     /**
-     * Returns whether there is a ring. Front ends may skip their work where there is none.
+     * Returns whether there is a ring. Front ends write elsewhere while there is none.
      *
-     * @return false if all events are discarded
+     * @return false if no event would be kept now
      */
     public boolean isActive() {
-        return ring != null;
+        if (ring != null) {
+            return true;
+        }
+        renew(null);
+        return false;
     }
 
     /**
@@ -179,16 +247,23 @@ public final class EventLog {
      *     arguments alone
      */
     public int template(String text) {
+        if (text == null || settings == null) {
+            return 0;
+        }
+        int size = text.getBytes(StandardCharsets.UTF_8).length;
         synchronized (templates) {
+            if (size == 0 || size > Layout.MAX_TEMPLATE || templateBytes + 2 + size > Layout.DATA_AT - Layout.TEMPLATES_AT) {
+                return 0;
+            }
             Ring r = ring;
             try {
-                if (text == null || r == null || !r.template(text)) {
-                    return 0;
+                if (r != null) { // else the next one gets it with all others
+                    r.template(text);
                 }
             } catch (InternalError e) {
                 fail(r, e);
-                return 0;
             }
+            templateBytes += 2 + size;
             templates.add(text);
             return templates.size();
         }
@@ -201,7 +276,7 @@ public final class EventLog {
      * @return whether it was kept
      */
     public boolean event(int n) {
-        return ring != null && timed(INFO, n, null, System.nanoTime());
+        return ring == null ? miss(INFO) : timed(INFO, n, null, System.nanoTime());
     }
 
     /**
@@ -213,7 +288,7 @@ public final class EventLog {
      * @return whether it was kept
      */
     public boolean event(int n, String text) {
-        return ring != null && timed(INFO, n, text, System.nanoTime());
+        return ring == null ? miss(INFO) : timed(INFO, n, text, System.nanoTime());
     }
 
     /**
@@ -229,7 +304,7 @@ public final class EventLog {
     public boolean timed(int level, int n, String text, long nanos) {
         Ring r = ring;
         if (r == null) {
-            return false;
+            return miss(level);
         }
         try {
             int bounded = bounded(level);
@@ -255,7 +330,7 @@ public final class EventLog {
      * @return whether it was kept
      */
     public boolean info(int template, long a) {
-        return ring != null && longs(INFO, template, 1, a, 0, 0);
+        return ring == null ? miss(INFO) : longs(INFO, template, 1, a, 0, 0);
     }
 
     /**
@@ -267,7 +342,7 @@ public final class EventLog {
      * @return whether it was kept
      */
     public boolean info(int template, long a, long b) {
-        return ring != null && longs(INFO, template, 2, a, b, 0);
+        return ring == null ? miss(INFO) : longs(INFO, template, 2, a, b, 0);
     }
 
     /**
@@ -280,7 +355,7 @@ public final class EventLog {
      * @return whether it was kept
      */
     public boolean info(int template, long a, long b, long c) {
-        return ring != null && longs(INFO, template, 3, a, b, c);
+        return ring == null ? miss(INFO) : longs(INFO, template, 3, a, b, c);
     }
 
     /**
@@ -293,13 +368,13 @@ public final class EventLog {
      * @return whether it was kept
      */
     public boolean log(int level, int template, long a, long b) {
-        return ring != null && longs(level, template, 2, a, b, 0);
+        return ring == null ? miss(level) : longs(level, template, 2, a, b, 0);
     }
 
     private boolean longs(int level, int template, int count, long a, long b, long c) {
         Ring r = ring;
         if (r == null) {
-            return false;
+            return miss(level);
         }
         try {
             int bounded = bounded(level);
@@ -326,7 +401,7 @@ public final class EventLog {
     public boolean log(int level, String logger, String text) {
         Ring r = ring;
         if (r == null) {
-            return false;
+            return miss(level);
         }
         try {
             int bounded = bounded(level);
@@ -384,7 +459,7 @@ public final class EventLog {
     boolean write(int level, int kind, int id, int flags, byte[] payload, int length, long nanos) {
         Ring r = ring;
         if (r == null) {
-            return false;
+            return miss(level);
         }
         try {
             return r.bytes(bounded(level), kind, id, flags, payload, length, nanos) || refused(r);
@@ -413,7 +488,7 @@ public final class EventLog {
     /**
      * Returns how many events were dropped since the ring was too full for them.
      *
-     * @return the sum over all levels; 0 without a ring
+     * @return the sum over all levels
      */
     public long dropped() {
         long n = 0;
@@ -429,13 +504,13 @@ public final class EventLog {
      * counts them.
      *
      * @param level from {@link #TRACE} to {@link #ERROR}
-     * @return 0 without a ring
+     * @return those that no ring was there for included, if one was asked for
      */
     public long dropped(int level) {
         Ring r = ring;
         int bounded = bounded(level);
         try {
-            return r == null ? 0 : droppedBefore[bounded] + r.dropped(bounded);
+            return droppedBefore[bounded] + missed.get(bounded) + (r == null ? 0 : r.dropped(bounded));
         } catch (InternalError e) {
             fail(r, e);
             return 0;
@@ -446,46 +521,93 @@ public final class EventLog {
         return level < TRACE ? TRACE : level > ERROR ? ERROR : level;
     }
 
-    /** Has a new ring made where the sidecar gave this one up. It is false, for callers' returns. */
-    private boolean refused(Ring r) {
-        if (r.isAbandoned() && System.nanoTime() - replaceAfter >= 0 && replacing.compareAndSet(false, true)) {
-            try {
-                Thread thread = new Thread(null, () -> replace(r), "ullage-ring", 0, false);
-                thread.setDaemon(true);
-                thread.start();
-            } catch (OutOfMemoryError e) { // as many threads as the system allows
-                replaceAfter = System.nanoTime() + RETRY_NANOS;
-                replacing.set(false);
+    /** Counts an event that no ring gets. It is false, for callers' returns. */
+    private boolean miss(int level) {
+        int bounded = bounded(level);
+        if (settings != null && bounded >= settings.baseLevel()) {
+            missed.getAndIncrement(bounded);
+            Ring r = ring;
+            if (r == null) {
+                renew(null);
+            } else { // it came just now
+                try {
+                    reportMissed(r);
+                } catch (InternalError e) {
+                    fail(r, e);
+                }
             }
         }
         return false;
     }
 
-    /** Puts a new ring into the place of one that the sidecar gave up, in a thread of its own. */
-    private void replace(Ring abandoned) {
-        try {
-            if (ring != abandoned) {
-                return;
-            }
-            Ring fresh = RingFile.create(settings, Origin.now());
-            synchronized (templates) {
-                templates.forEach(fresh::template);
-                for (int level = TRACE; level <= ERROR; level++) {
-                    droppedBefore[level] += abandoned.dropped(level);
-                }
-                ring = fresh;
-            }
-        } catch (Exception | InternalError e) {
-            replaceAfter = System.nanoTime() + RETRY_NANOS;
-        } finally {
-            replacing.set(false);
+    /** Has the ring count what came before it, so that the sidecar writes it into the log. */
+    private void reportMissed(Ring r) {
+        for (int level = TRACE; level <= ERROR; level++) {
+            r.addDropped(level, missed.getAndSet(level, 0));
         }
     }
 
-    /** Goes on without a ring whose file was truncated or overwritten. */
+    /** Has a new ring made where the sidecar gave this one up. It is false, for callers' returns. */
+    private boolean refused(Ring r) {
+        if (r.isAbandoned()) {
+            renew(r);
+        }
+        return false;
+    }
+
+    /** Has a ring made in the place of another one, or of none, by a thread of its own, unless it failed just now. */
+    private void renew(Ring old) {
+        if (settings == null || System.nanoTime() - renewAfter < 0 || !renewing.compareAndSet(false, true)) {
+            return;
+        }
+        try {
+            Thread thread = new Thread(null, () -> replace(old), "ullage-ring", 0, false);
+            thread.setDaemon(true);
+            thread.setContextClassLoader(null); // else it would keep the one of an application that ends
+            thread.start();
+        } catch (OutOfMemoryError | SecurityException e) { // as many threads as the system allows
+            renewAfter = System.nanoTime() + retryNanos;
+            renewing.set(false);
+        }
+    }
+
+    /** Puts a new ring into the place of one that the sidecar gave up, or of none. */
+    private void replace(Ring old) {
+        try {
+            synchronized (templates) {
+                if (ring != old || givenBack) {
+                    return;
+                }
+                Ring fresh = RingFile.create(settings, Origin.now());
+                templates.forEach(fresh::template);
+                if (old != null) {
+                    keepDrops(old);
+                }
+                ring = fresh;
+                problem = null;
+                reportMissed(fresh);
+            }
+        } catch (Exception | LinkageError | OutOfMemoryError | InternalError e) {
+            renewAfter = System.nanoTime() + retryNanos;
+            if (ring == null) {
+                problem = String.valueOf(e);
+            }
+        } finally {
+            renewing.set(false);
+        }
+    }
+
+    private void keepDrops(Ring old) {
+        for (int level = TRACE; level <= ERROR; level++) {
+            droppedBefore[level] += old.dropped(level);
+        }
+    }
+
+    /** Goes on without a ring whose file was truncated or overwritten, until there is another one. */
     private boolean fail(Ring broken, Throwable cause) {
         if (ring == broken) {
             problem = "the ring file was damaged: " + cause;
+            renewAfter = System.nanoTime() + retryNanos;
             ring = null;
         }
         return false;

@@ -30,6 +30,8 @@ final class Layout {
 
     // The control block. The sidecar writes the head and its complement, the JVM all else.
     static final int TAIL_AT = 4096, HEAD_AT = TAIL_AT + 128, HEAD_COMPLEMENT_AT = HEAD_AT + 8;
+    /** A bit of the tail: the writer has given the ring back, and claims nothing any more. */
+    static final long CLOSED = 1L << 62;
     static final int DROPS_AT = TAIL_AT + 256, DROPPED_BYTES_AT = DROPS_AT + 96;
     static final int LEVELS = 6;
     /** Why an event was dropped: the ring was too full for its level, or for any level. */

@@ -181,7 +181,7 @@ final class Ring {
         if (hasOpen) {
             completeOpen();
         }
-        long limit = level < keepLevel ? lowLimit : highLimit;
+        long limit = level < keepLevel ? lowLimit : highLimit; // which the tail of a closed ring is beyond
         for (;;) {
             long tail = (long) LONG.getOpaque(buffer, TAIL_AT);
             int rest = capacity - (int) (tail & capacity - 1);
@@ -277,6 +277,18 @@ final class Ring {
         LONG.getAndAdd(buffer, DROPPED_BYTES_AT, (long) size);
     }
 
+    /** Counts events that came before the ring. */
+    void addDropped(int level, long n) {
+        if (n > 0) {
+            LONG.getAndAdd(buffer, DROPS_AT + (FULL * LEVELS + level) * Long.BYTES, n);
+        }
+    }
+
+    /** Claims no record any more: the sidecar may remove the ring when it has read those that are claimed. */
+    void close() {
+        LONG.getAndBitwiseOr(buffer, TAIL_AT, CLOSED);
+    }
+
     long dropped(int level) {
         long n = 0;
         for (int reason = BELOW_KEEP; reason <= FULL; reason++) {
@@ -288,7 +300,7 @@ final class Ring {
     /** Bytes that the sidecar has not given back yet. */
     long backlog() {
         long head = head();
-        return Math.max(0, (long) LONG.getAcquire(buffer, TAIL_AT) - head);
+        return Math.max(0, ((long) LONG.getAcquire(buffer, TAIL_AT) & ~CLOSED) - head);
     }
 
     /** Appends a template. The caller holds the lock of all templates. */

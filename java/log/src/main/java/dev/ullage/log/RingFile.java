@@ -32,6 +32,17 @@ final class RingFile {
      *     mapped, so that a store into the ring cannot lack one later
      */
     static Ring create(Settings settings, Origin origin) throws IOException {
+        boolean interrupted = Thread.interrupted(); // it would close the file
+        try {
+            return createNamed(settings, origin);
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private static Ring createNamed(Settings settings, Origin origin) throws IOException {
         String kind = settings.recorder() ? "recorder" : "events";
         bound(settings, kind);
         String base = kind + "-" + origin.pid() + "-" + origin.wallMillis();
@@ -107,7 +118,7 @@ final class RingFile {
         }
         if (!settings.recorder()) {
             if (files.size() >= MAX_RINGS) {
-                throw new IOException(settings.directory() + " has " + files.size() + " rings already: no sidecar removes them");
+                throw new IOException(settings.directory() + " has " + files.size() + " rings already, which no sidecar has removed: does one run, as this user?");
             }
             return;
         }

@@ -8,7 +8,7 @@ import org.apache.logging.log4j.core.filter.AbstractFilter;
 import org.apache.logging.log4j.message.Message;
 
 /**
- * Accepts what the sidecar raised, whatever the level of the logger. Nothing has to be restored
+ * Accepts what the sidecar raised, whatever the level of the logger, unless that is OFF. Nothing has to be restored
  * afterwards, since no logger is changed. Log4j asks by one of these methods for each form of a call, so
  * that no array of parameters has to be made.
  */
@@ -19,79 +19,81 @@ final class RaisedLevels extends AbstractFilter {
         this.log = log;
     }
 
-    private Result decide(Level level) {
-        return log.isRaised(UllageAppender.level(level)) ? Result.ACCEPT : Result.NEUTRAL;
+    private Result decide(Logger logger, Level level) {
+        // A logger that is off is so for a reason, such as a password in what it would log.
+        boolean wanted = log.isRaised(UllageAppender.level(level)) && logger.getLevel() != Level.OFF;
+        return wanted ? Result.ACCEPT : Result.NEUTRAL;
     }
 
     @Override
     public Result filter(Logger logger, Level level, Marker marker, Message message, Throwable thrown) {
-        return decide(level);
+        return decide(logger, level);
     }
 
     @Override
     public Result filter(Logger logger, Level level, Marker marker, Object message, Throwable thrown) {
-        return decide(level);
+        return decide(logger, level);
     }
 
     @Override
     public Result filter(Logger logger, Level level, Marker marker, String message, Object... params) {
-        return decide(level);
+        return decide(logger, level);
     }
 
     @Override
     public Result filter(Logger logger, Level level, Marker marker, String message, Object p0) {
-        return decide(level);
+        return decide(logger, level);
     }
 
     @Override
     public Result filter(Logger logger, Level level, Marker marker, String message, Object p0, Object p1) {
-        return decide(level);
+        return decide(logger, level);
     }
 
     @Override
     public Result filter(Logger logger, Level level, Marker marker, String message, Object p0, Object p1, Object p2) {
-        return decide(level);
+        return decide(logger, level);
     }
 
     @Override
     public Result filter(Logger logger, Level level, Marker marker, String message, Object p0,
             Object p1, Object p2, Object p3) {
-        return decide(level);
+        return decide(logger, level);
     }
 
     @Override
     public Result filter(Logger logger, Level level, Marker marker, String message, Object p0,
             Object p1, Object p2, Object p3, Object p4) {
-        return decide(level);
+        return decide(logger, level);
     }
 
     @Override
     public Result filter(Logger logger, Level level, Marker marker, String message, Object p0, Object p1,
             Object p2, Object p3, Object p4, Object p5) {
-        return decide(level);
+        return decide(logger, level);
     }
 
     @Override
     public Result filter(Logger logger, Level level, Marker marker, String message, Object p0, Object p1,
             Object p2, Object p3, Object p4, Object p5, Object p6) {
-        return decide(level);
+        return decide(logger, level);
     }
 
     @Override
     public Result filter(Logger logger, Level level, Marker marker, String message, Object p0, Object p1, Object p2,
             Object p3, Object p4, Object p5, Object p6, Object p7) {
-        return decide(level);
+        return decide(logger, level);
     }
 
     @Override
     public Result filter(Logger logger, Level level, Marker marker, String message, Object p0, Object p1, Object p2,
             Object p3, Object p4, Object p5, Object p6, Object p7, Object p8) {
-        return decide(level);
+        return decide(logger, level);
     }
 
     @Override
     public Result filter(Logger logger, Level level, Marker marker, String message, Object p0, Object p1, Object p2, Object p3,
             Object p4, Object p5, Object p6, Object p7, Object p8, Object p9) {
-        return decide(level);
+        return decide(logger, level);
     }
 }

@@ -2,6 +2,11 @@ package dev.ullage.log.log4j2;
 
 import dev.ullage.log.EventLog;
 import dev.ullage.log.Line;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
 import org.apache.logging.log4j.Level;
 import org.apache.logging.log4j.Marker;
 import org.apache.logging.log4j.ThreadContext;
@@ -10,6 +15,9 @@ import org.apache.logging.log4j.core.Core;
 import org.apache.logging.log4j.core.Filter;
 import org.apache.logging.log4j.core.LogEvent;
 import org.apache.logging.log4j.core.appender.AbstractAppender;
+import org.apache.logging.log4j.core.appender.ConsoleAppender;
+import org.apache.logging.log4j.core.config.AppenderControl;
+import org.apache.logging.log4j.core.config.AppenderRef;
 import org.apache.logging.log4j.core.config.Configuration;
 import org.apache.logging.log4j.core.config.Property;
 import org.apache.logging.log4j.core.config.plugins.Plugin;
@@ -18,6 +26,7 @@ import org.apache.logging.log4j.core.config.plugins.PluginConfiguration;
 import org.apache.logging.log4j.core.config.plugins.PluginElement;
 import org.apache.logging.log4j.core.config.plugins.PluginFactory;
 import org.apache.logging.log4j.core.config.plugins.validation.constraints.Required;
+import org.apache.logging.log4j.core.layout.PatternLayout;
 import org.apache.logging.log4j.message.Message;
 import org.apache.logging.log4j.util.ReadOnlyStringMap;
 import org.apache.logging.log4j.util.StringBuilderFormattable;
@@ -28,11 +37,14 @@ import org.apache.logging.log4j.util.TriConsumer;
  * stack trace as further lines; {@link Line} has the form. The context is the thread's map, its stack as {@code ndc=…}, and
  * {@code level=…} for a level of the application's own. The ring is that of {@link EventLog#get()}.
  *
+ * <p>While there is no ring, events go to the appenders that its {@code <AppenderRef>} elements name or, if there are
+ * none, to the console. Log4j's status logger says when that begins and ends, and how many events it were.
+ *
  * <p>Use it with synchronous loggers: {@code append} never blocks, takes a lock or makes a system call, so a queue
  * in front of it would only add a wait. An event without a throwable costs no allocation beyond
  * Log4j's own. Any number of threads, virtual ones included, logs at the same time.
  *
- * <p>While the sidecar raises a level, all loggers log it. Other appenders get these events, too, unless a
+ * <p>While the sidecar raises a level, all loggers log it but those that are off. Other appenders get these events, too, unless a
  * filter of their own keeps them out.
  */
 @Plugin(name = "Ullage", category = Core.CATEGORY_NAME, elementType = Appender.ELEMENT_TYPE, printObject = true)
@@ -41,13 +53,19 @@ public final class UllageAppender extends AbstractAppender {
 
     private static final int MAX_DEPTH = 4;
 
-    private final EventLog log = EventLog.get();
     private final Configuration configuration;
-    private final RaisedLevels raised = new RaisedLevels(log);
+    private final AppenderRef[] references;
+    private volatile List<AppenderControl> fallbacks = List.of();
+    private final AtomicLong diverted = new AtomicLong(); // events since there is no ring
+    private volatile EventLog log; // null: not started
+    private RaisedLevels raised;
+    private ConsoleAppender console; // null: there are fallbacks of the application's own
+    private volatile boolean unusable;
 
-    private UllageAppender(String name, Filter filter, Configuration configuration) {
+    private UllageAppender(String name, Filter filter, Configuration configuration, AppenderRef[] references) {
         super(name, filter, null, true, Property.EMPTY_ARRAY);
         this.configuration = configuration;
+        this.references = references == null ? new AppenderRef[0] : references;
     }
 
     /**
@@ -55,39 +73,108 @@ public final class UllageAppender extends AbstractAppender {
      *
      * @param name by which loggers refer to it
      * @param filter what it writes; may be null: everything
-     * @param configuration gets a filter that lets raised levels through
+     * @param references the appenders that get the events while there is no ring; may be null or empty: the console
+     * @param configuration gets a filter that lets raised levels through, and has the other appenders
      * @return a new appender
      */
     @PluginFactory
     public static UllageAppender create(@PluginAttribute("name") @Required String name,
-            @PluginElement("Filter") Filter filter, @PluginConfiguration Configuration configuration) {
-        return new UllageAppender(name, filter, configuration);
+            @PluginElement("Filter") Filter filter, @PluginElement("AppenderRef") AppenderRef[] references,
+            @PluginConfiguration Configuration configuration) {
+        return new UllageAppender(name, filter, configuration, references);
     }
 
-    /** Starts, without a ring as well: events are discarded then, and the status logger says so. */
+    /** Starts, with a ring or without one. */
     @Override
     public void start() {
-        if (!log.isActive()) {
-            LOGGER.warn("Ullage appender {}: events are discarded: {}", getName(), log.problem());
+        EventLog joined = EventLog.join();
+        List<AppenderControl> fallbacks = new ArrayList<>();
+        for (AppenderRef reference : references) {
+            Appender appender = configuration.getAppender(reference.getRef());
+            if (appender == null || appender == this) {
+                LOGGER.error("Ullage appender {}: there is no other appender {}", getName(), reference.getRef());
+            } else {
+                fallbacks.add(new AppenderControl(appender, reference.getLevel(), reference.getFilter()));
+            }
         }
+        if (fallbacks.isEmpty()) {
+            PatternLayout layout = PatternLayout.newBuilder()
+                    .withPattern("%d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} [%t] %-5level %logger - %msg%n").build();
+            console = ConsoleAppender.createDefaultAppenderForLayout(layout);
+            console.start();
+            fallbacks.add(new AppenderControl(console, null, null));
+        }
+        this.fallbacks = List.copyOf(fallbacks);
+        log = joined;
+        raised = new RaisedLevels(joined);
         raised.start();
         configuration.addFilter(raised);
         super.start();
     }
 
-    /** Stops to write events. The ring stays, since the whole JVM shares it. */
+    /** Stops to write events, and gives the ring back if no other appender uses it. */
     @Override
-    public boolean stop(long timeout, java.util.concurrent.TimeUnit unit) {
+    public boolean stop(long timeout, TimeUnit unit) {
+        if (log == null) {
+            return super.stop(timeout, unit);
+        }
         configuration.removeFilter(raised);
-        return super.stop(timeout, unit);
+        boolean stopped = super.stop(timeout, unit);
+        if (console != null) {
+            console.stop(timeout, unit);
+            console = null;
+        }
+        log.leave();
+        log = null;
+        fallbacks = List.of();
+        return stopped;
     }
 
     /** Writes an event. If the ring is too full for its level, it is counted there. */
     @Override
     public void append(LogEvent event) {
-        if (!log.isActive()) {
+        EventLog log = this.log;
+        if (log == null) { // stopped just now
             return;
         }
+        if (unusable || !log.isActive()) {
+            divert(log, event);
+            return;
+        }
+        if (diverted.get() > 0) {
+            returned();
+        }
+        Line line;
+        try {
+            line = line(log, event);
+        } catch (LinkageError e) { // a Log4j that this was not made for must not throw out of a log call
+            unusable = true;
+            LOGGER.error("Ullage appender {}: this version of Log4j does not work with ullage: events go to {}", getName(), names(), e);
+            divert(log, event);
+            return;
+        }
+        line.send(level(event.getLevel()));
+    }
+
+    private void divert(EventLog log, LogEvent event) {
+        if (diverted.getAndIncrement() == 0 && !unusable) {
+            LOGGER.warn("Ullage appender {}: there is no ring: events go to {}: {}", getName(), names(), log.problem());
+        }
+        fallbacks.forEach(control -> control.callAppender(event));
+    }
+
+    private void returned() {
+        long n = diverted.getAndSet(0);
+        if (n > 0) {
+            LOGGER.info("Ullage appender {}: there is a ring again; {} events went to {}", getName(), n, names());
+        }
+    }
+
+    private String names() {
+        return fallbacks.stream().map(AppenderControl::getAppenderName).collect(Collectors.joining(", "));
+    }
+
+    private static Line line(EventLog log, LogEvent event) {
         Line line = log.line(event.getThreadName(), event.getLoggerName());
         ReadOnlyStringMap context = event.getContextData();
         if (context != null && !context.isEmpty()) {
@@ -108,7 +195,7 @@ public final class UllageAppender extends AbstractAppender {
         } else {
             line.message(message.getFormattedMessage());
         }
-        line.thrown(event.getThrown()).send(level(event.getLevel()));
+        return line.thrown(event.getThrown());
     }
 
     /** Appends a marker, and its parents. Markers may be parents of one another. */

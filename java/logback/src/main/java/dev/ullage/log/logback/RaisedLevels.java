@@ -8,7 +8,7 @@ import dev.ullage.log.EventLog;
 import org.slf4j.Marker;
 
 /**
- * Accepts what the sidecar raised, whatever the level of the logger. Nothing has to be restored
+ * Accepts what the sidecar raised, whatever the level of the logger, unless that is OFF. Nothing has to be restored
  * afterwards, since no logger is changed.
  */
 final class RaisedLevels extends TurboFilter {
@@ -20,6 +20,8 @@ final class RaisedLevels extends TurboFilter {
 
     @Override
     public FilterReply decide(Marker marker, Logger logger, Level level, String format, Object[] params, Throwable thrown) {
-        return log.isRaised(UllageAppender.level(level)) ? FilterReply.ACCEPT : FilterReply.NEUTRAL;
+        // A logger that is off is so for a reason, such as a password in what it would log.
+        boolean wanted = log.isRaised(UllageAppender.level(level)) && logger.getEffectiveLevel() != Level.OFF;
+        return wanted ? FilterReply.ACCEPT : FilterReply.NEUTRAL;
     }
 }
