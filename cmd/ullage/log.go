@@ -17,6 +17,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/levels"
 	"github.com/ullage/ullage/internal/jvm/outputs"
+	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship/ring"
@@ -289,7 +290,7 @@ func rotate(ctx context.Context, m *levels.Command, e cli.Env) error {
 	return err
 }
 
-func printChanges(w io.Writer, changes []levels.Change) {
+func printChanges(w io.Writer, changes []plan.Change) {
 	for _, c := range changes {
 		fmt.Fprintf(w, "pid %d: %s: %s → %s\n", c.PID, printable.Line(c.Output), printable.Line(c.From), printable.Line(c.To))
 	}

@@ -7,6 +7,7 @@
 //   - outputs: the log outputs of JVMs: which are shipped, list, rotate, set
 //   - census: which JVMs write to the source; their starts and ends
 //   - trigger: which lines and stops meet the condition of a trigger
+//   - plan: what is wanted of each JVM and what it took, saved for crashes; tasks
 //   - levels: raise, time out, restore: by annotation, trigger or command
 //   - insight: metrics of the JVM from its log, and verdicts about suspected stalls
 package jvm

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/jvm/plan"
 )
 
 // annotations is the annotations file as it was last read. The kubelet swaps
@@ -19,7 +20,7 @@ type annotations struct {
 	path  string
 	known []string
 
-	seen    stamp
+	seen    plan.Stamp
 	missing int // consecutive polls that found no file
 
 	saved *string // the annotation save, as it was last seen; nil: it was not
@@ -51,10 +52,10 @@ func (a *annotations) poll(now time.Time) bool {
 		return a.absent(err)
 	}
 	a.missing = 0
-	if at := stampOf(info); at != a.seen {
+	if at := plan.StampOf(info); at != a.seen {
 		a.seen = at
 		if age := now.Sub(info.ModTime()); age >= 0 && age < 2*pollInterval {
-			a.seen = stamp{} // the file may change again within the same tick of the file system's clock
+			a.seen = plan.Stamp{} // the file may change again within the same tick of the file system's clock
 		}
 		return a.read()
 	}
@@ -66,7 +67,7 @@ func (a *annotations) absent(err error) bool {
 	if a.missing++; a.missing != missingPolls {
 		return false
 	}
-	a.seen = stamp{}
+	a.seen = plan.Stamp{}
 	if os.IsNotExist(err) {
 		return a.set(ask.Request{}, nil)
 	}
@@ -94,7 +95,7 @@ func (a *annotations) read() bool {
 // fail records the error and keeps the last request.
 func (a *annotations) fail(err error) bool {
 	again := a.err != nil && a.err.Error() == err.Error()
-	a.err, a.seen = err, stamp{} // the cause of the error may go away without a change of the file
+	a.err, a.seen = err, plan.Stamp{} // the cause of the error may go away without a change of the file
 	return !again
 }
 

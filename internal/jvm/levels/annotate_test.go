@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/test/lab"
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
@@ -39,7 +40,7 @@ func TestABadAnnotationChangesNothing(t *testing.T) {
 		}
 		logs(t, j, fakejvm.Atop("gc*=debug"))
 		st := p.Status()
-		if st.Cause != FromAnnotation || !st.Raise.Until.Equal(until) || len(st.Problems) != 1 || st.Problems[0].Key != c.key || len(st.Errors) != 0 {
+		if st.Cause != plan.FromAnnotation || !st.Raise.Until.Equal(until) || len(st.Problems) != 1 || st.Problems[0].Key != c.key || len(st.Errors) != 0 {
 			t.Errorf("%q: %+v", c.bad, st)
 		}
 		p.hasMetric(1, "ullage_annotation_problems")
@@ -118,7 +119,7 @@ func TestSomethingElseInThePlaceOfTheAnnotationsChangesNothing(t *testing.T) {
 		for range 5 {
 			p.step()
 		}
-		if st := p.Status(); st.Cause != FromAnnotation || j.Count() != 2 {
+		if st := p.Status(); st.Cause != plan.FromAnnotation || j.Count() != 2 {
 			t.Errorf("%s: %+v, told %q", name, st, j.Sent(2))
 		}
 		p.hasMetric(1, "ullage_annotation_problems")

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -193,7 +194,7 @@ func TestADrainRestoresTheApplication(t *testing.T) {
 	if !a.is(ul.Unknown) {
 		t.Errorf("it is asked for %v", a.level)
 	}
-	p.log.says(t, 1, whyDrained)
+	p.log.says(t, 1, plan.WhyDrained)
 	r.process().step()
 	if !a.is(ul.Debug) {
 		t.Error("the next sidecar does not go on with the raise")
@@ -208,7 +209,7 @@ func TestASavedRaiseOfTheApplicationIsNotTrusted(t *testing.T) {
 		"of a command": `{"raises":{},"jvms":{},"appSet":{"level":"unknown","for":1000000000,"until":"2100-01-01T00:00:00Z"}}`,
 		"bad level":    `{"raises":{},"jvms":{},"app":{"level":"loud"}}`,
 	} {
-		if s, err := parseState([]byte(text), time.Now()); err == nil || s != nil && (s.App != nil || s.AppSet != nil) {
+		if s, err := plan.Parse([]byte(text), time.Now()); err == nil || s != nil && (s.App != nil || s.AppSet != nil) {
 			t.Errorf("%s: %+v, %v", name, s, err)
 		}
 	}
@@ -217,13 +218,13 @@ func TestASavedRaiseOfTheApplicationIsNotTrusted(t *testing.T) {
 	r.process().step()
 	saved, err := os.ReadFile(r.state("levels.json"))
 	must(t, err)
-	s, err := parseState(saved, time.Now())
+	s, err := plan.Parse(saved, time.Now())
 	must(t, err)
 	late := *s.App
 	late.Until = time.Now().Add(time.Hour)
 	s.App = &late
 	p := r.process()
-	must(t, p.store.save(s))
+	must(t, p.memory.file.Save(s))
 	p.step()
 	if got := time.Until(p.Status().App.Until); !a.is(ul.Debug) || got > time.Minute {
 		t.Errorf("a raise of a minute lasts %s more", got)

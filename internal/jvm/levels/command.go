@@ -11,6 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/outputs"
+	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -50,15 +51,15 @@ func (c *Command) List(ctx context.Context) ([]outputs.Listed, error) {
 		return r.Listed, err
 	}
 	missing := c.store.missing()
-	saved := newState()
+	saved := plan.NewState()
 	if missing == nil {
 		// If the saved state cannot be read, its raises are not listed: the
 		// process that knew them has ended.
-		if s, _ := c.store.load(time.Now()); s != nil {
+		if s, _ := plan.NewFile(c.cfg.Source).Load(time.Now()); s != nil {
 			saved = s
 		}
 	}
-	_, listed, err := outputs.New(c.cfg).ListAll(ctx, saved.raisedTo)
+	_, listed, err := outputs.New(c.cfg).ListAll(ctx, saved.RaisedTo)
 	var none *outputs.NoJVMError
 	if missing != nil && errors.As(err, &none) {
 		err = nil // the missing source is the reason
@@ -86,7 +87,7 @@ func (c *Command) Rotate(ctx context.Context) ([]outputs.Listed, error) {
 // pattern that matches no stream is an error, and changes nothing: the raise that
 // is in effect goes on. A JVM that refuses keeps its level. If no JVM takes the raise,
 // the keeper withdraws it, and the error gives the reason.
-func (c *Command) Set(ctx context.Context, raise ask.Raise) ([]Change, time.Time, error) {
+func (c *Command) Set(ctx context.Context, raise ask.Raise) ([]plan.Change, time.Time, error) {
 	if err := c.checkStream(ctx, raise.Stream); err != nil {
 		return nil, time.Time{}, err
 	}
@@ -129,7 +130,7 @@ func (c *Command) SetApp(ctx context.Context, level ul.Level, lasts time.Duratio
 // Reset ends every raise, whatever its cause, and restores the JVMs. An
 // annotation that is still present has no effect until it changes. App is the
 // level that the application's events were raised to; [ul.Unknown]: they were not.
-func (c *Command) Reset(ctx context.Context) (changes []Change, app ul.Level, err error) {
+func (c *Command) Reset(ctx context.Context) (changes []plan.Change, app ul.Level, err error) {
 	r, err := c.order(ctx, request{Verb: verbReset})
 	return r.Changes, r.App, err
 }

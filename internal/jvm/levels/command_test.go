@@ -10,6 +10,7 @@ import (
 
 	"github.com/ullage/ullage/internal/line/ul"
 
+	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
@@ -69,17 +70,17 @@ func TestASecondSetReplacesTheFirst(t *testing.T) {
 
 func TestASetThatIsRefusedLeavesWhatWas(t *testing.T) {
 	t.Parallel()
-	for _, before := range []Cause{"", FromCommand, FromAnnotation} {
+	for _, before := range []plan.Cause{"", plan.FromCommand, plan.FromAnnotation} {
 		r := newRig(t)
 		j := r.jvm(1)
 		want := fakejvm.OwnSelection
 		p := r.process()
 		switch before {
-		case FromCommand:
+		case plan.FromCommand:
 			_, _, err := p.set("safepoint*=debug", time.Hour)
 			must(t, err)
 			want = fakejvm.Atop("safepoint*=debug")
-		case FromAnnotation:
+		case plan.FromAnnotation:
 			r.annotate("log", "safepoint*=debug")
 			want = fakejvm.Atop("safepoint*=debug")
 		}
@@ -129,7 +130,7 @@ func TestASetThatFindsNoJVMButOneThatHasEndedLeavesNothing(t *testing.T) {
 		t.Errorf("%+v, until %s, %v", changes, until, err)
 	}
 	p.step()
-	if st := p.Status(); st.Cause != FromAnnotation {
+	if st := p.Status(); st.Cause != plan.FromAnnotation {
 		t.Errorf("%+v", st)
 	}
 }
@@ -156,7 +157,7 @@ func TestASetThatSomeJVMsTakeIsWantedAndTellsOfTheOthers(t *testing.T) {
 	logs(t, stuck, fakejvm.OwnSelection)
 }
 
-func ignoreChanges(_ []Change, err error) error { return err }
+func ignoreChanges(_ []plan.Change, err error) error { return err }
 
 // timedOut reports whether a JVM did not answer. A command has the text alone.
 func timedOut(err error) bool { return err != nil && strings.Contains(err.Error(), "no answer") }
@@ -204,13 +205,13 @@ func TestAResetThatIsNotAnsweredIsDoneByTheManagerThatRuns(t *testing.T) {
 
 func TestAManagerThatRunsTellsThatAResetEndedACommandOrATrigger(t *testing.T) {
 	t.Parallel()
-	for _, cause := range []Cause{FromCommand, FromTrigger} {
+	for _, cause := range []plan.Cause{plan.FromCommand, plan.FromTrigger} {
 		r := newRig(t)
 		j := r.jvm(1)
 		r.annotate("trigger", "dropped")
 		p := r.process()
 		p.step()
-		if cause == FromTrigger {
+		if cause == plan.FromTrigger {
 			fire(p, dropLine)
 			p.takeAlarm(t)
 		} else {

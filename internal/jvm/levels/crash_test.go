@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
@@ -57,7 +58,7 @@ func TestARestartNeitherProlongsARaiseNorAsksAgain(t *testing.T) {
 		p.kill()
 		p = r.settle()
 	}
-	if st := p.Status(); !st.Raise.Until.Equal(until) || st.Cause != FromAnnotation || len(st.JVMs) != 1 || st.JVMs[0].Applied.String() != "gc*=debug" {
+	if st := p.Status(); !st.Raise.Until.Equal(until) || st.Cause != plan.FromAnnotation || len(st.JVMs) != 1 || st.JVMs[0].Applied.String() != "gc*=debug" {
 		t.Errorf("after restarts %+v, want until %s", st, until)
 	}
 	j.HasTaken(2)
@@ -140,7 +141,7 @@ func TestAKillAfterTheRestoreOfADrainWhileTheRaiseGoesOn(t *testing.T) {
 	r.annotate("log", "gc*=debug", "log-for", "1h")
 	p := r.process()
 	p.step()
-	p.fleet.draining = true
+	p.plan.Draining = true
 	r.killedAt(p, j, 1, fakejvm.ListCommand, fakejvm.Obey)
 	logs(t, j, fakejvm.OwnSelection)
 	r.settle()

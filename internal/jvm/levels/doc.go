@@ -1,28 +1,10 @@
 // Package levels raises the log levels of JVMs at run time and returns them to
 // what they were: wanted log selection → VM.log.
 //
-// # Wanted and actual
-//
-// A raise is a selection that is wanted for a while: by a trigger, by an
-// annotation, or by a person at a terminal; the later of these wins while it
-// lasts. The end of a raise is a point in time, so no restart prolongs it. That of a
-// trigger's raise is fixed when the first JVM has taken the raise, or should have. A
-// [Loop] compares what is wanted with what each JVM took last, and sends
-// commands only to the JVMs for which the two differ.
-//
-// Only outputs whose files the sidecar ships are ever changed. What is sent is
-// always absolute: the output's own selection, as the JVM listed it, and the
-// raise on top. So no sequence of raises adds up, and to restore is to send
-// the same without a raise. A restore counts only when a list has shown that
-// the output is what it was; else it is an error, and tried again.
-//
-//	raise    VM.log list, save the baseline, VM.log output=... what=own,raise
-//	change   VM.log output=... what=own,raise
-//	restore  VM.log output=... what=own, VM.log list, forget the baseline
-//
-// A raise is of the streams that it names, or of all outputs whose lines show
-// their level. A baseline is of the outputs that one raise has chosen. So a raise
-// of other streams begins with a restore, and a new baseline.
+// A [Loop] keeps what is wanted by triggers, annotations and commands in a plan (package
+// plan), which compares it with what each JVM took last, and carries out the tasks: it sends
+// commands only to the JVMs for which the two differ. A restore counts only when a list has
+// shown that the output is what it was; else it is an error, and tried again.
 //
 // # One keeper
 //
@@ -34,19 +16,6 @@
 // A Loop that starts waits for the lock of one that drains. The kernel releases the lock
 // of a process that is killed. So whoever gets the lock knows that no keeper is left, and
 // replaces the socket that is there, whatever it is.
-//
-// # Crash windows
-//
-// The saved state (levels.json) is for crashes: a keeper reads it once, when it
-// starts, and then only writes it. It saves the baseline before the first raise
-// and forgets it after the verified restore. A keeper that finds a saved
-// baseline therefore restores it, or puts what is wanted now on top of it,
-// whatever was under way when its predecessor was killed: both commands may be
-// repeated.
-//
-//	killed before save      nothing has happened
-//	killed after save       the JVM may be raised or not: restored, or raised again
-//	killed after restore    restored once more
 //
 // # Untrusted input
 //

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/jvm/outputs"
+	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -17,14 +18,14 @@ type errand struct {
 	request
 	answer chan reply // receives one reply
 
-	changes   []Change
+	changes   []plan.Change
 	errs      []error
-	until     time.Time // the end of the raise that the errand began
-	ended     ul.Level  // the level of the application's raise that the errand ended
-	was       Raise     // the raise that its raise replaced
-	had       bool      // whether there was one
-	withdrawn bool      // no JVM took the raise, so the errand was withdrawn
-	deadline  time.Time // the errand is answered then, even if tasks are still under way
+	until     time.Time  // the end of the raise that the errand began
+	ended     ul.Level   // the level of the application's raise that the errand ended
+	was       plan.Raise // the raise that its raise replaced
+	had       bool       // whether there was one
+	withdrawn bool       // no JVM took the raise, so the errand was withdrawn
+	deadline  time.Time  // the errand is answered then, even if tasks are still under way
 }
 
 func newErrand(r request) *errand { return &errand{request: r, answer: make(chan reply, 1)} }
@@ -47,7 +48,7 @@ func newErrands() *errands {
 }
 
 // note adds the changes and errors of an update to the errands under way.
-func (s *errands) note(changes []Change, err error) {
+func (s *errands) note(changes []plan.Change, err error) {
 	for _, e := range s.under {
 		e.changes = append(e.changes, changes...)
 		e.errs = append(e.errs, split(err)...)
@@ -138,16 +139,16 @@ func (l *Loop) begin(ctx context.Context, e *errand) {
 	switch e.Verb {
 	case verbSet:
 		if e.App != ul.Unknown {
-			change = func(now time.Time) { l.fleet.state.setApp(e, now) }
+			change = func(now time.Time) { e.until = l.plan.State.SetApp(e.App, e.For, e.by, now) }
 			break
 		}
 		change = func(now time.Time) { l.raise(e, now) }
 	default:
 		change = func(now time.Time) {
-			if r, _ := l.fleet.state.app(now); r != nil {
+			if r, _ := l.plan.State.AppNow(now); r != nil {
 				e.ended = r.Level
 			}
-			l.fleet.state.endAll(whyReset, e.by, now)
+			l.plan.State.EndAll(plan.WhyReset, e.by, now)
 		}
 	}
 	l.pursue(ctx, e, change)
@@ -156,7 +157,7 @@ func (l *Loop) begin(ctx context.Context, e *errand) {
 // pursue runs the update that an errand needs, and leaves the errand under way.
 // If the update cannot run, the errand fails with the reason.
 func (l *Loop) pursue(ctx context.Context, e *errand, change func(time.Time)) {
-	e.deadline = time.Now().Add(l.cfg.answered())
+	e.deadline = time.Now().Add(answered(l.cfg.Attach.Timeout))
 	l.errands.under = append(l.errands.under, e)
 	began := false
 	err := l.update(ctx, func(now time.Time) {
@@ -170,10 +171,10 @@ func (l *Loop) pursue(ctx context.Context, e *errand, change func(time.Time)) {
 
 // raise begins the raise of an errand.
 func (l *Loop) raise(e *errand, now time.Time) {
-	r, s := begun(e.Raise, string(FromCommand), whySet, now), l.fleet.state
+	r, s := plan.Begun(e.Raise, string(plan.FromCommand), plan.WhySet, now), l.plan.State
 	r.By = e.by
-	e.was, e.had = s.Raises[FromCommand]
-	s.Raises[FromCommand], e.until = r, r.Until
+	e.was, e.had = s.Raises[plan.FromCommand]
+	s.Raises[plan.FromCommand], e.until = r, r.Until
 }
 
 // conclude answers the errands that wait for no JVM any more.
@@ -209,7 +210,7 @@ func (l *Loop) fails(e *errand) bool {
 	if len(e.errs) == 0 {
 		e.errs = split(l.fleet.nobody(""))
 	}
-	raised := func(c Change) bool { return !c.restored } // other streams may have been restored for this raise
+	raised := func(c plan.Change) bool { return !c.Restored } // other streams may have been restored for this raise
 	return !slices.ContainsFunc(e.changes, raised) && len(e.errs) > 0
 }
 
@@ -217,11 +218,11 @@ func (l *Loop) fails(e *errand) bool {
 // in effect.
 func (l *Loop) withdraw(ctx context.Context, e *errand) {
 	e.withdrawn = true
-	e.deadline = time.Now().Add(l.cfg.answered())
+	e.deadline = time.Now().Add(answered(l.cfg.Attach.Timeout))
 	_ = l.update(ctx, func(time.Time) { // the errand gets the errors
-		raises := l.fleet.state.Raises
-		if delete(raises, FromCommand); e.had {
-			raises[FromCommand] = e.was
+		raises := l.plan.State.Raises
+		if delete(raises, plan.FromCommand); e.had {
+			raises[plan.FromCommand] = e.was
 		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/outputs"
 
+	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
@@ -107,12 +108,12 @@ func TestAMissingSourceIsToldByListAndRotate(t *testing.T) {
 	r, j := alone(t)
 	r.cfg.Source += "/nowhere"
 	listed, err := r.command().List(t.Context())
-	if len(listed) != 1 || !errors.Is(err, errNoSource) {
+	if len(listed) != 1 || !errors.Is(err, statedir.ErrNoSource) {
 		t.Errorf("listed %+v, %v", listed, err)
 	}
 	told := j.Count()
 	listed, err = r.command().Rotate(t.Context())
-	if len(listed) != 0 || !errors.Is(err, errNoSource) || slices.Contains(j.Sent(told), fakejvm.RotateCommand) {
+	if len(listed) != 0 || !errors.Is(err, statedir.ErrNoSource) || slices.Contains(j.Sent(told), fakejvm.RotateCommand) {
 		t.Errorf("rotated %+v, %v, %q", listed, err, j.Sent(told))
 	}
 }

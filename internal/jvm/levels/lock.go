@@ -4,9 +4,37 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/statedir"
 )
+
+// Names in the state directory of the source.
+const (
+	lockName   = "levels.lock" // the lock that the keeper holds
+	socketName = "levels.sock" // the socket on which the keeper listens
+)
+
+// store is the lock and the socket of one source. The application can write to their
+// directory. So names are resolved inside the source, no link out of the source
+// is followed, and no call blocks.
+type store struct {
+	source string
+	held   *os.File // the lock file; nil: not locked
+}
+
+func (s *store) path(name string) string { return filepath.Join(s.source, statedir.Name, name) }
+
+// missing returns why the source cannot be opened, or nil.
+func (s *store) missing() error {
+	root, err := statedir.OpenRoot(s.source)
+	if err != nil {
+		return err
+	}
+	return root.Close()
+}
 
 // errHeld reports that another process holds the lock: the keeper of the
 // source's levels, or the application.
@@ -19,12 +47,12 @@ func (s *store) lock() error {
 	if s.locked() {
 		return nil
 	}
-	root, err := s.root()
+	root, err := statedir.CreateRoot(s.source)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	f, err := open(root, lockName, os.O_RDWR|os.O_CREATE)
+	f, err := statedir.OpenIn(root, lockName, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return fmt.Errorf("lock the levels: %w", err)
 	}

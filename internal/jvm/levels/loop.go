@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"sync"
 	"time"
@@ -12,9 +11,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/base/kernel"
-	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/outputs"
+	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/internal/jvm/trigger"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
@@ -32,10 +32,6 @@ const (
 
 	// drainTimeout bounds the restore when the process ends.
 	drainTimeout = 5 * time.Second
-
-	// trailTime is how long after a restore the reader may still receive lines
-	// of the raise: twice the interval of its poll.
-	trailTime = 2 * time.Second
 )
 
 // Loop keeps the JVMs at the wanted log levels while its process runs. Each
@@ -44,21 +40,19 @@ const (
 type Loop struct {
 	cfg      Config
 	log      *slog.Logger
-	store    *store
+	to       Outlets
 	notes    *annotations
 	triggers *trigger.Set
-	to       Outlets
+	plan     *plan.Plan
+	memory   memory
 	fleet    *fleet
+	reporter reporter
+	keeper   keeper // holds the lock and the socket
+	errands  *errands
 
-	journal journal
-	keeper  keeper // holds the lock and the socket
-	errands *errands
-
-	alarm   *trigger.Alarm // a firing that has not become a raise yet
-	loaded  bool           // load has read the saved state
-	unsaved bool           // the saved state differs from the state in memory
-	next    time.Time      // when the next update is due without a change
-	until   time.Time      // the end of the raise that the last update found in effect; zero: none
+	alarm *trigger.Alarm // a firing that has not become a raise yet
+	next  time.Time      // when the next update is due without a change
+	until time.Time      // the end of the raise that the last update found in effect; zero: none
 
 	mu    sync.Mutex
 	shown Status
@@ -82,18 +76,16 @@ type Outlets struct {
 // New returns a Loop for a valid cfg, which raises on the alarms of triggers. It has no side
 // effects besides registering metrics.
 func New(cfg Config, triggers *trigger.Set, to Outlets, reg prometheus.Registerer, log *slog.Logger) *Loop {
-	st, m := &store{source: cfg.Source}, newMetrics(reg)
+	m, talk, file := newMetrics(reg), outputs.New(cfg.Config), plan.NewFile(cfg.Source)
+	p := plan.New(talk.Ships, log)
 	l := &Loop{
-		cfg: cfg, log: log, store: st, triggers: triggers, to: to, notes: newAnnotations(cfg.Annotations, cfg.Known),
-		journal: journal{log: log, metrics: m, mark: to.Mark, holding: map[string]bool{}},
-		fleet: &fleet{
-			talk: outputs.New(cfg.Config), timeout: cfg.Attach.Timeout, log: log, metrics: m, store: st, state: newState(),
-			attempts: map[string]attempt{}, seen: map[string]time.Time{}, ended: map[string]bool{},
-			flying: map[string]*task{}, landing: make(chan struct{}, 1),
-		},
-		errands: newErrands(),
+		cfg: cfg, log: log, to: to, notes: newAnnotations(cfg.Annotations, cfg.Known), triggers: triggers, plan: p,
+		memory:   memory{file: file, plan: p, log: log},
+		fleet:    &fleet{plan: p, file: file, talk: talk, timeout: cfg.Attach.Timeout, metrics: m, flying: map[string]*flight{}, landing: make(chan struct{}, 1)},
+		reporter: reporter{log: log, metrics: m, mark: to.Mark, holding: map[string]bool{}},
+		errands:  newErrands(),
 	}
-	l.keeper = keeper{store: st, answer: l.answer}
+	l.keeper = keeper{store: &store{source: cfg.Source}, answer: l.answer}
 	return l
 }
 
@@ -121,7 +113,7 @@ func (l *Loop) read(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if now := time.Now(); l.notes.poll(now) {
-			l.journal.annotations(l.notes)
+			l.reporter.annotations(l.notes)
 			l.saveAnnotated()
 			l.show(now)
 		}
@@ -183,11 +175,11 @@ func (l *Loop) tick(ctx context.Context) {
 	changed := l.keeper.keep()
 	if l.notes.poll(now) {
 		changed = true
-		l.journal.annotations(l.notes)
+		l.reporter.annotations(l.notes)
 		l.saveAnnotated()
 		l.show(now)
 	}
-	if changed || l.store.moved() || !now.Before(l.next) {
+	if changed || l.memory.file.Moved() || !now.Before(l.next) {
 		l.update(ctx, nil)
 	}
 	l.arm(now)
@@ -198,26 +190,26 @@ func (l *Loop) tick(ctx context.Context) {
 // however long that takes, and for the cool-down that begins then if the trigger
 // itself has raised.
 func (l *Loop) arm(now time.Time) {
-	s, why := l.fleet.state, ""
-	_, _, on := s.wanted(now)
-	if on || l.fleet.ours() > 0 {
+	s, why := l.plan.State, ""
+	_, _, on := s.Wanted(now)
+	if on || l.plan.Raised() > 0 {
 		l.triggers.Unread()
 	}
 	switch {
 	case l.notes.request.Trigger.IsZero():
-	case l.fleet.draining:
-		why = whyDrained
+	case l.plan.Draining:
+		why = plan.WhyDrained
 	case on:
 		why = "a raise is in effect"
-	case l.fleet.ours() > 0:
+	case l.plan.Raised() > 0:
 		why = "the JVM does not have its own level again yet"
-	case now.Before(s.Quiet) && (s.Quiet.Sub(now) > trailTime || l.triggers.HaveRead()):
+	case now.Before(s.Quiet) && (s.Quiet.Sub(now) > plan.TrailTime || l.triggers.HaveRead()):
 		why = whyCooling
 	case now.Before(s.Quiet), !l.triggers.Read(): // the reader may still receive lines of the raise
 		why = whyUnread
 	case s.Fired:
 		s.Fired, s.Quiet = false, now.Add(l.cfg.TriggerCooldown)
-		l.unsaved, l.next = true, now // the next tick saves that
+		l.memory.unsaved, l.next = true, now // the next tick saves that
 		why = whyCooling
 	}
 	l.triggers.Arm(l.notes.request.Trigger, why == "")
@@ -236,115 +228,67 @@ const (
 // nil, and reconciles the JVMs. It returns the error that prevents that. Every
 // request under way gets the changes and errors of the update.
 func (l *Loop) update(ctx context.Context, change func(now time.Time)) error {
-	now, f := time.Now(), l.fleet
+	now, p := time.Now(), l.plan
 	l.next, l.until = now.Add(findInterval), time.Time{}
 	err := l.keeper.err
-	if errors.Is(err, errNoSource) && len(f.state.JVMs) == 0 {
+	if errors.Is(err, statedir.ErrNoSource) && len(p.State.JVMs) == 0 {
 		l.next = time.Time{}
 		return err
 	}
-	l.load(now)
-	before := f.state.clone()
+	l.memory.load(now)
+	before := p.State.Clone()
 	l.want(now)
 	if change != nil {
 		change(now)
 	}
 	if l.to.AppLevel != nil {
-		f.state.wantApp(l.notes, f.draining, now)
+		p.State.WantApp(l.notes.request, !l.notes.unknown, p.Draining, now)
 	}
 	l.arm(now) // before a JVM writes a line of a raise
-	err = errors.Join(err, f.reconcile(ctx, now))
-	f.renew(time.Now())
-	err = errors.Join(err, l.save(before))
+	err = errors.Join(err, l.fleet.reconcile(ctx, now))
+	p.Renew(l.fleet.busy(), time.Now())
+	err = errors.Join(err, l.memory.save(before))
 	l.raiseApp(before, now)
 	l.finish(before, now, err)
 	return err
 }
 
-// load reads, once, the state that an earlier process saved. It ignores later
-// changes of the file, because the application can write there.
-func (l *Loop) load(now time.Time) {
-	if l.loaded {
-		return
-	}
-	saved, err := l.store.load(now)
-	if saved != nil {
-		l.fleet.state = saved
-	}
-	l.loaded, l.unsaved = true, err != nil || saved != nil && l.store.seen == stamp{}
-	switch {
-	case err == nil:
-	case errors.Is(err, fs.ErrPermission): // only the owner can tell whether the file is sound
-		l.log.Warn("cannot read the saved log levels", "error", err, "hint", "run as the user who wrote them, or as root")
-	default:
-		l.log.Warn("saved log levels are not sound", "error", err, "hint", "the sound part is used, and the file is replaced")
-	}
-}
-
-// save saves the state if it has changed since the last save, or if the file is
-// not the one that this process wrote. It returns an error only if a crash
-// would lose something.
-func (l *Loop) save(before *state) error {
-	s := l.fleet.state
-	if !l.unsaved && !l.store.moved() && s.same(before) {
-		return nil
-	}
-	err := l.store.save(s)
-	if l.unsaved = err != nil; len(s.JVMs)+len(s.Raises) == 0 {
-		return nil
-	}
-	return err
-}
-
 // want turns the requests of the annotations and of a trigger into raises.
 func (l *Loop) want(now time.Time) {
-	req, s := l.notes.request, l.fleet.state
-	switch was, ok := s.Raises[FromAnnotation]; {
-	case req.LogBad || l.notes.unknown: // nothing changes
-	case req.Log.IsZero():
-		delete(s.Raises, FromAnnotation)
-	case !ok || was.Raise != req.Log:
-		s.Raises[FromAnnotation] = begun(req.Log, string(FromAnnotation), "annotation "+ask.Prefix+"log", now)
+	req := l.notes.request
+	if l.alarm != nil && !req.Trigger.IsZero() {
+		l.plan.Alarm(req.TriggerLog, l.alarm.Reason, l.alarm.Why, now, now.Add(answered(l.cfg.Attach.Timeout)))
 	}
-	if l.alarm != nil {
-		if !req.Trigger.IsZero() {
-			s.Raises[FromTrigger] = begun(req.TriggerLog, l.alarm.Reason, "trigger: "+l.alarm.Why, now)
-			s.Fired = true
-			l.fleet.awaited = now.Add(l.cfg.answered())
-		}
-		l.alarm = nil
-	}
-	if !req.TriggerBad && !l.notes.unknown && req.Trigger.IsZero() {
-		delete(s.Raises, FromTrigger)
-	}
-	l.fleet.renew(now)
-	s.expire(now)
+	l.alarm = nil
+	l.plan.Annotate(req, !l.notes.unknown, now)
+	l.plan.Renew(l.fleet.busy(), now)
+	l.plan.State.Expire(now)
 }
 
 // finish reports what has changed and which errors occurred. A raise that was
 // in effect when the update began may be over by now; its end is then still
 // due.
-func (l *Loop) finish(before *state, began time.Time, err error) {
-	now, f := time.Now(), l.fleet
-	changes := f.changes(before)
+func (l *Loop) finish(before *plan.State, began time.Time, err error) {
+	now, s := time.Now(), l.plan.State
+	changes := l.plan.Changes(before)
 	for _, c := range changes {
-		l.journal.change(c)
+		l.reporter.change(c)
 	}
 	l.errands.note(changes, err)
-	l.journal.errors(now, l.errorsNow(err), f.problems)
-	if len(l.journal.holding)+len(f.flying) == 0 {
-		l.journal.allWell(now)
+	l.reporter.errors(now, l.errorsNow(err), l.plan.Problems())
+	if len(l.reporter.holding) == 0 && !l.fleet.busy() {
+		l.reporter.allWell(now)
 	}
-	_, r, on := f.state.wanted(began)
+	_, r, on := s.Wanted(began)
 	switch {
 	case on:
 		l.next, l.until = earlier(l.next, r.Until), r.Until
-	case len(f.state.JVMs) == 0:
+	case len(s.JVMs) == 0:
 		l.next = now.Add(time.Hour) // nothing to do until something changes
-	case f.ours() == 0:
+	case l.plan.Raised() == 0:
 		l.next = now.Add(10 * findInterval) // most likely the JVM has ended
 	}
-	if r, _ := f.state.app(began); r != nil && !f.draining {
+	if r, _ := s.AppNow(began); r != nil && !l.plan.Draining {
 		l.next = earlier(l.next, r.Until)
 		if l.until.IsZero() || r.Until.Before(l.until) {
 			l.until = r.Until
@@ -356,18 +300,17 @@ func (l *Loop) finish(before *state, began time.Time, err error) {
 // drain restores every JVM. An annotation's raise continues after a restart of
 // the sidecar, until its end; other raises end here.
 func (l *Loop) drain(ctx context.Context) error {
-	f := l.fleet
-	f.crew.Wait() // the tasks end with the context of turn
+	l.fleet.crew.Wait() // the tasks end with the context of turn
 	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
-	f.draining = true
+	l.plan.Draining = true
 	l.arm(time.Now())
 	err := l.update(ctx, func(time.Time) {
-		f.state.end(FromCommand, whyDrained, "")
-		f.state.end(FromTrigger, whyDrained, "")
+		l.plan.State.End(plan.FromCommand, plan.WhyDrained, "")
+		l.plan.State.End(plan.FromTrigger, plan.WhyDrained, "")
 	})
-	f.crew.Wait()
-	if left := f.ours(); left > 0 {
+	l.fleet.crew.Wait()
+	if left := l.plan.Raised(); left > 0 {
 		return fmt.Errorf("%d JVMs are left with a raised log level, which the next start restores: %w", left, err)
 	}
 	return nil
@@ -379,4 +322,11 @@ func (l *Loop) close() {
 	l.keeper.release()
 	l.errands.end()
 	l.keeper.stop()
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/outputs"
 
+	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
@@ -32,10 +33,10 @@ func TestAnAnnotationRaisesAndItsRemovalRestores(t *testing.T) {
 		t.Errorf("for a raise, and some polls, it was told %q", sent)
 	}
 	st := p.Status()
-	if st.Cause != FromAnnotation || st.Raise.Selection.String() != "gc*=debug" || st.Raise.Until.Sub(st.Raise.Since) != time.Hour || st.Raise.Why != "annotation ullage.dev/log" {
+	if st.Cause != plan.FromAnnotation || st.Raise.Selection.String() != "gc*=debug" || st.Raise.Until.Sub(st.Raise.Since) != time.Hour || st.Raise.Why != "annotation ullage.dev/log" {
 		t.Errorf("status %+v", st)
 	}
-	want := JVMStatus{PID: 1, Applied: selected(t, "gc*=debug"), Outputs: []string{"file=" + filepath.Join(r.cfg.Source, "gc.log")}}
+	want := plan.JVM{PID: 1, Applied: selected(t, "gc*=debug"), Outputs: []string{"file=" + filepath.Join(r.cfg.Source, "gc.log")}}
 	if len(st.JVMs) != 1 || st.JVMs[0].PID != 1 || st.JVMs[0].Applied != want.Applied || !slices.Equal(st.JVMs[0].Outputs, want.Outputs) || st.JVMs[0].Error != "" {
 		t.Errorf("status of the JVMs %+v, want %+v", st.JVMs, want)
 	}
@@ -190,7 +191,7 @@ func TestTheStateOfThirtyThreeRunsOfAJVMIsReadBack(t *testing.T) {
 	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
-	for range maxJVMs + 1 { // within the time that one is remembered that has ended
+	for range plan.MaxJVMs + 1 { // within the time that one is remembered that has ended
 		p.step()
 		logs(t, j, fakejvm.Atop("gc*=debug"))
 		j.Restart()

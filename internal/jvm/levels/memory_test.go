@@ -77,7 +77,7 @@ func TestListsOfManyForgedJVMsTakeLittleMemory(t *testing.T) {
 		answered.Add(maxClients)
 		for range maxClients {
 			asking.Go(func() {
-				conn, err := p.store.dial(t.Context())
+				conn, err := p.keeper.store.dial(t.Context())
 				must(t, err)
 				defer conn.Close()
 				_, err = io.WriteString(conn, `{"verb":"list"}`+"\n")

@@ -5,12 +5,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/plan"
 )
-
-// reasons are the label values of a raise.
-var reasons = append([]string{string(FromAnnotation), string(FromCommand)}, ask.Conditions()...)
 
 type metrics struct {
 	raised     prometheus.Gauge
@@ -40,7 +37,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 			Name: "ullage_annotation_problems", Help: "Invalid annotations; /status lists them with the reason."}),
 	}
 	// A counter that exists from the start shows its first step.
-	for _, r := range reasons {
+	for _, r := range plan.Reasons() {
 		m.raises.WithLabelValues(r)
 	}
 	for _, op := range []string{opRaise, opRestore} {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
@@ -63,7 +64,7 @@ func TestARaiseThatEndsDuringAnUpdateIsNotForgottenUntilTheNext(t *testing.T) {
 	p.step()
 	until := p.Status().Raise.Until
 	passes(t, until)
-	p.finish(p.fleet.state.clone(), until.Add(-time.Millisecond), nil)
+	p.finish(p.plan.State.Clone(), until.Add(-time.Millisecond), nil)
 	if p.next.After(until) || !p.until.Equal(until) {
 		t.Errorf("it ended at %s, and the next update is due at %s", until, p.next)
 	}
@@ -73,8 +74,8 @@ func TestTheEndOfARaiseIsToldRoundedUp(t *testing.T) {
 	t.Parallel()
 	p := newRig(t).process()
 	at := time.Date(2026, 11, 20, 16, 45, 11, 1, time.UTC)
-	p.journal.change(Change{Until: at, reason: "annotation"})
-	p.journal.change(Change{Until: at.Truncate(time.Second), reason: "annotation"})
+	p.reporter.change(plan.Change{Until: at, Reason: "annotation"})
+	p.reporter.change(plan.Change{Until: at.Truncate(time.Second), Reason: "annotation"})
 	p.log.says(t, 1, "until=2026-11-20T16:45:12Z")
 	p.log.says(t, 1, "until=2026-11-20T16:45:11Z")
 }
@@ -146,11 +147,11 @@ func TestTheHighestCauseWinsWhileItLasts(t *testing.T) {
 		t.Error(err)
 	}
 	logs(t, j, fakejvm.Atop("class+load*=info"))
-	within(t, patience, "the command is noticed", func() bool { return p.Status().Cause == FromCommand })
+	within(t, patience, "the command is noticed", func() bool { return p.Status().Cause == plan.FromCommand })
 	soon(t, patience, j, fakejvm.Atop("safepoint*=debug"))
 	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug")
 	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
-	within(t, patience, "the trigger's is in the status", func() bool { return p.Status().Cause == FromTrigger })
+	within(t, patience, "the trigger's is in the status", func() bool { return p.Status().Cause == plan.FromTrigger })
 	must(t, stop())
 	logs(t, j, fakejvm.OwnSelection)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/internal/jvm/trigger"
 	"github.com/ullage/ullage/test/lab"
 	"github.com/ullage/ullage/test/lab/fakejvm"
@@ -95,6 +96,9 @@ func (r *rig) annotate(pairs ...string) {
 	}
 }
 
+// stateName is the name of the saved state.
+const stateName = "levels.json"
+
 // state is the path of a file of the state directory.
 func (r *rig) state(name string) string { return filepath.Join(r.cfg.Source, statedir.Name, name) }
 
@@ -140,13 +144,13 @@ func (p *process) during(f func()) {
 }
 
 // set has a command raise, which asks the process, and reset has one end that.
-func (p *process) set(sel string, lasts time.Duration) (changes []Change, until time.Time, err error) {
+func (p *process) set(sel string, lasts time.Duration) (changes []plan.Change, until time.Time, err error) {
 	p.t.Helper()
 	p.during(func() { changes, until, err = NewCommand(p.cfg.Config).Set(p.t.Context(), raiseTo(p.t, sel, lasts)) })
 	return changes, until, err
 }
 
-func (p *process) reset() (changes []Change, err error) {
+func (p *process) reset() (changes []plan.Change, err error) {
 	p.t.Helper()
 	p.during(func() { changes, _, err = NewCommand(p.cfg.Config).Reset(p.t.Context()) })
 	return changes, err
@@ -167,17 +171,14 @@ func (p *process) step() {
 
 // due has the next attempt at every JVM that failed come after a while from now.
 func (p *process) due(wait time.Duration) {
-	for id, a := range p.fleet.attempts {
-		a.next = time.Now().Add(wait)
-		p.fleet.attempts[id] = a
-	}
+	p.plan.Postpone(wait)
 }
 
 // kill is what the kernel does of it when the process is killed: nobody listens
 // any more, and the name of the socket stays.
 func (p *process) kill() {
 	p.keeper.stop()
-	p.store.unlock()
+	p.keeper.store.unlock()
 }
 
 // run starts Run. Stop cancels it and returns what it returned.

@@ -33,7 +33,7 @@ func openStateDir(root *os.Root) (*os.File, error) {
 // killed process, or a file of the application. A directory is not replaced.
 // Only the holder of the lock calls listen.
 func (s *store) listen() (*net.UnixListener, fs.FileInfo, error) {
-	root, err := s.root()
+	root, err := statedir.CreateRoot(s.source)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,7 +79,7 @@ func (s *store) removeSocket(socket fs.FileInfo) {
 	if !s.named(socket) {
 		return
 	}
-	if root, err := s.openSource(); err == nil {
+	if root, err := statedir.OpenRoot(s.source); err == nil {
 		defer root.Close()
 		_ = root.Remove(filepath.Join(statedir.Name, socketName)) // otherwise a stale socket stays, which is harmless
 	}
@@ -94,7 +94,7 @@ const dialTimeout = time.Second
 
 // dial connects to the process that keeps the levels.
 func (s *store) dial(ctx context.Context) (net.Conn, error) {
-	root, err := s.openSource()
+	root, err := statedir.OpenRoot(s.source)
 	if err != nil {
 		return nil, err
 	}

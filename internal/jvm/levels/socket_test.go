@@ -200,7 +200,7 @@ func TestARequestIsBoundedAndCanAskForNothingElse(t *testing.T) {
 		`{"verb":"` + strings.Repeat("\u202e", 1000) + `"}` + "\n":                   "is not a request",
 		`{"verb":"list"} {"verb":"set","selection":"gc=debug","for":1000000000}`:     "a line of",
 	} {
-		conn, err := p.store.dial(t.Context())
+		conn, err := p.keeper.store.dial(t.Context())
 		must(t, err)
 		_, err = io.WriteString(conn, text)
 		must(t, err)
@@ -228,7 +228,7 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 	p.started()
 	idle := func(n int) {
 		for range n {
-			c, err := p.store.dial(t.Context())
+			c, err := p.keeper.store.dial(t.Context())
 			must(t, err)
 			t.Cleanup(func() { c.Close() })
 		}

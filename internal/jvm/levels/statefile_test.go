@@ -10,9 +10,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/test/lab"
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
+
+// A saved state that is as it should be, with one raise and one baseline.
+const soundState = `{"raises":{"annotation":{"selection":"gc*=debug","for":3600000000000,"since":"2026-11-21T08:00:00Z","until":"2026-11-21T09:00:00Z","reason":"annotation","why":"annotation ullage.dev/log","ended":""}},` +
+	`"jvms":{"25:7:1795248000000000000":{"pid":1,"outputs":[{"Index":2,"Name":"file=/var/log/jvm/gc.log","Selection":"all=off,gc*=info","Decorators":"uptime,level,tags","Options":"filecount=5,filesize=0B,async=false","Reconfigured":false,"Err":null}],"applied":"gc*=debug","cause":"annotation"}}}`
 
 // forgeries are what an application may put in the place of the saved state.
 func forgeries(t *testing.T) map[string]func(path string) error {
@@ -131,7 +136,7 @@ func TestAStateThatIsTakenAwayWhileRaisedHoldsInMemory(t *testing.T) {
 		if st := p.Status(); !st.Raise.Until.Equal(until) || j.Count() != 2 {
 			t.Errorf("%s: %+v, told %q", name, st, j.Sent(2))
 		}
-		if conn, err := p.store.dial(t.Context()); err != nil {
+		if conn, err := p.keeper.store.dial(t.Context()); err != nil {
 			t.Errorf("%s: a command does not find the Loop: %v", name, err)
 		} else {
 			conn.Close()
@@ -218,7 +223,7 @@ func TestALockThatAnotherProcessHoldsIsWaitedFor(t *testing.T) {
 	}
 	other.unlock()
 	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
-	within(t, patience, "the status", func() bool { return p.Status().Cause == FromAnnotation })
+	within(t, patience, "the status", func() bool { return p.Status().Cause == plan.FromAnnotation })
 	hasError(t, p.Status(), "")
 }
 

@@ -8,13 +8,14 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/plan"
 )
 
 // Status is a snapshot of the levels.
 type Status struct {
-	Cause      Cause         // the cause of the raise in effect; empty: none
-	Raise      Raise         // in effect
-	JVMs       []JVMStatus   // the JVMs found; none are looked for while nothing is raised
+	Cause      plan.Cause    // the cause of the raise in effect; empty: none
+	Raise      plan.Raise    // in effect
+	JVMs       []plan.JVM    // the JVMs found; none are looked for while nothing is raised
 	Problems   []ask.Problem // bad annotations
 	Errors     []string      // the current errors
 	Trigger    string
@@ -35,17 +36,6 @@ type AppStatus struct {
 	Until time.Time
 }
 
-// JVMStatus is the status of one JVM.
-type JVMStatus struct {
-	PID     int
-	Applied ask.Selection // the raise that the JVM took; zero: none
-	Outputs []string
-	Error   string
-	Kind    attach.Kind // the kind of Error
-
-	id string
-}
-
 // Status returns a snapshot of the levels. It is safe for concurrent use.
 func (l *Loop) Status() Status {
 	l.mu.Lock()
@@ -63,7 +53,7 @@ func (l *Loop) Status() Status {
 // raisedTo implements [outputs.RaisedTo]. It is safe for concurrent use.
 func (l *Loop) raisedTo(id, output string) string {
 	for _, j := range l.Status().JVMs {
-		if j.id == id && slices.Contains(j.Outputs, output) {
+		if j.ID == id && slices.Contains(j.Outputs, output) {
 			return j.Applied.String()
 		}
 	}
@@ -72,33 +62,22 @@ func (l *Loop) raisedTo(id, output string) string {
 
 // show publishes the status. The slices in it never change afterwards.
 func (l *Loop) show(now time.Time) {
-	f := l.fleet
-	st := Status{Off: l.cfg.Attach.Mode == attach.Off, Problems: l.notes.problems, Quiet: f.state.Quiet, Reconciled: l.journal.reconciled}
-	if cause, r, on := f.state.wanted(now); on && !f.draining {
+	p := l.plan
+	st := Status{Off: l.cfg.Attach.Mode == attach.Off, Problems: l.notes.problems, Quiet: p.State.Quiet, Reconciled: l.reporter.reconciled, JVMs: p.JVMs()}
+	if cause, r, on := p.Wanted(now); on {
 		st.Cause, st.Raise = cause, r
 	}
-	if r, _ := f.state.app(now); r != nil && !f.draining && !st.Off {
+	if r, _ := p.State.AppNow(now); r != nil && !p.Draining && !st.Off {
 		st.App = AppStatus{r.Level.String(), r.Until}
 	}
 	raised := 0
-	for _, j := range f.jvms {
-		js := JVMStatus{PID: j.PID, id: j.ID}
-		if b := f.state.JVMs[j.ID]; b != nil {
-			js.Applied = b.Applied
-			for _, o := range b.Outputs {
-				js.Outputs = append(js.Outputs, o.Name)
-			}
-		}
-		if a, failed := f.attempts[j.ID]; failed && a.err != nil {
-			js.Error, js.Kind = printable.Escaped(a.err.Error(), maxQuoted), attach.KindOf(a.err)
-		}
-		if !js.Applied.IsZero() {
+	for _, j := range st.JVMs {
+		if !j.Applied.IsZero() {
 			raised++
 		}
-		st.JVMs = append(st.JVMs, js)
 	}
-	f.metrics.raised.Set(float64(raised))
-	for text := range l.journal.holding {
+	l.reporter.metrics.raised.Set(float64(raised))
+	for text := range l.reporter.holding {
 		st.Errors = append(st.Errors, printable.Escaped(text, maxQuoted))
 	}
 	if l.notes.err != nil {
@@ -119,16 +98,9 @@ func (l *Loop) show(now time.Time) {
 
 // errorsNow returns the current errors after an update that returned err.
 func (l *Loop) errorsNow(err error) []error {
-	f := l.fleet
-	all := append(split(err), split(l.keeper.deaf)...)
-	all = append(all, f.problems...)
-	for _, a := range f.attempts { // including JVMs that were not tried again in this update
-		if !a.noOurs() {
-			all = append(all, a.err)
-		}
-	}
-	if _, _, on := f.state.wanted(time.Now()); on && !f.draining && err == nil {
-		all = append(all, split(f.nobody("waiting for a JVM: "))...)
+	all := slices.Concat(split(err), split(l.keeper.deaf), l.plan.Problems(), l.plan.Failures())
+	if _, _, on := l.plan.Wanted(time.Now()); on && err == nil {
+		all = append(all, split(l.fleet.nobody("waiting for a JVM: "))...)
 	}
 	return all
 }

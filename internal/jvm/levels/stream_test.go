@@ -11,6 +11,7 @@ import (
 
 	"github.com/ullage/ullage/internal/jvm/ask"
 
+	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
@@ -51,7 +52,7 @@ func only(t testing.TB, j *fakejvm.JVM, raise string, outputs ...int) {
 }
 
 // setStream is set for the streams that match a pattern.
-func (p *process) setStream(sel, stream string) (changes []Change, err error) {
+func (p *process) setStream(sel, stream string) (changes []plan.Change, err error) {
 	p.t.Helper()
 	p.during(func() {
 		raise := raiseTo(p.t, sel, time.Hour)
@@ -145,7 +146,7 @@ func TestAnotherStreamTakesTheRaise(t *testing.T) {
 		t.Fatal(err)
 	}
 	only(t, j, "gc*=trace", gcOutput)
-	p.fleet.state.end(FromCommand, "test", "") // the annotation's raise still lasts
+	p.plan.State.End(plan.FromCommand, "test", "") // the annotation's raise still lasts
 	p.step()
 	only(t, j, "safepoint*=debug", gcOutput, appOutput)
 	r.annotate()
@@ -324,9 +325,9 @@ func TestASocketThatIsCreatedAgainForgetsNoStream(t *testing.T) {
 			j.Lock()
 			j.Outputs = outputs
 			j.Unlock()
-			raise := begun(raiseTo(t, "gc*=trace", time.Hour), string(FromCommand), "test", time.Now())
+			raise := plan.Begun(raiseTo(t, "gc*=trace", time.Hour), string(plan.FromCommand), "test", time.Now())
 			raise.Stream = stream
-			p.fleet.state.Raises[FromCommand] = raise
+			p.plan.State.Raises[plan.FromCommand] = raise
 			p.step()
 			p.due(0) // where no output has the stream, that is an error first
 			p.step()

@@ -11,6 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/base/untrusted"
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/outputs"
+	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -72,7 +73,7 @@ func (r request) check() error {
 type reply struct {
 	Errors  []string         `json:"errors,omitempty"`
 	NoJVM   bool             `json:"noJVM,omitempty"`   // for list: the error is a NoJVMError
-	Changes []Change         `json:"changes,omitempty"` // for set and reset
+	Changes []plan.Change    `json:"changes,omitempty"` // for set and reset
 	Until   time.Time        `json:"until,omitzero"`    // for set: the end of the raise
 	App     ul.Level         `json:"app,omitzero"`      // for reset: what the application's events were raised to
 	Listed  []outputs.Listed `json:"listed,omitempty"`  // for list and rotate

@@ -9,6 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/internal/line/mark"
 )
 
@@ -23,9 +24,9 @@ const (
 	maxQuoted = 2048
 )
 
-// journal logs and counts changes of levels, and each error when it first
+// reporter logs, counts and marks changes of levels, and each error when it first
 // occurs.
-type journal struct {
+type reporter struct {
 	log     *slog.Logger
 	metrics metrics
 	mark    func(mark.Mark) // nil: changes are not marked
@@ -38,55 +39,55 @@ type journal struct {
 }
 
 // change logs and marks a change of an output, and counts the first one of each JVM.
-func (j *journal) change(c Change) {
-	j.note(c.mark())
-	if c.restored {
-		if c.first {
-			j.metrics.restores.Inc()
+func (r *reporter) change(c plan.Change) {
+	r.note(c.Mark())
+	if c.Restored {
+		if c.First {
+			r.metrics.restores.Inc()
 		}
-		j.log.Info("log level restored", "pid", c.PID, "output", c.Output, "from", c.From, "to", c.To, "why", c.Why)
+		r.log.Info("log level restored", "pid", c.PID, "output", c.Output, "from", c.From, "to", c.To, "why", c.Why)
 		return
 	}
-	if c.first {
-		j.metrics.raises.WithLabelValues(c.reason).Inc()
+	if c.First {
+		r.metrics.raises.WithLabelValues(c.Reason).Inc()
 	}
-	j.log.Info("log level raised", "pid", c.PID, "output", c.Output, "from", c.From, "to", c.To, "why", c.Why,
-		"until", shownEnd(c.Until))
+	r.log.Info("log level raised", "pid", c.PID, "output", c.Output, "from", c.From, "to", c.To, "why", c.Why,
+		"until", plan.ShownEnd(c.Until))
 }
 
 // note marks what has happened, if anybody wants to know.
-func (j *journal) note(m mark.Mark) {
-	if j.mark != nil {
-		j.mark(m)
+func (r *reporter) note(m mark.Mark) {
+	if r.mark != nil {
+		r.mark(m)
 	}
 }
 
 // annotations logs the problems of the annotations when they change.
-func (j *journal) annotations(notes *annotations) {
+func (r *reporter) annotations(notes *annotations) {
 	n := len(notes.problems)
 	for _, p := range notes.problems {
-		if slices.Contains(j.noted, p) {
+		if slices.Contains(r.noted, p) {
 			continue
 		}
-		j.log.Warn("bad annotation", "annotation", p.Key, "value", p.Value, "problem", p.Text,
+		r.log.Warn("bad annotation", "annotation", p.Key, "value", p.Value, "problem", p.Text,
 			"hint", "the annotation has no effect until it is corrected")
 	}
-	j.noted = notes.problems
+	r.noted = notes.problems
 	if notes.err != nil {
 		n++
-		j.log.Warn("cannot read the annotations", "error", notes.err,
+		r.log.Warn("cannot read the annotations", "error", notes.err,
 			"hint", "the last readable annotations stay in effect")
 	}
-	j.metrics.problems.Set(float64(n))
+	r.metrics.problems.Set(float64(n))
 }
 
 // errors logs each error when it first occurs, and again only if it recurs
 // after it has ended. finding holds the errors of looking for JVMs, which are
 // counted as well.
-func (j *journal) errors(now time.Time, all, finding []error) {
+func (r *reporter) errors(now time.Time, all, finding []error) {
 	for _, e := range finding {
-		if !j.holding[e.Error()] {
-			j.metrics.attach.WithLabelValues(string(attach.KindOf(e))).Inc()
+		if !r.holding[e.Error()] {
+			r.metrics.attach.WithLabelValues(string(attach.KindOf(e))).Inc()
 		}
 	}
 	holding := map[string]bool{}
@@ -95,28 +96,28 @@ func (j *journal) errors(now time.Time, all, finding []error) {
 	}
 	maps.DeleteFunc(holding, func(string, bool) bool { return len(holding) > maxHolding })
 	for text := range holding {
-		if !j.holding[text] {
-			j.warn(now, text)
+		if !r.holding[text] {
+			r.warn(now, text)
 		}
 	}
-	j.holding = holding
+	r.holding = holding
 }
 
 // warn logs an error, at most maxWarns of them a minute.
-func (j *journal) warn(now time.Time, text string) {
-	if now.Sub(j.warned) > warnPeriod {
-		j.warned, j.warns = now, 0
+func (r *reporter) warn(now time.Time, text string) {
+	if now.Sub(r.warned) > warnPeriod {
+		r.warned, r.warns = now, 0
 	}
-	switch j.warns++; {
-	case j.warns < maxWarns:
-		j.log.Warn("log levels are not as wanted", "error", printable.Escaped(text, maxQuoted))
-	case j.warns == maxWarns:
-		j.log.Warn("log levels have too many errors to log", "hint", "ullage status shows the current errors")
+	switch r.warns++; {
+	case r.warns < maxWarns:
+		r.log.Warn("log levels are not as wanted", "error", printable.Escaped(text, maxQuoted))
+	case r.warns == maxWarns:
+		r.log.Warn("log levels have too many errors to log", "hint", "ullage status shows the current errors")
 	}
 }
 
 // allWell notes that all JVMs have the wanted selection.
-func (j *journal) allWell(now time.Time) {
-	j.reconciled = now
-	j.metrics.setReconciled(now)
+func (r *reporter) allWell(now time.Time) {
+	r.reconciled = now
+	r.metrics.setReconciled(now)
 }

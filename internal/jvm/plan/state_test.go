@@ -1,4 +1,4 @@
-package levels
+package plan
 
 import (
 	"encoding/json"
@@ -21,7 +21,7 @@ const soundState = `{"raises":{"annotation":{"selection":"gc*=debug","for":36000
 
 var halfPastEight = time.Date(2026, 11, 21, 8, 30, 0, 0, time.UTC)
 
-func TestParseState(t *testing.T) {
+func TestParse(t *testing.T) {
 	var many strings.Builder
 	for i := range 10_000 {
 		fmt.Fprintf(&many, `,"%d":{"outputs":[]}`, i)
@@ -61,7 +61,7 @@ func TestParseState(t *testing.T) {
 		"an error":                     {old: `"Err":null`, new: `"Err":{}`, raises: 1, bad: "baseline is not sound"},
 		"applied that is no selection": {old: `"applied":"gc*=debug"`, new: `"applied":"gc*"`, raises: 1, jvms: 1},
 		"applied with an argument":     {old: `"applied":"gc*=debug"`, new: `"applied":"x disable=true"`, raises: 1, bad: "baseline is not sound"},
-		"10,000 baselines":             {old: `"cause":"annotation"}}`, new: `"cause":"annotation"}` + many.String() + "}", raises: 1, jvms: maxJVMs, bad: "baseline is not sound"},
+		"10,000 baselines":             {old: `"cause":"annotation"}}`, new: `"cause":"annotation"}` + many.String() + "}", raises: 1, jvms: MaxJVMs, bad: "baseline is not sound"},
 		"a time that does not exist":   {old: "T09:00", new: "T25:00", jvms: 1, bad: "raise is not sound"},
 		"another type":                 {old: `"pid":1`, new: `"pid":"1"`, raises: 1, bad: "baseline is not sound"},
 	} {
@@ -69,7 +69,7 @@ func TestParseState(t *testing.T) {
 		if c.old != "" || c.raises+c.jvms == 2 && c.bad == "" {
 			text = strings.Replace(soundState, c.old, c.new, 1)
 		}
-		s, err := parseState([]byte(text), halfPastEight)
+		s, err := Parse([]byte(text), halfPastEight)
 		if c.raises < 0 {
 			if s != nil || err == nil || !strings.Contains(err.Error(), c.bad) || strings.Contains(err.Error(), "%!") {
 				t.Errorf("%s: %+v, %v", name, s, err)
@@ -91,7 +91,7 @@ func TestParseState(t *testing.T) {
 func TestASavedStateOfAnEarlierVersionIsRead(t *testing.T) {
 	saved, err := os.ReadFile("testdata/levels.json")
 	must(t, err)
-	s, err := parseState(saved, halfPastEight)
+	s, err := Parse(saved, halfPastEight)
 	must(t, err)
 	at := halfPastEight.Add
 	annotated := Raise{Raise: raiseTo(t, "gc*=debug,safepoint=trace", time.Hour), Since: at(-30 * time.Minute), Until: at(30 * time.Minute),
@@ -101,7 +101,7 @@ func TestASavedStateOfAnEarlierVersionIsRead(t *testing.T) {
 	second, plain := shipped, shipped
 	second.Index, second.Name, second.Selection, second.Reconfigured = 3, "file=/var/log/jvm/gc-b.log", "all=off,safepoint=info", true
 	plain.Name, plain.Decorators = "file=/var/log/jvm/gc.log", "none"
-	want := &state{
+	want := &State{
 		Raises: map[Cause]Raise{
 			FromAnnotation: annotated,
 			FromCommand: {Raise: raiseTo(t, "all=warning", 15*time.Minute), Since: at(-10 * time.Minute), Until: at(5 * time.Minute),
@@ -109,15 +109,15 @@ func TestASavedStateOfAnEarlierVersionIsRead(t *testing.T) {
 			FromTrigger: {Raise: raiseTo(t, "gc*=debug,safepoint*=debug", 2*time.Minute), Since: at(-time.Minute), Until: at(time.Minute),
 				Reason: "io-stall", Why: "trigger: a pause of 300ms took only 20ms of CPU time"},
 		},
-		JVMs: map[string]*baseline{
+		JVMs: map[string]*Baseline{
 			"25:7:1795248000000000000": {PID: 1, Outputs: []attach.Output{shipped, second}, Stream: "gc-*.log", Applied: annotated.Selection, Cause: FromAnnotation, kept: true},
 			"25:9:1795248000000000000": {PID: 9, Outputs: []attach.Output{plain}, Unsure: true, kept: true},
 		},
-		App:    &appRaise{ul.Debug, time.Hour, at(time.Minute), ""},
-		AppSet: &appRaise{ul.Trace, time.Minute, at(30 * time.Second), "uid 1000, pid 78"}, AppLevel: ul.Trace,
+		App:    &AppRaise{ul.Debug, time.Hour, at(time.Minute), ""},
+		AppSet: &AppRaise{ul.Trace, time.Minute, at(30 * time.Second), "uid 1000, pid 78"}, AppLevel: ul.Trace,
 		Quiet: at(3 * time.Minute), Fired: true,
 	}
-	if !s.same(want) {
+	if !s.Same(want) {
 		got, _ := json.Marshal(s)
 		t.Errorf("read %s", got)
 	}
@@ -130,15 +130,15 @@ func TestASavedStateOfAnEarlierVersionIsRead(t *testing.T) {
 	}
 }
 
-func TestParseStateBoundsTheEndOfARaise(t *testing.T) {
-	s, _ := parseState([]byte(strings.Replace(soundState, "2026-11-21T09:00:00Z", "9999-11-21T09:00:00Z", 1)), halfPastEight)
+func TestParseBoundsTheEndOfARaise(t *testing.T) {
+	s, _ := Parse([]byte(strings.Replace(soundState, "2026-11-21T09:00:00Z", "9999-11-21T09:00:00Z", 1)), halfPastEight)
 	if s == nil || s.Raises[FromAnnotation].Until.After(halfPastEight.Add(time.Hour)) {
 		t.Errorf("%+v", s)
 	}
 }
 
-func TestParseStateBoundsTheCoolDown(t *testing.T) {
-	s, err := parseState([]byte(`{"quiet":"9999-01-01T00:00:00Z"}`), halfPastEight)
+func TestParseBoundsTheCoolDown(t *testing.T) {
+	s, err := Parse([]byte(`{"quiet":"9999-01-01T00:00:00Z"}`), halfPastEight)
 	if err != nil || !s.Quiet.Equal(halfPastEight.Add(2*ask.MaxRaise)) {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -160,7 +160,7 @@ func TestWanted(t *testing.T) {
 		{map[Cause]Raise{FromAnnotation: ended}, ""},
 		{map[Cause]Raise{"whim": until(1)}, ""},
 	} {
-		if got, _, on := (&state{Raises: c.raises}).wanted(halfPastEight); got != c.want || on != (c.want != "") {
+		if got, _, on := (&State{Raises: c.raises}).Wanted(halfPastEight); got != c.want || on != (c.want != "") {
 			t.Errorf("of %v it is %q, %v", c.raises, got, on)
 		}
 	}
@@ -173,7 +173,7 @@ func FuzzParseState(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := parseState(text, halfPastEight)
+		s, err := Parse(text, halfPastEight)
 		if (s == nil) == (err == nil) && s == nil {
 			t.Fatal("neither a state nor an error")
 		}
@@ -183,7 +183,7 @@ func FuzzParseState(f *testing.F) {
 		if s == nil {
 			return
 		}
-		if len(s.JVMs) > maxJVMs || s.Quiet.After(halfPastEight.Add(2*ask.MaxRaise)) {
+		if len(s.JVMs) > MaxJVMs || s.Quiet.After(halfPastEight.Add(2*ask.MaxRaise)) {
 			t.Errorf("%+v", s)
 		}
 		for _, r := range s.Raises {
@@ -203,7 +203,7 @@ func FuzzParseState(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if read, err := parseState(again, halfPastEight); err != nil || len(read.Raises) != len(s.Raises) || len(read.JVMs) != len(s.JVMs) {
+		if read, err := Parse(again, halfPastEight); err != nil || len(read.Raises) != len(s.Raises) || len(read.JVMs) != len(s.JVMs) {
 			t.Errorf("%s reads back as %+v, %v", again, read, err)
 		}
 	})

@@ -1,4 +1,4 @@
-package levels
+package plan
 
 import (
 	"cmp"
@@ -21,20 +21,21 @@ type Change struct {
 	Why      string
 	Until    time.Time // the end of the raise; zero for a restore
 
-	reason   string        // of a raise; the value of a metric's label
-	raise    ask.Selection // on top of the output's own, or that was
-	by       string        // who asked for the change; empty: unknown
-	restored bool
+	Reason   string `json:"-"` // of a raise; the value of a metric's label
+	Restored bool   `json:"-"`
 
-	// first: of the changes of one JVM in one update, this one is counted. Raises
+	// First: of the changes of one JVM in one update, this one is counted. Raises
 	// and restores are counted for each JVM, not for each of its outputs.
-	first bool
+	First bool `json:"-"`
+
+	raise ask.Selection // on top of the output's own, or that was
+	by    string        // who asked for the change; empty: unknown
 }
 
-// changes returns the difference between the states before and after an update.
-func (f *fleet) changes(before *state) []Change {
+// Changes returns the difference between the states before and after an update.
+func (p *Plan) Changes(before *State) []Change {
 	var changes []Change
-	for id, is := range f.state.JVMs {
+	for id, is := range p.State.JVMs {
 		var from ask.Selection
 		if was := before.JVMs[id]; was != nil && was.Stream == is.Stream {
 			from = was.Applied
@@ -42,27 +43,27 @@ func (f *fleet) changes(before *state) []Change {
 		if is.Applied == from {
 			continue
 		}
-		r := f.state.Raises[is.Cause]
+		r := p.State.Raises[is.Cause]
 		for i, o := range is.Outputs {
 			changes = append(changes, Change{PID: is.PID, Output: o.Name, From: onTop(o, from), To: onTop(o, is.Applied),
-				Why: r.Why, Until: r.Until, reason: r.Reason, raise: is.Applied, by: r.By, first: i == 0})
+				Why: r.Why, Until: r.Until, Reason: r.Reason, raise: is.Applied, by: r.By, First: i == 0})
 		}
 	}
 	for id, was := range before.JVMs {
-		if is := f.state.JVMs[id]; is != nil && is.Stream == was.Stream || was.Applied.IsZero() || f.ended[id] {
+		if is := p.State.JVMs[id]; is != nil && is.Stream == was.Stream || was.Applied.IsZero() || p.ended[id] {
 			continue
 		}
 		for i, o := range was.Outputs {
 			changes = append(changes, Change{PID: was.PID, Output: o.Name, From: onTop(o, was.Applied), To: o.Selection,
-				Why: f.whyEnded(was.Cause), raise: was.Applied, by: f.state.Raises[was.Cause].EndedBy, restored: true, first: i == 0})
+				Why: p.whyEnded(was.Cause), raise: was.Applied, by: p.State.Raises[was.Cause].EndedBy, Restored: true, First: i == 0})
 		}
 	}
-	clear(f.ended)
+	clear(p.ended)
 	slices.SortFunc(changes, func(a, b Change) int {
 		switch {
-		case a.PID == b.PID && a.restored && !b.restored:
+		case a.PID == b.PID && a.Restored && !b.Restored:
 			return -1 // the streams of an earlier raise are restored first
-		case a.PID == b.PID && !a.restored && b.restored:
+		case a.PID == b.PID && !a.Restored && b.Restored:
 			return 1
 		}
 		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.Output, b.Output))
@@ -70,21 +71,21 @@ func (f *fleet) changes(before *state) []Change {
 	return changes
 }
 
-// mark returns the mark of a change.
-func (c Change) mark() mark.Mark {
+// Mark returns the mark of a change.
+func (c Change) Mark() mark.Mark {
 	kind, until := mark.LevelRaised, ""
-	if c.restored {
+	if c.Restored {
 		kind = mark.LevelRestored
 	} else {
-		until = shownEnd(c.Until)
+		until = ShownEnd(c.Until)
 	}
 	stream := outputs.Stream(attach.JVM{PID: c.PID}, attach.Output{Name: c.Output})
 	return mark.New(kind, "stream", stream, "pid", strconv.Itoa(c.PID), "selection", c.raise.String(), "why", c.Why, "by", c.by, "until", until)
 }
 
-// shownEnd returns the end of a raise as people see it. It is rounded up: the raise does
+// ShownEnd returns the end of a raise as people see it. It is rounded up: the raise does
 // not end earlier.
-func shownEnd(t time.Time) string { return t.Add(time.Second - 1).UTC().Format(time.RFC3339) }
+func ShownEnd(t time.Time) string { return t.Add(time.Second - 1).UTC().Format(time.RFC3339) }
 
 // onTop returns the selection of a raised output: its own selection with the
 // raise on top.
@@ -95,17 +96,18 @@ func onTop(o attach.Output, raise ask.Selection) string {
 	return o.Selection + "," + raise.String()
 }
 
-const whyDrained = "the sidecar drains"
+// WhyDrained is why raises end with the process.
+const WhyDrained = "the sidecar drains"
 
 // whyEnded returns why a raise ended.
-func (f *fleet) whyEnded(cause Cause) string {
-	r, ok := f.state.Raises[cause]
+func (p *Plan) whyEnded(cause Cause) string {
+	r, ok := p.State.Raises[cause]
 	switch {
 	case ok && r.Ended != "":
 		return r.Ended
-	case f.draining:
-		return whyDrained
-	case ok && !r.over(time.Now()):
+	case p.Draining:
+		return WhyDrained
+	case ok && !r.Over(time.Now()):
 		return "another raise takes its place"
 	case ok:
 		return "its time is over"

@@ -1,4 +1,4 @@
-package levels
+package plan
 
 import (
 	"encoding/json"
@@ -29,6 +29,11 @@ const (
 
 var byPrecedence = []Cause{FromCommand, FromAnnotation, FromTrigger}
 
+// Reasons returns what may be the reason of a raise: the values of a metric's label.
+func Reasons() []string {
+	return append([]string{string(FromAnnotation), string(FromCommand)}, ask.Conditions()...)
+}
+
 // Raise is a raise that was begun. Its end is a point in time, so
 // that no restart prolongs it.
 type Raise struct {
@@ -45,10 +50,11 @@ type Raise struct {
 	EndedBy string `json:"endedBy,omitempty"`
 }
 
-func (r Raise) over(now time.Time) bool { return r.Ended != "" || !now.Before(r.Until) }
+// Over reports whether a raise has ended.
+func (r Raise) Over(now time.Time) bool { return r.Ended != "" || !now.Before(r.Until) }
 
-// begun returns a raise that begins now.
-func begun(asked ask.Raise, reason, why string, now time.Time) Raise {
+// Begun returns a raise that begins now.
+func Begun(asked ask.Raise, reason, why string, now time.Time) Raise {
 	r := Raise{Raise: asked, Reason: reason, Why: why}
 	r.begin(now)
 	return r
@@ -60,20 +66,11 @@ func (r *Raise) begin(now time.Time) {
 	r.Until = r.Since.Add(r.For)
 }
 
-// goal is what every JVM is to log. The zero goal stands for each JVM's own.
-type goal struct {
-	ask.Raise
-	from Cause
-}
-
-// same reports whether the two goals ask for the same of a JVM.
-func (g goal) same(h goal) bool { return g.Selection == h.Selection && g.Stream == h.Stream }
-
-// baseline is the configuration of a JVM's outputs before the first raise. It
+// Baseline is the configuration of a JVM's outputs before the first raise. It
 // is saved before the JVM is changed, and forgotten when a list has shown that
 // the JVM has it again. A process that finds a saved baseline restores it, or
 // replaces the raise on top of it.
-type baseline struct {
+type Baseline struct {
 	PID     int             `json:"pid"` // for people
 	Outputs []attach.Output `json:"outputs"`
 	Stream  string          `json:"stream,omitempty"` // the pattern by which the outputs were chosen; see [ask.Raise]
@@ -88,13 +85,13 @@ type baseline struct {
 	kept bool // the baseline is saved
 }
 
-// state is what must survive a process: the raises and the baselines.
-type state struct {
+// State is what must survive a process: the raises and the baselines.
+type State struct {
 	Raises map[Cause]Raise      `json:"raises"`
-	JVMs   map[string]*baseline `json:"jvms"` // by attach.JVM.ID
+	JVMs   map[string]*Baseline `json:"jvms"` // by attach.JVM.ID
 
-	App    *appRaise `json:"app,omitempty"`    // an annotation's; nil: none
-	AppSet *appRaise `json:"appSet,omitempty"` // a command's; nil: none
+	App    *AppRaise `json:"app,omitempty"`    // an annotation's; nil: none
+	AppSet *AppRaise `json:"appSet,omitempty"` // a command's; nil: none
 
 	// AppLevel is what the application's events were last raised to, in effect or about to be.
 	AppLevel ul.Level `json:"appLevel,omitzero"`
@@ -103,16 +100,17 @@ type state struct {
 	Quiet time.Time `json:"quiet,omitzero"`
 
 	// Fired reports that the trigger has raised, and that what was written during
-	// the raise has not been read to its end: the cool-down has not begun.
+	// the raise has not been read to its end: the cool-down has not Begun.
 	Fired bool `json:"fired,omitempty"`
 }
 
-func newState() *state { return &state{Raises: map[Cause]Raise{}, JVMs: map[string]*baseline{}} }
+// NewState returns a state without a raise.
+func NewState() *State { return &State{Raises: map[Cause]Raise{}, JVMs: map[string]*Baseline{}} }
 
-// wanted returns the raise that is in effect, or false for the baseline.
-func (s *state) wanted(now time.Time) (Cause, Raise, bool) {
+// Wanted returns the raise that is in effect, or false for the baseline.
+func (s *State) Wanted(now time.Time) (Cause, Raise, bool) {
 	for _, c := range byPrecedence {
-		if r, ok := s.Raises[c]; ok && !r.over(now) {
+		if r, ok := s.Raises[c]; ok && !r.Over(now) {
 			return c, r, true
 		}
 	}
@@ -122,17 +120,17 @@ func (s *state) wanted(now time.Time) (Cause, Raise, bool) {
 // Bounds on a saved state: the application can write it.
 const (
 	maxState = 256 << 10 // bytes
-	maxJVMs  = 32
+	MaxJVMs  = 32
 	maxWhy   = 300 // bytes
 )
 
-// parseState reads a saved state and keeps its sound parts. It returns an error
+// Parse reads a saved state and keeps its sound parts. It returns an error
 // if a part is not sound. A raise that ends later than its duration permits is
 // shortened to that duration. The state is nil only with an error.
-func parseState(text []byte, now time.Time) (*state, error) {
-	s := newState()
+func Parse(text []byte, now time.Time) (*State, error) {
+	s := NewState()
 	parts := struct { // each raise and each baseline may be unsound by itself
-		*state
+		*State
 		Raises map[Cause]json.RawMessage  `json:"raises"`
 		JVMs   map[string]json.RawMessage `json:"jvms"`
 	}{s, map[Cause]json.RawMessage{}, map[string]json.RawMessage{}}
@@ -145,7 +143,7 @@ func parseState(text []byte, now time.Time) (*state, error) {
 	var bad error
 	for cause, part := range parts.Raises {
 		var r Raise
-		if err := json.Unmarshal(part, &r); err != nil || r.Check() != nil || !slices.Contains(byPrecedence, cause) || !slices.Contains(reasons, r.Reason) {
+		if err := json.Unmarshal(part, &r); err != nil || r.Check() != nil || !slices.Contains(byPrecedence, cause) || !slices.Contains(Reasons(), r.Reason) {
 			bad = errors.New("a saved raise is not sound")
 			continue
 		}
@@ -155,8 +153,8 @@ func parseState(text []byte, now time.Time) (*state, error) {
 		s.Raises[cause] = r
 	}
 	for id, part := range parts.JVMs {
-		var b *baseline
-		if err := json.Unmarshal(part, &b); err != nil || b == nil || len(s.JVMs) == maxJVMs || !sound(b) {
+		var b *Baseline
+		if err := json.Unmarshal(part, &b); err != nil || b == nil || len(s.JVMs) == MaxJVMs || !sound(b) {
 			bad = errors.New("a saved baseline is not sound")
 			continue
 		}
@@ -179,26 +177,26 @@ func savable(t time.Time) time.Time {
 	return t
 }
 
-// end ends a raise early. By is the process that asked for that, if one did.
-func (s *state) end(cause Cause, why, by string) {
+// End ends a raise early. By is the process that asked for that, if one did.
+func (s *State) End(cause Cause, why, by string) {
 	if r, ok := s.Raises[cause]; ok && r.Ended == "" {
 		r.Ended, r.EndedBy = why, by
 		s.Raises[cause] = r
 	}
 }
 
-// endAll ends every raise early, also those of the application.
-func (s *state) endAll(why, by string, now time.Time) {
+// EndAll ends every raise early, also those of the application.
+func (s *State) EndAll(why, by string, now time.Time) {
 	for cause := range s.Raises {
-		s.end(cause, why, by)
+		s.End(cause, why, by)
 	}
 	s.endApps(now)
 }
 
-// expire forgets raises that are over. It keeps an expired annotation that is
+// Expire forgets raises that are over. It keeps an expired annotation that is
 // still present, so that it does not raise again, and the reason of an early
 // end until every client has it. A clock that was set back prolongs no raise.
-func (s *state) expire(now time.Time) {
+func (s *State) Expire(now time.Time) {
 	for cause, r := range s.Raises {
 		if latest := now.Add(r.For); r.Until.After(latest) {
 			r.Until = latest
@@ -211,7 +209,7 @@ func (s *state) expire(now time.Time) {
 }
 
 // sound reports whether every output of b has the form that a JVM lists.
-func sound(b *baseline) bool {
+func sound(b *Baseline) bool {
 	if len(b.Outputs) > outputs.MaxChosen {
 		return false
 	}
@@ -237,8 +235,8 @@ func sound(b *baseline) bool {
 	return true
 }
 
-// raisedTo implements [outputs.RaisedTo].
-func (s *state) raisedTo(id, output string) string {
+// RaisedTo implements [outputs.RaisedTo].
+func (s *State) RaisedTo(id, output string) string {
 	b := s.JVMs[id]
 	if b == nil || !slices.ContainsFunc(b.Outputs, func(o attach.Output) bool { return o.Name == output }) {
 		return ""
@@ -246,10 +244,10 @@ func (s *state) raisedTo(id, output string) string {
 	return b.Applied.String()
 }
 
-// clone returns a copy that shares nothing with s that changes: another raise of the application is another
+// Clone returns a copy that shares nothing with s that changes: another raise of the application is another
 // object.
-func (s *state) clone() *state {
-	c := &state{Raises: maps.Clone(s.Raises), JVMs: map[string]*baseline{}, App: s.App, AppSet: s.AppSet, AppLevel: s.AppLevel, Quiet: s.Quiet, Fired: s.Fired}
+func (s *State) Clone() *State {
+	c := &State{Raises: maps.Clone(s.Raises), JVMs: map[string]*Baseline{}, App: s.App, AppSet: s.AppSet, AppLevel: s.AppLevel, Quiet: s.Quiet, Fired: s.Fired}
 	for id, b := range s.JVMs {
 		copied := *b
 		c.JVMs[id] = &copied
@@ -257,8 +255,8 @@ func (s *state) clone() *state {
 	return c
 }
 
-// same reports whether s and t are equal.
-func (s *state) same(t *state) bool { return reflect.DeepEqual(s, t) }
+// Same reports whether s and t are equal.
+func (s *State) Same(t *State) bool { return reflect.DeepEqual(s, t) }
 
 func earlier(a, b time.Time) time.Time {
 	if b.Before(a) {

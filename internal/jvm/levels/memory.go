@@ -1,0 +1,54 @@
+package levels
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"github.com/ullage/ullage/internal/jvm/plan"
+)
+
+// memory keeps the saved state in line with the state of a plan, which is authoritative.
+type memory struct {
+	file    *plan.File
+	plan    *plan.Plan
+	log     *slog.Logger
+	loaded  bool // load has read the saved state
+	unsaved bool // the saved state differs from the state in memory
+}
+
+// load reads, once, the state that an earlier process saved. It ignores later
+// changes of the file, because the application can write there.
+func (m *memory) load(now time.Time) {
+	if m.loaded {
+		return
+	}
+	saved, err := m.file.Load(now)
+	if saved != nil {
+		m.plan.State = saved
+	}
+	m.loaded, m.unsaved = true, err != nil || saved != nil && !m.file.Whole()
+	switch {
+	case err == nil:
+	case errors.Is(err, fs.ErrPermission): // only the owner can tell whether the file is sound
+		m.log.Warn("cannot read the saved log levels", "error", err, "hint", "run as the user who wrote them, or as root")
+	default:
+		m.log.Warn("saved log levels are not sound", "error", err, "hint", "the sound part is used, and the file is replaced")
+	}
+}
+
+// save saves the state if it has changed since before or since the last save, or if the file
+// is not the one that this process wrote. It returns an error only if a crash
+// would lose something.
+func (m *memory) save(before *plan.State) error {
+	s := m.plan.State
+	if !m.unsaved && !m.file.Moved() && s.Same(before) {
+		return nil
+	}
+	err := m.file.Save(s)
+	if m.unsaved = err != nil; len(s.JVMs)+len(s.Raises) == 0 {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,104 @@
+package plan
+
+import (
+	"errors"
+	"time"
+
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// AppRaise is a level that the application's events are raised to for a while. It never changes.
+type AppRaise struct {
+	Level ul.Level      `json:"level"`
+	For   time.Duration `json:"for"` // the requested duration
+	Until time.Time     `json:"until"`
+	By    string        `json:"by,omitempty"` // the process that asked for it; empty: no process did, or it is unknown
+}
+
+// on reports whether the raise is in effect. There may be none.
+func (r *AppRaise) on(now time.Time) bool { return r != nil && now.Before(r.Until) }
+
+// sound returns a saved raise as it may be used, or nil if nobody can have asked for it.
+func (r *AppRaise) sound() *AppRaise {
+	if r == nil || r.Level == ul.Unknown || ask.CheckFor(r.For) != nil {
+		return nil
+	}
+	return &AppRaise{r.Level, r.For, savable(r.Until), printable.Escaped(r.By, maxWhy)}
+}
+
+// bounded returns r, or what is left of it after a clock was set back: that prolongs no raise.
+func (r *AppRaise) bounded(now time.Time) *AppRaise {
+	if r == nil || !r.Until.After(now.Add(r.For)) {
+		return r
+	}
+	return &AppRaise{r.Level, r.For, now.Add(r.For), r.By}
+}
+
+const (
+	whyAppLog = "annotation " + ask.Prefix + "app-log"
+
+	// WhySet and WhyReset are why a command raises, and why it ends raises.
+	WhySet   = "ullage log set"
+	WhyReset = "ullage log reset"
+)
+
+// checkApps removes saved raises of the application that nobody can have asked for.
+func (s *State) checkApps() (err error) {
+	for _, r := range []**AppRaise{&s.App, &s.AppSet} {
+		if saved := *r; saved != nil {
+			if *r = saved.sound(); *r == nil {
+				err = errors.New("a saved raise of the application is not sound")
+			}
+		}
+	}
+	return err
+}
+
+// AppNow returns the raise of the application that is in effect, and why: a command's is over an annotation's. There
+// may be none.
+func (s *State) AppNow(now time.Time) (r *AppRaise, why string) {
+	switch {
+	case s.AppSet.on(now):
+		return s.AppSet, WhySet
+	case s.App.on(now):
+		return s.App, whyAppLog
+	}
+	return nil, ""
+}
+
+// SetApp begins the raise of a command, by a process, and returns its end.
+func (s *State) SetApp(level ul.Level, lasts time.Duration, by string, now time.Time) (until time.Time) {
+	now = now.Round(0) // without the monotonic clock, as a saved state has none
+	s.AppSet = &AppRaise{level, lasts, now.Add(lasts), by}
+	return s.AppSet.Until
+}
+
+// endApps ends the raises of the application early. An annotation's stays, like one that is over.
+func (s *State) endApps(now time.Time) {
+	if s.AppSet = nil; s.App.on(now) {
+		s.App = &AppRaise{s.App.Level, s.App.For, now.Round(0), s.App.By}
+	}
+}
+
+// WantApp turns the annotations of the application's events into a raise. A raise that is over stays as long as
+// its annotation does, so that it does not begin again. Known says that the annotations were read.
+func (s *State) WantApp(req ask.Request, known, draining bool, now time.Time) {
+	now = now.Round(0)
+	switch {
+	case req.AppLogBad || !known: // nothing changes
+	case req.AppLog == ul.Unknown:
+		s.App = nil
+	case s.App == nil || s.App.Level != req.AppLog || s.App.For != req.AppLogFor:
+		s.App = &AppRaise{req.AppLog, req.AppLogFor, now.Add(req.AppLogFor), ""}
+	}
+	s.App, s.AppSet = s.App.bounded(now), s.AppSet.bounded(now)
+	if !s.AppSet.on(now) || draining {
+		s.AppSet = nil
+	}
+	s.AppLevel = ul.Unknown
+	if r, _ := s.AppNow(now); r != nil && !draining {
+		s.AppLevel = r.Level
+	}
+}

@@ -1,0 +1,89 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/outputs"
+)
+
+const (
+	firstWait = time.Second      // after the first failure; doubled after each further one
+	mostWait  = 30 * time.Second // the longest wait
+)
+
+// attempt is the result of the last attempt to reconcile a JVM.
+type attempt struct {
+	wanted  Goal
+	err     error
+	refusal error // the JVM refused this goal, and is not asked for it again
+	wait    time.Duration
+	next    time.Time // the earliest next attempt
+}
+
+// Attempted records what the next attempt needs, after a task that has arrived or did not
+// depart, and returns the error to report.
+func (p *Plan) Attempted(t *Task) error {
+	id := t.JVM.ID
+	a := p.attempts[id]
+	switch {
+	case t.Err == nil && a.refusal == nil:
+		delete(p.attempts, id)
+		return nil
+	case errors.Is(t.Err, context.Canceled):
+		return nil // the process ends and drains
+	case t.Err == nil: // the refused selection has been undone by now
+		a.err, a.wait = a.refusal, 0
+		p.attempts[id] = a
+		return nil
+	}
+	a.wanted, a.err = t.Goal, outputs.Named(t.JVM, t.Err)
+	switch {
+	case a.refusal != nil:
+		a.err = fmt.Errorf("%w; taking it back: %w", a.refusal, t.Err)
+	case attach.KindOf(t.Err) == attach.Refused && !t.Want.IsZero(), outputs.NothingToRaise(t.Err):
+		a.refusal = a.err
+	}
+	a.wait = min(max(2*a.wait, firstWait), mostWait)
+	a.next = time.Now().Add(a.wait)
+	p.attempts[id] = a
+	switch {
+	case a.noOurs() && t.Outputs == nil:
+		return nil
+	case a.noOurs():
+		p.forget(id)
+	case errors.Is(t.Err, outputs.ErrRemade):
+		delete(p.State.JVMs, id) // another attempt cannot succeed
+		delete(p.attempts, id)
+	}
+	return a.err
+}
+
+// noOurs reports whether err means that the raise is not for the JVM behind the
+// socket: the JVM logs elsewhere or has no such stream, or the socket is stale.
+// Such an error is reported only if there is no other.
+func (a attempt) noOurs() bool {
+	return errors.Is(a.err, outputs.ErrNotShipped) || errors.Is(a.err, outputs.ErrOtherStream) || attach.KindOf(a.err) == attach.NoJVM
+}
+
+// Failures returns the errors of the last attempts, including those of JVMs that were not
+// tried again since.
+func (p *Plan) Failures() (all []error) {
+	for _, a := range p.attempts {
+		if !a.noOurs() {
+			all = append(all, a.err)
+		}
+	}
+	return all
+}
+
+// Postpone has the next attempt at every JVM that failed come after a while from now.
+func (p *Plan) Postpone(wait time.Duration) {
+	for id, a := range p.attempts {
+		a.next = time.Now().Add(wait)
+		p.attempts[id] = a
+	}
+}

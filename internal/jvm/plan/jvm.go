@@ -1,0 +1,38 @@
+package plan
+
+import (
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/jvm/attach"
+)
+
+// JVM is what a plan knows of one JVM, to be shown.
+type JVM struct {
+	ID      string
+	PID     int
+	Applied ask.Selection // the raise that the JVM took; zero: none
+	Outputs []string
+	Error   string
+	Kind    attach.Kind // the kind of Error
+}
+
+// maxError bounds one error. A refusal includes HotSpot's suggestions.
+const maxError = 2048
+
+// JVMs returns the JVMs that were found last. None are looked for while nothing is raised.
+func (p *Plan) JVMs() (all []JVM) {
+	for _, j := range p.found.JVMs {
+		is := JVM{ID: j.ID, PID: j.PID}
+		if b := p.State.JVMs[j.ID]; b != nil {
+			is.Applied = b.Applied
+			for _, o := range b.Outputs {
+				is.Outputs = append(is.Outputs, o.Name)
+			}
+		}
+		if a, failed := p.attempts[j.ID]; failed && a.err != nil {
+			is.Error, is.Kind = printable.Escaped(a.err.Error(), maxError), attach.KindOf(a.err)
+		}
+		all = append(all, is)
+	}
+	return all
+}

@@ -1,0 +1,202 @@
+package plan
+
+import (
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/jvm/attach"
+)
+
+// Plan has the JVMs of a source: what is wanted of them, what each has, and how the last
+// attempt to change it went. It is for one goroutine, and starts no other.
+type Plan struct {
+	State    *State
+	Draining bool // every JVM is to have its own level
+
+	ships func(attach.JVM, attach.Output) bool
+	log   *slog.Logger
+
+	found    attach.Found         // by the last look
+	attempts map[string]attempt   // by JVM ID: the last attempts that failed
+	seen     map[string]time.Time // by JVM ID: when it was last found
+	ended    map[string]bool      // JVMs that ended while raised, since the last report of changes
+
+	awaited time.Time // until then the trigger's raise waits for its first JVM; zero: it does not wait
+}
+
+// New returns a Plan without a raise. Ships says which outputs of a JVM are shipped.
+func New(ships func(attach.JVM, attach.Output) bool, log *slog.Logger) *Plan {
+	return &Plan{State: NewState(), ships: ships, log: log, attempts: map[string]attempt{}, seen: map[string]time.Time{}, ended: map[string]bool{}}
+}
+
+// Goal is what every JVM is to log. The zero Goal stands for each JVM's own.
+type Goal struct {
+	ask.Raise
+	from Cause
+}
+
+// same reports whether the two goals ask for the same of a JVM.
+func (g Goal) same(h Goal) bool { return g.Selection == h.Selection && g.Stream == h.Stream }
+
+// Goal returns what is wanted of every JVM.
+func (p *Plan) Goal(now time.Time) Goal {
+	cause, r, on := p.Wanted(now)
+	if !on {
+		return Goal{}
+	}
+	return Goal{r.Raise, cause}
+}
+
+// Wanted returns the raise that is in effect, or false for the baseline.
+func (p *Plan) Wanted(now time.Time) (Cause, Raise, bool) {
+	if p.Draining {
+		return "", Raise{}, false
+	}
+	return p.State.Wanted(now)
+}
+
+// Annotate turns the annotations into raises. Known says that they were read.
+func (p *Plan) Annotate(req ask.Request, known bool, now time.Time) {
+	raises := p.State.Raises
+	switch was, ok := raises[FromAnnotation]; {
+	case req.LogBad || !known: // nothing changes
+	case req.Log.IsZero():
+		delete(raises, FromAnnotation)
+	case !ok || was.Raise != req.Log:
+		raises[FromAnnotation] = Begun(req.Log, string(FromAnnotation), "annotation "+ask.Prefix+"log", now)
+	}
+	if !req.TriggerBad && known && req.Trigger.IsZero() {
+		delete(raises, FromTrigger)
+	}
+}
+
+// Alarm begins the raise of a trigger that has fired for a reason: the condition, and a text
+// for people. The raise waits for its first JVM until awaited.
+func (p *Plan) Alarm(asked ask.Raise, reason, why string, now, awaited time.Time) {
+	p.State.Raises[FromTrigger] = Begun(asked, reason, "trigger: "+why, now)
+	p.State.Fired = true
+	p.awaited = awaited
+}
+
+// Rest reports whether there is nothing to do for a goal, where tasks are under way or not:
+// no JVM is to be looked for. It then forgets those that were found.
+func (p *Plan) Rest(want Goal) bool {
+	if !want.IsZero() || len(p.State.JVMs) > 0 {
+		return false
+	}
+	p.found, p.attempts = attach.Found{}, map[string]attempt{}
+	return true
+}
+
+// Look takes the JVMs that were found, and forgets the ones that have certainly ended: also
+// one that is known by its socket alone, on which nobody listens any more. A JVM that merely
+// was not found keeps its baseline: its socket or its log may have been removed.
+func (p *Plan) Look(found attach.Found, now time.Time) {
+	p.found = found
+	for _, j := range found.Stale {
+		p.forget(j.ID)
+	}
+	for _, j := range found.JVMs {
+		p.seen[j.ID] = now
+	}
+	for id := range p.State.JVMs {
+		if attach.Ended(id) {
+			p.forget(id)
+		}
+	}
+}
+
+// Problems returns the errors of the last look.
+func (p *Plan) Problems() []error { return p.found.Problems }
+
+// forget removes the baseline of a JVM that has ended.
+func (p *Plan) forget(id string) {
+	b, ok := p.State.JVMs[id]
+	if !ok {
+		return
+	}
+	if !b.Applied.IsZero() {
+		p.log.Info("JVM ended while its log level was raised", "pid", b.PID, "raised_to", b.Applied)
+	}
+	p.ended[id] = true
+	delete(p.State.JVMs, id)
+	delete(p.seen, id)
+}
+
+// Prune forgets baselines beyond MaxJVMs, the most that Parse accepts. It
+// keeps the baselines of the JVMs found now, at most 16.
+func (p *Plan) Prune() {
+	var gone []string
+	for id := range p.State.JVMs {
+		if !p.has(id) {
+			gone = append(gone, id)
+		}
+	}
+	slices.SortFunc(gone, func(a, b string) int { return p.seen[a].Compare(p.seen[b]) })
+	for len(p.State.JVMs) > MaxJVMs {
+		p.forget(gone[0])
+		gone = gone[1:]
+	}
+	maps.DeleteFunc(p.seen, func(id string, _ time.Time) bool { return p.State.JVMs[id] == nil })
+}
+
+// has reports whether the last look found a JVM.
+func (p *Plan) has(id string) bool {
+	return slices.ContainsFunc(p.found.JVMs, func(j attach.JVM) bool { return j.ID == id })
+}
+
+// Raised counts the JVMs found now that have a baseline.
+func (p *Plan) Raised() (n int) {
+	for _, j := range p.found.JVMs {
+		if p.State.JVMs[j.ID] != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Renew has the trigger's raise begin now, while it waits for the answer of a JVM and when the
+// first JVM has taken it. A JVM that is short of CPU time may answer later than the raise lasts,
+// and the trigger would not fire again before its cool-down is over. A JVM that never answers
+// keeps the raise only until awaited, and no restart prolongs the raise. Busy says that tasks
+// are under way.
+func (p *Plan) Renew(busy bool, now time.Time) {
+	r, ok := p.State.Raises[FromTrigger]
+	taken := p.took(FromTrigger, r)
+	if !ok || r.Ended != "" || !now.Before(p.awaited) || !taken && !busy {
+		return
+	}
+	r.begin(now)
+	p.State.Raises[FromTrigger] = r
+	if taken {
+		p.awaited = time.Time{}
+	}
+}
+
+// took reports whether one of the JVMs found now has the raise of a cause.
+func (p *Plan) took(cause Cause, r Raise) bool {
+	return slices.ContainsFunc(p.found.JVMs, func(j attach.JVM) bool {
+		b := p.State.JVMs[j.ID]
+		return b != nil && b.Cause == cause && b.Applied == r.Selection
+	})
+}
+
+// Nobody returns an error with the reasons why there is no JVM to raise. If no JVM was found
+// at all, the reason is none.
+func (p *Plan) Nobody(none string) error {
+	var why []error
+	for _, a := range p.attempts {
+		why = append(why, a.err)
+	}
+	if why = append(why, p.found.Problems...); len(why) > 0 {
+		return errors.Join(why...)
+	}
+	if len(p.found.Stale) > 0 {
+		none += "; no process listens on the sockets left there"
+	}
+	return errors.New(none)
+}

@@ -1,0 +1,122 @@
+package plan
+
+import (
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/jvm/attach"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// raiseTo is a raise of every output whose lines show their level.
+func raiseTo(t testing.TB, selection string, lasts time.Duration) ask.Raise {
+	t.Helper()
+	sel, err := ask.ParseSelection(selection)
+	must(t, err)
+	return ask.Raise{Selection: sel, For: lasts}
+}
+
+// newPlan returns a Plan that has found a JVM, whose outputs are shipped.
+func newPlan(now time.Time) (*Plan, attach.JVM) {
+	p := New(func(attach.JVM, attach.Output) bool { return true }, slog.New(slog.DiscardHandler))
+	j := attach.JVM{ID: "25:7:1795248000000000000", PID: 7}
+	p.Look(attach.Found{JVMs: []attach.JVM{j}}, now)
+	return p, j
+}
+
+var shippedOutput = attach.Output{Index: 2, Name: "file=/l/gc.log", Selection: "all=off,gc*=info", Decorators: "uptime,level,tags", Options: "filecount=5"}
+
+func nobodyBusy(string) bool { return false }
+
+// one returns the only task that is due.
+func one(t *testing.T, p *Plan, now time.Time) *Task {
+	t.Helper()
+	tasks := p.Tasks(p.Goal(now), now, nobodyBusy, nil)
+	if len(tasks) != 1 {
+		t.Fatalf("%d tasks, want 1", len(tasks))
+	}
+	return tasks[0]
+}
+
+// arrive has a task carried out with a result.
+func arrive(t *testing.T, p *Plan, task *Task, now time.Time) {
+	t.Helper()
+	p.Arrive(task, now)
+	must(t, p.Attempted(task))
+}
+
+// A raise reads the baseline, which is to be saved, and then sends the raise; the end of it
+// sends the JVM's own and forgets the baseline.
+func TestTheTasksOfARaiseAndItsRestore(t *testing.T) {
+	now := halfPastEight
+	p, j := newPlan(now)
+	if got := p.Tasks(p.Goal(now), now, nobodyBusy, nil); len(got) > 0 || !p.Rest(p.Goal(now)) {
+		t.Fatalf("%d tasks while nothing is wanted", len(got))
+	}
+	p.Look(attach.Found{JVMs: []attach.JVM{j}}, now)
+	p.Annotate(ask.Request{Log: raiseTo(t, "gc*=debug", time.Hour)}, true, now)
+	read := one(t, p, now)
+	if read.Outputs != nil || p.Doubt([]*Task{read}) || !p.Depart(read, nil) {
+		t.Errorf("the first task is %+v, want one that only reads", read)
+	}
+	read.Listed, read.Chosen = []attach.Output{shippedOutput}, []attach.Output{shippedOutput}
+	arrive(t, p, read, now)
+	raise := one(t, p, now)
+	if len(raise.Outputs) != 1 || raise.Want.String() != "gc*=debug" || raise.Unsure || !p.Doubt([]*Task{raise}) || !p.Depart(raise, nil) {
+		t.Errorf("the second task is %+v, want a raise that is saved first", raise)
+	}
+	if b := p.State.JVMs[j.ID]; b == nil || !b.Unsure {
+		t.Errorf("under way, the baseline is %+v, want an unsure one", b)
+	}
+	raise.Applied = true
+	arrive(t, p, raise, now)
+	if got := p.Tasks(p.Goal(now), now, nobodyBusy, nil); len(got) > 0 || p.Raised() != 1 {
+		t.Errorf("%d tasks after the raise", len(got))
+	}
+	p.Annotate(ask.Request{}, true, now)
+	restore := one(t, p, now)
+	if !restore.Want.IsZero() || restore.Before.String() != "gc*=debug" || !p.Doubt([]*Task{restore}) || !p.Depart(restore, nil) {
+		t.Errorf("the last task is %+v, want a restore", restore)
+	}
+	restore.Restored = true
+	if arrive(t, p, restore, now); len(p.State.JVMs) > 0 || !p.State.Quiet.Equal(now.Add(TrailTime)) {
+		t.Errorf("after the restore: %+v", p.State)
+	}
+}
+
+// What cannot be undone after a crash is not done.
+func TestAJVMWhoseBaselineCannotBeSavedIsNotRaised(t *testing.T) {
+	now := halfPastEight
+	p, _ := newPlan(now)
+	p.Annotate(ask.Request{Log: raiseTo(t, "gc*=debug", time.Hour)}, true, now)
+	read := one(t, p, now)
+	read.Listed, read.Chosen = []attach.Output{shippedOutput}, []attach.Output{shippedOutput}
+	arrive(t, p, read, now)
+	raise := one(t, p, now)
+	p.Doubt([]*Task{raise})
+	if p.Depart(raise, errors.New("the disk is full")) || raise.Err == nil || len(p.State.JVMs) > 0 {
+		t.Errorf("%+v, %+v", raise, p.State)
+	}
+}
+
+// A JVM that does not answer prolongs the trigger's raise by no more than it may take to answer.
+func TestATriggersRaiseDoesNotWaitForADeafJVMForever(t *testing.T) {
+	now := halfPastEight
+	p, _ := newPlan(now)
+	p.Alarm(raiseTo(t, "gc*=debug", time.Minute), ask.DroppedCondition, "lines", now, now.Add(11*time.Second))
+	for _, c := range []struct{ passed, began time.Duration }{{0, 0}, {5 * time.Second, 5 * time.Second}, {11 * time.Second, 5 * time.Second}, {time.Minute, 5 * time.Second}} {
+		p.Renew(true, now.Add(c.passed))
+		if since := p.State.Raises[FromTrigger].Since; !since.Equal(now.Add(c.began)) {
+			t.Errorf("after %s the raise began %s after the alarm, want %s", c.passed, since.Sub(now), c.began)
+		}
+	}
+}
