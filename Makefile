@@ -222,7 +222,7 @@ bench: build ## what it costs, against the limits it has to keep (about ten minu
 	@go run ./test/bench
 
 # What the record becomes: the page of all that was measured, the pictures, the tables in other documents.
-RECORD := -record docs/benchmarks/record.json -page docs/benchmarks/measured.md -quote README.md,docs/benchmarks.md,docs/reference.md,docs/report.md,docs/levels.md
+RECORD := -record docs/benchmarks/record.json -page docs/benchmarks/measured.md -quote README.md,docs/benchmarks.md,docs/reference.md,docs/report.md,docs/hindsight.md
 
 .PHONY: evidence
 evidence: setup-evidence build java ## contestants side by side, into docs/benchmarks, and the tables of README.md and docs (half an hour, ten minutes more for each further of ROUNDS; as root, with a disk that freezes)

@@ -57,7 +57,7 @@ right to get and list pods and to exec in them (create pods/exec), for a workloa
 right to get it; 'levels' also needs the right to patch pods, 'open' to forward ports
 (create pods/portforward), and 'doctor' says which rights it lacks. Roles with
 just these rights for people on call:
-` + build.Docs + `kubernetes.md#rights
+` + build.Docs + `plugin.md#rights
 
 Exit status: 0 success, 1 run-time failure, 2 usage error.
 `

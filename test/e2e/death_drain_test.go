@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A node is drained as docs/kubernetes.md has it: the eviction ends a pod while its
+// A node is drained as docs/pods.md has it: the eviction ends a pod while its
 // JVM logs much, as a deletion does. The pod of the same name goes on behind it with
 // the same claims, on another node if there is one. The pod begins on the last node:
 // where that is the second one of the local cluster, no other test wants to go there.

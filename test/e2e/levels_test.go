@@ -128,7 +128,7 @@ func (r *raised) trial() (up, down time.Duration, again int) {
 	return r.lines.at(first).Sub(annotated), r.lines.at(last).Sub(removed), again
 }
 
-// annotate annotates a pod, and as docs/kubernetes.md advises annotates it again
+// annotate annotates a pod, and as docs/troubleshooting.md advises annotates it again
 // every five seconds until seen is called: a kubelet that has missed a change writes
 // it at the next one. Seen returns how often that was.
 func annotate(s *space, pod string, changes ...string) (seen func() int) {

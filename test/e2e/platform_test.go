@@ -106,14 +106,14 @@ func (p *platform) misspelt() object {
 	return deployment
 }
 
-// autoscaler returns the example of docs/kubernetes.md.
+// autoscaler returns the example of docs/pods.md.
 func (p *platform) autoscaler() string {
 	p.Helper()
-	docs, err := os.ReadFile("../../docs/kubernetes.md")
+	docs, err := os.ReadFile("../../docs/pods.md")
 	p.must("", err)
 	example := regexp.MustCompile("(?s)```yaml\n([^`]*\nkind: HorizontalPodAutoscaler\n.*?)```").FindSubmatch(docs)
 	if example == nil {
-		p.Fatal("docs/kubernetes.md has no example of a HorizontalPodAutoscaler")
+		p.Fatal("docs/pods.md has no example of a HorizontalPodAutoscaler")
 	}
 	return string(example[1])
 }

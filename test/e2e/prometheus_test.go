@@ -71,13 +71,13 @@ func TestPrometheusScrapesByThePodsAnnotations(t *testing.T) {
 // documentation finds every sidecar, once.
 func TestPrometheusScrapesByTheNameOfThePort(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/kubernetes.md")
+	page, err := os.ReadFile("../../docs/monitoring.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	job := regexp.MustCompile("(?s)```yaml\n(scrape_configs:.*?)```").FindSubmatch(page)
 	if job == nil {
-		t.Fatal("docs/kubernetes.md has no scrape_configs")
+		t.Fatal("docs/monitoring.md has no scrape_configs")
 	}
 	s := newSpace(t)
 	two := jvmPod{Name: "two", JDK: 17, Annotations: map[string]string{"container": "a,b"}}

@@ -14,7 +14,7 @@ import (
 )
 
 // TestWhoReadsTheOptions pins which programs take the injector's options from
-// which variable: the table in docs/kubernetes.md, and the reason for the
+// which variable: the table in docs/pods.md, and the reason for the
 // default. Each row starts a program as an image does, and counts the logs that
 // its JVMs opened.
 func TestWhoReadsTheOptions(t *testing.T) {

@@ -52,7 +52,7 @@ func TestLinks(t *testing.T) {
 }
 
 // docsURL is a URL of a page in the text of a program.
-var docsURL = regexp.MustCompile("build\\.Docs ?\\+ ?[\"`]([a-z]+\\.md)(?:#([a-z0-9-]+))?")
+var docsURL = regexp.MustCompile("build\\.Docs ?\\+ ?[\"`]([a-z-]+\\.md)(?:#([a-z0-9-]+))?")
 
 // TestLinksOfPrograms holds the URLs of pages in help, hints and warnings against the pages.
 func TestLinksOfPrograms(t *testing.T) {

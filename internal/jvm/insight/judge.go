@@ -174,7 +174,7 @@ func (j *judge) step(now time.Time) {
 		if verdict, ok := j.decide(s, j.sampler.culprit(s.start, s.end)); ok && now.Sub(j.logged) >= logEvery {
 			j.logged = now
 			j.log.Warn("a stop of the JVM seems to be a stall", "stream", s.stream, "duration", s.end.Sub(s.start), "end", s.end,
-				"suspicion", s.suspicion.String(), "verdict", string(verdict), "hint", build.Docs+"operations.md has the verdicts and what looks like a stall but is not one")
+				"suspicion", s.suspicion.String(), "verdict", string(verdict), "hint", build.Docs+"stalls.md has the verdicts and what looks like a stall but is not one")
 		}
 		return true
 	})

@@ -153,7 +153,7 @@ func warnPod(p *pod.Pod, w *wish.Wishes, jvms []*jvm, n *notes) {
 		// An API server gives a pod those of its service account only if the pod names none itself.
 		n.warn("with the pull secrets of the sidecar (%s), the pod no longer gets those of its service account: name them in the pod's imagePullSecrets", strings.Join(secrets, ", "))
 	}
-	const remedy = "scrape all ports that are called ullage-metrics (" + build.Docs + "kubernetes.md#metrics), and set " + ask.Prefix + wish.ScrapeAnnotations + " to off"
+	const remedy = "scrape all ports that are called ullage-metrics (" + build.Docs + "monitoring.md#metrics), and set " + ask.Prefix + wish.ScrapeAnnotations + " to off"
 	switch {
 	case w.NoScrape || !jvms[0].public():
 	case p.HasMetrics():

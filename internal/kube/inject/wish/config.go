@@ -59,7 +59,7 @@ type Config struct {
 // DefaultConfig returns the documented defaults. It lacks an image. It has no
 // limit of CPU time: a sidecar that is throttled falls behind. In a pod of QoS class
 // Guaranteed there must be one: 50m suffice for 20,000 lines a second, and a backlog is
-// caught up with at 46,000 (docs/kubernetes.md, Requests and limits).
+// caught up with at 46,000 (docs/pods.md, Requests and limits).
 func DefaultConfig() Config {
 	return Config{
 		OnError: Allow,
