@@ -125,7 +125,12 @@ func (p *Printer) addFile(path string, stat fs.FileInfo) (others []string, err e
 	if !ours {
 		info, dir = segment.Info{Name: filepath.Base(path), Compress: segment.None}, ""
 	}
-	info.Path, info.Size, info.ModTime = path, stat.Size(), stat.ModTime()
+	// The user may name a link; no other link is followed.
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, readError(path, err)
+	}
+	info.Path, info.Size, info.ModTime = real, stat.Size(), stat.ModTime()
 	sealed := ours && superseded(dir, info)
 	if n := len(p.items); ours && n > 0 && p.items[n-1].dest == "" {
 		if s := p.items[n-1].series[0]; s.dir == dir && s.files != nil {

@@ -141,7 +141,7 @@ func (s *Stream) span(index *seek.Index, seg segment.Info, begin, end int64) (fr
 // a copy, whose last write tells nothing about lines: the file was made when its name says.
 func isOriginal(seg segment.Info) bool {
 	var st unix.Statx_t
-	err := unix.Statx(unix.AT_FDCWD, seg.Path, unix.AT_STATX_DONT_SYNC, unix.STATX_BTIME, &st)
+	err := unix.Statx(unix.AT_FDCWD, seg.Path, unix.AT_STATX_DONT_SYNC|unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BTIME, &st)
 	if err != nil || st.Mask&unix.STATX_BTIME == 0 || seg.Start.IsZero() {
 		return false
 	}
@@ -188,7 +188,7 @@ func (s *Stream) bound(seg segment.Info, frame segment.Frame, raw []byte) {
 // endsUntil adds the runs of JVMs between two offsets of a segment to ends. It returns
 // false if it cannot read so far, or if there are too many.
 func endsUntil(seg segment.Info, from, to int64, ends Ends) (_ Ends, ok bool) {
-	r, err := segment.OpenReader(seg.Path)
+	r, err := segment.OpenListed(seg)
 	if err != nil {
 		return nil, false
 	}

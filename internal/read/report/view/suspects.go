@@ -39,8 +39,8 @@ func (p *printer) suspected() {
 			}
 		}
 	}
-	if more := r.Totals.Suspected - uint64(len(r.Suspected)); more > 0 {
-		fmt.Fprintf(p, "    and %s\n", Plural(more, "shorter one"))
+	if listed := uint64(len(r.Suspected)); r.Totals.Suspected > listed {
+		fmt.Fprintf(p, "    and %s\n", Plural(r.Totals.Suspected-listed, "shorter one"))
 	}
 }
 
