@@ -148,6 +148,7 @@ var appenders = []appender{
 	{"Log4j 2, Async, waiting", "log4j2:wait", false},
 	{"file on tmpfs + ullage", "file", true},
 	{"ring + ullage", "ring", true},
+	{"ring that waits + ullage", "ring:wait", true},
 }
 
 // trial is what an appender has to stand.
@@ -188,8 +189,8 @@ func (a application) speed() (*experiment, error) {
 		Name: "speed", Title: "Application logging at full speed", Plot: "ops",
 		Question: "How many events a second does each way to log take, and how many does it lose?",
 		Method:   fmt.Sprintf(appMethod, "every thread as fast as it can, for 3 s"),
-		Threat: "No application logs at full speed. The more events an appender throws away, the more events a second it takes. The ring has its default size, 2 MiB, which is full within milliseconds " +
-			"when nobody reads it; the sidecar's markers count by level what it could not hold. Threads and consumers share the cores, so the longest call has waits for a CPU in it.",
+		Threat: "No application logs at full speed. The more events an appender throws away, the more events a second it takes. The ring has its default size, 4 MiB, which is full within milliseconds " +
+			"when nobody reads it; one row has `wait=trace:60000ms`; the sidecar's markers count by level what it could not hold. Threads and consumers share the cores, so the longest call has waits for a CPU in it.",
 	}, trial{}, 1, 2, 50)
 }
 

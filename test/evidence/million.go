@@ -17,7 +17,7 @@ func (a application) million() (*experiment, error) {
 	x := &experiment{
 		Name: "million", Title: "A million events a second", Plot: "p9999",
 		Question: "Does the ring keep up with an application that logs a lot, and does a call ever wait?",
-		Method: fmt.Sprintf("%d threads log %s events/s in all for %d s, in bursts of one millisecond, into a ring of 2 MiB that a sidecar takes and persists with zstd, or into its peer. "+
+		Method: fmt.Sprintf("%d threads log %s events/s in all for %d s, in bursts of one millisecond, into a ring of 4 MiB that a sidecar takes and persists with zstd, or into its peer. "+
 			"At 100,000 events/s the threads warm up for 3 s before, so that compiled code logs. What the application counts is held against the lines that are found at the end. "+
 			"The last rows are floods: threads log as fast as they can, for 3 s, and the ring refuses what does not fit. "+
 			"The price of two calls of `System.nanoTime` is in each call's time. The sidecar's CPU time is for everything it does with an event: rendering, reading, classifying, compressing, writing.",

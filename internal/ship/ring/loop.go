@@ -157,7 +157,7 @@ func (r *Rings) drain(n name, d *running, now time.Time) time.Duration {
 	return paceBehind(now.Sub(d.busy))
 }
 
-// floodPace is when a ring is looked at next that a flood fills. 80 % of 2 MiB are full after 17 ms at 100 MB/s: so
+// floodPace is when a ring is looked at next that a flood fills. Half of 4 MiB is full after 20 ms at 100 MB/s: so
 // a drain may miss its turn by most of that, as it does where the kernel runs others.
 const floodPace = 2 * time.Millisecond
 

@@ -134,7 +134,10 @@ public class Apps {
     }
 
     static Appender<ILoggingEvent> appender(LoggerContext context, String spec, String file) {
-        if (spec.equals("ring")) {
+        if (spec.startsWith("ring")) {
+            if (spec.equals("ring:wait")) {
+                System.setProperty("ullage.events", System.getenv("ULLAGE_EVENTS") + ",wait=trace:60000ms");
+            }
             UllageAppender ring = new UllageAppender();
             ring.setContext(context);
             ring.start();

@@ -3,9 +3,12 @@ package dev.ullage.log;
 import static org.junit.jupiter.api.Assertions.*;
 
 import java.nio.file.Files;
+import java.nio.channels.FileChannel;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -61,7 +64,7 @@ class GoldenTest {
             byte[] trace = "[golden] com.example.Db failedjava.lang.Exception: a\n\tat b.C.d(C.java:1)\n[2026] x".getBytes("UTF-8");
             ring.bytes(EventLog.ERROR, Layout.LINE, 30, 0, trace, trace.length, time(7));
             byte[] cut = "x".repeat(Layout.MAX_PAYLOAD).getBytes("UTF-8");
-            ring.bytes(EventLog.INFO, Layout.LINE, cut.length, Layout.CUT, cut, cut.length, time(8));
+            patient(other -> other.bytes(EventLog.INFO, Layout.LINE, cut.length, Layout.CUT, cut, cut.length, time(8)));
             ring.event(EventLog.INFO, 18, "y".repeat(19_400), time(9)); // refused: below keep
             ring.event(EventLog.ERROR, 19, "z".repeat(32_400), time(10)); // refused: full
             ring.event(EventLog.WARNING, 20, "in front of a claim that is never completed", time(11));
@@ -76,6 +79,14 @@ class GoldenTest {
             }
         } catch (Exception e) {
             throw new AssertionError(e);
+        }
+    }
+
+    /** Writes into the same ring with another keep level, so that half of it may be exceeded. */
+    private void patient(Consumer<Ring> write) throws Exception {
+        Settings settings = new Settings(directory, RingTest.SMALL, EventLog.TRACE, EventLog.INFO, Settings.Patience.NONE, false);
+        try (FileChannel file = FileChannel.open(RingReader.files(directory).get(0), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            write.accept(new Ring(file.map(FileChannel.MapMode.READ_WRITE, 0, Layout.DATA_AT + RingTest.SMALL), settings));
         }
     }
 

@@ -23,7 +23,7 @@ class RingTest {
     private RingReader reader;
 
     static Settings settings(Path directory) {
-        return new Settings(directory, SMALL, EventLog.WARNING, EventLog.INFO, false);
+        return new Settings(directory, SMALL, EventLog.WARNING, EventLog.INFO, Settings.Patience.NONE, false);
     }
 
     @BeforeEach
@@ -82,7 +82,7 @@ class RingTest {
         while (log.event(1)) {
             kept++;
         }
-        assertEquals(SMALL * 80 / 100 / 24, kept);
+        assertEquals(SMALL / 2 / 24, kept);
         for (int i = 0; i < 9; i++) {
             assertFalse(log.log(EventLog.INFO, "a", "b"));
         }
@@ -164,6 +164,60 @@ class RingTest {
         assertEquals(1, log.dropped(EventLog.ERROR));
     }
 
+    private EventLog waiting(String wait) throws Exception {
+        Path place = Files.createDirectory(directory.resolve("waiting"));
+        return EventLog.open(place + ",size=256Ki,wait=" + wait);
+    }
+
+    /** Events from a level on may wait for room, and then none of them is lost however slowly the ring is read. */
+    @Test
+    void waitsForRoomAndLosesNothing() throws Exception {
+        EventLog log = waiting("warning:60000ms");
+        String text = "y".repeat(5000);
+        Thread.currentThread().interrupt(); // which neither ends a wait nor gets lost
+        Thread thread = Thread.currentThread();
+        var read = new java.util.concurrent.atomic.AtomicInteger();
+        Thread reading = new Thread(() -> {
+            try (RingReader reader = RingReader.in(directory.resolve("waiting"))) {
+                while (read.get() < 500) {
+                    if (log.backlog() > 200_000 || !thread.isAlive() || read.get() > 400) {
+                        read.addAndGet(reader.drain().size());
+                    }
+                    Thread.onSpinWait();
+                }
+            } catch (Exception e) {
+                throw new AssertionError(e);
+            }
+        });
+        reading.start();
+        for (int i = 0; i < 500; i++) {
+            assertTrue(log.timed(EventLog.WARNING, i, text, 0), "event " + i);
+            if (i == 100) {
+                assertTrue(Thread.interrupted());
+            }
+        }
+        reading.join();
+        assertEquals(0, log.dropped());
+    }
+
+    /** One wait is enough to learn that nobody reads; a ring that is read is waited for again. */
+    @Test
+    void doesNotWaitAgainForASidecarThatIsGone() throws Exception {
+        EventLog log = waiting("error:200ms");
+        while (log.timed(EventLog.WARNING, 1, null, 0)) {}
+        long start = System.nanoTime();
+        for (int i = 0; i < 1000; i++) {
+            assertFalse(log.line("t", "l").message("m").send(EventLog.ERROR));
+        }
+        long took = System.nanoTime() - start;
+        assertTrue(took >= 200_000_000 && took < 150_000_000_000L, took + " ns for one wait; for 1000 it were 200 s");
+        assertEquals(1000, log.dropped(EventLog.ERROR));
+        try (RingReader reader = RingReader.in(directory.resolve("waiting"))) {
+            reader.drain();
+            assertTrue(log.event(1));
+        }
+    }
+
     /** What was claimed before is read, and nothing is claimed any more. */
     @Test
     void aRingThatWasGivenBackTakesNothing() throws Exception {
@@ -215,7 +269,7 @@ class RingTest {
     @Test
     void aRecorderOverwritesItsOldestEvents() throws Exception {
         Path place = Files.createDirectory(directory.resolve("recorder"));
-        Settings settings = new Settings(place, SMALL, EventLog.WARNING, EventLog.INFO, true);
+        Settings settings = new Settings(place, SMALL, EventLog.WARNING, EventLog.INFO, Settings.Patience.NONE, true);
         EventLog recorder = EventLog.of(settings, RingFile.create(settings, Origin.now()));
         for (int i = 0; i < 10_000; i++) {
             assertTrue(recorder.event(i, "eighteen chars msg"));

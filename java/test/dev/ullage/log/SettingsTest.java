@@ -18,24 +18,35 @@ class SettingsTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = {
-        "/a | 2097152 | 4 | 3 | false",
+        "/a | 4194304 | 4 | 3 | false",
         "/a,size=3Mi | 2097152 | 4 | 3 | false",
         "/a,size=262144 | 262144 | 4 | 3 | false",
         "/a,size=1Gi,keep=error,level=trace | 1073741824 | 5 | 1 | false",
         "/a , recorder , size=512Ki | 524288 | 4 | 3 | true",
     })
     void isParsed(String setting, int capacity, int keep, int base, boolean recorder) {
-        assertEquals(new Settings(Path.of("/a"), capacity, keep, base, recorder), Settings.parse(setting));
+        assertEquals(new Settings(Path.of("/a"), capacity, keep, base, Settings.Patience.DEFAULT, recorder), Settings.parse(setting));
     }
 
     @ParameterizedTest
     @ValueSource(strings = {",", ",size=2Mi", "/a,size=", "/a,size=-1", "/a,size=2Gi", "/a,size=128Ki", "/a,size=9999999999Gi",
-        "/a,size=2mi", "/a,keep=warn", "/a,level=", "/a,color", "/a,recorder=no", "/a,size", "/\0"})
+        "/a,size=2mi", "/a,keep=warn", "/a,level=", "/a,color", "/a,recorder=no", "/a,wait=", "/a,wait=error", "/a,wait=error:", "/a,wait=error:20", "/a,wait=warn:20ms", "/a,wait=error:-1ms",
+        "/a,wait=error:100000ms", "/a,wait=:5ms", "/a,size", "/\0"})
     void whatIsNoSettingIsNoRing(String setting) {
         assertThrows(IllegalArgumentException.class, () -> Settings.parse(setting));
         EventLog log = EventLog.open(setting);
         assertFalse(log.isActive());
         assertNotNull(log.problem());
+    }
+
+    @Test
+    void waitsAreParsed() {
+        assertEquals(new Settings.Patience(EventLog.WARNING, EventLog.WARNING, 2_000_000_000), Settings.parse("/a,wait=warning:2000ms").patience());
+        assertEquals(Settings.Patience.NONE, Settings.parse("/a,wait=off").patience());
+        Settings.Patience byDefault = Settings.parse("/a").patience();
+        assertTrue(byDefault.level() > EventLog.ERROR, "a direct call never waits unless it is asked to");
+        assertEquals(EventLog.ERROR, byDefault.lineLevel());
+        assertEquals(20_000_000, byDefault.nanos());
     }
 
     @Test
@@ -167,7 +178,7 @@ class SettingsTest {
 
     @Test
     void theNewestRecordersAreKept() throws Exception {
-        Settings settings = new Settings(directory, RingTest.SMALL, EventLog.WARNING, EventLog.INFO, true);
+        Settings settings = new Settings(directory, RingTest.SMALL, EventLog.WARNING, EventLog.INFO, Settings.Patience.NONE, true);
         for (int i = 1; i <= 6; i++) {
             RingFile.create(settings, new Origin(9, 0, i * 1_000_000L));
         }

@@ -19,11 +19,11 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * LOG.log(EventLog.WARNING, "com.example.Db", "pool exhausted");
  * }</pre>
  *
- * <p><b>Contract of every method that logs.</b> It never blocks, throws, takes a lock, makes a
+ * <p><b>Contract of every method that logs.</b> It never blocks unless it is asked to wait, throws, takes a lock, makes a
  * system call or, unless its description says so, allocates. It returns whether the event was
  * kept. A false means that the level is not enabled, that there is no ring, that the thread has no
  * stack left, or that the ring was too full for the level; in that case the event is counted by
- * level, and the sidecar writes the count into the log. In a ring that is fuller than 80 % only events of the level {@code keep} (by
+ * level, and the sidecar writes the count into the log. In a ring that is half full only events of the level {@code keep} (by
  * default {@link #WARNING}) and above are kept. A level outside of {@link #TRACE} to
  * {@link #ERROR} is taken for the nearest of them.
  *
@@ -36,9 +36,10 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * thread is never unmounted or pinned by a call.
  *
  * <p><b>Setting.</b> The system property {@code ullage.events}, else the environment variable
- * {@code ULLAGE_EVENTS}, is {@code DIR[,size=2Mi][,keep=warning][,level=info][,recorder]}: the
+ * {@code ULLAGE_EVENTS}, is {@code DIR[,size=4Mi][,keep=warning][,level=info][,wait=LEVEL:TIME][,recorder]}: the
  * directory of the ring, its size, the level from which events are kept in a ring that fills up, the
- * lowest level that is enabled, and whether the ring is a flight recorder, which overwrites its
+ * lowest level that is enabled, from which level on a call waits for room in a full ring, and for how long at most (such as
+ * {@code error:20ms}; direct calls do not wait unless it is set), and whether the ring is a flight recorder, which overwrites its
  * oldest events and has no reader.
  */
 public final class EventLog {

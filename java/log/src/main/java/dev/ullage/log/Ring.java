@@ -6,6 +6,7 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.nio.MappedByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * The writer's side of one mapped ring file. Any number of threads writes at the same time.
@@ -18,8 +19,13 @@ import java.nio.charset.StandardCharsets;
  * overwrote the file; the ring is of no use then.
  */
 final class Ring {
-    /** Events below the keep level are refused when more per cent of the ring are in use. */
-    private static final int LOW_PERCENT = 80;
+    /**
+     * Events below the keep level are refused when more per cent of the ring are in use. The rest is for the others while the
+     * sidecar gets no processor: beside 50 busy threads it waits for a third of a second, in which a fifth of the ring did
+     * not hold the warnings.
+     */
+    private static final int LOW_PERCENT = 50;
+    private static final long WAIT_STEP = 50_000; // ns
 
     private final MappedByteBuffer buffer;
     private final int capacity;
@@ -27,6 +33,13 @@ final class Ring {
     private final int baseLevel;
     private final long lowLimit;
     private final long highLimit;
+
+    private final int waitLevel;
+    private final int lineWaitLevel;
+    private final long waitNanos;
+
+    // Where the head was when somebody waited for room without effect.
+    private volatile long stalledHead = -1;
 
     // The last head that was read whole. An older one is smaller, and so merely refuses earlier.
     private volatile long lastHead;
@@ -46,6 +59,9 @@ final class Ring {
         capacity = settings.capacity();
         keepLevel = settings.keepLevel();
         baseLevel = settings.baseLevel();
+        waitLevel = settings.patience().level();
+        lineWaitLevel = settings.patience().lineLevel();
+        waitNanos = settings.patience().nanos();
         lowLimit = settings.recorder() ? Long.MAX_VALUE : (long) capacity * LOW_PERCENT / 100;
         highLimit = settings.recorder() ? Long.MAX_VALUE : capacity;
     }
@@ -68,7 +84,7 @@ final class Ring {
     boolean event(int level, int id, String text, long nanos) {
         int length = text == null ? 0 : Utf8.size(text);
         int need = size(length);
-        long position = claim(need, level);
+        long position = claim(need, level, waitLevel);
         if (position < 0) {
             return false;
         }
@@ -94,7 +110,7 @@ final class Ring {
     boolean longs(int level, int template, int count, long a, long b, long c, long nanos) {
         int length = count * Long.BYTES;
         int need = size(length);
-        long position = claim(need, level);
+        long position = claim(need, level, waitLevel);
         if (position < 0) {
             return false;
         }
@@ -125,7 +141,7 @@ final class Ring {
         int textSize = Utf8.size(text);
         int length = threadSize + loggerSize + textSize + 4;
         int need = size(length);
-        long position = claim(need, level);
+        long position = claim(need, level, waitLevel);
         if (position < 0) {
             return false;
         }
@@ -154,7 +170,7 @@ final class Ring {
     /** A payload that is complete. */
     boolean bytes(int level, int kind, int id, int flags, byte[] payload, int length, long nanos) {
         int need = size(length);
-        long position = claim(need, level);
+        long position = claim(need, level, lineWaitLevel);
         if (position < 0) {
             return false;
         }
@@ -177,17 +193,21 @@ final class Ring {
      *
      * @return the position, or -1 if the ring is too full, and the event is counted as dropped
      */
-    private long claim(int need, int level) {
+    private long claim(int need, int level, int waitLevel) {
         if (hasOpen) {
             completeOpen();
         }
         long limit = level < keepLevel ? lowLimit : highLimit; // which the tail of a closed ring is beyond
+        long since = 0; // waiting for room; 0: not yet
         for (;;) {
             long tail = (long) LONG.getOpaque(buffer, TAIL_AT);
             int rest = capacity - (int) (tail & capacity - 1);
             int pad = need <= rest ? 0 : rest;
             long next = tail + pad + need;
             if (next - head() > limit) {
+                if (level >= waitLevel && (since = waitForRoom(since)) != 0) {
+                    continue;
+                }
                 count(level, level < keepLevel ? BELOW_KEEP : FULL, need);
                 return -1;
             }
@@ -206,6 +226,31 @@ final class Ring {
                 return tail + pad;
             }
         }
+    }
+
+    /**
+     * Waits for a moment, in which the sidecar may make room.
+     *
+     * @param since when the caller began to wait, or 0
+     * @return since, or 0 if it has waited for long enough. A sidecar that made no room in all that time is waited for
+     *     again once it has moved the head: each event would wait as long for one that is gone
+     */
+    private long waitForRoom(long since) {
+        long now = System.nanoTime() | 1;
+        long head = head();
+        if (isAbandoned() || stalledHead == head || ((long) LONG.getOpaque(buffer, TAIL_AT) & CLOSED) != 0) {
+            return 0;
+        }
+        if (since != 0 && now - since >= waitNanos) {
+            stalledHead = head;
+            return 0;
+        }
+        if (Thread.currentThread().isInterrupted()) {
+            Thread.yield(); // it cannot park
+        } else {
+            LockSupport.parkNanos(WAIT_STEP);
+        }
+        return since == 0 ? now : since;
     }
 
     /**

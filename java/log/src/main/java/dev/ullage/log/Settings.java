@@ -4,19 +4,48 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 
 /**
- * What {@code ULLAGE_EVENTS} says: {@code DIR[,size=2Mi][,keep=warning][,level=info][,recorder]}.
+ * What {@code ULLAGE_EVENTS} says: {@code DIR[,size=4Mi][,keep=warning][,level=info][,wait=error:20ms][,recorder]}.
  *
  * @param directory where ring files are
  * @param capacity bytes of a ring: a power of two from {@link #MIN_CAPACITY} to {@link #MAX_CAPACITY}
- * @param keepLevel events below it are dropped from 80 % on, the others only when the ring is full
+ * @param keepLevel events below it are dropped from a half on, the others only when the ring is full
  * @param baseLevel the lowest level that is enabled while the sidecar raises none
+ * @param patience which events wait for room in a full ring, and for how long
  * @param recorder whether the ring overwrites its oldest events, and no sidecar reads it
  */
-record Settings(Path directory, int capacity, int keepLevel, int baseLevel, boolean recorder) {
-    /** In the smallest ring, a record of the largest size and a pad as large fit below 80 %. */
+record Settings(Path directory, int capacity, int keepLevel, int baseLevel, Patience patience, boolean recorder) {
+    /** In the smallest ring, a record of the largest size and a pad as large fit into a half. */
     static final int MIN_CAPACITY = 256 << 10;
     static final int MAX_CAPACITY = 1 << 30;
-    static final int DEFAULT_CAPACITY = 2 << 20;
+    static final int DEFAULT_CAPACITY = 4 << 20;
+
+    /**
+     * Which events wait for room.
+     *
+     * @param level direct calls from this level on; above all levels: none
+     * @param lineLevel the lines of front ends from this level on
+     * @param nanos for so long at most
+     */
+    record Patience(int level, int lineLevel, long nanos) {
+        private static final int NEVER = EventLog.ERROR + 1;
+        /** A logging library's callers know waits; direct calls are for those who can have none. */
+        static final Patience DEFAULT = new Patience(NEVER, EventLog.ERROR, 20_000_000);
+        static final Patience NONE = new Patience(NEVER, NEVER, 0);
+
+        static Patience parse(String text) {
+            if (text.equals("off")) {
+                return NONE;
+            }
+            int colon = text.indexOf(':');
+            String time = text.substring(colon + 1);
+            String digits = time.endsWith("ms") ? time.substring(0, time.length() - 2) : "";
+            if (colon < 0 || digits.isEmpty() || digits.length() > 5 || !digits.chars().allMatch(c -> c >= '0' && c <= '9')) {
+                throw new IllegalArgumentException("not a level and a time from 0ms to 99999ms: \"" + text + "\"");
+            }
+            int from = Settings.level(text.substring(0, colon));
+            return new Patience(from, from, Long.parseLong(digits) * 1_000_000);
+        }
+    }
 
     /**
      * Parses a setting.
@@ -31,6 +60,7 @@ record Settings(Path directory, int capacity, int keepLevel, int baseLevel, bool
         int capacity = DEFAULT_CAPACITY;
         int keep = EventLog.WARNING;
         int base = EventLog.INFO;
+        Patience patience = Patience.DEFAULT;
         boolean recorder = false;
         for (int i = 1; i < parts.length; i++) {
             String part = parts[i].strip();
@@ -40,11 +70,12 @@ record Settings(Path directory, int capacity, int keepLevel, int baseLevel, bool
                 case "size=" -> capacity = capacity(value);
                 case "keep=" -> keep = level(value);
                 case "level=" -> base = level(value);
+                case "wait=" -> patience = Patience.parse(value);
                 case "recorder" -> recorder = true;
                 default -> throw new IllegalArgumentException("unknown option \"" + part + "\"");
             }
         }
-        return new Settings(directory(parts[0].strip()), capacity, keep, base, recorder);
+        return new Settings(directory(parts[0].strip()), capacity, keep, base, patience, recorder);
     }
 
     private static Path directory(String name) {
