@@ -48,10 +48,15 @@ type Piece struct {
 }
 
 // Head returns the text without its newline.
-func (p Piece) Head() []byte { return bytes.TrimSuffix(p.Text, []byte{'\n'}) }
+func (p Piece) Head() []byte {
+	if n := len(p.Text); n > 0 && p.Text[n-1] == '\n' {
+		return p.Text[:n-1]
+	}
+	return p.Text
+}
 
 // Broken reports whether the line ends here because bytes are missing behind it.
-func (p Piece) Broken() bool { return p.Last && !bytes.HasSuffix(p.Text, []byte{'\n'}) }
+func (p Piece) Broken() bool { return p.Last && (len(p.Text) == 0 || p.Text[len(p.Text)-1] != '\n') }
 
 // Feed continues with raw, which must not change until Next returns false.
 func (l *Lines) Feed(raw []byte) { l.rest = raw }

@@ -30,16 +30,20 @@ func New(only Format) Classifier { return Classifier{only: only} }
 // Where rest does not show the second, the first has level Unknown, and the second is a
 // header itself. [Classifier.Whole] says how not to separate the two.
 func (c *Classifier) Classify(line, rest []byte) ul.Class {
+	if c.only == UL {
+		c.last = UL
+		return c.ul.Classify(line)
+	}
 	bracket := len(line) > 0 && line[0] == '['
 	if bracket && c.last == UL {
 		if class, ok := c.ul.Repeats(line); ok {
 			return class
 		}
 	}
-	if c.only != Auto && c.only != UL {
+	if c.only != Auto {
 		return c.classifyOnly(line, rest)
 	}
-	if bracket || c.only == UL {
+	if bracket {
 		return c.classifyUL(line, rest)
 	}
 	if mayBegin(line) || c.half {
@@ -55,7 +59,7 @@ func (c *Classifier) Classify(line, rest []byte) ul.Class {
 func (c *Classifier) classifyUL(line, rest []byte) ul.Class {
 	inherited := c.ul.Level()
 	class := c.ul.Classify(line)
-	if c.only == UL || class.Level != ul.Unknown && class.Kind == ul.Header {
+	if class.Level != ul.Unknown && class.Kind == ul.Header {
 		c.last = UL
 		return class
 	}

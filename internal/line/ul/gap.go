@@ -154,8 +154,7 @@ func writable(t time.Time) time.Time {
 // nothing about its author.
 func ParseMarker(line []byte) (Gap, bool) {
 	line = bytes.TrimSuffix(line, []byte{'\n'})
-	if len(line) <= markerHead || len(line) >= MaxMarkerBytes ||
-		string(line[markerHead-len(markerIntro):markerHead]) != markerIntro || !isTime(line[1:1+len(timeForm)]) {
+	if !MayBeMarker(line) || len(line) >= MaxMarkerBytes || !isTime(line[1:1+len(timeForm)]) {
 		return Gap{}, false
 	}
 	g, ok := readMarker(line)
@@ -169,6 +168,12 @@ func ParseMarker(line []byte) (Gap, bool) {
 		return Gap{}, false
 	}
 	return g, true
+}
+
+// MayBeMarker reports whether a line looks like a marker where no other line does. It saves
+// those who look for markers among all lines the time of [ParseMarker].
+func MayBeMarker(line []byte) bool {
+	return len(line) > markerHead && string(line[markerHead-len(markerIntro):markerHead]) == markerIntro
 }
 
 // readMarker parses a line that may be a marker.

@@ -62,12 +62,13 @@ type Line struct {
 // Line takes in the next line. Rest is what is known to follow. A marker is no line of the
 // JVM: a line without a level or a date of its own does not inherit those of a marker. It
 // is inside if the time in which lines were dropped reaches into the window.
-func (d *Dating) Line(head, rest []byte) Line {
-	if g, ok := ul.ParseMarker(head); ok {
-		gap := g // of its own, so that no other line allocates one
-		return Line{Class: ul.Class{Kind: ul.Header, Level: ul.Warning}, Gap: &gap, Time: g.First, Run: d.Clock.Run(), Inside: d.Window.Overlaps(g.First, g.Last)}
+func (d *Dating) Line(head, rest []byte) (l Line) {
+	if ul.MayBeMarker(head) {
+		if g, ok := ul.ParseMarker(head); ok {
+			return Line{Class: ul.Class{Kind: ul.Header, Level: ul.Warning}, Gap: &g, Time: g.First, Run: d.Clock.Run(), Inside: d.Window.Overlaps(g.First, g.Last)}
+		}
 	}
-	l := Line{Class: d.Class.Classify(head, rest)}
+	l.Class = d.Class.Classify(head, rest)
 	record := l.Kind == ul.Header || l.Kind == ul.Drop
 	if d.Timed {
 		d.date(&l, head, record)
@@ -78,7 +79,7 @@ func (d *Dating) Line(head, rest []byte) Line {
 	case l.Kind == ul.Continuation && d.began:
 		l.Inside = d.inside
 	default:
-		l.Inside = !d.Timed || d.Clock.Inside(d.Window.Since, d.Window.Until)
+		l.Inside = !d.Timed || !d.Window.Bounded() || d.Clock.Inside(d.Window.Since, d.Window.Until)
 		if l.Kind != ul.Drop { // which may stand before a further line of a message
 			d.began, d.inside = true, l.Inside
 		}
