@@ -489,3 +489,28 @@ func TestALeaseThatIsRefusedHasAReason(t *testing.T) {
 	s.drained() // as the user again
 	wantErrors(t, s, "lease=1")
 }
+
+// The bytes of an application's own layout are those of its lines, as if it wrote a file, and one line end ends them.
+func TestLinesOfAnApplicationsOwnLayoutStayAsTheyAre(t *testing.T) {
+	w, s := mapped(t)
+	own := []string{"{\"level\":\"ERROR\",\"message\":\"a\\tb\"}\n", "2026-05-07 ERROR \x1b[31mred\x1b[0m\r\n", "ERROR failed\njava.lang.Exception\n\tat b.C\n", "without an end", "\n", ""}
+	for _, text := range own {
+		if !w.write(ul.Error, kindOwn, 0, []byte(text)) {
+			t.Fatal("refused")
+		}
+	}
+	w.event(1, "behind")
+	s.rounds(2)
+	got, err := os.ReadFile(filepath.Join(s.source, testName.text()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := own[0] + "2026-05-07 ERROR \x1b[31mred\x1b[0m\n" + own[2] + "without an end\n\n\n"
+	if before, _, _ := strings.Cut(string(got), "[2025-"); before != want {
+		t.Errorf("got %q\nwant %q", before, want)
+	}
+	if n := testutil.ToFloat64(s.metrics.events.WithLabelValues("error")); n != float64(len(own)) {
+		t.Errorf("%v events at error are counted", n)
+	}
+	wantErrors(t, s, "")
+}

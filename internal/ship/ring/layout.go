@@ -68,6 +68,7 @@ const (
 	kindText  = 2 // an id and a text
 	kindLongs = 3 // numbers for a template
 	kindLine  = 4 // [thread] logger message, and further lines behind the first id bytes
+	kindOwn   = 5 // lines as the application's own layout has made them
 )
 
 // flagCut says that a part of a record is missing, because the record was too long.
@@ -125,7 +126,7 @@ func parseWord(w, pos uint64) word {
 	case kindPad:
 		r.size = r.n
 		good = r.n >= 8 && r.n%8 == 0 && r.n <= maxPad
-	case kindText, kindLine:
+	case kindText, kindLine, kindOwn:
 	case kindLongs:
 		good = good && (r.n == 8 || r.n == 16 || r.n == 24)
 	default:

@@ -35,20 +35,30 @@ type renderer struct {
 
 const stampMillis = len("[2006-01-02T15:04:05.")
 
-// record appends the line, or lines, of a complete record that is not a pad.
+// record appends the line, or lines, of a complete record that is not a pad. What an application's own layout has made is
+// as it is, as in a file that the application writes itself.
 func (r *renderer) record(out, rec []byte, w word) []byte {
 	nanos := int64(le.Uint64(rec[timeAt:]))
+	if w.kind == kindOwn {
+		out = append(append(out, bytes.TrimRight(rec[payloadAt:payloadAt+w.n], "\r\n")...), '\n')
+	} else {
+		out = r.decorated(out, rec, w, nanos)
+	}
+	if w.flags&flagCut != 0 {
+		out = ul.AppendShortened(out, time.Unix(0, r.file.offset+nanos), w.level)
+	}
+	return out
+}
+
+// decorated appends the record with its decorations.
+func (r *renderer) decorated(out, rec []byte, w word, nanos int64) []byte {
 	out = r.time(out, r.file.offset+nanos)
 	out = append(out, '[')
 	out = strconv.AppendInt(out, nanos, 10)
 	out = append(out, "ns]["...)
 	out = strconv.AppendUint(out, uint64(le.Uint32(rec[threadAt:])), 10)
 	out = append(out, levelTag[w.level]...)
-	out = r.message(out, rec, w)
-	if w.flags&flagCut != 0 {
-		out = ul.AppendShortened(out, time.Unix(0, r.file.offset+nanos), w.level)
-	}
-	return out
+	return r.message(out, rec, w)
 }
 
 // message appends what stands behind the decorations, and a newline.

@@ -48,22 +48,22 @@ class FrontEndsTest {
         return new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8));
     }
 
-    private static LoggerContext configured() throws Exception {
+    private static LoggerContext configured(String inside) throws Exception {
         LoggerContext context = new LoggerContext();
         context.setMDCAdapter(MDC.getMDCAdapter());
         JoranConfigurator configurator = new JoranConfigurator();
         configurator.setContext(context);
         configurator.doConfigure(stream("""
                 <configuration>
-                  <appender name="ULLAGE" class="dev.ullage.log.logback.UllageAppender"/>
+                  <appender name="ULLAGE" class="dev.ullage.log.logback.UllageAppender">%s</appender>
                   <root level="INFO"><appender-ref ref="ULLAGE"/></root>
-                </configuration>"""));
+                </configuration>""".formatted(inside)));
         return context;
     }
 
     @Test
     void logback() throws Exception {
-        LoggerContext context = configured();
+        LoggerContext context = configured("");
         var logger = context.getLogger("com.example.Db");
         logger.warn("pool of {} exhausted", 8);
         Event e = only();
@@ -107,6 +107,41 @@ class FrontEndsTest {
         context.reset();
         assertTrue(context.getTurboFilterList().isEmpty());
         context.stop();
+    }
+
+    /** A team's own layout, with what it masks, is what the log has. */
+    @Test
+    void logbackWithAnEncoder() throws Exception {
+        LoggerContext context = configured("""
+                <encoder><pattern>%d{yyyy} %-5level [%X{user}] %logger{0} - %replace(%msg){'password=[^ ]+','password=***'}%n%ex{short}</pattern></encoder>""");
+        MDC.put("user", "anna");
+        context.getLogger("com.example.Db").error("password=secret, twice", new Exception("outer"));
+        MDC.clear();
+        Event e = only();
+        assertEquals(EventLog.ERROR, e.level());
+        assertEquals(Layout.OWN, e.kind());
+        assertTrue(e.text().matches("20\\d\\d ERROR \\[anna\\] Db - password=\\*\\*\\* twice\njava.lang.Exception: outer\n\tat (?s:.*)"), e.text());
+
+        context.getLogger("com.example.Db").warn("x".repeat(50_000) + " the end");
+        e = only();
+        assertEquals(Layout.CUT, e.flags() & Layout.CUT);
+        assertTrue(e.text().contains(" bytes left out ... ") && e.text().endsWith(" the end\n"), e.text());
+        context.stop();
+    }
+
+    @Test
+    void log4j2WithALayout() throws Exception {
+        var configuration = new XmlConfiguration(null, new ConfigurationSource(stream("""
+                <Configuration>
+                  <Appenders><Ullage name="U"><PatternLayout pattern="%level %M %replace{%m}{secret}{***}%n"/></Ullage></Appenders>
+                  <Loggers><Root level="info"><AppenderRef ref="U"/></Root></Loggers>
+                </Configuration>""")));
+        try (var context = Configurator.initialize(configuration)) {
+            context.getLogger("com.example.Db").warn("a secret");
+            Event e = only();
+            assertEquals(EventLog.WARNING, e.level());
+            assertEquals("WARN log4j2WithALayout a ***\n", e.text());
+        }
     }
 
     @Test

@@ -456,6 +456,25 @@ public final class EventLog {
         return lines.take().begin(thread, logger == null ? "-" : logger);
     }
 
+    /**
+     * Logs lines that a layout of the application's own has made. They come into the log as they are, so their
+     * layout has to show their level and their time. Front ends use it, as {@link #line}: whatever the level is. It allocates
+     * only for lines of more than 32 KiB, of which the beginning and the end are kept.
+     *
+     * @param level from {@link #TRACE} to {@link #ERROR}: decides what is refused when the ring fills up
+     * @param lines one line or several ones, in UTF-8, with or without a line feed at the end; may be null: nothing
+     * @return whether it was kept
+     */
+    public boolean encoded(int level, byte[] lines) {
+        if (lines == null) {
+            return false;
+        }
+        if (lines.length > Layout.MAX_PAYLOAD) {
+            return this.lines.take().append(lines).sendAs(Layout.OWN, level, 0, System.nanoTime());
+        }
+        return write(level, Layout.OWN, 0, Layout.UTF8, lines, lines.length, System.nanoTime());
+    }
+
     /** Writes the bytes of a line, which is at its end. */
     boolean write(int level, int kind, int id, int flags, byte[] payload, int length, long nanos) {
         Ring r = ring;

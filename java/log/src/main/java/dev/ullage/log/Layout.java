@@ -43,7 +43,7 @@ final class Layout {
     // A record.
     static final int TIME_AT = 8, ID_AT = 16, PAYLOAD_AT = 24;
     static final int MAX_PAYLOAD = 32 << 10;
-    static final int PAD = 1, TEXT = 2, LONGS = 3, LINE = 4;
+    static final int PAD = 1, TEXT = 2, LONGS = 3, LINE = 4, OWN = 5;
     static final int UTF8 = 1, CUT = 2;
 
     static final VarHandle LONG = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);

@@ -235,6 +235,13 @@ public final class Line {
         return this;
     }
 
+    Line append(byte[] lines) {
+        if (open) {
+            text.append(lines, lines.length);
+        }
+        return this;
+    }
+
     /** Takes what a throwable prints. */
     private final class Trace extends Writer {
         @Override

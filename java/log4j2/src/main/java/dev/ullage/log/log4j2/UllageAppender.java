@@ -13,6 +13,7 @@ import org.apache.logging.log4j.ThreadContext;
 import org.apache.logging.log4j.core.Appender;
 import org.apache.logging.log4j.core.Core;
 import org.apache.logging.log4j.core.Filter;
+import org.apache.logging.log4j.core.Layout;
 import org.apache.logging.log4j.core.LogEvent;
 import org.apache.logging.log4j.core.appender.AbstractAppender;
 import org.apache.logging.log4j.core.appender.ConsoleAppender;
@@ -40,6 +41,8 @@ import org.apache.logging.log4j.util.TriConsumer;
  * <p>While there is no ring, events go to the appenders that its {@code <AppenderRef>} elements name or, if there are
  * none, to the console. Log4j's status logger says when that begins and ends, and how many events it were.
  *
+ * <p>With a layout, the bytes that it makes of an event are written instead, such as JSON.
+ *
  * <p>Use it with synchronous loggers: {@code append} never blocks, takes a lock or makes a system call, so a queue
  * in front of it would only add a wait. An event without a throwable costs no allocation beyond
  * Log4j's own. Any number of threads, virtual ones included, logs at the same time.
@@ -62,8 +65,8 @@ public final class UllageAppender extends AbstractAppender {
     private ConsoleAppender console; // null: there are fallbacks of the application's own
     private volatile boolean unusable;
 
-    private UllageAppender(String name, Filter filter, Configuration configuration, AppenderRef[] references) {
-        super(name, filter, null, true, Property.EMPTY_ARRAY);
+    private UllageAppender(String name, Filter filter, Layout<?> layout, Configuration configuration, AppenderRef[] references) {
+        super(name, filter, layout, true, Property.EMPTY_ARRAY);
         this.configuration = configuration;
         this.references = references == null ? new AppenderRef[0] : references;
     }
@@ -73,15 +76,16 @@ public final class UllageAppender extends AbstractAppender {
      *
      * @param name by which loggers refer to it
      * @param filter what it writes; may be null: everything
+     * @param layout whose lines are written; may be null: in the form of {@link Line}
      * @param references the appenders that get the events while there is no ring; may be null or empty: the console
      * @param configuration gets a filter that lets raised levels through, and has the other appenders
      * @return a new appender
      */
     @PluginFactory
     public static UllageAppender create(@PluginAttribute("name") @Required String name,
-            @PluginElement("Filter") Filter filter, @PluginElement("AppenderRef") AppenderRef[] references,
+            @PluginElement("Filter") Filter filter, @PluginElement("Layout") Layout<?> layout, @PluginElement("AppenderRef") AppenderRef[] references,
             @PluginConfiguration Configuration configuration) {
-        return new UllageAppender(name, filter, configuration, references);
+        return new UllageAppender(name, filter, layout, configuration, references);
     }
 
     /** Starts, with a ring or without one. */
@@ -144,6 +148,11 @@ public final class UllageAppender extends AbstractAppender {
         if (diverted.get() > 0) {
             returned();
         }
+        int level = level(event.getLevel());
+        if (getLayout() != null) {
+            log.encoded(level, getLayout().toByteArray(event));
+            return;
+        }
         Line line;
         try {
             line = line(log, event);
@@ -153,7 +162,7 @@ public final class UllageAppender extends AbstractAppender {
             divert(log, event);
             return;
         }
-        line.send(level(event.getLevel()));
+        line.send(level);
     }
 
     private void divert(EventLog log, LogEvent event) {

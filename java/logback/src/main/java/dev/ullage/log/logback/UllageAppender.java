@@ -9,6 +9,7 @@ import ch.qos.logback.classic.spi.ThrowableProxyUtil;
 import ch.qos.logback.core.Appender;
 import ch.qos.logback.core.ConsoleAppender;
 import ch.qos.logback.core.UnsynchronizedAppenderBase;
+import ch.qos.logback.core.encoder.Encoder;
 import ch.qos.logback.core.spi.AppenderAttachable;
 import ch.qos.logback.core.spi.AppenderAttachableImpl;
 import dev.ullage.log.EventLog;
@@ -27,6 +28,8 @@ import org.slf4j.event.KeyValuePair;
  * <p>While there is no ring, events go to the appenders that its {@code <appender-ref>} elements name or, if there are
  * none, to the console. Logback's status says when that begins and ends, and how many events it were.
  *
+ * <p>With an {@code <encoder>}, the bytes that it makes of an event are written instead, such as JSON.
+ *
  * <p>It needs no encoder and no asynchronous appender in front of it: {@code append} never blocks, takes a
  * lock or makes a system call. An event without MDC, markers and throwable costs no allocation
  * beyond Logback's own. Any number of threads, virtual ones included, logs at the same time.
@@ -39,6 +42,7 @@ public class UllageAppender extends UnsynchronizedAppenderBase<ILoggingEvent> im
 
     private final AppenderAttachableImpl<ILoggingEvent> fallbacks = new AppenderAttachableImpl<>();
     private final AtomicLong diverted = new AtomicLong(); // events since there is no ring
+    private Encoder<ILoggingEvent> encoder; // null: the form of Line
     private EventLog log; // null: not started
     private RaisedLevels raised;
     private Appender<ILoggingEvent> console; // null: there are fallbacks of the application's own
@@ -79,6 +83,15 @@ public class UllageAppender extends UnsynchronizedAppenderBase<ILoggingEvent> im
         return console;
     }
 
+    /**
+     * Sets an encoder whose lines are written instead.
+     *
+     * @param encoder of the application's own; null: none
+     */
+    public void setEncoder(Encoder<ILoggingEvent> encoder) {
+        this.encoder = encoder;
+    }
+
     /** Stops to write events, and gives the ring back if no other appender uses it. */
     @Override
     public void stop() {
@@ -107,6 +120,11 @@ public class UllageAppender extends UnsynchronizedAppenderBase<ILoggingEvent> im
         if (diverted.get() > 0) {
             returned();
         }
+        int level = level(event.getLevel());
+        if (encoder != null) {
+            log.encoded(level, encoder.encode(event));
+            return;
+        }
         Line line;
         try {
             line = line(event);
@@ -116,7 +134,7 @@ public class UllageAppender extends UnsynchronizedAppenderBase<ILoggingEvent> im
             divert(event);
             return;
         }
-        line.send(level(event.getLevel()));
+        line.send(level);
     }
 
     @SuppressWarnings("deprecation") // getMarker: the one marker of Logback 1.2
