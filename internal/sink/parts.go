@@ -1,8 +1,6 @@
 package sink
 
 import (
-	"bytes"
-	"strconv"
 	"time"
 
 	"github.com/ullage/ullage/internal/line/ul"
@@ -44,26 +42,11 @@ func (l *Line) Parts() Parts {
 	if up, ok := r.Since(); ok {
 		p.Uptime = up
 	}
-	p.GC = gcOf(p.Message)
+	if id, ok := r.Collection(); ok {
+		p.GC = int64(id)
+	}
 	if l.Level == ul.Warning && string(p.Tags) == "ullage" {
 		p.Gap, p.IsGap = ul.ParseMarker(l.Text)
 	}
 	return p
-}
-
-// gcOf returns the number in a message like "GC(12) Pause Young", or -1.
-func gcOf(message []byte) int64 {
-	rest, ok := bytes.CutPrefix(message, []byte("GC("))
-	if !ok {
-		return -1
-	}
-	end := bytes.IndexByte(rest[:min(len(rest), 20)], ')')
-	if end < 1 || rest[0] < '0' || rest[0] > '9' {
-		return -1
-	}
-	n, err := strconv.ParseInt(string(rest[:end]), 10, 64)
-	if err != nil {
-		return -1
-	}
-	return n
 }

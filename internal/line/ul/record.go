@@ -1,5 +1,10 @@
 package ul
 
+import (
+	"bytes"
+	"strconv"
+)
+
 // Kind is what a line is to its record. The zero value is Text.
 type Kind uint8
 
@@ -124,4 +129,16 @@ func (r *Record) set(d Decorator, text []byte) {
 	case Tags:
 		r.Tags = text
 	}
+}
+
+// Collection returns the number of the collection that the message is about, as in
+// "GC(12) Pause Young".
+func (r *Record) Collection() (id uint32, ok bool) {
+	rest, ok := bytes.CutPrefix(r.Message, []byte("GC("))
+	end := bytes.IndexByte(rest[:min(len(rest), len("4294967295)"))], ')')
+	if !ok || end < 0 {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(rest[:end]), 10, 32)
+	return uint32(n), err == nil
 }

@@ -201,3 +201,13 @@ func TestSince(t *testing.T) {
 		}
 	}
 }
+
+func TestCollection(t *testing.T) {
+	for message, want := range map[string]int64{"GC(12) Pause Young": 12, "GC(0)": 0, "GC(4294967295) x": 4294967295, "GC(4294967296) x": -1,
+		"GC(+1) x": -1, "GC() x": -1, "GC(1": -1, "Pause GC(1)": -1, "": -1} {
+		r := Record{Message: []byte(message)}
+		if id, ok := r.Collection(); ok != (want >= 0) || ok && int64(id) != want {
+			t.Errorf("%q: %d, %v; want %d", message, id, ok, want)
+		}
+	}
+}

@@ -99,22 +99,11 @@ func appendRecord(out []byte, r *ul.Record) []byte {
 		out = append(out, `,"uptime":`...)
 		out = strconv.AppendFloat(out, up.Seconds(), 'f', -1, 64)
 	}
-	if id, ok := gcOf(r.Message); ok {
+	if id, ok := r.Collection(); ok {
 		out = append(out, `,"gc":`...)
-		out = strconv.AppendUint(out, id, 10)
+		out = strconv.AppendUint(out, uint64(id), 10)
 	}
 	return out
-}
-
-// gcOf returns the number of the collection that a message is about: "GC(12) Pause".
-func gcOf(message []byte) (uint64, bool) {
-	rest, ok := bytes.CutPrefix(message, []byte("GC("))
-	end := bytes.IndexByte(rest[:min(len(rest), 11)], ')')
-	if !ok || end < 0 {
-		return 0, false
-	}
-	id, err := strconv.ParseUint(string(rest[:end]), 10, 32)
-	return id, err == nil
 }
 
 // wholeRunes returns how many bytes of text are not the beginning of a rune that

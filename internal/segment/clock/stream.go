@@ -25,7 +25,8 @@ type Stream struct {
 	Timeline
 
 	// Index returns the seek file of the stream. Nil: there is none. It is called for
-	// frames with a line that has no date, or with Spans for each frame.
+	// frames with a line that has no date, and for those before the first line that shows a
+	// time, or with Spans for each frame.
 	Index func() *seek.Index
 
 	// Spans says that the reader wants to know when each frame was read.
@@ -157,7 +158,7 @@ func (s *Stream) bound(seg segment.Info, frame segment.Frame, raw []byte) {
 	_, dated := r.When()
 	undated := ok && !dated || anyUndated(raw)
 	s.from, s.to, s.by = time.Time{}, time.Time{}, time.Time{}
-	if !s.Spans && !undated {
+	if !s.Spans && !undated && !s.last.IsZero() {
 		return
 	}
 	index := s.index()

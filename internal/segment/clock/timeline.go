@@ -272,12 +272,6 @@ func anyUndated(raw []byte) bool {
 	return false
 }
 
-// HasRecord reports whether a record begins in the first lines of raw.
-func HasRecord(raw []byte) bool {
-	_, ok := firstRecord(raw)
-	return ok
-}
-
 // firstRecord parses the first record that begins in the first lines of raw.
 func firstRecord(raw []byte) (r ul.Record, ok bool) {
 	n := 0

@@ -82,16 +82,9 @@ func (s *Sum) date(line []byte) bool {
 
 // Markers adds the gaps of the markers among lines.
 func (s *Sum) Markers(lines []byte) {
-	for len(lines) > 0 {
-		line, rest, _ := bytes.Cut(lines, []byte{'\n'})
-		s.Marker(line)
-		lines = rest
-	}
-}
-
-// Marker adds the gap of a line, if that is a marker.
-func (s *Sum) Marker(line []byte) {
-	if g, ok := ul.ParseMarker(line); ok {
-		s.Gap.Add(g)
+	for line := range bytes.Lines(lines) {
+		if g, ok := ul.ParseMarker(line); ok {
+			s.Gap.Add(g)
+		}
 	}
 }
