@@ -162,7 +162,7 @@ func runUntilDrained(t *testing.T, s *ship.Shipper) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := s.Run(ctx); err != nil {
+	if err := s.Run(ctx, ship.Outlets{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -224,7 +224,7 @@ func metricsOfASidecar(t *testing.T, cfg sidecar.Config, text string) string {
 	out, in := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- sidecar.Run(ctx, cfg, build.Read(""), slog.New(slog.NewJSONHandler(in, nil)))
+		ended <- sidecar.Run(ctx, cfg, build.Read(""), nil, slog.New(slog.NewJSONHandler(in, nil)))
 		in.Close()
 	}()
 	defer func() {

@@ -59,11 +59,12 @@ func runCmd(ctx context.Context, args []string, e cli.Env) int {
 	if limit, _ := e.LookupEnv("GOMEMLIMIT"); limit == "" {
 		debug.SetMemoryLimit(kernel.SoftLimit(memoryBesideQueue + int64(cfg.Ship.Queue)))
 	}
+	var busy func(bool)
 	if processors, _ := e.LookupEnv("GOMAXPROCS"); processors == "" {
-		useProcessors(true)
-		cfg.Ship.OnBusy = useProcessors
+		busy = useProcessors
+		busy(true)
 	}
-	if err := sidecar.Run(ctx, cfg, build.Read(version), cfg.Logger(e.Stderr)); err != nil {
+	if err := sidecar.Run(ctx, cfg, build.Read(version), busy, cfg.Logger(e.Stderr)); err != nil {
 		return e.Fail("run", err)
 	}
 	return cli.OK

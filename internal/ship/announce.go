@@ -10,14 +10,14 @@ import (
 // announcer shows the followers what the checkpoint has: a restart cuts off nothing
 // before these marks.
 type announcer struct {
-	to    func(marks map[string]segment.Mark, ended []string) // nil: there are none
+	to    Outlets
 	check *checkpoint.Checkpoint
 	began bool
 }
 
 // begin announces every stream of the checkpoint.
 func (a *announcer) begin() {
-	if a.to == nil {
+	if a.to.Followers.OnCommit == nil {
 		return
 	}
 	a.began = true
@@ -28,7 +28,7 @@ func (a *announcer) begin() {
 			marks[name] = mark
 		}
 	}
-	a.to(marks, nil)
+	a.to.Followers.OnCommit(marks, nil)
 }
 
 // saved announces the marks that the checkpoint did not have before. One is that of a
@@ -36,14 +36,14 @@ func (a *announcer) begin() {
 func (a *announcer) saved() {
 	marks := a.check.TakeMarks() // also where nobody follows: they would pile up
 	if a.began {
-		a.to(marks, nil)
+		a.to.Followers.OnCommit(marks, nil)
 	}
 }
 
 // ended announces streams to whose segments nothing will be appended.
 func (a *announcer) ended(streams []string) {
 	if a.began && len(streams) > 0 {
-		a.to(nil, streams)
+		a.to.Followers.OnCommit(nil, streams)
 	}
 }
 
@@ -58,7 +58,7 @@ func (w *writer) commitSeals(ctx context.Context) error {
 			sealed++
 			w.check.SetMark(name, is)
 			if st := w.streams[name]; st != nil {
-				st.sealed(w.cfg.Followers.OnSeal)
+				st.sealed(w.follow.to.Followers.OnSeal)
 			}
 		}
 	}

@@ -35,7 +35,7 @@ func TestFirstAnnouncementHasEveryStream(t *testing.T) {
 
 	b.cfg.Segment.SegmentBytes = 8 << 10 // the start seals the segment of a.log alone
 	var calls []map[string]segment.Mark
-	b.cfg.Followers.OnCommit = func(marks map[string]segment.Mark, _ []string) { calls = append(calls, maps.Clone(marks)) }
+	b.to.Followers.OnCommit = func(marks map[string]segment.Mark, _ []string) { calls = append(calls, maps.Clone(marks)) }
 	s, from = b.begun(true)
 	s.begins(t, from)
 	if len(calls) < 2 || !calls[1]["a.log"].Sealed {
@@ -81,7 +81,7 @@ func TestNewStreamIsNotDeliveredBeforeItsFirstCommit(t *testing.T) {
 		b.must(err)
 		sets = append(sets, set)
 	}
-	b.cfg.Followers = Followers{OnCommit: func(marks map[string]segment.Mark, ended []string) {
+	b.to.Followers = Followers{OnCommit: func(marks map[string]segment.Mark, ended []string) {
 		for _, set := range sets {
 			set.Committed(marks, ended)
 		}

@@ -95,7 +95,7 @@ func (w *writer) appendParts(st *writerStream) error {
 			st.lines[level] += uint64(n)
 		}
 		st.sum.count(&c)
-		w.cfg.Followers.gaps(st.name, &c)
+		w.follow.to.Followers.gaps(st.name, &c)
 	}
 	st.parts = st.parts[:0]
 	return nil

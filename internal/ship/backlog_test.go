@@ -50,7 +50,7 @@ func TestTheSmallestQueueTakesABacklogOfRecordsBetweenTwoCommits(t *testing.T) {
 	want := spoolBacklog(b, 200)
 	b.cfg.Queue, b.cfg.SyncInterval, b.cfg.DrainTimeout = 256*settings.Ki, time.Hour, time.Minute
 	caughtUp := make(chan struct{}, 1)
-	b.cfg.OnCaughtUp = func() {
+	b.to.CaughtUp = func() {
 		select {
 		case caughtUp <- struct{}{}:
 		default:
@@ -87,7 +87,7 @@ func BenchmarkDrain(b *testing.B) {
 				cancel()
 				b.SetBytes(int64(len(text)))
 				b.StartTimer()
-				if err := s.Run(ended); err != nil {
+				if err := s.Run(ended, rig.to); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -34,7 +34,7 @@ func (w *writer) commit(ctx context.Context) error {
 		}
 		w.marks[st.name] = mark
 		if mark.Sealed {
-			st.sealed(w.cfg.Followers.OnSeal)
+			st.sealed(w.follow.to.Followers.OnSeal)
 		}
 	}
 	if w.taken.bytes == 0 {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -12,9 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
-	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/segment/store"
-	"github.com/ullage/ullage/internal/segment/summary"
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
@@ -44,60 +41,6 @@ type Config struct {
 	SyncInterval time.Duration // longest time from reading a line to its commit
 	SyncBytes    settings.Size // most bytes between commits; at most an eighth of the budget. At least 64 KiB. Not a flag
 	DrainTimeout time.Duration // from the end of Run's context to its return
-
-	// OnCaughtUp is called whenever the reader has read everything that it knows to
-	// be in the source. It must not block, and may be nil. Not a flag.
-	OnCaughtUp func()
-
-	// OnBusy is called with true when much is written or files come and go, and with
-	// false once that is over for two seconds; before the first call, the source counts
-	// as busy. The reader calls it, and waits for it. It may be nil. Not a flag.
-	OnBusy func(busy bool)
-
-	// OnSource is called when the source was opened, or another directory that has its name
-	// since, before anything in it is read. It must not keep the two directories, the
-	// source and the sidecar's own in it, and may be nil. Not a flag.
-	OnSource func(source, state *os.File)
-
-	// OnDestination is called with the directory of the durable copy before it is opened,
-	// again once it was opened, because it may not have existed, and when another directory
-	// has taken its place. It may wait for the destination, but not for the writer. It may be
-	// nil. Not a flag.
-	OnDestination func(dir string)
-
-	Followers Followers // not a flag
-}
-
-// Followers are those that read the segments while they are written, in this process.
-// The functions are called by the writer, and must not block. The zero value is that
-// there are none.
-type Followers struct {
-	// OnCommit is called when streams are committed up to marks, before anything is
-	// appended to a stream that is new, and when streams have ended, so that nothing is
-	// appended to what they have. The first call has every stream that may grow. It must
-	// not keep marks. Nil: there are no followers.
-	OnCommit func(marks map[string]segment.Mark, ended []string)
-
-	// OnSeal is called when a segment is sealed, before OnCommit, with what it holds, if
-	// this process has appended all of it as lines. Nil: nobody wants to know.
-	OnSeal func(stream, name string, sum summary.Segment)
-
-	// OnGap is called with each gap whose marker is appended to a stream. It may be
-	// called again for the same gap, after a failure of the destination. Nil: nobody
-	// wants to know.
-	OnGap func(stream string, gap ul.Gap)
-
-	Needed  func(segment.Info) bool // see [store.Store.KeepFor]
-	Deleted func(segment.Info)
-
-	SealAtEnd bool // seal the newest segments once everything is drained
-}
-
-// onDestination calls OnDestination.
-func (c *Config) onDestination() {
-	if c.OnDestination != nil {
-		c.OnDestination(c.Dest)
-	}
 }
 
 // DefaultConfig returns the documented defaults.

@@ -158,7 +158,7 @@ func (w *writer) drain(ctx context.Context) error {
 			return err
 		}
 	}
-	if !w.cfg.Followers.SealAtEnd {
+	if !w.follow.to.Followers.SealAtEnd {
 		return nil
 	}
 	w.store.SealAll()

@@ -35,7 +35,7 @@ func (w *writer) maintain(ctx context.Context) {
 		idle := w.check.ForgetIdle(maxIdleStreams, refused)
 		for _, name := range idle {
 			if st := w.streams[name]; st != nil {
-				st.sealed(w.cfg.Followers.OnSeal)
+				st.sealed(w.follow.to.Followers.OnSeal)
 			}
 			w.tolerate(w.store.Stream(name).Close()) // also one that nothing was written to since the start
 			delete(w.streams, name)

@@ -112,7 +112,7 @@ func (h *hoard) begins() *Shipper {
 		h.must(err)
 		s.store = durable
 		from = s.unseal(from)
-		s.writer = newWriter(s.cfg, s.link, s.store, s.check, s.view, s.metrics, s.log)
+		s.writer = newWriter(s.cfg, s.to, s.link, s.store, s.check, s.view, s.metrics, s.log)
 	}
 	h.keeps()
 	s.begins(h.t, from)

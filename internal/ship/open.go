@@ -58,8 +58,8 @@ func (r *reader) open() error {
 	err := r.src.Open()
 	r.view.setSource(err)
 	if errors.Is(err, statedir.ErrOwned) {
-		if !r.owned {
-			r.owned = true
+		if !r.waits.owned {
+			r.waits.owned = true
 			r.log.Warn("waiting for the owner of the source", "source", r.cfg.Tail.Source, "error", err,
 				"hint", "one sidecar ships a source: this one starts when the other ends")
 		}
@@ -70,8 +70,8 @@ func (r *reader) open() error {
 		r.opened()
 		return nil
 	}
-	if !r.waiting && !errors.Is(err, tail.ErrNoDirectory) {
-		r.waiting = true
+	if !r.waits.missing && !errors.Is(err, tail.ErrNoDirectory) {
+		r.waits.missing = true
 		level := slog.LevelError
 		if errors.Is(err, fs.ErrNotExist) {
 			level = slog.LevelWarn
@@ -83,13 +83,13 @@ func (r *reader) open() error {
 
 // opened prepares reading from a directory that was just opened.
 func (r *reader) opened() {
-	if r.waiting || r.owned {
-		r.waiting, r.owned = false, false
+	if r.waits.missing || r.waits.owned {
+		r.waits = waits{}
 		r.log.Info("source directory opened", "source", r.cfg.Tail.Source)
 	}
 	r.link.setDir(r.src.State())
-	if r.cfg.OnSource != nil {
-		r.cfg.OnSource(r.src.Dir(), r.src.State())
+	if r.to.Opened != nil {
+		r.to.Opened(r.src.Dir(), r.src.State())
 	}
 	r.budget.adapt(r.budget.of(r.src.Relief.Usage()))
 }

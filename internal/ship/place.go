@@ -125,7 +125,7 @@ func (p *placing) placeStream(ctx context.Context, name string) error {
 			continue
 		}
 		if replaced {
-			p.cfg.onDestination()
+			p.follow.to.destination(p.cfg.Dest)
 			p.check.SetKey(p.store.Key(), p.store.Number())
 			return errReplaced
 		}

@@ -93,7 +93,7 @@ func TestDroppingSparesTheStreamBelowItsShare(t *testing.T) {
 	b.write(b.log("noise.log"), debugLines(0, 40000))
 	b.write(b.log("gc.log"), debugLines(0, 2000))
 	handed := map[string]int{}
-	b.cfg.Followers.OnGap = func(stream string, gap ul.Gap) { handed[stream] += int(gap.Total()) }
+	b.to.Followers.OnGap = func(stream string, gap ul.Gap) { handed[stream] += int(gap.Total()) }
 	s, from := b.begun(true)
 	s.begins(t, from)
 	s.reader.press.marks.dropping = true

@@ -36,6 +36,7 @@ const (
 // reader owns the source. Everything in it is used by one goroutine.
 type reader struct {
 	cfg  Config
+	to   Outlets
 	log  *slog.Logger
 	link *link
 	src  *tail.Source
@@ -57,12 +58,15 @@ type reader struct {
 
 	load load
 
-	waiting bool // for the source, and logged it
-	owned   bool // ... by another sidecar, and logged it
-	drain   draining
-	budget  *budget
-	press   *pressure
+	waits  waits
+	drain  draining
+	budget *budget
+	press  *pressure
 }
+
+// waits is what was logged of waiting for the source: that it is missing, and that another
+// sidecar owns it.
+type waits struct{ missing, owned bool }
 
 // draining is how far the end has come.
 type draining struct {
@@ -135,8 +139,8 @@ func (r *reader) round() {
 		n, c, ok := r.src.Reader.Next(area)
 		if !ok {
 			r.caughtUp = now
-			if r.cfg.OnCaughtUp != nil {
-				r.cfg.OnCaughtUp()
+			if r.to.CaughtUp != nil {
+				r.to.CaughtUp()
 			}
 			return
 		}

@@ -21,7 +21,7 @@ func (w *writer) reopen(ctx context.Context) error {
 		return err
 	}
 	if replaced {
-		w.cfg.onDestination()
+		w.follow.to.destination(w.cfg.Dest)
 		w.check.SetKey(w.store.Key(), w.store.Number())
 		w.unsaved = true
 	}

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type bench struct {
 	t    testing.TB
 	cfg  Config
+	to   Outlets
 	reg  *prometheus.Registry
 	ship *Shipper
 	stop func() error
@@ -55,7 +56,7 @@ func (b *bench) start() *bench {
 	b.ship = New(b.cfg, b.reg, slog.New(slog.NewTextHandler(testWriter{b.t}, &slog.HandlerOptions{Level: slog.LevelInfo})))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- b.ship.Run(ctx) }()
+	go func() { done <- b.ship.Run(ctx, b.to) }()
 	stopped := false
 	b.stop = func() error {
 		if stopped {

@@ -25,6 +25,7 @@ import (
 // [New], then call [Shipper.Run] once.
 type Shipper struct {
 	cfg     Config
+	to      Outlets
 	log     *slog.Logger
 	reg     prometheus.Registerer
 	metrics *metrics
@@ -56,12 +57,18 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 	s.src = tail.New(cfg.Tail, reg, log)
 	s.check = checkpoint.New()
 	b := &budget{cfg: cfg, log: log, link: s.link, view: s.view, src: s.src.Relief}
-	s.reader = &reader{caughtUp: time.Unix(0, 0), load: load{tell: cfg.OnBusy, busy: true, last: time.Now()}, cfg: cfg, log: log, link: s.link, src: s.src, view: s.view,
+	s.reader = &reader{caughtUp: time.Unix(0, 0), load: load{busy: true, last: time.Now()}, cfg: cfg, log: log, link: s.link, src: s.src, view: s.view,
 		budget: b, press: newPressure(cfg, log, s.link, s.src.Relief, b)}
 	return s
 }
 
-// Run ships until ctx ends, then drains: it reads every file to its end,
+// connect has a Shipper pass on what happens. It comes before all else.
+func connect(s *Shipper, to Outlets) {
+	s.to, s.reader.to, s.reader.load.tell = to, to, to.Busy
+	s.src.Connect(to.Source)
+}
+
+// Run ships until ctx ends, and passes on to the outlets what happens. Then it drains: it reads every file to its end,
 // commits, and returns nil. The source may be missing at first. It fails if the
 // destination cannot be written to at the start, unless its volume is full, and if the budget is more than
 // the source has.
@@ -70,7 +77,8 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 // lines that are still in the source. If draining takes longer than DrainTimeout, Run
 // returns an error that says what is left; a call into the destination that does not return is then left
 // behind, and the process should exit.
-func (s *Shipper) Run(ctx context.Context) error {
+func (s *Shipper) Run(ctx context.Context, to Outlets) error {
+	connect(s, to)
 	if err := s.reader.waitForSource(ctx); err != nil {
 		s.src.Close()
 		if ctx.Err() != nil {
@@ -125,7 +133,7 @@ type opened struct {
 // for its own files, and has no segments that retention could delete: on a full volume open waits
 // for space until stop ends.
 func (s *Shipper) open(stop context.Context) opened {
-	s.cfg.onDestination()
+	s.to.destination(s.cfg.Dest)
 	durable, err := store.Open(s.cfg.Dest, s.cfg.Segment, s.reg, s.log)
 	for backoff := newBackoff(); errorKind(err) == fullError; {
 		pause := backoff.Next()
@@ -139,8 +147,8 @@ func (s *Shipper) open(stop context.Context) opened {
 	if err != nil {
 		return opened{err: err}
 	}
-	s.cfg.onDestination()
-	durable.KeepFor(s.cfg.Followers.Needed, s.cfg.Followers.Deleted)
+	s.to.destination(s.cfg.Dest)
+	durable.KeepFor(s.to.Followers.Needed, s.to.Followers.Deleted)
 	var st unix.Statfs_t
 	if err := unix.Statfs(s.cfg.Dest, &st); err == nil && st.Type == unix.TMPFS_MAGIC {
 		s.log.Warn("destination is on a tmpfs", "dest", s.cfg.Dest, "hint", "persisted lines are lost when the node restarts")
@@ -225,7 +233,7 @@ func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) 
 		s.link.progress.Store(time.Now().UnixNano())
 		from = s.unseal(from)
 	}
-	s.writer = newWriter(s.cfg, s.link, s.store, s.check, s.view, s.metrics, s.log)
+	s.writer = newWriter(s.cfg, s.to, s.link, s.store, s.check, s.view, s.metrics, s.log)
 	if err := (&placing{s.writer, from}).begin(stop); err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 func startInSilence(b *bench) {
 	b.t.Helper()
 	answers := make(chan struct{})
-	b.cfg.OnDestination = func(string) { <-answers }
+	b.to.Destination = func(string) { <-answers }
 	b.t.Cleanup(func() {
 		close(answers)
 		_ = b.ship.end(<-b.ship.ended) // what the end of the process does

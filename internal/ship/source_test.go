@@ -40,7 +40,7 @@ func TestSourceThatIsNoDirectoryIsAMistake(t *testing.T) {
 	if err := os.WriteFile(b.cfg.Tail.Source, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := New(b.cfg, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).Run(t.Context())
+	err := New(b.cfg, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).Run(t.Context(), Outlets{})
 	if err == nil || !strings.Contains(err.Error(), "--source") {
 		t.Errorf("error %v, want one that names --source", err)
 	}

@@ -21,6 +21,7 @@ import (
 func (b *bench) begun(answers bool) (*Shipper, start) {
 	b.t.Helper()
 	s := New(b.cfg, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(testWriter{b.t}, nil)))
+	connect(s, b.to)
 	if err := s.reader.waitForSource(context.Background()); err != nil {
 		b.t.Fatal(err)
 	}
@@ -37,7 +38,7 @@ func (b *bench) begun(answers bool) (*Shipper, start) {
 		b.t.Fatal(err)
 	}
 	if answers {
-		s.writer = newWriter(s.cfg, s.link, s.store, s.check, s.view, s.metrics, s.log)
+		s.writer = newWriter(s.cfg, s.to, s.link, s.store, s.check, s.view, s.metrics, s.log)
 	}
 	b.t.Cleanup(func() { s.killed() })
 	return s, from

@@ -16,7 +16,7 @@ import (
 // sums makes the bench collect what is handed over, by stream and segment.
 func (b *bench) sums() map[string]summary.Segment {
 	got := map[string]summary.Segment{}
-	b.cfg.Followers.OnSeal = func(stream, name string, sum summary.Segment) { got[filepath.Join(stream, name)] = sum }
+	b.to.Followers.OnSeal = func(stream, name string, sum summary.Segment) { got[filepath.Join(stream, name)] = sum }
 	return got
 }
 
@@ -82,7 +82,7 @@ func TestOnlyAWholeSegmentIsSummedUp(t *testing.T) {
 	b.commits(s)
 	s.killed()
 
-	b.cfg.Followers.SealAtEnd = true
+	b.to.Followers.SealAtEnd = true
 	s, from = b.begun(true)
 	s.begins(t, from)
 	b.write(w, lines(100, 200))

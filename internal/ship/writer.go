@@ -90,7 +90,7 @@ func (st *writerStream) forget() {
 	st.lines, st.withheld, st.saved = none, none, none
 }
 
-func newWriter(cfg Config, l *link, durable *store.Store, check *checkpoint.Checkpoint, v *view, m *metrics, log *slog.Logger) *writer {
+func newWriter(cfg Config, to Outlets, l *link, durable *store.Store, check *checkpoint.Checkpoint, v *view, m *metrics, log *slog.Logger) *writer {
 	_, maxOpen := tail.Descriptors()
 	w := &writer{
 		cfg: cfg, log: log, link: l, store: durable, check: check, view: v, m: m,
@@ -101,7 +101,7 @@ func newWriter(cfg Config, l *link, durable *store.Store, check *checkpoint.Chec
 		refused:   refusals{streams: map[string]refusal{}},
 		taken:     taken{last: map[tail.File]tail.Chunk{}},
 		marks:     map[string]segment.Mark{},
-		follow:    announcer{to: cfg.Followers.OnCommit, check: check},
+		follow:    announcer{to: to, check: check},
 	}
 	w.detail = &detail{writer: w, held: l.held}
 	return w

@@ -5,10 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/ullage/ullage/internal/jvm/levels"
-	"github.com/ullage/ullage/internal/jvm/trigger"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship"
@@ -16,7 +13,7 @@ import (
 
 // saving lets triggers, commands and annotations save the lines that are held in hindsight.
 type saving struct {
-	shipper *ship.Shipper // set before anything can ask
+	shipper *ship.Shipper
 	journal *journal
 	log     *slog.Logger
 
@@ -30,14 +27,8 @@ type logged struct {
 	suppressed int       // savings since then, which it does not have
 }
 
-func newSaving(journal *journal, log *slog.Logger) *saving {
-	return &saving{journal: journal, log: log, logged: map[string]logged{}}
-}
-
-// ship returns the shipper of the source, whose lines are saved.
-func (s *saving) ship(c *Config, reg prometheus.Registerer, log *slog.Logger) *ship.Shipper {
-	s.shipper = ship.New(c.Ship, reg, log)
-	return s.shipper
+func newSaving(shipper *ship.Shipper, journal *journal, log *slog.Logger) *saving {
+	return &saving{shipper: shipper, journal: journal, log: log, logged: map[string]logged{}}
 }
 
 // save saves what is held, and marks that, unless it is being saved already.
@@ -79,12 +70,10 @@ func at(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.000-0700")
 }
 
-// triggers returns what looks for the conditions on which levels are raised, and on which lines
-// are saved if any are held.
-func (s *saving) triggers(c *Config, reg prometheus.Registerer) *trigger.Set {
-	c.Triggers.Floor, c.Triggers.Stops = c.StallFloor, c.Insight.On
+// saves returns what saves lines when a condition for that is met, or nil where none are held.
+func (c *Config) saves(s *saving) func(cause, why string) {
 	if c.Ship.PersistLevel <= ul.Trace || c.Ship.Hindsight == 0 {
-		return trigger.New(c.Triggers, nil, reg)
+		return nil
 	}
-	return trigger.New(c.Triggers, func(cause, why string) { _, _ = s.save(cause, why) }, reg)
+	return func(cause, why string) { _, _ = s.save(cause, why) }
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship"
 )
 
 // Each line of a JVM can begin a saving where --hindsight is short: the log must not grow with them.
@@ -18,8 +19,8 @@ func TestSavingsInQuickSuccessionAreLoggedOnceAMinute(t *testing.T) {
 	cfg.Ship.PersistLevel, cfg.Ship.Hindsight = ul.Info, time.Nanosecond
 	var text bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&text, nil))
-	s := newSaving(nil, log)
-	shipper := s.ship(&cfg, prometheus.NewRegistry(), log)
+	shipper := ship.New(cfg.Ship, prometheus.NewRegistry(), log)
+	s := newSaving(shipper, nil, log)
 	for range 2 {
 		if saving, err := shipper.Save(); err != nil || !saving.Began {
 			t.Fatalf("began: %v, error: %v; a saving is not over at once, so this test shows nothing", saving.Began, err)

@@ -10,7 +10,6 @@ import (
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/jvm/census"
 	"github.com/ullage/ullage/internal/line/mark"
-	"github.com/ullage/ullage/internal/ship"
 )
 
 // marking ties what reports events to the journal of marks.
@@ -24,30 +23,25 @@ type marking struct {
 // lastLook bounds the wait for these marks at the end.
 const lastLook = 100 * time.Millisecond
 
-// marking returns the marking of the source, and lets the levels report to it.
-func (c *Config) marking(log *slog.Logger) *marking {
-	return &marking{journal: newJournal(c.Ship.Tail.Source, log), started: time.Now(), settled: make(chan struct{})}
+func newMarking(source string, log *slog.Logger) *marking {
+	return &marking{journal: newJournal(source, log), started: time.Now(), settled: make(chan struct{})}
 }
 
-// ofSource lets the shipper report.
-func (m *marking) ofSource(c *Config, of build.Info, roster *census.Roster) {
-	c.Ship.Tail.OnMark = func(a mark.Mark) {
+// ofSource returns what takes the marks of the source.
+func (m *marking) ofSource(roster *census.Roster) func(mark.Mark) {
+	return func(a mark.Mark) {
 		if a.Kind == mark.CrashReport {
 			roster.Crashed(a.Get("stream"))
 		}
 		m.journal.Add(a)
 	}
-	c.Ship.Tail.OnOpen = func(former statedir.Former) {
-		m.opened.Store(true)
-		m.journal.Add(mark.New(mark.SidecarStarted, "version", of.Version, "after", string(former)))
-	}
 }
 
-// watch runs the roster while the source is ours.
-func (m *marking) watch(ctx context.Context, shipper *ship.Shipper, roster *census.Roster) {
-	defer close(m.settled)
-	if shipper.AwaitTurn(ctx) {
-		roster.Run(ctx)
+// begins returns what marks that the source is ours.
+func (m *marking) begins(of build.Info) func(statedir.Former) {
+	return func(former statedir.Former) {
+		m.opened.Store(true)
+		m.journal.Add(mark.New(mark.SidecarStarted, "version", of.Version, "after", string(former)))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/jvm/insight"
 	"github.com/ullage/ullage/internal/jvm/trigger"
 	"github.com/ullage/ullage/internal/line/ul"
 )
@@ -28,17 +29,19 @@ func TestWhoLooksForStallsSeesWhatTheInsightJoins(t *testing.T) {
 	}{{true, "100ms", lines, 1}, {true, "100ms", idle, 1}, {false, "100ms", lines, 0}, {false, "100ms", idle, 1}, {true, "5s", idle, 0}, {false, "5s", idle, 0}} {
 		t.Run(fmt.Sprintf("insight %v, floor %s, %d lines", c.insight, c.floor, len(c.lines)), func(t *testing.T) {
 			cfg, fired := DefaultConfig(), 0
-			cfg.Insight.On = c.insight
 			if err := cfg.StallFloor.Set(c.floor); err != nil {
 				t.Fatal(err)
 			}
 			triggers := trigger.New(trigger.Config{SaveOn: ask.IOStallCondition, Floor: cfg.StallFloor}, func(string, string) { fired++ }, prometheus.NewRegistry())
-			if in := cfg.observe(triggers, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)); (in != nil) != c.insight {
-				t.Fatalf("an Insight: %v", in != nil)
+			cfg.complete()
+			var in *insight.Insight
+			if c.insight {
+				in = insight.New(cfg.Insight, triggers, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 			}
+			see, _ := cfg.observers(triggers, in)
 			var class ul.Classifier
 			for _, line := range c.lines {
-				cfg.Ship.Tail.OnLine("gc.log", []byte(line), class.Classify([]byte(line)))
+				see("gc.log", []byte(line), class.Classify([]byte(line)))
 			}
 			if fired != c.want {
 				t.Errorf("fired %d times, want %d", fired, c.want)

@@ -1,129 +1,97 @@
 package sidecar
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/build"
-	"github.com/ullage/ullage/internal/jvm/census"
-	"github.com/ullage/ullage/internal/jvm/levels"
-	"github.com/ullage/ullage/internal/segment/owner"
-	"github.com/ullage/ullage/internal/ship/ring"
-	"github.com/ullage/ullage/internal/ship/tail"
+	"github.com/ullage/ullage/internal/ship"
 )
 
 // Run ships until ctx ends and then drains, and meanwhile keeps the
 // JVMs' log levels at what is wanted. The admin HTTP goes on until all of it
-// is over.
-func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error {
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_build_info"))
-	marking := cfg.marking(log)
-	rings := ring.New(reg, log)
-	cfg.Ship.OnSource, cfg.Ship.Tail.OnRing = rings.Open, rings.Wake
-	saving := newSaving(marking.journal, log)
-	triggers := saving.triggers(&cfg, reg)
-	cfg.levels()
-	loop := levels.New(cfg.Levels, triggers, levels.Outlets{AppLevel: rings.Raise, Mark: marking.journal.Add, Save: saving.save}, reg, log)
-	jvms := cfg.observe(triggers, reg, log)
-	roster := census.New(cfg.Levels.Config, marking.journal.Add, reg, log)
-	marking.ofSource(&cfg, of, roster)
-	sinks, err := cfg.sinks(reg, log)
+// is over. Busy is told whether there is much to do, see [ship.Outlets], and may be nil.
+func Run(ctx context.Context, cfg Config, of build.Info, busy func(bool), log *slog.Logger) error {
+	p, err := assemble(cfg, of, log)
 	if err != nil {
 		return err
 	}
-	events := &recent{}
-	cfg.Ship.Followers.OnGap = events.gap
-	var server *admin.Server
-	cfg.Ship.OnDestination = func(dir string) { listenFor(dir, server) } // once the shipper runs
-	shipper := saving.ship(&cfg, reg, log)
-	started := time.Now()
-	cfg.Admin.Connections = tail.Connections()
-	server, err = admin.New(cfg.Admin, reg, admin.Answers{
-		Ready: func() error { return cmp.Or(shipper.Ready(), sinks.Ready()) },
-		Status: func() any {
-			st := statusOf(cfg, of, shipper, sinks, loop, roster.Files(), reg, started)
-			st.Rings = ringsOf(rings.Status())
-			return st
-		},
-		Recent: func() admin.Recent { return events.answer(jvms) },
-	}, log)
-	if err != nil {
-		return err
+	p.begin()
+	return p.run(ctx, p.connect(busy))
+}
+
+// begin logs the start, and takes the scheduling policy of a sidecar.
+func (p *parts) begin() {
+	listen := p.cfg.Admin.Listen
+	if addr := p.server.Addr(); addr != nil {
+		listen = addr.String() // with the real port
 	}
-	cfg.begin(server, of, log)
+	p.log.Info("starting", "source", p.cfg.Ship.Tail.Source, "match", p.cfg.Ship.Tail.Match, "dest", p.cfg.Ship.Dest,
+		"compress", p.cfg.Ship.Segment.Compress.String(), "listen", listen, "version", p.of.Version)
+	if err := batch(); err != nil {
+		p.log.Warn("batch scheduling failed", "error", err, "hint", "a JVM on the same processors may be interrupted more often; all else works")
+	}
+}
+
+// run runs all parts until ctx ends, and then drains: first what the JVMs' ends and the rings
+// have to add to the source, then the source, then what the sinks have not sent, and last the
+// HTTP that shows all of this.
+func (p *parts) run(ctx context.Context, to ship.Outlets) error {
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	var serve, work errgroup.Group
-	serve.Go(func() error { return server.Run(serving) })
+	serve.Go(func() error { return p.server.Run(serving) })
+
 	ctx, cancel := context.WithCancel(ctx)
-	work.Go(func() error { // the levels belong to the owner of the source, as its lines do
-		if !shipper.AwaitTurn(ctx) {
-			return nil
-		}
-		return loop.Run(ctx)
-	})
-	looked, endLooking := context.WithCancel(context.Background())
-	work.Go(func() error { // events belong to the owner as well
-		defer endLooking()
-		if shipper.AwaitTurn(ctx) {
-			rings.Run(ctx, endLooking)
-		}
-		return nil
-	})
-	work.Go(func() error { marking.watch(ctx, shipper, roster); return nil })
-	if jvms != nil {
-		work.Go(func() error { jvms.Run(ctx); return nil })
+	shipped, allShipped := context.WithCancel(context.WithoutCancel(ctx))
+	looked, endLooking := context.WithCancel(context.WithoutCancel(ctx)) // at the rings, for the last time
+	work.Go(p.ours(ctx, p.levels.Run))
+	work.Go(func() error { defer endLooking(); return p.ours(ctx, p.events(endLooking))() })
+	work.Go(func() error { defer close(p.marking.settled); return p.ours(ctx, p.census)() })
+	work.Go(p.ours(ctx, func(ctx context.Context) error { return p.feed(ctx, shipped) }))
+	if p.insight != nil {
+		work.Go(func() error { p.insight.Run(ctx); return nil })
 	}
-	work.Go(func() error { cfg.yield(ctx, cancel, log); return nil })
+	work.Go(func() error { p.cfg.yield(ctx, cancel, p.log); return nil })
 	work.Go(func() error { giveBack(ctx); return nil })
-	shipped, done := context.WithCancel(context.WithoutCancel(ctx))
-	work.Go(func() error {
-		if !shipper.AwaitTurn(ctx) {
-			return nil
-		}
-		return cfg.feed(ctx, sinks, shipped)
-	})
-	shipping, stop := marking.before(ctx, looked.Done())
-	err = shipper.Run(shipping)
+
+	shipping, stop := p.marking.before(ctx, looked.Done())
+	err := p.shipper.Run(shipping, to)
 	stop()
-	done()
+	allShipped()
 	cancel()
 	err = errors.Join(err, work.Wait())
 	stopServing()
 	return errors.Join(err, serve.Wait())
 }
 
-// listenFor lets readers of the durable copy in dir ask the sidecar. Whoever opens the
-// destination reports why it does not exist.
-func listenFor(dir string, server *admin.Server) {
-	if addr, err := owner.Address(dir); err == nil {
-		server.ListenAt(addr)
+// ours returns what runs a part from when the source is ours, and not if ctx ends before: the levels,
+// the events of rings and the census belong to the owner of the source, as its lines do.
+func (p *parts) ours(ctx context.Context, run func(context.Context) error) func() error {
+	return func() error {
+		if !p.shipper.AwaitTurn(ctx) {
+			return nil
+		}
+		return run(ctx)
 	}
 }
 
-// begin logs the start, and takes the scheduling policy of a sidecar.
-func (c *Config) begin(server *admin.Server, of build.Info, log *slog.Logger) {
-	listen := c.Admin.Listen
-	if addr := server.Addr(); addr != nil {
-		listen = addr.String() // with the real port
-	}
-	log.Info("starting", "source", c.Ship.Tail.Source, "match", c.Ship.Tail.Match, "dest", c.Ship.Dest,
-		"compress", c.Ship.Segment.Compress.String(), "listen", listen, "version", of.Version)
-	if err := batch(); err != nil {
-		log.Warn("batch scheduling failed", "error", err, "hint", "a JVM on the same processors may be interrupted more often; all else works")
-	}
+// events returns what runs the rings; it calls looked when they were looked at for the last time.
+func (p *parts) events(looked func()) func(context.Context) error {
+	return func(ctx context.Context) error { p.rings.Run(ctx, looked); return nil }
 }
 
-// levels completes the settings of the levels by those of others.
-func (c *Config) levels() {
-	c.Levels.Source, c.Levels.Match = c.Ship.Tail.Source, c.Ship.Tail.Match
-	c.Levels.Known = knownAnnotations()
+// census keeps the roster of the JVMs.
+func (p *parts) census(ctx context.Context) error { p.roster.Run(ctx); return nil }
+
+// feed runs the sinks until everything is shipped, and then until they have all of it, or
+// the drain timeout is over, which begins when ctx ends.
+func (p *parts) feed(ctx, shipped context.Context) error {
+	stop, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(p.cfg.Ship.DrainTimeout, cut) })()
+	return p.sinks.Run(shipped, stop)
 }

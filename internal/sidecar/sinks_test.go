@@ -1,11 +1,8 @@
 package sidecar
 
 import (
-	"log/slog"
 	"testing"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/sink"
 )
@@ -19,12 +16,9 @@ func TestSegmentsHaveTheAgeOfTheirUpload(t *testing.T) {
 		upload, want time.Duration
 	}{{true, time.Minute, time.Minute}, {true, 24 * time.Hour, 24 * time.Hour}, {true, 0, usual}, {false, time.Minute, usual}} {
 		cfg := DefaultConfig()
-		cfg.Ship.Dest = t.TempDir()
 		cfg.SinkKinds = map[string]sink.Kind{"test": {Segments: c.whole, Open: func(sink.Target) (sink.Sink, error) { return nil, nil }}}
 		cfg.Sinks.URLs, cfg.Sinks.UploadAge = sink.URLs{"test:"}, c.upload
-		if _, err := cfg.sinks(prometheus.NewRegistry(), slog.New(slog.DiscardHandler)); err != nil {
-			t.Fatal(err)
-		}
+		cfg.complete()
 		if got := cfg.Ship.Segment.SegmentAge; got != c.want {
 			t.Errorf("whole segments %t, --upload-age %s: sealed after %s, want %s", c.whole, c.upload, got, c.want)
 		}

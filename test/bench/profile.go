@@ -64,5 +64,5 @@ func (b *bench) drain(data string) error {
 	cfg.Ship.Tail.Source, cfg.Ship.Dest, cfg.Admin.Listen = source, dest, "127.0.0.1:0"
 	ctx, cancel := context.WithCancel(b.ctx)
 	cancel() // a sidecar that is to end ships all that is there
-	return product.Run(ctx, cfg, build.Info{}, slog.New(slog.DiscardHandler))
+	return product.Run(ctx, cfg, build.Info{}, nil, slog.New(slog.DiscardHandler))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/ship"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 // shipped runs a shipper and the rings of a source, as `ullage run` does, until ctx ends.
@@ -33,7 +34,6 @@ func shipped(ctx context.Context, t *testing.T, source, dest string, before func
 	cfg := ship.DefaultConfig()
 	cfg.Tail.Source, cfg.Dest, cfg.SyncInterval = source, dest, 20*time.Millisecond
 	cfg.Segment.Compress = segment.None
-	cfg.OnSource, cfg.Tail.OnRing = rings.Open, rings.Wake
 	s := ship.New(cfg, reg, log)
 	killed := false
 	var work sync.WaitGroup
@@ -50,7 +50,7 @@ func shipped(ctx context.Context, t *testing.T, source, dest string, before func
 			rings.Run(ctx, func() {})
 		}
 	})
-	if err := s.Run(ctx); err != nil {
+	if err := s.Run(ctx, ship.Outlets{Opened: rings.Open, Source: tail.Outlets{Rings: rings.Wake}}); err != nil {
 		t.Error(err)
 	}
 	if work.Wait(); killed {

@@ -198,8 +198,8 @@ func (m *mover) classify(f *source.File, b *spool.Block, data []byte, open bool,
 			level = c.Level
 			if offset >= f.Counted.To {
 				read.dropped += c.Dropped
-				if m.cfg.OnLine != nil {
-					m.cfg.OnLine(f.Stream.Label, text, c)
+				if m.to.Line != nil {
+					m.to.Line(f.Stream.Label, text, c)
 				}
 			}
 		}

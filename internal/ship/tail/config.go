@@ -8,9 +8,7 @@ import (
 	"strings"
 
 	"github.com/ullage/ullage/internal/base/build"
-	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/line/format"
-	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -56,24 +54,6 @@ type Config struct {
 	// Frames says that whoever takes chunks can take zstd frames, see
 	// [Chunk.Frame]. Not a flag.
 	Frames bool
-
-	// OnLine is shown each new line, without its newline, as it is read, with the
-	// label of its stream; of one that is handed on in pieces, the first. It must not
-	// keep the line, and it must not block. Nil: nobody looks. Not a flag.
-	OnLine func(stream string, line []byte, class ul.Class)
-
-	// OnMark is given what happened to the source: archives that were missed, files
-	// that were truncated, reports of crashes. It must not block. Nil: nobody wants to
-	// know. Not a flag.
-	OnMark func(mark.Mark)
-
-	// OnOpen is called when the source is open for the first time, with how its former
-	// owner ended. It must not block. Nil: nobody wants to know. Not a flag.
-	OnOpen func(statedir.Former)
-
-	// OnRing is called whenever the source is listed and has rings of events in it. It
-	// must not block. Nil: nobody reads them. Not a flag.
-	OnRing func()
 }
 
 // DefaultConfig returns the documented defaults.

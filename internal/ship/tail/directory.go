@@ -27,7 +27,7 @@ type directory struct {
 	claimant statedir.Claimant
 	owner    *statedir.Owner // nil while dir is
 	former   statedir.Former // how the owner before the first one of this process ended
-	reported bool            // to Config.OnOpen
+	reported bool            // to Outlets.Opened
 
 	countsUp bool // inode numbers give the order of files
 }
@@ -65,10 +65,10 @@ func (d *directory) open() error {
 	return nil
 }
 
-// report calls onOpen, the first time.
-func (d *directory) report(onOpen func(statedir.Former)) {
-	if onOpen != nil && !d.reported {
-		onOpen(d.former)
+// report calls opened, the first time.
+func (d *directory) report(opened func(statedir.Former)) {
+	if opened != nil && !d.reported {
+		opened(d.former)
 	}
 	d.reported = true
 }

@@ -15,6 +15,7 @@ const (
 // env is what all parts of a Source are given.
 type env struct {
 	cfg     Config
+	to      Outlets
 	log     notes
 	metrics metrics
 	now     func() time.Time
@@ -22,8 +23,8 @@ type env struct {
 
 // mark reports something that happened.
 func (e *env) mark(kind mark.Kind, details ...string) {
-	if e.cfg.OnMark != nil {
-		e.cfg.OnMark(mark.New(kind, details...))
+	if e.to.Mark != nil {
+		e.to.Mark(mark.New(kind, details...))
 	}
 }
 

@@ -18,9 +18,7 @@ func TestLinesOfAnApplicationHaveLevels(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var levels [ul.NumLevels]int
-			r := newRig(t, func(c *Config) {
-				c.OnLine = func(_ string, _ []byte, class ul.Class) { levels[class.Level]++ }
-			})
+			r := connected(t, Outlets{Line: func(_ string, _ []byte, class ul.Class) { levels[class.Level]++ }})
 			r.put("app.log", text)
 			r.read()
 			r.want("app.log", text)
@@ -37,8 +35,7 @@ func TestLinesOfAnApplicationHaveLevels(t *testing.T) {
 // What --format says about a stream counts, and not what its lines look like.
 func TestFormatOfAStreamIsSet(t *testing.T) {
 	levels := map[string]ul.Level{}
-	r := newRig(t, func(c *Config) {
-		c.OnLine = func(stream string, _ []byte, class ul.Class) { levels[stream] = class.Level }
+	r := connected(t, Outlets{Line: func(stream string, _ []byte, class ul.Class) { levels[stream] = class.Level }}, func(c *Config) {
 		for _, rule := range []string{"access*=plain app.log=json", "*=pattern"} {
 			if err := c.Formats.Set(rule); err != nil {
 				t.Fatal(err)
@@ -59,9 +56,7 @@ func TestFormatOfAStreamIsSet(t *testing.T) {
 func TestLinesOfJULStayTogether(t *testing.T) {
 	const first, second = "Nov 23, 2026 7:36:35 AM c.e.Main main\n", "SEVERE: bad\n"
 	var levels []ul.Level
-	r := newRig(t, func(c *Config) {
-		c.OnLine = func(_ string, _ []byte, class ul.Class) { levels = append(levels, class.Level) }
-	})
+	r := connected(t, Outlets{Line: func(_ string, _ []byte, class ul.Class) { levels = append(levels, class.Level) }})
 	f := r.writer("app.log")
 	for _, text := range []string{first + second, first + second + first, second, second} {
 		r.write(f, text)

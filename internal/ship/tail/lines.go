@@ -219,7 +219,7 @@ func (l *lineReader) chunk(f *source.File, lines [ul.NumLevels]uint32, dropped u
 // earlier piece has the level of its beginning, and was shown then. Made are the bytes of
 // markers that the sidecar itself wrote, which are no lines of the JVM.
 func (l *lineReader) classify(f *source.File, data []byte, first bool) (lines [ul.NumLevels]uint32, dropped uint64, made int) {
-	show := l.cfg.OnLine
+	show := l.to.Line
 	if !first {
 		show = nil
 	}

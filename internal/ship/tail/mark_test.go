@@ -13,9 +13,9 @@ import (
 // What happens to the source is reported with the stream that it happened to.
 func TestWhatHappensToTheSourceIsReported(t *testing.T) {
 	var got []string
-	r := newRig(t, func(c *Config) {
-		c.OnMark = func(m mark.Mark) { got = append(got, string(m.AppendDetails([]byte(m.Kind+" ")))) }
-		c.OnOpen = func(f statedir.Former) { got = append(got, "open "+string(f)) }
+	r := connected(t, Outlets{
+		Mark:   func(m mark.Mark) { got = append(got, string(m.AppendDetails([]byte(m.Kind+" ")))) },
+		Opened: func(f statedir.Former) { got = append(got, "open "+string(f)) },
 	})
 	w := r.writer("gc.log")
 	r.write(w, "one\n")

@@ -149,8 +149,8 @@ func (s *Scanner) list() error {
 	}
 	s.nameless(was)
 	clear(was)
-	if rings && s.cfg.OnRing != nil {
-		s.cfg.OnRing()
+	if rings && s.to.Rings != nil {
+		s.to.Rings()
 	}
 	return nil
 }

@@ -14,7 +14,8 @@ import (
 )
 
 // Source is one source directory and the files in it. Create it with [New],
-// then call [Source.Open] until it succeeds.
+// then call [Source.Open] until it succeeds, after [Source.Connect] if anybody wants to know
+// what it sees.
 type Source struct {
 	Watcher   *Watcher   // what there is to scan and to read
 	Scanner   *Scanner   // which files there are
@@ -61,6 +62,9 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 	return s
 }
 
+// Connect says where to pass on what the Source sees. It has to be called before Open.
+func (s *Source) Connect(to Outlets) { s.env.to = to }
+
 // Open opens the directory and begins to watch it. It fails with an error
 // that wraps [fs.ErrNotExist] while the directory is missing, or
 // [statedir.ErrOwned] while another sidecar owns it, and can be called again,
@@ -91,7 +95,7 @@ func (s *Source) Open() error {
 		log.Error("opening the spool failed", "error", err,
 			"hint", "no memory can be given back while the destination stalls; look at .ullage in the source")
 	}
-	s.dir.report(s.env.cfg.OnOpen)
+	s.dir.report(s.env.to.Opened)
 	if err := s.dir.watch(); err != nil {
 		log.once("watch", "watching the source failed", "source", s.env.cfg.Source, "error", err,
 			"hint", "the source is polled only; raise fs.inotify.max_user_instances or max_user_watches")

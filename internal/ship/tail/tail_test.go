@@ -28,6 +28,7 @@ type rig struct {
 	t    testing.TB
 	dir  string
 	cfg  Config
+	to   Outlets
 	src  *Source
 	now  time.Time
 	last map[File]Chunk
@@ -36,6 +37,12 @@ type rig struct {
 }
 
 func newRig(t testing.TB, change ...func(*Config)) *rig {
+	t.Helper()
+	return connected(t, Outlets{}, change...)
+}
+
+// connected is a rig of which somebody learns what it sees.
+func connected(t testing.TB, to Outlets, change ...func(*Config)) *rig {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "ullage-tail-")
 	if err != nil {
@@ -48,7 +55,7 @@ func newRig(t testing.TB, change ...func(*Config)) *rig {
 	for _, f := range change {
 		f(&cfg)
 	}
-	r := &rig{t: t, dir: dir, cfg: cfg, got: map[string]*strings.Builder{}, area: make([]byte, max(AreaBytes, cfg.LineLimit+AreaSlack))}
+	r := &rig{t: t, dir: dir, cfg: cfg, to: to, got: map[string]*strings.Builder{}, area: make([]byte, max(AreaBytes, cfg.LineLimit+AreaSlack))}
 	r.open()
 	return r
 }
@@ -58,6 +65,7 @@ func (r *rig) open() {
 	r.now = time.Now()
 	r.last = map[File]Chunk{}
 	r.src = New(r.cfg, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	r.src.Connect(r.to)
 	// The clock stands still during a scan, so another one may follow at once.
 	r.src.env.now = func() time.Time { return r.now }
 	if err := r.src.Open(); err != nil {

@@ -1,0 +1,68 @@
+package ship
+
+import (
+	"os"
+
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/summary"
+	"github.com/ullage/ullage/internal/ship/tail"
+)
+
+// Outlets are where a [Shipper] passes on what it sees, does and has made durable. Each may be
+// nil, and the zero value is that nobody wants to know.
+type Outlets struct {
+	Source    tail.Outlets
+	Followers Followers
+
+	// CaughtUp is called whenever the reader has read everything that it knows to be in the
+	// source. It must not block.
+	CaughtUp func()
+
+	// Busy is called with true when much is written or files come and go, and with false
+	// once that is over for two seconds; before the first call, the source counts as busy.
+	// The reader calls it, and waits for it.
+	Busy func(busy bool)
+
+	// Opened is called when the source was opened, or another directory that has its name
+	// since, before anything in it is read. It must not keep the two directories, the
+	// source and the sidecar's own in it.
+	Opened func(source, state *os.File)
+
+	// Destination is called with the directory of the durable copy before it is opened,
+	// again once it was opened, because it may not have existed, and when another directory
+	// has taken its place. It may wait for the destination, but not for the writer.
+	Destination func(dir string)
+}
+
+// destination calls Destination.
+func (o *Outlets) destination(dir string) {
+	if o.Destination != nil {
+		o.Destination(dir)
+	}
+}
+
+// Followers are those that read the segments while they are written, in this process.
+// The functions are called by the writer, and must not block. The zero value is that
+// there are none.
+type Followers struct {
+	// OnCommit is called when streams are committed up to marks, before anything is
+	// appended to a stream that is new, and when streams have ended, so that nothing is
+	// appended to what they have. The first call has every stream that may grow. It must
+	// not keep marks. Nil: there are no followers.
+	OnCommit func(marks map[string]segment.Mark, ended []string)
+
+	// OnSeal is called when a segment is sealed, before OnCommit, with what it holds, if
+	// this process has appended all of it as lines. Nil: nobody wants to know.
+	OnSeal func(stream, name string, sum summary.Segment)
+
+	// OnGap is called with each gap whose marker is appended to a stream. It may be
+	// called again for the same gap, after a failure of the destination. Nil: nobody
+	// wants to know.
+	OnGap func(stream string, gap ul.Gap)
+
+	Needed  func(segment.Info) bool // see [store.Store.KeepFor]
+	Deleted func(segment.Info)
+
+	SealAtEnd bool // seal the newest segments once everything is drained
+}

@@ -1,0 +1,26 @@
+package tail
+
+import (
+	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// Outlets are where a [Source] passes on what it sees, other than chunks. Whoever reads calls
+// them. None of them may block, and each may be nil.
+type Outlets struct {
+	// Line is shown each new line, without its newline, as it is read, with the label of
+	// its stream; of one that is handed on in pieces, the first. It must not keep the line.
+	Line func(stream string, line []byte, class ul.Class)
+
+	// Mark is given what happened to the source: archives that were missed, files that
+	// were truncated, reports of crashes.
+	Mark func(mark.Mark)
+
+	// Opened is called when the source is open for the first time, with how its former
+	// owner ended.
+	Opened func(statedir.Former)
+
+	// Rings is called whenever the source is listed and has rings of events in it.
+	Rings func()
+}

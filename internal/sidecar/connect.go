@@ -1,0 +1,68 @@
+package sidecar
+
+import (
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/insight"
+	"github.com/ullage/ullage/internal/jvm/trigger"
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/segment/owner"
+	"github.com/ullage/ullage/internal/ship"
+	"github.com/ullage/ullage/internal/ship/tail"
+)
+
+// connect returns who learns of what the shipper sees and does. Busy is told whether there is
+// much to do, and may be nil.
+func (p *parts) connect(busy func(bool)) ship.Outlets {
+	line, caughtUp := p.cfg.observers(p.triggers, p.insight)
+	return ship.Outlets{
+		Source: tail.Outlets{
+			Line:   line,
+			Mark:   p.marking.ofSource(p.roster),
+			Opened: p.marking.begins(p.of),
+			Rings:  p.rings.Wake,
+		},
+		Followers:   p.followers(),
+		CaughtUp:    caughtUp,
+		Busy:        busy,
+		Opened:      p.rings.Open,
+		Destination: p.listenFor,
+	}
+}
+
+// observers returns who is shown each line that is read, and told when all of them were. Each
+// line is parsed once at most. Both are nil if lines matter to nobody.
+func (c *Config) observers(triggers *trigger.Set, in *insight.Insight) (line func(stream string, line []byte, class ul.Class), caughtUp func()) {
+	raises := c.Levels.Annotations != "" && c.Levels.Attach.Mode != attach.Off
+	switch {
+	case in != nil:
+		line = func(stream string, line []byte, class ul.Class) {
+			triggers.Line(line, class, in.Line(stream, line, class))
+		}
+		return line, func() { in.CaughtUp(); triggers.CaughtUp() }
+	case raises || triggers.Saves():
+		return func(_ string, line []byte, class ul.Class) { triggers.Line(line, class, nil) }, triggers.CaughtUp
+	}
+	return nil, nil
+}
+
+// followers are who reads the segments while they are written: the sinks, and those who ask
+// for the last gaps.
+func (p *parts) followers() ship.Followers {
+	follow := ship.Followers{OnGap: p.recent.gap}
+	if len(p.cfg.Sinks.URLs) == 0 {
+		return follow
+	}
+	follow.OnCommit, follow.Needed, follow.Deleted = p.sinks.Committed, p.sinks.Needs, p.sinks.Deleted
+	if _, whole := p.cfg.Sinks.SealAfter(p.cfg.SinkKinds); whole {
+		follow.SealAtEnd, follow.OnSeal = true, p.sinks.Sealed
+	}
+	return follow
+}
+
+// listenFor lets readers of the durable copy in dir ask the sidecar. Whoever opens the
+// destination reports why it does not exist.
+func (p *parts) listenFor(dir string) {
+	if addr, err := owner.Address(dir); err == nil {
+		p.server.ListenAt(addr)
+	}
+}

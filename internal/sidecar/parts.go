@@ -1,0 +1,102 @@
+package sidecar
+
+import (
+	"cmp"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/base/build"
+	"github.com/ullage/ullage/internal/jvm/census"
+	"github.com/ullage/ullage/internal/jvm/insight"
+	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/jvm/trigger"
+	"github.com/ullage/ullage/internal/ship"
+	"github.com/ullage/ullage/internal/ship/ring"
+	"github.com/ullage/ullage/internal/ship/tail"
+	"github.com/ullage/ullage/internal/sink"
+)
+
+// parts are what a sidecar consists of. Each is made of those before it, and none of them
+// does anything before run.
+type parts struct {
+	cfg Config
+	of  build.Info
+	log *slog.Logger
+	reg *prometheus.Registry
+
+	marking  *marking
+	rings    *ring.Rings
+	sinks    *sink.Set
+	shipper  *ship.Shipper
+	saving   *saving
+	triggers *trigger.Set
+	levels   *levels.Loop
+	insight  *insight.Insight // nil: the lines are not read for metrics
+	roster   *census.Roster
+	recent   *recent
+	server   *admin.Server
+}
+
+// assemble makes the parts of a sidecar for a valid cfg.
+func assemble(cfg Config, of build.Info, log *slog.Logger) (*parts, error) {
+	cfg.complete()
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_build_info"))
+	p := &parts{cfg: cfg, of: of, log: log, reg: reg, recent: &recent{}}
+	p.marking = newMarking(cfg.Ship.Tail.Source, log)
+	p.rings = ring.New(reg, log)
+	var err error
+	if p.sinks, err = sink.New(cfg.Sinks, cfg.SinkKinds, cfg.Ship.Dest, reg, log); err != nil {
+		return nil, err
+	}
+	p.shipper = ship.New(cfg.Ship, reg, log)
+	p.saving = newSaving(p.shipper, p.marking.journal, log)
+	p.triggers = trigger.New(cfg.Triggers, cfg.saves(p.saving), reg)
+	p.levels = levels.New(cfg.Levels, p.triggers, levels.Outlets{AppLevel: p.rings.Raise, Mark: p.marking.journal.Add, Save: p.saving.save}, reg, log)
+	if cfg.Insight.On {
+		p.insight = insight.New(cfg.Insight, p.triggers, reg, log)
+	}
+	p.roster = census.New(cfg.Levels.Config, p.marking.journal.Add, reg, log)
+	if p.server, err = admin.New(cfg.Admin, reg, p.answers(), log); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// complete sets what follows from the settings of others.
+func (c *Config) complete() {
+	if c.Sinks.Pod.Name == "" {
+		c.Sinks.Pod.Name, _ = os.Hostname() // that of the pod, in one
+	}
+	c.Sinks.Formats = c.Ship.Tail.Formats
+	if len(c.Sinks.URLs) > 0 {
+		c.Ship.Segment.Reread = true
+	}
+	if age, whole := c.Sinks.SealAfter(c.SinkKinds); whole && age > 0 {
+		c.Ship.Segment.SegmentAge = age
+	}
+	c.Triggers.Floor, c.Triggers.Stops = c.StallFloor, c.Insight.On
+	c.Levels.Source, c.Levels.Match = c.Ship.Tail.Source, c.Ship.Tail.Match
+	c.Levels.Known = knownAnnotations()
+	c.Insight.Floor = c.StallFloor
+	c.Admin.Connections = tail.Connections()
+}
+
+// answers are what the admin HTTP says of the other parts.
+func (p *parts) answers() admin.Answers {
+	started := time.Now()
+	return admin.Answers{
+		Ready: func() error { return cmp.Or(p.shipper.Ready(), p.sinks.Ready()) },
+		Status: func() any {
+			st := statusOf(p.cfg, p.of, p.shipper, p.sinks, p.levels, p.roster.Files(), p.reg, started)
+			st.Rings = ringsOf(p.rings.Status())
+			return st
+		},
+		Recent: func() admin.Recent { return p.recent.answer(p.insight) },
+	}
+}
