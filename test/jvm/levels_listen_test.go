@@ -188,10 +188,25 @@ func (p *listened) jcmd() string {
 	return outputsIn(string(out))
 }
 
-// signal sends the JVM a signal.
+// signal sends the JVM a signal. After SIGSTOP it waits until each thread stands still: a
+// busy machine lets them go on for a while, and one may answer a command.
 func (p *listened) signal(s syscall.Signal) {
 	p.r.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {
 		p.r.Fatal(err)
 	}
+	if s == syscall.SIGSTOP {
+		lab.Eventually(p.r, patience, "the JVM stands still", p.stopped)
+	}
+}
+
+// stopped reports whether all threads are stopped.
+func (p *listened) stopped() bool {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", p.PID())) // the pattern is well-formed
+	for _, task := range tasks {
+		if text, err := os.ReadFile(task); err == nil && !strings.Contains(string(text), "\nState:\tT (stopped)\n") {
+			return false
+		}
+	}
+	return true
 }
