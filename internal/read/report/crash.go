@@ -7,18 +7,17 @@ import (
 
 	"github.com/ullage/ullage/internal/line/cut"
 	"github.com/ullage/ullage/internal/line/naming"
+	"github.com/ullage/ullage/internal/read/report/sum"
 	"github.com/ullage/ullage/internal/read/report/view"
 )
-
-// maxCrashes bounds how many crashes are listed: the latest ones.
-const maxCrashes = 20
 
 // crashes reads the reports that crashing JVMs have left (hs_err files) in one stream. Such a
 // stream is not a log: it has no run, and no figure lacks anything because of it. A JVM
 // overwrites the report of an earlier one if that has its name, as pid 1 does in a container
 // that restarts: a stream may hold several reports.
 type crashes struct {
-	sum     *sum
+	sum     *sum.Sum
+	cfg     Config
 	out     view.Input
 	file    string    // what to name in the report
 	command string    // that prints it; empty: the file is not one of a destination
@@ -32,8 +31,8 @@ type crashes struct {
 // isCrash reports whether the input holds reports of crashes, as its name shows.
 func (in *input) isCrash() bool { return naming.KindOf(in.name) == naming.KindCrash }
 
-func newCrashes(in *input, s *sum) *crashes {
-	c := &crashes{sum: s, out: view.Input{Name: in.name, Files: max(len(in.segs), len(in.files))}}
+func newCrashes(in *input, s *sum.Sum, cfg Config) *crashes {
+	c := &crashes{sum: s, cfg: cfg, out: view.Input{Name: in.name, Files: max(len(in.segs), len(in.files))}}
 	if len(in.segs) > 0 {
 		c.file, c.command, c.written = in.name, view.CrashCommand, in.segs[0].Start
 	} else {
@@ -97,19 +96,9 @@ func (c *crashes) begin() {
 
 // put adds the present crash to the sum, if it is in the window.
 func (c *crashes) put() {
-	s := c.sum
-	if s.windowed() && !s.within(c.at) {
-		return
+	if c.cfg.window().Has(c.at) {
+		c.sum.Crash(c.at, c.last)
 	}
-	c.last.At = axis(c.at.UnixNano())
-	s.out.Totals.Crashes++
-	all := s.out.Crashes
-	i := slices.IndexFunc(all, func(other view.Crash) bool { return other.At < c.last.At })
-	if i < 0 {
-		i = len(all)
-	}
-	all = slices.Insert(all, i, c.last)
-	s.out.Crashes = all[:min(len(all), maxCrashes)]
 }
 
 // end adds the last crash, and the stream to the inputs. A stream without the beginning of a
@@ -125,5 +114,5 @@ func (c *crashes) end(bytes uint64) {
 		c.put()
 	}
 	c.out.Bytes = bytes
-	c.sum.out.Inputs = append(c.sum.out.Inputs, c.out)
+	c.sum.Input(c.out)
 }

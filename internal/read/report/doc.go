@@ -1,12 +1,12 @@
-// Package report reads the log of JVMs and reports where their time went. Package view
-// shows the report.
+// Package report reads the log of JVMs and reports where their time went. Package sum adds
+// up what the lines are about, and package view shows the report.
 //
-//	Read → view.Report
+//	Read → stream → sum.Run → sum.Sum → view.Report
 //
 // [Read] finds the streams that its arguments name. A stream is the segments of one
 // directory, or a set of rotated files. Each stream is cut into lines. A line is counted
-// by its level and tags, and goes to a [pause.Joiner], whose stops, collections and waits
-// are summed up. Two kinds of streams are not logs: the marks of a sidecar, which become bands,
+// by its level and tags, dated, kept for the stops that may be listed with it, and goes to a
+// [pause.Joiner], whose stops, collections and waits are summed up. Two kinds of streams are not logs: the marks of a sidecar, which become bands,
 // and the reports of crashes, which become [view.Crash].
 //
 // # Memory

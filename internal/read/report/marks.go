@@ -5,27 +5,33 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/line/cut"
 	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/read/report/sum"
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
 // markTime is the form of times among the fields of a mark.
 const markTime = "2006-01-02T15:04:05.000-0700"
 
+// maxRaised bounds the raises that have not ended.
+const maxRaised = 300
+
 // marks reads a stream of marks, in which a sidecar has noted what happened around the
 // logs. They become bands; the stream itself is no log of a JVM.
 type marks struct {
-	sum    *sum
+	sum    *sum.Sum
+	cfg    Config
 	out    view.Input
 	raised map[string]mark.Mark // without an end yet, by what was raised
 }
 
-func newMarks(in *input, s *sum) *marks {
-	return &marks{sum: s, out: view.Input{Name: in.name, Files: len(in.segs)}, raised: map[string]mark.Mark{}}
+func newMarks(in *input, s *sum.Sum, cfg Config) *marks {
+	return &marks{sum: s, cfg: cfg, out: view.Input{Name: in.name, Files: len(in.segs)}, raised: map[string]mark.Mark{}}
 }
 
 // isMarks reports whether the input is a stream of marks, as a sidecar persists it.
@@ -41,7 +47,7 @@ func (m *marks) line(p cut.Piece) {
 	key := k.Get("stream") + "\x00" + k.Get("pid") + "\x00" + k.Get("selection")
 	switch k.Kind {
 	case mark.LevelRaised:
-		if len(m.raised) < maxBands {
+		if len(m.raised) < maxRaised {
 			m.raised[key] = k
 		}
 	case mark.LevelRestored:
@@ -50,48 +56,47 @@ func (m *marks) line(p cut.Piece) {
 			delete(m.raised, key)
 		}
 	case mark.JVMStarted, mark.JVMSeen:
-		m.sum.meet(k)
+		m.jvm(k)
 	case mark.DetailSaved:
 		m.saved(k)
 	default:
-		if m.sum.windowed() && !m.sum.within(k.Time) {
-			return
+		if m.cfg.window().Has(k.Time) {
+			m.instant(k)
 		}
-		m.instant(k)
 	}
 }
 
 // instant notes a mark that has no duration.
 func (m *marks) instant(k mark.Mark) {
-	lost := &m.sum.lost
+	lost := &m.sum.Lost
 	switch k.Kind {
 	case mark.ArchivesMissed:
 		count, err := strconv.ParseUint(k.Get("count"), 10, 32)
 		if err != nil {
 			count = 1
 		}
-		lost.missed += max(1, count)
-		m.band("missed", k.Time, k.Time, fmt.Sprintf("%s: %s overwritten before the sidecar read it", k.Get("stream"), view.Plural(count, "archive")))
+		lost.Missed += max(1, count)
+		m.sum.BandOver("missed", k.Time, k.Time, fmt.Sprintf("%s: %s overwritten before the sidecar read it", k.Get("stream"), view.Plural(count, "archive")))
 	case mark.Truncated:
-		lost.truncations++
-		m.band("truncated", k.Time, k.Time, k.Get("stream")+": truncated in place")
+		lost.Truncations++
+		m.sum.BandOver("truncated", k.Time, k.Time, k.Get("stream")+": truncated in place")
 	case mark.SidecarStarted:
 		if after := k.Get("after"); after != string(statedir.NoFormer) {
-			m.band("sidecar", k.Time, k.Time, "the sidecar started again, after: "+after)
+			m.sum.BandOver("sidecar", k.Time, k.Time, "the sidecar started again, after: "+after)
 		}
 	case mark.JVMEnded:
 		if k.Get("how") == mark.Crashed {
-			m.band("crash", k.Time, k.Time, fmt.Sprintf("%s: the JVM crashed (pid %s)", k.Get("stream"), k.Get("pid")))
+			m.sum.BandOver("crash", k.Time, k.Time, fmt.Sprintf("%s: the JVM crashed (pid %s)", k.Get("stream"), k.Get("pid")))
 		}
 	}
 }
 
 // raise adds the band of a raise.
 func (m *marks) raise(from mark.Mark, end time.Time) {
-	if m.sum.windowed() && end.Before(m.sum.cfg.Since) {
+	if end.Before(m.cfg.Since) {
 		return
 	}
-	m.band("raised", from.Time, end, fmt.Sprintf("%s: raised to %s (%s)", from.Get("stream"), from.Get("selection"), from.Get("why")))
+	m.sum.BandOver("raised", from.Time, end, fmt.Sprintf("%s: raised to %s (%s)", from.Get("stream"), from.Get("selection"), from.Get("why")))
 }
 
 // saved adds the band of the lines that were withheld and then saved: those that the sidecar
@@ -112,23 +117,22 @@ func (m *marks) saved(k mark.Mark) {
 	if why := k.Get("why"); why != "" {
 		text += " (" + why + ")"
 	}
-	m.band("saved", begin, end, text)
+	m.sum.BandOver("saved", begin, end, text)
 }
 
-// band adds a band as far as it lies on the axis.
-func (m *marks) band(kind string, begin, end time.Time, text string) {
-	s := m.sum
-	if !s.dated || !s.placed || end.UnixNano() < s.begin || begin.UnixNano() > s.end {
-		return
+// jvm completes what is known of a JVM, in each of its streams.
+func (m *marks) jvm(k mark.Mark) {
+	if up, err := time.ParseDuration(k.Get("uptime")); err == nil {
+		known := view.JVM{Collector: k.Get("collector"), Version: k.Get("version"), Flags: k.Get("flags")}
+		m.sum.Complete(strings.Split(k.Get("stream"), ","), k.Time.Add(-up), known)
 	}
-	s.band(view.Band{Kind: kind, Begin: axis(max(begin.UnixNano(), s.begin)), End: axis(min(end.UnixNano(), s.end)), Text: text}, true)
 }
 
 // end notes what has not ended, and adds the stream to the inputs.
 func (m *marks) end(bytes uint64) {
 	for _, key := range slices.Sorted(maps.Keys(m.raised)) {
-		m.raise(m.raised[key], time.Unix(0, m.sum.end))
+		m.raise(m.raised[key], m.sum.End())
 	}
 	m.out.Bytes = bytes
-	m.sum.out.Inputs = append(m.sum.out.Inputs, m.out)
+	m.sum.Input(m.out)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/line/cut"
 	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/read"
+	"github.com/ullage/ullage/internal/read/report/sum"
 	"github.com/ullage/ullage/internal/read/report/view"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/segment/clock"
@@ -52,10 +53,9 @@ func Read(ctx context.Context, args []string, cfg Config) (*view.Report, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := newSum(cfg)
-	s.out.Name = strings.Join(args, ", ")
+	s := sum.New(strings.Join(args, ", "), cfg.Floor)
 	all, again := once(all)
-	s.problem("again", again, false, fmt.Sprintf("%s named more than once, and read once", view.Plural(again, "file")))
+	s.Problem("again", again, false, fmt.Sprintf("%s named more than once, and read once", view.Plural(again, "file")))
 	p := progress{tell: cfg.Progress}
 	for _, in := range all {
 		p.total += in.bytes
@@ -65,27 +65,47 @@ func Read(ctx context.Context, args []string, cfg Config) (*view.Report, error) 
 			if in.isMarks() != noted {
 				continue
 			}
-			if err := s.read(ctx, in, &p); err != nil {
+			if err := readInput(ctx, in, s, cfg, &p); err != nil {
 				return nil, err
 			}
 			p.base += in.bytes
 		}
 	}
-	return s.report()
+	if s.Empty() {
+		return nil, nothing(s, cfg)
+	}
+	return s.Report(), nil
 }
 
-// read reads one stream.
-func (s *sum) read(ctx context.Context, in *input, p *progress) error {
-	st := newStream(in, s)
+// nothing is the error for input that has no line of Unified Logging.
+func nothing(s *sum.Sum, cfg Config) error {
+	text := "the input is empty"
+	switch {
+	case cfg.window().Bounded():
+		text = "no line is in the window"
+	case len(s.Crashes()) > 0:
+		text = "there is only the report of a crash, " + s.Crashes()[0].File
+	}
+	for _, p := range s.Problems() {
+		if text = p.Text; p.Kind == "undated" {
+			return fmt.Errorf("%w: %s; log with the decorator time, or report on a destination of 'ullage run', which shows when its lines were written", ErrNoDate, text)
+		}
+	}
+	return fmt.Errorf("%w: %s", ErrNoLog, text)
+}
+
+// readInput reads one stream.
+func readInput(ctx context.Context, in *input, s *sum.Sum, cfg Config, p *progress) error {
+	st := newStream(in, s, cfg)
 	var other interface {
 		line(cut.Piece)
 		end(bytes uint64)
 	}
 	switch {
 	case in.isMarks():
-		other = newMarks(in, s)
+		other = newMarks(in, s, cfg)
 	case in.isCrash():
-		other = newCrashes(in, s)
+		other = newCrashes(in, s, cfg)
 	default:
 		defer st.end()
 		return st.read(ctx, p)
@@ -116,12 +136,12 @@ func (st *stream) read(ctx context.Context, p *progress) error {
 		return st.readSegments(ctx, p)
 	}
 	if st.in.guessed() {
-		st.sum.problem("order", uint64(len(st.in.files)), false, fmt.Sprintf("%s: the files of the rotated set have no dates; their order follows from uptimes or from when they were written", st.in.name))
+		st.sum.Problem("order", uint64(len(st.in.files)), false, fmt.Sprintf("%s: the files of the rotated set have no dates; their order follows from uptimes or from when they were written", st.in.name))
 	}
 	done := int64(0)
 	for i := range st.in.files {
 		f := &st.in.files[i]
-		st.dates.useFile(f)
+		st.runs.dates.useFile(f)
 		if err := f.open(&st.source); err != nil {
 			st.unreadable(f.path, err)
 			continue
@@ -141,7 +161,7 @@ func (st *stream) read(ctx context.Context, p *progress) error {
 // readAll reads what the source has, or as much of it as may be in the window. Before it
 // hands on the lines of some bytes, it calls enter with these.
 func (st *stream) readAll(ctx context.Context, enter func(raw []byte)) error {
-	for more := true; more && !st.dates.lines.Over(); {
+	for more := true; more && !st.runs.dates.lines.Over(); {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -180,9 +200,9 @@ func (st *stream) endLine() {
 
 // readSegments reads the segments, as they are now.
 func (st *stream) readSegments(ctx context.Context, p *progress) error {
-	st.dates.useSegments(st.in)
-	opt := segment.FollowOptions{Since: st.sum.cfg.Since, Once: true}
-	if index := st.dates.lines.Clock.Index; st.sum.windowed() && index != nil {
+	st.runs.dates.useSegments(st.in)
+	opt := segment.FollowOptions{Since: st.cfg.Since, Once: true}
+	if index := st.runs.dates.lines.Clock.Index; st.cfg.window().Bounded() && index != nil {
 		opt.Seek = index()
 	}
 	if st.in.isMarks() || st.in.isCrash() {
@@ -199,7 +219,7 @@ func (st *stream) readSegments(ctx context.Context, p *progress) error {
 			st.enter(at, next)
 			at = next
 		}
-		st.dates.frame(seg, st.source.Frame(), raw)
+		st.runs.dates.frame(seg, st.source.Frame(), raw)
 		p.report(st.source.Done(st.in.segs))
 	})
 }
@@ -213,7 +233,7 @@ func (st *stream) meet(loss *read.Loss) {
 		st.unreadable(loss.Path, errors.New("it was deleted before it was read"))
 	case read.Incomplete:
 		if loss.To > loss.From {
-			st.sum.problem("unreadable", 1, false, fmt.Sprintf("%s: %d bytes at the end are not complete yet", filepath.Base(loss.Path), loss.To-loss.From))
+			st.sum.Problem("unreadable", 1, false, fmt.Sprintf("%s: %d bytes at the end are not complete yet", filepath.Base(loss.Path), loss.To-loss.From))
 		}
 	case read.Unreadable:
 		if len(st.in.segs) == 0 {
@@ -228,6 +248,31 @@ func (st *stream) meet(loss *read.Loss) {
 
 // unreadable notes a file that cannot be read, or not to its end.
 func (st *stream) unreadable(path string, err error) {
-	st.sum.problem("unreadable", 1, !st.in.isCrash(), fmt.Sprintf("%s: %v", path, err))
-	st.broke("unreadable", fmt.Sprintf("%s: a part cannot be read: %v", st.in.name, err), st.dates.before())
+	st.sum.Problem("unreadable", 1, !st.in.isCrash(), fmt.Sprintf("%s: %v", path, err))
+	st.runs.broke("unreadable", fmt.Sprintf("%s: a part cannot be read: %v", st.in.name, err), st.runs.dates.before())
+}
+
+// sequence notes the segments that are missing between those that there are, and that
+// retention has deleted the beginning of the stream.
+func (st *stream) sequence() {
+	in, cfg, n := st.in, st.cfg, uint64(0)
+	for i := range in.segs[1:] {
+		n += segment.Missing(in.segs[i], in.segs[i+1], cfg.Since, cfg.Until)
+	}
+	st.sum.Problem("missing", n, true, fmt.Sprintf("%s: %s missing that retention has not deleted", in.name, view.Plural(n, "segment")))
+	if first := in.segs[0]; in.whole && first.Follows() > 0 && !in.isMarks() {
+		short := !cfg.Since.IsZero() && cfg.Since.Before(first.Start)
+		st.sum.Problem("retention", 1, short, fmt.Sprintf("%s: retention has deleted what was before %s", in.name, first.Start.UTC().Format("2006-01-02 15:04:05Z")))
+	}
+}
+
+// enter notes that the segment with an index is read next, and the one before it was read last.
+func (st *stream) enter(before, next int) {
+	n, cfg := uint64(0), st.cfg
+	for i := max(before, 0); i < next; i++ {
+		n += segment.Missing(st.in.segs[i], st.in.segs[i+1], cfg.Since, cfg.Until)
+	}
+	if n > 0 {
+		st.runs.broke("missing", fmt.Sprintf("%s: %s missing", st.in.name, view.Plural(n, "segment")), st.runs.dates.before())
+	}
 }

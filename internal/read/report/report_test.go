@@ -175,3 +175,6 @@ func has(r *view.Report, kind string) bool {
 	}
 	return false
 }
+
+// axis is where a time in ns is on the axis.
+func axis(at int64) float64 { return float64(at/1e6) / 1e3 }

@@ -61,7 +61,7 @@ func TestOnlyTheLongestSuspectedStopsAreListed(t *testing.T) {
 		log.WriteString(stall(i, float64(2*i+1), float64(101+i*37%100)))
 	}
 	r := reportOn(t, Config{}, write(t, "gc.log", log.String()))
-	if len(r.Suspected) != maxSuspected || r.Suspected[0].Duration != 0.2 || r.Suspected[19].Duration != 0.181 || r.Totals.Suspected != 100 {
+	if len(r.Suspected) != 20 || r.Suspected[0].Duration != 0.2 || r.Suspected[19].Duration != 0.181 || r.Totals.Suspected != 100 {
 		t.Errorf("%d, from %v", len(r.Suspected), r.Suspected[0])
 	}
 	for _, s := range r.Suspected {

@@ -1,8 +1,10 @@
-package report
+package sum
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/ullage/ullage/internal/read/report/view"
@@ -117,6 +119,33 @@ func barEnd(i int) time.Duration {
 		end *= 10
 	}
 	return end * [...]time.Duration{1, 2, 5}[i%3]
+}
+
+// bySum sorts distributions by their sums, the largest first.
+func bySum(all []view.Spread) {
+	slices.SortFunc(all, func(a, b view.Spread) int {
+		return cmp.Or(cmp.Compare(b.Sum, a.Sum), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
+	})
+}
+
+// spreadOf returns a distribution as a report has it.
+func spreadOf(name, kind string, h *histogram) view.Spread {
+	s := view.Spread{Name: name, Kind: kind, Count: h.n, Sum: seconds(h.sum), Max: seconds(h.max)}
+	p := &s.Percentiles
+	for _, q := range []struct {
+		share float64
+		to    **float64
+	}{{0.5, &p.P50}, {0.9, &p.P90}, {0.99, &p.P99}, {0.999, &p.P999}, {0.9999, &p.P9999}, {0.99999, &p.P99999}} {
+		if d, ok := h.quantile(q.share); ok {
+			*q.to = pointer(d)
+		}
+	}
+	return s
+}
+
+func pointer(d time.Duration) *float64 {
+	v := seconds(d)
+	return &v
 }
 
 func seconds(d time.Duration) float64 { return d.Seconds() }

@@ -1,0 +1,59 @@
+package sum
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/pause"
+	"github.com/ullage/ullage/internal/read/report/view"
+)
+
+const (
+	maxLongest   = 10 // stops
+	maxSuspected = 20
+)
+
+// lists are the stops that are described. The zero value has none.
+type lists struct {
+	longest   []view.Stop
+	suspected []*view.Stop
+	waited    uint64 // suspected stops in which the JVM seems to have waited for the machine
+}
+
+// offer offers a stop to the list of the longest, and returns where to describe it.
+func (l *lists) offer(d time.Duration) *view.Stop {
+	all := l.longest
+	i := len(all)
+	for i > 0 && all[i-1].Length < d {
+		i--
+	}
+	if i >= maxLongest {
+		return nil
+	}
+	if len(all) < maxLongest {
+		all = append(all, view.Stop{})
+	}
+	copy(all[i+1:], all[i:])
+	all[i] = view.Stop{Length: d, Duration: seconds(d)}
+	l.longest = all
+	return &all[i]
+}
+
+// suspect offers a stop to the list of the longest that are suspected, and returns where to
+// describe it.
+func (l *lists) suspect(d time.Duration, suspicion pause.Suspicion) *view.Stop {
+	if suspicion == pause.Idle || suspicion == pause.Outside {
+		l.waited++
+	}
+	i := slices.IndexFunc(l.suspected, func(s *view.Stop) bool { return s.Length < d })
+	if i < 0 {
+		i = len(l.suspected)
+	}
+	if i >= maxSuspected {
+		return nil
+	}
+	to := &view.Stop{Length: d, Duration: seconds(d)}
+	l.suspected = slices.Insert(l.suspected, i, to)
+	l.suspected = l.suspected[:min(len(l.suspected), maxSuspected)]
+	return to
+}

@@ -1,0 +1,139 @@
+package sum
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/pause"
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/read/report/view"
+)
+
+// Run gathers what one run of a JVM shows.
+type Run struct {
+	sum    *Sum
+	out    view.Run
+	extent extent
+
+	stopped    time.Duration
+	mixed      bool
+	allocation rate
+	promotion  rate
+	worst      worst
+	numbers    numbers
+	trend      trend
+	after      int64    // heap in use after the last collection; 0: unknown
+	metaspace  *float64 // ... and metaspace
+}
+
+// Run begins a run in a stream. Beyond a bound, runs are counted and not listed.
+func (s *Sum) Run(stream string, from *pause.Run) *Run {
+	r := &Run{sum: s, out: view.Run{Stream: stream, Number: from.Number}}
+	r.Describe(from)
+	return r
+}
+
+// Follows says that the run is of the JVM after another one. Where lines have no dates, it begins where
+// that ends.
+func (r *Run) Follows(before *Run) { r.extent.base = before.Place(before.extent.last) }
+
+// Announce shows on the axis that the run begins, after another one of the stream.
+func (r *Run) Announce(first pause.Clock) {
+	if first.Known() {
+		at := r.Place(first)
+		r.sum.Band("restart", at, at, fmt.Sprintf("%s: run %d of a JVM begins", r.out.Stream, r.out.Number), !first.Wall.IsZero())
+	}
+}
+
+// Number is that of the run in its stream.
+func (r *Run) Number() int { return r.out.Number }
+
+// Flags sets the flags of the JVM's command line.
+func (r *Run) Flags(flags string) { r.out.Flags = flags }
+
+// Place returns where a time is on the axis, in ns.
+func (r *Run) Place(c pause.Clock) int64 { return r.extent.place(c) }
+
+// Restarted reports whether a time is one of a JVM that started after this one.
+func (r *Run) Restarted(c pause.Clock) bool {
+	last := r.extent.last
+	return c.HasUptime && last.HasUptime && ul.Restarted(last.Uptime, c.Uptime)
+}
+
+// See extends the run to a time.
+func (r *Run) See(c pause.Clock) {
+	if !c.Known() {
+		return
+	}
+	r.sum.axis.see(c, r.Place(c))
+	if r.extent.see(c) && !r.mixed {
+		r.extent.stepped = true
+		r.sum.Lost.clockSteps++
+	}
+}
+
+// ended extends the run to the end of a stop. It comes up to eight stops later than its
+// line, when later lines may have been seen: an earlier time is no step of the clock.
+func (r *Run) ended(c pause.Clock) {
+	if r.extent.isAfter(c) {
+		r.See(c)
+	} else if c.Known() {
+		r.extent.estimate(c)
+		r.sum.axis.see(c, r.Place(c))
+	}
+}
+
+// Pause takes the number of a collection that is logged with a pause.
+func (r *Run) Pause(gc int64) { r.numbers.add(gc) }
+
+// Describe takes over the properties of the JVM.
+func (r *Run) Describe(from *pause.Run) {
+	if from.Number != r.out.Number {
+		return
+	}
+	r.out.Collector, r.out.Version, r.out.Started, r.mixed = string(from.Collector), from.Version, from.Started, r.mixed || from.Mixed
+	r.out.Settings = nil
+	for _, s := range from.Settings {
+		r.out.Settings = append(r.out.Settings, view.Setting(s))
+	}
+}
+
+// Close works out the figures of the run and adds them to the totals.
+func (r *Run) Close() {
+	s := r.sum
+	if s.Lost.moreRuns++; len(s.out.Runs) < view.MaxRuns {
+		s.Lost.moreRuns--
+		defer func() { s.out.Runs = append(s.out.Runs, r.out) }()
+	}
+	span := r.extent.span()
+	r.out.Paused = seconds(r.stopped)
+	r.out.Begin, r.out.End = r.extent.bounds()
+	if r.mixed {
+		s.Lost.mixed++
+		r.out.Flags = "" // of one of two JVMs
+	} else {
+		r.out.Born = r.extent.start(r.out.Started)
+		n := r.numbers.count()
+		s.Problem("skipped", n, true, fmt.Sprintf("%s, run %d: %s not in the log, by the numbers of the others", r.out.Stream, r.out.Number, view.Plural(n, "collection")))
+	}
+	if span > 0 && r.stopped <= span && !r.mixed {
+		r.out.Span = seconds(span)
+		share := 1 - r.out.Paused/r.out.Span
+		r.out.Throughput = &share
+		s.span += span
+		s.spanStopped += r.stopped
+		if r.out.Worst = r.worst.minute(r.extent.stepped); r.out.Worst != nil {
+			r.out.Worst.Begin = max(r.out.Worst.Begin, r.out.Begin)
+		}
+	} else {
+		s.out.Totals.Outside += r.out.Stops
+	}
+	if !r.mixed {
+		r.out.Allocated, r.out.Promoted = r.allocation.perSecond(), r.promotion.perSecond()
+		r.out.Trend, r.out.Metaspace = r.trend.perHour(), r.metaspace
+		if r.after > 0 {
+			after := float64(r.after)
+			r.out.HeapAfter = &after
+		}
+	}
+}

@@ -1,0 +1,156 @@
+// Package sum adds up what the streams of a report show, and makes the report of it. It
+// knows runs, stops and collections, but neither lines nor files.
+//
+//	stream → Run → Sum → view.Report
+package sum
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/pause"
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/read/report/view"
+)
+
+const (
+	maxTagSets = 512
+	maxCrashes = 20 // that are listed: the latest ones
+)
+
+// Sum is what all streams show.
+type Sum struct {
+	Lost Losses
+
+	floor  pause.Floor
+	out    view.Report
+	axis   timeline
+	tables tables
+	lists  lists
+
+	levels  [ul.NumLevels]view.Share
+	tagSets map[string]*view.Share
+	events  bool // a line was about a stop or a collection
+
+	span, spanStopped time.Duration
+}
+
+// New returns an empty sum. Floor is from which length on a stop is suspected of being a stall.
+func New(name string, floor pause.Floor) *Sum {
+	s := &Sum{floor: floor, out: view.Report{Name: name, Floor: seconds(floor.Duration())}, axis: newTimeline(), tagSets: map[string]*view.Share{},
+		tables: tables{tally: map[cause]*histogram{}, parts: map[string]*histogram{}}}
+	for i := range s.levels {
+		s.levels[i].Name = ul.Level(i).String()
+	}
+	return s
+}
+
+// Problem notes something that is missing or that could not be read.
+func (s *Sum) Problem(kind string, n uint64, loses bool, text string) {
+	const most = 100
+	s.Lost.any = s.Lost.any || loses && n > 0
+	if n > 0 && len(s.out.Problems) < most {
+		s.out.Problems = append(s.out.Problems, view.Problem{Kind: kind, Count: n, Loses: loses, Text: text})
+	}
+}
+
+// Problems returns what was noted.
+func (s *Sum) Problems() []view.Problem { return s.out.Problems }
+
+// Input adds a stream that was read.
+func (s *Sum) Input(in view.Input) { s.out.Inputs = append(s.out.Inputs, in) }
+
+// Line counts a line.
+func (s *Sum) Line(level ul.Level, bytes int) {
+	share := &s.levels[level]
+	share.Lines++
+	share.Bytes += uint64(bytes)
+}
+
+// Tags returns the share of a set of tags.
+func (s *Sum) Tags(name string) *view.Share {
+	if name == "" {
+		name = "(none)"
+	}
+	share, ok := s.tagSets[name]
+	if !ok && len(s.tagSets) >= maxTagSets {
+		name = "(other)"
+		share, ok = s.tagSets[name]
+	}
+	if !ok {
+		share = &view.Share{Name: name}
+		s.tagSets[name] = share
+	}
+	return share
+}
+
+// Event counts what a line is about. A stop or a collection is counted when its [Run] is told of it.
+func (s *Sum) Event(e *pause.Event) {
+	switch e.Kind {
+	case pause.Phase:
+		s.tables.phases.add(e)
+		return
+	case pause.Concurrent:
+		s.tables.phases.add(e)
+	case pause.Failure:
+		if e.GC < 0 {
+			s.out.Totals.Failed++
+		}
+	}
+	s.events = true
+}
+
+// Band adds a band between two places on the axis. Dated says that they are times with a date.
+func (s *Sum) Band(kind string, begin, end int64, text string, dated bool) {
+	s.axis.band(view.Band{Kind: kind, Begin: axis(begin), End: axis(end), Text: text}, dated)
+}
+
+// BandOver adds a band as far as it lies on an axis of dates.
+func (s *Sum) BandOver(kind string, begin, end time.Time, text string) {
+	t := &s.axis
+	if !t.dated || !t.placed || end.UnixNano() < t.begin || begin.UnixNano() > t.end {
+		return
+	}
+	s.Band(kind, max(begin.UnixNano(), t.begin), min(end.UnixNano(), t.end), text, true)
+}
+
+// End returns the end of the axis.
+func (s *Sum) End() time.Time { return time.Unix(0, s.axis.end) }
+
+// Crash adds a crash of a JVM.
+func (s *Sum) Crash(at time.Time, c view.Crash) {
+	c.At = axis(at.UnixNano())
+	s.out.Totals.Crashes++
+	all := s.out.Crashes
+	i := slices.IndexFunc(all, func(other view.Crash) bool { return other.At < c.At })
+	if i < 0 {
+		i = len(all)
+	}
+	all = slices.Insert(all, i, c)
+	s.out.Crashes = all[:min(len(all), maxCrashes)]
+}
+
+// Crashes returns the crashes that are listed.
+func (s *Sum) Crashes() []view.Crash { return s.out.Crashes }
+
+// Complete completes the runs of a JVM that was born at a time by what else is known of it: in
+// each of its streams the one that started then, to two seconds. What the log has itself comes first.
+func (s *Sum) Complete(streams []string, at time.Time, jvm view.JVM) {
+	const near = 2 * time.Second
+	born, best := axis(at.UnixNano()), map[string]*view.Run{}
+	away := func(r *view.Run) float64 { return math.Abs(r.Born - born) }
+	for i := range s.out.Runs {
+		r := &s.out.Runs[i]
+		if r.Born == 0 || away(r) > near.Seconds() || !slices.Contains(streams, r.Stream) {
+			continue
+		}
+		if other := best[r.Stream]; other == nil || away(r) < away(other) {
+			best[r.Stream] = r
+		}
+	}
+	for _, r := range best {
+		r.Collector, r.Version, r.Flags = cmp.Or(r.Collector, jvm.Collector), cmp.Or(r.Version, jvm.Version), cmp.Or(r.Flags, jvm.Flags)
+	}
+}
