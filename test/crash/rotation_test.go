@@ -59,6 +59,9 @@ func runRotationStorm(t *testing.T, niceness int, length time.Duration, outputs 
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := side.Addr(lab.Patience); err != nil { // a signal would end one that has not come to its first line
+		t.Fatal(err)
+	}
 	if err := side.Stop(lab.Patience); err != nil {
 		t.Fatal(err)
 	}
