@@ -58,7 +58,8 @@
 // copies and then checks the copy, so that a ring that is truncated is a short read
 // and no signal. Numbers are compared with the size of the file. Control characters in
 // messages are escaped, so that no event makes a second line, and further lines of a record
-// cannot begin like a line of their own.
+// cannot begin like a line of their own. Lines of an application's own layout are the exception: they
+// are as they came, as in a file that the application writes.
 //
 // A [Rings] starts no goroutine: its owner calls Run in one.
 package ring

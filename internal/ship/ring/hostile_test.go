@@ -327,11 +327,15 @@ func plainText(t *testing.T, text string) {
 	}
 }
 
-// seal makes records of whatever is in the first n bytes of the data.
+// seal makes records of whatever is in the first n bytes of the data. None is of an application's own layout, whose
+// bytes are not escaped.
 func (w *writer) seal(n int) {
 	pos := uint64(0)
 	for pos+8 <= uint64(n) {
 		bits := le.Uint64(w.mem[w.at(pos):]) & (1<<wordBits - 1) &^ 0xffff_fc00 // with payloads of less than 1 KiB
+		if bits>>36&15 == kindOwn {
+			bits ^= (kindOwn ^ kindLine) << 36
+		}
 		le.PutUint64(w.mem[w.at(pos):], bits|check(bits, pos)<<wordBits)
 		pos += uint64(max(8, parseWord(le.Uint64(w.mem[w.at(pos):]), pos).size))
 	}
