@@ -171,7 +171,9 @@ func TestWhatACrashLeavesIsPersisted(t *testing.T) {
 				written := w.written(name)
 				// The sidecar ends the last line of a file that does not end it itself.
 				persisted := bytes.TrimSuffix(w.persisted(name), newline)
-				if len(written) == 0 || !bytes.Equal(bytes.TrimSuffix(written, newline), persisted) {
+				// A compiler's thread may be gone before it has written anything.
+				empty := len(written) == 0 && kind != naming.KindReplay
+				if empty || !bytes.Equal(bytes.TrimSuffix(written, newline), persisted) {
 					t.Errorf("%s: %d bytes were persisted of %d, or others", name, len(persisted), len(written))
 				}
 			}
