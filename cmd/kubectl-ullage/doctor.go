@@ -13,8 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-const doctorAbout = `kubectl ullage doctor says why a pod has no sidecar, or what is wrong with the one
-that it has.
+const doctorAbout = `kubectl ullage doctor says why a pod has no sidecar, or what is wrong with the sidecar.
 
 Usage:
   kubectl ullage doctor               is the injector well?

@@ -52,7 +52,7 @@ Examples:
   kubectl ullage open web-0
   kubectl ullage doctor deploy/web
 
-It runs the kubectl on the PATH, or the one that $KUBECTL names. It needs the
+It runs the kubectl on the PATH, or the program in $KUBECTL. It needs the
 right to get and list pods and to exec in them (create pods/exec), for a workload the
 right to get it; 'levels' also needs the right to patch pods, 'open' to forward ports
 (create pods/portforward), and 'doctor' says which rights it lacks. Roles with

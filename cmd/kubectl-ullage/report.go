@@ -20,7 +20,7 @@ import (
 // maxReport bounds a report, in bytes. That of a day's log is under 2 MB.
 const maxReport = 16 << 20
 
-const reportAbout = `kubectl ullage report makes a report of what a pod's sidecar has persisted, and opens it
+const reportAbout = `kubectl ullage report makes a report of what a pod's sidecar has persisted and opens it
 in the browser: pauses, heap, rates, stalls, gaps, on one page that needs no network.
 
 Usage:

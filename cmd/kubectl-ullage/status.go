@@ -20,7 +20,7 @@ Usage:
   kubectl ullage status -l SELECTOR | -A [--json]
 
 TARGET is a pod, or a workload for all its pods that have not ended, as deploy/web.
-Without names it asks every pod of the namespace that has an ullage sidecar, and
+Without names it asks every pod of the namespace that has an ullage sidecar and
 lists the pods that should have one and have none. A pod with several JVM
 containers has a sidecar, and a row, for each.
 

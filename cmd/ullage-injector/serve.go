@@ -39,10 +39,10 @@ Usage:
   ullage-injector serve --config FILE --certificate-secret NAME --service NAME
       --webhook-configuration NAME [flags]
 
-With --tls-cert and --tls-key the webhook serves with a certificate that somebody
-else renews, such as cert-manager, and reads the files again when they change.
+With --tls-cert and --tls-key the webhook serves with a certificate that others
+renew, such as cert-manager, and reads the files again when they change.
 Without them the webhook makes and renews a certificate in a Secret that all
-replicas share, and keeps the caBundle of the webhook configuration current. The
+replicas share and keeps the caBundle of the webhook configuration current. The
 pod's service account must then be allowed to get and update the Secret, and to
 get and patch the MutatingWebhookConfiguration, each by its name.
 

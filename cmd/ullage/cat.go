@@ -33,8 +33,7 @@ ULLAGE_DEST.
 
 One stream is printed byte for byte as the JVM wrote it; but on a terminal, a character
 that it would obey rather than show is printed like \x1b, and levels have colors, unless
-NO_COLOR is set. Several streams are merged in
-the order of time, and each line has the name of its stream in front of it: 'gc.log: ',
+NO_COLOR is set. Several streams are merged by time, and each line has the name of its stream in front of it: 'gc.log: ',
 or 'gc.log#2: ' for the second JVM that is met in the stream. Lines without any time and
 compressed files of other programs come first. The streams of a bucket are printed one
 after the other, without names.
@@ -68,7 +67,7 @@ JVM's tmpfs was full: others may have been lost whole, and SECONDS is until the 
 one. The sum, or that there are none, goes to stderr, and what a running sidecar has
 dropped or holds that is not in the copy yet; if lines were dropped, the exit status is 1.
 
---marks lists these places and the marks of 'ullage run', in the order of time: starts and
+--marks lists these places and the marks of 'ullage run', chronologically: starts and
 ends of JVMs and of the sidecar, changes of log levels, archives that were overwritten
 unread, files that were truncated, reports of crashes. A row has TIME, STREAM, KIND and
 DETAILS as words like pid=7, in quotes where they have spaces. Marks are a stream of

@@ -24,8 +24,7 @@ in it; without it, the destination in ULLAGE_DEST. --since and --until take what
 --since of 'ullage cat' takes: a duration before now, or a time.
 
 For each stream, and each run of a JVM in it, a row has the time range and the
-lines by level. A run begins where the uptime in the log falls back. A ~ stands
-before a time that is estimated, because the lines have no date. Below its rows,
+lines by level. A run begins where the uptime in the log falls back. A ~ precedes a time that is estimated, because the lines have no date. Below its rows,
 a stream has one line for each thing that is missing:
 
   gaps       lines that the sidecar dropped, by reason and level
@@ -35,7 +34,7 @@ a stream has one line for each thing that is missing:
   unreadable segments that cannot be opened or read
   missing    segments that are not there, and were not deleted by retention
   archives   archives that the JVM overwrote before they were read
-  truncated  how often a file was truncated in place: nobody knows what was lost
+  truncated  how often a file was truncated in place: it is unknown what was lost
   short      retention has deleted what was written after --since
 
 A copy is also not complete while a running sidecar has lines, or has dropped lines, that

@@ -16,7 +16,7 @@ const usage = `ullage keeps headroom between a JVM that logs and a disk that sta
 
 A JVM writes its log (-Xlog) to files on a tmpfs, where a write never waits for
 a disk. ullage follows those files, copies their lines to durable storage, and
-gives the memory back. It is made to be a sidecar in Kubernetes, and runs on any
+frees the memory. It is made to be a sidecar in Kubernetes, and runs on any
 Linux.
 
 Usage:

@@ -26,7 +26,7 @@ sidecar's JVM has been silent. With --keep-bytes, the youngest of the old
 directories stay as long as they take no more than that together: one that is
 larger than what is left of it goes alone. Only what a sidecar has written is
 removed. On a terminal nothing is removed: the command
-prints what it would remove, and removes it with --dry-run=false.
+prints what it would remove and removes it with --dry-run=false.
 
 It needs the right to remove files of the users that the sidecars run as. It
 exits with 1 if a directory could not be removed.

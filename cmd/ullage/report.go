@@ -35,7 +35,7 @@ The report is a page that needs no network, written to ullage-report.html, or wi
 --output - is stdout. Text has colors on a terminal, unless NO_COLOR is set.
 --compare puts the reports of two inputs side by side.
 
---stall-floor is from which length on a stop, or what it did beside its pauses, is
+--stall-floor is from which length on a stop, or what it did outside its pauses, is
 suspected of being a stall.
 
 In a destination, lines without a date have the time that 'ullage cat' shows. In other

@@ -12,7 +12,7 @@ import (
 )
 
 const ringAbout = `ullage ring prints the events that are in a ring file: of a flight recorder the
-newest, of another ring those that no sidecar has taken out yet.
+newest, of another ring the events that no sidecar has taken out yet.
 
 Usage:
   ullage ring FILE

@@ -177,7 +177,7 @@ func (p *placing) tryPlace(name string) error {
 func (p *placing) resumeDry(name string, seg *store.Stream, mark segment.Mark) error {
 	err := seg.Resume(mark, 0)
 	if errors.Is(err, store.ErrMark) {
-		p.log.Debug("keeping segment data behind the mark", "stream", name, "error", err)
+		p.log.Debug("keeping segment data after the mark", "stream", name, "error", err)
 		err = p.recover(name, seg)
 		delete(p.ends, name) // there is nothing to look it up in
 	}

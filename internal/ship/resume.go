@@ -36,7 +36,7 @@ func (w *writer) resume(st *writerStream) error {
 	if !errors.Is(err, store.ErrMark) {
 		return err
 	}
-	w.log.Error("committed segments are missing or changed", "stream", st.name, "error", err, "hint", "the stream continues behind what is left")
+	w.log.Error("committed segments are missing or changed", "stream", st.name, "error", err, "hint", "the stream continues after what is left")
 	mark.Gone = true
 	if err = st.segments.Resume(mark, store.Unbounded); errors.Is(err, store.ErrMark) {
 		return w.recover(st.name, st.segments)

@@ -190,7 +190,7 @@ func (c Config) target(text string, kinds map[string]Kind) (Target, error) {
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return Target{}, errors.New("the part behind the question mark is not a list of options")
+		return Target{}, errors.New("the part after the question mark is not a list of options")
 	}
 	t := Target{Name: u.Scheme, Pod: c.Pod, Formats: c.Formats, Options: NewOptions(query)}
 	u.RawQuery, u.Fragment = "", ""

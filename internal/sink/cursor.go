@@ -87,7 +87,7 @@ func (c cursor) check(stream string) error {
 		return fmt.Errorf("%q is not the name of a segment", c.Segment)
 	}
 	if c.Level >= ul.NumLevels {
-		return fmt.Errorf("level %d in %s is none", uint8(c.Level), c.Segment)
+		return fmt.Errorf("level %d in %s does not exist", uint8(c.Level), c.Segment)
 	}
 	if !c.Dates.check() {
 		return fmt.Errorf("a date in %s is out of range", c.Segment)

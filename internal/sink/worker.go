@@ -154,7 +154,7 @@ func (w *worker) begin(stop context.Context) {
 	if err != nil {
 		w.metrics.cursorsLost.Inc()
 		w.log.Error("reading the cursor of a sink failed", "error", err,
-			"hint", "the sink gets everything again from the oldest segment on; an engine that knows the lines refuses them")
+			"hint", "the sink gets everything again, beginning with the oldest segment; an engine that knows the lines refuses them")
 		cursors = map[string]cursor{}
 	}
 	w.recovered()
@@ -196,7 +196,7 @@ func (w *worker) turn(stop context.Context, stream string) bool {
 	f, err := w.feedOf(stream)
 	if err != nil && !w.segments { // it is the cursor: nothing was read yet
 		w.metrics.cursorsLost.Inc()
-		w.log.Error("reading the cursor of a sink failed", "stream", stream, "error", err, "hint", "the sink gets the stream again from the oldest segment on")
+		w.log.Error("reading the cursor of a sink failed", "stream", stream, "error", err, "hint", "the sink gets the stream again, beginning with the oldest segment")
 		w.moved(stream, cursor{})
 		return true
 	}

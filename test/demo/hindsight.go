@@ -156,7 +156,7 @@ func (a account) print(out io.Writer) {
 	t := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	row := func(what, number, more string) { fmt.Fprintf(t, "  %s\t%12s\t%s\n", what, number, more) }
 	row("lines written by the JVM", count(a.written), "as the first sidecar persisted them")
-	row("lines persisted", count(a.Persisted), "from info on: "+result{Comparison: a.Comparison}.order())
+	row("lines persisted", count(a.Persisted), "info and above: "+result{Comparison: a.Comparison}.order())
 	row("lines withheld", count(a.withheld), "below info, and counted")
 	row("of these saved", count(a.saved), "around the command, in "+stream+naming.DetailSuffix)
 	row("lines dropped", count(a.dropped), "given up on purpose, and counted")

@@ -44,7 +44,7 @@ func main() {
 	fs := flag.NewFlagSet("demo", flag.ExitOnError)
 	fs.Usage = func() { fmt.Fprint(fs.Output(), usage); fs.PrintDefaults() }
 	ullage := fs.String("ullage", "", "`PATH` of the program; without it, it is built")
-	seconds := fs.Int("seconds", 15, "how long the JVM runs, a `NUMBER` from 6 on")
+	seconds := fs.Int("seconds", 15, "how long the JVM runs, a `NUMBER` of at least 6")
 	sinks := fs.Bool("sinks", false, "also copy to an S3 server and to an OpenTelemetry Collector, and kill each of them once")
 	hindsight := fs.Bool("hindsight", false, "instead, withhold the lines below info, save those around an incident, and compare what is stored")
 	_ = fs.Parse(os.Args[1:]) // it exits

@@ -137,7 +137,7 @@ func (d *demo) progress(ctx context.Context) error {
 			if err := d.startSidecar(); err != nil {
 				return err
 			}
-			d.say("      The sidecar runs again (pid %d): it goes on behind the last line that it has committed.", d.side.PID())
+			d.say("      The sidecar runs again (pid %d): it continues after the last line that it has committed.", d.side.PID())
 		}
 	}
 }

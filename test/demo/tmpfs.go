@@ -40,8 +40,8 @@ func newTmpfs(dir string) (tmpfs, error) {
 		}
 		os.Remove(shm)
 	}
-	t.what = "which is none, see the warning"
-	t.warning = "there is no tmpfs here (/dev/shm is none, or cannot be written to): the JVM logs to " + t.dir + ", and may wait for a disk"
+	t.what = "which is not one, see the warning"
+	t.warning = "there is no tmpfs here (/dev/shm is not one, or cannot be written to): the JVM logs to " + t.dir + ", and may wait for a disk"
 	return t, nil
 }
 

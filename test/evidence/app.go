@@ -91,7 +91,7 @@ func (a application) events() (*experiment, error) {
 	x := &experiment{
 		Name: "events", Title: "An event, as the thread that logs it sees it", Plot: "mean",
 		Question: "What does a flyweight event cost the application's thread?",
-		Method: "One thread logs bursts of 1,000 events; between two bursts, whoever takes the events catches up. Half of the bursts are timed as a whole (mean). " +
+		Method: "One thread logs bursts of 1,000 events; between two bursts, the reader of the events catches up. Half of the bursts are timed as a whole (mean). " +
 			"In the other half each event is timed, which adds two calls of `System.nanoTime`; the first row shows what those cost. Half of the run is warm-up. The ring is taken by a sidecar.",
 		Threat: "Bursts fit every buffer, so no row shows what happens when one is full. The consumer of a queue or a ring takes a core of its own, where there is one more.",
 		Columns: []column{{"mean", "mean, ns"}, {"p50", "p50, ns"}, {"p99", "p99, ns"}, {"p999", "p99.9, ns"}, {"p9999", "p99.99, ns"},
@@ -190,7 +190,7 @@ func (a application) speed() (*experiment, error) {
 		Question: "How many events a second does each way to log take, and how many does it lose?",
 		Method:   fmt.Sprintf(appMethod, "every thread as fast as it can, for 3 s"),
 		Threat: "No application logs at full speed. The more events an appender throws away, the more events a second it takes. The ring has its default size, 4 MiB, which is full within milliseconds " +
-			"when nobody reads it; one row has `wait=trace:60000ms`; the sidecar's markers count by level what it could not hold. Threads and consumers share the cores, so the longest call has waits for a CPU in it.",
+			"while it is not read; one row has `wait=trace:60000ms`; the sidecar's markers count by level what it could not hold. Threads and consumers share the cores, so the longest call has waits for a CPU in it.",
 	}, trial{}, 1, 2, 50)
 }
 

@@ -28,7 +28,7 @@ func (e *evidence) catchUp() (*experiment, error) {
 		Question: "What does it cost to ship a log that is there already?",
 		Method: fmt.Sprintf("%d MiB of a JVM's log at `all=trace` (%.1f million lines), repeated from what it writes in 5 s, lie on tmpfs. Each contestant writes them to the disk. "+
 			"Two only copy, to compare the others with: `cat` copies without a look at a line, and a loop of reading, compressing and writing 512 KiB uses the encoder of `ullage`, and syncs as often. "+
-			"A `cat` before the first round warms up the machine and does not count. For `ullage`, the bytes that come out are compared with those that went in; for the others, lines are counted.", e.size, float64(lines)/1e6),
+			"A `cat` before the first round warms up the machine and does not count. For `ullage`, the bytes that come out are compared with the input; for the others, lines are counted.", e.size, float64(lines)/1e6),
 		Threat: "`ullage` and the loop wait for the disk (fsync), the others do not. The lines repeat, which favours compression. " +
 			"Below 1 GiB, a program's start is scaled up with the rest.",
 		Columns: []column{{"cpu", "CPU, s/GiB"}, {"wall", "wall, s/GiB"}, {"peak", "peak memory, MiB"}, {"disk", "on disk, MiB/GiB"}, {"missing", "lines missing"}},

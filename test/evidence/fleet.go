@@ -122,6 +122,6 @@ func (f fleet) syncs(s *strings.Builder) {
 func (f fleet) webhook(s *strings.Builder) {
 	reviews := f.pods / restart
 	fmt.Fprintf(s, "A sidecar asks the API server for nothing, whatever the size of the fleet: annotations reach it through a file that the kubelet writes. "+
-		"The API server asks the injector once for each new pod, twice where another webhook changes the pod behind it. When all %s pods restart within an hour:\n\n"+
+		"The API server asks the injector once for each new pod, twice where another webhook changes the pod after it. When all %s pods restart within an hour:\n\n"+
 		"    reviews a second = 100,000 ÷ 3,600 s = %s      cores of the injector = reviews × CPU of a review = %s\n\n", figure(f.pods), figure(reviews), figure(reviews*f.review()))
 }

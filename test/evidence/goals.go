@@ -54,7 +54,7 @@ func (r *record) goals() (all []goal) {
 	add("20,000 lines/s: p99 of a line's age, ms (the limit is that of Fluent Bit 5.1.1, which was measured elsewhere and not by this run)", 199, "steady", packed, "p99")
 	add("rotation storm: lines lost", 0, "storm", packed, "lost")
 	add("rotation storm: lines twice", 0, "storm", packed, "twice")
-	add("rotation storm beside two busy loops: lines lost", 0, "crowded", packed, "lost")
+	add("rotation storm with two busy loops: lines lost", 0, "crowded", packed, "lost")
 	add("`kill -9`: lines lost", 0, "kills", packed, "lost")
 	add("`kill -9`: lines twice", 0, "kills", packed, "twice")
 	add("frozen disk: lines lost", 0, "frozen", packed, "lost")

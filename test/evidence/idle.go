@@ -51,7 +51,7 @@ const settled = 20 * time.Second
 func (e *evidence) idle() (*experiment, error) {
 	x := &experiment{
 		Name: "idle", Title: "Idle, with five files", Plot: "cpu",
-		Question: "What does a shipper cost while nobody logs?",
+		Question: "What does a shipper cost while nothing is logged?",
 		Method: fmt.Sprintf("Five files with 100 lines each are open and do not grow. All contestants run at the same time, each with files and, as in a container, "+
 			"a process namespace of its own, and are measured over %s, %s after their start. `ullage` has no annotations to look at: with them it wakes up once a second more. "+memoryMethod, 2*e.window, settled),
 		Columns: []column{{"rss", memoryTitle}, {"least", "least memory, MiB"}, {"cpu", "CPU, % of a core"}, {"wakes", "wake-ups/s"}},

@@ -92,7 +92,7 @@ func main() {
 	only := flag.String("only", "", "run only these `EXPERIMENTS`, by a comma apart: "+names())
 	command := flag.String("command", "", "the `COMMAND` that the page names (default: this one)")
 	recorded := flag.String("record", "bin/benchmarks.json", "the `FILE` of the record")
-	page := flag.String("page", "bin/benchmarks.md", "the `FILE` of the page; plots are written beside it")
+	page := flag.String("page", "bin/benchmarks.md", "the `FILE` of the page; plots are written next to it")
 	quoting := flag.String("quote", "", "the `FILES`, by a comma apart, that have tables of the page, which are to be renewed")
 	render := flag.Bool("render", false, "measure nothing, and write the page from the record")
 	flag.Parse()

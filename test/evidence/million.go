@@ -16,7 +16,7 @@ func (a application) million() (*experiment, error) {
 	const threads, rate, seconds = 2, 1_000_000, 7
 	x := &experiment{
 		Name: "million", Title: "A million events a second", Plot: "p9999",
-		Question: "Does the ring keep up with an application that logs a lot, and does a call ever wait?",
+		Question: "Does the ring keep up with an application that logs a lot? Does a call ever wait?",
 		Method: fmt.Sprintf("%d threads log %s events/s in all for %d s, in bursts of one millisecond, into a ring of 4 MiB that a sidecar takes and persists with zstd, or into its peer. "+
 			"At 100,000 events/s the threads warm up for 3 s before, so that compiled code logs. What the application counts is held against the lines that are found at the end. "+
 			"The last rows are floods: threads log as fast as they can, for 3 s, and the ring refuses what does not fit. "+

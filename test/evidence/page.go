@@ -211,7 +211,7 @@ func (r *record) appendix(s *strings.Builder) {
 	if len(r.Contestants) == 0 {
 		return
 	}
-	s.WriteString("\n## Configurations\n\nEach contestant runs as its documentation recommends for files that rotate and for a restart, and writes the lines as they are.\n")
+	s.WriteString("\n## Configurations\n\nEach contestant runs as its documentation recommends for files that rotate and for a restart and writes the lines as they are.\n")
 	for _, c := range r.Contestants {
 		fmt.Fprintf(s, "\n%s:\n\n```\n%s\n```\n", strings.TrimSpace(c.Name+" "+c.Version), strings.TrimSpace(c.Config))
 	}

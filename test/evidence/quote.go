@@ -200,7 +200,7 @@ func (r *record) quoteCosts() string {
 	row("20,000 lines/s, one `write(2)` each", "%s %% of a core, %s MiB of memory at most", v("steady", packed, "cpu"), v("steady", packed, "rss"))
 	row("until such a line is in the copy, p50 / p99", "%s / %s ms; uncompressed %s / %s ms", v("steady", packed, "p50"), v("steady", packed, "p99"), v("steady", plain, "p50"), v("steady", plain, "p99"))
 	row("idle with five files", "%s %% of a core, %s wake-ups/s, %s MiB of memory at most", v("idle", packed, "cpu"), v("idle", packed, "wakes"), v("idle", packed, "rss"))
-	for _, c := range []struct{ name, what string }{{"storm", "a rotation storm: files of 1 MiB, five archives, 50 MB/s"}, {"crowded", "the same beside two busy loops"}, {"kills", "`kill -9`, five times"}, {"frozen", "the destination frozen for 30 s at 20,000 lines/s"}} {
+	for _, c := range []struct{ name, what string }{{"storm", "a rotation storm: files of 1 MiB, five archives, 50 MB/s"}, {"crowded", "the same with two busy loops"}, {"kills", "`kill -9`, five times"}, {"frozen", "the destination frozen for 30 s at 20,000 lines/s"}} {
 		row(c.what, "%s lines lost, %s twice", v(c.name, packed, "lost"), v(c.name, packed, "twice"))
 	}
 	return s.String()

@@ -74,7 +74,7 @@ var reasons = []reason{
 	{"idle/rss", "What an idle sidecar's memory is.", (*record).idleMemory},
 	{"idle/cpu idle/wakes", "Where an idle sidecar spends its time.", fixed("Its timers are the look for requests about levels and the reader's look at the source, once a second each; " +
 		"the look for JVMs, the sample of the kernel's counters and the next try of refused streams, every 5 s each; the release of pages, every 5 s, and a collection of garbage every minute; and the writer's look at the segments, every minute. " +
-		"Timers of one sidecar end at the same moments as far as they can. Each end wakes up more than one thread.")},
+		"Timers of one sidecar end at the same moments where they can. Each end wakes up more than one thread.")},
 	{"steady/cpu", "Where a steady load spends its time.", (*record).steadyTime},
 	{"steady/p99", "How old a line gets.", fixed("The age of a line is that of its batch: 256 KiB uncompressed, 448 KiB compressed, " +
 		"so that a frame compresses well, or `--sync-interval`. A shipper that writes each line at once shows it sooner, for more CPU time.")},
@@ -83,7 +83,7 @@ var reasons = []reason{
 	{"stopped/longest saturated/longest", "Why hiccups differ from row to row.", fixed("A JVM, its collector's threads and the sidecar share the cores; the rows without any log show how far apart such runs are.")},
 	{"million/p9999 million/p999", "Why calls take long.", fixed("The application's threads and the sidecar share the cores, and the time of a call has each wait for a core in it.")},
 	{"report/speed", "Why a report takes long.", fixed("The limit of its speed is absolute: a slower core misses it.")},
-	{"hindsight/cpu", "Why holding and saving cost more than persisting.", fixed("Lines of the two sorts come mixed. Those that are held are copied apart, and compressed into a second log, on the tmpfs, whose records have sums of their own; the others go to the segments as ever. " +
+	{"hindsight/cpu", "Why holding and saving cost more than persisting.", fixed("Lines of the two sorts come mixed. The held ones are copied apart, and compressed into a second log, on the tmpfs, whose records have sums of their own; the others go to the segments as ever. " +
 		"A line that is saved is read back from there, checked, and appended to a segment of the detail. Saving happens around incidents; holding is what hindsight costs all day.")},
 	{"tried/cpu", "Why reading pauses weighs that much.", (*record).pausesTime},
 }

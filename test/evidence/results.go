@@ -88,7 +88,7 @@ func (e *experiment) helloResult() string {
 	if drops != nil {
 		dropped = "HotSpot dropped lines in: " + strings.Join(drops, "; ") + "."
 	}
-	return "Wall time with the log on the disk / on tmpfs / on tmpfs with `ullage` beside it: " + strings.Join(parts, "; ") + ". " + dropped
+	return "Wall time with the log on the disk / on tmpfs / on tmpfs with `ullage`: " + strings.Join(parts, "; ") + ". " + dropped
 }
 
 // stoppedResult holds the longest hiccups against those without a log, by the workload.

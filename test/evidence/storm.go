@@ -72,11 +72,11 @@ func (e storms) rotated(c *contestant) (figures, error) {
 // crowded is the storm on cores that others want as well.
 func (e storms) crowded() (*experiment, error) {
 	x := &experiment{
-		Name: "crowded", Title: "A rotation storm, beside two busy loops", Plot: "share",
+		Name: "crowded", Title: "A rotation storm, with two busy loops", Plot: "share",
 		Question: "Does a shipper lose lines in a rotation storm when others of the same priority want its cores?",
-		Method:   "The storm again, with two processes beside it that run an endless loop.",
+		Method:   "The storm again, with two processes that run an endless loop.",
 		Threat: "An archive lives 0.1 s at the writer's full rate; the writer gets less of a core as well, and writes less than in the storm before. " +
-			"A kernel that gives a shipper no core for longer than an archive lives costs lines, whoever the shipper is.",
+			"A kernel that gives a shipper no core for longer than an archive lives costs lines, whatever the shipper is.",
 		Columns: lossColumns,
 	}
 	ctx, cancel := context.WithCancel(e.ctx)

@@ -2,6 +2,7 @@
 //
 //	lint DIR...
 //	lint -up DIR...
+//	lint -prose DIR...
 //
 // It reads every Go file below the directories, tests included, and prints what is over a
 // limit: a function of too many lines; a type with too many fields or methods, those of
@@ -12,6 +13,9 @@
 // stands on. An arrow leads from a file that uses a name to the file that declares it. In
 // the best order some arrows still run back up, and each is a place where a reader turns
 // back; -up prints these for each package, with the names that make them.
+//
+// It also counts phrases that a native reader stops at: documents have none, and comments and
+// texts of programs have the numbers of prose.txt, which may only fall; -prose prints all.
 package main
 
 import (
@@ -23,9 +27,9 @@ import (
 )
 
 func main() {
-	show, dirs := false, os.Args[1:]
-	if len(dirs) > 0 && dirs[0] == "-up" {
-		show, dirs = true, dirs[1:]
+	show, dirs := "", os.Args[1:]
+	if len(dirs) > 0 && (dirs[0] == "-up" || dirs[0] == "-prose") {
+		show, dirs = dirs[0], dirs[1:]
 	}
 	problems, err := run(show, dirs)
 	if err != nil {
@@ -35,13 +39,20 @@ func main() {
 	for _, p := range problems {
 		fmt.Println(p)
 	}
-	if len(problems) > 0 && !show {
+	if len(problems) > 0 && show == "" {
 		os.Exit(1)
 	}
 }
 
-// run returns what to print: arrows if they are to be shown, else what is over a limit.
-func run(show bool, dirs []string) ([]string, error) {
+// run returns what to print: arrows or phrases if they are to be shown, otherwise what is over a limit.
+func run(show string, dirs []string) ([]string, error) {
+	prose, err := readProse(".", dirs)
+	if err != nil {
+		return nil, err
+	}
+	if show == "-prose" {
+		return prose.all(), nil
+	}
 	found, err := packages(dirs)
 	if err != nil {
 		return nil, err
@@ -50,7 +61,7 @@ func run(show bool, dirs []string) ([]string, error) {
 	for _, dir := range slices.Sorted(maps.Keys(found)) {
 		measures = append(measures, found[dir].measure(dir))
 	}
-	if show {
+	if show == "-up" {
 		return shown(measures), nil
 	}
 	t := tree{types: map[string]*kind{}}
@@ -66,7 +77,11 @@ func run(show bool, dirs []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(t.long, judge(measures, excepted)...), nil
+	stops, err := prose.judge(proseFile)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(t.long, judge(measures, excepted), stops), nil
 }
 
 // shown returns the numbers of packages, and what they consist of.

@@ -23,7 +23,7 @@ const (
 
 // Flags declares the setting on fs, with the value of f as its default.
 func (f *Floor) Flags(fs *flag.FlagSet) {
-	fs.Var(f, "stall-floor", "`DURATION` from which on a pause, or what a safepoint does beside its pauses, is suspected of being a stall")
+	fs.Var(f, "stall-floor", "`DURATION` from which on a pause, or what a safepoint does outside its pauses, is suspected of being a stall")
 }
 
 // Duration returns the floor as a duration.

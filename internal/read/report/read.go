@@ -237,7 +237,7 @@ func (st *stream) meet(loss *read.Loss) {
 		}
 	case read.Unreadable:
 		if len(st.in.segs) == 0 {
-			st.unreadable(loss.Path, fmt.Errorf("it cannot be read further, behind %d bytes of log: %w", loss.From, loss.Err))
+			st.unreadable(loss.Path, fmt.Errorf("it cannot be read further, after %d bytes of log: %w", loss.From, loss.Err))
 			break
 		}
 		fallthrough

@@ -103,7 +103,7 @@ func TestResumeDeletesOneSegmentAtMost(t *testing.T) {
 		want := contents(t, dest, "gc")
 		must(t, s.Close())
 		str = openStore(t, dest, cfg).Stream("gc")
-		if err := str.Resume(marks[0], 1<<20); err == nil || !strings.Contains(err.Error(), "are behind the mark") {
+		if err := str.Resume(marks[0], 1<<20); err == nil || !strings.Contains(err.Error(), "are after the mark") {
 			t.Errorf("the zero mark %t: %v", zero, err)
 		}
 		wantContents(t, dest, "gc", want)

@@ -112,16 +112,16 @@ func findMark(found []segment.Info, m segment.Mark, top uint64, maxCut int64) (a
 		}
 	}
 	if newer := len(found) - at - 1; newer > maxNewer {
-		return 0, 0, fmt.Errorf("%d segments are behind the mark, at most %d can be uncommitted: %w", newer, maxNewer, ErrMark)
+		return 0, 0, fmt.Errorf("%d segments are after the mark, at most %d can be uncommitted: %w", newer, maxNewer, ErrMark)
 	}
 	for _, info := range found[at+1:] {
 		if info.Seq <= top {
-			return 0, 0, fmt.Errorf("segment %s is behind the mark, but was committed: %w", info.Name, ErrMark)
+			return 0, 0, fmt.Errorf("segment %s is after the mark, but was committed: %w", info.Name, ErrMark)
 		}
 		cut += info.Size
 	}
 	if cut > maxCut {
-		return 0, 0, fmt.Errorf("%d bytes are behind the mark, at most %d can be uncommitted: %w", cut, maxCut, ErrMark)
+		return 0, 0, fmt.Errorf("%d bytes are after the mark, at most %d can be uncommitted: %w", cut, maxCut, ErrMark)
 	}
 	return at, cut, nil
 }

@@ -66,7 +66,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Source, "source", c.Source, "`DIR` on a tmpfs that JVMs write their logs to; ullage waits for it if it is missing")
 	fs.StringVar(&c.Match, "match", c.Match, "`GLOB` of the files in the source to follow; include the archives. What a crashing JVM leaves (hs_err*, replay_pid*, inline_pid*, hotspot_*) is followed as well, and what ullage itself writes (ullage.log, and events of rings)")
 	fs.Var(&c.Formats, "format", "the format of streams whose name matches a glob, as `GLOB=NAME`: "+format.Names+"\n(pattern is that of Logback, Log4j and Spring Boot); repeat it, or separate several by spaces; the first match wins; streams without a match: auto, every format but plain;\nsee "+build.Docs+"application.md")
-	fs.Var(&c.Reclaim, "reclaim", "`MODE` of giving memory of the tmpfs back: punch (punch holes into committed pages; needs write permission),\nunlink (only unlink files that have no writer), none, or auto (the first of these that is permitted)")
+	fs.Var(&c.Reclaim, "reclaim", "`MODE` of freeing memory of the tmpfs: punch (punch holes into committed pages; needs write permission),\nunlink (only unlink files that have no writer), none, or auto (the first of these that is permitted)")
 }
 
 // Validate returns one error for each setting that cannot work.

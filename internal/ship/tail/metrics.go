@@ -53,7 +53,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		readBytes:   counters("ullage_read_bytes_total", "Bytes read from the source.", "stream"),
 		jvmDropped:  counters("ullage_jvm_dropped_lines_total", "Lines that the JVM dropped itself and reported (-Xlog:async).", "stream"),
 		jvmCut:      counters("ullage_jvm_cut_lines_total", "Lines that the JVM could not end on a full tmpfs; others may have been lost whole at the same place.", "stream"),
-		jvmLost:     counters("ullage_jvm_cut_seconds_total", "Time for which a JVM's log has no lines behind lines that it could not end on a full tmpfs.", "stream"),
+		jvmLost:     counters("ullage_jvm_cut_seconds_total", "Time for which a JVM's log has no lines after lines that it could not end on a full tmpfs.", "stream"),
 		crashes:     counter("ullage_jvm_crashes_total", "Crashes of JVMs, counted by their reports (hs_err files) in the source, each once it is durable in part."),
 		dropped:     newDropCounts(reg),
 		files:       gauge("ullage_source_files", "Source files held open."),
@@ -64,7 +64,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		readErrors:  counter("ullage_source_read_errors_total", "Failed reads and scans of the source."),
 		watching:    gauge("ullage_source_watching", "1 while directory events are received, 0 while the source is only polled."),
 		watchErrors: counter("ullage_source_watch_errors_total", "Errors of the directory watch, event queue overflows included."),
-		reclaimed:   counters("ullage_reclaimed_bytes_total", "Bytes of the source given back, by method.", "method"),
+		reclaimed:   counters("ullage_reclaimed_bytes_total", "Bytes of the source freed, by method.", "method"),
 		strangers:   gauge("ullage_jvm_user_differs", "1 while a source file belongs to another user than the sidecar's: its memory cannot be freed while the JVM writes it, and log levels cannot be changed. `ullage status` says what to set."),
 		reclaimErrs: counter("ullage_reclaim_errors_total", "Failed attempts to reclaim memory of the source."),
 	}

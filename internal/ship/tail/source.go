@@ -93,7 +93,7 @@ func (s *Source) Open() error {
 	}
 	if err != nil {
 		log.Error("opening the spool failed", "error", err,
-			"hint", "no memory can be given back while the destination stalls; look at .ullage in the source")
+			"hint", "no memory can be freed while the destination stalls; look at .ullage in the source")
 	}
 	s.dir.report(s.env.to.Opened)
 	if err := s.dir.watch(); err != nil {

@@ -19,7 +19,7 @@ import (
 
 // Kind makes sinks that write to w, which nothing else may write to. A write that blocks
 // blocks this sink alone, also beyond its Close: nobody can take a write back. The
-// runtime ends a process that writes to descriptor 1 when nobody reads it any more: w
+// runtime ends a process that writes to descriptor 1 when it is not read it any more: w
 // must be another one.
 func Kind(w io.Writer) sink.Kind {
 	return sink.Kind{Open: func(t sink.Target) (sink.Sink, error) { return open(t, w) }}
@@ -74,7 +74,7 @@ func (o *output) Deliver(ctx context.Context, b *sink.Batch) error {
 		}
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("write to the standard output: nobody reads: %w", ctx.Err())
+		return fmt.Errorf("write to the standard output: it is not read: %w", ctx.Err())
 	}
 }
 

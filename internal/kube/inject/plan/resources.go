@@ -68,7 +68,7 @@ func guarantee(r *corev1.ResourceRequirements, most corev1.ResourceList, n *note
 		return
 	}
 	if bound, is := over(corev1.ResourceCPU); is {
-		n.warn("the sidecar's limit of cpu is %s, the maximum of cpu-request in this cluster: the pod is of QoS class Guaranteed, and requests its limits", bound.String())
+		n.warn("the sidecar's limit of cpu is %s, the maximum of cpu-request in this cluster: the pod is of QoS class Guaranteed and requests its limits", bound.String())
 		r.Limits[corev1.ResourceCPU] = bound
 	}
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {

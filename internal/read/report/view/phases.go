@@ -15,7 +15,7 @@ func (r *Report) phases() g.Node {
 	rows := g.Map(r.Phases, func(s Spread) g.Node {
 		return row(s.Name, h.Td(h.Class("text"), g.Text(s.Kind)), count(s.Count), td(optional(s.Percentiles.P50, Duration)), td(optional(s.Percentiles.P99, Duration)), td(Duration(s.Max)), td(Duration(s.Sum)))
 	})
-	return block("Phases", table("figures phases", "Phases of pauses, and beside the application", []string{"phase", "in", "n", "p50", "p99", "max", "sum"}, rows...))
+	return block("Phases", table("figures phases", "Phases of pauses, and concurrent ones", []string{"phase", "in", "n", "p50", "p99", "max", "sum"}, rows...))
 }
 
 func (p *printer) phases() {
