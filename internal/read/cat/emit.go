@@ -87,7 +87,7 @@ func (p *Printer) printPiece(s *series) error {
 		p.amid = nil
 		// Where bytes are missing and some lines are not wanted, the next line begins
 		// on its own.
-		if (p.named || p.cfg.selects()) && !bytes.HasSuffix(s.cur.Text, []byte{'\n'}) {
+		if s.cur.Broken() && (p.named || p.cfg.selects()) {
 			out = append(out, '\n')
 		}
 	}

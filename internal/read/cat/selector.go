@@ -41,7 +41,7 @@ func (s *selector) take(p cut.Piece, rest []byte) bool {
 
 // decide reports whether the line with this beginning passes.
 func (s *selector) decide(head, rest []byte) bool {
-	if !s.cfg.selects() && !s.dates.Timed {
+	if !s.dates.Timed && !s.cfg.selects() {
 		return true
 	}
 	s.line = line{Line: s.dates.Line(head, rest)}
