@@ -203,12 +203,16 @@ func (s *Source) Park(keep int) {
 	rest := s.Lines.Rest()
 	s.kept = bytes.Clone(rest[:min(len(rest), keep)])
 	s.Lines.Feed(nil)
-	if len(s.kept) < len(rest) {
+	switch {
+	case s.ahead != nil && s.ahead.err == nil: // the frame that follows a loss: none of it is used yet
+		s.ahead = nil
+		s.follower.Rewind()
+	case len(s.kept) < len(rest):
 		s.again = s.frame - len(rest) + len(s.kept)
 		s.follower.Rewind()
-		return
+	default:
+		_ = s.follower.Close() // a descriptor that was only read from
 	}
-	_ = s.follower.Close() // a descriptor that was only read from
 }
 
 // Close closes what is read from.

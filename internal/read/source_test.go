@@ -163,6 +163,34 @@ func TestAParkedSourceLosesAndRepeatsNothing(t *testing.T) {
 	}
 }
 
+// The frame that follows a loss is read before the loss is returned. Of a thousand streams that
+// lack a segment, each would hold one.
+func TestASourceThatIsParkedAtALossHoldsNoFrame(t *testing.T) {
+	dir, segs := commits(t, true, "one, of", " which the middle", " is missing\ntwo\n")
+	if err := os.Remove(segs[1].Path); err != nil {
+		t.Fatal(err)
+	}
+	s := follow(t, dir)
+	defer s.Close()
+	var found []string
+	var loss *Loss
+	for err := error(nil); err != io.EOF; {
+		if err = s.Read(); errors.As(err, &loss) {
+			s.Park(1 << 10)
+			if s.ahead != nil {
+				t.Errorf("%d bytes of the frame after the loss are in memory", len(s.ahead.raw))
+			}
+			found = append(found, "!")
+		}
+		for p := range s.Lines.Heads() {
+			found = append(found, string(p.Head()))
+		}
+	}
+	if d := cmp.Diff([]string{"!", "one, of", " is missing", "two"}, found); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
 // What a broken file decompresses to is read as far as it goes, and that is said once.
 func TestABrokenFileIsReadAsFarAsItGoes(t *testing.T) {
 	_, segs := commits(t, false, "one\n", "two\n")
