@@ -1,11 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"compress/gzip"
-	"errors"
 	"flag"
-	"io"
 	"log"
 	"os"
 	"path/filepath"
@@ -15,6 +11,7 @@ import (
 
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/segment/store"
+	"github.com/ullage/ullage/test/lab"
 )
 
 // mkseg is a command for scripts. It adds a segment to a stream, with one
@@ -83,7 +80,7 @@ func makeSegment(cfg store.Config, at, dest, stream string, files []string) erro
 	return os.Rename(filepath.Join(path, name), filepath.Join(path, start.UTC().Format("20060102T150405.000Z")+"-"+rest))
 }
 
-// zipNewest makes the frames of the newest segment members of gzip.
+// zipNewest makes the newest segment one that an earlier version wrote.
 func zipNewest(stream string) error {
 	segs, err := segment.List(stream)
 	if err != nil {
@@ -95,21 +92,6 @@ func zipNewest(stream string) error {
 		return err
 	}
 	defer r.Close()
-	var members bytes.Buffer
-	for {
-		raw, err := r.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		z := gzip.NewWriter(&members)
-		_, err = z.Write(raw)
-		if err = errors.Join(err, z.Close()); err != nil {
-			return err
-		}
-	}
-	err = os.WriteFile(strings.TrimSuffix(newest.Path, ".zst")+".gz", members.Bytes(), 0o640)
-	return errors.Join(err, os.Remove(newest.Path))
+	_, err = lab.Zip(newest.Path, r.Next)
+	return err
 }

@@ -2,12 +2,10 @@ package sink_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -27,6 +25,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/owner"
 	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/test/lab"
 )
 
 // line is what a reader says about a line.
@@ -105,7 +104,7 @@ func scenarios(now time.Time) map[string]scenario {
 		"two JVMs, the second longer":  {commits: []commit{{0, undated(10, 510)}, {0, undated(0, 1000)}, {0, undated(1000, 2000)}}},
 		"a clock that is set back":     {commits: []commit{{0, dated(now.Add(-time.Minute), 0, 10)}, {time.Second, dated(now.Add(-2*time.Hour), 10, 20)}, {2 * time.Second, undated(20, 60)}}, mixed: true},
 		"a clock that runs ahead":      {commits: []commit{{0, dated(now.Add(2*time.Hour), 0, 10)}, {time.Second, undated(20, 60)}}, mixed: true},
-		"dates that nobody believes":   {commits: []commit{{0, undated(10, 50) + "[9999-11-21T10:59:58.123+0100][info][gc] one\n[99999999999.000s][info][gc] two\n" + undated(50, 90)}}, mixed: true},
+		"dates that are not believed":  {commits: []commit{{0, undated(10, 50) + "[9999-11-21T10:59:58.123+0100][info][gc] one\n[99999999999.000s][info][gc] two\n" + undated(50, 90)}}, mixed: true},
 		"lines that show no time":      {commits: []commit{{0, "text\n[info][gc] GC(1) " + paused + "\n more\n"}, {20 * time.Second, "[info][gc] GC(2) " + paused + "\n"}}, mixed: true},
 		"text before the first record": {commits: []commit{{0, "text\nmore text\n" + undated(10, 50)}}, mixed: true},
 		"a gap, and a line that has no level": {commits: []commit{{0, undated(10, 50) + date(now.Add(-time.Second)) +
@@ -120,8 +119,7 @@ func scenarios(now time.Time) map[string]scenario {
 	}
 }
 
-// Whoever reads a copy says the same about each line: that is the one test that finds a
-// second rule.
+// All readers of a copy report the same about each line. This test finds a second rule.
 func TestAllReadersAgreeOnEachLine(t *testing.T) {
 	for name, of := range scenarios(time.Now().UTC().Truncate(time.Millisecond)) {
 		for _, how := range []segment.Compression{segment.Zstd, segment.Gzip, segment.None} {
@@ -473,7 +471,7 @@ func runsOf(lines []line) (runs []run) {
 	return runs
 }
 
-// asGzip makes a segment one of an earlier version: the frames of it as members of gzip.
+// asGzip makes a segment one that an earlier version wrote.
 func asGzip(t *testing.T, seg segment.Info) segment.Info {
 	t.Helper()
 	r, err := segment.OpenListed(seg)
@@ -481,28 +479,8 @@ func asGzip(t *testing.T, seg segment.Info) segment.Info {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	var members bytes.Buffer
-	for {
-		raw, err := r.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		z := gzip.NewWriter(&members)
-		if _, err := z.Write(raw); err != nil {
-			t.Fatal(err)
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	path := strings.TrimSuffix(seg.Path, ".zst") + ".gz"
-	if err := os.WriteFile(path, members.Bytes(), 0o640); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(seg.Path); err != nil {
+	path, err := lab.Zip(seg.Path, r.Next)
+	if err != nil {
 		t.Fatal(err)
 	}
 	seg.Name, seg.Path, seg.Compress = filepath.Base(path), path, segment.Gzip
