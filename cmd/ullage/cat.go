@@ -33,10 +33,10 @@ ULLAGE_DEST.
 
 One stream is printed byte for byte as the JVM wrote it; but on a terminal, a character
 that it would obey rather than show is printed like \x1b, and levels have colors, unless
-NO_COLOR is set. Several streams are merged by time, and each line has the name of its stream in front of it: 'gc.log: ',
-or 'gc.log#2: ' for the second JVM that is met in the stream. Lines without any time and
-compressed files of other programs come first. The streams of a bucket are printed one
-after the other, without names.
+NO_COLOR is set. Several streams are merged by time, and each line has the name of its
+stream in front of it: 'gc.log: ', or 'gc.log#2: ' for the second JVM that is met in the
+stream. Lines without any time and compressed files of other programs come first. The
+streams of a bucket are printed one after the other, without names.
 
 --since, --until and --around take a duration before now (10m, 36h), a time with its
 zone, as RFC 3339 or the JVM writes it (2026-11-20T16:45:11.123+0100), or a local one

@@ -24,8 +24,9 @@ in it; without it, the destination in ULLAGE_DEST. --since and --until take what
 --since of 'ullage cat' takes: a duration before now, or a time.
 
 For each stream, and each run of a JVM in it, a row has the time range and the
-lines by level. A run begins where the uptime in the log falls back. A ~ precedes a time that is estimated, because the lines have no date. Below its rows,
-a stream has one line for each thing that is missing:
+lines by level. A run begins where the uptime in the log falls back. A ~ precedes
+a time that is estimated, because the lines have no date. Below its rows, a stream
+has one line for each thing that is missing:
 
   gaps       lines that the sidecar dropped, by reason and level
   jvm        lines that the JVM dropped itself and reported (-Xlog:async), and places

@@ -20,7 +20,7 @@ import (
 // It holds one frame, and what package cut holds of a line.
 type Source struct {
 	Lines cut.Lines
-	Dates *clock.Dating // takes in each frame; nil: nobody needs times
+	Dates *clock.Dating // takes in each frame; nil: no times are needed
 
 	dir      string
 	follower *segment.Follower
@@ -59,8 +59,8 @@ func (s *Source) Follow(dir string, files []segment.Info, sealed bool, opt segme
 	return err
 }
 
-// Decode reads what in decompresses to, and closes it. Path names it in an error. Created
-// is when a segment was that it is a copy of; zero: it is no segment.
+// Decode reads what in decompresses to, and closes it. Path names it in an error. If it is
+// a copy of a segment, that was created then; zero: it is not one.
 func (s *Source) Decode(in io.ReadCloser, path string, how segment.Compression, created time.Time) error {
 	s.Close()
 	raw, err := segment.Decode(bufio.NewReaderSize(in, blockBytes), how)

@@ -55,7 +55,7 @@ func (p Piece) Head() []byte {
 	return p.Text
 }
 
-// Broken reports whether the line ends here because bytes are missing behind it.
+// Broken reports whether the line ends here because bytes are missing after it.
 func (p Piece) Broken() bool { return p.Last && (len(p.Text) == 0 || p.Text[len(p.Text)-1] != '\n') }
 
 // Feed continues with raw, which must not change until Next returns false.

@@ -136,7 +136,7 @@ func (b *bucketPass) print(ctx context.Context, o s3.Object) error {
 	return nil
 }
 
-// lost reports what cannot be read; the next object goes on. No line goes on behind it.
+// lost reports what cannot be read; the next object goes on. No line goes on after it.
 func (b *bucketPass) lost(ctx context.Context, o s3.Object, done int64, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

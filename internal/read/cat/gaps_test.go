@@ -30,7 +30,7 @@ func TestGapsAreFoundInAnyPieces(t *testing.T) {
 	for i := range 5 {
 		g := gapAt(begin.Add(time.Duration(i)*time.Hour), uint64(i+1))
 		raw = append(raw, "[0.100s][warning][gc] one\n further line\n\n"...)
-		raw = append(raw, strings.Repeat("x", i*cut.HeadBytes/2)...) // glued to it, it is none
+		raw = append(raw, strings.Repeat("x", i*cut.HeadBytes/2)...) // glued to it, it is not one
 		if i%2 == 1 {
 			raw = append(raw, '\n')
 		}

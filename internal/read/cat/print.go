@@ -83,7 +83,7 @@ func New(cfg Config, stdout, stderr io.Writer) *Printer {
 func (p *Printer) Failed() bool { return p.failed || p.gaps.lacks.gaps() }
 
 // Run prints everything that Find found and then, with Follow, what is
-// appended, until ctx ends or nobody reads the output any more. It closes all
+// appended, until ctx ends or the output is no longer read. It closes all
 // files.
 func (p *Printer) Run(ctx context.Context) (err error) {
 	if len(p.items) == 0 {
@@ -217,8 +217,8 @@ func (p *Printer) complain(format string, args ...any) {
 	p.note(format, args...)
 }
 
-// IsUnread reports whether an error of Run means that nobody reads the output
-// any more. If the output is stdout, SIGPIPE has ended the process by then.
+// IsUnread reports whether an error of Run means that the output is no
+// longer read. If the output is stdout, SIGPIPE has ended the process by then.
 func IsUnread(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/owner"
 )
 
-// Bounds on what is remembered of marks: anybody may write them.
+// Bounds on what is remembered of marks: any process with access to the destination may write them.
 const (
 	maxKinds   = 64
 	maxStreams = 4096

@@ -9,11 +9,11 @@ import (
 
 // progress counts bytes on disk.
 type progress struct {
-	tell        func(done, total int64) // nil: nobody wants to know
+	tell        func(done, total int64) // nil: no progress is wanted
 	base, total int64                   // base: of the streams that are checked
 }
 
-// newProgress looks at the sizes of all streams if anybody wants to know.
+// newProgress looks at the sizes of all streams if progress is wanted.
 func newProgress(dir string, names []string, cfg Config) *progress {
 	p := &progress{tell: cfg.Progress}
 	if p.tell == nil {

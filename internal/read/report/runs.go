@@ -106,7 +106,7 @@ func (r *runs) note(kind string, d time.Duration, text string) {
 }
 
 // broken is a place where bytes of a stream are missing. It becomes a band, from the last
-// time before it to the first one behind it. The zero value is no such place.
+// time before it to the first one after it. The zero value is no such place.
 type broken struct {
 	kind, text string
 	begin      int64 // the last place on the axis before it
@@ -114,7 +114,7 @@ type broken struct {
 	dated      bool  // begin is a date
 }
 
-// broke notes that bytes are missing behind the lines that were read until now, the last
+// broke notes that bytes are missing after the lines that were read until now, the last
 // record of which has a time. The caller has ended the last line.
 func (r *runs) broke(kind, text string, c pause.Clock) {
 	r.resume(true)

@@ -4,7 +4,7 @@ import "time"
 
 // The rest of a stream is later than an end where PastLines records in a row are later by
 // more than PastSlack. Threads of a JVM log in a slightly different order than they take
-// the time, and a single line proves nothing: anybody can write it.
+// the time, and a single line proves nothing: the application can write anything.
 const (
 	PastLines = 64
 	PastSlack = 10 * time.Second

@@ -18,9 +18,9 @@ import (
 )
 
 // Kind makes sinks that write to w, which nothing else may write to. A write that blocks
-// blocks this sink alone, also beyond its Close: nobody can take a write back. The
-// runtime ends a process that writes to descriptor 1 when it is not read it any more: w
-// must be another one.
+// blocks this sink alone, also beyond its Close: a write cannot be taken back. The
+// runtime ends a process that writes to descriptor 1 when that is no longer read: w must
+// be another one.
 func Kind(w io.Writer) sink.Kind {
 	return sink.Kind{Open: func(t sink.Target) (sink.Sink, error) { return open(t, w) }}
 }

@@ -59,7 +59,7 @@ func (e *extent) estimate(c pause.Clock) {
 }
 
 // span returns how long the run is in the log, or 0 if that is unknown. The uptime comes
-// first: nobody sets it.
+// first, as it is never set.
 func (e *extent) span() time.Duration {
 	switch {
 	case e.first.HasUptime && e.last.HasUptime:

@@ -86,7 +86,8 @@ func (s *Sum) Tags(name string) *view.Share {
 	return share
 }
 
-// Event counts what a line is about. A stop or a collection is counted when its [Run] is told of it.
+// Event counts what a line is about. [Run.Stop] counts a stop, and [Run.Collection] a
+// collection.
 func (s *Sum) Event(e *pause.Event) {
 	switch e.Kind {
 	case pause.Phase:
