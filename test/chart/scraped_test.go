@@ -25,6 +25,7 @@ import (
 // metrics exists before the first failure.
 var emptyPanels = map[string]string{
 	"Lost before ullage read/E": "no application has a ring",
+	"Lost before ullage read/F": "no application has a ring",
 }
 
 // TestEveryQueryHasAnAnswer has a real Prometheus scrape a real sidecar of a real JVM, and

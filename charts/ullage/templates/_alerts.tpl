@@ -13,7 +13,7 @@ What Prometheus expands itself is in variables here, since helm would expand it 
 {{- $webhooks := "\".+[.]injector[.]ullage[.]dev\"" -}}
 ullage-lines:
   # A series that is younger than the window counts from zero: with the first
-  # sample behind the first drop, increase() would see nothing.
+  # sample after the first drop, increase() would see nothing.
   - alert: UllageLinesDropped
     expr: |-
       sum {{ $by }} (
@@ -23,7 +23,7 @@ ullage-lines:
     labels: {severity: warning}
     annotations:
       summary: ullage dropped lines of {{ $pod }}.
-      description: About {{ $count }} lines within {{ $rules.window }} were dropped to keep memory free for the JVM. A marker line stands in their place.
+      description: About {{ $count }} lines within {{ $rules.window }} were dropped to keep memory free for the JVM. A marker line is in their place.
   - alert: UllageJVMLostLines
     expr: |-
       sum {{ $by }} (increase(ullage_jvm_dropped_lines_total[{{ $rules.window }}])) > 0
@@ -31,10 +31,11 @@ ullage-lines:
       or sum {{ $by }} (increase(ullage_source_missed_files_total[{{ $rules.window }}])) > 0
       or sum {{ $by }} (increase(ullage_source_truncations_total[{{ $rules.window }}])) > 0
       or sum {{ $by }} (increase(ullage_events_dropped_total[{{ $rules.window }}])) > 0
+      or sum {{ $by }} (increase(ullage_events_cut_total[{{ $rules.window }}])) > 0
     labels: {severity: warning}
     annotations:
       summary: The JVM of {{ $pod }} lost lines before ullage could read them.
-      description: The JVM dropped lines itself (-Xlog:async), found its tmpfs or its ring of events full, or deleted or truncated a log that was not read to its end.
+      description: The JVM dropped lines itself (-Xlog:async), found its tmpfs or its ring of events full, cut an event that was too long, or deleted or truncated a log that was not read to its end.
   - alert: UllageHeadroomLow
     expr: |-
       min {{ $by }} (1 - ullage_budget_used_bytes / (ullage_budget_bytes > 0)) < {{ $rules.headroom.share }}
