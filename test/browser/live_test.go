@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,8 +35,34 @@ func (v View) String() string {
 }
 
 // sidecar starts `ullage run` beside a JVM that collects garbage, whose level is raised, and
-// returns it with its base URL.
+// returns it with its base URL. A file whose name and lines are hostile is in its source.
 func sidecar(t *testing.T) (*lab.Sidecar, string) {
+	t.Helper()
+	c := collecting{
+		tmpfs: "32m",
+		notes: "ullage.dev/log=\"gc*=debug,safepoint=info\"\nullage.dev/log-for=\"10m\"\nullage.dev/xlog-typo=\"<b>x</b>\"\nullage.dev/trigger=\"pause>5s\"\n",
+		flags: []string{"--sync-interval", "200ms"},
+		heap:  []string{"-Xmx64m", "-Xmn8m"},
+		rate:  "100",
+	}
+	side, url := c.start(t)
+	hostileFile(t, c.source)
+	return side, url
+}
+
+// collecting is a sidecar beside a JVM that collects garbage.
+type collecting struct {
+	tmpfs string   // the size of the source
+	notes string   // the annotations
+	flags []string // further ones of the sidecar
+	heap  []string // the JVM's options for it
+	rate  string   // MiB of garbage a second
+
+	source, dest string // made by start
+}
+
+// start starts both, and returns the sidecar and its base URL.
+func (c *collecting) start(t *testing.T) (side *lab.Sidecar, url string) {
 	t.Helper()
 	jdks, err := lab.JDKs()
 	if err != nil {
@@ -46,20 +73,19 @@ func sidecar(t *testing.T) (*lab.Sidecar, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, notes := lab.Tmpfs(t, "32m"), filepath.Join(dir, "annotations")
-	note := "ullage.dev/log=\"gc*=debug,safepoint=info\"\nullage.dev/log-for=\"10m\"\nullage.dev/xlog-typo=\"<b>x</b>\"\nullage.dev/trigger=\"pause>5s\"\n"
-	if err := os.WriteFile(notes, []byte(note), 0o644); err != nil {
+	c.source, c.dest = lab.Tmpfs(t, c.tmpfs), filepath.Join(dir, "durable")
+	notes := filepath.Join(dir, "annotations")
+	if err := os.WriteFile(notes, []byte(c.notes), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	side, err := lab.Start(filepath.Join(programs, "ullage"), "run", "--source", source, "--dest", filepath.Join(dir, "durable"), "--listen", "127.0.0.1:0",
-		"--sync-interval", "200ms", "--annotations", notes, "--attach", "process-namespace")
+	side, err = lab.Start(filepath.Join(programs, "ullage"), append([]string{"run", "--source", c.source, "--dest", c.dest, "--listen", "127.0.0.1:0",
+		"--annotations", notes, "--attach", "process-namespace"}, c.flags...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(side.Kill)
-	hostileFile(t, source)
-	out := jvm.Output{Selection: "gc*=info,safepoint=info", File: filepath.Join(source, "gc.log"), Decorations: "time,uptime,level,tags"}
-	java, err := jvm.Start(jdks[len(jdks)-1], "-Xmx64m", "-Xmn8m", "-XX:+StartAttachListener", "-cp", classes, out.Flag(), "Churn", "600000", "100")
+	out := jvm.Output{Selection: "gc*=info,safepoint=info", File: filepath.Join(c.source, "gc.log"), Decorations: "time,uptime,level,tags"}
+	java, err := jvm.Start(jdks[len(jdks)-1], slices.Concat(c.heap, []string{"-XX:+StartAttachListener", "-cp", classes, out.Flag(), "Churn", "600000", c.rate})...)
 	if err != nil {
 		t.Fatal(err)
 	}

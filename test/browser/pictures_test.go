@@ -8,9 +8,6 @@ import (
 
 	shot "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
-
-	"github.com/ullage/ullage/test/jvm"
-	"github.com/ullage/ullage/test/lab"
 )
 
 // maxPicture bounds a picture of the documents.
@@ -27,7 +24,14 @@ func TestPicturesOfTheDocuments(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	url, dest := collecting(t)
+	c := collecting{
+		tmpfs: "64m",
+		notes: "ullage.dev/log=\"gc*=debug\"\nullage.dev/log-for=\"10m\"\n",
+		flags: []string{"--pod-name", "web-5d9c7f-x2x8z", "--pod-namespace", "shop"},
+		heap:  []string{"-Xmx256m"},
+		rate:  "200",
+	}
+	_, url := c.start(t)
 	b := Start(t)
 	live := map[string]*Page{}
 	for _, dark := range []bool{false, true} {
@@ -45,7 +49,7 @@ func TestPicturesOfTheDocuments(t *testing.T) {
 	for name, p := range live {
 		p.top(filepath.Join(dir, name), 1100, 640)
 	}
-	address := page(t, dest)
+	address := page(t, c.dest)
 	for _, dark := range []bool{false, true} {
 		v := View{Width: 1100, Height: 640, Dark: dark}
 		b.Open(t, address, v).top(filepath.Join(dir, name("report", v)), 1100, 640)
@@ -57,43 +61,6 @@ func name(page string, v View) string {
 		return page + "-dark.png"
 	}
 	return page + "-light.png"
-}
-
-// collecting starts a sidecar beside a JVM that collects garbage, and raises the level of the
-// JVM. It returns the address of the live page, and the destination.
-func collecting(t *testing.T) (url, dest string) {
-	t.Helper()
-	jdks, err := lab.JDKs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	classes, err := jvm.Compile(jdks[0], filepath.Join(dir, "java"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, notes := lab.Tmpfs(t, "64m"), filepath.Join(dir, "annotations")
-	dest = filepath.Join(dir, "durable")
-	if err := os.WriteFile(notes, []byte("ullage.dev/log=\"gc*=debug\"\nullage.dev/log-for=\"10m\"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	side, err := lab.Start(filepath.Join(programs, "ullage"), "run", "--source", source, "--dest", dest, "--listen", "127.0.0.1:0",
-		"--annotations", notes, "--attach", "process-namespace", "--pod-name", "web-5d9c7f-x2x8z", "--pod-namespace", "shop")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(side.Kill)
-	out := jvm.Output{Selection: "gc*=info,safepoint=info", File: filepath.Join(source, "gc.log"), Decorations: "time,uptime,level,tags"}
-	java, err := jvm.Start(jdks[len(jdks)-1], "-Xmx256m", "-XX:+StartAttachListener", "-cp", classes, out.Flag(), "Churn", "600000", "200")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(java.Kill)
-	addr, err := side.Addr(patience)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return "http://" + addr + "/", dest
 }
 
 // top writes a picture of the upper part of the page.
