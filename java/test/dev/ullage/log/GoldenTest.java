@@ -62,9 +62,9 @@ class GoldenTest {
             ring.line(EventLog.ERROR, "golden", "com.example.Db", "pool\nexhausted [2026-11-21T10:49:00.123+0000][warning][ullage] gap: 1",
                     time(6)); // behind a pad
             byte[] trace = "[golden] com.example.Db failedjava.lang.Exception: a\n\tat b.C.d(C.java:1)\n[2026] x".getBytes("UTF-8");
-            ring.bytes(EventLog.ERROR, Layout.LINE, 30, 0, trace, trace.length, time(7));
+            ring.bytes(false, EventLog.ERROR, Layout.LINE, 30, 0, trace, trace.length, time(7));
             byte[] cut = "x".repeat(Layout.MAX_PAYLOAD).getBytes("UTF-8");
-            patient(other -> other.bytes(EventLog.INFO, Layout.LINE, cut.length, Layout.CUT, cut, cut.length, time(8)));
+            patient(other -> other.bytes(false, EventLog.INFO, Layout.LINE, cut.length, Layout.CUT, cut, cut.length, time(8)));
             ring.event(EventLog.INFO, 18, "y".repeat(19_400), time(9)); // refused: below keep
             ring.event(EventLog.ERROR, 19, "z".repeat(32_400), time(10)); // refused: full
             ring.event(EventLog.WARNING, 20, "in front of a claim that is never completed", time(11));

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.*;
 import dev.ullage.log.RingReader.Event;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -216,6 +217,24 @@ class RingTest {
             reader.drain();
             assertTrue(log.event(1));
         }
+    }
+
+    /** No direct call waits where only the lines of front ends do, whatever it has to copy. */
+    @Test
+    void directCallsDoNotWaitAsLinesDo() throws Exception {
+        Settings.Patience lines = new Settings.Patience(EventLog.ERROR + 1, EventLog.ERROR, Duration.ofHours(1).toNanos());
+        Path place = Files.createDirectory(directory.resolve("direct"));
+        Settings settings = new Settings(place, SMALL, EventLog.WARNING, EventLog.INFO, lines, false);
+        EventLog log = EventLog.of(settings, RingFile.create(settings, Origin.now()));
+        while (log.timed(EventLog.WARNING, 1, null, 0)) {}
+        assertTimeoutPreemptively(Duration.ofMinutes(1), () -> {
+            assertFalse(log.log(EventLog.ERROR, "l", "text"));
+            assertFalse(log.log(EventLog.ERROR, "l", "{needs a dash}"));
+            assertFalse(log.log(EventLog.ERROR, "l", "x".repeat(20_000)));
+            assertFalse(log.log(EventLog.ERROR, "l", "text", new Exception()));
+            assertFalse(log.timed(EventLog.ERROR, 1, "x".repeat(20_000), 0));
+        });
+        assertEquals(5, log.dropped(EventLog.ERROR));
     }
 
     /** What was claimed before is read, and nothing is claimed any more. */

@@ -19,8 +19,8 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * LOG.log(EventLog.WARNING, "com.example.Db", "pool exhausted");
  * }</pre>
  *
- * <p><b>Contract of every method that logs.</b> It never blocks unless it is asked to wait, throws, takes a lock, makes a
- * system call or, unless its description says so, allocates. It returns whether the event was
+ * <p><b>Contract of every method that logs.</b> It never throws, takes a lock or, unless its description says so, allocates.
+ * It makes a system call only to wait for room in a full ring, where the setting {@code wait} asks for that. It returns whether the event was
  * kept. A false means that the level is not enabled, that there is no ring, that the thread has no
  * stack left, or that the ring was too full for the level; in that case the event is counted by
  * level, and the sidecar writes the count into the log. In a ring that is half full only events of the level {@code keep} (by
@@ -38,8 +38,8 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * <p><b>Setting.</b> The system property {@code ullage.events}, else the environment variable
  * {@code ULLAGE_EVENTS}, is {@code DIR[,size=4Mi][,keep=warning][,level=info][,wait=LEVEL:TIME][,recorder]}: the
  * directory of the ring, its size, the level from which events are kept in a ring that fills up, the
- * lowest level that is enabled, from which level on a call waits for room in a full ring, and for how long at most (such as
- * {@code error:20ms}; direct calls do not wait unless it is set), and whether the ring is a flight recorder, which overwrites its
+ * lowest level that is enabled, the lowest level at which a call waits for room in a full ring, and for how long at most (such as
+ * {@code error:20ms}, the default for the lines of front ends; other calls do not wait unless it is set), and whether the ring is a flight recorder, which overwrites its
  * oldest events and has no reader.
  */
 public final class EventLog {
@@ -313,7 +313,7 @@ public final class EventLog {
                 return false;
             }
             if (text != null && text.length() > DIRECT) {
-                return lines.take().append(text).sendAs(Layout.TEXT, bounded, n, nanos);
+                return lines.take(true).append(text).sendAs(Layout.TEXT, bounded, n, nanos);
             }
             return r.event(bounded, n, text, nanos) || refused(r);
         } catch (StackOverflowError | OutOfMemoryError e) {
@@ -413,7 +413,7 @@ public final class EventLog {
             String who = logger == null ? "-" : logger;
             String what = text == null ? "null" : text;
             if (thread.length() + who.length() + what.length() > DIRECT || Line.needsDash(what)) {
-                return lines.take().begin(thread, who).message(what).send(bounded);
+                return lines.take(true).begin(thread, who).message(what).send(bounded);
             }
             return r.line(bounded, thread, who, what, System.nanoTime()) || refused(r);
         } catch (StackOverflowError | OutOfMemoryError e) {
@@ -437,7 +437,7 @@ public final class EventLog {
         if (thrown == null || !isEnabled(level)) {
             return log(level, logger, text);
         }
-        return line(Thread.currentThread().getName(), logger).message(text).thrown(thrown).send(level);
+        return begin(true, Thread.currentThread().getName(), logger).message(text).thrown(thrown).send(level);
     }
 
     /**
@@ -453,7 +453,11 @@ public final class EventLog {
      * @return a line of the caller's own until it is sent; never null
      */
     public Line line(String thread, String logger) {
-        return lines.take().begin(thread, logger == null ? "-" : logger);
+        return begin(false, thread, logger);
+    }
+
+    private Line begin(boolean direct, String thread, String logger) {
+        return lines.take(direct).begin(thread, logger == null ? "-" : logger);
     }
 
     /**
@@ -470,19 +474,19 @@ public final class EventLog {
             return false;
         }
         if (lines.length > Layout.MAX_PAYLOAD) {
-            return this.lines.take().append(lines).sendAs(Layout.OWN, level, 0, System.nanoTime());
+            return this.lines.take(false).append(lines).sendAs(Layout.OWN, level, 0, System.nanoTime());
         }
-        return write(level, Layout.OWN, 0, Layout.UTF8, lines, lines.length, System.nanoTime());
+        return write(false, level, Layout.OWN, 0, Layout.UTF8, lines, lines.length, System.nanoTime());
     }
 
-    /** Writes the bytes of a line, which is at its end. */
-    boolean write(int level, int kind, int id, int flags, byte[] payload, int length, long nanos) {
+    /** Writes the bytes of a line, which is at its end: of a direct call, or of a front end. */
+    boolean write(boolean direct, int level, int kind, int id, int flags, byte[] payload, int length, long nanos) {
         Ring r = ring;
         if (r == null) {
             return miss(level);
         }
         try {
-            return r.bytes(bounded(level), kind, id, flags, payload, length, nanos) || refused(r);
+            return r.bytes(direct, bounded(level), kind, id, flags, payload, length, nanos) || refused(r);
         } catch (StackOverflowError | OutOfMemoryError e) {
             return false;
         } catch (RuntimeException | InternalError e) {

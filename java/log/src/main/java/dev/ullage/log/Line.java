@@ -7,14 +7,15 @@ import java.io.Writer;
  * A record that a front end of a logging library puts together: {@code [thread] logger}, the
  * context, the message, and further lines such as a stack trace. {@link EventLog#line} returns one.
  *
- * <p>A line belongs to the thread that got it, until {@link #send}. No method blocks or throws.
+ * <p>A line belongs to the thread that got it, until {@link #send}. No method throws, and {@link #send} alone may wait, as the
+ * setting {@code wait} says.
  * Appending allocates only until the buffer is large enough for the longest line so far. Of a record of more than
  * 32 KiB the beginning and the end are kept. Between them it says how many bytes are missing, the sidecar writes a line
- * about it behind the record, and {@code ullage check} calls the log not complete.
+ * about it after the record, and {@code ullage check} calls the log not complete.
  *
  * <p><b>Form.</b> {@code [thread] logger {key=value,key=value} <marker> message}. A key, a value or the name of a marker is
- * in quotes unless it consists of letters, digits and {@code ._-:/@+}; in quotes, a backslash stands in front of a quote
- * and of a backslash. A message that begins with one of {@code {<-} has {@code "- "} in front of it. So a reader can tell each
+ * in quotes unless it consists of letters, digits and {@code ._-:/@+}; in quotes, a backslash precedes a quote
+ * and a backslash. A message that begins with one of {@code {<-} has {@code "- "} in front of it. So a reader can tell each
  * part from the next one, whatever is in it.
  */
 public final class Line {
@@ -26,6 +27,7 @@ public final class Line {
     private long head; // where the first line ends, or -1 while nothing follows it
     private boolean cut;
     private boolean open;
+    private boolean direct; // a call of the application's, not of a front end
     private boolean inProperties;
 
     Line(EventLog log, LinePool pool, int slot) {
@@ -34,7 +36,8 @@ public final class Line {
         this.slot = slot;
     }
 
-    Line open() {
+    Line open(boolean direct) {
+        this.direct = direct;
         text.clear();
         head = -1;
         cut = false;
@@ -221,7 +224,7 @@ public final class Line {
         int flags = (text.isWide() ? Layout.UTF8 : 0) | (cut || text.isCut() ? Layout.CUT : 0);
         int place = text.join(kind == Layout.LINE ? id : text.length());
         int length = (int) text.length();
-        boolean kept = log.write(level, kind, kind == Layout.LINE ? place : (int) id, flags, text.bytes(), length, nanos);
+        boolean kept = log.write(direct, level, kind, kind == Layout.LINE ? place : (int) id, flags, text.bytes(), length, nanos);
         if (scratch.capacity() <= Layout.MAX_PAYLOAD) { // else it would stay so large
             pool.give(this, slot);
         }

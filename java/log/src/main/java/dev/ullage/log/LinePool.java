@@ -18,18 +18,18 @@ final class LinePool {
         this.log = log;
     }
 
-    Line take() {
+    Line take(boolean direct) {
         int first = slot(0);
         for (int i = 0; i < TRIES; i++) {
             int slot = slot(i);
             if (lines.getPlain(slot) != null) {
                 Line line = lines.getAndSet(slot, null);
                 if (line != null) {
-                    return line.open();
+                    return line.open(direct);
                 }
             }
         }
-        return new Line(log, this, first).open();
+        return new Line(log, this, first).open(direct);
     }
 
     void give(Line line, int slot) {

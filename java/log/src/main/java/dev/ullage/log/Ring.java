@@ -167,10 +167,10 @@ final class Ring {
         }
     }
 
-    /** A payload that is complete. */
-    boolean bytes(int level, int kind, int id, int flags, byte[] payload, int length, long nanos) {
+    /** A payload that is complete: of a direct call, or of a front end. */
+    boolean bytes(boolean direct, int level, int kind, int id, int flags, byte[] payload, int length, long nanos) {
         int need = size(length);
-        long position = claim(need, level, lineWaitLevel);
+        long position = claim(need, level, direct ? waitLevel : lineWaitLevel);
         if (position < 0) {
             return false;
         }

@@ -12,8 +12,8 @@ import java.util.logging.SimpleFormatter;
  * Writes records of java.util.logging into ullage's ring as {@code [thread] logger message}, with
  * a stack trace as further lines. The ring is that of {@link EventLog#get()}.
  *
- * <p>It is configured by {@code handlers = dev.ullage.log.jul.UllageHandler}. {@code publish} never blocks, takes
- * a lock or makes a system call. A record without parameters and throwable costs no allocation
+ * <p>It is configured by {@code handlers = dev.ullage.log.jul.UllageHandler}. {@code publish} takes no lock. It
+ * makes a system call only to wait for room in a full ring, as the setting {@code wait} says. A record without parameters and throwable costs no allocation
  * beyond the library's own. Any number of threads, virtual ones included, logs at the same time.
  *
  * <p>A level that the sidecar raises has no effect here, since the library has no place to ask for

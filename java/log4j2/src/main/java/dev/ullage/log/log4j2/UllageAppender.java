@@ -43,8 +43,8 @@ import org.apache.logging.log4j.util.TriConsumer;
  *
  * <p>With a layout, the bytes that it makes of an event are written instead, such as JSON.
  *
- * <p>Use it with synchronous loggers: {@code append} never blocks, takes a lock or makes a system call, so a queue
- * in front of it would only add a wait. An event without a throwable costs no allocation beyond
+ * <p>Use it with synchronous loggers: {@code append} takes no lock. It makes a system call only to wait for room
+ * in a full ring, as the setting {@code wait} says, so a queue in front of it would only add a wait. An event without a throwable costs no allocation beyond
  * Log4j's own. Any number of threads, virtual ones included, logs at the same time.
  *
  * <p>While the sidecar raises a level, all loggers log it but those that are off. Other appenders get these events, too, unless a

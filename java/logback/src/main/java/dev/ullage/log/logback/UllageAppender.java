@@ -30,8 +30,8 @@ import org.slf4j.event.KeyValuePair;
  *
  * <p>With an {@code <encoder>}, the bytes that it makes of an event are written instead, such as JSON.
  *
- * <p>It needs no encoder and no asynchronous appender in front of it: {@code append} never blocks, takes a
- * lock or makes a system call. An event without MDC, markers and throwable costs no allocation
+ * <p>It needs no encoder and no asynchronous appender in front of it: {@code append} takes no lock. It
+ * makes a system call only to wait for room in a full ring, as the setting {@code wait} says. An event without MDC, markers and throwable costs no allocation
  * beyond Logback's own. Any number of threads, virtual ones included, logs at the same time.
  *
  * <p>While the sidecar raises a level, all loggers log it but those that are off. Other appenders get these events, too,

@@ -7,7 +7,7 @@ import java.util.ResourceBundle;
 
 /**
  * A logger whose levels are those of the ring: the set one, and what the sidecar raises at run
- * time. It never blocks. A message without parameters and throwable costs no allocation.
+ * time. It waits only as the setting {@code wait} says. A message without parameters and throwable costs no allocation.
  */
 final class UllageLogger implements System.Logger {
     private final EventLog log;
