@@ -40,8 +40,8 @@ output's own. Only outputs that write into --source are raised: of these, the on
 whose lines show their level, or the ones that --stream names. The command asks
 the 'ullage run' that ships the source, over a socket in SOURCE/.ullage: its flags
 apply, and it ends the raise. Without one, list and rotate go to the JVMs
-themselves; set, reset and save fail with exit status 1, since nothing would end the
-raise. Events of the application (see 'ullage ring --help') are raised in its ring.
+themselves, and set, reset and save change nothing and exit with 1. Events of the
+application (see 'ullage ring --help') are raised in its ring.
 
 A JVM is reached through its attach socket in --jvm-tmp, which it opens with
 -XX:+StartAttachListener, or, in the same process namespace, by its process. It

@@ -121,7 +121,7 @@ ullage-jvm:
     labels: {severity: warning}
     annotations:
       summary: The log level of {{ $pod }} has been raised for {{ $rules.levelRaised.for }}.
-      description: Somebody may have forgotten an annotation. More detail costs memory, storage and time of the JVM.
+      description: An annotation may have been forgotten. More detail costs memory, storage and time of the JVM.
 ullage-injector:
   - alert: UllageInjectorDown
     expr: |-

@@ -91,7 +91,7 @@ that the user could change would no longer select what it must.
 
 {{/*
 A reference to an image: (dict "image" .Values.image "root" $). Without a registry
-it would be one of docker.io, where anybody may have taken the name.
+it would be one of docker.io, where anyone may have taken the name.
 */}}
 {{- define "ullage.image" -}}
 {{- $name := .image.repository -}}
