@@ -21,7 +21,7 @@ type dest struct {
 
 // planDest finds the volume of the durable copy. A claim that the pod has
 // already is taken as it is: a pod with two volumes of one claim never starts,
-// as the kubelet waits for the second one for ever.
+// as the kubelet waits for the second one permanently.
 func planDest(p *pod.Pod, w *wish.Wishes, n *notes) dest {
 	if name := w.Dest.Volume; name != "" {
 		if why := p.Unwritable(name); why != "" {

@@ -94,15 +94,15 @@ func (j *jvm) warnLog(w *wish.Wishes, n *notes) {
 }
 
 // planUser decides as whom the sidecar runs. Without the JVM's uid it can read
-// the log and no more, and the log then has to be rotated, or the tmpfs would be
-// full for good one day. Six files of a sixteenth leave room for those that were
-// overwritten, of which the sidecar lets go some seconds later: it can't ask the
+// the log and no more, and the log then has to be rotated, or the tmpfs would
+// fill up one day and stay full. Six files of a sixteenth leave room for those that were
+// overwritten, which the sidecar closes some seconds later: it can't ask the
 // kernel whether they still have a writer.
 func (j *jvm) planUser(w *wish.Wishes, n *notes) {
 	switch {
 	case j.UID == nil:
 		j.rotateAt = int64(w.Buffer) / 16
-		text := "the memory of its log is given back by rotation only"
+		text := "the memory of its log is freed by rotation only"
 		if j.attach != attach.Off {
 			j.attach, text = attach.Off, text+", and log levels can't be changed"
 		}

@@ -16,14 +16,14 @@ import (
 
 const errorFile = "-XX:ErrorFile="
 
-// decorators are those of the injected output. Every JDK from 17 on takes them,
+// decorators are those of the injected output. JDK 17 and later take them,
 // and they are what the sidecar and `ullage cat` read times and levels from.
 const decorators = "time,uptime,level,tags"
 
-// optionsFor returns the options those that the JVMs of a container are given. With rotateAt, the
-// sidecar can't give back the memory of a file that is written: the JVM then has
-// six files of that size, and overwrites the oldest. Without, the file grows for
-// ever, and what is durable of it is given back.
+// optionsFor returns the options that the JVMs of a container are given. With rotateAt, the
+// sidecar can't free the memory of a file that is being written: the JVM then has six
+// files of that size and overwrites the oldest. Without, the file grows permanently, and
+// its durable part is freed.
 func (j *jvm) optionsFor(w *wish.Wishes) string {
 	size := "0"
 	if j.rotateAt > 0 {
@@ -90,7 +90,7 @@ func (j *jvm) warnEvents(w *wish.Wishes, n *notes) {
 		n.warn("container %.80q has envFrom: if %s comes from there, the injector's value hides it", j.Name, eventsVariable)
 	}
 	if j.UID == nil {
-		n.warn("events of container %.80q are not read: only its user may give their memory back: set runAsUser and runAsGroup", j.Name)
+		n.warn("events of container %.80q are not read: only its user may free their memory: set runAsUser and runAsGroup", j.Name)
 	}
 }
 
