@@ -63,7 +63,7 @@ each() {
     rm -r "$work/ring"
     want "com.example.Db {user=anna} <AUDIT> pool of 8 exhausted | " 52 "$out" # a ring stays to be read: 1 + 2 + ... + 8 + 8 + 8
     want "com.example.Db failed | java.lang.IllegalStateException: outer" 52 "$out"
-    want "rings given back: 8" 1 "$out"
+    want "rings returned: 8" 1 "$out"
     want "fallback: pool of 8 exhausted" 2 "$out"
     want "fallback: failed" 2 "$out"
     want "has 8 rings already" some "$out"

@@ -127,7 +127,7 @@ public final class RingReader implements AutoCloseable {
         }
     }
 
-    /** Goes on behind a claim. */
+    /** Goes on after a claim. */
     public void skip(int bytes) {
         position += bytes;
     }

@@ -154,7 +154,7 @@ class RingTest {
         }
     }
 
-    /** Somebody else writes into the file. */
+    /** Another process writes into the file. */
     @Test
     void givesUpARingWithAWildTail() throws Exception {
         reader.put(Layout.TAIL_AT, 12345); // no record begins there
@@ -170,7 +170,7 @@ class RingTest {
         return EventLog.open(place + ",size=256Ki,wait=" + wait);
     }
 
-    /** Events from a level on may wait for room, and then none of them is lost however slowly the ring is read. */
+    /** Events at a level and above may wait for room, and then none of them is lost however slowly the ring is read. */
     @Test
     void waitsForRoomAndLosesNothing() throws Exception {
         EventLog log = waiting("warning:60000ms");
@@ -201,7 +201,7 @@ class RingTest {
         assertEquals(0, log.dropped());
     }
 
-    /** One wait is enough to learn that nobody reads; a ring that is read is waited for again. */
+    /** One wait is enough to learn that no sidecar reads; a ring that is read is waited for again. */
     @Test
     void doesNotWaitAgainForASidecarThatIsGone() throws Exception {
         EventLog log = waiting("error:200ms");
@@ -211,7 +211,7 @@ class RingTest {
             assertFalse(log.line("t", "l").message("m").send(EventLog.ERROR));
         }
         long took = System.nanoTime() - start;
-        assertTrue(took >= 200_000_000 && took < 150_000_000_000L, took + " ns for one wait; for 1000 it were 200 s");
+        assertTrue(took >= 200_000_000 && took < 150_000_000_000L, took + " ns for one wait; 1000 waits would take 200 s");
         assertEquals(1000, log.dropped(EventLog.ERROR));
         try (RingReader reader = RingReader.in(directory.resolve("waiting"))) {
             reader.drain();
@@ -239,7 +239,7 @@ class RingTest {
 
     /** What was claimed before is read, and nothing is claimed any more. */
     @Test
-    void aRingThatWasGivenBackTakesNothing() throws Exception {
+    void aRingThatWasReturnedTakesNothing() throws Exception {
         Path place = Files.createDirectory(directory.resolve("closed"));
         Ring ring = RingFile.create(settings(place), Origin.now());
         assertTrue(ring.event(EventLog.INFO, 1, "before", 0));

@@ -117,7 +117,7 @@ class TextTest {
         }
     }
 
-    /** The cause is what ends the stack trace of a throwable, and what somebody looks for. */
+    /** The cause is what ends the stack trace of a throwable, and what a reader looks for. */
     @Test
     void aLongThrowableKeepsItsRootCause() throws Exception {
         for (int frames : new int[] {200, 1000, 3000}) {

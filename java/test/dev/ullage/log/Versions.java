@@ -33,7 +33,7 @@ final class Versions {
                     closed += (reader.at(Layout.TAIL_AT) & Layout.CLOSED) != 0 ? 1 : 0;
                 }
             }
-            System.out.println("rings given back: " + closed);
+            System.out.println("rings returned: " + closed);
         }
     }
 

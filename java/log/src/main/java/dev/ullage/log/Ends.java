@@ -19,26 +19,26 @@ final class Ends {
 
     private byte[] bytes = new byte[FIRST_SIZE];
     private int size; // of what is in bytes: all, or the beginning
-    private byte[] last; // a ring of the newest bytes behind the beginning; null until it is needed
+    private byte[] last; // a ring of the newest bytes after the beginning; null until it is needed
     private byte[] chunk;
-    private long behind; // bytes behind the beginning, 0 while all fits
-    private int kept; // of these, in last: those in front of behind % END
+    private long beyond; // bytes after the beginning, 0 while all fits
+    private int kept; // of these, in last: those before beyond % END
     private boolean wide;
 
     void clear() {
         size = 0;
-        behind = 0;
+        beyond = 0;
         kept = 0;
         wide = false;
     }
 
     /** How many bytes were appended, whether or not they are kept. */
     long length() {
-        return size + behind;
+        return size + beyond;
     }
 
     boolean isCut() {
-        return behind > 0;
+        return beyond > 0;
     }
 
     /** Whether any character is not ASCII. */
@@ -48,7 +48,7 @@ final class Ends {
 
     void append(CharSequence s) {
         int n = s.length();
-        if (behind == 0) {
+        if (beyond == 0) {
             grow(n);
             int to = Utf8.put(s, bytes, size, bytes.length);
             if (to < 0 && bytes.length < Layout.MAX_PAYLOAD) { // it is not ASCII
@@ -76,7 +76,7 @@ final class Ends {
 
     /** Appends bytes, which are UTF-8 if anything is. */
     void append(byte[] from, int length) {
-        if (behind == 0) {
+        if (beyond == 0) {
             grow(length);
             if (size + length <= bytes.length) {
                 System.arraycopy(from, 0, bytes, size, length);
@@ -93,10 +93,10 @@ final class Ends {
     /** Removes line feeds from the end, down to a length. */
     void trim(long least) {
         while (length() > least) {
-            if (behind == 0 && bytes[size - 1] == '\n') {
+            if (beyond == 0 && bytes[size - 1] == '\n') {
                 size--;
-            } else if (behind > 1 && kept > 0 && last[(int) ((behind - 1) % END)] == '\n') {
-                behind--;
+            } else if (beyond > 1 && kept > 0 && last[(int) ((beyond - 1) % END)] == '\n') {
+                beyond--;
                 kept--;
             } else {
                 return;
@@ -122,16 +122,16 @@ final class Ends {
             size += first;
         }
         for (int i = Math.max(first, 0); i < length; ) {
-            int to = (int) (behind % END);
+            int to = (int) (beyond % END);
             int n = Math.min(length - i, END - to);
             System.arraycopy(from, at + i, last, to, n);
-            behind += n;
+            beyond += n;
             kept = Math.min(END, kept + n);
             i += n;
         }
     }
 
-    /** Makes room for more bytes, as far as a record may have them. */
+    /** Makes room for more bytes, up to the size of a record. */
     private void grow(long more) {
         if (size + more > bytes.length && bytes.length < Layout.MAX_PAYLOAD) {
             long room = Math.max(2L * bytes.length, size + more);
@@ -146,7 +146,7 @@ final class Ends {
      * @return where that place is in {@link #bytes} now, or the end of the note if it was left out
      */
     int join(long mark) {
-        if (behind == 0) {
+        if (beyond == 0) {
             return (int) mark;
         }
         byte[] end = end();
@@ -176,7 +176,7 @@ final class Ends {
         System.arraycopy(between, 0, bytes, to, between.length);
         System.arraycopy(end, from, bytes, to + between.length, end.length - from);
         size = to + between.length + end.length - from;
-        behind = 0;
+        beyond = 0;
         if (mark <= to) {
             return (int) mark;
         }
@@ -187,7 +187,7 @@ final class Ends {
     /** The newest bytes in their order. */
     private byte[] end() {
         byte[] end = new byte[kept];
-        int at = (int) ((behind - kept) % END);
+        int at = (int) ((beyond - kept) % END);
         int first = Math.min(kept, END - at);
         System.arraycopy(last, at, end, 0, first);
         System.arraycopy(last, 0, end, first, kept - first);

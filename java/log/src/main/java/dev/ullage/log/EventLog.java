@@ -75,8 +75,8 @@ public final class EventLog {
     private volatile long renewAfter;
     private int templateBytes;
     private int frontEnds;
-    private boolean pinned; // somebody uses the log without a front end, and may do so at any time
-    private boolean givenBack;
+    private boolean pinned; // the application uses the log without a front end, and may do so at any time
+    private boolean returned;
 
     private EventLog(Settings settings, Ring ring, String problem, long retryNanos) {
         this.settings = settings;
@@ -104,7 +104,7 @@ public final class EventLog {
 
     /**
      * Returns the same log as {@link #get}, to a front end that will call {@link #leave} when it is stopped. When all front
-     * ends have left, and nobody else got the log, the ring is given back: the sidecar reads it to its end and removes it
+     * ends have left, and the application has not called {@link #get}, the ring is returned: the sidecar reads it to its end and removes it
      * although the JVM goes on. The next front end gets another ring.
      *
      * @return the same object at each call; never null
@@ -129,18 +129,18 @@ public final class EventLog {
                 r.close();
                 keepDrops(r);
             } catch (InternalError e) {
-                // Its file was truncated: there is nothing to give back.
+                // Its file was truncated: there is nothing to return.
             }
-            problem = "the ring was given back, since all front ends are stopped";
-            givenBack = true;
+            problem = "the ring was returned, since all front ends are stopped";
+            returned = true;
             ring = null;
         }
     }
 
-    /** Creates a ring in the place of one that was given back. The caller holds the lock. */
+    /** Creates a ring in the place of one that was returned. The caller holds the lock. */
     private void takeAgain() {
-        if (givenBack) {
-            givenBack = false;
+        if (returned) {
+            returned = false;
             replace(null);
         }
     }
@@ -205,7 +205,7 @@ public final class EventLog {
     }
 
     /**
-     * Returns whether events of a level are logged: those from the set level on, and those that the
+     * Returns whether events of a level are logged: those at the set level and above, and those that the
      * sidecar raised at run time. It costs a comparison, or a load from the ring for a level
      * below the set one.
      *
@@ -395,7 +395,7 @@ public final class EventLog {
      * beginning and the end are kept.
      *
      * @param level from {@link #TRACE} to {@link #ERROR}
-     * @param logger who logs it, mostly the name of a class; may be null: nobody
+     * @param logger who logs it, mostly the name of a class; may be null: none
      * @param text may be null, and is then written as such
      * @return whether it was kept
      */
@@ -428,7 +428,7 @@ public final class EventLog {
      * same record. It allocates, for the stack trace.
      *
      * @param level from {@link #TRACE} to {@link #ERROR}
-     * @param logger who logs it, mostly the name of a class; may be null: nobody
+     * @param logger who logs it, mostly the name of a class; may be null: none
      * @param text may be null, and is then written as such
      * @param thrown may be null: no further lines
      * @return whether it was kept
@@ -599,7 +599,7 @@ public final class EventLog {
     private void replace(Ring old) {
         try {
             synchronized (templates) {
-                if (ring != old || givenBack) {
+                if (ring != old || returned) {
                     return;
                 }
                 Ring fresh = RingFile.create(settings, Origin.now());

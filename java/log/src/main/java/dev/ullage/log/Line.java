@@ -201,7 +201,7 @@ public final class Line {
     }
 
     /**
-     * Writes the record into the ring and gives the line back.
+     * Writes the record into the ring and returns the line to the pool.
      *
      * @param level from {@link EventLog#TRACE} to {@link EventLog#ERROR}
      * @return whether it was kept; false as well if the line was sent before

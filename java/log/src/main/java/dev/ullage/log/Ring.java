@@ -15,7 +15,7 @@ import java.util.concurrent.locks.LockSupport;
  * farther than the capacity beyond the head, so no thread writes where the sidecar has not yet
  * read. The sidecar zeroes what it read before it moves the head: each claim begins as zeros.
  *
- * <p>A method throws an InternalError or a RuntimeException only if somebody truncated or
+ * <p>A method throws an InternalError or a RuntimeException only if another process truncated or
  * overwrote the file; the ring is of no use then.
  */
 final class Ring {
@@ -38,7 +38,7 @@ final class Ring {
     private final int lineWaitLevel;
     private final long waitNanos;
 
-    // Where the head was when somebody waited for room without effect.
+    // Where the head was when a thread waited for room without effect.
     private volatile long stalledHead = -1;
 
     // The last head that was read whole. An older one is smaller, and so merely refuses earlier.
@@ -342,7 +342,7 @@ final class Ring {
         return n;
     }
 
-    /** Bytes that the sidecar has not given back yet. */
+    /** Bytes that the sidecar has not freed yet. */
     long backlog() {
         long head = head();
         return Math.max(0, ((long) LONG.getAcquire(buffer, TAIL_AT) & ~CLOSED) - head);

@@ -17,7 +17,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/** Creates ring files. Nobody opens an existing one for writing: a JVM always begins a new ring. */
+/** Creates ring files. No existing one is opened for writing: a JVM always begins a new ring. */
 final class RingFile {
     private RingFile() {}
 

@@ -8,7 +8,7 @@ import java.nio.file.Path;
  *
  * @param directory where ring files are
  * @param capacity bytes of a ring: a power of two from {@link #MIN_CAPACITY} to {@link #MAX_CAPACITY}
- * @param keepLevel events below it are dropped from a half on, the others only when the ring is full
+ * @param keepLevel events below it are dropped when the ring is half full, the others only when the ring is full
  * @param baseLevel the lowest level that is enabled while the sidecar raises none
  * @param patience which events wait for room in a full ring, and for how long
  * @param recorder whether the ring overwrites its oldest events, and no sidecar reads it
@@ -22,8 +22,8 @@ record Settings(Path directory, int capacity, int keepLevel, int baseLevel, Pati
     /**
      * Which events wait for room.
      *
-     * @param level direct calls from this level on; above all levels: none
-     * @param lineLevel the lines of front ends from this level on
+     * @param level direct calls at this level and above wait; above all levels: none
+     * @param lineLevel the lines of front ends at this level and above wait
      * @param nanos for so long at most
      */
     record Patience(int level, int lineLevel, long nanos) {

@@ -34,7 +34,7 @@ final class Utf8 {
         return size;
     }
 
-    /** Writes s, whose size is known, at an index of the buffer, and returns the index behind it. */
+    /** Writes s, whose size is known, at an index of the buffer, and returns the index after it. */
     static int put(String s, int size, ByteBuffer to, int at) {
         return size == s.length() ? putAscii(s, size, to, at) : putWide(s, to, at);
     }
@@ -76,7 +76,7 @@ final class Utf8 {
     /**
      * Writes as many whole characters of s as fit between at and end.
      *
-     * @return the index behind the last byte, complemented if not all characters fit
+     * @return the index after the last byte, complemented if not all characters fit
      */
     static int put(CharSequence s, byte[] to, int at, int end) {
         int n = s.length();

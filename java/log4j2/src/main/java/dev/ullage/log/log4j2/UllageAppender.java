@@ -39,7 +39,7 @@ import org.apache.logging.log4j.util.TriConsumer;
  * {@code level=…} for a level of the application's own. The ring is that of {@link EventLog#get()}.
  *
  * <p>While there is no ring, events go to the appenders that its {@code <AppenderRef>} elements name or, if there are
- * none, to the console. Log4j's status logger says when that begins and ends, and how many events it were.
+ * none, to the console. Log4j's status logger says when that begins and ends, and how many events that were.
  *
  * <p>With a layout, the bytes that it makes of an event are written instead, such as JSON.
  *
@@ -116,7 +116,7 @@ public final class UllageAppender extends AbstractAppender {
         super.start();
     }
 
-    /** Stops to write events, and gives the ring back if no other appender uses it. */
+    /** Stops writing events and returns the ring if no other appender uses it. */
     @Override
     public boolean stop(long timeout, TimeUnit unit) {
         if (log == null) {

@@ -26,7 +26,7 @@ import org.slf4j.event.KeyValuePair;
  * a stack trace as further lines; {@link Line} has the form. The ring is that of {@link EventLog#get()}.
  *
  * <p>While there is no ring, events go to the appenders that its {@code <appender-ref>} elements name or, if there are
- * none, to the console. Logback's status says when that begins and ends, and how many events it were.
+ * none, to the console. Logback's status says when that begins and ends, and how many events that were.
  *
  * <p>With an {@code <encoder>}, the bytes that it makes of an event are written instead, such as JSON.
  *
@@ -92,7 +92,7 @@ public class UllageAppender extends UnsynchronizedAppenderBase<ILoggingEvent> im
         this.encoder = encoder;
     }
 
-    /** Stops to write events, and gives the ring back if no other appender uses it. */
+    /** Stops writing events and returns the ring if no other appender uses it. */
     @Override
     public void stop() {
         if (!isStarted()) {
