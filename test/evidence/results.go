@@ -117,7 +117,7 @@ func (e *experiment) stoppedResult() string {
 func (e *experiment) millionResult() string {
 	ring := e.find(millionRing)
 	of := func(key string) string { v, _, _, _ := ring.of(key); return figure(v) }
-	text := fmt.Sprintf("The ring took %s events/s and lost %s. A call took %s µs at p99.99, and %s ms at the longest; a call into the ring never waits for the sidecar or the disk, only for a core.",
+	text := fmt.Sprintf("The ring took %s events/s and lost %s. A call took %s µs at p99.99, and %s ms at the longest; a direct call into the ring waits for no disk and no sidecar, only for a core.",
 		of("ops"), of("lost"), of("p9999"), of("longest"))
 	for _, r := range e.Rows {
 		if _, flood, ok := strings.Cut(r.Contestant, "; a flood, "); ok {
