@@ -3,6 +3,7 @@ package read
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/ullage/ullage/internal/segment"
 )
@@ -70,4 +71,13 @@ func (s *Source) lossOf(err error) *Loss {
 		return &Loss{Kind: Unlisted, Path: read.Path, Err: read.Err}
 	}
 	return &Loss{Kind: Unlisted, Path: s.dir, Err: err}
+}
+
+// statSize returns the size of a file, or 0.
+func statSize(path string) int64 {
+	stat, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return stat.Size()
 }

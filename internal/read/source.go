@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
 	"time"
 
 	"github.com/ullage/ullage/internal/line/cut"
@@ -59,16 +58,20 @@ func (s *Source) Follow(dir string, files []segment.Info, sealed bool, opt segme
 	return err
 }
 
-// Decode reads what in decompresses to, and closes it. Path names it in an error. If it is
-// a copy of a segment, that was created then; zero: it is not one.
-func (s *Source) Decode(in io.ReadCloser, path string, how segment.Compression, created time.Time) error {
+// Decode reads what in decompresses to, and closes it. Path names it in an error. Seg
+// is the segment that it is a copy of: unless that continues the one before, the line before
+// ends. Zero: it is not one.
+func (s *Source) Decode(in io.ReadCloser, path string, how segment.Compression, seg segment.Info) error {
 	s.Close()
 	raw, err := segment.Decode(bufio.NewReaderSize(in, blockBytes), how)
 	if err != nil {
 		in.Close()
 		return err
 	}
-	s.decoded = &decoded{in: in, raw: raw, path: path, created: created, buf: make([]byte, blockBytes)}
+	if s.enter(seg) != nil {
+		s.Lines.End()
+	}
+	s.decoded = &decoded{in: in, raw: raw, path: path, created: seg.Start, buf: make([]byte, blockBytes)}
 	return nil
 }
 
@@ -100,8 +103,7 @@ func (s *Source) Read() error {
 // next returns the next bytes that Lines has not got.
 func (s *Source) next() ([]byte, error) {
 	if s.decoded != nil {
-		raw, err := s.decoded.next(s.Dates)
-		return raw, err
+		return s.decoded.next(s.Dates)
 	}
 	for {
 		raw, err := s.pull()
@@ -109,7 +111,7 @@ func (s *Source) next() ([]byte, error) {
 			return nil, err
 		}
 		if s.again == 0 { // else it was looked at when it was read before
-			if loss := s.enter(); loss != nil {
+			if loss := s.enter(s.follower.Segment()); loss != nil {
 				s.ahead = &pulled{raw: raw}
 				return nil, loss
 			}
@@ -151,16 +153,16 @@ func (s *Source) pull() ([]byte, error) {
 	return nil, loss
 }
 
-// enter returns a loss if the segment that is read now does not continue the one before.
-func (s *Source) enter() *Loss {
-	named, ok := segment.ParseName(s.follower.Segment().Name)
+// enter returns a loss if seg, which is read now, does not continue the segment before.
+func (s *Source) enter(seg segment.Info) *Loss {
+	named, ok := segment.ParseName(seg.Name) // not seg.Seq: a follower of files numbers them in their order
 	if !ok || named.Seq == s.seq {
 		return nil
 	}
 	before := s.seq
-	named.Path = s.follower.Segment().Path
+	named.Path = seg.Path
 	if s.seq = named.Seq; before > 0 && named.Follows() != before {
-		return &Loss{Kind: Missing, Path: named.Path}
+		return &Loss{Kind: Missing, Path: seg.Path}
 	}
 	return nil
 }
@@ -266,13 +268,4 @@ func (d *decoded) next(dates *clock.Dating) ([]byte, error) {
 func (d *decoded) close() {
 	_ = d.raw.Close() // nothing was written
 	_ = d.in.Close()
-}
-
-// statSize returns the size of a file, or 0.
-func statSize(path string) int64 {
-	stat, err := os.Stat(path)
-	if err != nil {
-		return 0
-	}
-	return stat.Size()
 }

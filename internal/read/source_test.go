@@ -94,6 +94,34 @@ func TestALineGoesOnInTheNextSegmentUnlessOneIsMissing(t *testing.T) {
 	}
 }
 
+// Copies of segments, as in a bucket, are read one after another by the same source.
+func TestALineGoesOnInTheNextCopyUnlessOneIsMissing(t *testing.T) {
+	_, segs := commits(t, true, "one, of", " two copies\ntwo, of", " which the middle", " is missing\n")
+	var s Source
+	defer s.Close()
+	var found []string
+	for _, at := range []int{0, 1, 3} {
+		file, err := os.Open(segs[at].Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Decode(file, segs[at].Name, segs[at].Compress, segs[at]); err != nil {
+			t.Fatal(err)
+		}
+		for err := error(nil); err != io.EOF; {
+			if err = s.Read(); err != nil && err != io.EOF {
+				t.Fatal(err)
+			}
+			for p := range s.Lines.Heads() {
+				found = append(found, string(p.Head()))
+			}
+		}
+	}
+	if d := cmp.Diff([]string{"one, of two copies", "two, of", " is missing"}, found); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
 func TestDamageEndsALineAndIsOneLoss(t *testing.T) {
 	big := strings.Repeat("no line of this is read\n", 40_000) // of several windows in which a frame is looked for
 	dir, segs := commits(t, false, "one\ntwo, of", big, big, " which the end is missing\n")
@@ -207,7 +235,7 @@ func TestABrokenFileIsReadAsFarAsItGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var s Source
-	if err := s.Decode(file, path, segment.Zstd, segs[0].Start); err != nil {
+	if err := s.Decode(file, path, segment.Zstd, segs[0]); err != nil {
 		t.Fatal(err)
 	}
 	found := all(t, &s)

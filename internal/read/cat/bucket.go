@@ -113,7 +113,7 @@ func (b *bucketPass) print(ctx context.Context, o s3.Object) error {
 	source := &b.series.source
 	body, err := b.reader.Open(ctx, o)
 	if err == nil {
-		err = source.Decode(body, o.Key, o.Segment.Compress, o.Segment.Start)
+		err = source.Decode(body, o.Key, o.Segment.Compress, o.Segment)
 	}
 	if err != nil {
 		return b.lost(ctx, o, 0, err)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/ullage/ullage/internal/line/cut"
 	"github.com/ullage/ullage/internal/read"
@@ -147,7 +146,7 @@ func (s *series) open() error {
 		path := s.files[0].Path
 		file, err := os.Open(path)
 		if err == nil {
-			err = s.source.Decode(file, path, s.how(), time.Time{})
+			err = s.source.Decode(file, path, s.how(), segment.Info{})
 		}
 		if err != nil {
 			return readError(path, err)

@@ -83,7 +83,7 @@ func (f *file) open(s *read.Source) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Decode(in, f.path, compression(in), time.Time{}); err != nil {
+	if err := s.Decode(in, f.path, compression(in), segment.Info{}); err != nil {
 		return fmt.Errorf("decode %s: %w", f.path, err)
 	}
 	return nil
