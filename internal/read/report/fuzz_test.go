@@ -26,7 +26,8 @@ func FuzzReport(f *testing.F) {
 		st := newStream(&input{name: "gc.log"}, s, Config{})
 		for rest := log; len(rest) > 0; {
 			n := min(max(block, 1), len(rest))
-			st.write(rest[:n])
+			st.source.Lines.Feed(rest[:n])
+			st.lines()
 			rest = rest[n:]
 		}
 		st.end()

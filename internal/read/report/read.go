@@ -172,9 +172,9 @@ func (st *stream) readAll(ctx context.Context, enter func(raw []byte)) error {
 			raw := st.source.Lines.Rest()
 			st.out.Bytes += uint64(len(raw))
 			enter(raw)
-			st.write(raw)
+			st.lines()
 		case errors.As(err, &loss):
-			st.write(nil) // the end of the line before
+			st.lines() // the end of the line before
 			st.meet(loss)
 			more = !loss.Ends()
 		default:
@@ -184,9 +184,8 @@ func (st *stream) readAll(ctx context.Context, enter func(raw []byte)) error {
 	return nil
 }
 
-// write hands on the lines that end in block, and the beginnings of long ones.
-func (st *stream) write(block []byte) {
-	st.source.Lines.Feed(block)
+// lines hands on the lines that the source has, and the beginnings of long ones.
+func (st *stream) lines() {
 	for p := range st.source.Lines.Heads() {
 		st.take(p)
 	}
@@ -195,7 +194,7 @@ func (st *stream) write(block []byte) {
 // endLine ends the line that has no newline: the stream ends here.
 func (st *stream) endLine() {
 	st.source.Lines.End()
-	st.write(nil)
+	st.lines()
 }
 
 // readSegments reads the segments, as they are now.
