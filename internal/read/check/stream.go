@@ -150,7 +150,7 @@ func (s *stream) line(head, rest []byte) {
 	s.run.Lines++
 	s.run.Levels[l.Level]++
 	s.run.JVMDropped += l.Dropped
-	s.run.span(l.Time, l.Rough)
+	s.run.span(l.Time, l.Estimated)
 }
 
 // endRun hands on the run that ends here, unless all of it is outside of the window.

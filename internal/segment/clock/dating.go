@@ -51,12 +51,12 @@ func (w Window) Overlaps(first, last time.Time) bool {
 // Line is what is known about a line by its beginning.
 type Line struct {
 	ul.Class
-	Gap    *ul.Gap    // the line is a marker; nil: it is not
-	Time   time.Time  // of its record, or when it was read; zero: unknown
-	Rough  bool       // Time is estimated
-	Run    int        // of the JVM, from 1 up; 0: unknown
-	Inside bool       // it is in the window
-	Record *ul.Record // of a record, if times are needed; valid until the next line. Nil: none was read
+	Gap       *ul.Gap    // the line is a marker; nil: it is not
+	Time      time.Time  // of its record, or when it was read; zero: unknown
+	Estimated bool       // Time is estimated
+	Run       int        // of the JVM, from 1 up; 0: unknown
+	Inside    bool       // it is in the window
+	Record    *ul.Record // of a record, if times are needed; valid until the next line. Nil: none was read
 }
 
 // Line takes in the next line. Rest is what is known to follow. A marker is no line of the
@@ -94,11 +94,11 @@ func (d *Dating) date(l *Line, head []byte, record bool) {
 		l.Record = d.Clock.Line(head)
 	}
 	l.Run = d.Clock.Run()
-	l.Time, l.Rough = d.Clock.Last()
+	l.Time, l.Estimated = d.Clock.Last()
 	from := l.Time
 	if from.IsZero() {
 		from, l.Time = d.Clock.Read()
-		l.Rough = true
+		l.Estimated = true
 	}
 	if l.Kind != ul.Continuation {
 		d.past.See(from, d.Window.Until)

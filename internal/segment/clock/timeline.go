@@ -27,8 +27,8 @@ type Timeline struct {
 	basis basis
 	ahead []time.Time // starts of the next runs, from the last point
 
-	last  time.Time // the time of the last record that has one
-	rough bool      // ... is estimated
+	last      time.Time // the time of the last record that has one
+	estimated bool      // last is estimated
 
 	from, to time.Time // when the lines that come next were read; zero: unknown
 	by       time.Time // the lines that come next were written by then; zero: unknown
@@ -48,7 +48,7 @@ func (t *Timeline) Run() int { return t.run }
 
 // Last returns the time of the last record that has one, and whether it is estimated.
 // Zero: none has.
-func (t *Timeline) Last() (at time.Time, estimated bool) { return t.last, t.rough }
+func (t *Timeline) Last() (at time.Time, estimated bool) { return t.last, t.estimated }
 
 // Read returns when the lines that come next were read: not before from and not after to.
 // Zero: unknown.
@@ -118,13 +118,13 @@ func (t *Timeline) Date(r *ul.Record) (time.Time, bool) {
 	switch {
 	case dated && hasUp:
 		t.start, t.basis, t.last = when.Add(-up), exact, when
-		t.rough = false
+		t.estimated = false
 	case dated:
-		t.last, t.rough = when, false
+		t.last, t.estimated = when, false
 	case hasUp && !t.start.IsZero():
-		t.last, t.rough = t.start.Add(up), t.basis != exact
+		t.last, t.estimated = t.start.Add(up), t.basis != exact
 		if !t.by.IsZero() && t.last.After(t.by) { // a date before it is wrong, or the clock was set back
-			t.last, t.rough = t.by, true
+			t.last, t.estimated = t.by, true
 		}
 	}
 	return t.last, !t.last.IsZero()
@@ -133,7 +133,7 @@ func (t *Timeline) Date(r *ul.Record) (time.Time, bool) {
 // Dated says that a record, which is not of a JVM's own log, has a time, if ok.
 func (t *Timeline) Dated(when time.Time, ok bool) {
 	if ok && believed(when) {
-		t.last, t.rough = when, false
+		t.last, t.estimated = when, false
 	}
 }
 
