@@ -40,7 +40,7 @@ func volumes(w *wish.Wishes, jvms []*jvm, d dest) []corev1.Volume {
 	if hasSinkSecret(w) {
 		// The keys of the Secret as files: certificates, keys, and passwords for
 		// options that take a file. They are renewed while the pod runs.
-		optional, mode := true, int32(0o444) // the sidecar's user is the JVM's, and nobody else mounts it
+		optional, mode := true, int32(0o444) // the sidecar's user is the JVM's, and no other container mounts it
 		add(sinkSecretVolume, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: w.SinkSecret, DefaultMode: &mode, Optional: &optional}})
 	}
 	if v := d.volume(w, len(jvms)); v != nil {

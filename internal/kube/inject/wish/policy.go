@@ -47,7 +47,7 @@ func (p Policy) apply(name, asked, byDefault string) (value, warning string) {
 	return asked, ""
 }
 
-// atMost bounds a size that nobody has asked for by itself.
+// atMost bounds a size that no setting asks for by itself.
 func (p Policy) atMost(name string, n settings.Size) settings.Size {
 	if most, err := settings.ParseSize(p.Max[name]); err == nil {
 		return min(n, most)

@@ -115,7 +115,7 @@ func measurable(name, most string) bool {
 }
 
 // validatePolicy returns one error for each setting that the policy can't be
-// about. A default over its maximum would be had by whoever does not ask.
+// about. A pod that does not ask would have a default over its maximum.
 func (c Config) validatePolicy() []error {
 	built := map[string]string{Buffer: defaultBuffer}
 	flagsOf(new(sidecar.Config)).VisitAll(func(f *flag.Flag) { built[f.Name] = f.DefValue })
