@@ -81,9 +81,9 @@ func (s *Source) Opened() bool { return s.follower != nil || s.decoded != nil }
 // Read feeds Lines with the next bytes. The error is [io.EOF] if there are no more, for now,
 // or a [*Loss] in their place: then Lines returns the end of the line before it first.
 func (s *Source) Read() error {
-	if raw := s.kept; len(raw) > 0 {
+	if s.Kept() {
+		s.Lines.Feed(s.kept)
 		s.kept = nil
-		s.Lines.Feed(raw)
 		return nil
 	}
 	raw, err := s.next()
@@ -216,6 +216,10 @@ func (s *Source) Park(keep int) {
 		_ = s.follower.Close() // a descriptor that was only read from
 	}
 }
+
+// Kept reports whether the next Read returns bytes that Park has kept. Such a Read opens no
+// file.
+func (s *Source) Kept() bool { return len(s.kept) > 0 }
 
 // Close closes what is read from.
 func (s *Source) Close() {

@@ -19,6 +19,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/ullage/ullage/internal/line/cut"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -109,6 +110,40 @@ func TestMergeIsAStableSortByTime(t *testing.T) {
 				}
 				d.open()
 			})
+		}
+	}
+}
+
+// A parked series prints its kept bytes without a place among the open ones. Otherwise it
+// parks another series, and with more streams than places, each frame is read again for a few
+// lines.
+func TestASeriesThatPrintsWhatItKeptParksNoOther(t *testing.T) {
+	const lines = 10
+	d, ctx := newShipped(t, segment.Zstd), t.Context()
+	for i := range maxOpen + 1 {
+		name := fmt.Sprintf("s%02d", i)
+		d.append(d.restart(name, segment.Mark{}), strings.Repeat("[info][gc] of "+name+"\n", lines))
+	}
+	p := New(Config{Level: ul.Info}, io.Discard, os.Stderr)
+	if err := errors.Join(p.Find([]string{d.dir})...); err != nil {
+		t.Fatal(err)
+	}
+	p.keep = 1 << 10
+	for _, s := range p.series() {
+		defer s.source.Close()
+		if more, err := s.next(ctx); !more || err != nil {
+			t.Fatal(more, err)
+		}
+	}
+	open := slices.Clone(p.open)
+	at := slices.IndexFunc(p.series(), func(s *series) bool { return !slices.Contains(open, s) })
+	if len(open) != maxOpen || at < 0 {
+		t.Fatalf("%d series are open, and %d is parked", len(open), at)
+	}
+	parked := p.series()[at]
+	for i := range lines - 1 {
+		if more, err := parked.next(ctx); !more || err != nil || !slices.Equal(p.open, open) {
+			t.Fatalf("at line %d: %v, %v, and other series are open than before", i+2, more, err)
 		}
 	}
 }

@@ -126,9 +126,14 @@ func (s *series) read(ctx context.Context) (more bool, err error) {
 			return false, nil
 		}
 	}
-	s.p.makeRoom(s)
+	kept := s.source.Kept()
+	if !kept {
+		s.p.makeRoom(s)
+	}
 	err = s.source.Read()
-	s.p.makeRoom(s)
+	if !kept {
+		s.p.makeRoom(s)
+	}
 	var loss *read.Loss
 	switch {
 	case err == nil:
