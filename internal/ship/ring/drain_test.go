@@ -18,6 +18,7 @@ import (
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/test/lab"
 )
 
 // mapped makes a ring and a sidecar that reads it.
@@ -451,9 +452,7 @@ func TestARingThatWasGivenBackIsRemovedWhileItsJVMLives(t *testing.T) {
 // Only its owner may ask whether a file has a writer. A sidecar that is not the JVM's user reads the ring, and says that
 // it cannot remove it.
 func TestALeaseThatIsRefusedHasAReason(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("needs root, to own a file that another user made")
-	}
+	lab.NeedsRoot(t, "it gives a file to another user")
 	w, s := mapped(t)
 	if err := os.Chown(w.path, 12345, 12345); err != nil {
 		t.Fatal(err)
