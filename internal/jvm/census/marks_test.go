@@ -123,7 +123,10 @@ func TestAJVMThatCrashedIsMarkedAsCrashed(t *testing.T) {
 	}{
 		"its report was read": {func(_ *testing.T, _ *rig, roster *Roster) { roster.Crashed("hs_err_pid7.log") }, "crashed"},
 		"its report is in the source": {func(t *testing.T, r *rig, _ *Roster) {
-			must(t, os.WriteFile(filepath.Join(r.cfg.Source, "hs_err_pid7.log"), nil, 0o600))
+			report := filepath.Join(r.cfg.Source, "hs_err_pid7.log")
+			must(t, os.WriteFile(report, nil, 0o600))
+			now := time.Now() // the kernel's own time of a file is a few milliseconds coarse
+			must(t, os.Chtimes(report, now, now))
 		}, "crashed"},
 		"a report of another JVM": {func(_ *testing.T, _ *rig, roster *Roster) { roster.Crashed("hs_err_pid77.log") }, "killed"},
 		"no name of a report": {func(_ *testing.T, _ *rig, roster *Roster) {
@@ -138,7 +141,6 @@ func TestAJVMThatCrashedIsMarkedAsCrashed(t *testing.T) {
 			roster.Crashed("hs_err_pid7.log") // of one before
 			roster.look(t.Context())
 			m.take()
-			time.Sleep(20 * time.Millisecond) // the time of a file is a few milliseconds coarse
 			c.crash(t, r, roster)
 			j.Kill()
 			roster.look(t.Context())
