@@ -102,7 +102,8 @@ class ProcessTest {
 
     /**
      * The kernel kills by SIGBUS who touches a page that is gone; HotSpot makes an InternalError of it. JDK 17
-     * may throw it a little later, in the code that called the log: once, since the ring is then given up.
+     * may throw it a little later, in the code that called the log. The log gives up the ring only when it catches one
+     * itself: until then each call may cause another.
      */
     @Test
     void aTruncatedRingDoesNotEndTheJVM() throws Exception {
