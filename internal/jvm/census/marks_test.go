@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -14,49 +13,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/test/lab"
 	"github.com/ullage/ullage/test/lab/fakejvm"
+	"github.com/ullage/ullage/test/lab/marked"
 )
 
-// marked is what a test was given, as text.
-type marked struct {
-	mu    sync.Mutex
-	lines []string
-}
-
-func (m *marked) add(a mark.Mark) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.lines = append(m.lines, string(a.AppendDetails([]byte(a.Kind+" "))))
-}
-
-// take returns what is new.
-func (m *marked) take() []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	lines := m.lines
-	m.lines = nil
-	return lines
-}
-
-// gives fails the test unless the new marks match patterns.
-func (m *marked) gives(t *testing.T, patterns ...string) {
-	t.Helper()
-	got := m.take()
-	ok := len(got) == len(patterns)
-	for i := 0; ok && i < len(got); i++ {
-		ok = regexp.MustCompile("^" + patterns[i] + "$").MatchString(got[i])
-	}
-	if !ok {
-		t.Errorf("marks %q, want %q", got, patterns)
-	}
-}
-
 // roster returns a Roster that marks, and its marks.
-func (r *rig) roster() (*Roster, *marked) {
-	m := &marked{}
-	return New(r.cfg, m.add, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))), m
+func (r *rig) roster() (*Roster, *marked.Marks) {
+	m := &marked.Marks{}
+	return New(r.cfg, m.Add, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))), m
 }
 
 func TestStartsAndEndsOfJVMsAreMarkedOnce(t *testing.T) {
@@ -72,15 +37,15 @@ func TestStartsAndEndsOfJVMsAreMarkedOnce(t *testing.T) {
 		roster.look(t.Context())
 	}
 	look()
-	m.gives(t, jvm("jvm-seen"))
+	m.Gives(t, jvm("jvm-seen"))
 	roster.began = time.Now().Add(-time.Minute)
 	look()
-	m.gives(t)
+	m.Gives(t)
 	j.Kill()
 	look()
-	m.gives(t, "jvm-ended stream=gc-7.log,safepoint.log pid=7 how=killed")
+	m.Gives(t, "jvm-ended stream=gc-7.log,safepoint.log pid=7 how=killed")
 	look()
-	m.gives(t)
+	m.Gives(t)
 	must(t, os.Remove(j.Socket()))
 	look()
 	if len(roster.members) != 1 {
@@ -88,17 +53,17 @@ func TestStartsAndEndsOfJVMsAreMarkedOnce(t *testing.T) {
 	}
 	j.Start()
 	look()
-	m.gives(t, jvm("jvm-started"))
+	m.Gives(t, jvm("jvm-started"))
 	must(t, os.Remove(j.Socket()))
 	look()
-	m.gives(t, "jvm-ended .* how=exited")
+	m.Gives(t, "jvm-ended .* how=exited")
 	j.Kill()
 	j.Start()
 	look()
-	m.gives(t, jvm("jvm-started"))
+	m.Gives(t, jvm("jvm-started"))
 	j.Restart()
 	look()
-	m.gives(t, "jvm-ended stream=gc-7.log,safepoint.log pid=7", jvm("jvm-started"))
+	m.Gives(t, "jvm-ended stream=gc-7.log,safepoint.log pid=7", jvm("jvm-started"))
 }
 
 // A pod's sidecar is stopped right after its JVM.
@@ -113,7 +78,7 @@ func TestAJVMThatEndsWithThePodIsMarked(t *testing.T) {
 	j.Kill()
 	cancel()
 	running.Wait()
-	m.gives(t, "jvm-seen .*", "jvm-ended .*")
+	m.Gives(t, "jvm-seen .*", "jvm-ended .*")
 }
 
 func TestAJVMThatCrashedIsMarkedAsCrashed(t *testing.T) {
@@ -140,11 +105,11 @@ func TestAJVMThatCrashedIsMarkedAsCrashed(t *testing.T) {
 			roster, m := r.roster()
 			roster.Crashed("hs_err_pid7.log") // of one before
 			roster.look(t.Context())
-			m.take()
+			m.Take()
 			c.crash(t, r, roster)
 			j.Kill()
 			roster.look(t.Context())
-			m.gives(t, "jvm-ended stream=gc.log pid=7 how="+c.want)
+			m.Gives(t, "jvm-ended stream=gc.log pid=7 how="+c.want)
 		})
 	}
 	roster, _ := newRig(t).roster()
@@ -169,5 +134,5 @@ func TestAJVMWithoutADescription(t *testing.T) {
 	})
 	roster, m := r.roster()
 	roster.look(t.Context())
-	m.gives(t, "jvm-seen stream=gc.log pid=7")
+	m.Gives(t, "jvm-seen stream=gc.log pid=7")
 }

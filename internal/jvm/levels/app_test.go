@@ -8,6 +8,7 @@ import (
 
 	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/test/lab/marked"
 )
 
 // asked is the level that a Loop asks the application for.
@@ -29,10 +30,10 @@ func (a *asked) is(level ul.Level) bool {
 }
 
 // application returns a pod without a JVM that could be attached to: events need none.
-func application(t *testing.T) (*rig, *asked, *marked) {
+func application(t *testing.T) (*rig, *asked, *marked.Marks) {
 	t.Helper()
-	r, a, m := newRig(t), &asked{}, &marked{}
-	r.to.AppLevel, r.to.Mark = a.set, m.add
+	r, a, m := newRig(t), &asked{}, &marked.Marks{}
+	r.to.AppLevel, r.to.Mark = a.set, m.Add
 	return r, a, m
 }
 
@@ -62,9 +63,9 @@ func TestTheApplicationIsRaisedByAnAnnotation(t *testing.T) {
 			t.Errorf("%s: the status has %q", step.name, shown)
 		}
 		if step.mark != "" {
-			m.gives(t, step.mark)
+			m.Gives(t, step.mark)
 		} else {
-			m.gives(t)
+			m.Gives(t)
 		}
 	}
 	p.log.says(t, 2, "application log level raised")
@@ -84,7 +85,7 @@ func TestARaiseOfTheApplicationRunsOutAndDoesNotComeBack(t *testing.T) {
 		t.Errorf("it ended %s too early", -late)
 	}
 	must(t, stop())
-	m.take()
+	m.Take()
 	p = r.process() // the annotation is still there
 	for range 3 {
 		p.step()
@@ -92,7 +93,7 @@ func TestARaiseOfTheApplicationRunsOutAndDoesNotComeBack(t *testing.T) {
 	if !a.is(ul.Unknown) {
 		t.Errorf("it is asked for %v again", a.level)
 	}
-	m.gives(t)
+	m.Gives(t)
 }
 
 // A kill prolongs no raise, and does not hide its end.
@@ -103,21 +104,21 @@ func TestARaiseOfTheApplicationOutlivesAKillUntilItsEnd(t *testing.T) {
 	p := r.process()
 	p.step()
 	until := p.Status().App.Until
-	m.take()
+	m.Take()
 	a.set(ul.Unknown)
 	p = r.process()
 	p.step()
 	if got := p.Status().App.Until; !a.is(ul.Debug) || !got.Equal(until) {
 		t.Errorf("it is asked for %v until %s, want debug until %s", a.level, got, until)
 	}
-	m.gives(t)
+	m.Gives(t)
 	r.annotate()
 	p = r.process()
 	p.step()
 	if !a.is(ul.Unknown) {
 		t.Errorf("it is asked for %v", a.level)
 	}
-	m.gives(t, `app-level-restored level=debug why="the annotation is gone"`)
+	m.Gives(t, `app-level-restored level=debug why="the annotation is gone"`)
 }
 
 // A command's raise is over an annotation's, and a reset ends both.
@@ -127,7 +128,7 @@ func TestTheApplicationIsRaisedByACommand(t *testing.T) {
 	r.annotate("app-log", "info", "app-log-for", "1h")
 	p := r.process()
 	stop := p.run()
-	within(t, patience, "the annotation's raise, and its mark", func() bool { return a.is(ul.Info) && len(m.take()) > 0 })
+	within(t, patience, "the annotation's raise, and its mark", func() bool { return a.is(ul.Info) && len(m.Take()) > 0 })
 	c := r.command()
 	until, err := c.SetApp(t.Context(), ul.Trace, time.Hour)
 	if left := time.Until(until); err != nil || !a.is(ul.Trace) || left > time.Hour || left < time.Hour-patience {
@@ -136,20 +137,20 @@ func TestTheApplicationIsRaisedByACommand(t *testing.T) {
 	if st := p.Status().App; st.Level != "trace" || !st.Until.Equal(until) {
 		t.Errorf("%+v", st)
 	}
-	m.gives(t, `app-level-raised level=trace why="ullage log set" by="uid \d+(, pid \d+)?" until=\S+`)
+	m.Gives(t, `app-level-raised level=trace why="ullage log set" by="uid \d+(, pid \d+)?" until=\S+`)
 	if _, err := c.SetApp(t.Context(), ul.Debug, 1200*time.Millisecond); err != nil || !a.is(ul.Debug) {
 		t.Errorf("%v; it is asked for %v", err, a.level)
 	}
-	m.take()
+	m.Take()
 	within(t, patience, "the annotation's raise is in effect again", func() bool { return a.is(ul.Info) })
 	_, err = c.SetApp(t.Context(), ul.Trace, time.Hour)
 	must(t, err)
-	m.take()
+	m.Take()
 	_, ended, err := c.Reset(t.Context())
 	if err != nil || ended != ul.Trace || !a.is(ul.Unknown) {
 		t.Errorf("%v; a raise to %v ended, and it is asked for %v", err, ended, a.level)
 	}
-	m.gives(t, `app-level-restored level=trace why="ullage log reset"`)
+	m.Gives(t, `app-level-restored level=trace why="ullage log reset"`)
 	if _, ended, err = c.Reset(t.Context()); err != nil || ended != ul.Unknown {
 		t.Errorf("%v; another reset ended a raise to %v", err, ended)
 	}

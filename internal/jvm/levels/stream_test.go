@@ -13,6 +13,7 @@ import (
 
 	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/test/lab/fakejvm"
+	"github.com/ullage/ullage/test/lab/marked"
 )
 
 // The outputs of the JVM of twoStreams, as positions in its list.
@@ -184,13 +185,13 @@ func TestATypoInAStreamLeavesTheRaiseInEffectAlone(t *testing.T) {
 	for _, before := range []string{"", "gc-7.log"} {
 		t.Run(before, func(t *testing.T) {
 			r, j := twoStreams(t)
-			m := &marked{}
-			r.to.Mark = m.add
+			m := &marked.Marks{}
+			r.to.Mark = m.Add
 			p := r.process()
 			if _, err := p.setStream("gc*=debug", before); err != nil {
 				t.Fatal(err)
 			}
-			m.take()
+			m.Take()
 			until, n := p.Status().Raise.Until, j.Count()
 			changes, err := p.setStream("gc*=trace", "nosuch.log")
 			if err == nil || !strings.Contains(err.Error(), `"nosuch.log" (it has: gc-7.log, app-%t.log, plain.log)`) || len(changes) > 0 {
@@ -201,7 +202,7 @@ func TestATypoInAStreamLeavesTheRaiseInEffectAlone(t *testing.T) {
 					t.Errorf("the JVM was sent %q", cmd)
 				}
 			}
-			m.gives(t)
+			m.Gives(t)
 			if got := p.Status().Raise.Until; !got.Equal(until) {
 				t.Errorf("the raise ends at %s, want %s", got, until)
 			}
