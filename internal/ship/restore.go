@@ -33,7 +33,7 @@ func (s *Shipper) restore(keyed bool) (start, error) {
 		// Without the key, the checkpoint may be somebody else's: begin goes on with it.
 		resumeHeld(s.link.held, s.check, s.log)
 	}
-	// A sidecar without a checkpoint makes one first. Whoever finds none, where
+	// A sidecar without a checkpoint makes one first. A sidecar that finds none, where
 	// there was one, knows that it was lost.
 	lost := s.check.Lost || found.Begun && !found.Marked && !found.Claimed
 	s.check.Lost = lost

@@ -59,7 +59,7 @@ func (p *parts) followers() ship.Followers {
 	return follow
 }
 
-// listenFor lets readers of the durable copy in dir ask the sidecar. Whoever opens the
+// listenFor lets readers of the durable copy in dir ask the sidecar. The opener of the
 // destination reports why it does not exist.
 func (p *parts) listenFor(dir string) {
 	if addr, err := owner.Address(dir); err == nil {

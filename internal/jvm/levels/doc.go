@@ -14,7 +14,7 @@
 // over a socket (levels.sock), and changes no level by itself.
 //
 // A Loop that starts waits for the lock of one that drains. The kernel releases the lock
-// of a process that is killed. So whoever gets the lock knows that no keeper is left, and
+// of a process that is killed. So the process that gets the lock knows that no keeper is left, and
 // replaces the socket that is there, whatever it is.
 //
 // # Untrusted input

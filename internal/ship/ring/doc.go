@@ -54,7 +54,7 @@
 //
 // # Untrusted input
 //
-// Whoever can write to the source can write a ring. A drain never maps a ring: it
+// Any process that can write to the source can write a ring. A drain never maps a ring: it
 // copies and then checks the copy, so that a ring that is truncated is a short read
 // and no signal. Numbers are compared with the size of the file. Control characters in
 // messages are escaped, so that no event makes a second line, and further lines of a record

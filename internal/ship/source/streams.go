@@ -151,7 +151,7 @@ func (s *Streams) Place(pass int) (all bool) {
 
 // insert gives f its place among the files of its stream. Their order never
 // changes, since reading relies on it. Files that come before f are read to
-// their end once more: whoever wrote them has closed them by now.
+// their end once more: their writer has closed them by now.
 func (s *Streams) insert(f *File) {
 	st := f.Stream
 	at := len(st.Files)

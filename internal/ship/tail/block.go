@@ -178,7 +178,7 @@ func lastMessage(data []byte, class format.Classifier) int {
 }
 
 // classify takes the lines of data into the block, each with its level, and
-// shows those that were not read before to whoever wants to see lines. It returns
+// shows those that were not read before to [Outlets.Line]. It returns
 // the level behind the last of them, and what the metrics of reading count.
 func (m *mover) classify(f *source.File, b *spool.Block, data []byte, open bool, level, keep ul.Level) (ul.Level, volume) {
 	m.noteCuts(f, data, b.From, open)

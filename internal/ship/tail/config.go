@@ -51,7 +51,7 @@ type Config struct {
 	// further lines of a record, go where the first of them went. Not a flag.
 	PersistLevel ul.Level
 
-	// Frames says that whoever takes chunks can take zstd frames, see
+	// Frames says that the receiver of chunks accepts zstd frames, see
 	// [Chunk.Frame]. Not a flag.
 	Frames bool
 }

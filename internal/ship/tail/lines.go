@@ -215,7 +215,7 @@ func (l *lineReader) chunk(f *source.File, lines [ul.NumLevels]uint32, dropped u
 }
 
 // classify counts the lines that end in data by level, and shows them, if this
-// is the first time, to whoever wants to see lines. A line that was begun in an
+// is the first time, to [Outlets.Line]. A line that was begun in an
 // earlier piece has the level of its beginning, and was shown then. Made are the bytes of
 // markers that the sidecar itself wrote, which are no lines of the JVM.
 func (l *lineReader) classify(f *source.File, data []byte, first bool) (lines [ul.NumLevels]uint32, dropped uint64, made int) {

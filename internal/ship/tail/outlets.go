@@ -6,7 +6,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// Outlets are where a [Source] passes on what it sees, other than chunks. Whoever reads calls
+// Outlets are where a [Source] passes on what it sees, other than chunks. The reader calls
 // them. None of them may block, and each may be nil.
 type Outlets struct {
 	// Line is shown each new line, without its newline, as it is read, with the label of
