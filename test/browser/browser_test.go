@@ -47,7 +47,8 @@ func TestFaultsOfAPageAreFound(t *testing.T) {
 					fmt.Fprintf(w, well, c.body)
 				}
 			}))
-			defer server.Close()
+			// The server outlives the page, whose last request, for an icon, nothing waits for.
+			t.Cleanup(server.Close)
 			p := b.Open(t, server.URL+"/", View{Width: 800, Height: 600})
 			found := slices.Concat(p.Look(), p.Faults())
 			p.Forgive()
