@@ -267,7 +267,7 @@ func sockets(t *testing.T, side *lab.Sidecar) (n int) {
 func TestTenOpenPagesLockNobodyOut(t *testing.T) {
 	side, url := sidecar(t)
 	b := Start(t)
-	idle, err := side.PeakRSS()
+	idle, err := side.PeakMemory()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func TestTenOpenPagesLockNobodyOut(t *testing.T) {
 			}
 		}
 	}
-	peak, err := side.PeakRSS()
+	peak, err := side.PeakMemory()
 	if err != nil {
 		t.Fatal(err)
 	}

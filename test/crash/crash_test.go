@@ -194,7 +194,7 @@ func (w *watch) live(side *lab.Sidecar, d time.Duration) {
 		time.Sleep(min(look, left))
 		w.tmpfs = max(w.tmpfs, lab.InUse(w.source))
 	}
-	if rss, err := side.PeakRSS(); err == nil {
+	if rss, err := side.PeakMemory(); err == nil {
 		w.memory = max(w.memory, rss)
 	}
 	if side.Exited() {

@@ -120,7 +120,7 @@ type stall struct {
 	side         *lab.Sidecar
 	flood        *lab.Flooding
 	begun        time.Time
-	peak         int64 // resident memory of any sidecar
+	peak         int64 // memory of any sidecar
 	saves        saves // of the checkpoint
 }
 
@@ -182,7 +182,7 @@ func (r *stall) answersUntil(end time.Time) {
 }
 
 func (r *stall) remember() {
-	if rss, err := r.side.PeakRSS(); err == nil {
+	if rss, err := r.side.PeakMemory(); err == nil {
 		r.peak = max(r.peak, rss)
 	}
 	r.saves.look(r.source)

@@ -1,8 +1,6 @@
 package fault
 
 import (
-	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,7 +12,7 @@ import (
 )
 
 const (
-	// mostMemory bounds what a sidecar of few files may have resident, whatever is done to it.
+	// mostMemory bounds what a sidecar of few files may have in memory of its own, whatever is done to it.
 	mostMemory = 32 << 20
 	// mostMemoryOfMany bounds it where there are hundreds of files or more, which take
 	// about 1 KiB each while they are open, and the spool beside them.
@@ -60,15 +58,14 @@ func (w *watch) look() {
 }
 
 func (w *watch) take(pid string) {
-	status, _ := os.ReadFile("/proc/" + pid + "/status")
-	_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
-	var kib int64
-	if _, err := fmt.Sscan(string(rest[:min(len(rest), 32)]), &kib); err != nil {
+	id, _ := strconv.Atoi(pid) // the kernel writes numbers
+	peak, err := lab.PeakMemory(id)
+	if err != nil {
 		return // it has ended
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.peaks[pid] = max(w.peaks[pid], kib<<10)
+	w.peaks[pid] = max(w.peaks[pid], peak)
 }
 
 // except leaves out a sidecar that has a bound of its own.

@@ -32,7 +32,7 @@ func BenchmarkDown(b *testing.B) {
 			all = append(all, measure(b, c.name, c.at))
 		}
 		time.Sleep(long)
-		table := lab.NewTable(fmt.Sprintf("Three sidecars side by side for %s, 1 MiB/s each", long), "sink", "CPU of a core", "commit, mean", "commit, median at most", "write p99.99", "most resident", "objects")
+		table := lab.NewTable(fmt.Sprintf("Three sidecars side by side for %s, 1 MiB/s each", long), "sink", "CPU of a core", "commit, mean", "commit, median at most", "write p99.99", "most memory", "objects")
 		for _, m := range all {
 			m.end(b, table, long)
 		}
@@ -66,7 +66,7 @@ func measure(b *testing.B, name string, g *gateway) *measured {
 func (m *measured) end(b *testing.B, table *lab.Table, long time.Duration) {
 	b.Helper()
 	cpu := m.cpu(b)
-	resident, err := m.side.PeakRSS()
+	peak, err := m.side.PeakMemory()
 	must(b, err)
 	_, text, err := m.side.Get("/metrics")
 	must(b, err)
@@ -76,7 +76,7 @@ func (m *measured) end(b *testing.B, table *lab.Table, long time.Duration) {
 	must(b, err)
 	m.side.Kill()
 	table.Add(m.name, fmt.Sprintf("%.2f %%", 100*cpu.Seconds()/long.Seconds()), mean(b, text), median(b, text), m.flood.Latency(0).P9999,
-		fmt.Sprintf("%.1f MiB", float64(resident)/(1<<20)), objects)
+		fmt.Sprintf("%.1f MiB", float64(peak)/(1<<20)), objects)
 }
 
 // cpu returns the processor time of the process.

@@ -107,7 +107,7 @@ func TestMemoryOfLineSinks(t *testing.T) {
 		_, stop := lab.Write(t, lab.Output{Path: filepath.Join(r.source, stream), Seed: 1, Rate: 20_000})
 		time.Sleep(10 * time.Second)
 		stop()
-		peak, err := r.side.PeakRSS()
+		peak, err := r.side.PeakMemory()
 		r.must(err)
 		r.must(r.side.Stop(5 * patience))
 		if without == 0 {
