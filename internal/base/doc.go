@@ -6,7 +6,7 @@
 //   - cli, settings: command lines; a setting that is declared once, and how it is spelt
 //   - printable: text of others, made safe for people to read
 //   - statedir: SOURCE/.ullage, and which sidecar owns it
-//   - retry: how to wait before another try
+//   - retry: how to wait before another try, or another line of the log that says the same
 //   - kernel: other processes, timers and memory limits, as the kernel reports them
 //   - untrusted, build: JSON from others, bounded before it is decoded; versions
 package base

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ullage/ullage/internal/base/retry"
 	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
@@ -63,7 +64,7 @@ type detail struct {
 	*writer
 	held   *hindsight.Log // nil: they are only counted
 	lines  []byte         // of one batch
-	unheld time.Time      // when it was last logged that lines cannot be held
+	unheld retry.Limiter  // lines cannot be held
 }
 
 // hintUnheld is what follows from an error of the hindsight.
@@ -155,8 +156,7 @@ func (d *detail) add(b *hindsight.Batch) {
 	if d.held != nil && len(b.Raw) > 0 {
 		if err := d.held.Append(*b); err != nil {
 			d.m.unheld.Add(float64(len(b.Raw)))
-			if now := time.Now(); now.Sub(d.unheld) > time.Minute {
-				d.unheld = now
+			if d.unheld.Allow(time.Now()) {
 				d.log.Warn("holding lines failed", "stream", b.Stream, "error", err, "hint", "they cannot be saved in hindsight; they are counted as withheld")
 			}
 		}

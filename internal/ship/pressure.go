@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/ullage/ullage/internal/base/retry"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship/tail"
 )
@@ -51,9 +52,9 @@ type pressure struct {
 
 	at      time.Time // not before is it looked at again
 	rate    rate
-	freed   int64                    // bytes that the last look gave back
-	yielded time.Time                // when it was last logged that held lines were given up
-	logged  [ul.NumReasons]time.Time // when it was last logged that lines are dropped
+	freed   int64                        // bytes that the last look gave back
+	yielded retry.Limiter                // held lines were given up
+	logged  [ul.NumReasons]retry.Limiter // lines are dropped
 }
 
 func newPressure(cfg Config, log *slog.Logger, l *link, src *tail.Reliever, b *budget) *pressure {
@@ -133,8 +134,7 @@ func (p *pressure) yield(m usage) {
 		return
 	}
 	bytes := held.Yield()
-	if now := time.Now(); now.Sub(p.yielded) > time.Minute {
-		p.yielded = now
+	if p.yielded.Allow(time.Now()) {
 		p.log.Warn("held lines given up", "memory_bytes", bytes, "used_percent", int(m.used*100),
 			"hint", "the tmpfs is full; what happened until now cannot be saved in hindsight")
 	}
@@ -201,11 +201,9 @@ func (p *pressure) drop(why ul.Reason, relief tail.Relief, m usage) (freed int64
 	if freed = p.src.Drop(why, relief); freed == 0 {
 		return 0
 	}
-	now := time.Now()
-	if now.Sub(p.logged[why]) < time.Minute {
+	if !p.logged[why].Allow(time.Now()) {
 		return freed
 	}
-	p.logged[why] = now
 	below := p.cfg.KeepLevel.String()
 	if why == ul.DropAll || p.cfg.KeepLevel >= ul.NumLevels {
 		below = "all"

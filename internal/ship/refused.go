@@ -2,6 +2,8 @@ package ship
 
 import (
 	"time"
+
+	"github.com/ullage/ullage/internal/base/retry"
 )
 
 // A refusal is a stream that the destination refuses, while it takes others.
@@ -16,7 +18,7 @@ type refusal struct {
 // refusals are the streams that are refused now.
 type refusals struct {
 	streams map[string]refusal
-	logged  time.Time // when it was last logged that a stream is refused
+	logged  retry.Limiter // a stream is refused
 }
 
 // refuse goes on without a stream. Place is how it is tried again.
@@ -25,8 +27,7 @@ func (w *writer) refuse(name string, err error, place func() error) {
 	w.m.destinationErrors.WithLabelValues(errorKind(err)).Inc()
 	w.refused.streams[name] = refusal{err, place}
 	w.showRefused()
-	if now := time.Now(); now.Sub(w.refused.logged) > time.Minute {
-		w.refused.logged = now
+	if w.refused.logged.Allow(time.Now()) {
 		w.log.Error("destination refuses a stream",
 			"stream", name, "dest", w.cfg.Dest, "retry", refusedRetry.String(), "error", err,
 			"hint", "its lines stay on the source and the other streams continue; /status lists all refused streams")

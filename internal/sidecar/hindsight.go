@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ullage/ullage/internal/base/retry"
 	"github.com/ullage/ullage/internal/jvm/levels"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
@@ -18,17 +19,11 @@ type saving struct {
 	log     *slog.Logger
 
 	mu     sync.Mutex
-	logged map[string]logged // by the cause of a saving
-}
-
-// logged is what the log has of the savings of one cause.
-type logged struct {
-	at         time.Time // of the last one
-	suppressed int       // savings since then, which it does not have
+	logged map[string]*retry.Limiter // by the cause of a saving
 }
 
 func newSaving(shipper *ship.Shipper, journal *journal, log *slog.Logger) *saving {
-	return &saving{shipper: shipper, journal: journal, log: log, logged: map[string]logged{}}
+	return &saving{shipper: shipper, journal: journal, log: log, logged: map[string]*retry.Limiter{}}
 }
 
 // save saves what is held, and marks that, unless it is being saved already.
@@ -52,14 +47,12 @@ func (s *saving) save(cause, why string) (levels.Saving, error) {
 func (s *saving) mayLog(cause string, now time.Time) (suppressed int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	last := s.logged[cause]
-	if now.Sub(last.at) < time.Minute {
-		last.suppressed++
-		s.logged[cause] = last
-		return 0, false
+	logged := s.logged[cause]
+	if logged == nil {
+		logged = &retry.Limiter{}
+		s.logged[cause] = logged
 	}
-	s.logged[cause] = logged{at: now}
-	return last.suppressed, true
+	return logged.Take(now)
 }
 
 // at returns a time as marks have it, or nothing for none.

@@ -1,4 +1,5 @@
-// Package retry is how to wait before another try.
+// Package retry is how to wait before another try, and before another line of the log that
+// says the same.
 package retry
 
 import (

@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/base/retry"
 	"github.com/ullage/ullage/internal/kube/kubeapi"
 	"github.com/ullage/ullage/internal/kube/names"
 )
@@ -66,7 +67,7 @@ func (k *keeper) trusted() error { return *k.distrust.Load() }
 // after a second, then after ever longer waits.
 func (k *keeper) run(ctx context.Context) {
 	defer k.api.Close()
-	retry := time.Second
+	backoff := retry.Backoff{First: time.Second, Most: lookInterval}
 	for {
 		err := k.look(ctx)
 		if ctx.Err() != nil {
@@ -75,17 +76,13 @@ func (k *keeper) run(ctx context.Context) {
 		k.report(err)
 		wait := lookInterval
 		if err == nil {
-			retry = time.Second
+			backoff.Reset()
 		} else {
-			wait, retry = retry, min(2*retry, lookInterval)
+			wait = backoff.Next()
 		}
 		// Replicas that started at the same moment drift apart.
-		timer := time.NewTimer(wait - rand.N(wait/5))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if retry.Sleep(ctx, wait-rand.N(wait/5)) != nil {
 			return
-		case <-timer.C:
 		}
 	}
 }

@@ -7,11 +7,9 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/base/retry"
 	"github.com/ullage/ullage/internal/kube/names"
 )
-
-// quietInterval is the shortest time between two lines that strangers cause.
-const quietInterval = time.Minute
 
 // quiet logs what anybody who reaches the port can cause. It writes at most one
 // line a minute, so that no stranger can fill the log. The attribute not_logged
@@ -19,9 +17,8 @@ const quietInterval = time.Minute
 type quiet struct {
 	log *slog.Logger
 
-	mu     sync.Mutex
-	next   time.Time // the earliest time of the next line
-	silent int       // lines left out since the last one
+	mu    sync.Mutex
+	limit retry.Limiter
 }
 
 func newQuiet(log *slog.Logger) *quiet { return &quiet{log: log} }
@@ -29,13 +26,9 @@ func newQuiet(log *slog.Logger) *quiet { return &quiet{log: log} }
 func (q *quiet) warn(msg string, args ...any) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := time.Now()
-	if now.Before(q.next) {
-		q.silent++
-		return
+	if silent, ok := q.limit.Take(time.Now()); ok {
+		q.log.Warn(msg, append(args, "not_logged", silent)...)
 	}
-	q.log.Warn(msg, append(args, "not_logged", q.silent)...)
-	q.next, q.silent = now.Add(quietInterval), 0
 }
 
 // Write takes a line of the HTTP server's error log. Most are failed TLS

@@ -10,7 +10,7 @@ func (e *env) noteCuts(f *source.File, data []byte, offset int64, open bool) {
 		return
 	}
 	e.metrics.countCuts(f.Stream.Label, cuts, lost)
-	if e.log.notTooOften(&e.log.cut, e.now()) {
+	if e.log.cut.Allow(e.now()) {
 		e.log.Warn("the JVM lost lines on a full tmpfs", "stream", f.Stream.Label, "seconds", lost.Seconds(),
 			"hint", "the sidecar had no CPU time, or the tmpfs is too small for what the JVM writes meanwhile")
 	}

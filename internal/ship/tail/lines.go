@@ -266,7 +266,7 @@ func (l *lineReader) classify(f *source.File, data []byte, first bool) (lines [u
 // Anybody can make streams, so it logs one of them a minute: the others follow.
 func (l *lineReader) noteFormat(st *source.Stream) {
 	found := st.Class.Format()
-	if st.Format != format.Auto || found == format.Auto || found == format.UL || !l.log.notTooOften(&l.log.format, l.now()) {
+	if st.Format != format.Auto || found == format.Auto || found == format.UL || !l.log.format.Allow(l.now()) {
 		return
 	}
 	st.Format = found

@@ -59,7 +59,7 @@ func (r *Reclaimer) begun(f *source.File) {
 	}
 	r.metrics.crashes.Inc()
 	r.mark(mark.CrashReport, "stream", f.Stream.Name)
-	if r.log.notTooOften(&r.log.crashed, r.now()) {
+	if r.log.crashed.Allow(r.now()) {
 		r.log.Warn("a JVM has crashed", "stream", f.Stream.Name,
 			"hint", "ullage cat --stream prints its report; further crashes of this minute are only counted")
 	}

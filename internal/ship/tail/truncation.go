@@ -19,7 +19,7 @@ func (t *truncations) truncated(f *source.File) {
 	t.metrics.truncations.Inc()
 	front, _, _ := f.Front()
 	t.report(f, front)
-	if t.log.notTooOften(&t.log.truncated, t.now()) {
+	if t.log.truncated.Allow(t.now()) {
 		t.log.Warn("source file was truncated in place",
 			"file", f.Entry.Name, "stream", f.Stream.Name, "position", f.Read.Offset,
 			"hint", "lines that were neither read nor moved are lost; let the JVM rotate with filecount=1 or more; further truncations of this minute are only counted")
