@@ -288,7 +288,7 @@ func TestTenOpenPagesLockNobodyOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("at most %.1f MiB resident before, %.1f MiB and %d sockets with ten pages", float64(idle)/(1<<20), float64(peak)/(1<<20), most)
+	t.Logf("at most %.1f MiB before, %.1f MiB and %d sockets with ten pages", float64(idle)/(1<<20), float64(peak)/(1<<20), most)
 	// The sidecar accepts 32 connections, and has its listener and a socket to a JVM besides.
 	if most < 10 || most > 32+2 {
 		t.Errorf("%d sockets with ten pages, want 10 to 34", most)

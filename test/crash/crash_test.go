@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { lab.Main(m) }
 
 const (
 	linesPerSecond = 20_000
-	mostMemory     = 48 << 20 // of the sidecar, far above what it takes
+	mostMemory     = 32 << 20 // of the sidecar, far above what it takes
 	mostTmpfs      = 64 << 20
 )
 
@@ -194,8 +194,8 @@ func (w *watch) live(side *lab.Sidecar, d time.Duration) {
 		time.Sleep(min(look, left))
 		w.tmpfs = max(w.tmpfs, lab.InUse(w.source))
 	}
-	if rss, err := side.PeakMemory(); err == nil {
-		w.memory = max(w.memory, rss)
+	if peak, err := side.PeakMemory(); err == nil {
+		w.memory = max(w.memory, peak)
 	}
 	if side.Exited() {
 		w.err = errors.New("the sidecar ended by itself; it said:\n" + side.Stderr())

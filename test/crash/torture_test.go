@@ -22,7 +22,7 @@ const (
 	tortureTmpfs = "12Mi"
 	tortureTime  = time.Minute         // unless ULLAGE_TORTURE says otherwise
 	tortureRound = 15 * time.Second    // of lives, one after the other
-	tortureRSS   = mostMemory + 64<<20 // with the largest queue
+	tortureMost  = mostMemory + 64<<20 // with the largest queue
 )
 
 // TestTorture runs rounds of sidecars whose settings are drawn from their extremes. Each life
@@ -113,7 +113,7 @@ func (r *torture) run() {
 	r.empty()
 	r.start(map[string]string{"reclaim": []string{"auto", "punch", "unlink"}[r.rng.IntN(3)]})
 	r.terminate()
-	r.check(r.T, tortureRSS)
+	r.check(r.T, tortureMost)
 	for i, report := range reports {
 		r.settle(stream(i), report)
 	}

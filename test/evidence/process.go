@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -69,14 +68,10 @@ func switches(pid int) (total int) {
 	return total
 }
 
-// memory returns what a process has in memory of its own in MiB, 0 if it has ended: without
-// files, the program's among them, which are in the page cache whoever uses them.
-func memory(pid int) (mib float64) {
-	for _, kind := range []string{"RssAnon", "RssShmem"} {
-		kib, _ := strconv.Atoi(strings.TrimSuffix(field(fmt.Sprintf("/proc/%d/status", pid), kind), " kB"))
-		mib += float64(kib) / 1024
-	}
-	return mib
+// memory is lab.Memory in MiB, 0 if the process has ended.
+func memory(pid int) float64 {
+	bytes, _ := lab.Memory(pid)
+	return float64(bytes) / (1 << 20)
 }
 
 // peakMemory returns the largest memory of a process in MiB that samples showed until done.

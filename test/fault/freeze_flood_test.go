@@ -182,8 +182,8 @@ func (r *stall) answersUntil(end time.Time) {
 }
 
 func (r *stall) remember() {
-	if rss, err := r.side.PeakMemory(); err == nil {
-		r.peak = max(r.peak, rss)
+	if peak, err := r.side.PeakMemory(); err == nil {
+		r.peak = max(r.peak, peak)
 	}
 	r.saves.look(r.source)
 }

@@ -88,8 +88,8 @@ func (r *rig) endures(d time.Duration) (peak int64) {
 	r.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		r.persists(1)
-		if rss, err := r.side.PeakMemory(); err == nil {
-			peak = max(peak, rss)
+		if now, err := r.side.PeakMemory(); err == nil {
+			peak = max(peak, now)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

@@ -13,10 +13,10 @@ import (
 
 const (
 	// mostMemory bounds what a sidecar of few files may have in memory of its own, whatever is done to it.
-	mostMemory = 32 << 20
+	mostMemory = 24 << 20
 	// mostMemoryOfMany bounds it where there are hundreds of files or more, which take
 	// about 1 KiB each while they are open, and the spool beside them.
-	mostMemoryOfMany = 36 << 20
+	mostMemoryOfMany = 28 << 20
 )
 
 // memory looks after all sidecars of this package.

@@ -183,9 +183,9 @@ func TestTenThousandFiles(t *testing.T) {
 	begun := time.Now()
 	c.gone(t, r.side, r.source)
 	t.Logf("%d files in %s", c.streams*c.files, time.Since(begun).Round(time.Millisecond))
-	rss, err := r.side.PeakMemory()
-	t.Logf("it took %.1f MiB of memory", float64(rss)/(1<<20))
-	if err != nil || rss > mostMemoryOfMany {
+	peak, err := r.side.PeakMemory()
+	t.Logf("it took %.1f MiB of memory", float64(peak)/(1<<20))
+	if err != nil || peak > mostMemoryOfMany {
 		t.Errorf("that is too much, error: %v", err)
 	}
 	c.compare(t, r.dest)

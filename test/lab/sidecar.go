@@ -3,7 +3,6 @@ package lab
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -197,33 +196,8 @@ func (s *Sidecar) Metric(series string) (float64, error) {
 	return 0, nil
 }
 
-// PeakMemory returns the most bytes of memory of its own that the process ever had: see
-// PeakMemory. It fails once the process has ended.
+// PeakMemory is PeakMemory of the process.
 func (s *Sidecar) PeakMemory() (int64, error) { return PeakMemory(s.PID()) }
-
-// PeakMemory returns the most bytes that a process ever had resident (VmHWM) without those
-// of files that it maps now, as the program's: the page cache has them anyway.
-// It fails once the process has ended.
-func PeakMemory(pid int) (int64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, fmt.Errorf("read memory of ullage: %w", err)
-	}
-	var peak, files int64 // KiB
-	for line := range strings.Lines(string(status)) {
-		for key, into := range map[string]*int64{"VmHWM:": &peak, "RssFile:": &files} {
-			if rest, ok := strings.CutPrefix(line, key); ok {
-				if *into, err = strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64); err != nil {
-					return 0, fmt.Errorf("read memory of ullage: %w", err)
-				}
-			}
-		}
-	}
-	if peak == 0 {
-		return 0, errors.New("read memory of ullage: no VmHWM, it has ended")
-	}
-	return (peak - files) << 10, nil
-}
 
 // tailBytes is how much of stderr is kept.
 const tailBytes = 64 << 10

@@ -88,7 +88,7 @@ func TestOTLPServerThatKeepsNothing(t *testing.T) {
 
 // What a sink adds to the memory of a sidecar, most at any moment.
 func TestMemoryOfLineSinks(t *testing.T) {
-	table := lab.NewTable("memory of a sidecar at 20,000 lines/s for 10 s, most at any moment", "sink", "resident", "more than without")
+	table := lab.NewTable("memory of a sidecar at 20,000 lines/s for 10 s, most at any moment", "sink", "memory", "more than without")
 	t.Cleanup(func() { table.Print(t) })
 	var without int64
 	for _, c := range []struct {

@@ -1,0 +1,50 @@
+package lab
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Memory returns the bytes of memory of its own that a process has: what is resident without
+// pages of files, the program's among them, which the page cache has anyway. Memory fails
+// once the process has ended.
+func Memory(pid int) (int64, error) {
+	figures, err := residents(pid)
+	return figures["RssAnon"] + figures["RssShmem"], err
+}
+
+// PeakMemory returns the most bytes of memory of its own that a process ever had: what was
+// resident at the peak, less the pages of files that are resident now. The figure is never below
+// Memory, and too low by pages of files that came after the peak. PeakMemory fails once the
+// process has ended.
+func PeakMemory(pid int) (int64, error) {
+	figures, err := residents(pid)
+	return figures["VmHWM"] - figures["RssFile"], err
+}
+
+// residents returns what the kernel says of the resident memory of a process, in bytes: see
+// proc_pid_status(5).
+func residents(pid int) (map[string]int64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return nil, fmt.Errorf("read memory of a process: %w", err)
+	}
+	figures := map[string]int64{}
+	for line := range strings.Lines(string(status)) {
+		key, value, _ := strings.Cut(line, ":")
+		if key != "VmHWM" && !strings.HasPrefix(key, "Rss") {
+			continue
+		}
+		kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("read memory of a process: %w", err)
+		}
+		figures[key] = kib << 10
+	}
+	if figures["VmHWM"] == 0 {
+		return nil, fmt.Errorf("read memory of a process: %d has ended", pid)
+	}
+	return figures, nil
+}
