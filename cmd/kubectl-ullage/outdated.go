@@ -3,33 +3,40 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// outdated says how many sidecars are not of the newest version among them. It is empty
-// where all are of one.
-func outdated(answers []answer) string {
-	counts, all := map[string]int{}, 0
+// outdated says how many sidecars are older than the newest version that is known: theirs,
+// or that of this program, own, if it is a release. It is empty where none is.
+func outdated(answers []answer, own string) string {
+	var all []string
 	for _, a := range answers {
 		if v := a.status.Version; a.err == nil && v != "" {
-			counts[v]++
-			all++
+			all = append(all, v)
 		}
 	}
-	if len(counts) < 2 {
+	if len(all) == 0 {
 		return ""
 	}
-	var versions []string
-	for v := range counts {
-		versions = append(versions, v)
+	newest := slices.MaxFunc(all, compareVersions)
+	if released.MatchString(own) && compareVersions(own, newest) > 0 {
+		newest = own
 	}
-	slices.SortFunc(versions, compareVersions)
-	newest := versions[len(versions)-1]
-	return fmt.Sprintf("%d of %d sidecars run an older version than %s (%s): restart their pods", all-counts[newest], all, newest,
-		strings.Join(versions[:len(versions)-1], ", "))
+	older := slices.DeleteFunc(all, func(v string) bool { return compareVersions(v, newest) == 0 })
+	if len(older) == 0 {
+		return ""
+	}
+	slices.SortFunc(older, compareVersions)
+	return fmt.Sprintf("%d of %d sidecars run an older version than %s (%s): restart their pods",
+		len(older), len(all), newest, strings.Join(slices.Compact(older), ", "))
 }
+
+// released matches a version that can be compared. A build without a tag is named by its
+// commit, or (devel).
+var released = regexp.MustCompile(`^v?[0-9]+\.[0-9]`)
 
 // compareVersions orders versions such as v0.2.0: by their numbers, and a pre-release
 // (v0.2.0-rc.1) before its release.

@@ -9,12 +9,16 @@ import (
 func TestSidecarsOfAnOlderVersionAreCounted(t *testing.T) {
 	for _, c := range []struct {
 		versions []string // of sidecars; "?" does not answer
+		own      string   // of the program that asks
 		want     string
 	}{
-		{nil, ""},
-		{[]string{"v0.2.0", "v0.2.0", "?", ""}, ""},
-		{[]string{"v0.2.0", "v0.10.0", "v0.2.0"}, "2 of 3 sidecars run an older version than v0.10.0 (v0.2.0): restart their pods"},
-		{[]string{"v0.2.0-rc.1", "v0.2.0", "v0.1.9"}, "2 of 3 sidecars run an older version than v0.2.0 (v0.1.9, v0.2.0-rc.1): restart their pods"},
+		{nil, "v0.2.0", ""},
+		{[]string{"v0.2.0", "v0.2.0", "?", ""}, "v0.2.0", ""},
+		{[]string{"v0.2.0", "v0.10.0", "v0.2.0"}, "v0.9.0", "2 of 3 sidecars run an older version than v0.10.0 (v0.2.0): restart their pods"},
+		{[]string{"v0.2.0-rc.1", "v0.2.0", "v0.1.9"}, "(devel)", "2 of 3 sidecars run an older version than v0.2.0 (v0.1.9, v0.2.0-rc.1): restart their pods"},
+		{[]string{"v0.2.0", "v0.2.0"}, "0.3.0", "2 of 2 sidecars run an older version than 0.3.0 (v0.2.0): restart their pods"},
+		{[]string{"v0.2.0", "v0.2.0"}, "0f14225f", ""}, // a build of a commit
+		{[]string{"v0.2.0"}, "0.2.0", ""},              // the same, however written
 	} {
 		var answers []answer
 		for _, v := range c.versions {
@@ -24,7 +28,7 @@ func TestSidecarsOfAnOlderVersionAreCounted(t *testing.T) {
 			}
 			answers = append(answers, a)
 		}
-		if got := outdated(answers); got != c.want {
+		if got := outdated(answers, c.own); got != c.want {
 			t.Errorf("%q: %q, want %q", c.versions, got, c.want)
 		}
 	}

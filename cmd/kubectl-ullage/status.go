@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/ullage/ullage/internal/base/build"
 	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/internal/base/printable"
 )
@@ -32,8 +33,8 @@ containers has a sidecar, and a row, for each.
             "off": the sidecar does not change levels
   ERRORS    what is wrong, or why the sidecar cannot be reached
 
-Where sidecars run different versions, as after an upgrade of the injector, a line on
-stderr says how many are not of the newest: an old one stays until its pod is recreated.
+Where sidecars are older than others or than this program, as after an upgrade of the
+injector, a line on stderr says how many: an old one stays until its pod is recreated.
 
 It exits with 1 if a sidecar that should run cannot be reached, or a pod lacks the
 sidecar that it should have. Pods of namespaces with the label
@@ -71,7 +72,7 @@ func statusCmd(ctx context.Context, args []string, e env, c cluster) int {
 	if code := e.print("status", text); code != cli.OK {
 		return code
 	}
-	if text := outdated(answers); text != "" {
+	if text := outdated(answers, build.Read(version).Version); text != "" {
 		fmt.Fprintf(e.stderr, "kubectl ullage status: %s\n", printable.Line(text))
 	}
 	return s.outcome("status", e, answers)
