@@ -81,22 +81,27 @@ const eventsVariable = "ULLAGE_EVENTS"
 
 // warnEvents says what keeps the events of a container from being logged.
 func (j *jvm) warnEvents(w *wish.Wishes, n *notes) {
-	if w.Events == 0 {
-		return
-	}
-	if pod.LastEnv(j.Container.Container, eventsVariable) >= 0 {
+	own := pod.LastEnv(j.Container.Container, eventsVariable) >= 0
+	switch {
+	case w.Events == 0:
+	case j.UID == nil && own:
+		n.warn("container %.80q has %s already, and its sidecar can't remove rings, since the container's user is not known: set runAsUser and runAsGroup, or leave the variable out",
+			j.Name, eventsVariable)
+	case j.UID == nil:
+		n.warn("container %.80q is not given %s, so its appenders write to their fallback: only the JVM's user may remove a ring, and that user is not known: set runAsUser and runAsGroup",
+			j.Name, eventsVariable)
+	case own:
 		n.warn("container %.80q has %s already: the injector leaves it as it is: its directory must be %s", j.Name, eventsVariable, logDir)
-	} else if j.MayHave(eventsVariable) {
+	case j.MayHave(eventsVariable):
 		n.warn("container %.80q has envFrom: if %s comes from there, the injector's value hides it", j.Name, eventsVariable)
-	}
-	if j.UID == nil {
-		n.warn("events of container %.80q are not read: only its user may free their memory: set runAsUser and runAsGroup", j.Name)
 	}
 }
 
 // eventsEnv returns what says to the JVMs of a container where their rings are, if anything has to.
+// Where the sidecar may not be the JVM's user, nothing does: it could not remove a ring, and the
+// ninth start would find eight. Without the variable an appender writes to its fallback from the start.
 func (j *jvm) eventsEnv(w *wish.Wishes) []corev1.EnvVar {
-	if w.Events == 0 || pod.LastEnv(j.Container.Container, eventsVariable) >= 0 {
+	if w.Events == 0 || j.UID == nil || pod.LastEnv(j.Container.Container, eventsVariable) >= 0 {
 		return nil
 	}
 	keep := w.Sidecar.Ship.KeepLevel
