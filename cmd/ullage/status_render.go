@@ -62,47 +62,34 @@ func renderStatus(w io.Writer, st admin.Status) error {
 	return nil
 }
 
-// headRows returns the lines above the table, as key and value.
+// headRows returns the lines above the table, as key and value: what is wrong and how far the
+// copy is behind first, settings last.
 func headRows(st admin.Status) [][2]string {
 	state := "ready"
 	if !st.Ready {
 		state = "NOT READY: " + st.Reason
 	}
-	reclaim := st.Reclaim.Mode
-	if st.Reclaim.Why != "" {
-		reclaim += " (" + st.Reclaim.Why + ")"
-	}
-	rows := [][2]string{
-		{"state", state},
-		{"version", st.Version + ", up " + printable.Seconds(st.UptimeSeconds)},
-		{"source", st.Source},
-		{"destination", st.Destination},
-		{"compress", st.Compress},
-		{"reclaim", reclaim},
-		{"backlog", backlog(st)},
-		{"budget", "in use " + share(st.BudgetUsedBytes, st.BudgetBytes)},
-		{"headroom", printable.Bytes(max(0, st.BudgetBytes-st.BudgetUsedBytes)) + " of the budget; the tmpfs has " + printable.Bytes(st.HeadroomBytes) + " free"},
-		{"queue", share(st.QueueUsedBytes, st.QueueCapacityBytes)},
-		{"lag", printable.Seconds(st.LagSeconds) + ", " + lastCommit(st)},
-		{"read", volume(st.Read)},
-		{"persisted", volume(st.Persisted)},
-		{"by level", statusLevels(st.ByLevel)},
+	rows := append([][2]string{{"state", state}}, jvmRows(st)...)
+	rows = append(rows, [][2]string{
 		{"errors", destErrors(st)},
-	}
-	rows = append(rows, formatRows(st)...)
-	rows = append(rows, copyRows(st)...)
-	rows = append(rows, withheldRows(st, time.Now())...)
+		{"lag", printable.Seconds(st.LagSeconds) + ", " + lastCommit(st)},
+		{"backlog", backlog(st)},
+		{"budget", share(st.BudgetUsedBytes, st.BudgetBytes) + " in use; the tmpfs has " + printable.Bytes(st.HeadroomBytes) + " free"},
+	}...)
 	rows = append(rows, lossRows(st)...)
-	rows = append(rows, ringRows(st)...)
+	rows = append(rows, [2]string{"read", volume(st.Read)}, [2]string{"persisted", volume(st.Persisted)}, [2]string{"by level", statusLevels(st.ByLevel)})
+	rows = append(rows, withheldRows(st, time.Now())...)
+	rows = append(rows, copyRows(st)...)
 	for _, s := range st.Sinks {
 		rows = append(rows, sinkRows(s)...)
 	}
-	if st.Levels != nil {
-		if other := st.Levels.OtherLogs; len(other) > 0 {
-			rows = append(rows, [2]string{"other logs", strings.Join(other, ", ") + " (outside of the source: the JVM waits for that disk)"})
-		}
-	}
 	rows = append(rows, levelRows(st)...)
+	rows = append(rows, ringRows(st)...)
+	return append(rows, settingRows(st)...)
+}
+
+// settingRows returns what the sidecar was told, and what it made of it.
+func settingRows(st admin.Status) (rows [][2]string) {
 	if len(st.Ignored) > 0 {
 		var parts []string
 		for _, reason := range slices.Sorted(maps.Keys(st.Ignored)) {
@@ -110,7 +97,19 @@ func headRows(st admin.Status) [][2]string {
 		}
 		rows = append(rows, [2]string{"ignored", strings.Join(parts, ", ")})
 	}
-	return rows
+	rows = append(rows, formatRows(st)...)
+	reclaim := st.Reclaim.Mode
+	if st.Reclaim.Why != "" {
+		reclaim += " (" + st.Reclaim.Why + ")"
+	}
+	return append(rows, [][2]string{
+		{"queue", share(st.QueueUsedBytes, st.QueueCapacityBytes)},
+		{"reclaim", reclaim},
+		{"source", st.Source},
+		{"destination", st.Destination},
+		{"compress", st.Compress},
+		{"version", st.Version + ", up " + printable.Seconds(st.UptimeSeconds)},
+	}...)
 }
 
 // withheldRows returns the lines about withheld lines, if there are any.
@@ -191,17 +190,29 @@ func sinkRows(s admin.Sink) [][2]string {
 	return rows
 }
 
-// lossRows returns the lines about losses and crashes, if there are any.
-func lossRows(st admin.Status) (rows [][2]string) {
-	now := map[string]string{"discard": "; dropping lines below --keep-level now", "drop": "; dropping all lines now"}[st.Dropping]
-	if st.Dropped.Lines > 0 || now != "" {
-		rows = append(rows, [2]string{"dropped", volume(st.Dropped) + now})
-		for _, reason := range slices.Sorted(maps.Keys(st.DroppedBy)) {
-			rows = append(rows, [2]string{"dropped", reason + ": " + statusLevels(st.DroppedBy[reason])})
-		}
-	}
+// jvmRows returns what is wrong with the JVMs, if anything is.
+func jvmRows(st admin.Status) (rows [][2]string) {
 	if st.JVMCrashes > 0 {
 		rows = append(rows, [2]string{"jvm crashes", printable.Count(st.JVMCrashes) + " (ullage cat --stream 'hs_err*' prints their reports)"})
+	}
+	if st.Levels != nil {
+		if other := st.Levels.OtherLogs; len(other) > 0 {
+			rows = append(rows, [2]string{"other logs", strings.Join(other, ", ") + " (outside of the source: the JVM waits for that disk)"})
+		}
+	}
+	return rows
+}
+
+// lossRows returns the lines about losses. That ullage dropped nothing is news, too.
+func lossRows(st admin.Status) (rows [][2]string) {
+	now := map[string]string{"discard": "; dropping lines below --keep-level now", "drop": "; dropping all lines now"}[st.Dropping]
+	if st.Dropped.Lines == 0 && now == "" {
+		rows = append(rows, [2]string{"dropped", "none"})
+	} else {
+		rows = append(rows, [2]string{"dropped", volume(st.Dropped) + now})
+	}
+	for _, reason := range slices.Sorted(maps.Keys(st.DroppedBy)) {
+		rows = append(rows, [2]string{"dropped", reason + ": " + statusLevels(st.DroppedBy[reason])})
 	}
 	if st.JVMLost != (admin.JVMLost{}) {
 		rows = append(rows, [2]string{"jvm lost", fmt.Sprintf("%s lines by -Xlog:async, %s cut by a full tmpfs", printable.Count(st.JVMLost.Async), printable.Count(st.JVMLost.Cut))})

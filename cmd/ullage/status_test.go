@@ -49,6 +49,7 @@ func full() admin.Status {
 			JVMs:        []admin.JVM{{PID: 1, Applied: "gc*=debug", Outputs: []string{"file=/var/log/jvm/gc-%p.log"}}, {PID: 77, Error: "pid 77: timeout", Kind: "timeout"}},
 			Annotations: []admin.Annotation{{Key: "ullage.dev/log-for", Value: "soon\x1b", Problem: "write it like 15m"}},
 			Errors:      []string{"pid 77: timeout"},
+			OtherLogs:   []string{"pid 1: /data/gc.log"},
 			Trigger:     &admin.Trigger{Conditions: "pause>500ms,io-stall", Disarmed: "a raise is in effect", Never: "io-stall is never met", Missed: 1200},
 		},
 	}
@@ -61,33 +62,22 @@ func full() admin.Status {
 }
 
 const fullText = `state:        ready
-version:      v0.1.0, up 3h12m4s
-source:       /var/log/jvm
-destination:  /var/lib/ullage
-compress:     zstd
-reclaim:      punch (auto: the tmpfs can punch holes)
-backlog:      1.20 MiB (1.00 MiB of it in the spool, before compression)
-budget:       in use 6.00 MiB of 64.0 MiB (9 %)
-headroom:     58.0 MiB of the budget; the tmpfs has 60.0 MiB free
-queue:        4.00 KiB of 4.00 MiB (0 %)
-lag:          400ms, last commit 1.2s ago
-read:         1234567 lines, 5.00 GiB
-persisted:    1234000 lines, 5.00 GiB
-by level:     error=10,info=1233990
+jvm crashes:  2 (ullage cat --stream 'hs_err*' prints their reports)
+other logs:   pid 1: /data/gc.log (outside of the source: the JVM waits for that disk)
 errors:       none
-formats:      pattern=1,ul=1 streams
-copy:         back to 2026-11-20T10:00:00Z, 80 segments, 10.0 GiB free
-copy:         retention deleted 12 segments
-copy:         recovery cut a damaged end of 4.00 KiB
+lag:          400ms, last commit 1.2s ago
+backlog:      1.20 MiB (1.00 MiB of it in the spool, before compression)
+budget:       6.00 MiB of 64.0 MiB (9 %) in use; the tmpfs has 60.0 MiB free
 dropped:      500 lines, 58.6 KiB; dropping lines below --keep-level now
 dropped:      discard: info=400,debug=90
 dropped:      drop: warning=10
-jvm crashes:  2 (ullage cat --stream 'hs_err*' prints their reports)
 jvm lost:     7 lines by -Xlog:async, 1 cut by a full tmpfs
-events:       1200 became lines, 30 refused by full rings
-ring:         events-7-1763722140123.ring: 12.0 KiB of 2.00 MiB (1 %)
-ring:         events-8-1763722140123.ring: 0 B of 2.00 MiB (0 %), abandoned, its JVM has ended
-ring:         the ring has 0 bytes
+read:         1234567 lines, 5.00 GiB
+persisted:    1234000 lines, 5.00 GiB
+by level:     error=10,info=1233990
+copy:         back to 2026-11-20T10:00:00Z, 80 segments, 10.0 GiB free
+copy:         retention deleted 12 segments
+copy:         recovery cut a damaged end of 4.00 KiB
 sink s3:      12 segments, 48.0 MiB acknowledged; lag 1.5s, 1.00 MiB left
 sink near:    1000 lines, 1.00 MiB acknowledged; lag 0s, 0 B left
 sink near:    300 B rejected (2 lines), 3 segments deleted unsent
@@ -100,7 +90,18 @@ trigger:      pause>500ms,io-stall, not armed: a raise is in effect; met 1200 ti
 trigger:      io-stall is never met
 annotation:   ullage.dev/log-for "soon\x1b": write it like 15m
 error:        pid 77: timeout
+events:       1200 became lines, 30 refused by full rings
+ring:         events-7-1763722140123.ring: 12.0 KiB of 2.00 MiB (1 %)
+ring:         events-8-1763722140123.ring: 0 B of 2.00 MiB (0 %), abandoned, its JVM has ended
+ring:         the ring has 0 bytes
 ignored:      1 fifo, 2 symlink
+formats:      pattern=1,ul=1 streams
+queue:        4.00 KiB of 4.00 MiB (0 %)
+reclaim:      punch (auto: the tmpfs can punch holes)
+source:       /var/log/jvm
+destination:  /var/lib/ullage
+compress:     zstd
+version:      v0.1.0, up 3h12m4s
 
 STREAM                FILES  PERSISTED  LINES      BACKLOG   SEGMENT                      SIZE
 gc.log                2      5.00 GiB   1234000    1.20 MiB  20261120T100000.000Z-000001  48.0 MiB
@@ -130,7 +131,7 @@ func TestStatusRendersTheWorst(t *testing.T) {
 	if err := renderStatus(&b, st); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"NOT READY: the destination fails\n", "3 at the destination, last: write: no space left", "no commit yet", "no files in the source now"} {
+	for _, want := range []string{"NOT READY: the destination fails\n", "dropped:      none\n", "3 at the destination, last: write: no space left", "no commit yet", "no files in the source now"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
