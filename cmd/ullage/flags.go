@@ -21,7 +21,7 @@ func flagNames() []string {
 		func(fs *flag.FlagSet) { new(reportConfig).flags(fs, now) },
 		func(fs *flag.FlagSet) { readFlags(fs, new(report.Config), now) }, // pauses
 		func(fs *flag.FlagSet) { new(statusConfig).flags(fs) },
-		func(fs *flag.FlagSet) { new(pruneConfig).flags(fs, false) },
+		func(fs *flag.FlagSet) { new(pruneConfig).flags(fs) },
 		(&logConfig{verb: "list"}).flags,
 		(&logConfig{verb: "set"}).flags, // the other verbs have no further flags
 	}

@@ -17,7 +17,9 @@ const pruneAbout = `ullage prune removes the durable copies of pods that are gon
 many pods share.
 
 Usage:
-  ullage prune [--older-than 168h] [--keep-bytes 50Gi] [--dry-run] DIR
+  ullage prune [--older-than 168h] [--keep-bytes 50Gi] [--yes] DIR
+
+Nothing is removed without --yes: the command prints what it would remove.
 
 DIR is where the volume is mounted. In it, each pod's sidecar has a directory,
 NAMESPACE/POD, or NAMESPACE/POD/CONTAINER. A directory is removed if nothing was
@@ -25,27 +27,30 @@ written to it for --older-than and no sidecar holds its lock, however long that
 sidecar's JVM has been silent. With --keep-bytes, the youngest of the old
 directories stay as long as they take no more than that together: one that is
 larger than what is left of it goes alone. Only what a sidecar has written is
-removed. On a terminal nothing is removed: the command
-prints what it would remove and removes it with --dry-run=false.
+removed.
 
 It needs the right to remove files of the users that the sidecars run as. It
 exits with 1 if a directory could not be removed.
 
-Example:
-  ullage prune --older-than 168h --dry-run /mnt/jvm-logs
+Examples:
+  ullage prune --older-than 168h /mnt/jvm-logs        # what would go
+  ullage prune --older-than 168h --yes /mnt/jvm-logs  # remove it
 `
 
 // minAge protects the directory of a sidecar that has just been started.
 const minAge = time.Hour
 
 // pruneConfig has the settings of `ullage prune`.
-type pruneConfig struct{ prune.Config }
+type pruneConfig struct {
+	prune.Config
+	yes bool // without it, nothing is removed
+}
 
-func (c *pruneConfig) flags(fs *flag.FlagSet, terminal bool) {
+func (c *pruneConfig) flags(fs *flag.FlagSet) {
 	c.OlderThan = 168 * time.Hour
 	fs.DurationVar(&c.OlderThan, "older-than", c.OlderThan, "remove directories that were not written to for this `DURATION`, at least 1h")
 	fs.Var(&c.KeepBytes, "keep-bytes", "keep the youngest of the old directories up to this `SIZE` in total")
-	fs.BoolVar(&c.DryRun, "dry-run", terminal, "print what would be removed, and remove nothing; the default on a terminal")
+	fs.BoolVar(&c.yes, "yes", false, "remove the directories; without this flag, print what would be removed")
 }
 
 func (c *pruneConfig) validate(args []string) []error {
@@ -67,10 +72,11 @@ func (c *pruneConfig) validate(args []string) []error {
 func pruneCmd(ctx context.Context, args []string, e cli.Env) int {
 	var cfg pruneConfig
 	fs := flag.NewFlagSet("prune", flag.ContinueOnError)
-	cfg.flags(fs, cli.NewScreen(e.Stdout) != nil)
+	cfg.flags(fs)
 	if code, ok := e.Parse(fs, pruneAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
 		return code
 	}
+	cfg.DryRun = !cfg.yes
 	now, code := time.Now(), cli.OK
 	var gone, left tally
 	err := prune.Run(ctx, fs.Arg(0), cfg.Config, now, func(r prune.Result) {
@@ -92,13 +98,18 @@ func pruneCmd(ctx context.Context, args []string, e cli.Env) int {
 		}
 		fmt.Fprintf(e.Stdout, "%-12s %9s  %6s  %s\n", r.State, printable.Bytes(r.Bytes), printable.Seconds(now.Sub(r.Newest).Seconds()), name)
 	})
-	did := "removed"
+	did := prune.Removed
 	if cfg.DryRun {
-		did = "to remove"
+		did = prune.Would
 	}
-	fmt.Fprintf(e.Stdout, "%s: %s; left: %s\n", did, gone, left)
+	if err == nil || gone.directories+left.directories > 0 {
+		fmt.Fprintf(e.Stdout, "%s: %s; left: %s\n", did, gone, left)
+	}
 	if err != nil {
 		return e.Fail("prune", err)
+	}
+	if cfg.DryRun && gone.directories > 0 {
+		fmt.Fprintln(e.Stderr, "nothing was removed: run the command again with --yes")
 	}
 	return code
 }
@@ -115,5 +126,9 @@ func (t *tally) add(bytes int64) {
 }
 
 func (t tally) String() string {
-	return fmt.Sprintf("%d directories, %s", t.directories, printable.Bytes(int64(t.bytes)))
+	noun := "directories"
+	if t.directories == 1 {
+		noun = "directory"
+	}
+	return fmt.Sprintf("%d %s, %s", t.directories, noun, printable.Bytes(int64(t.bytes)))
 }

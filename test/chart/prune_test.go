@@ -24,8 +24,8 @@ func TestAClaimIsPruned(t *testing.T) {
 		user, group          int64
 		args                 int
 	}{
-		{"logs", "17 3 * * *", "--older-than=168h", 1000, 1001, 3},
-		{"a.long-name-of-a-claim-that-a-person-has-chosen", "@daily", "--older-than=24h", 7, 7, 4},
+		{"logs", "17 3 * * *", "--older-than=168h", 1000, 1001, 4},
+		{"a.long-name-of-a-claim-that-a-person-has-chosen", "@daily", "--older-than=24h", 7, 7, 5},
 	} {
 		j := jobs[i]
 		pod := j.Spec.JobTemplate.Spec.Template
@@ -34,7 +34,7 @@ func TestAClaimIsPruned(t *testing.T) {
 		if bad := validation.IsDNS1123Label(j.Name); len(bad) > 0 || len(j.Name) > 52 || j.Namespace != "shop" || j.Spec.Schedule != want.schedule {
 			t.Errorf("%s in %s at %s: %q", j.Name, j.Namespace, j.Spec.Schedule, bad)
 		}
-		if len(c.Args) != want.args || c.Args[0] != "prune" || c.Args[1] != want.age || c.Args[len(c.Args)-1] != c.VolumeMounts[0].MountPath {
+		if len(c.Args) != want.args || c.Args[0] != "prune" || c.Args[1] != "--yes" || c.Args[2] != want.age || c.Args[len(c.Args)-1] != c.VolumeMounts[0].MountPath {
 			t.Errorf("arguments: %q", c.Args)
 		}
 		if pod.Spec.Volumes[0].PersistentVolumeClaim.ClaimName != want.claim || *s.RunAsUser != want.user || *s.RunAsGroup != want.group || !*s.RunAsNonRoot {

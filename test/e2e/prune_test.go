@@ -34,7 +34,7 @@ func TestPruneBesideALivingSidecar(t *testing.T) {
 	s.kubectl("create", "job", "now", "--from=cronjob/"+job)
 	s.waitFor("job/now", "condition=Complete", 2*time.Minute)
 	out := s.kubectl("logs", "job/now")
-	if !strings.Contains(out, s.name+"/gone\n") || !strings.Contains(out, "removed: 1 directories") {
+	if !strings.Contains(out, s.name+"/gone\n") || !strings.Contains(out, "removed: 1 directory") {
 		t.Errorf("the job says:\n%s", out)
 	}
 	before := len(s.exec("alive", "ullage", "ullage", "cat", "/var/lib/ullage"))
