@@ -81,9 +81,13 @@ func unlimited(u tail.Usage) bool {
 func (b *budget) check(u tail.Usage) error {
 	switch {
 	case !u.Tmpfs:
+		// messages.md#the-source: The JVM's writes can wait for a disk again. Mount a tmpfs there.
 		b.log.Warn("source is not on a tmpfs", "source", b.cfg.Tail.Source,
 			"hint", "a JVM that writes to it can wait for a disk; mount a tmpfs there")
 	case unlimited(u) && b.cfg.Budget == 0:
+		// messages.md#the-source: The tmpfs has no limit, or the default one of half of the
+		// machine's memory. The kernel may kill the JVM for what it writes there. Give the tmpfs a
+		// size limit, or set `--budget`; until then ullage uses a budget of 64 MiB.
 		b.log.Warn("source has no size limit", "source", b.cfg.Tail.Source, "budget", settings.Size(defaultBudget).String(),
 			"hint", "what a JVM writes to a tmpfs counts as its memory, and too much gets it killed; give the tmpfs a size limit, or set --budget")
 	case int64(b.cfg.Budget) > u.Total && u.Total > 0:

@@ -77,6 +77,7 @@ func (w *writer) committed() {
 	w.taken.forget()
 	w.link.oldest.Store(0)
 	if w.link.setFailure(nil, time.Time{}) {
+		// messages.md#the-destination: The error before is over.
 		w.log.Info("commits succeed again")
 	}
 }

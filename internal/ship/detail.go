@@ -76,6 +76,8 @@ func (d *detail) attach(dir *os.File) {
 		return
 	}
 	if err := d.held.Attach(dir); err != nil {
+		// messages.md#hindsight: Lines below `--persist-level` are counted as withheld and not
+		// held: nothing can be saved. Look at `.ullage` in the source.
 		d.log.Error("opening the hindsight failed", "error", err, "hint", hintUnheld)
 	}
 	d.check.Withheld.Held = d.held.State()
@@ -91,6 +93,7 @@ func resumeHeld(held *hindsight.Log, check *checkpoint.Checkpoint, log *slog.Log
 		return
 	}
 	if err := held.Resume(check.Withheld.Held); err != nil {
+		// messages.md#hindsight: As `opening the hindsight failed`.
 		log.Error("reading the hindsight failed", "error", err, "hint", hintUnheld)
 	}
 }
@@ -157,6 +160,8 @@ func (d *detail) add(b *hindsight.Batch) {
 		if err := d.held.Append(*b); err != nil {
 			d.m.unheld.Add(float64(len(b.Raw)))
 			if d.unheld.Allow(time.Now()) {
+				// messages.md#hindsight: Most likely the tmpfs is full. These withheld lines cannot
+				// be saved; `ullage_unheld_bytes_total` counts them. Logged at most once a minute.
 				d.log.Warn("holding lines failed", "stream", b.Stream, "error", err, "hint", "they cannot be saved in hindsight; they are counted as withheld")
 			}
 		}
@@ -194,6 +199,8 @@ func (d *detail) forget(stream string) {
 		return
 	}
 	if err := d.held.Forget(stream); err != nil {
+		// messages.md#hindsight: The destination refuses a stream, and the tmpfs failed as well.
+		// Held lines of other streams are lost.
 		d.log.Warn("forgetting held lines failed", "stream", stream, "error", err, "hint", "held lines of other streams are lost")
 	}
 }

@@ -40,6 +40,9 @@ func (h *health) setFailure(err error, oldest time.Time) (news bool) {
 // failed notes an error of the destination, as setFailure does, and logs it if it is news.
 func (h *health) failed(err error, oldest time.Time, log *slog.Logger, dest string, backoff time.Duration) {
 	if h.setFailure(fmt.Errorf("destination: %w", err), oldest) {
+		// messages.md#the-destination: See [The sidecar is not
+		// ready](troubleshooting.md#the-sidecar-is-not-ready). Logged when the error is new;
+		// retried with fresh descriptors.
 		log.Error("destination failed", "kind", errorKind(err), "dest", dest, "retry", backoff.String(), "error", err,
 			"hint", "the backlog stays on the source")
 	}

@@ -78,6 +78,8 @@ func (w *writer) tolerate(err error) {
 	kind := errorKind(err)
 	w.m.destinationErrors.WithLabelValues(kind).Inc()
 	if w.link.setMaintenance(err) {
+		// messages.md#the-destination: Sealing, deleting or closing segments failed. No line is
+		// lost. ullage retries.
 		w.log.Warn("segment maintenance failed", "kind", kind, "error", err, "hint", "maintenance is retried")
 	}
 }

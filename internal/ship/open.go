@@ -60,6 +60,11 @@ func (r *reader) open() error {
 	if errors.Is(err, statedir.ErrOwned) {
 		if !r.waits.owned {
 			r.waits.owned = true
+			// messages.md#the-source: Another sidecar ships this source; `error` names its process
+			// if it is in the same PID namespace. This one is not ready, reads nothing and changes
+			// no log level. It takes over when the other ends or is killed, or has given no sign of
+			// life for 10 s and is not visibly stopped, or after a minute if the other is not
+			// visibly a sidecar. End one of them.
 			r.log.Warn("waiting for the owner of the source", "source", r.cfg.Tail.Source, "error", err,
 				"hint", "one sidecar ships a source: this one starts when the other ends")
 		}
@@ -76,6 +81,8 @@ func (r *reader) open() error {
 		if errors.Is(err, fs.ErrNotExist) {
 			level = slog.LevelWarn
 		}
+		// messages.md#the-source: The directory is missing or cannot be opened. ullage retries once
+		// a second.
 		r.log.Log(context.Background(), level, "waiting for the source directory", "source", r.cfg.Tail.Source, "error", err)
 	}
 	return err
@@ -85,6 +92,8 @@ func (r *reader) open() error {
 func (r *reader) opened() {
 	if r.waits.missing || r.waits.owned {
 		r.waits = waits{}
+		// messages.md#the-source: ullage waited for the source directory, or for its owner to end,
+		// and has it now.
 		r.log.Info("source directory opened", "source", r.cfg.Tail.Source)
 	}
 	r.link.setDir(r.src.State())

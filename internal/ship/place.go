@@ -77,6 +77,7 @@ func (p *placing) compareNumber() {
 
 // stale reports marks that are not used, of one stream or of all.
 func (p *placing) stale(stream string, err error) {
+	// messages.md#the-checkpoint: The destination is another one, or another process changed it.
 	p.log.Warn("checkpoint does not match the segments", "stream", stream, "error", err, "hint", hintInvalid)
 	p.m.checkpointInvalid.WithLabelValues("stale").Inc()
 }

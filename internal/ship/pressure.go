@@ -135,6 +135,8 @@ func (p *pressure) yield(m usage) {
 	}
 	bytes := held.Yield()
 	if p.yielded.Allow(time.Now()) {
+		// messages.md#hindsight: The tmpfs is so full that lines would be dropped soon. Lines that
+		// were held in hindsight until now cannot be saved.
 		p.log.Warn("held lines given up", "memory_bytes", bytes, "used_percent", int(m.used*100),
 			"hint", "the tmpfs is full; what happened until now cannot be saved in hindsight")
 	}
@@ -215,6 +217,9 @@ func (p *pressure) drop(why ul.Reason, relief tail.Relief, m usage) (freed int64
 	if relief.Refused {
 		cause = "the destination refuses streams"
 	}
+	// messages.md#pressure: `why` names the cause, and `below` the level below which lines are
+	// dropped. See [When the destination stalls](how-it-works.md#when-the-destination-stalls).
+	// Logged at most once a minute for each threshold.
 	p.log.Warn("dropping lines", "why", cause, "below", below,
 		"used_percent", int(m.used*100), "used_bytes", m.own, "budget_bytes", m.budget)
 	return freed

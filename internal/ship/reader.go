@@ -116,6 +116,7 @@ func (r *reader) run(ctx, stop context.Context) error {
 func (r *reader) round() {
 	found, err := r.src.Scanner.Scan()
 	if err != nil {
+		// messages.md#the-source: The next poll, within a second, tries again.
 		r.log.Warn("scanning the source failed", "error", err, "hint", "the next poll tries again")
 	}
 	if found > 0 {
@@ -301,6 +302,8 @@ func (r *reader) show() {
 // tick is the slow poll.
 func (r *reader) tick() {
 	if r.src.CloseGone() {
+		// messages.md#the-source: Also logged for `SOURCE/.ullage` and the file `owner` in it. Open
+		// files of the old directory are read to their end.
 		r.log.Warn("source directory was replaced or removed", "source", r.cfg.Tail.Source,
 			"hint", "this includes .ullage in it; open files of the old directory are read to their end")
 	}

@@ -28,6 +28,8 @@ func (w *writer) refuse(name string, err error, place func() error) {
 	w.refused.streams[name] = refusal{err, place}
 	w.showRefused()
 	if w.refused.logged.Allow(time.Now()) {
+		// messages.md#the-destination: See [One stream is
+		// refused](troubleshooting.md#one-stream-is-refused).
 		w.log.Error("destination refuses a stream",
 			"stream", name, "dest", w.cfg.Dest, "retry", refusedRetry.String(), "error", err,
 			"hint", "its lines stay on the source and the other streams continue; /status lists all refused streams")

@@ -45,6 +45,8 @@ func (s *Shipper) restore(keyed bool) (start, error) {
 	if !found.Begun && !found.Marked && !found.Claimed && len(found.Invalid) == 0 && s.src.Start.LostAfterAll() {
 		lost = true
 		s.check.Lost = true
+		// messages.md#the-checkpoint: `SOURCE/.ullage` is gone, and a hole in a log shows that a
+		// sidecar has persisted lines of it. The segments decide where reading resumes.
 		s.log.Warn("state directory was removed", "hint", "the segments decide where reading resumes; no process but the sidecar should write to .ullage in the source")
 	}
 	s.view.update(s.src)
@@ -88,6 +90,10 @@ const hintInvalid = "without a valid one, nothing that is durable is cut, and th
 func (s *Shipper) reportInvalid(invalid []error) {
 	for _, err := range invalid {
 		s.metrics.checkpointInvalid.WithLabelValues(checkpoint.Reason(err)).Inc()
+		// messages.md#the-checkpoint: The slot is torn, unreadable, changed by another process,
+		// made for another `--dest`, or older than the newest one because another process put an
+		// old slot back or spoiled the newest. The other slot decides, or the segments do. Nothing
+		// that is durable is cut.
 		s.log.Warn("invalid checkpoint slot ignored", "error", err, "hint", hintInvalid)
 	}
 }

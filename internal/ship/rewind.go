@@ -42,6 +42,8 @@ func (r *reader) align(ends map[string][]byte, news bool) {
 	for name, end := range ends {
 		aligned, err := r.src.Start.Align(name, end)
 		if err != nil {
+			// messages.md#the-checkpoint: The stream is read from the beginning; lines may be
+			// persisted twice.
 			r.log.Warn("searching the source for a stream's end failed", "stream", name, "error", err)
 		}
 		if aligned {
@@ -52,6 +54,9 @@ func (r *reader) align(ends map[string][]byte, news bool) {
 	if news {
 		level = slog.LevelWarn
 	}
+	// messages.md#the-checkpoint: The segments decided where reading resumes. `streams` is the
+	// number of streams, and `found` the number whose end ullage found in the source. It reads the
+	// others from their last known position, or from the beginning.
 	r.log.Log(context.Background(), level, "no usable checkpoint", "streams", len(ends), "found", found,
 		"hint", "the segments decide where reading resumes")
 }

@@ -40,12 +40,16 @@ func (w *writer) saveCheckpoint(ctx context.Context) error {
 		if errors.Is(err, checkpoint.ErrNoRoom) {
 			w.store.SetNumber(w.check.Number())
 			w.follow.saved()
+			// messages.md#the-checkpoint: The tmpfs is full. Nothing is lost. After a crash in this
+			// state the segments would decide where reading resumes.
 			w.log.Warn("source has no room for the checkpoint", "error", err,
 				"hint", "shipping continues; after a crash now, the segments decide where reading resumes")
 			return nil
 		}
 		w.link.setFailure(fmt.Errorf("the source does not take the checkpoint: %w", err), w.taken.oldest)
 		if first {
+			// messages.md#the-checkpoint: Nothing that becomes durable is reclaimed until a retry
+			// succeeds. Restore the permission to write to `SOURCE/.ullage`.
 			w.log.Error("saving the checkpoint failed", "error", err, "hint", "nothing is reclaimed until a retry succeeds")
 		}
 		if err := retry.Sleep(ctx, backoff.Next()); err != nil {

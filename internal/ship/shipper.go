@@ -151,6 +151,8 @@ func (s *Shipper) open(stop context.Context) opened {
 	durable.KeepFor(s.to.Followers.Needed, s.to.Followers.Deleted)
 	var st unix.Statfs_t
 	if err := unix.Statfs(s.cfg.Dest, &st); err == nil && st.Type == unix.TMPFS_MAGIC {
+		// messages.md#the-destination: Persisted lines are lost when the node restarts. Give
+		// `--dest` a disk.
 		s.log.Warn("destination is on a tmpfs", "dest", s.cfg.Dest, "hint", "persisted lines are lost when the node restarts")
 	}
 	return opened{store: durable}
@@ -220,6 +222,8 @@ func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) 
 		}
 		silent = true
 		s.link.setFailure(errNoAnswer, time.Time{})
+		// messages.md#the-destination: A call into the destination has not returned for a second
+		// after the start. Look at the disk, or the server of the volume.
 		s.log.Warn("destination does not answer", "dest", s.cfg.Dest,
 			"hint", "reading continues without it; lines are dropped when the source fills up")
 	})
@@ -242,6 +246,7 @@ func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) 
 		<-silenced
 		s.link.setFailure(nil, time.Time{})
 		if silent {
+			// messages.md#the-destination: That call has returned.
 			s.log.Info("destination answers")
 		}
 	}
@@ -305,6 +310,8 @@ func (s *Shipper) undrained(why string) error {
 	left := st.Usage.Backlog - backlogOfMarks(st)
 	unconfirmed := s.view.unconfirmed()
 	if left == 0 && st.Usage.Backlog > 0 && !unconfirmed {
+		// messages.md#the-source: The drain ended before the destination took the sidecar's own
+		// marks. Every line of the JVMs is durable. The next start ships the marks.
 		s.log.Warn("marks stay on the source", "bytes", st.Usage.Backlog, "reason", why)
 		return nil
 	}

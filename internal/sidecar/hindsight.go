@@ -34,6 +34,10 @@ func (s *saving) save(cause, why string) (levels.Saving, error) {
 	}
 	if saving.Began {
 		if suppressed, ok := s.mayLog(cause, time.Now()); ok {
+			// messages.md#hindsight: A condition of `--hindsight-on`, `ullage log save` or the
+			// annotation `ullage.dev/save` stores the held lines: see [Hindsight](hindsight.md).
+			// Logged once a minute for each cause; `suppressed` is how many were not logged since
+			// the last one.
 			s.log.Info("saving withheld lines", "cause", cause, "why", why, "held_bytes", saving.Bytes, "until", saving.Until.UTC().Format(time.RFC3339), "suppressed", suppressed)
 		}
 		s.journal.Add(mark.New(mark.DetailSaved, "cause", cause, "why", why, "from", at(saving.From), "until", at(saving.Until)))

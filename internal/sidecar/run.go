@@ -33,6 +33,8 @@ func (p *parts) begin() {
 	p.log.Info("starting", "source", p.cfg.Ship.Tail.Source, "match", p.cfg.Ship.Tail.Match, "dest", p.cfg.Ship.Dest,
 		"compress", p.cfg.Ship.Segment.Compress.String(), "listen", listen, "version", p.of.Version)
 	if err := batch(); err != nil {
+		// messages.md#the-source: The kernel or a seccomp profile refuses `sched_setattr`. A JVM on
+		// the same processors may be interrupted more often; all else works.
 		p.log.Warn("batch scheduling failed", "error", err, "hint", "a JVM on the same processors may be interrupted more often; all else works")
 	}
 }

@@ -84,6 +84,7 @@ func (w *worker) recovered() {
 	w.state.failure = nil
 	w.state.mu.Unlock()
 	if failed {
+		// messages.md#sinks: After an error: the sink acknowledges, or its cursor can be read.
 		w.log.Info("sink works again")
 	}
 }
@@ -97,6 +98,8 @@ func (w *worker) fail(err error) {
 	w.state.failure = errors.New(text)
 	w.state.mu.Unlock()
 	if first {
+		// messages.md#sinks: A delivery failed; `error` has the reason. The sidecar retries after a
+		// pause. The durable copy keeps the lines.
 		w.log.Warn("sink fails", "error", text, "hint", "the durable copy keeps the lines; a retry follows")
 	}
 }
@@ -161,6 +164,8 @@ func (w *worker) setAside(b *Batch, why *RejectedError) {
 		w.acknowledged(b.Bytes-r.Bytes, taken)
 	}
 	if err := w.aside.add(r); err != nil {
+		// messages.md#sinks: The list of refused lines is full or cannot be written. The lines are
+		// counted, and stay in the segments.
 		w.log.Warn("noting what a sink refused failed", "error", err, "stream", r.Stream, "segment", r.Segment, "from", r.From, "lines", r.Lines)
 	}
 }

@@ -112,6 +112,8 @@ func (s *Set) Run(ctx, stop context.Context) error {
 		return nil
 	}
 	if dir, err := (files{s.dest}).dir(true); err != nil {
+		// messages.md#sinks: The sinks work, and begin again after a restart. Look at `.ullage` in
+		// the destination.
 		s.log.Error("creating the directory of the cursors failed", "error", err, "hint", "sinks begin again after a restart")
 	} else {
 		dir.Close()

@@ -107,6 +107,7 @@ func (w *worker) poke() {
 func (w *worker) run(ctx, stop context.Context) error {
 	defer func() {
 		if err := w.sink.Close(); err != nil {
+			// messages.md#sinks: The process ends anyway.
 			w.log.Warn("closing a sink failed", "error", err)
 		}
 	}()
@@ -153,6 +154,9 @@ func (w *worker) begin(stop context.Context) {
 	}
 	if err != nil {
 		w.metrics.cursorsLost.Inc()
+		// messages.md#sinks: The cursor is malformed, which is counted. The sink gets everything
+		// again, beginning with the oldest segment. If the disk fails, `sink fails` is logged
+		// instead: the sidecar retries, and delivers nothing until then.
 		w.log.Error("reading the cursor of a sink failed", "error", err,
 			"hint", "the sink gets everything again, beginning with the oldest segment; an engine that knows the lines refuses them")
 		cursors = map[string]cursor{}
@@ -243,6 +247,8 @@ func (w *worker) feedOf(stream string) (feed, error) {
 		return newSegmentFeed(dir, stream, at, committed)
 	}
 	return newLineFeed(dir, stream, w.set.formats.Classifier(stream), at, &w.memory, committed, func(err error) {
+		// messages.md#sinks: Retention deleted a segment that the sink did not have, or a part of a
+		// segment is damaged. The sink continues after it.
 		w.log.Warn("durable copy has a gap for a sink", "stream", stream, "error", err)
 	})
 }
@@ -305,6 +311,8 @@ func (w *worker) save(now time.Time, due bool) {
 	w.saved = now
 	err := files{w.set.dest}.replace(w.cursorName(), text)
 	if err != nil && !w.unsaving {
+		// messages.md#sinks: After a restart, the sink gets some lines again. Logged once until a
+		// save succeeds.
 		w.log.Warn("saving the cursor of a sink failed", "error", err, "hint", "after a restart the sink gets some lines again")
 	}
 	w.unsaved, w.unsaving = err != nil, err != nil

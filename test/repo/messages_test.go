@@ -17,10 +17,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// An operator finds each warning and error of the programs in one table, and
-// nothing in that table that the programs no longer log.
+// sections are those of docs/messages.md, in order.
+var sections = []string{
+	"The source", "The JVMs", "Events", "Pressure", "Hindsight", "The destination", "The checkpoint",
+	"Sinks", "Log levels", "Admin HTTP", "The injector",
+}
+
+// docs/messages.md lists each warning and error of the programs, and those messages at info that an
+// operator may look for. A comment above the call that logs it has the explanation:
+//
+//	// messages.md#the-source: The next poll, within a second, tries again.
+//	log.Warn("scanning the source failed", "error", err)
+//
+// `go test ./test/repo -run LogMessages -update` writes the tables.
 func TestDocsListTheLogMessages(t *testing.T) {
-	m := messages{clauses: map[string]bool{}, wrappers: map[string]wrapper{}}
+	m := newMessages()
 	for _, dir := range []string{"../../cmd", "../../internal"} {
 		if err := m.read(dir); err != nil {
 			t.Fatal(err)
@@ -31,35 +42,41 @@ func TestDocsListTheLogMessages(t *testing.T) {
 		t.Error(p)
 	}
 	const path = "../../docs/messages.md"
-	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	page := read(t, path)
+	begin, end := strings.Index(page, "## "), strings.Index(page, "<!-- end of messages -->")
+	if begin < 0 || end < begin {
+		t.Fatalf("%s has no tables of messages", path)
 	}
-	listed := documented(string(page))
-	for clause, severe := range m.clauses {
-		if severe && !slices.Contains(listed, clause) {
-			t.Errorf("%s has no row for %q", path, clause)
+	want := page[:begin] + m.tables() + page[end:]
+	switch {
+	case want == page:
+	case *update:
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
 		}
-	}
-	for i, clause := range listed {
-		if _, ok := m.clauses[clause]; !ok {
-			t.Errorf("%s: nothing logs %q", path, clause)
-		}
-		if slices.Contains(listed[:i], clause) {
-			t.Errorf("%s: %q has two rows", path, clause)
-		}
+	default:
+		t.Errorf("%s does not have the comments above the calls; write it with: go test ./test/repo -run LogMessages -update\n%s", path, cmp.Diff(page, want))
 	}
 }
 
 func TestMessagesAreFoundAndJudged(t *testing.T) {
-	m := messages{clauses: map[string]bool{}, wrappers: map[string]wrapper{}}
+	m := newMessages()
 	err := m.file("a/x.go", `package a
 func (s *S) once(key, msg string, args ...any) { s.log.Warn(msg, args...) }
 func f(s *S, log *slog.Logger, n int) {
+	// A comment for readers of the code.
+	//
+	// messages.md#the-destination: Make
+	// room | wait.
 	s.once("k", "disk is full", "n", n)
 	log.Info("draining", "n", n)
 	log.ErrorContext(ctx, "destination failed", "hint", "wait")
+	// messages.md#elsewhere: Wait.
 	log.Log(ctx, level, "source is missing")
+	// messages.md#the-destination: Make room.
+	log.Warn("disk is full")
+	// messages.md#the-source: This is no call that logs.
+	n++
 	log.Warn("dropping " + what)
 	log.Warn("disk is full; waiting")
 	log.Warn("Disk is full")
@@ -70,37 +87,77 @@ func f(s *S, log *slog.Logger, n int) {
 		t.Fatal(err)
 	}
 	m.judge()
+	severe := map[string]bool{}
+	for text, found := range m.found {
+		severe[text] = found.severe
+	}
 	if diff := cmp.Diff(map[string]bool{"disk is full": true, "draining": false, "destination failed": true, "source is missing": true,
-		"disk is full; waiting": true, "Disk is full": true, "JVM ended": false}, m.clauses); diff != "" {
+		"disk is full; waiting": true, "Disk is full": true, "JVM ended": false}, severe); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got, want := m.tables(), "## The destination\n\n| message | meaning, and what to do |\n|---|---|\n| `disk is full` | Make room \\| wait. |\n\n"; got != want {
+		t.Errorf("got the tables\n%s\nwant\n%s", got, want)
 	}
 	slices.Sort(m.problems)
 	if diff := cmp.Diff([]string{
-		`a/x.go:10: "Disk is full" is not one short clause in lower case`,
-		`a/x.go:11: "err" is no key of an attribute: use lower case, and "error" for errors`,
-		`a/x.go:11: "raised to" is no key of an attribute: use lower case, and "error" for errors`,
-		`a/x.go:8: the message is not constant`,
-		`a/x.go:9: "disk is full; waiting" is not one short clause in lower case`,
+		`a/x.go:10: no comment "messages.md#section: ..." above the call explains "destination failed"`,
+		`a/x.go:12: docs/messages.md has no section "elsewhere"`,
+		`a/x.go:14: "disk is full" is explained a second time`,
+		`a/x.go:16: this comment for docs/messages.md is not above a call that logs`,
+		`a/x.go:17: the message is not constant`,
+		`a/x.go:18: "disk is full; waiting" is not one short clause in lower case`,
+		`a/x.go:18: no comment "messages.md#section: ..." above the call explains "disk is full; waiting"`,
+		`a/x.go:19: "Disk is full" is not one short clause in lower case`,
+		`a/x.go:19: no comment "messages.md#section: ..." above the call explains "Disk is full"`,
+		`a/x.go:20: "err" is no key of an attribute: use lower case, and "error" for errors`,
+		`a/x.go:20: "raised to" is no key of an attribute: use lower case, and "error" for errors`,
 	}, m.problems); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// documented returns the first cells of the tables' rows.
-func documented(page string) []string {
-	var clauses []string
-	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(page, -1) {
-		clauses = append(clauses, row[1])
-	}
-	return clauses
-}
-
 // messages are the log messages of some source files.
 type messages struct {
-	clauses  map[string]bool    // whether it is, or can be, a warning or an error
-	wrappers map[string]wrapper // by directory and function: "internal/ship/tail.warnOnce"
+	found    map[string]*message          // by text
+	comments map[string]*ast.CommentGroup // with an explanation, by the place of the line below
+	wrappers map[string]wrapper           // by directory and function: "internal/ship/tail.warnOnce"
 	calls    []call
 	problems []string
+}
+
+// message is a message of one call or of several.
+type message struct {
+	place            string // of the first call
+	severe           bool   // it is, or can be, a warning or an error
+	section, meaning string // of docs/messages.md
+}
+
+func newMessages() *messages {
+	return &messages{found: map[string]*message{}, comments: map[string]*ast.CommentGroup{}, wrappers: map[string]wrapper{}}
+}
+
+// tables returns the tables of docs/messages.md, each under the heading of its section.
+func (m *messages) tables() string {
+	var b strings.Builder
+	for _, section := range sections {
+		var rows []string
+		for text, found := range m.found {
+			if found.section == anchor(section) {
+				rows = append(rows, fmt.Sprintf("| `%s` | %s |\n", text, strings.ReplaceAll(found.meaning, "|", `\|`)))
+			}
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		slices.Sort(rows)
+		fmt.Fprintf(&b, "## %s\n\n| message | meaning, and what to do |\n|---|---|\n%s\n", section, strings.Join(rows, ""))
+	}
+	return b.String()
+}
+
+// anchor returns what a link calls a section.
+func anchor(section string) string {
+	return strings.ReplaceAll(strings.ToLower(section), " ", "-")
 }
 
 // wrapper is a function that logs what it gets as a parameter.
@@ -135,9 +192,14 @@ func (m *messages) read(dir string) error {
 
 func (m *messages) file(path string, src any) error {
 	set := token.NewFileSet()
-	parsed, err := parser.ParseFile(set, path, src, parser.SkipObjectResolution)
+	parsed, err := parser.ParseFile(set, path, src, parser.SkipObjectResolution|parser.ParseComments)
 	if err != nil {
 		return err
+	}
+	for _, group := range parsed.Comments {
+		if explanation.MatchString(group.Text()) {
+			m.comments[fmt.Sprintf("%s:%d", path, set.Position(group.End()).Line+1)] = group
+		}
 	}
 	for _, decl := range parsed.Decls {
 		var parameters []string
@@ -231,7 +293,7 @@ func (m *messages) judge() {
 			m.problems = append(m.problems, c.place+": the message is not constant")
 			continue
 		}
-		m.clauses[text] = m.clauses[text] || c.severe
+		m.take(c, text)
 		if len(text) > longestClause || !clause.MatchString(text) {
 			m.problems = append(m.problems, fmt.Sprintf("%s: %q is not one short clause in lower case", c.place, text))
 		}
@@ -241,6 +303,41 @@ func (m *messages) judge() {
 			}
 		}
 	}
+	for text, found := range m.found {
+		if found.severe && found.section == "" {
+			m.problems = append(m.problems, fmt.Sprintf("%s: no comment \"messages.md#section: ...\" above the call explains %q", found.place, text))
+		}
+	}
+	for place := range m.comments {
+		m.problems = append(m.problems, place+": this comment for docs/messages.md is not above a call that logs")
+	}
+}
+
+// explanation is what the comment above a call has for docs/messages.md.
+var explanation = regexp.MustCompile(`(?ms)^messages\.md#([a-z-]+): (.*)`)
+
+// take notes the message of a call, and its explanation if the comment above has one.
+func (m *messages) take(c call, text string) {
+	found := m.found[text]
+	if found == nil {
+		found = &message{place: c.place}
+		m.found[text] = found
+	}
+	found.severe = found.severe || c.severe
+	group := m.comments[c.place]
+	if group == nil {
+		return
+	}
+	delete(m.comments, c.place)
+	parts := explanation.FindStringSubmatch(group.Text())
+	switch {
+	case found.section != "":
+		m.problems = append(m.problems, fmt.Sprintf("%s: %q is explained a second time", c.place, text))
+		return
+	case !slices.ContainsFunc(sections, func(s string) bool { return anchor(s) == parts[1] }):
+		m.problems = append(m.problems, fmt.Sprintf("%s: docs/messages.md has no section %q", c.place, parts[1]))
+	}
+	found.section, found.meaning = parts[1], strings.Join(strings.Fields(parts[2]), " ")
 }
 
 func literal(e ast.Expr) (string, bool) {

@@ -135,6 +135,7 @@ func text(w http.ResponseWriter, code int, body string) {
 type serverErrors struct{ log *slog.Logger }
 
 func (s serverErrors) Write(line []byte) (int, error) {
+	// messages.md#admin-http: `error` has the text of Go's HTTP server.
 	s.log.Warn("HTTP server reported an error", "error", printable.Text(strings.TrimSpace(string(line)), maxReason))
 	return len(line), nil
 }
@@ -157,6 +158,8 @@ func (f *firstError) Println(v ...any) {
 	if f.said.Swap(true) {
 		return
 	}
+	// messages.md#admin-http: Some metrics are missing. Later errors are not logged. This is a bug:
+	// please report it.
 	f.log.Warn("serving metrics failed", "error", printable.Text(fmt.Sprint(v...), maxReason),
 		"hint", "some metrics are missing; later errors are not logged")
 }

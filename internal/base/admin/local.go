@@ -37,6 +37,10 @@ func (s *Server) ListenAt(addr string) {
 	l.close()
 	l.addr = addr
 	if err := s.listenLocally(); err != nil {
+		// messages.md#the-destination: `ullage check` and `ullage cat --gaps` cannot ask this
+		// sidecar what is not in the copy yet, and report that. Another process of the machine has
+		// the socket's name: a killed sidecar keeps it while the destination holds its last call.
+		// ullage retries each second.
 		s.log.Warn("listening for readers of the durable copy failed", "address", addr, "error", err,
 			"hint", "'ullage check' and 'ullage cat --gaps' cannot ask this sidecar what is not in the copy yet, until a retry succeeds")
 		l.crew.Go(func() { s.retryLocally(addr) })
@@ -71,6 +75,7 @@ func (s *Server) retryLocally(addr string) {
 		if s.listenLocally() != nil {
 			return false
 		}
+		// messages.md#the-destination: A retry has succeeded.
 		s.log.Info("readers of the durable copy can ask again", "address", addr)
 		return true
 	}

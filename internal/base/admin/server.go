@@ -83,6 +83,10 @@ func New(cfg Config, reg *prometheus.Registry, of Answers, log *slog.Logger) (*S
 	}
 	l, err := net.Listen("tcp", cfg.Listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
+		// messages.md#admin-http: Another sidecar on this machine has the port: give each its own
+		// `--listen`; `ullage status --source DIR` fails where the sidecar of another source
+		// answers. A killed sidecar that waits for the destination keeps its port, too. Lines are
+		// shipped meanwhile; metrics and health are missing.
 		log.Warn("admin address is taken", "listen", cfg.Listen, "error", err,
 			"hint", "metrics and health are missing until a retry succeeds; set another --listen, or --listen off")
 		s.taken = cfg.Listen
@@ -152,6 +156,7 @@ func (s *Server) retry(ctx context.Context) {
 		case <-again.C:
 		}
 		if l, err := net.Listen("tcp", s.taken); err == nil {
+			// messages.md#admin-http: Metrics and health are back.
 			s.log.Info("admin address is free again", "listen", s.taken)
 			s.listener = web.Limit(l, s.most)
 		}

@@ -207,6 +207,10 @@ func (r *Roster) inspect(ctx context.Context, m *member) (err error) {
 // meet reports a JVM that has just become known.
 func (r *Roster) meet(ctx context.Context, m *member) {
 	for _, file := range m.files {
+		// messages.md#the-jvms: The JVM has a second file output, and waits for that disk, whatever
+		// the sidecar does. Write that log into the source. Logged once for each JVM, where
+		// `--attach` is `shared-tmp`; `ullage status` and `ullage_jvm_disk_outputs` show it while
+		// the JVM runs.
 		r.log.Warn("a JVM logs outside of the source", "file", file, "hint", "the JVM waits for that disk; write the log into the source, which is shipped")
 	}
 	if r.mark != nil {

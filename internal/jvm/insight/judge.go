@@ -173,6 +173,9 @@ func (j *judge) step(now time.Time) {
 		}
 		if verdict, ok := j.decide(s, j.sampler.culprit(s.start, s.end)); ok && now.Sub(j.logged) >= logEvery {
 			j.logged = now
+			// messages.md#the-jvms: `verdict` names what the JVM waited for: see [Was it the JVM or
+			// the machine?](stalls.md). Logged at most once in 10 s;
+			// `ullage_jvm_stalls_suspected_total` counts all.
 			j.log.Warn("a stop of the JVM seems to be a stall", "stream", s.stream, "duration", s.end.Sub(s.start), "end", s.end,
 				"suspicion", s.suspicion.String(), "verdict", string(verdict), "hint", build.Docs+"stalls.md has the verdicts and what looks like a stall but is not one")
 		}

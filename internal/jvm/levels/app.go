@@ -21,6 +21,8 @@ func (l *Loop) raiseApp(before *plan.State, now time.Time) {
 	if s.AppLevel != ul.Unknown {
 		r, why := s.AppNow(now)
 		level, end := s.AppLevel.String(), plan.ShownEnd(r.Until)
+		// messages.md#log-levels: The annotation `ullage.dev/app-log` asks for events at `level`
+		// and above, until `until`.
 		l.log.Info("application log level raised", "level", level, "why", why, "by", r.By, "until", end)
 		l.reporter.note(mark.New(mark.AppLevelRaised, "level", level, "why", why, "by", r.By, "until", end))
 		return
@@ -35,6 +37,7 @@ func (l *Loop) raiseApp(before *plan.State, now time.Time) {
 	case was != nil:
 		why = plan.WhyReset
 	}
+	// messages.md#log-levels: `why` is the reason why that has ended.
 	l.log.Info("application log level restored", "level", before.AppLevel.String(), "why", why)
 	l.reporter.note(mark.New(mark.AppLevelRestored, "level", before.AppLevel.String(), "why", why))
 }

@@ -96,6 +96,8 @@ func New(cfg Config, triggers *trigger.Set, to Outlets, reg prometheus.Registere
 func (l *Loop) Run(ctx context.Context) error {
 	if l.cfg.Attach.Mode == attach.Off {
 		if l.cfg.Annotations != "" {
+			// messages.md#log-levels: `--attach` is `off`. `ullage status` shows a trigger that can
+			// therefore never fire.
 			l.log.Info("log levels are not changed", "hint", "--attach is off")
 		}
 		l.read(ctx)

@@ -32,8 +32,12 @@ func (m *memory) load(now time.Time) {
 	switch {
 	case err == nil:
 	case errors.Is(err, fs.ErrPermission): // only the owner can tell whether the file is sound
+		// messages.md#log-levels: Another user wrote `SOURCE/.ullage/levels.json`. Run ullage as
+		// that user, or as root.
 		m.log.Warn("cannot read the saved log levels", "error", err, "hint", "run as the user who wrote them, or as root")
 	default:
+		// messages.md#log-levels: Another process changed the file. ullage uses the sound part and
+		// replaces the file; a level that was raised before a crash may stay raised.
 		m.log.Warn("saved log levels are not sound", "error", err, "hint", "the sound part is used, and the file is replaced")
 	}
 }

@@ -45,12 +45,14 @@ func (r *reporter) change(c plan.Change) {
 		if c.First {
 			r.metrics.restores.Inc()
 		}
+		// messages.md#log-levels: The output has its former selection again.
 		r.log.Info("log level restored", "pid", c.PID, "output", c.Output, "from", c.From, "to", c.To, "why", c.Why)
 		return
 	}
 	if c.First {
 		r.metrics.raises.WithLabelValues(c.Reason).Inc()
 	}
+	// messages.md#log-levels: `output`, `from`, `to`, `why` and `until` describe the change.
 	r.log.Info("log level raised", "pid", c.PID, "output", c.Output, "from", c.From, "to", c.To, "why", c.Why,
 		"until", plan.ShownEnd(c.Until))
 }
@@ -69,12 +71,15 @@ func (r *reporter) annotations(notes *annotations) {
 		if slices.Contains(r.noted, p) {
 			continue
 		}
+		// messages.md#log-levels: The annotation has no effect until it is corrected. `ullage
+		// status` shows it, [Log levels](levels.md#annotations) has the form.
 		r.log.Warn("bad annotation", "annotation", p.Key, "value", p.Value, "problem", p.Text,
 			"hint", "the annotation has no effect until it is corrected")
 	}
 	r.noted = notes.problems
 	if notes.err != nil {
 		n++
+		// messages.md#log-levels: The last readable annotations stay in effect.
 		r.log.Warn("cannot read the annotations", "error", notes.err,
 			"hint", "the last readable annotations stay in effect")
 	}
@@ -110,8 +115,13 @@ func (r *reporter) warn(now time.Time, text string) {
 	}
 	switch r.warns++; {
 	case r.warns < maxWarns:
+		// messages.md#log-levels: A JVM could not be reached, refused the change, or has not
+		// started yet; `error` has the cause. Logged once, until it is over. [Log
+		// levels](levels.md#the-way-to-the-jvm) has what to do.
 		r.log.Warn("log levels are not as wanted", "error", printable.Escaped(text, maxQuoted))
 	case r.warns == maxWarns:
+		// messages.md#log-levels: More errors occurred in a minute than ullage logs. `ullage
+		// status` shows the current errors.
 		r.log.Warn("log levels have too many errors to log", "hint", "ullage status shows the current errors")
 	}
 }

@@ -42,6 +42,8 @@ func (l *Loop) saveAnnotated() {
 		return
 	}
 	if _, err := l.to.Save(causeAnnotation, "annotation "+ask.Prefix+"save="+is); err != nil {
+		// messages.md#hindsight: The annotation `ullage.dev/save` asks for held lines, and nothing
+		// is held: see `error`.
 		l.log.Warn("saving withheld lines failed", "error", err)
 	}
 }

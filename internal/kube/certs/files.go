@@ -55,6 +55,8 @@ func (f *files) look() {
 	}
 	if text := err.Error(); text != f.failed {
 		f.failed = text
+		// messages.md#the-injector: The current certificate stays in use until the files hold a
+		// matching pair.
 		f.log.Warn("certificate files are unusable", "hint", "the current certificate stays in use; the files are read again", "error", printable.Text(text, names.MaxText))
 	}
 }

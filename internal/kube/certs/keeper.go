@@ -94,6 +94,8 @@ func (k *keeper) report(err error) {
 		text := printable.Text(err.Error(), 2*names.MaxText)
 		if kind := withoutDigits(text); kind != k.failed {
 			k.failed = kind
+			// messages.md#the-injector: The current certificate stays in use, and ullage retries.
+			// `error` names the request to the API server; check the injector's role.
 			k.log.Warn("certificate maintenance failed", "hint", "the current certificate stays in use; maintenance is tried again", "error", text)
 		}
 	case k.failed != "":
@@ -209,6 +211,8 @@ func (k *keeper) agree(ctx context.Context) (material, error) {
 	}
 	if garbled != nil && garbled.Error() != k.garbled {
 		k.garbled = garbled.Error()
+		// messages.md#the-injector: Another client changed the Secret of the certificates. ullage
+		// writes a sound one.
 		k.log.Warn("replacing an unusable Secret", "secret", k.cfg.Secret, "error", printable.Text(k.garbled, names.MaxText))
 	}
 	if err := k.api.writeSecret(ctx, s, data); err != nil {

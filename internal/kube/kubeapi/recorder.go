@@ -117,6 +117,9 @@ func (r *Recorder) Run(ctx context.Context) {
 		default:
 			r.results.WithLabelValues(failed).Inc()
 			if !broken {
+				// messages.md#the-injector: The API server refuses the Events of `--events` or
+				// cannot be reached; `error` has the reason. Logged once until an Event succeeds.
+				// Pods are injected all the same.
 				r.log.Warn("events are not created", "error", printable.Text(err.Error(), 2*names.MaxText))
 			}
 		}

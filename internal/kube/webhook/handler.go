@@ -201,6 +201,8 @@ func (h *handler) decide(body []byte) (rep reply, err error) {
 		if p := recover(); p != nil {
 			h.metrics.panics.Inc()
 			stack := debug.Stack()
+			// messages.md#the-injector: A bug: please report it with `stack`. The pod is created
+			// without a sidecar, unless the configuration has `onError: deny`.
 			h.log.Error("panic in a decision", "hint", "this is a bug, please report it", "panic", printable.Text(fmt.Sprint(p), names.MaxText), "stack", string(stack[:min(len(stack), maxStack)]))
 			rep, err = reply{}, errors.New("the injector has a bug; see its log")
 		}
@@ -268,10 +270,16 @@ func (h *handler) report(result string, req *admissionv1.AdmissionRequest, d Dec
 	warnings := printable.Text(strings.Join(d.Warnings, "; "), names.MaxText)
 	switch {
 	case result == denied:
+		// messages.md#the-injector: The pod is not created (`onError: deny`); `error` has the
+		// reason.
 		log.Warn("denied", "reason", d.Refused, "error", printable.Text(d.Denied, names.MaxText))
 	case result == refused:
+		// messages.md#the-injector: The pod of `owner` starts without a sidecar. `error` has the
+		// reason, as has the pod's annotation `ullage.dev/warnings`.
 		log.Warn("not injected", "reason", d.Refused, "error", warnings)
 	case result == injected && len(d.Warnings) > 0:
+		// messages.md#the-injector: The pod of `owner` has its sidecar, but some features are off.
+		// `warnings` has the reasons, as has the annotation.
 		log.Warn("injected with warnings", "operations", operations, "warnings", warnings)
 	case result == injected:
 		log.Info("injected", "operations", operations)
@@ -284,6 +292,8 @@ func (h *handler) report(result string, req *admissionv1.AdmissionRequest, d Dec
 // as was read.
 func (h *handler) fail(body []byte, err error) reply {
 	why := printable.Text(err.Error(), names.MaxText)
+	// messages.md#the-injector: A request was no usable admission review. Logged at most once a
+	// minute; `not_logged` counts the others.
 	h.quiet.warn("review failed", "error", why)
 	known := readHead(body)
 	if !known.answerable() {

@@ -34,6 +34,8 @@ func (q *quiet) warn(msg string, args ...any) {
 // Write takes a line of the HTTP server's error log. Most are failed TLS
 // handshakes: a port scan, or an API server that does not trust our CA.
 func (q *quiet) Write(line []byte) (int, error) {
+	// messages.md#the-injector: Most often a failed TLS handshake: a port scan, or an API server
+	// that does not trust the CA. Logged at most once a minute.
 	q.warn("connection failed", "error", printable.Text(strings.TrimSpace(string(line)), names.MaxText))
 	return len(line), nil
 }

@@ -35,6 +35,8 @@ func (d *destination) acquire(ctx context.Context) error {
 	err := probe(own)
 	if noSpace(err) {
 		d.full = true
+		// messages.md#the-destination: Nothing is persisted until there is space. Set
+		// `--retain-bytes` below the size of the volume.
 		d.log.Warn("destination is full",
 			"dir", d.dir, "error", err, "hint", "nothing is persisted until there is space; set --retain-bytes below the size of the volume")
 		return nil
@@ -95,6 +97,8 @@ func (d *destination) loadKey(own string) ([]byte, error) {
 	case err == nil && len(key) == keyBytes:
 		return key, nil
 	case err == nil:
+		// messages.md#the-destination: Another process changed the key of the destination.
+		// Checkpoints made with the old key are rejected at the next start.
 		d.log.Warn("replacing a damaged key", "path", path, "bytes", len(key), "hint", "checkpoints made with the old key are rejected")
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err

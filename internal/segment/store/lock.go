@@ -50,6 +50,8 @@ func (d *destination) takeLock(ctx context.Context, unseen time.Duration) error 
 		case err == nil:
 			return nil
 		case errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOLCK):
+			// messages.md#the-destination: Nothing keeps a second sidecar out of this destination.
+			// Give each sidecar a `--dest` of its own.
 			d.log.Warn("destination has no file locks", "dir", d.dir, "error", err, "hint", "nothing keeps a second sidecar out of it")
 			return nil
 		case !errors.Is(err, unix.EWOULDBLOCK):
@@ -64,6 +66,10 @@ func (d *destination) takeLock(ctx context.Context, unseen time.Duration) error 
 			return fmt.Errorf("destination %s is in use by another ullage (%s): give each sidecar a --dest of its own", d.dir, who)
 		}
 		if tried == 1 {
+			// messages.md#the-destination: `holder` names it. The last call of a killed sidecar may
+			// still write to the disk: ullage waits until that call returns. A sidecar in another
+			// container or on another machine may still drain: after 30 s the start fails with "in
+			// use by another ullage". Give each sidecar a `--dest` of its own.
 			d.log.Warn("waiting for another ullage to release the destination", "dir", d.dir, "holder", who.String(), "hint", hint)
 		}
 		select {

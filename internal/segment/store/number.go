@@ -123,6 +123,8 @@ func (n *number) close() {
 func (d *destination) readNumber(own string) error {
 	err := d.number.read(own)
 	if errors.Is(err, errNumber) {
+		// messages.md#the-checkpoint: `DEST/.ullage/checkpoint-number` holds no number. This start
+		// takes a checkpoint that was put back for the newest; the first save replaces the file.
 		d.log.Warn("ignoring a damaged checkpoint number", "error", err, "hint", "the next checkpoint replaces it; until then an old checkpoint cannot be told from the newest")
 		return nil
 	}
@@ -139,6 +141,9 @@ func (d *destination) setNumber(newest uint64) {
 	d.number.close() // the next call opens the file again
 	if !d.number.failed {
 		d.number.failed = true
+		// messages.md#the-checkpoint: The destination did not take
+		// `DEST/.ullage/checkpoint-number`. Nothing is lost. Until a retry succeeds, a checkpoint
+		// that was saved shortly before the newest one, and is put back, is taken for the newest.
 		d.log.Error("recording the number of the checkpoint failed", "dir", d.dir, "error", err,
 			"hint", "shipping continues; until a retry succeeds, a restart takes a checkpoint that was saved shortly before the newest for the newest")
 	}

@@ -114,6 +114,8 @@ func notBefore(top, m segment.Mark, seq uint64) segment.Mark {
 func (t *Stream) keep(seg segment.Info, sound int64, why error) error {
 	if cut := seg.Size - sound; cut > 0 {
 		t.metrics.cut.Add(float64(cut))
+		// messages.md#the-destination: A crash without a checkpoint left half a frame, or another
+		// process changed the segment. The part before the damage stays.
 		t.log.Warn("cutting the damaged end of a segment", "stream", t.name, "segment", seg.Name,
 			"kept_bytes", sound, "cut_bytes", cut, "reason", why)
 	}

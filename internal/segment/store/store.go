@@ -113,6 +113,9 @@ func (s *Store) Reopen(ctx context.Context) (replaced bool, err error) {
 	if err := s.dest.adopt(ctx); err != nil {
 		return false, err
 	}
+	// messages.md#the-destination: Another process deleted or moved the directory within its file
+	// system. ullage continues in the new one. Earlier segments are where the old directory was
+	// moved, or lost.
 	s.log.Error("destination was replaced or emptied", "dir", s.dest.dir,
 		"hint", "persisting continues in the new directory; earlier segments are where the old directory was moved, or lost")
 	return true, nil

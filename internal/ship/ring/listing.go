@@ -82,6 +82,9 @@ func (r *Rings) refuse(n name, err error, before map[name]string) {
 	r.metrics.errors.WithLabelValues(reason).Inc()
 	if !r.logged[reason] {
 		r.logged[reason] = true
+		// messages.md#events: A file with the name of a ring is not one, or may not be read;
+		// `reason` is explained in [events.md](events.md#files). Further rings with the same reason
+		// are only counted.
 		r.log.Warn("ring is not read", "ring", n.ring(), "reason", reason, "error", err,
 			"hint", "further rings with this reason are only counted")
 	}

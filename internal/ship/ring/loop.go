@@ -197,6 +197,8 @@ func (d *running) note(r *Rings, err error, now time.Time) {
 	}
 	r.metrics.errors.WithLabelValues(reason).Inc()
 	if first {
+		// messages.md#events: `reason` is explained in [events.md](events.md#files). Logged once
+		// for each ring and reason. With `room`, free memory of the tmpfs; the sidecar tries again.
 		r.log.Warn("taking events out of a ring failed", "ring", d.name.ring(), "reason", reason, "error", err)
 	}
 }
@@ -237,6 +239,9 @@ func (r *Rings) tick(now time.Time) {
 // about it, the first sign would be that a later start of the JVM finds too many rings.
 func (r *Rings) unanswered(n name, why error) {
 	r.metrics.errors.WithLabelValues(reasonLease).Inc()
+	// messages.md#events: The sidecar does not run as the JVM's user, so the kernel does not
+	// answer. The ring is read and never removed: after many restarts of the JVM there are too
+	// many. Run the sidecar as the JVM's user.
 	r.log.Warn("asking whether a ring's JVM is gone failed", "ring", n.ring(), "reason", reasonLease, "error", why,
 		"hint", "run the sidecar as the JVM's user: the ring is read, and is never removed")
 }

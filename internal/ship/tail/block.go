@@ -39,6 +39,8 @@ func (m *mover) relieve(f *source.File, l load) (freed int64) {
 	}
 	if err != nil {
 		m.metrics.readErrors.Inc()
+		// messages.md#pressure: Most likely the tmpfs is full. The next look at the pressure,
+		// within 0.1 s, tries again.
 		m.log.once("move", "moving lines into the spool failed", "error", err, "hint", "the next look at the pressure tries again")
 	}
 	f.Stuck = n == 0
@@ -81,6 +83,7 @@ func (m *mover) move(f *source.File, l load) (freed int64, err error) {
 	freed = m.punch.record(f, f.Records.Last()) - record.Memory()
 	merged, err := m.mergeAround(f, len(f.Records.List)-1)
 	if err != nil {
+		// messages.md#pressure: Their pages stay in use until the lines are durable.
 		m.log.once("merge", "merging records of the spool failed", "error", err, "hint", "their pages stay in use")
 	}
 	freed += merged

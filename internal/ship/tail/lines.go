@@ -270,5 +270,7 @@ func (l *lineReader) noteFormat(st *source.Stream) {
 		return
 	}
 	st.Format = found
+	// messages.md#the-source: `format` is `pattern`, `jul` or `json`; UL is not logged. Logged at
+	// most once a minute. See [the logs of applications](application.md).
 	l.log.Info("recognized the format of a stream", "stream", st.Label, "format", found.String())
 }

@@ -120,6 +120,8 @@ func (p *recordReader) addLines(f *source.File, area []byte, n int, c Chunk) (in
 // spool.
 func (p *recordReader) lose(f *source.File, r *source.Spooled, why error) error {
 	p.metrics.readErrors.Inc()
+	// messages.md#pressure: Another process changed `SOURCE/.ullage/spool`. The lines of that
+	// record are counted as dropped.
 	p.log.once("spool", "reading the spool failed", "stream", f.Stream.Name, "error", why,
 		"hint", "the lines are counted as dropped")
 	_, dropped, err := f.Records.Drop(r, ul.DropAll)

@@ -35,12 +35,17 @@ func (p puncher) allowed(f *source.File, by *kernel.User) bool {
 		if !by.IsOurs() {
 			hint = by.Advice() + ": until then memory is freed only when a file is unlinked, and log levels cannot be changed"
 		}
+		// messages.md#the-source: Another user owns the file, or its mode forbids writing. Its
+		// memory is freed only when the file is unlinked. If another user owns it, log levels
+		// cannot be changed either; then `hint` says what to set: `the JVM runs as 1001:0: set
+		// runAsUser: 1001, runAsGroup: 0`.
 		p.log.once("no punch", "source file may not be punched", "file", f.Entry.Name, "error", err, "hint", hint)
 		return false
 	}
 	unix.Close(fd)
 	if !p.log.warned["punch mode"] {
 		p.log.warned["punch mode"] = true
+		// messages.md#the-source: Logged once, when the first file may be punched.
 		p.log.Info("reclaiming by punching holes", "reclaim", ReclaimPunch)
 	}
 	return true
@@ -85,6 +90,7 @@ func (p puncher) pages(f *source.File, at, end int64) int64 {
 	}
 	if err != nil {
 		p.metrics.reclaimErrs.Inc()
+		// messages.md#the-source: The memory of the file stays in use.
 		p.log.once("punch", "punching a source file failed", "file", f.Entry.Name, "error", err, "hint", "its memory stays in use")
 		f.Inode.Punchable = err != unix.EOPNOTSUPP && err != unix.EACCES && err != unix.EPERM
 	}

@@ -65,6 +65,7 @@ func (r *Reader) nextOf(st *source.Stream, area []byte) (n int, c Chunk, ok bool
 		}
 		if err != nil {
 			r.metrics.readErrors.Inc()
+			// messages.md#the-source: Each poll tries again.
 			r.log.once("read", "reading a source file failed", "error", err, "hint", "each poll tries again")
 		}
 		if err == nil && n > 0 {

@@ -60,6 +60,8 @@ func (r *Reclaimer) begun(f *source.File) {
 	r.metrics.crashes.Inc()
 	r.mark(mark.CrashReport, "stream", f.Stream.Name)
 	if r.log.crashed.Allow(r.now()) {
+		// messages.md#the-jvms: `stream` names its report. See [After a
+		// crash](read-logs.md#after-a-crash). Logged at most once a minute.
 		r.log.Warn("a JVM has crashed", "stream", f.Stream.Name,
 			"hint", "ullage cat --stream prints its report; further crashes of this minute are only counted")
 	}

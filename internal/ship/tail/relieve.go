@@ -195,6 +195,8 @@ func (r *Reliever) dropOldest(st *source.Stream, why ul.Reason) (freed int64) {
 	}
 	if err != nil {
 		r.metrics.readErrors.Inc()
+		// messages.md#pressure: The memory of these lines stays in use. The next look at the
+		// pressure tries again.
 		r.log.once("drop", "dropping lines of the spool failed", "error", err, "hint", "the next look at the pressure tries again")
 		f.Stuck = true
 	}

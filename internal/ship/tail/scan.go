@@ -112,6 +112,8 @@ func (s *Scanner) countMissed(st *source.Stream) {
 		if missed := st.Archives.Take(number); missed > 0 {
 			s.metrics.missedFiles.Add(float64(missed))
 			s.mark(mark.ArchivesMissed, "stream", st.Name, "count", strconv.Itoa(missed))
+			// messages.md#the-source: The JVM rotates files that are too small. The lines in
+			// `archives` of them are lost. Let it rotate larger files, or none with `filesize=0`.
 			s.log.once("missed", "archives were overwritten unread", "stream", st.Name, "archives", missed,
 				"hint", "their lines are lost; let the JVM rotate larger files, or none with filesize=0; further archives are only counted")
 		}
@@ -169,6 +171,9 @@ func (s *Scanner) leaveOut(name, reason string) {
 	if by := s.listing.denied; by != nil && reason == IgnoredPermission {
 		hint = by.Advice()
 	}
+	// messages.md#the-source: A link, FIFO, socket, directory, odd name, second hard link, missing
+	// permission, or too many files. `ullage_source_ignored_files` counts further entries with the
+	// same reason.
 	s.log.once("ignored "+reason, "source entry is not followed", "reason", reason, "name", name, "hint", hint)
 }
 

@@ -76,9 +76,15 @@ func (s *Source) Open() error {
 	}
 	log := &s.env.log
 	if why := s.dir.owner.Ousted; why != "" {
+		// messages.md#the-source: `reason` has the cause. A killed sidecar has a thread in a call
+		// to a frozen disk, which is harmless. Or a process gives no sign of life: one of the
+		// application's, or a stopped sidecar in another container. A stopped sidecar destroys
+		// unread lines when it continues: end it.
 		log.Warn("source taken over from a process that holds its lock", "source", s.env.cfg.Source, "reason", why)
 	}
 	if err := s.dir.owner.Unlocked; err != nil {
+		// messages.md#the-source: `SOURCE/.ullage/owner` cannot be created or locked. Nothing keeps
+		// a second sidecar out of this source.
 		log.once("lock", "locking the source failed", "error", err, "hint", "nothing keeps a second sidecar out of it")
 	}
 	s.listing.expire()
@@ -92,11 +98,17 @@ func (s *Source) Open() error {
 		return fmt.Errorf("open the spool: %w", err)
 	}
 	if err != nil {
+		// messages.md#pressure: Nothing can be moved or dropped: in a long stall the tmpfs fills
+		// up, and the JVM loses lines. Each poll tries again and logs `spool opened`. Check
+		// `SOURCE/.ullage`.
 		log.Error("opening the spool failed", "error", err,
 			"hint", "no memory can be freed while the destination stalls; look at .ullage in the source")
 	}
 	s.dir.report(s.env.to.Opened)
 	if err := s.dir.watch(); err != nil {
+		// messages.md#the-source: The kernel is out of inotify instances or watches: raise
+		// `fs.inotify.max_user_instances` or `max_user_watches`. Until then ullage only polls, and
+		// may miss archives of a JVM that rotates often.
 		log.once("watch", "watching the source failed", "source", s.env.cfg.Source, "error", err,
 			"hint", "the source is polled only; raise fs.inotify.max_user_instances or max_user_watches")
 		return nil

@@ -20,6 +20,9 @@ func (t *truncations) truncated(f *source.File) {
 	front, _, _ := f.Front()
 	t.report(f, front)
 	if t.log.truncated.Allow(t.now()) {
+		// messages.md#the-source: Most likely by a JVM with `filecount=0`, or by `copytruncate`.
+		// Unread lines are lost, except those in the spool. Let the JVM rotate with `filecount=1`
+		// or more.
 		t.log.Warn("source file was truncated in place",
 			"file", f.Entry.Name, "stream", f.Stream.Name, "position", f.Read.Offset,
 			"hint", "lines that were neither read nor moved are lost; let the JVM rotate with filecount=1 or more; further truncations of this minute are only counted")
@@ -39,6 +42,8 @@ func (t *truncations) rewind(f *source.File) {
 	if err := t.table.Rewind(f); err != nil {
 		t.metrics.truncations.Inc()
 		t.report(f, front)
+		// messages.md#the-source: Another process rewrote a part that was read already. ullage
+		// reads the file from its beginning.
 		t.log.Warn("source file changed before its position", "error", err, "hint", "it is read from its beginning")
 	}
 }

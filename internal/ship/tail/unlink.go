@@ -96,6 +96,8 @@ func (u *unlinker) refused(f *source.File, err error) {
 	u.metrics.reclaimErrs.Inc()
 	var st unix.Statx_t
 	_ = statx(f.Inode.FD, "", unix.AT_EMPTY_PATH, &st)
+	// messages.md#the-source: The memory of the file stays in use. `owner` names the user that may
+	// unlink it.
 	u.log.once("unlink", "unlinking a finished source file failed", "file", f.Entry.Name, "error", err, "owner", statedir.OwnerHint(st.Uid, st.Gid, uint32(st.Mode)),
 		"hint", "its memory stays in use")
 }
@@ -112,6 +114,8 @@ func (u *unlinker) putBack(name string) {
 	}
 	if err != nil && err != unix.ENOENT {
 		u.metrics.reclaimErrs.Inc()
+		// messages.md#the-source: The file is in `SOURCE/.ullage` as `finished-NAME`. Move it out:
+		// its lines are not shipped before.
 		u.log.Error("returning a source file to the source failed", "file", statedir.Name+"/"+takenPrefix+name, "name", name, "error", err,
 			"hint", "the file is not followed; move it back by hand")
 	}
@@ -135,6 +139,7 @@ func (u *unlinker) putBackTaken() {
 	for _, taken := range names {
 		name, ok := strings.CutPrefix(taken, takenPrefix)
 		if ok && u.cfg.follows(name) && naming.Valid(name) {
+			// messages.md#the-source: A sidecar was killed while it unlinked this finished file.
 			u.log.Info("returning a source file to the source", "file", name, "hint", "a killed ullage was about to unlink it")
 			u.putBack(name)
 		}

@@ -78,6 +78,8 @@ func (w *Watcher) HandleError(err error) {
 	w.metrics.watchErrors.Inc()
 	w.lookAgain()
 	if !errors.Is(err, fsnotify.ErrEventOverflow) {
+		// messages.md#the-source: Events of the file system may be missing. The poll finds what
+		// they would have reported.
 		w.log.once("watch error", "source watcher reported an error", "error", err, "hint", "the poll continues")
 	}
 }
