@@ -20,6 +20,9 @@ type runs struct {
 	broken  broken
 }
 
+// open begins a run. Segments are what a sidecar shipped.
+func (r *runs) open(of *pause.Run) *sum.Run { return r.sum.Run(r.name, r.dates.segments, of) }
+
 // look notes the time of the last record.
 func (r *runs) look() {
 	if c := r.dates.clock(); c.Known() {
@@ -31,7 +34,7 @@ func (r *runs) look() {
 // time at which the uptime has fallen back waits for it.
 func (r *runs) at(c pause.Clock) {
 	if r.now == nil {
-		r.now = r.sum.Run(r.name, r.joiner.Run())
+		r.now = r.open(r.joiner.Run())
 	}
 	if r.joiner.Run().Number != r.now.Number() || r.now.Restarted(c) {
 		if r.restart.HasUptime && ul.Restarted(r.restart.Uptime, c.Uptime) || !r.restart.Known() {
@@ -59,13 +62,13 @@ func (r *runs) pause(gc int64) {
 // begin is called at the first event of a run.
 func (r *runs) begin(of *pause.Run) {
 	if r.now == nil {
-		r.now = r.sum.Run(r.name, of)
+		r.now = r.open(of)
 	} else if r.now.Number() == of.Number {
 		r.now.Describe(of)
 	} else {
 		r.now.Close()
 		before := r.now
-		r.now = r.sum.Run(r.name, of)
+		r.now = r.open(of)
 		r.now.Follows(before)
 		r.now.See(r.restart)
 		r.restart = pause.Clock{}
@@ -80,7 +83,7 @@ func (r *runs) begin(of *pause.Run) {
 // end ends the last run. With lines, there is one.
 func (r *runs) end(lines bool) {
 	if r.now == nil && lines {
-		r.now = r.sum.Run(r.name, r.joiner.Run())
+		r.now = r.open(r.joiner.Run())
 	}
 	if r.now == nil {
 		return

@@ -160,3 +160,33 @@ func TestATimeOutsideOfAPauseIsNotTheCollectors(t *testing.T) {
 		t.Errorf("%d suspected: %+v", r.Totals.Suspected, r.Suspected)
 	}
 }
+
+// A JVM writes a log that a sidecar ships to a tmpfs, so the report does not advise that. It begins
+// with the advice that is left.
+func TestAdviceLeadsAndDoesNotMoveAShippedLogToATmpfs(t *testing.T) {
+	dest := t.TempDir()
+	persist(t, dest, "gc.log", stall(0, 1, 300))
+	file := write(t, "other.log", stall(0, 1, 200))
+	for _, c := range []struct {
+		name  string
+		of    []string
+		moves bool
+	}{{"a destination", []string{dest}, false}, {"a file", []string{file}, true}, {"both", []string{dest, file}, true}} {
+		var text, page bytes.Buffer
+		r := reportOn(t, Config{}, c.of...)
+		if err := errors.Join(view.Text(&text, view.Style{}, r), view.HTML(&page, r)); err != nil {
+			t.Fatal(err)
+		}
+		for form, out := range map[string]struct{ text, advice, tables string }{
+			"text": {text.String(), "\nAdvice\n", "\nStops by cause\n"}, "page": {page.String(), "<h3>Advice</h3>", "<h3>By cause</h3>"},
+		} {
+			advice, tables := strings.Index(out.text, out.advice), strings.Index(out.text, out.tables)
+			if advice < 0 || tables < advice || !strings.Contains(out.text[:tables], "Look at what the machine did") {
+				t.Errorf("%s of %s: the advice is at %d and the tables are at %d, want the advice first in\n%s", form, c.name, advice, tables, out.text)
+			}
+			if moves := strings.Contains(out.text, "move it to a tmpfs"); moves != c.moves {
+				t.Errorf("%s of %s: moves the log to a tmpfs: %v, want %v", form, c.name, moves, c.moves)
+			}
+		}
+	}
+}

@@ -14,14 +14,19 @@ const (
 )
 
 // advise adds what the numbers support. Waited counts the suspected stops in which the JVM seems
-// to have waited for the machine.
-func advise(r *view.Report, waited uint64) {
+// to have waited for the machine, and unshipped those of them in a log that no sidecar shipped:
+// the JVM of a log that one did writes it to a tmpfs already.
+func advise(r *view.Report, waited, unshipped uint64) {
 	t := &r.Totals
 	add := func(text, evidence string, values ...any) {
 		r.Advice = append(r.Advice, view.Advice{Text: text, Evidence: fmt.Sprintf(evidence, values...)})
 	}
 	if waited > 0 {
-		add("Look at what the machine did during these stops: a disk, swapping, or a CPU quota. If the JVM writes this log to a disk itself, move it to a tmpfs.",
+		text := "Look at what the machine did during these stops: a disk, swapping, or a CPU quota."
+		if unshipped > 0 {
+			text += " If the JVM writes this log to a disk itself, move it to a tmpfs."
+		}
+		add(text,
 			"In %d of %s, no thread was on a CPU for at least half of a pause of %s or longer, or the safepoint went on for so long before or after its pauses.",
 			waited, view.Plural(t.Suspected, "suspected stall"), view.Duration(r.Floor))
 	}

@@ -18,6 +18,7 @@ type lists struct {
 	longest   []view.Stop
 	suspected []*view.Stop
 	waited    uint64 // suspected stops in which the JVM seems to have waited for the machine
+	unshipped uint64 // those of them in a log that no sidecar shipped
 }
 
 // offer offers a stop to the list of the longest, and returns where to describe it.
@@ -40,10 +41,13 @@ func (l *lists) offer(d time.Duration) *view.Stop {
 }
 
 // suspect offers a stop to the list of the longest that are suspected, and returns where to
-// describe it.
-func (l *lists) suspect(d time.Duration, suspicion pause.Suspicion) *view.Stop {
+// describe it. Shipped says that a sidecar shipped its log.
+func (l *lists) suspect(d time.Duration, suspicion pause.Suspicion, shipped bool) *view.Stop {
 	if suspicion == pause.Idle || suspicion == pause.Outside {
 		l.waited++
+		if !shipped {
+			l.unshipped++
+		}
 	}
 	i := slices.IndexFunc(l.suspected, func(s *view.Stop) bool { return s.Length < d })
 	if i < 0 {

@@ -34,7 +34,7 @@ func (s *Sum) Report() *view.Report {
 	}
 	slices.Reverse(r.Volume.Levels)
 	r.Volume.Tags = topTags(s.tagSets)
-	advise(r, s.lists.waited)
+	advise(r, s.lists.waited, s.lists.unshipped)
 	fillAll(r)
 	return r
 }

@@ -15,6 +15,8 @@ type Run struct {
 	out    view.Run
 	extent extent
 
+	shipped bool // a sidecar shipped the log
+
 	stopped    time.Duration
 	mixed      bool
 	allocation rate
@@ -26,9 +28,10 @@ type Run struct {
 	metaspace  *float64 // ... and metaspace
 }
 
-// Run begins a run in a stream. Beyond a bound, runs are counted and not listed.
-func (s *Sum) Run(stream string, from *pause.Run) *Run {
-	r := &Run{sum: s, out: view.Run{Stream: stream, Number: from.Number}}
+// Run begins a run in a stream, which a sidecar has shipped or not. Beyond a bound, runs are
+// counted and not listed.
+func (s *Sum) Run(stream string, shipped bool, from *pause.Run) *Run {
+	r := &Run{sum: s, shipped: shipped, out: view.Run{Stream: stream, Number: from.Number}}
 	r.Describe(from)
 	return r
 }

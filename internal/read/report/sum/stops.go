@@ -27,7 +27,7 @@ func (r *Run) Stop(p *pause.Stop) (longest, suspected *view.Stop) {
 	suspicion := p.Suspect(s.floor)
 	if suspicion != pause.NoSuspicion {
 		s.out.Totals.Suspected++
-		suspected = s.lists.suspect(p.Duration, suspicion)
+		suspected = s.lists.suspect(p.Duration, suspicion, r.shipped)
 	}
 	longest = s.lists.offer(p.Duration)
 	for _, to := range []*view.Stop{longest, suspected} {

@@ -95,6 +95,9 @@ func (r *Report) article(label string, data []byte) g.Node {
 		g.If(len(r.Crashes) > 0, r.crashed()),
 		r.completeness(),
 		r.tiles(),
+		g.If(len(r.Advice) > 0, block("Advice", h.Ul(h.Class("advice"), g.Map(r.Advice, func(a Advice) g.Node {
+			return h.Li(g.Text(a.Text+" "), h.Span(h.Class("evidence"), g.Text(a.Evidence)))
+		})))),
 		g.If(len(r.Bars) == 0, h.P(h.Class("status"), g.Text("The log shows no stop of the application."))),
 		g.If(r.Timed && len(r.Bars) > 0, r.timeline()),
 		g.If(len(r.Bars) > 0, g.Group{r.causes(), r.longest(), g.If(len(r.Suspected) > 0, r.suspected()), r.percentiles()}),
@@ -102,9 +105,6 @@ func (r *Report) article(label string, data []byte) g.Node {
 		g.If(len(r.Heap.After) > 0, block("Heap before and after collections",
 			h.Div(h.Class("tools"), h.Span(h.Class("legend sizes"))),
 			picture("heap", "The heap in use before and after collections, and its size, in bytes; the table of runs has its trend."))),
-		g.If(len(r.Advice) > 0, block("Advice", h.Ul(h.Class("advice"), g.Map(r.Advice, func(a Advice) g.Node {
-			return h.Li(g.Text(a.Text+" "), h.Span(h.Class("evidence"), g.Text(a.Evidence)))
-		})))),
 		r.runs(),
 		h.Div(h.Class("columns"), volume("Log by level", "level", r.Volume.Levels),
 			g.If(len(r.Volume.Tags) > 0, volume("Log by tags", "tags", r.Volume.Tags))),

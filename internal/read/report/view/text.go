@@ -49,6 +49,7 @@ func Text(w io.Writer, style Style, all ...*Report) error {
 func (r *Report) text(w io.Writer, style Style) error {
 	p := &printer{r: r, style: style}
 	p.summary()
+	p.advice()
 	if len(r.Causes) > 0 {
 		p.causes()
 		p.phases()
@@ -59,7 +60,6 @@ func (r *Report) text(w io.Writer, style Style) error {
 	}
 	p.runs()
 	p.volume()
-	p.advice()
 	_, err := p.WriteTo(w)
 	return err
 }
