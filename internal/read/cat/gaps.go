@@ -10,30 +10,30 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// A hole is a place of a stream where lines are missing.
-type hole struct {
-	kind  holeKind
-	at    time.Time     // zero: unknown
-	lines uint64        // the number of missing lines, except for full
-	gap   ul.Gap        // for dropped
-	took  time.Duration // for full: from the line that was cut to the next one; 0: unknown
+// A gap is a place of a stream where lines are missing.
+type gap struct {
+	kind   gapKind
+	at     time.Time     // zero: unknown
+	lines  uint64        // the number of missing lines, except for full
+	marker ul.Gap        // for dropped
+	took   time.Duration // for full: from the line that was cut to the next one; 0: unknown
 }
 
-// holeKind is what took the lines.
-type holeKind string
+// gapKind is what took the lines.
+type gapKind string
 
 const (
-	dropped holeKind = "dropped"   // the sidecar dropped them on purpose
-	async   holeKind = "jvm-async" // the JVM dropped them (-Xlog:async), and reported how many
-	full    holeKind = "jvm-full"  // the JVM could not write them to a full tmpfs or disk
+	dropped gapKind = "dropped"   // the sidecar dropped them on purpose
+	async   gapKind = "jvm-async" // the JVM dropped them (-Xlog:async), and reported how many
+	full    gapKind = "jvm-full"  // the JVM could not write them to a full tmpfs or disk
 )
 
 // gapTable holds what `ullage cat --gaps` has listed.
 type gapTable struct {
-	n      int // gaps
-	sum    ul.Gap
-	over   bool // the sum overflows its numbers
-	jvm    int  // holes that the JVM left
+	n      int    // gaps that the sidecar left
+	sum    ul.Gap // of their markers
+	over   bool   // the sum overflows its numbers
+	jvm    int    // gaps that the JVM left
 	lacks  lacks
 	rows   []gapRow
 	widths gapWidths // widths of the printed columns; zero before the header
@@ -52,15 +52,15 @@ const (
 
 var gapHeader = gapRow{"TIME", "STREAM", "KIND", "LINES", "BYTES", "SECONDS", "DISCARD", "DROP"}
 
-// listHole adds a row for one hole, or prints its object.
-func (p *Printer) listHole(stream string, h hole) {
+// listGap adds a row for one gap, or prints its object.
+func (p *Printer) listGap(stream string, g gap) {
 	t := &p.gaps
-	t.add(h)
+	t.add(g)
 	if p.cfg.JSON {
-		p.printHole(stream, h)
+		p.encodeGap(stream, g)
 		return
 	}
-	t.rows = append(t.rows, h.row(stream))
+	t.rows = append(t.rows, g.row(stream))
 	if len(t.rows) == gapsAtOnce {
 		p.printGaps()
 	}
@@ -72,23 +72,23 @@ func (p *Printer) printRows() {
 	p.marks.print(p)
 }
 
-// row is the row for a hole in a stream. A - stands for what is not known.
-func (h hole) row(stream string) gapRow {
+// row is the row for a gap in a stream. A - stands for what is not known.
+func (g gap) row(stream string) gapRow {
 	const none = "-"
-	r := gapRow{none, gapStream(stream), string(h.kind), none, none, none, none, none}
-	if !h.at.IsZero() {
-		r[0] = h.at.UTC().Format(gapTime)
+	r := gapRow{none, gapStream(stream), string(g.kind), none, none, none, none, none}
+	if !g.at.IsZero() {
+		r[0] = g.at.UTC().Format(gapTime)
 	}
-	if h.kind != full {
-		r[3] = fmt.Sprint(h.lines)
+	if g.kind != full {
+		r[3] = fmt.Sprint(g.lines)
 	}
 	switch {
-	case h.kind == dropped:
-		r[4] = fmt.Sprint(h.gap.Bytes)
-		r[5] = fmt.Sprintf("%.3f", h.gap.Last.Sub(h.gap.First).Seconds())
-		r[6], r[7] = gapLevels(h.gap, ul.Discard), gapLevels(h.gap, ul.DropAll)
-	case h.took > 0:
-		r[5] = fmt.Sprintf("%.3f", h.took.Seconds())
+	case g.kind == dropped:
+		r[4] = fmt.Sprint(g.marker.Bytes)
+		r[5] = fmt.Sprintf("%.3f", g.marker.Last.Sub(g.marker.First).Seconds())
+		r[6], r[7] = gapLevels(g.marker, ul.Discard), gapLevels(g.marker, ul.DropAll)
+	case g.took > 0:
+		r[5] = fmt.Sprintf("%.3f", g.took.Seconds())
 	}
 	return r
 }
@@ -118,17 +118,17 @@ func (p *Printer) printGaps() {
 	t.rows = t.rows[:0]
 }
 
-// add counts a hole. Markers can be forged with any numbers, so the sum of the gaps may
+// add counts a gap. Markers can be forged with any numbers, so the sum of the gaps may
 // overflow.
-func (t *gapTable) add(h hole) {
-	if h.kind != dropped {
+func (t *gapTable) add(g gap) {
+	if g.kind != dropped {
 		t.jvm++
 		return
 	}
 	lines := t.sum.Total()
 	t.n++
-	t.sum.Add(h.gap)
-	t.over = t.over || t.sum.Total() < lines || t.sum.Bytes < h.gap.Bytes
+	t.sum.Add(g.marker)
+	t.over = t.over || t.sum.Total() < lines || t.sum.Bytes < g.marker.Bytes
 }
 
 // summary formats the sum for stderr, so that stdout holds the rows alone.

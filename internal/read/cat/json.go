@@ -146,11 +146,11 @@ func appendText(out, text []byte) []byte {
 	return out
 }
 
-// holeObject is a hole as an object.
-type holeObject struct {
+// gapObject is a gap as an object.
+type gapObject struct {
 	Time    string              `json:"time,omitempty"` // of the first line that was dropped, or of the line that was cut
 	Stream  string              `json:"stream"`
-	Kind    holeKind            `json:"kind"`
+	Kind    gapKind             `json:"kind"`
 	Lines   *uint64             `json:"lines,omitempty"` // unknown for full
 	Bytes   *uint64             `json:"bytes,omitempty"` // for dropped
 	Seconds *float64            `json:"seconds,omitempty"`
@@ -158,23 +158,23 @@ type holeObject struct {
 	Drop    map[ul.Level]uint64 `json:"drop,omitzero"`
 }
 
-// printHole prints a hole as an object. An error of the output is returned again by the
+// encodeGap prints a gap as an object. An error of the output is returned again by the
 // next flush.
-func (p *Printer) printHole(stream string, h hole) {
-	o := holeObject{Stream: stream, Kind: h.kind}
-	if !h.at.IsZero() {
-		o.Time = h.at.UTC().Format(jsonTime)
+func (p *Printer) encodeGap(stream string, g gap) {
+	o := gapObject{Stream: stream, Kind: g.kind}
+	if !g.at.IsZero() {
+		o.Time = g.at.UTC().Format(jsonTime)
 	}
 	seconds := func(d time.Duration) *float64 { return new(d.Round(time.Millisecond).Seconds()) }
-	if h.kind != full {
-		o.Lines = &h.lines
+	if g.kind != full {
+		o.Lines = &g.lines
 	}
 	switch {
-	case h.kind == dropped:
-		o.Bytes, o.Seconds = &h.gap.Bytes, seconds(h.gap.Last.Sub(h.gap.First))
-		o.Discard, o.Drop = byLevel(h.gap, ul.Discard), byLevel(h.gap, ul.DropAll)
-	case h.took > 0:
-		o.Seconds = seconds(h.took)
+	case g.kind == dropped:
+		o.Bytes, o.Seconds = &g.marker.Bytes, seconds(g.marker.Last.Sub(g.marker.First))
+		o.Discard, o.Drop = byLevel(g.marker, ul.Discard), byLevel(g.marker, ul.DropAll)
+	case g.took > 0:
+		o.Seconds = seconds(g.took)
 	}
 	_ = json.NewEncoder(p.text).Encode(o)
 }

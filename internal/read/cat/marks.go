@@ -24,23 +24,23 @@ type markRow [4]string
 
 var markHeader = markRow{"TIME", "STREAM", "KIND", "DETAILS"}
 
-// list lists what the series has moved to: a mark, or a hole.
+// list lists what the series has moved to: a mark, or a gap.
 func (p *Printer) list(s *series) {
 	line := &s.pick.line
-	switch h := line.hole; {
+	switch g := line.lost; {
 	case line.mark != nil:
 		p.marks.list(p, s.name, *line.mark)
 	case p.cfg.JSON || !p.cfg.Marks:
-		p.listHole(s.name, *h)
+		p.listGap(s.name, *g)
 	default:
-		p.gaps.add(*h)
-		p.marks.add(p, h.markRow(s.name))
+		p.gaps.add(*g)
+		p.marks.add(p, g.markRow(s.name))
 	}
 }
 
-// markRow is the row for a hole among marks: the known cells of its own table.
-func (h hole) markRow(stream string) markRow {
-	r := h.row(stream)
+// markRow is the row for a gap among marks: the known cells of its own table.
+func (g gap) markRow(stream string) markRow {
+	r := g.row(stream)
 	var details []string
 	for i, cell := range r {
 		if i > 2 && cell != "-" {

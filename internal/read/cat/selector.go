@@ -22,7 +22,7 @@ type selector struct {
 // line is what is known about a line.
 type line struct {
 	clock.Line
-	hole *hole      // lines are missing here: a gap, or, in a list, any hole
+	lost *gap       // lines are missing here; of gaps without a marker only in a list
 	mark *mark.Mark // the line is one; only in a list
 }
 
@@ -48,11 +48,11 @@ func (s *selector) decide(head, rest []byte) bool {
 	l := &s.line
 	switch g := l.Gap; {
 	case g != nil:
-		l.hole = &hole{kind: dropped, at: g.First, lines: g.Total(), gap: *g}
+		l.lost = &gap{kind: dropped, at: g.First, lines: g.Total(), marker: *g}
 	case s.cfg.Marks && s.marks:
 		return s.findMark(head)
 	case s.cfg.listing():
-		return s.findHole(head)
+		return s.findGap(head)
 	}
 	level := l.Level
 	if level == ul.Unknown {
@@ -71,17 +71,17 @@ func (s *selector) findMark(head []byte) bool {
 	return true
 }
 
-// findHole reports whether the JVM itself lost lines at a line in the window.
-func (s *selector) findHole(head []byte) bool {
+// findGap reports whether the JVM itself lost lines at a line in the window.
+func (s *selector) findGap(head []byte) bool {
 	l := &s.line
 	lost, cut := s.cuts.Find(head)
 	switch {
 	case !l.Inside:
 		return false
 	case cut:
-		l.hole = &hole{kind: full, at: l.Time, took: lost}
+		l.lost = &gap{kind: full, at: l.Time, took: lost}
 	case l.Kind == ul.Drop:
-		l.hole = &hole{kind: async, at: l.Time, lines: l.Dropped}
+		l.lost = &gap{kind: async, at: l.Time, lines: l.Dropped}
 	}
-	return l.hole != nil
+	return l.lost != nil
 }

@@ -48,8 +48,8 @@ func through(raw []byte, size int, pick *selector) (passes []byte, marks []ul.Ga
 			if p.Last && !bytes.HasSuffix(p.Text, []byte{'\n'}) {
 				passes = append(passes, '\n')
 			}
-			if p.First && pick.line.hole != nil {
-				marks = append(marks, pick.line.hole.gap)
+			if p.First && pick.line.lost != nil {
+				marks = append(marks, pick.line.lost.marker)
 			}
 		}
 	}
