@@ -100,19 +100,19 @@ func Streams(ctx context.Context, dir string, names []string, cfg Config, to Rec
 	}
 	total.Marks, total.Warnings, total.MarksDamaged = marks.all, marks.warnings, marks.damaged
 	sum := &summing{Receiver: to, total: &total}
-	p := newProgress(dir, names, cfg)
+	p := read.Progress{Tell: cfg.Progress, Total: cfg.size(dir, names)}
 	for _, name := range names {
 		at := filepath.Join(dir, name)
 		if abs, err := filepath.Abs(at); err == nil && name == "." {
 			name = filepath.Base(abs)
 		}
 		s := newStream(name, at, cfg, sum)
-		s.progress = p
+		s.progress = &p
 		s.out.MissedArchives, s.out.Truncations = marks.missed[name], marks.cut[name]
 		if err := s.check(ctx); err != nil {
 			return total, err
 		}
-		p.base += s.out.Bytes
+		p.Next(s.out.Bytes)
 		if s.ends.After(total.Ends) {
 			total.Ends = s.ends
 		}
@@ -121,6 +121,20 @@ func Streams(ctx context.Context, dir string, names []string, cfg Config, to Rec
 		total.Complete, total.Empty = false, true
 	}
 	return total, nil
+}
+
+// size returns the bytes of all streams on disk, if progress is wanted.
+func (c Config) size(dir string, names []string) (bytes int64) {
+	if c.Progress == nil {
+		return 0
+	}
+	for _, name := range names {
+		segs, _ := segment.List(filepath.Join(dir, name)) // an error is a finding of the stream
+		for _, seg := range segs {
+			bytes += seg.Size
+		}
+	}
+	return bytes
 }
 
 // lack returns what the copy in dir does not show of the window and the streams that are to

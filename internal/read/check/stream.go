@@ -31,11 +31,11 @@ type stream struct {
 	ends     time.Time // when the last line that was read was written; zero: unknown
 	dir      string
 	segs     []segment.Info
-	progress *progress // of all streams
+	progress *read.Progress // of all streams
 }
 
 func newStream(name, dir string, cfg Config, to Receiver) *stream {
-	s := &stream{dir: dir, cfg: cfg, to: to, out: Stream{Stream: name}, run: Run{Stream: name, Run: 1}, progress: &progress{}}
+	s := &stream{dir: dir, cfg: cfg, to: to, out: Stream{Stream: name}, run: Run{Stream: name, Run: 1}, progress: &read.Progress{}}
 	s.dates = clock.Dating{Class: cfg.Formats.Classifier(name), Window: cfg.window(), Timed: true}
 	s.dates.Clock.Spans, s.dates.Clock.Index = s.dates.Window.Bounded(), seek.Once(dir)
 	s.source.Dates, s.take = &s.dates, s.line
@@ -84,7 +84,7 @@ func (s *stream) read(ctx context.Context) error {
 		}
 		err := s.source.Read()
 		if err == nil {
-			s.progress.report(&s.source, s.segs)
+			s.progress.At(s.source.Done(s.segs))
 		} else if more = s.meet(err); !more {
 			s.source.Lines.End()
 		}

@@ -56,9 +56,9 @@ func Read(ctx context.Context, args []string, cfg Config) (*view.Report, error) 
 	s := sum.New(strings.Join(args, ", "), cfg.Floor)
 	all, again := once(all)
 	s.Problem("again", again, false, fmt.Sprintf("%s named more than once, and read once", view.Plural(again, "file")))
-	p := progress{tell: cfg.Progress}
+	p := read.Progress{Tell: cfg.Progress}
 	for _, in := range all {
-		p.total += in.bytes
+		p.Total += in.bytes
 	}
 	for _, noted := range []bool{false, true} { // marks come last, since they need the axis of time
 		for _, in := range all {
@@ -68,7 +68,7 @@ func Read(ctx context.Context, args []string, cfg Config) (*view.Report, error) 
 			if err := readInput(ctx, in, s, cfg, &p); err != nil {
 				return nil, err
 			}
-			p.base += in.bytes
+			p.Next(in.bytes)
 		}
 	}
 	if s.Empty() {
@@ -95,7 +95,7 @@ func nothing(s *sum.Sum, cfg Config) error {
 }
 
 // readInput reads one stream.
-func readInput(ctx context.Context, in *input, s *sum.Sum, cfg Config, p *progress) error {
+func readInput(ctx context.Context, in *input, s *sum.Sum, cfg Config, p *read.Progress) error {
 	st := newStream(in, s, cfg)
 	var other interface {
 		line(cut.Piece)
@@ -117,20 +117,8 @@ func readInput(ctx context.Context, in *input, s *sum.Sum, cfg Config, p *progre
 	return err
 }
 
-// progress counts bytes on disk.
-type progress struct {
-	tell        func(done, total int64)
-	base, total int64
-}
-
-func (p *progress) report(done int64) {
-	if p.tell != nil {
-		p.tell(min(p.base+done, p.total), p.total)
-	}
-}
-
 // read reads all of the stream.
-func (st *stream) read(ctx context.Context, p *progress) error {
+func (st *stream) read(ctx context.Context, p *read.Progress) error {
 	defer st.source.Close()
 	if len(st.in.segs) > 0 {
 		return st.readSegments(ctx, p)
@@ -149,7 +137,7 @@ func (st *stream) read(ctx context.Context, p *progress) error {
 		read := int64(0)
 		if err := st.readAll(ctx, func(raw []byte) {
 			read += int64(len(raw))
-			p.report(done + min(read, f.size))
+			p.At(done + min(read, f.size))
 		}); err != nil {
 			return err
 		}
@@ -198,7 +186,7 @@ func (st *stream) endLine() {
 }
 
 // readSegments reads the segments, as they are now.
-func (st *stream) readSegments(ctx context.Context, p *progress) error {
+func (st *stream) readSegments(ctx context.Context, p *read.Progress) error {
 	st.runs.dates.useSegments(st.in)
 	opt := segment.FollowOptions{Since: st.cfg.Since, Once: true}
 	if index := st.runs.dates.lines.Clock.Index; st.cfg.window().Bounded() && index != nil {
@@ -219,7 +207,7 @@ func (st *stream) readSegments(ctx context.Context, p *progress) error {
 			at = next
 		}
 		st.runs.dates.frame(seg, st.source.Frame(), raw)
-		p.report(st.source.Done(st.in.segs))
+		p.At(st.source.Done(st.in.segs))
 	})
 }
 

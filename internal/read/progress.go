@@ -1,0 +1,20 @@
+package read
+
+// Progress counts how many of the bytes on disk a reader of several streams has read.
+type Progress struct {
+	Tell  func(done, total int64) // nil: no progress is wanted
+	Total int64                   // bytes of all streams
+
+	base int64 // bytes of the streams before the present one
+}
+
+// At reports how many bytes of the present stream were read. A stream may have grown beyond
+// what Total has of it.
+func (p *Progress) At(done int64) {
+	if p.Tell != nil {
+		p.Tell(min(p.base+done, p.Total), p.Total)
+	}
+}
+
+// Next ends the present stream, which has so many bytes.
+func (p *Progress) Next(bytes int64) { p.base += bytes }
