@@ -160,9 +160,10 @@ func (d *detail) add(b *hindsight.Batch) {
 		if err := d.held.Append(*b); err != nil {
 			d.m.unheld.Add(float64(len(b.Raw)))
 			if d.unheld.Allow(time.Now()) {
-				// messages.md#hindsight: Most likely the tmpfs is full. These withheld lines cannot
-				// be saved; `ullage_unheld_bytes_total` counts them. Logged at most once a minute.
-				d.log.Warn("holding lines failed", "stream", b.Stream, "error", err, "hint", "they cannot be saved in hindsight; they are counted as withheld")
+				// messages.md#hindsight: Most likely the tmpfs is full. These withheld lines, and
+				// those held before them, cannot be saved; `ullage_unheld_bytes_total` counts
+				// the former. Logged at most once a minute.
+				d.log.Warn("holding lines failed", "stream", b.Stream, "error", err, "hint", "they, and those held before them, cannot be saved in hindsight; all are counted as withheld")
 			}
 		}
 	}

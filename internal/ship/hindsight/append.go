@@ -11,14 +11,23 @@ import (
 )
 
 // Append holds a batch. It frees the records that no trigger can want any more, and the
-// oldest ones where there is no room otherwise. After an error the batch is not held, and
-// the log is as before or has forgotten older records.
+// oldest ones where there is no room otherwise. After an error the log holds nothing: the
+// batch after this one must not seem to follow the one before it.
 func (l *Log) Append(b Batch) error {
 	if len(b.Raw) == 0 {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err := l.add(b); err != nil {
+		l.now.Head, l.first = l.now.End, nil
+		return fmt.Errorf("hold lines: %w", err)
+	}
+	return nil
+}
+
+// add is Append that leaves what is held as it is after an error.
+func (l *Log) add(b Batch) error {
 	if l.file == nil {
 		return errNoFile
 	}
@@ -32,16 +41,22 @@ func (l *Log) Append(b Batch) error {
 	l.expire(h.since)
 	l.endSaving(h.since)
 	if h.end()-h.at > l.limit {
-		return fmt.Errorf("hold lines: a record of %d bytes is more than the hindsight may hold", h.end()-h.at)
+		return fmt.Errorf("a record of %d bytes is more than the hindsight may hold", h.end()-h.at)
 	}
 	for h.end()-l.now.Head > l.limit && l.drop() {
 	}
 	l.buf = append(h.append(l.buf[:0]), frame...)
-	if _, err := l.file.WriteAt(l.buf, h.at); err != nil {
-		if errors.Is(err, unix.ENOSPC) {
-			l.punch(h.at+position.PageSize-1, h.end()+position.PageSize-1)
+	_, err = l.file.WriteAt(l.buf, h.at)
+	for errors.Is(err, unix.ENOSPC) {
+		l.punch(h.at+position.PageSize-1, h.end()+position.PageSize-1)
+		if !l.drop() {
+			break
 		}
-		return fmt.Errorf("hold lines: %w", err)
+		l.free()
+		_, err = l.file.WriteAt(l.buf, h.at)
+	}
+	if err != nil {
+		return err
 	}
 	l.own.add(h.at, l.buf)
 	l.now.End = h.end()

@@ -179,9 +179,16 @@ func (l *Log) Yield() (freed int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	freed = l.now.End - l.committed.Head
-	l.punch(l.committed.Head, l.now.End)
-	l.now.Head, l.committed.Head, l.first = l.now.End, l.committed.End, nil
+	l.now.Head, l.first = l.now.End, nil
+	l.free()
 	return max(0, freed)
+}
+
+// free frees what was forgotten, before a checkpoint says so. A restart that finds the earlier
+// head finds no record there, and forgets all.
+func (l *Log) free() {
+	l.punch(l.committed.Head, l.now.Head)
+	l.committed.Head = min(l.now.Head, l.committed.End)
 }
 
 // punch frees the whole pages between two offsets.

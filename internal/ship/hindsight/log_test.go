@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,9 +12,11 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/test/lab"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,7 +33,12 @@ type held struct {
 
 func open(t testing.TB, limit int64) *held {
 	t.Helper()
-	dir, err := os.Open(t.TempDir())
+	return openIn(t, t.TempDir(), limit)
+}
+
+func openIn(t testing.TB, path string, limit int64) *held {
+	t.Helper()
+	dir, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +153,7 @@ func TestARestartGoesOnWithWhatIsCommitted(t *testing.T) {
 
 func TestTheOldestIsForgotten(t *testing.T) {
 	h := open(t, 4000)
-	noise := func(i int) string { return fmt.Sprintf("%x\n", position.Checksum([]byte{byte(i)})) }
+	sum := func(i int) string { return fmt.Sprintf("%x\n", position.Checksum([]byte{byte(i)})) }
 	h.add("a", 0, "too old\n")
 	h.add("a", 61, "old enough\n")
 	h.add("a", 62, "not yet\n")
@@ -155,19 +163,79 @@ func TestTheOldestIsForgotten(t *testing.T) {
 		t.Errorf("by age: %q", got)
 	}
 	for i := range 200 {
-		h.add("a", 70, noise(i))
+		h.add("a", 70, sum(i))
 		if st := h.Stats(); st.Bytes > 4000+200 {
 			t.Fatalf("%d bytes are held", st.Bytes)
 		}
 		h.commit()
 	}
 	h.SaveUntil(noon.Add(time.Hour))
-	if got := h.saves(); !strings.HasSuffix(got, noise(199)) || strings.Contains(got, noise(0)) {
+	if got := h.saves(); !strings.HasSuffix(got, sum(199)) || strings.Contains(got, sum(0)) {
 		t.Errorf("by size: %q", got)
 	}
 	if err := h.Append(Batch{Stream: "a", Raw: bytes.Repeat([]byte("0123456789abcdef"), 1<<8)}); err != nil {
 		t.Error(err) // it compresses
 	}
+}
+
+// What is saved must be a run of what was withheld: where lines are missing between others,
+// nothing in the stream says so.
+func TestWhatIsHeldHasNoHole(t *testing.T) {
+	h := open(t, 4000)
+	h.add("a", 1, "one\n")
+	h.commit()
+	h.add("a", 2, "two\n")
+	if err := h.Append(Batch{Stream: "a", Since: noon.Add(2 * time.Second), Read: noon.Add(3 * time.Second), Raw: noise(8000)}); err == nil {
+		t.Fatal("more is held than the limit")
+	}
+	if st := h.Stats(); !st.Oldest.IsZero() {
+		t.Errorf("lines of %s are held, from before those that could not be", st.Oldest)
+	}
+	h.add("a", 4, "four\n")
+	h.SaveUntil(noon.Add(time.Minute))
+	h.commit()
+	if got := h.saves(); got != "a:four\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// On a full tmpfs the oldest lines make room for the newest, as they do at the limit.
+func TestAFullTmpfsHoldsTheNewest(t *testing.T) {
+	dir := lab.Tmpfs(t, "128k")
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil || st.Blocks*uint64(st.Bsize) > 128<<10 {
+		t.Skip("needs root, to mount a small tmpfs: ", err)
+	}
+	h := openIn(t, dir, 1<<20)
+	for i := range 20 {
+		h.add("a", i, fmt.Sprintf("%d %x\n", i, noise(8000)))
+		h.commit()
+	}
+	h.SaveUntil(noon.Add(time.Minute))
+	got := h.saves()
+	first, last := -1, -1
+	for line := range strings.Lines(got) {
+		n := 0
+		if _, err := fmt.Sscanf(line, "a:%d ", &n); err != nil {
+			t.Fatal(err)
+		}
+		if first < 0 {
+			first = n
+		} else if n != last+1 {
+			t.Errorf("batch %d follows batch %d", n, last)
+		}
+		last = n
+	}
+	if first == 0 || last != 19 {
+		t.Errorf("batches %d to %d are saved", first, last)
+	}
+}
+
+// noise returns bytes that do not compress.
+func noise(n int) []byte {
+	b := make([]byte, n)
+	rand.NewChaCha8([32]byte{}).Read(b)
+	return b
 }
 
 func TestARefusedStreamIsForgotten(t *testing.T) {
