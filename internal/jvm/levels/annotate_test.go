@@ -66,7 +66,7 @@ func TestARaiseEndsInTimeAlsoWhileItsAnnotationIsBad(t *testing.T) {
 	r.annotate("log", "gc*=debug", "log-for", "1s")
 	p := r.process()
 	p.run()
-	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
+	briefly(t, j, fakejvm.Atop("gc*=debug"))
 	r.annotate("log", "gc*=loud", "log-for", "1h")
 	soon(t, patience, j, fakejvm.OwnSelection)
 }

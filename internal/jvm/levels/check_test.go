@@ -39,6 +39,15 @@ func soon(t testing.TB, limit time.Duration, j *fakejvm.JVM, selection string) {
 	}
 }
 
+// briefly waits until the JVM logs so, or has logged so: a raise of a second may be over
+// before a busy machine has looked at it.
+func briefly(t testing.TB, j *fakejvm.JVM, selection string) {
+	t.Helper()
+	if !becomes(patience, func() bool { return j.HasLogged(selection) }) {
+		t.Fatalf("after %s the JVM has never logged %s\nit was told %q", patience, selection, j.Sent(0))
+	}
+}
+
 // logs checks what the JVM logs now.
 func logs(t testing.TB, j *fakejvm.JVM, selection string) {
 	t.Helper()

@@ -69,7 +69,7 @@ func TestARestartNeitherProlongsARaiseNorAsksAgain(t *testing.T) {
 
 func TestARaiseThatRunsOutWhileNobodyRunsIsRestoredAtTheStart(t *testing.T) {
 	r, j := alone(t)
-	r.annotate("log", "gc*=debug", "log-for", "1s")
+	r.annotate("log", "gc*=debug", "log-for", "3s")
 	p := r.process()
 	p.step()
 	logs(t, j, fakejvm.Atop("gc*=debug"))

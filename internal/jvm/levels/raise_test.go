@@ -16,7 +16,7 @@ func TestARaiseRunsOutAndDoesNotComeBack(t *testing.T) {
 	p := r.process()
 	began := time.Now()
 	stop := p.run()
-	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
+	briefly(t, j, fakejvm.Atop("gc*=debug"))
 	soon(t, patience, j, fakejvm.OwnSelection)
 	if lasted := time.Since(began); lasted < time.Second {
 		t.Errorf("it lasted %s", lasted)
@@ -96,7 +96,7 @@ func TestTheSameAnnotationRaisesAgainAfterItWasGone(t *testing.T) {
 func TestTheSameSelectionWithAnotherIDIsAnotherRaise(t *testing.T) {
 	r, j := alone(t)
 	p := r.process()
-	r.annotate("log", "gc*=debug", "log-for", "1s", "log-id", "one")
+	r.annotate("log", "gc*=debug", "log-for", "3s", "log-id", "one")
 	p.step()
 	first := p.Status().Raise
 	passes(t, first.Until)
@@ -105,13 +105,13 @@ func TestTheSameSelectionWithAnotherIDIsAnotherRaise(t *testing.T) {
 	p = r.process()
 	p.step() // a restart makes no other raise of it
 	logs(t, j, fakejvm.OwnSelection)
-	r.annotate("log", "gc*=debug", "log-for", "1s", "log-id", "two")
+	r.annotate("log", "gc*=debug", "log-for", "1h", "log-id", "two")
 	p.step()
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 	if st := p.Status(); first.ID != "one" || st.Raise.ID != "two" || !st.Raise.Until.After(first.Until) {
 		t.Errorf("first %+v, then %+v", first, st)
 	}
-	r.annotate("log", "gc*=debug", "log-for", "1s", "log-id", "t w o") // bad: what is in effect stays
+	r.annotate("log", "gc*=debug", "log-for", "1h", "log-id", "t w o") // bad: what is in effect stays
 	p.step()
 	if st := p.Status(); st.Raise.ID != "two" || len(st.Problems) != 1 {
 		t.Errorf("%+v", st)

@@ -96,7 +96,7 @@ func TestATriggerIsArmedOnlyWhenAllIsReadAndAfterTheCoolDown(t *testing.T) {
 	p.run()
 	within(t, patience, "the trigger is armed", func() bool { return p.Status().Armed })
 	fire(p, dropLine)
-	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
+	briefly(t, j, fakejvm.Atop("gc*=debug"))
 	soon(t, patience, j, fakejvm.OwnSelection)
 	restored := time.Now()
 	p.triggers.CaughtUp() // too early: of before

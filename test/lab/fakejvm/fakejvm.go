@@ -43,6 +43,7 @@ type JVM struct {
 	sync.Mutex          // held while a command is done
 	Began      []Output // outputs of a fresh JVM
 	Outputs    []Output
+	past       []string // selections of the first file, by commands
 	commands   []string
 	at         []time.Time // of the commands
 	react      func(cmd string) Reaction
@@ -232,6 +233,7 @@ func (j *JVM) do(cmd string) string {
 		j.Outputs[i].Selection = merge(j.Outputs[i].Selection, item)
 	}
 	j.Outputs[i].Decorators, j.Outputs[i].Reconfigured = m[3], " (reconfigured)"
+	j.past = append(j.past, j.Outputs[2].Selection)
 	return text
 }
 
@@ -264,6 +266,13 @@ func (j *JVM) list() string {
 
 // Selection is that of its first file.
 func (j *JVM) Selection() string { return j.SelectionOf(2) }
+
+// HasLogged reports whether a command has ever made a selection that of its first file.
+func (j *JVM) HasLogged(selection string) bool {
+	j.Lock()
+	defer j.Unlock()
+	return slices.Contains(j.past, selection)
+}
 
 func (j *JVM) SelectionOf(output int) string {
 	j.Lock()
