@@ -218,8 +218,8 @@ demo-sinks: build ## the demo, with an S3 server and a Collector that get copies
 	@go run ./test/demo -ullage bin/ullage -sinks
 
 .PHONY: bench
-bench: build ## what it costs, against the limits it has to keep (about ten minutes)
-	@go run ./test/bench
+bench: build ## what it costs, against the limits it has to keep: the part of evidence without other shippers (a quarter of an hour)
+	@go run ./test/evidence -command 'make bench' -limits
 
 # What the record becomes: the page of all that was measured, the pictures, the tables in other documents.
 RECORD := -record docs/benchmarks/record.json -page docs/benchmarks/measured.md -quote README.md,docs/benchmarks.md,docs/reference.md,docs/report.md,docs/hindsight.md
@@ -243,7 +243,7 @@ soak: build ## what grows in 20 minutes of a busy sidecar, into bin/soak.md
 
 .PHONY: profile
 profile: build ## measure the profile for the compiler again (cmd/ullage/default.pgo)
-	@go run ./test/bench -profile cmd/ullage/default.pgo
+	@go run ./test/evidence -rounds 5 -profile cmd/ullage/default.pgo
 
 .PHONY: chart
 chart: ## the Helm chart: linted, rendered, held against the API types; its alerts and dashboard (builds helm where there is none, minutes)

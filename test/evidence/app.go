@@ -21,9 +21,9 @@ type application struct {
 	classpath string // with the compiled programs
 }
 
-// application compiles the Java programs against the jars of make java and the
+// compileApplication compiles the Java programs against the jars of make java and the
 // libraries that the jars' tests use.
-func (e *evidence) application() (a application, err error) {
+func compileApplication(e *evidence) (a application, err error) {
 	out, err := exec.CommandContext(e.ctx, "java/libraries.sh").Output()
 	if err != nil {
 		return a, fmt.Errorf("find the logging libraries: %w", err)
@@ -53,7 +53,7 @@ func (e *evidence) application() (a application, err error) {
 // ofApplication makes an experiment with applications one of this program.
 func ofApplication(run func(application) (*experiment, error)) func(*evidence) (*experiment, error) {
 	return func(e *evidence) (*experiment, error) {
-		a, err := e.application()
+		a, err := compileApplication(e)
 		if err != nil {
 			return nil, err
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // catchUp ships a real JVM's log that is there already.
-func (e *evidence) catchUp() (*experiment, error) {
+func catchUp(e *evidence) (*experiment, error) {
 	data := filepath.Join(e.shm, "data")
 	if err := e.makeLog(data); err != nil {
 		return nil, err
@@ -27,9 +27,9 @@ func (e *evidence) catchUp() (*experiment, error) {
 		Name: "catchup", Title: "Catch-up", Plot: "cpu",
 		Question: "What does it cost to ship a log that is there already?",
 		Method: fmt.Sprintf("%d MiB of a JVM's log at `all=trace` (%.1f million lines), repeated from what it writes in 5 s, lie on tmpfs. Each contestant writes them to the disk. "+
-			"Two only copy, to compare the others with: `cat` copies without a look at a line, and a loop of reading, compressing and writing 512 KiB uses the encoder of `ullage`, and syncs as often. "+
+			"Three only copy, to compare the others with: `cat` copies without a look at a line, `dd` copies blocks of 256 KiB and waits for the disk at its end, and a loop of reading, compressing and writing 512 KiB uses the encoder of `ullage`, and syncs as often. "+
 			"A `cat` before the first round warms up the machine and does not count. For `ullage`, the bytes that come out are compared with the input; for the others, lines are counted.", e.size, float64(lines)/1e6),
-		Threat: "`ullage` and the loop wait for the disk (fsync), the others do not. The lines repeat, which favours compression. " +
+		Threat: "`ullage`, `dd` and the loop wait for the disk (fsync), the others do not. The lines repeat, which favours compression. " +
 			"Below 1 GiB, a program's start is scaled up with the rest.",
 		Columns: []column{{"cpu", "CPU, s/GiB"}, {"wall", "wall, s/GiB"}, {"peak", "peak memory, MiB"}, {"disk", "on disk, MiB/GiB"}, {"missing", "lines missing"}},
 	}
@@ -38,7 +38,7 @@ func (e *evidence) catchUp() (*experiment, error) {
 	}
 	for round := range e.rounds {
 		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
-		if err := e.limits(x, data); err != nil {
+		if err := copyOnly(e, x, data); err != nil {
 			return nil, err
 		}
 		for _, c := range e.contestants {
@@ -60,28 +60,38 @@ func warmUp(e *evidence, data string) error {
 	if err := exec.CommandContext(e.ctx, "cp", data, again).Run(); err != nil {
 		return fmt.Errorf("copy the log: %w", err)
 	}
-	_, err := e.cat(again)
+	_, err := catTo(e, again)
 	return err
 }
 
-// cat measures what copies without a look at a line.
-func (e *evidence) cat(data string) (figures, error) {
+// catTo measures what copies without a look at a line.
+func catTo(e *evidence, data string) (figures, error) { return copied(e, data, `exec cat "$0" > "$1"`) }
+
+// ddName is the row of what copies and waits for the disk once.
+const ddName = "dd, fsync"
+
+// copied measures a shell command that copies data to the disk.
+func copied(e *evidence, data, script string) (figures, error) {
 	dir, err := fresh(e.disk, "copy")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	return measure(e.ctx, "sh", "-c", `exec cat "$0" > "$1"`, data, filepath.Join(dir, "out"))
+	return measure(e.ctx, "sh", "-c", script, data, filepath.Join(dir, "out"))
 }
 
-// limits measures the contestants that ship nothing, and only copy.
-func (e *evidence) limits(x *experiment, data string) error {
-	f, err := e.cat(data)
+// copyOnly measures the contestants that ship nothing, and only copy.
+func copyOnly(e *evidence, x *experiment, data string) error {
+	f, err := catTo(e, data)
 	if err != nil {
 		return err
 	}
 	x.add("cat", e.perGiB(f))
-	if f, err = e.loop(loopName, data); err != nil {
+	if f, err = copied(e, data, `exec dd if="$0" of="$1" bs=256k conv=fsync status=none`); err != nil {
+		return err
+	}
+	x.add(ddName, e.perGiB(f))
+	if f, err = loopBy(e, loopName, data); err != nil {
 		return err
 	}
 	x.add(loopName, f)

@@ -46,12 +46,38 @@ func (r *record) goals() (all []goal) {
 	compare("the same, as a multiple of `cat`", 2, "catchup", plain, "cpu", cat, hasCat)
 	compare("the same, as a multiple of the best peer", .25, "catchup", plain, "cpu", peer, hasPeer)
 	compare("catch-up with zstd: CPU, as a multiple of the best peer without compression", .5, "catchup", packed, "cpu", peer, hasPeer)
-	compare("the same, as a multiple of reading, compressing and writing", 1.25, "catchup", packed, "cpu", loop, hasLoop)
+	compare("catch-up with zstd: CPU, as a multiple of reading, compressing and writing", 1.25, "catchup", packed, "cpu", loop, hasLoop)
+	dd, hasDD := r.median("catchup", ddName, "wall")
+	compare("catch-up without compression: wall time, as a multiple of `dd` with `fsync`", 1.5, "catchup", plain, "wall", dd, hasDD)
+	blind, hasBlind := r.median("catchup", blindName, "cpu")
+	compare("catch-up with zstd: CPU, as a multiple of that without the metrics of the JVM", 1.25, "catchup", packed, "cpu", blind, hasBlind)
+	if hasDD {
+		add("catch-up with zstd: peak memory, MiB", 24, "catchup", packed, "peak")
+	}
+	add("the reader: a line of 120 bytes, ns", 75, "reader", readerName, "ns")
+	add("the same: allocations", 0, "reader", readerName, "allocs")
+	add("idle, with a trigger: most memory, MiB", 12, "idle", armedName, "rss")
+	add("the same: CPU, % of a core", .1, "idle", armedName, "cpu")
 	add("idle: most memory, MiB", 10, "idle", packed, "rss")
 	add("idle: CPU, % of a core", .07, "idle", packed, "cpu")
 	add("idle: wake-ups/s", 10, "idle", packed, "wakes")
 	add("20,000 lines/s: CPU, % of a core", 2, "steady", packed, "cpu")
 	add("20,000 lines/s: p99 of a line's age, ms (the limit is that of Fluent Bit 5.1.1, which was measured elsewhere and not by this run)", 199, "steady", packed, "p99")
+	for _, jdk := range r.contestants("raise") {
+		add(jdk+": p99 from an edited annotation to a line at its level, ms", 1000, "raise", jdk, "p99")
+	}
+	for _, jdk := range r.contestants("small") {
+		add(jdk+", 2 GiB through a tmpfs of 16 MiB: messages lost", 0, "small", jdk, "lost")
+		add("the same: dropped, with a marker", 0, "small", jdk, "dropped")
+		add("the same: not written, as the tmpfs was full", 0, "small", jdk, "cut")
+		add("the same: twice", 0, "small", jdk, "twice")
+		add("the same: largest use, MiB", 4, "small", jdk, "use")
+	}
+	for _, name := range r.contestants("minute") {
+		add("one minute out of 10 GiB, "+name+": s", 1, "minute", name, "wall")
+		add("the same: peak resident, MiB", 32, "minute", name, "peak")
+		add("the same: seek file, % of the segments", .1, "minute", name, "share")
+	}
 	add("rotation storm: lines lost", 0, "storm", packed, "lost")
 	add("rotation storm: lines twice", 0, "storm", packed, "twice")
 	add("rotation storm with two busy loops: lines lost", 0, "crowded", packed, "lost")
@@ -73,6 +99,7 @@ func (r *record) goals() (all []goal) {
 			all = append(all, goal{figure: "report/speed", what: "`ullage report`, " + log.name + ": MB a CPU second", measured: v, limit: 300, least: true})
 		}
 		add("the same: peak memory, MiB", 64, "report", log.name, "peak")
+		add("the same: page, KiB", 2048, "report", log.name, "page")
 	}
 	whole, hasWhole := r.median("hindsight", hindsightOff, "cpu")
 	for _, held := range []string{hindsightHeld, hindsightSaved} {
@@ -85,13 +112,23 @@ func (r *record) goals() (all []goal) {
 	return all
 }
 
+// contestants returns the names of an experiment's rows.
+func (r *record) contestants(experiment string) (all []string) {
+	for _, x := range r.Experiments {
+		if x.Name == experiment {
+			for _, row := range x.Rows {
+				all = append(all, row.Contestant)
+			}
+		}
+	}
+	return all
+}
+
 // groups returns the workloads of an experiment with hiccups.
 func (r *record) groups(experiment string) (all []string) {
-	for _, x := range r.Experiments {
-		for _, row := range x.Rows {
-			if group, name, ok := strings.Cut(row.Contestant, ": "); ok && x.Name == experiment && name == shippedLogging {
-				all = append(all, group)
-			}
+	for _, contestant := range r.contestants(experiment) {
+		if group, name, ok := strings.Cut(contestant, ": "); ok && name == shippedLogging {
+			all = append(all, group)
 		}
 	}
 	return all

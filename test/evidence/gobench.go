@@ -7,8 +7,21 @@ import (
 	"strings"
 )
 
-// parts are the experiments with parts of ullage by themselves.
-type parts struct{ *evidence }
+// readerName is the row of what the reader does with a line.
+const readerName = "tail, classify and queue"
+
+// readerAlone runs the Go benchmark of the reader.
+func readerAlone(e *evidence) (*experiment, error) {
+	x := &experiment{Name: "reader", Title: "The reader", Columns: []column{{"ns", "ns a line of 120 bytes"}, {"allocs", "allocations"}}}
+	for range e.rounds {
+		all, err := goBench(e, "./internal/ship", "^BenchmarkReader$", "10000000x")
+		if err != nil {
+			return nil, err
+		}
+		x.add(readerName, all[0].figures)
+	}
+	return x, nil
+}
 
 // benchmarked is one benchmark that go test has run.
 type benchmarked struct {
@@ -20,7 +33,7 @@ type benchmarked struct {
 var units = map[string]string{"ns/op": "ns", "B/op": "bytes", "allocs/op": "allocs", "cpu-ms/op": "cpu", "MiB-stored": "stored"}
 
 // goBench runs Go benchmarks of a package, with further flags of go test, and returns at least one.
-func (e parts) goBench(pkg, expression, time string, flags ...string) ([]benchmarked, error) {
+func goBench(e *evidence, pkg, expression, time string, flags ...string) ([]benchmarked, error) {
 	args := append([]string{"test", "-run", "^$", "-bench", expression, "-benchmem", "-benchtime", time}, flags...)
 	out, err := exec.CommandContext(e.ctx, "go", append(args, pkg)...).CombinedOutput()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// burden is what is written beside a sidecar.
+// burden is what is written next to a sidecar.
 type burden struct {
 	rate  int // lines a second, into the first file
 	bytes int // a line with its newline; as many as shortLine has, or at least lineHead and a stamp
@@ -31,11 +31,8 @@ const (
 	mostHeld  = 2_000 // files that are certainly held, of those that others have open
 )
 
-// growth are the experiments with a sidecar alone.
-type growth struct{ *evidence }
-
-// of measures the sidecar under loads that differ in one thing.
-func (e growth) of(x *experiment, sizes []size) (*experiment, error) {
+// growthOf measures the sidecar under loads that differ in one thing.
+func growthOf(e *evidence, x *experiment, sizes []size) (*experiment, error) {
 	x.Plot = "cpu"
 	x.Method += " " + memoryMethod
 	x.Columns = []column{{"cpu", "CPU, % of a core"}, {"rss", memoryTitle}, {"p50", "p50, ms"}, {"p99", "p99, ms"}}
@@ -45,7 +42,7 @@ func (e growth) of(x *experiment, sizes []size) (*experiment, error) {
 		if err != nil {
 			return nil, err
 		}
-		f, err := e.under(c, p, s.load)
+		f, err := underLoad(e, c, p, s.load)
 		p.remove()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", x.Title, s.name, err)
@@ -75,9 +72,9 @@ func amount(v float64, unit string, step float64, smaller ...string) string {
 	return figure(v) + " " + unit
 }
 
-// under measures the sidecar under a burden. Its CPU time has what the burden
+// underLoad measures the sidecar under a burden. Its CPU time has what the burden
 // makes it do every second; what it does once is over before.
-func (e growth) under(c *contestant, p place, l burden) (figures, error) {
+func underLoad(e *evidence, c *contestant, p place, l burden) (figures, error) {
 	s, err := c.start(e.ctx, p)
 	if err != nil {
 		return nil, err
@@ -85,7 +82,7 @@ func (e growth) under(c *contestant, p place, l burden) (figures, error) {
 	defer s.Kill()
 	var stop func() error
 	if l.jvms > 0 {
-		stop, err = e.runJVMs(p, l.jvms)
+		stop, err = runJVMs(e, p, l.jvms)
 	} else {
 		stop, err = writeFiles(p, l)
 	}
@@ -167,7 +164,7 @@ func writeFiles(p place, l burden) (stop func() error, err error) {
 }
 
 // runJVMs starts JVMs that log debug lines of their collections, until stop is called.
-func (e growth) runJVMs(p place, n int) (stop func() error, err error) {
+func runJVMs(e *evidence, p place, n int) (stop func() error, err error) {
 	var running []*exec.Cmd
 	stop = func() error {
 		for _, cmd := range running {
@@ -197,12 +194,12 @@ func grouped(n int) string {
 }
 
 // lines, and those below, ask for one size each.
-func (e growth) lines() (*experiment, error) {
+func growingLines(e *evidence) (*experiment, error) {
 	var sizes []size
 	for _, n := range []int{1_000, 10_000, 100_000, 1_000_000} {
 		sizes = append(sizes, size{grouped(n) + " lines/s", burden{rate: n, bytes: usualLine, files: 1}})
 	}
-	return e.of(&experiment{
+	return growthOf(e, &experiment{
 		Name: "lines", Title: "Growth: lines a second",
 		Question: "How do CPU time, memory and delay grow with the lines of a JVM?",
 		Method: fmt.Sprintf("One file gets lines of %d bytes. Below 50,000 lines/s each line is a `write(2)`, above, 64 KiB are. The sidecar compresses. "+
@@ -211,12 +208,12 @@ func (e growth) lines() (*experiment, error) {
 	}, sizes)
 }
 
-func (e growth) files() (*experiment, error) {
+func growingFiles(e *evidence) (*experiment, error) {
 	var sizes []size
 	for _, n := range []int{1, 10, 100, 1_000, mostHeld, 10_000} {
 		sizes = append(sizes, size{"files: " + grouped(n), burden{rate: 10_000, bytes: usualLine, files: n}})
 	}
-	return e.of(&experiment{
+	return growthOf(e, &experiment{
 		Name: "files", Title: "Growth: files",
 		Question: "What does an open file cost that does not grow?",
 		Method:   "All files have a line and are open; the first gets 10,000 lines/s. The sidecar holds at most 2,048 files that others have open; what is in the others waits on the tmpfs.",
@@ -224,7 +221,7 @@ func (e growth) files() (*experiment, error) {
 	}, sizes)
 }
 
-func (e growth) length() (*experiment, error) {
+func growingLength(e *evidence) (*experiment, error) {
 	var sizes []size
 	for _, l := range []struct {
 		bytes int
@@ -232,7 +229,7 @@ func (e growth) length() (*experiment, error) {
 	}{{len(shortLine), "20 bytes"}, {60, "60 bytes"}, {200, "200 bytes"}, {2_000, "2 kB"}, {20_000, "20 kB"}, {200_000, "200 kB"}, {1 << 20, "1 MiB"}} {
 		sizes = append(sizes, size{l.name, burden{rate: 4_000_000 / l.bytes, bytes: l.bytes, files: 1}})
 	}
-	return e.of(&experiment{
+	return growthOf(e, &experiment{
 		Name: "length", Title: "Growth: the length of a line",
 		Question: "Does a long line cost more than the same bytes in short ones?",
 		Method:   "One file gets 4 MB/s, in lines of one length. A line of 1 MiB is written three times a second. Up to 60 bytes, 64 KiB are one `write(2)`, else each line is one. A line of 20 bytes has no room for the time of its write.",
@@ -240,12 +237,12 @@ func (e growth) length() (*experiment, error) {
 	}, sizes)
 }
 
-func (e growth) jvms() (*experiment, error) {
+func growingJVMs(e *evidence) (*experiment, error) {
 	var sizes []size
 	for _, n := range []int{1, 2, 4, 8, 16} {
 		sizes = append(sizes, size{"JVMs: " + strconv.Itoa(n), burden{jvms: n}})
 	}
-	return e.of(&experiment{
+	return growthOf(e, &experiment{
 		Name: "jvms", Title: "Growth: JVMs in a pod",
 		Question: "What does a further JVM in the pod cost?",
 		Method:   fmt.Sprintf("Real JVMs (%s) of 16 MiB collect about four times a second, and log `gc*=debug,safepoint*=debug` to a file each.", e.jdks[0]),

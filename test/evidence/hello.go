@@ -29,7 +29,7 @@ var modes = []mode{
 var places = []string{"disk", "tmpfs", "tmpfs + ullage"}
 
 // hello lets each JDK start, say hello and end, with all that it can log.
-func (e *evidence) hello() (*experiment, error) {
+func hello(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "hello", Title: "HelloWorld at all=trace", Plot: "wall",
 		Question: "What does a JVM pay for its most talkative log, by the way it writes it and the place it writes to?",
@@ -49,7 +49,7 @@ func (e *evidence) hello() (*experiment, error) {
 						continue
 					}
 					name := fmt.Sprintf("JDK %d, %s, %s", jdk.Version, m.name, place)
-					f, err := e.sayHello(jdk, m, place)
+					f, err := sayHello(e, jdk, m, place)
 					if err != nil {
 						return nil, fmt.Errorf("%s: %w", name, err)
 					}
@@ -61,7 +61,7 @@ func (e *evidence) hello() (*experiment, error) {
 	return x, nil
 }
 
-func (e *evidence) sayHello(jdk lab.JDK, m mode, place string) (figures, error) {
+func sayHello(e *evidence, jdk lab.JDK, m mode, place string) (figures, error) {
 	base := e.shm
 	if place == "disk" {
 		base = e.disk

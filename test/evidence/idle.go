@@ -48,7 +48,7 @@ func (e *evidence) over(s *shipper, d time.Duration) (figures, error) {
 const settled = 20 * time.Second
 
 // idle measures all contestants at the same time: nothing happens.
-func (e *evidence) idle() (*experiment, error) {
+func idle(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "idle", Title: "Idle, with five files", Plot: "cpu",
 		Question: "What does a shipper cost while nothing is logged?",
@@ -58,7 +58,7 @@ func (e *evidence) idle() (*experiment, error) {
 	}
 	for round := range e.rounds {
 		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
-		got, err := e.sideBySide(func(c *contestant) (figures, error) { return e.idleBeside(c) })
+		got, err := e.sideBySide(func(c *contestant) (figures, error) { return idleBeside(e, c) })
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +69,7 @@ func (e *evidence) idle() (*experiment, error) {
 	return x, nil
 }
 
-func (e *evidence) idleBeside(c *contestant) (figures, error) {
+func idleBeside(e *evidence, c *contestant) (figures, error) {
 	p, err := e.place(c, "")
 	if err != nil {
 		return nil, err

@@ -3,7 +3,7 @@ package main
 import "fmt"
 
 // injector runs the Go benchmarks of the injector.
-func (e parts) injector() (*experiment, error) {
+func injector(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "injector", Title: "The injector", Plot: "ns",
 		Question: "What does the injection of a pod cost?",
@@ -15,7 +15,7 @@ func (e parts) injector() (*experiment, error) {
 	for round := range e.rounds {
 		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
 		for _, b := range []struct{ name, pkg string }{{"Review", "./internal/kube/webhook"}, {"Mutate", "./internal/kube/inject"}} {
-			all, err := e.goBench(b.pkg, "^Benchmark"+b.name+"$", "1s")
+			all, err := goBench(e, b.pkg, "^Benchmark"+b.name+"$", "1s")
 			if err != nil {
 				return nil, err
 			}

@@ -9,11 +9,14 @@
 // from Go modules, both once and into the user's cache.
 //
 //	evidence loop WAY FROM TO   is a contestant: it copies a file
+//	evidence -limits            compares ullage with its limits, without the others and a page
+//
+// With -limits it needs no other shipper, but 12 GiB in the directory of --dest; the part
+// with a tmpfs of 16 MiB takes root.
 package main
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -24,58 +27,39 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/ullage/ullage/test/lab"
 )
 
-//go:embed *.java
-var sources embed.FS
-
-// evidence is one run.
-type evidence struct {
-	ctx       context.Context
-	ullage    string // the program
-	shm, disk string // scratch directories on tmpfs and on the disk
-	classes   string
-	jdks      []lab.JDK
-	rounds    int
-	size      int           // of the log to catch up with, in MiB
-	window    time.Duration // over which a steady state is measured
-	soaked    time.Duration // how long the soak takes
-
-	contestants []*contestant
-}
-
 // experiments are the questions, in the order of the page.
-var experiments = []struct {
-	name string
-	run  func(*evidence) (*experiment, error)
-}{
-	{"catchup", (*evidence).catchUp},
-	{"steady", (*evidence).steady},
-	{"idle", (*evidence).idle},
-	{"storm", func(e *evidence) (*experiment, error) { return storms{e}.storm() }},
-	{"crowded", func(e *evidence) (*experiment, error) { return storms{e}.crowded() }},
-	{"kills", (*evidence).kills},
-	{"frozen", (*evidence).frozen},
-	{"hello", (*evidence).hello},
-	{"stopped", ofApplication(application.stopped)},
-	{"saturated", ofApplication(application.saturated)},
-	{"speed", ofApplication(application.speed)},
-	{"stalled", ofApplication(application.frozenDisk)},
-	{"killed", ofApplication(application.killed)},
-	{"events", ofApplication(application.events)},
-	{"million", ofApplication(application.million)},
-	{"lines", func(e *evidence) (*experiment, error) { return growth{e}.lines() }},
-	{"files", func(e *evidence) (*experiment, error) { return growth{e}.files() }},
-	{"length", func(e *evidence) (*experiment, error) { return growth{e}.length() }},
-	{"jvms", func(e *evidence) (*experiment, error) { return growth{e}.jvms() }},
-	{"node", func(e *evidence) (*experiment, error) { return growth{e}.node() }},
-	{"soak", func(e *evidence) (*experiment, error) { return growth{e}.soak() }},
-	{"injector", func(e *evidence) (*experiment, error) { return parts{e}.injector() }},
-	{"report", func(e *evidence) (*experiment, error) { return parts{e}.reports() }},
-	{"tried", func(e *evidence) (*experiment, error) { return parts{e}.tried() }},
-	{"hindsight", func(e *evidence) (*experiment, error) { return parts{e}.hindsight() }},
+var experiments = []question{
+	{"catchup", forPage | forLimits, catchUp},
+	{"reader", forLimits, readerAlone},
+	{"steady", forPage | forLimits, steady},
+	{"idle", forPage | forLimits, idle},
+	{"raise", forLimits, raised},
+	{"storm", forPage | forLimits, stormed},
+	{"small", forLimits, small},
+	{"crowded", forPage, crowded},
+	{"kills", forPage, kills},
+	{"frozen", forPage, frozen},
+	{"hello", forPage, hello},
+	{"stopped", forPage, ofApplication(application.stopped)},
+	{"saturated", forPage, ofApplication(application.saturated)},
+	{"speed", forPage, ofApplication(application.speed)},
+	{"stalled", forPage, ofApplication(application.frozenDisk)},
+	{"killed", forPage, ofApplication(application.killed)},
+	{"events", forPage, ofApplication(application.events)},
+	{"million", forPage, ofApplication(application.million)},
+	{"lines", forPage, growingLines},
+	{"files", forPage, growingFiles},
+	{"length", forPage, growingLength},
+	{"jvms", forPage, growingJVMs},
+	{"node", forPage, node},
+	{"soak", forPage, soak},
+	{"minute", forLimits, minute},
+	{"injector", forPage, injector},
+	{"report", forPage | forLimits, reports},
+	{"tried", forPage, tried},
+	{"hindsight", forPage, hindsight},
 }
 
 func main() {
@@ -83,26 +67,41 @@ func main() {
 		exitOn(runLoop(os.Args[2], os.Args[3], os.Args[4]))
 		return
 	}
-	ullage := flag.String("ullage", "bin/ullage", "the `PROGRAM` to measure")
+	e := &evidence{}
+	var ask request
+	flag.StringVar(&e.ullage, "ullage", "bin/ullage", "the `PROGRAM` to measure")
 	dest := flag.String("dest", os.TempDir(), "`DIR` on the disk that is measured")
-	rounds := flag.Int("rounds", 3, "`ROUNDS`, whose median counts")
-	size := flag.Int("size", 1024, "`MiB` of log to catch up with")
-	window := flag.Duration("window", 8*time.Second, "`TIME` over which a steady state is measured")
-	soak := flag.Duration("soak", 2*time.Minute, "`TIME` of the soak")
-	only := flag.String("only", "", "run only these `EXPERIMENTS`, by a comma apart: "+names())
-	command := flag.String("command", "", "the `COMMAND` that the page names (default: this one)")
-	recorded := flag.String("record", "bin/benchmarks.json", "the `FILE` of the record")
-	page := flag.String("page", "bin/benchmarks.md", "the `FILE` of the page; plots are written next to it")
-	quoting := flag.String("quote", "", "the `FILES`, by a comma apart, that have tables of the page, which are to be renewed")
+	flag.IntVar(&e.rounds, "rounds", 3, "`ROUNDS`, whose median counts")
+	flag.IntVar(&e.size, "size", 1024, "`MiB` of log to catch up with")
+	flag.DurationVar(&e.window, "window", 8*time.Second, "`TIME` over which a steady state is measured")
+	flag.DurationVar(&e.soaked, "soak", 2*time.Minute, "`TIME` of the soak")
+	flag.BoolVar(&e.alone, "limits", false, "measure what has a limit, without peers, and print it with the limits; write no page")
+	profile := flag.String("profile", "", "measure nothing, and write a CPU profile of the catch-up to this `FILE`, for the compiler")
+	flag.StringVar(&ask.only, "only", "", "run only these `EXPERIMENTS`, by a comma apart: "+names())
+	flag.StringVar(&ask.command, "command", strings.Join(append([]string{"evidence"}, os.Args[1:]...), " "), "the `COMMAND` that the page names")
+	flag.StringVar(&ask.record, "record", "bin/benchmarks.json", "the `FILE` of the record")
+	flag.StringVar(&ask.page, "page", "bin/benchmarks.md", "the `FILE` of the page; plots are written next to it")
+	flag.StringVar(&ask.quote, "quote", "", "the `FILES`, by a comma apart, that have tables of the page, which are to be renewed")
 	render := flag.Bool("render", false, "measure nothing, and write the page from the record")
 	flag.Parse()
+	e.alone = e.alone || *profile != ""
+	e.rounds, e.size = max(e.rounds, 1), max(e.size, 1)
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	e := &evidence{ctx: ctx, ullage: *ullage, rounds: max(*rounds, 1), size: max(*size, 1), window: *window, soaked: *soak}
-	if *command == "" {
-		*command = strings.Join(append([]string{"evidence"}, os.Args[1:]...), " ")
+	e.ctx = ctx
+	if *render {
+		exitOn(ask.render())
+		return
 	}
-	exitOn(e.main(*dest, *command, *only, *recorded, *page, *quoting, *render))
+	exitOn(e.within(*dest, func() error {
+		switch {
+		case *profile != "":
+			return writeProfile(e, *profile)
+		case e.alone:
+			return ask.holdToLimits(e)
+		}
+		return ask.compare(e)
+	}))
 }
 
 func exitOn(err error) {
@@ -120,106 +119,54 @@ func names() string {
 	return strings.Join(all, ",")
 }
 
-func (e *evidence) main(dest, command, only, recorded, page, quoting string, render bool) error {
-	var failed error
-	for _, path := range []string{recorded, page} { // not after half an hour
+// request is what is to be measured, and where it is to be written.
+type request struct {
+	only, command       string
+	record, page, quote string // files
+}
+
+// asked returns the experiments that are named, or if there is no name those for the purpose.
+func (r request) asked(in purpose) (asked []question) {
+	for _, q := range experiments {
+		if r.only == "" && q.in&in != 0 || slices.Contains(strings.Split(r.only, ","), q.name) {
+			asked = append(asked, q)
+		}
+	}
+	return asked
+}
+
+// holdToLimits measures the sidecar by itself, and prints that.
+func (r request) holdToLimits(e *evidence) error {
+	got, err := e.measure(r.command, r.asked(forLimits))
+	got.print()
+	got.printGoals()
+	return err
+}
+
+// compare measures and writes the record and the page.
+func (r request) compare(e *evidence) error {
+	for _, path := range []string{r.record, r.page} { // not after half an hour
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
 	}
-	if !render {
-		r, err := e.measure(dest, command, only)
-		if r == nil {
-			return err
-		}
-		failed = err
-		if err := r.save(recorded); err != nil {
-			return errors.Join(failed, err)
-		}
-	}
-	r, err := load(recorded)
-	if err != nil {
+	got, failed := e.measure(r.command, r.asked(forPage))
+	if err := got.save(r.record); err != nil {
 		return errors.Join(failed, err)
 	}
-	var tables strings.Builder
-	for _, x := range r.Experiments {
-		if x.NotRun == "" {
-			fmt.Fprintf(&tables, "\n%s\n\n", x.Title)
-			x.table(&tables)
-		}
+	return errors.Join(failed, r.render())
+}
+
+// render writes the page from the record, and what quotes it.
+func (r request) render() error {
+	got, err := load(r.record)
+	if err != nil {
+		return err
 	}
-	fmt.Print(tables.String())
-	failed = errors.Join(failed, r.write(page))
-	for _, path := range strings.FieldsFunc(quoting, func(c rune) bool { return c == ',' }) {
-		failed = errors.Join(failed, r.quoteIn(path))
+	got.print()
+	failed := got.write(r.page)
+	for _, path := range strings.FieldsFunc(r.quote, func(c rune) bool { return c == ',' }) {
+		failed = errors.Join(failed, got.quoteIn(path))
 	}
 	return failed
-}
-
-// measure runs every experiment, or only some of them. One that fails does not
-// cost the others half an hour: the record has those that worked, and the error
-// the rest. There is no record when nothing could begin.
-func (e *evidence) measure(dest, command, only string) (*record, error) {
-	cleanup, err := e.prepare(dest)
-	defer cleanup()
-	if err != nil {
-		return nil, err
-	}
-	r := &record{Date: time.Now().UTC().Format(time.RFC3339), Command: command, Machine: describe(e.ullage, e.disk, e.jdks)}
-	for _, c := range e.contestants {
-		r.Contestants = append(r.Contestants, configured{c.name, c.version, c.config})
-	}
-	before, began := now(), time.Now()
-	r.Load = loadAverage()
-	for _, question := range experiments {
-		if only != "" && !slices.Contains(strings.Split(only, ","), question.name) {
-			continue
-		}
-		fmt.Println(question.name)
-		started := time.Now()
-		x, failed := question.run(e)
-		took := time.Since(started).Round(time.Second)
-		fmt.Printf("  (%s)\n", took)
-		if failed != nil {
-			fmt.Printf("  failed: %v\n", failed)
-			err = errors.Join(err, fmt.Errorf("%s: %w", question.name, failed))
-			continue
-		}
-		if x.NotRun != "" {
-			fmt.Println("  not run:", x.NotRun)
-		}
-		x.Seconds = took.Seconds()
-		r.Experiments = append(r.Experiments, x)
-	}
-	r.Noise, r.Seconds = noise(r.Load, before), time.Since(began).Round(time.Second).Seconds()
-	return r, err
-}
-
-// prepare makes the scratch directories, which cleanup removes, and compiles
-// the Java programs.
-func (e *evidence) prepare(dest string) (cleanup func(), err error) {
-	cleanup = func() {
-		for _, dir := range []string{e.shm, e.disk} {
-			if dir != "" {
-				_ = os.RemoveAll(dir) // scratch that a killed child may still hold
-			}
-		}
-	}
-	if e.jdks, err = lab.JDKs(); err != nil {
-		return cleanup, err
-	}
-	if e.contestants, err = e.shippers(); err != nil {
-		return cleanup, err
-	}
-	if e.shm, err = os.MkdirTemp("/dev/shm", "ullage-evidence-"); err != nil {
-		return cleanup, fmt.Errorf("make a directory on tmpfs: %w", err)
-	}
-	if e.disk, err = os.MkdirTemp(dest, "ullage-evidence-"); err != nil {
-		return cleanup, fmt.Errorf("make a directory on the disk: %w", err)
-	}
-	e.classes = filepath.Join(e.shm, "classes")
-	if err = os.CopyFS(e.classes, sources); err != nil {
-		return cleanup, err
-	}
-	return cleanup, e.jdks[0].Compile(e.classes, filepath.Join(e.classes, "Hello.java"), filepath.Join(e.classes, "Garbage.java"), filepath.Join(e.classes, "Sip.java"))
 }

@@ -19,7 +19,7 @@ const (
 )
 
 // node measures as many sidecars as a node has pods, on one disk.
-func (e growth) node() (*experiment, error) {
+func node(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "node", Title: "Growth: sidecars of a node", Plot: "commit",
 		Question: "What do the sidecars of a whole node cost, and how long do their commits take on one disk?",
@@ -29,7 +29,7 @@ func (e growth) node() (*experiment, error) {
 		Columns: []column{{"cpu", "CPU, % of a core"}, {"pss", "largest memory, MiB"}, {"commits", "commits/s"}, {"commit", "a commit, ms"}, {"lost", "lines missing"}},
 	}
 	for _, n := range []int{1, 10, mostSidecars} {
-		f, err := e.sidecars(n)
+		f, err := sidecars(e, n)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %d: %w", x.Title, n, err)
 		}
@@ -46,7 +46,7 @@ type berth struct {
 }
 
 // sidecars measures n of them.
-func (e growth) sidecars(n int) (f figures, err error) {
+func sidecars(e *evidence, n int) (f figures, err error) {
 	var all []berth
 	defer func() {
 		for _, b := range all {
@@ -72,7 +72,7 @@ func (e growth) sidecars(n int) (f figures, err error) {
 	done, fed := make(chan struct{}), make(chan fedLines, 1)
 	go func() { fed <- feedAll(all, done) }()
 	time.Sleep(5 * time.Second) // what the starts took is given back
-	f, err = e.overAll(all, e.window)
+	f, err = overAll(e, all, e.window)
 	close(done)
 	wrote := <-fed
 	if err := errors.Join(err, wrote.err); err != nil {
@@ -138,7 +138,7 @@ const pssSamples = 4
 
 // overAll measures all sidecars for a while. To ask them for their metrics takes CPU time, which
 // is not counted.
-func (e growth) overAll(all []berth, d time.Duration) (figures, error) {
+func overAll(e *evidence, all []berth, d time.Duration) (figures, error) {
 	asked, err := commitsOf(all)
 	if err != nil {
 		return nil, err

@@ -51,10 +51,22 @@ var peers = []peer{
 	{"Filebeat", "filebeat", "filebeat.yml", []string{"version"}, func(_, config string, _ place) []string { return []string{"-e", "-c", config} }},
 }
 
+// The rows of the sidecar that only the limits look at.
+const (
+	blindName = "ullage, zstd, without the metrics of the JVM"
+	armedName = "ullage, zstd, with a trigger"
+)
+
 // shippers are the contestants of this machine: the sidecar with and without
-// compression, and each peer that it has or that can be brought.
+// compression, and each peer that it has or that can be brought. For the limits, they are
+// the sidecar alone, also with settings that are to cost little.
 func (e *evidence) shippers() ([]*contestant, error) {
 	all := []*contestant{e.sidecar("ullage, none", "none"), e.sidecar("ullage, zstd", "zstd")}
+	if e.alone {
+		notes := filepath.Join(e.shm, "armed")
+		err := os.WriteFile(notes, []byte("ullage.dev/trigger=\"pause>10s\"\n"), 0o644)
+		return append(all, e.sidecar(blindName, "zstd", "--jvm-metrics=false"), e.sidecar(armedName, "zstd", "--annotations", notes)), err
+	}
 	cache, err := lab.CacheDir()
 	if err != nil {
 		return nil, err

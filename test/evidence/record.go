@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
+	"text/tabwriter"
 )
 
 // record is one run of the evidence. The page and the plots are made from it alone.
@@ -114,4 +116,31 @@ func figure(v float64) string {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+// print prints the tables.
+func (r *record) print() {
+	var tables strings.Builder
+	for _, x := range r.Experiments {
+		if x.NotRun == "" {
+			fmt.Fprintf(&tables, "\n%s\n\n", x.Title)
+			x.table(&tables)
+		}
+	}
+	fmt.Print(tables.String())
+}
+
+// printGoals prints what was measured and the goals.
+func (r *record) printGoals() {
+	fmt.Println()
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "FIGURE\tMEASURED\tLIMIT\t")
+	for _, g := range r.goals() {
+		verdict := "reached"
+		if !g.reached() {
+			verdict = "MISSED"
+		}
+		fmt.Fprintln(w, strings.Join([]string{g.what, figure(g.measured), g.bound(), verdict}, "\t"))
+	}
+	w.Flush()
 }

@@ -23,7 +23,7 @@ const (
 )
 
 // reports reads logs with ullage report.
-func (e parts) reports() (*experiment, error) {
+func reports(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "report", Title: "A report", Plot: "speed",
 		Question: "How fast does `ullage report` read a log, and what does it need for that?",
@@ -59,7 +59,7 @@ func (e parts) reports() (*experiment, error) {
 }
 
 // hindsight runs the Go benchmark of lines that are held.
-func (e parts) hindsight() (*experiment, error) {
+func hindsight(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "hindsight", Title: "Hindsight", Plot: "stored",
 		Question: "What does it cost to hold debug lines in memory, instead of persisting them?",
@@ -69,7 +69,7 @@ func (e parts) hindsight() (*experiment, error) {
 	}
 	names := map[string]string{"Hindsight/persisted": hindsightOff, "Hindsight/held": hindsightHeld, "Hindsight/saved": hindsightSaved}
 	for range e.rounds {
-		all, err := e.goBench("./internal/ship", "^BenchmarkHindsight$", "10x", "-pgo", "cmd/ullage/default.pgo")
+		all, err := goBench(e, "./internal/ship", "^BenchmarkHindsight$", "10x", "-pgo", "cmd/ullage/default.pgo")
 		if err != nil {
 			return nil, err
 		}

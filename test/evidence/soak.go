@@ -61,7 +61,7 @@ func (k *soaking) sample(s *shipper, p place, started time.Time) error {
 }
 
 // soak lets a sidecar run, and looks for what grows.
-func (e growth) soak() (*experiment, error) {
+func soak(e *evidence) (*experiment, error) {
 	flags := []string{"--segment-bytes", "256Ki", "--retain-bytes", "4Mi", "--sync-interval", "100ms"}
 	c := e.sidecar("ullage, zstd", "zstd", flags...)
 	p, err := e.place(c, "")

@@ -19,7 +19,7 @@ import (
 const linesASec = 20_000
 
 // steady measures each contestant beside a writer of 20,000 lines/s.
-func (e *evidence) steady() (*experiment, error) {
+func steady(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "steady", Title: "A steady 20,000 lines/s", Plot: "cpu",
 		Question: "What does a shipper cost while a JVM logs, and how old is a line when a reader of the copy sees it?",
@@ -36,7 +36,7 @@ func (e *evidence) steady() (*experiment, error) {
 			return nil, err
 		}
 		defer p.remove()
-		return e.steadyBeside(c, p)
+		return steadyBeside(e, c, p)
 	})
 }
 
@@ -55,7 +55,7 @@ func (e *evidence) inTurn(x *experiment, run func(*contestant) (figures, error))
 	return nil
 }
 
-func (e *evidence) steadyBeside(c *contestant, p place) (figures, error) {
+func steadyBeside(e *evidence, c *contestant, p place) (figures, error) {
 	f, err := os.Create(p.log())
 	if err != nil {
 		return nil, err

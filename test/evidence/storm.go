@@ -25,11 +25,8 @@ func losses(b lab.Balance) figures {
 	return f
 }
 
-// storms are the experiments with rotations.
-type storms struct{ *evidence }
-
-// storm rotates small files fast.
-func (e storms) storm() (*experiment, error) {
+// stormed rotates small files fast.
+func stormed(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "storm", Title: "A rotation storm", Plot: "share",
 		Question: "Does a shipper lose lines when the JVM rotates faster than it reads?",
@@ -39,11 +36,11 @@ func (e storms) storm() (*experiment, error) {
 			"A contestant that reads slowly misses whole files, so its share of lost lines grows with the rate.",
 		Columns: lossColumns,
 	}
-	return x, e.inTurn(x, e.rotated)
+	return x, e.inTurn(x, func(c *contestant) (figures, error) { return rotated(e, c) })
 }
 
 // rotated runs a contestant beside a writer that rotates.
-func (e storms) rotated(c *contestant) (figures, error) {
+func rotated(e *evidence, c *contestant) (figures, error) {
 	p, err := e.place(c, "")
 	if err != nil {
 		return nil, err
@@ -70,7 +67,7 @@ func (e storms) rotated(c *contestant) (figures, error) {
 }
 
 // crowded is the storm on cores that others want as well.
-func (e storms) crowded() (*experiment, error) {
+func crowded(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "crowded", Title: "A rotation storm, with two busy loops", Plot: "share",
 		Question: "Does a shipper lose lines in a rotation storm when others of the same priority want its cores?",
@@ -94,11 +91,11 @@ func (e storms) crowded() (*experiment, error) {
 		}
 		loops = append(loops, loop)
 	}
-	return x, e.inTurn(x, e.rotated)
+	return x, e.inTurn(x, func(c *contestant) (figures, error) { return rotated(e, c) })
 }
 
 // kills ends every contestant five times in a row without a warning.
-func (e *evidence) kills() (*experiment, error) {
+func kills(e *evidence) (*experiment, error) {
 	const every = 2 * time.Second
 	x := &experiment{
 		Name: "kills", Title: "`kill -9`, five times", Plot: "lost",
@@ -110,7 +107,7 @@ func (e *evidence) kills() (*experiment, error) {
 	}
 	for round := range e.rounds {
 		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
-		got, err := e.sideBySide(func(c *contestant) (figures, error) { return e.killed(c, every) })
+		got, err := e.sideBySide(func(c *contestant) (figures, error) { return killed(e, c, every) })
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +118,7 @@ func (e *evidence) kills() (*experiment, error) {
 	return x, nil
 }
 
-func (e *evidence) killed(c *contestant, every time.Duration) (figures, error) {
+func killed(e *evidence, c *contestant, every time.Duration) (figures, error) {
 	p, err := e.place(c, "")
 	if err != nil {
 		return nil, err
@@ -157,7 +154,7 @@ func (e *evidence) killed(c *contestant, every time.Duration) (figures, error) {
 }
 
 // frozen stops the destination's disk for half a minute.
-func (e *evidence) frozen() (*experiment, error) {
+func frozen(e *evidence) (*experiment, error) {
 	const freeze = 30 * time.Second
 	x := &experiment{
 		Name: "frozen", Title: "A frozen disk", Plot: "share",
@@ -175,7 +172,7 @@ func (e *evidence) frozen() (*experiment, error) {
 	}
 	for round := range min(e.rounds, 2) { // a minute each
 		fmt.Printf("  round %d of %d\n", round+1, min(e.rounds, 2))
-		got, err := e.sideBySide(func(c *contestant) (figures, error) { return e.freeze(c, freeze) })
+		got, err := e.sideBySide(func(c *contestant) (figures, error) { return freezeDisk(e, c, freeze) })
 		if err != nil {
 			return nil, err
 		}
@@ -186,7 +183,7 @@ func (e *evidence) frozen() (*experiment, error) {
 	return x, nil
 }
 
-func (e *evidence) freeze(c *contestant, d time.Duration) (figures, error) {
+func freezeDisk(e *evidence, c *contestant, d time.Duration) (figures, error) {
 	v, err := e.newVolume()
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ var pausePairs = []struct{ name, compress, off, on string }{
 const triedTimes = 3
 
 // tried measures the ways that were tried for the sidecar's copy.
-func (e parts) tried() (*experiment, error) {
+func tried(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "tried", Title: "Ways to copy", Plot: "cpu",
 		Question: "Which ways to copy a log to the disk take less CPU time, or less space, than the sidecar's?",
@@ -36,21 +36,21 @@ func (e parts) tried() (*experiment, error) {
 	for round := range e.rounds {
 		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
 		for _, w := range ways {
-			f, err := e.try(w, data)
+			f, err := tryWay(e, w, data)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", w.name, err)
 			}
 			x.add(w.name, f)
 		}
-		if err := e.triedSidecars(x, data); err != nil {
+		if err := triedSidecars(e, x, data); err != nil {
 			return nil, err
 		}
 	}
 	return x, os.Remove(data)
 }
 
-// try measures one way, which may free the log that it copies.
-func (e parts) try(w way, data string) (f figures, err error) {
+// tryWay measures one way, which may free the log that it copies.
+func tryWay(e *evidence, w way, data string) (f figures, err error) {
 	if w.free {
 		whole := data
 		data += "-freed"
@@ -59,12 +59,12 @@ func (e parts) try(w way, data string) (f figures, err error) {
 			return nil, fmt.Errorf("copy the log: %w", err)
 		}
 	}
-	return e.loop(w.name, data)
+	return loopBy(e, w.name, data)
 }
 
 // triedSidecars measures the sidecar itself: without the look for pauses and with it, and
 // on one CPU.
-func (e parts) triedSidecars(x *experiment, data string) error {
+func triedSidecars(e *evidence, x *experiment, data string) error {
 	lines, err := countLines(data)
 	if err != nil {
 		return err
@@ -86,8 +86,8 @@ func (e parts) triedSidecars(x *experiment, data string) error {
 	return nil
 }
 
-// loop measures one way, in a process of its own.
-func (e *evidence) loop(name, data string) (figures, error) {
+// loopBy measures one way, in a process of its own.
+func loopBy(e *evidence, name, data string) (figures, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err

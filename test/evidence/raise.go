@@ -19,96 +19,92 @@ const (
 	raiseWait = 10 * time.Second // for one to be seen
 )
 
-// levels measures how long after an edit of the annotations file the JVM
-// writes its first line at the new level, by the time that the line itself
-// has. Each JDK is raised and restored many times.
-func (b *bench) levels() error {
-	jdks, err := lab.JDKs()
+// raised measures how long after an edit of the annotations file the JVM writes its first
+// line at the new level, by the time that the line itself has. Each JDK is raised and
+// restored many times.
+func raised(e *evidence) (*experiment, error) {
+	x := &experiment{
+		Name: "raise", Title: fmt.Sprintf("From an edited annotation to a line at its level, of %d", raises),
+		Columns: []column{{"p50", "p50, ms"}, {"p99", "p99, ms"}},
+	}
+	dir, err := fresh(e.shm, "raise")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	dir := b.path("levels")
-	if err := empty(dir); err != nil {
-		return err
-	}
-	classes, err := jvm.Compile(jdks[0], dir)
+	classes, err := jvm.Compile(e.jdks[0], dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, jdk := range jdks {
-		if err := b.raiseOften(jdk, classes); err != nil {
-			return fmt.Errorf("%s: %w", jdk, err)
+	for _, jdk := range e.jdks {
+		late, err := raiseOften(e, jdk, classes)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", jdk, err)
 		}
+		x.add(jdk.String(), figures{"p50": quantile(late, .5), "p99": quantile(late, .99)})
 	}
-	return nil
+	return x, nil
 }
 
-// raiseOften raises one JVM that collects dozens of times a second, so that
-// there is always something to log.
-func (b *bench) raiseOften(jdk lab.JDK, classes string) error {
-	source, dest, notes := b.path("source"), filepath.Join(b.dest, "levels"), b.path("annotations")
-	if err := empty(source); err != nil {
-		return err
-	}
-	if err := empty(dest); err != nil {
-		return err
-	}
-	s, err := b.start(source, dest, "--listen", "127.0.0.1:0", "--annotations", notes, "--attach", "process-namespace")
+// raiseOften raises one JVM that collects dozens of times a second, so that there is always
+// something to log, and returns how long each raise took, in ms.
+func raiseOften(e *evidence, jdk lab.JDK, classes string) ([]float64, error) {
+	notes := filepath.Join(e.shm, "annotations")
+	c := e.sidecar("ullage, zstd", "zstd", "--annotations", notes, "--attach", "process-namespace")
+	p, err := e.place(c, "")
 	if err != nil {
-		return err
+		return nil, err
+	}
+	defer p.remove()
+	s, err := c.start(e.ctx, p)
+	if err != nil {
+		return nil, err
 	}
 	defer s.Kill()
-	out := jvm.Output{Selection: "gc*=info", File: filepath.Join(source, "gc.log"), Options: "filecount=1,filesize=0"}
+	out := jvm.Output{Selection: "gc*=info", File: p.log(), Options: "filecount=1,filesize=0"}
 	java, err := jvm.Start(jdk, "-Xmx64m", "-Xmn4m", "-XX:+UseG1GC", out.Flag(), "-cp", classes, "Churn", "600000", "250")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer java.Kill()
 	fmt.Printf("  %s is raised %d times\n", jdk, raises)
 	var edits []time.Time
 	for range raises {
-		edit, err := b.raiseOnce(s, notes)
+		edit, err := raiseOnce(e, s, notes)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		edits = append(edits, edit)
 	}
 	java.Kill()
-	if err := s.stop(); err != nil {
-		return err
+	if _, err := c.end(s, p, 0); err != nil {
+		return nil, err
 	}
-	late, err := firstTraces(dest, edits)
-	if err != nil {
-		return err
-	}
-	b.add(fmt.Sprintf("%s: ms from an edited annotation to a line at its level, p50 / p99 of %d", jdk, raises),
-		fmt.Sprintf("%.0f / %.0f", percentile(late, .5), percentile(late, .99)), "p99 1,000", percentile(late, .99) <= 1000)
-	return nil
+	return firstTraces(p.dest, edits)
 }
 
 // raiseOnce asks for a raise at a moment that has nothing to do with the
 // sidecar's clock, and takes it back once it is seen.
-func (b *bench) raiseOnce(s *sidecar, notes string) (edit time.Time, err error) {
+func raiseOnce(e *evidence, s *shipper, notes string) (edit time.Time, err error) {
 	time.Sleep(rand.N(300 * time.Millisecond))
 	edit = time.Now()
 	if err := os.WriteFile(notes, []byte("ullage.dev/log=\"gc*=trace\"\n"), 0o644); err != nil {
 		return edit, err
 	}
-	if err := b.until(s, 1); err != nil {
+	if err := untilRaised(e, s, 1); err != nil {
 		return edit, err
 	}
 	time.Sleep(50 * time.Millisecond) // a few collections
 	if err := os.WriteFile(notes, nil, 0o644); err != nil {
 		return edit, err
 	}
-	return edit, b.until(s, 0)
+	return edit, untilRaised(e, s, 0)
 }
 
-// until waits until so many JVMs are raised.
-func (b *bench) until(s *sidecar, raised float64) error {
+// untilRaised waits until so many JVMs are raised.
+func untilRaised(e *evidence, s *shipper, raised float64) error {
 	for deadline := time.Now().Add(raiseWait); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if b.ctx.Err() != nil {
-			return b.ctx.Err()
+		if e.ctx.Err() != nil {
+			return e.ctx.Err()
 		}
 		if n, err := s.Metric("ullage_level_raised"); err == nil && n == raised {
 			return nil

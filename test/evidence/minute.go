@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -33,87 +31,81 @@ type minuteLog struct {
 
 const (
 	minuteLogTime = 24 * time.Hour
-	perSecond     = 10 * gib / int(minuteLogTime/time.Second)
+	perSecond     = 10 << 30 / int(minuteLogTime/time.Second)
 )
 
 // minute reads one minute out of 10 GiB, in the middle of a segment, with the seek file
 // and without.
-func (b *bench) minute() error {
-	for _, dated := range []bool{true, false} {
-		name := map[bool]string{true: "dated", false: "default decorators"}[dated]
-		dest := filepath.Join(b.dest, "minute")
-		log, err := makeMinuteLog(dest, dated)
-		if err != nil {
-			return err
-		}
-		stat, err := os.Stat(filepath.Join(log.dir, seek.Name))
-		if err != nil {
-			return err
-		}
-		share := 100 * float64(stat.Size()) / float64(log.disk)
-		b.add("seek file of 10 GiB, "+name, fmt.Sprintf("%d KiB for %d MiB, %.4f %%", stat.Size()>>10, log.disk>>20, share), "0.1 %", share <= 0.1)
-		wall, rss, lines, err := log.catMinute(b.ctx, b.ullage)
-		if err != nil {
-			return err
-		}
-		b.add("one minute out of 10 GiB, "+name, fmt.Sprintf("%.2f s, %d lines", wall, lines), "1 s", wall <= 1)
-		b.add("one minute out of 10 GiB, "+name+": peak resident MiB", fmt.Sprintf("%.1f", rss), "32", rss <= 32)
-		if err := os.Remove(filepath.Join(log.dir, seek.Name)); err != nil {
-			return err
-		}
-		if wall, _, _, err = log.catMinute(b.ctx, b.ullage); err != nil {
-			return err
-		}
-		b.add("... without the seek file, "+name, fmt.Sprintf("%.2f s", wall), "", true)
-		if err := os.RemoveAll(dest); err != nil {
-			return err
-		}
+func minute(e *evidence) (*experiment, error) {
+	x := &experiment{
+		Name: "minute", Title: "One minute out of 10 GiB",
+		Columns: []column{{"wall", "s"}, {"peak", "peak resident, MiB"}, {"lines", "lines"}, {"seek", "seek file, KiB"}, {"share", "seek file, % of the segments"}, {"without", "s without the seek file"}},
 	}
-	return nil
+	for _, c := range []struct {
+		name  string
+		dated bool
+	}{{minuteDated, true}, {minuteUndated, false}} {
+		f, err := minuteOf(e, c.dated)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.name, err)
+		}
+		x.add(c.name, f)
+	}
+	return x, nil
+}
+
+// The rows of the experiment.
+const (
+	minuteDated   = "lines with a date"
+	minuteUndated = "lines with the default decorators"
+)
+
+func minuteOf(e *evidence, dated bool) (figures, error) {
+	dest, err := fresh(e.disk, "minute")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dest)
+	log, err := makeMinuteLog(dest, dated)
+	if err != nil {
+		return nil, err
+	}
+	index := filepath.Join(log.dir, seek.Name)
+	stat, err := os.Stat(index)
+	if err != nil {
+		return nil, err
+	}
+	f, err := log.catMinute(e)
+	if err != nil {
+		return nil, err
+	}
+	f["seek"], f["share"] = float64(stat.Size())/1024, 100*float64(stat.Size())/float64(log.disk)
+	if err := os.Remove(index); err != nil {
+		return nil, err
+	}
+	without, err := log.catMinute(e)
+	f["without"] = without["wall"]
+	return f, err
 }
 
 // catMinute lets `ullage cat` print a minute from a cold cache.
-func (l *minuteLog) catMinute(ctx context.Context, ullage string) (wall, rss float64, lines int, err error) {
+func (l *minuteLog) catMinute(e *evidence) (figures, error) {
 	if err := l.forget(); err != nil {
-		return 0, 0, 0, err
+		return nil, err
 	}
 	around := l.begun.Add(minuteLogTime*5/8 - time.Minute) // near the end of a segment of an hour
-	cmd := exec.CommandContext(ctx, ullage, "cat", "--around", around.Format(time.RFC3339), "--within", "30s", l.dir)
-	out, err := cmd.StdoutPipe()
+	out := filepath.Join(e.shm, "minute")
+	defer os.Remove(out)
+	f, err := measure(e.ctx, "sh", "-c", `exec "$0" cat --around "$1" --within 30s "$2" > "$3"`, e.ullage, around.Format(time.RFC3339), l.dir, out)
 	if err != nil {
-		return 0, 0, 0, err
+		return nil, err
 	}
-	started := time.Now()
-	if err := cmd.Start(); err != nil {
-		return 0, 0, 0, err
-	}
-	peak, done := make(chan float64), make(chan struct{})
-	go func() { peak <- peakUntil(done, cmd.Process.Pid) }()
-	err = eachLine(out, func([]byte) { lines++ })
-	wall = time.Since(started).Seconds()
-	close(done)
-	rss = <-peak
-	if waitErr := cmd.Wait(); err == nil {
-		err = waitErr
-	}
+	lines, err := countLines(out)
 	if want := 60 * l.lines / int(minuteLogTime/time.Second); err == nil && (lines < want*9/10 || lines > want*11/10) {
 		err = fmt.Errorf("%d lines in a minute, want about %d", lines, want)
 	}
-	return wall, rss, lines, err
-}
-
-// peakUntil returns the peak resident memory of a process in MiB, by looking at it often.
-func peakUntil(done <-chan struct{}, pid int) (peak float64) {
-	for {
-		select {
-		case <-done:
-			return peak
-		case <-time.After(time.Millisecond):
-		}
-		if mib, err := memory(pid, "VmHWM"); err == nil {
-			peak = max(peak, mib)
-		}
-	}
+	f["lines"] = float64(lines)
+	return f, err
 }
 
 // forget drops the log from the page cache.

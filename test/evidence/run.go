@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+//go:embed *.java
+var sources embed.FS
+
+// evidence is one run.
+type evidence struct {
+	ctx       context.Context
+	ullage    string // the program
+	shm, disk string // scratch directories on tmpfs and on the disk
+	classes   string
+	jdks      []lab.JDK
+	rounds    int
+	size      int           // of the log to catch up with, in MiB
+	window    time.Duration // over which a steady state is measured
+	soaked    time.Duration // how long the soak takes
+	alone     bool          // without peers, for the limits
+
+	contestants []*contestant
+}
+
+// question is an experiment that can be run.
+type question struct {
+	name string
+	in   purpose
+	run  func(*evidence) (*experiment, error)
+}
+
+// purpose says what an experiment is run for, unless it is asked for by name.
+type purpose int
+
+const (
+	forPage   purpose = 1 << iota // the page, which compares
+	forLimits                     // the limits, which make bench holds ullage against
+)
+
+// measure runs experiments. One that fails does not cost the others half an hour: the
+// record has those that worked, and the error the rest.
+func (e *evidence) measure(command string, asked []question) (r *record, err error) {
+	r = &record{Date: time.Now().UTC().Format(time.RFC3339), Command: command, Machine: describe(e.ullage, e.disk, e.jdks)}
+	for _, c := range e.contestants {
+		r.Contestants = append(r.Contestants, configured{c.name, c.version, c.config})
+	}
+	before, began := now(), time.Now()
+	r.Load = loadAverage()
+	for _, question := range asked {
+		fmt.Println(question.name)
+		started := time.Now()
+		x, failed := question.run(e)
+		took := time.Since(started).Round(time.Second)
+		fmt.Printf("  (%s)\n", took)
+		if failed != nil {
+			fmt.Printf("  failed: %v\n", failed)
+			err = errors.Join(err, fmt.Errorf("%s: %w", question.name, failed))
+			continue
+		}
+		if x.NotRun != "" {
+			fmt.Println("  not run:", x.NotRun)
+		}
+		x.Seconds = took.Seconds()
+		r.Experiments = append(r.Experiments, x)
+	}
+	r.Noise, r.Seconds = noise(r.Load, before), time.Since(began).Round(time.Second).Seconds()
+	return r, err
+}
+
+// within calls f while the scratch directories are there.
+func (e *evidence) within(dest string, f func() error) error {
+	cleanup, err := e.prepare(dest)
+	defer cleanup()
+	if err != nil {
+		return err
+	}
+	return f()
+}
+
+// prepare makes the scratch directories, which cleanup removes, and compiles
+// the Java programs.
+func (e *evidence) prepare(dest string) (cleanup func(), err error) {
+	cleanup = func() {
+		for _, dir := range []string{e.shm, e.disk} {
+			if dir != "" {
+				_ = os.RemoveAll(dir) // scratch that a killed child may still hold
+			}
+		}
+	}
+	if e.jdks, err = lab.JDKs(); err != nil {
+		return cleanup, err
+	}
+	if e.shm, err = os.MkdirTemp("/dev/shm", "ullage-evidence-"); err != nil {
+		return cleanup, fmt.Errorf("make a directory on tmpfs: %w", err)
+	}
+	if e.disk, err = os.MkdirTemp(dest, "ullage-evidence-"); err != nil {
+		return cleanup, fmt.Errorf("make a directory on the disk: %w", err)
+	}
+	if e.contestants, err = e.shippers(); err != nil {
+		return cleanup, err
+	}
+	e.classes = filepath.Join(e.shm, "classes")
+	if err = os.CopyFS(e.classes, sources); err != nil {
+		return cleanup, err
+	}
+	programs, err := filepath.Glob(filepath.Join(e.classes, "*.java"))
+	if err != nil {
+		return cleanup, err
+	}
+	return cleanup, e.jdks[0].Compile(e.classes, programs...)
+}
