@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,7 +20,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"github.com/ullage/ullage/internal/base/build"
 	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/kube/kubeapi"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -119,6 +124,49 @@ func TestServeInjectsUntilItIsTold(t *testing.T) {
 	cancel()
 	if code := <-done; code != cli.OK {
 		t.Errorf("exit %d: %s", code, &log)
+	}
+}
+
+// Prometheus's own linter finds nothing in the metrics of an injector with every option on.
+func TestMetricsAreWellFormed(t *testing.T) {
+	var cfg serveConfig
+	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
+	cfg.flags(fs)
+	if err := fs.Parse(append(serveArgs(t), "--events")); err != nil {
+		t.Fatal(err)
+	}
+	cfg.certs.Cluster = kubeapi.Cluster{Host: "127.0.0.1", Port: "1", CAFile: cfg.certs.TLSCert}
+	if errs := cfg.load(); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	var log output
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- serve(ctx, cfg, build.Read(version), cfg.logger(&log)) }()
+	resp, err := http.Get("http://" + log.wait(t, ` listen=(\S+)`) + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := promlint.New(bytes.NewReader(text)).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+	for _, name := range []string{"events_total", "reviews_total", "certificate_expiry_timestamp_seconds", "build_info"} {
+		if !strings.Contains(string(text), "# TYPE ullage_injector_"+name+" ") {
+			t.Errorf("no ullage_injector_%s in:\n%s", name, text)
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 

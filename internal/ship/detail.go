@@ -161,7 +161,7 @@ func (d *detail) add(b *hindsight.Batch) {
 			d.m.unheld.Add(float64(len(b.Raw)))
 			if d.unheld.Allow(time.Now()) {
 				// messages.md#hindsight: Most likely the tmpfs is full. These withheld lines, and
-				// those held before them, cannot be saved; `ullage_unheld_bytes_total` counts
+				// those held before them, cannot be saved; `ullage_hindsight_lost_bytes_total` counts
 				// the former. Logged at most once a minute.
 				d.log.Warn("holding lines failed", "stream", b.Stream, "error", err, "hint", "they, and those held before them, cannot be saved in hindsight; all are counted as withheld")
 			}

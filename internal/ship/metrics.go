@@ -31,24 +31,24 @@ func newMetrics(reg prometheus.Registerer, l *link, v *view, ready func() error)
 		persistedBytes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ullage_persisted_bytes_total", Help: "Bytes of lines that became durable, before compression."}, []string{"stream"}),
 		withheldLines: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ullage_withheld_lines_total", Help: "Lines below --persist-level, which are not persisted in their stream, by level."}, []string{"stream", "level"}),
+			Name: "ullage_hindsight_withheld_lines_total", Help: "Lines below --persist-level, which are withheld from their stream, by level."}, []string{"stream", "level"}),
 		withheldBytes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ullage_withheld_bytes_total", Help: "Bytes of lines below --persist-level, before compression."}, []string{"stream"}),
+			Name: "ullage_hindsight_withheld_bytes_total", Help: "Bytes of withheld lines, before compression."}, []string{"stream"}),
 		savedLines: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ullage_saved_lines_total", Help: "Withheld lines that became durable after all, in a stream of saved lines, by level."}, []string{"level"}),
+			Name: "ullage_hindsight_saved_lines_total", Help: "Withheld lines that were saved: they became durable after all, in the stream NAME+detail, by level."}, []string{"level"}),
 		unheld: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "ullage_unheld_bytes_total", Help: "Bytes of withheld lines that could not be held in hindsight, before compression."}),
+			Name: "ullage_hindsight_lost_bytes_total", Help: "Bytes of withheld lines that could not be held and cannot be saved, before compression. Enlarge the tmpfs if this grows."}),
 		commits: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "ullage_commit_duration_seconds", Help: "Duration of a commit: sync, checkpoint.",
+			Name: "ullage_commit_duration_seconds", Help: "Duration of a commit: the segments' sync, then the checkpoint. A slow destination shows here.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}}),
 		destinationErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ullage_destination_errors_total", Help: "Errors of the destination, by kind."}, []string{"kind"}),
+			Name: "ullage_destination_errors_total", Help: "Errors of the destination, by kind. The log has the reason and a hint; lines stay on the source until it works again."}, []string{"kind"}),
 		checkpointErrors: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "ullage_checkpoint_errors_total", Help: "Failed attempts to save the checkpoint."}),
+			Name: "ullage_checkpoint_errors_total", Help: "Failed attempts to save the checkpoint. No memory of the source is freed until one succeeds."}),
 		checkpointInvalid: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ullage_checkpoint_invalid_total", Help: "Checkpoint slots that were ignored at a start, by reason."}, []string{"reason"}),
 		refused: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "ullage_refused_streams", Help: "Streams that the destination refuses while it takes others, by reason: occupied, permission, name. Their lines stay on the source."}, []string{"reason"}),
+			Name: "ullage_refused_streams", Help: "Streams that the destination refuses while it takes others, by reason: occupied, permission, name. Their lines stay on the source; `ullage status` names the streams."}, []string{"reason"}),
 	}
 	reg.MustRegister(m.withheldLines, m.withheldBytes, m.savedLines, m.unheld)
 	reg.MustRegister(m.persistedLines, m.persistedBytes, m.commits, m.destinationErrors, m.checkpointErrors, m.checkpointInvalid, m.refused)
@@ -70,12 +70,12 @@ func newMetrics(reg prometheus.Registerer, l *link, v *view, ready func() error)
 	}
 	gauge("ullage_backlog_bytes", "Bytes written by JVMs and not yet durable.", viewed(func() int64 { return v.usage.Backlog }))
 	gauge("ullage_spooled_bytes", "Bytes of lines in the spool, before compression.", viewed(func() int64 { return v.usage.Spooled }))
-	gauge("ullage_headroom_bytes", "Free bytes of the source's file system.", viewed(func() int64 { return v.usage.Headroom }))
+	gauge("ullage_source_free_bytes", "Free bytes of the source's file system. JVMs lose lines at 0; see ullage_budget_used_bytes for what the backlog takes.", viewed(func() int64 { return v.usage.Headroom }))
 	gauge("ullage_budget_bytes", "Bytes of the source's file system that the backlog may use.", viewed(func() int64 { return v.budget }))
 	gauge("ullage_budget_used_bytes", "Bytes of the budget in use: memory of the source files and of the spool. The part that is used decides when lines are compressed and dropped.", viewed(func() int64 { return v.used }))
 	gauge("ullage_queue_bytes", "Bytes in the queue between reader and writer.", func() float64 { return float64(l.queue.Bytes()) })
 	gauge("ullage_queue_capacity_bytes", "Size of the queue between reader and writer.", func() float64 { return float64(l.queue.Capacity()) })
-	gauge("ullage_lag_seconds", "Age of the oldest line that was read and is not yet durable.", func() float64 { return l.lag(time.Now()).Seconds() })
+	gauge("ullage_lag_seconds", "Age of the oldest line that was read and is not yet durable. It grows while the destination is slow.", func() float64 { return l.lag(time.Now()).Seconds() })
 	gauge("ullage_destination_last_error_timestamp_seconds", "When the destination last failed, or the checkpoint could not be saved, Unix time; 0 for never.", l.lastErrorSeconds)
 	gauge("ullage_ready", "1 while lines become durable, 0 while they do not; /readyz has the reason.", func() float64 {
 		if ready() != nil {

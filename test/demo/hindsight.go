@@ -122,7 +122,7 @@ func (d *demo) compare(all, held *shipped) error {
 			break
 		}
 	}
-	a := account{withheld: counted(held.side, "ullage_withheld_lines_total"), dropped: counted(held.side, "ullage_dropped_lines_total")}
+	a := account{withheld: counted(held.side, "ullage_hindsight_withheld_lines_total"), dropped: counted(held.side, "ullage_dropped_lines_total")}
 	for _, s := range []*shipped{all, held} {
 		if err := s.side.Stop(drain); err != nil {
 			return err

@@ -106,7 +106,7 @@ func untilRaised(e *evidence, s *shipper, raised float64) error {
 		if e.ctx.Err() != nil {
 			return e.ctx.Err()
 		}
-		if n, err := s.Metric("ullage_level_raised"); err == nil && n == raised {
+		if n, err := s.Metric("ullage_level_raised_jvms"); err == nil && n == raised {
 			return nil
 		}
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	unheldBytes = "ullage_unheld_bytes_total"
+	unheldBytes = "ullage_hindsight_lost_bytes_total"
 	detail      = stream + "+detail"
 )
 

@@ -109,7 +109,7 @@ func (i *incident) withholds() time.Time {
 	i.side.Kill()
 	i.runs("--persist-level", "info")
 	lab.Eventually(i, patience, "lines are withheld", func() bool {
-		n, err := i.side.Metric(`ullage_withheld_lines_total{level="debug",stream="` + stream + `"}`)
+		n, err := i.side.Metric(`ullage_hindsight_withheld_lines_total{level="debug",stream="` + stream + `"}`)
 		return err == nil && n > 0
 	})
 	return time.Now()

@@ -92,11 +92,11 @@ func TestDeviceLosesWhatItFailedToSync(t *testing.T) {
 	limit := deviceGroup(t, v)
 	limit.writes(2)
 	limit.add(r.side)
-	before := r.metric("ullage_written_bytes_total")
+	before := r.metric("ullage_segments_written_bytes_total")
 	r.burst(40_000)         // 7 MB, in one commit
 	const pending = 4 << 20 // more than may be on disk behind a mark with the budget that will be left
 	lab.Eventually(t, patience, "much is appended", func() bool {
-		return r.metric("ullage_written_bytes_total")-before > pending
+		return r.metric("ullage_segments_written_bytes_total")-before > pending
 	})
 	fillUp(t, filepath.Join(source, "ballast"))
 	lab.Eventually(t, patience, "the budget has shrunk", func() bool { return r.metric("ullage_budget_bytes") < 10<<20 })

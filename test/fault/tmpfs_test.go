@@ -29,7 +29,7 @@ func TestTmpfsIsFilledBySomebodyElse(t *testing.T) {
 	if n := p.flood.Lost(); n > 0 {
 		t.Errorf("the writer found no room for %d records", n)
 	}
-	if headroom := p.metric("ullage_headroom_bytes"); headroom > float64(64*mib-size) {
+	if headroom := p.metric("ullage_source_free_bytes"); headroom > float64(64*mib-size) {
 		t.Errorf("the headroom metric is %v, it does not know of the other one", headroom)
 	}
 	if p.metric(spooledBytes) < 5e6 {

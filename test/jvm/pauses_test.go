@@ -286,7 +286,7 @@ func (r *rig) sameMetrics(got *told) {
 		}
 	}
 	for name, want := range map[string]int{
-		"ullage_jvm_gc_pause_seconds_count": got.count(), "ullage_jvm_safepoint_seconds_count": got.safepoints,
+		"ullage_jvm_gc_pause_duration_seconds_count": got.count(), "ullage_jvm_safepoint_duration_seconds_count": got.safepoints,
 		"ullage_jvm_time_to_safepoint_seconds_count": got.safepoints, "ullage_jvm_starts_total": 1,
 	} {
 		if sums[name] != float64(want) {

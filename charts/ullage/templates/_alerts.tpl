@@ -91,8 +91,8 @@ ullage-jvm:
   - alert: UllagePauseOverObjective
     expr: |-
       histogram_quantile({{ $rules.pause.quantile }}, sum by (namespace, pod, container, le) (
-        (ullage_jvm_gc_pause_seconds_bucket unless last_over_time(ullage_jvm_gc_pause_seconds_bucket[1h] offset {{ $rules.window }}))
-        or increase(ullage_jvm_gc_pause_seconds_bucket[{{ $rules.window }}])
+        (ullage_jvm_gc_pause_duration_seconds_bucket unless last_over_time(ullage_jvm_gc_pause_duration_seconds_bucket[1h] offset {{ $rules.window }}))
+        or increase(ullage_jvm_gc_pause_duration_seconds_bucket[{{ $rules.window }}])
       )) > {{ $rules.pause.seconds }}
     for: {{ $rules.pause.for }}
     labels: {severity: warning}
@@ -116,7 +116,7 @@ ullage-jvm:
       description: The JVM's report (hs_err) is a stream of the durable copy.
   - alert: UllageLevelRaised
     expr: |-
-      max {{ $by }} (ullage_level_raised) > 0
+      max {{ $by }} (ullage_level_raised_jvms) > 0
     for: {{ $rules.levelRaised.for }}
     labels: {severity: warning}
     annotations:

@@ -148,18 +148,18 @@ func TestNoStopOfTwoJVMsInOneFileIsHandedOn(t *testing.T) {
 	if collection(502); stops != was {
 		t.Errorf("%d stops, %d of them of a file that is known to be mixed", stops, stops-was)
 	}
-	r.want(5, "ullage_jvm_safepoint_seconds")
+	r.want(5, "ullage_jvm_safepoint_duration_seconds")
 }
 
 func TestMetricsOfARealLog(t *testing.T) {
 	r := newRig(t)
 	r.read("gc.log", r.sample("g1-jdk25.log")...)
 	r.settle()
-	r.want(11, "ullage_jvm_gc_pause_seconds", "gc=G1")
-	r.want(1, "ullage_jvm_gc_pause_seconds", "action=full", "cause=System.gc()")
-	r.want(1, "ullage_jvm_gc_pause_seconds", "action=mixed", "cause=G1 Evacuation Pause")
-	r.want(1, "ullage_jvm_gc_pause_seconds", "action=remark", "cause=none")
-	r.want(11, "ullage_jvm_safepoint_seconds")
+	r.want(11, "ullage_jvm_gc_pause_duration_seconds", "gc=G1")
+	r.want(1, "ullage_jvm_gc_pause_duration_seconds", "action=full", "cause=System.gc()")
+	r.want(1, "ullage_jvm_gc_pause_duration_seconds", "action=mixed", "cause=G1 Evacuation Pause")
+	r.want(1, "ullage_jvm_gc_pause_duration_seconds", "action=remark", "cause=none")
+	r.want(11, "ullage_jvm_safepoint_duration_seconds")
 	r.want(11, "ullage_jvm_time_to_safepoint_seconds")
 	r.want(0, "ullage_jvm_slow_pauses_total")
 	r.want(0, "ullage_jvm_stalls_suspected_total")
@@ -182,7 +182,7 @@ func TestEveryCollectorHasItsName(t *testing.T) {
 		r.read("gc.log", r.sample(name)...)
 		r.settle()
 		r.want(1, "ullage_jvm_starts_total")
-		if r.value("ullage_jvm_gc_pause_seconds", "gc="+gc) == 0 {
+		if r.value("ullage_jvm_gc_pause_duration_seconds", "gc="+gc) == 0 {
 			t.Errorf("%s: no pauses of %s", name, gc)
 		}
 	}
@@ -197,13 +197,13 @@ func TestSeriesAreBoundedWhateverTheLogHas(t *testing.T) {
 			fmt.Sprintf(`[%d.001s][info][safepoint] Safepoint "op%d", Reaching safepoint: 1 ns, At safepoint: 2 ns, Total: 3 ns`, i, i),
 			fmt.Sprintf("[%d.001s][info][gc] GC(%d) Concurrent y%d 2.345ms", i, i, i))
 	}
-	for _, name := range []string{"ullage_jvm_gc_pause_seconds", "ullage_jvm_safepoint_seconds", "ullage_jvm_gc_concurrent_seconds", "ullage_jvm_heap_after_gc_bytes"} {
+	for _, name := range []string{"ullage_jvm_gc_pause_duration_seconds", "ullage_jvm_safepoint_duration_seconds", "ullage_jvm_gc_concurrent_duration_seconds", "ullage_jvm_heap_after_gc_bytes"} {
 		if n := r.series(name); n == 0 || n > maxSeries+1 {
 			t.Errorf("%s: %d series", name, n)
 		}
 	}
-	r.want(5000, "ullage_jvm_gc_pause_seconds")
-	r.want(5000, "ullage_jvm_safepoint_seconds", "operation=other")
+	r.want(5000, "ullage_jvm_gc_pause_duration_seconds")
+	r.want(5000, "ullage_jvm_safepoint_duration_seconds", "operation=other")
 	if len(r.streams) > maxStreams {
 		t.Errorf("%d streams", len(r.streams))
 	}

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/testutil"
-
 	"github.com/ullage/ullage/test/lab"
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
@@ -93,15 +91,6 @@ func (p *process) hasMetric(want float64, name string, label ...string) {
 	p.t.Helper()
 	if got := p.metric(name, label...); got != want {
 		p.t.Errorf("%s %q is %v, want %v", name, label, got, want)
-	}
-}
-
-// lint checks the form of all metrics.
-func (p *process) lint() {
-	p.t.Helper()
-	problems, err := testutil.GatherAndLint(p.reg)
-	if err != nil || len(problems) > 0 {
-		p.t.Errorf("metrics: %v, %v", problems, err)
 	}
 }
 

@@ -33,12 +33,12 @@ func TestARunningManagerTellsOfASetAndEndsIt(t *testing.T) {
 	if st := p.Status(); !st.Raise.Until.Equal(until) || st.Raise.Why != "ullage log set" || len(st.JVMs) != 1 || st.JVMs[0].Applied.String() != "gc*=debug" {
 		t.Errorf("%+v", st)
 	}
-	p.hasMetric(1, "ullage_level_raised")
+	p.hasMetric(1, "ullage_level_raised_jvms")
 	soon(t, patience, j, fakejvm.OwnSelection)
 	if early := time.Until(until); early > 0 {
 		t.Errorf("it was ended %s too early", early)
 	}
-	within(t, patience, "its end is in the status", func() bool { return p.Status().Cause == "" && p.metric("ullage_level_raised") == 0 })
+	within(t, patience, "its end is in the status", func() bool { return p.Status().Cause == "" && p.metric("ullage_level_raised_jvms") == 0 })
 	must(t, stop())
 	p.log.says(t, 1, "log level raised")
 	p.log.says(t, 1, "its time is over")
@@ -193,14 +193,14 @@ func TestAResetThatIsNotAnsweredIsDoneByTheManagerThatRuns(t *testing.T) {
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.run()
-	within(t, patience, "a raise", func() bool { return p.metric("ullage_level_raised") == 1 })
+	within(t, patience, "a raise", func() bool { return p.metric("ullage_level_raised_jvms") == 1 })
 	j.When(fakejvm.Once(1, fakejvm.Configuring, fakejvm.Hang))
 	changes, _, err := r.command().Reset(t.Context())
 	if !timedOut(err) || len(changes) != 0 {
 		t.Errorf("%+v, %v", changes, err)
 	}
 	soon(t, patience, j, fakejvm.OwnSelection)
-	within(t, patience, "the status", func() bool { return p.Status().Cause == "" && p.metric("ullage_level_raised") == 0 })
+	within(t, patience, "the status", func() bool { return p.Status().Cause == "" && p.metric("ullage_level_raised_jvms") == 0 })
 }
 
 func TestAManagerThatRunsTellsThatAResetEndedACommandOrATrigger(t *testing.T) {

@@ -62,7 +62,7 @@ func TestARestartNeitherProlongsARaiseNorAsksAgain(t *testing.T) {
 		t.Errorf("after restarts %+v, want until %s", st, until)
 	}
 	j.HasTaken(2)
-	p.hasMetric(1, "ullage_level_raised")
+	p.hasMetric(1, "ullage_level_raised_jvms")
 	p.hasMetric(0, "ullage_level_raises_total", "annotation")
 	r.restored(p, j)
 }
@@ -97,7 +97,7 @@ func TestAKillAroundARaise(t *testing.T) {
 				p.kill()
 			}
 			r.annotate()
-			r.settle().hasMetric(0, "ullage_level_raised")
+			r.settle().hasMetric(0, "ullage_level_raised_jvms")
 			logs(t, j, fakejvm.OwnSelection)
 			if t.Failed() {
 				t.Fatalf("%s; still wanted: %v", name, still)

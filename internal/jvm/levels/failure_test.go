@@ -161,7 +161,7 @@ func TestAJVMThatHangsIsToldOfAndTriedAgain(t *testing.T) {
 	}
 	p.hasMetric(1, "ullage_attach_errors_total", string(attach.TimedOut))
 	p.hasMetric(1, "ullage_level_errors_total", opRaise)
-	p.hasMetric(1, "ullage_level_raised")
+	p.hasMetric(1, "ullage_level_raised_jvms")
 	p.log.says(t, 1, "no answer")
 
 	// It is left in peace for a second after the attempt has failed.
@@ -257,7 +257,7 @@ func TestARaisedJVMThatWasKilledIsForgotten(t *testing.T) {
 
 func TestTheTimeOfTheLastReconcileStandsStillWhileOneFails(t *testing.T) {
 	t.Parallel()
-	const at = "ullage_level_reconcile_timestamp_seconds"
+	const at = "ullage_level_last_reconcile_timestamp_seconds"
 	r := newRig(t)
 	j := r.jvm(1)
 	r.annotate("log", "gc*=debug")

@@ -40,11 +40,11 @@ func TestAnAnnotationRaisesAndItsRemovalRestores(t *testing.T) {
 	if len(st.JVMs) != 1 || st.JVMs[0].PID != 1 || st.JVMs[0].Applied != want.Applied || !slices.Equal(st.JVMs[0].Outputs, want.Outputs) || st.JVMs[0].Error != "" {
 		t.Errorf("status of the JVMs %+v, want %+v", st.JVMs, want)
 	}
-	p.hasMetric(1, "ullage_level_raised")
+	p.hasMetric(1, "ullage_level_raised_jvms")
 
 	r.annotate()
 	soon(t, patience, j, fakejvm.OwnSelection)
-	within(t, patience, "the raise is over", func() bool { return p.Status().Cause == "" && p.metric("ullage_level_raised") == 0 })
+	within(t, patience, "the raise is over", func() bool { return p.Status().Cause == "" && p.metric("ullage_level_raised_jvms") == 0 })
 	must(t, stop())
 	if sent := j.Sent(0); len(sent) != 4 {
 		t.Errorf("for a raise and a restore it was told %q", sent)
@@ -54,7 +54,6 @@ func TestAnAnnotationRaisesAndItsRemovalRestores(t *testing.T) {
 	p.log.says(t, 0, "WARN")
 	p.hasMetric(1, "ullage_level_raises_total", "annotation")
 	p.hasMetric(1, "ullage_level_restores_total")
-	p.lint()
 }
 
 func TestNothingIsSentWhileNothingChanges(t *testing.T) {
@@ -93,7 +92,7 @@ func TestARestartedJVMIsRaisedAgain(t *testing.T) {
 	within(t, patience, "it is in the status", func() bool { st := p.Status(); return len(st.JVMs) == 1 && st.JVMs[0].Applied.String() != "" })
 	r.annotate()
 	soon(t, patience, j, fakejvm.OwnSelection)
-	within(t, patience, "it is over in the status", func() bool { return p.metric("ullage_level_raised") == 0 })
+	within(t, patience, "it is over in the status", func() bool { return p.metric("ullage_level_raised_jvms") == 0 })
 	p.log.says(t, 2, "log level raised")
 	p.log.says(t, 1, "log level restored") // what ended has not been
 	p.log.says(t, 0, "WARN")

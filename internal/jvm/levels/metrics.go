@@ -22,17 +22,17 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer) metrics {
 	m := metrics{
 		raised: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "ullage_level_raised", Help: "JVMs whose log level is raised now."}),
+			Name: "ullage_level_raised_jvms", Help: "JVMs whose log level is raised now."}),
 		raises: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ullage_level_raises_total", Help: "Raises that JVMs took, by cause: annotation, command, or the condition of a trigger."}, []string{"reason"}),
 		restores: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "ullage_level_restores_total", Help: "Verified restores of a JVM's own log configuration."}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ullage_level_errors_total", Help: "Failed attempts to raise or restore a JVM's log level."}, []string{"operation"}),
+			Name: "ullage_level_errors_total", Help: "Failed attempts to raise or restore a JVM's log level, by operation. They are repeated; `ullage status` has the reason."}, []string{"operation"}),
 		attach: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ullage_attach_errors_total", Help: "Failed attempts to reach a JVM or to run a command in it, by kind."}, []string{"kind"}),
+			Name: "ullage_attach_errors_total", Help: "Failed attempts to reach a JVM or to run a command in it, by kind; docs/levels.md says what to do about each."}, []string{"kind"}),
 		reconciled: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "ullage_level_reconcile_timestamp_seconds", Help: "When all JVMs found last had the wanted log levels, Unix time."}),
+			Name: "ullage_level_last_reconcile_timestamp_seconds", Help: "When all JVMs that were found last had the wanted log levels, Unix time."}),
 		problems: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "ullage_annotation_problems", Help: "Invalid annotations; /status lists them with the reason."}),
 	}

@@ -81,7 +81,7 @@ func TestARaisedJVMThatWasKilledIsNotShown(t *testing.T) {
 	if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].PID != 8 || len(st.Errors) > 0 || len(p.savedJVMs(r)) != 1 {
 		t.Errorf("%+v, %d baselines are saved", st, len(p.savedJVMs(r)))
 	}
-	p.hasMetric(1, "ullage_level_raised")
+	p.hasMetric(1, "ullage_level_raised_jvms")
 	p.log.says(t, 1, "JVM ended while its log level was raised")
 	r.restored(p, j)
 	p.hasMetric(0, "ullage_level_errors_total", opRestore)

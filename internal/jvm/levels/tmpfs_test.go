@@ -42,7 +42,7 @@ func TestNothingIsRaisedWhileTheTmpfsIsFull(t *testing.T) {
 	free = full()
 	r.annotate()
 	soon(t, patience, j, fakejvm.OwnSelection)
-	within(t, patience, "the status", func() bool { return p.metric("ullage_level_raised") == 0 })
+	within(t, patience, "the status", func() bool { return p.metric("ullage_level_raised_jvms") == 0 })
 	free()
 	must(t, stop())
 	r.settle()

@@ -35,7 +35,7 @@ func newMetrics(reg prometheus.Registerer, reasons []string) metrics {
 			Name: "ullage_injector_review_duration_seconds", Help: "Time from a review's header to its answer.",
 			Buckets: []float64{.001, .0025, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10}}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "ullage_injector_panics_total", Help: "Reviews that hit a bug; the errors include them."}),
+			Name: "ullage_injector_panics_total", Help: "Reviews that hit a bug; the log has the stack. They are included in the result error."}),
 	}
 	// A counter that exists from the start shows its first step.
 	for _, result := range []string{injected, unchanged, refused, skipped, denied, failed} {

@@ -31,15 +31,15 @@ func newMetrics() *metrics {
 	m := &metrics{
 		segments: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_segments",
 			Help: "Segments in the destination, of all streams."}),
-		bytes: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_segment_bytes",
+		bytes: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_segments_bytes",
 			Help: "Bytes of all segments in the destination, compressed as they are on disk."}),
 		free: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_destination_free_bytes",
-			Help: "Free bytes of the destination's file system when it last answered."}),
+			Help: "Free bytes of the destination's file system when it last answered. Near 0, retention deletes the oldest segments."}),
 		oldest: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_oldest_segment_timestamp_seconds",
 			Help: "When the first line was written to the oldest segment, Unix time; 0 while there is none."}),
-		disk: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_segment_disk_bytes",
+		disk: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_segments_disk_bytes",
 			Help: "Bytes of the destination's file system that all segments, seek files and directories of streams use, in whole blocks; --retain-bytes bounds them."}),
-		inodes: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_segment_inodes",
+		inodes: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_segments_inodes",
 			Help: "Inodes of the destination's file system that all segments, seek files and directories of streams use."}),
 		sealed: prometheus.NewCounter(prometheus.CounterOpts{Name: "ullage_segments_sealed_total",
 			Help: "Segments that were sealed, by size, by age or because their stream ended."}),
@@ -47,7 +47,7 @@ func newMetrics() *metrics {
 			Help: "Segments that retention deleted, by reason: bytes, age or inodes over their bounds, or a volume that was almost full."}, []string{"reason"}),
 		cut: prometheus.NewCounter(prometheus.CounterOpts{Name: "ullage_recovered_cut_bytes_total",
 			Help: "Compressed bytes that recovery cut from the ends of torn or damaged segments."}),
-		written: prometheus.NewCounter(prometheus.CounterOpts{Name: "ullage_written_bytes_total",
+		written: prometheus.NewCounter(prometheus.CounterOpts{Name: "ullage_segments_written_bytes_total",
 			Help: "Compressed bytes written to segments."}),
 	}
 	for _, reason := range []string{reasonBytes, reasonAge, reasonInodes, reasonFull} {

@@ -58,15 +58,15 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		dropped:     newDropCounts(reg),
 		files:       gauge("ullage_source_files", "Source files held open."),
 		ignored:     ignored,
-		truncations: counter("ullage_source_truncations_total", "Source files that were truncated in place; lines that were neither read nor moved are lost."),
-		missedFiles: counter("ullage_source_missed_files_total", "Archives that the JVM overwrote before ullage opened them, counted by the gaps in their numbers."),
+		truncations: counter("ullage_source_truncations_total", "Source files that were truncated in place; lines that were neither read nor moved are lost. Set filecount=1,filesize=0 in -Xlog."),
+		missedFiles: counter("ullage_source_missed_files_total", "Archives that the JVM overwrote before ullage opened them, counted by the gaps in their numbers. Set filecount=1,filesize=0 in -Xlog."),
 		holeBytes:   counter("ullage_source_hole_bytes_total", "Bytes of holes in source files, which no process wrote; ullage skips them."),
-		readErrors:  counter("ullage_source_read_errors_total", "Failed reads and scans of the source."),
+		readErrors:  counter("ullage_source_read_errors_total", "Failed reads and scans of the source. The log has the reason."),
 		watching:    gauge("ullage_source_watching", "1 while directory events are received, 0 while the source is only polled."),
-		watchErrors: counter("ullage_source_watch_errors_total", "Errors of the directory watch, event queue overflows included."),
+		watchErrors: counter("ullage_source_watch_errors_total", "Errors of the directory watch, event queue overflows included. The source is polled as well, so that no line is lost."),
 		reclaimed:   counters("ullage_reclaimed_bytes_total", "Bytes of the source freed, by method.", "method"),
 		strangers:   gauge("ullage_jvm_user_differs", "1 while a source file belongs to another user than the sidecar's: its memory cannot be freed while the JVM writes it, and log levels cannot be changed. `ullage status` says what to set."),
-		reclaimErrs: counter("ullage_reclaim_errors_total", "Failed attempts to reclaim memory of the source."),
+		reclaimErrs: counter("ullage_reclaim_errors_total", "Failed attempts to free memory of the source. The log has the reason."),
 	}
 }
 
