@@ -162,6 +162,7 @@ func TestLivePageBeforeTheFirstLog(t *testing.T) {
 	}
 	p := Start(t).Open(t, "http://"+addr+"/", views[0])
 	p.Await("it is ready", `document.querySelector('#state').textContent === 'ready'`)
+	p.Await("nothing needs attention", `document.querySelector('#problems').hidden`)
 	p.Await("it says that there is no file", `document.querySelector('#no-streams').textContent === 'No files are in the source now.'`)
 	p.Await("all cards are filled", `document.querySelector('#asked').textContent.startsWith('as of ')`)
 	p.Inspect()
@@ -200,13 +201,18 @@ func TestLivePageOfASidecarInTrouble(t *testing.T) {
 			var text string
 			p.Eval("document.body.innerText", &text)
 			for _, want := range []string{
-				"dropping lines now", "98,765 lines, 12.0 MiB", "42 events that a full ring refused", "ring app.ring: " + hostile, "100 µs", "1,234,567 lines", "12.3 ms", "7.00 MiB free", "11 % of the budget", "raised", "no space left on device",
+				"dropping lines now", "98,765 lines, 12.0 MiB", "42 events that a full ring refused", "ring app.ring: " + hostile, "100 µs", "1,234,567 lines", "12.3 ms", "57.0 MiB of 64.0 MiB used, 89 %", "compressed past 25 %", "A JVM crashed since the start: ullage cat --stream 'hs_err*' prints the report", "7.00 MiB free", "2 entries of the source ignored: symlink", "raised", "no space left on device",
 				"io-stall", "sink archive: ", "and 190 more streams", hostile, "pause>500ms, not armed: " + hostile, "JVM 7", "back to 20",
 			} {
 				if !strings.Contains(strings.ReplaceAll(text, "\u00a0", " "), want) {
 					t.Errorf("the page lacks %q", want)
 				}
 			}
+			p.Await("the crash comes first, and the bar shows what is used", `(() => {
+				const bar = document.querySelector('#used-meter');
+				return document.querySelector('main > section:not([hidden]) li').textContent.startsWith('A JVM crashed')
+					&& Math.abs(bar.firstElementChild.getBoundingClientRect().width / bar.clientWidth - 57 / 64) < 0.02;
+			})()`)
 			p.Await("what happens now stands out", `getComputedStyle(document.querySelector('#loss')).color === getComputedStyle(document.querySelector('#sinks .bad-text')).color`)
 			atAGlance(p)
 			p.Inspect()

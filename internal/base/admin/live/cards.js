@@ -1,4 +1,4 @@
-// What the page shows of pauses, levels, losses, errors, sinks and streams.
+// What the page shows of problems, pauses, levels, losses, sinks and streams.
 
 const ROWS = 10;     // of the tables of pauses and gaps
 const STREAMS = 20;
@@ -22,7 +22,7 @@ function levels(l, now) {
       ['ends', clock(l.raise.until) + (left > 0 ? ', in ' + duration(left) : '')]);
   }
   for (const j of l.jvms || []) {
-    rows.push(['JVM ' + j.pid, j.error || (j.applied ? j.applied + ' on ' + (j.outputs || []).join(', ') : 'its own level'), Boolean(j.error)]);
+    if (j.error || j.applied) rows.push(['JVM ' + j.pid, j.error || j.applied + ' on ' + (j.outputs || []).join(', '), Boolean(j.error)]);
   }
   if (l.trigger) {
     rows.push(['trigger', l.trigger.conditions + (l.trigger.armed ? ', armed' : ', not armed' + (l.trigger.disarmed ? ': ' + l.trigger.disarmed : ''))],
@@ -42,27 +42,28 @@ function losses(s, recent) {
   list('losses', [['dropped', s.dropped.lines > 0 ? lines(s.dropped.lines) + ', ' + bytes(s.dropped.bytes) : ''], ...by,
     ['by rings', events > 0 ? some(events, 'event') + ' that a full ring refused' : ''],
     ['by the JVM', lost.async > 0 ? lines(lost.async) + ' by -Xlog:async' : ''],
-    ['cut', lost.cut > 0 ? lines(lost.cut) + ' by a full tmpfs; more may be lost whole' : ''],
-    ['crashes', s.jvmCrashes > 0 ? some(s.jvmCrashes, 'report') : '']]);
+    ['cut', lost.cut > 0 ? lines(lost.cut) + ' by a full tmpfs; more may be lost whole' : '']]);
   table('gaps', ['From', '#Duration', '~Stream', '#Dropped', '~Levels'], (recent.gaps || []).slice(-ROWS).reverse().map((g) =>
     [clock(g.first), duration((Date.parse(g.last) - Date.parse(g.first)) / 1000), g.stream, lines(g.lines),
       LEVELS.filter((level) => (g.byLevel || {})[level] > 0).map((level) => count(g.byLevel[level]) + ' ' + level).join(', ')]));
 }
 
-function errors(s) {
+// problems lists what is wrong now, and first of all that a JVM crashed.
+function problems(s) {
   const all = [];
   const last = s.destinationErrors || {};
-  if (last.count > 0) {
-    all.push('destination: ' + (last.last ? clock(last.lastAt) + ' ' + last.last : 'none lately') + ' (' + count(last.count) + ' since the start)');
-  }
-  for (const one of (s.levels && s.levels.errors) || []) all.push('levels: ' + one);
-  for (const a of (s.levels && s.levels.annotations) || []) all.push('annotation ' + a.key + '=' + a.value + ': ' + a.problem);
-  for (const one of (s.levels && s.levels.otherLogs) || []) all.push('log outside of the source: ' + one + '; the JVM waits for that disk');
+  const levels = s.levels || {};
+  if (s.jvmCrashes > 0) all.push(alarm((s.jvmCrashes === 1 ? 'A JVM' : count(s.jvmCrashes) + ' JVMs') + ' crashed since the start: ullage cat --stream \'hs_err*\' prints the report' + (s.jvmCrashes === 1 ? '' : 's')));
+  if (last.last) all.push('destination: ' + clock(last.lastAt) + ' ' + last.last + ' (' + count(last.count) + ' since the start)');
   for (const one of s.sinks || []) if (one.failure) all.push('sink ' + one.name + ': ' + one.failure);
+  if (s.jvmUser) all.push(s.jvmUser.advice);
+  for (const one of levels.errors || []) all.push('levels: ' + one);
+  for (const a of levels.annotations || []) all.push('annotation ' + a.key + '=' + a.value + ': ' + a.problem);
+  for (const one of levels.otherLogs || []) all.push('log outside of the source: ' + one + '; the JVM waits for that disk');
   for (const one of s.streams) if (one.refused && all.length < 50) all.push('stream ' + one.name + ': ' + one.refused);
   for (const one of s.rings || []) if (one.problem && all.length < 50) all.push('ring ' + one.name + ': ' + one.problem);
-  for (const [reason, n] of Object.entries(s.ignored || {})) all.push(some(n, 'entry', 'entries') + ' of the source ignored: ' + reason);
-  byId('errors').replaceChildren(...(all.length ? all : ['none']).map((text) => make('li', {}, text)));
+  byId('problems').hidden = all.length === 0;
+  byId('errors').replaceChildren(...all.map((text) => make('li', {}, text)));
 }
 
 function sinks(all) {
@@ -76,7 +77,8 @@ function streams(s) {
   table('streams', ['~Stream', '#Files', '#Backlog', '#Persisted', '#Bytes', '#Dropped'], all.slice(0, STREAMS).map((one) => [one.name + (one.kind ? ' (' + one.kind + ')' : ''),
     count(one.files), bytes(one.backlogBytes), lines(one.persistedLines), bytes(one.persistedBytes), lines(one.droppedLines || 0)]));
   const more = Math.max(0, all.length - STREAMS) + (s.streamsOmitted || 0);
-  show('no-streams', all.length === 0 ? 'No files are in the source now.' : more ? 'and ' + some(more, 'more stream') : '');
+  const ignored = Object.entries(s.ignored || {}).map(([reason, n]) => some(n, 'entry', 'entries') + ' of the source ignored: ' + reason);
+  show('no-streams', [all.length === 0 ? 'No files are in the source now.' : '', more ? 'and ' + some(more, 'more stream') : '', ...ignored].filter(Boolean).join('; '));
 }
 
 byId('stop').addEventListener('click', () => {

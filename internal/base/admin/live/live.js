@@ -47,13 +47,13 @@ function render(status, recent) {
   document.title = (status.ready ? '' : '! ') + (status.pod ? status.pod + ' · ' : '') + 'ullage';
   state((status.ready ? 'ready' : 'not ready: ' + status.reason) + (status.dropping ? '; dropping lines now' : ''),
     status.ready && !status.dropping ? 'good' : 'bad');
+  problems(status);
   space(status);
   backlog(status, now);
   volume(status);
   pauses(recent, now);
   levels(status.levels, now);
   losses(status, recent);
-  errors(status);
   sinks(status.sinks || []);
   streams(status);
   show('build', 'version ' + status.version + ', up ' + duration(status.uptimeSeconds) + ', reads ' + status.source + ', persists in ' + status.destination);
@@ -76,21 +76,30 @@ function rate(of, back) {
 
 const perSecond = (v) => (v > 0 && v < 10 ? v.toFixed(1) : count(v)) + ' lines/s';
 
+// Parts of the budget, in per cent, past which the backlog is compressed, lines below --keep-level are
+// dropped, and all lines are.
+const MARKS = { spool: 25, discard: 60, drop: 85 };
+
 function space(s) {
-  const free = Math.max(0, s.budgetBytes - s.budgetUsedBytes); // lines are dropped by this, whatever is free of the tmpfs
-  const share = s.budgetBytes > 0 ? Math.max(0, free / s.budgetBytes) : 0;
-  show('headroom', bytes(free));
-  show('headroom-share', 'free, ' + Math.round(100 * share) + ' % of the budget');
-  const meter = byId('headroom-meter');
-  meter.className = 'meter' + (share < 0.15 ? ' bad' : share < 0.4 ? ' warn' : '');
-  meter.setAttribute('aria-valuenow', Math.round(100 * share));
-  meter.setAttribute('aria-valuetext', bytes(free) + ' free, ' + Math.round(100 * share) + ' % of the budget');
-  meter.firstElementChild.style.width = 100 * share + '%';
-  list('space', [['budget', bytes(s.budgetBytes)], ['tmpfs', bytes(s.headroomBytes) + ' free'], ['queue', bytes(s.queueUsedBytes) + ' of ' + bytes(s.queueCapacityBytes)],
+  const share = s.budgetBytes > 0 ? Math.min(100, 100 * s.budgetUsedBytes / s.budgetBytes) : 0; // lines are dropped by this, whatever is free of the tmpfs
+  const text = 'of ' + bytes(s.budgetBytes) + ' used, ' + Math.round(share) + NBSP + '%';
+  show('used', bytes(s.budgetUsedBytes));
+  show('used-share', text);
+  show('marks', 'compressed past ' + MARKS.spool + NBSP + '%, low levels dropped past ' + MARKS.discard + NBSP + '%, all lines past ' + MARKS.drop + NBSP + '%');
+  const meter = byId('used-meter');
+  meter.className = 'meter' + (share > MARKS.drop ? ' bad' : share > MARKS.discard ? ' warn' : '');
+  meter.setAttribute('aria-valuenow', Math.round(share));
+  meter.setAttribute('aria-valuetext', bytes(s.budgetUsedBytes) + ' ' + text);
+  meter.firstElementChild.style.width = share + '%';
+  if (meter.children.length === 1) {
+    for (const at of Object.values(MARKS)) meter.append(make('i', {})), meter.lastElementChild.style.left = at + '%';
+  }
+  list('space', [['tmpfs', bytes(s.headroomBytes) + ' free'], ['queue', bytes(s.queueUsedBytes) + ' of ' + bytes(s.queueCapacityBytes)],
     ['reclaim', s.reclaim.mode + (s.reclaim.why ? ' (' + s.reclaim.why + ')' : '')]]);
 }
 
 function backlog(s, now) {
+  const failed = s.destinationErrors || {};
   show('backlog', bytes(s.backlogBytes));
   show('lag', 'not yet durable' + (s.backlogBytes > 0 ? ', the oldest line for ' + duration(s.lagSeconds) : ''));
   curve('backlog-chart', 'Backlog', samples.map((one) => ({ t: one.t, v: one.backlog })), bytes);
@@ -98,7 +107,7 @@ function backlog(s, now) {
     ['spool', s.spooledBytes > 0 ? bytes(s.spooledBytes) + ' of it, before compression' : ''],
     ['last commit', s.lastCommit ? duration(Math.max(0, (now - Date.parse(s.lastCommit)) / 1000)) + ' ago' : 'none yet'],
     ['copy', some(s.segments, 'segment') + (s.reaches ? ', back to ' + clock(s.reaches) : '')],
-    ['destination', bytes(s.destinationFreeBytes) + ' free'],
+    ['destination', bytes(s.destinationFreeBytes) + ' free' + (failed.count > 0 && !failed.last ? ', ' + some(failed.count, 'error') + ' since the start, none lately' : '')],
     ['retention', s.deletedSegments > 0 ? some(s.deletedSegments, 'segment') + ' deleted since the start' : ''],
     ['recovery', s.cutBytes > 0 ? bytes(s.cutBytes) + ' of damaged ends cut' : '']]);
 }
