@@ -1,5 +1,4 @@
-// Package base is the ground that every other part stands on. Nothing in it knows what a
-// log is.
+// Package base is what every other part is built on. Nothing in it knows what a log is.
 //
 //   - admin: the HTTP server of /metrics, /healthz, /readyz, /status and the live page
 //   - web: what every HTTP server of ours has: a bound on connections, an end in time

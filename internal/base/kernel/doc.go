@@ -9,5 +9,5 @@
 // The Go runtime waits for a [time.Timer] in whole milliseconds: first too short by a
 // fraction, then too long. Its monitor thread, which knows the exact time, sleeps for 20 µs
 // again and again meanwhile, so that each end of a timer wakes up the process some ten times.
-// A timer of the kernel ends a wait for input, and wakes it up once.
+// A timer of the kernel ends a wait for input and wakes the process up once.
 package kernel

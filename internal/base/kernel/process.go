@@ -25,7 +25,7 @@ const (
 	signaled = 0x400 // it exits because of a signal
 )
 
-// Program is what the executable of another process is, as far as the kernel shows it.
+// Program is what the kernel shows of the executable of another process.
 type Program int
 
 const (
@@ -36,8 +36,8 @@ const (
 
 // ProgramOf compares the executable of a process that this process can see with that of
 // this process. The kernel shows it for processes of the same user, unless they have made
-// themselves undumpable, which a sidecar does. Whoever can name a file can have any name:
-// a file with the name of ours may be another version of this program, or may not.
+// themselves undumpable, which a sidecar does. A name proves
+// nothing: a file with the name of ours may be another version of this program, or may not.
 func ProgramOf(pid int) Program {
 	theirs := fmt.Sprintf("/proc/%d/exe", pid)
 	name, err := os.Readlink(theirs)
@@ -80,8 +80,7 @@ func StateOf(pid int) State {
 	return state
 }
 
-// thread returns the state of the process as far as the stat file of one of its
-// threads shows it.
+// thread returns the state of the process that the stat file of one of its threads shows.
 func thread(stat []byte, first bool) State {
 	// The name of the thread is in parentheses, and can contain anything.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])

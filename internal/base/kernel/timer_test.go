@@ -99,7 +99,7 @@ func TestATickerTicksUntilItIsStopped(t *testing.T) {
 				t.Fatal("a stopped ticker ticks")
 			case <-time.After(20 * time.Millisecond):
 			}
-			ticker.Reset(time.Millisecond) // must not set the timer of somebody who has its descriptor now
+			ticker.Reset(time.Millisecond) // must not set another timer that has its descriptor now
 			ticker.Stop()
 		})
 	}

@@ -134,8 +134,9 @@ func (c *Claimant) listen(f *os.File) {
 	}
 }
 
-// alone fails with ErrOwned if another process holds a lock on f that counts.
-// Otherwise it returns whose lock does not count, and why; "" if there is none.
+// alone fails with ErrOwned if another process that may own the
+// source holds a lock on f. Otherwise it returns which process holds a lock without owning
+// the source, and why; "" if there is none.
 func (c *Claimant) alone(f *os.File) (ousted string, err error) {
 	for at := range lockBytes {
 		l := unix.Flock_t{Type: unix.F_WRLCK, Start: at, Len: 1}
@@ -199,7 +200,7 @@ func lock(f *os.File) error {
 
 // Owner is the ownership of a source. The owner calls Beat about once a second.
 type Owner struct {
-	Ousted   string // whose lock did not count, and why; empty: nobody's
+	Ousted   string // the process that held a lock without owning the source, and why; empty: none
 	Unlocked error  // why nothing keeps a second sidecar out; nil: the lock does
 	Former   Former // empty: Unlocked
 

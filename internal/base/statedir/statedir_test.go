@@ -107,8 +107,8 @@ func TestFileThatIsMissing(t *testing.T) {
 	f.Close()
 }
 
-// The directory of another user can hold the only copy of lines: the error must not lead
-// anybody to remove it.
+// The directory of another user can hold the only copy of lines: the error must not
+// advise to remove it.
 func TestDirectoryOfAnotherUserIsNotToBeRemoved(t *testing.T) {
 	src := source(t)
 	if err := os.Chmod(src.Name(), 0o755); err != nil {

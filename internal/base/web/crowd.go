@@ -15,7 +15,7 @@ import (
 // A listener that stops accepting when it is full (as LimitListener of
 // golang.org/x/net/netutil does) has the same bound, but clients that hold
 // their connections lock out all others: a kubelet's probe would wait in the
-// kernel behind thousands of clients, which stay as long as the server's
+// kernel's queue after thousands of clients, which stay as long as the server's
 // deadlines allow, and then time out. This listener always accepts a
 // new connection. The connection survives unless as many later ones arrive
 // before it sends anything as the listener holds. A probe survives, because it
@@ -45,7 +45,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// add adds c, and returns the connection to close for it, if any.
+// add adds c and returns the connection to close for it, if any.
 func (l *listener) add(c *conn) (idlest *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

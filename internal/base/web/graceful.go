@@ -32,7 +32,7 @@ func NewStopper(server *http.Server, within time.Duration) *Stopper {
 }
 
 // Stop closes the listener, lets requests under way finish, closes every
-// connection and waits for the goroutines behind them. A client that holds its
+// connection and waits for their goroutines. A client that holds its
 // connection delays it by no more than within. A handler that takes no notice
 // of that is left behind after within more, and the error is [ErrHandler];
 // there is no other. A connection that was hijacked is its handler's, and is

@@ -58,7 +58,7 @@ func TestARequestUnderWayGetsItsAnswer(t *testing.T) {
 	<-asked
 	stopped := make(chan error, 1)
 	go func() { stopped <- s.Stop() }()
-	for { // until nobody else is let in
+	for { // until no other client is let in
 		other, err := net.Dial("tcp", addr)
 		if err != nil {
 			break

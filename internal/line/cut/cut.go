@@ -62,7 +62,7 @@ func (p Piece) Broken() bool { return p.Last && (len(p.Text) == 0 || p.Text[len(
 func (l *Lines) Feed(raw []byte) { l.rest = raw }
 
 // End ends the line that is not complete: the stream ends here, or bytes are missing
-// before those that are fed next.
+// before the next ones.
 func (l *Lines) End() { l.over = true }
 
 // Heads yields what Next returns, but of each line the first piece alone.

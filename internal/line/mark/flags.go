@@ -2,8 +2,8 @@ package mark
 
 import "strings"
 
-// Flags returns those of a JVM's arguments that set its memory and its behavior: -Xm*, -Xs*
-// and -XX:*, apart from those that run a command. Others, such as -Dpassword=, may hold
+// Flags returns the arguments of a JVM that set its memory and its behavior: -Xm*, -Xs* and
+// -XX:*, except options that run a command. Others, such as -Dpassword=, may hold
 // secrets of the application, and no mark and no report shows them.
 func Flags(args string) string {
 	var flags []string

@@ -59,8 +59,8 @@ type Mark struct {
 	Fields []Field
 }
 
-// New returns a mark without a time. Pairs are keys and values in turn. A value may come
-// from anybody: only its printable beginning is kept. A field without a value is left out.
+// New returns a mark without a time. Pairs are keys and values in turn. A value may be
+// untrusted text: only its printable beginning is kept. A field without a value is left out.
 func New(kind Kind, pairs ...string) Mark {
 	m := Mark{Level: ul.Info, Kind: kind}
 	for i := 0; i+1 < len(pairs) && len(m.Fields) < maxFields; i += 2 {
@@ -106,7 +106,7 @@ const (
 //	[2026-11-23T05:10:05.000+0000][info][ullage] mark: jvm-started stream=gc-7.log pid=7 flags="-Xmx2g -Xss1m"
 //
 // The time is in UTC. A value is in quotes unless it is a word; in quotes, a backslash
-// stands before a quote and a backslash.
+// precedes a quote and a backslash.
 func (m Mark) Append(dst []byte) []byte {
 	dst = append(dst, '[')
 	dst = m.Time.UTC().AppendFormat(dst, timeForm)
@@ -211,7 +211,7 @@ func isWord(s string) bool {
 	return s != "" && len(s) <= maxWord
 }
 
-// cutValue returns the value at the beginning of text, and what is behind it.
+// cutValue returns the value at the beginning of text, and the rest.
 func cutValue(text string) (value, rest string, ok bool) {
 	if !strings.HasPrefix(text, `"`) {
 		value, _, _ = strings.Cut(text, " ")

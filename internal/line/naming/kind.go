@@ -5,7 +5,7 @@ import "path"
 // Kind is what a stream holds, as the name of its files shows. The zero value is a log.
 type Kind string
 
-// The kinds of files that a JVM writes beside its logs.
+// The kinds of files that a JVM writes besides its logs.
 const (
 	KindLog    Kind = ""
 	KindCrash  Kind = "crash"     // the report of a crash: -XX:ErrorFile

@@ -8,7 +8,7 @@ import (
 
 const dropText = "   293 messages dropped due to async logging"
 
-// streams are scenarios: each line, and behind the arrow what it should be.
+// streams are scenarios: each line, then an arrow and what the line should be.
 var streams = []struct{ name, lines string }{
 	{"records of one line", `
 [0.397s][info][gc] a → header info

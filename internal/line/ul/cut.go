@@ -6,9 +6,9 @@ import (
 )
 
 // Cuts finds the lines of one stream that a JVM could not end because its disk or tmpfs was
-// full. HotSpot gives up what does not fit, and writes its next message, once there is room,
-// right behind. So another line begins inside such a line, with the same decorators, and lines
-// may have been lost whole in between. Cuts must receive the lines in order. It finds nothing in
+// full. HotSpot gives up the bytes that do not fit. Once there is room, its next message
+// follows without a line end. So another line begins inside such a line, with the same
+// decorators, and whole lines may be missing between the two. Cuts must receive the lines in order. It finds nothing in
 // a log whose first decorator is no clock. The zero value is ready for a stream's first line.
 // Cuts is not safe for concurrent use.
 type Cuts struct {

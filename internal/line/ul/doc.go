@@ -35,14 +35,14 @@
 // of the [Decorator] constants, and the first "] " ends them. A prefix has at most
 // 16 fields and 1024 bytes, which bounds the work that a hostile line can cause; the
 // JVM stays far below. [Record.UnknownFields] counts fields of an unknown shape and
-// fields in a place where their decorator cannot stand; they are no error.
+// fields in a place where their decorator cannot be; they are no error.
 //
 // A prefix is strong if it has a level or any of the time, uptime,
 // milliseconds and nanoseconds fields. Hostname, pid, tid and tags alone make
 // it weak: "[main] INFO hello", by another logger, looks the same. A weak
 // prefix makes a Header, but only if all of its fields are known, and it never
 // displaces a strong one in the same stream. So a stream that is changed from
-// strong to weak decorators at run time keeps its last level from there on.
+// strong to weak decorators at run time keeps its last level after that.
 //
 // # Ambiguities
 //
@@ -52,7 +52,7 @@
 //   - one time field with zone +0000: Time, or UTCTime (the same instant);
 //   - one nanoseconds field: UptimeNanos, or TimeNanos;
 //   - one number: PID, or TID;
-//   - one word, without level, hostname, pid and tid beside it: Tags, or Hostname.
+//   - one word, without level, hostname, pid and tid next to it: Tags, or Hostname.
 //     A comma or an empty field is Tags without doubt, and what no tag can be
 //     spelled like (a dash, a dot, an upper-case letter) is Hostname.
 //
@@ -61,10 +61,10 @@
 //   - One milliseconds field is TimeMillis from 10^12 up (the year 2001), and
 //     UptimeMillis below (31 years). Their order distinguishes two of them.
 //   - The last field that spells a level is the level. So a host named "info"
-//     is read well beside a level, and as the level where there is none.
+//     is read well if the line has a level, and as the level otherwise.
 //   - A host whose name is a number is read well where pid and tid are both
 //     there, else as one of them. A host named like "12ms" is read as a clock
-//     where that clock may stand.
+//     where that clock may be.
 //   - "[      ] text" is a Continuation, though on an output with tags alone it
 //     could be a record without tags. The JVM's drop message is a Drop there.
 //   - The drop message without any decoration is a Drop, since decorators

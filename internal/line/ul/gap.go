@@ -40,7 +40,7 @@ type Gap struct {
 }
 
 // Add merges another gap into g: counts add up, and the times reach from the
-// earlier First to the later Last. A zero time is none.
+// earlier First to the later Last. A zero time is an unknown one.
 func (g *Gap) Add(o Gap) {
 	for r := range o.Lines {
 		for l, n := range o.Lines[r] {
@@ -223,7 +223,7 @@ func (s *markerText) skip(text string) bool {
 	return true
 }
 
-// until skips past the next end, and returns what is before it.
+// until skips past the next end and returns the text before it.
 func (s *markerText) until(end byte) []byte {
 	text, rest, _ := bytes.Cut(s.rest, []byte{end})
 	s.rest = rest

@@ -125,7 +125,7 @@ func TestParseMarkerRefuses(t *testing.T) {
 	} {
 		refuses(strings.Replace(sampleMarker, c[0], c[1], 1))
 	}
-	// A sum that wraps is none.
+	// A marker whose sum wraps is not one.
 	refuses("[2026-11-21T10:49:00.123+0000][warning][ullage] gap: 4 lines, 1 bytes dropped in 0.000s: drop info=18446744073709551615 debug=5")
 }
 

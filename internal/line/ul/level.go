@@ -30,8 +30,8 @@ func (l Level) String() string {
 	return levelNames[Unknown]
 }
 
-// Below reports whether a line of level l is less severe than least. A line that
-// nobody gave a level counts as information.
+// Below reports whether a line of level l is less severe than least. A line
+// without a level counts as information.
 func (l Level) Below(least Level) bool {
 	if l == Unknown {
 		l = Info
@@ -40,7 +40,7 @@ func (l Level) Below(least Level) bool {
 }
 
 // ParseLevel parses a level as UL spells it: trace, debug, info, warning or
-// error. Nobody can ask for Unknown, so "unknown" is an error.
+// error. Unknown cannot be asked for, so "unknown" is an error.
 func ParseLevel(s string) (Level, error) {
 	if l := levelOf([]byte(s)); l != Unknown {
 		return l, nil

@@ -43,7 +43,7 @@ func (p *Parser) fixed() bool {
 }
 
 // repeat makes the record that of a line whose fields have the places and the shapes of the
-// last header's. It returns false, and leaves the record unusable, if the line is another one.
+// last header's. If the line is another one, it returns false, and the record is unusable.
 func (p *Parser) repeat(line []byte) bool {
 	r, n, end := &p.record, p.prefix.n, p.prefix.end-len("] ")
 	if len(line) < end+2 || line[0] != '[' || binary.LittleEndian.Uint16(line[end:]) != last {
@@ -66,8 +66,8 @@ func (p *Parser) repeat(line []byte) bool {
 	return r.Level != Warning || !endsAsDrop(line)
 }
 
-// alike reports whether a text is as good as the one that made the field what it is, and has
-// no bracket.
+// alike reports whether a text without a bracket would make the field what it is, as the text
+// before did.
 func (p *Parser) alike(f *field, text []byte) bool {
 	switch f.shape {
 	case timeShape:

@@ -1,6 +1,6 @@
 package ul
 
-// epochMillis separates milliseconds since the epoch (from the year 2001 on)
+// epochMillis separates milliseconds since the epoch (2001 or later)
 // from those since the JVM started (for 31 years).
 const epochMillis = "1000000000000ms"
 

@@ -105,7 +105,7 @@ func TestEverySubsetWithATagLikeHostname(t *testing.T) {
 			var r Record
 			r.Parse([]byte(line))
 			present, ambiguous, _ := p.read(set)
-			// Only hostname or tags alone are ambiguous, clocks beside them or not.
+			// Only hostname or tags alone are ambiguous, with clocks or without.
 			if lone := set &^ (1<<7 - 1); lone == Hostname || lone == Tags {
 				present = present&^Hostname | Tags
 				ambiguous |= Tags
@@ -121,7 +121,7 @@ func TestEverySubsetWithAMisleadingHostname(t *testing.T) {
 	for _, host := range []string{"info", "123", "gc", "warning"} {
 		p := typical
 		p[7] = host
-		// Beside level, pid and tid there is no host name that misleads.
+		// With level, pid and tid there is no host name that misleads.
 		const beside = LevelDecorator | PID | TID
 		for set := range Decorator(1 << 12) {
 			if set&beside != beside {
@@ -138,7 +138,7 @@ func TestEverySubsetWithAMisleadingHostname(t *testing.T) {
 }
 
 // TestEverySubsetDropsAndContinues also has the empty tags that only a few
-// records have, and follows each record by what JDK 24 and newer put below it.
+// records have. After each record comes what JDK 24 and newer put below it.
 func TestEverySubsetDropsAndContinues(t *testing.T) {
 	p := typical
 	p[10], p[11] = "warning", ""
