@@ -131,28 +131,22 @@ func TestTwoCronJobsOfOneNameAreRefused(t *testing.T) {
 // One endpoint for each name of a port would have Prometheus look at every port of
 // every pod once for each of them.
 func TestThePodMonitorIsOneJobOverInjectedPods(t *testing.T) {
-	text, err := template(t, `podMonitor: {enabled: true, scrapeTimeout: 5s, sampleLimit: 5000, relabelings: [{targetLabel: cluster, replacement: a}], metricRelabelings: [{sourceLabels: [__name__], regex: "go_.*", action: drop}]}
-serviceMonitor: {enabled: true, scrapeTimeout: 6s, sampleLimit: 6000, relabelings: [{targetLabel: cluster, replacement: b}], metricRelabelings: [{regex: x, action: labeldrop}]}`)
+	text, err := template(t, `podMonitor: {enabled: true, relabelings: [{targetLabel: cluster, replacement: a}], metricRelabelings: [{sourceLabels: [__name__], regex: "go_.*", action: drop}]}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range all[monitor](decode(t, text)) {
-		endpoints, limit, timeout, rules, to := append(m.Spec.Pods, m.Spec.Endpoints...), 6000, "6s", 1, "b"
-		if m.Kind == "PodMonitor" {
-			limit, timeout, rules, to = 5000, "5s", 2, "a"
-			if m.Spec.Selector.MatchLabels["ullage.dev/injected"] != "true" || len(m.Spec.Selector.MatchLabels) != 1 {
-				t.Errorf("the PodMonitor selects %v", m.Spec.Selector)
-			}
-			if r := endpoints[0].Relabelings[0]; endpoints[0].Port != "" || r.Action != "keep" || r.Regex != "ullage-metrics[2-8]?" || !slices.Equal(r.SourceLabels, []string{"__meta_kubernetes_pod_container_port_name"}) {
-				t.Errorf("the PodMonitor takes port %q, and %+v of them", endpoints[0].Port, r)
-			}
-		}
-		if len(endpoints) != 1 || m.Spec.SampleLimit != limit {
-			t.Fatalf("%s: %d endpoints, a limit of %d samples", m.Kind, len(endpoints), m.Spec.SampleLimit)
-		}
-		e := endpoints[0]
-		if e.ScrapeTimeout != timeout || len(e.Relabelings) != rules || e.Relabelings[rules-1].Replacement != to || len(e.MetricRelabelings) != 1 {
-			t.Errorf("%s: %+v", m.Kind, e)
-		}
+	m := sole[monitor](t, decode(t, text))
+	if m.Kind != "PodMonitor" || m.Spec.Selector.MatchLabels["ullage.dev/injected"] != "true" || len(m.Spec.Selector.MatchLabels) != 1 {
+		t.Errorf("a %s selects %v", m.Kind, m.Spec.Selector)
+	}
+	if len(m.Spec.Pods) != 1 || len(m.Spec.Pods[0].Relabelings) != 2 {
+		t.Fatalf("endpoints %+v, want one with two relabellings", m.Spec.Pods)
+	}
+	e := m.Spec.Pods[0]
+	if r := e.Relabelings[0]; e.Port != "" || r.Action != "keep" || r.Regex != "ullage-metrics[2-8]?" || !slices.Equal(r.SourceLabels, []string{"__meta_kubernetes_pod_container_port_name"}) {
+		t.Errorf("it takes port %q, and %+v of them", e.Port, r)
+	}
+	if e.Relabelings[1].Replacement != "a" || len(e.MetricRelabelings) != 1 {
+		t.Errorf("the values' relabellings are %+v and %+v", e.Relabelings[1], e.MetricRelabelings)
 	}
 }

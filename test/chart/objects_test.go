@@ -101,10 +101,9 @@ type monitor struct {
 		NamespaceSelector struct {
 			Any bool `json:"any"`
 		} `json:"namespaceSelector"`
-		Selector    metav1.LabelSelector `json:"selector"`
-		SampleLimit int                  `json:"sampleLimit"`
-		Endpoints   []endpoint           `json:"endpoints"`
-		Pods        []endpoint           `json:"podMetricsEndpoints"`
+		Selector  metav1.LabelSelector `json:"selector"`
+		Endpoints []endpoint           `json:"endpoints"`
+		Pods      []endpoint           `json:"podMetricsEndpoints"`
 	} `json:"spec"`
 }
 
@@ -112,7 +111,6 @@ type endpoint struct {
 	Port              string       `json:"port"`
 	Path              string       `json:"path"`
 	Interval          string       `json:"interval"`
-	ScrapeTimeout     string       `json:"scrapeTimeout"`
 	Relabelings       []relabeling `json:"relabelings"`
 	MetricRelabelings []relabeling `json:"metricRelabelings"`
 }

@@ -67,13 +67,11 @@ func TestBadValuesAreRefused(t *testing.T) {
 		{"budget that is none", "podDisruptionBudget: {maxUnavailable: half}", "maxUnavailable"},
 		{"probe of another kind", "livenessProbe: {exec: {command: [true]}}", "exec"},
 		{"strategy that there is not", "strategy: {type: BlueGreen}", "type"},
-		{"DNS policy without a configuration", "dnsPolicy: None", "dnsPolicy"},
 		{"directory to prune above the claim", "prune: [{namespace: a, claim: b, runAsUser: 1, runAsGroup: 1, dir: ../c}]", "dir"},
 		{"argument that is no flag", "extraArgs: [serve]", "extraArgs"},
 		{"alert that there is not", "rules: {enabled: true, without: [UllageNothing]}", "there is no alert UllageNothing; there are"},
-		{"share of more than all", "rules: {headroom: {share: 2}}", "share"},
-		{"time without a unit", "rules: {lag: {for: '5'}}", "for"},
-		{"runbook with an anchor", "rules: {runbook: 'https://wiki.example/ullage#top'}", "runbook"},
+		{"objective of no time", "rules: {pauseSeconds: 0}", "pauseSeconds"},
+		{"interval without a unit", "podMonitor: {enabled: true, interval: '30'}", "interval"},
 		{"section taken away", "certificates: null", "certificates"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -148,8 +146,8 @@ func (s schema) resolve(root schema) schema {
 
 // freeForm are the objects of which the user chooses the keys.
 var freeForm = []string{
-	"commonLabels", "deploymentAnnotations", "service.annotations", "topologySpreadConstraints[]", "podSecurityContext", "securityContext",
-	"extraVolumes[]", "extraVolumeMounts[]", "sidecar.namespaces",
+	"commonLabels", "service.annotations", "topologySpreadConstraints[]", "podSecurityContext", "securityContext",
+	"sidecar.namespaces",
 	"affinity", "extraEnv[]", "policy.max", "podAnnotations", "podLabels", "serviceAccount.annotations", "webhook.annotations",
 	"global", "sidecar.defaults", "nodeSelector", "podMonitor.labels", "serviceMonitor.labels", "dashboard.labels", "dashboard.annotations", "rules.labels", "rules.alertLabels",
 	"resources.requests", "resources.limits",

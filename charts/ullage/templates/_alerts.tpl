@@ -4,7 +4,6 @@ adds what all of them have: the labels of the values and the link to the runbook
 What Prometheus expands itself is in variables here, since helm would expand it first.
 */}}
 {{- define "ullage.alerts" -}}
-{{- $rules := .Values.rules -}}
 {{- $by := "by (namespace, pod, container)" -}}
 {{- $pod := "{{ $labels.namespace }}/{{ $labels.pod }} (container {{ $labels.container }})" -}}
 {{- $count := "{{ printf \"%.0f\" $value }}" -}}
@@ -17,37 +16,37 @@ ullage-lines:
   - alert: UllageLinesDropped
     expr: |-
       sum {{ $by }} (
-        (ullage_dropped_lines_total unless last_over_time(ullage_dropped_lines_total[1h] offset {{ $rules.window }}))
-        or increase(ullage_dropped_lines_total[{{ $rules.window }}])
+        (ullage_dropped_lines_total unless last_over_time(ullage_dropped_lines_total[1h] offset 10m))
+        or increase(ullage_dropped_lines_total[10m])
       ) > 0
     labels: {severity: warning}
     annotations:
       summary: ullage dropped lines of {{ $pod }}.
-      description: About {{ $count }} lines within {{ $rules.window }} were dropped to keep memory free for the JVM. A marker line is in their place.
+      description: About {{ $count }} lines within 10m were dropped to keep memory free for the JVM. A marker line is in their place.
   - alert: UllageJVMLostLines
     expr: |-
-      sum {{ $by }} (increase(ullage_jvm_dropped_lines_total[{{ $rules.window }}])) > 0
-      or sum {{ $by }} (increase(ullage_jvm_cut_lines_total[{{ $rules.window }}])) > 0
-      or sum {{ $by }} (increase(ullage_source_missed_files_total[{{ $rules.window }}])) > 0
-      or sum {{ $by }} (increase(ullage_source_truncations_total[{{ $rules.window }}])) > 0
-      or sum {{ $by }} (increase(ullage_events_dropped_total[{{ $rules.window }}])) > 0
-      or sum {{ $by }} (increase(ullage_events_cut_total[{{ $rules.window }}])) > 0
+      sum {{ $by }} (increase(ullage_jvm_dropped_lines_total[10m])) > 0
+      or sum {{ $by }} (increase(ullage_jvm_cut_lines_total[10m])) > 0
+      or sum {{ $by }} (increase(ullage_source_missed_files_total[10m])) > 0
+      or sum {{ $by }} (increase(ullage_source_truncations_total[10m])) > 0
+      or sum {{ $by }} (increase(ullage_events_dropped_total[10m])) > 0
+      or sum {{ $by }} (increase(ullage_events_cut_total[10m])) > 0
     labels: {severity: warning}
     annotations:
       summary: The JVM of {{ $pod }} lost lines before ullage could read them.
       description: The JVM dropped lines itself (-Xlog:async), found its tmpfs or its ring of events full, cut an event that was too long, or deleted or truncated a log that was not read to its end.
   - alert: UllageHeadroomLow
     expr: |-
-      min {{ $by }} (1 - ullage_budget_used_bytes / (ullage_budget_bytes > 0)) < {{ $rules.headroom.share }}
-    for: {{ $rules.headroom.for }}
+      min {{ $by }} (1 - ullage_budget_used_bytes / (ullage_budget_bytes > 0)) < 0.5
+    for: 2m
     labels: {severity: warning}
     annotations:
       summary: The log memory of {{ $pod }} fills up.
       description: Of the memory for the backlog, {{ $share }} is free. ullage drops lines once little more of it is used.
   - alert: UllageLagHigh
     expr: |-
-      max {{ $by }} (ullage_lag_seconds) > {{ $rules.lag.seconds }}
-    for: {{ $rules.lag.for }}
+      max {{ $by }} (ullage_lag_seconds) > 60
+    for: 5m
     labels: {severity: warning}
     annotations:
       summary: Lines of {{ $pod }} become durable too late.
@@ -56,7 +55,7 @@ ullage-destination:
   - alert: UllageNotCommitting
     expr: |-
       min {{ $by }} (ullage_ready) == 0
-    for: {{ $rules.notCommitting.for }}
+    for: 5m
     labels: {severity: critical}
     annotations:
       summary: No line of {{ $pod }} becomes durable.
@@ -64,23 +63,23 @@ ullage-destination:
   - alert: UllageDestinationFailing
     expr: |-
       sum by (namespace, pod, container, kind) (increase(ullage_destination_errors_total[5m])) > 0
-    for: {{ $rules.destination.for }}
+    for: 5m
     labels: {severity: warning}
     annotations:
       summary: The destination of {{ $pod }} fails ({{ "{{ $labels.kind }}" }}).
       description: The sidecar retries. ullage status has the last error.
   - alert: UllageSinkBehind
     expr: |-
-      max by (namespace, pod, container, sink) (ullage_sink_lag_seconds) > {{ $rules.sink.seconds }}
-    for: {{ $rules.sink.for }}
+      max by (namespace, pod, container, sink) (ullage_sink_lag_seconds) > {{ .Values.rules.sinkSeconds }}
+    for: 10m
     labels: {severity: warning}
     annotations:
       summary: The sink {{ "{{ $labels.sink }}" }} of {{ $pod }} is behind.
       description: The oldest line that the sink has not acknowledged is {{ $duration }} old. Retention deletes segments that the sink has not had.
   - alert: UllageSinkIncomplete
     expr: |-
-      sum by (namespace, pod, container, sink) (increase(ullage_sink_skipped_segments_total[{{ $rules.window }}])) > 0
-      or sum by (namespace, pod, container, sink) (increase(ullage_sink_rejected_bytes_total[{{ $rules.window }}])) > 0
+      sum by (namespace, pod, container, sink) (increase(ullage_sink_skipped_segments_total[10m])) > 0
+      or sum by (namespace, pod, container, sink) (increase(ullage_sink_rejected_bytes_total[10m])) > 0
     labels: {severity: warning}
     annotations:
       summary: The sink {{ "{{ $labels.sink }}" }} of {{ $pod }} has not all lines.
@@ -90,26 +89,26 @@ ullage-jvm:
   # zero while it is younger than the window: that pause may be the longest.
   - alert: UllagePauseOverObjective
     expr: |-
-      histogram_quantile({{ $rules.pause.quantile }}, sum by (namespace, pod, container, le) (
-        (ullage_jvm_gc_pause_duration_seconds_bucket unless last_over_time(ullage_jvm_gc_pause_duration_seconds_bucket[1h] offset {{ $rules.window }}))
-        or increase(ullage_jvm_gc_pause_duration_seconds_bucket[{{ $rules.window }}])
-      )) > {{ $rules.pause.seconds }}
-    for: {{ $rules.pause.for }}
+      histogram_quantile(0.99, sum by (namespace, pod, container, le) (
+        (ullage_jvm_gc_pause_duration_seconds_bucket unless last_over_time(ullage_jvm_gc_pause_duration_seconds_bucket[1h] offset 10m))
+        or increase(ullage_jvm_gc_pause_duration_seconds_bucket[10m])
+      )) > {{ .Values.rules.pauseSeconds }}
+    for: 5m
     labels: {severity: warning}
     annotations:
       summary: Collections of {{ $pod }} pause the JVM for longer than the objective.
-      description: The quantile {{ $rules.pause.quantile }} of the pauses within {{ $rules.window }} is about {{ $duration }}; the objective is {{ $rules.pause.seconds }}s.
+      description: The quantile 0.99 of the pauses within 10m is about {{ $duration }}; the objective is {{ .Values.rules.pauseSeconds }}s.
   # A counter of every verdict exists from the start.
   - alert: UllageStallSuspected
     expr: |-
-      sum by (namespace, pod, container, verdict) (increase(ullage_jvm_stalls_suspected_total[{{ $rules.window }}])) > 0
+      sum by (namespace, pod, container, verdict) (increase(ullage_jvm_stalls_suspected_total[10m])) > 0
     labels: {severity: warning}
     annotations:
       summary: The JVM of {{ $pod }} seems to have waited ({{ "{{ $labels.verdict }}" }}).
-      description: About {{ $count }} stops within {{ $rules.window }} took far longer than the work in them. The verdict names what the kernel's counters showed meanwhile.
+      description: About {{ $count }} stops within 10m took far longer than the work in them. The verdict names what the kernel's counters showed meanwhile.
   - alert: UllageJVMCrashed
     expr: |-
-      sum {{ $by }} (increase(ullage_jvm_crashes_total[{{ $rules.window }}])) > 0
+      sum {{ $by }} (increase(ullage_jvm_crashes_total[10m])) > 0
     labels: {severity: warning}
     annotations:
       summary: The JVM of {{ $pod }} crashed.
@@ -117,25 +116,25 @@ ullage-jvm:
   - alert: UllageLevelRaised
     expr: |-
       max {{ $by }} (ullage_level_raised_jvms) > 0
-    for: {{ $rules.levelRaised.for }}
+    for: 1h
     labels: {severity: warning}
     annotations:
-      summary: The log level of {{ $pod }} has been raised for {{ $rules.levelRaised.for }}.
+      summary: The log level of {{ $pod }} has been raised for 1h.
       description: An annotation may have been forgotten. More detail costs memory, storage and time of the JVM.
 ullage-injector:
   - alert: UllageInjectorDown
     expr: |-
       absent(ullage_injector_build_info)
-    for: {{ $rules.injectorDown.for }}
+    for: 5m
     labels: {severity: critical}
     annotations:
       summary: Prometheus sees no injector.
       description: While no injector runs, pods start without a sidecar, or not at all (webhook.failurePolicy).
   - alert: UllageInjectorFailing
     expr: |-
-      sum by (namespace) (increase(ullage_injector_reviews_total{result="error"}[{{ $rules.window }}])) > 0
-      or sum by (namespace) (increase(ullage_injector_panics_total[{{ $rules.window }}])) > 0
-      or sum by (namespace) (increase(ullage_injector_api_errors_total[{{ $rules.window }}])) > 0
+      sum by (namespace) (increase(ullage_injector_reviews_total{result="error"}[10m])) > 0
+      or sum by (namespace) (increase(ullage_injector_panics_total[10m])) > 0
+      or sum by (namespace) (increase(ullage_injector_api_errors_total[10m])) > 0
     for: 5m
     labels: {severity: warning}
     annotations:
@@ -154,29 +153,29 @@ ullage-injector:
   # than the window.
   - alert: UllagePodsWithoutSidecar
     expr: |-
-      sum by (namespace, reason) (increase(ullage_injector_refusals_total[{{ $rules.window }}])) > 0
+      sum by (namespace, reason) (increase(ullage_injector_refusals_total[10m])) > 0
       or sum by (name) (
-        (apiserver_admission_webhook_fail_open_count{name=~{{ $webhooks }}} unless last_over_time(apiserver_admission_webhook_fail_open_count[1h] offset {{ $rules.window }}))
-        or increase(apiserver_admission_webhook_fail_open_count{name=~{{ $webhooks }}}[{{ $rules.window }}])
+        (apiserver_admission_webhook_fail_open_count{name=~{{ $webhooks }}} unless last_over_time(apiserver_admission_webhook_fail_open_count[1h] offset 10m))
+        or increase(apiserver_admission_webhook_fail_open_count{name=~{{ $webhooks }}}[10m])
       ) > 0
     labels: {severity: warning}
     annotations:
       summary: Pods that should have a sidecar have none.
       description: >-
-        {{ "{{ if $labels.reason }}" }}The injector refused about {{ $count }} pods within {{ $rules.window }}, for the reason {{ "{{ $labels.reason }}" }}.
-        {{- "{{ else }}" }}The API server got no answer from the injector for about {{ $count }} pods within {{ $rules.window }}.{{ "{{ end }}" }}
+        {{ "{{ if $labels.reason }}" }}The injector refused about {{ $count }} pods within 10m, for the reason {{ "{{ $labels.reason }}" }}.
+        {{- "{{ else }}" }}The API server got no answer from the injector for about {{ $count }} pods within 10m.{{ "{{ end }}" }}
 {{- end }}
 
 {{/*
-How long before its end a certificate should have been replaced, in seconds: the
-value, and at most a sixth of the lifetime. A renewal is due at a third of it.
+How long before its end a certificate should have been replaced, in seconds: a week,
+and at most a sixth of the lifetime. A renewal is due at a third of it.
 */}}
 {{- define "ullage.certificateSeconds" -}}
-{{- $hours := int64 .Values.rules.certificate.hours -}}
+{{- $week := mul 7 24 3600 -}}
 {{- $lifetime := int64 (regexFind "^[0-9]+" (regexFind "[0-9]+h" .Values.certificates.lifetime) | default "0") -}}
 {{- if .Values.certificates.secretName -}}
-{{ mul $hours 3600 }}
+{{ $week }}
 {{- else -}}
-{{ min (mul $hours 3600) (mul $lifetime 600) }}
+{{ min $week (mul $lifetime 600) }}
 {{- end -}}
 {{- end }}

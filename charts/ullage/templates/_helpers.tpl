@@ -154,18 +154,6 @@ A security context or a probe of the chart's, with the user's fields in place of
 {{- toYaml $all -}}
 {{- end }}
 
-{{/* How an endpoint of a monitor, whose values are given, is scraped. */}}
-{{- define "ullage.scrape" -}}
-interval: {{ .interval }}
-{{- with .scrapeTimeout }}
-scrapeTimeout: {{ . }}
-{{- end }}
-{{- with .metricRelabelings }}
-metricRelabelings:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- end }}
-
 {{/*
 Namespaces of which no pod is injected: kube-system, and the injector's own.
 Many install into "default" without a thought, with their pods beside it, so
