@@ -63,17 +63,23 @@ func (c *Classifier) classifyUL(line, rest []byte) ul.Class {
 		c.last = UL
 		return class
 	}
+	if class.Kind == ul.Drop {
+		return class
+	}
 	if mayBegin(line) {
-		if h, ok := c.headerOf(line, rest); ok {
+		if h, ok := c.headerOf(line, rest); ok && (h.level != ul.Unknown || class.Kind != ul.Header || c.ofApplication()) {
 			return c.begin(h)
 		}
 	}
-	if class.Kind == ul.Header && c.last != Auto && c.last != UL {
+	if class.Kind == ul.Header && c.ofApplication() {
 		c.ul.Resume(inherited)
 		return ul.Class{Kind: ul.Continuation, Level: inherited}
 	}
 	return class
 }
+
+// ofApplication reports whether the last header was that of an application.
+func (c *Classifier) ofApplication() bool { return c.last != Auto && c.last != UL }
 
 // Whole returns how much of data, which are lines, to classify before more is known to
 // follow: less than all of it if the last line is the first of JUL's two, and others are
@@ -153,7 +159,7 @@ type header struct {
 
 // begins has the bytes that headers begin with.
 var begins = func() (is [256]bool) {
-	for _, c := range "[{0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ\x1b" {
+	for _, c := range "[{<# 0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ\x1b" {
 		is[c] = true
 	}
 	return is
@@ -165,10 +171,15 @@ func mayBegin(line []byte) bool {
 		return false
 	}
 	switch c := line[0]; {
+	case c == '[' && isDigit(line[1]):
+		// [07:36:35, [2026-11-23, [23-Nov-2026, [11/3/26, but not [0.397s] nor [12.397s].
+		return line[3] == ':' || line[3] == line[6] || isSeparator(line[5]) || isSeparator(line[3]) && line[3] != '.' || line[2] == '/'
 	case c == '[':
-		return line[3] == ':' || line[5] == '-' || line[5] == '/' // [07:36:35, [2026-11-23
-	case c-'A' < 26:
-		return line[3] == ' '
+		return isUpper(line[1]) || isUpper(line[2]) || line[1] == '#' // [WARN ], [ WARN], [#|2026-11-23
+	case c == ' ':
+		return isUpper(line[1]) && isUpper(line[4]) // WARN 2026-11-23
+	case isUpper(c):
+		return line[3] == ' ' || isUpper(line[3]) // Nov 23, WARN 2026-11-23
 	}
 	return true
 }
@@ -185,12 +196,24 @@ func parse(line, rest []byte, at *stamp) (h header, ok bool) {
 	switch c := line[0]; {
 	case c == '{':
 		return parseJSON(line, at)
-	case isDigit(c), c == '[', c == escape:
+	case isDigit(c):
 		return parsePattern(line, at)
-	case c-'A' < 26:
-		return parseJUL(line, rest, at)
+	case c == '[':
+		return parseBracket(line, at)
+	case c == escape:
+		if i := skipEscapes(line, 0); i > 0 {
+			return parse(line[i:], rest, at)
+		}
+	case c == '<', c == '#':
+		return parseWebLogic(line)
+	case c == ' ':
+		return parseLevelFirst(line, at)
+	case isUpper(c):
+		if h, ok = parseJUL(line, rest, at); !ok {
+			return parseLevelFirst(line, at)
+		}
 	}
-	return h, false
+	return h, ok
 }
 
 // Begins reports whether a line that is not UL may be taken for the first of a record.

@@ -42,10 +42,23 @@ Caused by: java.io.IOException: none → continuation error
 2026/11/23 07:36:35 main DEBUG x → header debug
 2026-11-23 07:36:35,123 +0100 INFO: x → header info
 [2026-11-23T07:36:35.123+0100] WARN x → header warning
-2026-11-23 07:36:35|ERROR|x → continuation warning
+2026-11-23 07:36:35|ERROR|x → header error
 2026-11-23 07:36:35 |ERROR|x → header error
+2026-11-23 07:36:35,ERROR,x → continuation error
 [2026-11-23T07:36:35,123][WARN ][o.e.n.Node] [node] x → header warning
-[2026-11-23T07:36:35,123][o.e.n.Node] ERROR x → continuation warning`},
+[2026-11-23T07:36:35,123][o.e.n.Node] ERROR x → header unknown
+ more → continuation unknown`},
+	{"a dated record of unknown level behind one of known level", Pattern, `
+2026-11-23 07:36:35,123 ERROR [main] com.example.Main - failed → header error
+	at com.example.Main.main(Main.java:7) → continuation error
+2026-11-23 07:36:35,124 AUDIT [main] com.example.Main - login → header unknown
+	by anna → continuation unknown
+07:36:35,125 AUDIT [main] com.example.Main - no date → continuation unknown
+07-Nov-2026 09:12:44.123 SEVERE [main] org.apache.catalina.Main x → header error
+07-Nov-2026 09:12:44.123 FATALITY [main] org.apache.catalina.Main x → header unknown
+ERROR [main] 2026-11-23 07:36:35,123 Main.java:7 - x → header error
+2026-11-23 07:36:35 → header unknown
+Full thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode): → continuation unknown`},
 	{"brackets in a record of an application", Pattern, `
 07:36:35.123 [main] ERROR x -- failed → header error
 [main] → continuation error
@@ -56,14 +69,24 @@ Caused by: java.io.IOException: none → continuation error
 [] → continuation error
 07:36:35.123 [main] INFO x → header info`},
 	{"not a header of any pattern", Auto, `
-2026-11-23 07:36:35 one two three ERROR → text unknown
+07:36:35 one two three ERROR → text unknown
 2026-11-23 ERROR x → text unknown
-2026-11-23 07:36:35 errors happen → text unknown
-2026-11-23 07:36:35 ERRORS happen → text unknown
+07:36:35 errors happen → text unknown
+07:36:35 ERRORS happen → text unknown
 07:36:35.123 → text unknown
 07:36:35.123 [never ends ERROR → text unknown
 [07:36:35.123 ERROR x → text unknown
-ERROR 2026-11-23 07:36:35 x → text unknown
+ERROR 07:36:35 x → text unknown
+ERROR: 2026-11-23 07:36:35 x → text unknown
+  ERROR 2026-11-23 07:36:35 x → text unknown
+ERROR [main] x → text unknown
+ERROR [a] [b] [c] [d] 2026-11-23 07:36:35 x → text unknown
+1795419395123 → text unknown
+1795419395123 one → text unknown
+<a href="x">12:00</a> <b> → text unknown
+> <ERROR> → text unknown
+####> <ERROR> → text unknown
+[#| → text unknown
 
 12345678 → text unknown`},
 	{"JUL", JUL, `
@@ -102,7 +125,9 @@ stray → continuation unknown
  more → continuation warning
 [2026-11-21T10:49:00.123+0000][warning][ullage] gap: 1 lines, 2 bytes dropped in 12.345s: discard info=1 → header warning
 [0.399s][info ][gc] b → header info
-[main] c → continuation info`},
+[main] c → continuation info
+[2026-11-20T12:00:25.000+0000][gc] d → header unknown
+[2026-11-20T12:00:25.000+0000]      7 messages dropped due to async logging → drop warning`},
 }
 
 func TestClassify(t *testing.T) {

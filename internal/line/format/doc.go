@@ -21,21 +21,27 @@
 //
 //   - [UL]: see package ul.
 //   - [Pattern]: a date and a time, or a time, in brackets or not; then a level in
-//     upper-case letters, in brackets or not, behind at most two words and three bracketed
+//     upper-case letters, in brackets or not, after at most two words and three bracketed
 //     fields. These are the default patterns of Logback, Log4j 2 and Spring Boot, and
-//     most others. A pattern that begins with another field is not recognized.
+//     most others. Or the level first, and a date and a time after at most three bracketed
+//     fields: Cassandra, Dropwizard, Akka. Also the lines of Jetty, GlassFish, WebLogic and
+//     Liberty, which are like none of these. A line that begins with a date and a time and
+//     shows no level is a header of unknown level: it must not inherit that of an error.
 //   - [JUL]: the two lines of java.util.logging.SimpleFormatter in English: "Nov 23, 2026
 //     7:36:35 AM com.example.Main main", and "WARNING: text" behind it. The first line is
 //     the header, with the level that the second one shows.
-//   - [JSON]: one object in a line, with a level in it: the member level, log.level or
-//     severity of the object, or level of its member log. These are the logs of
+//   - [JSON]: one object in a line, with a level in it: the member level, log.level,
+//     loglevel or severity of the object, or level of its member log. These are the logs of
 //     logstash-logback-encoder, the Elastic Common Schema (ECS), the Graylog Extended Log
-//     Format (GELF, with syslog's numbers) and the templates of Log4j's JsonTemplateLayout.
+//     Format (GELF, with syslog's numbers), Log4j's layouts, Liberty, Spark 4, Google Cloud,
+//     and Bunyan and pino, with numbers of their own.
 //
 // Escapes that color a line on a terminal are passed over in patterns.
 //
 // # Times
 //
 // A time without a zone is taken as UTC, which is the zone of most containers. A line with
-// a time but without a date has no time that this package could return.
+// a time but without a date has no time that this package could return. Neither has a line
+// with a date of which the day can't be told from the month or the year, or with the name
+// of a zone or PM after its time. A time is right, or it is unknown.
 package format

@@ -36,15 +36,17 @@ func flatLevel(line []byte) ul.Level {
 	if i < 2 || bytes.IndexByte(line[1:i], '{') >= 0 {
 		return ul.Unknown
 	}
-	if name := line[:i]; name[i-1] != '"' && !bytes.HasSuffix(name, []byte(`"log.`)) {
+	if name := line[:i]; name[i-1] != '"' && !bytes.HasSuffix(name, []byte(`"log.`)) && !bytes.HasSuffix(name, []byte(`"log`)) {
 		return ul.Unknown
 	}
 	i = skipBlank(line, i+len(`level":`))
 	if value, end := str(line, i); end > 0 {
 		return levelOfAnyCase(value)
 	}
-	if i+1 < len(line) && !isDigit(line[i+1]) && line[i+1] != '.' {
-		return levelOfNumber(line[i : i+1])
+	for end := i; end < min(len(line), i+3); end++ {
+		if c := line[end]; c == ',' || c == '}' {
+			return levelOfNumber(line[i:end])
+		}
 	}
 	return ul.Unknown
 }
@@ -122,11 +124,11 @@ func (o *object) member(name []byte, within string, value []byte, quoted bool) {
 		if o.level = levelOfAnyCase(value); !quoted {
 			o.level = levelOfNumber(value)
 		}
-	case "log.level", "severity":
+	case "log.level", "loglevel", "severity":
 		if within == "" && o.level == ul.Unknown && quoted {
 			o.level = levelOfAnyCase(value)
 		}
-	case "@timestamp", "timestamp", "time":
+	case "@timestamp", "timestamp", "time", "ts", "timeMillis", "ibm_datetime":
 		if within == "" && !o.dated {
 			o.dated = o.date(value, quoted)
 		}
@@ -135,10 +137,27 @@ func (o *object) member(name []byte, within string, value []byte, quoted bool) {
 			o.dated = o.date(value, false)
 		}
 	case "nanoOfSecond":
-		if n := number(value, 0, len(value)); within == "instant" && !o.at.unix.IsZero() && len(value) <= 9 && n > 0 {
-			o.at.nanos = n
+		if within == "instant" {
+			o.nanos(value)
 		}
+	case "timestampSeconds": // before timestampNanos: the date is not complete yet
+		if within == "" && !o.dated {
+			o.date(value, quoted)
+		}
+	case "timestampNanos":
+		o.dated = o.dated || within == "" && o.nanos(value)
 	}
+}
+
+// nanos takes the nanoseconds of a second, and reports whether that was read before.
+func (o *object) nanos(value []byte) bool {
+	if o.at.unix.IsZero() {
+		return false
+	}
+	if n := number(value, 0, len(value)); len(value) <= len("999999999") && n > 0 {
+		o.at.nanos = n
+	}
+	return true
 }
 
 // maxSeconds is the last second of the year 9999.
@@ -149,7 +168,8 @@ const maxSeconds = 253402300799
 func (o *object) date(value []byte, quoted bool) bool {
 	var s stamp
 	if quoted {
-		if n := s.readStamp(value); n == 0 || s.year == 0 {
+		n := s.readStamp(value)
+		if s.readName(value, n); n == 0 || s.year == 0 {
 			return false
 		}
 		*o.at = s

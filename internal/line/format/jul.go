@@ -24,11 +24,11 @@ func parseJUL(line, rest []byte, at *stamp) (h header, ok bool) {
 	if len(line) < len("Nov 3, 2026 7:36:35 AM") || line[3] != ' ' {
 		return h, false
 	}
-	month := bytes.Index([]byte(months), line[:3])
-	if month < 0 || month%3 != 0 {
+	month := monthOf(line[:3])
+	if month < 0 {
 		return h, false
 	}
-	at.month = time.Month(month/3 + 1)
+	at.month = time.Month(month)
 	i := 4
 	if at.day, i = shortNumber(line, i); !is(line, i, ", ") {
 		return h, false

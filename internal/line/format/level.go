@@ -38,20 +38,20 @@ func levelOfAnyCase(word []byte) ul.Level {
 	return levelOf(upper[:len(word)])
 }
 
-// levelOfNumber returns the level of one of syslog's severities, 0 to 7.
+// levelOfNumber returns the level of one of syslog's severities, 0 to 7, or of the levels
+// of Bunyan and pino, 10 to 60.
 func levelOfNumber(text []byte) ul.Level {
-	if len(text) != 1 {
-		return ul.Unknown
-	}
-	switch text[0] {
-	case '0', '1', '2', '3':
+	switch string(text) {
+	case "0", "1", "2", "3", "50", "60":
 		return ul.Error
-	case '4':
+	case "4", "40":
 		return ul.Warning
-	case '5', '6':
+	case "5", "6", "30":
 		return ul.Info
-	case '7':
+	case "7", "20":
 		return ul.Debug
+	case "10":
+		return ul.Trace
 	}
 	return ul.Unknown
 }

@@ -9,47 +9,196 @@ import (
 const (
 	escape = 0x1b
 
-	// What may stand between the time and the level: threads, MDC and markers.
+	// What may be between the time and the level: threads, MDC and markers.
 	maxWords  = 2
 	maxGroups = 3
 	maxGroup  = 256 // bytes of a bracketed field
 )
 
 // parsePattern returns the header of a line that begins with a time and shows a level soon
-// behind it:
+// after it:
 //
 //	07:36:35.123 [main] INFO  com.example.Main -- text
 //	2026-11-23T07:36:35.123Z  WARN 4711 --- [demo] [main] com.example.Main : text
 //	[2026-11-23 07:36:35,123] ERROR text
 //	[2026-11-23T07:36:35,123][WARN ][o.e.n.Node] text
+//	2026-11-23 07:36:35.123:INFO :oejs.Server:main: text
+//
+// A line that begins with a date and a time begins a record, whose level is unknown if the
+// line does not show one: it must not have the level of the record before it.
 func parsePattern(line []byte, at *stamp) (h header, ok bool) {
-	i := skipEscapes(line, 0)
-	open := i < len(line) && line[i] == '['
+	h.format = Pattern
+	i, open := 0, line[0] == '['
 	if open {
 		i++
 	}
 	n := at.readStamp(line[i:])
 	if n == 0 {
+		n = at.readMillis(line[i:])
+	}
+	if i += n; n == 0 {
+		if open {
+			return parseLiberty(line)
+		}
 		return h, false
 	}
-	if i += n; open {
+	if open {
+		i = at.readName(line, i)
 		if i >= len(line) || line[i] != ']' {
-			return h, false
+			return h, at.dated
 		}
 		i++
 	}
 	switch {
 	case i >= len(line):
-		return h, false
+		return h, at.dated
 	case open && line[i] == '[':
-		// Further brackets may be decorations of UL, and the words behind them a message.
+		// Further brackets may be decorations of UL, and the words after them a message.
 		word, _ := group(line, i)
 		h.level = levelOf(word)
-	case line[i] == ' ', line[i] == escape:
+	case line[i] == ':':
+		h.level = jettyLevel(line[i+1:])
+	case line[i] == ' ', line[i] == '\t', line[i] == '|', line[i] == '[', line[i] == escape:
+		if end := at.readName(line, i); !open && bytes.IndexByte(line[i:end], ':') > 0 {
+			i = end // findLevel takes GMT+02:00 for more than one word
+		}
 		h.level = findLevel(line, i)
+	default:
+		return h, false
+	}
+	if h.level == ul.Unknown && open {
+		if liberty, ok := parseLiberty(line); ok {
+			return liberty, true
+		}
+	}
+	return h, h.level != ul.Unknown || at.dated
+}
+
+// parseBracket returns the header of a line that begins with a bracket. Before GlassFish's
+// fields is one: [#|2026-11-23T07:36:35.123+0100|WARNING|glassfish 5|…
+func parseBracket(line []byte, at *stamp) (h header, ok bool) {
+	const glassfish = "[#|"
+	switch {
+	case isDigit(line[1]):
+		return parsePattern(line, at)
+	case is(line, 0, glassfish):
+		n := at.readStamp(line[len(glassfish):])
+		return header{Pattern, findLevel(line, len(glassfish)+n)}, at.dated
+	}
+	return parseLevelFirst(line, at)
+}
+
+// parseLevelFirst returns the header of a line that shows its level before its date:
+//
+//	INFO  [main] 2026-11-23 07:36:35,123 Main.java:7 - text
+//	ERROR [2026-11-23 07:36:35,123] com.example.Main: text
+//	[WARN ] [11/23/2026 07:36:35.123] [main] text
+//
+// A level that is aligned to the right may have one space before it.
+func parseLevelFirst(line []byte, at *stamp) (h header, ok bool) {
+	var i int
+	if line[0] == '[' {
+		var word []byte
+		word, i = group(line, 0)
+		h.level = levelOf(word)
+	} else {
+		begin := 0
+		if line[0] == ' ' {
+			begin++
+		}
+		for i = begin; i < len(line) && isUpper(line[i]); i++ {
+		}
+		h.level = levelOf(line[begin:i])
+	}
+	if h.format = Pattern; h.level == ul.Unknown {
+		return h, false
+	}
+	for range maxGroups {
+		if i = skipSpace(line, i); i >= len(line) {
+			return h, false
+		}
+		open := line[i] == '['
+		if open {
+			i++
+		}
+		if n := at.readStamp(line[i:]); n > 0 {
+			at.readName(line, i+n)
+			return h, at.dated
+		}
+		if !open {
+			return h, false
+		}
+		if _, i = group(line, i-1); i == 0 {
+			return h, false
+		}
+	}
+	return h, false
+}
+
+// jettyLevel returns the level of Jetty's own log, which is between two colons.
+func jettyLevel(text []byte) ul.Level {
+	word, _, found := bytes.Cut(text[:min(len(text), maxLevel+1)], []byte{':'})
+	if word = bytes.TrimRight(word, " "); !found {
+		return ul.Unknown
+	}
+	if string(word) == "DBUG" {
+		return ul.Debug
+	}
+	return levelOf(word)
+}
+
+// parseWebLogic returns the header of WebLogic's lines. The time in it has the form of the
+// server's language:
+//
+//	<Nov 23, 2026 7:36:35,123 AM CET> <Warning> <Security> <BEA-090905> <text>
+//	####<Nov 23, 2026 7:36:35,123 AM CET> <Warning> <Security> <host> …
+func parseWebLogic(line []byte) (h header, ok bool) {
+	line = bytes.TrimPrefix(line, []byte("####"))
+	moment, rest, found := bytes.Cut(line[:min(len(line), maxGroup)], []byte("> <"))
+	if !found || !is(moment, 0, "<") || bytes.IndexByte(moment, ':') < 0 || !bytes.ContainsAny(moment, "0123456789") {
+		return h, false
+	}
+	word, _, found := bytes.Cut(rest, []byte{'>'})
+	h = header{Pattern, levelOfAnyCase(word)}
+	return h, found && h.level != ul.Unknown
+}
+
+// parseLiberty returns the header of Liberty's and WebSphere's lines, whose level is a letter
+// after the number of a thread and a name. The time in it has the form of the server's language:
+//
+//	[11/23/26, 7:36:35:123 CET] 0000001a com.example.Main    I text
+func parseLiberty(line []byte) (h header, ok bool) {
+	moment, i := group(line, 0)
+	if i == 0 || !isDigit(moment[0]) || bytes.IndexByte(moment, ':') < 0 || !is(line, i, " ") || i+10 > len(line) || line[i+9] != ' ' {
+		return h, false
+	}
+	for _, c := range line[i+1 : i+9] {
+		if !isDigit(c) && c-'a' > 5 {
+			return h, false
+		}
+	}
+	i = skipSpace(line, i+9)
+	for i < len(line) && line[i] > ' ' {
+		i++
+	}
+	i = skipSpace(line, i)
+	if i+1 >= len(line) || line[i+1] != ' ' {
+		return h, false
 	}
 	h.format = Pattern
-	return h, h.level != ul.Unknown
+	switch line[i] {
+	case 'F', 'E':
+		h.level = ul.Error
+	case 'W':
+		h.level = ul.Warning
+	case 'A', 'I', 'C', 'O': // audit, information, configuration, System.out
+		h.level = ul.Info
+	case '1':
+		h.level = ul.Debug
+	case '2', '3', '>', '<':
+		h.level = ul.Trace
+	}
+	return h, true
 }
 
 // findLevel returns the level of the first field from i on that names one, or Unknown.
@@ -61,6 +210,9 @@ func findLevel(line []byte, i int) ul.Level {
 		}
 		if line[i] == '[' {
 			content, end := group(line, i)
+			if slash := bytes.LastIndexByte(content, '/'); is(line, end, ":") {
+				content = content[slash+1:] // [Server thread/WARN]: text
+			}
 			if level := levelOf(content); level != ul.Unknown || end == 0 {
 				return level
 			}

@@ -1,10 +1,17 @@
 package format
 
-import "time"
+import (
+	"bytes"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/ul"
+)
 
 // stamp is the date and time of a record, as its text shows them. The zero value is none.
 type stamp struct {
-	year                      int // 0: there is no date
+	dated                     bool // the text shows a date, maybe one that can be read in two ways
+	zoned                     bool // the text shows a zone that was read
+	year                      int  // 0: there is no date, or it can't be told which
 	month                     time.Month
 	day, hour, minute, second int
 	nanos                     int
@@ -46,33 +53,90 @@ func number(text []byte, i, n int) int {
 }
 
 // readStamp reads a date and time, or a time alone, that begins the text, and returns the
-// offset behind it; 0 if there is none.
+// offset after it; 0 if there is none.
 //
 //	2026-11-23T07:36:35.123+01:00  2026/11/23 07:36:35,123  07:36:35.123
+//	23-Nov-2026 07:36:35.123  23 Nov 2026 07:36:35,123  20261123 073635,123
+//	26/11/23 07:36:35  11/23/2026 07:36:35
+//
+// The dates in the last row can be read in more than one way: they are dated and have no time.
 func (s *stamp) readStamp(text []byte) (end int) {
-	i := 0
-	if len(text) >= 19 && (text[4] == '-' || text[4] == '/') {
-		year, month, day := number(text, 0, 4), number(text, 5, 2), number(text, 8, 2)
-		if year <= 0 || month < 0 || day < 0 || text[7] != text[4] || text[10] != 'T' && text[10] != ' ' {
-			return 0
-		}
-		s.year, s.month, s.day = year, time.Month(month), day
-		i = 11
+	i, step := s.readDate(text), len("07:")
+	if i > 0 && isDigit(text[2]) && isDigit(text[4]) {
+		step = len("07")
 	}
-	if i+8 > len(text) || text[i+2] != ':' || text[i+5] != ':' {
+	end = i + 2*step + len("35")
+	if end > len(text) || step == len("07:") && (text[i+2] != ':' || text[i+5] != ':') {
 		return 0
 	}
-	s.hour, s.minute, s.second = number(text, i, 2), number(text, i+3, 2), number(text, i+6, 2)
+	s.hour, s.minute, s.second = number(text, i, 2), number(text, i+step, 2), number(text, i+2*step, 2)
 	if s.hour < 0 || s.minute < 0 || s.second < 0 {
 		return 0
 	}
-	i = s.readFraction(text, i+8)
-	return s.readZone(text, i)
+	return s.readZone(text, s.readFraction(text, end))
+}
+
+// readDate returns the offset after a date and the space or the T after it; 0 if there is none.
+func (s *stamp) readDate(text []byte) (end int) {
+	if len(text) < len("20261123 073635") {
+		return 0
+	}
+	year, month, day := 0, -1, -1 // year 0: it can't be told
+	switch sep := text[2]; {
+	case text[4] == text[7] && isSeparator(text[4]):
+		year, month, day, end = number(text, 0, 4), number(text, 5, 2), number(text, 8, 2), 10
+	case isDigit(sep) && isDigit(text[4]) && isDigit(text[5]):
+		year, month, day, end = number(text, 0, 4), number(text, 4, 2), number(text, 6, 2), 8
+		if year < 1970 || year >= 2100 { // and it may be any number
+			return 0
+		}
+	case sep == text[6] && (isSeparator(sep) || sep == ' '):
+		year, month, day, end = number(text, 7, 4), monthOf(text[3:6]), number(text, 0, 2), 11
+	case sep != text[5] || !isSeparator(sep):
+	case text[8] == ' ':
+		if number(text, 6, 2) >= 0 {
+			month, day, end = number(text, 3, 2), number(text, 0, 2), 8
+		}
+	case number(text, 6, 4) > 0:
+		month, day, end = number(text, 3, 2), number(text, 0, 2), 10
+		if sep == '.' {
+			year = number(text, 6, 4)
+		}
+	}
+	if end == 0 || year < 0 || month < 0 || day < 0 || end >= len(text) || text[end] != 'T' && text[end] != ' ' {
+		return 0
+	}
+	s.dated, s.year, s.month, s.day = true, year, time.Month(month), day
+	return end + 1
+}
+
+// isSeparator reports whether c may separate the parts of a date.
+func isSeparator(c byte) bool { return c == '-' || c == '/' || c == '.' }
+
+// monthOf returns the month of a name of three letters, and -1 if it names none.
+func monthOf(name []byte) int {
+	month := bytes.Index([]byte(months), name)
+	if month < 0 || month%3 != 0 {
+		return -1
+	}
+	return month/3 + 1
+}
+
+// readMillis returns the offset after the number of milliseconds since 1970 that begins the
+// text; 0 if there is none.
+func (s *stamp) readMillis(text []byte) (end int) {
+	const digits = len("1795419395123")
+	millis := number(text, 0, digits)
+	if millis < 1e12 || !is(text, digits, " ") {
+		return 0
+	}
+	s.unix, s.zoned = time.UnixMilli(int64(millis)).UTC(), true
+	return digits
 }
 
 // readFraction reads a fraction of a second of up to nine digits.
 func (s *stamp) readFraction(text []byte, i int) (end int) {
-	if i+1 >= len(text) || text[i] != '.' && text[i] != ',' || !isDigit(text[i+1]) {
+	if i+1 >= len(text) || text[i] != '.' && text[i] != ',' && text[i] != ':' || !isDigit(text[i+1]) {
 		return i
 	}
 	unit := int(time.Second)
@@ -83,9 +147,10 @@ func (s *stamp) readFraction(text []byte, i int) (end int) {
 	return i
 }
 
-// readZone reads Z or an offset like +01:00, +0100 or +01, also behind a space.
+// readZone reads Z or an offset like +01:00, +0100 or +01, also after a space.
 func (s *stamp) readZone(text []byte, i int) (end int) {
 	if i < len(text) && text[i] == 'Z' {
+		s.zoned = true
 		return i + 1
 	}
 	at := i
@@ -107,9 +172,63 @@ func (s *stamp) readZone(text []byte, i int) (end int) {
 	case number(text, end, 2) >= 0:
 		minutes, end = number(text, end, 2), end+2
 	}
+	s.zoned = true
 	s.zone = time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute
 	if text[at] == '-' {
 		s.zone = -s.zone
 	}
 	return end
 }
+
+// readName returns the offset after a word that changes the time before it: the name of a
+// zone, or PM. It returns i if there is none. No line has the offset of a zone such as CEST,
+// so the moment is unknown then. The name of a thread in capital letters is taken for that
+// of a zone: the moment is unknown rather than wrong.
+func (s *stamp) readName(text []byte, i int) (end int) {
+	begin := i
+	if begin < len(text) && (text[begin] == ' ' || text[begin] == '[') {
+		begin++
+	}
+	end = begin
+	for end < len(text) && nameBytes[text[end]] {
+		end++
+	}
+	if is(text, end, ":") && number(text, end+1, 2) >= 0 && bytes.ContainsAny(text[begin:end], "+-") {
+		end += len(":00")
+	}
+	switch word := text[begin:end]; {
+	case !isName(word):
+		return i
+	case s.zoned || string(word) == "UTC" || string(word) == "GMT":
+	default:
+		s.year, s.unix = 0, time.Time{}
+	}
+	return end
+}
+
+// nameBytes has the bytes of the names of zones: CEST, Europe/Berlin, GMT+02:00.
+var nameBytes = func() (is [256]bool) {
+	for _, c := range "/_+-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" {
+		is[c] = true
+	}
+	return is
+}()
+
+// isName reports whether a word may be the name of a zone, AM or PM: one without letters in
+// lower case, or one with a slash, that begins with a capital and is not a level.
+func isName(word []byte) bool {
+	if len(word) < 2 || !isUpper(word[0]) || levelOf(word) != ul.Unknown {
+		return false
+	}
+	if bytes.IndexByte(word, '/') > 0 {
+		return true
+	}
+	for _, c := range word {
+		if c-'a' < 26 {
+			return false
+		}
+	}
+	return true
+}
+
+func isUpper(c byte) bool { return c-'A' < 26 }
