@@ -16,22 +16,57 @@ const Stream = "ullage.log"
 // Kind is what happened.
 type Kind string
 
-// The kinds. A reader may meet kinds of a newer version.
+// The kinds. A reader may meet kinds of a newer version. Their comments are a table of
+// docs/read-logs.md, see TestDocsListTheMarks in test/repo.
 const (
-	SidecarStarted   Kind = "sidecar-started"
-	SidecarStopped   Kind = "sidecar-stopped"
-	JVMStarted       Kind = "jvm-started"
-	JVMSeen          Kind = "jvm-seen"  // it is older than the sidecar, which may have reported its start before
-	JVMEnded         Kind = "jvm-ended" // with how=crashed it is a warning
-	CrashReport      Kind = "crash-report"
-	LevelRaised      Kind = "level-raised"
-	LevelRestored    Kind = "level-restored"
-	AppLevelRaised   Kind = "app-level-raised" // of the application's events
+	// The sidecar has the source. `after` is `first-start`, `clean-stop` or `kill`: how the
+	// sidecar before it ended. Details: version, after.
+	SidecarStarted Kind = "sidecar-started"
+
+	// The sidecar was asked to end, and drains. Details: uptime.
+	SidecarStopped Kind = "sidecar-stopped"
+
+	// A JVM has started since the sidecar did. `flags` are its options `-Xm…`, `-Xs…` and `-XX:…`;
+	// others may hold secrets. Details: stream, pid, uptime, version, collector, main, flags.
+	JVMStarted Kind = "jvm-started"
+
+	// A JVM that is older than the sidecar. Details: the same as of jvm-started.
+	JVMSeen Kind = "jvm-seen"
+
+	// `how` is `exited`, `killed` or `crashed`; it is missing if that is unknown. Details: stream,
+	// pid, how.
+	JVMEnded Kind = "jvm-ended"
+
+	// The first bytes of an `hs_err` file are durable. Details: stream.
+	CrashReport Kind = "crash-report"
+
+	// An output has the selection on top of its own. `by` is the process that ran `ullage log
+	// set`. Details: stream, pid, selection, why, by, until.
+	LevelRaised Kind = "level-raised"
+
+	// The output has its own selection again. Details: stream, pid, selection, why, by.
+	LevelRestored Kind = "level-restored"
+
+	// The application is asked for its events at this level and above. Details: level, why, by,
+	// until.
+	AppLevelRaised Kind = "app-level-raised"
+
+	// The application's own levels are in effect again. Details: level, why.
 	AppLevelRestored Kind = "app-level-restored"
-	ArchivesMissed   Kind = "archives-missed"
-	Truncated        Kind = "truncated"
-	DetailSaved      Kind = "detail-saved"     // withheld lines are persisted, because a trigger fired
-	MarksSuppressed  Kind = "marks-suppressed" // by the sidecar that wrote too many
+
+	// Withheld lines are persisted after all: see [hindsight](hindsight.md). Details: cause, why,
+	// from, until.
+	DetailSaved Kind = "detail-saved"
+
+	// The JVM overwrote archives before they were read. Details: stream, count.
+	ArchivesMissed Kind = "archives-missed"
+
+	// A file was truncated in place; the lines before the offset `read-to` were read. Details:
+	// stream, read-to.
+	Truncated Kind = "truncated"
+
+	// This many marks before it were not written: more than 60 in a minute. Details: count.
+	MarksSuppressed Kind = "marks-suppressed"
 )
 
 // Crashed is the value of "how" for a JVM that has left a report of its crash.
