@@ -84,6 +84,20 @@ func NeedsRoot(tb testing.TB, why string) {
 	}
 }
 
+// NeedsPtrace skips a test that can only run as a root who may look into processes of other
+// users, and says why. Docker takes that right away.
+func NeedsPtrace(tb testing.TB, why string) {
+	tb.Helper()
+	NeedsRoot(tb, why)
+	var have [2]unix.CapUserData
+	if err := unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &have[0]); err != nil {
+		tb.Fatal("read the capabilities: ", err)
+	}
+	if have[0].Effective&(1<<unix.CAP_SYS_PTRACE) == 0 {
+		Needs(tb, "the capability CAP_SYS_PTRACE: "+why)
+	}
+}
+
 // MountTmpfs mounts a tmpfs of a size on a directory, until the test ends.
 func MountTmpfs(tb testing.TB, dir, size string) {
 	tb.Helper()

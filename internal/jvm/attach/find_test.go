@@ -157,7 +157,7 @@ func TestMissingDirectory(t *testing.T) {
 		t.Errorf("problems: %v", problems)
 	}
 	cfg.Mode = Auto
-	if _, problems := New(cfg, "").Find(t.Context()); len(problems) != 0 {
+	if _, problems := find(t, New(cfg, "")); len(problems) != 0 {
 		t.Errorf("problems in mode auto: %v", problems)
 	}
 }

@@ -3,12 +3,14 @@ package attach
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -178,10 +180,27 @@ func vacate(t *testing.T, tmp string, pid int) {
 	t.Cleanup(func() { _ = os.Remove(path) })
 }
 
+// find looks for JVMs. Other JVMs may run on the machine, and this process may not look into
+// them: find leaves out what the Client says of processes that the test did not start.
+func find(t *testing.T, c *Client, known ...string) ([]JVM, []error) {
+	t.Helper()
+	jvms, problems := c.Find(t.Context(), known...)
+	return jvms, slices.DeleteFunc(problems, func(err error) bool {
+		var e *Error
+		var pid int
+		if !errors.As(err, &e) || e.Kind != NotPermitted {
+			return false
+		}
+		_, err = fmt.Sscanf(e.JVM, "pid %d", &pid)
+		text, _ := readProc(pid, "status")
+		return err == nil && !strings.Contains(text, fmt.Sprintf("\nPPid:\t%d\n", os.Getpid()))
+	})
+}
+
 // one finds the one JVM that there is to find.
 func one(t *testing.T, c *Client) JVM {
 	t.Helper()
-	jvms, problems := c.Find(t.Context())
+	jvms, problems := find(t, c)
 	if len(jvms) != 1 || len(problems) != 0 {
 		t.Fatalf("found %v, problems %v; want one JVM", jvms, problems)
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 // inProcesses looks among processes for those that log into source.
@@ -76,7 +78,7 @@ func TestTriggerThatWasLeftBehindIsUsedAndRemoved(t *testing.T) {
 }
 
 func TestTriggerBelongsToTheUserOfTheJVM(t *testing.T) {
-	needRoot(t)
+	lab.NeedsPtrace(t, "it finds a process of another user by its open files")
 	source, cwd := shareable(t), shareable(t)
 	p := start(t, as(12345, 12345), cwd, "LOG="+source+"/gc.log")
 	c := inProcesses(source)
@@ -130,7 +132,7 @@ func TestNoSignalWhereItWouldDoHarm(t *testing.T) {
 func TestProcessThatOnlyReadsTheLibraryIsNoJVM(t *testing.T) {
 	source := t.TempDir()
 	p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log", "MAP=read", "VM=none")
-	if jvms, problems := inProcesses(source).Find(t.Context()); len(jvms)+len(problems) != 0 {
+	if jvms, problems := find(t, inProcesses(source)); len(jvms)+len(problems) != 0 {
 		t.Errorf("found %v, %v", jvms, problems)
 	}
 	if n := p.end(t); n != 0 {
@@ -148,10 +150,10 @@ func TestProcessThatIsKnownIsFoundWithoutALog(t *testing.T) {
 	if err := os.Remove(filepath.Join(source, "gc.log")); err != nil {
 		t.Fatal(err)
 	}
-	if jvms, _ := c.Find(t.Context()); len(jvms) != 0 {
+	if jvms, _ := find(t, c); len(jvms) != 0 {
 		t.Errorf("found %v", jvms)
 	}
-	if jvms, _ := c.Find(t.Context(), j.ID); len(jvms) != 1 || jvms[0].ID != j.ID {
+	if jvms, _ := find(t, c, j.ID); len(jvms) != 1 || jvms[0].ID != j.ID {
 		t.Errorf("found %v, want the known one", jvms)
 	}
 	if Ended(j.ID) {
@@ -169,7 +171,7 @@ func TestProcessThatDoesNotLogIntoTheSourceIsNotTouched(t *testing.T) {
 	elsewhere := t.TempDir()
 	p := start(t, nil, t.TempDir(), "LOG="+elsewhere+"/gc.log")
 	c := inProcesses(source)
-	if jvms, problems := c.Find(t.Context()); len(jvms)+len(problems) != 0 {
+	if jvms, problems := find(t, c); len(jvms)+len(problems) != 0 {
 		t.Fatalf("found %v, %v", jvms, problems)
 	}
 	c.cfg.PID = p.Process.Pid
@@ -178,10 +180,10 @@ func TestProcessThatDoesNotLogIntoTheSourceIsNotTouched(t *testing.T) {
 	cfg := testConfig(t.TempDir())
 	must(t, os.Link("/tmp/"+socketName(p.Process.Pid), filepath.Join(cfg.Tmp, socketName(p.Process.Pid))))
 	cfg.Mode = Auto
-	if jvms, problems := New(cfg, source).Find(t.Context()); len(jvms)+len(problems) != 0 {
+	if jvms, problems := find(t, New(cfg, source)); len(jvms)+len(problems) != 0 {
 		t.Errorf("mode auto found %v, %v", jvms, problems)
 	}
-	if jvms, _ := New(cfg, elsewhere).Find(t.Context()); len(jvms) != 1 || jvms[0].host == 0 {
+	if jvms, _ := find(t, New(cfg, elsewhere)); len(jvms) != 1 || jvms[0].host == 0 {
 		t.Errorf("mode auto found %v, want the process", jvms)
 	}
 }
@@ -190,13 +192,13 @@ func TestProcessThatBecomesAJVM(t *testing.T) {
 	source := t.TempDir()
 	p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log", "LATE=1")
 	c := inProcesses(source)
-	if jvms, problems := c.Find(t.Context()); len(jvms)+len(problems) != 0 {
+	if jvms, problems := find(t, c); len(jvms)+len(problems) != 0 {
 		t.Fatalf("found %v, %v", jvms, problems)
 	}
 	must(t, p.Process.Signal(unix.SIGUSR1))
 	p.expect(t, "mapped")
 	for range 100 {
-		if jvms, _ := c.Find(t.Context()); len(jvms) == 1 {
+		if jvms, _ := find(t, c); len(jvms) == 1 {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -228,7 +230,7 @@ func TestProcessWithSomethingElseInTheSocketsPlace(t *testing.T) {
 	if _, err := c.Run(t.Context(), j, List()); KindOf(err) != NotASocket {
 		t.Error(err)
 	}
-	if jvms, problems := c.Find(t.Context()); len(jvms) != 0 || len(problems) != 1 || KindOf(problems[0]) != NotASocket {
+	if jvms, problems := find(t, c); len(jvms) != 0 || len(problems) != 1 || KindOf(problems[0]) != NotASocket {
 		t.Errorf("found %v, %v", jvms, problems)
 	}
 }
