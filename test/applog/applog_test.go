@@ -75,10 +75,7 @@ func TestSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	jdks, err := lab.JDKs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	jdks := lab.NeedsJDKs(t)
 	for _, jdk := range jdks {
 		t.Run(jdk.String(), func(t *testing.T) {
 			source, dest := lab.Tmpfs(t, "16m"), t.TempDir()

@@ -64,10 +64,7 @@ type collecting struct {
 // start starts both, and returns the sidecar and its base URL.
 func (c *collecting) start(t *testing.T) (side *lab.Sidecar, url string) {
 	t.Helper()
-	jdks, err := lab.JDKs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	jdks := lab.NeedsJDKs(t)
 	dir := t.TempDir()
 	classes, err := jvm.Compile(jdks[0], filepath.Join(dir, "java"))
 	if err != nil {

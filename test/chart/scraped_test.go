@@ -81,10 +81,7 @@ func startShipping(t *testing.T) (addr string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	jdks, err := lab.JDKs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	jdks := lab.NeedsJDKs(t)
 	jdk := jdks[len(jdks)-1]
 	classes, err := jvm.Compile(jdk, filepath.Join(dir, "java"))
 	if err != nil {

@@ -33,11 +33,7 @@ func stormClasses(t *testing.T, jdk lab.JDK) string {
 	if err != nil || len(sources) == 0 {
 		t.Fatalf("no sources of the library: %v", err)
 	}
-	classes := t.TempDir()
-	if err := jdk.Compile(classes, append(sources, "testdata/Storm.java")...); err != nil {
-		t.Fatal(err)
-	}
-	return classes
+	return jdk.Classes(t, append(sources, "testdata/Storm.java")...)
 }
 
 // startStorm starts a storm whose events go as the setting says.
@@ -127,10 +123,7 @@ func ended(t *testing.T, source string) {
 // TestEventsOfKilledJVMsAndSidecars kills the JVM, the sidecar again and again, or both. Every event whose call
 // has returned is a line once, in the order of its thread, or in a marker.
 func TestEventsOfKilledJVMsAndSidecars(t *testing.T) {
-	jdks, err := lab.JDKs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	jdks := lab.NeedsJDKs(t)
 	classes := stormClasses(t, jdks[0])
 	for i, c := range []struct {
 		name     string
@@ -190,10 +183,7 @@ func TestEventsOfKilledJVMsAndSidecars(t *testing.T) {
 // event in it, all later ones are there too, without a hole. A thread that is stopped in the middle of an event, for
 // as long as the others need to go around, then writes into theirs: each thread has spoilt a few at most.
 func TestAFlightRecorderOfAKilledJVM(t *testing.T) {
-	jdks, err := lab.JDKs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	jdks := lab.NeedsJDKs(t)
 	source := lab.Tmpfs(t, "64m")
 	s := startStorm(t, jdks[0], stormClasses(t, jdks[0]), source+",size=256Ki,recorder", 300_000, 600)
 	lab.Eventually(t, lab.Patience, "the recorder has gone around", func() bool { return s.counter(t, 0)(1) > 10_000 })

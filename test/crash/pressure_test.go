@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -34,11 +33,8 @@ func TestKilledUnderPressure(t *testing.T) {
 		random = rand.Uint64()
 	}
 	rng := rand.New(rand.NewPCG(random, 2))
-	disk, err := mountDisk(t)
-	if err != nil {
-		lab.Needs(t, err.Error())
-	}
-	p := &pressed{T: t, disk: disk, source: lab.Tmpfs(t, pressedTmpfs), dest: filepath.Join(disk, "dest"), rng: rng}
+	v := lab.MountVolume(t, "2G")
+	p := &pressed{T: t, volume: v, source: lab.Tmpfs(t, pressedTmpfs), dest: filepath.Join(v.Dir, "dest"), rng: rng}
 	p.watch.source = p.source
 	flood := lab.RunFlood(t, lab.Flood{Path: filepath.Join(p.source, stream(0)), Seed: random, Rate: pressedRate})
 	for n := range kills {
@@ -82,12 +78,13 @@ func TestKilledUnderPressure(t *testing.T) {
 type pressed struct {
 	*testing.T
 	watch
-	disk, source, dest string
-	rng                *rand.Rand
-	discarding         int  // lives that had dropped lines below --keep-level
-	dropping           int  // ... and that had dropped all
-	invalid            int  // starts without a checkpoint, where one had been saved
-	unsaved            bool // the last sidecar could save none: the tmpfs had no room, as it logs
+	volume       *lab.Volume
+	source, dest string
+	rng          *rand.Rand
+	discarding   int  // lives that had dropped lines below --keep-level
+	dropping     int  // ... and that had dropped all
+	invalid      int  // starts without a checkpoint, where one had been saved
+	unsaved      bool // the last sidecar could save none: the tmpfs had no room, as it logs
 }
 
 func (p *pressed) start() *lab.Sidecar {
@@ -140,38 +137,21 @@ func (p *pressed) frozenLife() {
 	p.Helper()
 	side := p.start()
 	p.live(side, time.Duration(50+p.rng.IntN(200))*time.Millisecond)
-	p.freeze("-f")
-	frozen := true
-	defer func() {
-		if frozen {
-			p.freeze("-u")
-		}
-	}()
+	thaw := p.volume.Frozen(p)
 	p.live(side, time.Duration(300+p.rng.IntN(500))*time.Millisecond)
 	if p.rng.IntN(2) == 0 {
-		p.freeze("-u")
-		frozen = false
+		thaw()
 		p.live(side, time.Duration(p.rng.IntN(150))*time.Millisecond)
 	}
 	if err := side.Signal(syscall.SIGKILL); err != nil {
 		p.Fatal(err)
 	}
-	if frozen {
-		p.freeze("-u")
-		frozen = false
-	}
+	thaw()
 	if _, err := side.Wait(lab.Patience); err != nil {
 		p.Fatal(err)
 	}
 	p.ended(side)
 	if p.err != nil {
 		p.Fatal(p.err)
-	}
-}
-
-func (p *pressed) freeze(how string) {
-	p.Helper()
-	if out, err := exec.Command("fsfreeze", how, p.disk).CombinedOutput(); err != nil {
-		p.Errorf("fsfreeze %s: %v\n%s", how, err, out)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -39,7 +38,9 @@ func TestTorture(t *testing.T) {
 			t.Fatal("ULLAGE_TORTURE: ", err)
 		}
 	}
-	disk, err := mountDisk(t)
+	v, err := lab.NewVolume(t.TempDir(), "2G", "defaults")
+	t.Cleanup(v.Remove)
+	disk := v.Dir
 	if err != nil {
 		disk = t.TempDir()
 		t.Logf("the destination is never full; that needs %v", err)
@@ -267,29 +268,4 @@ func (r *torture) saved(stream string, report lab.FloodReport) (n int, err error
 		return n, fmt.Errorf("after %d lines comes one that is not of the flood, or is there again, or too late: %.200q", n, rest)
 	}
 	return n, nil
-}
-
-// mountDisk mounts an ext4 of its own, which can be full and can be frozen.
-func mountDisk(t *testing.T) (dir string, err error) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		return "", errors.New("root: it mounts a file system")
-	}
-	tmp := t.TempDir()
-	image := filepath.Join(tmp, "image")
-	dir = filepath.Join(tmp, "disk")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return "", err
-	}
-	for _, args := range [][]string{
-		{"truncate", "-s", "2G", image},
-		{"mkfs.ext4", "-q", "-F", "-m", "0", image},
-		{"mount", "-o", "loop", image, dir},
-	} {
-		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-			return "", fmt.Errorf("ext4 and loop devices: %s: %w\n%s", args[0], err, out)
-		}
-	}
-	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
-	return dir, nil
 }

@@ -131,11 +131,8 @@ func wantRest(t *testing.T, dest, printed string) {
 // leave has the older program killed in a freeze, and packs what it leaves.
 func leave(t *testing.T, file string, flags []string, holds string) {
 	t.Helper()
-	disk, err := mountDisk(t)
-	if err != nil {
-		lab.Needs(t, err.Error())
-	}
-	source, dest := lab.Tmpfs(t, upgradeTmpfs), filepath.Join(disk, "dest")
+	v := lab.MountVolume(t, "2G")
+	source, dest := lab.Tmpfs(t, upgradeTmpfs), filepath.Join(v.Dir, "dest")
 	args := append([]string{"run", "--source", source, "--dest", dest, "--listen", "127.0.0.1:0", "--sync-interval", "100ms", "--segment-bytes", "256Ki"}, flags...)
 	side, err := lab.Start(*capture, args...)
 	if err != nil {
@@ -148,14 +145,7 @@ func leave(t *testing.T, file string, flags []string, holds string) {
 		cursors, _ := filepath.Glob(filepath.Join(dest, ".ullage", "sinks", "*.json"))
 		return err == nil && commits >= 3 && (len(cursors) > 0 || !slices.Contains(flags, "--sink"))
 	})
-	freeze := func(how string) {
-		if out, err := exec.Command("fsfreeze", how, disk).CombinedOutput(); err != nil {
-			t.Errorf("fsfreeze %s: %v\n%s", how, err, out)
-		}
-	}
-	freeze("-f")
-	thaw := func() { freeze("-u") }
-	defer func() { thaw() }()
+	thaw := v.Frozen(t)
 	lab.Eventually(t, lab.Patience, holds+" is in use", func() bool {
 		var st unix.Stat_t
 		return unix.Stat(filepath.Join(source, ".ullage", holds), &st) == nil && st.Blocks*512 > 64<<10
@@ -167,8 +157,7 @@ func leave(t *testing.T, file string, flags []string, holds string) {
 	if err := side.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	freeze("-u")
-	thaw = func() {}
+	thaw()
 	if _, err := side.Wait(lab.Patience); err != nil {
 		t.Fatal(err)
 	}

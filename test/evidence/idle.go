@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 // Resident memory goes up and down: a sidecar gives pages back every five seconds.
@@ -17,7 +19,7 @@ const (
 
 // over measures a process for a while.
 func (e *evidence) over(s *shipper, d time.Duration) (figures, error) {
-	used, err := cpuNow(s.PID())
+	used, err := lab.CPUTime(s.PID())
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +39,7 @@ func (e *evidence) over(s *shipper, d time.Duration) (figures, error) {
 			over = true
 		}
 	}
-	after, err := cpuNow(s.PID())
+	after, err := lab.CPUTime(s.PID())
 	if err != nil {
 		return nil, err
 	}

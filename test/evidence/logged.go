@@ -11,11 +11,13 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 func (a application) apply(by appender, t trial) (f figures, err error) {
 	const seconds = 3
-	v, runs, end, run := &volume{}, seconds+t.freeze.Seconds(), "stop", logged
+	v, runs, end, run := &volume{Volume: &lab.Volume{}}, seconds+t.freeze.Seconds(), "stop", logged
 	switch {
 	case t.freeze > 0:
 		if v, err = a.newVolume(); err != nil {
@@ -33,7 +35,7 @@ func (a application) apply(by appender, t trial) (f figures, err error) {
 		defer os.Remove(end)
 		run = func(cmd *exec.Cmd) (figures, error) { return loggedUntilKilled(cmd, seconds*time.Second, end) }
 	}
-	return a.log(by, v.dir, run, "Apps", strconv.Itoa(t.threads), fmt.Sprint(runs), strconv.Itoa(t.rate), end)
+	return a.log(by, v.Dir, run, "Apps", strconv.Itoa(t.threads), fmt.Sprint(runs), strconv.Itoa(t.rate), end)
 }
 
 // log runs a program that logs by an appender, perhaps to a volume, and holds what the program

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 // nodeLines is what each JVM of a node logs in a second: about a collection, at level info.
@@ -180,7 +182,7 @@ func overAll(e *evidence, all []berth, d time.Duration) (figures, error) {
 
 func cpuOf(all []berth) (sum time.Duration, err error) {
 	for _, b := range all {
-		used, err := cpuNow(b.PID())
+		used, err := lab.CPUTime(b.PID())
 		if err != nil {
 			return 0, err
 		}

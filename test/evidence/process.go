@@ -14,8 +14,6 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -42,16 +40,6 @@ func measure(ctx context.Context, name string, args ...string) (figures, error) 
 
 // cpu returns the user and system seconds of a process that has ended.
 func cpu(p *os.ProcessState) float64 { return (p.UserTime() + p.SystemTime()).Seconds() }
-
-// cpuNow returns the user and system time of a process that runs, from the
-// clock that Linux has for it: clock_getcpuclockid(3).
-func cpuNow(pid int) (time.Duration, error) {
-	var t unix.Timespec
-	if err := unix.ClockGettime(int32(^pid<<3|2), &t); err != nil {
-		return 0, fmt.Errorf("read the CPU time of a process: %w", err)
-	}
-	return time.Duration(t.Nano()), nil
-}
 
 var voluntary = regexp.MustCompile(`(?m)^voluntary_ctxt_switches:\s+(\d+)`)
 

@@ -143,7 +143,7 @@ func (a application) stopOne(jdk lab.JDK, w workload, l logging, when spell, bad
 	}
 	defer v.remove()
 	c := a.sidecar("stopped", "zstd")
-	p, err := a.place(c, v.dir)
+	p, err := a.place(c, v.Dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -260,7 +260,7 @@ func (f figures) readDurable(place, dest string) error {
 // saturate has four processes copy to the volume, and waits for the disk each time, as a copier does that syncs. The
 // volume takes 10 MB/s until relieve is called.
 func (v *volume) saturate(lasts time.Duration) error {
-	device, err := os.ReadFile(filepath.Join("/sys/block", filepath.Base(v.loop), "dev"))
+	device, err := os.ReadFile(filepath.Join("/sys/block", filepath.Base(v.Loop), "dev"))
 	if err != nil {
 		return err
 	}
@@ -274,7 +274,7 @@ func (v *volume) saturate(lasts time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lasts)
 	defer cancel()
 	for n := range 4 {
-		copies := exec.CommandContext(ctx, "sh", "-c", "while :; do dd if=/dev/zero of=\"$1\" bs=1M count=16 conv=fsync; done", "sh", filepath.Join(v.dir, fmt.Sprint("copy-", n)))
+		copies := exec.CommandContext(ctx, "sh", "-c", "while :; do dd if=/dev/zero of=\"$1\" bs=1M count=16 conv=fsync; done", "sh", filepath.Join(v.Dir, fmt.Sprint("copy-", n)))
 		if err := copies.Start(); err != nil {
 			return fmt.Errorf("copy to a disk: %w", err)
 		}

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -189,7 +187,7 @@ func freezeDisk(e *evidence, c *contestant, d time.Duration) (figures, error) {
 		return nil, err
 	}
 	defer v.remove()
-	p, err := e.place(c, v.dir)
+	p, err := e.place(c, v.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -249,56 +247,37 @@ func (c *contestant) spooled(s *shipper, p place) float64 {
 // onlyRoot is why others cannot run an experiment with a volume.
 const onlyRoot = "only root can mount and freeze a file system"
 
-// volume is an ext4 of 2 GiB on a loop device.
+// volume is one of 2 GiB.
 type volume struct {
-	image, loop, dir string
+	*lab.Volume
 
 	relieve func() error // ends what makes the disk slow; nil: nothing does
 }
 
-func (e *evidence) newVolume() (v *volume, err error) {
+func (e *evidence) newVolume() (*volume, error) {
 	dir, err := os.MkdirTemp(e.disk, "volume-")
 	if err != nil {
 		return nil, err
 	}
-	v = &volume{image: filepath.Join(dir, "image"), dir: filepath.Join(dir, "mounted")}
-	defer func() {
-		if err != nil {
-			v.remove()
-		}
-	}()
-	if err := os.Mkdir(v.dir, 0o755); err != nil {
-		return v, err
-	}
-	if err := run("truncate", "-s", "2G", v.image); err != nil {
-		return v, err
-	}
-	if err := run("mkfs.ext4", "-q", "-F", "-m", "0", v.image); err != nil {
-		return v, err
-	}
-	out, err := exec.Command("losetup", "-f", "--show", v.image).Output()
+	v, err := lab.NewVolume(dir, "2G", "defaults")
 	if err != nil {
-		return v, fmt.Errorf("get a loop device: %w", err)
+		v.Remove()
 	}
-	v.loop = strings.TrimSpace(string(out))
-	return v, run("mount", v.loop, v.dir)
+	return &volume{Volume: v}, err
 }
 
 // frozen runs while with a disk that takes nothing.
 func (v *volume) frozen(while func()) error {
-	if err := run("fsfreeze", "-f", v.dir); err != nil {
+	if err := v.Freeze(); err != nil {
 		return err
 	}
 	while()
-	return run("fsfreeze", "-u", v.dir)
+	return v.Thaw()
 }
 
 func (v *volume) remove() {
-	_ = unix.Unmount(v.dir, unix.MNT_DETACH) // also of a volume that is not mounted yet
-	if v.loop != "" {
-		_ = run("losetup", "-d", v.loop)
-	}
-	_ = os.RemoveAll(filepath.Dir(v.image))
+	v.Remove()
+	_ = os.RemoveAll(filepath.Dir(v.Image))
 }
 
 func run(name string, args ...string) error {

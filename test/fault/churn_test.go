@@ -22,7 +22,7 @@ const (
 func (v *volume) room() (bytes, inodes uint64) {
 	v.t.Helper()
 	var st unix.Statfs_t
-	if err := unix.Statfs(v.dir, &st); err != nil {
+	if err := unix.Statfs(v.Dir, &st); err != nil {
 		v.t.Fatal(err)
 	}
 	return st.Bavail * uint64(st.Frsize), st.Ffree
@@ -81,7 +81,7 @@ func TestVolumeNeverRunsOutUnderChurn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := newVolumeOf(t, "32M", "-N", "1024")
-			r := newRig(t, v.dir+"/dest", flags...)
+			r := newRig(t, v.Dir+"/dest", flags...)
 			begun, files := time.Now(), long(36000, 1500)
 			bytes, inodes := r.churns(files, v)
 			t.Logf("%d files in %s; at the least %d KiB and %d inodes were free", files, time.Since(begun).Round(time.Second), bytes>>10, inodes)
@@ -102,7 +102,7 @@ func TestVolumeNeverRunsOutUnderChurn(t *testing.T) {
 // it commits no more at once than retention keeps free.
 func TestCatchingUpDoesNotFillTheVolume(t *testing.T) {
 	v := newVolumeOf(t, "32M")
-	r := newRig(t, v.dir+"/dest", "--retain-bytes", "1Gi")
+	r := newRig(t, v.Dir+"/dest", "--retain-bytes", "1Gi")
 	line := append(bytes.Repeat([]byte{'x'}, 199), '\n')
 	for range 3 {
 		r.side.Kill()
@@ -125,7 +125,7 @@ func TestCatchingUpDoesNotFillTheVolume(t *testing.T) {
 // what is old, so the oldest segments give way.
 func TestOldestSegmentsGiveWayToNewOnesOnAVolumeFullOfOthers(t *testing.T) {
 	v := newVolume(t)
-	r := newRig(t, v.dir+"/dest")
+	r := newRig(t, v.Dir+"/dest")
 	lab.Eventually(t, patience, "some segments are sealed", func() bool { return r.metric("ullage_segments_sealed_total") >= 4 })
 	v.fill()
 	lab.Eventually(t, patience, "the oldest give way", func() bool { return r.metric(`ullage_segments_deleted_total{reason="full"}`) > 0 })

@@ -15,17 +15,17 @@ import (
 func TestVolumeOfTheDestinationIsAway(t *testing.T) {
 	for name, c := range map[string]struct{ take, back func(v *volume) error }{
 		"unmounted": {
-			func(v *volume) error { return unix.Unmount(v.dir, unix.MNT_DETACH) },
+			func(v *volume) error { return unix.Unmount(v.Dir, unix.MNT_DETACH) },
 			func(v *volume) error { v.mount(); return nil },
 		},
 		"another volume over it": {
-			func(v *volume) error { return unix.Mount("none", v.dir, "tmpfs", 0, "size=8m") },
-			func(v *volume) error { return unix.Unmount(v.dir, 0) },
+			func(v *volume) error { return unix.Mount("none", v.Dir, "tmpfs", 0, "size=8m") },
+			func(v *volume) error { return unix.Unmount(v.Dir, 0) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := newVolume(t)
-			r := newRig(t, v.dir)
+			r := newRig(t, v.Dir)
 			if err := c.take(v); err != nil {
 				t.Fatal(err)
 			}
@@ -33,7 +33,7 @@ func TestVolumeOfTheDestinationIsAway(t *testing.T) {
 			lab.Eventually(t, patience, "the destination is tried again and again", func() bool {
 				return r.metric(`ullage_destination_errors_total{kind="missing"}`) >= 4
 			})
-			if entries, err := os.ReadDir(v.dir); err != nil || len(entries) > 0 {
+			if entries, err := os.ReadDir(v.Dir); err != nil || len(entries) > 0 {
 				t.Errorf("it has made %v, error: %v", entries, err)
 			}
 			if err := c.back(v); err != nil {

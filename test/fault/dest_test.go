@@ -14,7 +14,7 @@ import (
 // useInodes makes empty files until no inode is left. free removes them.
 func (v *volume) useInodes() (free func()) {
 	v.t.Helper()
-	dir := filepath.Join(v.dir, "inodes")
+	dir := filepath.Join(v.Dir, "inodes")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		v.t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func (v *volume) useInodes() (free func()) {
 // There is space, but no inode for the next segment.
 func TestNoInodeIsLeft(t *testing.T) {
 	v := newVolume(t, "-N", "64")
-	r := newRig(t, v.dir+"/dest", "--retain-bytes", "0")
+	r := newRig(t, v.Dir+"/dest", "--retain-bytes", "0")
 	free := v.useInodes()
 	r.turnsRed("full", "no space left on device")
 	r.writes(perSecond)
@@ -51,11 +51,11 @@ func TestNoInodeIsLeft(t *testing.T) {
 
 func TestNoInodeIsLeftAtTheStart(t *testing.T) {
 	v := newVolume(t, "-N", "64")
-	r := newRig(t, v.dir+"/dest", "--retain-bytes", "0")
+	r := newRig(t, v.Dir+"/dest", "--retain-bytes", "0")
 	r.side.Kill()
 	free := v.useInodes()
 	// A destination that was never used needs inodes before the first line. Its sidecar waits.
-	another := lab.Run(t, lab.Tmpfs(t, "8m"), v.dir+"/another")
+	another := lab.Run(t, lab.Tmpfs(t, "8m"), v.Dir+"/another")
 	ready := func(want int, text string) func() bool {
 		return func() bool {
 			status, body, err := another.Get("/readyz")
@@ -75,7 +75,7 @@ func TestNoInodeIsLeftAtTheStart(t *testing.T) {
 // JVM takes no notice.
 func TestDeviceTakes200MillisecondsAWrite(t *testing.T) {
 	v := newVolume(t)
-	r := newRig(t, v.dir+"/dest")
+	r := newRig(t, v.Dir+"/dest")
 	limit := deviceGroup(t, v)
 	limit.writes(5)
 	limit.add(r.side)
@@ -101,7 +101,7 @@ func TestDeviceTakes200MillisecondsAWrite(t *testing.T) {
 // does not take is dropped by level, and the JVM always finds room.
 func TestSlowDeviceUnderAFlood(t *testing.T) {
 	v := newVolumeOf(t, "2G")
-	p := newPressed(t, "32m", v.dir+"/dest", "--compress", "none")
+	p := newPressed(t, "32m", v.Dir+"/dest", "--compress", "none")
 	limit := deviceGroup(t, v)
 	limit.writes(5)
 	limit.add(p.side)
@@ -126,8 +126,8 @@ func TestSlowDeviceUnderAFlood(t *testing.T) {
 // the end has what is in both.
 func replaced(t *testing.T, replace func(dest string)) *rig {
 	v := newVolume(t)
-	r := newRig(t, v.dir+"/dest")
-	moved := filepath.Join(v.dir, "moved")
+	r := newRig(t, v.Dir+"/dest")
+	moved := filepath.Join(v.Dir, "moved")
 	if err := os.Rename(r.dest, moved); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestDestinationIsReplaced(t *testing.T) {
 // persisted as soon as there is a directory again, and a restart goes on.
 func TestDestinationIsDeleted(t *testing.T) {
 	v := newVolume(t)
-	r := newRig(t, v.dir+"/dest")
+	r := newRig(t, v.Dir+"/dest")
 	if err := os.RemoveAll(r.dest); err != nil {
 		t.Fatal(err)
 	}

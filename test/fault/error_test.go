@@ -13,7 +13,7 @@ import (
 // Without a bound for them, no segment gives way: all is there in the end.
 func TestDestinationIsFullUntilSpaceReturns(t *testing.T) {
 	v := newVolume(t)
-	r := newRig(t, v.dir+"/dest", "--retain-bytes", "0")
+	r := newRig(t, v.Dir+"/dest", "--retain-bytes", "0")
 	ballast := v.fill()
 	r.turnsRed("full", "no space left on device")
 	r.writes(perSecond)
@@ -27,7 +27,7 @@ func TestDestinationIsFullUntilSpaceReturns(t *testing.T) {
 
 func TestDestinationIsFullAtTheStart(t *testing.T) {
 	v := newVolume(t)
-	r := newRig(t, v.dir+"/dest", "--retain-bytes", "0")
+	r := newRig(t, v.Dir+"/dest", "--retain-bytes", "0")
 	r.side.Kill()
 	ballast := v.fill()
 	r.side = lab.Run(t, r.source, r.dest, r.flags...)
@@ -47,11 +47,11 @@ func TestSyncFailsWithIOErrors(t *testing.T) {
 	// The file system's own blocks lie before the ballast and stay writable;
 	// what it has to read to allocate more must be there.
 	const sound = 4 << 20
-	if err := os.WriteFile(filepath.Join(v.dir, "ballast"), make([]byte, sound), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(v.Dir, "ballast"), make([]byte, sound), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	syscall.Sync()
-	r := newRig(t, v.dir+"/dest", "--segment-bytes", "1Mi")
+	r := newRig(t, v.Dir+"/dest", "--segment-bytes", "1Mi")
 	for range 2 {
 		v.shorten(sound / 2)
 		t.Cleanup(func() { v.shorten(0) })
@@ -102,8 +102,8 @@ func (r *rig) brokenForGood() bool {
 
 func TestFileSystemTurnsReadOnly(t *testing.T) {
 	v := newVolume(t)
-	r := newRig(t, v.dir+"/dest", "--drain-timeout", "1s")
-	trigger := filepath.Join("/sys/fs/ext4", filepath.Base(v.loop), "trigger_fs_error")
+	r := newRig(t, v.Dir+"/dest", "--drain-timeout", "1s")
+	trigger := filepath.Join("/sys/fs/ext4", filepath.Base(v.Loop), "trigger_fs_error")
 	if err := os.WriteFile(trigger, []byte("a test"), 0); err != nil {
 		t.Skip("this kernel makes no errors of ext4: ", err)
 	}
@@ -129,7 +129,7 @@ func asNobody(r *rig) {
 
 func TestPermissionIsTakenAway(t *testing.T) {
 	v := newVolume(t)
-	r := newRig(t, v.dir+"/dest", "--segment-bytes", "64Ki")
+	r := newRig(t, v.Dir+"/dest", "--segment-bytes", "64Ki")
 	asNobody(r)
 	dir := filepath.Join(r.dest, stream)
 	if err := os.Chmod(dir, 0o500); err != nil {
@@ -148,8 +148,8 @@ func TestPermissionIsTakenAway(t *testing.T) {
 // a new one. Together they are everything, once.
 func TestStreamDirectoryIsMovedAway(t *testing.T) {
 	v := newVolume(t)
-	r := newRig(t, v.dir+"/dest", "--segment-bytes", "64Ki")
-	dir, moved := filepath.Join(r.dest, stream), filepath.Join(v.dir, "moved")
+	r := newRig(t, v.Dir+"/dest", "--segment-bytes", "64Ki")
+	dir, moved := filepath.Join(r.dest, stream), filepath.Join(v.Dir, "moved")
 	if err := os.Rename(dir, moved); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestStreamDirectoryIsMovedAway(t *testing.T) {
 // deletion is counted.
 func TestStreamDirectoryIsDeleted(t *testing.T) {
 	v := newVolume(t)
-	r := newRig(t, v.dir+"/dest", "--segment-bytes", "64Mi")
+	r := newRig(t, v.Dir+"/dest", "--segment-bytes", "64Mi")
 	if err := os.RemoveAll(filepath.Join(r.dest, stream)); err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func TestNoisyStreamCostsAQuietOneNothing(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := newVolumeOf(t, "512M")
-			r := &rig{T: t, source: lab.Tmpfs(t, "512m"), dest: filepath.Join(v.dir, "dest")}
+			r := &rig{T: t, source: lab.Tmpfs(t, "512m"), dest: filepath.Join(v.Dir, "dest")}
 			r.side = lab.Run(t, r.source, r.dest, "--budget", "64Mi")
 			r.write(1)
 			r.persists(1000)

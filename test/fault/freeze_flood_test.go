@@ -127,7 +127,7 @@ type stall struct {
 func newStall(t *testing.T, rate int64, flags ...string) *stall {
 	t.Helper()
 	r := &stall{T: t, v: newVolumeOf(t, "2G"), source: lab.Tmpfs(t, "64m"), flags: flags}
-	r.dest = filepath.Join(r.v.dir, "dest")
+	r.dest = filepath.Join(r.v.Dir, "dest")
 	r.start()
 	if _, err := r.side.Addr(patience); err != nil {
 		t.Fatal(err)

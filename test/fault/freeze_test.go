@@ -40,7 +40,7 @@ func lastLine(text string) string {
 // call, its end is seen, with its exit code, at the thaw only.
 func TestTerminatedWhileFrozen(t *testing.T) {
 	v := newVolume(t)
-	r := newRig(t, v.dir+"/dest", "--drain-timeout", "1s")
+	r := newRig(t, v.Dir+"/dest", "--drain-timeout", "1s")
 	thaw := v.freeze()
 	r.writes(perSecond)
 	saysUndrained(t, r.side)
@@ -58,7 +58,7 @@ func TestTerminatedWhileFrozen(t *testing.T) {
 
 func TestKilledWhileFrozen(t *testing.T) {
 	v := newVolume(t)
-	r := newRig(t, v.dir+"/dest")
+	r := newRig(t, v.Dir+"/dest")
 	for range 3 {
 		thaw := v.freeze()
 		r.writes(perSecond / 2)
@@ -80,7 +80,7 @@ func TestKilledWhileFrozen(t *testing.T) {
 // frozen disk, its port too. The next one does its work all the same.
 func TestKilledWhileFrozenKeepsItsPort(t *testing.T) {
 	v := newVolume(t)
-	r := newRig(t, v.dir+"/dest")
+	r := newRig(t, v.Dir+"/dest")
 	addr, err := r.side.Addr(patience)
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func TestKilledWhileFrozenKeepsItsPort(t *testing.T) {
 // everything is there.
 func TestFrozenForAWhile(t *testing.T) {
 	v := newVolume(t)
-	r := newRig(t, v.dir+"/dest")
+	r := newRig(t, v.Dir+"/dest")
 	thaw := v.freeze()
 	r.writes(2 * perSecond)
 	if status, _, err := r.side.Get("/healthz"); err != nil || status != 200 {

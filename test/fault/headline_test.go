@@ -48,14 +48,8 @@ const besides = 2e6
 func TestHeadline(t *testing.T) {
 	needRoot(t)
 	freeze := long(60*time.Second, 1500*time.Millisecond)
-	jdks, err := lab.JDKs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	classes := t.TempDir()
-	if err := jdks[0].Compile(classes, filepath.Join("testdata", "Headline.java")); err != nil {
-		t.Fatal(err)
-	}
+	jdks := lab.NeedsJDKs(t)
+	classes := jdks[0].Classes(t, filepath.Join("testdata", "Headline.java"))
 	columns := []string{"log goes to", "longest write"}
 	for _, jdk := range jdks {
 		columns = append(columns, fmt.Sprintf("longest safepoint, %d", jdk.Version))
@@ -101,13 +95,13 @@ func of(jdks []lab.JDK, c contender) (fit []lab.JDK) {
 // onDisk lets a JVM log to a disk that is frozen, and a writer beside it.
 func onDisk(t *testing.T, c contender, jdk lab.JDK, classes string, freeze time.Duration) (f figures) {
 	v := newVolumeOf(t, "2G")
-	log := filepath.Join(v.dir, stream)
+	log := filepath.Join(v.Dir, stream)
 	to, drained := log, func() {}
 	if c.piped {
 		to, drained = pipeTo(t, log)
 	}
 	java := startJava(t, jdk, classes, to, warmUp+freeze+coolDown, c.flags...)
-	flood := lab.RunFlood(t, lab.Flood{Path: filepath.Join(v.dir, "writer.log"), Rate: besides})
+	flood := lab.RunFlood(t, lab.Flood{Path: filepath.Join(v.Dir, "writer.log"), Rate: besides})
 	f.lasts(t, v, flood, warmUp, freeze)
 	if err := java.p.Wait(patience); err != nil {
 		t.Fatal(err)
@@ -176,7 +170,7 @@ func (f *figures) lasts(t *testing.T, v *volume, flood *lab.Flooding, quiet, fre
 func throughUllage(t *testing.T, jdk lab.JDK, classes string, freeze time.Duration) (f figures) {
 	const beside = "writer.log"
 	v := newVolumeOf(t, "2G")
-	source, dest := lab.Tmpfs(t, budget), filepath.Join(v.dir, "dest")
+	source, dest := lab.Tmpfs(t, budget), filepath.Join(v.Dir, "dest")
 	side := lab.Run(t, source, dest)
 	if _, err := side.Addr(patience); err != nil {
 		t.Fatal(err)

@@ -23,14 +23,8 @@ import (
 // is raised without a pin would be no help: the heap takes most of it.
 func TestAHeapThatLeavesNoRoomForTheLog(t *testing.T) {
 	needRoot(t)
-	jdks, err := lab.JDKs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	classes := t.TempDir()
-	if err := jdks[0].Compile(classes, filepath.Join("testdata", "Heap.java")); err != nil {
-		t.Fatal(err)
-	}
+	jdks := lab.NeedsJDKs(t)
+	classes := jdks[0].Classes(t, filepath.Join("testdata", "Heap.java"))
 	for _, jdk := range jdks {
 		for _, c := range []struct {
 			name          string

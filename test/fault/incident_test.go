@@ -127,15 +127,10 @@ type incident struct {
 
 func newIncident(t *testing.T) *incident {
 	t.Helper()
-	jdks, err := lab.JDKs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := &incident{T: t, v: newVolumeOf(t, "1G"), source: lab.Tmpfs(t, "64m"), jdk: jdks[0], classes: t.TempDir()}
-	i.dest = filepath.Join(i.v.dir, "dest")
-	if err := i.jdk.Compile(i.classes, filepath.Join("testdata", "Incident.java")); err != nil {
-		t.Fatal(err)
-	}
+	jdks := lab.NeedsJDKs(t)
+	i := &incident{T: t, v: newVolumeOf(t, "1G"), source: lab.Tmpfs(t, "64m"), jdk: jdks[0]}
+	i.dest = filepath.Join(i.v.Dir, "dest")
+	i.classes = i.jdk.Classes(t, filepath.Join("testdata", "Incident.java"))
 	i.runs()
 	return i
 }

@@ -3,11 +3,8 @@ package fault
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/test/lab"
 )
@@ -19,48 +16,22 @@ import (
 // zeros once they have left the page cache.
 func newLossyVolume(t *testing.T) (v *volume, fail, mend func()) {
 	t.Helper()
-	needRoot(t)
 	memory := lab.Tmpfs(t, "96m")
-	v = &volume{t: t, image: filepath.Join(memory, "image"), dir: t.TempDir()}
-	must(t, "truncate", "-s", "80M", v.image)
 	// Without a journal the file system itself survives that.
-	must(t, "mkfs.ext4", "-q", "-F", "-m", "0", "-b", "4096", "-O", "^has_journal", v.image)
-	out, err := command("losetup", "-f", "--show", v.image)
-	if err != nil {
-		t.Skip("needs loop devices: ", err)
-	}
-	v.loop = strings.TrimSpace(out)
-	t.Cleanup(func() { _, _ = command("losetup", "-d", v.loop) })
-	must(t, "mount", "-o", "errors=continue", v.loop, v.dir)
-	t.Cleanup(func() { _ = unix.Unmount(v.dir, unix.MNT_DETACH) })
+	v = &volume{lab.MountVolumeIn(t, memory, "80M", "errors=continue", "-b", "4096", "-O", "^has_journal"), t}
 	filler := filepath.Join(memory, "filler")
 	fail = func() {
 		t.Helper()
 		syscall.Sync() // what is under way has its blocks
-		fillUp(t, filler)
+		lab.Fill(t, filler)
 	}
 	return v, fail, func() { _ = os.Remove(filler) }
-}
-
-// fillUp makes a file of all the space that there is.
-func fillUp(t *testing.T, path string) {
-	t.Helper()
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for block := make([]byte, 1<<20); len(block) > 0; {
-		if _, err := f.Write(block); err != nil {
-			block = block[:len(block)/2]
-		}
-	}
 }
 
 // losesWrites makes sure that the device does what it is there for.
 func (v *volume) losesWrites() {
 	v.t.Helper()
-	f, err := os.Create(filepath.Join(v.dir, "control"))
+	f, err := os.Create(filepath.Join(v.Dir, "control"))
 	if err != nil {
 		v.t.Fatal(err)
 	}
@@ -81,7 +52,7 @@ func (v *volume) losesWrites() {
 // would succeed: only what is on the device after a new mount counts.
 func TestDeviceLosesWhatItFailedToSync(t *testing.T) {
 	v, fail, mend := newLossyVolume(t)
-	source, dest := lab.Tmpfs(t, "64m"), filepath.Join(v.dir, "dest")
+	source, dest := lab.Tmpfs(t, "64m"), filepath.Join(v.Dir, "dest")
 	r := &rig{T: t, source: source, dest: dest, flags: []string{"--compress", "none", "--sync-interval", "2s"}}
 	r.side = lab.Run(t, source, dest, r.flags...)
 	r.writer = lab.NewWriter(lab.Output{Path: filepath.Join(source, stream), Seed: 1})
@@ -98,7 +69,7 @@ func TestDeviceLosesWhatItFailedToSync(t *testing.T) {
 	lab.Eventually(t, patience, "much is appended", func() bool {
 		return r.metric("ullage_segments_written_bytes_total")-before > pending
 	})
-	fillUp(t, filepath.Join(source, "ballast"))
+	lab.Fill(t, filepath.Join(source, "ballast"))
 	lab.Eventually(t, patience, "the budget has shrunk", func() bool { return r.metric("ullage_budget_bytes") < 10<<20 })
 	limit.writes(0)
 	lab.Eventually(t, patience, "the sync has failed", func() bool { return r.failures() > 0 })

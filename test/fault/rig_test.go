@@ -23,12 +23,10 @@ const (
 	perSecond = 5000
 )
 
-// volume is an ext4 on a loop device.
+// volume is a [lab.Volume] of a test.
 type volume struct {
-	t     *testing.T
-	image string
-	loop  string
-	dir   string
+	*lab.Volume
+	t *testing.T
 }
 
 // newVolume makes and mounts a volume of 24 MiB that any user may write to.
@@ -40,29 +38,7 @@ func newVolume(t *testing.T, mkfs ...string) *volume {
 // newVolumeOf is newVolume with another size.
 func newVolumeOf(t *testing.T, size string, mkfs ...string) *volume {
 	t.Helper()
-	needRoot(t)
-	tmp := t.TempDir()
-	if err := os.Chmod(filepath.Dir(tmp), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	v := &volume{t: t, image: filepath.Join(tmp, "image"), dir: filepath.Join(tmp, "volume")}
-	if err := os.Mkdir(v.dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	must(t, "truncate", "-s", size, v.image)
-	must(t, "mkfs.ext4", append([]string{"-q", "-F", "-m", "0", v.image}, mkfs...)...)
-	out, err := command("losetup", "-f", "--show", v.image)
-	if err != nil {
-		t.Skip("needs loop devices: ", err)
-	}
-	v.loop = strings.TrimSpace(out)
-	t.Cleanup(func() { _, _ = command("losetup", "-d", v.loop) })
-	v.mount()
-	t.Cleanup(func() { _ = unix.Unmount(v.dir, unix.MNT_DETACH) })
-	if err := os.Chmod(v.dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return &volume{lab.MountVolume(t, size, mkfs...), t}
 }
 
 func needRoot(t *testing.T) {
@@ -73,15 +49,20 @@ func needRoot(t *testing.T) {
 	}
 }
 
-func (v *volume) mount() { must(v.t, "mount", "-o", "errors=remount-ro", v.loop, v.dir) }
+func (v *volume) mount() {
+	v.t.Helper()
+	if err := v.Mount("errors=remount-ro"); err != nil {
+		v.t.Fatal(err)
+	}
+}
 
 // remount mounts the volume anew, so that only what reached the device is
 // left. Nobody may use it.
 func (v *volume) remount() {
 	v.t.Helper()
-	must(v.t, "umount", v.dir)
+	must(v.t, "umount", v.Dir)
 	// 1: errors of the file system were corrected.
-	if out, err := command("e2fsck", "-fy", v.loop); err != nil && !strings.Contains(err.Error(), "exit status 1") {
+	if out, err := command("e2fsck", "-fy", v.Loop); err != nil && !strings.Contains(err.Error(), "exit status 1") {
 		v.t.Fatalf("%v\n%s", err, out)
 	}
 	v.mount()
@@ -90,24 +71,15 @@ func (v *volume) remount() {
 // fill leaves no space and returns the file that takes it.
 func (v *volume) fill() (ballast string) {
 	v.t.Helper()
-	ballast = filepath.Join(v.dir, "ballast")
-	f, err := os.Create(ballast)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	defer f.Close()
-	for block := make([]byte, 256<<10); len(block) > 0; {
-		if _, err := f.Write(block); err != nil {
-			block = block[:len(block)/2]
-		}
-	}
+	ballast = filepath.Join(v.Dir, "ballast")
+	lab.Fill(v.t, ballast)
 	return ballast
 }
 
 // shorten makes the loop device end after so many bytes; 0 is all of it again.
 func (v *volume) shorten(bytes uint64) {
 	v.t.Helper()
-	dev, err := os.OpenFile(v.loop, os.O_RDWR, 0)
+	dev, err := os.OpenFile(v.Loop, os.O_RDWR, 0)
 	if err != nil {
 		v.t.Fatal(err)
 	}
@@ -118,26 +90,12 @@ func (v *volume) shorten(bytes uint64) {
 		err = unix.IoctlLoopSetStatus64(int(dev.Fd()), info)
 	}
 	if err != nil {
-		v.t.Fatalf("set the size of %s: %v", v.loop, err)
+		v.t.Fatalf("set the size of %s: %v", v.Loop, err)
 	}
 }
 
 // freeze stalls all writes until thaw, or the end of the test.
-func (v *volume) freeze() (thaw func()) {
-	v.t.Helper()
-	must(v.t, "fsfreeze", "-f", v.dir)
-	frozen := true
-	thaw = func() {
-		if frozen {
-			frozen = false
-			if out, err := command("fsfreeze", "-u", v.dir); err != nil {
-				v.t.Errorf("%v\n%s", err, out)
-			}
-		}
-	}
-	v.t.Cleanup(thaw)
-	return thaw
-}
+func (v *volume) freeze() (thaw func()) { v.t.Helper(); return v.Frozen(v.t) }
 
 func command(name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -74,7 +74,7 @@ func TestDestinationIsSilentAtTheStart(t *testing.T) {
 	t.Run("frozen", func(t *testing.T) {
 		v := newVolumeOf(t, "2G")
 		var thaw func()
-		rows.Add(silent(t, v.dir, "first start, frozen", func() { thaw = v.freeze() }, func() { thaw() })...)
+		rows.Add(silent(t, v.Dir, "first start, frozen", func() { thaw = v.freeze() }, func() { thaw() })...)
 	})
 }
 

@@ -33,7 +33,7 @@ func TestSpoolOnAFullTmpfs(t *testing.T) {
 		line[i] = byte(rand.Uint32()) // which does not compress
 	}
 	for i := range int64(8) {
-		fillUp(t, filepath.Join(dir, fmt.Sprint("filler-", i)))
+		lab.Fill(t, filepath.Join(dir, fmt.Sprint("filler-", i)))
 		b.Begin(position.Content{}, "gc.log", i*int64(len(line)), line)
 		b.Take(line, ul.Info, false, true)
 		b.End.Offset = b.From + int64(len(line))

@@ -34,7 +34,7 @@ func cpuGroup(t *testing.T) *group {
 func deviceGroup(t *testing.T, v *volume) *group {
 	t.Helper()
 	g := newGroup(t, "blkio", "blkio.throttle.write_iops_device", "io.max")
-	device, err := os.ReadFile(filepath.Join("/sys/class/block", filepath.Base(v.loop), "dev"))
+	device, err := os.ReadFile(filepath.Join("/sys/class/block", filepath.Base(v.Loop), "dev"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,10 +49,7 @@ func TestSidecarIsStopped(t *testing.T) {
 // The same with a real JVM, which has to end well.
 func TestSidecarIsStoppedBesideAJVM(t *testing.T) {
 	needRoot(t)
-	jdks, err := lab.JDKs()
-	if err != nil {
-		t.Skip(err)
-	}
+	jdks := lab.NeedsJDKs(t)
 	classes, err := jvm.Compile(jdks[0], t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -41,17 +41,11 @@ func TestHundredthOfAProcessor(t *testing.T) {
 // cpuTime returns the processor time that a sidecar has used.
 func cpuTime(t *testing.T, side *lab.Sidecar) time.Duration {
 	t.Helper()
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", side.PID()))
+	used, err := lab.CPUTime(side.PID())
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The fields behind the name, which may hold spaces: utime is the 14th.
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	var user, system int64
-	if _, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(user+system) * 10 * time.Millisecond // the unit is fixed, for programs, at 1/100 s
+	return used
 }
 
 // runVia runs the sidecar by way of another program, which executes it.

@@ -18,7 +18,7 @@ const mib = 1 << 20
 // frozen. The backlog has to fit into what is left, or go.
 func TestTmpfsIsFilledBySomebodyElse(t *testing.T) {
 	v := newVolume(t)
-	p := newPressed(t, "64m", v.dir+"/dest", "--retain-bytes", "16Mi", "--segment-bytes", "1Mi")
+	p := newPressed(t, "64m", v.Dir+"/dest", "--retain-bytes", "16Mi", "--segment-bytes", "1Mi")
 	p.pour(5e6)
 	p.persists()
 	thaw := v.freeze()
@@ -50,7 +50,7 @@ func TestTmpfsIsFilledBySomebodyElse(t *testing.T) {
 // A tmpfs can be made smaller while it is in use, down to what is in it.
 func TestTmpfsIsMadeSmaller(t *testing.T) {
 	v := newVolume(t)
-	p := newPressed(t, "64m", v.dir+"/dest", "--retain-bytes", "16Mi", "--segment-bytes", "1Mi")
+	p := newPressed(t, "64m", v.Dir+"/dest", "--retain-bytes", "16Mi", "--segment-bytes", "1Mi")
 	p.pour(5e6)
 	p.persists()
 	must(t, "mount", "-o", "remount,size=16m", p.source)
@@ -116,12 +116,12 @@ func TestTmpfsWithoutASize(t *testing.T) {
 	source := t.TempDir()
 	must(t, "mount", "-t", "tmpfs", "-o", "size=0,mode=1777", "ullage", source)
 	t.Cleanup(func() { _ = unix.Unmount(source, unix.MNT_DETACH) })
-	side := lab.Run(t, source, v.dir+"/dest")
+	side := lab.Run(t, source, v.Dir+"/dest")
 	saysOf(t, side, "source has no size limit", "--budget", "memory")
 	side.Kill()
 
 	const budget = 8 * mib
-	p := &pressed{T: t, source: source, dest: v.dir + "/dest", side: lab.Run(t, source, v.dir+"/dest", "--budget", "8Mi", "--sync-interval", "100ms")}
+	p := &pressed{T: t, source: source, dest: v.Dir + "/dest", side: lab.Run(t, source, v.Dir+"/dest", "--budget", "8Mi", "--sync-interval", "100ms")}
 	p.pour(5e6)
 	p.persists()
 	thaw := v.freeze()

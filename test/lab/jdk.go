@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"testing"
 )
 
 // JDK is an installed Java development kit.
@@ -75,4 +76,24 @@ func (j JDK) Compile(dir string, sources ...string) error {
 		return fmt.Errorf("compile with %s: %w\n%s", j.Javac(), err, out)
 	}
 	return nil
+}
+
+// NeedsJDKs is JDKs for a test, which cannot run where there is none.
+func NeedsJDKs(tb testing.TB) []JDK {
+	tb.Helper()
+	jdks, err := JDKs()
+	if err != nil {
+		Needs(tb, "a JDK: "+err.Error())
+	}
+	return jdks
+}
+
+// Classes compiles Java source files for a test, and returns the class path.
+func (j JDK) Classes(tb testing.TB, sources ...string) string {
+	tb.Helper()
+	dir := tb.TempDir()
+	if err := j.Compile(dir, sources...); err != nil {
+		tb.Fatal(err)
+	}
+	return dir
 }

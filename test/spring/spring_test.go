@@ -58,10 +58,7 @@ func TestLinesOfAKilledApplication(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	jdks, err := lab.JDKs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	jdks := lab.NeedsJDKs(t)
 	for _, way := range ways {
 		for _, jdk := range jdks {
 			t.Run(way.name+" on "+jdk.String(), func(t *testing.T) {

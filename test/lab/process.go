@@ -5,6 +5,9 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Memory returns the bytes of memory of its own that a process has: what is resident without
@@ -22,6 +25,16 @@ func Memory(pid int) (int64, error) {
 func PeakMemory(pid int) (int64, error) {
 	figures, err := residents(pid)
 	return figures["VmHWM"] - figures["RssFile"], err
+}
+
+// CPUTime returns the user and system time of a process that runs, from the clock that Linux
+// has for it: clock_getcpuclockid(3).
+func CPUTime(pid int) (time.Duration, error) {
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|2), &t); err != nil {
+		return 0, fmt.Errorf("read the CPU time of a process: %w", err)
+	}
+	return time.Duration(t.Nano()), nil
 }
 
 // residents returns what the kernel says of the resident memory of a process, in bytes: see
