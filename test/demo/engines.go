@@ -45,31 +45,19 @@ func (d *demo) startEngines() error {
 	if err := os.MkdirAll(filepath.Join(store, bucket), 0o755); err != nil {
 		return err
 	}
-	gateway, err := lab.Server("test/servers", "github.com/versity/versitygw", "github.com/versity/versitygw/cmd/versitygw", d.say)
-	if err != nil {
-		return err
-	}
-	collector, err := lab.Server("test/servers/otlpsink", "go.opentelemetry.io/collector/otelcol", "github.com/ullage/ullage/test/servers/otlpsink", d.say)
-	if err != nil {
-		return err
-	}
 	s3, otlp := &engine{name: "s3", what: "S3 server"}, &engine{name: "otlp", what: "Collector"}
+	var err error
 	for _, e := range []*engine{s3, otlp} {
 		if e.port, err = lab.FreePort(); err != nil {
 			return err
 		}
 	}
 	s3.url = fmt.Sprintf("s3://%s/demo?name=s3&endpoint=%s&region=us-east-1&path-style=true", bucket, url.QueryEscape("http://"+s3.address()))
-	s3.args = []string{gateway, "--access", key, "--secret", key, "--port", s3.address(), "--quiet", "posix", store}
+	if s3.args, err = lab.S3Server(d.say, s3.address(), key, key, store, lab.Identity{}); err != nil {
+		return err
+	}
 	otlp.url = fmt.Sprintf("otlp+http://%s/v1/logs?name=otlp", otlp.address())
-	config := filepath.Join(d.scratch, "collector.yaml")
-	otlp.args = []string{collector, "--config", config}
-	// With rotation, the exporter writes without a buffer: what is acknowledged is in the file.
-	text := fmt.Sprintf(`receivers: {otlp: {protocols: {http: {endpoint: %q}}}}
-exporters: {file: {path: %q, rotation: {max_megabytes: 10000}}}
-service: {telemetry: {metrics: {level: none}}, pipelines: {logs: {receivers: [otlp], exporters: [file]}}}
-`, otlp.address(), collected)
-	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+	if otlp.args, err = lab.Collector(d.say, d.scratch, otlp.address(), collected, lab.Identity{}); err != nil {
 		return err
 	}
 	for _, e := range []*engine{s3, otlp} {

@@ -51,7 +51,7 @@ const bucketKey = "e2e-e2e-e2e"
 // the scheme https, the server's certificate is of an authority that nobody knows: ca is its file.
 func serveBucket(s *space, scheme string) (bucket, ca string) {
 	s.Helper()
-	program, err := lab.Server("../servers", "github.com/versity/versitygw", "github.com/versity/versitygw/cmd/versitygw", s.Logf)
+	program, err := lab.S3Program.Build(s.Logf)
 	if err != nil {
 		s.Fatal(err)
 	}

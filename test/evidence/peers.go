@@ -135,8 +135,7 @@ func (e *evidence) contestant(p peer, root string) (*contestant, error) {
 // environment when it is not installed but lies below root.
 func (p peer) find(root string) (program string, env []string) {
 	if p.program == "" {
-		path, err := lab.Server("test/servers/filelog", "go.opentelemetry.io/collector/otelcol", "github.com/ullage/ullage/test/servers/filelog",
-			func(format string, args ...any) { fmt.Printf(format+"\n", args...) })
+		path, err := lab.FilelogProgram.Build(func(format string, args ...any) { fmt.Printf(format+"\n", args...) })
 		if err != nil {
 			fmt.Printf("the OpenTelemetry Collector could not be built: %v\n", err)
 		}

@@ -11,11 +11,15 @@ import (
 	"time"
 )
 
-// Server builds a program of the Go module in dir into the cache, unless it is there, and
-// returns its path. The cache's entry has the version of a module that it consists of. Say
-// is called before what takes minutes.
-func Server(dir, module, program string, say func(format string, args ...any)) (string, error) {
-	version, err := Command(time.Minute, "go", "list", "-C", dir, "-m", "-f", "{{.Version}}", module)
+// Build builds the server into the cache, unless it is there, and returns its path. Say is
+// called before what takes minutes.
+func (p Program) Build(say func(format string, args ...any)) (string, error) {
+	module, err := Command(time.Minute, "go", "env", "GOMOD")
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(filepath.Dir(strings.TrimSpace(module)), "test", "servers", p.dir)
+	version, err := Command(time.Minute, "go", "list", "-C", dir, "-m", "-f", "{{.Version}}", p.module)
 	if err != nil {
 		return "", err
 	}
@@ -23,7 +27,7 @@ func Server(dir, module, program string, say func(format string, args ...any)) (
 	if err != nil {
 		return "", err
 	}
-	name := filepath.Base(program) + "-" + strings.TrimSpace(version)
+	name := filepath.Base(p.program) + "-" + strings.TrimSpace(version)
 	path := filepath.Join(cache, "servers", name)
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
@@ -31,7 +35,7 @@ func Server(dir, module, program string, say func(format string, args ...any)) (
 	say("building %s, once (about two minutes)", name)
 	// Another test may build the same server now.
 	made := fmt.Sprintf("%s.%d", path, os.Getpid())
-	if _, err := Command(time.Hour, "nice", "go", "build", "-C", dir, "-trimpath", "-ldflags", "-s -w", "-o", made, program); err != nil {
+	if _, err := Command(time.Hour, "nice", "go", "build", "-C", dir, "-trimpath", "-ldflags", "-s -w", "-o", made, p.program); err != nil {
 		return "", err
 	}
 	if err := os.Rename(made, path); err != nil {

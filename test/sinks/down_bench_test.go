@@ -22,7 +22,7 @@ func BenchmarkDown(b *testing.B) {
 		long = 10 * time.Minute
 	}
 	up, down := newGatewayIn(b, b.TempDir()), newGatewayIn(b, b.TempDir())
-	down.kill()
+	down.Kill()
 	for b.Loop() {
 		var all []*measured
 		for _, c := range []struct {

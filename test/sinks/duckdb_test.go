@@ -2,7 +2,6 @@ package sinks
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,7 +68,7 @@ func queries(t *testing.T) (found []string) {
 // asks runs queries, and returns the rows of each.
 func (g *gateway) asks(t *testing.T, queries []string) (rows [][][]string) {
 	t.Helper()
-	job, err := json.Marshal(map[string]any{"ca": g.ca(), "key": "ullage", "secret": g.secret, "endpoint": fmt.Sprintf("127.0.0.1:%d", g.port), "queries": queries})
+	job, err := json.Marshal(map[string]any{"ca": g.ca(), "key": "ullage", "secret": g.secret, "endpoint": g.address(), "queries": queries})
 	must(t, err)
 	cmd := exec.Command(duckdb(t), "-c", duckScript)
 	cmd.Stdin = strings.NewReader(string(job))

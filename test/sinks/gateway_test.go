@@ -8,35 +8,22 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/ullage/ullage/internal/sink/s3"
 	"github.com/ullage/ullage/test/lab"
 )
 
-func TestMain(m *testing.M) { lab.Main(m) }
-
-const patience = lab.Patience
-
-// server builds a program of test/servers into the cache, unless it is there.
-func server(t testing.TB, module, program string) string {
-	t.Helper()
-	return built(t, "../servers", module, program)
-}
-
 // gateway is an S3 server over TLS, whose buckets are directories.
 type gateway struct {
 	identity
+	*lab.Engine
 	root   string
 	port   int
 	secret string
-	cmd    *exec.Cmd
 }
 
 const bucketName = "logs"
@@ -54,7 +41,7 @@ func newGatewayIn(t testing.TB, dir string) *gateway {
 	g.must(os.MkdirAll(filepath.Join(g.root, bucketName), 0o755))
 	g.certificate(time.Now().Add(time.Hour))
 	g.start()
-	t.Cleanup(g.kill)
+	t.Cleanup(func() { g.Kill() })
 	return g
 }
 
@@ -70,42 +57,28 @@ func freePort(t testing.TB) int {
 // start starts the server and waits until it answers.
 func (g *gateway) start() {
 	g.Helper()
-	log, err := os.OpenFile(filepath.Join(g.dir, "log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	command, err := lab.S3Server(g.Logf, g.address(), "ullage", g.secret, g.root, g.files())
 	g.must(err)
-	defer log.Close()
-	g.cmd = exec.Command(server(g.TB, "github.com/versity/versitygw", "github.com/versity/versitygw/cmd/versitygw"),
-		"--access", "ullage", "--secret", g.secret, "--port", fmt.Sprintf("127.0.0.1:%d", g.port), "--health", "/health",
-		"--cert", g.ca(), "--key", filepath.Join(g.dir, "key.pem"), "--quiet", "posix", g.root)
-	g.cmd.Stdout, g.cmd.Stderr = log, log
-	g.must(g.cmd.Start())
 	client := &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-	lab.Eventually(g, patience, "the S3 server answers", func() bool {
-		resp, err := client.Get(fmt.Sprintf("https://127.0.0.1:%d/health", g.port))
+	g.Engine = &lab.Engine{Command: command, Answers: func() bool {
+		resp, err := client.Get("https://" + g.address() + "/health")
 		if err != nil {
 			return false
 		}
 		resp.Body.Close()
 		return resp.StatusCode == http.StatusOK
-	})
+	}}
+	g.must(g.Start())
 }
 
-// kill ends the server as kill -9 does.
-func (g *gateway) kill() {
-	_ = g.cmd.Process.Signal(unix.SIGCONT)
-	_ = g.cmd.Process.Kill() // fails only if it has ended
-	_ = g.cmd.Wait()
-}
+func (g *gateway) bucket() string { return filepath.Join(g.root, bucketName) }
 
-func (g *gateway) restart() {
-	g.Helper()
-	g.kill()
-	g.start()
-}
+func (g *gateway) address() string { return fmt.Sprintf("127.0.0.1:%d", g.port) }
 
 // url is the sink's, at the server or at a proxy in front of it.
 func (g *gateway) url(endpoint, more string) string {
 	if endpoint == "" {
-		endpoint = fmt.Sprintf("https://127.0.0.1:%d", g.port)
+		endpoint = "https://" + g.address()
 	}
 	return fmt.Sprintf("s3://%s/prod?endpoint=%s&region=us-east-1&path-style=true&ca=%s%s", bucketName, url.QueryEscape(endpoint), url.QueryEscape(g.ca()), more)
 }
@@ -168,7 +141,7 @@ func (g *gateway) indexed() (named map[string]uint64, lines uint64) {
 func (g *gateway) objects() map[string]bool {
 	g.Helper()
 	have := map[string]bool{}
-	bucket := filepath.Join(g.root, bucketName)
+	bucket := g.bucket()
 	g.must(filepath.WalkDir(filepath.Join(bucket, "prod", "log"), func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
 			key, _ := filepath.Rel(bucket, path)

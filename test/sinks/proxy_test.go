@@ -2,7 +2,6 @@ package sinks
 
 import (
 	"crypto/tls"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -39,16 +38,12 @@ const (
 	late      = "says 429 with a date of Retry-After, by a clock that is an hour behind"
 )
 
-func newProxy(t *testing.T, g *gateway) *proxy {
-	t.Helper()
-	return newProxyTo(t, fmt.Sprintf("https://127.0.0.1:%d", g.port), g.pair())
-}
-
-func newProxyTo(t *testing.T, server string, pair tls.Certificate) *proxy {
+// newProxy starts one in front of a server.
+func newProxy(t *testing.T, address string, pair tls.Certificate) *proxy {
 	t.Helper()
 	p := &proxy{gone: make(chan struct{})}
 	p.fault.Store(passes)
-	to, _ := url.Parse(server)
+	to := &url.URL{Scheme: "https", Host: address}
 	p.forward = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(to)
@@ -72,6 +67,7 @@ func (p *proxy) answer(w http.ResponseWriter, r *http.Request) {
 		p.faults.Add(1)
 	}
 	if p.token != "" && r.Header.Get("Authorization") != p.token {
+		p.faults.Add(1)
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}

@@ -3,7 +3,6 @@ package sinks
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -110,7 +109,7 @@ func (g *gateway) sink(tb testing.TB) sink.Sink {
 // presigned returns where anybody may put one object.
 func (g *gateway) presigned(tb testing.TB) string {
 	tb.Helper()
-	client, err := minio.New(fmt.Sprintf("127.0.0.1:%d", g.port), &minio.Options{Secure: true, Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
+	client, err := minio.New(g.address(), &minio.Options{Secure: true, Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
 		Creds: credentials.NewStaticV4("ullage", g.secret, "")})
 	must(tb, err)
 	u, err := client.PresignedPutObject(tb.Context(), bucketName, "bare", time.Hour)

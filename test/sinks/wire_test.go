@@ -18,7 +18,7 @@ type wire struct {
 	all      sync.WaitGroup
 }
 
-// What a wire does beside passing bytes.
+// What a wire does as well as passing bytes.
 const (
 	deaf    = "accepts, and carries nothing"
 	clipped = "cuts a connection after 20 KB of the request"
