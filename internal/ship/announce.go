@@ -1,8 +1,6 @@
 package ship
 
 import (
-	"context"
-
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/ship/checkpoint"
 )
@@ -45,25 +43,4 @@ func (a *announcer) ended(streams []string) {
 	if a.began && len(streams) > 0 {
 		a.to.Followers.OnCommit(nil, streams)
 	}
-}
-
-// commitSeals makes the checkpoint say which segments were sealed without a commit: by
-// age, or at the end. A segment whose seal is not in the checkpoint may grow again after
-// a restart.
-func (w *writer) commitSeals(ctx context.Context) error {
-	sealed := 0
-	for _, name := range w.check.Streams() {
-		mark, ok := w.check.Mark(name)
-		if is := w.store.Stream(name).Mark(); ok && is.Sealed && !mark.Sealed && is.Segment == mark.Segment && is.Offset == mark.Offset {
-			sealed++
-			w.check.SetMark(name, is)
-			if st := w.streams[name]; st != nil {
-				st.sealed(w.follow.to.Followers.OnSeal)
-			}
-		}
-	}
-	if sealed == 0 {
-		return nil
-	}
-	return w.saveCheckpoint(ctx)
 }

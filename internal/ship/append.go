@@ -71,7 +71,7 @@ func (w *writer) takeBatch() error {
 func (w *writer) appendParts(st *writerStream) error {
 	size := st.size(w.batch)
 	w.taken.bytes, st.taken = w.taken.bytes+size, st.taken+size
-	w.detail.hold(st)
+	w.detail.hold(st.name, w.batch, st.parts, &st.withheld)
 	if err := w.appendFrames(st); err != nil {
 		return err
 	}

@@ -144,7 +144,7 @@ func BenchmarkHindsight(b *testing.B) {
 				for s.reader.round(); s.link.queue.Bytes() > 0; s.reader.round() {
 					s.appends(b)
 					s.commits(b)
-					if _, err := s.writer.detail.save(b.Context()); err != nil {
+					if _, err := s.writer.saveHeld(b.Context()); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/ship/hindsight"
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
@@ -25,6 +26,7 @@ type budget struct {
 	link *link
 	view *view
 	src  *tail.Reliever
+	held *hindsight.Log // nil: withheld lines are not held
 
 	queueBytes int // most that may be queued
 }
@@ -107,7 +109,7 @@ func (b *budget) adapt(bytes int64) {
 	frame := min(b.cfg.frameBytes(), b.queueBytes/2, int(sync)/2)
 	b.link.syncBytes.Store(sync)
 	b.link.setFrame(b.cfg, frame)
-	if b.link.held != nil {
-		b.link.held.SetLimit(heldBytes(bytes))
+	if b.held != nil {
+		b.held.SetLimit(heldBytes(bytes))
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/internal/ship/position"
 )
@@ -34,7 +36,7 @@ func (w *writer) commit(ctx context.Context) error {
 		}
 		w.marks[st.name] = mark
 		if mark.Sealed {
-			st.sealed(w.follow.to.Followers.OnSeal)
+			st.sum.sealed(st.segments, w.follow.to.Followers.OnSeal)
 		}
 	}
 	if w.taken.bytes == 0 {
@@ -42,6 +44,9 @@ func (w *writer) commit(ctx context.Context) error {
 	}
 	for name, mark := range w.marks {
 		w.check.SetMark(name, mark)
+	}
+	for _, st := range w.streams {
+		w.check.Withheld.Add(st.name, st.withheld.lines)
 	}
 	w.detail.commits()
 	for f, c := range w.taken.last {
@@ -52,8 +57,11 @@ func (w *writer) commit(ctx context.Context) error {
 	}
 	w.detail.committed()
 	w.unsaved = false
-	w.link.setMarks(w.marks)
-	w.taken.last = w.link.publish(w.taken.last)
+	now := time.Now()
+	w.link.health.committed(w.marks, now)
+	w.link.progress.Store(now.UnixNano())
+	w.link.commits.Add(1)
+	w.taken.last = w.link.replies.publish(w.taken.last)
 	w.m.commits.Observe(time.Since(started).Seconds())
 	w.committed()
 	for name := range w.marks {
@@ -71,13 +79,24 @@ func (w *writer) committed() {
 		if st.taken == 0 {
 			continue
 		}
-		w.m.persisted(st)
+		st.persisted(w.m)
 		st.forget()
 	}
 	w.taken.forget()
 	w.link.oldest.Store(0)
-	if w.link.setFailure(nil, time.Time{}) {
+	if w.link.health.setFailure(nil, time.Time{}) {
 		// messages.md#the-destination: The error before is over.
 		w.log.Info("commits succeed again")
 	}
+}
+
+// persisted counts what a commit made durable of the stream, and what it withheld.
+func (st *writerStream) persisted(m *metrics) {
+	count(m.withheldLines.MustCurryWith(prometheus.Labels{"stream": st.label}), st.withheld.lines)
+	count(m.savedLines, st.saved)
+	if st.withheld.bytes > 0 {
+		m.withheldBytes.WithLabelValues(st.label).Add(float64(st.withheld.bytes))
+	}
+	count(m.persistedLines.MustCurryWith(prometheus.Labels{"stream": st.label}), st.lines)
+	m.persistedBytes.WithLabelValues(st.label).Add(float64(st.bytes - st.made - st.savedBytes))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/internal/ship/tail"
 )
@@ -135,3 +136,32 @@ func inside(dir, root string) bool {
 // lineLimit is how long a line may be before it is carried in pieces. The
 // queue has to hold some of them, so that reader and writer can both work.
 func (c Config) lineLimit() int { return min(1<<20, int(c.Queue)/4) - tail.AreaSlack }
+
+// frameBytes is how much the writer puts into one compressed frame. More does
+// not compress better, and less keeps the bytes in the processor's cache.
+func (c Config) frameBytes() int { return min(512<<10, int(c.Queue)/4) }
+
+// How much is appended at once between commits. What lies in the queue is not in the
+// copy. Where nothing is compressed, more makes an append no cheaper; elsewhere, it makes
+// frames that compress better.
+const (
+	plainBatch  = 256 << 10
+	packedBatch = 448 << 10
+)
+
+// batchBytes is how much gathers in the queue before the writer is woken and appends
+// it, between commits, where a frame has so many bytes.
+func (c Config) batchBytes(frame int) int {
+	if c.Segment.Compress == segment.None {
+		return min(plainBatch, frame)
+	}
+	return min(packedBatch, frame)
+}
+
+// mostUncommitted bounds what can be on disk behind a mark: there is never more
+// between two commits, whatever the budget was. A mark of a checkpoint that
+// asks for more is not the last one.
+func (c Config) mostUncommitted() int64 {
+	// Twice, for frames that compression made longer; and headers.
+	return 2*(int64(c.SyncBytes)+int64(c.frameBytes())) + 1<<20
+}

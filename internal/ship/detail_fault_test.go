@@ -119,7 +119,7 @@ func TestAFullTmpfsHoldsNothing(t *testing.T) {
 	b := withholding(t)
 	s, from := b.begun(true)
 	s.begins(t, from)
-	s.link.held.SetLimit(10)
+	s.detail.held.SetLimit(10)
 	b.appendTo("gc.log", mixed(0, 1000))
 	run{b, s}.reads()
 	s.appends(t)
@@ -147,7 +147,8 @@ func TestARestartKnowsThatLinesAreBeingSaved(t *testing.T) {
 	if err != nil || !first.Began {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	if err := s.writer.detail.begin(t.Context()); err != nil {
+	s.writer.detail.begin()
+	if err := s.writer.saveCheckpoint(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s.killed()

@@ -253,13 +253,14 @@ func (s *Shipper) syncs() {
 
 func (s *Shipper) triggers() {
 	if _, err := s.Save(); err == nil {
-		_ = s.writer.detail.begin(context.Background())
+		s.writer.detail.begin()
+		_ = s.writer.saveCheckpoint(context.Background())
 	}
 }
 
 func (s *Shipper) saveDetails(t testing.TB) {
 	t.Helper()
-	if saved, err := s.writer.detail.save(t.Context()); !saved || err != nil {
+	if saved, err := s.writer.saveHeld(t.Context()); !saved || err != nil {
 		t.Fatalf("nothing was to be saved: %v", err)
 	}
 }

@@ -3,13 +3,22 @@ package ship
 import (
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/ullage/ullage/internal/segment"
 )
 
-// health is whether the destination, and the checkpoint, take lines.
+// health is what the writer shows to others: whether the destination, and the checkpoint,
+// take lines, and what they have.
 type health struct {
-	mu          sync.Mutex
+	mu         sync.Mutex
+	lastCommit time.Time
+	marks      map[string]segment.Mark // committed
+	refused    map[string]error        // streams, and why; never changed in place
+
 	failure     error     // why they do not, now
 	waiting     time.Time // when the oldest line was read that waits for the end of the failure
 	failures    int64
@@ -105,9 +114,38 @@ func (h *health) waitingSince() time.Time {
 	return h.waiting
 }
 
-// errors returns how many errors there were.
-func (h *health) errors() int64 {
+// committed notes where committed segments end.
+func (h *health) committed(marks map[string]segment.Mark, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.failures
+	h.lastCommit = now
+	maps.Copy(h.marks, marks)
+}
+
+// forget forgets streams that have ended.
+func (h *health) forget(streams []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, name := range streams {
+		delete(h.marks, name)
+	}
+}
+
+// setRefused notes which streams are refused, and why.
+func (h *health) setRefused(errs map[string]error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.refused = errs
+}
+
+// refusal says for how many streams, and why for the first of them, lines
+// stay on the source; or nil.
+func (h *health) refusal() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.refused) == 0 {
+		return nil
+	}
+	first := slices.Min(slices.Collect(maps.Keys(h.refused)))
+	return fmt.Errorf("streams refused: %d; the others become durable: %w", len(h.refused), h.refused[first])
 }

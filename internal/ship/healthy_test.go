@@ -54,7 +54,7 @@ func TestGaugesOfTheDestination(t *testing.T) {
 			t.Errorf("%s is %v", name, v)
 		}
 	}
-	b.ship.link.setFailure(unix.ENOENT, time.Time{})
+	b.ship.link.health.setFailure(unix.ENOENT, time.Time{})
 	if ready, at := b.value("ullage_ready"), b.value("ullage_destination_last_error_timestamp_seconds"); ready != 0 || at < begin {
 		t.Errorf("ready is %v, and the last error was at %v", ready, at)
 	}

@@ -35,12 +35,12 @@ func (w *writer) maintain(ctx context.Context) {
 		idle := w.check.ForgetIdle(maxIdleStreams, refused)
 		for _, name := range idle {
 			if st := w.streams[name]; st != nil {
-				st.sealed(w.follow.to.Followers.OnSeal)
+				st.sum.sealed(st.segments, w.follow.to.Followers.OnSeal)
 			}
 			w.tolerate(w.store.Stream(name).Close()) // also one that nothing was written to since the start
 			delete(w.streams, name)
 		}
-		w.link.forgetMarks(idle)
+		w.link.health.forget(idle)
 		w.follow.ended(idle)
 		if len(w.streams) > min(maxOpenSegments, w.bounds.streams) {
 			for _, st := range w.streams {
@@ -77,9 +77,30 @@ func (w *writer) tolerate(err error) {
 	}
 	kind := errorKind(err)
 	w.m.destinationErrors.WithLabelValues(kind).Inc()
-	if w.link.setMaintenance(err) {
+	if w.link.health.setMaintenance(err) {
 		// messages.md#the-destination: Sealing, deleting or closing segments failed. No line is
 		// lost. ullage retries.
 		w.log.Warn("segment maintenance failed", "kind", kind, "error", err, "hint", "maintenance is retried")
 	}
+}
+
+// commitSeals makes the checkpoint say which segments were sealed without a commit: by
+// age, or at the end. A segment whose seal is not in the checkpoint may grow again after
+// a restart.
+func (w *writer) commitSeals(ctx context.Context) error {
+	sealed := 0
+	for _, name := range w.check.Streams() {
+		mark, ok := w.check.Mark(name)
+		if is := w.store.Stream(name).Mark(); ok && is.Sealed && !mark.Sealed && is.Segment == mark.Segment && is.Offset == mark.Offset {
+			sealed++
+			w.check.SetMark(name, is)
+			if st := w.streams[name]; st != nil {
+				st.sum.sealed(st.segments, w.follow.to.Followers.OnSeal)
+			}
+		}
+	}
+	if sealed == 0 {
+		return nil
+	}
+	return w.saveCheckpoint(ctx)
 }

@@ -76,7 +76,7 @@ func newMetrics(reg prometheus.Registerer, l *link, v *view, ready func() error)
 	gauge("ullage_queue_bytes", "Bytes in the queue between reader and writer.", func() float64 { return float64(l.queue.Bytes()) })
 	gauge("ullage_queue_capacity_bytes", "Size of the queue between reader and writer.", func() float64 { return float64(l.queue.Capacity()) })
 	gauge("ullage_lag_seconds", "Age of the oldest line that was read and is not yet durable. It grows while the destination is slow.", func() float64 { return l.lag(time.Now()).Seconds() })
-	gauge("ullage_destination_last_error_timestamp_seconds", "When the destination last failed, or the checkpoint could not be saved, Unix time; 0 for never.", l.lastErrorSeconds)
+	gauge("ullage_destination_last_error_timestamp_seconds", "When the destination last failed, or the checkpoint could not be saved, Unix time; 0 for never.", l.health.lastErrorSeconds)
 	gauge("ullage_ready", "1 while lines become durable, 0 while they do not; /readyz has the reason.", func() float64 {
 		if ready() != nil {
 			return 0
@@ -95,17 +95,6 @@ func (m *metrics) refusedStreams(refused map[string]error) {
 	for _, k := range refusedReasons {
 		m.refused.WithLabelValues(k.reason).Set(float64(counts[k.reason]))
 	}
-}
-
-// persisted counts what a commit made durable of a stream, and what it withheld.
-func (m *metrics) persisted(st *writerStream) {
-	count(m.withheldLines.MustCurryWith(prometheus.Labels{"stream": st.label}), st.withheld)
-	count(m.savedLines, st.saved)
-	if st.withheldBytes > 0 {
-		m.withheldBytes.WithLabelValues(st.label).Add(float64(st.withheldBytes))
-	}
-	count(m.persistedLines.MustCurryWith(prometheus.Labels{"stream": st.label}), st.lines)
-	m.persistedBytes.WithLabelValues(st.label).Add(float64(st.bytes - st.made - st.savedBytes))
 }
 
 // count adds lines to a metric whose last label is the level.

@@ -161,7 +161,7 @@ func TestFileThatIsGoneIsForgotten(t *testing.T) {
 	s, from := b.begun(true)
 	s.begins(t, from)
 	s.reader.settle()
-	s.writer.takeNews()
+	s.link.news.take().apply(s.check, s.detail)
 	if known := s.check.Files(); len(known) > 0 {
 		t.Errorf("known: %v", known)
 	}

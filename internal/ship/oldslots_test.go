@@ -112,7 +112,7 @@ func (h *hoard) begins() *Shipper {
 		h.must(err)
 		s.store = durable
 		from = s.unseal(from)
-		s.writer = newWriter(s.cfg, s.to, s.link, s.store, s.check, s.view, s.metrics, s.log)
+		s.writer = newWriter(s.cfg, s.to, s.link, s.store, s.check, s.detail, s.view, s.metrics, s.log)
 	}
 	h.keeps()
 	s.begins(h.t, from)
@@ -140,7 +140,7 @@ func (h *hoard) runs() {
 				h.isKilledInACommit(s)
 				return
 			}
-			if len(s.link.published) > 0 || s.writer.taken.bytes > 0 {
+			if len(s.link.replies.published) > 0 || s.writer.taken.bytes > 0 {
 				s.commits(h.t)
 				h.commits()
 			}

@@ -18,22 +18,6 @@ import (
 // second.
 const ownedPoll = 100 * time.Millisecond
 
-// AwaitTurn waits while another sidecar owns the source, and reports whether
-// that was over before ctx ended. The source may still be missing.
-func (s *Shipper) AwaitTurn(ctx context.Context) bool {
-	select {
-	case <-s.view.turn:
-		return true
-	case <-ctx.Done():
-	}
-	select {
-	case <-s.view.turn:
-		return true
-	default:
-		return false
-	}
-}
-
 // waitForSource opens the source directory, for as long as it takes. What is no
 // directory will not become one.
 func (r *reader) waitForSource(ctx context.Context) error {
@@ -96,7 +80,7 @@ func (r *reader) opened() {
 		// and has it now.
 		r.log.Info("source directory opened", "source", r.cfg.Tail.Source)
 	}
-	r.link.setDir(r.src.State())
+	r.link.news.setDir(r.src.State())
 	if r.to.Opened != nil {
 		r.to.Opened(r.src.Dir(), r.src.State())
 	}

@@ -11,12 +11,12 @@ import (
 func TestLagCountsFromTheBeginningOfAnOutage(t *testing.T) {
 	l := newLink(DefaultConfig())
 	now := time.Now()
-	l.setFailure(errors.Join(errors.New("append"), unix.ENOSPC), now.Add(-10*time.Second))
-	l.setFailure(unix.ENOSPC, now.Add(-time.Second)) // the next attempt, with lines that were read again
+	l.health.setFailure(errors.Join(errors.New("append"), unix.ENOSPC), now.Add(-10*time.Second))
+	l.health.setFailure(unix.ENOSPC, now.Add(-time.Second)) // the next attempt, with lines that were read again
 	if got := l.lag(now); got != 10*time.Second {
 		t.Errorf("during the outage the lag is %s, want 10s", got)
 	}
-	l.setFailure(nil, time.Time{})
+	l.health.setFailure(nil, time.Time{})
 	if got := l.lag(now); got != 0 {
 		t.Errorf("after the outage the lag is %s, want 0", got)
 	}
@@ -35,7 +35,7 @@ func TestFailureIsNewsOnceForEachKind(t *testing.T) {
 		{nil, false},
 		{unix.EROFS, true},
 	} {
-		if got := l.setFailure(c.err, time.Time{}); got != c.news {
+		if got := l.health.setFailure(c.err, time.Time{}); got != c.news {
 			t.Errorf("step %d, %v: news %v, want %v", i, c.err, got, c.news)
 		}
 	}
@@ -44,27 +44,27 @@ func TestFailureIsNewsOnceForEachKind(t *testing.T) {
 // What is over is shown for a while, to whoever comes to look, and then no more.
 func TestErrorIsForgottenAnHourAfterItIsOver(t *testing.T) {
 	l := newLink(DefaultConfig())
-	if text, at := l.lastError(time.Now()); text != "" || !at.IsZero() || l.lastErrorSeconds() != 0 {
-		t.Errorf("before the first one: %q at %s, %v", text, at, l.lastErrorSeconds())
+	if text, at := l.health.lastError(time.Now()); text != "" || !at.IsZero() || l.health.lastErrorSeconds() != 0 {
+		t.Errorf("before the first one: %q at %s, %v", text, at, l.health.lastErrorSeconds())
 	}
 	begin := time.Now()
 	for _, fail := range []func(){
-		func() { l.setFailure(unix.ENOSPC, time.Time{}); l.setFailure(nil, time.Time{}) },
-		func() { l.setMaintenance(unix.ENOSPC) },
+		func() { l.health.setFailure(unix.ENOSPC, time.Time{}); l.health.setFailure(nil, time.Time{}) },
+		func() { l.health.setMaintenance(unix.ENOSPC) },
 	} {
 		fail()
 		for age, want := range map[time.Duration]string{0: unix.ENOSPC.Error(), errorMemory / 2: unix.ENOSPC.Error(), 2 * errorMemory: ""} {
-			if text, at := l.lastError(time.Now().Add(age)); text != want || at.IsZero() != (want == "") {
+			if text, at := l.health.lastError(time.Now().Add(age)); text != want || at.IsZero() != (want == "") {
 				t.Errorf("after %s: %q at %s, want %q", age, text, at, want)
 			}
 		}
 	}
-	l.setFailure(unix.EROFS, time.Time{})
-	if text, _ := l.lastError(time.Now().Add(100 * errorMemory)); text != unix.EROFS.Error() {
+	l.health.setFailure(unix.EROFS, time.Time{})
+	if text, _ := l.health.lastError(time.Now().Add(100 * errorMemory)); text != unix.EROFS.Error() {
 		t.Errorf("an error that goes on is forgotten: %q", text)
 	}
-	if got := l.lastErrorSeconds(); got < float64(begin.Unix()) || l.failures != 3 {
-		t.Errorf("the last of %d errors was at %v", l.failures, got)
+	if got := l.health.lastErrorSeconds(); got < float64(begin.Unix()) || l.health.failures != 3 {
+		t.Errorf("the last of %d errors was at %v", l.health.failures, got)
 	}
 }
 

@@ -41,7 +41,7 @@ func (p *placing) begin(ctx context.Context) error {
 	if len(p.refused.streams) == 0 {
 		p.check.Uncommitted = own // what was behind the marks is cut off
 	}
-	p.link.setFailure(nil, time.Time{})
+	p.link.health.setFailure(nil, time.Time{})
 	again := rewind{ends: p.ends, uncommitted: p.from.invalid && !p.from.keyed, news: p.from.invalid}
 	if len(p.recovered) > 0 || again.uncommitted || p.from.lost {
 		if err := p.rewind(ctx, again); err != nil {

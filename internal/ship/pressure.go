@@ -129,7 +129,7 @@ func (p *pressure) relieve(full bool) {
 // yield gives up the lines that are held in hindsight before lines that are not withheld
 // would be dropped.
 func (p *pressure) yield(m usage) {
-	held := p.link.held
+	held := p.budget.held
 	if held == nil || !p.marks.discarding && !p.marks.dropping || held.Stats().Bytes == 0 {
 		return
 	}
@@ -211,7 +211,7 @@ func (p *pressure) drop(why ul.Reason, relief tail.Relief, m usage) (freed int64
 		below = "all"
 	}
 	cause := "the destination is slower than the JVMs"
-	if failure := p.link.current(); failure != nil {
+	if failure := p.link.health.current(); failure != nil {
 		cause = "the destination fails: " + failure.Error()
 	}
 	if relief.Refused {

@@ -229,7 +229,7 @@ func TestDroppingLinesIsLoggedWithTheFailureOfTheDestination(t *testing.T) {
 		s, _ := b.begun(false)
 		var log bytes.Buffer
 		s.reader.press.log = slog.New(slog.NewTextHandler(&log, nil))
-		s.link.setFailure(failure, time.Time{})
+		s.link.health.setFailure(failure, time.Time{})
 		if s.drops(ul.Discard, 256<<10) == 0 {
 			t.Fatal("nothing was dropped")
 		}

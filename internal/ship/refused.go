@@ -1,25 +1,10 @@
 package ship
 
-import (
-	"time"
+import "time"
 
-	"github.com/ullage/ullage/internal/base/retry"
-)
-
-// A refusal is a stream that the destination refuses, while it takes others.
-// Its lines stay on the source, where they are read again, or dropped, as in
-// an outage; what of it is in the queue is passed over. It comes back with a
-// rewind: only that leaves nothing in the queue that was read before.
-type refusal struct {
-	err   error
-	place func() error // places its segments
-}
-
-// refusals are the streams that are refused now.
-type refusals struct {
-	streams map[string]refusal
-	logged  retry.Limiter // a stream is refused
-}
+// refusedRetry is how often streams are tried again that the destination
+// refuses.
+const refusedRetry = 5 * time.Second
 
 // refuse goes on without a stream. Place is how it is tried again.
 func (w *writer) refuse(name string, err error, place func() error) {
@@ -62,5 +47,6 @@ func (w *writer) showRefused() {
 		errs[name] = r.err
 	}
 	w.m.refusedStreams(errs)
-	w.link.setRefused(errs)
+	w.link.health.setRefused(errs)
+	w.link.replies.refuse(errs)
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/ullage/ullage/internal/ship/checkpoint"
-	"github.com/ullage/ullage/internal/ship/hindsight"
 	"github.com/ullage/ullage/internal/ship/position"
 	"github.com/ullage/ullage/internal/ship/tail"
 )
@@ -25,13 +24,13 @@ type start struct {
 // the loops, so it uses what belongs to both. Nothing is asked of the
 // destination, which may stand still: begin does that.
 func (s *Shipper) restore(keyed bool) (start, error) {
-	s.attach()
+	s.link.news.take().apply(s.check, s.detail)
 	found := s.check.Load()
 	s.reportInvalid(found.Invalid)
 	if keyed {
 		// Before the reader meets a trigger, which would begin to save a second time.
 		// Without the key, the checkpoint may be somebody else's: begin goes on with it.
-		resumeHeld(s.link.held, s.check, s.log)
+		s.detail.resume()
 	}
 	// A sidecar without a checkpoint makes one first. A sidecar that finds none, where
 	// there was one, knows that it was lost.
@@ -56,22 +55,6 @@ func (s *Shipper) restore(keyed bool) (start, error) {
 		from.streams = saved // nothing of others was persisted
 	}
 	return from, nil
-}
-
-// attach gives the checkpoint the state directory that the reader has opened.
-func (s *Shipper) attach() {
-	n := s.link.takeNews()
-	if n.dirNews {
-		s.check.Attach(n.dir)
-		if held := s.link.held; held == nil {
-			hindsight.Remove(n.dir)
-		} else if err := held.Attach(n.dir); err != nil {
-			s.log.Error("opening the hindsight failed", "error", err, "hint", hintUnheld)
-		}
-	}
-	if n.dir != nil {
-		n.dir.Close()
-	}
 }
 
 func streamsOf(files map[position.Content]position.Saved) []string {

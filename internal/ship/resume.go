@@ -12,11 +12,7 @@ import (
 // is news, and counted each time.
 func (w *writer) destinationFailed(err error, backoff time.Duration) {
 	w.m.destinationErrors.WithLabelValues(errorKind(err)).Inc()
-	oldest := w.taken.oldest
-	if c, ok := w.link.queue.Front(); ok && oldest.IsZero() {
-		oldest = c.Read
-	}
-	w.link.failed(err, oldest, w.log, w.cfg.Dest, backoff)
+	w.link.health.failed(err, w.taken.since(w.link), w.log, w.cfg.Dest, backoff)
 	for _, st := range w.streams {
 		st.segments.Abandon()
 		st.sum = running{}
@@ -75,7 +71,7 @@ func (w *writer) rewind(ctx context.Context, request rewind) error {
 		return err
 	}
 	if len(request.ends) > 0 || request.uncommitted {
-		w.takeNews() // of before
+		w.link.news.take().apply(w.check, w.detail) // of before
 		w.check.SetFiles(files)
 	}
 	for name, mark := range w.recovered {

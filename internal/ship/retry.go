@@ -3,14 +3,9 @@ package ship
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/ullage/ullage/internal/segment/store"
 )
-
-// refusedRetry is how often streams are tried again that the destination
-// refuses.
-const refusedRetry = 5 * time.Second
 
 // reopen goes back to the last commit: it cuts every stream to its mark with
 // fresh descriptors and makes the reader read again from the positions. While

@@ -61,13 +61,9 @@ func (r *reader) align(ends map[string][]byte, news bool) {
 		"hint", "the segments decide where reading resumes")
 }
 
-// takeCommitted applies what was published, and learns which streams are refused. A
-// stream is refused after its last commit was published, so what is published
-// counts first: a refused stream is read again from there.
+// takeCommitted applies what was published, and learns which streams are refused.
 func (r *reader) takeCommitted() {
-	refused, news := r.link.takeRefused()
-	r.link.takePublished(r.src.Reclaimer.Committed)
-	if news {
+	if refused := r.link.replies.take(r.src.Reclaimer.Committed); refused != nil {
 		r.src.Capacity.Refuse(refused)
 	}
 }

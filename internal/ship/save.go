@@ -9,27 +9,13 @@ import (
 	"github.com/ullage/ullage/internal/ship/checkpoint"
 )
 
-// takeNews applies what the reader reports to the checkpoint.
-func (w *writer) takeNews() {
-	n := w.link.takeNews()
-	w.check.Forget(n.gone)
-	w.check.Add(n.back)
-	if n.dirNews {
-		w.check.Attach(n.dir)
-		w.detail.attach(n.dir)
-	}
-	if n.dir != nil {
-		n.dir.Close()
-	}
-}
-
 // saveCheckpoint saves the checkpoint, for as long as it takes: once the segments
 // are synced there is no way back, since the slot may hold the new state even
 // if saving it has failed. Then it records the number at the destination, which makes
 // all checkpoints of before old ones. The caller reclaims only after that.
 func (w *writer) saveCheckpoint(ctx context.Context) error {
 	for backoff, first := newBackoff(), true; ; first = false {
-		w.takeNews()
+		w.link.news.take().apply(w.check, w.detail)
 		err := w.check.Save()
 		if err == nil {
 			w.store.SetNumber(w.check.Number())
@@ -46,7 +32,7 @@ func (w *writer) saveCheckpoint(ctx context.Context) error {
 				"hint", "shipping continues; after a crash now, the segments decide where reading resumes")
 			return nil
 		}
-		w.link.setFailure(fmt.Errorf("the source does not take the checkpoint: %w", err), w.taken.oldest)
+		w.link.health.setFailure(fmt.Errorf("the source does not take the checkpoint: %w", err), w.taken.oldest)
 		if first {
 			// messages.md#the-checkpoint: Nothing that becomes durable is reclaimed until a retry
 			// succeeds. Restore the permission to write to `SOURCE/.ullage`.

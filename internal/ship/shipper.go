@@ -9,11 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/base/retry"
-	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/internal/ship/checkpoint"
@@ -35,6 +31,7 @@ type Shipper struct {
 	store  *store.Store
 	link   *link
 	check  *checkpoint.Checkpoint // until the loops run; then the writer's alone
+	detail *detail                // as check, but what is held is safe for concurrent use
 	reader *reader
 	writer *writer
 
@@ -50,13 +47,14 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 	cfg.Tail.Frames = cfg.Segment.Compress == segment.Zstd && !cfg.withholds() // the lines of a frame cannot be told apart
 	s := &Shipper{cfg: cfg, log: log, reg: reg, view: &view{turn: make(chan struct{})}, ended: make(chan error, 1)}
 	s.link = newLink(cfg)
-	if cfg.withholds() && cfg.Hindsight > 0 {
-		s.link.held = hindsight.New(cfg.Hindsight, heldBytes(minBudget))
-	}
 	s.metrics = newMetrics(reg, s.link, s.view, s.Ready)
 	s.src = tail.New(cfg.Tail, reg, log)
 	s.check = checkpoint.New()
-	b := &budget{cfg: cfg, log: log, link: s.link, view: s.view, src: s.src.Relief}
+	s.detail = &detail{level: cfg.PersistLevel, log: log, check: &s.check.Withheld, unheld: s.metrics.unheld}
+	if cfg.withholds() && cfg.Hindsight > 0 {
+		s.detail.held = hindsight.New(cfg.Hindsight, heldBytes(minBudget))
+	}
+	b := &budget{cfg: cfg, log: log, link: s.link, view: s.view, src: s.src.Relief, held: s.detail.held}
 	s.reader = &reader{caughtUp: time.Unix(0, 0), load: load{busy: true, last: time.Now()}, cfg: cfg, log: log, link: s.link, src: s.src, view: s.view,
 		budget: b, press: newPressure(cfg, log, s.link, s.src.Relief, b)}
 	return s
@@ -68,279 +66,13 @@ func connect(s *Shipper, to Outlets) {
 	s.src.Connect(to.Source)
 }
 
-// Run ships until ctx ends, and passes on to the outlets what happens. Then it drains: it reads every file to its end,
-// commits, and returns nil. The source may be missing at first. It fails if the
-// destination cannot be written to at the start, unless its volume is full, and if the budget is more than
-// the source has.
-//
-// A drain is over only once the destination has confirmed what the checkpoint claims of
-// lines that are still in the source. If draining takes longer than DrainTimeout, Run
-// returns an error that says what is left; a call into the destination that does not return is then left
-// behind, and the process should exit.
-func (s *Shipper) Run(ctx context.Context, to Outlets) error {
-	connect(s, to)
-	if err := s.reader.waitForSource(ctx); err != nil {
-		s.src.Close()
-		if ctx.Err() != nil {
-			return s.view.unreadable()
-		}
-		return err
-	}
-	stop, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	// A start that is refused ends before ctx, and drains nothing.
-	drains := context.AfterFunc(ctx, func() {
-		s.log.Info("draining", "timeout", s.cfg.DrainTimeout.String())
-		time.AfterFunc(s.cfg.DrainTimeout, cancel)
-	})
-	defer drains()
-	go func() { s.ended <- s.work(ctx, stop, cancel) }()
-	select {
-	case err := <-s.ended:
-		return s.end(err)
-	case <-stop.Done():
-	}
-	// The loops end at once, unless the destination holds the writer.
-	select {
-	case err := <-s.ended:
-		return s.end(err)
-	case <-time.After(250 * time.Millisecond):
-	}
-	if s.drained.Load() {
-		return nil
-	}
-	return s.undrained("a call into the destination has not returned")
-}
-
-// answerTime is for how long a start waits for the destination. Then it reads,
-// and relieves the source, without it, and logs that after silentTime. A JVM goes on writing
-// meanwhile.
-const (
-	answerTime = 50 * time.Millisecond
-	silentTime = time.Second
-)
-
-// errNoAnswer is why nothing becomes durable after that.
-var errNoAnswer = errors.New("destination: it has not answered since the start")
-
-// opened is the destination's answer.
-type opened struct {
-	store *store.Store
-	err   error
-}
-
-// open opens the destination. It may never return. A destination that was never used needs space
-// for its own files, and has no segments that retention could delete: on a full volume open waits
-// for space until stop ends.
-func (s *Shipper) open(stop context.Context) opened {
-	s.to.destination(s.cfg.Dest)
-	durable, err := store.Open(s.cfg.Dest, s.cfg.Segment, s.reg, s.log)
-	for backoff := newBackoff(); errorKind(err) == fullError; {
-		pause := backoff.Next()
-		s.metrics.destinationErrors.WithLabelValues(fullError).Inc()
-		s.link.failed(err, time.Time{}, s.log, s.cfg.Dest, pause)
-		if err := retry.Sleep(stop, pause); err != nil {
-			return opened{err: err}
-		}
-		durable, err = store.Open(s.cfg.Dest, s.cfg.Segment, s.reg, s.log)
-	}
-	if err != nil {
-		return opened{err: err}
-	}
-	s.to.destination(s.cfg.Dest)
-	durable.KeepFor(s.to.Followers.Needed, s.to.Followers.Deleted)
-	var st unix.Statfs_t
-	if err := unix.Statfs(s.cfg.Dest, &st); err == nil && st.Type == unix.TMPFS_MAGIC {
-		// messages.md#the-destination: Persisted lines are lost when the node restarts. Give
-		// `--dest` a disk.
-		s.log.Warn("destination is on a tmpfs", "dest", s.cfg.Dest, "hint", "persisted lines are lost when the node restarts")
-	}
-	return opened{store: durable}
-}
-
-// work opens the destination and restores, then runs both loops until the
-// reader is done.
-func (s *Shipper) work(ctx, stop context.Context, cancel func()) error {
-	answer, keyed, err := s.ask(stop)
-	if err != nil {
-		return err
-	}
-	from, err := s.restore(keyed)
-	if err != nil {
-		return err
-	}
-	var loops errgroup.Group
-	var failed error // the writer; what the reader says then follows from it
-	loops.Go(func() error {
-		defer cancel()
-		err := s.reader.run(ctx, stop)
-		s.drained.Store(err == nil)
-		return err
-	})
-	loops.Go(func() error {
-		// Stop has no cause of its own, whatever ends ctx.
-		if err := s.write(stop, answer, from); !errors.Is(err, context.Canceled) {
-			failed = err
-			cancel()
-		}
-		return nil
-	})
-	if err := loops.Wait(); failed == nil {
-		return err
-	}
-	return failed
-}
-
-// ask begins to open the destination and waits a moment for the answer. Keyed
-// says that it is there, and with it the key.
-func (s *Shipper) ask(stop context.Context) (answer chan opened, keyed bool, err error) {
-	answer = make(chan opened, 1)
-	go func() { answer <- s.open(stop) }()
-	select {
-	case a := <-answer:
-		if a.err != nil {
-			return nil, false, a.err
-		}
-		s.store = a.store
-		s.check.SetKey(a.store.Key(), a.store.Number())
-		s.link.progress.Store(time.Now().UnixNano())
-		answer <- a
-		return answer, true, nil
-	case <-time.After(answerTime):
-		return answer, false, nil
-	}
-}
-
-// write waits for the destination, and runs the writer. It fails if the
-// destination cannot be written to at the start.
-func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) error {
-	silenced, silent := make(chan struct{}), false
-	silence := time.AfterFunc(silentTime, func() {
-		defer close(silenced)
-		if s.link.current() != nil {
-			return // open has an answer: the volume is full
-		}
-		silent = true
-		s.link.setFailure(errNoAnswer, time.Time{})
-		// messages.md#the-destination: A call into the destination has not returned for a second
-		// after the start. Look at the disk, or the server of the volume.
-		s.log.Warn("destination does not answer", "dest", s.cfg.Dest,
-			"hint", "reading continues without it; lines are dropped when the source fills up")
-	})
-	defer silence.Stop()
-	a := s.await(answer)
-	if a.err != nil {
-		return a.err
-	}
-	s.store = a.store
-	if !from.keyed {
-		s.link.progress.Store(time.Now().UnixNano())
-		from = s.unseal(from)
-	}
-	s.writer = newWriter(s.cfg, s.to, s.link, s.store, s.check, s.view, s.metrics, s.log)
-	if err := (&placing{s.writer, from}).begin(stop); err != nil {
-		return err
-	}
-	s.log.Info("shipping", "source", s.cfg.Tail.Source, "dest", s.cfg.Dest)
-	if !silence.Stop() {
-		<-silenced
-		s.link.setFailure(nil, time.Time{})
-		if silent {
-			// messages.md#the-destination: That call has returned.
-			s.log.Info("destination answers")
-		}
-	}
-	return s.writer.run(stop)
-}
-
-// await waits for the destination. A reader that drains meanwhile is done only if no line
-// depends on the destination: nothing is queued, and no line of the source is durable only by
-// what the checkpoint claims. The claim may be about another destination; that shows once
-// this one has answered.
-func (s *Shipper) await(answer <-chan opened) opened {
-	for {
-		select {
-		case a := <-answer:
-			return a
-		case asked := <-s.link.flush:
-			if asked.claims || s.link.queue.Bytes() > 0 {
-				a := <-answer
-				s.link.flush <- asked
-				return a
-			}
-			s.link.flushed <- struct{}{}
-		}
-	}
-}
-
-// end closes everything once the loops are over.
-func (s *Shipper) end(err error) error {
-	if errors.Is(err, context.Canceled) {
-		err = s.undrained("the drain timeout is over")
-	}
-	if err == nil {
-		s.log.Info("drained")
-		err = errors.Join(s.view.unreadable(), s.unpersisted())
-	}
-	s.src.Close()
-	s.check.Attach(nil)
-	s.link.setDir(nil)
-	s.link.closeHeld()
-	if s.store != nil {
-		err = errors.Join(err, s.store.Close())
-	}
-	return err
-}
-
-// unpersisted says which lines stay on the source because the destination
-// refuses their streams, or nil.
-func (s *Shipper) unpersisted() error {
-	for _, st := range s.Stats().Streams {
-		if st.Refused != "" && st.Backlog > 0 {
-			return fmt.Errorf("%d bytes of stream %q are not durable; they stay in %q for the next start: %w", st.Backlog, st.Name, s.cfg.Tail.Source, s.link.refusal())
-		}
-	}
-	return nil
-}
-
-// undrained says what is left of the source, or returns nil if JVMs wrote none of it: what
-// the sidecar itself has noted in the stream of marks is no reason to fail.
-func (s *Shipper) undrained(why string) error {
-	st := s.Stats()
-	left := st.Usage.Backlog - backlogOfMarks(st)
-	unconfirmed := s.view.unconfirmed()
-	if left == 0 && st.Usage.Backlog > 0 && !unconfirmed {
-		// messages.md#the-source: The drain ended before the destination took the sidecar's own
-		// marks. Every line of the JVMs is durable. The next start ships the marks.
-		s.log.Warn("marks stay on the source", "bytes", st.Usage.Backlog, "reason", why)
-		return nil
-	}
-	if st.Failure != "" {
-		why += "; " + st.Failure
-	}
-	what := fmt.Sprintf("%d bytes of %q are not durable", left, s.cfg.Tail.Source)
-	if unconfirmed {
-		what += ", and the destination has not confirmed what the checkpoint claims to be durable"
-	}
-	return fmt.Errorf("not drained within %s: %s; they stay there for the next start: %s", s.cfg.DrainTimeout, what, why)
-}
-
-func backlogOfMarks(st Stats) int64 {
-	for _, stream := range st.Streams {
-		if stream.Name == mark.Stream {
-			return stream.Backlog
-		}
-	}
-	return 0
-}
-
 // stallLag is for how long, beyond what the settings ask for, lines may wait
 // before that is a stall.
 const stallLag = 5 * time.Second
 
 // Ready returns why lines do not become durable now, or nil when they do.
 func (s *Shipper) Ready() error {
-	if failure := s.link.current(); failure != nil {
+	if failure := s.link.health.current(); failure != nil {
 		return failure
 	}
 	if err := s.view.notReady(); err != nil {
@@ -349,5 +81,50 @@ func (s *Shipper) Ready() error {
 	if lag := s.link.lag(time.Now()); lag > stallLag+2*s.cfg.SyncInterval {
 		return fmt.Errorf("the destination stalls: a line has waited for %s", lag.Round(time.Second))
 	}
-	return s.link.refusal()
+	return s.link.health.refusal()
+}
+
+// AwaitTurn waits while another sidecar owns the source, and reports whether
+// that was over before ctx ended. The source may still be missing.
+func (s *Shipper) AwaitTurn(ctx context.Context) bool {
+	select {
+	case <-s.view.turn:
+		return true
+	case <-ctx.Done():
+	}
+	select {
+	case <-s.view.turn:
+		return true
+	default:
+		return false
+	}
+}
+
+// Saving is what a call of [Shipper.Save] has begun.
+type Saving struct {
+	From  time.Time // since when the oldest lines that are held were written; zero: none are
+	Until time.Time // lines that are written until then are saved as well
+	Bytes int64     // that are held, compressed
+	Began bool      // nothing was being saved before
+}
+
+// ErrNoHindsight says that no line is held that could be saved.
+var ErrNoHindsight = errors.New("no lines are held in hindsight: set --persist-level above trace, and --hindsight")
+
+// Save has the withheld lines persisted that are held in hindsight, and those that are
+// written in the next as long time, each stream's in a stream with [naming.DetailSuffix]. It
+// does not wait for that, and is safe for concurrent use.
+func (s *Shipper) Save() (Saving, error) {
+	held := s.detail.held
+	if held == nil {
+		return Saving{}, ErrNoHindsight
+	}
+	now, st := time.Now(), held.Stats()
+	until := now.Add(s.cfg.Hindsight)
+	held.SaveUntil(until)
+	select {
+	case s.link.save <- struct{}{}:
+	default: // the writer has yet to see an earlier one
+	}
+	return Saving{From: st.Oldest, Until: until, Bytes: st.Bytes, Began: st.Until.Before(now)}, nil
 }

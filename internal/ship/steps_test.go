@@ -38,7 +38,7 @@ func (b *bench) begun(answers bool) (*Shipper, start) {
 		b.t.Fatal(err)
 	}
 	if answers {
-		s.writer = newWriter(s.cfg, s.to, s.link, s.store, s.check, s.view, s.metrics, s.log)
+		s.writer = newWriter(s.cfg, s.to, s.link, s.store, s.check, s.detail, s.view, s.metrics, s.log)
 	}
 	b.t.Cleanup(func() { s.killed() })
 	return s, from
@@ -48,7 +48,7 @@ func (b *bench) begun(answers bool) (*Shipper, start) {
 func (s *Shipper) killed() {
 	s.src.Close()
 	s.check.Attach(nil)
-	s.link.setDir(nil)
+	s.link.news.setDir(nil)
 	if s.store != nil {
 		s.store.Close()
 		s.store = nil

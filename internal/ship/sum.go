@@ -35,12 +35,13 @@ func (r *running) count(c *queue.Chunk[tail.Chunk]) {
 	}
 }
 
-// sealed hands over, to onSeal if that is not nil, the sum of the newest segment, which is
-// sealed. A segment that another process began, or that was cut, is not known.
-func (st *writerStream) sealed(onSeal func(stream, segment string, sum summary.Segment)) {
-	is, r := st.segments.Written(), st.sum
-	st.sum = running{}
-	if onSeal != nil && is.Whole && is.Segment == r.segment && !r.partly {
-		onSeal(st.name, is.Segment, summary.Segment{Sum: r.sum, Size: is.Size, CRC: is.CRC})
+// sealed hands over, to onSeal if that is not nil, the sum of the newest segment of a stream,
+// which is sealed, and begins anew. A segment that another process began, or that was cut, is
+// not known.
+func (r *running) sealed(of *store.Stream, onSeal func(stream, segment string, sum summary.Segment)) {
+	is, was := of.Written(), *r
+	*r = running{}
+	if onSeal != nil && is.Whole && is.Segment == was.segment && !was.partly {
+		onSeal(of.Name(), is.Segment, summary.Segment{Sum: was.sum, Size: is.Size, CRC: is.CRC})
 	}
 }

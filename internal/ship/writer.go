@@ -55,6 +55,21 @@ type taken struct {
 	oldest  time.Time // when the first of them was read; zero if there are none
 }
 
+// A refusal is a stream that the destination refuses, while it takes others.
+// Its lines stay on the source, where they are read again, or dropped, as in
+// an outage; what of it is in the queue is passed over. It comes back with a
+// rewind: only that leaves nothing in the queue that was read before.
+type refusal struct {
+	err   error
+	place func() error // places its segments
+}
+
+// refusals are the streams that are refused now.
+type refusals struct {
+	streams map[string]refusal
+	logged  retry.Limiter // a stream is refused
+}
+
 // bounds are what one commit may take.
 type bounds struct {
 	streams int           // as many segments may be open at once, or made
@@ -75,10 +90,9 @@ type writerStream struct {
 	made        uint64    // those of bytes that are markers of gaps, and not the JVM's
 	read        time.Time // when the last of the lines was read
 
-	withheld      [ul.NumLevels]uint64 // lines that are not persisted
-	withheldBytes uint64
-	saved         [ul.NumLevels]uint64 // lines that were withheld, and are persisted here
-	savedBytes    uint64               // those of bytes that are such lines
+	withheld   withheld
+	saved      [ul.NumLevels]uint64 // lines that were withheld, and are persisted here
+	savedBytes uint64               // those of bytes that are such lines
 
 	sum running // of the newest segment
 }
@@ -86,13 +100,13 @@ type writerStream struct {
 // forget forgets what of the stream is taken and not committed.
 func (st *writerStream) forget() {
 	none := [ul.NumLevels]uint64{}
-	st.taken, st.bytes, st.made, st.withheldBytes, st.savedBytes, st.parts = 0, 0, 0, 0, 0, st.parts[:0]
-	st.lines, st.withheld, st.saved = none, none, none
+	st.taken, st.bytes, st.made, st.savedBytes, st.parts = 0, 0, 0, 0, st.parts[:0]
+	st.lines, st.withheld, st.saved = none, withheld{}, none
 }
 
-func newWriter(cfg Config, to Outlets, l *link, durable *store.Store, check *checkpoint.Checkpoint, v *view, m *metrics, log *slog.Logger) *writer {
+func newWriter(cfg Config, to Outlets, l *link, durable *store.Store, check *checkpoint.Checkpoint, d *detail, v *view, m *metrics, log *slog.Logger) *writer {
 	_, maxOpen := tail.Descriptors()
-	w := &writer{
+	return &writer{
 		cfg: cfg, log: log, link: l, store: durable, check: check, view: v, m: m,
 		bounds:    bounds{streams: maxOpen, room: math.MaxInt64, sync: &l.syncBytes},
 		streams:   map[string]*writerStream{},
@@ -102,51 +116,27 @@ func newWriter(cfg Config, to Outlets, l *link, durable *store.Store, check *che
 		taken:     taken{last: map[tail.File]tail.Chunk{}},
 		marks:     map[string]segment.Mark{},
 		follow:    announcer{to: to, check: check},
+		detail:    d,
 	}
-	w.detail = &detail{writer: w, held: l.held}
-	return w
-}
-
-// frameBytes is how much the writer puts into one compressed frame. More does
-// not compress better, and less keeps the bytes in the processor's cache.
-func (c Config) frameBytes() int { return min(512<<10, int(c.Queue)/4) }
-
-// frame is how many bytes make one now: less where the budget is small.
-func (l *link) frame() int { return int(l.frameBytes.Load()) }
-
-// How much is appended at once between commits. What lies in the queue is not in the
-// copy. Where nothing is compressed, more makes an append no cheaper; elsewhere, it makes
-// frames that compress better.
-const (
-	plainBatch  = 256 << 10
-	packedBatch = 448 << 10
-)
-
-// batchBytes is how much gathers in the queue before the writer is woken and appends
-// it, between commits, where a frame has so many bytes.
-func (c Config) batchBytes(frame int) int {
-	if c.Segment.Compress == segment.None {
-		return min(plainBatch, frame)
-	}
-	return min(packedBatch, frame)
 }
 
 // nothing reports whether all lines that were read are committed, where so many bytes
 // are queued.
 func (t *taken) nothing(queued int) bool { return t.bytes == 0 && queued == 0 }
 
+// since returns when the oldest line was read that is not committed, or the zero time if there
+// is none.
+func (t *taken) since(l *link) time.Time {
+	if c, ok := l.queue.Front(); ok && t.oldest.IsZero() {
+		return c.Read
+	}
+	return t.oldest
+}
+
 // forget forgets all of it.
 func (t *taken) forget() {
 	clear(t.last)
 	t.bytes, t.streams, t.oldest = 0, 0, time.Time{}
-}
-
-// mostUncommitted bounds what can be on disk behind a mark: there is never more
-// between two commits, whatever the budget was. A mark of a checkpoint that
-// asks for more is not the last one.
-func (c Config) mostUncommitted() int64 {
-	// Twice, for frames that compression made longer; and headers.
-	return 2*(int64(c.SyncBytes)+int64(c.frameBytes())) + 1<<20
 }
 
 // filesInCommit is of how many files a commit has chunks, and one more batch. The last

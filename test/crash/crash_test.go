@@ -85,7 +85,7 @@ func TestKilledWithDefaultSettings(t *testing.T) {
 func TestKilledWithThreeJVMs(t *testing.T) {
 	third := rotating
 	third.Rate = linesPerSecond / 3
-	third.FileBytes = 1 << 20
+	third.FileBytes, third.Files = 1<<20, 10
 	padded := third
 	padded.Files = 12
 	run(t, series{flags: busy, outputs: []lab.Output{third, third, padded}, lives: 35, life: anyMoment})
@@ -203,8 +203,8 @@ func (w *watch) live(side *lab.Sidecar, d time.Duration) {
 }
 
 // mostBehind is how much of the rotating logs sidecars may leave unread. A JVM overwrites its archives whether or not
-// they are read, here after 20 MiB.
-const mostBehind = 6 << 20
+// they are read, here after 10 MiB at the least.
+const mostBehind = 3 << 20
 
 // catchUp lets a sidecar live longer if it and those before it have had too little CPU time to keep up with the JVMs.
 // That is the machine's other work, and what is lost then is not lost by a kill.

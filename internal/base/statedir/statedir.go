@@ -57,6 +57,19 @@ func OwnerHint(uid, gid, mode uint32) string {
 		uid, gid, mode&0o7777, os.Geteuid(), os.Getegid())
 }
 
+// Dup returns a descriptor of its own for dir, which its taker closes. It is nil if dir is, or
+// if no descriptor is left.
+func Dup(dir *os.File) *os.File {
+	if dir == nil {
+		return nil
+	}
+	fd, err := unix.FcntlInt(dir.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	return os.NewFile(uintptr(fd), dir.Name())
+}
+
 // OpenFile opens one of the sidecar's files in dir, which is nil while the
 // source is missing. The application can put anything there. So OpenFile
 // follows no link, and refuses every file that is not a regular file with one

@@ -78,15 +78,8 @@ func (s *slots) attach(dir *os.File) {
 	s.begun = false
 	if s.dir != nil {
 		s.dir.Close()
-		s.dir = nil
 	}
-	if dir == nil {
-		return
-	}
-	// Open a separate descriptor, which stays valid if the source is moved.
-	if fd, err := unix.FcntlInt(dir.Fd(), unix.F_DUPFD_CLOEXEC, 0); err == nil {
-		s.dir = os.NewFile(uintptr(fd), dir.Name())
-	}
+	s.dir = statedir.Dup(dir)
 }
 
 // removed reports whether the directory and its slots were deleted.

@@ -23,8 +23,8 @@ type Streams struct {
 
 	formats format.Rules
 
-	Refused      map[string]struct{} // streams that the destination refuses
-	RefusedFiles int                 // held, of these
+	Refused      map[string]error // streams that the destination refuses
+	RefusedFiles int              // held, of these
 
 	ranking []Ranked // of the last Rank
 }

@@ -22,7 +22,7 @@ type Capacity struct {
 //
 // Files of refused streams may take half of the descriptors. The others are
 // closed, and wait like files beyond the number that may be held.
-func (c *Capacity) Refuse(names map[string]struct{}) {
+func (c *Capacity) Refuse(names map[string]error) {
 	streams := &c.table.Streams
 	for name := range names {
 		if _, was := streams.Refused[name]; !was {

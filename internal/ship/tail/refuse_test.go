@@ -22,7 +22,7 @@ func TestRefusedStreamIsReadAgainFromItsCommit(t *testing.T) {
 	r.commit()
 	r.write(bad, "2\n")
 	r.read()
-	r.src.Capacity.Refuse(map[string]struct{}{"bad.log": {}})
+	r.src.Capacity.Refuse(map[string]error{"bad.log": nil})
 	r.write(bad, "3\n")
 	r.write(good, "1\n")
 	r.read()
@@ -46,10 +46,10 @@ func TestRefusedStreamIsReadAgainFromItsCommit(t *testing.T) {
 func TestRefusedStreamsLeaveDescriptors(t *testing.T) {
 	r := newRig(t)
 	r.src.Capacity.maxHeld = 8
-	names := map[string]struct{}{}
+	names := map[string]error{}
 	for i := range 8 {
 		name := fmt.Sprintf("bad%d.log", i)
-		names[name] = struct{}{}
+		names[name] = nil
 		r.put(name, "1\n2\n")
 	}
 	r.read()
@@ -89,7 +89,7 @@ func TestReleasedFileThatIsDeletedIsLetGoOf(t *testing.T) {
 	for id := range r.src.table.Files {
 		met[id] = true
 	}
-	r.src.Capacity.Refuse(map[string]struct{}{"a.log": {}, "b.log": {}})
+	r.src.Capacity.Refuse(map[string]error{"a.log": nil, "b.log": nil})
 	if len(r.src.table.Files) != 1 {
 		t.Fatalf("%d files are held, want 1", len(r.src.table.Files))
 	}
@@ -124,7 +124,7 @@ func TestOnlyRefusedStreamsLoseLines(t *testing.T) {
 	if _, err := r.src.Scanner.Scan(); err != nil {
 		t.Fatal(err)
 	}
-	r.src.Capacity.Refuse(map[string]struct{}{"bad.log": {}})
+	r.src.Capacity.Refuse(map[string]error{"bad.log": nil})
 	r.src.Relief.Weigh()
 	relief := everything
 	relief.Refused = true
@@ -142,7 +142,7 @@ func TestOnlyRefusedStreamsLoseLines(t *testing.T) {
 func TestRefusedStreamIsGoneOnlyOnceAScanHasLookedForIt(t *testing.T) {
 	r := newRig(t)
 	r.src.Capacity.maxHeld = 2
-	names := map[string]struct{}{"a.log": {}, "b.log": {}, "never.log": {}}
+	names := map[string]error{"a.log": nil, "b.log": nil, "never.log": nil}
 	gone := func(want ...string) {
 		t.Helper()
 		if got := slices.Sorted(maps.Keys(r.src.Stats().Gone)); !slices.Equal(got, want) {

@@ -60,7 +60,7 @@ func (w *writer) ship(ctx context.Context) error {
 		case <-idle.C:
 			if w.taken.nothing(w.link.queue.Bytes()) {
 				// What failed to be written may be gone from the source.
-				w.link.setFailure(nil, time.Time{})
+				w.link.health.setFailure(nil, time.Time{})
 			}
 			w.maintain(ctx)
 		case <-refused.C:
@@ -68,7 +68,8 @@ func (w *writer) ship(ctx context.Context) error {
 				return err
 			}
 		case <-w.link.save:
-			if err := w.detail.begin(ctx); err != nil {
+			w.detail.begin()
+			if err := w.saveCheckpoint(ctx); err != nil {
 				return err
 			}
 		case <-w.link.flush:
@@ -94,7 +95,7 @@ func (w *writer) ship(ctx context.Context) error {
 // ring, for instance for one record of the spool.
 func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 	for {
-		saved, err := w.detail.save(ctx)
+		saved, err := w.saveHeld(ctx)
 		if err != nil {
 			return 0, err
 		}
@@ -103,7 +104,10 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 			w.staging.used = now
 		}
 		queued := w.link.queue.Bytes()
-		due := w.deadline()
+		due := w.taken.since(w.link)
+		if !due.IsZero() {
+			due = due.Add(w.cfg.SyncInterval)
+		}
 		late := !due.IsZero() && !due.After(now)
 		if queued >= w.cfg.batchBytes(w.link.frame()) || late && queued > 0 || w.link.queue.Starved() {
 			if err := w.appendBatch(ctx); err != nil {
@@ -123,20 +127,6 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 	}
 }
 
-// deadline returns when the oldest line that is not committed has to be, or
-// the zero time if there is none.
-func (w *writer) deadline() time.Time {
-	oldest := w.taken.oldest
-	if oldest.IsZero() {
-		c, ok := w.link.queue.Front()
-		if !ok {
-			return time.Time{}
-		}
-		oldest = c.Read
-	}
-	return oldest.Add(w.cfg.SyncInterval)
-}
-
 // drain appends and commits everything that is queued.
 func (w *writer) drain(ctx context.Context) error {
 	for w.link.queue.Bytes() > 0 {
@@ -154,7 +144,7 @@ func (w *writer) drain(ctx context.Context) error {
 			return err
 		}
 		var err error
-		if more, err = w.detail.save(ctx); err != nil {
+		if more, err = w.saveHeld(ctx); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,75 @@
+package ship
+
+import (
+	"maps"
+	"os"
+	"sync"
+
+	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/ship/checkpoint"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// news is what the reader passes to the writer for the next checkpoint.
+type news struct {
+	mu sync.Mutex
+	report
+}
+
+// report is what the reader has to say of the source.
+type report struct {
+	dir     *os.File // the state directory, if dirNews; a descriptor of its own, or nil
+	dirNews bool
+	gone    []position.Content                  // that the checkpoint need not have any more
+	back    map[position.Content]position.Saved // that it may have forgotten
+}
+
+// setDir passes on the state directory that is in use from now on, or none.
+func (n *news) setDir(dir *os.File) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.dir != nil {
+		n.dir.Close()
+	}
+	n.dir, n.dirNews = statedir.Dup(dir), true
+}
+
+// setFiles passes on which contents are gone, and which came back.
+func (n *news) setFiles(gone []position.Content, back map[position.Content]position.Saved) {
+	if len(gone) == 0 && len(back) == 0 {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.gone = append(n.gone, gone...)
+	if n.back == nil {
+		n.back = back
+	} else {
+		maps.Copy(n.back, back)
+	}
+	for _, of := range gone {
+		delete(n.back, of)
+	}
+}
+
+// take returns what was passed on since the last call.
+func (n *news) take() report {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	r := n.report
+	n.report = report{}
+	return r
+}
+
+// apply applies the report to the checkpoint and the hindsight.
+func (r report) apply(check *checkpoint.Checkpoint, d *detail) {
+	check.Forget(r.gone)
+	check.Add(r.back)
+	if r.dirNews {
+		check.Attach(r.dir)
+		d.attach(r.dir)
+	}
+	if r.dir != nil {
+		r.dir.Close()
+	}
+}

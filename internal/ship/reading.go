@@ -1,0 +1,261 @@
+package ship
+
+import (
+	"context"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/ullage/ullage/internal/base/kernel"
+)
+
+const (
+	// After a round of reading, events are left alone for a while: they then
+	// gather in the kernel, where most of them merge, and one wake-up serves
+	// many lines. It is shorter where much is written, and where files come
+	// and go: a JVM that rotates small files overwrites an archive soon, and
+	// what was not seen until then is gone. Then the files that were read from, and
+	// the directory, are looked at without events, which wake two threads each. As
+	// long as lines flow, events get a turn only now and then, for other files.
+	calmPace   = 20 * time.Millisecond
+	eventPace  = 100 * time.Millisecond
+	hurryPace  = 2 * time.Millisecond
+	hurryBytes = 64 << 10
+
+	roundBytes = 1 << 20 // read before other things get their turn
+	maxEvents  = 4096    // taken in at once
+
+	showInterval = 100 * time.Millisecond
+)
+
+// run reads until ctx ends, and then until everything is committed or stop
+// ends.
+func (r *reader) run(ctx, stop context.Context) error {
+	poll := kernel.NewTicker(pollInterval)
+	defer poll.Stop()
+	r.poll, r.pace = poll, kernel.NewTimer(time.Hour)
+	defer r.pace.Stop()
+	defer r.view.update(r.src)
+	for {
+		r.round()
+		r.load.see(r.full || r.more || r.hurried(), time.Now())
+		if (r.full || r.src.Relief.Refusing()) && !time.Now().Before(r.press.at) {
+			r.press.relieve(r.full)
+		}
+		r.show()
+		if r.drain.on && !r.more && !r.full && !r.drain.asked && !r.src.Scanner.Stale() && r.finished() {
+			r.drain.asked = true
+			r.link.flush <- flush{claims: r.src.Start.Claims()}
+		}
+		if drained, err := r.wait(ctx, stop); drained || err != nil {
+			return err
+		}
+	}
+}
+
+// round brings the files in step with the directory and reads until there is
+// nothing more, the queue is full, or it is time to look after other things.
+func (r *reader) round() {
+	found, err := r.src.Scanner.Scan()
+	if err != nil {
+		// messages.md#the-source: The next poll, within a second, tries again.
+		r.log.Warn("scanning the source failed", "error", err, "hint", "the next poll tries again")
+	}
+	if found > 0 {
+		r.load.rotated = time.Now()
+	}
+	r.read, r.more, r.full = 0, false, false
+	if r.link.queue.Bytes() == 0 && r.link.oldest.Load() == 0 {
+		r.link.progress.Store(time.Now().UnixNano()) // there is nothing to take
+	}
+	for r.read < roundBytes {
+		if r.link.queue.Bytes() >= r.budget.queueBytes {
+			r.full = true
+			return
+		}
+		area := r.link.queue.Reserve(r.src.Reader.Area())
+		if area == nil {
+			r.full = true
+			return
+		}
+		now := time.Now()
+		n, c, ok := r.src.Reader.Next(area)
+		if !ok {
+			r.caughtUp = now
+			if r.to.CaughtUp != nil {
+				r.to.CaughtUp()
+			}
+			return
+		}
+		c.Since = r.caughtUp
+		r.link.queue.Push(n, c)
+		r.read += n
+	}
+	r.more = true
+}
+
+// wait waits for one of the events of a reader, and handles it.
+func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
+	var (
+		space <-chan struct{}
+		pace  <-chan time.Time
+		more  <-chan struct{}
+		end   = ctx.Done()
+	)
+	events, failures := r.src.Watcher.Events()
+	switch {
+	case r.full:
+		space = r.link.queue.Space()
+		events, pace = nil, r.pace.C
+		r.pace.Reset(r.paceFull())
+	case r.more:
+		more = always
+	case r.drain.on && !r.drain.asked:
+		pace = r.pace.C
+		r.pace.Reset(calmPace)
+	case r.read > 0, r.src.Scanner.Stale(), r.eventful:
+		events, pace = nil, r.pace.C
+		r.pace.Reset(r.paceNow())
+	}
+	if r.drain.on {
+		end = nil
+	}
+	select {
+	case <-stop.Done():
+		return false, stop.Err()
+	case <-end:
+		r.drain.on, r.drain.since = true, time.Now()
+		r.src.Drain()
+	case ev := <-events:
+		r.handled = time.Now()
+		r.take(ev)
+		r.eventful = r.src.Relief.Refusing()
+	case err := <-failures:
+		r.src.Watcher.HandleError(err)
+	case <-r.poll.C:
+		r.tick()
+	case <-r.link.replies.wake:
+		r.settle()
+	case request := <-r.link.rewind:
+		request.done <- r.rewind(request)
+	case <-r.link.flushed:
+		r.settle()
+		r.settle() // closes files that have just lost their names
+		if r.drain.asked && r.drain.goesOn(r.src.Drain()) {
+			r.drain.asked = false
+		}
+		return r.drain.asked, nil
+	case <-space:
+	case <-more:
+	case <-pace:
+		r.eventful = false
+		if now := time.Now(); r.full || now.Sub(r.handled) >= eventPace {
+			r.handled = now
+			r.takeWaiting()
+		}
+		r.src.Watcher.Poll()
+	}
+	return false, nil
+}
+
+// lastWords is for how long draining waits for writers that end. At the end of
+// a pod's grace period, the kubelet kills the JVM in the moment in which it ends
+// the sidecar, and the JVM may write a little longer.
+const lastWords = 500 * time.Millisecond
+
+// finished reports whether what was read is all that draining waits for. Once
+// nobody writes any more there is another round, for what was written just
+// before. It is not asked while a scan is due that it is too early for: that
+// may find files.
+func (r *reader) finished() bool {
+	if r.drain.silent {
+		return true
+	}
+	r.drain.silent = time.Since(r.drain.since) >= lastWords || !r.src.Watcher.Written()
+	r.src.Drain()
+	return false
+}
+
+// always is a channel that is always ready.
+var always = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+func (r *reader) paceNow() time.Duration {
+	if r.hurried() || r.src.Scanner.Stale() {
+		return hurryPace
+	}
+	return calmPace
+}
+
+// hurried reports whether much is written, or files come and go.
+func (r *reader) hurried() bool {
+	return r.read >= hurryBytes || time.Since(r.load.rotated) < time.Second
+}
+
+// paceFull is how long nothing is looked at while the queue has no room. That
+// nothing can be read, and that looking at the pressure takes long, must not
+// keep new files from being seen.
+func (r *reader) paceFull() time.Duration {
+	pace := pressurePace
+	if time.Since(r.load.rotated) < time.Second {
+		pace = hurryPace
+	}
+	return max(0, min(pace, time.Until(r.press.at)))
+}
+
+// take handles an event and those that wait behind it.
+func (r *reader) take(ev fsnotify.Event) {
+	r.src.Watcher.Handle(ev)
+	r.takeWaiting()
+}
+
+// takeWaiting handles the events that are there.
+func (r *reader) takeWaiting() {
+	events, _ := r.src.Watcher.Events()
+	for range maxEvents {
+		select {
+		case ev := <-events:
+			r.src.Watcher.Handle(ev)
+		default:
+			return
+		}
+	}
+}
+
+// settle reclaims what has been committed. Until the destination has confirmed the
+// checkpoint, nothing is: a checkpoint of another destination would let the only copy
+// of a finished log be unlinked.
+func (r *reader) settle() {
+	r.takeCommitted()
+	if !r.view.isRestored() {
+		return
+	}
+	r.link.news.setFiles(r.src.Reclaimer.Reclaim())
+}
+
+// show lets others see how the source is, not too often.
+func (r *reader) show() {
+	if now := time.Now(); now.Sub(r.shown) >= showInterval {
+		r.shown = now
+		r.view.update(r.src)
+		r.view.setDropping(r.press.marks.reason())
+	}
+}
+
+// tick is the slow poll.
+func (r *reader) tick() {
+	if r.src.CloseGone() {
+		// messages.md#the-source: Also logged for `SOURCE/.ullage` and the file `owner` in it. Open
+		// files of the old directory are read to their end.
+		r.log.Warn("source directory was replaced or removed", "source", r.cfg.Tail.Source,
+			"hint", "this includes .ullage in it; open files of the old directory are read to their end")
+	}
+	if r.src.Dir() == nil {
+		_ = r.open() // it has logged the first failure
+	}
+	r.src.Tick()
+	r.settle()
+	if r.src.Dir() != nil && !r.full && !r.src.Relief.Refusing() {
+		r.budget.adapt(r.budget.measure().budget)
+		r.press.marks.reset()
+	}
+}

@@ -1,0 +1,60 @@
+package ship
+
+import (
+	"maps"
+	"sync"
+
+	"github.com/ullage/ullage/internal/ship/tail"
+)
+
+// replies is what the writer passes to the reader: what is durable, and what is refused.
+type replies struct {
+	wake chan struct{} // there is something to take
+
+	mu        sync.Mutex
+	published map[tail.File]tail.Chunk
+	refused   map[string]error // streams, and why; never changed in place. Nil: no news
+}
+
+// publish passes on that everything up to the given chunks is durable.
+// It keeps the map, and returns another one to go on with.
+func (r *replies) publish(last map[tail.File]tail.Chunk) (next map[tail.File]tail.Chunk) {
+	r.mu.Lock()
+	if len(r.published) == 0 {
+		last, r.published = r.published, last
+	}
+	maps.Copy(r.published, last)
+	clear(last)
+	r.mu.Unlock()
+	r.ring()
+	return last
+}
+
+// refuse passes on which streams are refused from now on.
+func (r *replies) refuse(streams map[string]error) {
+	r.mu.Lock()
+	r.refused = streams
+	r.mu.Unlock()
+	r.ring()
+}
+
+func (r *replies) ring() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take calls each for what was published since the last call, and returns the streams that
+// are refused, or nil if that is no news. A stream is refused after its last commit was
+// published, and is read again from there: whoever sees the refusal has seen that commit.
+func (r *replies) take(each func(tail.Chunk)) (refused map[string]error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.published {
+		each(c)
+	}
+	clear(r.published)
+	refused, r.refused = r.refused, nil
+	return refused
+}

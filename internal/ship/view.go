@@ -1,0 +1,118 @@
+package ship
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/ship/tail"
+)
+
+// view is what the reader shows of the source to others. It copies; nobody
+// else touches the source.
+type view struct {
+	mu        sync.Mutex
+	sourceErr error
+	restored  bool // the destination has confirmed the checkpoint, or the reader began again
+	claims    bool // see [tail.Start.Claims]
+	budget    int64
+	dropping  string
+	usage     tail.Usage
+	used      int64 // of the budget
+	source    tail.Stats
+
+	turn chan struct{} // closed once no other sidecar owns the source
+	once sync.Once
+}
+
+// myTurn notes that no other sidecar owns the source.
+func (v *view) myTurn() { v.once.Do(func() { close(v.turn) }) }
+
+func (v *view) setSource(err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.sourceErr = err
+}
+
+func (v *view) setBudget(bytes int64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.budget = bytes
+}
+
+func (v *view) setDropping(reason string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.dropping = reason
+}
+
+func (v *view) setRestored() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.restored = true
+}
+
+func (v *view) isRestored() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.restored
+}
+
+func (v *view) update(src *tail.Source) {
+	usage, used, source, claims := src.Relief.Usage(), src.Relief.Memory(), src.Stats(), src.Start.Claims()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.usage, v.used, v.source, v.claims = usage, used, source, claims
+}
+
+// unconfirmed reports whether lines of the source are durable only by what the checkpoint
+// claims, since the destination has not confirmed it.
+func (v *view) unconfirmed() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return !v.restored && v.claims
+}
+
+// sawGone reports whether the reader has seen that a refused stream has no files any more.
+// False also means that the reader has yet to look, or to learn of the refusal: the view is
+// up to a second old.
+func (v *view) sawGone(name string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	_, gone := v.source.Gone[name]
+	return gone
+}
+
+var errNotRestored = errors.New("finding where the last run ended")
+
+func (v *view) notReady() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch {
+	case v.sourceErr != nil:
+		return v.sourceErr
+	case !v.restored:
+		return errNotRestored
+	}
+	return nil
+}
+
+// unreadable says what of the source could not be read at all, or nil.
+func (v *view) unreadable() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if errors.Is(v.sourceErr, statedir.ErrOwned) {
+		return nil // its owner ships it
+	}
+	if v.sourceErr != nil && !errors.Is(v.sourceErr, fs.ErrNotExist) {
+		return fmt.Errorf("nothing was read: %w", v.sourceErr)
+	}
+	for _, reason := range []string{tail.IgnoredPermission, tail.IgnoredTooMany, tail.IgnoredError} {
+		if n := v.source.Ignored[reason]; n > 0 {
+			return fmt.Errorf("%d files of the source were not read (%s)", n, reason)
+		}
+	}
+	return nil
+}
