@@ -15,7 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/jvm/control"
 	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/internal/line/naming"
@@ -165,7 +165,7 @@ func logCmd(ctx context.Context, args []string, e cli.Env) int {
 		return code
 	}
 	c.levels.Source, c.levels.Match = c.tail.Source, c.tail.Match
-	if err := c.run(ctx, levels.NewCommand(c.levels), e); err != nil {
+	if err := c.run(ctx, control.NewCommand(c.levels), e); err != nil {
 		for _, text := range strings.Split(err.Error(), "\n") {
 			fmt.Fprintf(e.Stderr, "ullage log %s: %s\n", c.verb, printable.Line(text))
 		}
@@ -174,7 +174,7 @@ func logCmd(ctx context.Context, args []string, e cli.Env) int {
 	return cli.OK
 }
 
-func (c *logConfig) run(ctx context.Context, m *levels.Command, e cli.Env) error {
+func (c *logConfig) run(ctx context.Context, m *control.Command, e cli.Env) error {
 	switch c.verb {
 	case "set":
 		return c.set(ctx, m, e)
@@ -189,7 +189,7 @@ func (c *logConfig) run(ctx context.Context, m *levels.Command, e cli.Env) error
 }
 
 // list prints the JVMs and their outputs.
-func (c *logConfig) list(ctx context.Context, m *levels.Command, e cli.Env) error {
+func (c *logConfig) list(ctx context.Context, m *control.Command, e cli.Env) error {
 	listed, err := m.List(ctx)
 	isStale := func(l outputs.Listed) bool { return l.Stale }
 	var none *outputs.NoJVMError
@@ -215,13 +215,13 @@ func (c *logConfig) list(ctx context.Context, m *levels.Command, e cli.Env) erro
 }
 
 // set has the JVMs raised.
-func (c *logConfig) set(ctx context.Context, m *levels.Command, e cli.Env) error {
+func (c *logConfig) set(ctx context.Context, m *control.Command, e cli.Env) error {
 	if c.appLevel != ul.Unknown {
 		return c.setApp(ctx, m, e)
 	}
 	changes, until, err := m.Set(ctx, c.raise)
 	printChanges(e.Stdout, changes)
-	if errors.Is(err, levels.ErrNoKeeper) {
+	if errors.Is(err, control.ErrNoOwner) {
 		return fmt.Errorf("%w; without a sidecar, 'jcmd PID VM.log list' shows what each output logs, and 'jcmd PID VM.log output=NAME what=SELECTION' sets it until you set it back", err)
 	}
 	if err != nil && len(changes) == 0 {
@@ -237,7 +237,7 @@ func (c *logConfig) set(ctx context.Context, m *levels.Command, e cli.Env) error
 // setApp raises the application's events. It fails if no JVM has a ring, where the raise has
 // no effect yet. The raise stays wanted: a JVM that is starting may open its ring a moment
 // later.
-func (c *logConfig) setApp(ctx context.Context, m *levels.Command, e cli.Env) error {
+func (c *logConfig) setApp(ctx context.Context, m *control.Command, e cli.Env) error {
 	until, err := m.SetApp(ctx, c.appLevel, c.raise.For)
 	if err != nil {
 		return err
@@ -252,7 +252,7 @@ func (c *logConfig) setApp(ctx context.Context, m *levels.Command, e cli.Env) er
 }
 
 // save has the lines saved that the sidecar holds in hindsight.
-func (c *logConfig) save(ctx context.Context, m *levels.Command, e cli.Env) error {
+func (c *logConfig) save(ctx context.Context, m *control.Command, e cli.Env) error {
 	saving, err := m.Save(ctx)
 	if err != nil {
 		return fmt.Errorf("save held lines of %s: %w", c.tail.Source, err)
@@ -266,7 +266,7 @@ func (c *logConfig) save(ctx context.Context, m *levels.Command, e cli.Env) erro
 	return nil
 }
 
-func reset(ctx context.Context, m *levels.Command, e cli.Env) error {
+func reset(ctx context.Context, m *control.Command, e cli.Env) error {
 	changes, app, err := m.Reset(ctx)
 	printChanges(e.Stdout, changes)
 	if app != ul.Unknown {
@@ -278,7 +278,7 @@ func reset(ctx context.Context, m *levels.Command, e cli.Env) error {
 	return err
 }
 
-func rotate(ctx context.Context, m *levels.Command, e cli.Env) error {
+func rotate(ctx context.Context, m *control.Command, e cli.Env) error {
 	rotated, err := m.Rotate(ctx)
 	for _, l := range rotated {
 		for _, o := range l.Outputs {

@@ -8,6 +8,7 @@
 //   - census: which JVMs write to the source; their starts and ends
 //   - trigger: which lines and stops meet the condition of a trigger
 //   - plan: what is wanted of each JVM and what it took, saved for crashes; tasks
+//   - control: the process that owns the levels of a source, and commands that ask it
 //   - levels: raise, time out, restore: by annotation, trigger or command
 //   - insight: metrics of the JVM from its log, and verdicts about suspected stalls
 package jvm

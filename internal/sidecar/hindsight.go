@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/retry"
-	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/jvm/control"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship"
@@ -27,10 +27,10 @@ func newSaving(shipper *ship.Shipper, journal *journal, log *slog.Logger) *savin
 }
 
 // save saves what is held, and marks that, unless it is being saved already.
-func (s *saving) save(cause, why string) (levels.Saving, error) {
+func (s *saving) save(cause, why string) (control.Saving, error) {
 	saving, err := s.shipper.Save()
 	if err != nil {
-		return levels.Saving{}, err
+		return control.Saving{}, err
 	}
 	if saving.Began {
 		if suppressed, ok := s.mayLog(cause, time.Now()); ok {
@@ -42,7 +42,7 @@ func (s *saving) save(cause, why string) (levels.Saving, error) {
 		}
 		s.journal.Add(mark.New(mark.DetailSaved, "cause", cause, "why", why, "from", at(saving.From), "until", at(saving.Until)))
 	}
-	return levels.Saving{From: saving.From, Until: saving.Until, Bytes: saving.Bytes}, nil
+	return control.Saving{From: saving.From, Until: saving.Until, Bytes: saving.Bytes}, nil
 }
 
 // mayLog reports whether no saving of the cause was logged in the last minute, and how many

@@ -9,7 +9,7 @@ import (
 
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/jvm/control"
 	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/test/lab"
 )
@@ -34,7 +34,7 @@ func TestLevelsRandomRounds(t *testing.T) {
 		for range randomRounds {
 			text := random.selection()
 			begun := time.Now()
-			counts[r.round(levels.NewCommand(cfg), jvm, text, before)]++
+			counts[r.round(control.NewCommand(cfg), jvm, text, before)]++
 			slowest = max(slowest, time.Since(begun))
 			if is := jvm.configuration(); is != before {
 				t.Fatalf("seed %d: after %s the configuration is\n%sand was\n%s", seed, text, is, before)
@@ -57,7 +57,7 @@ const (
 )
 
 // round raises and restores.
-func (r *levelRig) round(m *levels.Command, jvm *listened, text, before string) outcome {
+func (r *levelRig) round(m *control.Command, jvm *listened, text, before string) outcome {
 	r.Helper()
 	became := raised
 	selection, err := ask.ParseSelection(text)

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/jvm/control"
 	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/test/lab"
 	"github.com/ullage/ullage/test/lab/fakejvm"
@@ -192,9 +193,9 @@ func TestEachNewValueOfTheAnnotationSavesOnce(t *testing.T) {
 	r.annotate("save", "old")
 	p := r.process()
 	var saved []string
-	p.to.Save = func(cause, why string) (Saving, error) {
+	p.to.Save = func(cause, why string) (control.Saving, error) {
 		saved = append(saved, cause+": "+why)
-		return Saving{}, nil
+		return control.Saving{}, nil
 	}
 	p.step() // what it finds may be older than the process
 	for _, value := range []string{"one", "one", "two words", "two", "", "two"} {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/internal/jvm/control"
 	"github.com/ullage/ullage/internal/line/ul"
 
 	"github.com/ullage/ullage/internal/jvm/plan"
@@ -262,8 +263,8 @@ func TestWithoutASidecarACommandOnlyLooks(t *testing.T) {
 	_, _, resetErr := c.Reset(t.Context())
 	_, saveErr := c.Save(t.Context())
 	for verb, err := range map[string]error{"set": setErr, "set --app": appErr, "reset": resetErr, "save": saveErr} {
-		if !errors.Is(err, ErrNoKeeper) {
-			t.Errorf("%s: %v, want %v", verb, err, ErrNoKeeper)
+		if !errors.Is(err, control.ErrNoOwner) {
+			t.Errorf("%s: %v, want %v", verb, err, control.ErrNoOwner)
 		}
 	}
 	if j.Count() != n {
@@ -301,8 +302,8 @@ func TestASuccessorRestoresWhatAKilledSidecarRaised(t *testing.T) {
 	if err != nil || len(listed) != 1 || listed[0].Outputs[2].Raised != "gc*=debug" {
 		t.Errorf("%+v, %v", listed, err)
 	}
-	if _, _, err := r.command().Reset(t.Context()); !errors.Is(err, ErrNoKeeper) {
-		t.Errorf("the reset: %v, want %v", err, ErrNoKeeper)
+	if _, _, err := r.command().Reset(t.Context()); !errors.Is(err, control.ErrNoOwner) {
+		t.Errorf("the reset: %v, want %v", err, control.ErrNoOwner)
 	}
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 	p = r.process()

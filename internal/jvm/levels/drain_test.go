@@ -134,9 +134,8 @@ func TestALockThatIsTakenAwayHoldsUpNeitherAChangeNorTheDrain(t *testing.T) {
 	r, j := alone(t)
 	p := r.raised(j)
 	must(t, os.Remove(r.state(lockName)))
-	other := &store{source: r.cfg.Source}
-	must(t, other.lock())
-	defer other.unlock()
+	other := owner(t, r)
+	defer other.Release()
 	r.annotate("log", "gc*=trace")
 	p.step()
 	logs(t, j, fakejvm.Atop("gc*=trace"))

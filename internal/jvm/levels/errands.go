@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ullage/ullage/internal/jvm/control"
 	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/internal/line/ul"
@@ -15,8 +16,8 @@ import (
 
 // errand is a request to change levels, from its arrival until its reply.
 type errand struct {
-	request
-	answer chan reply // receives one reply
+	control.Request
+	answer chan control.Reply // receives one reply
 
 	changes   []plan.Change
 	errs      []error
@@ -28,10 +29,12 @@ type errand struct {
 	deadline  time.Time  // the errand is answered then, even if tasks are still under way
 }
 
-func newErrand(r request) *errand { return &errand{request: r, answer: make(chan reply, 1)} }
+func newErrand(r control.Request) *errand {
+	return &errand{Request: r, answer: make(chan control.Reply, 1)}
+}
 
 // fail answers an errand with an error.
-func (e *errand) fail(err error) { e.answer <- failed(err) }
+func (e *errand) fail(err error) { e.answer <- control.Failed(err) }
 
 // errands are the errands of a Loop.
 type errands struct {
@@ -51,7 +54,7 @@ func newErrands() *errands {
 func (s *errands) note(changes []plan.Change, err error) {
 	for _, e := range s.under {
 		e.changes = append(e.changes, changes...)
-		e.errs = append(e.errs, split(err)...)
+		e.errs = append(e.errs, control.Split(err)...)
 	}
 }
 
@@ -64,20 +67,20 @@ func (s *errands) end() {
 }
 
 // answer answers a request. Several goroutines of the server call it.
-func (l *Loop) answer(ctx context.Context, r request) reply {
-	if r.Verb == verbList || r.Verb == verbRotate {
+func (l *Loop) answer(ctx context.Context, r control.Request) control.Reply {
+	if r.Verb == control.VerbList || r.Verb == control.VerbRotate {
 		return l.look(ctx, r)
 	}
-	if r.Verb == verbSave {
+	if r.Verb == control.VerbSave {
 		return l.saveNow(r)
 	}
 	e := newErrand(r)
 	select {
 	case l.errands.coming <- e:
 	case <-l.errands.over:
-		return failed(errEnds)
+		return control.Failed(errEnds)
 	case <-ctx.Done():
-		return failed(errEnds)
+		return control.Failed(errEnds)
 	}
 	select {
 	case out := <-e.answer:
@@ -88,7 +91,7 @@ func (l *Loop) answer(ctx context.Context, r request) reply {
 	case out := <-e.answer:
 		return out
 	default:
-		return failed(errEnds)
+		return control.Failed(errEnds)
 	}
 }
 
@@ -99,47 +102,31 @@ var errEnds = errors.New("the process that keeps the levels is ending")
 // look lists what the JVMs log, or rotates their files. It does not block the
 // Loop, and uses a Client of its own, so that it does not interfere with tasks
 // under way.
-func (l *Loop) look(ctx context.Context, r request) reply {
+func (l *Loop) look(ctx context.Context, r control.Request) control.Reply {
 	cfg := l.cfg.Config
 	cfg.Attach.PID = r.PID
 	if bad := cfg.Attach.Validate(); len(bad) > 0 {
-		return failed(errors.Join(bad...))
+		return control.Failed(errors.Join(bad...))
 	}
 	l.errands.looking.Lock()
 	defer l.errands.looking.Unlock()
 	var listed []outputs.Listed
 	var err error
-	if talk := outputs.New(cfg); r.Verb == verbRotate {
+	if talk := outputs.New(cfg); r.Verb == control.VerbRotate {
 		listed, err = talk.RotateAll(ctx)
 	} else {
 		_, listed, err = talk.ListAll(ctx, l.raisedTo)
 	}
-	if size(listed) > maxListed {
-		return failed(fmt.Errorf("the JVMs list more than %d KiB of outputs", maxListed>>10))
-	}
-	out := failed(err)
-	out.Listed = listed
-	return out
-}
-
-// size returns how many bytes of text a list contains.
-func size(listed []outputs.Listed) (n int) {
-	for _, l := range listed {
-		n += len(l.JVM.Main) + len(l.JVM.Version) + len(l.JVM.Collector) + len(l.JVM.Flags)
-		for _, o := range l.Outputs {
-			n += len(o.Name) + len(o.Selection) + len(o.Decorators) + len(o.Options) + len(o.Raised) + len(o.Problem)
-		}
-	}
-	return n
+	return control.Listing(listed, err)
 }
 
 // begin starts an errand.
 func (l *Loop) begin(ctx context.Context, e *errand) {
 	var change func(now time.Time)
 	switch e.Verb {
-	case verbSet:
+	case control.VerbSet:
 		if e.App != ul.Unknown {
-			change = func(now time.Time) { e.until = l.plan.State.SetApp(e.App, e.For, e.by, now) }
+			change = func(now time.Time) { e.until = l.plan.State.SetApp(e.App, e.For, e.By, now) }
 			break
 		}
 		change = func(now time.Time) { l.raise(e, now) }
@@ -148,7 +135,7 @@ func (l *Loop) begin(ctx context.Context, e *errand) {
 			if r, _ := l.plan.State.AppNow(now); r != nil {
 				e.ended = r.Level
 			}
-			l.plan.State.EndAll(plan.WhyReset, e.by, now)
+			l.plan.State.EndAll(plan.WhyReset, e.By, now)
 		}
 	}
 	l.pursue(ctx, e, change)
@@ -172,7 +159,7 @@ func (l *Loop) pursue(ctx context.Context, e *errand, change func(time.Time)) {
 // raise begins the raise of an errand.
 func (l *Loop) raise(e *errand, now time.Time) {
 	r, s := plan.Begun(e.Raise, string(plan.FromCommand), plan.WhySet, now), l.plan.State
-	r.By = e.by
+	r.By = e.By
 	e.was, e.had = s.Raises[plan.FromCommand]
 	s.Raises[plan.FromCommand], e.until = r, r.Until
 }
@@ -201,14 +188,14 @@ func (l *Loop) pending(e *errand) bool {
 // fails reports whether no JVM took the raise of an errand, and makes sure that
 // the errand has a reason.
 func (l *Loop) fails(e *errand) bool {
-	if e.Verb != verbSet || e.App != ul.Unknown || e.withdrawn || l.pending(e) {
+	if e.Verb != control.VerbSet || e.App != ul.Unknown || e.withdrawn || l.pending(e) {
 		return false
 	}
 	if late := len(l.fleet.flying); late > 0 {
 		e.errs = append(e.errs, fmt.Errorf("%d JVMs have not answered yet", late))
 	}
 	if len(e.errs) == 0 {
-		e.errs = split(l.fleet.nobody(""))
+		e.errs = control.Split(l.fleet.nobody(""))
 	}
 	raised := func(c plan.Change) bool { return !c.Restored } // other streams may have been restored for this raise
 	return !slices.ContainsFunc(e.changes, raised) && len(e.errs) > 0
@@ -229,7 +216,7 @@ func (l *Loop) withdraw(ctx context.Context, e *errand) {
 
 // report answers an errand.
 func (e *errand) report() {
-	r := failed(errors.Join(e.errs...))
+	r := control.Failed(errors.Join(e.errs...))
 	if !e.withdrawn {
 		r.Changes, r.Until, r.App = e.changes, e.until, e.ended
 	}

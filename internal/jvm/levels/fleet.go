@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/control"
 	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/internal/jvm/plan"
 )
@@ -22,14 +23,11 @@ const (
 	// findInterval is how often the Loop looks for JVMs while something is
 	// raised.
 	findInterval = time.Second
-
-	// perTask bounds the time of a task, in timeouts of a single command.
-	perTask = 2
 )
 
 // answered returns after which time each JVM has answered or will not: what takes longer is not
 // waited for.
-func answered(timeout time.Duration) time.Duration { return perTask*timeout + findInterval }
+func answered(timeout time.Duration) time.Duration { return control.PerTask*timeout + findInterval }
 
 // fleet carries out the tasks of a plan. One goroutine uses the fleet, and
 // collects the result of a task when the task has landed.
@@ -101,7 +99,7 @@ func (f *fleet) dispatch(ctx context.Context, tasks []*plan.Task) (bad []error) 
 func (f *fleet) launch(ctx context.Context, t *plan.Task) {
 	landed := make(chan struct{})
 	f.flying[t.JVM.ID] = &flight{t, landed}
-	ctx, cancel := context.WithTimeout(ctx, perTask*f.timeout)
+	ctx, cancel := context.WithTimeout(ctx, control.PerTask*f.timeout)
 	f.crew.Go(func() {
 		defer cancel()
 		t.Err = bring(ctx, f.talk, t)

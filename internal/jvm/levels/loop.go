@@ -13,6 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/control"
 	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/internal/jvm/trigger"
@@ -24,7 +25,7 @@ const (
 	// pollInterval is how often the Loop checks the annotations file, the lock
 	// and the socket. Polling needs no inotify instance, which are few for each
 	// user, and does not miss a swapped directory.
-	pollInterval = 500 * time.Millisecond
+	pollInterval = control.KeepInterval
 
 	// idleInterval is that without annotations, while no level is raised. It is the
 	// interval of the reader's poll, so that one wake-up of an idle process serves both.
@@ -47,7 +48,7 @@ type Loop struct {
 	memory   memory
 	fleet    *fleet
 	reporter reporter
-	keeper   keeper // holds the lock and the socket
+	owner    *control.Owner
 	errands  *errands
 
 	alarm *trigger.Alarm // a firing that has not become a raise yet
@@ -70,7 +71,7 @@ type Outlets struct {
 
 	// Save is called, by several goroutines, when somebody asks to save withheld lines,
 	// with the kind of the cause and the reason for people. Nil: none are held.
-	Save func(cause, why string) (Saving, error)
+	Save func(cause, why string) (control.Saving, error)
 }
 
 // New returns a Loop for a valid cfg, which raises on the alarms of triggers. It has no side
@@ -85,7 +86,7 @@ func New(cfg Config, triggers *trigger.Set, to Outlets, reg prometheus.Registere
 		reporter: reporter{log: log, metrics: m, mark: to.Mark, holding: map[string]bool{}},
 		errands:  newErrands(),
 	}
-	l.keeper = keeper{store: &store{source: cfg.Source}, answer: l.answer}
+	l.owner = control.NewOwner(cfg.Source, l.answer)
 	return l
 }
 
@@ -104,7 +105,7 @@ func (l *Loop) Run(ctx context.Context) error {
 		return nil
 	}
 	defer l.close()
-	l.keeper.await(ctx)
+	l.owner.Await(ctx)
 	l.turn(ctx)
 	return l.drain(context.WithoutCancel(ctx))
 }
@@ -174,7 +175,7 @@ func (c Config) between(now, next time.Time) time.Duration {
 // of them has changed or an update is due.
 func (l *Loop) tick(ctx context.Context) {
 	now := time.Now()
-	changed := l.keeper.keep()
+	changed := l.owner.Keep()
 	if l.notes.poll(now) {
 		changed = true
 		l.reporter.annotations(l.notes)
@@ -232,7 +233,7 @@ const (
 func (l *Loop) update(ctx context.Context, change func(now time.Time)) error {
 	now, p := time.Now(), l.plan
 	l.next, l.until = now.Add(findInterval), time.Time{}
-	err := l.keeper.err
+	err := l.owner.Unlocked()
 	if errors.Is(err, statedir.ErrNoSource) && len(p.State.JVMs) == 0 {
 		l.next = time.Time{}
 		return err
@@ -321,9 +322,9 @@ func (l *Loop) drain(ctx context.Context) error {
 // close lets a successor keep the levels, and answers the requests under way.
 func (l *Loop) close() {
 	l.fleet.crew.Wait()
-	l.keeper.release()
+	l.owner.Release()
 	l.errands.end()
-	l.keeper.stop()
+	l.owner.Stop()
 }
 
 func earlier(a, b time.Time) time.Time {

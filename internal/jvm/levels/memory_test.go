@@ -1,58 +1,17 @@
 package levels
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/outputs"
-
-	"github.com/ullage/ullage/test/lab/fakejvm"
 )
-
-// A command asks whoever listens, and may run in the sidecar's container. Its memory is a
-// few tens of megabytes, whatever the application answers in a few.
-func TestAForgedAnswerTakesLittleMemory(t *testing.T) {
-	for name, element := range map[string]string{"numbers": "0,", "empty texts": `"",`, "objects": "{},", "with texts": `"\\\",",{},`} {
-		text := `{"listed":[{"Outputs":[` + strings.Repeat(element, (maxReply-100)/len(element)) + "0]}]}"
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		_, err := decodeReply([]byte(text))
-		runtime.ReadMemStats(&after)
-		if took := after.TotalAlloc - before.TotalAlloc; err == nil || took > 2*maxReply {
-			t.Errorf("%s: %d bytes are taken, %v", name, took, err)
-		}
-	}
-}
-
-// The longest list is still an answer.
-func TestTheLongestListIsDecoded(t *testing.T) {
-	t.Parallel()
-	var r reply
-	for pid := range 16 {
-		l := outputs.Listed{PID: pid, Outputs: make([]outputs.ListedOutput, 256)}
-		for i := range l.Outputs {
-			l.Outputs[i] = outputs.ListedOutput{Output: attach.Output{Name: `file=/a,"b\c,",` + strings.Repeat(",", 50), Selection: fakejvm.OwnSelection}, Problem: ",,"}
-		}
-		r.Listed = append(r.Listed, l)
-	}
-	text, err := json.Marshal(r)
-	must(t, err)
-	again, err := decodeReply(text)
-	if err != nil || !reflect.DeepEqual(again, r) {
-		t.Errorf("%d bytes: %v", len(text), err)
-	}
-}
 
 // The application makes sockets of as many JVMs as are looked at, whose lists are
 // as long as any may be, and asks the sidecar for them, as often as it may.
@@ -77,7 +36,7 @@ func TestListsOfManyForgedJVMsTakeLittleMemory(t *testing.T) {
 		answered.Add(maxClients)
 		for range maxClients {
 			asking.Go(func() {
-				conn, err := p.keeper.store.dial(t.Context())
+				conn, err := dial(p)
 				must(t, err)
 				defer conn.Close()
 				_, err = io.WriteString(conn, `{"verb":"list"}`+"\n")

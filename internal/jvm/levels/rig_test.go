@@ -3,6 +3,7 @@ package levels
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/control"
 	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/internal/jvm/trigger"
 	"github.com/ullage/ullage/test/lab"
@@ -102,6 +104,33 @@ const stateName = "levels.json"
 // state is the path of a file of the state directory.
 func (r *rig) state(name string) string { return filepath.Join(r.cfg.Source, statedir.Name, name) }
 
+// What the owner of the levels has in the state directory, and some of its bounds.
+const (
+	lockName   = "levels.lock"
+	socketName = "levels.sock"
+	maxRequest = 4 << 10 // bytes
+	maxClients = 4       // at a time
+)
+
+// owner makes the test the owner of a source's levels, which no Loop is then.
+func owner(t testing.TB, r *rig) *control.Owner {
+	t.Helper()
+	o := control.NewOwner(r.cfg.Source, nil)
+	o.Await(t.Context())
+	must(t, o.Unlocked())
+	return o
+}
+
+// dial connects to the socket of the source's owner, whose path may be long.
+func dial(p *process) (net.Conn, error) {
+	dir, err := os.Open(filepath.Join(p.cfg.Source, statedir.Name))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return net.Dial("unix", fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), socketName))
+}
+
 // process is a Loop as one process has it. It stands for a sidecar that is
 // driven by hand with step and can be killed, until run is called.
 type process struct {
@@ -128,7 +157,7 @@ func (r *rig) process() *process {
 }
 
 // command is a process that runs one command.
-func (r *rig) command() *Command { return NewCommand(r.cfg.Config) }
+func (r *rig) command() *control.Command { return control.NewCommand(r.cfg.Config) }
 
 // during has the process run while f does something, as a command that asks it.
 func (p *process) during(f func()) {
@@ -146,13 +175,15 @@ func (p *process) during(f func()) {
 // set has a command raise, which asks the process, and reset has one end that.
 func (p *process) set(sel string, lasts time.Duration) (changes []plan.Change, until time.Time, err error) {
 	p.t.Helper()
-	p.during(func() { changes, until, err = NewCommand(p.cfg.Config).Set(p.t.Context(), raiseTo(p.t, sel, lasts)) })
+	p.during(func() {
+		changes, until, err = control.NewCommand(p.cfg.Config).Set(p.t.Context(), raiseTo(p.t, sel, lasts))
+	})
 	return changes, until, err
 }
 
 func (p *process) reset() (changes []plan.Change, err error) {
 	p.t.Helper()
-	p.during(func() { changes, _, err = NewCommand(p.cfg.Config).Reset(p.t.Context()) })
+	p.during(func() { changes, _, err = control.NewCommand(p.cfg.Config).Reset(p.t.Context()) })
 	return changes, err
 }
 
@@ -177,8 +208,11 @@ func (p *process) due(wait time.Duration) {
 // kill is what the kernel does of it when the process is killed: nobody listens
 // any more, and the name of the socket stays.
 func (p *process) kill() {
-	p.keeper.stop()
-	p.keeper.store.unlock()
+	p.owner.Stop()
+	socket := filepath.Join(p.cfg.Source, statedir.Name, socketName)
+	_ = os.Rename(socket, socket+".kept")
+	p.owner.Release()
+	_ = os.Rename(socket+".kept", socket)
 }
 
 // run starts Run. Stop cancels it and returns what it returned.

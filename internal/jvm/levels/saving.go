@@ -2,25 +2,18 @@ package levels
 
 import (
 	"errors"
-	"time"
 
 	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/jvm/control"
 )
 
-// Saving is what a request to save withheld lines has begun.
-type Saving struct {
-	From  time.Time `json:"from,omitzero"` // since when the oldest lines that are held were written
-	Until time.Time `json:"until"`         // lines that are written until then are saved as well
-	Bytes int64     `json:"bytes"`         // that are held, compressed
-}
-
 // saveNow answers a request to save withheld lines.
-func (l *Loop) saveNow(r request) reply {
+func (l *Loop) saveNow(r control.Request) control.Reply {
 	if l.to.Save == nil {
-		return failed(errors.New("this process ships no lines, and holds none"))
+		return control.Failed(errors.New("this process ships no lines, and holds none"))
 	}
-	saving, err := l.to.Save(causeCommand, "ullage log save, "+r.by)
-	out := failed(err)
+	saving, err := l.to.Save(causeCommand, "ullage log save, "+r.By)
+	out := control.Failed(err)
 	if err == nil {
 		out.Saving = &saving
 	}

@@ -14,6 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/test/lab/fakejvm"
+
+	"github.com/ullage/ullage/internal/jvm/control"
 )
 
 // deepSource moves the source to a path that no socket's address could hold.
@@ -148,9 +150,7 @@ func TestAForgedKeeperHoldsUpNoCommandAndIsReported(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
 			r.cfg.Attach.Timeout = 20 * time.Millisecond
-			forger := &store{source: r.cfg.Source}
-			must(t, forger.lock())
-			defer forger.unlock()
+			defer owner(t, r).Release()
 			serveAt(t, r.state(socketName), c.serve)
 			_, _, err := r.command().Set(t.Context(), raiseTo(t, "gc*=debug", time.Hour))
 			if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -200,7 +200,7 @@ func TestARequestIsBoundedAndCanAskForNothingElse(t *testing.T) {
 		`{"verb":"` + strings.Repeat("\u202e", 1000) + `"}` + "\n":                   "is not a request",
 		`{"verb":"list"} {"verb":"set","selection":"gc=debug","for":1000000000}`:     "a line of",
 	} {
-		conn, err := p.keeper.store.dial(t.Context())
+		conn, err := dial(p)
 		must(t, err)
 		_, err = io.WriteString(conn, text)
 		must(t, err)
@@ -208,7 +208,7 @@ func TestARequestIsBoundedAndCanAskForNothingElse(t *testing.T) {
 		answer, err := io.ReadAll(conn)
 		must(t, err)
 		conn.Close()
-		var got reply
+		var got control.Reply
 		if err := json.Unmarshal(answer, &got); err != nil || len(got.Errors) != 1 || !strings.Contains(got.Errors[0], want) || strings.Contains(got.Errors[0], "\u202e") {
 			t.Errorf("%.60q is answered %.300q (%v), want %q", text, answer, err, want)
 		}
@@ -228,7 +228,7 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 	p.started()
 	idle := func(n int) {
 		for range n {
-			c, err := p.keeper.store.dial(t.Context())
+			c, err := dial(p)
 			must(t, err)
 			t.Cleanup(func() { c.Close() })
 		}

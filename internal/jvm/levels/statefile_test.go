@@ -136,7 +136,7 @@ func TestAStateThatIsTakenAwayWhileRaisedHoldsInMemory(t *testing.T) {
 		if st := p.Status(); !st.Raise.Until.Equal(until) || j.Count() != 2 {
 			t.Errorf("%s: %+v, told %q", name, st, j.Sent(2))
 		}
-		if conn, err := p.keeper.store.dial(t.Context()); err != nil {
+		if conn, err := dial(p); err != nil {
 			t.Errorf("%s: a command does not find the Loop: %v", name, err)
 		} else {
 			conn.Close()
@@ -213,15 +213,14 @@ func TestAStateOfAnotherUserIsToldAsThat(t *testing.T) {
 
 func TestALockThatAnotherProcessHoldsIsWaitedFor(t *testing.T) {
 	r, j := alone(t)
-	other := &store{source: r.cfg.Source}
-	must(t, other.lock())
+	other := owner(t, r)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.run()
 	if becomes(700*time.Millisecond, func() bool { return j.Count() > 0 }) {
 		t.Errorf("without the lock it told the JVM %q", j.Sent(0))
 	}
-	other.unlock()
+	other.Release()
 	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	within(t, patience, "the status", func() bool { return p.Status().Cause == plan.FromAnnotation })
 	hasError(t, p.Status(), "")

@@ -1,13 +1,13 @@
 package levels
 
 import (
-	"errors"
 	"slices"
 	"time"
 
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/control"
 	"github.com/ullage/ullage/internal/jvm/plan"
 )
 
@@ -98,26 +98,9 @@ func (l *Loop) show(now time.Time) {
 
 // errorsNow returns the current errors after an update that returned err.
 func (l *Loop) errorsNow(err error) []error {
-	all := slices.Concat(split(err), split(l.keeper.deaf), l.plan.Problems(), l.plan.Failures())
+	all := slices.Concat(control.Split(err), control.Split(l.owner.Deaf()), l.plan.Problems(), l.plan.Failures())
 	if _, _, on := l.plan.Wanted(time.Now()); on && err == nil {
-		all = append(all, split(l.fleet.nobody("waiting for a JVM: "))...)
-	}
-	return all
-}
-
-// split separates the errors that errors.Join has joined. An error that wraps
-// two others with a text of its own stays whole.
-func split(err error) []error {
-	if err == nil {
-		return nil
-	}
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok || errors.Join(joined.Unwrap()...).Error() != err.Error() {
-		return []error{err}
-	}
-	var all []error
-	for _, e := range joined.Unwrap() {
-		all = append(all, split(e)...)
+		all = append(all, control.Split(l.fleet.nobody("waiting for a JVM: "))...)
 	}
 	return all
 }

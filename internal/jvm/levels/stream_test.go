@@ -9,8 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ullage/ullage/internal/jvm/ask"
-
+	"github.com/ullage/ullage/internal/jvm/control"
 	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/test/lab/fakejvm"
 	"github.com/ullage/ullage/test/lab/marked"
@@ -58,7 +57,7 @@ func (p *process) setStream(sel, stream string) (changes []plan.Change, err erro
 	p.during(func() {
 		raise := raiseTo(p.t, sel, time.Hour)
 		raise.Stream = stream
-		changes, _, err = NewCommand(p.cfg.Config).Set(p.t.Context(), raise)
+		changes, _, err = control.NewCommand(p.cfg.Config).Set(p.t.Context(), raise)
 	})
 	return changes, err
 }
@@ -108,7 +107,7 @@ func TestAListShowsWhichStreamIsRaised(t *testing.T) {
 			}
 		}
 	}
-	p.during(func() { check("by the keeper") })
+	p.during(func() { check("by the owner") })
 	p.kill()
 	check("by the saved state")
 	only(t, j, "gc*=debug", gcOutput)
@@ -377,33 +376,5 @@ func TestAStateWithoutStreamsIsContinued(t *testing.T) {
 			}
 			only(t, j, "")
 		})
-	}
-}
-
-// An ullage that knows no streams must not raise all of them instead.
-func TestAnOlderKeeperIsToldApart(t *testing.T) {
-	t.Parallel()
-	answer := reply{Errors: []string{`decode the request: json: unknown field "stream"`}}
-	if err := (request{Verb: verbSet, Raise: ask.Raise{Stream: "gc.log"}}).tooOld(answer); err == nil || !strings.Contains(err.Error(), "older") {
-		t.Error(err)
-	}
-	for _, r := range []request{{Verb: verbSet}, {Verb: verbReset}} {
-		if err := r.tooOld(answer); err != nil {
-			t.Error(err)
-		}
-	}
-	if err := (request{Verb: verbSet, Raise: ask.Raise{Stream: "gc.log"}}).tooOld(reply{Errors: []string{"refused"}}); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestForgedStreamsAreRefused(t *testing.T) {
-	t.Parallel()
-	for _, stream := range []string{strings.Repeat("a", 201), "[", "../gc.log", "a\nb", "a\u202eb", "\xff", ".hidden", "a/b"} {
-		r := request{Verb: verbSet, Raise: raiseTo(t, "gc=debug", time.Minute)}
-		r.Stream = stream
-		if err := r.check(); err == nil || strings.ContainsAny(err.Error(), "\n\u202e") {
-			t.Errorf("%q: %v", stream, err)
-		}
 	}
 }

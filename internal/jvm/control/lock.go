@@ -1,4 +1,4 @@
-package levels
+package control
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ import (
 
 // Names in the state directory of the source.
 const (
-	lockName   = "levels.lock" // the lock that the keeper holds
-	socketName = "levels.sock" // the socket on which the keeper listens
+	lockName   = "levels.lock" // the lock that the owner holds
+	socketName = "levels.sock" // the socket on which the owner listens
 )
 
 // store is the lock and the socket of one source. The application can write to their
@@ -36,11 +36,11 @@ func (s *store) missing() error {
 	return root.Close()
 }
 
-// errHeld reports that another process holds the lock: the keeper of the
+// errHeld reports that another process holds the lock: the owner of the
 // source's levels, or the application.
 var errHeld = errors.New("another process holds")
 
-// lock makes this process the keeper of the source's levels: only the keeper
+// lock makes this process the owner of the source's levels: only the owner
 // changes levels and writes the saved state. If the lock file was removed or
 // replaced, lock locks the file that has the name now.
 func (s *store) lock() error {
@@ -79,7 +79,7 @@ func (s *store) locked() bool {
 	return err1 == nil && err2 == nil && os.SameFile(ours, named)
 }
 
-// unlock lets another process become the keeper. The kernel releases the lock
+// unlock lets another process become the owner. The kernel releases the lock
 // too when this process is killed.
 func (s *store) unlock() {
 	if s.held != nil {

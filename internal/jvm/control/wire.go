@@ -1,4 +1,4 @@
-package levels
+package control
 
 import (
 	"errors"
@@ -17,11 +17,11 @@ import (
 
 // The verbs of a request.
 const (
-	verbList   = "list"
-	verbSet    = "set"
-	verbReset  = "reset"
-	verbRotate = "rotate"
-	verbSave   = "save"
+	VerbList   = "list"
+	VerbSet    = "set"
+	VerbReset  = "reset"
+	VerbRotate = "rotate"
+	VerbSave   = "save"
 )
 
 // Bounds on what goes over the socket. Any process that may write to the state
@@ -36,25 +36,25 @@ const (
 	maxElements = 64 << 10
 )
 
-// request is what a command asks of the keeper, as one line of JSON. It can ask
+// Request is what a command asks of the owner, as one line of JSON. It can ask
 // for nothing but what `ullage log` does.
-type request struct {
+type Request struct {
 	Verb      string   `json:"verb"`
 	ask.Raise          // for set
 	App       ul.Level `json:"app,omitzero"`  // for set: raise the application's events instead of a selection
 	PID       int      `json:"pid,omitempty"` // for list and rotate: the only JVM to act on; 0: all
 
-	by string // the process that sent it, as the kernel says; empty: unknown
+	By string `json:"-"` // the process that sent it, as the kernel says; empty: unknown
 }
 
 // check returns an error if the request is invalid.
-func (r request) check() error {
-	if r.PID != 0 && r.Verb != verbList && r.Verb != verbRotate {
+func (r Request) check() error {
+	if r.PID != 0 && r.Verb != VerbList && r.Verb != VerbRotate {
 		return errors.New("levels are those of all JVMs of the source: leave out --pid")
 	}
 	switch r.Verb {
-	case verbList, verbRotate, verbReset, verbSave:
-	case verbSet:
+	case VerbList, VerbRotate, VerbReset, VerbSave:
+	case VerbSet:
 		switch {
 		case r.App == ul.Unknown:
 			return r.Check()
@@ -68,9 +68,9 @@ func (r request) check() error {
 	return nil
 }
 
-// reply is the answer to a request: one JSON document, up to the end of the
+// Reply is the answer to a request: one JSON document, up to the end of the
 // connection.
-type reply struct {
+type Reply struct {
 	Errors  []string         `json:"errors,omitempty"`
 	NoJVM   bool             `json:"noJVM,omitempty"`   // for list: the error is a NoJVMError
 	Changes []plan.Change    `json:"changes,omitempty"` // for set and reset
@@ -80,13 +80,13 @@ type reply struct {
 	Saving  *Saving          `json:"saving,omitempty"`  // for save
 }
 
-func decodeReply(text []byte) (r reply, err error) {
+func decodeReply(text []byte) (r Reply, err error) {
 	err = untrusted.Decode(text, maxElements, &r)
 	return r, err
 }
 
 // err joins the errors of a reply.
-func (r reply) err() error {
+func (r Reply) err() error {
 	if r.NoJVM && len(r.Errors) == 1 {
 		return &outputs.NoJVMError{Text: r.Errors[0]}
 	}
@@ -97,9 +97,37 @@ func (r reply) err() error {
 	return errors.Join(all...)
 }
 
-// tooOld returns an error if a reply shows that the keeper, an older ullage,
-// does not know a field of the request r. Such a keeper has done nothing.
-func (r request) tooOld(answer reply) error {
+// Listing is the reply to a request to list or rotate.
+func Listing(listed []outputs.Listed, err error) Reply {
+	if size(listed) > maxListed {
+		return Failed(fmt.Errorf("the JVMs list more than %d KiB of outputs", maxListed>>10))
+	}
+	r := Failed(err)
+	r.Listed = listed
+	return r
+}
+
+// size returns how many bytes of text a list contains.
+func size(listed []outputs.Listed) (n int) {
+	for _, l := range listed {
+		n += len(l.JVM.Main) + len(l.JVM.Version) + len(l.JVM.Collector) + len(l.JVM.Flags)
+		for _, o := range l.Outputs {
+			n += len(o.Name) + len(o.Selection) + len(o.Decorators) + len(o.Options) + len(o.Raised) + len(o.Problem)
+		}
+	}
+	return n
+}
+
+// Saving is what a request to save withheld lines has begun.
+type Saving struct {
+	From  time.Time `json:"from,omitzero"` // since when the oldest lines that are held were written
+	Until time.Time `json:"until"`         // lines that are written until then are saved as well
+	Bytes int64     `json:"bytes"`         // that are held, compressed
+}
+
+// tooOld returns an error if a reply shows that the owner, an older ullage,
+// does not know a field of the request r. Such a owner has done nothing.
+func (r Request) tooOld(answer Reply) error {
 	if r.App != ul.Unknown && len(answer.Errors) == 1 && strings.Contains(answer.Errors[0], `unknown field "app"`) {
 		return errors.New("the ullage that keeps the levels is older than this one and cannot raise the application's events: update it")
 	}
@@ -109,9 +137,9 @@ func (r request) tooOld(answer reply) error {
 	return nil
 }
 
-// failed returns a reply with the errors, without duplicates.
-func failed(err error) (r reply) {
-	for _, e := range split(err) {
+// Failed returns a reply with the errors, without duplicates.
+func Failed(err error) (r Reply) {
+	for _, e := range Split(err) {
 		if text := e.Error(); !slices.Contains(r.Errors, text) {
 			r.Errors = append(r.Errors, text)
 		}
@@ -119,4 +147,21 @@ func failed(err error) (r reply) {
 	var none *outputs.NoJVMError
 	r.NoJVM = errors.As(err, &none)
 	return r
+}
+
+// Split separates the errors that errors.Join has joined. An error that wraps
+// two others with a text of its own stays whole.
+func Split(err error) []error {
+	if err == nil {
+		return nil
+	}
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok || errors.Join(joined.Unwrap()...).Error() != err.Error() {
+		return []error{err}
+	}
+	var all []error
+	for _, e := range joined.Unwrap() {
+		all = append(all, Split(e)...)
+	}
+	return all
 }

@@ -1,4 +1,4 @@
-package levels
+package control
 
 import (
 	"bufio"
@@ -30,13 +30,13 @@ const (
 type server struct {
 	listener *net.UnixListener
 	socket   fs.FileInfo
-	answer   func(context.Context, request) reply
+	answer   func(context.Context, Request) Reply
 	cancel   context.CancelFunc
 	crew     sync.WaitGroup // the goroutines that accept and answer
 }
 
 // startServer serves l until stop is called.
-func startServer(l *net.UnixListener, socket fs.FileInfo, answer func(context.Context, request) reply) *server {
+func startServer(l *net.UnixListener, socket fs.FileInfo, answer func(context.Context, Request) Reply) *server {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &server{listener: l, socket: socket, answer: answer, cancel: cancel}
 	s.crew.Go(func() { s.accept(ctx) })
@@ -61,7 +61,7 @@ func (s *server) accept(ctx context.Context) {
 			select { // most likely, no descriptor is free
 			case <-ctx.Done():
 				return
-			case <-time.After(pollInterval):
+			case <-time.After(KeepInterval):
 			}
 			continue
 		}
@@ -82,13 +82,13 @@ func (s *server) serve(ctx context.Context, c net.Conn) {
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })() // no further request is read
 	req, err := readRequest(c)
-	var r reply
+	var r Reply
 	if err == nil {
-		req.by = peer(c)
+		req.By = peer(c)
 		err = req.check()
 	}
 	if err != nil {
-		r = failed(err)
+		r = Failed(err)
 	} else {
 		if c.SetWriteDeadline(time.Now().Add(requestTimeout)) == nil {
 			_, _ = c.Write([]byte{'\n'}) // see exchange; if this fails, the write below fails too
@@ -100,7 +100,7 @@ func (s *server) serve(ctx context.Context, c net.Conn) {
 		err = fmt.Errorf("the answer has %d bytes, at most %d are sent", len(text), maxReply)
 	}
 	if err != nil {
-		text, _ = json.Marshal(failed(err)) // a reply of strings can always be encoded
+		text, _ = json.Marshal(Failed(err)) // a reply of strings can always be encoded
 	}
 	if c.SetWriteDeadline(time.Now().Add(requestTimeout)) == nil {
 		_, _ = c.Write(text) // the client has gone, or does not read
@@ -131,8 +131,8 @@ func peer(c net.Conn) string {
 }
 
 // readRequest reads one line of at most maxRequest bytes.
-func readRequest(c net.Conn) (request, error) {
-	var req request
+func readRequest(c net.Conn) (Request, error) {
+	var req Request
 	if err := c.SetReadDeadline(time.Now().Add(requestTimeout)); err != nil {
 		return req, fmt.Errorf("read the request: %w", err)
 	}

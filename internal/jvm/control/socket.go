@@ -1,4 +1,4 @@
-package levels
+package control
 
 import (
 	"bufio"
@@ -120,31 +120,31 @@ func (s *store) dial(ctx context.Context) (net.Conn, error) {
 	return d.DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d", fd))
 }
 
-// ask sends a request to the keeper. The application can put its own socket
+// ask sends a request to the owner. The application can put its own socket
 // there and answer. So ask bounds its wait, the reply and the decoding, and its
 // callers only display the reply.
-func (s *store) ask(ctx context.Context, req request, patience time.Duration) (reply, error) {
+func (s *store) ask(ctx context.Context, req Request, patience time.Duration) (Reply, error) {
 	socket := s.path(socketName)
 	conn, err := s.dial(ctx)
 	if err != nil {
-		return reply{}, fmt.Errorf("%w at %s: %w", errNobody, socket, err)
+		return Reply{}, fmt.Errorf("%w at %s: %w", errNobody, socket, err)
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	text, err := exchange(conn, req, patience)
 	switch {
 	case ctx.Err() != nil:
-		return reply{}, context.Cause(ctx)
+		return Reply{}, context.Cause(ctx)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return reply{}, fmt.Errorf("the process that listens at %s does not answer: it may be stopped or waiting for a JVM (%w)", socket, err)
+		return Reply{}, fmt.Errorf("the process that listens at %s does not answer: it may be stopped or waiting for a JVM (%w)", socket, err)
 	case len(text) > maxReply:
-		return reply{}, fmt.Errorf("the answer at %s is longer than %d bytes: no ullage listens there", socket, maxReply)
+		return Reply{}, fmt.Errorf("the answer at %s is longer than %d bytes: no ullage listens there", socket, maxReply)
 	case err != nil || len(bytes.TrimSpace(text)) == 0:
-		return reply{}, fmt.Errorf("%w at %s: the connection was closed", errNobody, socket)
+		return Reply{}, fmt.Errorf("%w at %s: the connection was closed", errNobody, socket)
 	}
 	r, err := decodeReply(text)
 	if err != nil {
-		return reply{}, fmt.Errorf("decode the answer at %s: %w", socket, err)
+		return Reply{}, fmt.Errorf("decode the answer at %s: %w", socket, err)
 	}
 	return r, nil
 }
@@ -152,7 +152,7 @@ func (s *store) ask(ctx context.Context, req request, patience time.Duration) (r
 // exchange sends a request and reads the reply. The server sends one byte of
 // white space as soon as it has the request, so that the client notices a
 // stopped server early.
-func exchange(conn net.Conn, req request, patience time.Duration) ([]byte, error) {
+func exchange(conn net.Conn, req Request, patience time.Duration) ([]byte, error) {
 	text, err := json.Marshal(req)
 	if err == nil {
 		err = conn.SetDeadline(time.Now().Add(min(patience, requestTimeout)))

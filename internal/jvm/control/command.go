@@ -1,4 +1,4 @@
-package levels
+package control
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// Command runs one operation on the levels of a source. It asks the keeper, which is an
+// Command runs one operation on the levels of a source. It asks the owner, which is an
 // `ullage run`. Without one, it lists and rotates by itself, and changes no level. A
 // Command is not safe for concurrent use.
 type Command struct {
@@ -28,17 +28,17 @@ func NewCommand(cfg outputs.Config) *Command {
 	return &Command{cfg: cfg, store: &store{source: cfg.Source}}
 }
 
-// ErrNoKeeper reports that no `ullage run` answers, so that nobody would end a raise.
-var ErrNoKeeper = errors.New("no 'ullage run' answers for the source: start one, and without --attach off")
+// ErrNoOwner reports that no `ullage run` answers, so that nobody would end a raise.
+var ErrNoOwner = errors.New("no 'ullage run' answers for the source: start one, and without --attach off")
 
 // startPatience is how long a Command waits for an `ullage run` that does not listen yet,
 // because it has just been started: more than two of its polls.
-const startPatience = 4 * pollInterval
+const startPatience = 4 * KeepInterval
 
-// replyPatience is how long a Command waits for a reply. The keeper may have to
+// replyPatience is how long a Command waits for a reply. The owner may have to
 // wait for a JVM twice: for the raise, and for undoing it.
 func (c *Command) replyPatience() time.Duration {
-	return 2*perTask*c.cfg.Attach.Timeout + lockPatience
+	return 2*PerTask*c.cfg.Attach.Timeout + lockPatience
 }
 
 // List lists the outputs of every JVM. It returns the outputs that it got and
@@ -46,7 +46,7 @@ func (c *Command) replyPatience() time.Duration {
 // sockets as well, which are no error. If the source is missing, List returns an
 // error beside the outputs: nothing that the JVMs write is shipped then.
 func (c *Command) List(ctx context.Context) ([]outputs.Listed, error) {
-	r, err := c.ask(ctx, request{Verb: verbList, PID: c.cfg.Attach.PID})
+	r, err := c.ask(ctx, Request{Verb: VerbList, PID: c.cfg.Attach.PID})
 	if !errors.Is(err, errNobody) {
 		return r.Listed, err
 	}
@@ -72,7 +72,7 @@ func (c *Command) List(ctx context.Context) ([]outputs.Listed, error) {
 // the files. Like every command that changes a JVM, Rotate does nothing if the
 // source is missing.
 func (c *Command) Rotate(ctx context.Context) ([]outputs.Listed, error) {
-	r, err := c.ask(ctx, request{Verb: verbRotate, PID: c.cfg.Attach.PID})
+	r, err := c.ask(ctx, Request{Verb: VerbRotate, PID: c.cfg.Attach.PID})
 	if !errors.Is(err, errNobody) {
 		return r.Listed, err
 	}
@@ -82,16 +82,16 @@ func (c *Command) Rotate(ctx context.Context) ([]outputs.Listed, error) {
 	return outputs.New(c.cfg).RotateAll(ctx)
 }
 
-// Set has the keeper raise shipped outputs of every JVM for a while: the ones of the
+// Set has the owner raise shipped outputs of every JVM for a while: the ones of the
 // streams that match a pattern, or, if that is empty, all whose lines show their level. A
 // pattern that matches no stream is an error, and changes nothing: the raise that
 // is in effect goes on. A JVM that refuses keeps its level. If no JVM takes the raise,
-// the keeper withdraws it, and the error gives the reason.
+// the owner withdraws it, and the error gives the reason.
 func (c *Command) Set(ctx context.Context, raise ask.Raise) ([]plan.Change, time.Time, error) {
 	if err := c.checkStream(ctx, raise.Stream); err != nil {
 		return nil, time.Time{}, err
 	}
-	r, err := c.order(ctx, request{Verb: verbSet, Raise: raise})
+	r, err := c.order(ctx, Request{Verb: VerbSet, Raise: raise})
 	return r.Changes, r.Until, err
 }
 
@@ -123,7 +123,7 @@ func (c *Command) checkStream(ctx context.Context, stream string) error {
 // SetApp raises the events of every application for a while, and returns the end of that
 // raise.
 func (c *Command) SetApp(ctx context.Context, level ul.Level, lasts time.Duration) (until time.Time, err error) {
-	r, err := c.order(ctx, request{Verb: verbSet, App: level, Raise: ask.Raise{For: lasts}})
+	r, err := c.order(ctx, Request{Verb: VerbSet, App: level, Raise: ask.Raise{For: lasts}})
 	return r.Until, err
 }
 
@@ -131,24 +131,24 @@ func (c *Command) SetApp(ctx context.Context, level ul.Level, lasts time.Duratio
 // annotation that is still present has no effect until it changes. App is the
 // level that the application's events were raised to; [ul.Unknown]: they were not.
 func (c *Command) Reset(ctx context.Context) (changes []plan.Change, app ul.Level, err error) {
-	r, err := c.order(ctx, request{Verb: verbReset})
+	r, err := c.order(ctx, Request{Verb: VerbReset})
 	return r.Changes, r.App, err
 }
 
-// Save has the keeper save the withheld lines that it holds.
+// Save has the owner save the withheld lines that it holds.
 func (c *Command) Save(ctx context.Context) (Saving, error) {
-	r, err := c.order(ctx, request{Verb: verbSave})
+	r, err := c.order(ctx, Request{Verb: VerbSave})
 	if err != nil || r.Saving == nil {
 		return Saving{}, err
 	}
 	return *r.Saving, nil
 }
 
-// order asks the keeper for what it alone may do. It waits a moment for one that is being
-// started, and fails with [ErrNoKeeper] if there is none.
-func (c *Command) order(ctx context.Context, r request) (reply, error) {
+// order asks the owner for what it alone may do. It waits a moment for one that is being
+// started, and fails with [ErrNoOwner] if there is none.
+func (c *Command) order(ctx context.Context, r Request) (Reply, error) {
 	if err := c.store.missing(); err != nil {
-		return reply{}, err
+		return Reply{}, err
 	}
 	for began := time.Now(); ; {
 		answer, err := c.ask(ctx, r)
@@ -156,23 +156,23 @@ func (c *Command) order(ctx context.Context, r request) (reply, error) {
 			return answer, err
 		}
 		if errors.Is(err, fs.ErrPermission) {
-			return reply{}, fmt.Errorf("%w: run the command as the user of 'ullage run', or as root", err)
+			return Reply{}, fmt.Errorf("%w: run the command as the user of 'ullage run', or as root", err)
 		}
 		if time.Since(began) > startPatience {
-			return reply{}, fmt.Errorf("%w (%w)", ErrNoKeeper, err)
+			return Reply{}, fmt.Errorf("%w (%w)", ErrNoOwner, err)
 		}
-		if err := retry.Sleep(ctx, pollInterval/10); err != nil {
-			return reply{}, err
+		if err := retry.Sleep(ctx, KeepInterval/10); err != nil {
+			return Reply{}, err
 		}
 	}
 }
 
-// ask sends a request to the keeper. The error wraps [errNobody] if no process answers.
-func (c *Command) ask(ctx context.Context, r request) (reply, error) {
+// ask sends a request to the owner. The error wraps [errNobody] if no process answers.
+func (c *Command) ask(ctx context.Context, r Request) (Reply, error) {
 	answer, err := c.store.ask(ctx, r, c.replyPatience())
 	if err == nil {
 		if err := r.tooOld(answer); err != nil {
-			return reply{}, err
+			return Reply{}, err
 		}
 	}
 	return answer, errors.Join(err, answer.err())

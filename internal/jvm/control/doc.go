@@ -1,0 +1,25 @@
+// Package control is how a command reaches the process that keeps the log levels of a source:
+// list, set, reset, rotate, save.
+//
+// # One owner
+//
+// The [Owner] is an `ullage run`. It holds a lock in the source's state directory
+// (SOURCE/.ullage/levels.lock) for as long as it lasts. A [Command] asks it over a socket
+// (levels.sock) and changes no level by itself.
+//
+// A process that starts waits for the lock of one that drains. The kernel releases the lock
+// of a process that is killed. So the process that gets the lock knows that no owner is left.
+// It replaces the socket that is there, whatever it is.
+//
+// # Untrusted input
+//
+// The application can write to the state directory.
+//
+//   - A lock that the application holds keeps an Owner from nothing: after lockPatience it
+//     goes on without the lock, and without a socket.
+//   - A [Request] is one line of at most 4 KiB. It can ask for list, set, reset, rotate and
+//     save, with a selection that is parsed: nothing else reaches a JVM. Few connections are
+//     served at a time, each with deadlines.
+//   - A [Reply] is read up to 4 MiB and a deadline, and is only shown. The socket is opened
+//     without following a link; the connection goes to its descriptor.
+package control

@@ -1,0 +1,90 @@
+package control
+
+import (
+	"encoding/json"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/outputs"
+	"github.com/ullage/ullage/test/lab/fakejvm"
+)
+
+// A command asks whoever listens, and may run in the sidecar's container. Its memory is a
+// few tens of megabytes, whatever the application answers in a few.
+func TestAForgedAnswerTakesLittleMemory(t *testing.T) {
+	for name, element := range map[string]string{"numbers": "0,", "empty texts": `"",`, "objects": "{},", "with texts": `"\\\",",{},`} {
+		text := `{"listed":[{"Outputs":[` + strings.Repeat(element, (maxReply-100)/len(element)) + "0]}]}"
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := decodeReply([]byte(text))
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; err == nil || took > 2*maxReply {
+			t.Errorf("%s: %d bytes are taken, %v", name, took, err)
+		}
+	}
+}
+
+// The longest list is still an answer.
+func TestTheLongestListIsDecoded(t *testing.T) {
+	t.Parallel()
+	var r Reply
+	for pid := range 16 {
+		l := outputs.Listed{PID: pid, Outputs: make([]outputs.ListedOutput, 256)}
+		for i := range l.Outputs {
+			l.Outputs[i] = outputs.ListedOutput{Output: attach.Output{Name: `file=/a,"b\c,",` + strings.Repeat(",", 50), Selection: fakejvm.OwnSelection}, Problem: ",,"}
+		}
+		r.Listed = append(r.Listed, l)
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := decodeReply(text)
+	if err != nil || !reflect.DeepEqual(again, r) {
+		t.Errorf("%d bytes: %v", len(text), err)
+	}
+}
+
+// An ullage that knows no streams must not raise all of them instead.
+func TestAnOlderOwnerIsToldApart(t *testing.T) {
+	t.Parallel()
+	answer := Reply{Errors: []string{`decode the request: json: unknown field "stream"`}}
+	if err := (Request{Verb: VerbSet, Raise: ask.Raise{Stream: "gc.log"}}).tooOld(answer); err == nil || !strings.Contains(err.Error(), "older") {
+		t.Error(err)
+	}
+	for _, r := range []Request{{Verb: VerbSet}, {Verb: VerbReset}} {
+		if err := r.tooOld(answer); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := (Request{Verb: VerbSet, Raise: ask.Raise{Stream: "gc.log"}}).tooOld(Reply{Errors: []string{"refused"}}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestForgedStreamsAreRefused(t *testing.T) {
+	t.Parallel()
+	gc, err := ask.ParseSelection("gc=debug")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stream := range []string{strings.Repeat("a", 201), "[", "../gc.log", "a\nb", "a\u202eb", "\xff", ".hidden", "a/b"} {
+		r := Request{Verb: VerbSet, Raise: ask.Raise{Selection: gc, For: time.Minute}}
+		r.Stream = stream
+		if err := r.check(); err == nil || strings.ContainsAny(err.Error(), "\n\u202e") {
+			t.Errorf("%q: %v", stream, err)
+		}
+	}
+}
+
+// The bound on a list counts what JVMs call themselves.
+func TestTheNamesOfJVMsCount(t *testing.T) {
+	if n := size([]outputs.Listed{{JVM: attach.Description{Main: "four", Version: "17", Collector: "G1"}}}); n != 8 {
+		t.Errorf("%d bytes", n)
+	}
+}
