@@ -180,9 +180,8 @@ type run struct {
 // reads reads all that there is, which is something.
 func (r run) reads() {
 	r.t.Helper()
-	if r.rounds(); r.link.queue.Bytes() == 0 {
-		r.t.Fatal("nothing was read")
-	}
+	// A busy machine is late to tell of the write.
+	r.eventually("something is read", func() bool { r.rounds(); return r.link.queue.Bytes() > 0 })
 }
 
 // A kill at any moment leaves each line persisted or counted as withheld, and what was to
