@@ -14,6 +14,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
@@ -72,7 +73,7 @@ func (c *levelsConfig) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.lasts, "for", "", "`DURATION` of the raise, 1s to 24h (default 15m)")
 	fs.StringVar(&c.stream, "stream", "", "raise only the outputs whose stream matches `GLOB`")
 	fs.BoolVar(&c.reset, "reset", false, "end the raise of the annotations")
-	fs.DurationVar(&c.timeout, "timeout", 30*time.Second, "wait at most this `DURATION` for the JVMs")
+	settings.DurationVar(fs, &c.timeout, "timeout", 30*time.Second, "wait at most this `DURATION` for the JVMs")
 }
 
 // validate holds the request to the sidecar's own rules.

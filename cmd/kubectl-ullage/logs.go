@@ -73,9 +73,9 @@ func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
 	fs.BoolVar(&c.follow, "follow", false, follow)
 	fs.BoolVar(&c.follow, "f", false, "short for --follow")
 	for i, t := range catTimes {
-		fs.Func(t.name, t.usage, func(text string) error {
-			c.times[i] = zoned(text, now)
-			return nil
+		fs.Func(t.name, t.usage, func(text string) (err error) {
+			c.times[i], err = zoned(text, now)
+			return err
 		})
 	}
 	fs.StringVar(&c.within, "within", "", "how far from --around, as a `DURATION` (30s if it is not given)")
@@ -86,13 +86,14 @@ func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
 	fs.StringVar(&c.stream, "stream", "", "only streams whose name matches `GLOB`")
 }
 
-// zoned gives a local time its zone: the sidecar's is another one. What else
-// may stand there, the sidecar judges.
-func zoned(text string, now time.Time) string {
+// zoned checks a time and, if it is a local one, gives it its zone: the sidecar's may
+// be another one.
+func zoned(text string, now time.Time) (string, error) {
 	if t, ok := cli.LocalTime(text, now); ok {
-		return t.Format(time.RFC3339Nano)
+		return t.Format(time.RFC3339Nano), nil
 	}
-	return text
+	_, err := cli.Time(text, now)
+	return text, err
 }
 
 func (c *logsConfig) validate(args []string) []error {

@@ -54,13 +54,13 @@ type reportConfig struct {
 // flags declares the settings on fs. A time without a zone is in now's.
 func (c *reportConfig) flags(fs *flag.FlagSet, now time.Time) {
 	c.single.flags(fs)
-	fs.Func("since", "only lines from `T` on: a duration before now, or a time", func(text string) error {
-		c.since = zoned(text, now)
-		return nil
+	fs.Func("since", "only lines from `T` on: a duration before now, or a time", func(text string) (err error) {
+		c.since, err = zoned(text, now)
+		return err
 	})
-	fs.Func("until", "only lines up to `T`, as for --since", func(text string) error {
-		c.until = zoned(text, now)
-		return nil
+	fs.Func("until", "only lines up to `T`, as for --since", func(text string) (err error) {
+		c.until, err = zoned(text, now)
+		return err
 	})
 	fs.StringVar(&c.output, "output", "", "`FILE` to write the page into; one that exists is replaced")
 }

@@ -130,7 +130,7 @@ func (c *catConfig) flags(fs *flag.FlagSet, now time.Time) {
 			return err
 		})
 	}
-	fs.DurationVar(&c.within, "within", defaultWithin, "how far from --around, as a `DURATION`")
+	settings.DurationVar(fs, &c.within, "within", defaultWithin, "how far from --around, as a `DURATION`")
 	for _, name := range []string{"tail", "n"} {
 		usage := "only the last `N` lines of all"
 		if name == "n" {

@@ -13,6 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/base/build"
 	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/control"
@@ -81,7 +82,7 @@ func (c *logConfig) flags(fs *flag.FlagSet) {
 	}
 	switch c.verb {
 	case "set":
-		fs.DurationVar(&c.raise.For, "for", ask.DefaultFor, "`DURATION` of the raise")
+		settings.DurationVar(fs, &c.raise.For, "for", ask.DefaultFor, "`DURATION` of the raise")
 		fs.StringVar(&c.app, "app", "", "raise the application's events to `LEVEL`, instead of the outputs of its JVM")
 		fs.StringVar(&c.raise.Stream, "stream", "", "raise only the outputs whose stream matches `GLOB`, others that are raised return to their own level")
 	case "list":

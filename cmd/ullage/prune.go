@@ -48,7 +48,7 @@ type pruneConfig struct {
 
 func (c *pruneConfig) flags(fs *flag.FlagSet) {
 	c.OlderThan = 168 * time.Hour
-	fs.DurationVar(&c.OlderThan, "older-than", c.OlderThan, "remove directories that were not written to for this `DURATION`, at least 1h")
+	settings.DurationVar(fs, &c.OlderThan, "older-than", c.OlderThan, "remove directories that were not written to for this `DURATION`, at least 1h")
 	fs.Var(&c.KeepBytes, "keep-bytes", "keep the youngest of the old directories up to this `SIZE` in total")
 	fs.BoolVar(&c.yes, "yes", false, "remove the directories; without this flag, print what would be removed")
 }

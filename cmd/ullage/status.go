@@ -13,6 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/base/settings"
 )
 
 const statusAbout = `ullage status shows the state of a running 'ullage run'.
@@ -43,7 +44,7 @@ func (c *statusConfig) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.addr, "addr", "127.0.0.1"+admin.DefaultConfig().Listen, "`HOST:PORT` where 'ullage run' listens (its --listen)")
 	fs.StringVar(&c.source, "source", "", "the `DIR` that the sidecar ships; an answer of another one is an error")
 	fs.BoolVar(&c.json, "json", false, "print the answer as JSON")
-	fs.DurationVar(&c.timeout, "timeout", 3*time.Second, "wait at most this `DURATION` for the answer")
+	settings.DurationVar(fs, &c.timeout, "timeout", 3*time.Second, "wait at most this `DURATION` for the answer")
 }
 
 func (c *statusConfig) validate() []error {

@@ -1,6 +1,9 @@
 package segment
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Compression is how the frames of a segment are encoded. It implements
 // [flag.Value] and [encoding.TextMarshaler]. The zero value is Zstd.
@@ -30,10 +33,10 @@ func (c Compression) String() string {
 	return compressions[c].text
 }
 
-// Set implements [flag.Value]. Gzip, which is only read, is refused.
+// Set implements [flag.Value], in any case. Gzip, which is only read, is refused.
 func (c *Compression) Set(text string) error {
 	for i, known := range compressions {
-		if text == known.text && Compression(i) != Gzip {
+		if strings.EqualFold(text, known.text) && Compression(i) != Gzip {
 			*c = Compression(i)
 			return nil
 		}

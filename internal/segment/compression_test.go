@@ -18,6 +18,11 @@ func TestCompressionText(t *testing.T) {
 		}
 	}
 	var c segment.Compression
+	must(t, c.Set("NONE"))
+	must(t, c.Set("ZSTD"))
+	if c != segment.Zstd {
+		t.Errorf("ZSTD is %s", c)
+	}
 	for _, text := range []string{"lz4", segment.Gzip.String()} { // gzip is only read
 		if err := c.Set(text); err == nil || !strings.Contains(err.Error(), "use zstd or none") {
 			t.Errorf("%s: %v", text, err)

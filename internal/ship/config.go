@@ -71,9 +71,9 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.Var(&c.Budget, "budget", "`SIZE` of the tmpfs that the backlog may use; 0: all of it")
 	fs.Var(&c.KeepLevel, "keep-level", fmt.Sprintf("lines below this `LEVEL` are dropped first while the destination stalls, past %d%% of the budget,\nand lines of all levels past %d%%: trace, debug, info, warning, error, or off (all levels alike)", c.DiscardAt, c.DropAt))
 	fs.Var(&c.PersistLevel, "persist-level", "lowest `LEVEL` that is persisted: trace (all), debug, info, warning or error; lines below it are counted, and held for --hindsight")
-	fs.DurationVar(&c.Hindsight, "hindsight", c.Hindsight, "hold lines below --persist-level for this `DURATION` in an eighth of the budget; when --hindsight-on fires,\nthey, and the lines of an equally long time after it, are persisted in the stream NAME"+naming.DetailSuffix+"; 0: hold none")
-	fs.DurationVar(&c.SyncInterval, "sync-interval", c.SyncInterval, "commit at least every `DURATION`")
-	fs.DurationVar(&c.DrainTimeout, "drain-timeout", c.DrainTimeout, "at most this `DURATION` from SIGTERM to exit, to commit everything that was written")
+	settings.DurationVar(fs, &c.Hindsight, "hindsight", c.Hindsight, "hold lines below --persist-level for this `DURATION` in an eighth of the budget; when --hindsight-on fires,\nthey, and the lines of an equally long time after it, are persisted in the stream NAME"+naming.DetailSuffix+"; 0: hold none")
+	settings.DurationVar(fs, &c.SyncInterval, "sync-interval", c.SyncInterval, "commit at least every `DURATION`")
+	settings.DurationVar(fs, &c.DrainTimeout, "drain-timeout", c.DrainTimeout, "at most this `DURATION` from SIGTERM to exit, to commit everything that was written")
 }
 
 // Validate returns one error for each setting that cannot work.

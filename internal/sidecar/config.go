@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/insight"
 	"github.com/ullage/ullage/internal/jvm/levels"
@@ -57,7 +58,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Sinks.Flags(fs)
 	fs.StringVar(&c.LogFormat, "log-format", c.LogFormat, "`FORMAT` of the sidecar's own log on stderr: text or json")
 	fs.StringVar(&c.LogLevel, "log-level", c.LogLevel, "lowest `LEVEL` that the sidecar logs: debug, info, warn, error")
-	fs.DurationVar(&c.YieldAfter, "yield-after", c.YieldAfter, "exit with 0, once, if no log has appeared in the source for this `DURATION`; 0: never. (Where another webhook strips\nthe sidecar's restartPolicy, a pod waits for the sidecar's end before it starts the JVM. The injector sets this there.)")
+	settings.DurationVar(fs, &c.YieldAfter, "yield-after", c.YieldAfter, "exit with 0, once, if no log has appeared in the source for this `DURATION`; 0: never. (Where another webhook strips\nthe sidecar's restartPolicy, a pod waits for the sidecar's end before it starts the JVM. The injector sets this there.)")
 }
 
 // Validate returns one error for each setting that cannot work.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/build"
+	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/line/format"
 )
 
@@ -46,7 +47,7 @@ func DefaultConfig() Config { return Config{UploadAge: 5 * time.Minute} }
 func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.Var(&c.URLs, "sink", "also copy what is durable to this `URL`; repeat it, or separate several by spaces; see "+build.Docs+"sinks.md")
 	fs.BoolVar(&c.Require, "require-sink", c.Require, "not ready while a sink fails")
-	fs.DurationVar(&c.UploadAge, "upload-age", c.UploadAge, "seal a segment after this `DURATION` where a sink takes whole segments; 0: an hour, as without such a sink")
+	settings.DurationVar(fs, &c.UploadAge, "upload-age", c.UploadAge, "seal a segment after this `DURATION` where a sink takes whole segments; 0: an hour, as without such a sink")
 	fs.StringVar(&c.Pod.Namespace, "pod-namespace", c.Pod.Namespace, "`NAMESPACE` of the pod, for sinks")
 	fs.StringVar(&c.Pod.Name, "pod-name", c.Pod.Name, "`NAME` of the pod, for sinks")
 	fs.StringVar(&c.Pod.Container, "container-name", c.Pod.Container, "`NAME` of the JVM's container, for sinks")

@@ -38,7 +38,7 @@ func (o *Options) Bool(name string, otherwise bool) (value bool) {
 
 // Duration returns an option such as 10s.
 func (o *Options) Duration(name string, otherwise time.Duration) time.Duration {
-	return parsed(o, name, otherwise, time.ParseDuration)
+	return parsed(o, name, otherwise, settings.ParseDuration)
 }
 
 // Size returns an option such as 8Mi.

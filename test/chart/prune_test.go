@@ -56,7 +56,7 @@ policy: {locked: [dest]}
 priorityClassName: "456"
 prune:
 - {namespace: "2024", claim: "1e3", runAsUser: 1000650000, runAsGroup: 1000650000}
-- {namespace: "2024", claim: "1e3", runAsUser: 1000650001, runAsGroup: 1000650001, olderThan: 36h30m}
+- {namespace: "2024", claim: "1e3", runAsUser: 1000650001, runAsGroup: 1000650001, olderThan: 7d}
 - {namespace: "2024", claim: "1e3", dir: logs/of.jvms, runAsUser: 1000650002, runAsGroup: 1000650002}
 `)
 	if err != nil {

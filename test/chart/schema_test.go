@@ -47,7 +47,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 		{"claim for all pods", "sidecar: {defaults: {dest: pvc:logs}}", "without the claim would never start"},
 		{"claim to prune without a user", "prune: [{namespace: a, claim: b}]", "runAsUser"},
 		{"claim to prune as root", "prune: [{namespace: a, claim: b, runAsUser: 0, runAsGroup: 1}]", "runAsUser"},
-		{"age that is none", "prune: [{namespace: a, claim: b, runAsUser: 1, runAsGroup: 1, olderThan: 7d}]", "olderThan"},
+		{"age that is none", "prune: [{namespace: a, claim: b, runAsUser: 1, runAsGroup: 1, olderThan: 7w}]", "olderThan"},
 		{"age of nothing", "prune: [{namespace: a, claim: b, runAsUser: 1, runAsGroup: 1, olderThan: 0h}]", "olderThan"},
 		{"age in minutes", "prune: [{namespace: a, claim: b, runAsUser: 1, runAsGroup: 1, olderThan: 5m}]", "olderThan"},
 		{"schedule that is none", "prune: [{namespace: a, claim: b, runAsUser: 1, runAsGroup: 1, schedule: daily}]", "schedule"},

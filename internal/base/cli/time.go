@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"time"
+
+	"github.com/ullage/ullage/internal/base/settings"
 )
 
 // The forms of a time on a command line. A fraction of a second may follow the seconds.
@@ -26,7 +28,7 @@ var (
 
 // Time reads a duration before now, or a time. A time without a zone is in that of now.
 func Time(text string, now time.Time) (time.Time, error) {
-	if d, err := time.ParseDuration(text); err == nil {
+	if d, err := settings.ParseDuration(text); err == nil {
 		if d < 0 {
 			return time.Time{}, errors.New("a duration is one before now, so it must not be negative")
 		}

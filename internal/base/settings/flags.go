@@ -141,9 +141,19 @@ func describe(fs *flag.FlagSet, err error) error {
 		return fmt.Errorf("flag needs an argument: %s", dashes(name))
 	}
 	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
-		return fmt.Errorf("unknown flag %s%s", dashes(name), DidYouMean(name, "--", Names(fs)))
+		return fmt.Errorf("unknown flag %s%s", dashes(name), guessFlag(name, Names(fs)))
 	}
 	return err
+}
+
+// guessFlag asks about the flag that is nearest to an unknown one. All names of one letter are
+// similar, so nothing is guessed from them or to them.
+func guessFlag(name string, known []string) string {
+	known = slices.DeleteFunc(known, func(k string) bool { return len(k) < 2 })
+	if len(name) < 2 {
+		return ""
+	}
+	return DidYouMean(name, "--", known)
 }
 
 // Names returns the names of the flags of fs.
@@ -156,16 +166,9 @@ func Names(fs *flag.FlagSet) []string {
 // reset gives a flag its default back.
 func reset(f *flag.Flag) { _ = f.Value.Set(f.DefValue) }
 
-// hint replaces the flag package's "parse error" by how to write the value.
+// hint replaces the flag package's "parse error" about a boolean value by how to write the value.
 func hint(f *flag.Flag, text string) string {
-	getter, ok := f.Value.(flag.Getter)
-	if text != "parse error" || !ok {
-		return text
-	}
-	switch getter.Get().(type) {
-	case time.Duration:
-		return "write it like 500ms, 10s or 24h"
-	case bool:
+	if b, ok := f.Value.(interface{ IsBoolFlag() bool }); ok && b.IsBoolFlag() && text == "parse error" {
 		return "write true or false"
 	}
 	return text

@@ -61,7 +61,8 @@ func newSet() (*flag.FlagSet, *Size, *time.Duration) {
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	size := 4 * Mi
 	fs.Var(&size, "queue", "memory of the `SIZE`")
-	d := fs.Duration("sync-interval", time.Second, "commit every `DURATION`")
+	d := new(time.Duration)
+	DurationVar(fs, d, "sync-interval", time.Second, "commit every `DURATION`")
 	return fs, &size, d
 }
 
@@ -127,11 +128,16 @@ func TestFlagsMayBeBeforeAndAfterNames(t *testing.T) {
 		{[]string{"a", "--queue"}, []string{"a"}, 4 * Mi, "flag needs an argument: --queue"},
 		{[]string{"a", "--qeue", "b"}, []string{"a", "b"}, 4 * Mi, `unknown flag --qeue; did you mean "--queue"?`},
 		{[]string{"a", "-f", "-q"}, []string{"a"}, 4 * Mi, "unknown flag -q"},
+		{[]string{"a", "-l"}, []string{"a"}, 4 * Mi, "unknown flag -l"},
+		{[]string{"a", "--fo"}, []string{"a"}, 4 * Mi, "unknown flag --fo"},
 		{[]string{"a", "--help", "b"}, nil, 4 * Mi, "help requested"},
 	} {
 		fs, size, _ := newSet()
 		fs.Bool("f", false, "")
 		bad := errors.Join(Parse(fs, c.args, func(string) (string, bool) { return "", false })...)
+		if bad != nil && strings.HasPrefix(c.bad, "unknown flag") && bad.Error() != c.bad {
+			t.Errorf("Parse(%q): %v, want %q and no guess", c.args, bad, c.bad)
+		}
 		if c.bad == "" && bad != nil || c.bad != "" && (bad == nil || !strings.Contains(bad.Error(), c.bad)) {
 			t.Errorf("Parse(%q): %v, want %q", c.args, bad, c.bad)
 		}

@@ -171,16 +171,16 @@ func readLive[T any](p *problemList, ours map[string]entry, name, byDefault stri
 }
 
 func parseFor(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
+	d, err := settings.ParseDuration(text)
 	if err != nil || d < MinFor || d > MaxRaise {
 		return 0, errors.New("not a duration from 1s to 24h; write it like 90s, 15m or 1h30m")
 	}
 	return d, nil
 }
 
-// ParseAppLevel reads a level as the libraries for Java spell it, too: DEBUG and WARN.
+// ParseAppLevel reads a level, also as the libraries for Java spell it: DEBUG and WARN.
 func ParseAppLevel(text string) (level ul.Level, err error) {
-	err = level.Set(strings.ToLower(text))
+	err = level.Set(text)
 	return level, err
 }
 

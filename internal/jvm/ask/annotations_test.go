@@ -83,7 +83,7 @@ func TestWhatAnnotationsAskFor(t *testing.T) {
 		"a bad trigger leaves the log":    {values{"log": "gc*=debug", "trigger": "often"}, Request{Log: Raise{Selection: gc, For: 15 * time.Minute}, TriggerBad: true}, []string{"trigger"}},
 		"a bad length spoils its group":   {values{"log": "gc*=debug", "log-for": "0s"}, Request{LogBad: true}, []string{"log-for"}},
 		"too long":                        {values{"log": "gc*=debug", "log-for": "24h1ns"}, Request{LogBad: true}, []string{"log-for"}},
-		"all bad": {values{"log": "a b", "log-for": "1d", "trigger": ",", "trigger-log": "=", "trigger-for": "-1s", "x": ""},
+		"all bad": {values{"log": "a b", "log-for": "1w", "trigger": ",", "trigger-log": "=", "trigger-for": "-1s", "x": ""},
 			Request{LogBad: true, TriggerBad: true}, []string{"log", "log-for", "trigger", "trigger-for", "trigger-log", "x"}},
 		"an unknown key spoils nothing": {values{"log": "gc*=debug", "logfor": "1m"}, Request{Log: Raise{Selection: gc, For: 15 * time.Minute}}, []string{"logfor"}},
 	} {

@@ -117,10 +117,11 @@ func canonicalItem(item string) (string, error) {
 	if err := CheckTags(tags); err != nil {
 		return "", fmt.Errorf("item %q: %w", item, err)
 	}
-	if _, err := ul.ParseLevel(level); err != nil {
+	var known ul.Level
+	if err := known.Set(level); err != nil {
 		return "", fmt.Errorf("item %q: %w", item, err)
 	}
-	return tags + "=" + level, nil
+	return tags + "=" + known.String(), nil
 }
 
 // isArgument says whether name is an argument of VM.log. No tag has such a name.

@@ -13,6 +13,7 @@ func TestParse(t *testing.T) {
 		{"all=trace", "all=trace"},
 		{"gc*=debug,safepoint=info", "gc*=debug,safepoint=info"},
 		{" GC* , Safepoint=WARNING ", "gc*=info,safepoint=warning"},
+		{"gc=WARN", "gc=warning"},
 		{"gc+heap+ref+age+cds*=error", "gc+heap+ref+age+cds*=error"},
 		{"gc=debug,gc=info", "gc=debug,gc=info"},
 		{"all=debug,gc*=trace", "all=debug,gc*=trace"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/kube/kubeapi"
 	"github.com/ullage/ullage/internal/kube/names"
 )
@@ -42,7 +43,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.TLSKey, "tls-key", c.TLSKey, "PEM `FILE` with the key of --tls-cert")
 	fs.StringVar(&c.Secret, "certificate-secret", c.Secret,
 		"without --tls-cert: `NAME` of the Secret that holds self-made certificates; it must exist, and may be empty")
-	fs.DurationVar(&c.Lifetime, "certificate-lifetime", c.Lifetime,
+	settings.DurationVar(fs, &c.Lifetime, "certificate-lifetime", c.Lifetime,
 		"`DURATION` for which a self-made certificate is valid; it is renewed after two thirds of it")
 	fs.StringVar(&c.Service, "service", c.Service, "`NAME` of the Service by which API servers reach the webhook")
 	fs.StringVar(&c.Namespace, "namespace", c.Namespace, "`NAMESPACE` of the Service and the Secret; in a pod, the pod's namespace")

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ullage/ullage/internal/base/settings"
 )
 
 // Config holds the settings of a [Server].
@@ -48,7 +50,7 @@ func DefaultConfig() Config { return Config{Listen: ":9443", ShutdownDelay: 5 * 
 // Flags declares the settings on fs, with the values of c as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Listen, "webhook-listen", c.Listen, "`ADDRESS` for the webhook, HTTPS: \":port\" or \"host:port\"")
-	fs.DurationVar(&c.ShutdownDelay, "shutdown-delay", c.ShutdownDelay,
+	settings.DurationVar(fs, &c.ShutdownDelay, "shutdown-delay", c.ShutdownDelay,
 		"on SIGTERM, continue to answer for this `DURATION`, until API servers have learned of the end")
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"flag"
 	"time"
+
+	"github.com/ullage/ullage/internal/base/settings"
 )
 
 // Floor is from which length on a pause, or what a [Suspicion] is about beside it, is
@@ -42,7 +44,7 @@ func (f *Floor) Get() any { return f.Duration() }
 
 // Set reads a duration, which must be one that a floor can have.
 func (f *Floor) Set(text string) error {
-	d, err := time.ParseDuration(text)
+	d, err := settings.ParseDuration(text)
 	if err != nil || Floor(d) < minFloor || Floor(d) > maxFloor {
 		return errors.New("write a duration from 1ms to 1h, like 100ms")
 	}

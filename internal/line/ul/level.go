@@ -1,6 +1,9 @@
 package ul
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Level is the severity of a record. Levels are ordered: a greater one is more
 // severe, and Unknown is below them all. The zero value is Unknown.
@@ -45,19 +48,22 @@ func ParseLevel(s string) (Level, error) {
 	if l := levelOf([]byte(s)); l != Unknown {
 		return l, nil
 	}
-	return Unknown, fmt.Errorf("%q is not a level (use trace, debug, info, warning or error)", s)
+	return Unknown, fmt.Errorf("%q is not a level (%s)", s, useLevels)
 }
 
+const useLevels = "use trace, debug, info, warning or error"
+
 // Set implements [flag.Value] with [ParseLevel]. It also accepts warn for
-// warning, the spelling of many other logs. If text is not a level, the value
-// stays unchanged.
+// warning and capital letters, as many other logs spell levels. If text is not a
+// level, the value stays unchanged.
 func (l *Level) Set(text string) error {
-	if text == "warn" {
-		text = levelNames[Warning]
+	word := strings.ToLower(text)
+	if word == "warn" {
+		word = levelNames[Warning]
 	}
-	v, err := ParseLevel(text)
+	v, err := ParseLevel(word)
 	if err != nil {
-		return err
+		return fmt.Errorf("%q is not a level (%s)", text, useLevels)
 	}
 	*l = v
 	return nil

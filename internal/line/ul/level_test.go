@@ -39,8 +39,11 @@ func TestLevelIsAFlagValue(t *testing.T) {
 	if err := fs.Parse([]string{"--keep-level", "debug"}); err != nil || level != Debug {
 		t.Errorf("level %s, %v", level, err)
 	}
-	if err := fs.Parse([]string{"--keep-level", "warn"}); err != nil || level != Warning {
-		t.Errorf("level %s, %v; warn is warning", level, err)
+	for _, text := range []string{"warn", "WARN", "Warn", "WARNING", "Warning"} {
+		level = Debug
+		if err := fs.Parse([]string{"--keep-level", text}); err != nil || level != Warning {
+			t.Errorf("%s: level %s, %v; want warning", text, level, err)
+		}
 	}
 	if _, err := ParseLevel("warn"); err == nil {
 		t.Error("a selection is the JVM's, which does not know warn")

@@ -62,7 +62,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.Var(&c.SegmentBytes, "segment-bytes", "seal a segment at this `SIZE` on disk, or after an hour, and start another")
 	fs.Var(&c.RetainBytes, "retain-bytes",
 		"delete the oldest segments when all segments together use more than this `SIZE` of the volume, or the same share of its inodes, or when the volume is almost full; 0: no bound")
-	fs.DurationVar(&c.RetainAge, "retain-age", c.RetainAge,
+	settings.DurationVar(fs, &c.RetainAge, "retain-age", c.RetainAge,
 		"delete a segment this `DURATION` after its last write; 0: never by age")
 }
 

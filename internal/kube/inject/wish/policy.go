@@ -90,7 +90,7 @@ func quantity(name, text string) (int64, error) {
 		n, err := settings.ParseSize(text)
 		return int64(n), err
 	case time.Duration:
-		d, err := time.ParseDuration(text)
+		d, err := settings.ParseDuration(text)
 		return int64(d), err
 	}
 	return 0, fmt.Errorf("%s is neither a size nor a duration", name)
