@@ -20,6 +20,7 @@ Usage:
   kubectl ullage doctor POD           ... and this pod?
   kubectl ullage doctor deploy/NAME   ... and this workload: its template and newest pod?
                                     (also sts/NAME, ds/NAME, job/NAME, rollout/NAME ...)
+  kubectl ullage doctor -l SELECTOR   ... and one pod with these labels?
 
 It looks at labels and annotations of the pod, of its workload and of its
 namespace, at the webhook with its certificate and its pods, and at the sidecar
@@ -61,23 +62,27 @@ type doctor struct {
 
 func doctorCmd(ctx context.Context, args []string, e env, c cluster) int {
 	d := doctor{cluster: c}
-	var about target // zero: the injector alone
+	var about single // zero: the injector alone
 	fs := flag.NewFlagSet("doctor", flag.ContinueOnError)
 	d.cluster.flags(fs)
+	d.cluster.labelFlags(fs)
 	code, ok := e.parse(fs, doctorAbout, args, func(names []string) []error {
-		if len(names) == 0 {
+		if about.cluster = d.cluster; len(names) == 0 {
 			return nil
 		}
-		var err error
-		if about, err = parseTarget(names[0]); err != nil {
-			return []error{err}
-		}
-		return cli.Unexpected(names[1:])
+		return about.validate(names)
 	})
 	if !ok {
 		return code
 	}
-	findings, err := d.run(ctx, about)
+	if d.cluster.selector != "" {
+		p, err := about.choose(ctx, e, "doctor")
+		if err != nil {
+			return e.fail("doctor", err)
+		}
+		about.target, d.cluster.selector = target{podKind, p.Metadata.Name}, ""
+	}
+	findings, err := d.run(ctx, about.target)
 	if err != nil {
 		return e.fail("doctor", err)
 	}

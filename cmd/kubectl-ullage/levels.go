@@ -84,7 +84,7 @@ func (c *levelsConfig) validate(args []string) []error {
 	}
 	if c.cluster.selector == "" {
 		if len(args) == 0 {
-			return append(bad, fmt.Errorf("%w, or -l SELECTOR", errNoTarget))
+			return append(bad, errNoTarget)
 		}
 		var err error
 		if c.target, err = parseTarget(args[0]); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 
@@ -19,11 +18,7 @@ func (c *levelsConfig) members(ctx context.Context) ([]pod, error) {
 	if c.target != (target{}) {
 		return c.cluster.members(ctx, c.target)
 	}
-	pods, err := c.cluster.pods(ctx, nil)
-	if pods = slices.DeleteFunc(pods, pod.ended); err == nil && len(pods) == 0 {
-		err = errNoPods
-	}
-	return pods, err
+	return c.cluster.labelled(ctx)
 }
 
 // fleet does for many pods what is done for one. Each is done by itself: one that

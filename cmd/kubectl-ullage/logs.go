@@ -22,8 +22,8 @@ Usage:
   kubectl ullage logs TARGET --marks [-f] [--tail N] [--since T] [--until T] [--around T [--within D]]
                              [--stream S] [--json] [-c NAME]
 
-TARGET is a pod or a workload, as deploy/web. Of a workload, the command takes the oldest pod
-that is ready, and says on stderr which that is.
+TARGET is a pod, a workload, as deploy/web, or -l SELECTOR. Of several pods, the command takes
+the oldest that is ready, and says on stderr which that is.
 
 It runs 'ullage cat' in the sidecar and takes the same values. T is a duration
 before now (10m, 36h), a time with its zone, or a local one (16:45, 2026-11-20T16:45);

@@ -40,8 +40,8 @@ job/NAME, rollout/NAME (of Argo Rollouts), deployments.apps/web. Of a workload, 
 status and top take all pods; logs, open and report take one, the oldest that is ready,
 and say which on stderr; doctor looks at the template and the newest pod.
 
-Every command but version takes -n, --context and --kubeconfig, as kubectl does;
-status, top and levels take -l, status and top -A as well. Flags may be before or
+Every command but version takes -n, --context and --kubeconfig, as kubectl does, and
+-l SELECTOR instead of TARGET; status and top take -A as well. Flags may be before or
 after names.
 
 Examples:

@@ -24,8 +24,8 @@ backlog, rates, pauses, levels, gaps and errors, refreshed every two seconds.
 Usage:
   kubectl ullage open TARGET [--port N] [-c NAME]
 
-TARGET is a pod or a workload, as deploy/web. Of a workload, the command takes the oldest pod
-that is ready, and says on stderr which that is.
+TARGET is a pod, a workload, as deploy/web, or -l SELECTOR. Of several pods, the command takes
+the oldest that is ready, and says on stderr which that is.
 
 It forwards a port of this machine to the sidecar's admin HTTP, prints the URL, opens
 it in the browser, and forwards until Ctrl-C. Only this machine can use the

@@ -26,8 +26,8 @@ in the browser: pauses, heap, rates, stalls, gaps, on one page that needs no net
 Usage:
   kubectl ullage report TARGET [--since T] [--until T] [--output FILE] [-c NAME]
 
-TARGET is a pod or a workload, as deploy/web. Of a workload, the command takes the oldest pod
-that is ready, and says on stderr which that is.
+TARGET is a pod, a workload, as deploy/web, or -l SELECTOR. Of several pods, the command takes
+the oldest that is ready, and says on stderr which that is.
 
 It runs 'ullage report --json' in the sidecar, makes a page of the figures, and writes it
 into FILE: POD-report.html in the current directory, or with a number where there is such

@@ -13,18 +13,24 @@ import (
 // single is the one sidecar that a command is about: logs, open and report.
 type single struct {
 	cluster   cluster
-	target    target
+	target    target // zero: a pod of a label
 	container string // of the sidecar; empty: the first
 }
 
 func (s *single) flags(fs *flag.FlagSet) {
 	s.cluster.flags(fs)
+	s.cluster.labelFlags(fs)
 	fs.StringVar(&s.container, "container", "", "`NAME` of the sidecar, if the pod has several")
 	fs.StringVar(&s.container, "c", "", "short for --container `NAME`")
 }
 
 func (s *single) validate(args []string) []error {
-	if len(args) == 0 {
+	switch {
+	case s.cluster.selector != "" && len(args) > 0:
+		return []error{errNameAndLabel}
+	case s.cluster.selector != "":
+		return nil
+	case len(args) == 0:
 		return []error{errNoTarget}
 	}
 	var bad []error
@@ -67,11 +73,19 @@ func (s *single) choose(ctx context.Context, e env, name string) (pod, error) {
 	if s.target.kind == podKind {
 		return s.cluster.the(ctx, s.target.name)
 	}
-	pods, err := s.cluster.members(ctx, s.target)
+	var pods []pod
+	var err error
+	of := s.target.String()
+	if s.target == (target{}) {
+		of = "-l " + s.cluster.selector
+		pods, err = s.cluster.labelled(ctx)
+	} else {
+		pods, err = s.cluster.members(ctx, s.target)
+	}
 	if err != nil {
 		return pod{}, err
 	}
 	p := s.cluster.best(pods)
-	fmt.Fprintf(e.stderr, "kubectl ullage %s: using pod %s of %s (1 of %d)\n", name, printable.Line(p.Metadata.Name), s.target, len(pods))
+	fmt.Fprintf(e.stderr, "kubectl ullage %s: using pod %s of %s (1 of %d)\n", name, printable.Line(p.Metadata.Name), printable.Line(of), len(pods))
 	return p, nil
 }

@@ -63,7 +63,10 @@ func parseTarget(arg string) (target, error) {
 }
 
 // errNoTarget is the error of a command that is given no target, and needs one.
-var errNoTarget = errors.New("no pod is given: name one that 'kubectl get pods' shows, or a workload as deploy/web")
+var errNoTarget = errors.New("no pod is given: name one that 'kubectl get pods' shows, or a workload as deploy/web, or -l SELECTOR")
+
+// errNameAndLabel is the error of a command that is given both.
+var errNameAndLabel = errors.New("a name does not go together with -l: use one or the other")
 
 // workload is what makes pods of a template.
 type workload struct {
@@ -152,6 +155,18 @@ func (c cluster) members(ctx context.Context, t target) ([]pod, error) {
 	}
 	if pods = slices.DeleteFunc(pods, pod.ended); len(pods) == 0 {
 		return nil, fmt.Errorf("%s: %w", t, errNoPods)
+	}
+	return pods, nil
+}
+
+// labelled returns the pods that -l selects and that have not ended: at least one.
+func (c cluster) labelled(ctx context.Context) ([]pod, error) {
+	pods, err := c.pods(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	if pods = slices.DeleteFunc(pods, pod.ended); len(pods) == 0 {
+		return nil, fmt.Errorf("-l %s: %w", c.selector, errNoPods)
 	}
 	return pods, nil
 }

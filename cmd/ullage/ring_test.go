@@ -17,8 +17,8 @@ func TestRingPrintsWhatIsInAFile(t *testing.T) {
 		stdout, stderr string
 	}{
 		"a ring":    {[]string{golden}, cli.OK, "Z (+0.000000000): ", "ullage ring: 2 events were dropped since the JVM's start: the ring was full\n"},
-		"no ring":   {[]string{"ring_test.go"}, cli.Failure, "", "it does not begin as a ring does"},
-		"nothing":   {[]string{"none"}, cli.Failure, "", "no such file"},
+		"no ring":   {[]string{"ring_test.go"}, cli.Failure, "", "ring_test.go: read header: it does not begin as a ring does"},
+		"nothing":   {[]string{"none"}, cli.Failure, "", "none does not exist"},
 		"no name":   {nil, cli.Usage, "", "no file given"},
 		"two names": {[]string{golden, golden}, cli.Usage, "", "unexpected"},
 	} {

@@ -8,6 +8,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
+	"strings"
 
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/base/settings"
@@ -84,8 +86,18 @@ func (e Env) Help(fs *flag.FlagSet, about string) {
 
 // Fail reports why the subcommand failed at run time.
 func (e Env) Fail(name string, err error) int {
-	fmt.Fprintf(e.Stderr, "%s %s: %s\n", e.Program, name, printable.Line(err.Error()))
+	fmt.Fprintf(e.Stderr, "%s %s: %s\n", e.Program, name, printable.Line(reason(err)))
 	return Failure
+}
+
+// reason returns the text of err, in which a path that leads nowhere is worded one way,
+// whichever system call found that out.
+func reason(err error) string {
+	var at *fs.PathError
+	if errors.As(err, &at) && errors.Is(at.Err, fs.ErrNotExist) {
+		return strings.Replace(err.Error(), at.Error(), printable.Name(at.Path)+" does not exist", 1)
+	}
+	return err.Error()
 }
 
 // Unexpected returns an error for each of args, the arguments that the

@@ -96,3 +96,15 @@ func Clip(s string, n int) string {
 	runes := []rune(s)
 	return string(runes[:n-1]) + mark
 }
+
+// Name formats a name for a message. It quotes a name that could be mistaken
+// for something else.
+func Name(name string) string {
+	odd := func(r rune) bool {
+		return !unicode.IsPrint(r) || strings.ContainsRune(` "'\`, r) || r == unicode.ReplacementChar
+	}
+	if name == "" || strings.ContainsFunc(name, odd) {
+		return strconv.Quote(name)
+	}
+	return name
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/read"
 	"github.com/ullage/ullage/internal/sink/s3"
@@ -141,7 +142,7 @@ func (b *bucketPass) lost(ctx context.Context, o s3.Object, done int64, err erro
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	b.p.complain("%s: cannot be read further, %d bytes were printed: %v", quoted(o.Key), done, err)
+	b.p.complain("%s: cannot be read further, %d bytes were printed: %v", printable.Name(o.Key), done, err)
 	return b.end()
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -134,7 +135,7 @@ func (p *Printer) escape(code string) error {
 // appendPrefix appends whose line it is: "gc.log: ", or "gc.log#2: " for the second JVM
 // that is met.
 func (s *series) appendPrefix(text []byte) []byte {
-	text = append(text, quoted(s.name)...)
+	text = append(text, printable.Name(s.name)...)
 	if run := s.pick.line.Run; run > 1 {
 		text = append(text, '#')
 		text = strconv.AppendInt(text, int64(run), 10)

@@ -9,12 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/read"
 	"github.com/ullage/ullage/internal/segment"
 )
-
-// maxNamed bounds how many streams one message lists.
-const maxNamed = 20
 
 // Find looks up what args name: a destination, the directory of a stream, or
 // files. It returns the errors about any of them. Run prints the others.
@@ -31,30 +30,12 @@ func (p *Printer) Find(args []string) (bad []error) {
 	if len(bad) > 0 || p.cfg.Stream == "" || slices.ContainsFunc(p.items, func(it item) bool { return len(it.series) > 0 || it.bucket != nil }) {
 		return bad
 	}
-	err := fmt.Errorf("no stream matches %s: %s", quoted(p.cfg.Stream), thereIs(names))
+	err := read.Streams(p.cfg.Stream).Unmatched(names)
 	if p.cfg.Follow && slices.ContainsFunc(p.items, func(it item) bool { return it.dest != "" }) {
 		p.note("%v; waiting for one", err)
 		return nil
 	}
 	return []error{err}
-}
-
-// thereIs lists the streams that exist.
-func thereIs(names []string) string {
-	if len(names) == 0 {
-		return "there are no streams"
-	}
-	slices.Sort(names)
-	names = slices.Compact(names)
-	more := ""
-	if n := len(names) - maxNamed; n > 0 {
-		names, more = names[:maxNamed], fmt.Sprintf(" and %d more", n)
-	}
-	list := make([]string, len(names))
-	for i, name := range names {
-		list[i] = quoted(name)
-	}
-	return "there are " + strings.Join(list, ", ") + more
 }
 
 // add adds an item for one argument, or adds a file to the last item. It
@@ -67,7 +48,7 @@ func (p *Printer) add(arg string) (others []string, err error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s does not exist", quoted(arg))
+		return nil, fmt.Errorf("%s does not exist", printable.Name(arg))
 	case err != nil:
 		return nil, readError(arg, err)
 	case info.IsDir():
@@ -75,7 +56,7 @@ func (p *Printer) add(arg string) (others []string, err error) {
 	case info.Mode().IsRegular():
 		return p.addFile(path, info)
 	}
-	return nil, fmt.Errorf("%s is neither a directory nor a regular file", quoted(arg))
+	return nil, fmt.Errorf("%s is neither a directory nor a regular file", printable.Name(arg))
 }
 
 func (p *Printer) addDir(path string) (others []string, err error) {
@@ -108,9 +89,9 @@ func (p *Printer) addDir(path string) (others []string, err error) {
 	}
 	if empty && !p.cfg.Follow {
 		if _, err := os.Stat(filepath.Join(path, segment.OwnDir)); err != nil {
-			return nil, fmt.Errorf("%s holds no streams and no segments: is it the --dest of 'ullage run'?", quoted(path))
+			return nil, fmt.Errorf("%s holds no streams and no segments: is it the --dest of 'ullage run'?", printable.Name(path))
 		}
-		p.note("nothing is persisted in %s yet", quoted(path))
+		p.note("nothing is persisted in %s yet", printable.Name(path))
 	}
 	p.refresh(&it)
 	p.items = append(p.items, it)

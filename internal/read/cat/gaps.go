@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -176,7 +177,7 @@ func gapLevels(g ul.Gap, r ul.Reason) string {
 
 // gapStream formats the name of a stream without spaces: it quotes a name with
 // spaces.
-func gapStream(name string) string { return strings.ReplaceAll(quoted(name), " ", `\x20`) }
+func gapStream(name string) string { return strings.ReplaceAll(printable.Name(name), " ", `\x20`) }
 
 // maxStream bounds the width of the column of names.
 const maxStream = 40

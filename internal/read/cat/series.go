@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/line/cut"
 	"github.com/ullage/ullage/internal/read"
 	"github.com/ullage/ullage/internal/segment"
@@ -171,21 +172,21 @@ func (s *series) meet(loss *read.Loss) (more bool) {
 	var at *fs.PathError
 	switch loss.Kind {
 	case read.Damaged:
-		s.p.complain("%s: bytes %d-%d cannot be read: %v; skipped", quoted(loss.Path), loss.From, loss.To-1, loss.Err)
+		s.p.complain("%s: bytes %d-%d cannot be read: %v; skipped", printable.Name(loss.Path), loss.From, loss.To-1, loss.Err)
 	case read.Deleted:
 		if loss.Numbers == 0 {
-			s.p.note("%s was deleted before it was printed", quoted(loss.Path))
+			s.p.note("%s was deleted before it was printed", printable.Name(loss.Path))
 		}
 	case read.Incomplete:
-		s.p.note("%d bytes at the end of %s are not complete yet", loss.To-loss.From, quoted(loss.Path))
+		s.p.note("%d bytes at the end of %s are not complete yet", loss.To-loss.From, printable.Name(loss.Path))
 	case read.Unreadable:
 		switch {
 		case s.isForeign():
-			s.p.complain("%s: cannot be read further, %d bytes were printed: %v", quoted(loss.Path), loss.From, reason(loss.Err))
+			s.p.complain("%s: cannot be read further, %d bytes were printed: %v", printable.Name(loss.Path), loss.From, reason(loss.Err))
 		case errors.As(loss.Err, &at) && at.Op == "open":
 			s.p.complain("%v", readError(loss.Path, loss.Err))
 		default:
-			s.p.complain("%s: cannot be read from byte %d on: %v", quoted(loss.Path), loss.From, reason(loss.Err))
+			s.p.complain("%s: cannot be read from byte %d on: %v", printable.Name(loss.Path), loss.From, reason(loss.Err))
 		}
 	case read.Unlisted:
 		if s.gone = errors.Is(loss.Err, fs.ErrNotExist); s.gone {

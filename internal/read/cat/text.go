@@ -4,26 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
-	"strings"
-	"unicode"
-)
 
-// quoted formats a name for a message. It quotes a name that could be mistaken
-// for something else.
-func quoted(name string) string {
-	odd := func(r rune) bool {
-		return !unicode.IsPrint(r) || strings.ContainsRune(` "'\`, r) || r == unicode.ReplacementChar
-	}
-	if name == "" || strings.ContainsFunc(name, odd) {
-		return strconv.Quote(name)
-	}
-	return name
-}
+	"github.com/ullage/ullage/internal/base/printable"
+)
 
 // readError names a path once in an error about it.
 func readError(path string, err error) error {
-	return fmt.Errorf("%s cannot be read: %w", quoted(path), reason(err))
+	return fmt.Errorf("%s cannot be read: %w", printable.Name(path), reason(err))
 }
 
 // reason returns the cause of an error without the path.

@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -71,7 +70,7 @@ func (c Config) Names(dir string) ([]string, error) {
 		return nil, errors.New("it holds no streams and no segments: is it the --dest of 'ullage run'?")
 	}
 	if c.Stream != "" {
-		return nil, fmt.Errorf("no stream matches %q", c.Stream)
+		return nil, read.Streams(c.Stream).Unmatched(all)
 	}
 	return nil, nil
 }

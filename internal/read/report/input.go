@@ -42,7 +42,7 @@ func find(args []string) (all []*input, err error) {
 		case err != nil && arg == "-":
 			bad = append(bad, errStdin)
 		case err != nil:
-			bad = append(bad, fmt.Errorf("find the log: %w", err))
+			bad = append(bad, err) // its text names the path
 		case stat.IsDir():
 			found, err := findDir(path)
 			if err == nil && len(found) == 0 {

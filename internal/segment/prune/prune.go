@@ -65,7 +65,7 @@ type destination struct {
 func Run(ctx context.Context, dir string, cfg Config, now time.Time, report func(Result)) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return fmt.Errorf("open the volume: %w", err)
+		return err // its text names the path
 	}
 	defer root.Close()
 	if err := checkLocks(root); err != nil {

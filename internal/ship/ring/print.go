@@ -31,11 +31,11 @@ type Contents struct {
 func Print(w io.Writer, path string) (Contents, error) {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return Contents{}, fmt.Errorf("find ring: %w", err)
+		return Contents{}, err // its text names the path
 	}
 	f, err := openFile(&calls{}, unix.AT_FDCWD, path)
 	if err != nil {
-		return Contents{}, err
+		return Contents{}, fmt.Errorf("%s: %w", path, err)
 	}
 	defer f.close()
 	p := &printer{file: f, render: renderer{file: f, templates: templates{file: f}}, out: bufio.NewWriter(w), block: make([]byte, 2*blockBytes)}
