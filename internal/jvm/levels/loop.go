@@ -46,10 +46,10 @@ type Loop struct {
 	triggers *trigger.Set
 	plan     *plan.Plan
 	memory   memory
-	fleet    *fleet
+	runner   *runner
 	reporter reporter
 	owner    *control.Owner
-	errands  *errands
+	jobs     *jobs
 
 	alarm *trigger.Alarm // a firing that has not become a raise yet
 	next  time.Time      // when the next update is due without a change
@@ -82,10 +82,10 @@ func New(cfg Config, triggers *trigger.Set, to Outlets, reg prometheus.Registere
 	l := &Loop{
 		cfg: cfg, log: log, to: to, notes: newAnnotations(cfg.Annotations, cfg.Known), triggers: triggers, plan: p,
 		memory:   memory{file: file, plan: p, log: log},
-		fleet:    &fleet{plan: p, file: file, talk: talk, timeout: cfg.Attach.Timeout, metrics: m, flying: map[string]*flight{}, landing: make(chan struct{}, 1)},
+		runner:   &runner{plan: p, file: file, talk: talk, timeout: cfg.Attach.Timeout, metrics: m, running: map[string]*running{}, done: make(chan struct{}, 1)},
 		reporter: reporter{log: log, metrics: m, mark: to.Mark, holding: map[string]bool{}},
-		errands:  newErrands(),
 	}
+	l.jobs = newJobs(p, l.runner, l.update)
 	l.owner = control.NewOwner(cfg.Source, l.answer)
 	return l
 }
@@ -149,16 +149,16 @@ func (l *Loop) turn(ctx context.Context) {
 		case a := <-l.triggers.Fired():
 			l.alarm = &a
 			l.update(ctx, nil)
-		case <-l.fleet.landing:
+		case <-l.runner.done:
 			l.update(ctx, nil)
-		case e := <-l.errands.coming:
-			l.begin(ctx, e)
+		case j := <-l.jobs.coming:
+			l.jobs.begin(ctx, j)
 		case <-tick.C:
 			l.tick(ctx)
 		case <-end: // at the end of the raise, rather than at the next poll
 			l.tick(ctx)
 		}
-		l.conclude(ctx)
+		l.jobs.answerDone(ctx)
 	}
 }
 
@@ -248,8 +248,8 @@ func (l *Loop) update(ctx context.Context, change func(now time.Time)) error {
 		p.State.WantApp(l.notes.request, !l.notes.unknown, p.Draining, now)
 	}
 	l.arm(now) // before a JVM writes a line of a raise
-	err = errors.Join(err, l.fleet.reconcile(ctx, now))
-	p.Renew(l.fleet.busy(), time.Now())
+	err = errors.Join(err, l.runner.reconcile(ctx, now))
+	p.Renew(l.runner.busy(), time.Now())
 	err = errors.Join(err, l.memory.save(before))
 	l.raiseApp(before, now)
 	l.finish(before, now, err)
@@ -264,7 +264,7 @@ func (l *Loop) want(now time.Time) {
 	}
 	l.alarm = nil
 	l.plan.Annotate(req, !l.notes.unknown, now)
-	l.plan.Renew(l.fleet.busy(), now)
+	l.plan.Renew(l.runner.busy(), now)
 	l.plan.State.Expire(now)
 }
 
@@ -277,9 +277,9 @@ func (l *Loop) finish(before *plan.State, began time.Time, err error) {
 	for _, c := range changes {
 		l.reporter.change(c)
 	}
-	l.errands.note(changes, err)
+	l.jobs.note(changes, err)
 	l.reporter.errors(now, l.errorsNow(err), l.plan.Problems())
-	if len(l.reporter.holding) == 0 && !l.fleet.busy() {
+	if len(l.reporter.holding) == 0 && !l.runner.busy() {
 		l.reporter.allWell(now)
 	}
 	_, r, on := s.Wanted(began)
@@ -303,7 +303,7 @@ func (l *Loop) finish(before *plan.State, began time.Time, err error) {
 // drain restores every JVM. An annotation's raise continues after a restart of
 // the sidecar, until its end; other raises end here.
 func (l *Loop) drain(ctx context.Context) error {
-	l.fleet.crew.Wait() // the tasks end with the context of turn
+	l.runner.work.Wait() // the tasks end with the context of turn
 	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
 	l.plan.Draining = true
@@ -312,7 +312,7 @@ func (l *Loop) drain(ctx context.Context) error {
 		l.plan.State.End(plan.FromCommand, plan.WhyDrained, "")
 		l.plan.State.End(plan.FromTrigger, plan.WhyDrained, "")
 	})
-	l.fleet.crew.Wait()
+	l.runner.work.Wait()
 	if left := l.plan.Raised(); left > 0 {
 		return fmt.Errorf("%d JVMs are left with a raised log level, which the next start restores: %w", left, err)
 	}
@@ -321,9 +321,9 @@ func (l *Loop) drain(ctx context.Context) error {
 
 // close lets a successor keep the levels, and answers the requests under way.
 func (l *Loop) close() {
-	l.fleet.crew.Wait()
+	l.runner.work.Wait()
 	l.owner.Release()
-	l.errands.end()
+	l.jobs.end()
 	l.owner.Stop()
 }
 

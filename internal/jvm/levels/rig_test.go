@@ -169,7 +169,7 @@ func (p *process) during(f func()) {
 	f()
 	cancel()
 	turning.Wait()
-	p.fleet.crew.Wait()
+	p.runner.work.Wait()
 }
 
 // set has a command raise, which asks the process, and reset has one end that.
@@ -194,8 +194,8 @@ func (p *process) step() {
 	p.t.Helper()
 	p.next = time.Time{}
 	p.tick(context.Background())
-	for len(p.fleet.flying) > 0 {
-		p.fleet.crew.Wait()
+	for len(p.runner.running) > 0 {
+		p.runner.work.Wait()
 		_ = p.update(context.Background(), nil) // Status has the error
 	}
 }

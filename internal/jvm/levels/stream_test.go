@@ -290,7 +290,7 @@ func TestAKilledSidecarRestoresTheFirstStream(t *testing.T) {
 				return fakejvm.Obey
 			})
 			_, _ = p.setStream("gc*=trace", "plain.log")
-			p.fleet.crew.Wait()
+			p.runner.work.Wait()
 			j.When(nil)
 			r.cfg.Attach.Timeout = patience
 			p = r.process()

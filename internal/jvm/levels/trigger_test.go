@@ -156,7 +156,7 @@ func TestATriggersRaiseWaitsForAJVMThatDoesNotAnswerYet(t *testing.T) {
 	p := r.process()
 	p.step()
 	ctx, cancel := context.WithCancel(t.Context())
-	defer p.fleet.crew.Wait()
+	defer p.runner.work.Wait()
 	defer cancel()
 	j.When(fakejvm.Always(fakejvm.Hang))
 	fire(p, dropLine)

@@ -50,7 +50,7 @@ func one(t *testing.T, p *Plan, now time.Time) *Task {
 // arrive has a task carried out with a result.
 func arrive(t *testing.T, p *Plan, task *Task, now time.Time) {
 	t.Helper()
-	p.Arrive(task, now)
+	p.Record(task, now)
 	must(t, p.Attempted(task))
 }
 
@@ -65,13 +65,13 @@ func TestTheTasksOfARaiseAndItsRestore(t *testing.T) {
 	p.Look(attach.Found{JVMs: []attach.JVM{j}}, now)
 	p.Annotate(ask.Request{Log: raiseTo(t, "gc*=debug", time.Hour)}, true, now)
 	read := one(t, p, now)
-	if read.Outputs != nil || p.Doubt([]*Task{read}) || !p.Depart(read, nil) {
+	if read.Outputs != nil || p.Doubt([]*Task{read}) || !p.Begin(read, nil) {
 		t.Errorf("the first task is %+v, want one that only reads", read)
 	}
 	read.Listed, read.Chosen = []attach.Output{shippedOutput}, []attach.Output{shippedOutput}
 	arrive(t, p, read, now)
 	raise := one(t, p, now)
-	if len(raise.Outputs) != 1 || raise.Want.String() != "gc*=debug" || raise.Unsure || !p.Doubt([]*Task{raise}) || !p.Depart(raise, nil) {
+	if len(raise.Outputs) != 1 || raise.Want.String() != "gc*=debug" || raise.Unsure || !p.Doubt([]*Task{raise}) || !p.Begin(raise, nil) {
 		t.Errorf("the second task is %+v, want a raise that is saved first", raise)
 	}
 	if b := p.State.JVMs[j.ID]; b == nil || !b.Unsure {
@@ -84,7 +84,7 @@ func TestTheTasksOfARaiseAndItsRestore(t *testing.T) {
 	}
 	p.Annotate(ask.Request{}, true, now)
 	restore := one(t, p, now)
-	if !restore.Want.IsZero() || restore.Before.String() != "gc*=debug" || !p.Doubt([]*Task{restore}) || !p.Depart(restore, nil) {
+	if !restore.Want.IsZero() || restore.Before.String() != "gc*=debug" || !p.Doubt([]*Task{restore}) || !p.Begin(restore, nil) {
 		t.Errorf("the last task is %+v, want a restore", restore)
 	}
 	restore.Restored = true
@@ -103,7 +103,7 @@ func TestAJVMWhoseBaselineCannotBeSavedIsNotRaised(t *testing.T) {
 	arrive(t, p, read, now)
 	raise := one(t, p, now)
 	p.Doubt([]*Task{raise})
-	if p.Depart(raise, errors.New("the disk is full")) || raise.Err == nil || len(p.State.JVMs) > 0 {
+	if p.Begin(raise, errors.New("the disk is full")) || raise.Err == nil || len(p.State.JVMs) > 0 {
 		t.Errorf("%+v, %+v", raise, p.State)
 	}
 }

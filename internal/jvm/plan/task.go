@@ -88,10 +88,10 @@ func (p *Plan) Doubt(tasks []*Task) (note bool) {
 	return note
 }
 
-// Depart reports whether a task may be carried out. A JVM whose baseline cannot be saved, for
+// Begin reports whether a task may be carried out. A JVM whose baseline cannot be saved, for
 // the reason unsaved, is not raised: the task fails. Once the baseline is saved, a
 // full tmpfs prevents neither further raises nor the restore.
-func (p *Plan) Depart(t *Task, unsaved error) bool {
+func (p *Plan) Begin(t *Task, unsaved error) bool {
 	b := p.State.JVMs[t.JVM.ID]
 	if b != nil && !b.kept && unsaved != nil {
 		delete(p.State.JVMs, t.JVM.ID)
@@ -104,8 +104,8 @@ func (p *Plan) Depart(t *Task, unsaved error) bool {
 	return true
 }
 
-// Arrive records the selection that a JVM has after a task that was carried out.
-func (p *Plan) Arrive(t *Task, now time.Time) {
+// Record records the selection that a JVM has after a task that was carried out.
+func (p *Plan) Record(t *Task, now time.Time) {
 	id := t.JVM.ID
 	if t.Listed != nil {
 		p.adopt(t)

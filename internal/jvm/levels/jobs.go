@@ -1,0 +1,228 @@
+package levels
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ullage/ullage/internal/jvm/control"
+	"github.com/ullage/ullage/internal/jvm/outputs"
+	"github.com/ullage/ullage/internal/jvm/plan"
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// job is a request to change levels, from its arrival until its reply.
+type job struct {
+	control.Request
+	answer chan control.Reply // receives one reply
+
+	changes  []plan.Change
+	errs     []error
+	until    time.Time  // the end of the raise that the job began
+	ended    ul.Level   // the level of the application's raise that the job ended
+	was      plan.Raise // the raise that its raise replaced
+	had      bool       // whether there was one
+	canceled bool       // no JVM took the raise, so the job was canceled
+	deadline time.Time  // the job is answered then, even if tasks are still under way
+}
+
+func newJob(r control.Request) *job {
+	return &job{Request: r, answer: make(chan control.Reply, 1)}
+}
+
+// fail answers a job with an error.
+func (j *job) fail(err error) { j.answer <- control.Failed(err) }
+
+// jobs are the jobs of a Loop. The Loop's goroutine uses them, but for coming and over.
+type jobs struct {
+	plan   *plan.Plan
+	runner *runner
+	update func(ctx context.Context, change func(now time.Time)) error // of the Loop
+
+	coming chan *job
+	over   chan struct{} // closed when no further job is accepted
+
+	looking sync.Mutex // serializes list and rotate: descriptors are few
+
+	pending []*job // the jobs that are not answered yet
+}
+
+func newJobs(p *plan.Plan, r *runner, update func(context.Context, func(time.Time)) error) *jobs {
+	return &jobs{plan: p, runner: r, update: update, coming: make(chan *job), over: make(chan struct{})}
+}
+
+// note adds the changes and errors of an update to the pending jobs.
+func (s *jobs) note(changes []plan.Change, err error) {
+	for _, j := range s.pending {
+		j.changes = append(j.changes, changes...)
+		j.errs = append(j.errs, control.Split(err)...)
+	}
+}
+
+// end answers all remaining jobs.
+func (s *jobs) end() {
+	close(s.over)
+	for _, j := range s.pending {
+		j.fail(errEnds)
+	}
+}
+
+// answer answers a request. Several goroutines of the server call it.
+func (l *Loop) answer(ctx context.Context, r control.Request) control.Reply {
+	if r.Verb == control.VerbList || r.Verb == control.VerbRotate {
+		return l.look(ctx, r)
+	}
+	if r.Verb == control.VerbSave {
+		return l.saveNow(r)
+	}
+	j := newJob(r)
+	select {
+	case l.jobs.coming <- j:
+	case <-l.jobs.over:
+		return control.Failed(errEnds)
+	case <-ctx.Done():
+		return control.Failed(errEnds)
+	}
+	select {
+	case out := <-j.answer:
+		return out
+	case <-ctx.Done(): // if end was called, it has answered by now
+	}
+	select {
+	case out := <-j.answer:
+		return out
+	default:
+		return control.Failed(errEnds)
+	}
+}
+
+// errEnds reports that the process is ending before it has completed the
+// request.
+var errEnds = errors.New("the process that keeps the levels is ending")
+
+// look lists what the JVMs log, or rotates their files. It does not block the
+// Loop, and uses a Client of its own, so that it does not interfere with tasks
+// under way.
+func (l *Loop) look(ctx context.Context, r control.Request) control.Reply {
+	cfg := l.cfg.Config
+	cfg.Attach.PID = r.PID
+	if bad := cfg.Attach.Validate(); len(bad) > 0 {
+		return control.Failed(errors.Join(bad...))
+	}
+	l.jobs.looking.Lock()
+	defer l.jobs.looking.Unlock()
+	var listed []outputs.Listed
+	var err error
+	if talk := outputs.New(cfg); r.Verb == control.VerbRotate {
+		listed, err = talk.RotateAll(ctx)
+	} else {
+		_, listed, err = talk.ListAll(ctx, l.raisedTo)
+	}
+	return control.Listing(listed, err)
+}
+
+// begin starts a job.
+func (s *jobs) begin(ctx context.Context, j *job) {
+	var change func(now time.Time)
+	switch j.Verb {
+	case control.VerbSet:
+		if j.App != ul.Unknown {
+			change = func(now time.Time) { j.until = s.plan.State.SetApp(j.App, j.For, j.By, now) }
+			break
+		}
+		change = func(now time.Time) { s.raise(j, now) }
+	default:
+		change = func(now time.Time) {
+			if r, _ := s.plan.State.AppNow(now); r != nil {
+				j.ended = r.Level
+			}
+			s.plan.State.EndAll(plan.WhyReset, j.By, now)
+		}
+	}
+	s.start(ctx, j, change)
+}
+
+// start runs the update that a job needs, and leaves the job pending.
+// If the update cannot run, the job fails with the reason.
+func (s *jobs) start(ctx context.Context, j *job, change func(time.Time)) {
+	j.deadline = time.Now().Add(answered(s.runner.timeout))
+	s.pending = append(s.pending, j)
+	began := false
+	err := s.update(ctx, func(now time.Time) {
+		began = true
+		change(now)
+	})
+	if !began {
+		j.errs = append(j.errs, err)
+	}
+}
+
+// raise begins the raise of a job.
+func (s *jobs) raise(j *job, now time.Time) {
+	r, state := plan.Begun(j.Raise, string(plan.FromCommand), plan.WhySet, now), s.plan.State
+	r.By = j.By
+	j.was, j.had = state.Raises[plan.FromCommand]
+	state.Raises[plan.FromCommand], j.until = r, r.Until
+}
+
+// answerDone answers the jobs that wait for no JVM any more.
+func (s *jobs) answerDone(ctx context.Context) {
+	var left []*job
+	for _, j := range s.pending {
+		if s.fails(j) {
+			s.cancel(ctx, j)
+		}
+		if s.waits(j) {
+			left = append(left, j)
+			continue
+		}
+		j.report()
+	}
+	s.pending = left
+}
+
+// waits reports whether a job still has to wait for a JVM.
+func (s *jobs) waits(j *job) bool {
+	return len(s.runner.running) > 0 && time.Now().Before(j.deadline)
+}
+
+// fails reports whether no JVM took the raise of a job, and makes sure that
+// the job has a reason.
+func (s *jobs) fails(j *job) bool {
+	if j.Verb != control.VerbSet || j.App != ul.Unknown || j.canceled || s.waits(j) {
+		return false
+	}
+	if late := len(s.runner.running); late > 0 {
+		j.errs = append(j.errs, fmt.Errorf("%d JVMs have not answered yet", late))
+	}
+	if len(j.errs) == 0 {
+		j.errs = control.Split(s.runner.nobody(""))
+	}
+	raised := func(c plan.Change) bool { return !c.Restored } // other streams may have been restored for this raise
+	return !slices.ContainsFunc(j.changes, raised) && len(j.errs) > 0
+}
+
+// cancel ends the raise of a job and puts the raise that it replaced back
+// in effect.
+func (s *jobs) cancel(ctx context.Context, j *job) {
+	j.canceled = true
+	j.deadline = time.Now().Add(answered(s.runner.timeout))
+	_ = s.update(ctx, func(time.Time) { // the job gets the errors
+		raises := s.plan.State.Raises
+		if delete(raises, plan.FromCommand); j.had {
+			raises[plan.FromCommand] = j.was
+		}
+	})
+}
+
+// report answers a job.
+func (j *job) report() {
+	r := control.Failed(errors.Join(j.errs...))
+	if !j.canceled {
+		r.Changes, r.Until, r.App = j.changes, j.until, j.ended
+	}
+	j.answer <- r
+}
