@@ -17,7 +17,7 @@ func (p *parts) connect(busy func(bool)) ship.Outlets {
 	return ship.Outlets{
 		Source: tail.Outlets{
 			Line:   line,
-			Mark:   p.marking.ofSource(p.roster),
+			Mark:   p.marking.ofSource(p.jvms),
 			Opened: p.marking.begins(p.of),
 			Rings:  p.rings.Wake,
 		},

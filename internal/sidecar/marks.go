@@ -28,10 +28,10 @@ func newMarking(source string, log *slog.Logger) *marking {
 }
 
 // ofSource returns what takes the marks of the source.
-func (m *marking) ofSource(roster *census.Roster) func(mark.Mark) {
+func (m *marking) ofSource(jvms *census.Census) func(mark.Mark) {
 	return func(a mark.Mark) {
 		if a.Kind == mark.CrashReport {
-			roster.Crashed(a.Get("stream"))
+			jvms.Crashed(a.Get("stream"))
 		}
 		m.journal.Add(a)
 	}

@@ -37,7 +37,7 @@ type parts struct {
 	triggers *trigger.Set
 	levels   *levels.Loop
 	insight  *insight.Insight // nil: the lines are not read for metrics
-	roster   *census.Roster
+	jvms     *census.Census
 	recent   *recent
 	server   *admin.Server
 }
@@ -61,7 +61,7 @@ func assemble(cfg Config, of build.Info, log *slog.Logger) (*parts, error) {
 	if cfg.Insight.On {
 		p.insight = insight.New(cfg.Insight, p.triggers, reg, log)
 	}
-	p.roster = census.New(cfg.Levels.Config, p.marking.journal.Add, reg, log)
+	p.jvms = census.New(cfg.Levels.Config, p.marking.journal.Add, reg, log)
 	if p.server, err = admin.New(cfg.Admin, reg, p.answers(), log); err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (p *parts) answers() admin.Answers {
 	return admin.Answers{
 		Ready: func() error { return cmp.Or(p.shipper.Ready(), p.sinks.Ready()) },
 		Status: func() any {
-			st := statusOf(p.cfg, p.of, p.shipper, p.sinks, p.levels, p.roster.Files(), p.reg, started)
+			st := statusOf(p.cfg, p.of, p.shipper, p.sinks, p.levels, p.jvms.Files(), p.reg, started)
 			st.Rings = ringsOf(p.rings.Status())
 			return st
 		},

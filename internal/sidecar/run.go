@@ -86,8 +86,8 @@ func (p *parts) events(looked func()) func(context.Context) error {
 	return func(ctx context.Context) error { p.rings.Run(ctx, looked); return nil }
 }
 
-// census keeps the roster of the JVMs.
-func (p *parts) census(ctx context.Context) error { p.roster.Run(ctx); return nil }
+// census watches the JVMs.
+func (p *parts) census(ctx context.Context) error { p.jvms.Run(ctx); return nil }
 
 // feed runs the sinks until everything is shipped, and then until they have all of it, or
 // the drain timeout is over, which begins when ctx ends.

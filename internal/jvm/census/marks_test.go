@@ -18,8 +18,8 @@ import (
 	"github.com/ullage/ullage/test/lab/marked"
 )
 
-// roster returns a Roster that marks, and its marks.
-func (r *rig) roster() (*Roster, *marked.Marks) {
+// census returns a Census that marks, and its marks.
+func (r *rig) census() (*Census, *marked.Marks) {
 	m := &marked.Marks{}
 	return New(r.cfg, m.Add, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))), m
 }
@@ -31,14 +31,14 @@ func TestStartsAndEndsOfJVMsAreMarkedOnce(t *testing.T) {
 	jvm := func(kind string) string {
 		return kind + ` stream=gc-7.log,safepoint.log pid=7 uptime=6.076s version=17.0.15\+6 collector=G1 main=shop.Main`
 	}
-	roster, m := r.roster()
+	census, m := r.census()
 	look := func() {
 		t.Helper()
-		roster.look(t.Context())
+		census.look(t.Context())
 	}
 	look()
 	m.Gives(t, jvm("jvm-seen"))
-	roster.began = time.Now().Add(-time.Minute)
+	census.began = time.Now().Add(-time.Minute)
 	look()
 	m.Gives(t)
 	j.Kill()
@@ -48,8 +48,8 @@ func TestStartsAndEndsOfJVMsAreMarkedOnce(t *testing.T) {
 	m.Gives(t)
 	must(t, os.Remove(j.Socket()))
 	look()
-	if len(roster.members) != 1 {
-		t.Errorf("%d JVMs are remembered", len(roster.members))
+	if len(census.members) != 1 {
+		t.Errorf("%d JVMs are remembered", len(census.members))
 	}
 	j.Start()
 	look()
@@ -70,10 +70,10 @@ func TestStartsAndEndsOfJVMsAreMarkedOnce(t *testing.T) {
 func TestAJVMThatEndsWithThePodIsMarked(t *testing.T) {
 	r := newRig(t)
 	j := r.jvm(7)
-	roster, m := r.roster()
+	census, m := r.census()
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { roster.Run(ctx) })
+	running.Go(func() { census.Run(ctx) })
 	lab.Eventually(t, lab.Patience, "the JVM is seen", func() bool { return j.Count() == 2 })
 	j.Kill()
 	cancel()
@@ -83,40 +83,40 @@ func TestAJVMThatEndsWithThePodIsMarked(t *testing.T) {
 
 func TestAJVMThatCrashedIsMarkedAsCrashed(t *testing.T) {
 	for name, c := range map[string]struct {
-		crash func(t *testing.T, r *rig, roster *Roster)
+		crash func(t *testing.T, r *rig, census *Census)
 		want  string
 	}{
-		"its report was read": {func(_ *testing.T, _ *rig, roster *Roster) { roster.Crashed("hs_err_pid7.log") }, "crashed"},
-		"its report is in the source": {func(t *testing.T, r *rig, _ *Roster) {
+		"its report was read": {func(_ *testing.T, _ *rig, census *Census) { census.Crashed("hs_err_pid7.log") }, "crashed"},
+		"its report is in the source": {func(t *testing.T, r *rig, _ *Census) {
 			report := filepath.Join(r.cfg.Source, "hs_err_pid7.log")
 			must(t, os.WriteFile(report, nil, 0o600))
 			now := time.Now() // the kernel's own time of a file is a few milliseconds coarse
 			must(t, os.Chtimes(report, now, now))
 		}, "crashed"},
-		"a report of another JVM": {func(_ *testing.T, _ *rig, roster *Roster) { roster.Crashed("hs_err_pid77.log") }, "killed"},
-		"no name of a report": {func(_ *testing.T, _ *rig, roster *Roster) {
-			roster.Crashed("hs_err7.log")
-			roster.Crashed("hs_err_pid.log")
+		"a report of another JVM": {func(_ *testing.T, _ *rig, census *Census) { census.Crashed("hs_err_pid77.log") }, "killed"},
+		"no name of a report": {func(_ *testing.T, _ *rig, census *Census) {
+			census.Crashed("hs_err7.log")
+			census.Crashed("hs_err_pid.log")
 		}, "killed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			j := r.jvm(7)
-			roster, m := r.roster()
-			roster.Crashed("hs_err_pid7.log") // of one before
-			roster.look(t.Context())
+			census, m := r.census()
+			census.Crashed("hs_err_pid7.log") // of one before
+			census.look(t.Context())
 			m.Take()
-			c.crash(t, r, roster)
+			c.crash(t, r, census)
 			j.Kill()
-			roster.look(t.Context())
+			census.look(t.Context())
 			m.Gives(t, "jvm-ended stream=gc.log pid=7 how="+c.want)
 		})
 	}
-	roster, _ := newRig(t).roster()
+	census, _ := newRig(t).census()
 	for range 10 * maxCrashes {
-		roster.Crashed("hs_err_pid1.log")
+		census.Crashed("hs_err_pid1.log")
 	}
-	if n := len(roster.crashes); n != maxCrashes {
+	if n := len(census.crashes); n != maxCrashes {
 		t.Errorf("%d crashes are remembered", n)
 	}
 }
@@ -132,7 +132,7 @@ func TestAJVMWithoutADescription(t *testing.T) {
 		}
 		return fakejvm.Obey
 	})
-	roster, m := r.roster()
-	roster.look(t.Context())
+	census, m := r.census()
+	census.look(t.Context())
 	m.Gives(t, "jvm-seen stream=gc.log pid=7")
 }

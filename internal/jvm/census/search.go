@@ -2,11 +2,11 @@ package census
 
 import "time"
 
-// calmInterval is how often a [Roster] looks for JVMs where nothing suggests that there
+// calmInterval is how often a [Census] looks for JVMs where nothing suggests that there
 // is a new one: a shell that has waited for long may have become a JVM.
 const calmInterval = time.Minute
 
-// search decides when a [Roster] looks for JVMs. A look examines every process of the
+// search decides when a [Census] looks for JVMs. A look examines every process of the
 // pod, so an idle sidecar must not do so all the time. The zero value looks at once.
 type search struct {
 	around uint64    // what was there last

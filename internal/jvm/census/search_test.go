@@ -9,7 +9,7 @@ import (
 
 // Each step is a tick: "." changes nothing, "+" changes what is around, "x" is a JVM that
 // has ended.
-func TestARosterLooksWhereAJVMMayBeNew(t *testing.T) {
+func TestACensusLooksWhereAJVMMayBeNew(t *testing.T) {
 	calm := strings.Repeat(".", int(calmInterval/lookInterval)-1)
 	for name, steps := range map[string][2]string{
 		"after the start":        {"+........", "LLLLL...."},

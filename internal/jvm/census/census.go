@@ -22,11 +22,11 @@ import (
 )
 
 const (
-	// lookInterval is how often a [Roster] looks which JVMs have ended, and whether there
+	// lookInterval is how often a [Census] looks which JVMs have ended, and whether there
 	// may be new ones.
 	lookInterval = 5 * time.Second
 
-	// maxAsked is how often a Roster asks a JVM that does not answer.
+	// maxAsked is how often a Census asks a JVM that does not answer.
 	maxAsked = 5
 
 	maxElsewhere = 20  // files that are listed
@@ -34,12 +34,12 @@ const (
 	maxCrashes   = 32  // reports of crashes that are remembered
 )
 
-// Roster knows the JVMs that write to the source. It marks their starts and ends, and
+// Census knows the JVMs that write to the source. It marks their starts and ends, and
 // finds log files that they write outside of the source: a JVM waits for the disks of
-// these files, whatever the sidecar does. Roster asks each JVM once for its outputs and
+// these files, whatever the sidecar does. Census asks each JVM once for its outputs and
 // its name, and changes nothing. It asks only JVMs that already listen on a socket: any
 // other JVM would need a signal first.
-type Roster struct {
+type Census struct {
 	talk    outputs.Talk
 	source  string
 	log     *slog.Logger
@@ -74,10 +74,10 @@ type crash struct {
 	at  time.Time // the report was read
 }
 
-// New returns a Roster for a valid cfg that gives its marks to a function, which must
+// New returns a Census for a valid cfg that gives its marks to a function, which must
 // not block; nil: nobody wants to know. With --attach off it does nothing.
-func New(cfg outputs.Config, to func(mark.Mark), reg prometheus.Registerer, log *slog.Logger) *Roster {
-	r := &Roster{log: log, source: cfg.Source, mark: to, began: time.Now(), members: map[string]*member{}, gauge: prometheus.NewGauge(prometheus.GaugeOpts{
+func New(cfg outputs.Config, to func(mark.Mark), reg prometheus.Registerer, log *slog.Logger) *Census {
+	r := &Census{log: log, source: cfg.Source, mark: to, began: time.Now(), members: map[string]*member{}, gauge: prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "ullage_jvm_disk_outputs", Help: "Log files of JVMs outside of the source, as VM.log lists them: a JVM waits for their disks. JVMs that do not listen for attach are not asked."})}
 	switch r.lists = cfg.Attach.Mode == attach.SharedTmp; {
 	case cfg.Attach.Mode == attach.Off:
@@ -93,7 +93,7 @@ func New(cfg outputs.Config, to func(mark.Mark), reg prometheus.Registerer, log 
 
 // Run looks for JVMs until ctx ends, and then once more which of them have ended: a pod's
 // sidecar is stopped right after its JVM.
-func (r *Roster) Run(ctx context.Context) {
+func (r *Census) Run(ctx context.Context) {
 	if !r.lists && r.mark == nil {
 		return
 	}
@@ -115,7 +115,7 @@ func (r *Roster) Run(ctx context.Context) {
 
 // Files lists the files elsewhere, as "pid 1: /data/gc.log". It is safe for
 // concurrent use.
-func (r *Roster) Files() []string {
+func (r *Census) Files() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.files
@@ -123,7 +123,7 @@ func (r *Roster) Files() []string {
 
 // Crashed notes that the report of a crash was read, by the name of its stream. It is
 // safe for concurrent use.
-func (r *Roster) Crashed(stream string) {
+func (r *Census) Crashed(stream string) {
 	rest, ok := strings.CutPrefix(stream, crashPrefix)
 	digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
 	if !ok || digits == 0 {
@@ -139,7 +139,7 @@ const crashPrefix = "hs_err_pid"
 
 // look looks which JVMs have ended, asks those that have not answered yet, and forgets
 // the ones that are gone.
-func (r *Roster) look(ctx context.Context) {
+func (r *Census) look(ctx context.Context) {
 	r.watchAll()
 	var known []string
 	for id, m := range r.members {
@@ -181,7 +181,7 @@ func (r *Roster) look(ctx context.Context) {
 
 // inspect lists the outputs of a JVM. A JVM none of whose outputs is shipped is
 // ignored.
-func (r *Roster) inspect(ctx context.Context, m *member) (err error) {
+func (r *Census) inspect(ctx context.Context, m *member) (err error) {
 	defer outputs.Recover(&err)
 	listed, err := r.talk.List(ctx, m.jvm)
 	if err != nil {
@@ -205,7 +205,7 @@ func (r *Roster) inspect(ctx context.Context, m *member) (err error) {
 }
 
 // meet reports a JVM that has just become known.
-func (r *Roster) meet(ctx context.Context, m *member) {
+func (r *Census) meet(ctx context.Context, m *member) {
 	for _, file := range m.files {
 		// messages.md#the-jvms: The JVM has a second file output, and waits for that disk, whatever
 		// the sidecar does. Write that log into the source. Logged once for each JVM, where
@@ -220,7 +220,7 @@ func (r *Roster) meet(ctx context.Context, m *member) {
 
 // markStart marks the start of a JVM. One that is older than this process may have been
 // marked by another before. A JVM that does not describe itself has no name here.
-func (r *Roster) markStart(ctx context.Context, m *member) {
+func (r *Census) markStart(ctx context.Context, m *member) {
 	d := r.talk.Describe(ctx, m.jvm)
 	kind, uptime := mark.JVMSeen, ""
 	if d.Uptime > 0 {
@@ -234,7 +234,7 @@ func (r *Roster) markStart(ctx context.Context, m *member) {
 }
 
 // watchAll looks which of the known JVMs have ended, and reports whether any has.
-func (r *Roster) watchAll() (ended bool) {
+func (r *Census) watchAll() (ended bool) {
 	for _, m := range r.members {
 		if m.ours && !m.ended {
 			r.watch(m)
@@ -245,7 +245,7 @@ func (r *Roster) watchAll() (ended bool) {
 }
 
 // close ends the watch.
-func (r *Roster) close() {
+func (r *Census) close() {
 	for _, m := range r.members {
 		if m.witness != nil {
 			m.witness.Close()
@@ -254,7 +254,7 @@ func (r *Roster) close() {
 }
 
 // watch marks the end of a JVM that is known to run.
-func (r *Roster) watch(m *member) {
+func (r *Census) watch(m *member) {
 	how, gone := m.witness.Gone()
 	if m.ended = gone; !gone {
 		return
@@ -271,7 +271,7 @@ func (r *Roster) watch(m *member) {
 
 // crashed reports whether a JVM that has ended left a report of a crash: one that was
 // read since the JVM is known, or one that is still in the source.
-func (r *Roster) crashed(m *member) bool {
+func (r *Census) crashed(m *member) bool {
 	pid := strconv.Itoa(m.jvm.PID)
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -46,7 +46,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func newRoster(r *rig) (*Roster, *bytes.Buffer) {
+func newCensus(r *rig) (*Census, *bytes.Buffer) {
 	var log bytes.Buffer
 	return New(r.cfg, nil, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&log, nil))), &log
 }
@@ -57,7 +57,7 @@ func TestLogsOutsideOfTheSourceAreFound(t *testing.T) {
 	own, data := filepath.Join(r.cfg.Source, "gc.log"), "/data/gc.log"
 	ours := fakejvm.Start(t, r.cfg.Attach.Tmp, 7, own, filepath.Join(r.cfg.Source, "hs.txt"), data, "relative.log", "/dev/stdout", "/proc/1/fd/2")
 	fakejvm.Start(t, r.cfg.Attach.Tmp, 8, "/other/gc.log") // ships nothing: somebody else's
-	e, log := newRoster(r)
+	e, log := newCensus(r)
 	e.look(t.Context())
 	want := []string{"pid 7: /data/gc.log", "pid 7: relative.log"}
 	if diff := cmp.Diff(want, e.Files()); diff != "" {
@@ -92,7 +92,7 @@ func TestAJVMThatDoesNotAnswerIsNotAskedForEver(t *testing.T) {
 	r.cfg.Attach.Timeout = impatience
 	j := r.jvm(7)
 	j.When(func(string) fakejvm.Reaction { return fakejvm.Mute })
-	e, _ := newRoster(r)
+	e, _ := newCensus(r)
 	for range maxAsked + 3 {
 		e.look(t.Context())
 	}
