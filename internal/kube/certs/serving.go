@@ -35,8 +35,8 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Serving, err
 	if err != nil {
 		return nil, err
 	}
-	k := newKeeper(cfg, api, s, log)
-	s.run, s.trusted = k.run, k.trusted
+	r := newRenewer(cfg, api, s, log)
+	s.run, s.trusted = r.run, r.trusted
 	return s, nil
 }
 

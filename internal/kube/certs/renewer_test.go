@@ -17,9 +17,9 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// replica is one injector's keeper.
+// replica is one injector's renewer.
 type replica struct {
-	*keeper
+	*renewer
 	journal *lab.Journal
 }
 
@@ -37,9 +37,9 @@ func newReplica(t *testing.T, f *fakeAPI, c *clock) *replica {
 	}
 	t.Cleanup(api.Close) // of the last one
 	log := &lab.Journal{}
-	k := newKeeper(cfg, api, newServing(m), log.Logger())
-	k.now = c.now
-	return &replica{keeper: k, journal: log}
+	r := newRenewer(cfg, api, newServing(m), log.Logger())
+	r.now = c.now
+	return &replica{renewer: r, journal: log}
 }
 
 func (r *replica) mustLook(t *testing.T) {

@@ -32,10 +32,10 @@ const (
 	maxConflicts = 10
 )
 
-// keeper makes and renews certificates. It shares them with other replicas in a
+// renewer makes and renews certificates. It shares them with other replicas in a
 // Secret, and publishes their CAs in the caBundle of a webhook configuration.
 // Only trusted is safe for concurrent use.
-type keeper struct {
+type renewer struct {
 	cfg     Config
 	api     *client
 	serving *Serving
@@ -52,28 +52,28 @@ type keeper struct {
 	distrust atomic.Pointer[error]
 }
 
-func newKeeper(cfg Config, api *client, serving *Serving, log *slog.Logger) *keeper {
-	k := &keeper{cfg: cfg, api: api, serving: serving, log: log, now: time.Now}
-	k.setTrusted(errors.New("the webhook configuration has not been seen yet"))
-	return k
+func newRenewer(cfg Config, api *client, serving *Serving, log *slog.Logger) *renewer {
+	r := &renewer{cfg: cfg, api: api, serving: serving, log: log, now: time.Now}
+	r.setTrusted(errors.New("the webhook configuration has not been seen yet"))
+	return r
 }
 
-func (k *keeper) setTrusted(err error) { k.distrust.Store(&err) }
+func (r *renewer) setTrusted(err error) { r.distrust.Store(&err) }
 
 // trusted returns why API servers may not trust the certificate, or nil.
-func (k *keeper) trusted() error { return *k.distrust.Load() }
+func (r *renewer) trusted() error { return *r.distrust.Load() }
 
 // run looks every lookInterval until ctx ends. After an error it looks again
 // after a second, then after ever longer waits.
-func (k *keeper) run(ctx context.Context) {
-	defer k.api.Close()
+func (r *renewer) run(ctx context.Context) {
+	defer r.api.Close()
 	backoff := retry.Backoff{First: time.Second, Most: lookInterval}
 	for {
-		err := k.look(ctx)
+		err := r.look(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		k.report(err)
+		r.report(err)
 		wait := lookInterval
 		if err == nil {
 			backoff.Reset()
@@ -88,19 +88,19 @@ func (k *keeper) run(ctx context.Context) {
 }
 
 // report logs an error once, and the end of the errors.
-func (k *keeper) report(err error) {
+func (r *renewer) report(err error) {
 	switch {
 	case err != nil:
 		text := printable.Text(err.Error(), 2*names.MaxText)
-		if kind := withoutDigits(text); kind != k.failed {
-			k.failed = kind
+		if kind := withoutDigits(text); kind != r.failed {
+			r.failed = kind
 			// messages.md#the-injector: The current certificate stays in use, and ullage retries.
 			// `error` names the request to the API server; check the injector's role.
-			k.log.Warn("certificate maintenance failed", "hint", "the current certificate stays in use; maintenance is tried again", "error", text)
+			r.log.Warn("certificate maintenance failed", "hint", "the current certificate stays in use; maintenance is tried again", "error", text)
 		}
-	case k.failed != "":
-		k.failed = ""
-		k.log.Info("certificate maintenance works again")
+	case r.failed != "":
+		r.failed = ""
+		r.log.Info("certificate maintenance works again")
 	}
 }
 
@@ -117,31 +117,31 @@ func withoutDigits(s string) string {
 // look does all that is due. It reads the configuration first and writes it
 // last: if the caBundle has not changed in between, it cannot belong to a later
 // Secret than the one that look read.
-func (k *keeper) look(ctx context.Context) error {
+func (r *renewer) look(ctx context.Context) error {
 	var conflict error
 	for range maxConflicts {
-		conf, confErr := k.api.readConfiguration(ctx, k.cfg.Configuration)
-		m, err := k.agree(ctx)
+		conf, confErr := r.api.readConfiguration(ctx, r.cfg.Configuration)
+		m, err := r.agree(ctx)
 		if errors.Is(err, kubeapi.ErrConflict) {
 			conflict = err
 			continue
 		}
 		if confErr != nil {
-			k.takeBlind(m, confErr)
+			r.takeBlind(m, confErr)
 			return errors.Join(err, confErr)
 		}
 		if m.leaf == nil {
 			// The caBundle may be ahead of what this replica serves, so it is not
 			// written.
-			k.take(k.held, conf, err)
+			r.take(r.held, conf, err)
 			return err
 		}
-		failure := k.publish(ctx, conf, m)
+		failure := r.publish(ctx, conf, m)
 		if errors.Is(failure, kubeapi.ErrConflict) {
 			conflict = failure
 			continue
 		}
-		k.take(m, conf, failure)
+		r.take(m, conf, failure)
 		return errors.Join(err, failure)
 	}
 	return fmt.Errorf("others wrote first %d times in a row (does a second injector use the same names?): %w", maxConflicts, conflict)
@@ -149,88 +149,88 @@ func (k *keeper) look(ctx context.Context) error {
 
 // take serves m, which may be empty, if API servers trust it: m's CA was
 // published, or it was in the caBundle before publishing failed.
-func (k *keeper) take(m material, conf configuration, failure error) {
+func (r *renewer) take(m material, conf configuration, failure error) {
 	if m.leaf == nil {
 		return
 	}
 	trusted := func(c *tls.Certificate) bool {
-		return failure == nil || conf.trusts(k.ours(conf), c.Leaf, k.now())
+		return failure == nil || conf.trusts(r.ours(conf), c.Leaf, r.now())
 	}
-	if trusted(m.leaf) || !k.usable() {
-		k.serve(m)
+	if trusted(m.leaf) || !r.usable() {
+		r.serve(m)
 	}
-	if trusted(k.held.leaf) {
-		k.setTrusted(nil)
+	if trusted(r.held.leaf) {
+		r.setTrusted(nil)
 	} else {
-		k.setTrusted(fmt.Errorf("the caBundle of the webhook configuration does not hold our CA: %w", failure))
+		r.setTrusted(fmt.Errorf("the caBundle of the webhook configuration does not hold our CA: %w", failure))
 	}
 }
 
 // takeBlind serves m only if there is no usable certificate, since the caBundle
 // is unknown. For a certificate that is served already, the last known state
 // stays.
-func (k *keeper) takeBlind(m material, failure error) {
-	if m.leaf == nil || k.usable() {
+func (r *renewer) takeBlind(m material, failure error) {
+	if m.leaf == nil || r.usable() {
 		return
 	}
-	k.serve(m)
-	k.setTrusted(fmt.Errorf("the caBundle of the webhook configuration is unknown: %w", failure))
+	r.serve(m)
+	r.setTrusted(fmt.Errorf("the caBundle of the webhook configuration is unknown: %w", failure))
 }
 
 // usable reports whether there is a serving certificate that has not expired.
-func (k *keeper) usable() bool {
-	return k.held.leaf != nil && !k.now().After(k.held.leaf.Leaf.NotAfter)
+func (r *renewer) usable() bool {
+	return r.held.leaf != nil && !r.now().After(r.held.leaf.Leaf.NotAfter)
 }
 
-func (k *keeper) serve(m material) {
-	if k.held.leaf == nil || !k.held.leaf.Leaf.Equal(m.leaf.Leaf) {
-		k.log.Info("certificate taken from Secret", "secret", k.cfg.Secret, "expires", m.leaf.Leaf.NotAfter)
+func (r *renewer) serve(m material) {
+	if r.held.leaf == nil || !r.held.leaf.Leaf.Equal(m.leaf.Leaf) {
+		r.log.Info("certificate taken from Secret", "secret", r.cfg.Secret, "expires", m.leaf.Leaf.NotAfter)
 	}
-	k.held = m
-	k.serving.set(m.leaf)
+	r.held = m
+	r.serving.set(m.leaf)
 }
 
 // agree brings the Secret up to date if that is due, and returns its content. It
 // returns what is usable of the content along with an error. kubeapi.ErrConflict:
 // another replica wrote first.
-func (k *keeper) agree(ctx context.Context) (material, error) {
-	s, err := k.api.readSecret(ctx, k.cfg.Namespace, k.cfg.Secret)
+func (r *renewer) agree(ctx context.Context) (material, error) {
+	s, err := r.api.readSecret(ctx, r.cfg.Namespace, r.cfg.Secret)
 	if err != nil {
 		return material{}, err
 	}
-	now := k.now()
-	m, garbled := parseMaterial(s.data, k.cfg.dnsNames(), now)
-	next, why, err := k.next(m, now)
+	now := r.now()
+	m, garbled := parseMaterial(s.data, r.cfg.dnsNames(), now)
+	next, why, err := r.next(m, now)
 	if err != nil || len(why) == 0 {
-		k.garbled = ""
+		r.garbled = ""
 		return m, err
 	}
 	data, err := next.encode()
 	if err != nil {
 		return m, err
 	}
-	if garbled != nil && garbled.Error() != k.garbled {
-		k.garbled = garbled.Error()
+	if garbled != nil && garbled.Error() != r.garbled {
+		r.garbled = garbled.Error()
 		// messages.md#the-injector: Another client changed the Secret of the certificates. ullage
 		// writes a sound one.
-		k.log.Warn("replacing an unusable Secret", "secret", k.cfg.Secret, "error", printable.Text(k.garbled, names.MaxText))
+		r.log.Warn("replacing an unusable Secret", "secret", r.cfg.Secret, "error", printable.Text(r.garbled, names.MaxText))
 	}
-	if err := k.api.writeSecret(ctx, s, data); err != nil {
+	if err := r.api.writeSecret(ctx, s, data); err != nil {
 		return m, err
 	}
-	k.log.Info("certificates renewed", "secret", k.cfg.Secret, "what", strings.Join(why, ", "), "expires", next.leaf.Leaf.NotAfter, "cas", len(next.cas))
+	r.log.Info("certificates renewed", "secret", r.cfg.Secret, "what", strings.Join(why, ", "), "expires", next.leaf.Leaf.NotAfter, "cas", len(next.cas))
 	return next, nil
 }
 
 // next returns the content that replaces m in the Secret, and why. Without a
 // reason m stays.
-func (k *keeper) next(m material, now time.Time) (next material, why []string, err error) {
-	caLife := caLives * k.cfg.Lifetime
+func (r *renewer) next(m material, now time.Time) (next material, why []string, err error) {
+	caLife := caLives * r.cfg.Lifetime
 	next = material{cas: slices.Clone(m.cas), key: m.key, leaf: m.leaf}
-	if next.leaf == nil && k.held.leaf != nil && k.held.verify(k.held.leaf, k.cfg.dnsNames(), now) == nil {
+	if next.leaf == nil && r.held.leaf != nil && r.held.verify(r.held.leaf, r.cfg.dnsNames(), now) == nil {
 		why = append(why, "the serving certificate put back")
-		next.leaf = k.held.leaf
-		next.trustFirst(k.held.cas)
+		next.leaf = r.held.leaf
+		next.trustFirst(r.held.cas)
 	}
 	if next.key == nil || spent(next.cas[0], caLife, 2, 3, now) {
 		why = append(why, "a new CA")
@@ -243,16 +243,16 @@ func (k *keeper) next(m material, now time.Time) (next material, why []string, e
 	case next.leaf == nil:
 		issue = true
 	case !next.current():
-		issue = k.settled(next, now)
-	case spent(next.leaf.Leaf, k.cfg.Lifetime, 2, 3, now):
+		issue = r.settled(next, now)
+	case spent(next.leaf.Leaf, r.cfg.Lifetime, 2, 3, now):
 		issue = true
-	case len(next.cas) > 1 && spent(next.leaf.Leaf, k.cfg.Lifetime, 1, 3, now):
+	case len(next.cas) > 1 && spent(next.leaf.Leaf, r.cfg.Lifetime, 1, 3, now):
 		why = append(why, "old CAs retired")
 		next.cas = next.cas[:1]
 	}
 	if issue {
 		why = append(why, "a new serving certificate")
-		if err := next.issue(k.cfg.dnsNames(), now, k.cfg.Lifetime); err != nil {
+		if err := next.issue(r.cfg.dnsNames(), now, r.cfg.Lifetime); err != nil {
 			return m, nil, err
 		}
 	}
@@ -260,29 +260,29 @@ func (k *keeper) next(m material, now time.Time) (next material, why []string, e
 }
 
 // settled reports whether every API server trusts the first CA by now.
-func (k *keeper) settled(m material, now time.Time) bool {
-	return bytes.Equal(m.cas[0].Raw, k.newest) && now.Sub(k.since) >= settleTime
+func (r *renewer) settled(m material, now time.Time) bool {
+	return bytes.Equal(m.cas[0].Raw, r.newest) && now.Sub(r.since) >= settleTime
 }
 
 // ours returns the indexes of the webhooks whose caBundle is ours to keep.
-func (k *keeper) ours(conf configuration) []int { return conf.ours(k.cfg.Service, k.cfg.Namespace) }
+func (r *renewer) ours(conf configuration) []int { return conf.ours(r.cfg.Service, r.cfg.Namespace) }
 
 // publish brings the caBundle up to date. kubeapi.ErrConflict: another writer was first.
-func (k *keeper) publish(ctx context.Context, conf configuration, m material) error {
-	ours := k.ours(conf)
+func (r *renewer) publish(ctx context.Context, conf configuration, m material) error {
+	ours := r.ours(conf)
 	if len(ours) == 0 {
-		return fmt.Errorf("no webhook in the configuration %s is for the service %s in namespace %s", k.cfg.Configuration, k.cfg.Service, k.cfg.Namespace)
+		return fmt.Errorf("no webhook in the configuration %s is for the service %s in namespace %s", r.cfg.Configuration, r.cfg.Service, r.cfg.Namespace)
 	}
-	now := k.now()
+	now := r.now()
 	ops := conf.caBundlePatch(ours, m.bundle())
 	if len(ops) > 0 {
-		if err := k.api.patchConfiguration(ctx, conf, ops); err != nil {
+		if err := r.api.patchConfiguration(ctx, conf, ops); err != nil {
 			return err
 		}
-		k.log.Info("caBundle written", "configuration", k.cfg.Configuration, "webhooks", len(ops)-1, "cas", len(m.cas))
+		r.log.Info("caBundle written", "configuration", r.cfg.Configuration, "webhooks", len(ops)-1, "cas", len(m.cas))
 	}
-	if newest := m.cas[0].Raw; len(ops) > 0 || !bytes.Equal(newest, k.newest) {
-		k.newest, k.since = newest, now
+	if newest := m.cas[0].Raw; len(ops) > 0 || !bytes.Equal(newest, r.newest) {
+		r.newest, r.since = newest, now
 	}
 	return nil
 }
