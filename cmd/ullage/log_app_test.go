@@ -19,7 +19,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// keepsLevels runs a keeper of levels for a source, as a sidecar has it, and returns the
+// keepsLevels runs the owner of the levels of a source, as a sidecar has it, and returns the
 // environment of a command beside it.
 func keepsLevels(t *testing.T, source string) map[string]string {
 	t.Helper()
@@ -38,7 +38,7 @@ func keepsLevels(t *testing.T, source string) map[string]string {
 		}
 	})
 	socket := filepath.Join(source, ".ullage", "levels.sock")
-	lab.Eventually(t, lab.Patience, "the keeper listens", func() bool {
+	lab.Eventually(t, lab.Patience, "the owner listens", func() bool {
 		_, err := os.Stat(socket)
 		return err == nil
 	})

@@ -81,8 +81,8 @@ func TestInotifyInstancesAreExhausted(t *testing.T) {
 	r.balances()
 }
 
-// crowd is many files in the source, each finished, and what is in them.
-type crowd struct {
+// manyFiles is many files in the source, each finished, and what is in them.
+type manyFiles struct {
 	streams, files int // the files of each stream; 1: no archives
 	text           map[string]*bytes.Buffer
 }
@@ -90,7 +90,7 @@ type crowd struct {
 // write makes the files, the archives of a stream in the order of their age.
 // Between two of one stream others are made, so that their times of birth,
 // which the kernel rounds to a tick of some milliseconds, differ.
-func (c *crowd) write(t *testing.T, source string) {
+func (c *manyFiles) write(t *testing.T, source string) {
 	t.Helper()
 	c.text = map[string]*bytes.Buffer{}
 	var lines []*lab.Lines
@@ -113,10 +113,10 @@ func (c *crowd) write(t *testing.T, source string) {
 	}
 }
 
-func (c *crowd) name(n int) string { return fmt.Sprintf("jvm-%d.log", n) }
+func (c *manyFiles) name(n int) string { return fmt.Sprintf("jvm-%d.log", n) }
 
 // gone waits until every file was persisted and unlinked.
-func (c *crowd) gone(t *testing.T, side *lab.Sidecar, source string) {
+func (c *manyFiles) gone(t *testing.T, side *lab.Sidecar, source string) {
 	t.Helper()
 	defer func() {
 		if t.Failed() {
@@ -131,7 +131,7 @@ func (c *crowd) gone(t *testing.T, side *lab.Sidecar, source string) {
 
 // compare holds what was persisted against what was written. Of more files than
 // are held at once, those of one stream may come in another order.
-func (c *crowd) compare(t *testing.T, dest string) {
+func (c *manyFiles) compare(t *testing.T, dest string) {
 	t.Helper()
 	disordered := 0
 	for name, want := range c.text {
@@ -156,7 +156,7 @@ func sorted(text string) []string { return slices.Sorted(strings.Lines(text)) }
 func TestOutOfFileDescriptors(t *testing.T) {
 	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
 	r.side.Kill()
-	c := crowd{streams: 300, files: 1}
+	c := manyFiles{streams: 300, files: 1}
 	c.write(t, r.source)
 	r.side = runVia(t, r, "prlimit", "--nofile=64:64")
 	used, begun := cpuTime(t, r.side), time.Now()
@@ -171,7 +171,7 @@ func TestOutOfFileDescriptors(t *testing.T) {
 func TestTenThousandFiles(t *testing.T) {
 	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
 	r.side.Kill()
-	c := crowd{streams: 500, files: 20}
+	c := manyFiles{streams: 500, files: 20}
 	c.write(t, r.source)
 	r.side = lab.Run(t, r.source, r.dest, r.flags...)
 	begun := time.Now()

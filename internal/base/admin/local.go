@@ -18,7 +18,7 @@ type local struct {
 	addr     string        // where to listen
 	listener net.Listener  // nil: none is open
 	ended    chan struct{} // closed by stop
-	crew     sync.WaitGroup
+	work     sync.WaitGroup
 }
 
 // ListenAt lets processes on the same machine ask for the status at an address in the
@@ -43,7 +43,7 @@ func (s *Server) ListenAt(addr string) {
 		// ullage retries each second.
 		s.log.Warn("listening for readers of the durable copy failed", "address", addr, "error", err,
 			"hint", "'ullage check' and 'ullage cat --gaps' cannot ask this sidecar what is not in the copy yet, until a retry succeeds")
-		l.crew.Go(func() { s.retryLocally(addr) })
+		l.work.Go(func() { s.retryLocally(addr) })
 	}
 }
 
@@ -56,7 +56,7 @@ func (s *Server) listenLocally() error {
 	}
 	l.listener = web.Limit(listener, localConnections)
 	serve := l.listener
-	l.crew.Go(func() { _ = s.http.Serve(serve) }) // until it is closed
+	l.work.Go(func() { _ = s.http.Serve(serve) }) // until it is closed
 	return nil
 }
 
@@ -114,5 +114,5 @@ func (l *local) stop() {
 	}
 	l.close()
 	l.mu.Unlock()
-	l.crew.Wait()
+	l.work.Wait()
 }

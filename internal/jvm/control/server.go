@@ -32,14 +32,14 @@ type server struct {
 	socket   fs.FileInfo
 	answer   func(context.Context, Request) Reply
 	cancel   context.CancelFunc
-	crew     sync.WaitGroup // the goroutines that accept and answer
+	work     sync.WaitGroup // the goroutines that accept and answer
 }
 
 // startServer serves l until stop is called.
 func startServer(l *net.UnixListener, socket fs.FileInfo, answer func(context.Context, Request) Reply) *server {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &server{listener: l, socket: socket, answer: answer, cancel: cancel}
-	s.crew.Go(func() { s.accept(ctx) })
+	s.work.Go(func() { s.accept(ctx) })
 	return s
 }
 
@@ -47,7 +47,7 @@ func startServer(l *net.UnixListener, socket fs.FileInfo, answer func(context.Co
 func (s *server) stop() {
 	s.listener.Close()
 	s.cancel()
-	s.crew.Wait()
+	s.work.Wait()
 }
 
 func (s *server) accept(ctx context.Context) {
@@ -67,7 +67,7 @@ func (s *server) accept(ctx context.Context) {
 		}
 		select {
 		case seats <- struct{}{}:
-			s.crew.Go(func() {
+			s.work.Go(func() {
 				defer func() { <-seats }()
 				s.serve(ctx, c)
 			})

@@ -73,14 +73,14 @@ func (d Talk) ListAll(ctx context.Context, raised RaisedTo) (jvms []attach.JVM, 
 	found := d.JVMs.Survey(ctx)
 	problems := found.Problems
 	all, errs := make([]Listed, len(found.JVMs)), make([]error, len(found.JVMs))
-	var crew sync.WaitGroup
+	var work sync.WaitGroup
 	for i, j := range found.JVMs {
-		crew.Go(func() {
+		work.Go(func() {
 			defer Recover(&errs[i])
 			all[i], errs[i] = d.listOne(ctx, j, raised)
 		})
 	}
-	crew.Wait()
+	work.Wait()
 	for i, j := range found.JVMs {
 		switch {
 		case attach.KindOf(errs[i]) == attach.NoJVM && d.cfg.Attach.PID == 0: // it was killed meanwhile
