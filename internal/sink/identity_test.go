@@ -70,19 +70,19 @@ func TestADestinationsNameThatIsALinkIsNotFollowed(t *testing.T) {
 	}
 }
 
-// keeper is an engine with a cursor of its own, and less to promise than it documents.
-type keeper struct {
+// selfKept is an engine with a cursor of its own, and less to promise than it documents.
+type selfKept struct {
 	engine
 	id string
 }
 
-func (k *keeper) Identify(id string) { k.mu.Lock(); k.id = id; k.mu.Unlock() }
-func (k *keeper) Note() string       { return "at least once" }
+func (k *selfKept) Identify(id string) { k.mu.Lock(); k.id = id; k.mu.Unlock() }
+func (k *selfKept) Note() string       { return "at least once" }
 
 func TestASinkKnowsItsDestinationAndIsNoted(t *testing.T) {
 	r := newRig(t, false)
 	r.must(r.end())
-	k := &keeper{}
+	k := &selfKept{}
 	r.beginWith(map[string]Kind{"test": {Open: func(Target) (Sink, error) { return k, nil }}})
 	r.commits("gc.log", "[1s][info][gc] one")
 	r.waits("a line is delivered", func() bool { return len(k.got()) == 1 })

@@ -8,6 +8,9 @@ import (
 	"github.com/ullage/ullage/internal/base/retry"
 )
 
+// KeepInterval is how often [Owner.Keep] is to be called. Commands wait for a few of them.
+const KeepInterval = 500 * time.Millisecond
+
 // PerTask is how many timeouts of a command to a JVM an owner may take for one JVM: a Command
 // waits as long.
 const PerTask = 2
@@ -49,9 +52,6 @@ func (o *Owner) Await(ctx context.Context) {
 		}
 	}
 }
-
-// KeepInterval is how often [Owner.Keep] is to be called. Commands wait for a few of them.
-const KeepInterval = 500 * time.Millisecond
 
 // Keep takes the lock and opens the socket. It takes them again if their names
 // were removed or replaced. It reports whether that began to fail or to

@@ -36,7 +36,8 @@ func newJob(r control.Request) *job {
 // fail answers a job with an error.
 func (j *job) fail(err error) { j.answer <- control.Failed(err) }
 
-// jobs are the jobs of a Loop. The Loop's goroutine uses them, but for coming and over.
+// jobs are the jobs of a Loop. Only the goroutine of the Loop uses them, except the channels
+// and looking, which are for the goroutines that answer requests.
 type jobs struct {
 	plan   *plan.Plan
 	runner *runner
