@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"os/exec"
 	"runtime"
+
+	"github.com/ullage/ullage/internal/base/cli"
 )
 
 // browse shows a URL in the user's browser. It returns an error where there is none:
 // the user then opens the URL elsewhere. It does not wait for a browser to end.
-func (e env) browse(url string) error {
-	name, args := e.browser(url)
+func browse(e cli.Env, url string) error {
+	name, args := browser(e, url)
 	if name == "" {
 		return errors.New("there is no display (set BROWSER to the name of a browser)")
 	}
@@ -25,11 +27,11 @@ func (e env) browse(url string) error {
 
 // browser returns the command that opens a URL; an empty name means that there is no
 // browser. The variable BROWSER names one, as for many other programs.
-func (e env) browser(url string) (name string, args []string) {
-	if own, ok := e.lookupEnv("BROWSER"); ok && own != "" {
+func browser(e cli.Env, url string) (name string, args []string) {
+	if own, ok := e.LookupEnv("BROWSER"); ok && own != "" {
 		return own, []string{url}
 	}
-	return opener(runtime.GOOS, e.lookupEnv, url)
+	return opener(runtime.GOOS, e.LookupEnv, url)
 }
 
 // opener returns what opens a URL on a system.

@@ -60,13 +60,14 @@ type doctor struct {
 	deaths       []finding
 }
 
-func doctorCmd(ctx context.Context, args []string, e env, c cluster) int {
+func doctorCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	d := doctor{cluster: c}
 	var about single // zero: the injector alone
 	fs := flag.NewFlagSet("doctor", flag.ContinueOnError)
 	d.cluster.flags(fs)
 	d.cluster.labelFlags(fs)
-	code, ok := e.parse(fs, doctorAbout, args, func(names []string) []error {
+	code, ok := e.Parse(fs, doctorAbout, args, func() []error {
+		names := fs.Args()
 		if about.cluster = d.cluster; len(names) == 0 {
 			return nil
 		}
@@ -78,13 +79,13 @@ func doctorCmd(ctx context.Context, args []string, e env, c cluster) int {
 	if d.cluster.selector != "" {
 		p, err := about.choose(ctx, e, "doctor")
 		if err != nil {
-			return e.fail("doctor", err)
+			return e.Fail("doctor", err)
 		}
 		about.target, d.cluster.selector = target{podKind, p.Metadata.Name}, ""
 	}
 	findings, err := d.run(ctx, about.target)
 	if err != nil {
-		return e.fail("doctor", err)
+		return e.Fail("doctor", err)
 	}
 	var b strings.Builder
 	for _, f := range findings {
@@ -93,7 +94,7 @@ func doctorCmd(ctx context.Context, args []string, e env, c cluster) int {
 			fmt.Fprintf(&b, "         %s\n", printable.Line(f.hint))
 		}
 	}
-	if printed := e.print("doctor", b.String()); printed != cli.OK {
+	if printed := e.Print("doctor", b.String()); printed != cli.OK {
 		return printed
 	}
 	return exitCode(findings)

@@ -119,11 +119,11 @@ func (c *levelsConfig) validate(args []string) []error {
 	return append(bad, cli.Unexpected(args[1:])...)
 }
 
-func levelsCmd(ctx context.Context, args []string, e env, c cluster) int {
+func levelsCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	cfg := levelsConfig{cluster: c}
 	fs := flag.NewFlagSet("levels", flag.ContinueOnError)
 	cfg.flags(fs)
-	if code, ok := e.parse(fs, levelsAbout, args, cfg.validate); !ok {
+	if code, ok := e.Parse(fs, levelsAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
 		return code
 	}
 	if cfg.target.kind != podKind {
@@ -131,14 +131,14 @@ func levelsCmd(ctx context.Context, args []string, e env, c cluster) int {
 	}
 	p, err := cfg.cluster.the(ctx, cfg.target.name)
 	if err != nil {
-		return e.fail("levels", err)
+		return e.Fail("levels", err)
 	}
 	found, err := cfg.cluster.running(p)
 	if err != nil {
-		return e.fail("levels", err)
+		return e.Fail("levels", err)
 	}
-	o := cfg.do(ctx, found, cfg.wanted(), newProgress(e.stderr, 1))
-	if code := e.print("levels", o.text); code != cli.OK || o.err == nil {
+	o := cfg.do(ctx, found, cfg.wanted(), newProgress(e.Stderr, 1))
+	if code := e.Print("levels", o.text); code != cli.OK || o.err == nil {
 		return code
 	}
 	switch {
@@ -147,7 +147,7 @@ func levelsCmd(ctx context.Context, args []string, e env, c cluster) int {
 	case o.annotated:
 		o.err = fmt.Errorf("%w\nthe annotations stay; 'kubectl ullage levels %s --reset' takes them away", o.err, cfg.target)
 	}
-	return e.fail("levels", o.err)
+	return e.Fail("levels", o.err)
 }
 
 // outcome is what became of one pod.

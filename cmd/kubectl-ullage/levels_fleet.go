@@ -23,13 +23,13 @@ func (c *levelsConfig) members(ctx context.Context) ([]pod, error) {
 
 // fleet does for many pods what is done for one. Each is done by itself: one that
 // fails keeps no other from its raise.
-func (c *levelsConfig) fleet(ctx context.Context, e env) int {
+func (c *levelsConfig) fleet(ctx context.Context, e cli.Env) int {
 	pods, err := c.members(ctx)
 	if err != nil {
-		return e.fail("levels", err)
+		return e.Fail("levels", err)
 	}
 	results := make([]outcome, len(pods))
-	shown := newProgress(e.stderr, len(pods))
+	shown := newProgress(e.Stderr, len(pods))
 	var g errgroup.Group
 	g.SetLimit(atOnce)
 	w := c.wanted()
@@ -44,11 +44,11 @@ func (c *levelsConfig) fleet(ctx context.Context, e env) int {
 	shown.clear()
 	done, code := 0, cli.OK
 	for _, r := range results {
-		if printed := e.print("levels", r.text); printed != cli.OK {
+		if printed := e.Print("levels", r.text); printed != cli.OK {
 			return printed
 		}
 		if r.err != nil {
-			code = e.fail("levels", r.err)
+			code = e.Fail("levels", r.err)
 		} else {
 			done++
 		}
@@ -60,7 +60,7 @@ func (c *levelsConfig) fleet(ctx context.Context, e env) int {
 	case !c.request.Log.IsZero():
 		did = "raised"
 	}
-	if printed := e.print("levels", fmt.Sprintf("%s: %d of %d pods\n", did, done, len(pods))); printed != cli.OK {
+	if printed := e.Print("levels", fmt.Sprintf("%s: %d of %d pods\n", did, done, len(pods))); printed != cli.OK {
 		return printed
 	}
 	return code

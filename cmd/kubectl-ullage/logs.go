@@ -81,7 +81,7 @@ func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
 	fs.StringVar(&c.within, "within", "", "how far from --around, as a `DURATION` (30s if it is not given)")
 	fs.StringVar(&c.tail, "tail", "", "only the last `N` lines of all")
 	fs.BoolVar(&c.marks, "marks", false, "list what the sidecar has marked, and where lines are missing, instead of printing lines")
-	jsonFlags(fs, &c.json, "print each line, or with --marks each mark, as a JSON object")
+	cli.JSONFlags(fs, &c.json, "print each line, or with --marks each mark, as a JSON object")
 	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.level.Set)
 	fs.StringVar(&c.stream, "stream", "", "only streams whose name matches `GLOB`")
 }
@@ -104,28 +104,28 @@ func (c *logsConfig) validate(args []string) []error {
 	return append(bad, c.single.validate(args)...)
 }
 
-func logsCmd(ctx context.Context, args []string, e env, c cluster) int {
+func logsCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	cfg := logsConfig{single: single{cluster: c}}
 	fs := flag.NewFlagSet("logs", flag.ContinueOnError)
 	cfg.flags(fs, time.Now())
-	if code, ok := e.parse(fs, logsAbout, args, cfg.validate); !ok {
+	if code, ok := e.Parse(fs, logsAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
 		return code
 	}
 	s, err := cfg.find(ctx, e, "logs")
 	if err != nil {
-		return e.fail("logs", err)
+		return e.Fail("logs", err)
 	}
 	dest, err := destination(ctx, s)
 	if err != nil {
-		return e.fail("logs", err)
+		return e.Fail("logs", err)
 	}
 	cmd := s.cluster.command(ctx, s.execWithStdin(cfg.catArgs(dest)...)...)
 	// What the container writes to stderr may end on a terminal even where stdout does
 	// not, and it is never the bytes of a log.
-	messages := cli.Escaping(e.stderr)
+	messages := cli.Escaping(e.Stderr)
 	defer messages.Flush() // an error is that of a stderr that is gone
-	cmd.Stdout, cmd.Stderr = e.stdout, messages
-	if screen := cli.NewScreen(e.stdout); screen != nil {
+	cmd.Stdout, cmd.Stderr = e.Stdout, messages
+	if screen := cli.NewScreen(e.Stdout); screen != nil {
 		cmd.Stdout = screen
 		defer screen.Flush() // an error is that of a terminal that is gone
 	}
@@ -133,7 +133,7 @@ func logsCmd(ctx context.Context, args []string, e env, c cluster) int {
 	// and then so does the sidecar's.
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
-		return e.fail("logs", fmt.Errorf("make a pipe for kubectl: %w", err))
+		return e.Fail("logs", fmt.Errorf("make a pipe for kubectl: %w", err))
 	}
 	defer stdin.Close()
 	return cfg.outcome(ctx, e, cmd.Run())
@@ -186,7 +186,7 @@ func (c *logsConfig) catArgs(dest string) []string {
 }
 
 // outcome makes an exit code of how kubectl ended. It has said why itself.
-func (c *logsConfig) outcome(ctx context.Context, e env, err error) int {
+func (c *logsConfig) outcome(ctx context.Context, e cli.Env, err error) int {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
@@ -196,7 +196,7 @@ func (c *logsConfig) outcome(ctx context.Context, e env, err error) int {
 	case ctx.Err() != nil:
 		return cli.Failure // not all of it was printed
 	case !errors.As(err, &exit):
-		return e.fail("logs", c.cluster.notRun(err))
+		return e.Fail("logs", c.cluster.notRun(err))
 	case brokenPipe(exit):
 		return cli.OK // the reader has what it wanted
 	case exit.ExitCode() == cli.Usage:

@@ -7,16 +7,12 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"maps"
-	"os"
-	"os/signal"
+	"flag"
 	"slices"
-	"syscall"
 
 	"github.com/ullage/ullage/internal/base/build"
 	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/settings"
 )
 
 // usage is the whole of `kubectl ullage help`.
@@ -62,48 +58,42 @@ just these rights for people on call:
 Exit status: 0 success, 1 run-time failure, 2 usage error.
 `
 
-func main() {
-	// The first signal ends the context, and with it every kubectl that was
-	// started; a second Ctrl-C kills as usual.
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
-	code := dispatch(ctx, os.Args[1:], env{stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv})
-	cancel()
-	os.Exit(code)
-}
+// program is the name in messages: kubectl runs kubectl-ullage as that.
+const program = "kubectl ullage"
+
+func main() { cli.Main(program, dispatch) }
 
 // dispatch runs the command that args begins with, or has after flags that
 // name a cluster, and returns the exit code.
-func dispatch(ctx context.Context, args []string, e env) int {
-	c, args, bad := e.cluster(args)
-	if len(bad) > 0 {
-		return e.misused("", bad)
+func dispatch(ctx context.Context, args []string, e cli.Env) int {
+	e.FlagsOnly = true
+	c := cluster{kubectl: "kubectl"}
+	if name, ok := e.LookupEnv("KUBECTL"); ok && name != "" {
+		c.kubectl = name
 	}
-	if len(args) == 0 {
-		io.WriteString(e.stderr, usage)
-		return cli.Usage
-	}
-	name, rest := args[0], args[1:]
-	if name == "help" {
-		if len(rest) == 0 || rest[0] == "help" {
-			return e.print("help", usage)
+	if len(args) > 0 && !slices.Contains([]string{"--version", "-v", "-V"}, args[0]) {
+		var bad []error
+		fs := flag.NewFlagSet("", flag.ContinueOnError)
+		c.flags(fs)
+		args, bad = settings.ParseLeading(fs, args)
+		if cli.HelpWanted(bad) {
+			args, bad = []string{"help"}, nil
 		}
-		return dispatch(ctx, []string{rest[0], "--help"}, e)
+		if len(bad) > 0 {
+			return e.Misused("", bad)
+		}
 	}
-	commands := map[string]func(context.Context, []string, env, cluster) int{
-		"levels":  levelsCmd,
-		"status":  statusCmd,
-		"top":     topCmd,
-		"logs":    logsCmd,
-		"open":    openCmd,
-		"report":  reportCmd,
-		"doctor":  doctorCmd,
-		"version": versionCmd,
+	commands := map[string]cli.Command{"version": cli.Version(version)}
+	for name, run := range map[string]func(context.Context, []string, cli.Env, cluster) int{
+		"levels": levelsCmd,
+		"status": statusCmd,
+		"top":    topCmd,
+		"logs":   logsCmd,
+		"open":   openCmd,
+		"report": reportCmd,
+		"doctor": doctorCmd,
+	} {
+		commands[name] = func(ctx context.Context, args []string, e cli.Env) int { return run(ctx, args, e, c) }
 	}
-	if run, ok := commands[name]; ok {
-		return run(ctx, rest, e, c)
-	}
-	known := slices.Sorted(maps.Keys(commands))
-	fmt.Fprintf(e.stderr, "kubectl ullage: %s\nrun 'kubectl ullage help' for a list\n", cli.Unknown("command", name, known))
-	return cli.Usage
+	return e.Dispatch(ctx, args, usage, commands)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/test/help"
 	"github.com/ullage/ullage/test/txtar"
 )
@@ -29,7 +30,7 @@ func TestScript(t *testing.T) {
 func TestEveryHelpHasAnExample(t *testing.T) {
 	help.HasExamples(t, "kubectl ullage", usage, func(command string) string {
 		var out strings.Builder
-		dispatch(t.Context(), []string{command, "--help"}, env{stdout: &out, stderr: &out, lookupEnv: os.LookupEnv})
+		dispatch(t.Context(), []string{command, "--help"}, cli.Env{Program: program, FlagsOnly: true, Stdout: &out, Stderr: &out, LookupEnv: os.LookupEnv})
 		return out.String()
 	})
 }

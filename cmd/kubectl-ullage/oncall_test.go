@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ullage/ullage/internal/base/cli"
 )
 
 // withheld are rights that doctor uses and the roles do not have.
@@ -41,7 +43,7 @@ func TestTheRolesOfPeopleOnCallAreWhatTheCommandsNeed(t *testing.T) {
 	record("injectors.out", `{"items":[{"metadata":{"name":"ullage-injector-0"},"status":{"phase":"Running","containerStatuses":[{"name":"injector","ready":true}]}}]}`)
 
 	run := func(args ...string) {
-		e := env{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer), lookupEnv: os.LookupEnv}
+		e := cli.Env{Program: program, FlagsOnly: true, Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer), LookupEnv: os.LookupEnv}
 		dispatch(t.Context(), args, e)
 	}
 	for kind := range kinds {

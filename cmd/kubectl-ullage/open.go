@@ -59,23 +59,23 @@ func (c *openConfig) validate(args []string) []error {
 	return bad
 }
 
-func openCmd(ctx context.Context, args []string, e env, c cluster) int {
+func openCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	cfg := openConfig{single: single{cluster: c}}
 	fs := flag.NewFlagSet("open", flag.ContinueOnError)
 	cfg.flags(fs)
-	if code, ok := e.parse(fs, openAbout, args, cfg.validate); !ok {
+	if code, ok := e.Parse(fs, openAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
 		return code
 	}
 	s, err := cfg.find(ctx, e, "open")
 	if err != nil {
-		return e.fail("open", err)
+		return e.Fail("open", err)
 	}
 	remote, err := s.adminPort()
 	if err != nil {
-		return e.fail("open", fmt.Errorf("pod %s: %w", s, err))
+		return e.Fail("open", fmt.Errorf("pod %s: %w", s, err))
 	}
 	if err := cfg.forward(ctx, e, s, remote); err != nil && ctx.Err() == nil {
-		return e.fail("open", err)
+		return e.Fail("open", err)
 	}
 	return cli.OK // Ctrl-C is how it ends
 }
@@ -111,13 +111,13 @@ const forwardAgain = time.Second
 // kubectl also ends when the node resets a single connection, as it does when the sidecar
 // restarts: then another one forwards the same port. One that ends before it listens
 // has the reason for the end of all.
-func (c *openConfig) forward(ctx context.Context, e env, s sidecar, remote uint16) error {
+func (c *openConfig) forward(ctx context.Context, e cli.Env, s sidecar, remote uint16) error {
 	for opened := false; ; opened = true {
 		listened, err := c.forwardOnce(ctx, s, remote, func(url string) error {
 			if opened {
 				return nil
 			}
-			return e.openPage(url)
+			return openPage(e, url)
 		})
 		if !listened || err != nil || ctx.Err() != nil {
 			return err
@@ -180,13 +180,13 @@ func forwarding(out io.Reader) (port uint, listens bool) {
 }
 
 // openPage prints the URL, and opens it.
-func (e env) openPage(url string) error {
-	if _, err := fmt.Fprintln(e.stdout, url); err != nil {
+func openPage(e cli.Env, url string) error {
+	if _, err := fmt.Fprintln(e.Stdout, url); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
-	if err := e.browse(url); err != nil {
-		fmt.Fprintf(e.stderr, "kubectl ullage open: open the URL in a browser: %s\n", printable.Line(err.Error()))
+	if err := browse(e, url); err != nil {
+		fmt.Fprintf(e.Stderr, "kubectl ullage open: open the URL in a browser: %s\n", printable.Line(err.Error()))
 	}
-	fmt.Fprintln(e.stderr, "kubectl ullage open: forwarding until Ctrl-C")
+	fmt.Fprintln(e.Stderr, "kubectl ullage open: forwarding until Ctrl-C")
 	return nil
 }

@@ -65,39 +65,39 @@ func (c *reportConfig) flags(fs *flag.FlagSet, now time.Time) {
 	fs.StringVar(&c.output, "output", "", "`FILE` to write the page into; one that exists is replaced")
 }
 
-func reportCmd(ctx context.Context, args []string, e env, c cluster) int {
+func reportCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	cfg := reportConfig{single: single{cluster: c}}
 	fs := flag.NewFlagSet("report", flag.ContinueOnError)
 	cfg.flags(fs, time.Now())
-	if code, ok := e.parse(fs, reportAbout, args, cfg.single.validate); !ok {
+	if code, ok := e.Parse(fs, reportAbout, args, func() []error { return cfg.single.validate(fs.Args()) }); !ok {
 		return code
 	}
 	s, err := cfg.find(ctx, e, "report")
 	if err != nil {
-		return e.fail("report", err)
+		return e.Fail("report", err)
 	}
 	dest, err := destination(ctx, s)
 	if err != nil {
-		return e.fail("report", err)
+		return e.Fail("report", err)
 	}
-	stop := cli.NewProgress(e.stderr).Wait("reading what " + s.pod + " persisted")
+	stop := cli.NewProgress(e.Stderr).Wait("reading what " + s.pod + " persisted")
 	figures, err := s.report(ctx, cfg.reportArgs(dest))
 	stop()
 	if err != nil {
-		return e.fail("report", fmt.Errorf("make the report in the sidecar: %w", err))
+		return e.Fail("report", fmt.Errorf("make the report in the sidecar: %w", err))
 	}
 	page, err := s.page(figures)
 	if err != nil {
-		return e.fail("report", err)
+		return e.Fail("report", err)
 	}
 	file, err := cfg.save(s.pod, page)
 	if err != nil {
-		return e.fail("report", err)
+		return e.Fail("report", err)
 	}
-	if err := e.browse(fileURL(file)); err != nil {
-		fmt.Fprintf(e.stderr, "kubectl ullage report: open the file in a browser: %s\n", printable.Line(err.Error()))
+	if err := browse(e, fileURL(file)); err != nil {
+		fmt.Fprintf(e.Stderr, "kubectl ullage report: open the file in a browser: %s\n", printable.Line(err.Error()))
 	}
-	return e.print("report", file+"\n")
+	return e.Print("report", file+"\n")
 }
 
 // reportArgs are the arguments of the sidecar's program.

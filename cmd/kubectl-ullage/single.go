@@ -43,7 +43,7 @@ func (s *single) validate(args []string) []error {
 
 // find returns the sidecar that is meant, and reports which pod of a workload that is, and
 // which sidecar if the pod has others. The name is the command's.
-func (s *single) find(ctx context.Context, e env, name string) (sidecar, error) {
+func (s *single) find(ctx context.Context, e cli.Env, name string) (sidecar, error) {
 	p, err := s.choose(ctx, e, name)
 	if err != nil {
 		return sidecar{}, err
@@ -63,13 +63,13 @@ func (s *single) find(ctx context.Context, e env, name string) (sidecar, error) 
 		return sidecar{}, fmt.Errorf("pod %s has no sidecar %q: it has %s", found[0].pod, s.container, strings.Join(names, ", "))
 	}
 	if len(found) > 1 {
-		fmt.Fprintf(e.stderr, "kubectl ullage %s: this is %s; -c names another of %s\n", name, names[0], strings.Join(names, ", "))
+		fmt.Fprintf(e.Stderr, "kubectl ullage %s: this is %s; -c names another of %s\n", name, names[0], strings.Join(names, ", "))
 	}
 	return found[0], nil
 }
 
 // choose returns the pod that is meant.
-func (s *single) choose(ctx context.Context, e env, name string) (pod, error) {
+func (s *single) choose(ctx context.Context, e cli.Env, name string) (pod, error) {
 	if s.target.kind == podKind {
 		return s.cluster.the(ctx, s.target.name)
 	}
@@ -86,6 +86,6 @@ func (s *single) choose(ctx context.Context, e env, name string) (pod, error) {
 		return pod{}, err
 	}
 	p := s.cluster.best(pods)
-	fmt.Fprintf(e.stderr, "kubectl ullage %s: using pod %s of %s (1 of %d)\n", name, printable.Line(p.Metadata.Name), printable.Line(of), len(pods))
+	fmt.Fprintf(e.Stderr, "kubectl ullage %s: using pod %s of %s (1 of %d)\n", name, printable.Line(p.Metadata.Name), printable.Line(of), len(pods))
 	return p, nil
 }

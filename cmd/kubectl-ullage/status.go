@@ -50,30 +50,30 @@ Examples:
   kubectl exec POD -c ullage -- ullage status    # the full state of one sidecar
 `
 
-func statusCmd(ctx context.Context, args []string, e env, c cluster) int {
+func statusCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	s := survey{cluster: c}
 	fs := flag.NewFlagSet("status", flag.ContinueOnError)
 	s.flags(fs)
 	var asJSON bool
-	jsonFlags(fs, &asJSON, "print JSON")
-	if code, ok := e.parse(fs, statusAbout, args, s.validate); !ok {
+	cli.JSONFlags(fs, &asJSON, "print JSON")
+	if code, ok := e.Parse(fs, statusAbout, args, func() []error { return s.validate(fs.Args()) }); !ok {
 		return code
 	}
 	answers, err := s.run(ctx)
 	if err != nil {
-		return e.fail("status", err)
+		return e.Fail("status", err)
 	}
 	text := statusTable(answers, s.cluster.all)
 	if asJSON {
 		if text, err = statusJSON(answers); err != nil {
-			return e.fail("status", err)
+			return e.Fail("status", err)
 		}
 	}
-	if code := e.print("status", text); code != cli.OK {
+	if code := e.Print("status", text); code != cli.OK {
 		return code
 	}
 	if text := outdated(answers, build.Read(version).Version); text != "" {
-		fmt.Fprintf(e.stderr, "kubectl ullage status: %s\n", printable.Line(text))
+		fmt.Fprintf(e.Stderr, "kubectl ullage status: %s\n", printable.Line(text))
 	}
 	return s.outcome("status", e, answers)
 }

@@ -131,13 +131,13 @@ func askAll(ctx context.Context, answers []answer) {
 
 // outcome is the exit code: a sidecar that should have answered and did not is
 // a failure, and the absence of any sidecar is reported.
-func (s *survey) outcome(name string, e env, answers []answer) int {
+func (s *survey) outcome(name string, e cli.Env, answers []answer) int {
 	if len(answers) == 0 {
 		where := "in the namespace"
 		if s.cluster.all {
 			where = "in any namespace"
 		}
-		fmt.Fprintf(e.stderr, "kubectl ullage %s: no pod %s that was asked for has an ullage sidecar (label ullage.dev/inject: \"true\")\n", name, where)
+		fmt.Fprintf(e.Stderr, "kubectl ullage %s: no pod %s that was asked for has an ullage sidecar (label ullage.dev/inject: \"true\")\n", name, where)
 	}
 	for _, a := range answers {
 		if a.err != nil && !a.of.ended {

@@ -34,20 +34,20 @@ Examples:
   kubectl ullage top deploy/web sts/db
 `
 
-func topCmd(ctx context.Context, args []string, e env, c cluster) int {
+func topCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	s := survey{cluster: c}
 	fs := flag.NewFlagSet("top", flag.ContinueOnError)
 	s.flags(fs)
-	if code, ok := e.parse(fs, topAbout, args, s.validate); !ok {
+	if code, ok := e.Parse(fs, topAbout, args, func() []error { return s.validate(fs.Args()) }); !ok {
 		return code
 	}
 	answers, err := s.run(ctx)
 	if err != nil {
-		return e.fail("top", err)
+		return e.Fail("top", err)
 	}
 	answers = slices.DeleteFunc(answers, func(a answer) bool { return a.of.ended })
 	slices.SortStableFunc(answers, worse)
-	if code := e.print("top", topTable(answers, s.cluster.all)); code != cli.OK {
+	if code := e.Print("top", topTable(answers, s.cluster.all)); code != cli.OK {
 		return code
 	}
 	return s.outcome("top", e, answers)

@@ -143,7 +143,7 @@ func (c *catConfig) flags(fs *flag.FlagSet, now time.Time) {
 	fs.Var(&c.Formats, "format", "formats of streams, as for 'ullage run': `GLOB=NAME`")
 	fs.BoolVar(&c.Gaps, "gaps", false, "list where lines are missing, instead of printing lines")
 	fs.BoolVar(&c.Marks, "marks", false, "list what 'ullage run' has marked, and where lines are missing, instead of printing lines")
-	fs.BoolVar(&c.JSON, "json", false, "print each line, or with --gaps or --marks each place, as a JSON object")
+	cli.JSONFlags(fs, &c.JSON, "print each line, or with --gaps or --marks each place, as a JSON object")
 }
 
 func (c *catConfig) setTail(text string) error {

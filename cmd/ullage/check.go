@@ -80,7 +80,7 @@ func (c *checkConfig) flags(fs *flag.FlagSet, now time.Time) {
 	})
 	fs.StringVar(&c.Stream, "stream", "", "only streams whose name matches `GLOB`")
 	fs.Var(&c.Formats, "format", "formats of streams, as for 'ullage run': `GLOB=NAME`")
-	fs.BoolVar(&c.json, "json", false, "print JSON, one object a line")
+	cli.JSONFlags(fs, &c.json, "print JSON, one object a line")
 }
 
 func (c *checkConfig) validate(args []string) []error {

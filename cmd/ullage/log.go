@@ -87,7 +87,7 @@ func (c *logConfig) flags(fs *flag.FlagSet) {
 		fs.StringVar(&c.raise.Stream, "stream", "", "raise only the outputs whose stream matches `GLOB`, others that are raised return to their own level")
 	case "list":
 		fs.BoolVar(&c.all, "all", false, "list the sockets that killed JVMs have left behind as well")
-		fs.BoolVar(&c.json, "json", false, "print JSON")
+		cli.JSONFlags(fs, &c.json, "print JSON")
 	}
 }
 
@@ -150,8 +150,7 @@ func logCmd(ctx context.Context, args []string, e cli.Env) int {
 		fs := flag.NewFlagSet("log", flag.ContinueOnError)
 		c.flags(fs)
 		if c.verb != "" {
-			e.Help(fs, logAbout)
-			return cli.OK
+			return e.Help(fs, logAbout)
 		}
 		fmt.Fprintln(e.Stderr, "ullage log: no verb given: use list, set, reset, rotate or save\nrun 'ullage log --help' for usage")
 		return cli.Usage
@@ -167,10 +166,7 @@ func logCmd(ctx context.Context, args []string, e cli.Env) int {
 	}
 	c.levels.Source, c.levels.Match = c.tail.Source, c.tail.Match
 	if err := c.run(ctx, control.NewCommand(c.levels), e); err != nil {
-		for _, text := range strings.Split(err.Error(), "\n") {
-			fmt.Fprintf(e.Stderr, "ullage log %s: %s\n", c.verb, printable.Line(text))
-		}
-		return cli.Failure
+		return e.Fail("log "+c.verb, err)
 	}
 	return cli.OK
 }

@@ -44,7 +44,7 @@ func pausesCmd(ctx context.Context, args []string, e cli.Env) int {
 		err = r.Pauses(e.Stdout, reportStyle(e))
 	}
 	if err != nil {
-		return failEach(e, "pauses", err)
+		return e.Fail("pauses", err)
 	}
 	return cli.OK
 }

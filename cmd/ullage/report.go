@@ -66,7 +66,7 @@ type reportConfig struct {
 func (c *reportConfig) flags(fs *flag.FlagSet, now time.Time) {
 	readFlags(fs, &c.Config, now)
 	fs.BoolVar(&c.text, "text", false, "write text, for a terminal, instead of a page")
-	fs.BoolVar(&c.json, "json", false, "write JSON instead of a page")
+	cli.JSONFlags(fs, &c.json, "write JSON instead of a page")
 	fs.StringVar(&c.output, "output", "", "write to `FILE`; - is stdout (default: "+defaultPage+" for a page, else stdout)")
 	fs.BoolVar(&c.compare, "compare", false, "put the reports of two inputs side by side")
 }
@@ -119,7 +119,7 @@ func reportCmd(ctx context.Context, args []string, e cli.Env) int {
 	for _, input := range inputs {
 		r, err := readReport(ctx, input, cfg.Config, e)
 		if err != nil {
-			return failEach(e, "report", err)
+			return e.Fail("report", err)
 		}
 		all = append(all, r)
 	}
@@ -135,17 +135,6 @@ func readReport(ctx context.Context, input []string, cfg report.Config, e cli.En
 	defer progress.Clear()
 	cfg.Progress = progress.Read
 	return report.Read(ctx, input, cfg)
-}
-
-// failEach prints each of joined errors on a line of its own.
-func failEach(e cli.Env, name string, err error) (code int) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, err := range joined.Unwrap() {
-			code = failEach(e, name, err)
-		}
-		return code
-	}
-	return e.Fail(name, err)
 }
 
 // write writes the reports to where the flags say.

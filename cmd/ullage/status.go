@@ -43,7 +43,7 @@ func (c *statusConfig) flags(fs *flag.FlagSet) {
 	// The default of --listen has a port and no host.
 	fs.StringVar(&c.addr, "addr", "127.0.0.1"+admin.DefaultConfig().Listen, "`HOST:PORT` where 'ullage run' listens (its --listen)")
 	fs.StringVar(&c.source, "source", "", "the `DIR` that the sidecar ships; an answer of another one is an error")
-	fs.BoolVar(&c.json, "json", false, "print the answer as JSON")
+	cli.JSONFlags(fs, &c.json, "print the answer as JSON")
 	settings.DurationVar(fs, &c.timeout, "timeout", 3*time.Second, "wait at most this `DURATION` for the answer")
 }
 

@@ -4,11 +4,13 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/ullage/ullage/internal/base/printable"
@@ -29,6 +31,9 @@ type Env struct {
 	Stdout, Stderr io.Writer
 	LookupEnv      func(string) (string, bool) // os.LookupEnv
 
+	// FlagsOnly is set where the environment sets no flag: the variables are those of a sidecar.
+	FlagsOnly bool
+
 	// Environ is os.Environ, and FlagNames returns the names of the flags of all subcommands.
 	// Together they find misspelt variables. If FlagNames is nil, none are reported.
 	Environ   []string
@@ -43,12 +48,13 @@ type Env struct {
 //
 // fs has the name of the subcommand. about is the first part of its help.
 func (e Env) Parse(fs *flag.FlagSet, about string, args []string, validate func() []error) (code int, ok bool) {
-	bad := settings.Parse(fs, args, e.LookupEnv)
-	for _, err := range bad {
-		if errors.Is(err, flag.ErrHelp) {
-			e.Help(fs, about)
-			return OK, false
-		}
+	lookup := e.LookupEnv
+	if e.FlagsOnly {
+		lookup = func(string) (string, bool) { return "", false }
+	}
+	bad := settings.Parse(fs, args, lookup)
+	if HelpWanted(bad) {
+		return e.Help(fs, about), false
 	}
 	e.warnMisspelt(fs.Name())
 	if validate != nil {
@@ -57,11 +63,23 @@ func (e Env) Parse(fs *flag.FlagSet, about string, args []string, validate func(
 	if len(bad) == 0 {
 		return OK, true
 	}
+	return e.Misused(fs.Name(), bad), false
+}
+
+// HelpWanted reports whether the arguments asked for help, as the errors about them say.
+func HelpWanted(bad []error) bool {
+	return slices.ContainsFunc(bad, func(err error) bool { return errors.Is(err, flag.ErrHelp) })
+}
+
+// Misused reports everything that is wrong with the arguments. An empty name stands for the
+// program alone.
+func (e Env) Misused(name string, bad []error) int {
+	command := strings.TrimSpace(e.Program + " " + name)
 	for _, err := range bad {
-		fmt.Fprintf(e.Stderr, "%s %s: %s\n", e.Program, fs.Name(), printable.Line(err.Error()))
+		fmt.Fprintf(e.Stderr, "%s: %s\n", command, printable.Line(err.Error()))
 	}
-	fmt.Fprintf(e.Stderr, "run '%s %s --help' for usage\n", e.Program, fs.Name())
-	return Usage, false
+	fmt.Fprintf(e.Stderr, "run '%s --help' for usage\n", command)
+	return Usage
 }
 
 func (e Env) warnMisspelt(subcommand string) {
@@ -74,30 +92,68 @@ func (e Env) warnMisspelt(subcommand string) {
 }
 
 // Help prints about and the flags, if there are any.
-func (e Env) Help(fs *flag.FlagSet, about string) {
-	if len(settings.Names(fs)) == 0 {
-		io.WriteString(e.Stdout, about)
-		return
+func (e Env) Help(fs *flag.FlagSet, about string) int {
+	var b strings.Builder
+	b.WriteString(about)
+	if len(settings.Names(fs)) > 0 {
+		environment := fmt.Sprintf(" (each can also be set in the environment, --some-flag as %s)", settings.EnvName("some-flag"))
+		if e.FlagsOnly {
+			environment = ""
+		}
+		fmt.Fprintf(&b, "\nFlags%s:\n", environment)
+		settings.PrintFlags(&b, fs)
 	}
-	fmt.Fprintf(e.Stdout, "%s\nFlags (each can also be set in the environment, --some-flag as %s):\n",
-		about, settings.EnvName("some-flag"))
-	settings.PrintFlags(e.Stdout, fs)
+	return e.Print(fs.Name(), b.String())
 }
 
-// Fail reports why the subcommand failed at run time.
+// Print prints what the subcommand was asked for.
+func (e Env) Print(name, text string) int {
+	if _, err := io.WriteString(e.Stdout, text); err != nil {
+		return e.Fail(name, fmt.Errorf("print: %w", err))
+	}
+	return OK
+}
+
+// Fail reports why the subcommand failed at run time: each line of it, and each of errors
+// that were joined, on a line of its own.
 func (e Env) Fail(name string, err error) int {
-	fmt.Fprintf(e.Stderr, "%s %s: %s\n", e.Program, name, printable.Line(reason(err)))
+	// An error that wraps several in one sentence is not a join of them.
+	if several, ok := err.(interface{ Unwrap() []error }); ok && err.Error() == errors.Join(several.Unwrap()...).Error() {
+		for _, err := range several.Unwrap() {
+			e.Fail(name, err)
+		}
+		return Failure
+	}
+	for text := range strings.SplitSeq(reason(err), "\n") {
+		fmt.Fprintf(e.Stderr, "%s %s: %s\n", e.Program, name, printable.Line(text))
+	}
 	return Failure
 }
 
-// reason returns the text of err, in which a path that leads nowhere is worded one way,
-// whichever system call found that out.
+// reason returns the text of err. An end by a signal, and a path that leads nowhere, are worded
+// one way, whichever call found that out.
 func reason(err error) string {
+	text := err.Error()
 	var at *fs.PathError
 	if errors.As(err, &at) && errors.Is(at.Err, fs.ErrNotExist) {
-		return strings.Replace(err.Error(), at.Error(), printable.Name(at.Path)+" does not exist", 1)
+		text = strings.Replace(text, at.Error(), printable.Name(at.Path)+" does not exist", 1)
 	}
-	return err.Error()
+	if errors.Is(err, context.Canceled) {
+		text = strings.ReplaceAll(text, context.Canceled.Error(), "interrupted")
+	}
+	return text
+}
+
+// JSONFlags declares --json, and -o json, which is how kubectl has it.
+func JSONFlags(fs *flag.FlagSet, asJSON *bool, usage string) {
+	fs.BoolVar(asJSON, "json", false, usage)
+	fs.Func("o", "`json` is short for --json", func(format string) error {
+		if format != "json" {
+			return errors.New("the only format is json")
+		}
+		*asJSON = true
+		return nil
+	})
 }
 
 // Unexpected returns an error for each of args, the arguments that the

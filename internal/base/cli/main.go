@@ -36,7 +36,7 @@ func Main(name string, run Command) {
 
 // Dispatch runs the command that args begins with, and returns its exit code.
 // For help it prints usage, and for "help NAME" the output of that command's
-// --help. --version runs the command version. A missing or unknown command is a
+// --help. --version, -v and -V run the command version. A missing or unknown command is a
 // usage error.
 func (e Env) Dispatch(ctx context.Context, args []string, usage string, commands map[string]Command) int {
 	if len(args) == 0 {
@@ -53,7 +53,7 @@ func (e Env) Dispatch(ctx context.Context, args []string, usage string, commands
 		}
 		name, rest = rest[0], []string{"--help"}
 	}
-	if name == "--version" {
+	if slices.Contains([]string{"--version", "-v", "-V"}, name) {
 		name = "version"
 	}
 	if run, ok := commands[name]; ok {

@@ -48,6 +48,8 @@ func TestDispatch(t *testing.T) {
 		{"fail", Failure, "fail []\n", ""},
 		{"version --json", OK, "version [\"--json\"]\n", ""},
 		{"--version --json", OK, "version [\"--json\"]\n", ""},
+		{"-v", OK, "version []\n", ""},
+		{"-V --json", OK, "version [\"--json\"]\n", ""},
 		{"help", OK, testUsage, ""},
 		{"-h", OK, testUsage, ""},
 		{"-help", OK, testUsage, ""},

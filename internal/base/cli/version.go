@@ -29,7 +29,8 @@ func Version(linked string) Command {
 func (e Env) version(args []string, linked string) int {
 	about := strings.ReplaceAll(versionAbout, "PROGRAM", e.Program)
 	fs := flag.NewFlagSet("version", flag.ContinueOnError)
-	asJSON := fs.Bool("json", false, "print JSON")
+	asJSON := new(bool)
+	JSONFlags(fs, asJSON, "print JSON")
 	if code, ok := e.Parse(fs, about, args, func() []error { return Unexpected(fs.Args()) }); !ok {
 		return code
 	}
