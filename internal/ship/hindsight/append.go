@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/ship/frame"
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
@@ -31,13 +32,12 @@ func (l *Log) add(b Batch) error {
 	if l.file == nil {
 		return errNoFile
 	}
-	c, err := l.codecs()
+	packed, err := l.codec.Compress(b.Raw)
 	if err != nil {
 		return err
 	}
-	frame := c.compress(b.Raw)
 	h := head{stream: b.Stream, since: l.nanos(b.Since), read: l.nanos(b.Read), lines: b.Lines,
-		raw: uint32(len(b.Raw)), frame: uint32(len(frame)), check: position.Checksum(frame), at: l.now.End}
+		raw: uint32(len(b.Raw)), frame: uint32(len(packed)), check: position.Checksum(packed), at: l.now.End}
 	l.expire(h.since)
 	l.endSaving(h.since)
 	if h.end()-h.at > l.limit {
@@ -45,10 +45,10 @@ func (l *Log) add(b Batch) error {
 	}
 	for h.end()-l.now.Head > l.limit && l.drop() {
 	}
-	l.buf = append(h.append(l.buf[:0]), frame...)
+	l.buf = append(h.append(l.buf[:0]), packed...)
 	_, err = l.file.WriteAt(l.buf, h.at)
 	for errors.Is(err, unix.ENOSPC) {
-		l.punch(h.at+position.PageSize-1, h.end()+position.PageSize-1)
+		frame.Punch(l.file, h.at+position.PageSize-1, h.end()+position.PageSize-1)
 		if !l.drop() {
 			break
 		}
@@ -58,7 +58,7 @@ func (l *Log) add(b Batch) error {
 	if err != nil {
 		return err
 	}
-	l.own.add(h.at, l.buf)
+	l.own.Add(h.at, l.buf)
 	l.now.End = h.end()
 	return nil
 }
@@ -137,14 +137,15 @@ func (l *Log) read(r *Record, raw bool) error {
 	if n, err := l.file.ReadAt(r.Frame, r.end()-int64(r.frame)); n < len(r.Frame) {
 		return fmt.Errorf("read held lines: %w", err)
 	}
-	if !raw && l.own.fits(r.at, l.buf) {
+	if !raw && l.own.Fit(r.at, l.buf) {
 		return nil
 	}
-	c, err := l.codecs()
-	if err == nil {
-		r.Raw, err = c.decompress(r.Frame, &r.head)
+	lines, err := l.codec.Decompress(l.lines[:0], r.Frame, r.check, r.raw)
+	if err != nil {
+		return err
 	}
-	return err
+	l.lines, r.Raw = lines, lines
+	return nil
 }
 
 // Saved says that the lines of a record were passed on.

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/base/statedir"
-	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/frame"
 )
 
 // fileName is the name of the log in the state directory.
@@ -40,9 +40,10 @@ type Log struct {
 	committed State
 	first     *head // of the record at now.Head; nil: not read
 
-	codec *codec // nil until the first record
+	codec frame.Codec
 	buf   []byte // of one record
-	own   seals
+	lines []byte // of one record
+	own   frame.Seals
 }
 
 // New returns a Log that keeps records for a window, and of at most limit bytes.
@@ -124,7 +125,7 @@ func (l *Log) Resume(s State) error {
 	if err := l.file.Truncate(s.End); err != nil {
 		return fmt.Errorf("resume the hindsight: %w", err)
 	}
-	l.punch(0, s.Head)
+	frame.Punch(l.file, 0, s.Head)
 	return nil
 }
 
@@ -163,7 +164,7 @@ func (l *Log) Committed(s State) {
 	defer l.mu.Unlock()
 	from := l.committed.Head
 	l.committed = s
-	l.punch(from, s.Head)
+	frame.Punch(l.file, from, s.Head)
 }
 
 // Rewind forgets what was appended and saved since the last commit.
@@ -184,19 +185,11 @@ func (l *Log) Yield() (freed int64) {
 	return max(0, freed)
 }
 
-// free frees what was forgotten, before a checkpoint says so. A restart that finds the earlier
-// head finds no record there, and forgets all.
+// free frees what was forgotten, before a checkpoint says so. A restart begins at the earlier
+// head: where a page was freed, it finds no record there, and forgets all.
 func (l *Log) free() {
-	l.punch(l.committed.Head, l.now.Head)
+	frame.Punch(l.file, l.committed.Head, l.now.Head)
 	l.committed.Head = min(l.now.Head, l.committed.End)
-}
-
-// punch frees the whole pages between two offsets.
-func (l *Log) punch(from, to int64) {
-	from, to = from&^(position.PageSize-1), to&^(position.PageSize-1)
-	if l.file != nil && to > from {
-		_ = unix.Fallocate(int(l.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, from, to-from)
-	}
 }
 
 // Stats is what a [Log] holds.

@@ -74,6 +74,8 @@
 // counts and lengths against their bounds before it allocates memory for them, and
 // frees what is out of bounds. A forged record changes only the forger's own log,
 // and the forger could have written the same lines there directly.
+// A frame that the destination is given as it is must be one that this process has
+// written, or it is decompressed first: see package frame.
 //
 // A [Log] starts no goroutine and is not safe for concurrent use.
 package spool

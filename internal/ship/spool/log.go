@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/frame"
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
@@ -22,43 +24,12 @@ type Log struct {
 	reserved int64 // end of the allocated memory
 	seq      uint64
 
-	codec *codec // nil until the first payload
+	codec frame.Codec
+	lines []byte // of one part, joined, to be compressed; or of both, decompressed
+	frame []byte // of one part, as it was read
+	own   frame.Seals
 	head  []byte
 	runs  []run
-}
-
-// Open reads the records in file, oldest first, and frees all memory that
-// belongs to no record. The Log owns file from then on.
-func Open(file *os.File) (*Log, []*Record, error) {
-	l := &Log{file: file}
-	found, err := l.walk()
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the spool: %w", err)
-	}
-	records := newest(found)
-	at := int64(0)
-	for _, r := range records {
-		l.punch(at, r.at)
-		at = r.end()
-		for p := range r.parts {
-			if !r.Holds(Part(p)) {
-				l.punch(r.place(Part(p)))
-			}
-		}
-	}
-	if len(records) == 0 {
-		l.end = 0
-		if err := file.Truncate(0); err != nil {
-			return nil, nil, fmt.Errorf("empty the spool: %w", err)
-		}
-	} else {
-		l.end = at
-		if err := file.Truncate(at); err != nil {
-			return nil, nil, fmt.Errorf("cut the spool: %w", err)
-		}
-	}
-	l.reserve()
-	return l, records, nil
 }
 
 // IsIn reports whether file is the log's file.
@@ -109,7 +80,7 @@ func (l *Log) Append(b *Block, without Without) (*Record, error) {
 		// Keep the reserved memory for the second attempt and for later
 		// records.
 		from, _ := r.place(Kept)
-		l.punch(max(from, l.reserved), r.end())
+		frame.Punch(l.file, max(from, l.reserved), r.end())
 		for p := range r.parts {
 			if part := &r.parts[p]; part.held() {
 				part.state = dropped
@@ -149,15 +120,16 @@ func (l *Log) write(r *Record, b *Block) error {
 		if !part.held() {
 			continue
 		}
-		frame, err := l.compress(b, Part(p))
+		packed, err := l.codec.Compress(l.linesOf(b, Part(p)))
 		if err != nil {
 			return err
 		}
-		part.stored, part.check = uint32(len(frame)), position.Checksum(frame)
+		part.stored, part.check = uint32(len(packed)), position.Checksum(packed)
 		from, _ := r.place(Part(p))
-		if err := l.writeAt(frame, from); err != nil {
+		if err := l.writeAt(packed, from); err != nil {
 			return err
 		}
+		l.own.Add(from, packed)
 	}
 	l.head = r.appendHead(l.head[:0], runs)
 	if err := l.writeAt(l.head, r.at); err != nil {
@@ -166,6 +138,15 @@ func (l *Log) write(r *Record, b *Block) error {
 	l.end = r.end()
 	l.reserve()
 	return nil
+}
+
+// linesOf returns the lines of a part. They are valid until the next call.
+func (l *Log) linesOf(b *Block, which Part) []byte {
+	if int(b.parts[which].raw) == len(b.data) {
+		return b.data
+	}
+	l.lines = b.split(slices.Grow(l.lines[:0], int(b.parts[which].raw)), which)
+	return l.lines
 }
 
 func (l *Log) writeAt(b []byte, at int64) error {
@@ -185,7 +166,7 @@ func (l *Log) Drop(r *Record, p Part, why ul.Reason) (freed int64, err error) {
 	}
 	part.state = gone(why)
 	from, to := r.place(p)
-	l.punch(from, to)
+	frame.Punch(l.file, from, to)
 	return to - from, nil
 }
 
@@ -196,12 +177,16 @@ func (r *Record) continues(b *Record) bool {
 
 // Free frees all memory of r: the lines of r are durable, or another record
 // replaces r.
-func (l *Log) Free(r *Record) { l.punch(r.at, r.end()) }
+func (l *Log) Free(r *Record) { frame.Punch(l.file, r.at, r.end()) }
 
-// punch frees the pages between two offsets. It fails only on a file system
-// that cannot punch holes, and the memory then stays in use.
-func (l *Log) punch(from, to int64) {
-	if to > from {
-		_ = unix.Fallocate(int(l.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, from, to-from)
-	}
+// Rest frees the memory that compressing and reading records takes, some MiB. The next
+// record takes it again.
+func (l *Log) Rest() {
+	l.codec.Rest()
+	l.lines, l.frame, l.head, l.runs = nil, nil, nil, nil
+}
+
+// Resting reports whether the log takes no such memory.
+func (l *Log) Resting() bool {
+	return l.codec.Resting() && l.lines == nil && l.frame == nil && l.head == nil && l.runs == nil
 }

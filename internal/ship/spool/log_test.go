@@ -247,8 +247,8 @@ func TestKeptLinesMoveTogether(t *testing.T) {
 				t.Errorf("after a restart there are %d records", len(found))
 			}
 			// A record may stand for 256 MiB of lines that it does not hold.
-			if again.codec != nil && cap(again.codec.lines) > 1<<10 {
-				t.Errorf("%d bytes of memory for %d bytes of lines", cap(again.codec.lines), len(want.Data))
+			if cap(again.lines) > 1<<10 {
+				t.Errorf("%d bytes of memory for %d bytes of lines", cap(again.lines), len(want.Data))
 			}
 		})
 	}
@@ -420,5 +420,33 @@ func TestForgedSumIsNoRecord(t *testing.T) {
 		if r, err := l.readHead(sum.at); err == nil {
 			t.Errorf("a record of %d bytes without %d", r.End.Offset-r.From, r.Gap().Bytes)
 		}
+	}
+}
+
+// A frame that this process wrote is handed on as it is. Any other is decompressed first.
+func TestOnlyOwnFramesAreTrusted(t *testing.T) {
+	path, text := filepath.Join(t.TempDir(), "spool"), manyLines(60, "rest")
+	l, _ := open(t, path)
+	appended(t, l, block(0, text), WithoutLines())
+	r := appended(t, l, block(int64(len(text)), text), Without{})
+	l.Rest()
+	own, raw, err := l.Frame(r)
+	if err != nil || raw != len(text) || !l.codec.Resting() {
+		t.Errorf("of ours: %d bytes, decompressed: %t, %v", raw, !l.codec.Resting(), err)
+	}
+	own = bytes.Clone(own)
+
+	again, found := open(t, path)
+	frame, raw, err := again.Frame(found[1])
+	if err != nil || raw != len(text) || !bytes.Equal(frame, own) || again.codec.Resting() {
+		t.Errorf("of an earlier process: %d bytes, decompressed: %t, %v", raw, !again.codec.Resting(), err)
+	}
+
+	at, _ := r.place(Rest)
+	if err := l.writeAt([]byte{own[0] ^ 1}, at); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := l.Frame(r); !errors.Is(err, errPayload) {
+		t.Errorf("of ours, changed since: %v", err)
 	}
 }

@@ -9,12 +9,9 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// The bounds of a merged record. Records with more kept lines gain nothing from
+// mostMergedKept bounds the kept lines of a merged record. Records with more gain nothing from
 // merging, and each merge writes these lines once more.
-const (
-	mostMergedKept = 64 << 10
-	mostMerged     = 256 << 20 // bytes of the source file
-)
+const mostMergedKept = 64 << 10
 
 var errMerge = errors.New("the records hold droppable lines or are not adjacent")
 
@@ -30,9 +27,6 @@ func (r *Record) Merges(b *Record) bool {
 	kept := r.parts[Kept].raw + b.parts[Kept].raw
 	return r.merged() && b.merged() && kept <= mostMergedKept && r.runs+b.runs+2 <= maxRuns && b.End.Offset-r.From <= mostMerged
 }
-
-// settled reports whether r has nothing left to discard.
-func (r *Record) settled() bool { return !r.Holds(Rest) }
 
 // merged reports whether r can be part of a merged record with kept lines:
 // everything dropped from r was discarded, and for no other reason, and was lines of the

@@ -1,11 +1,12 @@
 package spool
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/ullage/ullage/internal/line/ul"
-	"github.com/ullage/ullage/internal/ship/position"
 )
 
 // A Reading collects what the caller hands on in place of records. The zero
@@ -131,19 +132,18 @@ func (l *Log) Frame(r *Record) (frame []byte, raw int, err error) {
 		if !r.Holds(Part(p)) || r.parts[1-p].raw > 0 {
 			continue
 		}
-		c, err := l.codecs()
-		if err != nil {
-			return nil, 0, err
+		at, err := l.readFrame(r, Part(p))
+		if err == nil && !l.own.Fit(at, l.frame) {
+			// Another process may have written the frame: its content must match
+			// the record.
+			l.lines, err = l.unpack(l.lines[:0], r, Part(p))
 		}
-		// Another process may have written the frame: its content must match
-		// the record.
-		if c.lines, err = l.decompress(c.lines[:0], r, Part(p)); err != nil {
-			return nil, 0, err
-		}
-		return c.frame, len(c.lines), nil
+		return l.frame, int(r.parts[p].raw), err
 	}
 	return nil, 0, nil
 }
+
+var errPayload = errors.New("cannot read the lines of a spool record: another process changed them")
 
 // load reads the runs of r and the lines that r still holds.
 func (l *Log) load(r *Record) (parts [2][]byte, runs []run, err error) {
@@ -157,53 +157,105 @@ func (l *Log) load(r *Record) (parts [2][]byte, runs []run, err error) {
 	if l.runs, err = r.parseRuns(l.runs[:0], head); err != nil {
 		return parts, nil, errPayload
 	}
-	c, err := l.codecs()
-	if err != nil {
-		return parts, nil, err
-	}
 	size := 0 // of the lines that r still holds; it may stand for 256 MiB of others
 	for p := range r.parts {
 		if r.Holds(Part(p)) {
 			size += int(r.parts[p].raw)
 		}
 	}
-	c.lines = slices.Grow(c.lines[:0], size)
+	l.lines = slices.Grow(l.lines[:0], size)
 	for p := range r.parts {
 		if !r.Holds(Part(p)) {
 			continue
 		}
-		begin := len(c.lines)
-		lines, err := l.decompress(c.lines, r, Part(p))
+		begin := len(l.lines)
+		lines, err := l.decompress(l.lines, r, Part(p))
 		if err != nil {
 			return parts, nil, err
 		}
-		c.lines, parts[p] = lines, lines[begin:]
+		l.lines, parts[p] = lines, lines[begin:]
 	}
 	return parts, l.runs, nil
 }
 
 // decompress appends the lines of one part to dst.
 func (l *Log) decompress(dst []byte, r *Record, which Part) ([]byte, error) {
-	c, err := l.codecs()
-	if err != nil {
+	if _, err := l.readFrame(r, which); err != nil {
 		return nil, err
 	}
-	p, begin := &r.parts[which], len(dst)
-	c.frame = slices.Grow(c.frame[:0], int(p.stored))[:p.stored]
-	from, _ := r.place(which)
-	if n, err := l.file.ReadAt(c.frame, from); n < len(c.frame) {
+	return l.unpack(dst, r, which)
+}
+
+// readFrame reads the frame of one part, and returns where it is.
+func (l *Log) readFrame(r *Record, which Part) (at int64, err error) {
+	stored := int(r.parts[which].stored)
+	l.frame = slices.Grow(l.frame[:0], stored)[:stored]
+	at, _ = r.place(which)
+	if n, err := l.file.ReadAt(l.frame, at); n < stored {
+		return 0, fmt.Errorf("%w: %w", errPayload, err)
+	}
+	return at, nil
+}
+
+// unpack appends the lines of the frame that was read to dst.
+func (l *Log) unpack(dst []byte, r *Record, which Part) ([]byte, error) {
+	p := &r.parts[which]
+	lines, err := l.codec.Decompress(dst, l.frame, p.check, p.raw)
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errPayload, err)
 	}
-	if position.Checksum(c.frame) != p.check {
-		return nil, errPayload
+	return lines, nil
+}
+
+// parseRuns reads the runs at the end of the head of r. The runs must add up to
+// the totals in the header, so that no reader of the runs leaves the parts. The
+// stretches of rest must have room for their markers.
+func (r *Record) parseRuns(runs []run, head []byte) ([]run, error) {
+	rest := head[headerBytes+len(r.Stream):]
+	next := func() uint64 {
+		v, n := binary.Uvarint(rest)
+		if n <= 0 || v > mostMerged {
+			rest = nil
+			return 0
+		}
+		rest = rest[n:]
+		return v
 	}
-	// The decoder's memory bound also holds for a forged frame. The bound
-	// covers the whole of the destination slice, so the lines before this part
-	// must not be in it.
-	dst = slices.Grow(dst, int(p.raw))
-	lines, err := c.decoder.DecodeAll(c.frame, dst[begin:begin])
-	if err != nil || len(lines) != int(p.raw) {
-		return nil, errPayload
+	var kept, left, markers uint64
+	var lines [ul.NumLevels]uint64
+	for i := range r.runs {
+		n := run{rest: uint32(next())}
+		if len(rest) == 0 {
+			return nil, errRecord
+		}
+		set := rest[0]
+		rest = rest[1:]
+		for level := range n.lines {
+			if set&(1<<level) != 0 {
+				n.lines[level] = uint32(next())
+				lines[level] += uint64(n.lines[level])
+			}
+		}
+		n.kept = uint32(next())
+		if n.kept == 0 && i < r.runs-1 {
+			return nil, errRecord
+		}
+		if n.rest > 0 {
+			markers++
+		}
+		left, kept = left+uint64(n.rest), kept+uint64(n.kept)
+		runs = append(runs, n)
 	}
-	return append(dst, lines...), nil // the decoder wrote it there
+	for level, n := range lines {
+		if n != uint64(r.parts[Rest].lines[level]) {
+			return nil, errRecord
+		}
+	}
+	if kept+markers*ul.MaxMarkerBytes > BlockBytes+ul.MaxMarkerBytes {
+		return nil, errRecord // a reader has no room for more
+	}
+	if len(rest) != 0 || kept != uint64(r.parts[Kept].raw) || left != uint64(r.parts[Rest].raw) {
+		return nil, errRecord
+	}
+	return runs, nil
 }

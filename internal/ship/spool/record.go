@@ -18,6 +18,13 @@ const (
 	// exceeds the longest marker.
 	MinRest = 1 << 10
 
+	// maxStored is the size of the longest frame: incompressible bytes, 3 bytes
+	// of overhead for each block, and the frame's header and checksum.
+	maxStored = BlockBytes + BlockBytes/(64<<10)*3 + 64
+
+	// mostMerged is the most bytes of the source file that a merged record stands for.
+	mostMerged = 256 << 20
+
 	// maxName is the longest name of a stream in bytes.
 	maxName = 255
 
@@ -89,6 +96,9 @@ type Record struct {
 
 // Holds reports whether the part still has lines.
 func (r *Record) Holds(p Part) bool { return r.parts[p].held() }
+
+// settled reports whether r has nothing left to discard.
+func (r *Record) settled() bool { return !r.Holds(Rest) }
 
 // Empty reports whether only the counts of the record are left.
 func (r *Record) Empty() bool { return !r.Holds(Kept) && !r.Holds(Rest) }

@@ -3,17 +3,55 @@ package spool
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"slices"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/ship/frame"
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
 // MostRecords is how many records Open accepts, and therefore how many the
 // caller may create. They use about 4 MiB of memory.
 const MostRecords = 16 << 10
+
+// Open reads the records in file, oldest first, and frees all memory that
+// belongs to no record. The Log owns file from then on.
+func Open(file *os.File) (*Log, []*Record, error) {
+	l := &Log{file: file}
+	found, err := l.walk()
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the spool: %w", err)
+	}
+	records := newest(found)
+	at := int64(0)
+	for _, r := range records {
+		frame.Punch(file, at, r.at)
+		at = r.end()
+		for p := range r.parts {
+			if !r.Holds(Part(p)) {
+				from, to := r.place(Part(p))
+				frame.Punch(file, from, to)
+			}
+		}
+	}
+	if len(records) == 0 {
+		l.end = 0
+		if err := file.Truncate(0); err != nil {
+			return nil, nil, fmt.Errorf("empty the spool: %w", err)
+		}
+	} else {
+		l.end = at
+		if err := file.Truncate(at); err != nil {
+			return nil, nil, fmt.Errorf("cut the spool: %w", err)
+		}
+	}
+	l.reserve()
+	return l, records, nil
+}
 
 // walk finds the records in the file by their heads. It skips holes, and pages
 // without a head: a kill left them behind, or another process wrote them.

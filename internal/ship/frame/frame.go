@@ -1,0 +1,95 @@
+// Package frame is what the logs on the tmpfs, the spool and the hindsight, have in common:
+// lines become frames that fit into a segment, and a frame is trusted if it is known to be
+// this process's own, or else once it has been decompressed. The application can write to
+// these logs as it can to its own.
+package frame
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// encodeWindow is how far back a match may lie. It is that of the segments, so that a frame
+// can become one of theirs. A larger window does not compress UL lines better.
+const encodeWindow = 256 << 10
+
+// Codec compresses lines and decompresses frames of at most [segment.FrameBytes] of them. The
+// zero value takes its memory, some MiB, when it is first used.
+type Codec struct {
+	encoder *zstd.Encoder
+	decoder *zstd.Decoder
+	frame   []byte
+}
+
+// Rest frees the memory. The next use takes it again.
+func (c *Codec) Rest() {
+	if c.decoder != nil {
+		c.decoder.Close()
+	}
+	*c = Codec{}
+}
+
+// Resting reports whether the codec takes no memory.
+func (c *Codec) Resting() bool { return c.encoder == nil && c.decoder == nil }
+
+// Compress returns the frame of lines. It is valid until the next call.
+func (c *Codec) Compress(lines []byte) (frame []byte, err error) {
+	if c.encoder == nil {
+		c.encoder, err = zstd.NewWriter(nil,
+			zstd.WithEncoderConcurrency(1), // no goroutines
+			zstd.WithEncoderLevel(zstd.SpeedFastest),
+			zstd.WithLowerEncoderMem(true),
+			zstd.WithWindowSize(encodeWindow),
+			zstd.WithEncoderCRC(true))
+		if err != nil {
+			return nil, fmt.Errorf("make an encoder: %w", err)
+		}
+	}
+	c.frame = c.encoder.EncodeAll(lines, c.frame[:0])
+	return c.frame, nil
+}
+
+var errChanged = errors.New("not the frame that was written")
+
+// Decompress appends the lines of a frame to dst. It returns an error unless the frame has
+// that checksum and as many bytes of lines.
+func (c *Codec) Decompress(dst, frame []byte, check, raw uint32) (_ []byte, err error) {
+	if position.Checksum(frame) != check {
+		return nil, errChanged
+	}
+	if c.decoder == nil {
+		c.decoder, err = zstd.NewReader(nil,
+			zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxMemory(segment.FrameBytes))
+		if err != nil {
+			return nil, fmt.Errorf("make a decoder: %w", err)
+		}
+	}
+	// The bound on memory also holds for a forged frame. It covers the whole of the
+	// destination slice, so what is already there must not be in it.
+	dst = slices.Grow(dst, int(raw))
+	lines, err := c.decoder.DecodeAll(frame, dst[len(dst):])
+	if err != nil || len(lines) != int(raw) {
+		return nil, errChanged
+	}
+	return append(dst, lines...), nil // the decoder wrote it there
+}
+
+// Punch frees the whole pages between two offsets of a log. A page with bytes before the first
+// one is freed too: logs are punched from their beginning. Punch fails only on a file system that
+// cannot punch holes, and the memory then stays in use.
+func Punch(log *os.File, from, to int64) {
+	from, to = from&^(position.PageSize-1), to&^(position.PageSize-1)
+	if to > from {
+		_ = unix.Fallocate(int(log.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, from, to-from)
+	}
+}

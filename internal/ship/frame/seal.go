@@ -1,0 +1,47 @@
+package frame
+
+import (
+	"cmp"
+	"hash/maphash"
+	"slices"
+)
+
+// Seals tell what this process has written to a log from what another process has written in
+// its place. Bytes whose seal fits need not be decompressed to be trusted. Who can write to
+// the file cannot make bytes that fit: the hash has a key that never leaves the process. The
+// zero value has none.
+type Seals struct {
+	key maphash.Seed // of the first seal on
+	all []seal       // by their place, which grows
+}
+
+// seal is the hash of what is at an offset.
+type seal struct {
+	at  int64
+	sum uint64
+}
+
+// maxSeals bounds the memory for them, to 64 KiB. What is older is decompressed.
+const maxSeals = 4096
+
+// Add remembers the bytes at an offset, which nothing follows.
+func (s *Seals) Add(at int64, b []byte) {
+	if s.all == nil {
+		s.key = maphash.MakeSeed()
+	}
+	i, _ := s.find(at)
+	if s.all = s.all[:i]; len(s.all) == maxSeals {
+		s.all = slices.Delete(s.all, 0, maxSeals/2)
+	}
+	s.all = append(s.all, seal{at, maphash.Bytes(s.key, b)})
+}
+
+// Fit reports whether the bytes at an offset are those that were added last with it.
+func (s *Seals) Fit(at int64, b []byte) bool {
+	i, ok := s.find(at)
+	return ok && s.all[i].sum == maphash.Bytes(s.key, b)
+}
+
+func (s *Seals) find(at int64) (int, bool) {
+	return slices.BinarySearchFunc(s.all, at, func(s seal, at int64) int { return cmp.Compare(s.at, at) })
+}

@@ -1,0 +1,18 @@
+package frame
+
+import "testing"
+
+// The seals of the oldest bytes make room, and a place that is used again has the last one.
+func TestSealsAreBounded(t *testing.T) {
+	var s Seals
+	for at := range int64(3 * maxSeals) {
+		s.Add(at, []byte{byte(at)})
+	}
+	if len(s.all) > maxSeals || s.Fit(0, []byte{0}) || !s.Fit(3*maxSeals-1, []byte{0xff}) {
+		t.Errorf("%d seals", len(s.all))
+	}
+	s.Add(2*maxSeals, []byte("again"))
+	if s.Fit(2*maxSeals, []byte{0}) || !s.Fit(2*maxSeals, []byte("again")) || s.Fit(2*maxSeals+1, []byte{1}) {
+		t.Error("a seal of what was forgotten fits")
+	}
+}
