@@ -45,7 +45,7 @@ func levelRows(st admin.Status) [][2]string {
 	case r == nil:
 		row("log level", "the JVM's own")
 	default:
-		left := max(0, r.Until.Sub(sidecarNow(st)).Round(time.Second))
+		left := max(0, r.Until.Sub(st.Now()).Round(time.Second))
 		selection := r.Selection
 		if r.Stream != "" {
 			selection += " on " + r.Stream

@@ -54,7 +54,7 @@ func level(st admin.Status) string {
 	case !slices.ContainsFunc(l.JVMs, func(j admin.JVM) bool { return j.Applied != "" }):
 		return printable.Clip(word(l.Raise.Selection), maxLevel) + "(pending)"
 	default:
-		left := l.Raise.Until.Sub(sidecarNow(st)).Round(time.Second)
+		left := l.Raise.Until.Sub(st.Now()).Round(time.Second)
 		return fmt.Sprintf("%s(%s)", printable.Clip(word(l.Raise.Selection), maxLevel), max(0, left))
 	}
 }
@@ -65,14 +65,6 @@ func freeShare(st admin.Status) string {
 		return "?"
 	}
 	return fmt.Sprintf("%.0f%%", 100*st.FreeShare())
-}
-
-// sidecarNow is the time of the sidecar's clock, which need not be ours.
-func sidecarNow(st admin.Status) time.Time {
-	if st.Started.IsZero() {
-		return time.Now()
-	}
-	return st.Started.Add(time.Duration(st.UptimeSeconds * float64(time.Second)))
 }
 
 // word is printable.Line without spaces, for a cell that a program may take apart.

@@ -271,8 +271,7 @@ func lastCommit(st admin.Status) string {
 
 // ago uses the sidecar's own clock, which may differ from ours.
 func ago(st admin.Status, t time.Time) string {
-	now := st.Started.Add(time.Duration(st.UptimeSeconds * float64(time.Second)))
-	return printable.Seconds(max(0, now.Sub(t).Seconds())) + " ago"
+	return printable.Seconds(max(0, st.Now().Sub(t).Seconds())) + " ago"
 }
 
 func destErrors(st admin.Status) string {

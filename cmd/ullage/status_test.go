@@ -53,11 +53,11 @@ func full() admin.Status {
 			Trigger:     &admin.Trigger{Conditions: "pause>500ms,io-stall", Disarmed: "a raise is in effect", Never: "io-stall is never met", Missed: 1200},
 		},
 	}
-	st.AddStream(admin.Stream{Name: "gc.log", Format: "ul", Files: 2, PersistedLines: 1234000, PersistedBytes: 5 << 30, BacklogBytes: 1258291,
+	st.Streams = append(st.Streams, admin.Stream{Name: "gc.log", Format: "ul", Files: 2, PersistedLines: 1234000, PersistedBytes: 5 << 30, BacklogBytes: 1258291,
 		Segment: "20261120T100000.000Z-000001.log.zst", SegmentBytes: 48 << 20})
-	st.AddStream(admin.Stream{Name: "a-very-long-name-of-a-service-\x1b[2J7.log", Format: "pattern", Files: 99999, PersistedLines: 999999999,
+	st.Streams = append(st.Streams, admin.Stream{Name: "a-very-long-name-of-a-service-\x1b[2J7.log", Format: "pattern", Files: 99999, PersistedLines: 999999999,
 		PersistedBytes: 1023 << 20, BacklogBytes: 1023 << 20, Segment: "20261120T100000.000Z-999999.log.zst", SegmentBytes: 1023 << 20})
-	st.AddStream(admin.Stream{Name: "idle"})
+	st.Streams = append(st.Streams, admin.Stream{Name: "idle"})
 	return st
 }
 

@@ -84,22 +84,22 @@ func TestPressureGivesUpWhatIsHeld(t *testing.T) {
 	b := withholding(t)
 	b.start()
 	b.appendTo("gc.log", mixed(0, 5000))
-	b.eventually("lines are held", func() bool { return b.ship.Stats().Held.Bytes > 0 })
+	b.eventually("lines are held", func() bool { return b.ship.detail.held.Stats().Bytes > 0 })
 	b.drain()
 	s, from := b.begun(true)
 	s.begins(t, from)
-	if s.Stats().Held.Bytes == 0 {
+	if s.detail.held.Stats().Bytes == 0 {
 		t.Fatal("a restart holds nothing")
 	}
 	press := s.reader.press
 	press.marks.take(0.5)
 	press.yield(usage{used: 0.5})
-	if s.Stats().Held.Bytes == 0 {
+	if s.detail.held.Stats().Bytes == 0 {
 		t.Error("they are given up too early")
 	}
 	press.marks.take(0.61)
 	press.yield(usage{used: 0.61})
-	if n := s.Stats().Held.Bytes; n != 0 {
+	if n := s.detail.held.Stats().Bytes; n != 0 {
 		t.Errorf("%d bytes are still held", n)
 	}
 	s.killed()
@@ -124,7 +124,7 @@ func TestAFullTmpfsHoldsNothing(t *testing.T) {
 	run{b, s}.reads()
 	s.appends(t)
 	s.commits(t)
-	if testutil.ToFloat64(s.metrics.unheld) == 0 || s.Stats().Held.Bytes > 0 {
+	if testutil.ToFloat64(s.metrics.unheld) == 0 || s.detail.held.Stats().Bytes > 0 {
 		t.Error("lines are held without room for them")
 	}
 	s.killed()

@@ -155,7 +155,7 @@ func TestWhatIsHeldIsBoundedAndEnds(t *testing.T) {
 		b.eventually("all of it is committed", func() bool {
 			return testutil.ToFloat64(b.ship.metrics.withheldLines.WithLabelValues("gc.log", "debug")) == float64(written)
 		})
-		if held := b.ship.Stats().Held; held.Bytes > 128<<10 {
+		if held := b.ship.detail.held.Stats(); held.Bytes > 128<<10 {
 			t.Fatalf("%d bytes are held", held.Bytes)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -67,15 +68,29 @@ func (h *health) noteError(err error) {
 // metrics know it longer.
 const errorMemory = time.Hour
 
-// lastError returns the last error and its time, unless it has been over for
-// errorMemory.
-func (h *health) lastError(now time.Time) (text string, at time.Time) {
+// show adds what the destination has and lacks to a status that lists the streams.
+func (h *health) show(st *admin.Status) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.failure == nil && now.Sub(h.lastFailed) > errorMemory {
-		return "", time.Time{}
+	st.LastCommit, st.DestinationErrors = h.lastCommit, h.errors(time.Now())
+	for i := range st.Streams {
+		one := &st.Streams[i]
+		if at := h.marks[one.Name]; !at.Gone { // else it has none, or an older one
+			one.Segment, one.SegmentBytes = at.Segment, at.Offset
+		}
+		if err := h.refused[one.Name]; err != nil {
+			one.Refused = err.Error()
+		}
 	}
-	return h.lastFailure, h.lastFailed
+}
+
+// errors counts the errors, with mu held. It has the last one until that has been over for
+// errorMemory.
+func (h *health) errors(now time.Time) admin.Errors {
+	if h.failure == nil && now.Sub(h.lastFailed) > errorMemory {
+		return admin.Errors{Count: h.failures}
+	}
+	return admin.Errors{Count: h.failures, Last: h.lastFailure, LastAt: h.lastFailed}
 }
 
 // lastErrorSeconds is the time of the last error as a metric; 0 for none.

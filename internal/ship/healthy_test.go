@@ -18,8 +18,8 @@ func TestBacklogAtAStartIsNotDropped(t *testing.T) {
 	b.appendTo("gc.log", strings.Repeat(lines(0, 1000), 22<<20/len(lines(0, 1000))))
 	b.start()
 	b.eventually("all of it is persisted", func() bool {
-		st := b.ship.Stats()
-		return len(st.Streams) == 1 && st.Streams[0].SegmentBytes > 0 && st.Usage.Backlog == 0
+		st := statusOf(b.ship)
+		return len(st.Streams) == 1 && st.Streams[0].SegmentBytes > 0 && st.BacklogBytes == 0
 	})
 	b.drain()
 	b.staysZero("ullage_dropped_lines_total")
@@ -58,8 +58,8 @@ func TestGaugesOfTheDestination(t *testing.T) {
 	if ready, at := b.value("ullage_ready"), b.value("ullage_destination_last_error_timestamp_seconds"); ready != 0 || at < begin {
 		t.Errorf("ready is %v, and the last error was at %v", ready, at)
 	}
-	if st := b.ship.Stats(); st.LastFailure == "" || st.LastFailed.IsZero() {
-		t.Errorf("%q at %s", st.LastFailure, st.LastFailed)
+	if st := statusOf(b.ship); st.DestinationErrors.Last == "" || st.DestinationErrors.LastAt.IsZero() {
+		t.Errorf("%q at %s", st.DestinationErrors.Last, st.DestinationErrors.LastAt)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -94,6 +96,20 @@ func (m *metrics) refusedStreams(refused map[string]error) {
 	}
 	for _, k := range refusedReasons {
 		m.refused.WithLabelValues(k.reason).Set(float64(counts[k.reason]))
+	}
+}
+
+// show adds what became durable and what was withheld to a status that lists the streams.
+func (m *metrics) show(st *admin.Status) {
+	logs := func(c prometheus.Collector) admin.Samples { return admin.SamplesOf(c).Without("stream", mark.Stream) }
+	lines, bytes := logs(m.persistedLines), logs(m.persistedBytes)
+	st.Persisted = admin.Volume{Lines: lines.Sum(), Bytes: bytes.Sum()}
+	st.Withheld = admin.Volume{Lines: logs(m.withheldLines).Sum(), Bytes: logs(m.withheldBytes).Sum()}
+	st.Saved, st.ByLevel = admin.SamplesOf(m.savedLines).Sum(), lines.By("level")
+	linesBy, bytesBy := lines.By("stream"), bytes.By("stream")
+	for i := range st.Streams {
+		one := &st.Streams[i]
+		one.PersistedLines, one.PersistedBytes = linesBy[one.Name], bytesBy[one.Name]
 	}
 }
 

@@ -110,9 +110,9 @@ func (h *hoard) begins() *Shipper {
 		}
 		durable, err := store.Open(h.cfg.Dest, h.cfg.Segment, nil, nil)
 		h.must(err)
-		s.store = durable
+		s.store.Store(durable)
 		from = s.unseal(from)
-		s.writer = newWriter(s.cfg, s.to, s.link, s.store, s.check, s.detail, s.view, s.metrics, s.log)
+		s.writer = newWriter(s.cfg, s.to, s.link, durable, s.check, s.detail, s.view, s.metrics, s.log)
 	}
 	h.keeps()
 	s.begins(h.t, from)
@@ -246,7 +246,7 @@ func TestNoOldCheckpointShortensWhatIsDurable(t *testing.T) {
 			}
 			h.start()
 			h.writes()
-			h.eventually("all is durable", func() bool { return h.ship.Ready() == nil && h.ship.Stats().Usage.Backlog == 0 })
+			h.eventually("all is durable", func() bool { return h.ship.Ready() == nil && statusOf(h.ship).BacklogBytes == 0 })
 			h.drain()
 			h.keepsAll()
 			h.everyLine()

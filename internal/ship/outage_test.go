@@ -44,8 +44,8 @@ func TestFailureIsNewsOnceForEachKind(t *testing.T) {
 // What is over is shown for a while, to whoever comes to look, and then no more.
 func TestErrorIsForgottenAnHourAfterItIsOver(t *testing.T) {
 	l := newLink(DefaultConfig())
-	if text, at := l.health.lastError(time.Now()); text != "" || !at.IsZero() || l.health.lastErrorSeconds() != 0 {
-		t.Errorf("before the first one: %q at %s, %v", text, at, l.health.lastErrorSeconds())
+	if e := l.health.errors(time.Now()); e.Last != "" || !e.LastAt.IsZero() || l.health.lastErrorSeconds() != 0 {
+		t.Errorf("before the first one: %q at %s, %v", e.Last, e.LastAt, l.health.lastErrorSeconds())
 	}
 	begin := time.Now()
 	for _, fail := range []func(){
@@ -54,14 +54,14 @@ func TestErrorIsForgottenAnHourAfterItIsOver(t *testing.T) {
 	} {
 		fail()
 		for age, want := range map[time.Duration]string{0: unix.ENOSPC.Error(), errorMemory / 2: unix.ENOSPC.Error(), 2 * errorMemory: ""} {
-			if text, at := l.health.lastError(time.Now().Add(age)); text != want || at.IsZero() != (want == "") {
-				t.Errorf("after %s: %q at %s, want %q", age, text, at, want)
+			if e := l.health.errors(time.Now().Add(age)); e.Last != want || e.LastAt.IsZero() != (want == "") {
+				t.Errorf("after %s: %q at %s, want %q", age, e.Last, e.LastAt, want)
 			}
 		}
 	}
 	l.health.setFailure(unix.EROFS, time.Time{})
-	if text, _ := l.health.lastError(time.Now().Add(100 * errorMemory)); text != unix.EROFS.Error() {
-		t.Errorf("an error that goes on is forgotten: %q", text)
+	if e := l.health.errors(time.Now().Add(100 * errorMemory)); e.Last != unix.EROFS.Error() {
+		t.Errorf("an error that goes on is forgotten: %q", e.Last)
 	}
 	if got := l.health.lastErrorSeconds(); got < float64(begin.Unix()) || l.health.failures != 3 {
 		t.Errorf("the last of %d errors was at %v", l.health.failures, got)

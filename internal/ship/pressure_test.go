@@ -132,9 +132,9 @@ func TestTheUsedPartOfTheBudgetIsShownWhateverTheFileSystemHasFree(t *testing.T)
 	m := s.reader.budget.measure()
 	s.reader.budget.adapt(m.budget)
 	s.reader.view.update(s.src)
-	st := s.Stats()
-	if st.BudgetUsed < 4*st.Budget || st.BudgetUsed != m.own || st.Usage.Headroom < st.Budget {
-		t.Errorf("%d bytes of %d are shown as used, with %d free in the file system; want %d", st.BudgetUsed, st.Budget, st.Usage.Headroom, m.own)
+	st := statusOf(s)
+	if st.BudgetUsedBytes < 4*st.BudgetBytes || st.BudgetUsedBytes != m.own || st.HeadroomBytes < st.BudgetBytes {
+		t.Errorf("%d bytes of %d are shown as used, with %d free in the file system; want %d", st.BudgetUsedBytes, st.BudgetBytes, st.HeadroomBytes, m.own)
 	}
 }
 

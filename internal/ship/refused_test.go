@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/segment"
 )
@@ -76,7 +77,7 @@ func (b *bench) refuses(stream string) {
 
 // refused reports whether status shows the stream as refused.
 func (b *bench) refused(stream string) bool {
-	return slices.ContainsFunc(b.ship.Stats().Streams, func(st Stream) bool { return st.Name == stream && st.Refused != "" })
+	return slices.ContainsFunc(statusOf(b.ship).Streams, func(st admin.Stream) bool { return st.Name == stream && st.Refused != "" })
 }
 
 // An obstacle comes while lines of the stream are appended and not committed,

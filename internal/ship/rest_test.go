@@ -20,7 +20,7 @@ func TestMemoryOfAppendingGoesOnce(t *testing.T) {
 	for _, c := range []struct{ after, wait time.Duration }{
 		{0, restAfter}, {time.Second, restAfter - time.Second}, {restAfter - 1, 1}, {restAfter, time.Hour}, {restAfter + 1, time.Hour},
 	} {
-		if wait := st.rest(began.Add(c.after), s.store); wait != c.wait || (st.frame == nil) != (wait == time.Hour) {
+		if wait := st.rest(began.Add(c.after), s.store.Load()); wait != c.wait || (st.frame == nil) != (wait == time.Hour) {
 			t.Errorf("after %v: the next look is in %v, want %v; %d bytes are kept", c.after, wait, c.wait, len(st.frame))
 		}
 	}

@@ -84,7 +84,7 @@ func (s *Shipper) reportInvalid(invalid []error) {
 // unseal finds out whether the checkpoint that reading began with, while the
 // destination did not answer, is one of ours.
 func (s *Shipper) unseal(from start) start {
-	invalid := s.check.Unseal(s.store.Key(), s.store.Number())
+	invalid := s.check.Unseal(s.store.Load().Key(), s.store.Load().Number())
 	s.reportInvalid(invalid)
 	if from.invalid = len(invalid) > 0; from.invalid {
 		from.streams = from.source.Streams

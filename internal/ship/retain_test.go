@@ -32,7 +32,7 @@ func TestRetentionByAgeMendsAFullDisk(t *testing.T) {
 	b.cfg.Queue, b.cfg.SyncBytes = 256*settings.Ki, 128*settings.Ki // much less than the disk
 	b.start()
 	b.appendTo("gc.log", debugLines(0, 20000))
-	b.eventually("the disk is full", func() bool { return b.ship.Stats().Failures > 0 })
+	b.eventually("the disk is full", func() bool { return statusOf(b.ship).DestinationErrors.Count > 0 })
 	b.eventually("the last line is persisted", func() bool { return strings.Contains(b.persisted("gc.log"), "line 19999 ") })
 	b.drain()
 }

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/retry"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/segment/store"
@@ -147,7 +148,7 @@ func (s *Shipper) ask(stop context.Context) (answer chan opened, keyed bool, err
 		if a.err != nil {
 			return nil, false, a.err
 		}
-		s.store = a.store
+		s.store.Store(a.store)
 		s.check.SetKey(a.store.Key(), a.store.Number())
 		s.link.progress.Store(time.Now().UnixNano())
 		answer <- a
@@ -178,12 +179,12 @@ func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) 
 	if a.err != nil {
 		return a.err
 	}
-	s.store = a.store
+	s.store.Store(a.store)
 	if !from.keyed {
 		s.link.progress.Store(time.Now().UnixNano())
 		from = s.unseal(from)
 	}
-	s.writer = newWriter(s.cfg, s.to, s.link, s.store, s.check, s.detail, s.view, s.metrics, s.log)
+	s.writer = newWriter(s.cfg, s.to, s.link, a.store, s.check, s.detail, s.view, s.metrics, s.log)
 	if err := (&placing{s.writer, from}).begin(stop); err != nil {
 		return err
 	}
@@ -234,8 +235,8 @@ func (s *Shipper) end(err error) error {
 	if s.detail.held != nil {
 		s.detail.held.Close()
 	}
-	if s.store != nil {
-		err = errors.Join(err, s.store.Close())
+	if durable := s.store.Load(); durable != nil {
+		err = errors.Join(err, durable.Close())
 	}
 	return err
 }
@@ -243,9 +244,11 @@ func (s *Shipper) end(err error) error {
 // unpersisted says which lines stay on the source because the destination
 // refuses their streams, or nil.
 func (s *Shipper) unpersisted() error {
-	for _, st := range s.Stats().Streams {
-		if st.Refused != "" && st.Backlog > 0 {
-			return fmt.Errorf("%d bytes of stream %q are not durable; they stay in %q for the next start: %w", st.Backlog, st.Name, s.cfg.Tail.Source, s.link.health.refusal())
+	var st admin.Status
+	s.Show(&st)
+	for _, st := range st.Streams {
+		if st.Refused != "" && st.BacklogBytes > 0 {
+			return fmt.Errorf("%d bytes of stream %q are not durable; they stay in %q for the next start: %w", st.BacklogBytes, st.Name, s.cfg.Tail.Source, s.link.health.refusal())
 		}
 	}
 	return nil
@@ -254,17 +257,18 @@ func (s *Shipper) unpersisted() error {
 // undrained says what is left of the source, or returns nil if JVMs wrote none of it: what
 // the sidecar itself has noted in the stream of marks is no reason to fail.
 func (s *Shipper) undrained(why string) error {
-	st := s.Stats()
-	left := st.Usage.Backlog - backlogOfMarks(st)
+	var st admin.Status
+	s.view.show(&st)
+	left := st.BacklogBytes - backlogOfMarks(st)
 	unconfirmed := s.view.unconfirmed()
-	if left == 0 && st.Usage.Backlog > 0 && !unconfirmed {
+	if left == 0 && st.BacklogBytes > 0 && !unconfirmed {
 		// messages.md#the-source: The drain ended before the destination took the sidecar's own
 		// marks. Every line of the JVMs is durable. The next start ships the marks.
-		s.log.Warn("marks stay on the source", "bytes", st.Usage.Backlog, "reason", why)
+		s.log.Warn("marks stay on the source", "bytes", st.BacklogBytes, "reason", why)
 		return nil
 	}
-	if st.Failure != "" {
-		why += "; " + st.Failure
+	if failure := s.link.health.current(); failure != nil {
+		why += "; " + failure.Error()
 	}
 	what := fmt.Sprintf("%d bytes of %q are not durable", left, s.cfg.Tail.Source)
 	if unconfirmed {
@@ -273,10 +277,10 @@ func (s *Shipper) undrained(why string) error {
 	return fmt.Errorf("not drained within %s: %s; they stay there for the next start: %s", s.cfg.DrainTimeout, what, why)
 }
 
-func backlogOfMarks(st Stats) int64 {
+func backlogOfMarks(st admin.Status) int64 {
 	for _, stream := range st.Streams {
 		if stream.Name == mark.Stream {
-			return stream.Backlog
+			return stream.BacklogBytes
 		}
 	}
 	return 0

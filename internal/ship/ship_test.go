@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
+	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/test/lab"
@@ -31,6 +32,12 @@ type bench struct {
 	reg  *prometheus.Registry
 	ship *Shipper
 	stop func() error
+}
+
+// statusOf is what a Shipper shows.
+func statusOf(s *Shipper) (st admin.Status) {
+	s.Show(&st)
+	return st
 }
 
 func newBench(t testing.TB) *bench {

@@ -28,7 +28,7 @@ type Shipper struct {
 	view    *view
 
 	src    *tail.Source
-	store  *store.Store
+	store  atomic.Pointer[store.Store] // nil: it has not answered yet
 	link   *link
 	check  *checkpoint.Checkpoint // until the loops run; then the writer's alone
 	detail *detail                // as check, but what is held is safe for concurrent use

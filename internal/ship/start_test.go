@@ -62,7 +62,7 @@ func TestNothingIsDroppedBeforeTheSourceIsAligned(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 		}
 		os.Remove(bad)
-		b.eventually("it is ready, and nothing waits", func() bool { return b.ship.Ready() == nil && b.ship.Stats().Usage.Backlog == 0 })
+		b.eventually("it is ready, and nothing waits", func() bool { return b.ship.Ready() == nil && statusOf(b.ship).BacklogBytes == 0 })
 		b.write(w, lines(23000, 23001))
 		b.eventually("the last line is persisted", func() bool { return strings.Contains(b.persisted("gc.log"), "line 23000\n") })
 		b.drain()
@@ -251,7 +251,7 @@ func TestDestinationThatIsReplacedWhileItBegins(t *testing.T) {
 	b.ships("line 9\n")
 	b.appendTo("gc.log", lines(10, 20))
 	s, from := b.begun(true)
-	if err := s.store.Acquire(t.Context()); err != nil {
+	if err := s.store.Load().Acquire(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(b.cfg.Dest, b.cfg.Dest+".old"); err != nil {

@@ -30,7 +30,7 @@ func (b *bench) begun(answers bool) (*Shipper, start) {
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		s.store = durable
+		s.store.Store(durable)
 		s.check.SetKey(durable.Key(), durable.Number())
 	}
 	from, err := s.restore(answers)
@@ -38,7 +38,7 @@ func (b *bench) begun(answers bool) (*Shipper, start) {
 		b.t.Fatal(err)
 	}
 	if answers {
-		s.writer = newWriter(s.cfg, s.to, s.link, s.store, s.check, s.detail, s.view, s.metrics, s.log)
+		s.writer = newWriter(s.cfg, s.to, s.link, s.store.Load(), s.check, s.detail, s.view, s.metrics, s.log)
 	}
 	b.t.Cleanup(func() { s.killed() })
 	return s, from
@@ -49,9 +49,8 @@ func (s *Shipper) killed() {
 	s.src.Close()
 	s.check.Attach(nil)
 	s.link.news.setDir(nil)
-	if s.store != nil {
-		s.store.Close()
-		s.store = nil
+	if durable := s.store.Swap(nil); durable != nil {
+		durable.Close()
 	}
 }
 

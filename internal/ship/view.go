@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"sync"
 
+	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/ship/tail"
 )
@@ -65,6 +66,27 @@ func (v *view) update(src *tail.Source) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.usage, v.used, v.source, v.claims = usage, used, source, claims
+}
+
+// show adds what the reader shows to a status.
+func (v *view) show(st *admin.Status) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	st.BacklogBytes, st.SpooledBytes, st.HeadroomBytes = v.usage.Backlog, v.usage.Spooled, v.usage.Headroom
+	st.BudgetBytes, st.BudgetUsedBytes, st.Dropping = v.budget, v.used, v.dropping
+	st.Ignored, st.Unpersisted, st.SeenAt = v.source.Ignored, v.source.Unpersisted, v.source.At
+	st.Reclaim = admin.Reclaim{Mode: v.source.Reclaim}
+	if u := v.source.Stranger; u != nil {
+		st.JVMUser = &admin.JVMUser{UID: u.UID, Advice: u.Advice()}
+		if !u.GroupHidden {
+			st.JVMUser.GID = &u.GID
+		}
+		if v.source.Reclaim != string(tail.ReclaimPunch) {
+			st.Reclaim.Why = st.JVMUser.Advice
+		}
+	}
+	st.Streams = append([]admin.Stream{}, v.source.Streams...) // a reader of JSON expects a list
+	st.StreamsOmitted = v.source.Omitted
 }
 
 // unconfirmed reports whether lines of the source are durable only by what the checkpoint

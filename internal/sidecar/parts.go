@@ -91,12 +91,11 @@ func (c *Config) complete() {
 func (p *parts) answers() admin.Answers {
 	started := time.Now()
 	return admin.Answers{
-		Ready: func() error { return cmp.Or(p.shipper.Ready(), p.sinks.Ready()) },
-		Status: func() any {
-			st := statusOf(p.cfg, p.of, p.shipper, p.sinks, p.levels, p.jvms.Files(), p.reg, started)
-			st.Rings = ringsOf(p.rings.Status())
-			return st
-		},
+		Ready:  p.ready,
+		Status: func() any { return p.status(started) },
 		Recent: func() admin.Recent { return p.recent.answer(p.insight) },
 	}
 }
+
+// ready returns why lines do not reach the destination and the required sinks now, or nil.
+func (p *parts) ready() error { return cmp.Or(p.shipper.Ready(), p.sinks.Ready()) }

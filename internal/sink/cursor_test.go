@@ -22,7 +22,7 @@ func TestACursorThatCannotBeReadForAWhile(t *testing.T) {
 
 	r.begin()
 	r.commits("gc.log", "[2s][info][gc] two")
-	r.waits("the sink fails", func() bool { return r.set.Stats()[0].Failure != "" })
+	r.waits("the sink fails", func() bool { return r.set.Status()[0].Failure != "" })
 	if r.has(r.list("gc.log")[0]) {
 		t.Error("retention may delete what the sink may lack")
 	}
@@ -30,7 +30,7 @@ func TestACursorThatCannotBeReadForAWhile(t *testing.T) {
 	r.must(os.Rename(path+".away", path))
 	r.expects("gc.log 0 info [1s][info][gc] one", "gc.log 19 info [2s][info][gc] two")
 	r.must(r.end())
-	if got := r.set.Stats()[0]; got.Failure != "" || len(r.gets(2)) != 2 {
+	if got := r.set.Status()[0]; got.Failure != "" || len(r.gets(2)) != 2 {
 		t.Errorf("the state is %+v, the engine has %q", got, r.gets(2))
 	}
 }

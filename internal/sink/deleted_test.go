@@ -49,7 +49,7 @@ func TestLinesBehindADeletedFirstSegmentComeOnce(t *testing.T) {
 				}
 			}
 			if lost+again+odd > 0 {
-				t.Errorf("of %d lines, %d are lost, %d came again, and %d others came; the sink says: lag %s, skipped segments %d", n, lost, again, odd, r.set.Stats()[0].Lag, r.set.Stats()[0].SkippedSegments)
+				t.Errorf("of %d lines, %d are lost, %d came again, and %d others came; the sink says: lag %g s, skipped segments %d", n, lost, again, odd, r.set.Status()[0].LagSeconds, r.set.Status()[0].SkippedSegments)
 			}
 		})
 	}

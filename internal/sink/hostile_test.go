@@ -38,7 +38,7 @@ func TestASegmentDeletedWhileItIsDelivered(t *testing.T) {
 		return err
 	}
 	r.commits("gc.log", big(1))
-	r.waits("the first try fails", func() bool { return r.set.Stats()[0].Failure != "" })
+	r.waits("the first try fails", func() bool { return r.set.Status()[0].Failure != "" })
 	r.commits("gc.log", big(2))
 	first := r.list("gc.log")[0]
 	r.must(os.Remove(first.Path))
@@ -61,7 +61,7 @@ func TestAStreamThatIsGone(t *testing.T) {
 		_, pending := w.state.pending["gone.log"]
 		return !pending
 	})
-	if f := r.set.Stats()[0].Failure; f != "" {
+	if f := r.set.Status()[0].Failure; f != "" {
 		t.Errorf("the sink fails: %s", f)
 	}
 	r.must(r.end())

@@ -89,7 +89,7 @@ func TestASinkKnowsItsDestinationAndIsNoted(t *testing.T) {
 	if want, err := identity(files{r.dest}); err != nil || k.id != want {
 		t.Errorf("the sink has the name %q, the destination %q, error %v", k.id, want, err)
 	}
-	if note := r.set.Stats()[0].Note; note != "at least once" {
+	if note := r.set.Status()[0].Note; note != "at least once" {
 		t.Errorf("the note is %q", note)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -84,13 +85,14 @@ func (w *worker) left() error {
 	return err
 }
 
-// stat returns the state of the sink.
-func (w *worker) stat(now time.Time) Stat {
+// status returns the state of the sink. Its backlog is that of some seconds ago.
+func (w *worker) status(now time.Time) admin.Sink {
 	w.state.mu.Lock()
 	defer w.state.mu.Unlock()
-	s := Stat{Name: w.name, URL: w.url, Backlog: w.state.backlog, Counts: w.state.counts}
+	s := w.state.counts
+	s.Name, s.URL, s.BacklogBytes = w.name, w.url, w.state.backlog
 	for _, since := range w.state.behind {
-		s.Lag = max(s.Lag, now.Sub(since))
+		s.LagSeconds = max(s.LagSeconds, now.Sub(since).Seconds())
 	}
 	if n, is := w.sink.(Noter); is {
 		s.Note = n.Note()

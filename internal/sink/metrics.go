@@ -73,8 +73,8 @@ func (g *gauges) Describe(to chan<- *prometheus.Desc) { to <- g.lag; to <- g.bac
 
 // Collect implements [prometheus.Collector].
 func (g *gauges) Collect(to chan<- prometheus.Metric) {
-	for _, s := range g.set.Stats() {
-		to <- prometheus.MustNewConstMetric(g.lag, prometheus.GaugeValue, s.Lag.Seconds(), s.Name)
-		to <- prometheus.MustNewConstMetric(g.backlog, prometheus.GaugeValue, float64(s.Backlog), s.Name)
+	for _, s := range g.set.Status() {
+		to <- prometheus.MustNewConstMetric(g.lag, prometheus.GaugeValue, s.LagSeconds, s.Name)
+		to <- prometheus.MustNewConstMetric(g.backlog, prometheus.GaugeValue, float64(s.BacklogBytes), s.Name)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/segment"
 )
@@ -151,21 +152,23 @@ func (s *Set) Ready() error {
 		return nil
 	}
 	for _, w := range s.workers {
-		if st := w.stat(time.Now()); st.Failure != "" && st.Lag > failing {
+		if st := w.status(time.Now()); st.Failure != "" && st.LagSeconds > failing.Seconds() {
 			return fmt.Errorf("sink %s fails, and is required: %s", st.Name, st.Failure)
 		}
 	}
 	return nil
 }
 
-// Stats returns the state of each sink.
-func (s *Set) Stats() []Stat {
+// Show adds the sinks to a status.
+func (s *Set) Show(st *admin.Status) { st.Sinks = s.Status() }
+
+// Status returns the state of each sink.
+func (s *Set) Status() (all []admin.Sink) {
 	now := time.Now()
-	stats := make([]Stat, 0, len(s.workers))
 	for _, w := range s.workers {
-		stats = append(stats, w.stat(now))
+		all = append(all, w.status(now))
 	}
-	return stats
+	return all
 }
 
 func (s *Set) close() error {
@@ -174,22 +177,4 @@ func (s *Set) close() error {
 		errs = append(errs, w.sink.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// Stat is the state of a sink.
-type Stat struct {
-	Name, URL string
-	Lag       time.Duration // the age of the oldest line that is durable here and not acknowledged there
-	Backlog   int64         // bytes of segments that are not acknowledged, as of some seconds ago
-	Failure   string        // why nothing is acknowledged now; empty: nothing is wrong
-	Note      string        // what the sink promises less than its documentation; empty: nothing
-	Counts
-}
-
-// Counts are what became of things since the process started.
-type Counts struct {
-	Lines, Bytes, Segments int64 // acknowledged; bytes as in [Batch]
-	RejectedLines          int64 // set aside
-	RejectedBytes          int64 // ... of them, or of segments
-	SkippedSegments        int64 // deleted by retention before the sink had all of them
 }

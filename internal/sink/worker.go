@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/base/retry"
 	"github.com/ullage/ullage/internal/segment"
@@ -62,7 +63,7 @@ type state struct {
 	behind  map[string]time.Time // since when the sink lacks something of a stream
 	backlog int64
 	failure error
-	counts  Counts
+	counts  admin.Sink // what became of things since the process started
 }
 
 func newWorker(s *Set, name, url string, kind Kind, sink Sink, m sinkMetrics, log *slog.Logger) *worker {

@@ -354,13 +354,14 @@ func troubled(began time.Time) admin.Status {
 			OtherLogs: []string{"pid 1: /data/gc.log"},
 		},
 	}
-	for i := range admin.MaxStreams + 10 {
+	for i := range admin.MaxStreams {
 		name := fmt.Sprintf("gc-%d.log", i)
 		if i == 0 {
 			name = hostile + long
 		}
-		st.AddStream(admin.Stream{Name: name, Files: 2, BacklogBytes: int64(1000-i) << 10, PersistedLines: 1234, PersistedBytes: 1 << 20, DroppedLines: int64(i)})
+		st.Streams = append(st.Streams, admin.Stream{Name: name, Files: 2, BacklogBytes: int64(1000-i) << 10, PersistedLines: 1234, PersistedBytes: 1 << 20, DroppedLines: int64(i)})
 	}
+	st.StreamsOmitted = 10
 	st.Streams[1].Refused = "its directory belongs to another user"
 	return st
 }

@@ -8,6 +8,9 @@
 //	/recent   a [Recent] as JSON: the last pauses and gaps
 //	/         a page for a browser, which refreshes itself; for other clients an index
 //
+// A Status is assembled by the sidecar, whose parts each fill in what is theirs, with counts from
+// their own metrics (see [SamplesOf]).
+//
 // The injector serves the same without /recent and the page.
 //
 // The listener is open to the pod's network, so it serves read-only data. Of the

@@ -51,6 +51,14 @@ type Status struct {
 	Levels *Levels `json:"levels,omitempty"`
 }
 
+// Now is the time by the sidecar's clock when it answered, which need not be ours.
+func (s *Status) Now() time.Time {
+	if s.Started.IsZero() {
+		return time.Now()
+	}
+	return s.Started.Add(time.Duration(s.UptimeSeconds * float64(time.Second)))
+}
+
 // Where is what the sidecar works for, and where.
 type Where struct {
 	// Pod is the name of the pod, or of the machine outside of Kubernetes. Empty: a
@@ -118,6 +126,15 @@ type Unpersisted struct {
 	Bytes        int64     `json:"bytes"`                  // of lines that are not durable
 	DroppedLines int64     `json:"droppedLines,omitempty"` // at places whose marker is not durable
 	Since        time.Time `json:"since,omitzero"`         // everything that the source had then is durable; zero: all of it is
+}
+
+// Add adds what the durable copy does not show of something else.
+func (u *Unpersisted) Add(o Unpersisted) {
+	u.Bytes += o.Bytes
+	u.DroppedLines += o.DroppedLines
+	if u.Since.IsZero() || !o.Since.IsZero() && o.Since.Before(u.Since) {
+		u.Since = o.Since
+	}
 }
 
 // Lines counts lines by what happened to them.
@@ -327,14 +344,4 @@ type Sink struct {
 	SkippedSegments int64   `json:"skippedSegments,omitempty"` // retention deleted them first
 	Failure         string  `json:"failure,omitempty"`         // why it acknowledges nothing now
 	Note            string  `json:"note,omitempty"`            // what it promises less than its documentation
-}
-
-// AddStream adds a stream, or counts it as omitted if the list is full. Add the
-// most important streams first.
-func (s *Status) AddStream(st Stream) {
-	if len(s.Streams) >= MaxStreams {
-		s.StreamsOmitted++
-		return
-	}
-	s.Streams = append(s.Streams, st)
 }

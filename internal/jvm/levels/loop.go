@@ -84,6 +84,7 @@ func New(cfg Config, triggers *trigger.Set, to Outlets, reg prometheus.Registere
 		memory:   memory{file: file, plan: p, log: log},
 		runner:   &runner{plan: p, file: file, talk: talk, timeout: cfg.Attach.Timeout, metrics: m, running: map[string]*running{}, done: make(chan struct{}, 1)},
 		reporter: reporter{log: log, metrics: m, mark: to.Mark, holding: map[string]bool{}},
+		shown:    Status{Off: cfg.Attach.Mode == attach.Off},
 	}
 	l.jobs = newJobs(p, l.runner, l.update)
 	l.owner = control.NewOwner(cfg.Source, l.answer)

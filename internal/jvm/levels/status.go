@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
@@ -20,20 +21,15 @@ type Status struct {
 	Errors     []string      // the current errors
 	Trigger    string
 	Armed      bool
-	Disarmed   string    // why the trigger is not armed; may be empty for a moment
-	Never      string    // why the trigger, or a condition of it, cannot be met; empty: it can, as far as known
-	Quiet      time.Time // the earliest time at which the trigger is armed
-	Off        bool      // levels are not changed at all: --attach is off
-	Reconciled time.Time // when all JVMs last had the wanted selection
-	App        AppStatus
+	Disarmed   string         // why the trigger is not armed; may be empty for a moment
+	Never      string         // why the trigger, or a condition of it, cannot be met; empty: it can, as far as known
+	Missed     int64          // lines that met a condition while the trigger was not armed
+	Quiet      time.Time      // the earliest time at which the trigger is armed
+	Off        bool           // levels are not changed at all: --attach is off
+	Reconciled time.Time      // when all JVMs last had the wanted selection
+	App        admin.AppRaise // of the application's events; an empty level: none
 
 	trigger ask.Trigger
-}
-
-// AppStatus is the raise of the application's events. Level is empty if there is none.
-type AppStatus struct {
-	Level string
-	Until time.Time
 }
 
 // Status returns a snapshot of the levels. It is safe for concurrent use.
@@ -47,7 +43,33 @@ func (l *Loop) Status() Status {
 	if st.Trigger != "" && st.Never == "" {
 		st.Never = l.triggers.Never(st.trigger)
 	}
+	st.Missed = l.triggers.Missed()
 	return st
+}
+
+// Show adds the levels to the status of a sidecar, unless attaching is off and no trigger is asked for.
+func (st Status) Show(to *admin.Status) {
+	if st.Off && st.Trigger == "" {
+		return
+	}
+	out := &admin.Levels{Off: st.Off, Errors: st.Errors, Reconciled: st.Reconciled}
+	if r := st.Raise; st.Cause != "" {
+		out.Raise = &admin.Raise{Cause: string(st.Cause), Why: r.Why, Selection: r.Selection.String(), Stream: r.Stream, ID: r.ID, Since: r.Since, Until: r.Until}
+	}
+	if st.App.Level != "" {
+		out.App = &st.App
+	}
+	for _, j := range st.JVMs {
+		out.JVMs = append(out.JVMs, admin.JVM{PID: j.PID, Applied: j.Applied.String(), Outputs: j.Outputs, Error: j.Error, Kind: string(j.Kind)})
+	}
+	for _, p := range st.Problems {
+		out.Annotations = append(out.Annotations, admin.Annotation{Key: p.Key, Value: p.Value, Problem: p.Text})
+	}
+	if st.Trigger != "" {
+		out.Trigger = &admin.Trigger{Conditions: st.Trigger, Armed: st.Armed, Disarmed: st.Disarmed, Never: st.Never,
+			Missed: st.Missed, QuietUntil: st.Quiet}
+	}
+	to.Levels = out
 }
 
 // raisedTo implements [outputs.RaisedTo]. It is safe for concurrent use.
@@ -68,7 +90,7 @@ func (l *Loop) show(now time.Time) {
 		st.Cause, st.Raise = cause, r
 	}
 	if r, _ := p.State.AppNow(now); r != nil && !p.Draining && !st.Off {
-		st.App = AppStatus{r.Level.String(), r.Until}
+		st.App = admin.AppRaise{Level: r.Level.String(), Until: r.Until}
 	}
 	raised := 0
 	for _, j := range st.JVMs {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/line/ul"
@@ -52,6 +53,9 @@ func New(cfg Config, save func(cause, why string), reg prometheus.Registerer) *S
 	reg.MustRegister(s.missed)
 	return s
 }
+
+// Missed returns how many lines met a condition while the trigger was not armed.
+func (s *Set) Missed() int64 { return admin.SamplesOf(s.missed).Sum() }
 
 // Saves reports whether one of the triggers saves.
 func (s *Set) Saves() bool { return !s.saving.IsZero() }

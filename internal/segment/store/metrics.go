@@ -2,8 +2,11 @@ package store
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/base/admin"
 )
 
 type metrics struct {
@@ -54,6 +57,15 @@ func newMetrics() *metrics {
 		m.deleted.WithLabelValues(reason)
 	}
 	return m
+}
+
+// show adds what the destination holds to a status.
+func (m *metrics) show(st *admin.Status) {
+	st.Segments, st.DeletedSegments = admin.SamplesOf(m.segments).Sum(), admin.SamplesOf(m.deleted).Sum()
+	st.FreeBytes, st.CutBytes = admin.SamplesOf(m.free).Sum(), admin.SamplesOf(m.cut).Sum()
+	if oldest := admin.SamplesOf(m.oldest).Sum(); oldest > 0 {
+		st.Reaches = time.Unix(oldest, 0).UTC()
+	}
 }
 
 func (m *metrics) all() []prometheus.Collector {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -189,6 +190,9 @@ func (s *Store) SealAll() { s.retention.sealBefore(time.Now(), 0) }
 // alone would make a commit, with its syncs, of every few streams. Where RetainBytes is
 // 0, nothing is bounded.
 func (s *Store) Ahead() (streams int, bytes int64) { return s.retention.room.ahead() }
+
+// Show adds what the destination holds to a status. It may be called from any goroutine.
+func (s *Store) Show(st *admin.Status) { s.metrics.show(st) }
 
 // Close closes all streams and releases the lock. Bytes that were not synced are
 // left to the next Resume, as after a crash.

@@ -478,7 +478,7 @@ func TestALeaseThatIsRefusedHasAReason(t *testing.T) {
 	}
 	wantMessages(t, s, "1 one")
 	wantErrors(t, s, "lease=1")
-	if st := s.Status(); len(st) != 1 || !strings.Contains(st[0].Problem, "lease") || st[0].Gone {
+	if st := s.Status(); len(st) != 1 || !strings.Contains(st[0].Problem, "lease") || st[0].Ended {
 		t.Errorf("the status is %+v", st)
 	}
 	if n := strings.Count(s.log.String(), "reason=lease"); n != 1 {

@@ -4,29 +4,25 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/ullage/ullage/internal/base/admin"
 )
 
-// Status is how a ring is doing. Sizes are in bytes.
-type Status struct {
-	Name      string // of the ring's file
-	PID       int64  // as the JVM sees it
-	Capacity  int64
-	Used      int64 // claimed, and not given back
-	Abandoned bool
-	Gone      bool   // its JVM is, so that the ring is read to its end
-	Problem   string // why it is not read now. Empty: it is
+// Show adds the rings and their events to a status.
+func (r *Rings) Show(st *admin.Status) {
+	st.Rings = r.Status()
+	st.Events, st.EventsDropped = admin.SamplesOf(r.metrics.events).Sum(), admin.SamplesOf(r.metrics.dropped).Sum()
 }
 
 // Status returns the rings by name.
-func (r *Rings) Status() []Status {
+func (r *Rings) Status() (all []admin.Ring) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var all []Status
 	for _, n := range slices.SortedFunc(maps.Keys(r.drains), name.compare) {
 		d := r.drains[n]
-		st := Status{Name: n.ring(), PID: d.file.pid, Capacity: int64(d.file.capacity), Abandoned: d.last.abandoned, Gone: d.gone}
+		st := admin.Ring{Name: n.ring(), PID: d.file.pid, CapacityBytes: int64(d.file.capacity), Abandoned: d.last.abandoned, Ended: d.gone}
 		if d.control.tail > d.last.pos {
-			st.Used = int64(d.control.tail - d.last.pos)
+			st.UsedBytes = int64(d.control.tail - d.last.pos)
 		}
 		if err := cmp.Or(d.why, d.file.lease); err != nil {
 			st.Problem = err.Error()

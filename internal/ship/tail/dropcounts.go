@@ -6,6 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship/spool"
 )
@@ -78,12 +80,41 @@ func (d *dropCounts) addParts(label string, r *spool.Record, parts []spool.Part)
 // Describe implements [prometheus.Collector].
 func (d *dropCounts) Describe(descs chan<- *prometheus.Desc) { descs <- d.lines; descs <- d.bytes }
 
-// Collect implements [prometheus.Collector]. The reader never waits for it.
-func (d *dropCounts) Collect(series chan<- prometheus.Metric) {
+// now returns the counts as they are now, by label. The reader of the source never waits for it.
+func (d *dropCounts) now() map[string]dropCount {
 	d.mu.Lock()
-	streams := maps.Clone(d.streams)
-	d.mu.Unlock()
-	for label, count := range streams {
+	defer d.mu.Unlock()
+	return maps.Clone(d.streams)
+}
+
+// show adds the counts of the JVMs' streams to a status. It returns the lines by stream.
+func (d *dropCounts) show(st *admin.Status) (lines map[string]int64) {
+	lines, st.DroppedBy = map[string]int64{}, map[string]map[string]int64{}
+	for label, count := range d.now() {
+		if label == mark.Stream {
+			continue
+		}
+		for reason := range ul.Reason(ul.NumReasons) {
+			st.Dropped.Bytes += int64(count.bytes[reason])
+			for level, n := range count.lines[reason] {
+				if n == 0 {
+					continue
+				}
+				if st.DroppedBy[reason.String()] == nil {
+					st.DroppedBy[reason.String()] = map[string]int64{}
+				}
+				st.DroppedBy[reason.String()][ul.Level(level).String()] += int64(n)
+				st.Dropped.Lines += int64(n)
+				lines[label] += int64(n)
+			}
+		}
+	}
+	return lines
+}
+
+// Collect implements [prometheus.Collector].
+func (d *dropCounts) Collect(series chan<- prometheus.Metric) {
+	for label, count := range d.now() {
 		for reason := range ul.Reason(ul.NumReasons) {
 			for level, n := range count.lines[reason] {
 				series <- prometheus.MustNewConstMetric(d.lines, prometheus.CounterValue, float64(n), label, ul.Level(level).String(), reason.String())

@@ -9,16 +9,16 @@ import (
 // listing is what was found in the source directory, as of the last time that it
 // was listed, and when it is due again.
 type listing struct {
-	ignored map[string]int // entries that it left alone, by reason
-	leaves  hidden         // streams of the entries that it left alone and may follow later
-	hidden  hidden         // ... as of the last scan that saw the whole directory
-	stale   bool           // a scan is due
-	after   time.Time      // ... but not before
-	denied  *kernel.User   // whose files we may not read; nil: there are none
-	pass    int            // listings so far
-	waited  int            // the last of them in which a file waited, since too many are held; 0: none
-	awaited time.Time      // since when files have waited for a descriptor; zero: none does
-	round   int            // counts the scans that left out nothing: what comes later is younger
+	ignored map[string]int64 // entries that it left alone, by reason
+	leaves  hidden           // streams of the entries that it left alone and may follow later
+	hidden  hidden           // ... as of the last scan that saw the whole directory
+	stale   bool             // a scan is due
+	after   time.Time        // ... but not before
+	denied  *kernel.User     // whose files we may not read; nil: there are none
+	pass    int              // listings so far
+	waited  int              // the last of them in which a file waited, since too many are held; 0: none
+	awaited time.Time        // since when files have waited for a descriptor; zero: none does
+	round   int              // counts the scans that left out nothing: what comes later is younger
 
 	upTo time.Time // the last change of the directory that the last scan is sure to have seen
 }
@@ -28,7 +28,7 @@ type listing struct {
 type hidden map[string]struct{}
 
 func newListing() *listing {
-	return &listing{ignored: map[string]int{}, leaves: hidden{}, hidden: hidden{}, round: 1}
+	return &listing{ignored: map[string]int64{}, leaves: hidden{}, hidden: hidden{}, round: 1}
 }
 
 // begin begins another listing.

@@ -5,6 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -78,6 +80,23 @@ func (m *metrics) appear(label string) {
 	m.jvmCut.WithLabelValues(label)
 	m.jvmLost.WithLabelValues(label)
 	m.dropped.appear(label)
+}
+
+// Show adds what was read of the listed streams and what the sidecar and the JVMs dropped to a
+// status. It may be called from any goroutine.
+func (s *Source) Show(st *admin.Status) {
+	m := &s.env.metrics
+	// Marks are not lines of a JVM: a sidecar that has read nothing else has read nothing.
+	logs := func(c prometheus.Collector) admin.Samples { return admin.SamplesOf(c).Without("stream", mark.Stream) }
+	bytes := logs(m.readBytes)
+	st.Read = admin.Volume{Lines: logs(m.readLines).Sum(), Bytes: bytes.Sum()}
+	st.JVMLost = admin.JVMLost{Async: logs(m.jvmDropped).Sum(), Cut: logs(m.jvmCut).Sum()}
+	st.JVMCrashes = admin.SamplesOf(m.crashes).Sum()
+	read, dropped := bytes.By("stream"), m.dropped.show(st)
+	for i := range st.Streams {
+		one := &st.Streams[i]
+		one.ReadBytes, one.DroppedLines = read[one.Name], dropped[one.Name]
+	}
 }
 
 // volume is what was read.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship/source"
 )
@@ -301,7 +302,7 @@ func (m *dropModel) finish() {
 	if gone != m.dropped {
 		m.t.Errorf("markers count %d lines, the metric %v", gone, m.dropped)
 	}
-	if u := m.src.Stats().Unpersisted; u != (Unpersisted{}) {
+	if u := m.src.Stats().Unpersisted; u != (admin.Unpersisted{}) {
 		m.t.Errorf("when all is durable, %+v is not", u)
 	}
 	for _, f := range m.src.table.Files {

@@ -181,7 +181,7 @@ func (s *Source) Drain() (waiting int) {
 	if len(s.table.Held) >= s.Capacity.maxHeld {
 		return 0
 	}
-	return s.listing.ignored[IgnoredTooMany]
+	return int(s.listing.ignored[IgnoredTooMany])
 }
 
 // Stats returns how the source stands.

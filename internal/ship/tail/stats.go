@@ -5,25 +5,27 @@ import (
 	"maps"
 	"time"
 
+	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
 // Stats is how a source stands.
 type Stats struct {
 	// Streams are those that have files, with the largest backlog first, at most
-	// 200 of them; Omitted is how many more there are.
-	Streams []StreamStats
+	// [admin.MaxStreams] of them; Omitted is how many more there are.
+	Streams []admin.Stream
 	Omitted int
 
 	// Unpersisted is of all streams but that of marks, as it was at At.
-	Unpersisted Unpersisted
+	Unpersisted admin.Unpersisted
 	At          time.Time
 
 	Gone    map[string]struct{} // refused streams of which a scan since has found no file
-	Ignored map[string]int      // entries that the last scan left alone, by reason
+	Ignored map[string]int64    // entries that the last scan left alone, by reason
 
 	// Reclaim is which mode is in effect for the files held now, for a human:
 	// "punch", "unlink" or "none", or "punch for 3 of 5 files".
@@ -34,22 +36,6 @@ type Stats struct {
 	Stranger *kernel.User
 }
 
-// StreamStats is one stream as it stands.
-type StreamStats struct {
-	Name    string
-	Files   int    // held open
-	Backlog int64  // bytes
-	Format  string // of the last header; empty: none was read
-
-	Unpersisted Unpersisted
-}
-
-// Unpersisted is what the durable copy does not show yet of what is in the source.
-type Unpersisted = source.Unpersisted
-
-// maxStats bounds how many streams Stats lists.
-const maxStats = 200
-
 func statsOf(e *env, c *source.Table, l *listing, limits *Capacity, now time.Time) Stats {
 	s := Stats{Reclaim: reclaimMode(c, e.cfg.Reclaim), Ignored: maps.Clone(l.ignored), Gone: limits.gone(), Stranger: strangerOf(c, l), Unpersisted: unpersistedLogs(c, l, now), At: now}
 	e.metrics.strangers.Set(0)
@@ -57,8 +43,8 @@ func statsOf(e *env, c *source.Table, l *listing, limits *Capacity, now time.Tim
 		e.metrics.strangers.Set(1)
 	}
 	all := c.Streams.Rank()
-	listed := min(len(all), maxStats)
-	s.Streams, s.Omitted = make([]StreamStats, 0, listed), len(all)-listed
+	listed := min(len(all), admin.MaxStreams)
+	s.Streams, s.Omitted = make([]admin.Stream, 0, listed), len(all)-listed
 	for _, st := range all[:listed] {
 		s.Streams = append(s.Streams, streamStats(st, now))
 	}
@@ -77,8 +63,8 @@ func strangerOf(c *source.Table, l *listing) *kernel.User {
 	return by
 }
 
-func streamStats(st source.Ranked, now time.Time) StreamStats {
-	s := StreamStats{Name: st.Name, Backlog: st.Backlog, Unpersisted: st.Unpersisted(now)}
+func streamStats(st source.Ranked, now time.Time) admin.Stream {
+	s := admin.Stream{Name: st.Name, Kind: string(naming.KindOf(st.Name)), BacklogBytes: st.Backlog, Unpersisted: st.Unpersisted(now)}
 	if f := st.Class.Format(); f != format.Auto {
 		s.Format = f.String()
 	}
@@ -111,7 +97,7 @@ func reclaimMode(c *source.Table, asked Mode) string {
 
 // unpersistedLogs returns what the durable copy does not show of all streams. Marks are not
 // lines of a JVM. Of files that wait for a descriptor only the time is known.
-func unpersistedLogs(c *source.Table, l *listing, now time.Time) (u Unpersisted) {
+func unpersistedLogs(c *source.Table, l *listing, now time.Time) (u admin.Unpersisted) {
 	switch {
 	case !l.crowded():
 		l.awaited = time.Time{}

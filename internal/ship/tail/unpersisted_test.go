@@ -5,12 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
 // wantUnpersisted looks at the source at a time.
-func wantUnpersisted(r *rig, when string, at time.Time, want Unpersisted) {
+func wantUnpersisted(r *rig, when string, at time.Time, want admin.Unpersisted) {
 	r.t.Helper()
 	if got := statsOf(r.src.env, r.src.table, r.src.listing, r.src.Capacity, at).Unpersisted; got != want {
 		r.t.Fatalf("%s: %+v, want %+v", when, got, want)
@@ -24,24 +25,24 @@ func TestWhatIsNotDurableIsKnownWithSinceWhen(t *testing.T) {
 	second := func(n int) time.Time { return at.Add(time.Duration(n) * time.Second) }
 	r.write(w, "one\n")
 	r.read()
-	wantUnpersisted(r, "one line is read", second(0), Unpersisted{Bytes: 4, Since: second(0)})
+	wantUnpersisted(r, "one line is read", second(0), admin.Unpersisted{Bytes: 4, Since: second(0)})
 	r.write(w, "two\n")
 	r.src.Watcher.lookAgain()
 	if _, err := r.src.Scanner.Scan(); err != nil {
 		t.Fatal(err)
 	}
-	wantUnpersisted(r, "another one is not", second(1), Unpersisted{Bytes: 8, Since: second(0)})
+	wantUnpersisted(r, "another one is not", second(1), admin.Unpersisted{Bytes: 8, Since: second(0)})
 	r.commit()
-	wantUnpersisted(r, "one is durable", second(2), Unpersisted{Bytes: 4, Since: second(2)})
+	wantUnpersisted(r, "one is durable", second(2), admin.Unpersisted{Bytes: 4, Since: second(2)})
 	r.read()
 	r.commit()
-	wantUnpersisted(r, "both are", second(3), Unpersisted{})
+	wantUnpersisted(r, "both are", second(3), admin.Unpersisted{})
 	r.write(w, "half a li")
 	r.read()
-	wantUnpersisted(r, "a line has not ended", second(4), Unpersisted{})
+	wantUnpersisted(r, "a line has not ended", second(4), admin.Unpersisted{})
 	r.put(mark.Stream, "[2026-11-20T10:00:00.000+0000][info][ullage,mark] x\n")
 	r.read()
-	wantUnpersisted(r, "a mark is not durable", second(5), Unpersisted{})
+	wantUnpersisted(r, "a mark is not durable", second(5), admin.Unpersisted{})
 }
 
 // The marker of a gap waits for the destination as all lines do.
@@ -58,20 +59,20 @@ func TestDroppedLinesAreNotDurableBeforeTheirMarkerIs(t *testing.T) {
 		t.Fatal("nothing was dropped")
 	}
 	u := r.src.Stats().Unpersisted
-	if u.Dropped == 0 || u.Since.IsZero() {
+	if u.DroppedLines == 0 || u.Since.IsZero() {
 		t.Fatalf("after a drop: %+v", u)
 	}
-	dropped := u.Dropped
+	dropped := u.DroppedLines
 	r.killed(r.committed(), false)
-	if u = r.src.Stats().Unpersisted; u.Dropped != dropped {
+	if u = r.src.Stats().Unpersisted; u.DroppedLines != dropped {
 		t.Errorf("after a kill: %+v, and %d lines were dropped", u, dropped)
 	}
 	r.read()
-	if u = r.src.Stats().Unpersisted; u.Dropped != dropped {
+	if u = r.src.Stats().Unpersisted; u.DroppedLines != dropped {
 		t.Errorf("the marker is read and not durable: %+v, and %d lines were dropped", u, dropped)
 	}
 	r.commit()
-	if u = r.src.Stats().Unpersisted; u != (Unpersisted{}) {
+	if u = r.src.Stats().Unpersisted; u != (admin.Unpersisted{}) {
 		t.Errorf("the marker is durable: %+v", u)
 	}
 }

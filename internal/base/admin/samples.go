@@ -1,0 +1,60 @@
+package admin
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Samples are the values of a counter or a gauge. The parts of a [Status] count with them, so that
+// the status and the metrics cannot disagree.
+type Samples []sample
+
+type sample struct {
+	labels map[string]string
+	value  float64
+}
+
+// SamplesOf returns the values of a counter, of a gauge, or of a vector of them.
+func SamplesOf(metric prometheus.Collector) (all Samples) {
+	reg := prometheus.NewRegistry()
+	if reg.Register(metric) != nil {
+		return nil
+	}
+	families, _ := reg.Gather() // what cannot be gathered is not shown
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			one := sample{value: m.GetCounter().GetValue() + m.GetGauge().GetValue(), labels: make(map[string]string, len(m.GetLabel()))} // it is one of them
+			for _, l := range m.GetLabel() {
+				one.labels[l.GetName()] = l.GetValue()
+			}
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// Sum returns the sum of all values.
+func (s Samples) Sum() (total int64) {
+	for _, one := range s {
+		total += int64(one.value)
+	}
+	return total
+}
+
+// By returns the sums for each value of a label, other than zeros.
+func (s Samples) By(label string) map[string]int64 {
+	sums := map[string]int64{}
+	for _, one := range s {
+		if one.value > 0 {
+			sums[one.labels[label]] += int64(one.value)
+		}
+	}
+	return sums
+}
+
+// Without returns the samples that do not have a value of a label.
+func (s Samples) Without(label, value string) (left Samples) {
+	for _, one := range s {
+		if one.labels[label] != value {
+			left = append(left, one)
+		}
+	}
+	return left
+}
