@@ -165,18 +165,23 @@ func (j *Joiner) take(e *Event) {
 // fit in, the newest ones.
 func (j *Joiner) takeSafepoint(e *Event) {
 	s, name := &j.stop, j.name(e.Name)
-	if len(e.Name) == 0 && j.entered != nil {
+	shared := len(e.Name) == 0 // JDK 9 to 12 do all operations that wait in the safepoint of the first
+	if shared && j.entered != nil {
 		name = j.entered
 	}
 	j.entered = nil
 	*s = Stop{Run: j.run.Number, Operation: name.operation, Name: name.text, End: j.clock.Clock, Duration: e.Duration, Safepoint: true,
 		Reaching: e.Reaching, Cleanup: e.Cleanup, At: e.At, Leaving: e.Leaving, Lines: [2]uint64{j.lines, j.lines}}
 	fit := len(j.waiting)
-	if s.Operation == None || s.Operation == Other || isCollection(s.Operation) || collects(s.Operation) {
+	if shared || s.Operation == None || s.Operation == Other || isCollection(s.Operation) || collects(s.Operation) {
 		left := e.At + e.Cleanup + time.Microsecond
 		for fit > 0 && j.waiting[fit-1].Duration <= left {
 			fit--
-			left -= j.waiting[fit].Duration
+			outer := &j.waiting[fit]
+			left -= outer.Duration
+			for fit > 0 && j.waiting[fit-1].inside(outer) { // the outer pause counts
+				fit--
+			}
 		}
 	}
 	if fit > 0 {
@@ -194,6 +199,12 @@ func (j *Joiner) takeSafepoint(e *Event) {
 		j.handlers.Stop(s)
 	}
 	j.waiting = j.waiting[:0]
+}
+
+// inside reports whether p is the pause of a collection that began and ended within the
+// outer pause: Serial up to JDK 12 makes a full collection inside a young one.
+func (p *GCPause) inside(outer *GCPause) bool {
+	return p.GC > outer.GC && p.Duration <= outer.Duration
 }
 
 // emitPause reports the oldest pause that waits as a Stop of its own.

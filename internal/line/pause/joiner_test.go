@@ -138,6 +138,36 @@ func TestPausesOfPartsOfALog(t *testing.T) {
 	}
 }
 
+// Serial of JDK 11 begins and ends a full collection inside of a young one. The application
+// was stopped once, and no longer than the safepoint says.
+func TestACollectionInsideOfAnotherIsInTheSameStop(t *testing.T) {
+	all := join(lines(
+		"[7.600s][info][safepoint] Entering safepoint region: GenCollectForAllocation",
+		"[7.600s][info][gc,start] GC(21) Pause Young (Allocation Failure)",
+		"[7.600s][info][gc,start] GC(22) Pause Full (Allocation Failure)",
+		"[7.684s][info][gc] GC(22) Pause Full (Allocation Failure) 60M->8M(61M) 83.485ms",
+		"[7.684s][info][gc,cpu] GC(22) User=0.02s Sys=0.00s Real=0.09s",
+		"[7.684s][info][gc] GC(21) Pause Young (Allocation Failure) 60M->8M(61M) 83.859ms",
+		"[7.684s][info][gc,cpu] GC(21) User=0.02s Sys=0.00s Real=0.08s",
+		"[7.684s][info][safepoint] Leaving safepoint region",
+		"[7.684s][info][safepoint] Total time for which application threads were stopped: 0.0840973 seconds, Stopping threads took: 0.0000083 seconds"))
+	if len(all.stops) != 1 || len(all.stops[0].Pauses) != 2 || all.stops[0].Duration != 84097300 || len(all.collections) != 2 {
+		t.Errorf("%d collections in stops %+v", len(all.collections), all.stops)
+	}
+}
+
+// JDK 11 does all operations that wait in one safepoint, which it names after the first.
+func TestAPauseInTheSafepointOfAnotherOperationIsInItsStop(t *testing.T) {
+	all := join(lines(
+		"[5.700s][info][safepoint] Entering safepoint region: ClassLoaderStatsOperation",
+		"[5.790s][info][gc] GC(0) Pause Final Update Refs 0.159ms",
+		"[5.794s][info][safepoint] Leaving safepoint region",
+		"[5.794s][info][safepoint] Total time for which application threads were stopped: 0.0938692 seconds, Stopping threads took: 0.0933602 seconds"))
+	if len(all.stops) != 1 || len(all.stops[0].Pauses) != 1 || all.stops[0].Name != "ClassLoaderStatsOperation" {
+		t.Errorf("%+v", all.stops)
+	}
+}
+
 // Written by hand after the format strings of JDK 11's gcTraceTime.inline.hpp, safepoint.cpp
 // and runtimeService.cpp: the operation is in a line of its own, and CPU times follow each
 // concurrent phase of CMS as well.
