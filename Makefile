@@ -156,7 +156,7 @@ java-bench: java ## what an event costs its thread, against the limits (network,
 	@java/bench.sh
 
 .PHONY: jvm
-jvm: ## against real JVMs (needs a JDK; five minutes)
+jvm: ## against real JVMs of Java 11, 17, 21 and 25 (needs a JDK, fetches the others once; eight minutes); make test takes two of those at hand
 	$(call stage,jvm)
 	@# One more for the test that waits for a minute to pass.
 	$(gotest) -count=1 -parallel $$((2 * $$(getconf _NPROCESSORS_ONLN) + 1)) ./test/jvm/...

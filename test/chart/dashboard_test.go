@@ -204,27 +204,10 @@ func TestGrafanaKnowsEveryField(t *testing.T) {
 // foundationPython returns a Python that has the SDK, which it installs into the cache once.
 func foundationPython(t *testing.T) string {
 	t.Helper()
-	cache, err := lab.CacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
 	_, version, _ := strings.Cut(foundationSDK, "!")
-	dir := filepath.Join(cache, "python", "grafana-foundation-sdk-"+version)
-	python := filepath.Join(dir, "bin", "python")
-	ready := filepath.Join(dir, "installed")
-	if _, err := os.Stat(ready); err == nil {
-		return python
-	}
-	for _, args := range [][]string{
-		{"python3", "-m", "venv", "--clear", dir},
-		{python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "grafana-foundation-sdk==" + foundationSDK},
-	} {
-		if _, err := lab.Command(5*time.Minute, args[0], args[1:]...); err != nil {
-			lab.Needs(t, "Grafana's Foundation SDK: "+err.Error())
-		}
-	}
-	if err := os.WriteFile(ready, nil, 0o644); err != nil {
-		t.Fatal(err)
+	python, err := lab.Python("grafana-foundation-sdk-"+version, "grafana-foundation-sdk=="+foundationSDK)
+	if err != nil {
+		lab.Needs(t, "Grafana's Foundation SDK: "+err.Error())
 	}
 	return python
 }

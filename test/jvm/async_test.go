@@ -16,7 +16,7 @@ var jvmDrop = regexp.MustCompile(`(?m)^\[.*\] +(\d+) messages dropped due to asy
 // The JVM itself drops what its buffer for -Xlog:async cannot take, and says
 // so in the log. What it says is counted.
 func TestDropsOfTheJVMAreCounted(t *testing.T) {
-	alongside(t, func(t *testing.T, jdk lab.JDK) {
+	alongsideFrom(t, asyncLogging, func(t *testing.T, jdk lab.JDK) {
 		r := newRig(t, jdk, "64m")
 		flags := r.outputs(Output{Selection: "all=trace", File: "all.log"})[:1]
 		r.run(append(flags, "-Xlog:async", "-XX:AsyncLogBufferSize=102400", "-XX:+UseSerialGC"), "Throw", "2000", "20", "1e9")

@@ -146,7 +146,7 @@ func (w *witness) statusShowsCrashes(want int64) {
 // each report counts as one crash: a pod that is gone takes the files along. The logs
 // alone match here.
 func TestWhatACrashLeavesIsPersisted(t *testing.T) {
-	alongside(t, func(t *testing.T, jdk lab.JDK) {
+	alongsideFrom(t, dumpReplay, func(t *testing.T, jdk lab.JDK) {
 		w := newWitness(newRig(t, jdk, "64m", "--match", "gc*.log*"))
 		w.crash()
 		w.crash()

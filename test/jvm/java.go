@@ -26,7 +26,7 @@ func Compile(jdk lab.JDK, dir string) (classes string, err error) {
 		return "", fmt.Errorf("compile Java: %w", err)
 	}
 	classes = filepath.Join(dir, "classes")
-	return classes, jdk.Compile(classes, files...)
+	return classes, jdk.CompileFor(11, classes, files...)
 }
 
 // Collector is a garbage collector and the flags that select it.

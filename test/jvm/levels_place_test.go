@@ -59,7 +59,7 @@ func TestLevelsOfAnotherUser(t *testing.T) {
 				alongside(t, func(t *testing.T, jdk lab.JDK) {
 					r := newLevelRig(t, jdk)
 					at := place{tmp: newTmp(r), user: user}
-					open(r, program, classes, r.source, r.dest, r.truth, r.notes)
+					open(r, program, classes, r.jdk.Home, r.source, r.dest, r.truth, r.notes)
 					r.user = &syscall.Credential{Uid: tc.uid, Gid: tc.gid}
 					r.flags = append(r.flags, "--attach", attach, "--jvm-tmp", at.tmp)
 					r.up()

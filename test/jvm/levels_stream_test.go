@@ -74,7 +74,7 @@ func TestLevelsOfOneStream(t *testing.T) {
 
 // A JVM is listed as what it is, whether a sidecar is asked or the JVM.
 func TestLevelsCommandListNamesTheJVM(t *testing.T) {
-	collectors := map[string]string{"-XX:+UseSerialGC": "Serial", "-XX:+UseG1GC": "G1", "-XX:+UseZGC": "ZGC"}
+	collectors := map[string]string{"-XX:+UseSerialGC": "Serial", "-XX:+UseG1GC": "G1", "-XX:+UseParallelGC": "Parallel"}
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk, "--attach", "process-namespace")
 		pids := map[int]string{}
@@ -100,7 +100,7 @@ func TestLevelsCommandListNamesTheJVM(t *testing.T) {
 				}
 			}
 			table, _ := r.log(0, "list")
-			said(t, table, "COLLECTOR", "Churn", "ZGC")
+			said(t, table, "COLLECTOR", "Churn", "Parallel")
 			if how == "without a sidecar" {
 				r.up()
 				r.bystander()

@@ -17,11 +17,14 @@ func (r *levelRig) gcLog() string {
 // A person edits the annotation: lines of the new level come at once, and when
 // the time is over the JVM logs what it logged before.
 func TestLevelsRaiseByAnnotation(t *testing.T) {
-	for name, flags := range map[string][]string{"synchronous": nil, "async": {"-Xlog:async"}} {
+	for name, tc := range map[string]struct {
+		from  int
+		flags []string
+	}{"synchronous": {0, nil}, "async": {asyncLogging, []string{"-Xlog:async"}}} {
 		t.Run(name, func(t *testing.T) {
-			alongside(t, func(t *testing.T, jdk lab.JDK) {
+			alongsideFrom(t, tc.from, func(t *testing.T, jdk lab.JDK) {
 				r := raising(t, jdk)
-				jvm := r.listening(place{}, append(flags, r.gcLog(), "-Xmn4m"), "Churn", "600000", "200")
+				jvm := r.listening(place{}, append(tc.flags, r.gcLog(), "-Xmn4m"), "Churn", "600000", "200")
 				r.shipped("gc.log", "[gc")
 				before := jvm.jcmd()
 				asked := time.Now()

@@ -79,7 +79,7 @@ func TestLevelsTriggerThatIsNeverMet(t *testing.T) {
 		"--jvm-metrics=false": {"gc*=info,safepoint=info", "--jvm-metrics=false"},
 	} {
 		t.Run(why, func(t *testing.T) {
-			alongside(t, func(t *testing.T, jdk lab.JDK) {
+			alongsideFrom(t, zgc, func(t *testing.T, jdk lab.JDK) {
 				r := raising(t, jdk, tc.flag)
 				r.trigger("io-stall,dropped", "gc*=debug", once)
 				log := Output{Selection: tc.selection, File: filepath.Join(r.source, "gc.log"), Decorations: "uptime,level,tags"}
@@ -198,15 +198,16 @@ func TestLevelsTriggerWithAttachOff(t *testing.T) {
 func TestLevelsRaiseByOtherTriggers(t *testing.T) {
 	for condition, tc := range map[string]struct {
 		why     string
+		from    int // the release
 		flags   []string
 		program []string
 	}{
-		"dropped":  {"the JVM dropped", []string{"-Xlog:async", "-XX:AsyncLogBufferSize=102400"}, []string{"Throw", "20000000", "2000", "1e9"}},
-		"warning":  {"a line at level warning: Failed to start", nil, []string{"Warn", "600000"}},
-		"io-stall": {"of CPU time", nil, []string{"Collect", "600000"}},
+		"dropped":  {"the JVM dropped", asyncLogging, []string{"-Xlog:async", "-XX:AsyncLogBufferSize=102400"}, []string{"Throw", "20000000", "2000", "1e9"}},
+		"warning":  {"a line at level warning: Failed to start", 0, nil, []string{"Warn", "600000"}},
+		"io-stall": {"of CPU time", 0, nil, []string{"Collect", "600000"}},
 	} {
 		t.Run(condition, func(t *testing.T) {
-			alongside(t, func(t *testing.T, jdk lab.JDK) {
+			alongsideFrom(t, tc.from, func(t *testing.T, jdk lab.JDK) {
 				r := raising(t, jdk)
 				log := Output{Selection: "all=warning,gc*=info,exceptions=info", File: filepath.Join(r.source, "gc.log"), Decorations: "uptime,level,tags"}
 				jvm := r.listening(place{}, append(tc.flags, log.Flag()), tc.program...)

@@ -5,14 +5,23 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/ullage/ullage/test/lab"
 )
 
+// The releases that brought what tests use.
+const (
+	asyncLogging = 17 // -Xlog:async
+	zgc          = 15 // as no experiment
+	dumpReplay   = 17 // of a method, by -XX:CompileCommand
+)
+
 // What TestMain has found and made.
 var (
-	jdks    []lab.JDK // the oldest first
+	kit     lab.JDK   // the oldest that can compile
+	jdks    []lab.JDK // of each release that ullage is for, the oldest first; in make test, two of those at hand
 	program string    // ullage
 	classes string    // directory of the compiled Java programs
 )
@@ -27,25 +36,52 @@ func TestMain(m *testing.M) {
 }
 
 func prepare(m *testing.M) (code int, err error) {
-	if jdks, err = lab.JDKs(); err != nil {
-		if os.Getenv("ULLAGE_HERE") != "" { // test/here lists it
-			fmt.Println("needs a JDK from 17 on")
-			return 0, nil
-		}
+	here := os.Getenv("ULLAGE_HERE") != "" // make test, which fetches nothing
+	kits, err := lab.JDKs()
+	if err != nil && here { // test/here lists it
+		fmt.Println("needs a JDK from 17 on")
+		return 0, nil
+	}
+	if err != nil {
 		return 0, err // a failure: without a JVM nothing is proved
+	}
+	kit = kits[0]
+	if jdks, err = lab.Runtimes(!here); err != nil {
+		return 0, err
+	}
+	if here && len(jdks) > 2 {
+		jdks = []lab.JDK{jdks[0], jdks[len(jdks)-1]}
 	}
 	dir, err := os.MkdirTemp("", "ullage-jvm-")
 	if err != nil {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	if classes, err = Compile(jdks[0], dir); err != nil {
+	for i := range jdks {
+		if jdks[i].Home, err = outOfHome(jdks[i].Home, filepath.Join(dir, jdks[i].String())); err != nil {
+			return 0, err
+		}
+	}
+	if classes, err = Compile(kit, dir); err != nil {
 		return 0, err
 	}
 	if program, err = lab.Build(dir); err != nil {
 		return 0, err
 	}
 	return m.Run(), nil
+}
+
+// outOfHome copies a JVM from the user's home to a directory, since tests run JVMs as users
+// that may not look into the home. It returns where the JVM is then.
+func outOfHome(java, dir string) (string, error) {
+	home, err := os.UserHomeDir()
+	if err != nil || !strings.HasPrefix(java, home+"/") {
+		return java, nil
+	}
+	if err := os.CopyFS(dir, os.DirFS(java)); err != nil {
+		return "", fmt.Errorf("copy a JVM: %w", err)
+	}
+	return dir, nil
 }
 
 const patience = lab.Patience
@@ -61,8 +97,17 @@ func each(t *testing.T, test func(t *testing.T, jdk lab.JDK)) {
 // alongside is each for tests that do not mind others beside them.
 func alongside(t *testing.T, test func(t *testing.T, jdk lab.JDK)) {
 	t.Helper()
+	alongsideFrom(t, 0, test)
+}
+
+// alongsideFrom is alongside for what only a release and later ones have.
+func alongsideFrom(t *testing.T, release int, test func(t *testing.T, jdk lab.JDK)) {
+	t.Helper()
 	t.Parallel()
 	for _, jdk := range jdks {
+		if jdk.Version < release {
+			continue
+		}
 		t.Run(jdk.String(), func(t *testing.T) {
 			t.Parallel()
 			test(t, jdk)

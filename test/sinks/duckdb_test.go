@@ -23,22 +23,8 @@ const duckVersion = "1.5.5"
 // the cache once.
 func duckdb(t *testing.T) (python string) {
 	t.Helper()
-	dir := filepath.Join(cacheDir(t), "python", "duckdb-"+duckVersion)
-	python = filepath.Join(dir, "bin", "python")
-	ready := filepath.Join(dir, "installed")
-	if _, err := os.Stat(ready); err == nil {
-		return python
-	}
-	t.Logf("installing DuckDB %s, once", duckVersion)
-	for _, args := range [][]string{
-		{"python3", "-m", "venv", "--clear", dir},
-		{python, "-m", "pip", "install", "--quiet", "duckdb==" + duckVersion, "duckdb-extension-httpfs==" + duckVersion},
-	} {
-		if _, err := lab.Command(10*time.Minute, args[0], args[1:]...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(t, os.WriteFile(ready, nil, 0o644))
+	python, err := lab.Python("duckdb-"+duckVersion, "duckdb=="+duckVersion, "duckdb-extension-httpfs=="+duckVersion)
+	must(t, err)
 	return python
 }
 

@@ -88,13 +88,3 @@ func fetched(t testing.TB, name string) string {
 	}
 	return jars
 }
-
-// cacheDir is [lab.CacheDir], for a test.
-func cacheDir(t testing.TB) string {
-	t.Helper()
-	cache, err := lab.CacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cache
-}
