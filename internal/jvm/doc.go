@@ -1,5 +1,5 @@
-// Package jvm is all that concerns a JVM that runs: what may be asked of it, who asks, and
-// how it answers.
+// Package jvm is all that concerns a JVM that runs: what may be asked of it, what asks,
+// and how it answers.
 //
 //   - ask: the labels and annotations of a pod; log selections as in -Xlog (it builds on
 //     every system, for the kubectl plugin)

@@ -74,8 +74,8 @@ type Request struct {
 	// default. It names no stream and has no ID, and is zero if Trigger is.
 	TriggerLog Raise
 
-	// Save has the lines saved that are held in hindsight, at each new value. Empty: nobody
-	// asks for that.
+	// Save has the lines saved that are held in hindsight, at each new value. Empty: none
+	// are saved.
 	Save string
 
 	// AppLog is the level from which on the application's events are wanted, whatever

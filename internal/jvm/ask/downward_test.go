@@ -78,8 +78,8 @@ func TestAnnotationsFileWrittenByHand(t *testing.T) {
 	}
 }
 
-// parsed parses a file of annotations, and checks what they ask for and which keys,
-// without the prefix, have problems.
+// parsed parses a file of annotations. It checks what they ask for, and which keys have
+// problems: without the prefix.
 func parsed(t *testing.T, file string, want Request, bad ...string) []Problem {
 	t.Helper()
 	for i := range bad {

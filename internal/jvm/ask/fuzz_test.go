@@ -109,7 +109,7 @@ func FuzzParseTrigger(f *testing.F) {
 	})
 }
 
-// FuzzParseTriggerRoundTrip writes any trigger, and reads it back.
+// FuzzParseTriggerRoundTrip writes any trigger and reads it back.
 func FuzzParseTriggerRoundTrip(f *testing.F) {
 	f.Add(int64(500*time.Millisecond), true, false, true)
 	f.Add(int64(maxPause), false, false, false)

@@ -11,10 +11,9 @@ type Miss struct {
 // Place says where the label belongs.
 const Place = "set the label " + InjectLabel + `: "true" in spec.template.metadata.labels`
 
-// Misses returns how somebody asked for a sidecar without effect, from the labels
-// and annotations of a pod or its template, and from the labels of the object that
-// has the template, which is called by its name. A pod of its own has no such
-// object.
+// Misses returns the attempts to ask for a sidecar that have no effect, in the labels
+// and annotations of a pod or its template, and in the labels of the object that has
+// the template, which is called by its name. A pod of its own has no such object.
 func Misses(labels, annotations, object map[string]string, name string) []Miss {
 	var all []Miss
 	label, labelled := labels[InjectLabel]

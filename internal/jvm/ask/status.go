@@ -18,7 +18,7 @@ type Status struct {
 	Warnings []string `json:"warnings,omitempty"`
 
 	// Refused is why the pod has no sidecar, and Errors holds the details.
-	// Empty: the pod was injected. Containers are those that it was refused for.
+	// Empty: the pod was injected. Containers are the ones that caused the refusal.
 	Refused    Reason   `json:"refused,omitempty"`
 	Errors     []string `json:"errors,omitempty"`
 	Containers []string `json:"containers,omitempty"`

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// JVM is one run of one JVM, as [Client.Find] found it. The zero value is none.
+// JVM is one run of one JVM, as [Client.Find] found it. The zero value is no JVM.
 type JVM struct {
 	// ID identifies the run. A restart of our own process does not change it; a
 	// restart of the JVM does. It is "boot-id/pid/starttime" for a process,
@@ -183,8 +183,8 @@ func (c *Client) explainClosed(j JVM, err error) error {
 	return e
 }
 
-// Alive reports whether the same run of the JVM still exists, as far as that
-// can be seen without connecting: a killed JVM leaves its socket behind.
+// Alive reports whether the same run of the JVM seems to exist
+// still. It does not connect: a killed JVM leaves its socket behind.
 func (c *Client) Alive(j JVM) bool {
 	if j.host != 0 {
 		start, err := startTime(j.host)

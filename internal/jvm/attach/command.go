@@ -8,8 +8,8 @@ import (
 )
 
 // MaxCommand is the greatest length of a command line in bytes. HotSpot's
-// attach protocol accepts arguments of up to 1024 bytes without their NUL, and
-// closes the connection without a reply on longer ones (JDK 17 and 25).
+// attach protocol accepts arguments of up to 1024 bytes without their NUL. On
+// longer ones it closes the connection without a reply (JDK 17 and 25).
 const MaxCommand = 1024
 
 // maxMerged is the greatest number of items in the selection of a raised

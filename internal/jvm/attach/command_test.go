@@ -54,7 +54,7 @@ func TestConfigure(t *testing.T) {
 }
 
 // TestConfigureTakesWhatItCanReadBack makes a command for every output of the
-// real lists, and reads it as the JVM does.
+// real lists and reads it as the JVM does.
 func TestConfigureTakesWhatItCanReadBack(t *testing.T) {
 	for _, r := range replies {
 		outputs, err := ParseList(reply(t, r.name))

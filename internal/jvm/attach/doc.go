@@ -14,7 +14,7 @@
 //     that has libjvm.so mapped; it counts if it has a file of the source open.
 //     If the JVM does not listen yet, a trigger file and SIGQUIT make it listen.
 //
-// SIGQUIT kills a process that has no handler for it, and makes a JVM that already
+// SIGQUIT kills a process that has no handler for it. It makes a JVM that already
 // listens print a thread dump. So the package opens a descriptor of the process,
 // then checks its start time, its handler and that no live socket exists, then
 // sends the signal through that descriptor. Without the descriptor, another process
@@ -23,7 +23,7 @@
 //
 // # Ends
 //
-// HotSpot removes its socket when it ends in order, and leaves it when it is killed. A
+// HotSpot removes its socket when it ends in order; a killed one leaves it. A
 // [Witness] of a visible process holds a descriptor of the socket meanwhile, because the
 // path to it leads through the process: the number of the socket's names shows which of
 // the two happened. The descriptor keeps the file system of the JVM's /tmp busy until
@@ -48,8 +48,8 @@
 // The server has one thread and a backlog of five. The package connects once for
 // each command, once more to inspect a JVM that did not answer, and once for a Witness. It
 // waits while the backlog is full (EAGAIN). Each look for JVMs connects to each socket
-// whose process is not visible, without sending a byte: a socket that nobody listens on
-// (ECONNREFUSED) is what a killed JVM has left, and not a JVM. The package leaves it there.
+// whose process is not visible, without sending a byte: a socket without a listener
+// (ECONNREFUSED) is left from a killed JVM. The package leaves it there.
 //
 // # Untrusted input
 //

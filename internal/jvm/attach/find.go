@@ -38,7 +38,7 @@ func (f *finding) problem(e *Error) {
 type Found struct {
 	JVMs     []JVM   // that exist now, at most 16, sorted by PID
 	Problems []error // the errors that hid others, each an [*Error]
-	Stale    []JVM   // sockets that nobody listens on: killed JVMs left them. The newest come first
+	Stale    []JVM   // sockets without a listener: killed JVMs left them. The newest come first
 }
 
 // Find returns the JVMs and the problems of [Client.Survey].
@@ -48,9 +48,9 @@ func (c *Client) Find(ctx context.Context, known ...string) (jvms []JVM, problem
 }
 
 // Survey looks for JVMs. In mode auto, the socket of a visible process is not a JVM of
-// its own, and a socket with two names is one JVM. A socket that nobody listens on is
-// not a JVM, and takes the place of none. Survey connects to each socket whose
-// process is not visible, to see that.
+// its own, and a socket with two names is one JVM. A socket without a listener is
+// not a JVM and takes no JVM's place. To see that, Survey connects to each socket whose
+// process is not visible.
 //
 // Of more than 16, Survey prefers the JVMs whose IDs are in known, then visible
 // processes and sockets on which their owner listens, and then the newest sockets.

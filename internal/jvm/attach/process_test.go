@@ -15,7 +15,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// inProcesses looks among processes for those that log into source.
+// inProcesses looks among processes for JVMs that log into source.
 func inProcesses(source string) *Client {
 	cfg := testConfig("/nonexistent")
 	cfg.Mode = ProcessNamespace
@@ -140,8 +140,8 @@ func TestProcessThatOnlyReadsTheLibraryIsNoJVM(t *testing.T) {
 	}
 }
 
-// A JVM whose log was removed, or that closed it, still matters to whoever has
-// raised it.
+// A JVM whose log was removed, or that closed it, still matters to the process
+// that has raised it.
 func TestProcessThatIsKnownIsFoundWithoutALog(t *testing.T) {
 	source := t.TempDir()
 	p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log")

@@ -55,7 +55,7 @@ func (c *Client) findSockets(ctx context.Context, f *finding) {
 	f.JVMs = append(f.JVMs, slices.DeleteFunc(found, func(j JVM) bool { return isStale[j.ID] })...)
 }
 
-// stale returns those of the sockets that nobody listens on. A stopped or busy JVM listens: the
+// stale returns the sockets without a listener. A stopped or busy JVM listens: the
 // kernel takes its connections until its backlog is full. HotSpot listens before it gives the
 // socket its name. To be sure, stale tries a young socket again until it is refusedFor old,
 // and one of a JVM that may be raised for as long. All of them take that time together.
@@ -79,7 +79,7 @@ func (c *Client) stale(ctx context.Context, sockets []JVM, known map[string]bool
 	}
 }
 
-// refuses reports whether nobody listens on the socket. It connects once, does not wait, and
+// refuses reports whether the socket has no listener. It connects once, does not wait, and
 // sends nothing.
 func (c *Client) refuses(j JVM) bool {
 	s, err := c.open(j)

@@ -31,7 +31,7 @@ type inode struct {
 }
 
 // young reports whether the file is less than refusedFor old. If it is from the future, the
-// clock was set back, and nobody knows.
+// clock was set back, and its age is unknown.
 func (i inode) young() bool {
 	age := time.Since(time.Unix(0, i.born))
 	return age >= 0 && age < refusedFor
@@ -144,8 +144,8 @@ func (s *socket) connect() (*conn, error) {
 	return &conn{File: os.NewFile(uintptr(fd), "attach socket"), peer: *peer}, nil
 }
 
-// answers reports whether the JVM, as far as the kernel shows, listens on the socket. It
-// connects once, does not wait, and sends nothing. A full backlog implies a listener.
+// answers reports whether the kernel shows that the JVM listens on the socket. It connects
+// once, does not wait, and sends nothing. A full backlog implies a listener.
 func (s *socket) answers(j JVM) bool {
 	conn, err := s.connect()
 	if err != nil {

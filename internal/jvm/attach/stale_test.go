@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deadSockets puts sockets under names into tmp that nobody listens on.
+// deadSockets puts sockets without a listener under names into tmp.
 func deadSockets(t *testing.T, tmp string, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -27,7 +27,7 @@ func deadSockets(t *testing.T, tmp string, names ...string) {
 	}
 }
 
-// sockets puts sockets under names into tmp that somebody listens on.
+// sockets puts sockets with a listener under names into tmp.
 func sockets(t *testing.T, tmp string, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -41,7 +41,7 @@ func sockets(t *testing.T, tmp string, names ...string) {
 	}
 }
 
-// A socket that nobody listens on is that of a killed JVM. However many there are, they are not
+// A socket without a listener is that of a killed JVM. However many there are, they are not
 // JVMs, no problem, and hide no JVM, whether that answers at once or has a full backlog.
 func TestSocketsThatNobodyListensOnAreNotJVMs(t *testing.T) {
 	for name, busy := range map[string]bool{"idle": false, "busy": true} {

@@ -83,8 +83,8 @@ func standIn() error {
 	}
 }
 
-// beVMThread gives a thread the name that HotSpot gives to the one that a JVM
-// is known by.
+// beVMThread gives a thread the name that HotSpot gives to the thread by
+// which a JVM is recognized.
 func beVMThread() {
 	named := make(chan struct{})
 	go func() {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The ways in which a JVM ended, as far as its socket shows.
+// The ways in which a JVM ended, by what its socket shows.
 const (
 	Exited = "exited" // it removed its socket, as a JVM does that ends by itself or by SIGTERM
 	Killed = "killed" // it left its socket behind
@@ -22,14 +22,14 @@ type Witness struct {
 	client *Client
 	jvm    JVM
 
-	// socket is that of a visible process. Nobody finds it by its path any more when the process
-	// has ended: the path leads through /proc/PID/root. The descriptor still shows
+	// socket is that of a visible process. Its path leads through /proc/PID/root, and so
+	// nowhere when the process has ended. The descriptor still shows
 	// whether the socket has a name. Nil: none was seen.
 	socket *socket
 
 	// lost is when the process was first seen to run while its socket had no name; zero: it
 	// has one. A JVM that goes on for longer than orderlyEnd is not about to end:
-	// somebody else has removed the socket.
+	// another process has removed the socket.
 	lost  time.Time
 	stray bool
 }

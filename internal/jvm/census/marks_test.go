@@ -27,7 +27,7 @@ func (r *rig) census() (*Census, *marked.Marks) {
 func TestStartsAndEndsOfJVMsAreMarkedOnce(t *testing.T) {
 	r := newRig(t)
 	j := fakejvm.Start(t, r.cfg.Attach.Tmp, 7, filepath.Join(r.cfg.Source, "gc-%p.log"), filepath.Join(r.cfg.Source, "safepoint.log"))
-	fakejvm.Start(t, r.cfg.Attach.Tmp, 8, "/other/gc.log") // somebody else's
+	fakejvm.Start(t, r.cfg.Attach.Tmp, 8, "/other/gc.log") // another source's
 	jvm := func(kind string) string {
 		return kind + ` stream=gc-7.log,safepoint.log pid=7 uptime=6.076s version=17.0.15\+6 collector=G1 main=shop.Main`
 	}

@@ -28,7 +28,7 @@ func NewCommand(cfg outputs.Config) *Command {
 	return &Command{cfg: cfg, store: &store{source: cfg.Source}}
 }
 
-// ErrNoOwner reports that no `ullage run` answers, so that nobody would end a raise.
+// ErrNoOwner reports that no `ullage run` answers, so that no process would end a raise.
 var ErrNoOwner = errors.New("no 'ullage run' answers for the source: start one, and without --attach off")
 
 // startPatience is how long a Command waits for an `ullage run` that does not listen yet,
@@ -44,7 +44,7 @@ func (c *Command) replyPatience() time.Duration {
 // List lists the outputs of every JVM. It returns the outputs that it got and
 // an error for the rest, or a [*outputs.NoJVMError] if there is neither. It lists stale
 // sockets as well, which are no error. If the source is missing, List returns an
-// error beside the outputs: nothing that the JVMs write is shipped then.
+// error with the outputs: nothing that the JVMs write is shipped then.
 func (c *Command) List(ctx context.Context) ([]outputs.Listed, error) {
 	r, err := c.ask(ctx, Request{Verb: VerbList, PID: c.cfg.Attach.PID})
 	if !errors.Is(err, errNobody) {
@@ -120,7 +120,7 @@ func (c *Command) checkStream(ctx context.Context, stream string) error {
 	return errors.Join(others...)
 }
 
-// SetApp raises the events of every application for a while, and returns the end of that
+// SetApp raises the events of every application for a while and returns the end of that
 // raise.
 func (c *Command) SetApp(ctx context.Context, level ul.Level, lasts time.Duration) (until time.Time, err error) {
 	r, err := c.order(ctx, Request{Verb: VerbSet, App: level, Raise: ask.Raise{For: lasts}})

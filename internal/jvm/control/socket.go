@@ -19,7 +19,7 @@ import (
 	"github.com/ullage/ullage/internal/base/statedir"
 )
 
-// The socket is beside the saved state. Both sides reach it through a
+// The socket is in the directory of the saved state. Both sides reach it through a
 // descriptor of the directory (/proc/self/fd/N/…): no link can lead out of the
 // source, and a long path does not exceed the 108 bytes of an address.
 

@@ -9,7 +9,7 @@
 //
 // The log is untrusted. Labels come from the fixed lists of package pause, and beyond
 // maxSeries combinations further ones are counted as "other". At most maxStreams streams
-// are followed at a time; a further one takes the place of the one that was silent longest.
+// are followed at a time; a further one replaces the stream that was silent longest.
 //
 // # Stalls
 //

@@ -188,7 +188,7 @@ func TestEveryCollectorHasItsName(t *testing.T) {
 	}
 }
 
-// Whoever writes to the log can write any name.
+// A process that can write to the log can write any name.
 func TestSeriesAreBoundedWhateverTheLogHas(t *testing.T) {
 	r := newRig(t)
 	for i := range 5000 {

@@ -33,7 +33,7 @@ const (
 	sampleTime = time.Second
 	quietTime  = 5 * time.Second  // between two samples while no line is written
 	maxPending = 64               // suspected stops that wait for a sample
-	maxRecent  = 50               // stops that are kept for who asks
+	maxRecent  = 50               // stops that are kept for /recent
 	logEvery   = 10 * time.Second // at most one message about stalls in this time
 )
 

@@ -111,7 +111,7 @@ func TestWhatIsUsualIsNoCulprit(t *testing.T) {
 	r.want(1, "ullage_jvm_stalls_suspected_total", "verdict=unknown")
 }
 
-// A stop that was read late, behind a backlog, is not judged by later samples.
+// A stop that was read late, after a backlog, is not judged by later samples.
 func TestAnOldStopIsNotJudgedBySamples(t *testing.T) {
 	r := newRig(t)
 	r.kernel(kernelFiles{})
@@ -171,7 +171,7 @@ func FuzzPressure(f *testing.F) {
 	})
 }
 
-// Whoever reads the log of a container has no files of the documentation.
+// A reader of a container's log has no files of the documentation.
 func TestWarningOfAStallLeadsToAPageThatCanBeOpened(t *testing.T) {
 	r := newRig(t)
 	r.kernel(kernelFiles{})

@@ -8,7 +8,7 @@ import (
 	"github.com/ullage/ullage/internal/line/pause"
 )
 
-// maxSeries is how many combinations of labels a histogram has, beside the one of all
+// maxSeries is how many combinations of labels a histogram has, without the one for all
 // others.
 const maxSeries = 100
 

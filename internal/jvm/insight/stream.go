@@ -29,7 +29,7 @@ func newStream(in *Insight, name string) *stream {
 	return s
 }
 
-// tick settles what waits for lines that do not come, and updates what changes with time.
+// tick settles events whose further lines do not come and updates figures that change with time.
 func (s *stream) tick(now time.Time) {
 	if s.fresh {
 		s.fresh, s.heard = false, now

@@ -120,7 +120,7 @@ func TestASetThatFindsNoJVMLeavesNothing(t *testing.T) {
 	}
 }
 
-// What is remembered of a JVM that has just ended is nobody who took the raise.
+// A JVM that has just ended, and is still remembered, has not taken the raise.
 func TestASetThatFindsNoJVMButOneThatHasEndedLeavesNothing(t *testing.T) {
 	r, j := alone(t)
 	p := r.raised(j)
@@ -244,7 +244,7 @@ func TestAnInterruptedCommandDoesNotWaitForTheSidecar(t *testing.T) {
 	}
 }
 
-// Without a sidecar nobody would end a raise. So a command changes nothing, and leaves
+// Without a sidecar no process would end a raise. So a command changes nothing, and leaves
 // nothing behind: a shipper decides by what it finds there whether a source is new.
 func TestWithoutASidecarACommandOnlyLooks(t *testing.T) {
 	t.Parallel()

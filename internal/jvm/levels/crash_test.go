@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
-// killedAt lets a process do one step, and makes the saved state what it was
+// killedAt lets a process do one step. It then makes the saved state what it was
 // when the JVM got the nth command that begins so: as if the process had been
 // killed right then. What the JVM makes of that command is how; those after it
 // it does not do.

@@ -9,7 +9,7 @@
 // # One owner
 //
 // One process keeps the levels of a source: the [Loop] of an `ullage run`. It alone changes
-// JVMs, and what it has in memory is authoritative. Package control makes that process the
+// JVMs, and its memory is authoritative. Package control makes that process the
 // owner, and brings it the requests of commands, each of which is pending until the JVMs have
 // answered.
 //

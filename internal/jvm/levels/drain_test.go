@@ -118,8 +118,8 @@ func TestADrainWaitsForNoNextAttempt(t *testing.T) {
 	logs(t, j, fakejvm.OwnSelection)
 }
 
-// What the application puts in the place of the state directory keeps nobody
-// from restoring.
+// Whatever the application puts in the place of the state directory, the levels are
+// restored.
 func TestADrainNeedsNoStateDirectory(t *testing.T) {
 	r, j := alone(t)
 	p := r.raised(j)

@@ -27,7 +27,7 @@ func TestASocketWithTwoNamesIsRaisedOnce(t *testing.T) {
 }
 
 // A cleaner of /tmp removes the socket of a raised JVM, which creates it again
-// when somebody attaches. It is no other JVM.
+// when a process attaches. It is no other JVM.
 func TestASocketThatIsCreatedAgainIsThatOfTheSameJVM(t *testing.T) {
 	r, j := alone(t)
 	p := r.raised(j)

@@ -200,7 +200,7 @@ func (s *jobs) fails(j *job) bool {
 		j.errs = append(j.errs, fmt.Errorf("%d JVMs have not answered yet", late))
 	}
 	if len(j.errs) == 0 {
-		j.errs = control.Split(s.runner.nobody(""))
+		j.errs = control.Split(s.runner.noneToRaise(""))
 	}
 	raised := func(c plan.Change) bool { return !c.Restored } // other streams may have been restored for this raise
 	return !slices.ContainsFunc(j.changes, raised) && len(j.errs) > 0

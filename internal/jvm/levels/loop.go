@@ -62,14 +62,14 @@ type Loop struct {
 // Outlets are where a Loop passes on what is not for a JVM. None of them may block, and each
 // may be nil.
 type Outlets struct {
-	// AppLevel is given, at each update, the level from which on the application's events
-	// are wanted; [ul.Unknown] leaves that to the application. Nil: nobody can raise them.
+	// AppLevel is given, at each update, the lowest level at which the application's events
+	// are wanted; [ul.Unknown] leaves that to the application. Nil: they cannot be raised.
 	AppLevel func(ul.Level)
 
-	// Mark is given the raises and restores. Nil: nobody wants to know.
+	// Mark is given the raises and restores. Nil: there are no marks.
 	Mark func(mark.Mark)
 
-	// Save is called, by several goroutines, when somebody asks to save withheld lines,
+	// Save is called, by several goroutines, at a request to save withheld lines,
 	// with the kind of the cause and the reason for people. Nil: none are held.
 	Save func(cause, why string) (control.Saving, error)
 }
@@ -320,7 +320,7 @@ func (l *Loop) drain(ctx context.Context) error {
 	return nil
 }
 
-// close lets a successor keep the levels, and answers the requests under way.
+// close lets a successor keep the levels and answers the requests under way.
 func (l *Loop) close() {
 	l.runner.work.Wait()
 	l.owner.Release()

@@ -43,7 +43,7 @@ func (m *memory) load(now time.Time) {
 }
 
 // save saves the state if it has changed since before or since the last save, or if the file
-// is not the one that this process wrote. It returns an error only if a crash
+// was not written by this process. It returns an error only if a crash
 // would lose something.
 func (m *memory) save(before *plan.State) error {
 	s := m.plan.State

@@ -41,7 +41,7 @@ func TestListsOfManyForgedJVMsTakeLittleMemory(t *testing.T) {
 				defer conn.Close()
 				_, err = io.WriteString(conn, `{"verb":"list"}`+"\n")
 				must(t, err)
-				// Nobody reads on before all answers have begun: the sidecar holds all of them.
+				// No command reads on before all answers have begun: the sidecar holds all of them.
 				_ = conn.SetReadDeadline(time.Now().Add(patience))
 				_, _ = io.ReadFull(conn, make([]byte, len("\n{")))
 				answered.Done()

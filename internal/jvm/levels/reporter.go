@@ -38,7 +38,7 @@ type reporter struct {
 	reconciled time.Time       // when all JVMs last had the wanted selection
 }
 
-// change logs and marks a change of an output, and counts the first one of each JVM.
+// change logs and marks a change of an output. It counts the first one of each JVM.
 func (r *reporter) change(c plan.Change) {
 	r.note(c.Mark())
 	if c.Restored {
@@ -57,7 +57,7 @@ func (r *reporter) change(c plan.Change) {
 		"until", plan.ShownEnd(c.Until))
 }
 
-// note marks what has happened, if anybody wants to know.
+// note marks what has happened, if there are marks.
 func (r *reporter) note(m mark.Mark) {
 	if r.mark != nil {
 		r.mark(m)

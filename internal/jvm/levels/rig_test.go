@@ -50,7 +50,7 @@ func (r *rig) jvm(pid int) *fakejvm.JVM {
 	return fakejvm.Start(r.t, r.cfg.Attach.Tmp, pid, filepath.Join(r.cfg.Source, "gc.log"))
 }
 
-// alone returns a pod with one JVM, for a test that runs beside others.
+// alone returns a pod with one JVM, for a test that runs in parallel.
 func alone(t *testing.T) (*rig, *fakejvm.JVM) {
 	t.Helper()
 	t.Parallel()
@@ -205,8 +205,8 @@ func (p *process) due(wait time.Duration) {
 	p.plan.Postpone(wait)
 }
 
-// kill is what the kernel does of it when the process is killed: nobody listens
-// any more, and the name of the socket stays.
+// kill is what the kernel does of it when the process is killed: the listener
+// is gone, and the name of the socket stays.
 func (p *process) kill() {
 	p.owner.Stop()
 	socket := filepath.Join(p.cfg.Source, statedir.Name, socketName)

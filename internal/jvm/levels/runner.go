@@ -162,11 +162,11 @@ func (r *runner) ended(t *plan.Task) error {
 	return err
 }
 
-// nobody returns an error with the reasons if there is no JVM to raise. If no
+// noneToRaise returns an error with the reasons if there is no JVM to raise. If no
 // JVM was found at all, the reason begins with hint.
-func (r *runner) nobody(hint string) error {
+func (r *runner) noneToRaise(hint string) error {
 	if r.plan.Raised() > 0 || r.busy() {
 		return nil
 	}
-	return r.plan.Nobody(hint + r.talk.NoJVM())
+	return r.plan.NoneToRaise(hint + r.talk.NoJVM())
 }

@@ -20,7 +20,7 @@ func (l *Loop) saveNow(r control.Request) control.Reply {
 	return out
 }
 
-// The causes of a saving that somebody asks for.
+// The causes of a saving on request.
 const (
 	causeCommand    = "command"
 	causeAnnotation = "annotation"

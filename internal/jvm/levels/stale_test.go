@@ -66,7 +66,7 @@ func TestWhereOnlySocketsAreLeftBehindAJVMIsWaitedFor(t *testing.T) {
 	hasError(t, p.Status(), "")
 }
 
-// A JVM that was killed while it was raised is no longer shown, and nobody tries to restore it.
+// A JVM that was killed while it was raised is no longer shown, and not restored.
 func TestARaisedJVMThatWasKilledIsNotShown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

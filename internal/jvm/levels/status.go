@@ -122,7 +122,7 @@ func (l *Loop) show(now time.Time) {
 func (l *Loop) errorsNow(err error) []error {
 	all := slices.Concat(control.Split(err), control.Split(l.owner.Deaf()), l.plan.Problems(), l.plan.Failures())
 	if _, _, on := l.plan.Wanted(time.Now()); on && err == nil {
-		all = append(all, control.Split(l.runner.nobody("waiting for a JVM: "))...)
+		all = append(all, control.Split(l.runner.noneToRaise("waiting for a JVM: "))...)
 	}
 	return all
 }

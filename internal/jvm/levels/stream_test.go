@@ -88,7 +88,7 @@ func TestOnlyTheNamedStreamIsRaised(t *testing.T) {
 	}
 }
 
-// Of the outputs of a list, those that a raise has changed are marked.
+// A list marks the outputs that a raise has changed.
 func TestAListShowsWhichStreamIsRaised(t *testing.T) {
 	r, j := twoStreams(t)
 	p := r.process()
@@ -113,7 +113,7 @@ func TestAListShowsWhichStreamIsRaised(t *testing.T) {
 	only(t, j, "gc*=debug", gcOutput)
 }
 
-// The first stream is restored before the second is raised, whoever asks.
+// The first stream is restored before the second is raised, whatever asks for it.
 func TestAnotherStreamTakesTheRaise(t *testing.T) {
 	r, j := twoStreams(t)
 	r.annotate("log", "safepoint*=debug")

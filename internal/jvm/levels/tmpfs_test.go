@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
-// smallTmpfs mounts a tmpfs as the source. Full writes to it until it is full,
-// and returns what makes space again.
+// smallTmpfs mounts a tmpfs as the source. Full writes to it until it is full
+// and returns a function that makes space again.
 func (r *rig) smallTmpfs() (full func() (free func())) {
 	r.t.Helper()
 	lab.MountTmpfs(r.t, r.cfg.Source, "64k")

@@ -65,8 +65,8 @@ func Compare(baseline, listed []attach.Output) error {
 		}
 		is := listed[at]
 		if was.Options != is.Options {
-			// No command that we send changes the options. Somebody deleted the
-			// output, and the JVM created it again with default options.
+			// No command that we send changes the options. The output was
+			// deleted, and the JVM created it again with default options.
 			return fmt.Errorf("%w: %s has the options %s, it had %s", ErrRemade,
 				printable.Escaped(was.Name, maxNamed), printable.Escaped(is.Options, maxNamed), printable.Escaped(was.Options, maxNamed))
 		}

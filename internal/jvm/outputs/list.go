@@ -101,8 +101,8 @@ func (d Talk) ListAll(ctx context.Context, raised RaisedTo) (jvms []attach.JVM, 
 	return jvms, listed, err
 }
 
-// listOne lists the outputs of a JVM, and has it describe itself if raised is
-// not nil.
+// listOne lists the outputs of a JVM. If raised is not nil, the JVM also describes
+// itself.
 func (d Talk) listOne(ctx context.Context, j attach.JVM, raised RaisedTo) (Listed, error) {
 	l := Listed{PID: j.PID}
 	outputs, err := d.List(ctx, j)
@@ -131,8 +131,7 @@ func (d Talk) classify(j attach.JVM, outputs []attach.Output, raised RaisedTo) [
 	return all
 }
 
-// RotateAll rotates the log files of every JVM, and returns the JVMs that did
-// so.
+// RotateAll rotates the log files of every JVM and returns the JVMs that did so.
 func (d Talk) RotateAll(ctx context.Context) ([]Listed, error) {
 	jvms, listed, err := d.ListAll(ctx, nil)
 	var done []Listed

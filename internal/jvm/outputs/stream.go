@@ -41,8 +41,8 @@ func expanded(j attach.JVM, o attach.Output) string {
 	return strings.Replace(filepath.Base(o.File()), pidMark, strconv.Itoa(j.PID), 1)
 }
 
-// streamsOf returns the names that an output's stream can be called by: as its
-// file is named, and as the JVM lists it.
+// streamsOf returns the names that an output's stream can be called by: that of
+// its file, and that in the JVM's list.
 func streamsOf(j attach.JVM, o attach.Output) []string {
 	return []string{naming.StreamOf(strings.Replace(expanded(j, o), timeMark, someTime, 1)), Stream(j, o), naming.StreamOf(filepath.Base(o.File()))}
 }

@@ -20,7 +20,7 @@ type AppRaise struct {
 // on reports whether the raise is in effect. There may be none.
 func (r *AppRaise) on(now time.Time) bool { return r != nil && now.Before(r.Until) }
 
-// sound returns a saved raise as it may be used, or nil if nobody can have asked for it.
+// sound returns a saved raise as it may be used, or nil if it cannot have been asked for.
 func (r *AppRaise) sound() *AppRaise {
 	if r == nil || r.Level == ul.Unknown || ask.CheckFor(r.For) != nil {
 		return nil
@@ -44,7 +44,7 @@ const (
 	WhyReset = "ullage log reset"
 )
 
-// checkApps removes saved raises of the application that nobody can have asked for.
+// checkApps removes saved raises of the application that cannot have been asked for.
 func (s *State) checkApps() (err error) {
 	for _, r := range []**AppRaise{&s.App, &s.AppSet} {
 		if saved := *r; saved != nil {

@@ -62,7 +62,7 @@ func (p *Plan) Attempted(t *Task) error {
 	return a.err
 }
 
-// noOurs reports whether err means that the raise is not for the JVM behind the
+// noOurs reports whether err means that the raise is not for the JVM of the
 // socket: the JVM logs elsewhere or has no such stream, or the socket is stale.
 // Such an error is reported only if there is no other.
 func (a attempt) noOurs() bool {

@@ -1,5 +1,5 @@
-// Package plan compares what is wanted of the JVMs of a source with what each JVM took last,
-// and says what is to be done: state → tasks.
+// Package plan compares what is wanted of the JVMs of a source with what each JVM took last, and
+// makes tasks of the difference: state → tasks.
 //
 // # Wanted and actual
 //
@@ -10,7 +10,7 @@
 //
 // A [State] has the raises and, for each JVM that was changed, a [Baseline]: the
 // configuration of its outputs before. A [Plan] makes a [Task] for each JVM that differs
-// from the [Goal]. Somebody else carries the task out, and the Plan takes its result. So no
+// from the [Goal]. The caller carries the task out, and the Plan takes its result. So no
 // sequence of raises adds up, and to restore is to send the same without a raise.
 //
 //	raise    list, save the baseline, configure own,raise

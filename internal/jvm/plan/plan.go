@@ -12,7 +12,7 @@ import (
 )
 
 // Plan has the JVMs of a source: what is wanted of them, what each has, and how the last
-// attempt to change it went. It is for one goroutine, and starts no other.
+// attempt to change it went. It is for one goroutine and starts none.
 type Plan struct {
 	State    *State
 	Draining bool // every JVM is to have its own level
@@ -83,7 +83,7 @@ func (p *Plan) Alarm(asked ask.Raise, reason, why string, now, awaited time.Time
 }
 
 // Rest reports whether there is nothing to do for a goal, where tasks are under way or not:
-// no JVM is to be looked for. It then forgets those that were found.
+// no JVM is to be looked for. It then forgets the JVMs that were found.
 func (p *Plan) Rest(want Goal) bool {
 	if !want.IsZero() || len(p.State.JVMs) > 0 {
 		return false
@@ -92,8 +92,8 @@ func (p *Plan) Rest(want Goal) bool {
 	return true
 }
 
-// Look takes the JVMs that were found, and forgets the ones that have certainly ended: also
-// one that is known by its socket alone, on which nobody listens any more. A JVM that merely
+// Look takes the JVMs that were found and forgets the ones that have certainly ended: also
+// one that is known by its socket alone, if that has no listener any more. A JVM that merely
 // was not found keeps its baseline: its socket or its log may have been removed.
 func (p *Plan) Look(found attach.Found, now time.Time) {
 	p.found = found
@@ -185,9 +185,9 @@ func (p *Plan) took(cause Cause, r Raise) bool {
 	})
 }
 
-// Nobody returns an error with the reasons why there is no JVM to raise. If no JVM was found
-// at all, the reason is none.
-func (p *Plan) Nobody(none string) error {
+// NoneToRaise returns an error with the reasons why there is no JVM to raise. If no JVM was
+// found at all, the reason is the given one.
+func (p *Plan) NoneToRaise(none string) error {
 	var why []error
 	for _, a := range p.attempts {
 		why = append(why, a.err)

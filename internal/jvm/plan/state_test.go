@@ -86,7 +86,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// An earlier version wrote the golden file. What it has is read whole, and saved again as
+// An earlier version wrote the golden file. It is read whole and saved again as
 // it was, but for the order of a raise's members.
 func TestASavedStateOfAnEarlierVersionIsRead(t *testing.T) {
 	saved, err := os.ReadFile("testdata/levels.json")

@@ -31,7 +31,7 @@ type Task struct {
 }
 
 // Tasks returns tasks for the JVMs that differ from what is wanted and are due
-// for an attempt, without those that are busy with a task and those that have just failed.
+// for an attempt, except JVMs that are busy with a task or have just failed.
 func (p *Plan) Tasks(want Goal, now time.Time, busy func(id string) bool, failed map[string]bool) []*Task {
 	var tasks []*Task
 	attempts := map[string]attempt{} // without those of JVMs that have ended

@@ -16,8 +16,8 @@ import (
 // signs knows whether the JVM's log can show a stall. A stall has two signs, and no stop is
 // reported for both:
 //
-//   - the CPU times behind a pause, which its line has;
-//   - a safepoint that went on beside its pauses, where these took their CPU time or have none
+//   - the CPU times of a pause, which are in a line of their own;
+//   - a safepoint that was longer than its pauses, if these took their CPU time or have none
 //     in the log: that is known of a stop alone.
 type signs struct {
 	floor pause.Floor
@@ -74,7 +74,7 @@ func (d *signs) noteStop(stop *pause.Stop) {
 type line struct {
 	text  []byte
 	class ul.Class
-	event *pause.Event // as another has parsed it; nil: nobody has
+	event *pause.Event // if it has been parsed already; else nil
 
 	own  pause.Event
 	read bool // own is the event

@@ -70,7 +70,7 @@ var stallTests = map[string]struct {
 }
 
 // A stop fires once, whichever of its lines show it: each of the two triggers has it, nothing
-// is missed, and the trigger that raises is not disarmed again by what it has fired on.
+// is missed, and the trigger that raises is not disarmed again by a line of that stop.
 func TestEachTriggerFiresOnceForAStall(t *testing.T) {
 	for name, c := range stallTests {
 		t.Run(name, func(t *testing.T) {

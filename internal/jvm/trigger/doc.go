@@ -1,7 +1,7 @@
 // Package trigger finds lines and stops of a JVM that meet the conditions of a trigger.
 //
-// A [Set] has two triggers, and sees each new line and, if these are joined, each stop once
-// for both:
+// A [Set] has two triggers. It sees each new line once for both, and each stop if stops
+// are joined:
 //
 //   - one raises log levels. The levels arm it and disarm it, and it fires once
 //     each time that it is armed: see package levels. What meets a condition meanwhile is

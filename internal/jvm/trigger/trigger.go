@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// Set has the trigger that raises and the one that saves. Create it with [New].
+// Set has two triggers: one raises, the other saves. Create it with [New].
 type Set struct {
 	signs signs // of stalls, for both triggers
 
@@ -61,7 +61,7 @@ func (s *Set) Missed() int64 { return admin.SamplesOf(s.missed).Sum() }
 func (s *Set) Saves() bool { return !s.saving.IsZero() }
 
 // Line checks the next line, without its newline. Each line is passed once. The event is
-// that of the line, as [pause.Parse] returns it, or nil where nobody has parsed the line.
+// that of the line, as [pause.Parse] returns it, or nil if the line was not parsed.
 func (s *Set) Line(text []byte, c ul.Class, e *pause.Event) {
 	r := s.raising.Load()
 	if r == nil && !s.Saves() || c.Kind == ul.Continuation {
@@ -115,7 +115,7 @@ func (s *Set) fire(r *raising, a Alarm) {
 // Fired has the alarms of the trigger that raises, at most one.
 func (s *Set) Fired() <-chan Alarm { return s.fired }
 
-// Arm has the lines checked for the conditions of t, and arms the trigger or
+// Arm sets the conditions of t, for which lines are checked, then arms the trigger or
 // disarms it. It does not arm a trigger whose last alarm is pending.
 func (s *Set) Arm(t ask.Trigger, armed bool) {
 	if t.IsZero() {

@@ -47,7 +47,7 @@ func armed(t testing.TB, cfg Config, raises string, saved *[]string) *Set {
 	return s
 }
 
-// show shows lines as the reader does where nobody has parsed them.
+// show shows lines as the reader does that has not parsed them.
 func show(s *Set, lines ...string) {
 	var c format.Classifier
 	for _, line := range lines {

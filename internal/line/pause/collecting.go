@@ -11,9 +11,9 @@ type collecting struct {
 
 // progress is what the lines of a collection have shown so far.
 type progress struct {
-	last     Kind // Pause or Concurrent: what CPU times behind it are about
+	last     Kind // Pause or Concurrent: whose CPU times come next
 	workers  int
-	ended    bool // it is complete but for lines right behind its last
+	ended    bool // it is complete but for lines that follow its last one at once
 	cycle    bool // it has concurrent parts
 	during   int64
 	promoted int64

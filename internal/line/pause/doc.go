@@ -51,14 +51,14 @@
 //	GC(n) Metaspace: 0M used, 0M committed, ...   [Metaspace] of ZGC
 //	GC(n) To-space exhausted                      [Failure]; also Promotion failed, and Concurrent mode failure (CMS)
 //	Failed to allocate Shared, 295K               [Failure] of Shenandoah, which a thread waits for
-//	Cancelling GC: CAUSE                          [Cancel] of Shenandoah, also behind GC(n)
+//	Cancelling GC: CAUSE                          [Cancel] of Shenandoah, also after GC(n)
 //	Allocation Stall (THREAD) 5.811ms             [Stall]; also Relocation Stall
 //	Entering safepoint region: OP                 [Enter] of JDK 9 to 12
 //	NAME: VALUE                                   [Init], where the tags are gc,init
 //	Using G1                                      [Init]; VALUE is one of HotSpot's collectors
 //
 // CMS (until JDK 13) prints as Parallel does, and its pauses are called Initial
-// Mark and Remark; but CPU comes behind its concurrent phases too.
+// Mark and Remark; but CPU comes after its concurrent phases too.
 //
 // What follows the operation in a safepoint's line, up to Total, may be any list of
 // durations that has Reaching and At. It differs:
@@ -81,7 +81,7 @@
 // Parallel; none to several in the others, all with the same number.
 //
 // A pause is seen from up to three sides, which must not be added up: the Pause, its
-// CPU times right behind it (of CMS, some are of a concurrent phase, which no line
+// CPU times right after it (of CMS, some are of a concurrent phase, which no line
 // alone tells), and the Safepoint around it, which is a little longer
 // and which also covers operations other than a collection. One safepoint may
 // hold two collections, Young and then Full. A [Joiner] makes one [Stop] of them.
@@ -100,6 +100,6 @@
 // happened or none: no name has a square bracket or a second "GC(" in it. With
 // decorators "none", the end of another message may be taken for that of a pause.
 //
-// Bytes prove nothing about their author. Whoever can write to the file can
-// write an event of any kind and length.
+// Bytes prove nothing about their author. Any process that can write to the
+// file can write an event of any kind and length.
 package pause

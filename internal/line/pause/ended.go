@@ -13,8 +13,8 @@ func (j *Joiner) emitEnded(except int64) {
 }
 
 // hasAll reports whether no line of a collection is to come. The lines of Shenandoah go
-// on behind the last pause and its safepoint, perhaps until a later collection begins.
-// Of the others, only CPU times come behind: G1 may log the beginning of a concurrent
+// on after the last pause and its safepoint, perhaps until a later collection begins.
+// Of the others, only CPU times come later: G1 may log the beginning of a concurrent
 // cycle before those of the pause that begins it, but not the safepoint around them.
 func (j *Joiner) hasAll(c *collecting, insideSafepoint bool) bool {
 	switch {

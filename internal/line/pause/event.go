@@ -10,7 +10,7 @@ const (
 	Pause      Kind = iota + 1 // the collector stopped the world
 	Safepoint                  // the VM stopped the world, for the collector or for anything else
 	CPU                        // the CPU time of what the line before it is about, mostly a pause
-	Concurrent                 // the collector worked beside the application, and has ended a phase or a cycle
+	Concurrent                 // the collector worked while the application ran, and has ended a phase or a cycle
 	Begin                      // a cycle begins; Name has its cause, if it has one
 	Cycle                      // a cycle of ZGC, or one generation's part of it, has ended
 	Stall                      // one thread waited for memory, or for an object to be moved

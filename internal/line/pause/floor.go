@@ -8,11 +8,11 @@ import (
 	"github.com/ullage/ullage/internal/base/settings"
 )
 
-// Floor is from which length on a pause, or what a [Suspicion] is about beside it, is
-// suspected of being a stall. The zero value is [DefaultFloor]. It implements [flag.Getter].
+// Floor is the least length with which a pause, or another part of a stop that a [Suspicion]
+// names, is suspected of being a stall. The zero value is [DefaultFloor]. It implements [flag.Getter].
 type Floor time.Duration
 
-// DefaultFloor is the floor that nobody has set. What the JVM itself does is rarely as
+// DefaultFloor is the floor unless another one is set. The JVM's own work rarely takes as
 // long, and a disk that stalls takes longer.
 const DefaultFloor = Floor(100 * time.Millisecond)
 

@@ -105,7 +105,7 @@ func TestACollectionOfShenandoahThatAnotherThreadGivesUp(t *testing.T) {
 	}
 }
 
-// Nobody waits for a collection that was given up when there is none.
+// No thread waits for a collection that was given up when there is none.
 func TestNothingIsGivenUp(t *testing.T) {
 	all := join(lines("Cancelling GC: Allocation Failure During Evacuation", "Cancelling GC: Stopping VM", "Failed to allocate Shared, 1K",
 		"[1.0s][info][gc] Using G1", "[1.1s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.345ms"))

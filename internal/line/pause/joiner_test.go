@@ -208,7 +208,7 @@ func TestConcurrentMarkSweepOfJDK11(t *testing.T) {
 	}
 }
 
-// From a log of JDK 25.0.3: the CPU times of the pause come behind the first lines of the
+// From a log of JDK 25.0.3: the CPU times of the pause come after the first lines of the
 // concurrent cycle that the pause began.
 func TestTimesBehindTheCycleThatAPauseBegan(t *testing.T) {
 	all := join(lines(
@@ -233,7 +233,7 @@ func TestTimesBehindTheCycleThatAPauseBegan(t *testing.T) {
 	}
 }
 
-// From a log of JDK 25.0.3: the metaspace comes behind the safepoint, and ends a cycle.
+// From a log of JDK 25.0.3: the metaspace comes after the safepoint and ends a cycle.
 // The last cycle is as JDK 17 logs it, where the line of the metaspace has no number.
 func TestCyclesOfShenandoah(t *testing.T) {
 	safepoint := "[0.592s][info][safepoint] Safepoint \"ShenandoahDegeneratedGC\", Time since last: 4411964 ns, Reaching safepoint: 3005 ns, At safepoint: 3770000 ns, Leaving safepoint: 10 ns, Total: 3773015 ns, Threads: 0 runnable, 12 total"
@@ -410,7 +410,7 @@ func TestTwoJVMsInOneFileWithoutUptimes(t *testing.T) {
 }
 
 // From a JVM 25 with -Xlog:gc,safepoint on a disk that was frozen for 2.5 s: the write of the
-// pause's line waited behind the pause that the line measures.
+// pause's line waited after the pause that the line measures.
 func TestAWaitBesideThePauseIsSuspected(t *testing.T) {
 	for _, test := range []struct {
 		at    string
@@ -453,7 +453,7 @@ func TestAPauseShorterThanTheFloorIsNotSuspectedForItsRoundedTime(t *testing.T) 
 	}
 }
 
-// What a heap dump does behind its collection is its own work. From a JVM 17, but for the lengths.
+// What a heap dump does after its collection is its own work. From a JVM 17, but for the lengths.
 func TestAnOperationThatCollectsFirstIsNoWait(t *testing.T) {
 	all := join(lines(
 		"[1.000s][info][gc] GC(3) Pause Full (Heap Dump Initiated GC) 24M->5M(64M) 12.748ms",

@@ -29,7 +29,7 @@ const (
 	Epsilon       Collector = "Epsilon"
 )
 
-// using is what a JVM logs behind "Using " at its start.
+// using is the text after "Using " that a JVM logs at its start.
 var using = map[string]Collector{
 	"Serial": Serial, "Parallel": Parallel, "G1": G1, "Concurrent Mark Sweep": CMS, "Shenandoah": Shenandoah,
 	"The Z Garbage Collector": Z, "Epsilon": Epsilon,

@@ -89,10 +89,10 @@ const (
 	initTag      = "gc,init"
 )
 
-// read reads a message, and returns the tag that its record must have; if it returns
-// false, e is unusable. Most lines of a busy log end here, or in readGC. Whoever sets a
-// field of e other than GC, Old and Young has set Kind before, so that an e without Kind
-// has nothing else to forget.
+// read reads a message and returns the tag that its record must have; if it returns
+// false, e is unusable. Most lines of a busy log end here, or in readGC. A function that
+// sets a field of e other than GC, Old and Young has set Kind before, so that an e without
+// Kind has nothing else to forget.
 func (e *Event) read(line, message []byte) (tag string, ok bool) {
 	switch message[0] {
 	case 'G':
@@ -137,8 +137,8 @@ func (e *Event) read(line, message []byte) (tag string, ok bool) {
 	return "", false
 }
 
-// decorated reports whether the line is the first of a record with this message,
-// and its tags, as far as the line shows them, begin with the given one. A lone
+// decorated reports whether the line is the first of a record with this message, and
+// its tags, if the line shows them, begin with the given one. A lone
 // word may be the hostname as well, and speaks against nothing.
 func decorated(r *ul.Record, message []byte, tag string) bool {
 	if len(r.Message) != len(message) || r.Kind == ul.Continuation {

@@ -16,7 +16,7 @@ func (h *Heap) read(text []byte, unit byte) bool {
 	return true
 }
 
-// readFirst reads the sizes that text begins with, and returns what follows them. The
+// readFirst reads the sizes that text begins with and returns the rest. The
 // JDK 14 and newer show the capacity on both sides: "24M(64M)->5M(64M)".
 func (h *Heap) readFirst(text []byte, unit byte) (rest []byte, ok bool) {
 	var share bool

@@ -153,8 +153,8 @@ func TestEverySetOfDecorators(t *testing.T) {
 	}
 }
 
-// A full disk cuts a line anywhere, and glues the next one to it. What comes out
-// is an event that happened, or none.
+// A full disk cuts a line anywhere and glues the next one to it. The result is an event
+// that happened, or none.
 func TestGluedLinesInventNothing(t *testing.T) {
 	for _, name := range []string{"all-decorators-jdk17.log", "debug-g1-jdk25.log", "z-jdk25.log", "shenandoah-jdk17.log", "serial-jdk25.log"} {
 		lines := sample(t, name)

@@ -21,7 +21,7 @@ type runs struct {
 	swaps   int           // runs in a row that went on where another one had stopped, as if each was the one before the last
 	number  int64         // the highest number of a collection in the one before; -1: there is none
 	failed  bool          // a thread got no memory from Shenandoah, and the pause in which it makes room has not come
-	done    int64         // the number behind the highest one of a collection that has ended with its pause; 0: none has
+	done    int64         // one more than the highest number of a collection that has ended with its pause; 0: none has
 }
 
 // begin notices that the JVM of a stream is another one: its uptime falls back, its

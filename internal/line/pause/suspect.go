@@ -11,7 +11,7 @@ const (
 	NoSuspicion Suspicion = iota
 	Idle                  // a pause took at least twice its CPU time, so that for half of it no thread ran
 	Uneven                // a pause took four times what its CPU time is for each of its workers; work that is done by one thread alone looks the same
-	Operation             // a safepoint without a collection, or beside one, was long; its work may have been
+	Operation             // a safepoint without a collection, or the rest of one around it, was long; its work may have been
 	Outside               // a safepoint went on long before or after the collections in it: the JVM did something else, such as writing its log
 	Reaching              // the threads were long in coming to a stop
 )

@@ -21,8 +21,7 @@ func cutPrefix(text []byte, prefix string) ([]byte, bool) {
 	return text[len(prefix):], true
 }
 
-// digits reads the decimal number that text begins with, and returns it and its
-// length. Where there is none, or more digits than maxDigits, the length is 0.
+// digits returns the decimal number that text begins with, and its length. Where there is none, or more digits than maxDigits, the length is 0.
 func digits(text []byte) (value int64, n int) {
 	for n < len(text) && isDigit(text[n]) {
 		if n == maxDigits {
@@ -60,8 +59,8 @@ func nanos(text []byte) (time.Duration, bool) {
 	return time.Duration(value), n > 0 && string(text[n:]) == " ns"
 }
 
-// isPauseName reports whether all of text is words and then, each behind one
-// space, groups in brackets: "Young (Normal) (System.gc())". It is this strict
+// isPauseName reports whether all of text is words and then groups in
+// brackets, each after one space: "Young (Normal) (System.gc())". It is this strict
 // because a full disk glues the rest of a record to a cut one: what is glued
 // into a name brings a square bracket, or a "GC(" where no group can begin.
 func isPauseName(text []byte) bool {

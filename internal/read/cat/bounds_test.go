@@ -134,8 +134,7 @@ func TestLinesWithoutTimeHaveThatOfReading(t *testing.T) {
 	})
 }
 
-// An object has the time by which the sidecar had read the line, as far as the seek file
-// shows it.
+// An object has the time that the seek file shows by which the sidecar had read the line.
 func TestObjectsSayWhenTheirLineWasRead(t *testing.T) {
 	s := newTimedStream(t, segment.Zstd)
 	for minute := range 3 {

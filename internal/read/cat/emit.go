@@ -123,7 +123,7 @@ func (p *Printer) printColored(text []byte, color string) error {
 	return err
 }
 
-// escape writes an escape to the terminal, behind all text before it.
+// escape writes an escape to the terminal, after all text before it.
 func (p *Printer) escape(code string) error {
 	if err := p.screen.Flush(); err != nil {
 		return err

@@ -47,7 +47,7 @@ func startFollower(t *testing.T, cfg Config, args ...string) *follower {
 	return f
 }
 
-// expect waits for text, and for nothing else, behind what was expected before.
+// expect waits for text, and for nothing else, after the text that was expected before.
 func (f *follower) expect(text string) {
 	f.t.Helper()
 	f.want.WriteString(text)
@@ -127,7 +127,7 @@ func eachFollow(t *testing.T, run func(t *testing.T, d *shipped, cfg Config)) {
 }
 
 // A restart of the sidecar cuts what is not committed and writes it again, in
-// other frames. Whoever follows must see each line once.
+// other frames. A reader that follows must see each line once.
 func TestFollowAcrossARestartPrintsEachLineOnce(t *testing.T) {
 	eachFollow(t, func(t *testing.T, d *shipped, cfg Config) {
 		s := d.restart("gc.log", segment.Mark{})
@@ -141,8 +141,8 @@ func TestFollowAcrossARestartPrintsEachLineOnce(t *testing.T) {
 		s = d.restart("gc.log", mark)
 		d.append(s, "2\n3\n4\n")
 		f.expect("4\n")
-		// Cut, and longer than before when that is seen: only what stands there
-		// can tell.
+		// Cut, and longer than before when that is seen: only the bytes there
+		// show it.
 		s = d.restart("gc.log", mark)
 		d.append(s, "2\n3\n", "4\n5\n", "6\n", "7\n"+strings.Repeat("long ", 100)+"\n")
 		f.expect("5\n6\n7\n" + strings.Repeat("long ", 100) + "\n")

@@ -58,7 +58,7 @@ func (s *series) appendHead(out, text []byte) (head, message []byte) {
 	var r ul.Record
 	r.Parse(body)
 	if line.Kind == ul.Continuation && r.Kind != ul.Continuation || !s.cur.First {
-		r = ul.Record{Message: body} // what looks like decorations is none
+		r = ul.Record{Message: body} // what looks like decorations is not
 	}
 	out = append(out, '{')
 	if !line.Time.IsZero() {

@@ -102,7 +102,7 @@ func (t *markTable) print(p *Printer) {
 	t.rows = t.rows[:0]
 }
 
-// summary sums up what was listed, behind which comes the sum of the gaps, for stderr.
+// summary sums up what was listed, then the gaps, for stderr.
 func (t *markTable) summary(gaps string) string { return plural(t.n, "mark") + "; " + gaps }
 
 // markObject is a mark as an object.

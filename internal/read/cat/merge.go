@@ -29,8 +29,8 @@ type turn struct {
 	idle  bool  // there is no line for now
 }
 
-// merging is a heap of series: the one whose next line is the earliest comes first, and
-// the one that was found first among those of the same time.
+// merging is a heap of series. The series whose next line is the earliest comes first; of
+// several with the same time, the series that was found first.
 type merging []*series
 
 func (m merging) Len() int           { return len(m) }
@@ -55,7 +55,7 @@ func (m merging) second() *series {
 	return m[1]
 }
 
-// merge prints what several series have, in the order of time. The lines of a series
+// merge prints the lines of several series chronologically. The lines of a series
 // stay in their order, whatever their times. A series without any times comes first.
 func (p *Printer) merge(ctx context.Context, all []*series) error {
 	var m merging

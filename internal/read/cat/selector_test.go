@@ -35,8 +35,8 @@ var filterCases = []struct {
 	{"[0.107s][error  ][gc] without its end", true},
 }
 
-// through feeds raw in pieces of one size through lines and a selector, and returns
-// what passes, with a newline where lines.End ends a line.
+// through feeds raw in pieces of one size through lines and a selector. It returns
+// the lines that pass, with a newline where lines.End ends a line.
 func through(raw []byte, size int, pick *selector) (passes []byte, marks []ul.Gap) {
 	var l cut.Lines
 	drain := func() {
@@ -82,7 +82,7 @@ func TestSelectionIsBlindToPieces(t *testing.T) {
 }
 
 // A stream is read no further where all that follows is too late; a single line proves
-// nothing, whoever wrote it.
+// nothing.
 func TestSelectionEndsBehindUntil(t *testing.T) {
 	until := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	pick := newSelector(Config{Until: until}, "")
