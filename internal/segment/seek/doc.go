@@ -27,8 +27,8 @@
 //
 // # Size
 //
-// A stream gets at most one entry in 10 s, or in 1 MiB on disk if it grows faster. The
-// file is at most 4 KiB or a thousandth of the stream's bytes on disk, whichever is more,
+// A stream gets at most one entry in 10 s, or in 1 MiB on disk if it grows faster, and one
+// where it falls silent for 5 s. The file is at most 4 KiB or a thousandth of the stream's bytes on disk, whichever is more,
 // and at most 1 MiB. A file that reaches its bound is thinned: the older half of the
 // bound keeps entries at equal distances, and the entries of deleted segments go.
 //
