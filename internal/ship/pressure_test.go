@@ -77,7 +77,7 @@ func TestBudget(t *testing.T) {
 
 func TestKeepLevelIsALevelOrOff(t *testing.T) {
 	k := KeepLevel(ul.Warning)
-	for text, want := range map[string]string{"off": "off", "error": "error", "trace": "trace", "": "", "unknown": "", "Warning": ""} {
+	for text, want := range map[string]string{"off": "off", "error": "error", "trace": "trace", "": "", "unknown": "", "Warning": "warning"} {
 		err := k.Set(text)
 		if (err == nil) != (want != "") || err == nil && k.String() != want {
 			t.Errorf("%q gives %q, error: %v", text, k.String(), err)
