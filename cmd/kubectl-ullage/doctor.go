@@ -13,7 +13,8 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-const doctorAbout = `kubectl ullage doctor says why a pod has no sidecar, or what is wrong with the sidecar.
+const doctorAbout = `kubectl ullage doctor says why a pod has no sidecar, or what is wrong with the
+sidecar.
 
 Usage:
   kubectl ullage doctor               is the injector well?
@@ -24,11 +25,12 @@ Usage:
 
 It looks at labels and annotations of the pod, of its workload and of its
 namespace, at the webhook with its certificate and its pods, and at the sidecar
-and the JVM's container. For what has no sidecar it asks the API server, by a dry
-run, whether a new pod would get one. It changes nothing.
+and the JVM's container. For what has no sidecar it asks the API server, by a
+dry run, whether a new pod would get one. It changes nothing.
 
 Each line begins with "ok", "note", "problem", or "unknown" where you lack the
-right to look. It exits with 1 if there is a problem, or if it could look at nothing.
+right to look. It exits with 1 if there is a problem, or if it could look at
+nothing.
 
 Examples:
   kubectl ullage doctor

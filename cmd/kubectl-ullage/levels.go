@@ -18,7 +18,8 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
-const levelsAbout = `kubectl ullage levels shows and changes what the JVMs of pods log. They are not restarted.
+const levelsAbout = `kubectl ullage levels shows and changes what the JVMs of pods log. They are not
+restarted.
 
 Usage:
   kubectl ullage levels TARGET                          what they log now
@@ -26,21 +27,22 @@ Usage:
                                                         raise it for a time
   kubectl ullage levels TARGET --reset                  end the raise now
 
-TARGET is a pod, or all pods of a workload, as deploy/NAME, or of a label, -l SELECTOR.
-Of several pods, those that have no sidecar, or whose sidecar does not answer, are
-reported, and do not keep the others from being raised.
+TARGET is a pod, or all pods of a workload, as deploy/NAME, or of a label, -l
+SELECTOR. Of several pods, those that have no sidecar, or whose sidecar does not
+answer, are reported, and do not keep the others from being raised.
 
 SELECTION is written as in -Xlog, "gc*=debug,safepoint=info", and adds to what a
 JVM logs by itself. It raises the outputs whose lines show their level, or with
 --stream the ones whose stream matches. The command writes it into the pod's
-annotations ullage.dev/log, log-for, log-stream and log-id, replaces their values,
-and waits until every JVM has it. Where the pod's kubelet is late with the
-annotations, the command reports that and annotates the pod again. When the time is
-over, the sidecar returns the JVMs to their own level. Each call writes a new log-id, so the same selection can be raised again.
+annotations ullage.dev/log, log-for, log-stream and log-id, replaces their
+values, and waits until every JVM has it. Where the pod's kubelet is late with
+the annotations, the command reports that and annotates the pod again. When the
+time is over, the sidecar returns the JVMs to their own level. Each call writes
+a new log-id, so the same selection can be raised again.
 
-It exits with 1 if a JVM does not have the selection when --timeout is over, which
-counts for each pod by itself. The
-annotations stay, and take effect when the cause is fixed.
+It exits with 1 if a JVM does not have the selection when --timeout is over,
+which counts for each pod by itself. The annotations stay, and take effect when
+the cause is fixed.
 
 Examples:
   kubectl ullage levels web-0 'gc*=debug' --for 10m

@@ -22,19 +22,19 @@ Usage:
   kubectl ullage logs TARGET --marks [-f] [--tail N] [--since T] [--until T] [--around T [--within D]]
                              [--stream S] [--json] [-c NAME]
 
-TARGET is a pod, a workload, as deploy/web, or -l SELECTOR. Of several pods, the command takes
-the oldest that is ready, and says on stderr which that is.
+TARGET is a pod, a workload, as deploy/web, or -l SELECTOR. Of several pods, the
+command takes the oldest that is ready, and says on stderr which that is.
 
 It runs 'ullage cat' in the sidecar and takes the same values. T is a duration
-before now (10m, 36h), a time with its zone, or a local one (16:45, 2026-11-20T16:45);
-D is a duration (30s if it is not given). --tail prints the last N lines of all.
-L is trace, debug, info, warning or error; S a pattern such as 'gc*.log'. Every
-byte of a line is as the JVM wrote it; but on a terminal, a control character is
-printed like \x1b. Several streams are merged by time, and each line has the name
-of its stream in front of it.
+before now (10m, 36h), a time with its zone, or a local one (16:45,
+2026-11-20T16:45); D is a duration (30s if it is not given). --tail prints the
+last N lines of all. L is trace, debug, info, warning or error; S a pattern such
+as 'gc*.log'. Every byte of a line is as the JVM wrote it; but on a terminal, a
+control character is printed like \x1b. Several streams are merged by time, and
+each line has the name of its stream in front of it.
 
---marks lists what the sidecar has marked instead, and where lines are missing: starts
-and ends of JVMs, changes of log levels, gaps, and so on.
+--marks lists what the sidecar has marked instead, and where lines are missing:
+starts and ends of JVMs, changes of log levels, gaps, and so on.
 
 A pod with several JVM containers has a sidecar for each: -c names one.
 

@@ -16,7 +16,8 @@ import (
 )
 
 // usage is the whole of `kubectl ullage help`.
-const usage = `kubectl ullage shows and controls the ullage sidecars of pods, which ship the logs of JVMs.
+const usage = `kubectl ullage shows and controls the ullage sidecars of pods, which ship the
+logs of JVMs.
 
 Usage:
   kubectl ullage levels TARGET|-l SELECTOR SELECTION [--for 10m]
@@ -31,14 +32,15 @@ Usage:
   kubectl ullage version                            print what this program was built from
   kubectl ullage help                               print this text; 'help levels' is 'levels --help'
 
-TARGET is a pod, web-0, or a workload, written as for kubectl: deploy/web, sts/db, ds/NAME,
-job/NAME, rollout/NAME (of Argo Rollouts), deployments.apps/web. Of a workload, levels,
-status and top take all pods; logs, open and report take one, the oldest that is ready,
-and say which on stderr; doctor looks at the template and the newest pod.
+TARGET is a pod, web-0, or a workload, written as for kubectl: deploy/web,
+sts/db, ds/NAME, job/NAME, rollout/NAME (of Argo Rollouts),
+deployments.apps/web. Of a workload, levels, status and top take all pods; logs,
+open and report take one, the oldest that is ready, and say which on stderr;
+doctor looks at the template and the newest pod.
 
-Every command but version takes -n, --context and --kubeconfig, as kubectl does, and
--l SELECTOR instead of TARGET; status and top take -A as well. Flags may be before or
-after names.
+Every command but version takes -n, --context and --kubeconfig, as kubectl does,
+and -l SELECTOR instead of TARGET; status and top take -A as well. Flags may be
+before or after names.
 
 Examples:
   kubectl ullage levels web-0 'gc*=debug,safepoint=info' --for 10m
@@ -48,11 +50,11 @@ Examples:
   kubectl ullage open web-0
   kubectl ullage doctor deploy/web
 
-It runs the kubectl on the PATH, or the program in $KUBECTL. It needs the
-right to get and list pods and to exec in them (create pods/exec), for a workload the
-right to get it; 'levels' also needs the right to patch pods, 'open' to forward ports
-(create pods/portforward), and 'doctor' says which rights it lacks. Roles with
-just these rights for people on call:
+It runs the kubectl on the PATH, or the program in $KUBECTL. It needs the right
+to get and list pods and to exec in them (create pods/exec), for a workload the
+right to get it; 'levels' also needs the right to patch pods, 'open' to forward
+ports (create pods/portforward), and 'doctor' says which rights it lacks. Roles
+with just these rights for people on call:
 ` + build.Docs + `plugin.md#rights
 
 Exit status: 0 success, 1 run-time failure, 2 usage error.

@@ -18,21 +18,23 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-const openAbout = `kubectl ullage open shows the live page of a pod's sidecar in the browser: headroom,
-backlog, rates, pauses, levels, gaps and errors, refreshed every two seconds.
+const openAbout = `kubectl ullage open shows the live page of a pod's sidecar in the browser:
+headroom, backlog, rates, pauses, levels, gaps and errors, refreshed every two
+seconds.
 
 Usage:
   kubectl ullage open TARGET [--port N] [-c NAME]
 
-TARGET is a pod, a workload, as deploy/web, or -l SELECTOR. Of several pods, the command takes
-the oldest that is ready, and says on stderr which that is.
+TARGET is a pod, a workload, as deploy/web, or -l SELECTOR. Of several pods, the
+command takes the oldest that is ready, and says on stderr which that is.
 
-It forwards a port of this machine to the sidecar's admin HTTP, prints the URL, opens
-it in the browser, and forwards until Ctrl-C. Only this machine can use the
-port. Without a browser, open the URL yourself; BROWSER names another browser.
+It forwards a port of this machine to the sidecar's admin HTTP, prints the URL,
+opens it in the browser, and forwards until Ctrl-C. Only this machine can use
+the port. Without a browser, open the URL yourself; BROWSER names another
+browser.
 
-A pod with several JVM containers has a sidecar for each: -c names one. It needs the
-right to forward ports (create pods/portforward).
+A pod with several JVM containers has a sidecar for each: -c names one. It needs
+the right to forward ports (create pods/portforward).
 
 Examples:
   kubectl ullage open web-0

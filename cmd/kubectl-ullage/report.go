@@ -20,21 +20,22 @@ import (
 // maxReport bounds a report, in bytes. That of a day's log is under 2 MB.
 const maxReport = 16 << 20
 
-const reportAbout = `kubectl ullage report makes a report of what a pod's sidecar has persisted and opens it
-in the browser: pauses, heap, rates, stalls, gaps, on one page that needs no network.
+const reportAbout = `kubectl ullage report makes a report of what a pod's sidecar has persisted and
+opens it in the browser: pauses, heap, rates, stalls, gaps, on one page that
+needs no network.
 
 Usage:
   kubectl ullage report TARGET [--since T] [--until T] [--output FILE] [-c NAME]
 
-TARGET is a pod, a workload, as deploy/web, or -l SELECTOR. Of several pods, the command takes
-the oldest that is ready, and says on stderr which that is.
+TARGET is a pod, a workload, as deploy/web, or -l SELECTOR. Of several pods, the
+command takes the oldest that is ready, and says on stderr which that is.
 
-It runs 'ullage report --json' in the sidecar, makes a page of the figures, and writes it
-into FILE: POD-report.html in the current directory, or with a number where there is such
-a file. Nothing that the container sends is run in the browser. T is a duration
-before now (10m, 36h), a time with its zone, or a local one (16:45, 2026-11-20T16:45).
-It prints the name of the file. Without a browser, open the file yourself; BROWSER
-names another browser.
+It runs 'ullage report --json' in the sidecar, makes a page of the figures, and
+writes it into FILE: POD-report.html in the current directory, or with a number
+where there is such a file. Nothing that the container sends is run in the
+browser. T is a duration before now (10m, 36h), a time with its zone, or a local
+one (16:45, 2026-11-20T16:45). It prints the name of the file. Without a
+browser, open the file yourself; BROWSER names another browser.
 
 A pod with several JVM containers has a sidecar for each: -c names one.
 

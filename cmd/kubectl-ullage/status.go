@@ -20,10 +20,10 @@ Usage:
   kubectl ullage status [TARGET...] [--json]
   kubectl ullage status -l SELECTOR | -A [--json]
 
-TARGET is a pod, or a workload for all its pods that have not ended, as deploy/web.
-Without names it asks every pod of the namespace that has an ullage sidecar and
-lists the pods that should have one and have none. A pod with several JVM
-containers has a sidecar, and a row, for each.
+TARGET is a pod, or a workload for all its pods that have not ended, as
+deploy/web. Without names it asks every pod of the namespace that has an ullage
+sidecar and lists the pods that should have one and have none. A pod with
+several JVM containers has a sidecar, and a row, for each.
 
   READY     whether it persists what it reads
   BACKLOG   bytes that the JVM has written and that are not yet durable
@@ -33,14 +33,15 @@ containers has a sidecar, and a row, for each.
             "off": the sidecar does not change levels
   ERRORS    what is wrong, or why the sidecar cannot be reached
 
-Where sidecars are older than others or than this program, as after an upgrade of the
-injector, a line on stderr says how many: an old one stays until its pod is recreated.
+Where sidecars are older than others or than this program, as after an upgrade
+of the injector, a line on stderr says how many: an old one stays until its pod
+is recreated.
 
-It exits with 1 if a sidecar that should run cannot be reached, or a pod lacks the
-sidecar that it should have. Pods of namespaces with the label
+It exits with 1 if a sidecar that should run cannot be reached, or a pod lacks
+the sidecar that it should have. Pods of namespaces with the label
 ullage.dev/injection are known to lack theirs only to those who may list
-namespaces. With --json, or -o json, it
-prints an array of objects with pod, namespace, container, and error or status.
+namespaces. With --json, or -o json, it prints an array of objects with pod,
+namespace, container, and error or status.
 
 Examples:
   kubectl ullage status

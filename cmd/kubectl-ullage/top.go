@@ -11,7 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-const topAbout = `kubectl ullage top shows which sidecars are closest to losing lines, the worst first.
+const topAbout = `kubectl ullage top shows which sidecars are closest to losing lines, the worst
+first.
 
 Usage:
   kubectl ullage top [TARGET...]
@@ -19,9 +20,9 @@ Usage:
 
 TARGET is a pod, or a workload for all its pods, as deploy/web.
 
-Sidecars that cannot be reached come first. The others follow by the free
-part of their budget, in tenths, and among equals by lag, the greatest first. Pods that have
-ended are left out.
+Sidecars that cannot be reached come first. The others follow by the free part
+of their budget, in tenths, and among equals by lag, the greatest first. Pods
+that have ended are left out.
 
   FREE      the free part of the budget, which is what the log may use of the tmpfs
   HEADROOM  free bytes of the tmpfs that the JVM writes to

@@ -19,8 +19,8 @@ import (
 	"github.com/ullage/ullage/internal/kube/kubeapi"
 )
 
-const checkAbout = `ullage-injector check checks the settings of 'serve', by the same code, and serves
-nothing. All that is wrong is on stderr, and the exit status is 2 then.
+const checkAbout = `ullage-injector check checks the settings of 'serve', by the same code, and
+serves nothing. All that is wrong is on stderr, and the exit status is 2 then.
 
 Usage:
   ullage-injector check --config FILE [flags of 'serve']

@@ -31,8 +31,8 @@ import (
 	"github.com/ullage/ullage/internal/kube/webhook"
 )
 
-const serveAbout = `ullage-injector serve is the mutating admission webhook: API servers ask it about
-new pods, and it answers with the sidecar.
+const serveAbout = `ullage-injector serve is the mutating admission webhook: API servers ask it
+about new pods, and it answers with the sidecar.
 
 Usage:
   ullage-injector serve --config FILE --tls-cert FILE --tls-key FILE [flags]

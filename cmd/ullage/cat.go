@@ -27,58 +27,66 @@ Usage:
 
 DIR is a destination (the --dest of 'ullage run') or the directory of one stream
 in it. FILE is a segment, or any other log, read by its suffix: .zst, .gz, or as
-it is; s3://BUCKET/PREFIX?OPTIONS is what a sink has uploaded there (with the options
-of --sink; namespace=NS and pod=POD select). Without any it is the destination in
-ULLAGE_DEST.
+it is; s3://BUCKET/PREFIX?OPTIONS is what a sink has uploaded there (with the
+options of --sink; namespace=NS and pod=POD select). Without any it is the
+destination in ULLAGE_DEST.
 
-One stream is printed byte for byte as the JVM wrote it; but on a terminal, a character
-that it would obey rather than show is printed like \x1b, and levels have colors, unless
-NO_COLOR is set. Several streams are merged by time, and each line has the name of its
-stream in front of it: 'gc.log: ', or 'gc.log#2: ' for the second JVM that is met in the
-stream. Lines without any time and compressed files of other programs come first. The
-streams of a bucket are printed one after the other, without names.
+One stream is printed byte for byte as the JVM wrote it; but on a terminal, a
+character that it would obey rather than show is printed like \x1b, and levels
+have colors, unless NO_COLOR is set. Several streams are merged by time, and
+each line has the name of its stream in front of it: 'gc.log: ', or 'gc.log#2: '
+for the second JVM that is met in the stream. Lines without any time and
+compressed files of other programs come first. The streams of a bucket are
+printed one after the other, without names.
 
---since, --until and --around take a duration before now (10m, 36h), a time with its
-zone, as RFC 3339 or the JVM writes it (2026-11-20T16:45:11.123+0100), or a local one
-(2026-11-20, 2026-11-20T16:45, or 16:45 for the last time the clock showed that).
---around T prints what is within 30s of it, or within --within D. Where the lines of a
-stream are later than --until by 10s, it is not read further. --tail N prints the last
-N lines of all that is wanted, and with --follow what is appended after them.
+--since, --until and --around take a duration before now (10m, 36h), a time with
+its zone, as RFC 3339 or the JVM writes it (2026-11-20T16:45:11.123+0100), or a
+local one (2026-11-20, 2026-11-20T16:45, or 16:45 for the last time the clock
+showed that). --around T prints what is within 30s of it, or within --within D.
+Where the lines of a stream are later than --until by 10s, it is not read
+further. --tail N prints the last N lines of all that is wanted, and with
+--follow what is appended after them.
 
-Lines without a date, as with HotSpot's default decorators, have the start of their
-JVM and their uptime as their time. The start follows from when 'ullage run' read the
-lines, and is right within the time that it needed for that. Lines without either have
-the time of the line before or, if no line has a time, that of reading.
+Lines without a date, as with HotSpot's default decorators, have the start of
+their JVM and their uptime as their time. The start follows from when 'ullage
+run' read the lines, and is right within the time that it needed for that. Lines
+without either have the time of the line before or, if no line has a time, that
+of reading.
 
 --level takes trace, debug, info, warning or error. It works for the logs of
-applications as well: of Logback, Log4j, Spring Boot, java.util.logging, and JSON. Lines
-without a level, as other programs write them, count as info; the further lines of a
-message have the level and the time of its first line. --format is that of 'ullage run',
-where a stream is in a format that is not the one which it is taken for.
+applications as well: of Logback, Log4j, Spring Boot, java.util.logging, and
+JSON. Lines without a level, as other programs write them, count as info; the
+further lines of a message have the level and the time of its first line.
+--format is that of 'ullage run', where a stream is in a format that is not the
+one which it is taken for.
 
 Where 'ullage run' dropped lines on purpose, one line at that place says so, at
-level warning with the tag ullage. --gaps lists the places alone at which lines are
-missing, as a table: a header, then one place a row, its columns separated by spaces,
-with a - for what is not known. KIND is 'dropped' for lines that 'ullage run' dropped:
-lines by level are written like info=1200,debug=34, those discarded below --keep-level,
-and those dropped whatever their level. KIND is 'jvm-async' for lines that the JVM
-dropped and reported (-Xlog:async), and 'jvm-full' where a line was cut because the
-JVM's tmpfs was full: others may have been lost whole, and SECONDS is until the next
-one. The sum, or that there are none, goes to stderr, and what a running sidecar has
-dropped or holds that is not in the copy yet; if lines were dropped, the exit status is 1.
+level warning with the tag ullage. --gaps lists the places alone at which lines
+are missing, as a table: a header, then one place a row, its columns separated
+by spaces, with a - for what is not known. KIND is 'dropped' for lines that
+'ullage run' dropped: lines by level are written like info=1200,debug=34, those
+discarded below --keep-level, and those dropped whatever their level. KIND is
+'jvm-async' for lines that the JVM dropped and reported (-Xlog:async), and
+'jvm-full' where a line was cut because the JVM's tmpfs was full: others may
+have been lost whole, and SECONDS is until the next one. The sum, or that there
+are none, goes to stderr, and what a running sidecar has dropped or holds that
+is not in the copy yet; if lines were dropped, the exit status is 1.
 
---marks lists these places and the marks of 'ullage run', chronologically: starts and
-ends of JVMs and of the sidecar, changes of log levels, archives that were overwritten
-unread, files that were truncated, reports of crashes. A row has TIME, STREAM, KIND and
-DETAILS as words like pid=7, in quotes where they have spaces. Marks are a stream of
-their own, ullage.log, which is printed as lines only with --stream ullage.log.
+--marks lists these places and the marks of 'ullage run', chronologically:
+starts and ends of JVMs and of the sidecar, changes of log levels, archives that
+were overwritten unread, files that were truncated, reports of crashes. A row
+has TIME, STREAM, KIND and DETAILS as words like pid=7, in quotes where they
+have spaces. Marks are a stream of their own, ullage.log, which is printed as
+lines only with --stream ullage.log.
 
---json prints one object a line: time (of undated lines as above), read (when the
-sidecar had read the line, to within 10 s), stream, run (the number of the JVM), level, tags, uptime in seconds, gc (the number of the collection in
-the message) and text, the message without its decorations. What a line does not have
-is left out. Bytes that are not UTF-8 become U+FFFD. With --gaps it prints time, stream,
-kind, lines, bytes, seconds, and the lines by level under discard and drop; with --marks
-also marks, each with time, stream, kind, level and details.
+--json prints one object a line: time (of undated lines as above), read (when
+the sidecar had read the line, to within 10 s), stream, run (the number of the
+JVM), level, tags, uptime in seconds, gc (the number of the collection in the
+message) and text, the message without its decorations. What a line does not
+have is left out. Bytes that are not UTF-8 become U+FFFD. With --gaps it prints
+time, stream, kind, lines, bytes, seconds, and the lines by level under discard
+and drop; with --marks also marks, each with time, stream, kind, level and
+details.
 
 When a 'kubectl exec' ends, the container runtime may leave the program that it
 ran behind, with its memory. With --until-eof, and exec's -i, the program ends.

@@ -24,9 +24,9 @@ in it; without it, the destination in ULLAGE_DEST. --since and --until take what
 --since of 'ullage cat' takes: a duration before now, or a time.
 
 For each stream, and each run of a JVM in it, a row has the time range and the
-lines by level. A run begins where the uptime in the log falls back. A ~ precedes
-a time that is estimated, because the lines have no date. Below its rows, a stream
-has one line for each thing that is missing:
+lines by level. A run begins where the uptime in the log falls back. A ~
+precedes a time that is estimated, because the lines have no date. Below its
+rows, a stream has one line for each thing that is missing:
 
   gaps       lines that the sidecar dropped, by reason and level
   jvm        lines that the JVM dropped itself and reported (-Xlog:async), and places
@@ -38,21 +38,22 @@ has one line for each thing that is missing:
   truncated  how often a file was truncated in place: it is unknown what was lost
   short      retention has deleted what was written after --since
 
-A copy is also not complete while a running sidecar has lines, or has dropped lines, that
-are not in it yet. A sidecar that runs in the same pod or on the same machine is asked; it
-is given some seconds to persist what it has just read. One that owns the destination and
-cannot be asked makes the copy not complete, too. Nor is it complete if no stream has any
-line in that time: a JVM that logged nothing looks like one whose log never arrived.
+A copy is also not complete while a running sidecar has lines, or has dropped
+lines, that are not in it yet. A sidecar that runs in the same pod or on the
+same machine is asked; it is given some seconds to persist what it has just
+read. One that owns the destination and cannot be asked makes the copy not
+complete, too. Nor is it complete if no stream has any line in that time: a JVM
+that logged nothing looks like one whose log never arrived.
 
-Two lines have the marks of 'ullage run' by kind (see 'ullage cat --marks'), and those
-among them that mean lost lines or a crash. Marks are no JVM's stream, and count as
-none.
+Two lines have the marks of 'ullage run' by kind (see 'ullage cat --marks'), and
+those among them that mean lost lines or a crash. Marks are no JVM's stream, and
+count as none.
 
 The last line sums up, and says how far back the copy reaches. With --json, each
 run, each stream and the sum is one JSON object a line.
 
-Lines that never reached the source are in no copy. Without a running sidecar, what is
-left on a tmpfs is not looked at: the next sidecar ships it.
+Lines that never reached the source are in no copy. Without a running sidecar,
+what is left on a tmpfs is not looked at: the next sidecar ships it.
 
 Examples:
   ullage check /var/lib/ullage

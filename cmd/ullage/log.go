@@ -25,7 +25,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-const logAbout = `ullage log shows and changes what a running JVM logs. The application is not touched.
+const logAbout = `ullage log shows and changes what a running JVM logs. The application is not
+touched.
 
 Usage:
   ullage log list [--all] [--json]         each JVM, its outputs and its ring, as tables
@@ -37,12 +38,12 @@ Usage:
   ullage log save                          persist the lines that --hindsight holds
 
 SELECTION is written as in -Xlog, "gc*=debug,safepoint=info", and adds to the
-output's own. Only outputs that write into --source are raised: of these, the ones
-whose lines show their level, or the ones that --stream names. The command asks
-the 'ullage run' that ships the source, over a socket in SOURCE/.ullage: its flags
-apply, and it ends the raise. Without one, list and rotate go to the JVMs
-themselves, and set, reset and save change nothing and exit with 1. Events of the
-application (see 'ullage ring --help') are raised in its ring.
+output's own. Only outputs that write into --source are raised: of these, the
+ones whose lines show their level, or the ones that --stream names. The command
+asks the 'ullage run' that ships the source, over a socket in SOURCE/.ullage:
+its flags apply, and it ends the raise. Without one, list and rotate go to the
+JVMs themselves, and set, reset and save change nothing and exit with 1. Events
+of the application (see 'ullage ring --help') are raised in its ring.
 
 A JVM is reached through its attach socket in --jvm-tmp, which it opens with
 -XX:+StartAttachListener, or, in the same process namespace, by its process. It

@@ -40,10 +40,10 @@ Try it, with a JVM on this machine (/dev/shm is a tmpfs):
   kill %1 && wait %1
   ullage cat /tmp/durable
 
-Flags may be before or after directories and other names; -- ends the flags. Every
-flag can also be set in the environment: --dest as ULLAGE_DEST, --sync-interval as
-ULLAGE_SYNC_INTERVAL. A flag overrides the environment. Write durations like 500ms,
-10s, 24h or 7d, and sizes like 64Mi, 1Gi or 4096.
+Flags may be before or after directories and other names; -- ends the flags.
+Every flag can also be set in the environment: --dest as ULLAGE_DEST,
+--sync-interval as ULLAGE_SYNC_INTERVAL. A flag overrides the environment. Write
+durations like 500ms, 10s, 24h or 7d, and sizes like 64Mi, 1Gi or 4096.
 
 Exit status: 0 success, 1 run-time failure, 2 usage error.
 `

@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/internal/read/report"
 )
 
-const pausesAbout = `ullage pauses prints how long a JVM's application was stopped, by cause, and the ten
-longest stops with their lines.
+const pausesAbout = `ullage pauses prints how long a JVM's application was stopped, by cause, and the
+ten longest stops with their lines.
 
 Usage:
   ullage pauses [--since T] [--until T] [--stall-floor D] [DIR|FILE...]

@@ -17,30 +17,31 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-const reportAbout = `ullage report shows where a JVM's time went: stops, their causes, the heap, and what
-is missing from the log.
+const reportAbout = `ullage report shows where a JVM's time went: stops, their causes, the heap, and
+what is missing from the log.
 
 Usage:
   ullage report [--since T] [--until T] [--stall-floor D] [--text|--json] [--output FILE] [DIR|FILE...]
   ullage report --compare [flags] DIR|FILE DIR|FILE
 
-DIR is a destination (the --dest of 'ullage run'), the directory of one stream in it,
-or a directory of log files; without any it is the destination in ULLAGE_DEST. FILE is
-a segment, or any other log of Unified Logging (-Xlog), plain or compressed by gzip or
-zstd. Files of one rotated set (gc.log, gc.log.0, gc.log.1.gz) are read as one
-stream, in the order of their dates.
+DIR is a destination (the --dest of 'ullage run'), the directory of one stream
+in it, or a directory of log files; without any it is the destination in
+ULLAGE_DEST. FILE is a segment, or any other log of Unified Logging (-Xlog),
+plain or compressed by gzip or zstd. Files of one rotated set (gc.log, gc.log.0,
+gc.log.1.gz) are read as one stream, in the order of their dates.
 
-The report is a page that needs no network, written to ullage-report.html, or with
---text or --json text or JSON, written to stdout. --output FILE changes that, and
---output - is stdout. Text has colors on a terminal, unless NO_COLOR is set.
---compare puts the reports of two inputs side by side.
+The report is a page that needs no network, written to ullage-report.html, or
+with --text or --json text or JSON, written to stdout. --output FILE changes
+that, and --output - is stdout. Text has colors on a terminal, unless NO_COLOR
+is set. --compare puts the reports of two inputs side by side.
 
---stall-floor is from which length on a stop, or what it did outside its pauses, is
-suspected of being a stall.
+--stall-floor is from which length on a stop, or what it did outside its pauses,
+is suspected of being a stall.
 
-In a destination, lines without a date have the time that 'ullage cat' shows. In other
-files, --since and --until leave out lines whose time is not known, and the report says so.
-What cannot be read is part of the report, with how much it is.
+In a destination, lines without a date have the time that 'ullage cat' shows. In
+other files, --since and --until leave out lines whose time is not known, and
+the report says so. What cannot be read is part of the report, with how much it
+is.
 
 Examples:
   ullage report /var/lib/ullage

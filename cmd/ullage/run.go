@@ -19,7 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const runAbout = `ullage run follows the log files in a directory on tmpfs and persists their lines.
+const runAbout = `ullage run follows the log files in a directory on tmpfs and persists their
+lines.
 
 Usage:
   ullage run --source DIR --dest DIR [flags]

@@ -21,9 +21,9 @@ const statusAbout = `ullage status shows the state of a running 'ullage run'.
 Usage:
   ullage status [--addr HOST:PORT] [--source DIR] [--json] [--timeout DURATION]
 
-It exits with 0 when the sidecar answers, even with "not ready". With --source it
-exits with 1 if another source's sidecar answers: several on one machine, or in one
-pod, need a --listen of their own.
+It exits with 0 when the sidecar answers, even with "not ready". With --source
+it exits with 1 if another source's sidecar answers: several on one machine, or
+in one pod, need a --listen of their own.
 
 Examples:
   ullage status

@@ -96,7 +96,7 @@ func (e Env) Help(fs *flag.FlagSet, about string) int {
 	var b strings.Builder
 	b.WriteString(about)
 	if len(settings.Names(fs)) > 0 {
-		environment := fmt.Sprintf(" (each can also be set in the environment, --some-flag as %s)", settings.EnvName("some-flag"))
+		environment := fmt.Sprintf(" (each can be set in the environment, --some-flag as %s)", settings.EnvName("some-flag"))
 		if e.FlagsOnly {
 			environment = ""
 		}
@@ -147,7 +147,7 @@ func reason(err error) string {
 // JSONFlags declares --json, and -o json, which is how kubectl has it.
 func JSONFlags(fs *flag.FlagSet, asJSON *bool, usage string) {
 	fs.BoolVar(asJSON, "json", false, usage)
-	fs.Func("o", "`json` is short for --json", func(format string) error {
+	fs.Func("o", "the `FORMAT` of the output: -o json is --json", func(format string) error {
 		if format != "json" {
 			return errors.New("the only format is json")
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // EnvPrefix begins the name of every environment variable that sets a flag.
@@ -219,13 +220,36 @@ func shortDuration(text string) string {
 	return text
 }
 
+// helpWidth is how many columns a help text of flags has at most.
+const helpWidth = 80
+
 // PrintFlags writes a help text for the flags of fs.
 func PrintFlags(w io.Writer, fs *flag.FlagSet) {
 	for _, r := range Rows(fs) {
-		fmt.Fprintf(w, "  %s\n      %s", r.Flag, strings.ReplaceAll(r.Usage, "\n", "\n      "))
+		words := strings.Fields(r.Usage)
 		if r.Default != "" && r.Default != "false" {
-			fmt.Fprintf(w, " (default %s)", r.Default)
+			words = append(words, fmt.Sprintf("(default %s)", r.Default)) // not broken
 		}
-		fmt.Fprintln(w)
+		fmt.Fprintf(w, "  %s\n", r.Flag)
+		for _, line := range wrap(words, helpWidth-len(helpIndent)) {
+			fmt.Fprintf(w, "%s%s\n", helpIndent, line)
+		}
 	}
+}
+
+const helpIndent = "      "
+
+// wrap puts words into lines of at most width characters. A longer word has a line of its own.
+func wrap(words []string, width int) (lines []string) {
+	line := ""
+	for _, word := range words {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
 }

@@ -101,6 +101,23 @@ func TestHelpNamesEveryFlagWithItsDefault(t *testing.T) {
 	}
 }
 
+func TestHelpIsAtMost80ColumnsWide(t *testing.T) {
+	fs := flag.NewFlagSet("run", flag.ContinueOnError)
+	long := strings.Repeat("a word\nand another ", 30)
+	fs.String("source", "/dev/shm", "`DIR` of "+long)
+	fs.String("word", "", strings.Repeat("x", 90))
+	var b strings.Builder
+	PrintFlags(&b, fs)
+	if got, want := strings.Join(strings.Fields(b.String()), " "), "--source DIR DIR of "+strings.Join(strings.Fields(long), " ")+" (default /dev/shm)"; !strings.HasPrefix(got, want) {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for line := range strings.Lines(b.String()) {
+		if len(line) > helpWidth+1 && !strings.HasPrefix(line, helpIndent+"xxx") {
+			t.Errorf("%d columns: %s", len(line)-1, line)
+		}
+	}
+}
+
 func TestBadValueSaysHowToWriteItAndLeavesTheDefault(t *testing.T) {
 	fs, _, d := newSet()
 	bad := Parse(fs, []string{"--sync-interval", "often"}, func(string) (string, bool) { return "", false })
