@@ -21,6 +21,10 @@ type Source struct {
 	Lines cut.Lines
 	Dates *clock.Dating // takes in each frame; nil: no times are needed
 
+	// Pass is called with each segment that is complete, where its first line would be
+	// read. If it returns true, the segment is passed over. Nil: none is.
+	Pass func(segment.Info) bool
+
 	dir      string
 	follower *segment.Follower
 	decoded  *decoded // instead
@@ -50,12 +54,24 @@ func (s *Source) Follow(dir string, files []segment.Info, sealed bool, opt segme
 	if !opt.Since.IsZero() && s.Dates != nil && s.Dates.Timed && s.Dates.Clock.Index != nil {
 		opt.Seek = s.Dates.Clock.Index()
 	}
+	if s.Pass != nil {
+		opt.Pass = s.pass
+	}
 	if files != nil {
 		s.follower = segment.FollowFiles(files, sealed, opt)
 		return nil
 	}
 	s.follower, err = segment.OpenFollower(dir, opt)
 	return err
+}
+
+// pass passes over a segment that the caller does not read.
+func (s *Source) pass(seg segment.Info) bool {
+	if !s.Lines.Between() || !s.Pass(seg) {
+		return false
+	}
+	s.seq = seg.Seq
+	return true
 }
 
 // Decode reads what in decompresses to, and closes it. Path names it in an error. Seg

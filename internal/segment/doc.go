@@ -10,7 +10,7 @@
 //   - owner: asks the sidecar that holds a destination what is not persisted yet
 //   - seek: when lines were read, and where they are: the seek file of a stream
 //   - clock: when each line was written
-//   - summary: what a segment holds
+//   - index: what sealed segments hold: the file of sums of a stream
 //   - prune: removes the copies of pods that are gone
 //
 // # Layout
@@ -20,6 +20,7 @@
 //	DEST/.ullage/checkpoint-number                       of the newest checkpoint, see package store
 //	DEST/STREAM/20261120T100000.000Z-000001.log.zst      a segment
 //	DEST/STREAM/.seek                                    when lines were read, see package seek
+//	DEST/STREAM/.sums                                    what sealed segments hold, see package index
 //
 // The name of a segment is the UTC time of its creation, a sequence number of
 // at least six digits and the suffix of its compression: .log.zst, .log.gz or .log.

@@ -38,6 +38,10 @@ type FollowOptions struct {
 	// Memory is what this Follower shares with others. Nil: it has its own.
 	Memory *Memory
 
+	// Pass is called with each segment that is complete, before it is read. If it returns
+	// true, the segment is passed over. Nil: none is.
+	Pass func(Info) bool
+
 	// Committed returns how far the stream is durable, and false if all of it is. What
 	// lies behind the mark is not returned: a restart may cut it off. If nil, all bytes
 	// count, as for a reader that is in another process than the writer. Next calls it
@@ -79,7 +83,7 @@ type Follower struct {
 // OpenFollower follows the segments in dir, the directory of one stream. The
 // directory need not exist yet. The error is one of opt.From.
 func OpenFollower(dir string, opt FollowOptions) (*Follower, error) {
-	f := &Follower{in: listing{dir: dir}, since: since{opt.Since, opt.Seek}, once: opt.Once, committed: opt.Committed, memory: opt.Memory}
+	f := &Follower{in: listing{dir: dir}, since: since{opt.Since, opt.Seek, opt.Pass}, once: opt.Once, committed: opt.Committed, memory: opt.Memory}
 	if err := f.resume(opt.From); err != nil {
 		return nil, err
 	}
@@ -94,7 +98,7 @@ func FollowFiles(files []Info, sealed bool, opt FollowOptions) *Follower {
 		info.Seq = uint64(i + 1)
 		in.files[i] = info
 	}
-	return &Follower{in: in, since: since{opt.Since, opt.Seek}, once: opt.Once}
+	return &Follower{in: in, since: since{opt.Since, opt.Seek, opt.Pass}, once: opt.Once}
 }
 
 // Next returns the next raw bytes: at least one, and all of the same frame. They are

@@ -126,6 +126,10 @@ func (f *Follower) enter() error {
 			if err := f.missed(seg); err != nil {
 				return err
 			}
+			if (f.once || !f.newest) && f.since.pass != nil && f.since.pass(seg) {
+				f.passOver(seg)
+				continue
+			}
 			f.begin(seg)
 		} else if f.unchanged(seg) {
 			continue

@@ -3,12 +3,25 @@ package segment
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Checksum reads a segment and returns its size and its CRC-32C.
+func Checksum(file *os.File) (size int64, crc uint32, err error) {
+	sum := crc32.New(castagnoli)
+	if size, err = io.Copy(sum, file); err != nil {
+		return 0, 0, fmt.Errorf("read segment: %w", err)
+	}
+	return size, sum.Sum32(), nil
+}
 
 // OpenFile opens a segment that was listed, to read the bytes that it has on disk. Neither the
 // file nor the directory of its stream may be a link, which somebody who writes to the

@@ -8,11 +8,12 @@ import (
 	"github.com/ullage/ullage/internal/segment/seek"
 )
 
-// since decides what a Follower skips because it was written before a time. The zero
-// value skips nothing.
+// since decides what a Follower skips: what was written before a time, and segments that the
+// caller passes over. The zero value skips nothing.
 type since struct {
 	time time.Time
 	seek *seek.Index
+	pass func(Info) bool
 }
 
 // skips reports whether all of seg was written before the time. A line is written

@@ -94,7 +94,7 @@ func (w *writer) appendParts(st *writerStream) error {
 		for level, n := range c.Meta.Lines {
 			st.lines[level] += uint64(n)
 		}
-		st.sum.count(&c)
+		st.segments.Count(&c.Meta.Lines)
 		w.follow.to.Followers.gaps(st.name, &c)
 	}
 	st.parts = st.parts[:0]
@@ -128,7 +128,6 @@ func (w *writer) appendFrames(st *writerStream) (err error) {
 		n := 1
 		if c := w.batch[parts[0]]; c.Meta.Frame > 0 {
 			err = st.segments.AppendFrame(c.Data)
-			st.sum.frame(st.segments, nil)
 		} else {
 			for n < len(parts) && w.batch[parts[n]].Meta.Frame == 0 {
 				n++
@@ -162,9 +161,7 @@ func (st *writerStream) appendFrame(raw []byte) error {
 	if len(raw) == 0 {
 		return nil
 	}
-	err := st.segments.Append(raw)
-	st.sum.frame(st.segments, raw)
-	return err
+	return st.segments.Append(raw)
 }
 
 // stream returns the writer's side of the stream with that name, and that label in

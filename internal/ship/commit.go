@@ -35,9 +35,6 @@ func (w *writer) commit(ctx context.Context) error {
 			return err
 		}
 		w.marks[st.name] = mark
-		if mark.Sealed {
-			st.sum.sealed(st.segments, w.follow.to.Followers.OnSeal)
-		}
 	}
 	if w.taken.bytes == 0 {
 		return nil // all of it was of streams that are refused

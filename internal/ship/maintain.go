@@ -34,9 +34,6 @@ func (w *writer) maintain(ctx context.Context) {
 		refused := func(name string) bool { _, is := w.refused.streams[name]; return is }
 		idle := w.check.ForgetIdle(maxIdleStreams, refused)
 		for _, name := range idle {
-			if st := w.streams[name]; st != nil {
-				st.sum.sealed(st.segments, w.follow.to.Followers.OnSeal)
-			}
 			w.tolerate(w.store.Stream(name).Close()) // also one that nothing was written to since the start
 			delete(w.streams, name)
 		}
@@ -94,9 +91,6 @@ func (w *writer) commitSeals(ctx context.Context) error {
 		if is := w.store.Stream(name).Mark(); ok && is.Sealed && !mark.Sealed && is.Segment == mark.Segment && is.Offset == mark.Offset {
 			sealed++
 			w.check.SetMark(name, is)
-			if st := w.streams[name]; st != nil {
-				st.sum.sealed(st.segments, w.follow.to.Followers.OnSeal)
-			}
 		}
 	}
 	if sealed == 0 {

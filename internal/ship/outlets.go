@@ -5,7 +5,6 @@ import (
 
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/segment/summary"
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
@@ -51,10 +50,6 @@ type Followers struct {
 	// appended to what they have. The first call has every stream that may grow. It must
 	// not keep marks. Nil: there are no followers.
 	OnCommit func(marks map[string]segment.Mark, ended []string)
-
-	// OnSeal is called when a segment is sealed, before OnCommit, with what it holds, if
-	// this process has appended all of it as lines. Nil: nobody wants to know.
-	OnSeal func(stream, name string, sum summary.Segment)
 
 	// OnGap is called with each gap whose marker is appended to a stream. It may be
 	// called again for the same gap, after a failure of the destination. Nil: nobody

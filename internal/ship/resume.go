@@ -15,7 +15,6 @@ func (w *writer) destinationFailed(err error, backoff time.Duration) {
 	w.link.health.failed(err, w.taken.since(w.link), w.log, w.cfg.Dest, backoff)
 	for _, st := range w.streams {
 		st.segments.Abandon()
-		st.sum = running{}
 	}
 }
 

@@ -54,10 +54,9 @@ func (w *writer) appendHeld(ctx context.Context, r *hindsight.Record) error {
 	}
 	if w.cfg.Segment.Compress == segment.Zstd {
 		err = st.segments.AppendFrame(r.Frame)
-		st.sum.frame(st.segments, nil)
 	} else {
 		err = st.appendFrame(r.Raw)
-		st.sum.partly = true
+		st.segments.Count(&r.Lines)
 	}
 	if errors.Is(err, store.ErrRefused) {
 		w.refuseOpen(st, err)

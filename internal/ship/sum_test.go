@@ -1,7 +1,9 @@
 package ship
 
 import (
+	"fmt"
 	"hash/crc32"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,71 +12,92 @@ import (
 
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/segment/summary"
+	"github.com/ullage/ullage/internal/segment/index"
 )
 
-// sums makes the bench collect what is handed over, by stream and segment.
-func (b *bench) sums() map[string]summary.Segment {
-	got := map[string]summary.Segment{}
-	b.to.Followers.OnSeal = func(stream, name string, sum summary.Segment) { got[filepath.Join(stream, name)] = sum }
-	return got
-}
-
-// agree compares the sums with the segments, which it reads.
-func (b *bench) agree(sums map[string]summary.Segment) {
+// agree compares what whole segments are said to hold with the segments, which it reads, and
+// returns how many are said to.
+func (b *bench) agree() (n int) {
 	b.t.Helper()
-	for name, sum := range sums {
-		path := filepath.Join(b.cfg.Dest, name)
-		file, err := os.ReadFile(path)
+	streams, err := segment.Streams(b.cfg.Dest)
+	b.must(err)
+	for _, stream := range streams {
+		dir := filepath.Join(b.cfg.Dest, stream)
+		sums, err := index.Read(dir)
 		b.must(err)
-		r, err := segment.OpenReader(path)
+		segs, err := segment.List(dir)
 		b.must(err)
-		var want summary.Sum
-		var class ul.Classifier
-		for {
-			raw, err := r.Next()
-			if err != nil {
-				break
+		for _, seg := range segs {
+			file, err := segment.OpenFile(seg)
+			b.must(err)
+			if sum, ok := sums.Of(seg.Seq, seg.Start, file); ok && sum.Size == seg.Size {
+				n++
+				b.agreeOn(seg, sum)
 			}
-			want.Frame(raw)
-			for text := range strings.Lines(string(raw)) {
-				want.Lines[class.Classify([]byte(strings.TrimSuffix(text, "\n"))).Level]++
-			}
-		}
-		b.must(r.Close())
-		if sum.Sum != want || sum.Size != int64(len(file)) || sum.CRC != crc32.Checksum(file, crc32.MakeTable(crc32.Castagnoli)) {
-			b.t.Errorf("%s: the sum is\n%+v\nwant\n%+v, of %d bytes", name, sum, want, len(file))
+			b.must(file.Close())
 		}
 	}
+	return n
+}
+
+func (b *bench) agreeOn(seg segment.Info, sum index.Segment) {
+	b.t.Helper()
+	file, err := os.ReadFile(seg.Path)
+	b.must(err)
+	r, err := segment.OpenListed(seg)
+	b.must(err)
+	defer r.Close()
+	var want index.Sum
+	var class ul.Classifier
+	for {
+		raw, err := r.Next()
+		if err != nil {
+			break
+		}
+		want.Frame(raw)
+		for text := range strings.Lines(string(raw)) {
+			want.Lines[class.Classify([]byte(strings.TrimSuffix(text, "\n"))).Level]++
+		}
+	}
+	if sum.Sum != want || sum.Size != int64(len(file)) || sum.CRC != crc32.Checksum(file, crc32.MakeTable(crc32.Castagnoli)) {
+		b.t.Errorf("%s: the sum is\n%+v\nwant\n%+v, of %d bytes", seg.Path, sum, want, len(file))
+	}
+}
+
+// many are lines that take more than 16 KiB on disk.
+func many(seed int) string {
+	var s strings.Builder
+	r := rand.New(rand.NewPCG(uint64(seed), 0))
+	for i := range 1000 {
+		fmt.Fprintf(&s, "[%d.%03ds][info ][gc,heap] line %x%x\n", i/1000, i%1000, r.Uint64(), r.Uint64())
+	}
+	return s.String()
 }
 
 func TestASealedSegmentIsSummedUp(t *testing.T) {
 	b := newBench(t)
-	got := b.sums()
 	b.cfg.Segment.SegmentBytes = 1
 	s, from := b.begun(true)
 	s.begins(t, from)
 	w, other := b.log("gc.log"), b.log("other.log")
 	for n := range 3 {
 		text := time.Unix(int64(1_800_000_000+n), 0).UTC().Format("[2006-01-02T15:04:05.000-0700]") + "[warning][gc] x\n  more\n"
-		b.write(w, text+"[1s][info][gc] undated\n")
-		b.write(other, strings.Repeat("[1s][debug][gc] x\n", 1000))
+		b.write(w, text+"[1s][info][gc] undated\n"+many(n))
+		b.write(other, many(n))
 		b.reads(s)
 		s.appends(t)
 		b.commits(s)
 	}
-	if len(got) != 6 {
-		t.Errorf("%d segments were summed up, want 6", len(got))
+	if got := b.agree(); got != 6 {
+		t.Errorf("%d segments were summed up, want 6", got)
 	}
-	b.agree(got)
 }
 
 // What is left at the end is sealed then, and what an earlier process began is not known.
 func TestOnlyAWholeSegmentIsSummedUp(t *testing.T) {
 	b := newBench(t)
-	got := b.sums()
 	w := b.log("gc.log")
-	b.write(w, lines(0, 100))
+	b.write(w, many(0))
 	s, from := b.begun(true)
 	s.begins(t, from)
 	b.reads(s)
@@ -85,32 +108,30 @@ func TestOnlyAWholeSegmentIsSummedUp(t *testing.T) {
 	b.to.Followers.SealAtEnd = true
 	s, from = b.begun(true)
 	s.begins(t, from)
-	b.write(w, lines(100, 200))
+	b.write(w, many(100))
 	b.reads(s)
 	s.appends(t)
 	b.must(s.writer.drain(t.Context()))
-	if len(got) > 0 {
-		t.Errorf("a segment of two processes was summed up: %+v", got)
+	if got := b.agree(); got > 0 {
+		t.Errorf("%d segments of two processes were summed up", got)
 	}
-	b.write(w, lines(200, 300))
+	b.write(w, many(200))
 	b.reads(s)
 	s.appends(t)
 	b.must(s.writer.drain(t.Context()))
-	if len(got) != 1 {
-		t.Errorf("%d segments were summed up, want 1", len(got))
+	if got := b.agree(); got != 1 {
+		t.Errorf("%d segments were summed up, want 1", got)
 	}
-	b.agree(got)
 }
 
 // An error of the destination cuts a segment that is not committed off, and its sum.
 func TestAnAbandonedSegmentIsNotSummedUp(t *testing.T) {
 	b := newBench(t)
-	got := b.sums()
 	b.cfg.Segment.SegmentBytes = 1
 	s, from := b.begun(true)
 	s.begins(t, from)
 	w := b.log("gc.log")
-	b.write(w, lines(0, 10))
+	b.write(w, many(0))
 	b.reads(s)
 	s.appends(t)
 	s.writer.destinationFailed(os.ErrDeadlineExceeded, time.Second)
@@ -119,12 +140,11 @@ func TestAnAbandonedSegmentIsNotSummedUp(t *testing.T) {
 		st.forget()
 	}
 	s.writer.taken.forget()
-	b.write(w, lines(10, 20))
+	b.write(w, many(10))
 	b.reads(s)
 	s.appends(t)
 	b.commits(s)
-	b.agree(got)
-	if len(got) != 1 {
-		t.Errorf("%d segments were summed up, want 1", len(got))
+	if got := b.agree(); got != 1 {
+		t.Errorf("%d segments were summed up, want 1", got)
 	}
 }

@@ -93,8 +93,6 @@ type writerStream struct {
 	withheld   withheld
 	saved      [ul.NumLevels]uint64 // lines that were withheld, and are persisted here
 	savedBytes uint64               // those of bytes that are such lines
-
-	sum running // of the newest segment
 }
 
 // forget forgets what of the stream is taken and not committed.

@@ -54,7 +54,7 @@ func (p *parts) followers() ship.Followers {
 	}
 	follow.OnCommit, follow.Needed, follow.Deleted = p.sinks.Committed, p.sinks.Needs, p.sinks.Deleted
 	if _, whole := p.cfg.Sinks.SealAfter(p.cfg.SinkKinds); whole {
-		follow.SealAtEnd, follow.OnSeal = true, p.sinks.Sealed
+		follow.SealAtEnd = true
 	}
 	return follow
 }

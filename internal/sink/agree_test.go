@@ -22,6 +22,7 @@ import (
 	"github.com/ullage/ullage/internal/read/report"
 	"github.com/ullage/ullage/internal/read/report/view"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/index"
 	"github.com/ullage/ullage/internal/segment/owner"
 	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/internal/sink"
@@ -98,6 +99,7 @@ func scenarios(now time.Time) map[string]scenario {
 		"segments that retention has deleted":                           {commits: []commit{{0, undated(10, 1010)}, {0, undated(1010, 2010)}, {0, undated(2010, 3610)}}, apart: true, remove: []int{0}},
 		"a segment that is missing":                                     {commits: []commit{{0, undated(10, 1010)}, {0, undated(1010, 2010)}, {0, undated(2010, 3610)}}, apart: true, remove: []int{1}},
 		"dated lines":                                                   {commits: []commit{{0, dated(now.Add(-time.Hour), 0, 100)}, {time.Second, dated(now.Add(-time.Hour), 100, 110)}}},
+		"dated lines of two JVMs, each in segments of its own":          {commits: []commit{{0, dated(now.Add(-time.Hour), 0, 100)}, {time.Second, dated(now.Add(-50*time.Minute), 0, 50)}, {2 * time.Second, dated(now.Add(-50*time.Minute), 50, 90)}}, apart: true},
 		"dated and undated":                                             {commits: []commit{{0, undated(10, 100) + dated(now.Add(-time.Hour), 100, 110) + undated(110, 130)}}, mixed: true},
 		"a date without an uptime, and undated lines in the same frame": {commits: []commit{{0, date(now.Add(-time.Second)) + "[info][gc] GC(1) " + paused + "\n" + undated(10, 3610)}}, mixed: true},
 		"two JVMs":                     {commits: []commit{{0, undated(10, 1010) + undated(0, 500)}, {time.Second, undated(500, 510)}}},
@@ -123,8 +125,48 @@ func scenarios(now time.Time) map[string]scenario {
 func TestAllReadersAgreeOnEachLine(t *testing.T) {
 	for name, of := range scenarios(time.Now().UTC().Truncate(time.Millisecond)) {
 		for _, how := range []segment.Compression{segment.Zstd, segment.Gzip, segment.None} {
-			t.Run(name+"/"+how.String(), func(t *testing.T) { agree(t, persist(t, how, of), of) })
+			t.Run(name+"/"+how.String(), func(t *testing.T) {
+				dir := persist(t, how, of)
+				agree(t, dir, of)
+				sumUp(t, dir)
+				agree(t, dir, of)
+			})
 		}
+	}
+}
+
+// sumUp makes the file of sums, as a sidecar does for segments that are larger.
+func sumUp(t *testing.T, dir string) {
+	t.Helper()
+	dir = filepath.Join(dir, "gc.log")
+	segs, err := segment.List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file []byte
+	for _, seg := range segs {
+		r, err := segment.OpenListed(seg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var content index.Builder
+		for raw, err := r.Next(); err == nil; raw, err = r.Next() {
+			content.Frame(raw)
+		}
+		_ = r.Close()
+		f, err := segment.OpenFile(seg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size, crc, err := segment.Checksum(f)
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		e := index.Entry{Seq: seg.Seq, Start: seg.Start.UnixMilli(), Segment: content.Segment(size, crc)}
+		file, _ = e.Append(file)
+	}
+	if err := os.WriteFile(filepath.Join(dir, index.Name), file, 0o640); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 const (
 	// Times are from 1970 to dusk, the end of 2199, so that engines can count them in Unix
 	// nanoseconds. A JVM may have started maxUptime before.
-	dusk      = 7_258_118_400 * int64(time.Second)
-	maxUptime = clock.MaxUptime
+	dusk      = ul.Dusk * int64(time.Second)
+	maxUptime = ul.MaxUptime
 )
 
 // dating dates the lines of one stream as all readers of a copy do, see package clock. The

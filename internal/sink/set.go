@@ -25,7 +25,6 @@ type Set struct {
 	formats format.Rules
 	log     *slog.Logger
 	workers []*worker
-	sums    sums
 
 	mu    sync.Mutex
 	begun bool                    // marks has every stream that may grow

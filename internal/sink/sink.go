@@ -9,7 +9,6 @@ import (
 
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/segment/summary"
 )
 
 // Sink delivers batches to one engine. A worker calls Deliver from one goroutine, and
@@ -49,10 +48,6 @@ type Batch struct {
 	// Lines are in their order, at least one. Nil for a sink of whole segments: it
 	// takes the file at Segment.Path, which is sealed.
 	Lines []Line
-
-	// Sum is what the segment holds, for a sink of whole segments. Nil: it is not known.
-	// A file of another size or CRC is not the one that was summed up.
-	Sum *summary.Segment
 
 	Bytes int64 // of the lines, newlines included; of the file, as it is on disk
 }

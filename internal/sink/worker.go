@@ -222,9 +222,6 @@ func (w *worker) turn(stop context.Context, stream string) bool {
 			w.unreadable(stop, stream, err)
 			return true
 		}
-		if w.segments {
-			b.Sum = w.set.sums.of(stream, b.Segment.Name)
-		}
 		switch w.deliver(stop, b) {
 		case stopped:
 			return false

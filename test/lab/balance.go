@@ -30,7 +30,7 @@ func Segments(dest, stream string) ([]string, error) {
 	}
 	var found []segment
 	for _, e := range entries {
-		if e.Name() == ".seek" { // a hint, which lines do not depend on
+		if e.Name() == ".seek" || e.Name() == ".sums" { // hints, which lines do not depend on
 			continue
 		}
 		name, _, _ := strings.Cut(e.Name()[strings.LastIndexByte(e.Name(), '-')+1:], ".")

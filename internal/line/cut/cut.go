@@ -65,6 +65,11 @@ func (l *Lines) Feed(raw []byte) { l.rest = raw }
 // before the next ones.
 func (l *Lines) End() { l.over = true }
 
+// Between reports whether all that was fed was returned, and the last line has ended.
+func (l *Lines) Between() bool {
+	return len(l.rest) == 0 && (len(l.held) == 0 || l.used) && !l.amid && !l.over
+}
+
 // Heads yields what Next returns, but of each line the first piece alone.
 func (l *Lines) Heads() iter.Seq[Piece] {
 	return func(yield func(Piece) bool) {

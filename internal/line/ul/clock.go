@@ -5,6 +5,16 @@ import (
 	"time"
 )
 
+// MaxUptime bounds the uptimes that readers believe. Dusk, the end of 2199 in Unix seconds,
+// bounds the dates. So no sum of them overflows in nanoseconds.
+const (
+	MaxUptime = 50 * 366 * 24 * time.Hour
+	Dusk      = 7_258_118_400
+)
+
+// Believed reports whether a date is after 1970 began and before dusk.
+func Believed(when time.Time) bool { return when.Unix() > 0 && when.Unix() < Dusk }
+
 // When returns the wall-clock time of the record in UTC, from the first of
 // Time, UTCTime and TimeMillis that it has. It returns false if the record has
 // none of these, or the first one is not a date.

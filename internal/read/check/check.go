@@ -106,7 +106,7 @@ func Streams(ctx context.Context, dir string, names []string, cfg Config, to Rec
 			name = filepath.Base(abs)
 		}
 		s := newStream(name, at, cfg, sum)
-		s.progress = &p
+		s.progress, s.whole = &p, true
 		s.out.MissedArchives, s.out.Truncations = marks.missed[name], marks.cut[name]
 		if err := s.check(ctx); err != nil {
 			return total, err

@@ -230,26 +230,6 @@ func TestAReceiverAndAContextEndTheCheck(t *testing.T) {
 	}
 }
 
-// BenchmarkCheck prints how fast a copy is checked, and how much memory that allocates.
-func BenchmarkCheck(b *testing.B) {
-	c := newCopied(b, segment.Zstd, 64*settings.Mi)
-	s := c.stream("gc.log")
-	var raw strings.Builder
-	for i := 0; raw.Len() < segment.FrameBytes-200; i++ {
-		fmt.Fprintf(&raw, "[2026-11-20T10:00:00.%03d+0000][%d.%03ds][info][gc,heap] GC(%d) Eden regions: %d->0(%d)\n", i%1000, i/1000, i%1000, i, i%7, i%11)
-	}
-	for range 64 {
-		c.must(s.Append([]byte(raw.String())))
-	}
-	_, err := s.Sync()
-	c.must(err)
-	b.SetBytes(64 << 20)
-	b.ReportAllocs()
-	for b.Loop() {
-		c.check(Config{})
-	}
-}
-
 // A record that lost a part is persisted as it came: all lines are there, and the copy is not complete.
 func TestAStreamWithAShortenedRecordIsNotComplete(t *testing.T) {
 	c := newCopied(t, segment.Zstd, 1<<20)

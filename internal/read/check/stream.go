@@ -11,6 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/read"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/segment/clock"
+	"github.com/ullage/ullage/internal/segment/index"
 	"github.com/ullage/ullage/internal/segment/seek"
 )
 
@@ -27,6 +28,9 @@ type stream struct {
 	cuts   ul.Cuts
 	run    Run
 	jvm    int // the number of the run that the last line was of; 0: unknown
+
+	whole bool         // segments are counted, and not each line is looked at
+	sums  *index.Index // what they hold
 
 	ends     time.Time // when the last line that was read was written; zero: unknown
 	dir      string
@@ -74,6 +78,10 @@ func (s *stream) list() {
 
 // read reads the segments that can have lines of the window.
 func (s *stream) read(ctx context.Context) error {
+	if s.whole {
+		s.sums, _ = index.Read(s.dir) // one that cannot be read is as none
+		s.source.Pass = func(seg segment.Info) bool { return ctx.Err() == nil && s.pass(seg) }
+	}
 	if err := s.source.Follow(s.dir, nil, false, segment.FollowOptions{Since: s.cfg.Since, Once: true}); err != nil {
 		return fmt.Errorf("follow %s: %w", s.dir, err)
 	}
@@ -129,10 +137,7 @@ func (s *stream) line(head, rest []byte) {
 		}
 		return
 	}
-	if s.jvm > 0 && l.Run > s.jvm {
-		s.endRun()
-	}
-	s.jvm = l.Run
+	s.goOn(l.Run)
 	if l.Time.After(s.ends) {
 		s.ends = l.Time
 	}
@@ -151,6 +156,14 @@ func (s *stream) line(head, rest []byte) {
 	s.run.Levels[l.Level]++
 	s.run.JVMDropped += l.Dropped
 	s.run.span(l.Time, l.Estimated)
+}
+
+// goOn goes on in a run of a JVM, which may be the next one.
+func (s *stream) goOn(jvm int) {
+	if s.jvm > 0 && jvm > s.jvm {
+		s.endRun()
+	}
+	s.jvm = jvm
 }
 
 // endRun hands on the run that ends here, unless all of it is outside of the window.

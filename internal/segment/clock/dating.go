@@ -8,6 +8,7 @@ import (
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/index"
 )
 
 // Dating says what the lines of one stream are, and which of them are in a window: it
@@ -103,6 +104,24 @@ func (d *Dating) date(l *Line, head []byte, record bool) {
 	if l.Kind != ul.Continuation {
 		d.past.See(from, d.Window.Until)
 	}
+}
+
+// Passes reports whether the stream can continue after the lines of a segment, all in the
+// window, that are not read.
+func (d *Dating) Passes(r *index.Regular) bool {
+	if !d.Timed || !d.Window.Has(r.First) || !d.Window.Has(r.Last) || !d.Clock.Passes(r) {
+		return false
+	}
+	class := d.Class
+	class.Classify(r.Head, nil)
+	return class.Format() == format.UL // else the lines are to be read as another format
+}
+
+// Pass continues after them.
+func (d *Dating) Pass(r *index.Regular) {
+	d.Clock.Pass(r)
+	d.Class.Classify(r.Head, nil) // the next line may continue this record
+	d.began, d.inside, d.orphan, d.past = true, true, false, Past{}
 }
 
 // Over reports whether all that follows in the stream is later than the window.

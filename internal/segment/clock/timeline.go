@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/segment/index"
 )
 
 // Timeline finds the time of the records of one stream: their date or, without one, the
@@ -33,15 +34,6 @@ type Timeline struct {
 	from, to time.Time // when the lines that come next were read; zero: unknown
 	by       time.Time // the lines that come next were written by then; zero: unknown
 }
-
-// MaxUptime bounds the uptimes that are believed, and so are dates from 1970 to dusk, the end
-// of 2199, so that no sum overflows in nanoseconds.
-const (
-	MaxUptime = 50 * 366 * 24 * time.Hour
-	dusk      = 7_258_118_400 // Unix seconds
-)
-
-func believed(when time.Time) bool { return when.Unix() > 0 && when.Unix() < dusk }
 
 // Run returns the number of the present run, from 1 up; 0: no record had an uptime yet.
 func (t *Timeline) Run() int { return t.run }
@@ -105,7 +97,7 @@ const (
 // returns false if none has.
 func (t *Timeline) Date(r *ul.Record) (time.Time, bool) {
 	up, hasUp := r.Since()
-	hasUp = hasUp && up <= MaxUptime
+	hasUp = hasUp && up <= ul.MaxUptime
 	if hasUp {
 		if t.run == 0 || ul.Restarted(t.up, up) {
 			t.begin()
@@ -114,7 +106,7 @@ func (t *Timeline) Date(r *ul.Record) (time.Time, bool) {
 		t.up = max(t.up, up)
 	}
 	when, dated := r.When()
-	dated = dated && believed(when)
+	dated = dated && ul.Believed(when)
 	switch {
 	case dated && hasUp:
 		t.start, t.basis, t.last = when.Add(-up), exact, when
@@ -130,9 +122,28 @@ func (t *Timeline) Date(r *ul.Record) (time.Time, bool) {
 	return t.last, !t.last.IsZero()
 }
 
+// Passes reports whether the timeline can continue after records that it does not see: whether
+// all of them are of one run of a JVM.
+func (t *Timeline) Passes(r *index.Regular) bool {
+	return !r.Uptimes || t.run == 0 || ul.Restarted(t.up, r.Begin) || !ul.Restarted(t.up, r.Low)
+}
+
+// Pass continues after records that were not read.
+func (t *Timeline) Pass(r *index.Regular) {
+	if r.Uptimes {
+		if t.run == 0 || ul.Restarted(t.up, r.Begin) {
+			t.begin()
+			t.up = r.Begin
+		}
+		t.up = max(t.up, r.High)
+		t.start, t.basis = r.End.Add(-r.Uptime), exact
+	}
+	t.last, t.estimated, t.ahead = r.End, false, nil
+}
+
 // Dated says that a record, which is not of a JVM's own log, has a time, if ok.
 func (t *Timeline) Dated(when time.Time, ok bool) {
-	if ok && believed(when) {
+	if ok && ul.Believed(when) {
 		t.last, t.estimated = when, false
 	}
 }
@@ -192,7 +203,7 @@ func (e Ends) add(raw []byte) Ends {
 		r.Parse(bytes.TrimSuffix(line, []byte{'\n'}))
 		up, ok := r.Since()
 		switch n := len(e); {
-		case !ok || up > MaxUptime:
+		case !ok || up > ul.MaxUptime:
 		case n == 0 || ul.Restarted(e[n-1], up):
 			e = append(e, up)
 		default:
@@ -221,7 +232,7 @@ func (t *Timeline) begins(raw []byte) bool {
 // by which all of raw was written: the run started earlier than its points say.
 func (t *Timeline) late(raw []byte, by time.Time) bool {
 	last, ok := edgeUptime(backwards(raw))
-	return ok && t.basis != exact && !t.start.IsZero() && last <= MaxUptime && t.start.Add(last).After(by)
+	return ok && t.basis != exact && !t.start.IsZero() && last <= ul.MaxUptime && t.start.Add(last).After(by)
 }
 
 // edgeUptime returns the uptime of the first line that has one.

@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/index"
 	"github.com/ullage/ullage/internal/segment/seek"
 )
 
 // visit is called with a file or directory of ours, and the directory it is in.
 type visit func(dir *os.Root, name string, info fs.FileInfo) error
 
-// eachSegment calls do with every segment and seek file of a destination, and with
+// eachSegment calls do with every segment and hint file of a destination, and with
 // the directory of a stream after what is in it.
 func eachSegment(dest *os.Root, do visit) error {
 	streams, err := readDir(dest)
@@ -28,7 +29,7 @@ func eachSegment(dest *os.Root, do visit) error {
 	}
 	ours := func(e fs.DirEntry) bool {
 		_, ok := segment.ParseName(e.Name())
-		return (ok || e.Name() == seek.Name) && e.Type().IsRegular()
+		return (ok || e.Name() == seek.Name || e.Name() == index.Name) && e.Type().IsRegular()
 	}
 	for _, s := range streams {
 		if !s.IsDir() || segment.ValidStream(s.Name()) != nil {

@@ -48,6 +48,7 @@ func (v volume) pod(name string, age time.Duration) {
 	v.write(name+"/gc-1.log/20261110T100000.000Z-000001.log.zst", 4096, age+time.Hour)
 	v.write(name+"/gc-1.log/20261111T100000.000Z-000002.log.zst", 4096, age)
 	v.write(name+"/gc-1.log/.seek", 40, age)
+	v.write(name+"/gc-1.log/.sums", 384, age)
 }
 
 func (v volume) run(cfg Config) map[string]string {
@@ -215,7 +216,7 @@ func TestALivingSidecarKeepsItsCopy(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"shop/idle-0": InUse, "shop/gone-0": Removed}, v.run(Config{OlderThan: 7 * day})); diff != "" {
 		t.Error(diff)
 	}
-	if len(v.left()) != 5 {
+	if len(v.left()) != 6 {
 		t.Errorf("left: %q", v.left())
 	}
 	// It ends, and the next run removes its copy.
@@ -284,7 +285,7 @@ func TestForeignFilesStay(t *testing.T) {
 	if err := os.Symlink(filepath.Join(other.dir, "a"), filepath.Join(v.dir, "shop/a")); err != nil {
 		t.Fatal(err)
 	}
-	if states := v.run(Config{}); len(states) != 0 || len(other.left()) != 5 {
+	if states := v.run(Config{}); len(states) != 0 || len(other.left()) != 6 {
 		t.Errorf("%v, and left: %q", states, other.left())
 	}
 }

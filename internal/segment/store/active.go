@@ -73,7 +73,8 @@ func (t *Stream) create() error {
 	}
 	t.last++
 	t.file, t.cached, t.created, t.dirty = file, cached{}, true, true
-	t.seg, t.sum = seg, checksum{}
+	t.seg = seg
+	t.sum.begin()
 	return nil
 }
 
@@ -84,9 +85,12 @@ func noteFollows(file *os.File, before uint64) {
 	_ = unix.Fsetxattr(int(file.Fd()), segment.FollowsAttr, strconv.AppendUint(nil, before, 10), 0)
 }
 
-// seal ends a synced segment: the next Append creates another segment.
+// seal ends a synced segment: the next Append creates another segment. If the process ends
+// before a checkpoint has the mark, the segment may grow again. Then its entry in the file of
+// sums has another size, and is not used.
 func (t *Stream) seal() {
 	t.mark.Sealed = true
+	t.sum.seal(t.seg)
 	t.closeFile()
 	t.metrics.sealed.Inc()
 }

@@ -66,11 +66,11 @@
 //
 // # Retention
 //
-// Retention bounds the blocks and inodes that segments, seek files and their directories use. It
+// Retention bounds the blocks and inodes that segments, hint files and their directories use. It
 // also keeps a reserve free on a volume that other programs fill, or that is smaller
 // than RetainBytes. It deletes segments in the order of their last writes, on a clock
 // that never steps, and within a stream in the order of their numbers. It removes a
-// directory, and the seek file in it, only after it has deleted a segment in it.
+// directory, and the hint files in it, only after it has deleted a segment in it.
 //
 // # Errors
 //

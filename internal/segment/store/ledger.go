@@ -77,7 +77,7 @@ type ledger struct {
 	size   int64   // and their bytes
 	disk   int64   // and what they take of the disk
 	dirs   int64   // directories of streams, all of them
-	seeks  use     // seek files of the streams that are not open
+	hints  use     // hint files of the streams that are not open
 }
 
 // newLedger returns the ledger of a process that begins now, at a destination whose last
@@ -188,11 +188,11 @@ func (l *ledger) restore(entries []entry) {
 	slices.SortFunc(l.oldest, compareEntry)
 }
 
-// used is what the segments and seek files of the ledger take, and the directories of
-// all streams.
+// used is what the segments of the ledger, hint files and the directories of all streams
+// take.
 func (l *ledger) used() use {
 	dirs := max(0, l.dirs)
-	return l.seeks.plus(use{bytes: l.disk + dirs*directory.bytes, inodes: int64(l.count) + dirs*directory.inodes})
+	return l.hints.plus(use{bytes: l.disk + dirs*directory.bytes, inodes: int64(l.count) + dirs*directory.inodes})
 }
 
 // trim bounds the window once it is twice as long as it needs to be.

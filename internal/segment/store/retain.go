@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -257,7 +258,7 @@ func (r *retention) delete(chosen []due, save func([]*Stream) error) error {
 	return errors.Join(errs...)
 }
 
-// removeEmpty removes the directory of a stream if it is empty or has a seek file alone.
+// removeEmpty removes the directory of a stream if it is empty or has only hint files.
 // Retention has just deleted a segment in it, so the directory is not another program's.
 func (r *retention) removeEmpty(stream string) (removed bool, err error) {
 	if t := r.streams[stream]; t != nil && (!t.placed || t.seg.Name != "") {
@@ -265,7 +266,7 @@ func (r *retention) removeEmpty(stream string) (removed bool, err error) {
 	}
 	removed, err = r.dest.removeDir(stream)
 	if !removed && err == nil {
-		if removed, err = r.removeSeek(stream); removed {
+		if removed, err = r.removeHints(stream); removed {
 			removed, err = r.dest.removeDir(stream)
 		}
 	}
@@ -273,4 +274,33 @@ func (r *retention) removeEmpty(stream string) (removed bool, err error) {
 		r.ledger.dirs--
 	}
 	return removed, err
+}
+
+// removeHints removes the hint files of a stream without segments.
+func (r *retention) removeHints(stream string) (removed bool, err error) {
+	dir, err := r.dest.openDir(stream)
+	if err != nil {
+		return false, err
+	}
+	defer dir.Close()
+	left := errors.New("a segment is left")
+	if err := segment.Each(dir, func(segment.Info) error { return left }); err != nil {
+		return false, nil
+	}
+	for i, name := range hintNames {
+		is := hintUse(dir, name)
+		if is == (use{}) {
+			continue
+		}
+		if err := r.dest.removeSegment(segment.Info{Stream: stream, Name: name, Path: filepath.Join(dir.Name(), name)}); err != nil {
+			return removed, err
+		}
+		removed = true
+		if t := r.streams[stream]; t != nil && hintsOf(t)[i].counted > 0 {
+			hintsOf(t)[i].loaded, hintsOf(t)[i].counted = false, 0
+		} else {
+			r.ledger.hints = r.ledger.hints.minus(is)
+		}
+	}
+	return removed, nil
 }

@@ -22,7 +22,9 @@ func (r *retention) scan(now time.Time) error {
 	defer root.Close()
 	l := ledger{began: r.ledger.began, idle: r.ledger.idle, fresh: true, all: true}
 	for _, t := range r.streams {
-		t.seek.counted = 0
+		for _, f := range hintsOf(t) {
+			f.counted = 0
+		}
 	}
 	var first error
 	err = segment.EachStream(root, func(stream string) error {
@@ -84,10 +86,12 @@ func (r *retention) scanStream(l *ledger, stream string, now time.Time) error {
 	if any {
 		l.dirs++
 	}
-	if disk := seekOnDisk(dir); open != nil {
-		open.seek.counted = disk
-	} else if disk > 0 {
-		l.seeks = l.seeks.plus(use{bytes: disk, inodes: 1})
+	for i, name := range hintNames {
+		if is := hintUse(dir, name); open != nil {
+			hintsOf(open)[i].counted = is.bytes
+		} else {
+			l.hints = l.hints.plus(is)
+		}
 	}
 	l.oldest = append(l.oldest, found...)
 	l.trim()
@@ -107,11 +111,13 @@ func (r *retention) held(fn func(segment.Info)) {
 	}
 }
 
-// used is what all segments, seek files and the directories of streams take.
+// used is what all segments, hint files and directories of streams take.
 func (r *retention) used() use {
 	sum := r.ledger.used()
 	for _, t := range r.streams {
-		sum = sum.plus(t.seek.use())
+		for _, f := range hintsOf(t) {
+			sum = sum.plus(f.use())
+		}
 	}
 	r.held(func(info segment.Info) { sum = sum.plus(use{bytes: info.Disk, inodes: 1}) })
 	return sum

@@ -12,6 +12,8 @@ import (
 
 	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/index"
+	"github.com/ullage/ullage/internal/segment/seek"
 )
 
 // Store is a destination and the only writer in it: its streams append, and its
@@ -125,13 +127,16 @@ func (s *Store) Reopen(ctx context.Context) (replaced bool, err error) {
 // Stream returns the stream with that name, which [segment.ValidStream] must accept. Until
 // its Close, the same name returns the same Stream. Until it is placed, retention
 // deletes none of its segments. Stream does no I/O: Resume or Recover come next.
-func (s *Store) Stream(name string) *Stream {
-	if t, ok := s.streams[name]; ok {
+func (s *Store) Stream(stream string) *Stream {
+	if t, ok := s.streams[stream]; ok {
 		return t
 	}
-	t := &Stream{parts: s.parts, name: name, dir: filepath.Join(s.dest.dir, name),
-		seek: seekFile{dest: s.dest, boot: s.boot, stream: name, ledger: s.ledger}}
-	s.streams[name] = t
+	hint := func(name string, most int64) hintFile {
+		return hintFile{dest: s.dest, ledger: s.ledger, stream: stream, name: name, most: most}
+	}
+	t := &Stream{parts: s.parts, name: stream, dir: filepath.Join(s.dest.dir, stream),
+		seek: seekFile{hintFile: hint(seek.Name, seek.MaxBytes), boot: s.boot}, sum: sumFile{hintFile: hint(index.Name, index.MaxBytes)}}
+	s.streams[stream] = t
 	return t
 }
 
@@ -199,6 +204,7 @@ func (s *Store) Show(st *admin.Status) { s.metrics.show(st) }
 func (s *Store) Close() error {
 	var errs []error
 	for _, t := range s.streams {
+		t.sum.partly() // no Maintain follows, which would make room for the file
 		errs = append(errs, t.Close())
 	}
 	s.metrics.unregister(s.reg)

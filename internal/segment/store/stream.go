@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/base/kernel"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -32,8 +33,13 @@ type Stream struct {
 	rooted  bool          // the entry of the directory in the destination is durable
 	cached  cached        // of seg
 	before  *segment.Info // the segment before seg, until seg is synced
-	sum     checksum      // of seg
+	sum     sumFile       // what seg holds
 	seek    seekFile
+}
+
+// hintsOf returns the hint files of a stream.
+func hintsOf(t *Stream) [len(hintNames)]*hintFile {
+	return [...]*hintFile{&t.seek.hintFile, &t.sum.hintFile}
 }
 
 // end is where a stream ends: its newest segment, and the mark of its last commit.
@@ -66,13 +72,26 @@ func (t *Stream) Append(raw []byte) error {
 	if len(raw) == 0 {
 		return nil
 	}
-	return t.AppendFrame(t.encoder.encode(raw))
+	if err := t.append(t.encoder.encode(raw)); err != nil {
+		return err
+	}
+	t.sum.content.Frame(raw)
+	return nil
 }
+
+// Count tells how many lines of each level are in what Append was called with.
+func (t *Stream) Count(lines *[ul.NumLevels]uint32) { t.sum.content.Count(lines) }
 
 // AppendFrame is Append for bytes that are a frame already: of at most
 // [segment.FrameBytes] raw bytes, compressed as the segments are. The caller answers for
-// that.
+// that. The segment gets no sum.
 func (t *Stream) AppendFrame(frame []byte) error {
+	err := t.append(frame)
+	t.sum.partly()
+	return err
+}
+
+func (t *Stream) append(frame []byte) error {
 	if err := t.usable(); err != nil {
 		return err
 	}
@@ -93,7 +112,7 @@ func (t *Stream) write(frame []byte) error {
 	// WriteAt continues after a short write, and with an explicit offset the frame
 	// never lands behind bytes that another process has appended.
 	n, err := t.file.WriteAt(frame, t.seg.Size)
-	t.sum.add(frame[:n], t.seg.Size)
+	t.sum.append(frame[:n], t.seg.Size)
 	t.metrics.written.Add(float64(n))
 	t.seg.Size += int64(n)
 	if err != nil {
@@ -185,8 +204,9 @@ func (t *Stream) Abandon() {
 	if t.placed && (t.seg.Name != "" || t.before != nil) {
 		t.ledger.forget() // the size of an abandoned segment is unknown
 	}
-	t.placed, t.failed, t.dirty, t.seek.loaded = false, nil, false, false
-	t.seg, t.before, t.created, t.rooted, t.sum = segment.Info{}, nil, false, false, checksum{bytes: -1}
+	t.placed, t.failed, t.dirty, t.seek.loaded, t.sum.loaded = false, nil, false, false, false
+	t.seg, t.before, t.created, t.rooted = segment.Info{}, nil, false, false
+	t.sum.partly()
 }
 
 // Close ends the stream: all its segments are sealed, and retention may delete
@@ -201,6 +221,7 @@ func (t *Stream) Close() error {
 	if clean && t.seg.Name != "" {
 		if !t.mark.Sealed {
 			t.metrics.sealed.Inc()
+			t.sum.seal(t.seg)
 		}
 		t.ledger.ended(t.seg)
 	}
@@ -208,7 +229,9 @@ func (t *Stream) Close() error {
 		t.Abandon()
 	}
 	t.placed = false
-	t.ledger.seeks = t.ledger.seeks.plus(t.seek.use())
+	for _, f := range hintsOf(t) {
+		t.ledger.hints = t.ledger.hints.plus(f.use())
+	}
 	delete(t.streams, t.name)
 	return err
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/segment/summary"
+	"github.com/ullage/ullage/internal/segment/index"
 	"github.com/ullage/ullage/internal/sink"
 )
 
@@ -125,7 +125,7 @@ func describe(key string, b *sink.Batch, class format.Classifier) (Entry, error)
 }
 
 // entryOf enters what was summed up.
-func entryOf(key string, b *sink.Batch, s summary.Sum) Entry {
+func entryOf(key string, b *sink.Batch, s index.Sum) Entry {
 	e := Entry{Key: key, Stream: b.Stream, Size: b.Segment.Size, Raw: s.Raw, Lines: byLevel(s.Lines), First: s.First, Last: s.Last}
 	if s.Gap.Total() == 0 {
 		return e
@@ -151,7 +151,7 @@ func byLevel(lines [ul.NumLevels]uint64) map[string]uint64 {
 
 // counter counts the lines of a segment.
 type counter struct {
-	sum   summary.Sum
+	sum   index.Sum
 	class format.Classifier
 	lines cut.Lines
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/segment/summary"
+	"github.com/ullage/ullage/internal/segment/index"
 	"github.com/ullage/ullage/internal/sink"
 )
 
@@ -127,11 +127,11 @@ func TestParse(t *testing.T) {
 // What the writer has summed up goes into the index unread, if the file is the one that
 // was summed up.
 func TestASumReplacesReadingTheSegment(t *testing.T) {
-	var index string
+	var uploaded string
 	s := served(t, func(w http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
 		if strings.Contains(r.URL.Path, "/index/") {
-			index = string(text)
+			uploaded = string(text)
 		}
 		w.Header().Set("ETag", `"x"`)
 	}, "")
@@ -140,24 +140,30 @@ func TestASumReplacesReadingTheSegment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	right := summary.Segment{Sum: summary.Sum{Raw: 77}, Size: int64(len(file)), CRC: crc32.Checksum(file, crc32.MakeTable(crc32.Castagnoli))}
+	right := index.Segment{Sum: index.Sum{Raw: 77}, Size: int64(len(file)), CRC: crc32.Checksum(file, crc32.MakeTable(crc32.Castagnoli))}
 	otherSize, otherCRC := right, right
 	otherSize.Size--
 	otherCRC.CRC++
+	seg, start := b.Segment, b.Segment.Start.UnixMilli()
 	for _, c := range []struct {
 		name string
-		sum  *summary.Segment
+		sum  index.Entry
 		want string
 	}{
-		{"none", nil, `"raw":10240`},
-		{"of this file", &right, `"raw":77`},
-		{"of a longer file", &otherSize, `"raw":10240`},
-		{"of another file", &otherCRC, `"raw":10240`},
+		{"none", index.Entry{}, `"raw":10240`},
+		{"of this file", index.Entry{Seq: seg.Seq, Start: start, Segment: right}, `"raw":77`},
+		{"of a longer file", index.Entry{Seq: seg.Seq, Start: start, Segment: otherSize}, `"raw":10240`},
+		{"of other bytes", index.Entry{Seq: seg.Seq, Start: start, Segment: otherCRC}, `"raw":10240`},
+		{"of another segment", index.Entry{Seq: seg.Seq + 1, Start: start, Segment: right}, `"raw":10240`},
+		{"of another stream", index.Entry{Seq: seg.Seq, Start: start + 1, Segment: right}, `"raw":10240`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b.Sum = c.sum
-			if err := s.Deliver(t.Context(), b); err != nil || !strings.Contains(index, c.want) {
-				t.Errorf("error %v, the index is %s, want %s", err, index, c.want)
+			text, _ := c.sum.Append(nil)
+			if err := os.WriteFile(filepath.Join(filepath.Dir(seg.Path), index.Name), text, 0o640); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Deliver(t.Context(), b); err != nil || !strings.Contains(uploaded, c.want) {
+				t.Errorf("error %v, the index is %s, want %s", err, uploaded, c.want)
 			}
 		})
 	}

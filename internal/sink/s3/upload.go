@@ -6,12 +6,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/minio/minio-go/v7"
@@ -20,6 +20,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/index"
 	"github.com/ullage/ullage/internal/sink"
 )
 
@@ -53,23 +54,23 @@ func (u *uploader) Deliver(ctx context.Context, b *sink.Batch) error {
 }
 
 // send uploads a segment, a file that does not change, and returns its entry. Where the
-// writer has not summed it up, it is read while it is uploaded.
+// writer has not summed it up, it is decoded while it is uploaded.
 func (u *uploader) send(ctx context.Context, key string, b *sink.Batch) (entry Entry, err error) {
 	f, err := segment.OpenFile(b.Segment)
 	if err != nil {
 		return entry, err
 	}
 	defer f.Close()
-	crc := crc32.New(crc32.MakeTable(crc32.Castagnoli))
-	size, err := io.Copy(crc, f)
+	size, crc, err := segment.Checksum(f)
 	if err != nil {
-		return entry, fmt.Errorf("read the segment: %w", err)
+		return entry, err
 	}
-	if s := b.Sum; s != nil && s.Size == size && s.CRC == crc.Sum32() {
-		return entryOf(key, b, s.Sum), u.bucket.uploadFile(ctx, key, f, size, crc.Sum32())
+	sums, _ := index.Read(filepath.Dir(b.Segment.Path)) // an unreadable one is as good as a missing one
+	if s, ok := sums.Of(b.Segment.Seq, b.Segment.Start, f); ok && s.Size == size && s.CRC == crc {
+		return entryOf(key, b, s.Sum), u.bucket.uploadFile(ctx, key, f, size, crc)
 	}
 	both, joint := errgroup.WithContext(ctx)
-	both.Go(func() error { return u.bucket.uploadFile(joint, key, f, size, crc.Sum32()) })
+	both.Go(func() error { return u.bucket.uploadFile(joint, key, f, size, crc) })
 	both.Go(func() (err error) { entry, err = describe(key, b, u.formats.Classifier(b.Stream)); return err })
 	return entry, both.Wait()
 }

@@ -1,7 +1,4 @@
-// Package summary says what a segment holds, so that a question can be answered without
-// reading it. Whoever appends to a segment sums it up on the way, and whoever reads one
-// comes to the same: see [Sum].
-package summary
+package index
 
 import (
 	"bytes"
@@ -17,17 +14,10 @@ type Sum struct {
 	Lines [ul.NumLevels]uint64 // continuations have the level of their record
 
 	// First and Last are the earliest and the latest time of the dated lines that begin
-	// and end frames; zero where none is dated.
+	// and end frames, in UTC; zero where none is dated.
 	First, Last time.Time
 
 	Gap ul.Gap // what the markers stand for
-}
-
-// Segment is the sum of a sealed segment, and the file that it is of.
-type Segment struct {
-	Sum
-	Size int64  // of the file, in bytes
-	CRC  uint32 // CRC-32C of the file
 }
 
 // nearLines is how many lines at each end of a frame are searched for a date.
@@ -71,6 +61,7 @@ func (s *Sum) date(line []byte) bool {
 	if !ok {
 		return false
 	}
+	at = at.UTC()
 	if s.First.IsZero() || at.Before(s.First) {
 		s.First = at
 	}
@@ -80,11 +71,17 @@ func (s *Sum) date(line []byte) bool {
 	return true
 }
 
+// markerBegin is in each marker.
+var markerBegin = []byte("ullage] gap: ")
+
 // Markers adds the gaps of the markers among lines.
 func (s *Sum) Markers(lines []byte) {
-	for line := range bytes.Lines(lines) {
+	for at := bytes.Index(lines, markerBegin); at >= 0; at = bytes.Index(lines, markerBegin) {
+		begin := bytes.LastIndexByte(lines[:at], '\n') + 1
+		line, rest, _ := bytes.Cut(lines[begin:], []byte{'\n'})
 		if g, ok := ul.ParseMarker(line); ok {
 			s.Gap.Add(g)
 		}
+		lines = rest
 	}
 }

@@ -1,0 +1,60 @@
+// Package index is the format of a stream's file of sums: what each of its sealed segments
+// holds, so that a question can be answered without decoding the segment.
+//
+//	writer: Builder.Frame, Builder.Count → Builder.Segment → Entry.Append
+//	reader: Read → Index.Of
+//
+// # Format
+//
+// The file is DEST/STREAM/.sums, a sequence of entries of [EntryBytes] bytes, in the order
+// of the stream. All numbers are little-endian, and times are Unix nanoseconds, 0 for none:
+//
+//	  0    8  sequence number of a segment
+//	  8    8  creation time of that segment as in its name, Unix milliseconds
+//	 16    8  size of the segment, bytes on disk
+//	 24    4  CRC-32C of these bytes
+//	 28    1  version, 1
+//	 29    1  1: the segment is regular, see [Regular]; 2: its records have uptimes
+//	 30    2  length of the head
+//	 32    8  raw bytes
+//	 40   48  lines by level, from unknown up
+//	 88   16  times of the first and the last dated line, see [Sum]
+//	104   96  lines that markers stand for, by reason and level
+//	200    8  bytes of these
+//	208   16  when the first and the last of them was dropped
+//	224   32  the first, lowest, highest and last uptime, nanoseconds
+//	256    8  time of the last record
+//	264   16  times of the earliest and the latest record
+//	280  100  head: how the last record begins
+//	380    4  CRC-32C of the 380 bytes before
+//
+// # A hint
+//
+// Nothing depends on the file. When the writer seals a segment all of whose bytes it has
+// appended itself, it appends an entry. It never syncs the file. A reader uses an entry if
+//
+//   - the segment has the number, the creation time, the size and the CRC-32C that are in the
+//     entry: then it is what the writer has written, and decodes;
+//   - each user who may write the file of sums may write the segment, by owner and mode.
+//
+// A segment without such an entry is decoded. So the file is no better and no worse than the
+// segments: on a volume that other users write to, one who may not change a segment cannot
+// change what is said about it.
+//
+// # Crash windows
+//
+//   - After the seal, before the checkpoint: a restart may cut the segment and append to it
+//     again. The size differs from that of the entry. The process that restarts did not append
+//     all of the segment and adds no entry.
+//   - After the seal of a segment that the restart deletes: a segment that later gets the same
+//     number has another creation time, and its entry takes the place of the stale one.
+//   - A power failure leaves any part of the file, since it is not synced: entries up to the
+//     first bad checksum are used, and the writer continues after these.
+//   - While the file is thinned, new entries precede old ones, of lower numbers: these are out
+//     of order, and not used.
+//
+// # Size
+//
+// The file is at most 1 MiB, for 2730 segments. At its bound it loses the entries of deleted
+// segments and the oldest third of the others. A reader reads no more.
+package index

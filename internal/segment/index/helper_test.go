@@ -1,0 +1,15 @@
+package index
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// checked makes the checksum of the entry in data right.
+func checked(data []byte) []byte {
+	if len(data) < atCheck {
+		return data
+	}
+	b := append([]byte(nil), data[:atCheck]...)
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+}

@@ -1,0 +1,83 @@
+package index
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Index is the file of sums of a stream as it was when it was read. Nil has no entries.
+type Index struct {
+	entries []Entry
+	file    unix.Stat_t
+}
+
+// Read reads the file in the directory of a stream. A missing or damaged file has no entries,
+// which is not an error.
+func Read(dir string) (*Index, error) {
+	path := filepath.Join(dir, Name)
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read sums of segments: %w", err)
+	}
+	defer file.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil, fmt.Errorf("read sums of segments %s: %w", path, fs.ErrInvalid)
+	}
+	data, err := io.ReadAll(io.LimitReader(file, MaxBytes))
+	if err != nil {
+		return nil, fmt.Errorf("read sums of segments: %w", err)
+	}
+	return &Index{Parse(data), st}, nil
+}
+
+// Of returns what a segment holds, if its bytes have the size and the CRC-32C that are in the
+// result. Start is its creation time: a stream that was deleted and begun again has segments
+// of the same numbers. File is the segment, open: the entry is only returned if each user who
+// may write the file of sums may write the segment too. So a forged entry gains nothing that a
+// forged segment would not.
+func (x *Index) Of(seq uint64, start time.Time, file *os.File) (Segment, bool) {
+	if x == nil {
+		return Segment{}, false
+	}
+	i, found := slices.BinarySearchFunc(x.entries, seq, func(e Entry, seq uint64) int { return cmp.Compare(e.Seq, seq) })
+	if !found || x.entries[i].Start != start.UnixMilli() {
+		return Segment{}, false
+	}
+	var seg unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &seg); err != nil || !covers(&seg, &x.file) {
+		return Segment{}, false
+	}
+	return x.entries[i].Segment, true
+}
+
+// covers reports whether each user who may write file b may write file a.
+func covers(a, b *unix.Stat_t) bool {
+	const group, other = unix.S_IWGRP, unix.S_IWOTH
+	if a.Mode&other != 0 {
+		return true
+	}
+	return a.Uid == b.Uid && (b.Mode&^a.Mode)&(group|other) == 0 && (a.Gid == b.Gid || b.Mode&group == 0)
+}
+
+// Thin returns the entries of the segments that exist, whose numbers are in order: of these,
+// as many of the newest as take two thirds of the bound.
+func Thin(entries []Entry, exist []uint64) []Entry {
+	kept := slices.DeleteFunc(entries, func(e Entry) bool {
+		_, found := slices.BinarySearch(exist, e.Seq)
+		return !found
+	})
+	const most = MaxBytes / EntryBytes * 2 / 3
+	return kept[max(0, len(kept)-most):]
+}
