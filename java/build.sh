@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 
 modules=("$@")
-[ ${#modules[@]} -gt 0 ] || modules=(log jul system-logger logback log4j2)
+[ ${#modules[@]} -gt 0 ] || modules=(log logback log4j2)
 version=${VERSION:-$(git describe --always --dirty 2>/dev/null || echo dev)}
 out=$PWD/../bin/java
 work=$(mktemp -d)
@@ -42,10 +42,6 @@ for module in "${modules[@]}"; do
     log)
         compile log -proc:none
         pack log
-        ;;
-    jul | system-logger)
-        compile $module -proc:none --module-path "$out/ullage-log.jar"
-        pack $module
         ;;
     logback)
         libraries=$(./libraries.sh)

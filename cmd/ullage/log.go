@@ -43,7 +43,7 @@ ones whose lines show their level, or the ones that --stream names. The command
 asks the 'ullage run' that ships the source, over a socket in SOURCE/.ullage:
 its flags apply, and it ends the raise. Without one, list and rotate go to the
 JVMs themselves, and set, reset and save change nothing and exit with 1. Events
-of the application (see 'ullage ring --help') are raised in its ring.
+of the application are raised in its ring.
 
 A JVM is reached through its attach socket in --jvm-tmp, which it opens with
 -XX:+StartAttachListener, or, in the same process namespace, by its process. It

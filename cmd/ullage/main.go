@@ -26,7 +26,6 @@ Usage:
   ullage report   show where a JVM's time went: a page, text or JSON
   ullage pauses   print how long the application was stopped, by cause
   ullage log      show a running JVM's log levels, raise them for a time
-  ullage ring     print the events in a ring or a flight recorder
   ullage status   ask a running 'ullage run' how it is doing
   ullage prune    remove the copies of pods that are gone from a shared volume
   ullage version  print what this program was built from
@@ -70,7 +69,6 @@ func dispatch(ctx context.Context, args []string, e cli.Env) int {
 		"report":  reportCmd,
 		"pauses":  pausesCmd,
 		"log":     logCmd,
-		"ring":    ringCmd,
 		"status":  statusCmd,
 		"prune":   pruneCmd,
 		"version": cli.Version(version),

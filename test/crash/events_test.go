@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -175,54 +174,5 @@ func TestEventsOfKilledJVMsAndSidecars(t *testing.T) {
 				t.Error("there are none")
 			}
 		})
-	}
-}
-
-// TestAFlightRecorderOfAKilledJVM prints what a JVM has logged last, up to its kill. Which threads that are is the
-// scheduler's choice: one that catches up fills the recorder within a millisecond. Of each thread that has any
-// event in it, all later ones are there too, without a hole. A thread that is stopped in the middle of an event, for
-// as long as the others need to go around, then writes into theirs: each thread has spoilt a few at most.
-func TestAFlightRecorderOfAKilledJVM(t *testing.T) {
-	jdks := lab.NeedsJDKs(t)
-	source := lab.Tmpfs(t, "64m")
-	s := startStorm(t, jdks[0], stormClasses(t, jdks[0]), source+",size=256Ki,recorder", 300_000, 600)
-	lab.Eventually(t, lab.Patience, "the recorder has gone around", func() bool { return s.counter(t, 0)(1) > 10_000 })
-	s.Kill()
-	recorders, err := filepath.Glob(filepath.Join(source, "recorder-*.ring"))
-	if err != nil || len(recorders) != 1 {
-		t.Fatalf("recorders %q: %v", recorders, err)
-	}
-	out, err := exec.Command(lab.Binary(), "ring", recorders[0]).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var last [stormThreads]uint64
-	events, odd, missing := 0, 0, uint64(0)
-	for line := range strings.Lines(string(out)) {
-		var id int
-		var n uint64
-		_, message, ok := strings.Cut(line, "): ")
-		_, err := fmt.Sscanf(message, "%d %d ", &id, &n)
-		if !ok || err != nil || id < 0 || id >= stormThreads || n <= last[id] || n > s.counter(t, id)(0) {
-			odd++
-			continue
-		}
-		if last[id] > 0 {
-			missing += n - last[id] - 1
-		}
-		last[id] = n
-		events++
-	}
-	threads := 0
-	for id, n := range last {
-		if n > 0 {
-			threads++
-			missing += max(n, s.counter(t, id)(1)) - n
-		}
-	}
-	t.Logf("%d events of %d threads, %d missing, %d odd", events, threads, missing, odd)
-	// The largest record covers four of the smallest, or parts of five.
-	if spoilt := missing + uint64(odd); events < 1000 || spoilt > 5*stormThreads {
-		t.Errorf("%d events, and %d that are missing or odd", events, spoilt)
 	}
 }

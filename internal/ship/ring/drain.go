@@ -76,9 +76,6 @@ func openDrain(w *workspace, n name) (*drain, error) {
 }
 
 func (d *drain) begin() error {
-	if d.file.recorder {
-		return because(reasonRecorder, "the ring is a flight recorder, which has no reader")
-	}
 	if err := d.file.checkMemory(); err != nil {
 		return err
 	}

@@ -24,26 +24,25 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // The reasons.
 const (
-	reasonHeader   = "header"   // it is not a ring of this version
-	reasonRefused  = "refused"  // it may not be opened, or is not a regular file with one name
-	reasonSize     = "size"     // truncated, or not as large as its header says
-	reasonSparse   = "sparse"   // it has holes: who fills them pays for the memory
-	reasonCursor   = "cursor"   // its tail cannot be one
-	reasonWord     = "word"     // bytes that no writer writes
-	reasonClaim    = "claim"    // claimed, and never completed: the thread was killed
-	reasonStuck    = "stuck"    // claimed for so long that the ring was abandoned
-	reasonJournal  = "journal"  // the journal is lost or not valid
-	reasonChanged  = "changed"  // the ring's bytes are not those that the journal knows
-	reasonText     = "text"     // the text cannot be written
-	reasonRoom     = "room"     // ... since the tmpfs is full
-	reasonTooMany  = "too_many" // more rings than are read at a time
-	reasonRecorder = "recorder" // it overwrites itself, although its name says otherwise
-	reasonLease    = "lease"    // whether its JVM is gone, the kernel does not say
-	reasonOther    = "other"
+	reasonHeader  = "header"   // it is not a ring of this version
+	reasonRefused = "refused"  // it may not be opened, or is not a regular file with one name
+	reasonSize    = "size"     // truncated, or not as large as its header says
+	reasonSparse  = "sparse"   // it has holes: who fills them pays for the memory
+	reasonCursor  = "cursor"   // its tail cannot be one
+	reasonWord    = "word"     // bytes that no writer writes
+	reasonClaim   = "claim"    // claimed, and never completed: the thread was killed
+	reasonStuck   = "stuck"    // claimed for so long that the ring was abandoned
+	reasonJournal = "journal"  // the journal is lost or not valid
+	reasonChanged = "changed"  // the ring's bytes are not those that the journal knows
+	reasonText    = "text"     // the text cannot be written
+	reasonRoom    = "room"     // ... since the tmpfs is full
+	reasonTooMany = "too_many" // more rings than are read at a time
+	reasonLease   = "lease"    // whether its JVM is gone, the kernel does not say
+	reasonOther   = "other"
 )
 
 var reasons = []string{reasonHeader, reasonRefused, reasonSize, reasonSparse, reasonCursor, reasonWord, reasonClaim, reasonStuck,
-	reasonJournal, reasonChanged, reasonText, reasonRoom, reasonTooMany, reasonRecorder, reasonLease, reasonOther}
+	reasonJournal, reasonChanged, reasonText, reasonRoom, reasonTooMany, reasonLease, reasonOther}
 
 func because(reason string, format string, args ...any) error {
 	return &Error{reason, fmt.Errorf(format, args...)}
@@ -62,8 +61,7 @@ func reasonOf(err error) string {
 type header struct {
 	capacity uint64
 	pid      int64
-	offset   int64 // what to add to a time of System.nanoTime() for nanoseconds since the epoch
-	recorder bool
+	offset   int64  // what to add to a time of System.nanoTime() for nanoseconds since the epoch
 	raised   uint32 // see raisedAt
 }
 
@@ -124,12 +122,11 @@ func (f *file) readHeader() error {
 	case le.Uint32(h[versionAt:]) != version:
 		return because(reasonHeader, "read header: version %d is not %d, which this ullage reads", le.Uint32(h[versionAt:]), version)
 	case le.Uint32(h[dataOffsetAt:]) != dataAt, le.Uint32(h[stripesAt:]) != 1, le.Uint32(h[maxPayloadAt:]) > maxPayload,
-		f.capacity < minCapacity, f.capacity > maxCapacity, bits.OnesCount64(f.capacity) != 1:
+		f.capacity < minCapacity, f.capacity > maxCapacity, bits.OnesCount64(f.capacity) != 1, le.Uint64(h[flagsAt:]) != 0:
 		return because(reasonHeader, "read header: its numbers are not those of a ring")
 	}
 	f.pid = int64(le.Uint64(h[pidAt:]))
 	f.offset = int64(le.Uint64(h[wallAt:]) - le.Uint64(h[monotonicAt:]))
-	f.recorder = le.Uint64(h[flagsAt:])&flagRecorder != 0
 	f.raised = le.Uint32(h[raisedAt:])
 	return f.checkSize()
 }

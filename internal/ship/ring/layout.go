@@ -27,9 +27,8 @@ const (
 	pidAt        = 32
 	monotonicAt  = 40 // System.nanoTime() ...
 	wallAt       = 48 // ... and the nanoseconds since the epoch at the same moment
-	flagsAt      = 56
+	flagsAt      = 56 // 0; version 1 had rings that overwrite themselves, which no sidecar reads
 	headerBytes  = 64
-	flagRecorder = 2 // the ring overwrites itself, and has no reader
 
 	// Only the sidecar writes these two.
 	raisedAt    = 128 // u32: every level from this one on is logged; 0: nothing is raised

@@ -23,8 +23,9 @@ func (c Config) follows(name string) bool {
 	return ok || naming.KindOf(name) != naming.KindLog || naming.StreamOf(name) == mark.Stream
 }
 
-// isRing reports whether a name is that of a ring of events or of a flight recorder, complete or
-// not.
+// isRing reports whether a name is that of a ring of events, complete or not, or of a flight
+// recorder. An earlier library made recorders, which overwrote themselves and had no reader:
+// what one of its JVMs still writes is not a log.
 func isRing(name string) bool {
 	if base, ok := strings.CutSuffix(name, ".ring.new"); ok {
 		name = strings.TrimPrefix(base, ".") + ".ring"

@@ -1,8 +1,11 @@
 package dev.ullage.log;
 
 import java.io.IOException;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -30,7 +33,14 @@ public class EventBench {
     @Setup
     public void open() throws IOException {
         directory = Files.createTempDirectory(Path.of("/dev/shm"), "ullage-bench");
-        log = EventLog.open(directory + ",size=1Mi,recorder");
+        Settings settings = Settings.parse(directory + ",size=1Mi");
+        RingFile.create(settings, Origin.now());
+        try (Stream<Path> rings = Files.list(directory);
+                FileChannel file = FileChannel.open(rings.findFirst().orElseThrow(), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            MappedByteBuffer memory = file.map(FileChannel.MapMode.READ_WRITE, 0, Layout.DATA_AT + settings.capacity());
+            memory.load();
+            log = EventLog.of(settings, new Ring(memory, settings, Long.MAX_VALUE));
+        }
         none = EventLog.open(null);
     }
 

@@ -23,7 +23,7 @@ public final class ClaimStress {
     static final class Small {
         private static final int CAPACITY = 128;
         private static final ConcurrentLinkedQueue<Small> FREE = new ConcurrentLinkedQueue<>();
-        private static final Settings SETTINGS = new Settings(Path.of("none"), CAPACITY, EventLog.TRACE, EventLog.TRACE, Settings.Patience.NONE, false);
+        private static final Settings SETTINGS = new Settings(Path.of("none"), CAPACITY, EventLog.TRACE, EventLog.TRACE, Settings.Patience.NONE);
 
         private final MappedByteBuffer memory = (MappedByteBuffer) ByteBuffer.allocateDirect(DATA_AT + CAPACITY);
         Ring ring;

@@ -9,7 +9,6 @@ import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.logging.LogManager;
 import org.apache.logging.log4j.MarkerManager;
 import org.apache.logging.log4j.ThreadContext;
 import org.apache.logging.log4j.core.config.ConfigurationSource;
@@ -193,45 +192,5 @@ class FrontEndsTest {
             reader.raise(0);
             assertEquals(List.of(), reader.drain());
         }
-    }
-
-    @Test
-    void javaUtilLogging() throws Exception {
-        LogManager.getLogManager().readConfiguration(stream("""
-                handlers = dev.ullage.log.jul.UllageHandler
-                .level = FINE
-                dev.ullage.log.jul.UllageHandler.level = CONFIG
-                """));
-        var logger = java.util.logging.Logger.getLogger("com.example.Db");
-        logger.log(java.util.logging.Level.WARNING, "pool of {0} exhausted", 8);
-        Event e = only();
-        assertEquals(EventLog.WARNING, e.level());
-        assertEquals(THREAD + "com.example.Db pool of 8 exhausted", e.firstLine());
-        logger.log(java.util.logging.Level.SEVERE, "failed", new Exception("outer"));
-        e = only();
-        assertEquals(EventLog.ERROR, e.level());
-        assertTrue(e.further().startsWith("java.lang.Exception: outer\n\tat "), e.further());
-        logger.fine("below the level of the handler");
-        logger.config("not below");
-        assertEquals(EventLog.INFO, only().level());
-        LogManager.getLogManager().reset();
-    }
-
-    @Test
-    void systemLogger() throws Exception {
-        System.Logger logger = System.getLogger("com.example.Db");
-        logger.log(System.Logger.Level.WARNING, "pool of {0} exhausted", 8);
-        Event e = only();
-        assertEquals(EventLog.WARNING, e.level());
-        assertEquals(THREAD + "com.example.Db pool of 8 exhausted", e.firstLine());
-        logger.log(System.Logger.Level.ERROR, "failed", new Exception("outer"));
-        assertTrue(only().further().startsWith("java.lang.Exception: outer\n\tat "));
-        logger.log(System.Logger.Level.INFO, "{0", 1);
-        assertTrue(only().text().endsWith(" {0"));
-        logger.log(System.Logger.Level.DEBUG, "not enabled");
-        reader.raise(EventLog.DEBUG);
-        assertTrue(logger.isLoggable(System.Logger.Level.DEBUG));
-        logger.log(System.Logger.Level.DEBUG, () -> "raised");
-        assertEquals(THREAD + "com.example.Db raised", only().text());
     }
 }

@@ -84,7 +84,7 @@ class GoldenTest {
 
     /** Writes into the same ring with another keep level, so that half of it may be exceeded. */
     private void patient(Consumer<Ring> write) throws Exception {
-        Settings settings = new Settings(directory, RingTest.SMALL, EventLog.TRACE, EventLog.INFO, Settings.Patience.NONE, false);
+        Settings settings = new Settings(directory, RingTest.SMALL, EventLog.TRACE, EventLog.INFO, Settings.Patience.NONE);
         try (FileChannel file = FileChannel.open(RingReader.files(directory).get(0), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             write.accept(new Ring(file.map(FileChannel.MapMode.READ_WRITE, 0, Layout.DATA_AT + RingTest.SMALL), settings));
         }

@@ -78,7 +78,7 @@ class ProcessTest {
     /** Truncates its own ring once its code is compiled, and prints what its calls came to. */
     static final class Truncated {
         public static void main(String[] a) throws Exception {
-            EventLog log = EventLog.open(a[0] + ",recorder");
+            EventLog log = EventLog.open(a[0] + ",size=64Mi");
             for (int i = 0; i < 300_000; i++) {
                 log.event(i, "eighteen chars msg");
             }

@@ -116,17 +116,6 @@ public final class RingReader implements AutoCloseable {
         return events;
     }
 
-    /** Goes to the oldest record that is whole: only a flight recorder needs it. */
-    public void oldest() throws IOException {
-        for (position = Math.max(0, at(TAIL_AT) - capacity); position < at(TAIL_AT); position += 8) {
-            long word = at(DATA_AT + (int) (position & capacity - 1));
-            if ((int) word > 0 && word == word((int) word - 1, (int) (word >>> 32 & 15), (int) (word >>> 36 & 15),
-                    (int) (word >>> 40 & 255), position)) {
-                return;
-            }
-        }
-    }
-
     /** Goes on after a claim. */
     public void skip(int bytes) {
         position += bytes;

@@ -3,8 +3,10 @@ package dev.ullage.log;
 import static org.junit.jupiter.api.Assertions.*;
 
 import dev.ullage.log.RingReader.Event;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
@@ -24,7 +26,7 @@ class RingTest {
     private RingReader reader;
 
     static Settings settings(Path directory) {
-        return new Settings(directory, SMALL, EventLog.WARNING, EventLog.INFO, Settings.Patience.NONE, false);
+        return new Settings(directory, SMALL, EventLog.WARNING, EventLog.INFO, Settings.Patience.NONE);
     }
 
     @BeforeEach
@@ -224,7 +226,7 @@ class RingTest {
     void directCallsDoNotWaitAsLinesDo() throws Exception {
         Settings.Patience lines = new Settings.Patience(EventLog.ERROR + 1, EventLog.ERROR, Duration.ofHours(1).toNanos());
         Path place = Files.createDirectory(directory.resolve("direct"));
-        Settings settings = new Settings(place, SMALL, EventLog.WARNING, EventLog.INFO, lines, false);
+        Settings settings = new Settings(place, SMALL, EventLog.WARNING, EventLog.INFO, lines);
         EventLog log = EventLog.of(settings, RingFile.create(settings, Origin.now()));
         while (log.timed(EventLog.WARNING, 1, null, 0)) {}
         assertTimeoutPreemptively(Duration.ofMinutes(1), () -> {
@@ -285,21 +287,13 @@ class RingTest {
         }
     }
 
-    @Test
-    void aRecorderOverwritesItsOldestEvents() throws Exception {
-        Path place = Files.createDirectory(directory.resolve("recorder"));
-        Settings settings = new Settings(place, SMALL, EventLog.WARNING, EventLog.INFO, Settings.Patience.NONE, true);
-        EventLog recorder = EventLog.of(settings, RingFile.create(settings, Origin.now()));
-        for (int i = 0; i < 10_000; i++) {
-            assertTrue(recorder.event(i, "eighteen chars msg"));
-        }
-        try (RingReader r = RingReader.in(place)) {
-            r.oldest();
-            List<Event> events = r.peek();
-            assertEquals(9999, events.get(events.size() - 1).id());
-            int first = events.get(0).id();
-            assertEquals(10_000 - first, events.size());
-            assertTrue(events.size() > SMALL / Layout.size(18) - 3);
+    /** A ring without a reader that overwrites itself, to log into as often as one likes. */
+    static EventLog endless(Path directory) throws Exception {
+        Settings settings = Settings.parse(directory + ",size=1Mi");
+        RingFile.create(settings, Origin.now());
+        try (FileChannel file = FileChannel.open(RingReader.files(directory).get(0), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            long size = Layout.DATA_AT + (1 << 20);
+            return EventLog.of(settings, new Ring(file.map(FileChannel.MapMode.READ_WRITE, 0, size), settings, Long.MAX_VALUE));
         }
     }
 }

@@ -18,19 +18,19 @@ class SettingsTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = {
-        "/a | 4194304 | 4 | 3 | false",
-        "/a,size=3Mi | 2097152 | 4 | 3 | false",
-        "/a,size=262144 | 262144 | 4 | 3 | false",
-        "/a,size=1Gi,keep=error,level=trace | 1073741824 | 5 | 1 | false",
-        "/a , recorder , size=512Ki | 524288 | 4 | 3 | true",
+        "/a | 4194304 | 4 | 3",
+        "/a,size=3Mi | 2097152 | 4 | 3",
+        "/a,size=262144 | 262144 | 4 | 3",
+        "/a,size=1Gi,keep=error,level=trace | 1073741824 | 5 | 1",
+        "/a , size=512Ki | 524288 | 4 | 3",
     })
-    void isParsed(String setting, int capacity, int keep, int base, boolean recorder) {
-        assertEquals(new Settings(Path.of("/a"), capacity, keep, base, Settings.Patience.DEFAULT, recorder), Settings.parse(setting));
+    void isParsed(String setting, int capacity, int keep, int base) {
+        assertEquals(new Settings(Path.of("/a"), capacity, keep, base, Settings.Patience.DEFAULT), Settings.parse(setting));
     }
 
     @ParameterizedTest
     @ValueSource(strings = {",", ",size=2Mi", "/a,size=", "/a,size=-1", "/a,size=2Gi", "/a,size=128Ki", "/a,size=9999999999Gi",
-        "/a,size=2mi", "/a,keep=warn", "/a,level=", "/a,color", "/a,recorder=no", "/a,wait=", "/a,wait=error", "/a,wait=error:", "/a,wait=error:20", "/a,wait=warn:20ms", "/a,wait=error:-1ms",
+        "/a,size=2mi", "/a,keep=warn", "/a,level=", "/a,color", "/a,recorder", "/a,wait=", "/a,wait=error", "/a,wait=error:", "/a,wait=error:20", "/a,wait=warn:20ms", "/a,wait=error:-1ms",
         "/a,wait=error:100000ms", "/a,wait=:5ms", "/a,size", "/\0"})
     void whatIsNoSettingIsNoRing(String setting) {
         assertThrows(IllegalArgumentException.class, () -> Settings.parse(setting));
@@ -174,15 +174,5 @@ class SettingsTest {
         try (var all = Files.list(directory)) {
             assertEquals(RingFile.MAX_RINGS, all.count(), "nothing unfinished is left");
         }
-    }
-
-    @Test
-    void theNewestRecordersAreKept() throws Exception {
-        Settings settings = new Settings(directory, RingTest.SMALL, EventLog.WARNING, EventLog.INFO, Settings.Patience.NONE, true);
-        for (int i = 1; i <= 6; i++) {
-            RingFile.create(settings, new Origin(9, 0, i * 1_000_000L));
-        }
-        assertEquals(List.of("recorder-9-3.ring", "recorder-9-4.ring", "recorder-9-5.ring", "recorder-9-6.ring"),
-                RingReader.files(directory).stream().map(p -> p.getFileName().toString()).toList());
     }
 }

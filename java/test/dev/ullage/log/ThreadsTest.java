@@ -106,7 +106,7 @@ class ThreadsTest {
     /** Enough calls that one allocation in a thousand would show. */
     @Test
     void nothingIsAllocated() throws Exception {
-        EventLog log = EventLog.open(directory + ",size=1Mi,recorder");
+        EventLog log = RingTest.endless(directory);
         int template = log.template("{} {}");
         StringBuilder message = new StringBuilder("formatted by a library");
         Runnable everything = () -> {

@@ -36,11 +36,11 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * thread is never unmounted or pinned by a call.
  *
  * <p><b>Setting.</b> The system property {@code ullage.events}, else the environment variable
- * {@code ULLAGE_EVENTS}, is {@code DIR[,size=4Mi][,keep=warning][,level=info][,wait=LEVEL:TIME][,recorder]}: the
+ * {@code ULLAGE_EVENTS}, is {@code DIR[,size=4Mi][,keep=warning][,level=info][,wait=LEVEL:TIME]}: the
  * directory of the ring, its size, the level from which events are kept in a ring that fills up, the
- * lowest level that is enabled, the lowest level at which a call waits for room in a full ring, and for how long at most (such as
- * {@code error:20ms}, the default for the lines of front ends; other calls do not wait unless it is set), and whether the ring is a flight recorder, which overwrites its
- * oldest events and has no reader.
+ * lowest level that is enabled, the lowest level at which a call waits for room in a full ring, and
+ * for how long at most (such as {@code error:20ms}, the default for the lines of front ends; other
+ * calls do not wait unless it is set).
  */
 public final class EventLog {
     /** The level of the finest detail. */
@@ -178,6 +178,7 @@ public final class EventLog {
         }
     }
 
+    /** A log with a ring that is there already. */
     static EventLog of(Settings settings, Ring ring) {
         return new EventLog(settings, ring, null, RETRY_NANOS);
     }
@@ -497,7 +498,7 @@ public final class EventLog {
     /**
      * Returns how many bytes of the ring hold events that the sidecar has not taken yet.
      *
-     * @return 0 without a ring; all bytes ever written, if the ring is a flight recorder
+     * @return 0 without a ring
      */
     public long backlog() {
         Ring r = ring;

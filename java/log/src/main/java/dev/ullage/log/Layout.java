@@ -23,7 +23,6 @@ final class Layout {
     // The header. The JVM writes it once, before the file gets its name.
     static final int VERSION_AT = 8, DATA_OFFSET_AT = 12, CAPACITY_AT = 16, STRIPES_AT = 24, MAX_PAYLOAD_AT = 28;
     static final int PID_AT = 32, NANO_TIME_AT = 40, WALL_AT = 48, FLAGS_AT = 56, BASE_LEVEL_AT = 64, KEEP_LEVEL_AT = 68;
-    static final long FLAG_RECORDER = 2;
 
     // Only the sidecar writes these two: levels it raised, and whether it gave the ring up.
     static final int RAISED_AT = 128, ABANDONED_AT = 132;

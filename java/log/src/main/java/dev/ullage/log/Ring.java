@@ -54,6 +54,11 @@ final class Ring {
     private int openLevel; // 0 if the event is counted already
 
     Ring(MappedByteBuffer buffer, Settings settings) {
+        this(buffer, settings, settings.capacity());
+    }
+
+    /** A limit above the capacity is for measurements without a reader: the ring overwrites itself. */
+    Ring(MappedByteBuffer buffer, Settings settings, long limit) {
         this.buffer = buffer;
         buffer.order(ByteOrder.LITTLE_ENDIAN);
         capacity = settings.capacity();
@@ -62,8 +67,8 @@ final class Ring {
         waitLevel = settings.patience().level();
         lineWaitLevel = settings.patience().lineLevel();
         waitNanos = settings.patience().nanos();
-        lowLimit = settings.recorder() ? Long.MAX_VALUE : (long) capacity * LOW_PERCENT / 100;
-        highLimit = settings.recorder() ? Long.MAX_VALUE : capacity;
+        lowLimit = limit / 100 * LOW_PERCENT + limit % 100 * LOW_PERCENT / 100; // without an overflow
+        highLimit = limit;
     }
 
     boolean isEnabled(int level) {

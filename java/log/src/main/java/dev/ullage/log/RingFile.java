@@ -13,9 +13,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.List;
 
 /** Creates ring files. No existing one is opened for writing: a JVM always begins a new ring. */
 final class RingFile {
@@ -23,7 +20,6 @@ final class RingFile {
 
     /** Rings of JVMs that are gone stay where no sidecar drains and removes them. */
     static final int MAX_RINGS = 8;
-    static final int MAX_RECORDERS = 4;
 
     /**
      * Creates the ring of a process.
@@ -43,9 +39,8 @@ final class RingFile {
     }
 
     private static Ring createNamed(Settings settings, Origin origin) throws IOException {
-        String kind = settings.recorder() ? "recorder" : "events";
-        bound(settings, kind);
-        String base = kind + "-" + origin.pid() + "-" + origin.wallMillis();
+        bound(settings);
+        String base = "events-" + origin.pid() + "-" + origin.wallMillis();
         for (int n = 1; ; n++) {
             String name = base + (n == 1 ? "" : "-" + n) + ".ring";
             Path file = settings.directory().resolve(name);
@@ -101,40 +96,23 @@ final class RingFile {
         buffer.putLong(PID_AT, origin.pid());
         buffer.putLong(NANO_TIME_AT, origin.nanoTime());
         buffer.putLong(WALL_AT, origin.wallNanos());
-        buffer.putLong(FLAGS_AT, settings.recorder() ? FLAG_RECORDER : 0);
+        buffer.putLong(FLAGS_AT, 0);
         buffer.putInt(BASE_LEVEL_AT, settings.baseLevel());
         buffer.putInt(KEEP_LEVEL_AT, settings.keepLevel());
         buffer.putLong(HEAD_COMPLEMENT_AT, ~0L);
         LONG.setRelease(buffer, 0, MAGIC);
     }
 
-    /** Refuses a ring too many; of flight recorders, removes the oldest instead. */
-    private static void bound(Settings settings, String kind) throws IOException {
-        List<Path> files = new ArrayList<>();
-        try (DirectoryStream<Path> found = Files.newDirectoryStream(settings.directory(), kind + "-*.ring")) {
+    /** Refuses a ring too many. */
+    private static void bound(Settings settings) throws IOException {
+        int rings = 0;
+        try (DirectoryStream<Path> found = Files.newDirectoryStream(settings.directory(), "events-*.ring")) {
             for (Path file : found) {
-                files.add(file);
+                rings++;
             }
         }
-        if (!settings.recorder()) {
-            if (files.size() >= MAX_RINGS) {
-                throw new IOException(settings.directory() + " has " + files.size() + " rings already, which no sidecar has removed: does one run, as this user?");
-            }
-            return;
-        }
-        files.sort(Comparator.comparing(RingFile::started));
-        for (int i = 0; i <= files.size() - MAX_RECORDERS; i++) {
-            Files.deleteIfExists(files.get(i));
-        }
-    }
-
-    /** The start in the name of a ring, and 0 in a name that is not one. */
-    private static long started(Path file) {
-        String[] parts = file.getFileName().toString().split("[-.]");
-        try {
-            return parts.length < 4 ? 0 : Long.parseLong(parts[2]);
-        } catch (NumberFormatException e) {
-            return 0;
+        if (rings >= MAX_RINGS) {
+            throw new IOException(settings.directory() + " has " + rings + " rings already, which no sidecar has removed: does one run, as this user?");
         }
     }
 }

@@ -4,16 +4,15 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 
 /**
- * What {@code ULLAGE_EVENTS} says: {@code DIR[,size=4Mi][,keep=warning][,level=info][,wait=error:20ms][,recorder]}.
+ * What {@code ULLAGE_EVENTS} says: {@code DIR[,size=4Mi][,keep=warning][,level=info][,wait=error:20ms]}.
  *
  * @param directory where ring files are
  * @param capacity bytes of a ring: a power of two from {@link #MIN_CAPACITY} to {@link #MAX_CAPACITY}
  * @param keepLevel events below it are dropped when the ring is half full, the others only when the ring is full
  * @param baseLevel the lowest level that is enabled while the sidecar raises none
  * @param patience which events wait for room in a full ring, and for how long
- * @param recorder whether the ring overwrites its oldest events, and no sidecar reads it
  */
-record Settings(Path directory, int capacity, int keepLevel, int baseLevel, Patience patience, boolean recorder) {
+record Settings(Path directory, int capacity, int keepLevel, int baseLevel, Patience patience) {
     /** In the smallest ring, a record of the largest size and a pad as large fit into a half. */
     static final int MIN_CAPACITY = 256 << 10;
     static final int MAX_CAPACITY = 1 << 30;
@@ -61,7 +60,6 @@ record Settings(Path directory, int capacity, int keepLevel, int baseLevel, Pati
         int keep = EventLog.WARNING;
         int base = EventLog.INFO;
         Patience patience = Patience.DEFAULT;
-        boolean recorder = false;
         for (int i = 1; i < parts.length; i++) {
             String part = parts[i].strip();
             int equals = part.indexOf('=');
@@ -71,11 +69,10 @@ record Settings(Path directory, int capacity, int keepLevel, int baseLevel, Pati
                 case "keep=" -> keep = level(value);
                 case "level=" -> base = level(value);
                 case "wait=" -> patience = Patience.parse(value);
-                case "recorder" -> recorder = true;
                 default -> throw new IllegalArgumentException("unknown option \"" + part + "\"");
             }
         }
-        return new Settings(directory(parts[0].strip()), capacity, keep, base, patience, recorder);
+        return new Settings(directory(parts[0].strip()), capacity, keep, base, patience);
     }
 
     private static Path directory(String name) {
