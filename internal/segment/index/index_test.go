@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 // The file lies on a volume that others may write to.
 func TestWhoseSumsAreBelieved(t *testing.T) {
 	chown := func(uid, gid int) func(t *testing.T, sums string) error {
 		return func(t *testing.T, sums string) error {
-			if os.Geteuid() != 0 {
-				t.Skip("needs root, to give a file away")
-			}
+			lab.NeedsRoot(t, "to give a file away")
 			return os.Chown(sums, uid, gid)
 		}
 	}

@@ -208,7 +208,7 @@ func TestAFullTmpfsHoldsTheNewest(t *testing.T) {
 	dir := lab.Tmpfs(t, "128k")
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil || st.Blocks*uint64(st.Bsize) > 128<<10 {
-		t.Skip("needs root, to mount a small tmpfs: ", err)
+		lab.Needs(t, fmt.Sprintf("root: to mount a small tmpfs: %v", err))
 	}
 	h := openIn(t, dir, 1<<20)
 	for i := range 20 {
