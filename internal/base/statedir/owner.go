@@ -136,7 +136,7 @@ func (c *Claimant) listen(f *os.File) {
 
 // alone fails with ErrOwned if another process that may own the
 // source holds a lock on f. Otherwise it returns which process holds a lock without owning
-// the source, and why; "" if there is none.
+// the source, and why, or "".
 func (c *Claimant) alone(f *os.File) (ousted string, err error) {
 	for at := range lockBytes {
 		l := unix.Flock_t{Type: unix.F_WRLCK, Start: at, Len: 1}

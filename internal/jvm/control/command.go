@@ -145,7 +145,7 @@ func (c *Command) Save(ctx context.Context) (Saving, error) {
 }
 
 // order asks the owner for what it alone may do. It waits a moment for one that is being
-// started, and fails with [ErrNoOwner] if there is none.
+// started, and fails with [ErrNoOwner] without an owner.
 func (c *Command) order(ctx context.Context, r Request) (Reply, error) {
 	if err := c.store.missing(); err != nil {
 		return Reply{}, err

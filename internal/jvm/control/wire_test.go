@@ -14,7 +14,7 @@ import (
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
-// A command asks whoever listens, and may run in the sidecar's container. Its memory is a
+// A command asks any program that listens, and may run in the sidecar's container. Its memory is a
 // few tens of megabytes, whatever the application answers in a few.
 func TestAForgedAnswerTakesLittleMemory(t *testing.T) {
 	for name, element := range map[string]string{"numbers": "0,", "empty texts": `"",`, "objects": "{},", "with texts": `"\\\",",{},`} {

@@ -42,6 +42,6 @@
 //
 // A time without a zone is taken as UTC, which is the zone of most containers. A line with
 // a time but without a date has no time that this package could return. Neither has a line
-// with a date of which the day can't be told from the month or the year, or with the name
+// with an ambiguous date, in which the day may be the month or the year, or with the name
 // of a zone or PM after its time. A time is right, or it is unknown.
 package format

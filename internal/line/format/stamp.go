@@ -53,7 +53,7 @@ func number(text []byte, i, n int) int {
 }
 
 // readStamp reads a date and time, or a time alone, that begins the text, and returns the
-// offset after it; 0 if there is none.
+// offset after it, or 0 without a stamp.
 //
 //	2026-11-23T07:36:35.123+01:00  2026/11/23 07:36:35,123  07:36:35.123
 //	23-Nov-2026 07:36:35.123  23 Nov 2026 07:36:35,123  20261123 073635,123
@@ -76,7 +76,7 @@ func (s *stamp) readStamp(text []byte) (end int) {
 	return s.readZone(text, s.readFraction(text, end))
 }
 
-// readDate returns the offset after a date and the space or the T after it; 0 if there is none.
+// readDate returns the offset after a date and the space or the T after it, or 0 without a date.
 func (s *stamp) readDate(text []byte) (end int) {
 	if len(text) < len("20261123 073635") {
 		return 0
@@ -181,7 +181,7 @@ func (s *stamp) readZone(text []byte, i int) (end int) {
 }
 
 // readName returns the offset after a word that changes the time before it: the name of a
-// zone, or PM. It returns i if there is none. No line has the offset of a zone such as CEST,
+// zone, or PM. Without such a word it returns i. No line has the offset of a zone such as CEST,
 // so the moment is unknown then. The name of a thread in capital letters is taken for that
 // of a zone: the moment is unknown rather than wrong.
 func (s *stamp) readName(text []byte, i int) (end int) {
