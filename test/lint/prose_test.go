@@ -74,12 +74,12 @@ func TestPhrasesAreCountedByKind(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"document behind": 1, "comment beside": 1, "comment behind": 1, "text somebody": 1}, p.counts); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	got, err := p.judge("comment beside 2\ncomment behind 1\ntext somebody 1\ncomment odd 3\n")
+	got, err := p.judge("comment beside 12\ncomment behind 11\ntext somebody 1\ncomment odd 3\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(got) != 3 || !strings.Contains(got[0], "README.md:3: …it is behind…") ||
-		got[1] != `comment beside 1, fewer than test/lint/prose.txt says: write "comment beside 1" there` || got[2] != `"comment odd" in test/lint/prose.txt is no phrase` {
+		got[1] != `comment beside 1, far fewer than test/lint/prose.txt says: write "comment beside 1" there` || got[2] != `"comment odd" in test/lint/prose.txt is no phrase` {
 		t.Errorf("got:\n%s", strings.Join(got, "\n"))
 	}
 	if got, err := p.judge("comment beside 1\ncomment behind 1\n"); err != nil || len(got) != 2 || !strings.Contains(got[1], "nobody is there") {
