@@ -41,7 +41,7 @@ func sign(lock *os.File, o segment.Owner) {
 // truncate that segment. takeLock fails if the holder is alive, but not at the first
 // attempt: a reader that looks for an owner holds the lock for a moment, see [segment.OwnerOf]. It
 // cannot see whether a process in another namespace is alive, and waits for it for the
-// time unseen.
+// time unseen, and at least until it has said so: on a stopped machine that time can pass in one step.
 func (d *destination) takeLock(ctx context.Context, unseen time.Duration) error {
 	until := time.Now().Add(unseen)
 	for tried := 0; ; tried++ {
@@ -62,7 +62,7 @@ func (d *destination) takeLock(ctx context.Context, unseen time.Duration) error 
 		if !seen {
 			hint = "it runs in another container or on another machine; give each sidecar a --dest of its own"
 		}
-		if seen && tried > 0 && (who.PID == us.PID || kernel.StateOf(who.PID) != kernel.Dying) || !seen && time.Now().After(until) {
+		if seen && tried > 0 && (who.PID == us.PID || kernel.StateOf(who.PID) != kernel.Dying) || !seen && tried > 1 && time.Now().After(until) {
 			return fmt.Errorf("destination %s is in use by another ullage (%s): give each sidecar a --dest of its own", d.dir, who)
 		}
 		if tried == 1 {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +26,11 @@ func child(t *testing.T) *exec.Cmd {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return cmd
 }
+
+// onWrite is a writer that calls a function at each write.
+type onWrite func()
+
+func (f onWrite) Write(p []byte) (int, error) { f(); return len(p), nil }
 
 // killed starts a process and kills it. The process is a zombie until the test ends.
 func killed(t *testing.T) *exec.Cmd {
@@ -67,21 +74,22 @@ func TestWhoeverHoldsTheDestinationIsRefusedOrWaitedFor(t *testing.T) {
 			first, second := openStore(t, dest, DefaultConfig()), openStore(t, dest, DefaultConfig())
 			must(t, first.Acquire(t.Context()))
 			must(t, os.WriteFile(filepath.Join(dest, segment.OwnDir, segment.LockName), []byte(c.text), 0o600))
-			bound, patience := unseen, lab.Patience
-			switch {
-			case c.waits == 0:
-				bound = 2 * lab.Patience // that would not be waited for
-			case c.waits < 0:
-				patience = 3 * unseen
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), lab.Patience)
 			defer cancel()
+			enough := errors.New("it has waited long enough after its message")
+			if c.waits < 0 {
+				var stop context.CancelCauseFunc
+				ctx, stop = context.WithCancelCause(ctx)
+				second.dest.log = slog.New(slog.NewTextHandler(io.MultiWriter(second.log, onWrite(func() {
+					time.AfterFunc(2*unseen, func() { stop(enough) })
+				})), nil))
+			}
 			begin := time.Now()
-			err := second.dest.takeLock(ctx, bound)
+			err := second.dest.takeLock(ctx, unseen)
 			took := time.Since(begin)
 			switch {
-			case c.waits < 0 && !errors.Is(err, context.DeadlineExceeded):
-				t.Errorf("it did not wait: %v", err)
+			case c.waits < 0 && (!errors.Is(err, context.Canceled) || context.Cause(ctx) != enough):
+				t.Errorf("it did not wait: %v (%v)", err, context.Cause(ctx))
 			case c.waits >= 0 && (err == nil || !strings.Contains(err.Error(), "in use by another ullage")):
 				t.Errorf("after %s: %v", took, err)
 			case took < c.waits: // at least once more: the first time it may have been a reader, see OwnerOf

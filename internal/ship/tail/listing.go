@@ -106,7 +106,5 @@ func (l *listing) end(placed bool) {
 // 25 ms for a processor in the middle of a scan, and after a rest of four times
 // that a JVM that rotates small files would have overwritten an archive unseen.
 func (l *listing) rest(began, end time.Time, cpu time.Duration) {
-	// Another thread may have ended the scan, whose CPU time says nothing.
-	work := max(0, min(end.Sub(began), cpu))
-	l.after = end.Add(scanRest * work)
+	l.after = end.Add(scanRest * min(end.Sub(began), cpu))
 }

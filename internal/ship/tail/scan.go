@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -51,6 +52,8 @@ func (s *Scanner) Scan() (found int, err error) {
 	}
 	s.left.expectOnce()
 	s.listing.stale = false
+	runtime.LockOSThread() // the CPU time of another thread would say nothing
+	defer runtime.UnlockOSThread()
 	cpu := threadCPU()
 	defer func() { s.listing.rest(started, s.now(), threadCPU()-cpu) }()
 	held := len(s.table.Held)
