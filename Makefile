@@ -146,7 +146,7 @@ java-test: java ## the jars on each installed JDK from 17 on, with real logging 
 	@java/test.sh
 
 .PHONY: java-stress
-java-stress: java ## the claim of a record in the ring under jcstress (network, once; minutes)
+java-stress: java ## the claim of a record in the ring under jcstress (network, once; minutes; MODE=default or tough for longer)
 	$(call stage,java stress)
 	@java/stress.sh
 
