@@ -213,7 +213,7 @@ func (h *hooks) podFindings() []finding {
 	var all []finding
 	switch {
 	case ns == "":
-		return []finding{{markNote, "the webhook is not behind a Service: its pods are not looked at", ""}}
+		return []finding{{markNote, "the webhook is called by URL, not through a Service: its pods are not looked at", ""}}
 	case h.podsErr != nil:
 		all = append(all, finding{markUnknown, "the injector's pods: " + h.podsErr.Error(), ""})
 	case ready == 0:

@@ -212,7 +212,7 @@ func (d *doctor) sidecarFindings() []finding {
 		}
 		if a.err == nil && a.status.Read.Lines == 0 && len(a.status.Streams) == 0 && a.status.UptimeSeconds > silence {
 			all = append(all, finding{markProblem, fmt.Sprintf("no JVM has written a log for the sidecar of %s in %.0f s", a.of, a.status.UptimeSeconds),
-				"is the JVM in the container that the injector chose, and does its launcher keep the options of the environment?"})
+				"check that the JVM is in the container that the injector chose, and that its launcher keeps the options of the environment"})
 		}
 	}
 	for _, text := range s.Warnings {

@@ -28,8 +28,8 @@ Usage:
   kubectl ullage levels TARGET --reset                  end the raise now
 
 TARGET is a pod, or all pods of a workload, as deploy/NAME, or of a label, -l
-SELECTOR. Of several pods, those that have no sidecar, or whose sidecar does not
-answer, are reported, and do not keep the others from being raised.
+SELECTOR. A pod that has no sidecar, or whose sidecar does not answer, is
+reported, and the other pods are raised all the same.
 
 SELECTION is written as in -Xlog, "gc*=debug,safepoint=info", and adds to what a
 JVM logs by itself. It raises the outputs whose lines show their level, or with

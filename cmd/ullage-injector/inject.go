@@ -24,9 +24,9 @@ pods in a cluster, for clusters without it.
 Usage:
   ullage-injector inject --image IMAGE -f FILE|- [flags]
 
-It injects pods, and the pod templates of workloads, that are labelled
-ullage.dev/inject: "true", and prints the whole file. Other documents are
-printed as they are. What was done, and warnings, are on stderr.
+It injects the pods and pod templates of workloads that have the label
+ullage.dev/inject: "true". It prints the whole file, other documents as they
+are. What was done, and warnings, are on stderr.
 
 If an object asks for a sidecar and gets none, nothing is printed and the exit
 status is 1: its settings are bad, its kind is unknown, or the label is on the

@@ -88,8 +88,8 @@ time, stream, kind, lines, bytes, seconds, and the lines by level under discard
 and drop; with --marks also marks, each with time, stream, kind, level and
 details.
 
-When a 'kubectl exec' ends, the container runtime may leave the program that it
-ran behind, with its memory. With --until-eof, and exec's -i, the program ends.
+When a 'kubectl exec' ends, the program that it ran may go on in the container
+and keep its memory. With --until-eof, and exec's -i, the program ends too.
 
 Examples:
   ullage cat /var/lib/ullage

@@ -40,14 +40,14 @@ rows, a stream has one line for each thing that is missing:
 
 A copy is also not complete while a running sidecar has lines, or has dropped
 lines, that are not in it yet. A sidecar that runs in the same pod or on the
-same machine is asked; it is given some seconds to persist what it has just
-read. One that owns the destination and cannot be asked makes the copy not
-complete, too. Nor is it complete if no stream has any line in that time: a JVM
-that logged nothing looks like one whose log never arrived.
+same machine is asked, and has some seconds to persist the lines that it has
+just read. If a sidecar owns the destination and cannot be asked, the copy is
+not complete either. Nor is it complete if no stream has any line in that time:
+a JVM that logged nothing looks like one whose log never arrived.
 
 Two lines have the marks of 'ullage run' by kind (see 'ullage cat --marks'), and
-those among them that mean lost lines or a crash. Marks are no JVM's stream, and
-count as none.
+those among them that mean lost lines or a crash. Marks belong to no JVM, so
+they are not a stream here.
 
 The last line sums up, and says how far back the copy reaches. With --json, each
 run, each stream and the sum is one JSON object a line.

@@ -115,7 +115,7 @@ func TestLevelsRaiseByAWaitBesideAPause(t *testing.T) {
 					}
 					return r.levels().Raise != nil
 				})
-				r.fired("io-stall", "beside its pauses")
+				r.fired("io-stall", "outside its pauses")
 				if l := r.levels(); l.Trigger == nil || l.Trigger.Never != "" {
 					t.Errorf("%+v", l.Trigger)
 				}

@@ -41,7 +41,7 @@ const mostWrong = 10
 func (a Account) Exact() bool { return len(a.Wrong) == 0 }
 
 func (a Account) String() string {
-	text := fmt.Sprintf("%d lines tried, %d cut or lost at a full tmpfs, %d written, %d persisted, %d dropped in %d gaps (%d of several markers)",
+	text := fmt.Sprintf("%d lines attempted, %d cut or lost at a full tmpfs, %d written, %d persisted, %d dropped in %d gaps (%d of several markers)",
 		a.Tried, a.Cut, a.Written.Total(), a.Persisted.Total(), a.Dropped.Total().Total(), a.Gaps, a.Split)
 	for _, reason := range []string{"discard", "drop"} {
 		if counts, ok := a.Dropped[reason]; ok {

@@ -123,7 +123,7 @@ func meetsStall(stop *pause.Stop, floor pause.Floor) (Alarm, bool) {
 	if !stop.WentOn(floor) || stop.Suspect(floor) == pause.Idle {
 		return Alarm{}, false
 	}
-	return Alarm{ask.IOStallCondition, fmt.Sprintf("a safepoint went on for %s beside its pauses", short(stop.Outside()))}, true
+	return Alarm{ask.IOStallCondition, fmt.Sprintf("a safepoint went on for %s outside its pauses", short(stop.Outside()))}, true
 }
 
 // ownTag is the tag of the marker lines that the sidecar writes into a stream.

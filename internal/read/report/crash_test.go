@@ -61,7 +61,7 @@ func TestACrashIsTheNewsOfAReportAndNotAProblem(t *testing.T) {
 				for _, part := range []string{"SIGSEGV (0xb) at pc=", "hs_err_pid7116.log", "ullage cat --stream "} {
 					at, first := strings.Index(out, part), strings.Index(strings.ToLower(out), "complete")
 					if form == "page" {
-						first = strings.Index(out, "Complete: nothing is missing")
+						first = strings.Index(out, "Complete: the log shows no loss")
 					}
 					if at < 0 || at > first {
 						t.Errorf("%s: %q is not before the first word about completeness", form, part)

@@ -52,7 +52,7 @@ func apply(n *yaml.Node, op patch.Op, isJSON bool) error {
 			return errAnchor(n)
 		}
 		if n = step(n, name); n == nil {
-			return errors.New("nothing is there; is it behind an alias, or a merge key, <<?")
+			return errors.New("nothing is there; does an alias or a merge key (<<) hide it?")
 		}
 	}
 	old := step(n, last)

@@ -60,7 +60,7 @@ func warnDest(p *pod.Pod, w *wish.Wishes, jvms []*jvm, n *notes) {
 		n.warn("the durable copy ends with the pod (%s): set %s%s to pvc:CLAIM to keep it", kind, ask.Prefix, wish.Dest)
 	}
 	if forgetful(v) {
-		n.warn("the volume of %s%s is a directory of the node that is in memory: the durable copy ends with the node, and takes its memory: use one on a disk", ask.Prefix, wish.Dest)
+		n.warn("the volume of %s%s is a directory of the node that is in memory: the durable copy takes memory of the node and ends with it: use one on a disk", ask.Prefix, wish.Dest)
 	}
 	group := p.Spec.SecurityContext != nil && p.Spec.SecurityContext.FSGroup != nil
 	notRoot := func(j *jvm) bool { return j.UID == nil || *j.UID != 0 }

@@ -9,12 +9,12 @@ const (
 	KeptBytes = 400  // of a line of the log
 )
 
-// Report is what a report says, in seconds and bytes. Its JSON form is documented in
-// docs/report.md.
+// Report is what a report says, in seconds and bytes. The comments of its fields document
+// its JSON form.
 type Report struct {
 	Name     string  `json:"name"`     // what it is about, as the command line names it
 	Crashes  []Crash `json:"crashes"`  // of JVMs, by the reports that these left; the latest first
-	Complete bool    `json:"complete"` // nothing is missing, as far as the log shows
+	Complete bool    `json:"complete"` // the log shows no loss
 	Axis
 	Problems []Problem `json:"problems"`
 	Inputs   []Input   `json:"inputs"`

@@ -45,7 +45,7 @@ func comparison(figures [][]string) g.Node {
 
 // completeness says what is missing.
 func (r *Report) completeness() g.Node {
-	class, text := "status good", "Complete: nothing is missing, as far as the log shows."
+	class, text := "status good", "Complete: the log shows no loss."
 	if !r.Complete {
 		class, text = "status bad", "Not complete: the figures lack what is listed here."
 	}

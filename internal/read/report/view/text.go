@@ -99,7 +99,7 @@ func (p *printer) summary() {
 	fmt.Fprintln(p, r.Window())
 	p.crashes()
 	if r.Complete {
-		fmt.Fprintln(p, p.paint("32", "complete: nothing is missing, as far as the log shows"))
+		fmt.Fprintln(p, p.paint("32", "complete: the log shows no loss"))
 	} else {
 		fmt.Fprintln(p, p.paint("31", "NOT COMPLETE"))
 	}
