@@ -5,7 +5,6 @@ import "os"
 // What the tests need of the inside, since they are outside: they write with a store,
 // which imports this package.
 const (
-	HeadBytes     = headBytes
 	FollowIdle    = followIdle
 	FollowAhead   = followAhead
 	ForeignWindow = foreignWindow
@@ -40,9 +39,13 @@ func OpenFound(f *Follower, seg Info) error {
 // LookAgain makes the next call of f.Next look for segments.
 func LookAgain(f *Follower) { f.looked = false }
 
-// Strip returns what is left of raw where cut and deleted are appended again.
-func Strip(cut, deleted Repeat, raw ...string) (left string) {
-	r := repeat{cut: cut, deleted: deleted}
+// Strip returns what is left of raw where cut and deleted are appended again. Of each, the
+// first three bytes are remembered.
+func Strip(cut, deleted string, raw ...string) (left string) {
+	past := func(text string) repeated {
+		return repeated{int64(len(text)), []byte(text[:min(len(text), 3)])}
+	}
+	r := repeat{past(cut), past(deleted)}
 	for _, text := range raw {
 		left += string(r.strip([]byte(text)))
 	}

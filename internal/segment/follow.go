@@ -18,8 +18,9 @@ const followIdle = 10 * time.Second
 // FollowOptions says where a [Follower] begins, and whether more will be appended. The
 // zero value begins with the oldest segment and expects more.
 type FollowOptions struct {
-	// From is where to continue: the Position of an earlier Follower.
-	From Position
+	// From is where to begin: the end of a frame that a commit has made durable, since the
+	// segment may no longer have a later one. The zero value is the beginning.
+	From Place
 
 	// Since skips the segments that were complete before this time. The name of the
 	// next segment shows when: the last line of a segment is persisted before the next
@@ -83,11 +84,12 @@ type Follower struct {
 // OpenFollower follows the segments in dir, the directory of one stream. The
 // directory need not exist yet. The error is one of opt.From.
 func OpenFollower(dir string, opt FollowOptions) (*Follower, error) {
-	f := &Follower{in: listing{dir: dir}, since: since{opt.Since, opt.Seek, opt.Pass}, once: opt.Once, committed: opt.Committed, memory: opt.Memory}
-	if err := f.resume(opt.From); err != nil {
+	from, err := placeIn(dir, opt.From)
+	if err != nil {
 		return nil, err
 	}
-	return f, nil
+	return &Follower{in: listing{dir: dir}, since: since{opt.Since, opt.Seek, opt.Pass}, once: opt.Once, committed: opt.Committed, memory: opt.Memory,
+		cur: from, seen: from.seg.Seq}, nil
 }
 
 // FollowFiles follows files in the order given, whatever their names. Each has its Path
@@ -186,7 +188,7 @@ func (f *Follower) Held() int {
 	return cap(f.reader.in.buf) + cap(f.reader.raw)
 }
 
-// Close closes the segment that is open. Position stays valid.
+// Close closes the segment that is open. A later call of Next opens it again.
 func (f *Follower) Close() error {
 	if f.reader == nil {
 		return nil

@@ -15,70 +15,15 @@ const (
 	maxRaw     = 1 << 60 // so that the sum of a few never overflows
 )
 
-// Position is how far a [Follower] has read: right behind what Next returned last. It
-// is a few hundred bytes, and can be stored as JSON. The zero value stands before the
-// oldest segment.
-type Position struct {
-	Place
-	Before Place `json:"before,omitzero"` // the segment before, which may be cut with this one
-
-	// What Next skips when it is appended again: Cut first, then Deleted.
-	Cut     Repeat `json:"cut,omitzero"`     // read again from the segment's beginning
-	Deleted Repeat `json:"deleted,omitzero"` // read from a segment that a restart deleted
-}
-
-// Place is how far a segment was read.
+// Place is how far a segment was read. The zero value is before the oldest segment.
 type Place struct {
-	Segment string `json:"segment"`         // its name; empty: there is none
-	Offset  int64  `json:"offset"`          // bytes on disk
-	Check   []byte `json:"check,omitempty"` // the last of them: other places have other bytes
-	Raw     int64  `json:"raw"`             // raw bytes that these decode to
-	Head    []byte `json:"head,omitempty"`  // the first of them
-	Done    bool   `json:"done,omitempty"`  // it is read to its end
-}
+	Segment string // its name; empty: there is none
+	Offset  int64  // bytes on disk
+	Raw     int64  // raw bytes that these decode to
 
-// Repeat is a number of raw bytes, and how they begin. Head is empty once these bytes
-// were compared.
-type Repeat struct {
-	Raw  int64  `json:"raw"`
-	Head []byte `json:"head,omitempty"`
-}
-
-// Position returns where another Follower of the same stream can continue. It shares no
-// memory with f. A Follower of files has no Position.
-func (f *Follower) Position() Position {
-	return Position{
-		Place: f.cur.clone(), Before: f.prev.clone(),
-		Cut: f.again.cut.clone(), Deleted: f.again.deleted.clone(),
-	}
-}
-
-func (p Place) clone() Place {
-	p.Check, p.Head = bytes.Clone(p.Check), bytes.Clone(p.Head)
-	return p
-}
-
-func (r Repeat) clone() Repeat { return Repeat{r.Raw, bytes.Clone(r.Head)} }
-
-// resume places the Follower at p.
-func (f *Follower) resume(p Position) (err error) {
-	p = Position{Place: p.Place.clone(), Before: p.Before.clone(), Cut: p.Cut.clone(), Deleted: p.Deleted.clone()}
-	if f.cur, err = placeIn(f.in.dir, p.Place); err != nil {
-		return err
-	}
-	if f.prev, err = placeIn(f.in.dir, p.Before); err != nil {
-		return err
-	}
-	for _, r := range []Repeat{p.Cut, p.Deleted} {
-		if r.Raw < 0 || r.Raw > maxRaw || len(r.Head) > headBytes {
-			return fmt.Errorf("position repeats %d bytes: out of range", r.Raw)
-		}
-	}
-	if f.cur.Segment == "" && f.prev.Segment != "" || f.prev.Segment != "" && compareInfo(f.prev.seg, f.cur.seg) >= 0 {
-		return fmt.Errorf("position in segment %q: %q does not come before it", p.Segment, p.Before.Segment)
-	}
-	f.again, f.seen = repeat{cut: p.Cut, deleted: p.Deleted}, f.cur.seg.Seq
-	return nil
+	check []byte // the last of the bytes on disk: other places have other bytes
+	head  []byte // the first of the raw bytes
+	done  bool   // it is read to its end
 }
 
 // place is a Place in a segment that is known.
@@ -97,10 +42,10 @@ func placeIn(dir string, p Place) (place, error) {
 	}
 	seg, ok := ParseName(p.Segment)
 	if !ok {
-		return place{}, fmt.Errorf("position in %q: not the name of a segment", p.Segment)
+		return place{}, fmt.Errorf("place in %q: not the name of a segment", p.Segment)
 	}
-	if p.Offset < 0 || p.Raw < 0 || p.Raw > maxRaw || len(p.Check) > checkBytes || int64(len(p.Check)) > p.Offset || len(p.Head) > headBytes {
-		return place{}, fmt.Errorf("position at byte %d of segment %s: out of range", p.Offset, p.Segment)
+	if p.Offset < 0 || p.Raw < 0 || p.Raw > maxRaw {
+		return place{}, fmt.Errorf("byte %d of segment %s: out of range", p.Offset, p.Segment)
 	}
 	seg.Stream, seg.Path = filepath.Base(dir), filepath.Join(dir, seg.Name)
 	return place{Place: p, seg: seg}, nil
@@ -110,9 +55,9 @@ func placeIn(dir string, p Place) (place, error) {
 func (p *place) advance(offset int64, raw, disk []byte) {
 	p.Offset = offset
 	p.Raw += int64(len(raw))
-	p.Check = AppendTail(p.Check, disk, checkBytes)
-	if n := headBytes - len(p.Head); n > 0 {
-		p.Head = append(p.Head, raw[:min(n, len(raw))]...)
+	p.check = AppendTail(p.check, disk, checkBytes)
+	if n := headBytes - len(p.head); n > 0 {
+		p.head = append(p.head, raw[:min(n, len(raw))]...)
 	}
 }
 
@@ -133,7 +78,7 @@ func (p *place) jump(file *os.File, offset int64) error {
 	if _, err := file.ReadAt(check, offset-int64(len(check))); err != nil {
 		return fmt.Errorf("read segment: %w", err)
 	}
-	p.Offset, p.Check = offset, check
+	p.Offset, p.check = offset, check
 	return nil
 }
 
@@ -145,11 +90,11 @@ func (p *place) heldBy(file *os.File) (bool, error) {
 	if err != nil || stat.Size() < p.Offset {
 		return false, err
 	}
-	is := make([]byte, len(p.Check))
+	is := make([]byte, len(p.check))
 	if _, err := file.ReadAt(is, p.Offset-int64(len(is))); err != nil && !errors.Is(err, io.EOF) {
 		return false, err
 	}
-	return bytes.Equal(is, p.Check), nil
+	return bytes.Equal(is, p.check), nil
 }
 
 // begin moves on to seg, which follows cur.
@@ -164,13 +109,13 @@ func (f *Follower) begin(seg Info) {
 // to it again, Next returns what it holds then.
 func (f *Follower) passOver(seg Info) {
 	f.begin(seg)
-	f.cur.Offset, f.cur.Done = seg.Size, true
+	f.cur.Offset, f.cur.done = seg.Size, true
 }
 
 // leave ends cur: it is read to its end.
 func (f *Follower) leave() {
 	f.close()
-	f.cur.Done, f.sure, f.stuck = true, false, false
+	f.cur.done, f.sure, f.stuck = true, false, false
 }
 
 // lose handles the deletion of cur. If the segment before cur still exists, or if cur
@@ -181,17 +126,17 @@ func (f *Follower) leave() {
 func (f *Follower) lose() {
 	before := f.committed == nil && indexOf(f.found, f.prev.seg.Name) >= 0
 	f.retired = !before
-	f.unread = f.reader == nil && !f.cur.Done && f.cur.Offset != f.cur.seg.Size
+	f.unread = f.reader == nil && !f.cur.done && f.cur.Offset != f.cur.seg.Size
 	f.close()
 	if before || f.cur.seg.Seq == 1 && f.in.files == nil && f.committed == nil {
-		f.again.lose(f.cur.Raw, f.cur.Head)
+		f.again.lose(f.cur.Raw, f.cur.head)
 	} else {
 		f.again = repeat{}
 	}
-	f.cur.Raw, f.cur.Head, f.cur.Done, f.cur.gone = 0, nil, true, true
+	f.cur.Raw, f.cur.head, f.cur.done, f.cur.gone = 0, nil, true, true
 	if before {
 		f.cur, f.prev = f.prev, place{}
-		f.cur.Done = false
+		f.cur.done = false
 	}
 }
 
@@ -210,30 +155,37 @@ type undo struct {
 }
 
 func (u *undo) save(p *Place, again repeat) {
-	check, head := append(u.place.Check[:0], p.Check...), append(u.place.Head[:0], p.Head...)
+	check, head := append(u.place.check[:0], p.check...), append(u.place.head[:0], p.head...)
 	u.place, u.again, u.valid = *p, again, true
-	u.place.Check, u.place.Head = check, head
+	u.place.check, u.place.head = check, head
 }
 
 func (f *Follower) close() { _ = f.Close() } // a descriptor that was only read from
 
+// repeated is a number of raw bytes, and how they begin. head is empty once these bytes
+// were compared.
+type repeated struct {
+	raw  int64
+	head []byte
+}
+
 // repeat is what a writer appends again after a restart: first what was cut from cur,
 // then what was read of the segment behind it.
-type repeat struct{ cut, deleted Repeat }
+type repeat struct{ cut, deleted repeated }
 
 // strip returns raw without the bytes that Next has returned before.
 func (r *repeat) strip(raw []byte) []byte {
-	for _, b := range []*Repeat{&r.cut, &r.deleted} {
-		if b.Raw == 0 || len(raw) == 0 {
+	for _, b := range []*repeated{&r.cut, &r.deleted} {
+		if b.raw == 0 || len(raw) == 0 {
 			continue
 		}
-		if n := min(len(b.Head), len(raw)); !bytes.Equal(b.Head[:n], raw[:n]) {
+		if n := min(len(b.head), len(raw)); !bytes.Equal(b.head[:n], raw[:n]) {
 			*r = repeat{} // the writer appended other bytes instead
 			return raw
 		}
-		n := min(b.Raw, int64(len(raw)))
-		b.Head = b.Head[min(int(n), len(b.Head)):] // a frame may be shorter
-		b.Raw -= n
+		n := min(b.raw, int64(len(raw)))
+		b.head = b.head[min(int(n), len(b.head)):] // a frame may be shorter
+		b.raw -= n
 		raw = raw[n:]
 	}
 	return raw
@@ -241,14 +193,14 @@ func (r *repeat) strip(raw []byte) []byte {
 
 // lose enters what was read of a segment that was deleted.
 func (r *repeat) lose(raw int64, head []byte) {
-	r.deleted.add(r.cut.Raw, r.cut.Head)
+	r.deleted.add(r.cut.raw, r.cut.head)
 	r.deleted.add(raw, head)
-	r.cut = Repeat{}
+	r.cut = repeated{}
 }
 
 // add puts bytes before those that are left.
-func (r *Repeat) add(raw int64, head []byte) {
+func (r *repeated) add(raw int64, head []byte) {
 	if raw > 0 {
-		r.Raw, r.Head = r.Raw+raw, head
+		r.raw, r.head = r.raw+raw, head
 	}
 }

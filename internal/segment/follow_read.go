@@ -64,7 +64,7 @@ func (f *Follower) recognize(at int) {
 			f.lose()
 		}
 	case at >= 0 && f.cur.gone: // cur was moved away and back
-		f.cur.gone, f.cur.Done, f.again = false, false, repeat{}
+		f.cur.gone, f.cur.done, f.again = false, false, repeat{}
 	case at >= 0 && f.reader != nil:
 		f.newest = f.isNewest(at)
 		f.cur.seg = f.found[at]
@@ -111,7 +111,7 @@ func (f *Follower) isNewest(at int) bool {
 func (f *Follower) enter() error {
 	for i, seg := range f.found {
 		order := compareInfo(seg, f.cur.seg)
-		if order < 0 || order == 0 && f.cur.Done {
+		if order < 0 || order == 0 && f.cur.done {
 			continue
 		}
 		if f.more && i == len(f.found)-1 {
@@ -184,7 +184,7 @@ func (f *Follower) open() error {
 	}
 	if !holds {
 		if f.committed == nil { // else it is not the place of a Follower
-			f.again.cut.add(f.cur.Raw, f.cur.Head)
+			f.again.cut.add(f.cur.Raw, f.cur.head)
 		}
 		f.cur = place{Place: Place{Segment: f.cur.Segment}, seg: f.cur.seg, from: f.cur.from}
 	}
@@ -300,7 +300,7 @@ func (f *Follower) damaged(from, to int64, why error) error {
 	if err := f.cur.jump(f.reader.file, to); err != nil {
 		return f.fail(err)
 	}
-	if f.again.cut.Raw > 0 {
+	if f.again.cut.raw > 0 {
 		return nil // Next has returned it before the restart
 	}
 	return &DamageError{Path: f.cur.seg.Path, From: from, To: to, Err: why}

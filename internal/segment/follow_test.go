@@ -2,7 +2,6 @@ package segment_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -24,7 +23,7 @@ type followed struct {
 	store   *store.Store
 	f       *segment.Follower
 	opt     segment.FollowOptions
-	resumes bool // before each look, by its saved position
+	closes  bool // what is open, before each look
 	rewinds bool // after each frame, which it reads twice so
 	got     bytes.Buffer
 	want    string
@@ -49,17 +48,6 @@ func (d *followed) open(opt segment.FollowOptions) {
 	d.f = f
 }
 
-// resume continues with another Follower.
-func (d *followed) resume() {
-	d.t.Helper()
-	saved, err := json.Marshal(d.f.Position())
-	must(d.t, err)
-	must(d.t, d.f.Close())
-	d.opt.From = segment.Position{}
-	must(d.t, json.Unmarshal(saved, &d.opt.From))
-	d.open(d.opt)
-}
-
 // restart is what a new sidecar does: it cuts the stream back to the mark.
 func (d *followed) restart(m segment.Mark) *store.Stream {
 	d.t.Helper()
@@ -73,8 +61,8 @@ func (d *followed) restart(m segment.Mark) *store.Stream {
 // look reads until Next returns io.EOF.
 func (d *followed) look() {
 	d.t.Helper()
-	if d.resumes {
-		d.resume()
+	if d.closes {
+		must(d.t, d.f.Close())
 	}
 	for steps := 0; ; steps++ {
 		if steps > 1<<20 {
@@ -141,14 +129,14 @@ func (d *followed) newest() string {
 	return segs[len(segs)-1].Path
 }
 
-// eachFollowed runs a test for every compression, with one Follower and with one
-// that resumes from a saved position at each look.
+// eachFollowed runs a test for every compression, with a Follower that keeps its segment
+// open, with one that opens it again at each look, and with one that reads each frame twice.
 func eachFollowed(t *testing.T, run func(t *testing.T, d *followed)) {
 	eachCompression(t, func(t *testing.T, how segment.Compression) {
-		for _, name := range []string{"one", "resumed", "rewound"} {
+		for _, name := range []string{"open", "closed", "rewound"} {
 			t.Run(name, func(t *testing.T) {
 				d := newFollowed(t, how)
-				d.resumes, d.rewinds = name == "resumed", name == "rewound"
+				d.closes, d.rewinds = name == "closed", name == "rewound"
 				run(t, d)
 			})
 		}

@@ -30,8 +30,8 @@ type cursor struct {
 
 // place is where a Follower begins for c. Committed bytes never change, so that there
 // is nothing to compare.
-func (c cursor) place() segment.Position {
-	return segment.Position{Place: segment.Place{Segment: c.Segment, Offset: c.Offset, Raw: c.Raw}}
+func (c cursor) place() segment.Place {
+	return segment.Place{Segment: c.Segment, Offset: c.Offset, Raw: c.Raw}
 }
 
 // cursors are those of one sink, as they are in its file.
