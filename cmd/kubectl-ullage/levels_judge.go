@@ -85,8 +85,8 @@ func cannotRaise(l *admin.Levels) error {
 	case levelsOff(l):
 		return errOff
 	case l.Raise != nil && l.Raise.Cause == fromCommand:
-		return fmt.Errorf("'ullage log set' has raised the level to %s until %s, and a command overrides annotations: "+
-			"end that raise first, with 'ullage log reset' in the sidecar", l.Raise.Selection, printable.Until(l.Raise.Until))
+		return fmt.Errorf("'ullage levels set' has raised the level to %s until %s, and a command overrides annotations: "+
+			"end that raise first, with 'ullage levels reset' in the sidecar", l.Raise.Selection, printable.Until(l.Raise.Until))
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ Usage:
 TARGET is a pod, a workload, as deploy/web, or -l SELECTOR. Of several pods, the
 command takes the oldest that is ready, and says on stderr which that is.
 
-It runs 'ullage cat' in the sidecar and takes the same values. T is a duration
+It runs 'ullage logs' in the sidecar and takes the same values. T is a duration
 before now (10m, 36h), a time with its zone, or a local one (16:45,
 2026-11-20T16:45); D is a duration (30s if it is not given). --tail prints the
 last N lines of all. L is trace, debug, info, warning or error; S a pattern such
@@ -50,7 +50,7 @@ Examples:
 type logsConfig struct {
 	single
 	follow bool
-	times  [3]string // of catTimes, as 'ullage cat' takes them
+	times  [3]string // of catTimes, as 'ullage logs' takes them
 	within string    // ... and these two
 	tail   string
 	json   bool
@@ -59,7 +59,7 @@ type logsConfig struct {
 	stream string
 }
 
-// catTimes are the flags of 'ullage cat' that take a time.
+// catTimes are the flags of 'ullage logs' that take a time.
 var catTimes = [...]struct{ name, usage string }{
 	{"since", "only lines from `T` on: a duration before now, or a time"},
 	{"until", "only lines up to `T`, as for --since"},
@@ -158,7 +158,7 @@ func destination(ctx context.Context, s sidecar) (string, error) {
 
 // catArgs are the arguments of the sidecar's program.
 func (c *logsConfig) catArgs(dest string) []string {
-	args := []string{"cat", "--until-eof"}
+	args := []string{"logs", "--until-eof"}
 	if c.follow {
 		args = append(args, "--follow")
 	}

@@ -21,7 +21,7 @@ Usage:
 
 DIR is a destination (the --dest of 'ullage run') or the directory of one stream
 in it; without it, the destination in ULLAGE_DEST. --since and --until take what
---since of 'ullage cat' takes: a duration before now, or a time.
+--since of 'ullage logs' takes: a duration before now, or a time.
 
 For each stream, and each run of a JVM in it, a row has the time range and the
 lines by level. A run begins where the uptime in the log falls back. A ~
@@ -45,8 +45,8 @@ just read. If a sidecar owns the destination and cannot be asked, the copy is
 not complete either. Nor is it complete if no stream has any line in that time:
 a JVM that logged nothing looks like one whose log never arrived.
 
-Two lines have the marks of 'ullage run' by kind (see 'ullage cat --marks'), and
-those among them that mean lost lines or a crash. Marks belong to no JVM, so
+Two lines have the marks of 'ullage run' by kind (see 'ullage logs --marks'),
+and those among them that mean lost lines or a crash. Marks belong to no JVM, so
 they are not a stream here.
 
 The last line sums up, and says how far back the copy reaches. With --json, each
@@ -95,10 +95,10 @@ func checkCmd(ctx context.Context, args []string, e cli.Env) int {
 	var cfg checkConfig
 	fs := flag.NewFlagSet("check", flag.ContinueOnError)
 	cfg.flags(fs, time.Now())
-	if code, ok := e.Parse(fs, checkAbout, args, func() []error { return cfg.validate(catWhat(fs, e)) }); !ok {
+	if code, ok := e.Parse(fs, checkAbout, args, func() []error { return cfg.validate(whatToRead(fs, e)) }); !ok {
 		return code
 	}
-	dir, err := filepath.EvalSymlinks(catWhat(fs, e)[0])
+	dir, err := filepath.EvalSymlinks(whatToRead(fs, e)[0])
 	if err != nil {
 		return e.Fail("check", err)
 	}

@@ -168,7 +168,7 @@ func (p *checkPrinter) marks(t check.Total) error {
 		text = "marks: " + checkedMarks(t.Marks) + "\n"
 	}
 	if len(t.Warnings) > 0 {
-		text += "warnings among the marks, which 'ullage cat --marks' lists: " + checkedMarks(t.Warnings) + "\n"
+		text += "warnings among the marks, which 'ullage logs --marks' lists: " + checkedMarks(t.Warnings) + "\n"
 	}
 	if t.MarksDamaged {
 		text += "marks: not all of them can be read\n"

@@ -16,14 +16,14 @@ func flagNames() []string {
 	now, run := time.Now(), sidecar.DefaultConfig()
 	declare := []func(*flag.FlagSet){
 		run.Flags,
-		func(fs *flag.FlagSet) { new(catConfig).flags(fs, now) },
+		func(fs *flag.FlagSet) { new(logsConfig).flags(fs, now) },
 		func(fs *flag.FlagSet) { new(checkConfig).flags(fs, now) },
 		func(fs *flag.FlagSet) { new(reportConfig).flags(fs, now) },
 		func(fs *flag.FlagSet) { readFlags(fs, new(report.Config), now) }, // pauses
 		func(fs *flag.FlagSet) { new(statusConfig).flags(fs) },
 		func(fs *flag.FlagSet) { new(pruneConfig).flags(fs) },
-		(&logConfig{verb: "list"}).flags,
-		(&logConfig{verb: "set"}).flags, // the other verbs have no further flags
+		(&levelsConfig{verb: "list"}).flags,
+		(&levelsConfig{verb: "set"}).flags, // the other verbs have no further flags
 	}
 	var names []string
 	for _, flags := range declare {

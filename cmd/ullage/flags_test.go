@@ -19,7 +19,7 @@ func TestFlagNamesAreThoseOfAllSubcommands(t *testing.T) {
 		t.Fatalf("the usage has only %q", commands)
 	}
 	for _, verb := range []string{"list", "set", "reset", "rotate", "save"} {
-		commands = append(commands, []string{"log", verb})
+		commands = append(commands, []string{"levels", verb})
 	}
 	names, found := flagNames(), 0
 	for _, command := range commands {

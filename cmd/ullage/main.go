@@ -21,11 +21,11 @@ Linux.
 
 Usage:
   ullage run      follow a directory of log files and persist their lines
-  ullage cat      print what was persisted
+  ullage logs      print what was persisted
   ullage check    report whether what was persisted is complete
   ullage report   show where a JVM's time went: a page, text or JSON
   ullage pauses   print how long the application was stopped, by cause
-  ullage log      show a running JVM's log levels, raise them for a time
+  ullage levels   show a running JVM's log levels, raise them for a time
   ullage status   ask a running 'ullage run' how it is doing
   ullage prune    remove the copies of pods that are gone from a shared volume
   ullage version  print what this program was built from
@@ -37,7 +37,7 @@ Try it, with a JVM on this machine (/dev/shm is a tmpfs):
   java -Xlog:gc*,safepoint:file=/dev/shm/jvm/gc.log:time,uptime,level,tags:filecount=1,filesize=0 -version
   sleep 2; ullage status --source /dev/shm/jvm
   kill %1 && wait %1
-  ullage cat /tmp/durable
+  ullage logs /tmp/durable
 
 Flags may be before or after directories and other names; -- ends the flags.
 Every flag can also be set in the environment: --dest as ULLAGE_DEST,
@@ -64,11 +64,11 @@ func dispatch(ctx context.Context, args []string, e cli.Env) int {
 	e.FlagNames = flagNames
 	return e.Dispatch(ctx, args, usage, map[string]cli.Command{
 		"run":     runCmd,
-		"cat":     catCmd,
+		"logs":    logsCmd,
 		"check":   checkCmd,
 		"report":  reportCmd,
 		"pauses":  pausesCmd,
-		"log":     logCmd,
+		"levels":  levelsCmd,
 		"status":  statusCmd,
 		"prune":   pruneCmd,
 		"version": cli.Version(version),

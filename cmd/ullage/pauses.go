@@ -31,7 +31,7 @@ func pausesCmd(ctx context.Context, args []string, e cli.Env) int {
 	readFlags(fs, &cfg, time.Now())
 	validate := func() []error {
 		bad := cfg.Validate()
-		if len(catWhat(fs, e)) == 0 {
+		if len(whatToRead(fs, e)) == 0 {
 			bad = append(bad, errNothingToReport)
 		}
 		return bad
@@ -39,7 +39,7 @@ func pausesCmd(ctx context.Context, args []string, e cli.Env) int {
 	if code, ok := e.Parse(fs, pausesAbout, args, validate); !ok {
 		return code
 	}
-	r, err := readReport(ctx, catWhat(fs, e), cfg, e)
+	r, err := readReport(ctx, whatToRead(fs, e), cfg, e)
 	if err == nil {
 		err = r.Pauses(e.Stdout, reportStyle(e))
 	}

@@ -38,8 +38,8 @@ is set. --compare puts the reports of two inputs side by side.
 --stall-floor is from which length on a stop, or what it did outside its pauses,
 is suspected of being a stall.
 
-In a destination, lines without a date have the time that 'ullage cat' shows. In
-other files, --since and --until leave out lines whose time is not known, and
+In a destination, lines without a date have the time that 'ullage logs' shows.
+In other files, --since and --until leave out lines whose time is not known, and
 the report says so. What cannot be read is part of the report, with how much it
 is.
 
@@ -109,10 +109,10 @@ func reportCmd(ctx context.Context, args []string, e cli.Env) int {
 	var cfg reportConfig
 	fs := flag.NewFlagSet("report", flag.ContinueOnError)
 	cfg.flags(fs, time.Now())
-	if code, ok := e.Parse(fs, reportAbout, args, func() []error { return cfg.validate(catWhat(fs, e)) }); !ok {
+	if code, ok := e.Parse(fs, reportAbout, args, func() []error { return cfg.validate(whatToRead(fs, e)) }); !ok {
 		return code
 	}
-	inputs := [][]string{catWhat(fs, e)}
+	inputs := [][]string{whatToRead(fs, e)}
 	if cfg.compare {
 		inputs = [][]string{fs.Args()[:1], fs.Args()[1:]}
 	}

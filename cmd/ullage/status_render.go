@@ -193,7 +193,7 @@ func sinkRows(s admin.Sink) [][2]string {
 // jvmRows returns what is wrong with the JVMs, if anything is.
 func jvmRows(st admin.Status) (rows [][2]string) {
 	if st.JVMCrashes > 0 {
-		rows = append(rows, [2]string{"jvm crashes", printable.Count(st.JVMCrashes) + " (ullage cat --stream 'hs_err*' prints their reports)"})
+		rows = append(rows, [2]string{"jvm crashes", printable.Count(st.JVMCrashes) + " (ullage logs --stream 'hs_err*' prints their reports)"})
 	}
 	if st.Levels != nil {
 		if other := st.Levels.OtherLogs; len(other) > 0 {

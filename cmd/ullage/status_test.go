@@ -62,7 +62,7 @@ func full() admin.Status {
 }
 
 const fullText = `state:        ready
-jvm crashes:  2 (ullage cat --stream 'hs_err*' prints their reports)
+jvm crashes:  2 (ullage logs --stream 'hs_err*' prints their reports)
 other logs:   pid 1: /data/gc.log (outside of the source: the JVM waits for that disk)
 errors:       none
 lag:          400ms, last commit 1.2s ago

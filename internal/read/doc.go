@@ -8,7 +8,7 @@
 // window that was asked for; the sinks use it too, since they read as this package does but
 // for a cursor. What goes on from there is one package each:
 //
-//   - cat: `ullage cat`: find, merge, filter, print
+//   - cat: `ullage logs`: find, merge, filter, print
 //   - check: `ullage check`: is the copy complete
 //   - report: `ullage report` and `ullage pauses`: where a JVM's time went
 package read

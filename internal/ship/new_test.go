@@ -16,7 +16,7 @@ func (b *bench) newSource() {
 	b.must(os.Mkdir(b.cfg.Tail.Source, 0o755))
 }
 
-// The log levels, or `ullage log`, make the state directory as well, and a start
+// The log levels, or `ullage levels`, make the state directory as well, and a start
 // can be killed when it has made it. The log begins as the last pod's ended.
 func TestNewSourceIsNewWhoeverMadeTheStateDirectory(t *testing.T) {
 	for _, c := range []struct {

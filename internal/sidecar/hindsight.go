@@ -34,7 +34,7 @@ func (s *saving) save(cause, why string) (control.Saving, error) {
 	}
 	if saving.Began {
 		if suppressed, ok := s.mayLog(cause, time.Now()); ok {
-			// messages.md#hindsight: A condition of `--hindsight-on`, `ullage log save` or the
+			// messages.md#hindsight: A condition of `--hindsight-on`, `ullage levels save` or the
 			// annotation `ullage.dev/save` stores the held lines: see [Hindsight](hindsight.md).
 			// Logged once a minute for each cause; `suppressed` is how many were not logged since
 			// the last one.

@@ -373,7 +373,7 @@ func persist(t *testing.T, how segment.Compression, of scenario) string {
 	return dir
 }
 
-// catLines returns what `ullage cat --json` prints.
+// catLines returns what `ullage logs --json` prints.
 func catLines(t *testing.T, dir string, cfg cat.Config) (lines []line) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

@@ -20,7 +20,7 @@ const (
 // zero value is ready for the first line of a stream.
 //
 // A sink reads lines as soon as they are committed, and does not know yet what later writes
-// will show. So the time of an undated line can be later than what 'ullage cat' prints an
+// will show. So the time of an undated line can be later than what 'ullage logs' prints an
 // hour afterwards, but never later than the commit; and if a sink gets the line again after
 // a kill, it can be another one than before.
 type dating struct{ clock.Dating }

@@ -150,7 +150,7 @@ func settings(t *testing.T, name string) string {
 // last is what a Scenario logs last.
 const last = "at info: the end"
 
-// line is a line as `ullage cat --json` prints it.
+// line is a line as `ullage logs --json` prints it.
 type line struct {
 	Time  time.Time
 	Level string
@@ -209,7 +209,7 @@ func (app *application) read(t *testing.T, dest, stream, format string, begin ti
 // cat returns the lines of a stream.
 func cat(t *testing.T, dest, stream string, flags ...string) (lines []line) {
 	t.Helper()
-	out, err := exec.Command(lab.Binary(), append(append([]string{"cat", "--json", "--stream", stream}, flags...), dest)...).Output()
+	out, err := exec.Command(lab.Binary(), append(append([]string{"logs", "--json", "--stream", stream}, flags...), dest)...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -198,7 +198,7 @@ func TestLivePageOfASidecarInTrouble(t *testing.T) {
 			var text string
 			p.Eval("document.body.innerText", &text)
 			for _, want := range []string{
-				"dropping lines now", "98,765 lines, 12.0 MiB", "42 events that a full ring refused", "ring app.ring: " + hostile, "100 µs", "1,234,567 lines", "12.3 ms", "57.0 MiB of 64.0 MiB used, 89 %", "compressed past 25 %", "A JVM crashed since the start: ullage cat --stream 'hs_err*' prints the report", "7.00 MiB free", "2 entries of the source ignored: symlink", "raised", "no space left on device",
+				"dropping lines now", "98,765 lines, 12.0 MiB", "42 events that a full ring refused", "ring app.ring: " + hostile, "100 µs", "1,234,567 lines", "12.3 ms", "57.0 MiB of 64.0 MiB used, 89 %", "compressed past 25 %", "A JVM crashed since the start: ullage logs --stream 'hs_err*' prints the report", "7.00 MiB free", "2 entries of the source ignored: symlink", "raised", "no space left on device",
 				"io-stall", "sink archive: ", "and 190 more streams", hostile, "pause>500ms, not armed: " + hostile, "JVM 7", "back to 20",
 			} {
 				if !strings.Contains(strings.ReplaceAll(text, "\u00a0", " "), want) {

@@ -109,7 +109,7 @@ func startShipping(t *testing.T) (addr string) {
 	if _, err := lab.Command(time.Minute, filepath.Join(filepath.Dir(jdk.Java()), "jcmd"), strconv.Itoa(java.Process.Pid), "GC.run"); err != nil {
 		t.Fatal(err) // a full collection: it shows how much data is live
 	}
-	if _, err := lab.Command(time.Minute, program, "log", "save", "--source", source); err != nil {
+	if _, err := lab.Command(time.Minute, program, "levels", "save", "--source", source); err != nil {
 		t.Fatal(err)
 	}
 	return addr

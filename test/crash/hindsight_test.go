@@ -94,7 +94,7 @@ func (k *heldKilling) save() {
 	k.Helper()
 	lab.Eventually(k, lab.Patience, "the window has passed", func() bool { return time.Since(k.looks[0].at) > heldWindow+500*time.Millisecond })
 	k.asked = time.Now()
-	if out, err := exec.Command(lab.Binary(), "log", "save", "--source", k.source).CombinedOutput(); err != nil {
+	if out, err := exec.Command(lab.Binary(), "levels", "save", "--source", k.source).CombinedOutput(); err != nil {
 		k.Fatalf("%v: %s", err, out)
 	}
 	lab.Eventually(k, lab.Patience, "the save is in the checkpoint", func() bool { return lab.SavesUntil(k.source) > 0 })

@@ -52,10 +52,10 @@ func (d *demo) copies() ([]copied, error) {
 	return []copied{stored, collected}, err
 }
 
-// stored compares what `ullage cat` reads out of the bucket with what was persisted.
+// stored compares what `ullage logs` reads out of the bucket with what was persisted.
 func (d *demo) stored(e *engine) (copied, error) {
 	c := copied{what: e.what}
-	cat := exec.Command(d.ullage, "cat", e.url)
+	cat := exec.Command(d.ullage, "logs", e.url)
 	cat.Env = credentials()
 	var complaints bytes.Buffer
 	cat.Stderr = &complaints

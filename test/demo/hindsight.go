@@ -92,11 +92,11 @@ func (d *demo) incident(ctx context.Context, all, held *shipped, window time.Dur
 		return errInterrupted
 	case <-time.After(time.Duration(d.seconds) * time.Second / 2):
 	}
-	said, err := lab.Command(time.Minute, d.ullage, "log", "save", "--source", held.source)
+	said, err := lab.Command(time.Minute, d.ullage, "levels", "save", "--source", held.source)
 	if err != nil {
 		return err
 	}
-	d.say("Something has gone wrong. ullage log save: %s", strings.TrimSpace(said))
+	d.say("Something has gone wrong. ullage levels save: %s", strings.TrimSpace(said))
 	select {
 	case <-ctx.Done():
 		return errInterrupted

@@ -178,8 +178,8 @@ func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.out, format+"\n",
 func (d *demo) howToRead() {
 	d.told = true
 	d.say("\nRead what was persisted:")
-	d.say("  %s cat %s | less", d.ullage, d.dest)
-	d.say("  %s cat --level warning %s    # what needs attention; a healthy JVM has none", d.ullage, d.dest)
+	d.say("  %s logs %s | less", d.ullage, d.dest)
+	d.say("  %s logs --level warning %s    # what needs attention; a healthy JVM has none", d.ullage, d.dest)
 	d.say("  %s report %s                 # where the JVM's time went, as a page: ullage-report.html", d.ullage, d.dest)
 	d.say("  zstdcat %s | less", filepath.Join(d.dest, stream, "*.zst"))
 	d.say("Remove it:\n  rm -r %s", d.dir)

@@ -71,7 +71,7 @@ func readAndEnd(s *space, cmd *exec.Cmd, end func(*exec.Cmd) error) {
 // readersIn says whether a program reads the log in a sidecar of a pod.
 func readersIn(s *space, pod string) bool {
 	s.Helper()
-	return strings.Contains(s.exec(pod, "app", "ps", "-o", "args"), "ullage cat ")
+	return strings.Contains(s.exec(pod, "app", "ps", "-o", "args"), "ullage logs ")
 }
 
 // Both images say of which commit they are, as far as git knew it.

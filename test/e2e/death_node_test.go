@@ -35,7 +35,7 @@ func morePersisted(s *space, pod string) {
 	s.Helper()
 	had := -1
 	s.eventually(time.Minute, "more persisted lines", func() bool {
-		out, err := s.tryExec(pod, "ullage", "ullage", "cat", "/var/lib/ullage")
+		out, err := s.tryExec(pod, "ullage", "ullage", "logs", "/var/lib/ullage")
 		if err != nil {
 			return false
 		}

@@ -84,7 +84,7 @@ func identityOf(s *space, pod string) string {
 // awaitShipping waits until a sidecar has persisted more than it had.
 func awaitShipping(s *space, pod string) {
 	s.Helper()
-	persisted := func() int { return len(s.exec(pod, "ullage", "ullage", "cat", "/var/lib/ullage")) }
+	persisted := func() int { return len(s.exec(pod, "ullage", "ullage", "logs", "/var/lib/ullage")) }
 	first := persisted()
 	s.eventually(time.Minute, "more persisted lines of "+pod, func() bool { return persisted() > first })
 }

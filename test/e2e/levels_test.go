@@ -71,7 +71,7 @@ func newRaised(t *testing.T, jdk int) *raised {
 	r.ready("app")
 	r.eventually(time.Minute, "the JVM's log configuration", func() bool {
 		var err error
-		r.own, err = r.tryExec("app", "ullage", "ullage", "log", "list")
+		r.own, err = r.tryExec("app", "ullage", "ullage", "levels", "list")
 		return err == nil && strings.Contains(r.own, "gc-%p.log")
 	})
 	r.jvm = r.jcmd()
@@ -80,7 +80,7 @@ func newRaised(t *testing.T, jdk int) *raised {
 	return r
 }
 
-// outputs returns the table of outputs in what `ullage log list` prints: before it comes that of
+// outputs returns the table of outputs in what `ullage levels list` prints: before it comes that of
 // the JVMs, which get older.
 func outputs(list string) string {
 	_, outputs, _ := strings.Cut(list, "\n\n")
@@ -121,7 +121,7 @@ func (r *raised) trial() (up, down time.Duration, again int) {
 		return pauses == 10
 	})
 	again += seen()
-	if now := r.exec("app", "ullage", "ullage", "log", "list"); outputs(now) != outputs(r.own) {
+	if now := r.exec("app", "ullage", "ullage", "levels", "list"); outputs(now) != outputs(r.own) {
 		r.Errorf("the configuration was\n%sand is, after a raise,\n%s", r.own, now)
 	}
 	last := r.lines.last(isRaised)
@@ -184,7 +184,7 @@ func unraised(text string) (rest string, changes []time.Time) {
 	return b.String(), append(changes, last)
 }
 
-// followed is what one `ullage cat -f` prints, each line with its arrival.
+// followed is what one `ullage logs -f` prints, each line with its arrival.
 type followed struct {
 	*space
 	mu    sync.Mutex
@@ -197,7 +197,7 @@ func follow(s *space, pod, sidecar string) *followed {
 	s.Helper()
 	f := &followed{space: s}
 	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, "kubectl", "-n", s.name, "exec", pod, "-c", sidecar, "--", "ullage", "cat", "-f", "/var/lib/ullage")
+	cmd := exec.CommandContext(ctx, "kubectl", "-n", s.name, "exec", pod, "-c", sidecar, "--", "ullage", "logs", "-f", "/var/lib/ullage")
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -160,7 +160,7 @@ func (p *platform) checkBucket(pod string) {
 	var out string
 	var err error
 	if wait(time.Minute, func() bool {
-		out, err = p.tryExec(pod, "ullage", "ullage", "cat", p.bucket+"&pod="+pod)
+		out, err = p.tryExec(pod, "ullage", "ullage", "logs", p.bucket+"&pod="+pod)
 		return err == nil && strings.Contains(out, "Pause")
 	}) != nil {
 		status, _ := p.tryExec(pod, "ullage", "ullage", "status")

@@ -24,24 +24,24 @@ func TestTwoJVMsInAPod(t *testing.T) {
 	s.ready("app")
 	both := map[string]string{"a": "ullage", "b": "ullage-2"}
 	isRaised := func(sidecar string) bool {
-		return strings.Contains(s.exec("app", sidecar, "ullage", "log", "list"), "yes, raised")
+		return strings.Contains(s.exec("app", sidecar, "ullage", "levels", "list"), "yes, raised")
 	}
 	for container, sidecar := range both {
 		s.eventually(time.Minute, "the JVM in "+container+", and it alone", func() bool {
-			out, err := s.tryExec("app", sidecar, "ullage", "log", "list")
+			out, err := s.tryExec("app", sidecar, "ullage", "levels", "list")
 			return err == nil && strings.Count(out, "/var/log/jvm/") == 1
 		})
 	}
-	s.exec("app", "ullage-2", "ullage", "log", "set", raise, "--for", "10m")
+	s.exec("app", "ullage-2", "ullage", "levels", "set", raise, "--for", "10m")
 	if !isRaised("ullage-2") || isRaised("ullage") {
 		t.Error("one JVM was to be raised, that in b")
 	}
 	debugLine(s, "app", "ullage-2")
-	s.exec("app", "ullage-2", "ullage", "log", "reset")
+	s.exec("app", "ullage-2", "ullage", "levels", "reset")
 	if isRaised("ullage-2") {
 		t.Error("the JVM in b is still raised")
 	}
-	if strings.Contains(s.exec("app", "ullage", "ullage", "cat", "/var/lib/ullage"), "][debug][") {
+	if strings.Contains(s.exec("app", "ullage", "ullage", "logs", "/var/lib/ullage"), "][debug][") {
 		t.Error("the JVM in a was raised with the one in b")
 	}
 	seen := annotate(s, "app", "ullage.dev/log="+raise)
@@ -65,7 +65,7 @@ func inItsOwn(container object) object {
 func debugLine(s *space, pod, sidecar string) {
 	s.Helper()
 	s.eventually(time.Minute, "a raised line by "+sidecar, func() bool {
-		return strings.Contains(s.exec(pod, sidecar, "ullage", "cat", "/var/lib/ullage"), "][debug][")
+		return strings.Contains(s.exec(pod, sidecar, "ullage", "logs", "/var/lib/ullage"), "][debug][")
 	})
 }
 
@@ -76,7 +76,7 @@ func persistedAll(s *space, pod, container, sidecar, written string) {
 	var persisted string
 	var changes []time.Time
 	s.eventually(time.Minute, "the last line of "+container+" in the durable copy", func() bool {
-		persisted, changes = unraised(s.exec(pod, sidecar, "ullage", "cat", "/var/lib/ullage"))
+		persisted, changes = unraised(s.exec(pod, sidecar, "ullage", "logs", "/var/lib/ullage"))
 		return isWhole(written, persisted, changes)
 	})
 	same(s.T, written, persisted, changes...)

@@ -20,7 +20,7 @@ func TestPruneBesideALivingSidecar(t *testing.T) {
 	for _, name := range []string{"gone", "alive"} {
 		s.ready(name)
 		s.eventually(time.Minute, "persisted lines of "+name, func() bool {
-			out, err := s.tryExec(name, "ullage", "ullage", "cat", "/var/lib/ullage")
+			out, err := s.tryExec(name, "ullage", "ullage", "logs", "/var/lib/ullage")
 			return err == nil && strings.Contains(out, "[gc")
 		})
 	}
@@ -37,9 +37,9 @@ func TestPruneBesideALivingSidecar(t *testing.T) {
 	if !strings.Contains(out, s.name+"/gone\n") || !strings.Contains(out, "removed: 1 directory") {
 		t.Errorf("the job says:\n%s", out)
 	}
-	before := len(s.exec("alive", "ullage", "ullage", "cat", "/var/lib/ullage"))
+	before := len(s.exec("alive", "ullage", "ullage", "logs", "/var/lib/ullage"))
 	s.eventually(time.Minute, "more lines of the pod that lives", func() bool {
-		return len(s.exec("alive", "ullage", "ullage", "cat", "/var/lib/ullage")) > before
+		return len(s.exec("alive", "ullage", "ullage", "logs", "/var/lib/ullage")) > before
 	})
 	if errors := s.kubectl("logs", "alive", "-c", "ullage"); strings.Contains(errors, "level=ERROR") {
 		t.Errorf("the sidecar of the pod that lives:\n%s", errors)

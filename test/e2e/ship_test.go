@@ -44,7 +44,7 @@ func sameAsReference(s *space, pod string) {
 	written := writtenBy(s, pod, "app")
 	var got string
 	s.eventually(time.Minute, "the last line in the durable copy", func() bool {
-		got = s.exec(pod, "ullage", "ullage", "cat", "/var/lib/ullage")
+		got = s.exec(pod, "ullage", "ullage", "logs", "/var/lib/ullage")
 		return len(got) >= len(written)
 	})
 	same(s.T, written, got)

@@ -36,7 +36,7 @@ func TestLogOfADeletedPodIsInTheBucket(t *testing.T) {
 		"spec": object{
 			"restartPolicy": "Never",
 			"containers": []any{object{
-				"name": "reader", "image": image, "args": []any{"cat", bucket + "&pod=app"},
+				"name": "reader", "image": image, "args": []any{"logs", bucket + "&pod=app"},
 				"envFrom": []any{object{"secretRef": object{"name": "bucket"}}},
 			}},
 		},

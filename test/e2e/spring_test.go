@@ -22,7 +22,7 @@ func TestSpringBootLogsEvents(t *testing.T) {
 	}}.manifest())
 	s.ready("app")
 	list := func() string {
-		out, _ := s.tryExec("app", "ullage", "ullage", "log", "list") // an error: it is tried again
+		out, _ := s.tryExec("app", "ullage", "ullage", "levels", "list") // an error: it is tried again
 		_, rings, _ := strings.Cut(out, "REFUSED")
 		return rings
 	}
@@ -30,7 +30,7 @@ func TestSpringBootLogsEvents(t *testing.T) {
 	annotate(s, "app", "ullage.dev/app-log=debug")
 	s.eventually(2*time.Minute, "the application's level raised", func() bool { return strings.HasSuffix(strings.TrimSpace(list()), " debug") })
 	s.eventually(time.Minute, "a line at debug", func() bool {
-		return strings.Contains(s.exec("app", "ullage", "ullage", "cat", "--level", "debug", "--since", "1m", "/var/lib/ullage"), " items")
+		return strings.Contains(s.exec("app", "ullage", "ullage", "logs", "--level", "debug", "--since", "1m", "/var/lib/ullage"), " items")
 	})
 	s.exec("app", "app", "sh", "-c", "kill -9 $(pidof java)")
 	returned, err := strconv.Atoi(strings.TrimSpace(s.exec("app", "app", "od", "-A", "n", "-t", "u8", "/ref/count")))
@@ -40,7 +40,7 @@ func TestSpringBootLogsEvents(t *testing.T) {
 	var found, last int
 	s.eventually(time.Minute, "the last line", func() bool {
 		found, last = 0, 0
-		for _, m := range paid.FindAllStringSubmatch(s.exec("app", "ullage", "ullage", "cat", "/var/lib/ullage"), -1) {
+		for _, m := range paid.FindAllStringSubmatch(s.exec("app", "ullage", "ullage", "logs", "/var/lib/ullage"), -1) {
 			n, err := strconv.Atoi(m[1])
 			if err != nil || n <= last {
 				t.Fatalf("order %s comes behind %d", m[1], last)

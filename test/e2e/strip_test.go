@@ -54,7 +54,7 @@ func TestAWebhookThatStripsTheRestartPolicy(t *testing.T) {
 			}
 			if c.sidecar {
 				s.eventually(time.Minute, "persisted lines", func() bool {
-					out, err := s.tryExec("app", "ullage", "ullage", "cat", "/var/lib/ullage")
+					out, err := s.tryExec("app", "ullage", "ullage", "logs", "/var/lib/ullage")
 					return err == nil && strings.Contains(out, "[gc")
 				})
 			}

@@ -88,7 +88,7 @@ func minuteOf(e *evidence, dated bool) (figures, error) {
 	return f, err
 }
 
-// catMinute lets `ullage cat` print a minute from a cold cache.
+// catMinute lets `ullage logs` print a minute from a cold cache.
 func (l *minuteLog) catMinute(e *evidence) (figures, error) {
 	if err := l.forget(); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (l *minuteLog) catMinute(e *evidence) (figures, error) {
 	around := l.begun.Add(minuteLogTime*5/8 - time.Minute) // near the end of a segment of an hour
 	out := filepath.Join(e.shm, "minute")
 	defer os.Remove(out)
-	f, err := measure(e.ctx, "sh", "-c", `exec "$0" cat --around "$1" --within 30s "$2" > "$3"`, e.ullage, around.Format(time.RFC3339), l.dir, out)
+	f, err := measure(e.ctx, "sh", "-c", `exec "$0" logs --around "$1" --within 30s "$2" > "$3"`, e.ullage, around.Format(time.RFC3339), l.dir, out)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (q *sequences) readFile(path string) error {
 
 // readAll counts in what a sidecar has persisted of all streams.
 func (q *sequences) readAll(ctx context.Context, ullage, dest string) error {
-	cmd := exec.CommandContext(ctx, ullage, "cat", dest)
+	cmd := exec.CommandContext(ctx, ullage, "logs", dest)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ func holdsOnAFullTmpfs(t *testing.T, rate int64, kills int) {
 	lab.Eventually(t, patience, "the sidecar knows that there is room", func() bool { return p.metric("ullage_budget_bytes") > 32*mib })
 	after, unheld := p.passes(), p.metric(unheldBytes)
 	p.lasts(time.Second)
-	if out, err := command(lab.Binary(), "log", "save", "--source", p.source); err != nil {
+	if out, err := command(lab.Binary(), "levels", "save", "--source", p.source); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 	p.lasts(time.Second)

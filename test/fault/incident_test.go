@@ -70,7 +70,7 @@ func TestQuestionsOfAnIncident(t *testing.T) {
 		return third.MatchString(out)
 	})
 	lab.Eventually(t, patience, "a JVM is marked", func() bool {
-		marks, _ := i.ask("ullage cat --marks")
+		marks, _ := i.ask("ullage logs --marks")
 		return marked.MatchString(marks)
 	})
 

@@ -97,9 +97,9 @@ func stopBeside(t *testing.T, jdk lab.JDK, classes string) {
 		t.Error(err)
 	}
 	// Whoever reads the copy learns of it as well.
-	gaps, err := command(lab.Binary(), "cat", "--gaps", dest)
+	gaps, err := command(lab.Binary(), "logs", "--gaps", dest)
 	if err != nil || !regexp.MustCompile(`(?m)^\S+ +`+stream+` +jvm-full +- +- +[0-9.]+ `).MatchString(gaps) {
-		t.Errorf("ullage cat --gaps: %v\n%s", err, gaps)
+		t.Errorf("ullage logs --gaps: %v\n%s", err, gaps)
 	}
 	if found, err := command(lab.Binary(), "check", dest); err == nil || !strings.Contains(found, "because its tmpfs was full") {
 		t.Errorf("ullage check: %v\n%s", err, found)

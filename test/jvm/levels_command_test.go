@@ -17,7 +17,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// ullageLog is a running `ullage log`.
+// ullageLog is a running `ullage levels`.
 type ullageLog struct {
 	*exec.Cmd
 	stdout, stderr output
@@ -41,10 +41,10 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// begin starts `ullage log` for the rig's source.
+// begin starts `ullage levels` for the rig's source.
 func (r *levelRig) begin(verb string, args ...string) *ullageLog {
 	r.Helper()
-	args = append([]string{"log", verb}, args...)
+	args = append([]string{"levels", verb}, args...)
 	l := &ullageLog{Cmd: exec.Command(program, append(args, "--source", r.source, "--attach", "process-namespace")...)}
 	l.Stdout, l.Stderr = &l.stdout, &l.stderr
 	if err := l.Start(); err != nil {
@@ -67,7 +67,7 @@ func (r *levelRig) end(l *ullageLog, code int) {
 	}
 }
 
-// log runs `ullage log` to its end and returns what it said.
+// log runs `ullage levels` to its end and returns what it said.
 func (r *levelRig) log(code int, verb string, args ...string) (stdout, stderr string) {
 	r.Helper()
 	l := r.begin(verb, args...)
@@ -168,7 +168,7 @@ func TestLevelsCommandBesideASidecar(t *testing.T) {
 		r.log(0, "set", "gc*=debug,safepoint=trace", "--for=1s")
 		r.selects(jvm, "safepoint=trace")
 		r.configured(jvm, before)
-		said(r, r.side.Stderr(), "log level raised", "ullage log set", "log level restored", "ullage log reset")
+		said(r, r.side.Stderr(), "log level raised", "ullage levels set", "log level restored", "ullage levels reset")
 	})
 }
 

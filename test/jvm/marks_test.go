@@ -68,7 +68,7 @@ func TestWhatHappensIsMarked(t *testing.T) {
 		if t.Failed() {
 			t.Log(out)
 		}
-		plain, err := exec.Command(program, "cat", "--stream", "gc*", r.dest).Output()
+		plain, err := exec.Command(program, "logs", "--stream", "gc*", r.dest).Output()
 		if err != nil || strings.Contains(string(plain), "mark: ") {
 			t.Errorf("the JVMs' logs: %v", err)
 		}
@@ -78,7 +78,7 @@ func TestWhatHappensIsMarked(t *testing.T) {
 // marksOf lists the marks that are durable.
 func marksOf(r *levelRig) string {
 	r.Helper()
-	out, err := exec.Command(program, "cat", "--marks", r.dest).Output()
+	out, err := exec.Command(program, "logs", "--marks", r.dest).Output()
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -20,7 +20,7 @@ type timed struct {
 	Text string
 }
 
-// HotSpot's default decorators have no date. `ullage cat` finds the time of each line by
+// HotSpot's default decorators have no date. `ullage logs` finds the time of each line by
 // its uptime, over a restart of the JVM in the same file. A second output has the dates.
 func TestTimesOfDefaultDecorators(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
@@ -80,10 +80,10 @@ func (r *rig) dates(name string, run int) (lines []timed) {
 	return lines
 }
 
-// objects returns the records that `ullage cat --json` prints of all that was persisted.
+// objects returns the records that `ullage logs --json` prints of all that was persisted.
 func (r *rig) objects() (lines []timed) {
 	r.Helper()
-	out, err := exec.Command(program, "cat", "--json", r.dest).Output()
+	out, err := exec.Command(program, "logs", "--json", r.dest).Output()
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func TestS3IsReadBack(t *testing.T) {
 	r.settles()
 	read := func(url string, flags ...string) []byte {
 		t.Helper()
-		cmd := exec.Command(lab.Binary(), append(append([]string{"cat"}, flags...), url)...)
+		cmd := exec.Command(lab.Binary(), append(append([]string{"logs"}, flags...), url)...)
 		cmd.Env = append(os.Environ(), r.env...)
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()

@@ -137,7 +137,7 @@ var paid = regexp.MustCompile(`(?m)order (\d+) is paid$`)
 // orders returns how many lines were persisted, and the last one's number. They must be in order.
 func orders(t *testing.T, dest string) (found, last int) {
 	t.Helper()
-	text, err := exec.Command(lab.Binary(), "cat", dest).Output()
+	text, err := exec.Command(lab.Binary(), "logs", dest).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,18 +34,25 @@ func Main(name string, run Command) {
 	os.Exit(code)
 }
 
+// renamed has the commands that had another name before, by that name. Only a command line has
+// the earlier names: help, messages and documents have the present ones.
+var renamed = map[string]string{
+	"cat": "logs",
+	"log": "levels",
+}
+
 // Dispatch runs the command that args begins with, and returns its exit code.
 // For help it prints usage, and for "help NAME" the output of that command's
 // --help. --version, -v and -V run the command version. A missing or unknown command is a
-// usage error.
+// usage error. An earlier name of a command runs it as well.
 func (e Env) Dispatch(ctx context.Context, args []string, usage string, commands map[string]Command) int {
 	if len(args) == 0 {
 		io.WriteString(e.Stderr, usage)
 		return Usage
 	}
 	name, rest := args[0], args[1:]
-	if isHelp(name) {
-		if len(rest) == 0 || isHelp(rest[0]) {
+	if IsHelp(name) {
+		if len(rest) == 0 || IsHelp(rest[0]) {
 			if _, err := io.WriteString(e.Stdout, usage); err != nil {
 				return e.Fail("help", err)
 			}
@@ -55,6 +62,9 @@ func (e Env) Dispatch(ctx context.Context, args []string, usage string, commands
 	}
 	if slices.Contains([]string{"--version", "-v", "-V"}, name) {
 		name = "version"
+	}
+	if now := renamed[name]; commands[name] == nil && commands[now] != nil {
+		name = now
 	}
 	if run, ok := commands[name]; ok {
 		return run(ctx, rest, e)
@@ -69,6 +79,7 @@ func Unknown(kind, word string, known []string) error {
 	return fmt.Errorf("unknown %s %q%s", kind, word, settings.DidYouMean(word, "", known))
 }
 
-func isHelp(name string) bool {
+// IsHelp reports whether a word in the place of a command asks for help.
+func IsHelp(name string) bool {
 	return name == "help" || name == "-h" || name == "-help" || name == "--help"
 }

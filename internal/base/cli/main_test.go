@@ -28,7 +28,7 @@ func dispatchTest(ctx context.Context, args []string, e Env) int {
 			return code
 		}
 	}
-	return e.Dispatch(ctx, args, testUsage, map[string]Command{"run": show("run", OK), "fail": show("fail", Failure), "version": show("version", OK)})
+	return e.Dispatch(ctx, args, testUsage, map[string]Command{"run": show("run", OK), "fail": show("fail", Failure), "levels": show("levels", OK), "version": show("version", OK)})
 }
 
 func TestDispatch(t *testing.T) {
@@ -60,6 +60,9 @@ func TestDispatch(t *testing.T) {
 		{"help run", OK, "run [\"--help\"]\n", ""},
 		{"help run more", OK, "run [\"--help\"]\n", ""},
 		{"help --version", OK, "version [\"--help\"]\n", ""},
+		{"log set --for 1m", OK, "levels [\"set\" \"--for\" \"1m\"]\n", ""},
+		{"help log", OK, "levels [\"--help\"]\n", ""},
+		{"cat", Usage, "", unknown("cat", "")}, // this program has no logs
 		{"runs", Usage, "", unknown("runs", meant)},
 		{"--run", Usage, "", unknown("--run", meant)},
 		{"ship", Usage, "", unknown("ship", "")},

@@ -14,7 +14,7 @@ import (
 const maxStream = 200
 
 // ParseStream returns a pattern that names streams, or an error with how to write
-// one. A pattern is what `ullage cat --stream` takes: the name of a stream, or a
+// one. A pattern is what `ullage logs --stream` takes: the name of a stream, or a
 // glob.
 func ParseStream(pattern string) (string, error) {
 	const usage = "write the name of a stream, like gc.log, or a glob, like gc*.log"

@@ -37,7 +37,7 @@ const (
 )
 
 // Request is what a command asks of the owner, as one line of JSON. It can ask
-// for nothing but what `ullage log` does.
+// for nothing but what `ullage levels` does.
 type Request struct {
 	Verb      string   `json:"verb"`
 	ask.Raise          // for set

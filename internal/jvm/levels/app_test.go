@@ -137,7 +137,7 @@ func TestTheApplicationIsRaisedByACommand(t *testing.T) {
 	if st := p.Status().App; st.Level != "trace" || !st.Until.Equal(until) {
 		t.Errorf("%+v", st)
 	}
-	m.Gives(t, `app-level-raised level=trace why="ullage log set" by="uid \d+(, pid \d+)?" until=\S+`)
+	m.Gives(t, `app-level-raised level=trace why="ullage levels set" by="uid \d+(, pid \d+)?" until=\S+`)
 	if _, err := c.SetApp(t.Context(), ul.Debug, 1200*time.Millisecond); err != nil || !a.is(ul.Debug) {
 		t.Errorf("%v; it is asked for %v", err, a.level)
 	}
@@ -150,7 +150,7 @@ func TestTheApplicationIsRaisedByACommand(t *testing.T) {
 	if err != nil || ended != ul.Trace || !a.is(ul.Unknown) {
 		t.Errorf("%v; a raise to %v ended, and it is asked for %v", err, ended, a.level)
 	}
-	m.Gives(t, `app-level-restored level=trace why="ullage log reset"`)
+	m.Gives(t, `app-level-restored level=trace why="ullage levels reset"`)
 	if _, ended, err = c.Reset(t.Context()); err != nil || ended != ul.Unknown {
 		t.Errorf("%v; another reset ended a raise to %v", err, ended)
 	}

@@ -28,10 +28,10 @@ func TestARunningManagerTellsOfASetAndEndsIt(t *testing.T) {
 		t.Fatalf("%+v, %s, %v", changes, until, err)
 	}
 	if ch := changes[0]; ch.PID != 1 || !strings.HasPrefix(ch.Output, "file=") || ch.From != fakejvm.OwnSelection || ch.To != fakejvm.OwnSelection+",gc*=debug" ||
-		ch.Why != "ullage log set" || !ch.Until.Equal(until) {
+		ch.Why != "ullage levels set" || !ch.Until.Equal(until) {
 		t.Errorf("%+v", ch)
 	}
-	if st := p.Status(); !st.Raise.Until.Equal(until) || st.Raise.Why != "ullage log set" || len(st.JVMs) != 1 || st.JVMs[0].Applied.String() != "gc*=debug" {
+	if st := p.Status(); !st.Raise.Until.Equal(until) || st.Raise.Why != "ullage levels set" || len(st.JVMs) != 1 || st.JVMs[0].Applied.String() != "gc*=debug" {
 		t.Errorf("%+v", st)
 	}
 	p.hasMetric(1, "ullage_level_raised_jvms")
@@ -63,7 +63,7 @@ func TestASecondSetReplacesTheFirst(t *testing.T) {
 		logs(t, j, fakejvm.Atop(c.sel))
 	}
 	changes, err := p.reset()
-	if err != nil || len(changes) != 1 || changes[0].From != fakejvm.OwnSelection+",safepoint*=debug" || changes[0].To != fakejvm.OwnSelection || changes[0].Why != "ullage log reset" {
+	if err != nil || len(changes) != 1 || changes[0].From != fakejvm.OwnSelection+",safepoint*=debug" || changes[0].To != fakejvm.OwnSelection || changes[0].Why != "ullage levels reset" {
 		t.Errorf("%+v, %v", changes, err)
 	}
 	logs(t, j, fakejvm.OwnSelection)
@@ -182,7 +182,7 @@ func TestAResetEndsTheRaiseOfAnAnnotationUntilThatChanges(t *testing.T) {
 		t.Errorf("%+v, told %q", st, j.Sent(n))
 	}
 	p.log.says(t, 1, "log level restored")
-	p.log.says(t, 1, "ullage log reset")
+	p.log.says(t, 1, "ullage levels reset")
 	r.annotate("log", "gc*=debug", "log-for", "1h")
 	p2.step()
 	logs(t, j, fakejvm.Atop("gc*=debug"))
@@ -227,7 +227,7 @@ func TestAManagerThatRunsTellsThatAResetEndedACommandOrATrigger(t *testing.T) {
 			t.Errorf("%s: %+v", cause, p.Status())
 		}
 		p.log.says(t, 1, "log level restored")
-		p.log.says(t, 1, `why="ullage log reset"`)
+		p.log.says(t, 1, `why="ullage levels reset"`)
 	}
 }
 

@@ -31,11 +31,11 @@ func TestRaisesAndRestoresAreMarked(t *testing.T) {
 	if _, _, err := p.set("gc*=trace", time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	m.Gives(t, `level-raised stream=gc-7.log pid=7 selection=gc\*=trace why="ullage log set" `+by+" "+until,
+	m.Gives(t, `level-raised stream=gc-7.log pid=7 selection=gc\*=trace why="ullage levels set" `+by+" "+until,
 		`level-raised stream=safepoint.log .* `+by+" "+until)
 	if _, err := p.reset(); err != nil {
 		t.Fatal(err)
 	}
-	m.Gives(t, `level-restored stream=gc-7.log pid=7 selection=gc\*=trace why="ullage log reset" `+by,
+	m.Gives(t, `level-restored stream=gc-7.log pid=7 selection=gc\*=trace why="ullage levels reset" `+by,
 		`level-restored stream=safepoint.log .* `+by)
 }

@@ -12,7 +12,7 @@ func (l *Loop) saveNow(r control.Request) control.Reply {
 	if l.to.Save == nil {
 		return control.Failed(errors.New("this process ships no lines, and holds none"))
 	}
-	saving, err := l.to.Save(causeCommand, "ullage log save, "+r.By)
+	saving, err := l.to.Save(causeCommand, "ullage levels save, "+r.By)
 	out := control.Failed(err)
 	if err == nil {
 		out.Saving = &saving

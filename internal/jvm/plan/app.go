@@ -40,8 +40,8 @@ const (
 	whyAppLog = "annotation " + ask.Prefix + "app-log"
 
 	// WhySet and WhyReset are why a command raises, and why it ends raises.
-	WhySet   = "ullage log set"
-	WhyReset = "ullage log reset"
+	WhySet   = "ullage levels set"
+	WhyReset = "ullage levels reset"
 )
 
 // checkApps removes saved raises of the application that cannot have been asked for.

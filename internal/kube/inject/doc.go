@@ -36,7 +36,7 @@
 // the pull secrets and the resources of the sidecar are settings like the others.
 //
 // The settings are in the sidecar's environment and not in its arguments, so
-// that `kubectl exec POD -c ullage -- ullage log …` has them as well.
+// that `kubectl exec POD -c ullage -- ullage levels …` has them as well.
 //
 // # What is left as it is
 //

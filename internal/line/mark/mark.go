@@ -40,7 +40,7 @@ const (
 	// The first bytes of an `hs_err` file are durable. Details: stream.
 	CrashReport Kind = "crash-report"
 
-	// An output has the selection on top of its own. `by` is the process that ran `ullage log
+	// An output has the selection on top of its own. `by` is the process that ran `ullage levels
 	// set`. Details: stream, pid, selection, why, by, until.
 	LevelRaised Kind = "level-raised"
 

@@ -37,7 +37,7 @@ func (s *timedStream) commit(after time.Duration, text string) {
 	s.stream.SeenUntil(s.begun.Add(after))
 }
 
-// print returns what `ullage cat` prints, and where it began to read.
+// print returns what `ullage logs` prints, and where it began to read.
 func (s *timedStream) print(cfg Config) (text string, from int64) {
 	s.t.Helper()
 	var stdout, stderr bytes.Buffer

@@ -18,7 +18,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// follower is a `ullage cat -f` that runs in a test.
+// follower is a `ullage logs -f` that runs in a test.
 type follower struct {
 	t              *testing.T
 	stdout, stderr lab.Journal

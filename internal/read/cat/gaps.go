@@ -29,7 +29,7 @@ const (
 	full    gapKind = "jvm-full"  // the JVM could not write them to a full tmpfs or disk
 )
 
-// gapTable holds what `ullage cat --gaps` has listed.
+// gapTable holds what `ullage logs --gaps` has listed.
 type gapTable struct {
 	n      int    // gaps that the sidecar left
 	sum    ul.Gap // of their markers

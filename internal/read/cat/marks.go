@@ -11,7 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/line/mark"
 )
 
-// markTable holds what `ullage cat --marks` has listed.
+// markTable holds what `ullage logs --marks` has listed.
 type markTable struct {
 	n      int // marks
 	rows   []markRow

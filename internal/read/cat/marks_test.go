@@ -80,7 +80,7 @@ func TestMarksAndGapsAreListedInOrder(t *testing.T) {
 			if diff := cmp.Diff(squeeze(c.want), squeeze(out)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
-			if strings.Count(c.want, "\n") > 6 && (out != c.want || stderr != "ullage cat: 4 marks; 1 gap: 3 lines, 30 bytes; discard: info=3; drop: -; the JVM itself lost lines at 1 place\n") {
+			if strings.Count(c.want, "\n") > 6 && (out != c.want || stderr != "ullage logs: 4 marks; 1 gap: 3 lines, 30 bytes; discard: info=3; drop: -; the JVM itself lost lines at 1 place\n") {
 				t.Errorf("%s%s", out, stderr)
 			}
 		})

@@ -208,7 +208,7 @@ func (p *Printer) end() error {
 // note reports something on stderr, after everything printed before it.
 func (p *Printer) note(format string, args ...any) {
 	_ = p.out.Flush() // the next write returns the error again
-	fmt.Fprintf(p.stderr, "ullage cat: %s\n", printable.Line(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(p.stderr, "ullage logs: %s\n", printable.Line(fmt.Sprintf(format, args...)))
 }
 
 // complain reports that something cannot be read, and records that.

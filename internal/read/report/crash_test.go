@@ -47,7 +47,7 @@ func TestACrashIsTheNewsOfAReportAndNotAProblem(t *testing.T) {
 			persist(t, dest, "replay_pid7116.log", "version 2\nJvmtiExport can_access_local_variables 0\n")
 			persist(t, dest, "hotspot_pid7116.log", "<?xml version='1.0' encoding='UTF-8'?>\n<hotspot_log version='160 1'>\n")
 			r := reportOn(t, Config{}, dest)
-			want.File, want.Command = "hs_err_pid7116.log", "ullage cat --stream 'hs_err*'"
+			want.File, want.Command = "hs_err_pid7116.log", "ullage logs --stream 'hs_err*'"
 			if len(r.Crashes) != 1 || r.Crashes[0] != want || r.Totals.Crashes != 1 {
 				t.Errorf("crashes %+v, want %+v", r.Crashes, want)
 			}
@@ -58,7 +58,7 @@ func TestACrashIsTheNewsOfAReportAndNotAProblem(t *testing.T) {
 				t.Errorf("tags %+v, inputs %+v", r.Volume.Tags, r.Inputs)
 			}
 			for form, out := range forms(t, r) {
-				for _, part := range []string{"SIGSEGV (0xb) at pc=", "hs_err_pid7116.log", "ullage cat --stream "} {
+				for _, part := range []string{"SIGSEGV (0xb) at pc=", "hs_err_pid7116.log", "ullage logs --stream "} {
 					at, first := strings.Index(out, part), strings.Index(strings.ToLower(out), "complete")
 					if form == "page" {
 						first = strings.Index(out, "Complete: the log shows no loss")
@@ -83,7 +83,7 @@ func TestTheCommandBesideACrashIsNeverThatOfADecodedReport(t *testing.T) {
 	r := reportOn(t, Config{}, dest)
 	r.Crashes[0].Command = "rm -rf /"
 	for form, out := range forms(t, r) {
-		if form != "JSON" && (strings.Contains(out, "rm -rf") || !strings.Contains(out, "ullage cat --stream ")) {
+		if form != "JSON" && (strings.Contains(out, "rm -rf") || !strings.Contains(out, "ullage logs --stream ")) {
 			t.Errorf("%s: %s", form, out)
 		}
 	}

@@ -52,7 +52,7 @@ func TestMarksOfTheSidecarAreBandsAndNoLog(t *testing.T) {
 	note(20, mark.New(mark.LevelRestored, "stream", "gc.log", "pid", "1", "selection", "gc*=debug"))
 	note(30, mark.New(mark.ArchivesMissed, "stream", "gc.log", "count", "3"))
 	note(40, mark.New(mark.Truncated, "stream", "gc.log"))
-	note(50, mark.New(mark.LevelRaised, "stream", "gc.log", "pid", "1", "selection", "gc*=trace", "why", "ullage log set"))
+	note(50, mark.New(mark.LevelRaised, "stream", "gc.log", "pid", "1", "selection", "gc*=trace", "why", "ullage levels set"))
 	note(55, mark.New(mark.JVMEnded, "stream", "gc.log", "pid", "1", "how", mark.Crashed))
 	note(3600, mark.New(mark.Truncated, "stream", "other.log"))
 	dest := t.TempDir()

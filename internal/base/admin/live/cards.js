@@ -53,7 +53,7 @@ function problems(s) {
   const all = [];
   const last = s.destinationErrors || {};
   const levels = s.levels || {};
-  if (s.jvmCrashes > 0) all.push(alarm((s.jvmCrashes === 1 ? 'A JVM' : count(s.jvmCrashes) + ' JVMs') + ' crashed since the start: ullage cat --stream \'hs_err*\' prints the report' + (s.jvmCrashes === 1 ? '' : 's')));
+  if (s.jvmCrashes > 0) all.push(alarm((s.jvmCrashes === 1 ? 'A JVM' : count(s.jvmCrashes) + ' JVMs') + ' crashed since the start: ullage logs --stream \'hs_err*\' prints the report' + (s.jvmCrashes === 1 ? '' : 's')));
   if (last.last) all.push('destination: ' + clock(last.lastAt) + ' ' + last.last + ' (' + count(last.count) + ' since the start)');
   for (const one of s.sinks || []) if (one.failure) all.push('sink ' + one.name + ': ' + one.failure);
   if (s.jvmUser) all.push(s.jvmUser.advice);

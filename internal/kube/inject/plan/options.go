@@ -17,7 +17,7 @@ import (
 const errorFile = "-XX:ErrorFile="
 
 // decorators are those of the injected output. JDK 17 and later take them,
-// and they are what the sidecar and `ullage cat` read times and levels from.
+// and they are what the sidecar and `ullage logs` read times and levels from.
 const decorators = "time,uptime,level,tags"
 
 // optionsFor returns the options that the JVMs of a container are given. With rotateAt, the

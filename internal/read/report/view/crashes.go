@@ -11,7 +11,7 @@ import (
 )
 
 // CrashCommand prints the reports of the crashes in a destination.
-const CrashCommand = "ullage cat --stream 'hs_err*'"
+const CrashCommand = "ullage logs --stream 'hs_err*'"
 
 // crashTitle says how often JVMs crashed.
 func (r *Report) crashTitle() string {

@@ -25,42 +25,109 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-const logAbout = `ullage log shows and changes what a running JVM logs. The application is not
+const levelsAbout = `ullage levels shows and changes what a running JVM logs. The application is not
 touched.
 
 Usage:
-  ullage log list [--all] [--json]         each JVM, its outputs and its ring, as tables
-  ullage log set SELECTION [--for 10m] [--stream S]
-                                           raise shipped outputs for a time
-  ullage log set --app LEVEL [--for 10m]   raise the application's own events
-  ullage log reset                         end every raise now
-  ullage log rotate                        have the JVM rotate its files
-  ullage log save                          persist the lines that --hindsight holds
+  ullage levels [list] [--all] [--json]     each JVM, its outputs and its ring, as tables
+  ullage levels set SELECTION [--for 10m] [--stream S]
+                                            raise shipped outputs for a time
+  ullage levels set --app LEVEL [--for 10m] raise the application's own events
+  ullage levels reset                       end every raise now
+  ullage levels rotate                      have the JVM rotate its files
+  ullage levels save                        persist the lines that --hindsight holds
 
-SELECTION is written as in -Xlog, "gc*=debug,safepoint=info", and adds to the
-output's own. Only outputs that write into --source are raised: of these, the
-ones whose lines show their level, or the ones that --stream names. The command
-asks the 'ullage run' that ships the source, over a socket in SOURCE/.ullage:
-its flags apply, and it ends the raise. Without one, list and rotate go to the
-JVMs themselves, and set, reset and save change nothing and exit with 1. Events
-of the application are raised in its ring.
+Examples:
+  ullage levels
+  ullage levels set 'gc*=debug,safepoint=info' --for 10m
+  ullage levels reset
+  kubectl exec POD -c ullage -- ullage levels set 'gc*=debug' --for 10m
+
+A command asks the 'ullage run' that ships the source, over a socket in
+SOURCE/.ullage: its flags apply, and it ends the raise. Without one, list and
+rotate go to the JVMs themselves, and set, reset and save change nothing and
+exit with 1.
 
 A JVM is reached through its attach socket in --jvm-tmp, which it opens with
 -XX:+StartAttachListener, or, in the same process namespace, by its process. It
 takes the JVM's own user and group.
 
-Examples:
-  ullage log list
-  ullage log set 'gc*=debug,safepoint=info' --for 10m
-  ullage log set --app debug --for 5m
-  ullage log reset
-  ullage log rotate
-  ullage log save
-  kubectl exec POD -c ullage -- ullage log set 'gc*=debug' --for 10m
+'ullage levels set --help' has the flags of set; so have the other verbs theirs.
 `
 
-// logConfig has the settings of `ullage log`.
-type logConfig struct {
+const levelsListAbout = `ullage levels list prints each JVM, its outputs and its ring, as tables.
+
+Usage:
+  ullage levels [list] [--all] [--pid ID] [--json]
+
+Examples:
+  ullage levels
+  ullage levels list --all
+  ullage levels --json | jq -r '.[].selection'
+
+An output that is SHIPPED writes into --source, and 'ullage levels set' raises
+it. Where a JVM has no output, or no attach socket, stderr says so. That is not
+a failure.
+`
+
+const levelsSetAbout = `ullage levels set raises what the JVMs log, for a time. Then 'ullage run' returns
+them to their own level.
+
+Usage:
+  ullage levels set SELECTION [--for 10m] [--stream S]
+  ullage levels set --app LEVEL [--for 10m]
+
+Examples:
+  ullage levels set 'gc*=debug,safepoint=info' --for 10m
+  ullage levels set 'gc*=debug' --stream gc-7.log
+  ullage levels set --app debug --for 5m
+
+SELECTION is written as in -Xlog, "gc*=debug,safepoint=info", and adds to the
+output's own. Only outputs that write into --source are raised: of these, the
+ones whose lines show their level, or the ones that --stream names. --app raises
+the application's events in its ring.
+
+It replaces an earlier selection, and overrides those of annotations and
+triggers. Without a running 'ullage run' it changes nothing and exits with 1.
+`
+
+const levelsResetAbout = `ullage levels reset ends every raise now: that of a command, of annotations and
+of a trigger.
+
+Usage:
+  ullage levels reset
+
+Example:
+  ullage levels reset
+
+Without a running 'ullage run' it changes nothing and exits with 1.
+`
+
+const levelsRotateAbout = `ullage levels rotate has the JVMs rotate their log files.
+
+Usage:
+  ullage levels rotate [--pid ID]
+
+Example:
+  ullage levels rotate
+`
+
+const levelsSaveAbout = `ullage levels save persists the lines that 'ullage run' holds in its hindsight,
+and the lines of the next minute.
+
+Usage:
+  ullage levels save
+
+Examples:
+  ullage levels save
+  ullage logs --stream '*+detail' --since 10m /var/lib/ullage
+
+It prints how much is held, and of how long. Without a running 'ullage run' with
+--hindsight it exits with 1.
+`
+
+// levelsConfig has the settings of `ullage levels`.
+type levelsConfig struct {
 	levels outputs.Config
 	tail   tail.Config
 	raise  ask.Raise
@@ -73,7 +140,7 @@ type logConfig struct {
 }
 
 // flags declares the settings of one verb on fs.
-func (c *logConfig) flags(fs *flag.FlagSet) {
+func (c *levelsConfig) flags(fs *flag.FlagSet) {
 	c.levels, c.tail = outputs.Config{Attach: attach.DefaultConfig()}, tail.DefaultConfig()
 	c.levels.Attach.Flags(fs)
 	fs.StringVar(&c.tail.Source, "source", c.tail.Source, "`DIR` on tmpfs whose files are shipped")
@@ -92,7 +159,7 @@ func (c *logConfig) flags(fs *flag.FlagSet) {
 	}
 }
 
-func (c *logConfig) validate(args []string) []error {
+func (c *levelsConfig) validate(args []string) []error {
 	bad := append(c.levels.Attach.Validate(), c.tail.Validate()...)
 	if c.levels.Attach.Mode == attach.Off {
 		bad = append(bad, errors.New("--attach off does not reach any JVM: use auto, shared-tmp or process-namespace"))
@@ -118,7 +185,7 @@ func (c *logConfig) validate(args []string) []error {
 }
 
 // checkApp reads --app, and returns what is wrong with it and what is beside it.
-func (c *logConfig) checkApp(args []string) (bad []error) {
+func (c *levelsConfig) checkApp(args []string) (bad []error) {
 	var err error
 	if c.appLevel, err = ask.ParseAppLevel(c.app); err != nil {
 		bad = append(bad, fmt.Errorf("--app: %w", err))
@@ -130,7 +197,7 @@ func (c *logConfig) checkApp(args []string) (bad []error) {
 }
 
 // checkStream returns what is wrong with --stream.
-func (c *logConfig) checkStream() []error {
+func (c *levelsConfig) checkStream() []error {
 	if c.raise.Stream == "" {
 		return nil
 	}
@@ -140,39 +207,43 @@ func (c *logConfig) checkStream() []error {
 	return nil
 }
 
-func logCmd(ctx context.Context, args []string, e cli.Env) int {
-	var c logConfig
-	if len(args) > 0 {
+// levelsVerbs has the help of each verb.
+var levelsVerbs = map[string]string{
+	"list":   levelsListAbout,
+	"set":    levelsSetAbout,
+	"reset":  levelsResetAbout,
+	"rotate": levelsRotateAbout,
+	"save":   levelsSaveAbout,
+}
+
+func levelsCmd(ctx context.Context, args []string, e cli.Env) int {
+	c := levelsConfig{verb: "list"}
+	if len(args) > 0 && cli.IsHelp(args[0]) {
+		fs := flag.NewFlagSet("levels", flag.ContinueOnError)
+		new(levelsConfig).flags(fs)
+		return e.Help(fs, levelsAbout)
+	}
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		c.verb, args = args[0], args[1:]
 	}
-	switch c.verb {
-	case "list", "set", "reset", "rotate", "save":
-	case "", "help", "-h", "-help", "--help":
-		fs := flag.NewFlagSet("log", flag.ContinueOnError)
-		c.flags(fs)
-		if c.verb != "" {
-			return e.Help(fs, logAbout)
-		}
-		fmt.Fprintln(e.Stderr, "ullage log: no verb given: use list, set, reset, rotate or save\nrun 'ullage log --help' for usage")
-		return cli.Usage
-	default:
-		fmt.Fprintf(e.Stderr, "ullage log: unknown verb %q: use list, set, reset, rotate or save\nrun 'ullage log --help' for usage\n", c.verb)
-		return cli.Usage
+	about, ok := levelsVerbs[c.verb]
+	if !ok {
+		return e.Misused("levels", []error{fmt.Errorf("unknown verb %q: use list, set, reset, rotate or save", c.verb)})
 	}
-	fs := flag.NewFlagSet("log "+c.verb, flag.ContinueOnError)
+	fs := flag.NewFlagSet("levels "+c.verb, flag.ContinueOnError)
 	c.flags(fs)
-	code, ok := e.Parse(fs, logAbout, args, func() []error { return c.validate(fs.Args()) })
+	code, ok := e.Parse(fs, about, args, func() []error { return c.validate(fs.Args()) })
 	if !ok {
 		return code
 	}
 	c.levels.Source, c.levels.Match = c.tail.Source, c.tail.Match
 	if err := c.run(ctx, control.NewCommand(c.levels), e); err != nil {
-		return e.Fail("log "+c.verb, err)
+		return e.Fail("levels "+c.verb, err)
 	}
 	return cli.OK
 }
 
-func (c *logConfig) run(ctx context.Context, m *control.Command, e cli.Env) error {
+func (c *levelsConfig) run(ctx context.Context, m *control.Command, e cli.Env) error {
 	switch c.verb {
 	case "set":
 		return c.set(ctx, m, e)
@@ -187,7 +258,7 @@ func (c *logConfig) run(ctx context.Context, m *control.Command, e cli.Env) erro
 }
 
 // list prints the JVMs and their outputs.
-func (c *logConfig) list(ctx context.Context, m *control.Command, e cli.Env) error {
+func (c *levelsConfig) list(ctx context.Context, m *control.Command, e cli.Env) error {
 	listed, err := m.List(ctx)
 	isStale := func(l outputs.Listed) bool { return l.Stale }
 	var none *outputs.NoJVMError
@@ -195,7 +266,7 @@ func (c *logConfig) list(ctx context.Context, m *control.Command, e cli.Env) err
 		return err
 	}
 	if err != nil { // some answered, or there is no JVM, which is not a failure
-		fmt.Fprintf(e.Stderr, "ullage log list: %s\n", printable.Line(err.Error()))
+		fmt.Fprintf(e.Stderr, "ullage levels list: %s\n", printable.Line(err.Error()))
 	}
 	if !c.all {
 		listed = slices.DeleteFunc(listed, isStale)
@@ -213,7 +284,7 @@ func (c *logConfig) list(ctx context.Context, m *control.Command, e cli.Env) err
 }
 
 // set has the JVMs raised.
-func (c *logConfig) set(ctx context.Context, m *control.Command, e cli.Env) error {
+func (c *levelsConfig) set(ctx context.Context, m *control.Command, e cli.Env) error {
 	if c.appLevel != ul.Unknown {
 		return c.setApp(ctx, m, e)
 	}
@@ -235,7 +306,7 @@ func (c *logConfig) set(ctx context.Context, m *control.Command, e cli.Env) erro
 // setApp raises the application's events. It fails if no JVM has a ring, where the raise has
 // no effect yet. The raise stays wanted: a JVM that is starting may open its ring a moment
 // later.
-func (c *logConfig) setApp(ctx context.Context, m *control.Command, e cli.Env) error {
+func (c *levelsConfig) setApp(ctx context.Context, m *control.Command, e cli.Env) error {
 	until, err := m.SetApp(ctx, c.appLevel, c.raise.For)
 	if err != nil {
 		return err
@@ -243,14 +314,14 @@ func (c *logConfig) setApp(ctx context.Context, m *control.Command, e cli.Env) e
 	fmt.Fprintf(e.Stdout, "events at %s and above are wanted until %s; 'ullage run' restores it\n", c.appLevel, printable.Until(until))
 	rings, err := ring.Survey(c.tail.Source)
 	if err == nil && len(rings) == 0 {
-		err = fmt.Errorf("no JVM has a ring in %s, so no events are raised now: only a JVM that creates its ring before then takes the level (see %sevents.md); 'ullage log reset' ends the raise",
+		err = fmt.Errorf("no JVM has a ring in %s, so no events are raised now: only a JVM that creates its ring before then takes the level (see %sevents.md); 'ullage levels reset' ends the raise",
 			c.tail.Source, build.Docs)
 	}
 	return err
 }
 
 // save has the lines saved that the sidecar holds in hindsight.
-func (c *logConfig) save(ctx context.Context, m *control.Command, e cli.Env) error {
+func (c *levelsConfig) save(ctx context.Context, m *control.Command, e cli.Env) error {
 	saving, err := m.Save(ctx)
 	if err != nil {
 		return fmt.Errorf("save held lines of %s: %w", c.tail.Source, err)

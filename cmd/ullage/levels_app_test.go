@@ -56,14 +56,14 @@ func TestARaiseOfEventsThatNoJVMTakesFails(t *testing.T) {
 		e := cli.Env{Program: "ullage", Stdout: &out, Stderr: &errs, LookupEnv: func(name string) (string, bool) { text, ok := env[name]; return text, ok }}
 		ctx, cancel := context.WithTimeout(t.Context(), lab.Patience)
 		defer cancel()
-		if got := logCmd(ctx, args, e); got != code {
+		if got := levelsCmd(ctx, args, e); got != code {
 			t.Errorf("%q: exit status %d, want %d; it printed %s%s", args, got, code, &out, &errs)
 		}
 		return out.String(), errs.String()
 	}
 	const wanted = "events at debug and above are wanted until "
 	out, errs := run(cli.Failure, "set", "--app", "debug", "--for", "1h")
-	if !strings.HasPrefix(out, wanted) || !strings.HasPrefix(errs, "ullage log set: no JVM has a ring in "+source) || strings.Count(errs, "\n") != 1 {
+	if !strings.HasPrefix(out, wanted) || !strings.HasPrefix(errs, "ullage levels set: no JVM has a ring in "+source) || strings.Count(errs, "\n") != 1 {
 		t.Errorf("without a ring, it printed %q and %q", out, errs)
 	}
 	if out, _ = run(cli.OK, "reset"); !strings.HasPrefix(out, "events at debug and above are no longer wanted") || strings.Contains(out, "nothing was raised") {

@@ -17,12 +17,12 @@ import (
 	"github.com/ullage/ullage/internal/read/cat"
 )
 
-const catAbout = `ullage cat prints what was persisted, in order, whatever its compression.
+const logsAbout = `ullage logs prints what was persisted, in order, whatever its compression.
 
 Usage:
-  ullage cat [-f] [-n N] [--since T] [--until T] [--around T [--within D]] [--level L]
+  ullage logs [-f] [-n N] [--since T] [--until T] [--around T [--within D]] [--level L]
              [--stream S] [--format GLOB=NAME] [--json] [--until-eof] [DIR|FILE|URL...]
-  ullage cat --gaps|--marks [-f] [-n N] [--since T] [--until T] [--around T [--within D]]
+  ullage logs --gaps|--marks [-f] [-n N] [--since T] [--until T] [--around T [--within D]]
              [--stream S] [--json] [DIR|FILE|URL...]
 
 DIR is a destination (the --dest of 'ullage run') or the directory of one stream
@@ -92,24 +92,24 @@ When a 'kubectl exec' ends, the program that it ran may go on in the container
 and keep its memory. With --until-eof, and exec's -i, the program ends too.
 
 Examples:
-  ullage cat /var/lib/ullage
-  ullage cat --level warning --since 10m /var/lib/ullage
-  ullage cat -f --stream 'gc*.log' /var/lib/ullage | grep Pause
-  ullage cat --since 2026-11-20T16:45 /var/lib/ullage/gc.log | less
-  ullage cat --around 16:45 --within 1m /var/lib/ullage
-  ullage cat --json --since 1h /var/lib/ullage | jq 'select(.gc == 12).text'
-  ullage cat --gaps --since 24h /var/lib/ullage
-  ullage cat --marks --around 16:45 --within 10m /var/lib/ullage
-  kubectl exec POD -c ullage -- ullage cat --since 1h /var/lib/ullage > pod.log
-  kubectl exec -i POD -c ullage -- ullage cat -f --until-eof /var/lib/ullage
+  ullage logs /var/lib/ullage
+  ullage logs --level warning --since 10m /var/lib/ullage
+  ullage logs -f --stream 'gc*.log' /var/lib/ullage | grep Pause
+  ullage logs --since 2026-11-20T16:45 /var/lib/ullage/gc.log | less
+  ullage logs --around 16:45 --within 1m /var/lib/ullage
+  ullage logs --json --since 1h /var/lib/ullage | jq 'select(.gc == 12).text'
+  ullage logs --gaps --since 24h /var/lib/ullage
+  ullage logs --marks --around 16:45 --within 10m /var/lib/ullage
+  kubectl exec POD -c ullage -- ullage logs --since 1h /var/lib/ullage > pod.log
+  kubectl exec -i POD -c ullage -- ullage logs -f --until-eof /var/lib/ullage
 
 What cannot be read is reported on stderr, by file and bytes, and skipped. Exit
 status: 0 all of it was printed, 1 some of it could not be read or printed, 2
 usage error.
 `
 
-// catConfig is the settings of `ullage cat`.
-type catConfig struct {
+// logsConfig is the settings of `ullage logs`.
+type logsConfig struct {
 	cat.Config
 	around   time.Time
 	within   time.Duration
@@ -120,7 +120,7 @@ type catConfig struct {
 const defaultWithin = 30 * time.Second
 
 // flags declares the settings on fs; a --since that is a duration ends at now.
-func (c *catConfig) flags(fs *flag.FlagSet, now time.Time) {
+func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
 	const follow = "print what is there, then what is appended, until interrupted"
 	fs.BoolVar(&c.Follow, "follow", false, follow)
 	fs.BoolVar(&c.Follow, "f", false, "short for --follow")
@@ -154,7 +154,7 @@ func (c *catConfig) flags(fs *flag.FlagSet, now time.Time) {
 	cli.JSONFlags(fs, &c.JSON, "print each line, or with --gaps or --marks each place, as a JSON object")
 }
 
-func (c *catConfig) setTail(text string) error {
+func (c *logsConfig) setTail(text string) error {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
 		return errors.New("it is a number of lines, from 1 up")
@@ -164,7 +164,7 @@ func (c *catConfig) setTail(text string) error {
 }
 
 // window makes a window in time of --around.
-func (c *catConfig) window() []error {
+func (c *logsConfig) window() []error {
 	switch {
 	case c.within < 0:
 		return []error{errors.New("--within is a distance, so it must not be negative")}
@@ -179,7 +179,7 @@ func (c *catConfig) window() []error {
 	return nil
 }
 
-func (c *catConfig) validate(args []string) []error {
+func (c *logsConfig) validate(args []string) []error {
 	bad := append(c.window(), c.Validate()...)
 	if len(args) == 0 {
 		bad = append(bad, errors.New("nothing to print: name the --dest of 'ullage run' (or set ULLAGE_DEST to it), a stream's directory in it, or files"))
@@ -187,11 +187,11 @@ func (c *catConfig) validate(args []string) []error {
 	return bad
 }
 
-func catCmd(ctx context.Context, args []string, e cli.Env) int {
-	var cfg catConfig
-	fs := flag.NewFlagSet("cat", flag.ContinueOnError)
+func logsCmd(ctx context.Context, args []string, e cli.Env) int {
+	var cfg logsConfig
+	fs := flag.NewFlagSet("logs", flag.ContinueOnError)
 	cfg.flags(fs, time.Now())
-	if code, ok := e.Parse(fs, catAbout, args, func() []error { return cfg.validate(catWhat(fs, e)) }); !ok {
+	if code, ok := e.Parse(fs, logsAbout, args, func() []error { return cfg.validate(whatToRead(fs, e)) }); !ok {
 		return code
 	}
 	// There is nothing to drain here, so a second signal may always kill, even
@@ -203,8 +203,8 @@ func catCmd(ctx context.Context, args []string, e cli.Env) int {
 		go exitAtEOF(e.Stdin)
 	}
 	p := cat.New(cfg.Config, e.Stdout, e.Stderr)
-	for _, err := range p.Find(catWhat(fs, e)) {
-		e.Fail("cat", err)
+	for _, err := range p.Find(whatToRead(fs, e)) {
+		e.Fail("logs", err)
 	}
 	switch err := p.Run(ctx); {
 	case errors.Is(err, context.Canceled):
@@ -214,7 +214,7 @@ func catCmd(ctx context.Context, args []string, e cli.Env) int {
 	case cat.IsUnread(err):
 		return cli.OK // the reader closed the output
 	case err != nil:
-		return e.Fail("cat", fmt.Errorf("print: %w", err))
+		return e.Fail("logs", fmt.Errorf("print: %w", err))
 	}
 	if p.Failed() {
 		return cli.Failure
@@ -222,9 +222,9 @@ func catCmd(ctx context.Context, args []string, e cli.Env) int {
 	return cli.OK
 }
 
-// catWhat returns what to print: the arguments, or the destination that 'ullage
+// whatToRead returns what to print: the arguments, or the destination that 'ullage
 // run' takes from the same environment.
-func catWhat(fs *flag.FlagSet, e cli.Env) []string {
+func whatToRead(fs *flag.FlagSet, e cli.Env) []string {
 	dest, ok := e.LookupEnv(settings.EnvName("dest"))
 	if fs.NArg() == 0 && ok && dest != "" {
 		return []string{dest}
