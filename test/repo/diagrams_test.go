@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the dark diagrams and the tables of messages and marks instead of comparing them")
+var update = flag.Bool("update", false, "write the dark diagrams and the generated tables of pages instead of comparing them")
 
 // dark has for each colour of a light diagram that of its dark form.
 var dark = strings.NewReplacer(

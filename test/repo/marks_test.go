@@ -5,38 +5,19 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // docs/read-logs.md lists the kinds of marks, with the comments of their constants.
 // `go test ./test/repo -run DocsListTheMarks -update` writes the table.
 func TestDocsListTheMarks(t *testing.T) {
-	const source, path = "../../internal/line/mark/mark.go", "../../docs/read-logs.md"
-	file, err := parser.ParseFile(token.NewFileSet(), source, nil, parser.ParseComments)
+	file, err := parser.ParseFile(token.NewFileSet(), "../../internal/line/mark/mark.go", nil, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := marksTable(t, file)
-	page := read(t, path)
-	section := regexp.MustCompile(`(?s)(<!-- marks: .*? -->\n).*?(<!-- end of marks -->)`)
-	if !section.MatchString(page) {
-		t.Fatalf("%s has no table of marks", path)
-	}
-	want := section.ReplaceAllString(page, "${1}"+table+"${2}")
-	switch {
-	case want == page:
-	case *update:
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	default:
-		t.Errorf("%s does not have the comments of %s; write it with: go test ./test/repo -run DocsListTheMarks -update\n%s", path, source, cmp.Diff(page, want))
-	}
+	holdTable(t, "read-logs.md", "marks", "DocsListTheMarks", marksTable(t, file))
 }
 
 // explained is the comment of a kind: what the mark means, then its details.

@@ -14,18 +14,19 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// Names of the annotations that take effect while a pod runs.
+// Names of the annotations that take effect while a pod runs. The table of docs/pods.md is made from
+// the comments.
 const (
-	logName        = "log"
-	logForName     = "log-for"
-	logIDName      = "log-id"
-	logStreamName  = "log-stream"
-	triggerName    = "trigger"
-	triggerLogName = "trigger-log"
-	triggerForName = "trigger-for"
-	appLogName     = "app-log"
-	appLogForName  = "app-log-for"
-	saveName       = "save"
+	logName        = "log"         // [raises the log level](levels.md) to this selection
+	logForName     = "log-for"     // how long a raise lasts: by default `15m`
+	logStreamName  = "log-stream"  // raises only the outputs whose stream matches this pattern
+	logIDName      = "log-id"      // any text of at most 64 letters, digits and `-_./`. A new id starts a new raise of the same selection
+	triggerName    = "trigger"     // [conditions](levels.md#triggers) that raise the log level, separated by commas
+	triggerLogName = "trigger-log" // what a trigger raises to: by default `gc*=debug,safepoint*=debug`
+	triggerForName = "trigger-for" // how long a trigger's raise lasts
+	saveName       = "save"        // any text, as for `log-id`; each new value saves the lines that are [held](hindsight.md)
+	appLogName     = "app-log"     // raises the level of the application's own [events](events.md#levels-at-run-time)
+	appLogForName  = "app-log-for" // how long that lasts
 )
 
 // Live returns the names, without [Prefix], of the annotations that take

@@ -36,14 +36,14 @@ type JVM struct {
 // metric.
 type Reason string
 
-// The reasons.
+// The reasons. The table of docs/troubleshooting.md is made from the comments.
 const (
-	BadAnnotation Reason = "annotation" // an annotation, or a default of the injector, is bad
-	NameTaken     Reason = "name"       // a container or a volume of the pod has a name that the injector uses
-	MountTaken    Reason = "mount"      // another volume is mounted at the path of the log
-	BadClaim      Reason = "claim"      // the claim or the volume of the destination can't be used
-	OptionsHidden Reason = "options"    // the injector cannot see the value of the variable for the JVM's options
-	Unsuitable    Reason = "unsuitable" // the injector never injects such a pod, for instance one for Windows
+	BadAnnotation Reason = "annotation" // an annotation or a default of the chart is invalid
+	NameTaken     Reason = "name"       // a container or a volume has one of the injector's names
+	MountTaken    Reason = "mount"      // another volume is mounted where the log must be
+	BadClaim      Reason = "claim"      // the claim or the volume of `ullage.dev/dest` cannot be used, for example because it is read-only
+	OptionsHidden Reason = "options"    // the JVM's options come by `valueFrom` or `envFrom`, which the injector cannot see
+	Unsuitable    Reason = "unsuitable" // a pod in `kube-system`, one with proxies alone, or one for nodes without an image of the sidecar (Windows, other architectures)
 )
 
 // Reasons returns every Reason.

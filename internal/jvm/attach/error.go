@@ -16,16 +16,16 @@ import (
 // Kind classifies errors. Its values are the label values of a metric.
 type Kind string
 
-// The kinds of errors.
+// The kinds of errors. The table of docs/levels.md is made from the comments.
 const (
-	NoJVM        Kind = "no_jvm"        // no JVM, only the socket of one, or it has ended
-	NotPermitted Kind = "not_permitted" // the text names the uid and gid that are needed and ours
-	Disabled     Kind = "disabled"      // attaching is disabled, had no effect, or the JVM has just started
-	TooOld       Kind = "too_old"       // the JVM lacks the protocol's version, or VM.log
-	Refused      Kind = "refused"       // VM.log answered with a text
-	TimedOut     Kind = "timeout"       // the command may still take effect
-	BadReply     Kind = "bad_reply"     // the reply is too long, or violates the protocol
-	NotASocket   Kind = "not_a_socket"  // another file has the socket's name
+	NoJVM        Kind = "no_jvm"        // the JVM ended during a command, or left only its socket
+	NotPermitted Kind = "not_permitted" // the text names the uid and gid to run as
+	Disabled     Kind = "disabled"      // the JVM runs with `-XX:+DisableAttachMechanism`, has just started, or does not answer the request to listen
+	TooOld       Kind = "too_old"       // a JVM before 9 has no `VM.log`
+	Refused      Kind = "refused"       // the JVM refused the selection; its text is shown. The sidecar does not try the same selection again
+	TimedOut     Kind = "timeout"       // no answer within 5 s: the JVM is stopped, or busy with another `jcmd`. The command may still take effect; the sidecar tries again after 1 s to 30 s
+	BadReply     Kind = "bad_reply"     // the reply is too long or violates the protocol: it may not come from a JVM
+	NotASocket   Kind = "not_a_socket"  // another file has the name of the socket
 	OtherError   Kind = "error"
 )
 

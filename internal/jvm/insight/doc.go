@@ -14,15 +14,7 @@
 // # Stalls
 //
 // A stop of the application that pause.Stop.Suspect suspects is held until the sampler
-// has seen its end. Then the verdict is the culprit that the kernel's counters name:
-//
-//	throttled  the cgroup of a JVM was throttled (cpu.stat)
-//	memory     tasks waited for memory (PSI)
-//	disk       tasks waited for I/O (PSI)
-//	cpu        tasks waited for a processor (PSI)
-//	reaching   none of these, and the threads were long in coming to a stop
-//	operation  none of these, and a VM operation other than a collection was long
-//	unknown    none of these
+// has seen its end. Then its [Verdict] is the culprit that the kernel's counters name.
 //
 // A culprit is named if, while the application was stopped, its counter grew by at least
 // half of that time more than it grows otherwise. Pressure is that of the node, from

@@ -12,19 +12,33 @@ import (
 	"github.com/ullage/ullage/internal/line/pause"
 )
 
-// Verdict is what a suspected stall seems to have waited for. The package documentation
-// lists the verdicts.
+// Verdict is what a suspected stall seems to have waited for. The table of docs/stalls.md is made
+// from the comments.
 type Verdict string
 
 // The verdicts.
 const (
+	// `throttled_usec` of the JVM's cgroup (`cpu.stat`): raise or remove the CPU limit.
 	Throttled Verdict = "throttled"
-	Memory    Verdict = "memory"
-	Disk      Verdict = "disk"
-	CPU       Verdict = "cpu"
-	Reaching  Verdict = "reaching"
+
+	// Memory pressure (PSI): the JVM was swapped out or reclaimed memory itself. Look at the node's memory.
+	Memory Verdict = "memory"
+
+	// I/O pressure (PSI): find what the JVM writes to a disk in pauses, such as
+	// [a log outside of the source, `hsperfdata`, a heap dump](pods.md#what-else-waits-for-a-disk).
+	Disk Verdict = "disk"
+
+	// CPU pressure (PSI): the node has too few processors for its pods.
+	CPU Verdict = "cpu"
+
+	// No counter: a thread took long to reach the safepoint, because of a long loop without polls or a page fault.
+	Reaching Verdict = "reaching"
+
+	// No counter: the operation itself was long, such as a thread dump, a heap inspection or a redefinition of classes.
 	Operation Verdict = "operation"
-	Unknown   Verdict = "unknown"
+
+	// No counter grew enough or could be read, or the host took the processor away (steal).
+	Unknown Verdict = "unknown"
 )
 
 var verdicts = []Verdict{Throttled, Memory, Disk, CPU, Reaching, Operation, Unknown}

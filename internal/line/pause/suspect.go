@@ -6,14 +6,28 @@ import "time"
 // there is none.
 type Suspicion uint8
 
-// The suspicions. Each needs at least a [Floor] of what it is about.
+// The suspicions. Each needs at least a [Floor] of what it is about. The table of docs/stalls.md is
+// made from the comments.
 const (
 	NoSuspicion Suspicion = iota
-	Idle                  // a pause took at least twice its CPU time, so that for half of it no thread ran
-	Uneven                // a pause took four times what its CPU time is for each of its workers; work that is done by one thread alone looks the same
-	Operation             // a safepoint without a collection, or the rest of one around it, was long; its work may have been
-	Outside               // a safepoint went on long before or after the collections in it: the JVM did something else, such as writing its log
-	Reaching              // the threads were long in coming to a stop
+
+	// Its collections took at least twice their CPU time, so for half of the time no thread ran
+	// (Serial, Parallel, G1: `gc+cpu`).
+	Idle
+
+	// Its collections took at least four times their CPU time for each of their workers, and the
+	// counters name a culprit, since work of one thread alone looks the same.
+	Uneven
+
+	// An operation of the VM took that long, such as a heap dump.
+	Operation
+
+	// It went on that long before or after its collections: the JVM writes the line of a pause when
+	// the pause is measured, and waits for the disk then.
+	Outside
+
+	// The threads needed that long to come to a stop.
+	Reaching
 )
 
 var suspicionNames = [...]string{"none", "idle", "uneven", "operation", "outside", "reaching"}

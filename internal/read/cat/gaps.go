@@ -20,13 +20,19 @@ type gap struct {
 	took   time.Duration // for full: from the line that was cut to the next one; 0: unknown
 }
 
-// gapKind is what took the lines.
+// gapKind is what took the lines. The table of docs/read-logs.md is made from the comments.
 type gapKind string
 
 const (
-	dropped gapKind = "dropped"   // the sidecar dropped them on purpose
-	async   gapKind = "jvm-async" // the JVM dropped them (-Xlog:async), and reported how many
-	full    gapKind = "jvm-full"  // the JVM could not write them to a full tmpfs or disk
+	// The sidecar dropped lines because the destination took too little for too long.
+	dropped gapKind = "dropped"
+
+	// The JVM's own queue overflowed (`-Xlog:async`).
+	async gapKind = "jvm-async"
+
+	// The tmpfs was full, as it is when the sidecar gets no CPU time. HotSpot gives up bytes that do
+	// not fit: the number of lines is unknown, and a gap exactly at the end of a line leaves no trace.
+	full gapKind = "jvm-full"
 )
 
 // gapTable holds what `ullage logs --gaps` has listed.

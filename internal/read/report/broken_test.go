@@ -55,7 +55,7 @@ func remove(t *testing.T, dir string, number uint64) {
 // count returns how much a report lacks for a reason.
 func lacks(r *view.Report, kind string) (n uint64) {
 	for _, p := range r.Problems {
-		if p.Kind == kind && p.Loses {
+		if string(p.Kind) == kind && p.Loses {
 			n += p.Count
 		}
 	}

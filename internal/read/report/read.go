@@ -55,7 +55,7 @@ func Read(ctx context.Context, args []string, cfg Config) (*view.Report, error) 
 	}
 	s := sum.New(strings.Join(args, ", "), cfg.Floor)
 	all, again := once(all)
-	s.Problem("again", again, false, fmt.Sprintf("%s named more than once, and read once", view.Plural(again, "file")))
+	s.Problem(view.ProblemAgain, again, false, fmt.Sprintf("%s named more than once, and read once", view.Plural(again, "file")))
 	p := read.Progress{Tell: cfg.Progress}
 	for _, in := range all {
 		p.Total += in.bytes
@@ -87,7 +87,7 @@ func nothing(s *sum.Sum, cfg Config) error {
 		text = "there is only the report of a crash, " + s.Crashes()[0].File
 	}
 	for _, p := range s.Problems() {
-		if text = p.Text; p.Kind == "undated" {
+		if text = p.Text; p.Kind == view.ProblemUndated {
 			return fmt.Errorf("%w: %s; log with the decorator time, or report on a destination of 'ullage run', which shows when its lines were written", ErrNoDate, text)
 		}
 	}
@@ -124,7 +124,7 @@ func (st *stream) read(ctx context.Context, p *read.Progress) error {
 		return st.readSegments(ctx, p)
 	}
 	if st.in.guessed() {
-		st.sum.Problem("order", uint64(len(st.in.files)), false, fmt.Sprintf("%s: the files of the rotated set have no dates; their order follows from uptimes or from when they were written", st.in.name))
+		st.sum.Problem(view.ProblemOrder, uint64(len(st.in.files)), false, fmt.Sprintf("%s: the files of the rotated set have no dates; their order follows from uptimes or from when they were written", st.in.name))
 	}
 	done := int64(0)
 	for i := range st.in.files {
@@ -220,7 +220,7 @@ func (st *stream) meet(loss *read.Loss) {
 		st.unreadable(loss.Path, errors.New("it was deleted before it was read"))
 	case read.Incomplete:
 		if loss.To > loss.From {
-			st.sum.Problem("unreadable", 1, false, fmt.Sprintf("%s: %d bytes at the end are not complete yet", filepath.Base(loss.Path), loss.To-loss.From))
+			st.sum.Problem(view.ProblemUnreadable, 1, false, fmt.Sprintf("%s: %d bytes at the end are not complete yet", filepath.Base(loss.Path), loss.To-loss.From))
 		}
 	case read.Unreadable:
 		if len(st.in.segs) == 0 {
@@ -235,7 +235,7 @@ func (st *stream) meet(loss *read.Loss) {
 
 // unreadable notes a file that cannot be read, or not to its end.
 func (st *stream) unreadable(path string, err error) {
-	st.sum.Problem("unreadable", 1, !st.in.isCrash(), fmt.Sprintf("%s: %v", path, err))
+	st.sum.Problem(view.ProblemUnreadable, 1, !st.in.isCrash(), fmt.Sprintf("%s: %v", path, err))
 	st.runs.broke("unreadable", fmt.Sprintf("%s: a part cannot be read: %v", st.in.name, err), st.runs.dates.before())
 }
 
@@ -246,10 +246,10 @@ func (st *stream) sequence() {
 	for i := range in.segs[1:] {
 		n += segment.Missing(in.segs[i], in.segs[i+1], cfg.Since, cfg.Until)
 	}
-	st.sum.Problem("missing", n, true, fmt.Sprintf("%s: %s missing that retention has not deleted", in.name, view.Plural(n, "segment")))
+	st.sum.Problem(view.ProblemMissing, n, true, fmt.Sprintf("%s: %s missing that retention has not deleted", in.name, view.Plural(n, "segment")))
 	if first := in.segs[0]; in.whole && first.Follows() > 0 && !in.isMarks() {
 		short := !cfg.Since.IsZero() && cfg.Since.Before(first.Start)
-		st.sum.Problem("retention", 1, short, fmt.Sprintf("%s: retention has deleted what was before %s", in.name, first.Start.UTC().Format("2006-01-02 15:04:05Z")))
+		st.sum.Problem(view.ProblemRetention, 1, short, fmt.Sprintf("%s: retention has deleted what was before %s", in.name, first.Start.UTC().Format("2006-01-02 15:04:05Z")))
 	}
 }
 

@@ -169,7 +169,7 @@ func TestALogEndsWithItsLastLine(t *testing.T) {
 
 func has(r *view.Report, kind string) bool {
 	for _, p := range r.Problems {
-		if p.Kind == kind {
+		if string(p.Kind) == kind {
 			return true
 		}
 	}

@@ -3,26 +3,59 @@ package wish
 import "github.com/ullage/ullage/internal/jvm/ask"
 
 // Names of annotations that say how to inject, without [ask.Prefix]. Some are flags as well,
-// whose value is the injector's to choose.
+// whose value is the injector's to choose. The table of docs/pods.md is made from the comments.
 const (
-	Containers        = "container"
-	Xlog              = "xlog"
-	Buffer            = "buffer"
-	Events            = "events"
-	Dest              = "dest"
-	Attach            = "attach"
-	Listen            = "listen"
-	OptionsVariable   = "options-variable"
-	ScrapeAnnotations = "scrape-annotations"
-	Perfdata          = "perfdata"
-	RaiseMemoryLimit  = "raise-memory-limit"
-	YieldAfter        = "yield-after"
+	// The JVM's container ([by default the likeliest](#which-container-has-the-jvm)), or several:
+	// `app,worker`. Each gets its own sidecar: `ullage`, `ullage-2`, …
+	Containers = "container"
 
-	imageSetting      = "image"
-	secretsSetting    = "image-pull-secrets"
+	// What the JVM logs from its start: by default `gc*=info,safepoint=info`.
+	Xlog = "xlog"
+
+	// [The variable](#the-variable-for-the-jvms-options) that gives the JVM its options, by default
+	// `JDK_JAVA_OPTIONS`; or `off`.
+	OptionsVariable = "options-variable"
+
+	// The size of the tmpfs: by default `64Mi`.
+	Buffer = "buffer"
+
+	// `true` raises the memory limit of the JVM's container by the size of the tmpfs: [memory](#memory).
+	RaiseMemoryLimit = "raise-memory-limit"
+
+	// The size of the ring for the application's [events](events.md), such as `2Mi`, which is added to
+	// the tmpfs: by default `off`.
+	Events = "events"
+
+	// [Where lines become durable](#destinations): `emptyDir` (the default), `pvc:CLAIM`,
+	// `volume:NAME[/DIR]` or `ephemeral:SIZE[:CLASS]`.
+	Dest = "dest"
+
+	// `leave` lets the JVM keep its file of counters for `jps` and `jstat`: by default `off`.
+	Perfdata = "perfdata"
+
+	// `off` leaves out the `prometheus.io/` annotations: by default `on`.
+	ScrapeAnnotations = "scrape-annotations"
+
+	// How the sidecar reaches the JVM: `shared-tmp` (the default), `process-namespace` or `off`.
+	Attach = "attach"
+
+	Listen     = "listen"
+	YieldAfter = "yield-after"
+
+	// The sidecar's image, with its registry.
+	imageSetting = "image"
+
+	// Secrets of the pod's namespace for that image: `one,other`.
+	secretsSetting = "image-pull-secrets"
+
+	// A Secret of the pod's namespace with what its [sinks](sinks.md#in-kubernetes) need.
 	sinkSecretSetting = "sink-secret"
-	envSetting        = "env"
-	patchSetting      = "container-patch"
+
+	// Environment variables of the sidecar: [what no setting is for](#what-no-setting-is-for).
+	envSetting = "env"
+
+	// Other fields of the sidecar's container: [what no setting is for](#what-no-setting-is-for).
+	patchSetting = "container-patch"
 )
 
 // owned are flags that the injector alone sets. The last three say whose log it is: a pod that

@@ -48,7 +48,7 @@ func New(name string, floor pause.Floor) *Sum {
 }
 
 // Problem notes something that is missing or that could not be read.
-func (s *Sum) Problem(kind string, n uint64, loses bool, text string) {
+func (s *Sum) Problem(kind view.ProblemKind, n uint64, loses bool, text string) {
 	const most = 100
 	s.Lost.any = s.Lost.any || loses && n > 0
 	if n > 0 && len(s.out.Problems) < most {

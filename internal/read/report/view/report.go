@@ -9,46 +9,45 @@ const (
 	KeptBytes = 400  // of a line of the log
 )
 
-// Report is what a report says, in seconds and bytes. The comments of its fields document
-// its JSON form.
+// Report is what a report says, in seconds and bytes. The comments of this file document its JSON
+// form, and the table of docs/report.md is made from those of the fields below.
 type Report struct {
-	Name     string  `json:"name"`     // what it is about, as the command line names it
-	Crashes  []Crash `json:"crashes"`  // of JVMs, by the reports that these left; the latest first
-	Complete bool    `json:"complete"` // the log shows no loss
+	Name     string  `json:"name"`     // what the report is about, as the command line names it
+	Crashes  []Crash `json:"crashes"`  // crashes of JVMs, the latest first
+	Complete bool    `json:"complete"` // whether the log shows no loss
 	Axis
-	Problems []Problem `json:"problems"`
-	Inputs   []Input   `json:"inputs"`
-	Runs     []Run     `json:"runs"`
-	Totals   Totals    `json:"totals"`
+	Problems []Problem `json:"problems"` // what figures lack, and remarks
+	Inputs   []Input   `json:"inputs"`   // the streams that were read
+	Runs     []Run     `json:"runs"`     // the JVMs, with collector, flags, throughput, worst minute, rates and heap
+	Totals   Totals    `json:"totals"`   // counts and sums over all runs
 	Tables
-	Longest   []Stop   `json:"longest"`
-	Suspected []*Stop  `json:"suspected"`           // the longest, with the lines around them
-	Floor     float64  `json:"stall_floor_seconds"` // from which length on a stop is suspected
-	Bars      []Bar    `json:"histogram"`
-	Volume    Volume   `json:"volume"`
-	Advice    []Advice `json:"advice"`
-	Bands     []Band   `json:"bands"`
-	Series    []Series `json:"timeline"`
-	Heap      Heap     `json:"heap"`
+	Longest   []Stop   `json:"longest"`             // the ten longest stops, with their lines
+	Suspected []*Stop  `json:"suspected"`           // the 20 longest suspected stops, with the lines around them
+	Floor     float64  `json:"stall_floor_seconds"` // the length at which a stop can be suspected
+	Bars      []Bar    `json:"histogram"`           // stops by length
+	Volume    Volume   `json:"volume"`              // lines and bytes by level and by tags
+	Advice    []Advice `json:"advice"`              // advice with its evidence
+	Bands     []Band   `json:"bands"`               // when something was missing or [marked](read-logs.md#marks)
+	Series    []Series `json:"timeline"`            // the longest stops over time, by kind
+	Heap      Heap     `json:"heap"`                // the heap over time
 }
 
 // Axis is the axis of time of a report.
 type Axis struct {
-	Timed bool    `json:"timed"` // the lines have times
-	Dated bool    `json:"dated"` // times are seconds since 1970; else seconds of uptime
+	Timed bool    `json:"timed"` // whether the lines have times
+	Dated bool    `json:"dated"` // whether times are seconds since 1970, not of uptime
 	Begin float64 `json:"begin"` // time of the first line
 	End   float64 `json:"end"`   // time of the last line
 
-	// Estimated says that lines without a date are on an axis of dates, by the start of
-	// their JVM as the destination shows it.
+	// whether lines without a date have one by the start of their JVM, as the destination shows it
 	Estimated bool `json:"estimated"`
 }
 
 // Tables are durations by what they are of.
 type Tables struct {
-	Spreads []Spread `json:"distributions"`
-	Causes  []Spread `json:"causes"` // of stops
-	Phases  []Spread `json:"phases"` // of pauses, and beside the application (concurrent)
+	Spreads []Spread `json:"distributions"` // percentiles by what was measured
+	Causes  []Spread `json:"causes"`        // percentiles of stops by cause
+	Phases  []Spread `json:"phases"`        // percentiles by phase of pauses, and of what ran concurrently
 }
 
 // Crash is a crash of a JVM, by the report that the JVM left. Its texts are untrusted.
@@ -57,14 +56,6 @@ type Crash struct {
 	Reason  string  `json:"reason"`  // the signal or the error; empty: the report does not show it
 	File    string  `json:"file"`    // the stream that holds the report, or the file
 	Command string  `json:"command"` // prints the reports; empty: they are not in a destination
-}
-
-// Problem is something that is missing or that could not be read.
-type Problem struct {
-	Kind  string `json:"kind"` // dropped, jvm-async, jvm-full, missed, missing, retention, truncated, unreadable, hole, foreign, unread, long, clock, mixed, undated, or order
-	Text  string `json:"text"`
-	Count uint64 `json:"count"`
-	Loses bool   `json:"incomplete"` // the report lacks something because of it
 }
 
 // Input is one stream that was read.

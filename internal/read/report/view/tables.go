@@ -50,7 +50,7 @@ func (r *Report) completeness() g.Node {
 		class, text = "status bad", "Not complete: the figures lack what is listed here."
 	}
 	return h.Div(h.Class(class), h.Strong(g.Text(text)), g.If(len(r.Problems) > 0, h.Ul(g.Map(r.Problems, func(p Problem) g.Node {
-		kind := g.Text(p.Kind)
+		kind := g.Text(string(p.Kind))
 		if p.Loses {
 			kind = h.B(kind)
 		}
