@@ -169,7 +169,7 @@ func (o *object) date(value []byte, quoted bool) bool {
 	var s stamp
 	if quoted {
 		n := s.readStamp(value)
-		if s.readName(value, n); n == 0 || s.year == 0 {
+		if n == 0 || s.readName(value, n) != len(value) || s.year == 0 {
 			return false
 		}
 		*o.at = s
@@ -179,13 +179,18 @@ func (o *object) date(value []byte, quoted bool) bool {
 	for ; i < len(value) && i < 15 && isDigit(value[i]); i++ {
 		seconds = 10*seconds + int(value[i]-'0')
 	}
+	whole := i
+	if is(value, i, ".") {
+		for i++; i < len(value) && isDigit(value[i]); i++ {
+		}
+	}
 	switch {
-	case i == 0 || i < len(value) && value[i] != '.':
+	case whole == 0 || i < len(value): // 1.7E9
 		return false
 	case seconds > maxSeconds/10:
 		o.at.unix = time.UnixMilli(int64(seconds)).UTC()
 	default:
-		s.readFraction(value, i)
+		s.readFraction(value, whole)
 		o.at.unix = time.Unix(int64(seconds), int64(s.nanos)).UTC()
 	}
 	return true

@@ -181,27 +181,41 @@ func (s *stamp) readZone(text []byte, i int) (end int) {
 }
 
 // readName returns the offset after a word that changes the time before it: the name of a
-// zone, or PM. Without such a word it returns i. No line has the offset of a zone such as CEST,
-// so the moment is unknown then. The name of a thread in capital letters is taken for that
-// of a zone: the moment is unknown rather than wrong.
+// zone, or PM, in brackets or not. Without such a word it returns i. No line has the offset of a
+// zone such as CEST, so the moment is unknown then. The name of a thread in capital letters is taken
+// for that of a zone: the moment is unknown rather than wrong.
 func (s *stamp) readName(text []byte, i int) (end int) {
 	begin := i
-	if begin < len(text) && (text[begin] == ' ' || text[begin] == '[') {
+	if is(text, begin, " ") {
+		begin++
+	}
+	bracket := is(text, begin, "[") || is(text, begin, "(")
+	if bracket {
 		begin++
 	}
 	end = begin
 	for end < len(text) && nameBytes[text[end]] {
 		end++
 	}
-	if is(text, end, ":") && number(text, end+1, 2) >= 0 && bytes.ContainsAny(text[begin:end], "+-") {
+	word := text[begin:end]
+	half := string(word) == "am" || string(word) == "pm"
+	switch {
+	case is(text, end, ":") && number(text, end+1, 2) >= 0 && bytes.ContainsAny(word, "+-"):
 		end += len(":00")
+		word = text[begin:end]
+	case is(text, end, ".m.") && (string(word) == "a" || string(word) == "p"):
+		end += len(".m.")
+		half = true
 	}
-	switch word := text[begin:end]; {
-	case !isName(word):
+	switch {
+	case !half && !isName(word) || bracket && !is(text, end, "]") && !is(text, end, ")"):
 		return i
 	case s.zoned || string(word) == "UTC" || string(word) == "GMT":
 	default:
 		s.year, s.unix = 0, time.Time{}
+	}
+	if bracket {
+		end++
 	}
 	return end
 }
