@@ -34,7 +34,7 @@ type Config struct {
 	OnError string `json:"onError,omitempty"`
 
 	// Resources are those of each sidecar. The limit of memory grows with
-	// ullage.dev/buffer, and by 8 MiB for each sink.
+	// ullage.dev/buffer, and by 12 MiB for each sink.
 	Resources Resources `json:"resources,omitempty"`
 
 	// Defaults are settings of all sidecars, by the name of their annotation

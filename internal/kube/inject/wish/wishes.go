@@ -196,8 +196,9 @@ func (w *Wishes) Address() (host string, port int) {
 // from the JVM's start to its end.
 func (w *Wishes) Tmpfs() settings.Size { return min(w.Buffer, AsGoodAsNone) + w.Events }
 
-// sinkMemory is what a sink adds at most to the resident memory of a sidecar.
-const sinkMemory = 8 * settings.Mi
+// sinkMemory is what a sink adds at most to the resident memory of a sidecar: 10 MiB were measured for Kafka, less
+// for the others.
+const sinkMemory = 12 * settings.Mi
 
 // addedMemory returns what is added to the sidecar's limit of memory: for its sinks, and for how much
 // of the tmpfs the spool, and the lines made of events, may take. The kernel charges memory of a tmpfs
