@@ -196,7 +196,7 @@ func (c Config) target(text string, kinds map[string]Kind) (Target, error) {
 	t := Target{Name: u.Scheme, Pod: c.Pod, Formats: c.Formats, Options: NewOptions(query)}
 	u.RawQuery, u.Fragment = "", ""
 	t.URL = u
-	if name := t.Options.Text("name", ""); name != "" {
+	if name := t.Options.Text("name", "", "the name of the sink in metrics, in `ullage status` and in logs"); name != "" {
 		if !validName(name) {
 			return Target{}, fmt.Errorf("name %q: use up to 40 lower-case letters, digits, dashes and dots", name)
 		}

@@ -2,29 +2,40 @@ package sink
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/ullage/ullage/internal/base/settings"
 )
 
-// Options are those behind the question mark of a sink's URL. Each getter returns what
-// is given, or else the default, and keeps the first error for Done.
+// Options are those after the question mark of a sink's URL. Each getter returns what
+// is given, or else the default, and keeps the first error for Done. Its usage explains
+// the option in docs/sinks.md.
 type Options struct {
 	values url.Values
-	asked  map[string]bool // the names that getters were called with
+	asked  map[string]Option // what getters were called with, by name
 	err    error
 }
 
+// Option is an option that a getter was called for.
+type Option struct{ Name, Default, Usage string }
+
 // NewOptions returns those of a parsed query.
-func NewOptions(query url.Values) Options { return Options{values: query, asked: map[string]bool{}} }
+func NewOptions(query url.Values) Options {
+	return Options{values: query, asked: map[string]Option{}}
+}
+
+// Asked returns the options that getters were called for, by name.
+func (o *Options) Asked() []Option {
+	return slices.SortedFunc(maps.Values(o.asked), func(a, b Option) int { return strings.Compare(a.Name, b.Name) })
+}
 
 // Text returns an option as it is.
-func (o *Options) Text(name, otherwise string) string {
-	o.asked[name] = true
+func (o *Options) Text(name, otherwise, usage string) string {
+	o.asked[name] = Option{name, otherwise, usage}
 	if !o.values.Has(name) {
 		return otherwise
 	}
@@ -32,25 +43,21 @@ func (o *Options) Text(name, otherwise string) string {
 }
 
 // Bool returns an option that is true or false.
-func (o *Options) Bool(name string, otherwise bool) (value bool) {
-	return parsed(o, name, otherwise, strconv.ParseBool)
-}
-
-// Duration returns an option such as 10s.
-func (o *Options) Duration(name string, otherwise time.Duration) time.Duration {
-	return parsed(o, name, otherwise, settings.ParseDuration)
+func (o *Options) Bool(name string, otherwise bool, usage string) (value bool) {
+	return parsed(o, name, otherwise, usage, strconv.ParseBool)
 }
 
 // Size returns an option such as 8Mi.
-func (o *Options) Size(name string, otherwise settings.Size) settings.Size {
-	return parsed(o, name, otherwise, func(text string) (size settings.Size, err error) {
+func (o *Options) Size(name string, otherwise settings.Size, usage string) settings.Size {
+	return parsed(o, name, otherwise, usage, func(text string) (size settings.Size, err error) {
 		err = size.Set(text)
 		return size, err
 	})
 }
 
-func parsed[T any](o *Options, name string, otherwise T, parse func(string) (T, error)) T {
-	text := o.Text(name, "")
+func parsed[T any](o *Options, name string, otherwise T, usage string, parse func(string) (T, error)) T {
+	text := o.Text(name, "", usage)
+	o.asked[name] = Option{name, fmt.Sprint(otherwise), usage}
 	if text == "" {
 		return otherwise
 	}
@@ -68,19 +75,16 @@ func (o *Options) Done() error {
 	if o.err != nil {
 		return o.err
 	}
-	var unknown, known []string
+	var unknown []string
 	for name := range o.values {
-		if !o.asked[name] {
+		if _, ok := o.asked[name]; !ok {
 			unknown = append(unknown, name)
 		}
 	}
 	if len(unknown) == 0 {
 		return nil
 	}
-	for name := range o.asked {
-		known = append(known, name)
-	}
 	slices.Sort(unknown)
-	slices.Sort(known)
+	known := slices.Sorted(maps.Keys(o.asked))
 	return fmt.Errorf("unknown option %s: the options are %s", strings.Join(unknown, ", "), strings.Join(known, ", "))
 }

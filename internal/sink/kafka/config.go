@@ -49,12 +49,14 @@ var codecs = map[string]kgo.CompressionCodec{"zstd": kgo.ZstdCompression().WithL
 func open(t sink.Target) (sink.Sink, error) {
 	s := &topic{target: t.Name, name: strings.Trim(t.URL.Path, "/"), limit: mostBytes, most: mostBytes, ceiling: mostRecord}
 	s.records.prefix = t.Pod.Namespace + "/" + t.Pod.Name + "/"
-	codec, known := codecs[t.Options.Text("compression", "zstd")]
-	stamp := t.Options.Text("timestamp", "line")
-	encrypted := t.Options.Bool("tls", false)
+	codec, known := codecs[t.Options.Text("compression", "zstd", "`zstd`, `lz4` or `none`")]
+	stamp := t.Options.Text("timestamp", "line", "`send`: the time at which a record is sent")
+	encrypted := t.Options.Bool("tls", false, "connect with TLS, which `ca`, `cert` and `key` need")
 	trust, untrusted := transport.TrustOf(&t.Options)
-	mechanism := t.Options.Text("sasl", "")
-	from := t.Options.Text("credentials", "env")
+	mechanism := t.Options.Text("sasl", "", "`scram-sha-512`, `scram-sha-256`, or `plain`, which needs `tls=true`")
+	from := t.Options.Text("credentials", "env",
+		"where user and password are: `env` (`KAFKA_USERNAME`, `KAFKA_PASSWORD`), or `dir:DIR` with the files `username` and `password`, "+
+			"as in a mounted Secret of type `kubernetes.io/basic-auth`; read for each connection")
 	if err := t.Options.Done(); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func Kind() sink.Kind { return sink.Kind{Open: open} }
 // open reads the options of a sink. Settings that the environment has for OpenTelemetry's
 // own exporters are read under their names.
 func open(t sink.Target) (sink.Sink, error) {
-	service := t.Options.Text("service", "")
+	service := t.Options.Text("service", "", "the resource's `service.name`: by default `OTEL_SERVICE_NAME`, else `--container-name`")
 	fixed, err := pairs("OTEL_EXPORTER_OTLP_LOGS_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
 	if err != nil {
 		return nil, err

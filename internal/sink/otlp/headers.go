@@ -29,7 +29,7 @@ type headers struct {
 // headersOf reads the option headers, which names a file with a header on
 // each line: "Name: value". Without it, the headers are fixed, those of the environment.
 func headersOf(o *sink.Options, fixed []header) (headers, error) {
-	h := headers{path: o.Text("headers", ""), fixed: fixed}
+	h := headers{path: o.Text("headers", "", "a file with a header on each line, `Name: value`, read for each delivery: by default `OTEL_EXPORTER_OTLP_LOGS_HEADERS`, else `OTEL_EXPORTER_OTLP_HEADERS`"), fixed: fixed}
 	_, err := h.read()
 	return h, err
 }

@@ -39,14 +39,17 @@ type Bucket struct {
 // Parse reads the URL of a bucket and its options.
 func Parse(u *url.URL, o *sink.Options) (*Bucket, error) {
 	b := &Bucket{Name: u.Host, Prefix: strings.Trim(u.Path, "/"), pauses: &pauses{patience: transport.AnswerTimeout},
-		part: o.Size("part-size", 128*settings.Mi), storageClass: o.Text("storage-class", "")}
-	endpoint := o.Text("endpoint", "https://s3.amazonaws.com")
-	region := o.Text("region", os.Getenv("AWS_REGION"))
-	pathStyle := o.Bool("path-style", false)
-	encryption := o.Text("sse", "")
+		part:         o.Size("part-size", 128*settings.Mi, "larger segments are uploaded in parts of this size"),
+		storageClass: o.Text("storage-class", "", "of each object: by default as the bucket says")}
+	endpoint := o.Text("endpoint", "https://s3.amazonaws.com", "`https://HOST[:PORT]`, or `http://…`")
+	region := o.Text("region", os.Getenv("AWS_REGION"), "by default `AWS_REGION`")
+	pathStyle := o.Bool("path-style", false, "the bucket in the path instead of in the host name; most servers other than Amazon's need `true`")
+	encryption := o.Text("sse", "", "encryption by the server: `s3`, or `kms:KEY`; by default as the bucket says")
 	trust, untrusted := transport.TrustOf(o)
-	from := o.Text("credentials", "auto")
-	profile := o.Text("profile", "")
+	from := o.Text("credentials", "auto",
+		"`env` (`AWS_ACCESS_KEY_ID`, …), `file:PATH` (an AWS credentials file), "+
+			"`role` (web identity, pod identity, instance metadata) or `none`; `auto` tries the first three in this order")
+	profile := o.Text("profile", "", "the profile in the credentials file")
 	if err := o.Done(); err != nil {
 		return nil, err
 	}

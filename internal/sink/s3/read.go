@@ -36,8 +36,8 @@ func OpenBucket(text string) (*Reader, error) {
 		return nil, fmt.Errorf("use s3://BUCKET/PREFIX?endpoint=..., with the credentials in the environment or a file")
 	}
 	o := sink.NewOptions(u.Query())
-	r := &Reader{namespace: o.Text("namespace", ""), pod: o.Text("pod", "")}
-	o.Text("name", "") // of the sink
+	r := &Reader{namespace: o.Text("namespace", "", "only segments of this namespace"), pod: o.Text("pod", "", "only segments of this pod")}
+	o.Text("name", "", "that of the sink, which reading does not need")
 	r.bucket, err = Parse(u, &o)
 	return r, err
 }

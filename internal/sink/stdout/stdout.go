@@ -34,7 +34,7 @@ type output struct {
 }
 
 func open(t sink.Target, w io.Writer) (sink.Sink, error) {
-	format := t.Options.Text("format", "text")
+	format := t.Options.Text("format", "text", "`json`: one object a line")
 	if err := t.Options.Done(); err != nil {
 		return nil, err
 	}

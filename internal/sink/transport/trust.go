@@ -23,7 +23,10 @@ type Trust struct {
 // TrustOf reads the options ca, cert and key of a sink's URL, and the files that they
 // name: what cannot work shows at the start.
 func TrustOf(o *sink.Options) (Trust, error) {
-	t := Trust{CA: o.Text("ca", ""), Cert: o.Text("cert", ""), Key: o.Text("key", "")}
+	t := Trust{
+		CA:   o.Text("ca", "", "a file with certificates to trust as well as the system's, for all that the sink connects to; read for each connection"),
+		Cert: o.Text("cert", "", "a file with the certificate that the sidecar presents; read for each connection"),
+		Key:  o.Text("key", "", "a file with the key of the certificate in `cert`")}
 	if (t.Cert == "") != (t.Key == "") {
 		return t, errors.New("options cert and key go together")
 	}
