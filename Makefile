@@ -58,6 +58,7 @@ help: ## list the targets
 build: ## build the programs into bin
 	$(call stage,build)
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(PROGRAMS)
+	install -m 755 $(PLUGIN)/kubectl_complete-ullage bin/
 
 .PHONY: test
 test: forget build lint unit chart jvm ## what needs neither root nor a cluster (ten minutes); at the end it names the rest

@@ -45,6 +45,10 @@ if [ "$purpose" != evidence ]; then
     # A file system whose server can be stopped.
     has bindfs || missing+=(bindfs)
 
+    # Shells, whose completion is tested; bash is everywhere.
+    has zsh || missing+=(zsh)
+    has fish || missing+=(fish)
+
     # A browser, to look at the pages that ullage writes.
     has chromium || has google-chrome || missing+=(chromium)
 fi

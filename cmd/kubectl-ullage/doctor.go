@@ -68,6 +68,7 @@ func doctorCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	fs := flag.NewFlagSet("doctor", flag.ContinueOnError)
 	d.cluster.flags(fs)
 	d.cluster.labelFlags(fs)
+	e.Words = d.cluster.words(ctx)
 	code, ok := e.Parse(fs, doctorAbout, args, func() []error {
 		names := fs.Args()
 		if about.cluster = d.cluster; len(names) == 0 {

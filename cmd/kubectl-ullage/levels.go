@@ -125,6 +125,7 @@ func levelsCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	cfg := levelsConfig{cluster: c}
 	fs := flag.NewFlagSet("levels", flag.ContinueOnError)
 	cfg.flags(fs)
+	e.Words = cfg.cluster.words(ctx)
 	if code, ok := e.Parse(fs, levelsAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
 		return code
 	}

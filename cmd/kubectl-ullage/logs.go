@@ -108,6 +108,8 @@ func logsCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	cfg := logsConfig{single: single{cluster: c}}
 	fs := flag.NewFlagSet("logs", flag.ContinueOnError)
 	cfg.flags(fs, time.Now())
+	e.Words = cfg.cluster.words(ctx)
+	e.Words["level"] = ul.Levels
 	if code, ok := e.Parse(fs, logsAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
 		return code
 	}

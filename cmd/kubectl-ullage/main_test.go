@@ -21,14 +21,19 @@ func TestMain(m *testing.M) {
 // answers. Each script in testdata/script/*.txtar says at its beginning why it exists.
 // The tests in test/e2e make the same calls to a cluster.
 func TestScript(t *testing.T) {
+	complete, err := filepath.Abs("kubectl_complete-ullage")
+	if err != nil {
+		t.Fatal(err)
+	}
 	txtar.Run(t, func(e *testscript.Env) {
+		e.Setenv("COMPLETE", complete)
 		e.Setenv("FAKE", filepath.Join(e.WorkDir, "fake"))
 		e.Setenv("TZ", "UTC")
 	})
 }
 
 func TestEveryHelpHasAnExample(t *testing.T) {
-	help.HasExamples(t, "kubectl ullage", usage, func(command string) string {
+	help.HasExamples(t, program, commandLine(&cluster{}).Usage(program), func(command string) string {
 		var out strings.Builder
 		dispatch(t.Context(), []string{command, "--help"}, cli.Env{Program: program, FlagsOnly: true, Stdout: &out, Stderr: &out, LookupEnv: os.LookupEnv})
 		return out.String()

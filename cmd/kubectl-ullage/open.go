@@ -65,6 +65,7 @@ func openCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	cfg := openConfig{single: single{cluster: c}}
 	fs := flag.NewFlagSet("open", flag.ContinueOnError)
 	cfg.flags(fs)
+	e.Words = cfg.cluster.words(ctx)
 	if code, ok := e.Parse(fs, openAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
 		return code
 	}

@@ -70,6 +70,7 @@ func reportCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	cfg := reportConfig{single: single{cluster: c}}
 	fs := flag.NewFlagSet("report", flag.ContinueOnError)
 	cfg.flags(fs, time.Now())
+	e.Words = cfg.single.cluster.words(ctx)
 	if code, ok := e.Parse(fs, reportAbout, args, func() []error { return cfg.single.validate(fs.Args()) }); !ok {
 		return code
 	}

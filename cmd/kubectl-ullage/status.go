@@ -57,6 +57,7 @@ func statusCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	s.flags(fs)
 	var asJSON bool
 	cli.JSONFlags(fs, &asJSON, "print JSON")
+	e.Words = s.cluster.words(ctx)
 	if code, ok := e.Parse(fs, statusAbout, args, func() []error { return s.validate(fs.Args()) }); !ok {
 		return code
 	}

@@ -39,6 +39,7 @@ func topCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	s := survey{cluster: c}
 	fs := flag.NewFlagSet("top", flag.ContinueOnError)
 	s.flags(fs)
+	e.Words = s.cluster.words(ctx)
 	if code, ok := e.Parse(fs, topAbout, args, func() []error { return s.validate(fs.Args()) }); !ok {
 		return code
 	}

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 func TestScript(t *testing.T) { txtar.Run(t, nil) }
 
 func TestEveryHelpHasAnExample(t *testing.T) {
-	help.HasExamples(t, "ullage-injector", usage, func(command string) string {
+	help.HasExamples(t, "ullage-injector", program().Usage("ullage-injector"), func(command string) string {
 		var out strings.Builder
 		dispatch(t.Context(), []string{command, "--help"}, cli.Env{Program: "ullage-injector", Stdout: &out, Stderr: &out, LookupEnv: os.LookupEnv})
 		return out.String()

@@ -95,6 +95,7 @@ func checkCmd(ctx context.Context, args []string, e cli.Env) int {
 	var cfg checkConfig
 	fs := flag.NewFlagSet("check", flag.ContinueOnError)
 	cfg.flags(fs, time.Now())
+	e.Operand, e.Words = "DIR", cli.Words{"stream": streamsOf(fs, e)}
 	if code, ok := e.Parse(fs, checkAbout, args, func() []error { return cfg.validate(whatToRead(fs, e)) }); !ok {
 		return code
 	}

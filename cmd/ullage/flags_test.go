@@ -12,7 +12,7 @@ import (
 // A subcommand that is missing in the list would have its variables called misspelt.
 func TestFlagNamesAreThoseOfAllSubcommands(t *testing.T) {
 	var commands [][]string
-	for _, m := range regexp.MustCompile(`(?m)^  ullage (\S+)  +\S`).FindAllStringSubmatch(usage, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^  ullage (\S+)  +\S`).FindAllStringSubmatch(program().Usage("ullage"), -1) {
 		commands = append(commands, []string{m[1]})
 	}
 	if len(commands) < 10 {

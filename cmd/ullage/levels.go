@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -25,19 +26,31 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-const levelsAbout = `ullage levels shows and changes what a running JVM logs. The application is not
+// levelsCmd is a program of its own: without a verb, it lists.
+func levelsCmd(ctx context.Context, args []string, e cli.Env) int {
+	verb := func(name, about, summary string) cli.Command {
+		return cli.Command{Name: name, Summary: summary, Run: func(ctx context.Context, args []string, e cli.Env) int {
+			return runLevels(ctx, name, about, args, e)
+		}}
+	}
+	e.Program += " levels"
+	return cli.Program{
+		About: `ullage levels shows and changes what a running JVM logs. The application is not
 touched.
+`,
+		Default: "list",
+		Commands: []cli.Command{
+			verb("list", levelsListAbout, "print each JVM, its outputs and its ring; so does 'ullage levels'"),
+			verb("set", levelsSetAbout, "raise outputs, or the application's events, for a time"),
+			verb("reset", levelsResetAbout, "end every raise now"),
+			verb("rotate", levelsRotateAbout, "have the JVMs rotate their log files"),
+			verb("save", levelsSaveAbout, "persist the lines that --hindsight holds"),
+		},
+		More: levelsMore,
+	}.Run(ctx, args, e)
+}
 
-Usage:
-  ullage levels [list] [--all] [--json]     each JVM, its outputs and its ring, as tables
-  ullage levels set SELECTION [--for 10m] [--stream S]
-                                            raise shipped outputs for a time
-  ullage levels set --app LEVEL [--for 10m] raise the application's own events
-  ullage levels reset                       end every raise now
-  ullage levels rotate                      have the JVM rotate its files
-  ullage levels save                        persist the lines that --hindsight holds
-
-Examples:
+const levelsMore = `Examples:
   ullage levels
   ullage levels set 'gc*=debug,safepoint=info' --for 10m
   ullage levels reset
@@ -207,40 +220,29 @@ func (c *levelsConfig) checkStream() []error {
 	return nil
 }
 
-// levelsVerbs has the help of each verb.
-var levelsVerbs = map[string]string{
-	"list":   levelsListAbout,
-	"set":    levelsSetAbout,
-	"reset":  levelsResetAbout,
-	"rotate": levelsRotateAbout,
-	"save":   levelsSaveAbout,
-}
-
-func levelsCmd(ctx context.Context, args []string, e cli.Env) int {
-	c := levelsConfig{verb: "list"}
-	if len(args) > 0 && cli.IsHelp(args[0]) {
-		fs := flag.NewFlagSet("levels", flag.ContinueOnError)
-		new(levelsConfig).flags(fs)
-		return e.Help(fs, levelsAbout)
-	}
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		c.verb, args = args[0], args[1:]
-	}
-	about, ok := levelsVerbs[c.verb]
-	if !ok {
-		return e.Misused("levels", []error{fmt.Errorf("unknown verb %q: use list, set, reset, rotate or save", c.verb)})
-	}
-	fs := flag.NewFlagSet("levels "+c.verb, flag.ContinueOnError)
+func runLevels(ctx context.Context, verb, about string, args []string, e cli.Env) int {
+	c := levelsConfig{verb: verb}
+	fs := flag.NewFlagSet(verb, flag.ContinueOnError)
 	c.flags(fs)
+	e.Words = cli.Words{"app": ul.Levels, "stream": func() []string { return c.streams() }}
 	code, ok := e.Parse(fs, about, args, func() []error { return c.validate(fs.Args()) })
 	if !ok {
 		return code
 	}
 	c.levels.Source, c.levels.Match = c.tail.Source, c.tail.Match
 	if err := c.run(ctx, control.NewCommand(c.levels), e); err != nil {
-		return e.Fail("levels "+c.verb, err)
+		return e.Fail(verb, err)
 	}
 	return cli.OK
+}
+
+// streams returns the names of the files that are shipped, which are those of their streams.
+func (c *levelsConfig) streams() []string {
+	paths, _ := filepath.Glob(filepath.Join(c.tail.Source, c.tail.Match)) // without any, there are no candidates
+	for i, path := range paths {
+		paths[i] = filepath.Base(path)
+	}
+	return paths
 }
 
 func (c *levelsConfig) run(ctx context.Context, m *control.Command, e cli.Env) error {

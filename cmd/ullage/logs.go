@@ -14,7 +14,9 @@ import (
 
 	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/read/cat"
+	"github.com/ullage/ullage/internal/segment"
 )
 
 const logsAbout = `ullage logs prints what was persisted, in order, whatever its compression.
@@ -191,6 +193,7 @@ func logsCmd(ctx context.Context, args []string, e cli.Env) int {
 	var cfg logsConfig
 	fs := flag.NewFlagSet("logs", flag.ContinueOnError)
 	cfg.flags(fs, time.Now())
+	e.Operand, e.Words = "FILE", cli.Words{"stream": streamsOf(fs, e), "level": ul.Levels}
 	if code, ok := e.Parse(fs, logsAbout, args, func() []error { return cfg.validate(whatToRead(fs, e)) }); !ok {
 		return code
 	}
@@ -230,6 +233,17 @@ func whatToRead(fs *flag.FlagSet, e cli.Env) []string {
 		return []string{dest}
 	}
 	return fs.Args()
+}
+
+// streamsOf returns what lists the streams of the destinations that are to be read.
+func streamsOf(fs *flag.FlagSet, e cli.Env) func() []string {
+	return func() (names []string) {
+		for _, dest := range whatToRead(fs, e) {
+			in, _ := segment.Streams(dest) // what is not a destination has no candidates
+			names = append(names, in...)
+		}
+		return names
+	}
 }
 
 // exitAtEOF exits when stdin ends, without waiting for the output: a container

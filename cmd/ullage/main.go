@@ -10,28 +10,30 @@ import (
 	"github.com/ullage/ullage/internal/base/cli"
 )
 
-// usage is the output of `ullage help`. `ullage SUBCOMMAND --help` lists the
-// flags of a subcommand, from their declarations.
-const usage = `ullage keeps headroom between a JVM that logs and a disk that stalls.
+// program is the command line. `ullage COMMAND --help` lists the flags of a command, from their
+// declarations.
+func program() cli.Program {
+	return cli.Program{
+		About: `ullage keeps headroom between a JVM that logs and a disk that stalls.
 
 A JVM writes its log (-Xlog) to files on a tmpfs, where a write never waits for
 a disk. ullage follows those files, copies their lines to durable storage, and
 frees the memory. It is made to be a sidecar in Kubernetes, and runs on any
 Linux.
-
-Usage:
-  ullage run      follow a directory of log files and persist their lines
-  ullage logs      print what was persisted
-  ullage check    report whether what was persisted is complete
-  ullage report   show where a JVM's time went: a page, text or JSON
-  ullage pauses   print how long the application was stopped, by cause
-  ullage levels   show a running JVM's log levels, raise them for a time
-  ullage status   ask a running 'ullage run' how it is doing
-  ullage prune    remove the copies of pods that are gone from a shared volume
-  ullage version  print what this program was built from
-  ullage help     print this text; 'ullage help run' is 'ullage run --help'
-
-Try it, with a JVM on this machine (/dev/shm is a tmpfs):
+`,
+		Commands: []cli.Command{
+			{Name: "run", Summary: "follow a directory of log files and persist their lines", Run: runCmd},
+			{Name: "logs", Summary: "print what was persisted", Run: logsCmd},
+			{Name: "check", Summary: "report whether what was persisted is complete", Run: checkCmd},
+			{Name: "report", Summary: "show where a JVM's time went: a page, text or JSON", Run: reportCmd},
+			{Name: "pauses", Summary: "print how long the application was stopped, by cause", Run: pausesCmd},
+			{Name: "levels", Summary: "show a running JVM's log levels, raise them for a time", Run: levelsCmd},
+			{Name: "status", Summary: "ask a running 'ullage run' how it is doing", Run: statusCmd},
+			{Name: "prune", Summary: "remove the copies of pods that are gone from a shared volume", Run: pruneCmd},
+			cli.Completion(),
+			cli.Version(version),
+		},
+		More: `Try it, with a JVM on this machine (/dev/shm is a tmpfs):
   mkdir -p /dev/shm/jvm /tmp/durable
   ullage run --source /dev/shm/jvm --dest /tmp/durable &
   java -Xlog:gc*,safepoint:file=/dev/shm/jvm/gc.log:time,uptime,level,tags:filecount=1,filesize=0 -version
@@ -45,7 +47,9 @@ Every flag can also be set in the environment: --dest as ULLAGE_DEST,
 durations like 500ms, 10s, 24h or 7d, and sizes like 64Mi, 1Gi or 4096.
 
 Exit status: 0 success, 1 run-time failure, 2 usage error.
-`
+`,
+	}
+}
 
 func main() {
 	hide()
@@ -59,18 +63,8 @@ func main() {
 // dump either. If the kernel refuses, nothing changes.
 func hide() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
-// dispatch runs the subcommand that args begins with and returns the exit code.
+// dispatch runs the command that args begins with and returns the exit code.
 func dispatch(ctx context.Context, args []string, e cli.Env) int {
 	e.FlagNames = flagNames
-	return e.Dispatch(ctx, args, usage, map[string]cli.Command{
-		"run":     runCmd,
-		"logs":    logsCmd,
-		"check":   checkCmd,
-		"report":  reportCmd,
-		"pauses":  pausesCmd,
-		"levels":  levelsCmd,
-		"status":  statusCmd,
-		"prune":   pruneCmd,
-		"version": cli.Version(version),
-	})
+	return program().Run(ctx, args, e)
 }

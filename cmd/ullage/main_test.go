@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 func TestScript(t *testing.T) { txtar.Run(t, nil) }
 
 func TestEveryHelpHasAnExample(t *testing.T) {
-	help.HasExamples(t, "ullage", usage, func(command string) string {
+	help.HasExamples(t, "ullage", program().Usage("ullage"), func(command string) string {
 		var out strings.Builder
 		dispatch(t.Context(), []string{command, "--help"}, cli.Env{Program: "ullage", Stdout: &out, Stderr: &out, LookupEnv: os.LookupEnv})
 		return out.String()

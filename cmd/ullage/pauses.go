@@ -36,6 +36,7 @@ func pausesCmd(ctx context.Context, args []string, e cli.Env) int {
 		}
 		return bad
 	}
+	e.Operand = "FILE"
 	if code, ok := e.Parse(fs, pausesAbout, args, validate); !ok {
 		return code
 	}

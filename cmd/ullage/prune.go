@@ -73,6 +73,7 @@ func pruneCmd(ctx context.Context, args []string, e cli.Env) int {
 	var cfg pruneConfig
 	fs := flag.NewFlagSet("prune", flag.ContinueOnError)
 	cfg.flags(fs)
+	e.Operand = "DIR"
 	if code, ok := e.Parse(fs, pruneAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
 		return code
 	}

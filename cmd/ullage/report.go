@@ -109,6 +109,7 @@ func reportCmd(ctx context.Context, args []string, e cli.Env) int {
 	var cfg reportConfig
 	fs := flag.NewFlagSet("report", flag.ContinueOnError)
 	cfg.flags(fs, time.Now())
+	e.Operand = "FILE"
 	if code, ok := e.Parse(fs, reportAbout, args, func() []error { return cfg.validate(whatToRead(fs, e)) }); !ok {
 		return code
 	}

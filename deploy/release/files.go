@@ -81,6 +81,13 @@ func (r *release) archive(program string, p platform) error {
 		}
 		entries = append(entries, entry{name, 0o644, data})
 	}
+	if program == plugin && p.os != "windows" { // a script of sh, which kubectl looks for on the PATH
+		script := "kubectl_complete-ullage"
+		if data, err = r.read("cmd/" + plugin + "/" + script); err != nil {
+			return err
+		}
+		entries = append(entries, entry{script, 0o755, data})
+	}
 	packed := tarball
 	if p.os == "windows" {
 		packed = zipped

@@ -80,12 +80,12 @@ func TestRelease(t *testing.T) {
 		t.Fatalf("the release has\n%q, want\n%q", got, want)
 	}
 	t.Run("archives", func(t *testing.T) {
-		for name, program := range map[string]string{"ullage" + linux: "ullage", "kubectl-ullage" + linux: plugin} {
+		for name, programs := range map[string][]string{"ullage" + linux: {"ullage"}, "kubectl-ullage" + linux: {plugin, "kubectl_complete-ullage"}} {
 			entries := untar(t, files[name])
-			if got := slices.Sorted(maps.Keys(entries)); !slices.Equal(got, []string{"LICENSE", "README.md", program}) {
+			if got := slices.Sorted(maps.Keys(entries)); !slices.Equal(got, append([]string{"LICENSE", "README.md"}, programs...)) {
 				t.Errorf("%s has %q", name, got)
 			}
-			reportsVersion(t, entries[program])
+			reportsVersion(t, entries[programs[0]])
 		}
 		z, err := zip.NewReader(bytes.NewReader(files["kubectl-ullage"+windows]), int64(len(files["kubectl-ullage"+windows])))
 		if err != nil || z.File[0].Name != "kubectl-ullage.exe" {

@@ -33,6 +33,9 @@ func (c Compression) String() string {
 	return compressions[c].text
 }
 
+// Choices returns the compressions that can be written.
+func (c *Compression) Choices() []string { return []string{Zstd.String(), None.String()} }
+
 // Set implements [flag.Value], in any case. Gzip, which is only read, is refused.
 func (c *Compression) Set(text string) error {
 	for i, known := range compressions {

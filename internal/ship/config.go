@@ -107,9 +107,12 @@ func (c Config) withholds() bool { return c.PersistLevel > ul.Trace }
 // "off": none are.
 type KeepLevel ul.Level
 
+// Choices returns the names of the levels, and off.
+func (k *KeepLevel) Choices() []string { return append(ul.Levels(), "off") }
+
 // Set implements [flag.Value].
 func (k *KeepLevel) Set(text string) error {
-	if text == "off" {
+	if strings.EqualFold(text, "off") {
 		*k = ul.NumLevels
 		return nil
 	}

@@ -38,21 +38,35 @@ type Env struct {
 	// Together they find misspelt variables. If FlagNames is nil, none are reported.
 	Environ   []string
 	FlagNames func() []string
+
+	// What a command sets before it calls Parse, for completion: Words, and the placeholder of its
+	// arguments in Operand, which is FILE or DIR where files or directories are candidates too.
+	Words   Words
+	Operand string
+
+	completing bool // print candidates instead of running
+}
+
+// variables looks up the environment for the values of flags.
+func (e Env) variables() func(string) (string, bool) {
+	if e.FlagsOnly {
+		return func(string) (string, bool) { return "", false }
+	}
+	return e.LookupEnv
 }
 
 // Parse reads the flags of a subcommand from args and the environment, then
 // calls validate, which may be nil, to check their values. If Parse returns
 // false, the subcommand must return code: Parse has printed either the help
-// that args asked for, or all errors, one a line. Parse also prints a warning for each
+// that args asked for, or all errors, one a line, or the candidates for the last argument. Parse also prints a warning for each
 // misspelt variable. That is not an error: other programs may use the prefix too.
 //
 // fs has the name of the subcommand. about is the first part of its help.
 func (e Env) Parse(fs *flag.FlagSet, about string, args []string, validate func() []error) (code int, ok bool) {
-	lookup := e.LookupEnv
-	if e.FlagsOnly {
-		lookup = func(string) (string, bool) { return "", false }
+	if e.completing {
+		return e.completeWord(fs, args[:len(args)-1], args[len(args)-1]), false
 	}
-	bad := settings.Parse(fs, args, lookup)
+	bad := settings.Parse(fs, args, e.variables())
 	if HelpWanted(bad) {
 		return e.Help(fs, about), false
 	}
@@ -147,13 +161,23 @@ func reason(err error) string {
 // JSONFlags declares --json, and -o json, which is how kubectl has it.
 func JSONFlags(fs *flag.FlagSet, asJSON *bool, usage string) {
 	fs.BoolVar(asJSON, "json", false, usage)
-	fs.Func("o", "the `FORMAT` of the output: -o json is --json", func(format string) error {
-		if format != "json" {
-			return errors.New("the only format is json")
-		}
-		*asJSON = true
-		return nil
-	})
+	fs.Var((*format)(asJSON), "o", "the `FORMAT` of the output: -o json is --json")
+}
+
+// format is the value of -o: true for JSON.
+type format bool
+
+func (f *format) String() string { return "" }
+
+// Choices returns the formats there are.
+func (f *format) Choices() []string { return []string{"json"} }
+
+func (f *format) Set(text string) error {
+	if text != "json" {
+		return errors.New("the only format is json")
+	}
+	*f = true
+	return nil
 }
 
 // Unexpected returns an error for each of args, the arguments that the

@@ -19,16 +19,27 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-const testUsage = "prog does something.\n"
+const testUsage = `prog does something.
+
+Usage:
+  prog run      run it
+  prog fail     fail it
+  prog levels   levels it
+  prog version  version it
+  prog help     print this text; 'help run' is 'run --help'
+
+Exit status: 0.
+`
 
 func dispatchTest(ctx context.Context, args []string, e Env) int {
 	show := func(name string, code int) Command {
-		return func(_ context.Context, args []string, e Env) int {
+		return Command{Name: name, Summary: name + " it", Run: func(_ context.Context, args []string, e Env) int {
 			fmt.Fprintf(e.Stdout, "%s %q\n", name, args)
 			return code
-		}
+		}}
 	}
-	return e.Dispatch(ctx, args, testUsage, map[string]Command{"run": show("run", OK), "fail": show("fail", Failure), "levels": show("levels", OK), "version": show("version", OK)})
+	return Program{About: "prog does something.\n", More: "Exit status: 0.\n",
+		Commands: []Command{show("run", OK), show("fail", Failure), show("levels", OK), show("version", OK)}}.Run(ctx, args, e)
 }
 
 func TestDispatch(t *testing.T) {
@@ -86,7 +97,7 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on 
 func TestHelpThatCannotBePrintedFails(t *testing.T) {
 	var stderr bytes.Buffer
 	code := dispatchTest(t.Context(), []string{"--help"}, Env{Program: "prog", Stdout: full{}, Stderr: &stderr})
-	if code != Failure || stderr.String() != "prog help: no space left on device\n" {
+	if code != Failure || stderr.String() != "prog help: print: no space left on device\n" {
 		t.Errorf("exit %d, stderr %q", code, &stderr)
 	}
 }
@@ -94,6 +105,9 @@ func TestHelpThatCannotBePrintedFails(t *testing.T) {
 // asMain makes the test's binary a program that drains, once it is told to end,
 // until its stdin ends.
 const asMain = "ULLAGE_TEST_MAIN"
+
+// asProgram makes the test's binary the program of completed.
+const asProgram = "ULLAGE_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asMain) != "" {
@@ -104,6 +118,9 @@ func TestMain(m *testing.M) {
 			_, _ = io.Copy(io.Discard, e.Stdin)
 			return 7
 		})
+	}
+	if os.Getenv(asProgram) != "" {
+		Main("prog", completed().Run)
 	}
 	os.Exit(m.Run())
 }

@@ -20,10 +20,11 @@ Example:
   PROGRAM version --json
 `
 
-// Version returns the subcommand that prints the version and build information
-// of the program. linked is the version that the linker was given.
+// Version returns the command that prints the version and build information of the program.
+// linked is the version that the linker was given.
 func Version(linked string) Command {
-	return func(_ context.Context, args []string, e Env) int { return e.version(args, linked) }
+	return Command{Name: "version", Summary: "print what this program was built from",
+		Run: func(_ context.Context, args []string, e Env) int { return e.version(args, linked) }}
 }
 
 func (e Env) version(args []string, linked string) int {

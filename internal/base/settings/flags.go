@@ -53,7 +53,7 @@ func ParseLeading(fs *flag.FlagSet, args []string) (rest []string, bad []error) 
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && args[0] != "--" {
-		own := min(arguments(fs, args[0]), len(args))
+		own := min(Arguments(fs, args[0]), len(args))
 		if err := fs.Parse(args[:own]); err != nil {
 			bad = append(bad, describe(fs, err))
 			if errors.Is(err, flag.ErrHelp) {
@@ -65,9 +65,9 @@ func ParseLeading(fs *flag.FlagSet, args []string) (rest []string, bad []error) 
 	return args, bad
 }
 
-// arguments is how many arguments a flag takes, itself included: two if its value is the
+// Arguments is how many arguments a flag of fs takes, itself included: two if its value is the
 // next one.
-func arguments(fs *flag.FlagSet, arg string) int {
+func Arguments(fs *flag.FlagSet, arg string) int {
 	name := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
 	f := fs.Lookup(name)
 	if f == nil {

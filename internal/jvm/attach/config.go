@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -18,9 +19,14 @@ const (
 	Off              Mode = "off"               // not at all
 )
 
-// Set implements [flag.Value].
+// Choices returns the modes.
+func (m *Mode) Choices() []string {
+	return []string{string(Auto), string(SharedTmp), string(ProcessNamespace), string(Off)}
+}
+
+// Set implements [flag.Value], in any case.
 func (m *Mode) Set(text string) error {
-	switch v := Mode(text); v {
+	switch v := Mode(strings.ToLower(text)); v {
 	case Auto, SharedTmp, ProcessNamespace, Off:
 		*m = v
 		return nil

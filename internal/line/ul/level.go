@@ -2,6 +2,7 @@ package ul
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -24,6 +25,9 @@ const (
 const NumLevels = 6
 
 var levelNames = [NumLevels]string{"unknown", "trace", "debug", "info", "warning", "error"}
+
+// Levels returns the names of the levels, in their order.
+func Levels() []string { return slices.Clone(levelNames[Unknown+1:]) }
 
 // String returns the level as UL spells it, or "unknown".
 func (l Level) String() string {
@@ -52,6 +56,9 @@ func ParseLevel(s string) (Level, error) {
 }
 
 const useLevels = "use trace, debug, info, warning or error"
+
+// Choices returns the names of the levels.
+func (l *Level) Choices() []string { return Levels() }
 
 // Set implements [flag.Value] with [ParseLevel]. It also accepts warn for
 // warning and capital letters, as many other logs spell levels. If text is not a

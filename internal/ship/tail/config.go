@@ -23,9 +23,14 @@ const (
 	ReclaimNone   Mode = "none"   // leave everything to others
 )
 
-// Set implements [flag.Value].
+// Choices returns the modes.
+func (m *Mode) Choices() []string {
+	return []string{string(ReclaimAuto), string(ReclaimPunch), string(ReclaimUnlink), string(ReclaimNone)}
+}
+
+// Set implements [flag.Value], in any case.
 func (m *Mode) Set(text string) error {
-	switch v := Mode(text); v {
+	switch v := Mode(strings.ToLower(text)); v {
 	case ReclaimAuto, ReclaimPunch, ReclaimUnlink, ReclaimNone:
 		*m = v
 		return nil

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/ullage/ullage/internal/base/cli"
+)
+
+const (
+	// wordsTimeout bounds a call of kubectl for candidates: a shell waits for it.
+	wordsTimeout = 3 * time.Second
+
+	maxWords = 4 << 20 // bytes of names
+)
+
+// words are the candidates for what every command takes. They come from the cluster that the
+// flags before name.
+func (c *cluster) words(ctx context.Context) cli.Words {
+	namespaces := func() []string { return c.names(ctx, "get", "namespaces", "--output=name") }
+	return cli.Words{
+		"":          func() []string { return c.targets(ctx) },
+		"namespace": namespaces,
+		"n":         namespaces,
+		"context":   func() []string { return c.names(ctx, "config", "get-contexts", "--output=name") },
+	}
+}
+
+// targets are the pods and the workloads of the namespace, by one call. A user who may not list
+// workloads has the pods.
+func (c *cluster) targets(ctx context.Context) []string {
+	if all := c.names(ctx, "get", "pods,deployments.apps,statefulsets.apps", "--output=name"); len(all) > 0 {
+		return all
+	}
+	return c.names(ctx, "get", "pods", "--output=name")
+}
+
+// names returns the names that kubectl prints, workloads with their kind as deploy/web. What
+// fails has no names: a shell has no place for an error.
+func (c *cluster) names(ctx context.Context, args ...string) []string {
+	limit, cancel := context.WithTimeout(ctx, wordsTimeout)
+	defer cancel()
+	out, err := c.run(limit, maxWords, args...)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for line := range strings.Lines(string(out)) {
+		name := strings.TrimSpace(line)
+		for _, prefix := range []string{"pod/", "namespace/"} {
+			name = strings.TrimPrefix(name, prefix)
+		}
+		if t, err := parseTarget(name); err == nil && t.kind != podKind {
+			name = kinds[t.kind].short + "/" + t.name
+		}
+		names = append(names, name)
+	}
+	return names
+}
