@@ -178,6 +178,11 @@ func (r *rig) metric(series string) float64 {
 func (r *rig) turnsRed(kind, reason string) {
 	r.Helper()
 	var body string
+	defer func() {
+		if r.Failed() {
+			r.Logf("/readyz: %s\nit said:\n%s", body, r.side.Stderr())
+		}
+	}()
 	lab.Eventually(r, patience, "/readyz is red because of: "+reason, func() bool {
 		status, text, err := r.side.Get("/readyz")
 		body = text

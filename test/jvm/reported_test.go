@@ -114,18 +114,18 @@ func (s *shown) hasRecording(t *testing.T, recorded map[int64][]time.Duration, g
 
 // hasBeans compares the pauses and collections in the report with what
 // GarbageCollectorMXBeans counted; see sameBeans for what may be missing there.
-func (s *shown) hasBeans(t *testing.T, counted []bean, got *told) {
+func (s *shown) hasBeans(t *testing.T, counted tally, got *told) {
 	t.Helper()
 	pauses, cycles, full := 0, 0, -1
 	concurrent, later := false, 0
-	for _, b := range counted {
+	for _, b := range counted.beans {
 		switch _, kind, _ := strings.Cut(b.name, " "); {
 		case b.name == "MarkSweepCompact" || b.name == "PS MarkSweep" || b.name == "G1 Old Generation":
 			full = b.n
 			pauses += b.n
 		case strings.HasSuffix(kind, "Cycles"):
 			cycles += b.n
-			concurrent, later = true, later+1
+			concurrent, later = true, later+1+got.endedSince(counted.asked)
 		case b.name == "G1 Concurrent GC":
 			concurrent = true
 			pauses += b.n

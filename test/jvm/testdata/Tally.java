@@ -6,8 +6,9 @@ import jdk.jfr.Recording;
 
 /**
  * Allocates a fixed amount of memory, of which a part stays in use for a while, collects
- * explicitly, stops the flight recorder, and prints what the JVM's own beans have counted: a line for each, with its
- * name, the number of collections and their milliseconds. Argument: megabytes.
+ * explicitly, stops the flight recorder, and prints what the JVM's own beans have counted: the time at which
+ * it asked them, in milliseconds, and a line for each bean, with its name, the number of collections and their milliseconds.
+ * Argument: megabytes.
  */
 public final class Tally {
     private static final int PIECE = 16 << 10;
@@ -34,7 +35,8 @@ public final class Tally {
         for (Recording recording : FlightRecorder.getFlightRecorder().getRecordings()) {
             recording.stop(); // which writes its file, and allocates
         }
-        Thread.sleep(500); // what is concurrent ends
+        Thread.sleep(500); // most of what is concurrent ends
+        System.out.println("asked\t" + System.currentTimeMillis() + "\t0");
         for (int i = 0; i < counted.length; i++) {
             counted[i][0] = beans.get(i).getCollectionCount();
             counted[i][1] = beans.get(i).getCollectionTime();
