@@ -7,5 +7,5 @@
 //   - statedir: SOURCE/.ullage, and which sidecar owns it
 //   - retry: how to wait before another try, or another line of the log that says the same
 //   - kernel: other processes, timers and memory limits, as the kernel reports them
-//   - untrusted, build: JSON from others, bounded before it is decoded; versions
+//   - untrusted, build: JSON from others, bounded before it is decoded, and files of others; versions
 package base

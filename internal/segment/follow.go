@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ullage/ullage/internal/base/untrusted"
 	"github.com/ullage/ullage/internal/segment/seek"
 )
 
@@ -209,14 +210,14 @@ type listing struct {
 	sealed bool   // the last of the files has a successor
 }
 
-// list returns the oldest segments from first on, whether there are older ones, and
+// list returns the oldest segments that are not before first, whether there are older ones, and
 // whether there are more. Given files, it also returns those behind first that do not
 // exist, so that opening them returns the error.
 func (l *listing) list(first Info) (found []Info, older, more bool, err error) {
 	if l.files != nil {
 		return l.listFiles(first), false, false, nil
 	}
-	dir, err := openDir(l.dir)
+	dir, err := untrusted.OpenDir(l.dir)
 	if err != nil {
 		return nil, false, false, err
 	}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/base/kernel"
+	"github.com/ullage/ullage/internal/base/untrusted"
 )
 
 const (
@@ -110,11 +111,6 @@ func compareInfo(a, b Info) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// openDir opens the directory of a stream, which must not be a link.
-func openDir(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
-}
-
 // Each calls fn for every segment in dir, in no order, and holds only a batch of
 // names in memory. It leaves out links, directories and names that are not those of
 // segments. It reads dir through its descriptor, whatever its path names meanwhile.
@@ -173,7 +169,7 @@ func Newest(dir *os.File, n int) ([]Info, error) {
 // List returns the segments in the directory of one stream, in the order in
 // which they were written. Other files are ignored.
 func List(dir string) ([]Info, error) {
-	open, err := openDir(dir)
+	open, err := untrusted.OpenDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list segments: %w", err)
 	}

@@ -7,6 +7,9 @@ import (
 	"io"
 	"io/fs"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/untrusted"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
 )
@@ -52,7 +55,8 @@ func loadCursors(state files, name string) (map[string]cursor, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]cursor{}, nil
 	}
-	if errors.Is(err, errNoFile) {
+	// Whatever another pod has put in the place of the file, no sink has written to it.
+	if errors.Is(err, untrusted.ErrNotRegular) || errors.Is(err, unix.ELOOP) {
 		return nil, fmt.Errorf("read the cursor: %w: %w", errMalformed, err)
 	}
 	if err != nil {

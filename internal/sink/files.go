@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/untrusted"
 )
 
 // stateDir is where the files of sinks are, in a destination. No stream has such a name.
@@ -19,10 +21,6 @@ const stateDir = ".ullage/sinks"
 // by its name alone: no link leads out of the destination, no FIFO blocks, and nothing is
 // written to a file that has another name as well.
 type files struct{ dest string }
-
-// errNoFile is the error of a link, a FIFO or a socket in the place of a file: whatever
-// another pod has put there, it has nothing that a sink has written.
-var errNoFile = errors.New("it is not a regular file")
 
 // path is the name of a file for people.
 func (f files) path(name string) string { return filepath.Join(f.dest, stateDir, name) }
@@ -54,30 +52,19 @@ func (f files) dir(create bool) (*os.File, error) {
 
 // open opens a regular file. One that is written to must have no other name.
 func (f files) open(dir *os.File, name string, flags int) (*os.File, error) {
-	path := f.path(name)
-	fd, err := unix.Openat(int(dir.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0o640)
-	if err == unix.ELOOP {
-		err = errNoFile
-	}
-	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	file, err := untrusted.OpenFile(dir, name, flags, 0o640)
+	if err != nil || flags&unix.O_ACCMODE == unix.O_RDONLY {
+		return file, err
 	}
 	var st unix.Stat_t
-	err = unix.Fstat(fd, &st)
-	switch {
-	case err != nil:
-	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
-		err = unix.EISDIR
-	case st.Mode&unix.S_IFMT != unix.S_IFREG:
-		err = errNoFile
-	case flags&unix.O_ACCMODE != unix.O_RDONLY && st.Nlink != 1:
+	if err = unix.Fstat(int(file.Fd()), &st); err == nil && st.Nlink != 1 {
 		err = errors.New("it is a file with another name")
 	}
 	if err != nil {
-		unix.Close(fd)
-		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		file.Close()
+		return nil, &fs.PathError{Op: "open", Path: f.path(name), Err: err}
 	}
-	return os.NewFile(uintptr(fd), path), nil
+	return file, nil
 }
 
 // read opens a file to read it. A file that does not exist, or a directory that does not,

@@ -77,8 +77,7 @@ func (m *lineMemory) index(dir string) *seek.Index {
 		return nil
 	}
 	if s := m.seek; s.path != path || !os.SameFile(s.was, info) || s.was.Size() != info.Size() || !s.was.ModTime().Equal(info.ModTime()) {
-		index, _ := seek.Read(dir, seek.MaxBytes)
-		m.seek = seekFile{path, info, index}
+		m.seek = seekFile{path, info, seek.Read(dir, seek.MaxBytes)}
 	}
 	return m.seek.index
 }

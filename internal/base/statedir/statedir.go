@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/untrusted"
 )
 
 // Name is the name of the directory in the source.
@@ -78,16 +80,16 @@ func OpenFile(dir *os.File, name string, flags int) (*os.File, error) {
 	if dir == nil {
 		return nil, fmt.Errorf("open %s: the source is missing: %w", name, fs.ErrNotExist)
 	}
-	fd, err := unix.Openat(int(dir.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0o600)
+	file, err := untrusted.OpenFile(dir, name, flags, 0o600)
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+		return nil, err
 	}
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 1 {
-		unix.Close(fd)
-		return nil, fmt.Errorf("open %s: it is not a regular file with one name", name)
+	if err := unix.Fstat(int(file.Fd()), &st); err != nil || st.Nlink != 1 {
+		file.Close()
+		return nil, fmt.Errorf("open %s: it has another name", name)
 	}
-	return os.NewFile(uintptr(fd), name), nil
+	return file, nil
 }
 
 // Transient reports whether opening a file failed because descriptors or memory

@@ -1,7 +1,7 @@
-// Package untrusted decodes JSON that another party wrote, with memory that is
-// bounded before anything is decoded.
+// Package untrusted reads what another party wrote. It decodes JSON with memory that is
+// bounded before anything is decoded, and opens files whose names others can give to anything.
 //
-// A bound on the bytes alone is not enough: an element of a list can have two
+// For JSON, a bound on the bytes alone is not enough: an element of a list can have two
 // bytes in the text, "0,", and a kilobyte in memory, the size of the type that it
 // is decoded into.
 package untrusted

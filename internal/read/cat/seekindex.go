@@ -19,8 +19,7 @@ func (s *series) seekIndex() *seek.Index {
 	}
 	x.looked = true
 	left := indexAll - s.p.indexed
-	index, err := seek.Read(s.dir, left)
-	if err == nil && index.Bytes() <= left {
+	if index := seek.Read(s.dir, left); index.Bytes() <= left {
 		x.Index = index
 		s.p.indexed += index.Bytes()
 	}

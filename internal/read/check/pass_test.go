@@ -112,7 +112,7 @@ func (c *copied) compare(cfg Config) (passed int) {
 // passed returns how many segments are not decoded.
 func (c *copied) passed(cfg Config) (n int) {
 	s := newStream("gc.log", filepath.Join(c.dir, "gc.log"), cfg, &results{})
-	s.sums, _ = index.Read(s.dir)
+	s.sums = index.Read(s.dir)
 	s.source.Pass = func(seg segment.Info) bool {
 		ok := s.pass(seg)
 		if ok {

@@ -79,7 +79,7 @@ func (s *stream) list() {
 // read reads the segments that can have lines of the window.
 func (s *stream) read(ctx context.Context) error {
 	if s.whole {
-		s.sums, _ = index.Read(s.dir) // one that cannot be read is as none
+		s.sums = index.Read(s.dir)
 		s.source.Pass = func(seg segment.Info) bool { return ctx.Err() == nil && s.pass(seg) }
 	}
 	if err := s.source.Follow(s.dir, nil, false, segment.FollowOptions{Since: s.cfg.Since, Once: true}); err != nil {

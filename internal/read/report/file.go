@@ -1,7 +1,6 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/base/untrusted"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/read"
 	"github.com/ullage/ullage/internal/segment"
@@ -58,30 +58,12 @@ func (f *file) head() (h head) {
 // headBytes is how much of a file is searched for its first record, and a block more.
 const headBytes = 64 << 10
 
-// openRegular opens a regular file. It does not follow a link, nor wait for the writer of
-// a FIFO, that has taken the file's place.
-func openRegular(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return nil, fmt.Errorf("open the log: %w", err)
-	}
-	stat, err := f.Stat()
-	if err == nil && !stat.Mode().IsRegular() {
-		err = errors.New("it is not a regular file")
-	}
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("open the log %s: %w", path, err)
-	}
-	return f, nil
-}
-
 // open makes a source read the file, decoded by its suffix or, without one, by how it
 // begins.
 func (f *file) open(s *read.Source) error {
-	in, err := openRegular(f.path)
+	in, err := untrusted.OpenFile(nil, f.path, unix.O_RDONLY, 0) // not what has taken the file's place
 	if err != nil {
-		return err
+		return fmt.Errorf("open the log: %w", err)
 	}
 	if err := s.Decode(in, f.path, compression(in), segment.Info{}); err != nil {
 		return fmt.Errorf("decode %s: %w", f.path, err)

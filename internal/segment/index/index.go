@@ -2,15 +2,14 @@ package index
 
 import (
 	"cmp"
-	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/untrusted"
 )
 
 // Index is the file of sums of a stream as it was when it was read. Nil has no entries.
@@ -19,27 +18,21 @@ type Index struct {
 	file    unix.Stat_t
 }
 
-// Read reads the file in the directory of a stream. A missing or damaged file has no entries,
-// which is not an error.
-func Read(dir string) (*Index, error) {
-	path := filepath.Join(dir, Name)
-	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
+// Read reads the file in the directory of a stream. One that is missing or damaged, or that
+// cannot be read, has no entries.
+func Read(dir string) *Index {
+	file, err := untrusted.OpenIn(dir, Name)
 	if err != nil {
-		return nil, fmt.Errorf("read sums of segments: %w", err)
+		return nil
 	}
 	defer file.Close()
-	var st unix.Stat_t
-	if err := unix.Fstat(int(file.Fd()), &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return nil, fmt.Errorf("read sums of segments %s: %w", path, fs.ErrInvalid)
-	}
+	var x Index
 	data, err := io.ReadAll(io.LimitReader(file, MaxBytes))
-	if err != nil {
-		return nil, fmt.Errorf("read sums of segments: %w", err)
+	if err != nil || unix.Fstat(int(file.Fd()), &x.file) != nil {
+		return nil
 	}
-	return &Index{Parse(data), st}, nil
+	x.entries = Parse(data)
+	return &x
 }
 
 // Of returns what a segment holds, if its bytes have the size and the CRC-32C that are in the

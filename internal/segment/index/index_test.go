@@ -43,8 +43,7 @@ func TestWhoseSumsAreBelieved(t *testing.T) {
 			if c.change != nil {
 				must(t, c.change(t, filepath.Join(dir, Name)))
 			}
-			x, err := Read(dir)
-			must(t, err)
+			x := Read(dir)
 			file, err := os.Open(seg)
 			must(t, err)
 			defer file.Close()
@@ -66,9 +65,10 @@ func TestWhoseSumsAreBelieved(t *testing.T) {
 func TestWhatIsNotAFileOfSums(t *testing.T) {
 	e := entry(1)
 	data, _ := e.Append(nil)
+	elsewhere := filepath.Join(t.TempDir(), Name)
+	write(t, elsewhere, data, 0o600)
 	for name, c := range map[string]struct {
 		make    func(path string) error
-		fails   bool
 		entries int
 	}{
 		"nothing":     {make: func(string) error { return nil }},
@@ -82,19 +82,15 @@ func TestWhatIsNotAFileOfSums(t *testing.T) {
 			}
 			return os.Truncate(path, 1<<40)
 		}, entries: 1},
-		"a directory": {make: func(path string) error { return os.Mkdir(path, 0o700) }, fails: true},
-		"a link":      {make: func(path string) error { return os.Symlink("/dev/zero", path) }, fails: true},
-		"a FIFO":      {make: func(path string) error { return unix.Mkfifo(path, 0o600) }, fails: true},
+		"a directory": {make: func(path string) error { return os.Mkdir(path, 0o700) }},
+		"a link":      {make: func(path string) error { return os.Symlink(elsewhere, path) }},
+		"a FIFO":      {make: func(path string) error { return unix.Mkfifo(path, 0o600) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			must(t, c.make(filepath.Join(dir, Name)))
-			x, err := Read(dir)
-			if (err != nil) != c.fails {
-				t.Fatalf("error %v, want one: %v", err, c.fails)
-			}
 			n := 0
-			if x != nil {
+			if x := Read(dir); x != nil {
 				n = len(x.entries)
 			}
 			if n != c.entries {

@@ -1,16 +1,12 @@
 package seek
 
 import (
-	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/ullage/ullage/internal/base/untrusted"
 )
 
 // Slack is how much earlier than a time a reader begins: steps back of the clock that the
@@ -20,35 +16,25 @@ const Slack = 10 * time.Second
 // Index is the seek file of a stream as it was when it was read. Nil has no entries.
 type Index struct{ entries []Entry }
 
-// Read reads the seek file in the directory of a stream, at most its first most bytes. A
-// file that is missing or damaged from its beginning on has no entries; that is no error.
-func Read(dir string, most int) (*Index, error) {
-	path := filepath.Join(dir, Name)
-	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
+// Read reads the seek file in the directory of a stream, at most its first most bytes. One
+// that is missing, that begins with damage, or that cannot be read has no entries.
+func Read(dir string, most int) *Index {
+	file, err := untrusted.OpenIn(dir, Name)
 	if err != nil {
-		return nil, fmt.Errorf("read seek file: %w", err)
+		return nil
 	}
 	defer file.Close()
-	if stat, err := file.Stat(); err != nil || !stat.Mode().IsRegular() {
-		return nil, fmt.Errorf("read seek file %s: %w", path, fs.ErrInvalid)
-	}
 	data, err := io.ReadAll(io.LimitReader(file, int64(min(most, MaxBytes))))
 	if err != nil {
-		return nil, fmt.Errorf("read seek file: %w", err)
+		return nil
 	}
-	return &Index{Parse(data)}, nil
+	return &Index{Parse(data)}
 }
 
 // Once returns what reads the seek file in the directory of a stream, the first time that
-// it is called. A file that cannot be read is as none.
+// it is called.
 func Once(dir string) func() *Index {
-	return sync.OnceValue(func() *Index {
-		index, _ := Read(dir, MaxBytes)
-		return index
-	})
+	return sync.OnceValue(func() *Index { return Read(dir, MaxBytes) })
 }
 
 // Bytes is the memory that the index takes.

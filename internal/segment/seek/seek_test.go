@@ -272,16 +272,20 @@ func TestThin(t *testing.T) {
 	}
 }
 
-func TestReadIsNoErrorWithoutAFile(t *testing.T) {
+func TestWhatIsNotASeekFileHasNoEntries(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, Name)
+	elsewhere := filepath.Join(t.TempDir(), Name)
+	if err := os.WriteFile(elsewhere, (Entry{Seq: 1, Start: 5, Offset: 7, Time: 9}).Append(nil), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, create := range map[string]func() error{
 		"none":      func() error { return nil },
 		"empty":     func() error { return os.WriteFile(path, nil, 0o600) },
 		"zeros":     func() error { return os.WriteFile(path, make([]byte, 4096), 0o600) },
 		"too long":  func() error { return os.Truncate(path, 1<<40) },
 		"directory": func() error { return os.Mkdir(path, 0o700) },
-		"link":      func() error { return os.Symlink("/dev/zero", path) },
+		"link":      func() error { return os.Symlink(elsewhere, path) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			os.Remove(path)
@@ -291,9 +295,8 @@ func TestReadIsNoErrorWithoutAFile(t *testing.T) {
 			if err := create(); err != nil {
 				t.Fatal(err)
 			}
-			index, err := Read(dir, MaxBytes)
-			if index != nil && len(index.entries) > 0 || (err != nil) != (name == "directory" || name == "link") {
-				t.Errorf("%+v, %v", index, err)
+			if index := Read(dir, MaxBytes); index != nil && len(index.entries) > 0 {
+				t.Errorf("%+v", index)
 			}
 		})
 	}

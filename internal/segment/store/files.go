@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/base/kernel"
+	"github.com/ullage/ullage/internal/base/untrusted"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -114,22 +115,7 @@ func (d *destination) openSegment(seg segment.Info, flags int) (*os.File, error)
 		return nil, err
 	}
 	defer dir.Close()
-	var fd int
-	err = kernel.Retry(func() error {
-		// O_NONBLOCK, so that a FIFO of that name does not block.
-		fd, err = unix.Openat(int(dir.Fd()), seg.Name,
-			flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, fileMode)
-		return err
-	})
-	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: seg.Path, Err: err}
-	}
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
-		unix.Close(fd)
-		return nil, &fs.PathError{Op: "open", Path: seg.Path, Err: errors.Join(err, errors.New("not a regular file"))}
-	}
-	return os.NewFile(uintptr(fd), seg.Path), nil
+	return untrusted.OpenFile(dir, seg.Name, flags, fileMode)
 }
 
 // removeSegment unlinks a segment if it exists. It does not sync the directory.

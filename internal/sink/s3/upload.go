@@ -65,7 +65,7 @@ func (u *uploader) send(ctx context.Context, key string, b *sink.Batch) (entry E
 	if err != nil {
 		return entry, err
 	}
-	sums, _ := index.Read(filepath.Dir(b.Segment.Path)) // an unreadable one is as good as a missing one
+	sums := index.Read(filepath.Dir(b.Segment.Path))
 	if s, ok := sums.Of(b.Segment.Seq, b.Segment.Start, f); ok && s.Size == size && s.CRC == crc {
 		return entryOf(key, b, s.Sum), u.bucket.uploadFile(ctx, key, f, size, crc)
 	}
