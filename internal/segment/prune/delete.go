@@ -23,26 +23,19 @@ type visit func(dir *os.Root, name string, info fs.FileInfo) error
 // eachSegment calls do with every segment and hint file of a destination, and with
 // the directory of a stream after what is in it.
 func eachSegment(dest *os.Root, do visit) error {
-	streams, err := readDir(dest)
-	if err != nil {
-		return err
-	}
 	ours := func(e fs.DirEntry) bool {
 		_, ok := segment.ParseName(e.Name())
 		return (ok || e.Name() == seek.Name || e.Name() == index.Name) && e.Type().IsRegular()
 	}
-	for _, s := range streams {
+	return each(dest, func(s fs.DirEntry) error {
 		if !s.IsDir() || segment.ValidStream(s.Name()) != nil {
-			continue
+			return nil
 		}
 		if err := in(dest, s.Name(), func(dir *os.Root) error { return eachIn(dir, ours, do) }); err != nil {
 			return err
 		}
-		if err := one(dest, s.Name(), do); err != nil {
-			return err
-		}
-	}
-	return nil
+		return one(dest, s.Name(), do)
+	})
 }
 
 // sinksDir is where the cursors of sinks are, in our own directory.
@@ -56,8 +49,8 @@ func ofSinks(e fs.DirEntry) bool {
 	})
 }
 
-// eachOwn calls do with every file of our own directory, where every file is
-// ours, with those of sinks and their directory, and with the lock last.
+// eachOwn calls do with every file of our own directory but the lock, where every file is
+// ours, and with those of sinks and their directory.
 func eachOwn(own *os.Root, do visit) error {
 	info, err := own.Lstat(sinksDir)
 	if err == nil && info.IsDir() {
@@ -68,26 +61,16 @@ func eachOwn(own *os.Root, do visit) error {
 			return err
 		}
 	}
-	if err := eachIn(own, func(e fs.DirEntry) bool { return !e.IsDir() && e.Name() != segment.LockName }, do); err != nil {
-		return err
-	}
-	return one(own, segment.LockName, do)
+	return eachIn(own, func(e fs.DirEntry) bool { return !e.IsDir() && e.Name() != segment.LockName }, do)
 }
 
 func eachIn(dir *os.Root, ours func(fs.DirEntry) bool, do visit) error {
-	entries, err := readDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
+	return each(dir, func(e fs.DirEntry) error {
 		if !ours(e) {
-			continue
+			return nil
 		}
-		if err := one(dir, e.Name(), do); err != nil {
-			return err
-		}
-	}
-	return nil
+		return one(dir, e.Name(), do)
+	})
 }
 
 func one(dir *os.Root, name string, do visit) error {
@@ -103,42 +86,36 @@ func one(dir *os.Root, name string, do visit) error {
 
 // measure finds out how large the destination is, and when it was written last.
 // The time of a directory counts for nothing: a run that removes files changes
-// it. A file with several names is counted once: a tenant that links one file a
-// thousand times makes no copy larger.
+// it. A file with several names counts in parts, one for each name: a tenant that links one
+// file a thousand times makes no copy larger.
 func (d *destination) measure(dest *os.Root) error {
 	d.bytes = 0
-	linked := map[inode]bool{}
 	count := func(_ *os.Root, _ string, info fs.FileInfo) error {
 		st, ok := info.Sys().(*syscall.Stat_t)
 		if !ok {
 			return errors.New("read the volume: it does not say how large a file is")
 		}
+		bytes := st.Blocks * 512
 		if info.Mode().IsRegular() {
 			if at := written(info, st); at.After(d.newest) {
 				d.newest = at
 			}
-			if st.Nlink > 1 {
-				is := inode{st.Dev, st.Ino}
-				if linked[is] {
-					return nil
-				}
-				linked[is] = true
-			}
+			bytes /= max(1, int64(st.Nlink))
 		}
-		d.bytes += st.Blocks * 512
+		d.bytes += bytes
 		return nil
 	}
 	if err := eachSegment(dest, count); err != nil {
 		return err
 	}
-	if err := in(dest, segment.OwnDir, func(own *os.Root) error { return eachOwn(own, count) }); err != nil {
+	err := in(dest, segment.OwnDir, func(own *os.Root) error {
+		return errors.Join(eachOwn(own, count), one(own, segment.LockName, count))
+	})
+	if err != nil {
 		return err
 	}
 	return errors.Join(one(dest, segment.OwnDir, count), one(dest, ".", count))
 }
-
-// inode is a file, whatever its names.
-type inode struct{ device, number uint64 }
 
 // written returns when a file was last written to. Its owner can set the time of
 // modification to one in the future, and with it keep a copy forever; the time of
@@ -155,7 +132,7 @@ func written(info fs.FileInfo, st *syscall.Stat_t) time.Time {
 // stays, with the lock, and the directories that hold them. Other destinations
 // below this one stay as well, and are not foreign.
 func (d destination) delete(ctx context.Context, parent, dest, own *os.Root) (state string, err error) {
-	if err := eachSegment(dest, drop); err != nil {
+	if err := dropAll(dest, eachSegment); err != nil {
 		return Failed, err
 	}
 	foreign, below, err := leftovers(ctx, dest, own)
@@ -165,7 +142,10 @@ func (d destination) delete(ctx context.Context, parent, dest, own *os.Root) (st
 	case foreign:
 		return Foreign, nil
 	}
-	if err := eachOwn(own, drop); err != nil {
+	if err := dropAll(own, eachOwn); err != nil {
+		return Failed, err
+	}
+	if err := one(own, segment.LockName, drop); err != nil {
 		return Failed, err
 	}
 	if err := one(dest, segment.OwnDir, drop); err != nil {
@@ -178,10 +158,30 @@ func (d destination) delete(ctx context.Context, parent, dest, own *os.Root) (st
 	if err := one(parent, path.Base(d.path), drop); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return Failed, err
 	}
-	if left, err := readDir(dest); err == nil && len(left) > 0 {
+	if left, err := holds(dest, func(fs.DirEntry) bool { return true }); err == nil && left {
 		return Foreign, nil // written meanwhile
 	}
 	return Removed, nil
+}
+
+// passes bounds how often a directory is read again: a tenant may create files as fast as they
+// are removed.
+const passes = 8
+
+// dropAll drops what eachOurs visits in a directory, until it visits no file: a file system
+// may pass over names of a directory from which others are removed while it is read.
+func dropAll(dir *os.Root, eachOurs func(*os.Root, visit) error) error {
+	for range passes {
+		found := false
+		err := eachOurs(dir, func(dir *os.Root, name string, info fs.FileInfo) error {
+			found = found || !info.IsDir()
+			return drop(dir, name, info)
+		})
+		if err != nil || !found {
+			return err
+		}
+	}
+	return nil
 }
 
 // drop removes a file, or a directory that is empty.
@@ -197,28 +197,19 @@ func drop(dir *os.Root, name string, _ fs.FileInfo) error {
 // foreignIn reports whether our own directory has what is not ours: a directory,
 // or another file among those of sinks.
 func foreignIn(own *os.Root) (bool, error) {
-	entries, err := readDir(own)
-	if err != nil {
-		return false, err
+	sinks := false
+	foreign, err := holds(own, func(e fs.DirEntry) bool {
+		sinks = sinks || e.IsDir() && e.Name() == sinksDir
+		return e.IsDir() && e.Name() != sinksDir
+	})
+	if err != nil || foreign || !sinks {
+		return foreign, err
 	}
-	foreign := false
-	for _, e := range entries {
-		switch {
-		case !e.IsDir():
-		case e.Name() != sinksDir:
-			return true, nil
-		default:
-			err := in(own, sinksDir, func(dir *os.Root) error {
-				files, err := readDir(dir)
-				foreign = slices.ContainsFunc(files, func(e fs.DirEntry) bool { return !ofSinks(e) })
-				return err
-			})
-			if err != nil {
-				return false, err
-			}
-		}
-	}
-	return foreign, nil
+	err = in(own, sinksDir, func(dir *os.Root) (err error) {
+		foreign, err = holds(dir, func(e fs.DirEntry) bool { return !ofSinks(e) })
+		return err
+	})
+	return foreign, err
 }
 
 // leftovers reports what is in a destination without its streams: files of others,
@@ -227,13 +218,9 @@ func leftovers(ctx context.Context, dest, own *os.Root) (foreign, below bool, er
 	if foreign, err := foreignIn(own); foreign || err != nil {
 		return foreign, false, err
 	}
-	entries, err := readDir(dest)
-	if err != nil {
-		return false, false, err
-	}
-	for _, e := range entries {
+	err = each(dest, func(e fs.DirEntry) error {
 		if e.Name() == segment.OwnDir {
-			continue
+			return nil
 		}
 		var found []destination
 		if e.IsDir() {
@@ -242,10 +229,11 @@ func leftovers(ctx context.Context, dest, own *os.Root) (foreign, below bool, er
 				return err
 			})
 			if err != nil {
-				return false, false, err
+				return err
 			}
 		}
 		foreign, below = foreign || len(found) == 0, below || len(found) > 0
-	}
-	return foreign, below, nil
+		return nil
+	})
+	return foreign, below, err
 }

@@ -147,14 +147,10 @@ func find(ctx context.Context, dir *os.Root, at string, depth int) ([]destinatio
 // findBelow returns the destinations below a directory. The error is that of
 // reading it.
 func findBelow(ctx context.Context, dir *os.Root, at string, depth int) ([]destination, error) {
-	entries, err := readDir(dir)
-	if err != nil {
-		return nil, err
-	}
 	var all []destination
-	for _, e := range entries {
+	err := each(dir, func(e fs.DirEntry) error {
 		if !e.IsDir() || e.Name() == segment.OwnDir || depth == 0 && e.Name() == segment.LostFound {
-			continue
+			return nil
 		}
 		below := path.Join(at, e.Name())
 		err := in(dir, e.Name(), func(dir *os.Root) error {
@@ -165,8 +161,9 @@ func findBelow(ctx context.Context, dir *os.Root, at string, depth int) ([]desti
 		if err != nil {
 			all = append(all, destination{path: below, err: err})
 		}
-	}
-	return all, nil
+		return nil
+	})
+	return all, err
 }
 
 // remove removes a destination under its lock.

@@ -318,6 +318,48 @@ func TestAThousandDirectories(t *testing.T) {
 	}
 }
 
+// A tenant can create any number of files, of which only a batch is in memory.
+func TestDirectoriesOfMoreThanABatch(t *testing.T) {
+	v := newVolume(t)
+	for _, pod := range []string{"shop/a", "shop/foreign"} {
+		v.pod(pod, 8*day)
+		for i := range 2*batch + 10 {
+			v.write(fmt.Sprintf("%s/gc-1.log/20261111T100000.000Z-%06d.log.zst", pod, 3+i), 0, 8*day)
+			v.write(fmt.Sprintf("%s/.ullage/sinks/%d.json", pod, i), 0, 8*day)
+		}
+	}
+	v.write("shop/foreign/.ullage/sinks/notes.txt", 1, 8*day)
+	want := map[string]string{"shop/a": Removed, "shop/foreign": Foreign}
+	if diff := cmp.Diff(want, v.run(Config{OlderThan: 7 * day})); diff != "" {
+		t.Error(diff)
+	}
+	for _, name := range v.left() {
+		if !strings.HasPrefix(name, "shop/foreign/.ullage/") {
+			t.Errorf("%s is left", name)
+		}
+	}
+}
+
+// Where names are removed from a directory while it is read, some file systems pass over others.
+func TestWhatAPassLeavesOutGoesWithTheNextOne(t *testing.T) {
+	v := newVolume(t)
+	for i := range 6 {
+		v.write(fmt.Sprint(i), 1, day)
+	}
+	root, err := os.OpenRoot(v.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	err = dropAll(root, func(dir *os.Root, do visit) error {
+		n := 0
+		return eachIn(dir, func(os.DirEntry) bool { n++; return n%2 == 1 }, do)
+	})
+	if left := v.left(); err != nil || len(left) > 0 {
+		t.Errorf("%v, %q are left", err, left)
+	}
+}
+
 // A kubelet makes the directories of a subPath as root. The sidecars' user may
 // remove what is in them, and that is enough.
 func TestADirectoryOfAKubeletStaysEmpty(t *testing.T) {

@@ -3,6 +3,7 @@ package prune
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -76,16 +77,42 @@ func open(root *os.Root, at string) (*os.Root, error) {
 	return dir, err
 }
 
-// readDir reads a directory.
-func readDir(dir *os.Root) ([]fs.DirEntry, error) {
+// batch is how many names of a directory are in memory: a tenant can create any number.
+const batch = 1024
+
+// each calls do with every entry of a directory. Do may remove it.
+func each(dir *os.Root, do func(fs.DirEntry) error) error {
 	f, err := dir.Open(".")
 	if err != nil {
-		return nil, fmt.Errorf("read the volume: %w", err)
+		return fmt.Errorf("read the volume: %w", err)
 	}
 	defer f.Close()
-	entries, err := f.ReadDir(-1)
-	if err != nil {
-		return nil, fmt.Errorf("read the volume: %w", err)
+	for {
+		entries, err := f.ReadDir(batch)
+		for _, e := range entries {
+			if err := do(e); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the volume: %w", err)
+		}
 	}
-	return entries, nil
+}
+
+// holds reports whether a directory has such an entry.
+func holds(dir *os.Root, such func(fs.DirEntry) bool) (bool, error) {
+	err := each(dir, func(e fs.DirEntry) error {
+		if such(e) {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if err == fs.SkipAll {
+		return true, nil
+	}
+	return false, err
 }
