@@ -133,6 +133,7 @@ func (l *lineReader) cutAt(f *source.File, h hole, area []byte, err error) (int,
 // stepOver moves the read position to data, over a hole.
 func (l *lineReader) stepOver(f *source.File, area []byte, data int64) (int, Chunk, error) {
 	l.metrics.holeBytes.Add(float64(data - f.Read.Offset))
+	l.noteUnwritten(f, data)
 	first := f.Read.Offset >= f.Counted.To
 	open := f.Read.Open
 	f.Read.Jump(data)
@@ -149,6 +150,20 @@ func (l *lineReader) stepOver(f *source.File, area []byte, data int64) (int, Chu
 		c.Withheld = 1
 	}
 	return 1, c, nil
+}
+
+// noteUnwritten logs that a hole that is stepped over reaches to the end of a file that has a writer. A writer that
+// maps its file into memory makes it longer first and writes then: such lines are before the read position.
+func (l *lineReader) noteUnwritten(f *source.File, data int64) {
+	size, _, err := f.Inode.Stat()
+	if err != nil || data < size || f.Writerless(l.now()) {
+		return
+	}
+	// messages.md#the-source: Its writer maps it into memory, such as Log4j's `MemoryMappedFile`. ullage reads
+	// what it writes there only after the writer has cut the file. At `kill -9`, that is lost. See
+	// [the logs of applications](application.md#settings). Logged once.
+	l.log.once("unwritten", "source file is longer than what is written in it", "file", f.Entry.Name, "stream", f.Stream.Name,
+		"hint", "a writer that maps its file into memory is not supported; with Log4j use File or RandomAccessFile")
 }
 
 // mayEnd reports whether what stands behind the last line end of f is all
