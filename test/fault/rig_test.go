@@ -61,8 +61,15 @@ func (v *volume) mount() {
 func (v *volume) remount() {
 	v.t.Helper()
 	must(v.t, "umount", v.Dir)
+	var out string
+	var err error
+	// The mount namespace of a process that has ended goes a moment later, and its mount of this device with it.
+	lab.Eventually(v.t, patience, "nothing else uses the device", func() bool {
+		out, err = command("e2fsck", "-fy", v.Loop)
+		return !strings.Contains(out, "is in use")
+	})
 	// 1: errors of the file system were corrected.
-	if out, err := command("e2fsck", "-fy", v.Loop); err != nil && !strings.Contains(err.Error(), "exit status 1") {
+	if err != nil && !strings.Contains(err.Error(), "exit status 1") {
 		v.t.Fatalf("%v\n%s", err, out)
 	}
 	v.mount()
