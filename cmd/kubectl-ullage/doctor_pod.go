@@ -96,7 +96,7 @@ func (d *doctor) subjectFindings() []finding {
 	return append(all, d.deaths...)
 }
 
-// wishFindings judges who asks for a sidecar, and how.
+// wishFindings judges what asks for a sidecar: the pod or its namespace, and how.
 func (d *doctor) wishFindings() []finding {
 	var all []finding
 	m, problem := d.subject.meta, func(text, hint string) { all = append(all, finding{markProblem, text, hint}) }

@@ -68,7 +68,7 @@ func (c cluster) workloadSubject(ctx context.Context, t target) (subject, error)
 	return s, nil
 }
 
-// controller returns the object that has made a pod; empty: nobody has.
+// controller returns the object that has made a pod; empty: none has.
 func (m metadata) controller() (kind, name string) {
 	for _, o := range m.OwnerReferences {
 		if o.Controller {
@@ -84,7 +84,7 @@ func (m metadata) owner() (kind, name string) {
 	return ask.Owner(kind, name, m.Labels)
 }
 
-// manifest is a pod for a dry run: the subject as somebody would create it now.
+// manifest is a pod for a dry run: the subject as it would be created now.
 func (s subject) manifest() []byte {
 	spec, _ := s.template["spec"].(map[string]any)
 	created := map[string]any{}

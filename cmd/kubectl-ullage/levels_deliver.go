@@ -52,7 +52,7 @@ func (d *delivery) annotate(ctx context.Context, changes []string) error {
 }
 
 // unseen is called as long as a sidecar has not seen the change. At intervals it
-// reports that, and changes the pod twice: to another ID and back to what is asked
+// reports that and changes the pod twice: to another ID and back to what is asked
 // for.
 func (d *delivery) unseen(ctx context.Context) {
 	d.mu.Lock()
@@ -65,7 +65,7 @@ func (d *delivery) unseen(ctx context.Context) {
 		pod, time.Since(d.began).Round(time.Second))
 	err := d.annotate(ctx, []string{logIDKey + "=" + newID()})
 	if err == nil {
-		err = d.annotate(context.WithoutCancel(ctx), d.changes) // no other ID stays behind
+		err = d.annotate(context.WithoutCancel(ctx), d.changes) // no other ID is left
 	}
 	if err != nil && ctx.Err() == nil {
 		d.shown.line("%s: %s", pod, printable.Line(err.Error()))

@@ -120,8 +120,8 @@ func (w wanted) judge(_, now *admin.Levels) verdict {
 	return v
 }
 
-// wrote reports whether it is our annotation that is bad, and not the one that
-// was there before. A long value is shortened in the status.
+// wrote reports whether it is our annotation that is bad, and not an earlier
+// one. A long value is shortened in the status.
 func (w wanted) wrote(a admin.Annotation) bool {
 	ours := map[string]string{logKey: w.selection, logForKey: w.lasts.String(), logIDKey: w.id, logStreamKey: w.stream}[a.Key]
 	return a.Value != "" && strings.HasPrefix(ours, strings.TrimSuffix(a.Value, "…"))

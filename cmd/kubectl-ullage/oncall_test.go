@@ -17,9 +17,9 @@ import (
 // withheld are rights that doctor uses and the roles do not have.
 var withheld = []string{"create pods", "get pods/proxy"}
 
-// TestTheRolesOfPeopleOnCallAreWhatTheCommandsNeed runs every command that reaches a
-// cluster, and holds the calls of kubectl that it makes to deploy/oncall.yaml: each right is
-// there, and no right is there that no command needs.
+// TestTheRolesOfPeopleOnCallAreWhatTheCommandsNeed runs every command that reaches a cluster
+// and holds the calls of kubectl that it makes to deploy/oncall.yaml: each right is there,
+// and no right is there that no command needs.
 func TestTheRolesOfPeopleOnCallAreWhatTheCommandsNeed(t *testing.T) {
 	granted, dir := grantedRights(t), t.TempDir()
 	t.Setenv("FAKE", dir)
@@ -79,7 +79,7 @@ func TestTheRolesOfPeopleOnCallAreWhatTheCommandsNeed(t *testing.T) {
 	}
 }
 
-// rights are those that a call of kubectl needs, as "get pods", or with a group as "get
+// rights are what a call of kubectl needs, as "get pods", or with a group as "get
 // deployments.apps".
 func rights(t *testing.T, call []string) []string {
 	t.Helper()

@@ -110,10 +110,10 @@ func (s sidecar) adminPort() (uint16, error) {
 // forwardAgain is the rest before a port is forwarded again.
 const forwardAgain = time.Second
 
-// forward forwards the port until ctx ends, and opens the page once kubectl listens. A
+// forward forwards the port until ctx ends. It opens the page once kubectl listens. A
 // kubectl also ends when the node resets a single connection, as it does when the sidecar
-// restarts: then another one forwards the same port. One that ends before it listens
-// has the reason for the end of all.
+// restarts: then another one forwards the same port. One that ends before it listens has
+// the reason for the end of all.
 func (c *openConfig) forward(ctx context.Context, e cli.Env, s sidecar, remote uint16) error {
 	for opened := false; ; opened = true {
 		listened, err := c.forwardOnce(ctx, s, remote, func(url string) error {
@@ -170,8 +170,8 @@ func (c *openConfig) forwardOnce(ctx context.Context, s sidecar, remote uint16, 
 // listening is the line with which kubectl reports that it listens.
 var listening = regexp.MustCompile(`^Forwarding from 127\.0\.0\.1:([0-9]{1,5}) -> `)
 
-// forwarding waits until a kubectl listens, and returns the port of this machine. It
-// returns false if the kubectl ends before that.
+// forwarding returns the port of this machine once a kubectl listens. It returns
+// false if the kubectl ends before that.
 func forwarding(out io.Reader) (port uint, listens bool) {
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if m := listening.FindStringSubmatch(lines.Text()); m != nil {
@@ -182,7 +182,7 @@ func forwarding(out io.Reader) (port uint, listens bool) {
 	return 0, false
 }
 
-// openPage prints the URL, and opens it.
+// openPage prints the URL and opens it.
 func openPage(e cli.Env, url string) error {
 	if _, err := fmt.Fprintln(e.Stdout, url); err != nil {
 		return fmt.Errorf("print: %w", err)

@@ -84,8 +84,8 @@ func (p pod) ready() bool {
 	return len(p.Status.ContainerStatuses) > 0
 }
 
-// pods returns the named pods as far as they exist, or without names all that
-// the flags select.
+// pods returns the named pods that exist, or without names all pods that the
+// flags select.
 func (c cluster) pods(ctx context.Context, names []string) ([]pod, error) {
 	args := []string{"get", "--output=json", "--ignore-not-found"}
 	if len(names) == 0 {

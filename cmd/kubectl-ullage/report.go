@@ -114,7 +114,7 @@ func (c *reportConfig) reportArgs(dest string) []string {
 	return append(args, dest)
 }
 
-// report runs the sidecar's program, and returns the figures. It takes as long as reading
+// report runs the sidecar's program and returns the figures. It takes as long as reading
 // what was persisted does: only Ctrl-C ends it.
 func (s sidecar) report(ctx context.Context, args []string) (*view.Report, error) {
 	call, cancel := context.WithCancel(ctx)

@@ -98,7 +98,7 @@ func (s sidecar) statusArgs() []string {
 	return append(args, "--addr="+net.JoinHostPort(host, port))
 }
 
-// ask asks the sidecar how it is doing, and returns its answer raw and decoded.
+// ask asks the sidecar how it is doing and returns its answer raw and decoded.
 func (s sidecar) ask(ctx context.Context) (json.RawMessage, admin.Status, error) {
 	if s.down != "" {
 		return nil, admin.Status{}, errors.New(s.down)

@@ -52,7 +52,7 @@ func (s *survey) validate(args []string) []error {
 	return bad
 }
 
-// pods returns the pods to ask, each once, and the names of those that do not exist.
+// pods returns the pods to ask, each once, and the names without a pod.
 func (s *survey) pods(ctx context.Context) (pods []pod, gone []string, err error) {
 	for _, t := range s.targets {
 		if t.kind == podKind {

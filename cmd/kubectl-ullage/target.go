@@ -172,7 +172,7 @@ func (c cluster) labelled(ctx context.Context) ([]pod, error) {
 }
 
 // best returns the pod of a workload to look at where a command is about one: the oldest
-// of those that are ready and whose sidecars run. pods has at least one.
+// ready pod whose sidecar runs. pods has at least one.
 func (c cluster) best(pods []pod) pod {
 	merit := func(p pod) (points int) {
 		found := c.sidecars(p)

@@ -37,7 +37,7 @@ func chartMemory(t *testing.T) int64 {
 	return values.Resources.Limits.Memory.Value()
 }
 
-// start runs the program as a container of the chart does, and returns the URL of
+// start runs the program as a container of the chart does and returns the URL of
 // its webhook.
 func start(t *testing.T, limit int64) (cmd *exec.Cmd, url string) {
 	t.Helper()
@@ -64,8 +64,8 @@ func start(t *testing.T, limit int64) (cmd *exec.Cmd, url string) {
 	return cmd, url
 }
 
-// Anybody in a cluster's network can post reviews, and a tenant can have an API
-// server post the pods that it creates.
+// Any program in a cluster's network can post reviews, and a tenant can have an
+// API server post the pods that it creates.
 func TestNoReviewsTakeMoreMemoryThanTheChartGives(t *testing.T) {
 	limit := chartMemory(t)
 	cmd, url := start(t, limit)

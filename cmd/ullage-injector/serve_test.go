@@ -193,7 +193,7 @@ func TestServeFailsWhereItCannotStart(t *testing.T) {
 		{"--webhook-listen", "webhook's listener"},
 	} {
 		var log output
-		args := append(serveArgs(t), c.args, "192.0.2.1:1") // nobody's address
+		args := append(serveArgs(t), c.args, "192.0.2.1:1") // an address that no program listens at
 		code := serveCmd(t.Context(), args, cli.Env{Program: "ullage-injector", Stdout: io.Discard, Stderr: &log, LookupEnv: os.LookupEnv})
 		if code != cli.Failure || !strings.Contains(log.String(), c.says) {
 			t.Errorf("exit %d: %s", code, &log)

@@ -10,8 +10,8 @@ import (
 )
 
 // flagNames returns the names of the flags of all subcommands. A sidecar's variables are those
-// of 'run', and other subcommands run beside it by kubectl exec: they must not call its
-// variables misspelt.
+// of 'run', and kubectl exec runs other subcommands in the same container: they must not call
+// its variables misspelt.
 func flagNames() []string {
 	now, run := time.Now(), sidecar.DefaultConfig()
 	declare := []func(*flag.FlagSet){

@@ -197,7 +197,8 @@ func (c *levelsConfig) validate(args []string) []error {
 	return append(bad, cli.Unexpected(args)...)
 }
 
-// checkApp reads --app, and returns what is wrong with it and what is beside it.
+// checkApp reads --app and returns what is wrong with it and with the arguments around
+// it.
 func (c *levelsConfig) checkApp(args []string) (bad []error) {
 	var err error
 	if c.appLevel, err = ask.ParseAppLevel(c.app); err != nil {

@@ -20,7 +20,7 @@ import (
 )
 
 // keepsLevels runs the owner of the levels of a source, as a sidecar has it, and returns the
-// environment of a command beside it.
+// environment of a command in its container.
 func keepsLevels(t *testing.T, source string) map[string]string {
 	t.Helper()
 	cfg := levels.DefaultConfig()

@@ -52,7 +52,7 @@ func printList(w io.Writer, listed []outputs.Listed) error {
 	return t.Flush()
 }
 
-// printRings prints the rings of the source as a table, behind another one or not.
+// printRings prints the rings of the source as a table, after another table or not.
 func printRings(w io.Writer, rings []ring.Surveyed, behind bool) error {
 	if len(rings) == 0 {
 		return nil

@@ -3,8 +3,8 @@ package main
 import "runtime"
 
 // mostProcessors bounds how many goroutines run at once while lines flow: the reader and
-// the writer, a sink, and whoever asks. On a large node, the Go runtime would otherwise
-// use all of its processors, and search them for work.
+// the writer, a sink, and the answer to a request. On a large node, the Go runtime would
+// otherwise use all of its processors, and search them for work.
 const mostProcessors = 4
 
 // useProcessors sets how many goroutines may run at once. While the source is calm it is

@@ -224,8 +224,8 @@ func TestMetricsAreWellFormed(t *testing.T) {
 	}
 }
 
-// Nobody would find a metric that a sidecar shows and docs/reference.md does not
-// list. Some metrics exist only while the destination is open.
+// A metric that docs/reference.md does not list would never be found. Some
+// metrics exist only while the destination is open.
 func TestReferenceHasEveryMetricOfARunningSidecar(t *testing.T) {
 	text, err := os.ReadFile(reference)
 	if err != nil {
@@ -249,7 +249,8 @@ func TestReferenceHasEveryMetricOfARunningSidecar(t *testing.T) {
 	}
 }
 
-// metricsOfASidecar runs a sidecar until its metrics have a text, and returns them.
+// metricsOfASidecar returns the metrics of a sidecar, which runs until they have a
+// text.
 func metricsOfASidecar(t *testing.T, cfg sidecar.Config, text string) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -261,7 +262,7 @@ func metricsOfASidecar(t *testing.T, cfg sidecar.Config, text string) string {
 	}()
 	defer func() {
 		cancel()
-		out.Close() // nobody reads the log any more
+		out.Close() // the log has no reader any more
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}

@@ -175,7 +175,7 @@ func reportStyle(e cli.Env) view.Style {
 	return view.Style{Color: noColor == "" && cli.NewScreen(e.Stdout) != nil}
 }
 
-// writeWhole replaces a file, so that nobody sees half of a report.
+// writeWhole replaces a file, so that a reader never sees half of a report.
 func writeWhole(path string, text []byte) error {
 	if stat, err := os.Stat(path); err == nil && !stat.Mode().IsRegular() {
 		return os.WriteFile(path, text, 0o644) // a device or a pipe cannot be replaced

@@ -34,14 +34,15 @@ Example:
   ullage run --source /dev/shm/jvm --dest /var/lib/ullage --compress none
 `
 
-// gcPercent makes the collector run four times as often as by default. The live heap
-// is small beside the queue, which the collector need not scan, and shipping allocates
-// next to nothing: 285 MB take seven collections. The soft limit alone does not bound the
-// memory: on a busy machine the runtime exceeds it rather than collect all the time.
+// gcPercent makes the collector run four times as often as by default. The live heap is
+// small compared with the queue, which the collector need not scan, and shipping
+// allocates next to nothing: 285 MB take seven collections. The soft limit alone does not
+// bound the memory: on a busy machine the runtime exceeds it rather than collect all the
+// time.
 const gcPercent = 25
 
-// memoryBesideQueue is how much memory beside the queue the Go runtime may use
-// before it collects more often than gcPercent requires, unless GOMEMLIMIT is
+// memoryBesideQueue is how much memory the Go runtime may use in addition to the
+// queue before it collects more often than gcPercent requires, unless GOMEMLIMIT is
 // set. The live heap and the garbage that gcPercent allows have to stay below it
 // with 2,048 open files, whose heap is 8 MiB: at the limit, the runtime collects up
 // to 100 times a second, which takes half of a core.
@@ -83,7 +84,7 @@ func sinkKinds() map[string]sink.Kind {
 }
 
 // standardOutput is the standard output by another descriptor than 1: for that one, the
-// runtime makes a pipe that nobody reads the end of the process.
+// runtime does not make a pipe without a reader the end of the process.
 type standardOutput struct {
 	once sync.Once
 	file *os.File

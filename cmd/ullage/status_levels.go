@@ -36,7 +36,7 @@ func triggerState(t admin.Trigger) string {
 }
 
 // levelRows returns the lines about log levels, as key and value. A bad
-// annotation is listed beside the raise in effect.
+// annotation is listed next to the raise in effect.
 func levelRows(st admin.Status) [][2]string {
 	var rows [][2]string
 	row := func(key, format string, args ...any) {

@@ -138,7 +138,7 @@ func TestStatusRendersTheWorst(t *testing.T) {
 	}
 }
 
-// Whoever accepts and does not answer is a sidecar that was stopped, or none.
+// A process that accepts and does not answer is a stopped sidecar, or not a sidecar.
 func TestStatusSaysForHowLongItHasWaited(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -18,7 +18,7 @@
 // The writer was measured against go-containerregistry 0.22 in a module of its
 // own. The library replaces the JSON types, the hashing and the compression: 447
 // lines became 346. The rest stays, because the library has no function for it: a
-// layer of plain files, an archive of a layout, manifest.json beside an index.
+// layer of plain files, an archive of a layout, manifest.json next to an index.
 // The second module costs a go.mod and a go.sum, five dependencies, and its own
 // step in each of build, lint, vet, test and vulnerability check. The library
 // compresses each layer twice (2.6 s of CPU instead of 1.3 s for one binary). It

@@ -20,7 +20,7 @@ const chartDir = "charts/ullage"
 type chart struct {
 	version string
 	archive []byte
-	config  []byte // Chart.yaml as JSON, which a registry keeps beside the archive
+	config  []byte // Chart.yaml as JSON, which a registry keeps next to the archive
 }
 
 func (c chart) fileName() string { return "ullage-" + c.version + ".tgz" }

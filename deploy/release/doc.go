@@ -1,4 +1,4 @@
-// Command release builds what a version of ullage consists of, and pushes what a
+// Command release builds what a version of ullage consists of and pushes what a
 // cluster pulls of it.
 //
 //	release make --version 0.1.0 --out ../../dist

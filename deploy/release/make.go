@@ -76,10 +76,10 @@ type release struct {
 	source
 	built string // directory of the binaries
 	out   string // directory of the release's files
-	files []file // those that are in out, in the order of their writing
+	files []file // the files in out, in the order of their writing
 }
 
-// write writes each file after those that it names or sums up.
+// write writes each file after the files that it names or sums up.
 func (r *release) write(ctx context.Context, targets []target) error {
 	for _, t := range targets {
 		if err := r.program(ctx, t); err != nil {
@@ -110,7 +110,7 @@ func (r *release) write(ctx context.Context, targets []target) error {
 	return nil
 }
 
-// program builds a program for its platforms, and writes an archive for each and
+// program builds a program for its platforms and writes an archive for each and
 // what it consists of.
 func (r *release) program(ctx context.Context, t target) error {
 	args := []string{"program", t.program}

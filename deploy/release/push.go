@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// push builds and pushes both images and the chart, and prints the command that
+// push builds and pushes both images and the chart and prints the command that
 // installs them. The logins are docker's.
 func push(ctx context.Context, src source, registry string, stdout io.Writer) (err error) {
 	host, err := checkRegistry(registry)

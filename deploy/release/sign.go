@@ -45,7 +45,7 @@ func (s signer) sign(ctx context.Context) error {
 	return s.run(ctx, "sign-blob", "--bundle", sums+".sigstore.json", sums)
 }
 
-// signImage signs an image, and attests what its program consists of.
+// signImage signs an image and attests what its program consists of.
 func (s signer) signImage(ctx context.Context, program string) error {
 	archive, err := os.ReadFile(filepath.Join(s.dir, program+"_"+s.version+"_image.tar"))
 	if err != nil {
