@@ -230,7 +230,7 @@ func TestATakenPortDoesNotKeepRunFromEnding(t *testing.T) {
 }
 
 func TestAnAddressThatCannotBeHadIsAnErrorAtTheStart(t *testing.T) {
-	_, err := New(Config{Listen: "192.0.2.1:1"}, prometheus.NewRegistry(), Answers{}, slog.New(slog.DiscardHandler)) // nobody's address
+	_, err := New(Config{Listen: "192.0.2.1:1"}, prometheus.NewRegistry(), Answers{}, slog.New(slog.DiscardHandler)) // an address that no program listens at
 	if err == nil || !strings.Contains(err.Error(), "cannot assign requested address") || !strings.Contains(err.Error(), "--listen") {
 		t.Errorf("error %v, want the cause and a hint", err)
 	}

@@ -29,7 +29,7 @@ type Client struct {
 // ErrUnreachable reports that nothing listens at the address.
 var ErrUnreachable = errors.New("nothing listens there")
 
-// Status sends one request, and returns the answer raw and decoded.
+// Status sends one request and returns the answer raw and decoded.
 func (c Client) Status(ctx context.Context) ([]byte, Status, error) {
 	var st Status
 	place, network := "http://"+c.Addr+"/status", "tcp"

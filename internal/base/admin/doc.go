@@ -13,18 +13,18 @@
 //
 // The injector serves the same without /recent and the page.
 //
-// The listener is open to the pod's network, so it serves read-only data. Of the
-// content of logs, it serves what kind of pauses there were, and an excerpt of the line that
-// fired a trigger. The number of clients does not change its use of memory
-// and descriptors: at most [Config].Connections are open, at most four requests for
-// metrics, by far the largest answer, are served at a time, and header, request,
-// answer and idle connection each have a deadline. At the limit, a new connection
-// closes the one that has been idle longest, so a client that holds connections
-// cannot lock out a probe. There is no profiler and no handler on a default mux.
+// The listener is open to the pod's network, so it serves read-only data. Of the content of
+// logs, it serves what kind of pauses there were, and an excerpt of the line that fired a
+// trigger. The number of clients does not change its use of memory and descriptors: at most
+// [Config].Connections are open, at most four requests for metrics, by far the largest
+// answer, are served at a time, and header, request, answer and idle connection each have a
+// deadline. At the limit, a new connection closes the longest idle one, so a client that
+// holds connections cannot lock out a probe. There is no profiler and no handler on a
+// default mux.
 //
 // The page has no part outside of itself, and its Content-Security-Policy allows
 // none: it asks /status and /recent, one after the other, over one connection, and
-// not at all while nobody sees it.
+// not at all while it is not visible.
 //
 // The handlers call the functions of [Answers] at any time, and concurrently.
 // These functions must not wait for a disk: a probe that waits is a probe that

@@ -60,8 +60,8 @@ func TestProcessesOfTheMachineAskWithoutAPort(t *testing.T) {
 	}
 }
 
-// A killed sidecar keeps the address as long as a stalled disk holds its last call. The one
-// that takes its place listens once the address is free.
+// A killed sidecar keeps the address as long as a stalled disk holds its last call. The
+// next sidecar listens once the address is free.
 func TestATakenLocalAddressIsListenedAtOnceItIsFree(t *testing.T) {
 	addr := "@" + t.TempDir()
 	before, err := net.Listen("unix", addr)

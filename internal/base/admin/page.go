@@ -34,10 +34,10 @@ func root(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(body)) // an error means that the client has gone
 }
 
-// page puts the page together, and returns it with its Content-Security-Policy: it
+// page puts the page together and returns it with its Content-Security-Policy: it
 // may run the script that it brings and no other, and ask its own server only. The
 // page is made for each request, which takes less than a millisecond, so that a
-// sidecar that nobody looks at does not keep it in memory.
+// sidecar whose page is not open does not keep it in memory.
 func page() (body, policy string) {
 	style := part("style.css")
 	script := "(() => {\n'use strict';\n" + part("format.js") + part("chart.js") + part("live.js") + part("cards.js") + "})();\n"

@@ -108,7 +108,7 @@ type Ring struct {
 	Problem       string `json:"problem,omitempty"`   // why events are not taken out now
 }
 
-// Progress is how far the durable copy is behind the source.
+// Progress is how far the durable copy lags the source.
 type Progress struct {
 	// LagSeconds is the age of the oldest line that is not yet durable.
 	LagSeconds float64   `json:"lagSeconds"`
@@ -159,12 +159,12 @@ type Lines struct {
 	DroppedBy map[string]map[string]int64 `json:"droppedBy,omitempty"`
 
 	// Events are the events that were taken out of rings, which are lines, too. EventsDropped
-	// are those that a ring had no room for, as far as markers report them.
+	// are the events without room in a ring that markers report.
 	Events        int64 `json:"events,omitempty"`
 	EventsDropped int64 `json:"eventsDropped,omitempty"`
 
-	// JVMLost counts lines that JVMs lost themselves, as far as their logs show
-	// it.
+	// JVMLost counts the lines that JVMs lost themselves and whose loss their
+	// logs show.
 	JVMLost JVMLost `json:"jvmLost"`
 
 	// JVMCrashes counts the reports of crashes (hs_err files) since the process

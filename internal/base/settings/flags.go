@@ -21,9 +21,9 @@ func EnvName(flagName string) string {
 	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(flagName, "-", "_"))
 }
 
-// Parse sets the flags of fs from args and, for those that args leave alone,
-// from the environment, which lookup reads (os.LookupEnv). It returns one error for
-// each bad value, so a user can fix all of them at once. The errors include
+// Parse sets the flags of fs from args. Flags that args leave alone are set from
+// the environment, which lookup reads (os.LookupEnv). It returns one error for each
+// bad value, so a user can fix all of them at once. The errors include
 // [flag.ErrHelp] if args ask for help. Flags may be before and after the other
 // arguments, which are in fs.Args afterwards; "--" ends the flags.
 func Parse(fs *flag.FlagSet, args []string, lookup func(string) (string, bool)) []error {
@@ -164,7 +164,7 @@ func Names(fs *flag.FlagSet) []string {
 	return names
 }
 
-// reset gives a flag its default back.
+// reset sets a flag to its default.
 func reset(f *flag.Flag) { _ = f.Value.Set(f.DefValue) }
 
 // hint replaces the flag package's "parse error" about a boolean value by how to write the value.

@@ -130,7 +130,7 @@ func TestTheCAOfTheAPIIsReadAgainWhenItDoesNotVouchForTheServer(t *testing.T) {
 	r.mustLook(t)
 }
 
-// otherCA is a certificate that vouches for nobody here.
+// otherCA is a certificate that vouches for no server here.
 func otherCA(t *testing.T) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -1,12 +1,12 @@
-// Package certs provides the certificate that the injector serves with, and
+// Package certs provides the certificate that the injector serves with and
 // keeps it valid and trusted. A [Serving] holds the certificate; [Serving.Run]
-// is the loop that looks after the certificate, and starts no goroutine.
+// is the loop that looks after the certificate and starts no goroutine.
 //
 // # Two sources
 //
-// With --tls-cert and --tls-key the certificate comes from files that somebody
-// else renews, such as cert-manager. Run reads the files every few seconds and
-// takes a new pair once it fits together.
+// With --tls-cert and --tls-key the certificate comes from files that another
+// program renews, such as cert-manager. Run reads the files every few seconds
+// and takes a new pair once it fits together.
 //
 // Otherwise Run makes the certificate. All replicas share one Secret, which
 // holds the CAs, the key of the first CA, the serving certificate and its key.

@@ -73,7 +73,7 @@ func write(t testing.TB, name string, text []byte) {
 	}
 }
 
-// put makes an object of JSON, as somebody else does.
+// put makes an object of JSON, as another client does.
 func (f *fakeAPI) put(path, text string) {
 	var object map[string]any
 	if err := json.Unmarshal([]byte(text), &object); err != nil {

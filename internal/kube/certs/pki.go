@@ -45,11 +45,11 @@ type material struct {
 	leaf *tls.Certificate    // signed by one of cas, for all names; its Leaf is set
 }
 
-// parseMaterial reads the data of a Secret, which anybody may have written. The
-// error names what is unusable; the rest is returned all the same. A Secret
-// without our keys is not an error. A certificate that is not valid yet was made
-// under a clock that is ahead. It is not replaced: two replicas whose clocks
-// differ would replace each other's certificate again and again.
+// parseMaterial reads the data of a Secret, which is untrusted. The error names
+// what is unusable; the rest is returned all the same. A Secret without our keys
+// is not an error. A certificate that is not valid yet was made under a clock
+// that is ahead. It is not replaced: two replicas whose clocks differ would
+// replace each other's certificate again and again.
 func parseMaterial(data map[string][]byte, names []string, now time.Time) (material, error) {
 	if len(data[caCertKey])+len(data[caKeyKey])+len(data[tlsCertKey])+len(data[tlsKeyKey]) == 0 {
 		return material{}, nil
@@ -247,8 +247,7 @@ func (m material) encode() (map[string][]byte, error) {
 }
 
 // spent reports whether num/den of the certificate's life is over. The life is
-// the one that the certificate was given, or that it would be given now,
-// whichever is shorter.
+// that in the certificate or that of a new certificate, whichever is shorter.
 func spent(c *x509.Certificate, life time.Duration, num, den int64, now time.Time) bool {
 	made := c.NotBefore.Add(skew)
 	life = min(life, c.NotAfter.Sub(made))

@@ -116,7 +116,7 @@ func withoutDigits(s string) string {
 
 // look does all that is due. It reads the configuration first and writes it
 // last: if the caBundle has not changed in between, it cannot belong to a later
-// Secret than the one that look read.
+// Secret than look has read.
 func (r *renewer) look(ctx context.Context) error {
 	var conflict error
 	for range maxConflicts {
@@ -190,7 +190,7 @@ func (r *renewer) serve(m material) {
 	r.serving.set(m.leaf)
 }
 
-// agree brings the Secret up to date if that is due, and returns its content. It
+// agree brings the Secret up to date if that is due and returns its content. It
 // returns what is usable of the content along with an error. kubeapi.ErrConflict:
 // another replica wrote first.
 func (r *renewer) agree(ctx context.Context) (material, error) {

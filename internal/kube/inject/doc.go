@@ -1,8 +1,8 @@
-// Package inject decides what a pod needs so that the JVMs in it log to a
-// tmpfs with a sidecar beside each, and says so as a JSON patch (RFC 6902).
-// [Mutate] does it for one pod, as an admission webhook has it; package manifest
-// does it for the pods and pod templates of a YAML file. Both are pure: no clock,
-// no network, no environment.
+// Package inject decides what a pod needs so that the JVMs in it log to a tmpfs
+// with a sidecar for each, and returns that as a JSON patch (RFC 6902). [Mutate]
+// does it for one pod, as an admission webhook has it; package manifest does it
+// for the pods and pod templates of a YAML file. Both are pure: no clock, no
+// network, no environment.
 //
 // The way of a pod, one package a step:
 //
@@ -25,11 +25,11 @@
 //	labels          ullage.dev/injected, for selectors
 //
 // Of several JVM containers ("ullage.dev/container: a,b") each has a sidecar of
-// its own: `ullage run` ships one directory and speaks to the JVMs behind one
-// /tmp. What belongs to the second one ends in -2: ullage-2, ullage-logs-2. Its
-// port is the next one, called ullage-metrics2 (a name of 15 characters, as many
-// as there may be); prometheus.io/port has room for the first alone. Its durable
-// files are in a directory named as its JVM's container.
+// its own: `ullage run` ships one directory and speaks to the JVMs that share
+// one /tmp. What belongs to the second one ends in -2: ullage-2, ullage-logs-2.
+// Its port is the next one, called ullage-metrics2 (a name of 15 characters, as
+// many as there may be); prometheus.io/port has room for the first alone. Its
+// durable files are in a directory named as its JVM's container.
 //
 // A setting is had from the pod's annotation, else from the defaults of the pod's
 // namespace, else from those of all pods; [wish.Policy] bounds the first. The image,

@@ -294,7 +294,7 @@ func decode(t *testing.T, text []byte) any {
 	return v
 }
 
-// applyJSON applies a patch as RFC 6902 says, and returns the result decoded.
+// applyJSON applies a patch as RFC 6902 says and returns the result decoded.
 func applyJSON(t *testing.T, text []byte, ops []patch.Op) any {
 	t.Helper()
 	root := decode(t, text)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// warningsOf injects a pod with the container, and returns the warnings.
+// warningsOf injects a pod with the container and returns the warnings.
 func warningsOf(t *testing.T, annotations, container, spec object) string {
 	t.Helper()
 	all := object{"securityContext": object{"runAsUser": 1, "runAsGroup": 1, "fsGroup": 1}, "containers": []any{container}}

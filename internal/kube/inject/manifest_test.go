@@ -260,8 +260,8 @@ func TestHiddenPullSecretsAreReported(t *testing.T) {
 	}
 }
 
-// Nobody adds the restartPolicy again that another webhook drops from a pod of a
-// file.
+// If another webhook drops the restartPolicy from a pod of a file, it is not
+// added again.
 func TestASidecarOfAFileYields(t *testing.T) {
 	const pod = "{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {ullage.dev/inject: \"true\"}}, spec: {containers: [{name: a, image: \"a:v1\"}]}}"
 	for set, want := range map[string]string{"": "1m", "5m": "5m", "0": "0"} {

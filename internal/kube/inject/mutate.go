@@ -30,8 +30,8 @@ type Result struct {
 
 // Mutate decides about a pod that is about to be created in the namespace, as
 // JSON in the form of the API server. It injects any but one that opts out by
-// its label ullage.dev/inject: "false": whoever calls has seen to it that it, or
-// its namespace, opts in. Cfg is valid. The error is that text is no pod.
+// its label ullage.dev/inject: "false": the caller has made sure that the pod or
+// its namespace opts in. Cfg is valid. The error is that text is no pod.
 func Mutate(text []byte, namespace string, cfg wish.Config) (Result, error) {
 	p, err := pod.Read(text)
 	if err != nil {
@@ -41,7 +41,7 @@ func Mutate(text []byte, namespace string, cfg wish.Config) (Result, error) {
 }
 
 // Template is [Mutate] for the pods of a template, which no API server has seen yet. Claimed are the
-// volumes that they will have beside those in the template: a StatefulSet's own.
+// volumes that they will have in addition to the template's: a StatefulSet's own.
 func Template(text []byte, namespace string, claimed []string, cfg wish.Config) (Result, error) {
 	p, err := pod.Read(text)
 	if err != nil {

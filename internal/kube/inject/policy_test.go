@@ -7,7 +7,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// A platform team fixes a setting, or caps it. The pod is injected all the same,
+// A platform team fixes a setting, or caps it. The pod is injected all the same
 // and says what it did not get.
 func TestPolicyBoundsWhatAPodAsksFor(t *testing.T) {
 	cfg := testConfig()

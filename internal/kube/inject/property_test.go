@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// TestRandomPods builds pods out of everything that matters to the injector, and
+// TestRandomPods builds pods out of everything that matters to the injector and
 // checks what must hold for each.
 func TestRandomPods(t *testing.T) {
 	injected := 0

@@ -83,7 +83,7 @@ func TestTheSidecarHasNoProbes(t *testing.T) {
 	}
 }
 
-// Whoever writes our annotation by hand has nothing else changed.
+// In a pod whose author has written our annotation by hand, nothing else is changed.
 func TestOnlyOurContainersAreRepaired(t *testing.T) {
 	pod := []byte(strings.Replace(string(injectedPod(t, func(map[string]any) {})), `\"sidecar\":\"ullage\"`, `\"sidecar\":\"init\"`, 1))
 	pod = []byte(strings.Replace(string(pod), `"initContainers":[`, `"initContainers":[{"name":"init"},`, 1))

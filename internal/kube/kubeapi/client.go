@@ -108,7 +108,7 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// Is makes an error an ErrConflict if the object is not the one that was read.
+// Is makes an error an ErrConflict if the object has changed since it was read.
 // The API answers 409 to an older resourceVersion, and 422 to a JSON patch whose
 // test fails (k8s.io/apiserver/pkg/endpoints/handlers/patch.go).
 func (e *StatusError) Is(target error) bool {

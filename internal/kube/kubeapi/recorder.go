@@ -26,7 +26,7 @@ type Event struct {
 	Warning bool
 }
 
-// Bounds on events: anybody who reaches the webhook can cause them.
+// Bounds on events: anyone who reaches the webhook can cause them.
 const (
 	maxQueued = 64 // that wait
 	// maxRecent is how many of those created lately are known.
@@ -48,8 +48,7 @@ const (
 	failed   = "failed"
 )
 
-// Recorder creates Events. Whoever records one does not wait, and learns of no
-// failure.
+// Recorder creates Events. The caller does not wait, and learns of no failure.
 type Recorder struct {
 	api      *Client
 	log      *slog.Logger
@@ -153,7 +152,7 @@ func (r *Recorder) create(ctx context.Context, e Event, now time.Time) error {
 	return r.api.Do(ctx, CreateEvent, "/api/v1/namespaces/"+e.Namespace+"/events", "application/json", body, &ignored)
 }
 
-// valid reports whether the event may be sent: a review is from anybody, and its
+// valid reports whether the event may be sent: a review is untrusted, and its
 // namespace becomes part of a path.
 func (e Event) valid() bool {
 	return names.IsLabel(e.Namespace) && e.Kind != "" && e.Name != "" && len(e.Name) <= names.MaxName && len(e.Kind) <= names.MaxName && len(e.UID) <= names.MaxName && len(e.APIVersion) <= names.MaxName

@@ -28,8 +28,8 @@
 //	another large review takes too long  503                            failurePolicy
 //
 // An API server ignores an answer without the right uid, and an answer whose
-// patch is not a list of operations. So the server never sends the first, and
-// treats the second as an error.
+// patch is not a list of operations. So the server treats the second as an
+// error and never sends the first.
 //
 // # Bounds
 //
@@ -39,7 +39,7 @@
 // containers. Large reviews are in memory one at a time. Decisions wait for one
 // another if together they could take more memory than they may. The number of
 // connections is bounded. The server speaks HTTP/1.1 only: API servers use
-// nothing else for a webhook behind a Service.
+// nothing else for the webhook of a Service.
 //
 // # Stopping
 //

@@ -254,9 +254,9 @@ func (d Decision) result() string {
 	return unchanged
 }
 
-// report logs a decision, and counts it if the pod gets no sidecar that it
-// should have: that of a dry run gets none in any case. Nobody sees the warnings of a pod that a controller creates, so
-// the log has them and the name of the pod's owner.
+// report logs a decision and counts it if the pod gets no sidecar that it should have: that of a dry run gets
+// none in any case. A controller does not show the warnings of a pod that it creates, so the log has them and
+// the name of the pod's owner.
 func (h *handler) report(result string, req *admissionv1.AdmissionRequest, d Decision, operations int) {
 	pod, owner, controller := namesOf(req.Object.Raw)
 	dryRun := req.DryRun != nil && *req.DryRun

@@ -11,7 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/names"
 )
 
-// quiet logs what anybody who reaches the port can cause. It writes at most one
+// quiet logs what anyone who reaches the port can cause. It writes at most one
 // line a minute, so that no stranger can fill the log. The attribute not_logged
 // counts the lines that were left out since the last one.
 type quiet struct {

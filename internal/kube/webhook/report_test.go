@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// The controller that creates a Deployment's pod shows nobody its warnings. So
+// The controller that creates a Deployment's pod does not show its warnings. So
 // the log has them, with the name that a person knows.
 func TestTheLogSaysWhyAPodHasNoSidecar(t *testing.T) {
 	const replicaSet = `"metadata":{"generateName":"web-5f7-","labels":{"pod-template-hash":"5f7"},` +

@@ -19,7 +19,7 @@ import (
 )
 
 // The deadlines of one connection. An API server waits at most 30 s for an
-// answer, and sends a review without a pause.
+// answer and sends a review without a pause.
 const (
 	readHeaderTimeout = 3 * time.Second // and the TLS handshake
 	readTimeout       = 5 * time.Second

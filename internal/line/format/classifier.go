@@ -135,7 +135,7 @@ func (c *Classifier) begin(h header) ul.Class {
 }
 
 // headerOf returns the header of a line that is not UL. An object without a level is a
-// header only behind another object: elsewhere it may be a part of a message.
+// header only after another object: elsewhere it may be a part of a message.
 func (c *Classifier) headerOf(line, rest []byte) (h header, ok bool) {
 	if c.half {
 		c.half = false
@@ -217,7 +217,7 @@ func parse(line, rest []byte, at *stamp) (h header, ok bool) {
 }
 
 // Begins reports whether a line that is not UL may be taken for the first of a record.
-// Whoever writes further lines of a record must not write such a line.
+// The further lines of a record must not be such lines.
 func Begins(line []byte) bool {
 	var at stamp
 	_, ok := parse(line, nil, &at)

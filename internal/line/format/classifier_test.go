@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// streams are scenarios: each line, and behind the arrow what it should be.
+// streams are scenarios: each line, and after the arrow what it should be.
 var streams = []struct {
 	name  string
 	last  Format
@@ -202,8 +202,8 @@ func TestOneFormatOnly(t *testing.T) {
 	}
 }
 
-// A Classifier that begins in the middle of a stream agrees, from the first header on, with
-// one that has read all of it.
+// A Classifier that begins in the middle of a stream agrees, at the first header and later,
+// with a Classifier that has read all of it.
 func TestResume(t *testing.T) {
 	for _, c := range streams {
 		var lines []string

@@ -28,7 +28,7 @@
 //     Liberty, which are like none of these. A line that begins with a date and a time and
 //     shows no level is a header of unknown level: it must not inherit that of an error.
 //   - [JUL]: the two lines of java.util.logging.SimpleFormatter in English: "Nov 23, 2026
-//     7:36:35 AM com.example.Main main", and "WARNING: text" behind it. The first line is
+//     7:36:35 AM com.example.Main main", and "WARNING: text" after it. The first line is
 //     the header, with the level that the second one shows.
 //   - [JSON]: one object in a line, with a level in it: the member level, log.level,
 //     loglevel or severity of the object, or level of its member log. These are the logs of

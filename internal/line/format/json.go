@@ -7,7 +7,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// object is the members of a JSON object that matter, as far as they were read.
+// object has what was read of the members of a JSON object that matter.
 type object struct {
 	text  []byte
 	level ul.Level
@@ -51,8 +51,8 @@ func flatLevel(line []byte) ul.Level {
 	return ul.Unknown
 }
 
-// members reads the members of the object whose brace is before text[i], and returns the
-// offset behind its closing one. Whole is false if there is none, or if nothing more is
+// members reads the members of the object whose brace is before text[i] and returns the
+// offset after the closing brace. Whole is false if there is none, or if nothing more is
 // needed. Within is the name of the member that the object is the value of: such an object
 // does not have another one looked into.
 func (o *object) members(i int, within string) (end int, whole bool) {
@@ -82,7 +82,7 @@ func (o *object) members(i int, within string) (end int, whole bool) {
 	}
 }
 
-// value reads the value of a member at text[i], and returns the offset behind it: 0 if it
+// value reads the value of a member at text[i] and returns the offset after it: 0 if it
 // does not end.
 func (o *object) value(name []byte, within string, i int) (end int) {
 	if i >= len(o.text) {
@@ -114,7 +114,7 @@ func (o *object) value(name []byte, within string, i int) (end int) {
 	return end
 }
 
-// member takes what is a level or a time. The first one counts.
+// member takes what is a level or a time. The first one is used.
 func (o *object) member(name []byte, within string, value []byte, quoted bool) {
 	switch string(name) {
 	case "level":
@@ -196,7 +196,7 @@ func (o *object) date(value []byte, quoted bool) bool {
 	return true
 }
 
-// str returns the text of the string at text[i], escapes as they are, and the offset behind
+// str returns the text of the string at text[i], escapes as they are, and the offset after
 // it: 0 if no string begins there, or if it does not end.
 func str(text []byte, i int) (content []byte, end int) {
 	if !is(text, i, `"`) {
@@ -218,7 +218,7 @@ func str(text []byte, i int) (content []byte, end int) {
 	}
 }
 
-// nested returns the offset behind the object or array at text[i], or 0 if it does not end.
+// nested returns the offset after the object or array at text[i], or 0 if it does not end.
 // It counts brackets of both kinds as one, which is the same for what is well-formed.
 func nested(text []byte, i int) (end int) {
 	for depth := 0; i < len(text); {

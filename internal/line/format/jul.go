@@ -9,7 +9,7 @@ import (
 
 const (
 	months  = "JanFebMarAprMayJunJulAugSepOctNovDec"
-	narrow  = "\u202f" // before AM and PM, from JDK 20 on
+	narrow  = "\u202f" // before AM and PM, in JDK 20 and later
 	maxWord = len("WARNING: ")
 )
 
@@ -73,7 +73,7 @@ func shortNumber(text []byte, i int) (n, end int) {
 	return number(text, i, 1), i + 1
 }
 
-// is reports whether want stands at text[i].
+// is reports whether want is at text[i].
 func is(text []byte, i int, want string) bool {
 	return i+len(want) <= len(text) && string(text[i:i+len(want)]) == want
 }

@@ -237,7 +237,7 @@ func findLevel(line []byte, i int) ul.Level {
 }
 
 // group returns the content of the bracketed field at line[i], without spaces and escapes
-// around it, and the offset behind it: 0 if it does not end. Brackets may be nested, as a
+// around it, and the offset after it: 0 if it does not end. Brackets may be nested, as a
 // thread's name may have some.
 func group(line []byte, i int) (content []byte, end int) {
 	if end = bytes.IndexByte(line[i:min(len(line), i+maxGroup)], ']') + i; end < i {
@@ -262,8 +262,8 @@ func group(line []byte, i int) (content []byte, end int) {
 	return nil, 0
 }
 
-// trim returns the text from i on without spaces and escapes around it. It keeps those
-// behind more than a single word: that is not a level.
+// trim returns the text from i on without spaces and escapes around it. It keeps
+// spaces after more than a single word: that is not a level.
 func trim(text []byte, i int) []byte {
 	i = skipSpace(text, i)
 	end := i
@@ -291,7 +291,7 @@ func skipSpace(line []byte, i int) int {
 	}
 }
 
-// skipEscapes returns the offset behind the escapes that begin at line[i] and that color
+// skipEscapes returns the offset after the escapes that begin at line[i] and that color
 // text, like ESC [ 0 ; 3 9 m.
 func skipEscapes(line []byte, i int) int {
 	for i+2 < len(line) && line[i] == escape && line[i+1] == '[' {

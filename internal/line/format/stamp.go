@@ -7,7 +7,8 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// stamp is the date and time of a record, as its text shows them. The zero value is none.
+// stamp is the date and time of a record, as its text shows them. The zero value is that
+// of a line without one.
 type stamp struct {
 	dated                     bool // the text shows a date, maybe one that can be read in two ways
 	zoned                     bool // the text shows a zone that was read

@@ -61,7 +61,7 @@
 //   - One milliseconds field is TimeMillis from 10^12 up (the year 2001), and
 //     UptimeMillis below (31 years). Their order distinguishes two of them.
 //   - The last field that spells a level is the level. So a host named "info"
-//     is read well if the line has a level, and as the level otherwise.
+//     is read well if the line has a level and as the level otherwise.
 //   - A host whose name is a number is read well where pid and tid are both
 //     there, else as one of them. A host named like "12ms" is read as a clock
 //     where that clock may be.

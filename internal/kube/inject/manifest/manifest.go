@@ -159,8 +159,8 @@ func (m *manifest) document(text []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// isCompact says whether the items of lists stand as far left as the list's
-// key, as kubectl writes them. The first list tells.
+// isCompact says whether the items of lists are indented as their key is, as
+// kubectl writes them. The first list tells.
 func isCompact(n *yaml.Node) bool {
 	column, found := 0, false
 	var look func(n *yaml.Node)

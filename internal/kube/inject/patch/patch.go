@@ -26,8 +26,8 @@ type writer struct {
 	ops  []Op
 }
 
-// Write returns the patch of the pod whose JSON is in tree, which it changes. The pod is the one that
-// the plan was made for.
+// Write returns the patch of the pod whose JSON is in tree, which it changes. The plan was made for
+// this pod.
 func Write(tree map[string]any, p plan.Plan) []Op {
 	w := writer{tree: tree}
 	spec, _ := tree["spec"].(map[string]any)

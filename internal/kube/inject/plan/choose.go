@@ -35,11 +35,11 @@ func hasJavaEnv(c corev1.Container) bool {
 	})
 }
 
-// choose returns the indexes of the containers with a JVM. Those that are named win, then those of an
-// earlier refusal: a webhook is asked again after others have added containers, and a pod that
-// was rightly refused must not be injected into one of these. Then comes the container that kubectl
-// takes by default, then the only one that visibly is a JVM, then the only one, then the first. A
-// known proxy is chosen only if it is named.
+// choose returns the indexes of the containers with a JVM. Named containers win, then those of an
+// earlier refusal: a webhook is asked again after others have added containers, and a pod that was
+// rightly refused must not be injected into one of these. Then comes the container that kubectl takes
+// by default, then the only one that visibly is a JVM, then the only one, then the first. A known
+// proxy is chosen only if it is named.
 func choose(p *pod.Pod, names []string, n *notes) []int {
 	indexes, unknown := find(p, names)
 	if len(unknown) > 0 {

@@ -49,7 +49,7 @@ func planDest(p *pod.Pod, w *wish.Wishes, n *notes) dest {
 // little where a sink has copied it.
 func warnDest(p *pod.Pod, w *wish.Wishes, jvms []*jvm, n *notes) {
 	v := p.Volume(w.Dest.Volume)
-	kind := "" // of a volume that ends with the pod, as far as the pod shows
+	kind := "" // of a volume that, by what the pod shows, ends with it
 	switch {
 	case w.Dest.OnNode() || v != nil && v.EmptyDir != nil:
 		kind = "emptyDir"

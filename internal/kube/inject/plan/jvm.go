@@ -93,11 +93,11 @@ func (j *jvm) warnLog(w *wish.Wishes, n *notes) {
 	}
 }
 
-// planUser decides as whom the sidecar runs. Without the JVM's uid it can read
-// the log and no more, and the log then has to be rotated, or the tmpfs would
-// fill up one day and stay full. Six files of a sixteenth leave room for those that were
-// overwritten, which the sidecar closes some seconds later: it can't ask the
-// kernel whether they still have a writer.
+// planUser decides as whom the sidecar runs. Without the JVM's uid it can read the log
+// and no more, and the log then has to be rotated, or the tmpfs would fill up one day
+// and stay full. Six files of a sixteenth leave room for overwritten files, which the
+// sidecar closes some seconds later: it can't ask the kernel whether they still have a
+// writer.
 func (j *jvm) planUser(w *wish.Wishes, n *notes) {
 	switch {
 	case j.UID == nil:

@@ -71,9 +71,8 @@ func denial(problems []problem) Plan {
 	return Plan{Refused: problems[0].reason, Denied: printable.Text("ullage: "+strings.Join(texts, "; "), maxDenied)}
 }
 
-// refusal is the plan for a pod that starts as it is. Who creates the pod of a
-// Deployment is a controller, which shows nobody the warnings: the pod itself
-// says what they say.
+// refusal is the plan for a pod that starts as it is. A controller creates the
+// pod of a Deployment and shows no warnings: so the pod itself has them.
 func refusal(p *pod.Pod, containers []string, problems []problem) Plan {
 	var n notes // the warnings so far are about what is not done
 	s := ask.Status{Refused: problems[0].reason}

@@ -30,7 +30,7 @@ const (
 	leastReserve   = 64 << 20
 )
 
-// heap is the largest heap of a JVM, as far as the pod shows its options.
+// heap is the largest heap of a JVM by the options that the pod shows.
 type heap struct {
 	bytes   int64
 	by      string // the option that decides, as it is written; empty: the default
@@ -47,7 +47,7 @@ const headRoom = "BPL_JVM_HEAD_ROOM"
 
 // heapOf reads the options of the JVM in c and returns its heap where it may take limit bytes. Of
 // options that are given more than once the last one wins, in the order in which a JVM reads them.
-// Options in the image, in a file or behind a variable that cannot be seen are not in it.
+// Options in the image, in a file or in a variable without a visible value are not included.
 func heapOf(c *corev1.Container, limit int64) heap {
 	given := map[string][]string{} // what sizing has found, by option
 	var most []string
@@ -161,7 +161,7 @@ func planMemory(c *pod.Container, w *wish.Wishes, n *notes) (raised, pin bool) {
 	case h.whole == 0 && need >= limit:
 		n.warn("container %.80q may take more than its memory limit of %d MiB, and be killed: heap %d MiB (%s), %d MiB on the log's tmpfs, and %d MiB that a JVM needs besides: %s",
 			c.Name, limit>>20, inMiB(h.bytes), cmp.Or(h.by, "by default"), inMiB(log), inMiB(reserveOf(limit)), advice)
-	case log > limit/4: // the heap fits, as far as the pod shows it
+	case log > limit/4: // the heap fits, by what the pod shows
 		n.warn("%s and counts as memory of container %.80q, whose limit is %d MiB: raise the limit, or use a smaller buffer", tmpfsText(w), c.Name, limit>>20)
 	}
 	return false, false

@@ -49,9 +49,9 @@ func (j *jvm) optionsFor(w *wish.Wishes) string {
 	return options
 }
 
-// planOptions gives the JVMs of a container their options, after those that the variable has already.
-// The injector replaces no value that it can't see, since heap sizes, agents and
-// trust stores would be gone without a word.
+// planOptions gives the JVMs of a container their options, after what the variable has already. The
+// injector replaces no value that it can't see, since heap sizes, agents and trust stores would be
+// gone without a word.
 func (j *jvm) planOptions(w *wish.Wishes, n *notes) {
 	name, options := w.Variable.Name, j.optionsFor(w)
 	if name == wish.NoVariable {

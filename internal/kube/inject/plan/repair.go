@@ -25,12 +25,12 @@ func Injected(p *pod.Pod) (ask.Status, bool) {
 		return ask.Status{}, false
 	}
 	s, err := ask.ParseStatus(value)
-	return s, err != nil || s.Refused == "" // refused: the container is somebody else's
+	return s, err != nil || s.Refused == "" // refused: the container is another program's
 }
 
 // Repair gives the sidecars of an injected pod the restartPolicy that they have
-// lost. Whoever has dropped it may do so again, after us. So the sidecar is told
-// to yield: the pod must start, with a sidecar or without.
+// lost. The webhook that dropped it may do so again, after us. So the sidecar is
+// told to yield: the pod must start, with a sidecar or without.
 func Repair(p *pod.Pod, s ask.Status) Plan {
 	var made Plan
 	for i, c := range p.Spec.InitContainers {

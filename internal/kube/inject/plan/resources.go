@@ -79,7 +79,7 @@ func guarantee(r *corev1.ResourceRequirements, most corev1.ResourceList, n *note
 // storage asks for what the durable copy may take of the node's disk, so that
 // the scheduler finds a node that has it. Limited adds it to what the pod may
 // take: the kubelet compares the sum of all containers' limits with what is in
-// all emptyDirs, and evicts a pod that is over it.
+// all emptyDirs and evicts a pod that is over it.
 func storage(r *corev1.ResourceRequirements, onDisk resource.Quantity, limited bool) {
 	limit, given := r.Limits[corev1.ResourceEphemeralStorage]
 	if !given && limited {

@@ -34,16 +34,16 @@ func imageTmp(c *pod.Container) string {
 }
 
 // java8 is an image of JDK 8: one that is a JDK by its name and 8 by its tag, or whose tag names both.
-// The version of an application that has java in its name is none.
+// The version of an application with java in its name does not count.
 var java8 = regexp.MustCompile(`(?i)(?:^|[/-])(?:java|openjdk|jdk|jre|temurin|amazoncorretto|corretto|zulu|liberica|sapmachine|semeru|dragonwell)` +
 	`(?:-(?:openjdk|openjre|jdk|jre|alpine|debian|centos|runtime))*:(?:1\.)?8(?:[^0-9]|$)|:\S*-(?:jdk|jre)-?8(?:[^0-9]|$)`)
 
 // otherLog is an option that makes a JVM log: the old one for a file, or the
-// new one, with its output behind the selection.
+// new one, with its output after the selection.
 var otherLog = regexp.MustCompile(`-Xloggc:([^\s'"]+)|-Xlog:[^\s:'"]*:(?:file=)?"?([^\s:'"]+)`)
 
 // diskLog returns a file to which a JVM of c logs besides, and for which it waits
-// when a disk does; empty: none, as far as the pod shows.
+// when a disk does; empty: the pod shows none.
 func diskLog(c *pod.Container) string {
 	for _, text := range c.Texts() {
 		for _, found := range otherLog.FindAllStringSubmatch(text, -1) {

@@ -147,7 +147,7 @@ func fromField(name, path string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
 }
 
-// sinkEnvironment tells the sinks whose log it is, and hands them the credentials that are
+// sinkEnvironment tells the sinks whose log it is and hands them the credentials that are
 // in their Secret. The kubelet reads that; neither the injector nor the pod's manifest has
 // what is in it. Only the variables that the sinks read are taken, by name: any other, as
 // ULLAGE_DEST, could change what the cluster's policy fixes. A Secret or a key that is

@@ -32,8 +32,9 @@ func annotations(p *pod.Pod, w *wish.Wishes, jvms []*jvm, volumes []corev1.Volum
 	return all
 }
 
-// report is the status for the pod, for programs and for people, as far as there is room. What
-// an annotation says of another pod, from whose manifest this one was made, is replaced.
+// report is the status for the pod: for programs and, if there is room for that too, for
+// people. What an annotation says of another pod, from whose manifest this one was made, is
+// replaced.
 func report(p *pod.Pod, s ask.Status) (all []Annotation) {
 	room := p.Room()
 	for _, a := range []Annotation{{ask.InjectedAnnotation, s.Encode()}, {ask.WarningsAnnotation, s.Text()}} {

@@ -14,7 +14,7 @@ type Container struct {
 	*corev1.Container
 	Index int // among the pod's containers
 
-	// UID and GID are those that its processes begin with, nil where only the image knows.
+	// UID and GID are what its processes begin with, nil where only the image knows.
 	UID, GID *int64
 
 	// MemoryLimit is what it may take; 0: there is no limit.
@@ -40,7 +40,7 @@ func (p *Pod) Container(index int) *Container {
 	return c
 }
 
-// Texts returns what c tells its JVM, as far as the pod shows: its command, and the values of its
+// Texts returns what the pod shows of what c tells its JVM: its command, and the values of its
 // variables but the named ones.
 func (c *Container) Texts(but ...string) []string {
 	texts := slices.Concat(c.Command, c.Args)

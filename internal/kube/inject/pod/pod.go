@@ -34,8 +34,8 @@ type Pod struct {
 	// Tree has also what is newer than our API types. There is a spec where there are containers.
 	Tree map[string]any
 
-	// Claimed are the volumes that the pods of a template will have beside those
-	// in it: a StatefulSet's own.
+	// Claimed are the volumes that the pods of a template will have in addition
+	// to the template's: a StatefulSet's own.
 	Claimed []string
 
 	// Offline: no API server has seen the pod yet.
@@ -69,8 +69,8 @@ func (p *Pod) OptsOut() bool {
 	return p.Labels[ask.InjectLabel] == "false" || p.Annotations[ask.InjectLabel] == "false" || p.Annotations[mirrorMark] != ""
 }
 
-// Room is how many bytes of annotations may be added to the pod, beside what it
-// says of the injection, which is replaced.
+// Room is how many bytes of annotations may be added to the pod, not counting
+// what it says of the injection, which is replaced.
 func (p *Pod) Room() int {
 	room := MaxAnnotations - len(ask.InjectedAnnotation) - len(ask.WarningsAnnotation)
 	for name, value := range p.Annotations {
@@ -81,7 +81,7 @@ func (p *Pod) Room() int {
 	return room
 }
 
-// Unsuitable says why a pod is none that is ever injected. Empty: it may be.
+// Unsuitable says why a pod is never injected. Empty: it may be.
 func (p *Pod) Unsuitable() string {
 	switch {
 	case len(p.Spec.Containers) == 0:
@@ -111,7 +111,7 @@ func (p *Pod) VolumeNames() []string {
 }
 
 // Hides reports whose pull secrets the sidecar's would hide: an API server gives a pod
-// those of its service account only if the pod names none itself. Empty: nobody's.
+// those of its service account only if the pod names none itself. Empty: none.
 func (p *Pod) Hides(secrets []string) string {
 	if !p.Offline || len(secrets) == 0 || len(p.Spec.ImagePullSecrets) > 0 {
 		return ""
@@ -150,7 +150,7 @@ func isReadOnly(v *corev1.Volume) bool {
 	return v.ConfigMap != nil || v.Secret != nil || v.DownwardAPI != nil || v.Projected != nil || v.Image != nil
 }
 
-// Ports are those that some container of the pod declares.
+// Ports are what the containers of the pod declare.
 func (p *Pod) Ports() map[int]bool {
 	taken := map[int]bool{}
 	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {

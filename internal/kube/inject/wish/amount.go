@@ -31,7 +31,7 @@ type amount struct {
 	limit    bool
 }
 
-// amounts lists them. A request stands before the limit of its resource.
+// amounts lists them. A request precedes the limit of its resource.
 func amounts() []amount {
 	var all []amount
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {

@@ -21,8 +21,8 @@ const (
 // [LoadConfig]. As YAML or JSON its keys are those of the tags.
 type Config struct {
 	// Image is the sidecar's, with its registry and its tag or digest. A name
-	// without a registry would be one of docker.io, where anybody may have taken
-	// it, and CRI-O refuses it.
+	// without a registry would be one of docker.io, where anyone may own it, and
+	// CRI-O refuses it.
 	Image string `json:"image"`
 
 	// ImagePullPolicy is Always, IfNotPresent or Never. Empty: as the cluster
@@ -44,9 +44,9 @@ type Config struct {
 	// Policy bounds what the annotations of pods may ask for.
 	Policy Policy `json:"policy,omitzero"`
 
-	// PullSecrets are names of Secrets that a pod gets beside its own, for the
-	// sidecar's image. They are of the pod's namespace; the kubelet ignores one
-	// that is not there.
+	// PullSecrets are names of Secrets that a pod gets in addition to its own,
+	// for the sidecar's image. They are of the pod's namespace; the kubelet
+	// ignores one that is not there.
 	PullSecrets []string `json:"pullSecrets,omitempty"`
 
 	// Namespaces are settings of the sidecars of single namespaces, by the

@@ -174,7 +174,7 @@ func parsePatch(text string) (map[string]any, error) {
 // Apply returns the container with the patches in it.
 func (h Hatch) Apply(c corev1.Container) corev1.Container {
 	for _, patch := range h.patches {
-		if after, err := patched(c, patch); err == nil { // the fields were tried by themselves
+		if after, err := patched(c, patch); err == nil { // the fields were decoded one by one
 			c = after
 		}
 	}

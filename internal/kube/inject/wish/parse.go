@@ -74,7 +74,7 @@ func parseContainers(text string) ([]string, error) {
 
 // Variables that a JVM takes options from.
 const (
-	// LauncherVariable is read by the java program from JDK 9 on: after
+	// LauncherVariable is read by the java program of JDK 9 or later: after
 	// ToolVariable, and before the command line. No other program reads it, so
 	// jcmd and keytool open no log, and the java of JDK 8, which knows neither of
 	// our options, ignores it. Images rarely set it: what they set in
@@ -93,7 +93,7 @@ const NoVariable = "off"
 type Variable struct {
 	Name string
 
-	// Asked says that somebody has named the variable.
+	// Asked says that an annotation or a default names the variable.
 	Asked bool
 }
 
@@ -140,7 +140,7 @@ func parseEvents(text string) (settings.Size, error) {
 	return size, nil
 }
 
-// parseSecret checks the name of the Secret for the sinks. An empty text is none.
+// parseSecret checks the name of the Secret for the sinks. An empty text means no ring.
 func parseSecret(text string) (string, error) {
 	if text != "" && !names.IsName(text) {
 		return "", errors.New("it is not the name of a Secret: write it like logs-bucket")

@@ -59,7 +59,7 @@ func (p Policy) atMost(name string, n settings.Size) settings.Size {
 var endless = []string{"budget", "retain-age", "retain-bytes", "upload-age", "yield-after"}
 
 // exceeds compares two values of a setting. What can't be read is for others to
-// refuse. A limit of zero is none.
+// refuse. A limit of zero limits nothing.
 func exceeds(name, value, most string) bool {
 	if a, ok := amountOf(name); ok {
 		q, err := a.parse(value)

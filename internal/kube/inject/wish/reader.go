@@ -49,7 +49,7 @@ func (r *reader) problem(format string, args ...any) {
 	r.problems = append(r.problems, printable.Text(fmt.Sprintf(format, args...), MaxText))
 }
 
-// flagsOf sets the configuration to its defaults, and returns its flags.
+// flagsOf sets the configuration to its defaults and returns its flags.
 func flagsOf(cfg *sidecar.Config) *flag.FlagSet {
 	*cfg = sidecar.DefaultConfig()
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)

@@ -42,8 +42,8 @@ type Wishes struct {
 	NoScrape bool // no annotations for Prometheus
 	Perfdata bool // the JVM keeps its file of counters, wherever that is
 
-	// Set are the flags that were asked for, by name, without those that the
-	// fields above are for.
+	// Set are the flags that were asked for, by name, except what the fields
+	// above are for.
 	Set map[string]string
 
 	// Deny says that a pod that cannot be injected must not start.
