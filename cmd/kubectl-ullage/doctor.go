@@ -23,6 +23,12 @@ Usage:
                                     (also sts/NAME, ds/NAME, job/NAME, rollout/NAME ...)
   kubectl ullage doctor -l SELECTOR   ... and one pod with these labels?
 
+Examples:
+  kubectl ullage doctor
+  kubectl ullage doctor web-0
+  kubectl ullage doctor deploy/web -n shop
+  kubectl ullage doctor web-0 -o json | jq -r '.[] | select(.mark == "problem").text'
+
 It looks at labels and annotations of the pod, of its workload and of its
 namespace, at the webhook with its certificate and its pods, and at the sidecar
 and the JVM's container. For what has no sidecar it asks the API server, by a
@@ -31,11 +37,6 @@ dry run, whether a new pod would get one. It changes nothing.
 Each line begins with "ok", "note", "problem", or "unknown" where you lack the
 right to look. It exits with 1 if there is a problem, or if it could look at
 nothing.
-
-Examples:
-  kubectl ullage doctor
-  kubectl ullage doctor web-0
-  kubectl ullage doctor deploy/web -n shop
 `
 
 // Marks of findings.
@@ -48,6 +49,13 @@ const (
 
 // finding is one line of the answer, and what to do about it.
 type finding struct{ mark, text, hint string }
+
+// findingJSON is a finding, for programs.
+type findingJSON struct {
+	Mark string `json:"mark"`
+	Text string `json:"text"`
+	Hint string `json:"hint,omitempty"`
+}
 
 // doctor has what was found out about one subject.
 type doctor struct {
@@ -68,6 +76,8 @@ func doctorCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	fs := flag.NewFlagSet("doctor", flag.ContinueOnError)
 	d.cluster.flags(fs)
 	d.cluster.labelFlags(fs)
+	var asJSON bool
+	cli.JSONFlags(fs, &asJSON, "print JSON")
 	e.Words = d.cluster.words(ctx)
 	code, ok := e.Parse(fs, doctorAbout, args, func() []error {
 		names := fs.Args()
@@ -90,6 +100,19 @@ func doctorCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	if err != nil {
 		return e.Fail("doctor", err)
 	}
+	text := findingsText(findings)
+	if asJSON {
+		if text, err = findingsJSON(findings); err != nil {
+			return e.Fail("doctor", err)
+		}
+	}
+	if printed := e.Print("doctor", text); printed != cli.OK {
+		return printed
+	}
+	return exitCode(findings)
+}
+
+func findingsText(findings []finding) string {
 	var b strings.Builder
 	for _, f := range findings {
 		fmt.Fprintf(&b, "%-8s %s\n", f.mark, printable.Line(f.text))
@@ -97,10 +120,15 @@ func doctorCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 			fmt.Fprintf(&b, "         %s\n", printable.Line(f.hint))
 		}
 	}
-	if printed := e.Print("doctor", b.String()); printed != cli.OK {
-		return printed
+	return b.String()
+}
+
+func findingsJSON(findings []finding) (string, error) {
+	all := []findingJSON{}
+	for _, f := range findings {
+		all = append(all, findingJSON{f.mark, printable.Line(f.text), printable.Line(f.hint)})
 	}
-	return exitCode(findings)
+	return jsonText(all)
 }
 
 // exitCode is that of a problem, or where nothing is known to be well.

@@ -22,10 +22,16 @@ const levelsAbout = `kubectl ullage levels shows and changes what the JVMs of po
 restarted.
 
 Usage:
-  kubectl ullage levels TARGET                          what they log now
+  kubectl ullage levels TARGET [-w | -o json]           what they log now
   kubectl ullage levels TARGET SELECTION [--for 10m] [--stream S]
                                                         raise it for a time
   kubectl ullage levels TARGET --reset                  end the raise now
+
+Examples:
+  kubectl ullage levels web-0 'gc*=debug' --for 10m
+  kubectl ullage levels web-0 --reset
+  kubectl ullage levels deploy/web 'gc*=debug' --for 5m
+  kubectl ullage levels deploy/web -w
 
 TARGET is a pod, or all pods of a workload, as deploy/NAME, or of a label, -l
 SELECTOR. A pod that has no sidecar, or whose sidecar does not answer, is
@@ -43,11 +49,6 @@ a new log-id, so the same selection can be raised again.
 It exits with 1 if a JVM does not have the selection when --timeout is over,
 which counts for each pod by itself. The annotations stay, and take effect when
 the cause is fixed.
-
-Examples:
-  kubectl ullage levels web-0 'gc*=debug' --for 10m
-  kubectl ullage levels web-0 --reset
-  kubectl ullage levels deploy/web 'gc*=debug' --for 5m
 `
 
 // Names of the annotations.
@@ -67,6 +68,8 @@ type levelsConfig struct {
 	stream  string      // the pattern of the only streams to raise
 	reset   bool
 	timeout time.Duration
+
+	json, watch bool // of what is shown
 }
 
 func (c *levelsConfig) flags(fs *flag.FlagSet) {
@@ -76,11 +79,13 @@ func (c *levelsConfig) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.stream, "stream", "", "raise only the outputs whose stream matches `GLOB`")
 	fs.BoolVar(&c.reset, "reset", false, "end the raise of the annotations")
 	settings.DurationVar(fs, &c.timeout, "timeout", 30*time.Second, "wait at most this `DURATION` for the JVMs")
+	cli.JSONFlags(fs, &c.json, "print what the JVMs log as JSON")
+	cli.WatchFlags(fs, &c.watch)
 }
 
 // validate holds the request to the sidecar's own rules.
 func (c *levelsConfig) validate(args []string) []error {
-	var bad []error
+	bad := cli.CheckWatch(c.watch, c.json)
 	if c.timeout <= 0 {
 		bad = append(bad, fmt.Errorf("invalid value %q for --timeout: it must be positive", c.timeout))
 	}
@@ -95,6 +100,8 @@ func (c *levelsConfig) validate(args []string) []error {
 		args = args[1:]
 	}
 	switch {
+	case (c.json || c.watch) && (len(args) > 0 || c.reset):
+		return append(bad, errors.New("--json and --watch show what JVMs log: they take neither a selection nor --reset"))
 	case len(args) == 0 && c.lasts != "":
 		return append(bad, errors.New("--for needs a selection; write it like 'gc*=debug,safepoint=info'"))
 	case len(args) == 0 && c.stream != "":
@@ -128,6 +135,9 @@ func levelsCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	e.Words = cfg.cluster.words(ctx)
 	if code, ok := e.Parse(fs, levelsAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
 		return code
+	}
+	if cfg.json || cfg.watch {
+		return cfg.show(ctx, e)
 	}
 	if cfg.target.kind != podKind {
 		return cfg.fleet(ctx, e)

@@ -1,14 +1,36 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/internal/base/printable"
 )
+
+// show prints what the JVMs log, for a program or until interrupted.
+func (c *levelsConfig) show(ctx context.Context, e cli.Env) int {
+	s := survey{cluster: c.cluster, json: c.json, watch: c.watch, levels: true}
+	if c.target != (target{}) {
+		s.targets = []target{c.target}
+	}
+	_, code := s.show(ctx, e, "levels", func(answers []answer) string {
+		var b strings.Builder
+		for _, a := range answers {
+			text := levelsText([]answer{a})
+			if a.err != nil {
+				text = problems(a) + "\n"
+			}
+			b.WriteString(indented(printable.Line(a.of.pod), text))
+		}
+		return b.String()
+	})
+	return code
+}
 
 // levelsText is how the levels of one pod are, of each sidecar a block.
 func levelsText(answers []answer) string {

@@ -59,12 +59,12 @@ func level(st admin.Status) string {
 	}
 }
 
-// freeShare is the free part of the budget.
-func freeShare(st admin.Status) string {
+// usedShare is the used part of the budget.
+func usedShare(st admin.Status) string {
 	if st.BudgetBytes <= 0 {
 		return "?"
 	}
-	return fmt.Sprintf("%.0f%%", 100*st.FreeShare())
+	return fmt.Sprintf("%.0f%%", 100*(1-st.FreeShare()))
 }
 
 // word is printable.Line without spaces, for a cell that a program may take apart.

@@ -64,7 +64,7 @@ func FuzzStatus(f *testing.F) {
 			}
 		}
 		checkText(t, levelsText([]answer{a}))
-		out, err := statusJSON([]answer{a})
+		out, err := answersJSON([]answer{a}, statusOf)
 		if err != nil {
 			t.Fatal(err)
 		}

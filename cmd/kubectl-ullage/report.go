@@ -25,7 +25,13 @@ opens it in the browser: pauses, heap, rates, stalls, gaps, on one page that
 needs no network.
 
 Usage:
-  kubectl ullage report TARGET [--since T] [--until T] [--output FILE] [-c NAME]
+  kubectl ullage report TARGET [--since T] [--until T] [--output FILE | -o json] [-c NAME]
+
+Examples:
+  kubectl ullage report web-0
+  kubectl ullage report deploy/web --since 24h
+  kubectl ullage report web-0 --since 2026-11-20T16:00 --until 2026-11-20T17:00 --output incident.html
+  kubectl ullage report web-0 -o json | jq .totals
 
 TARGET is a pod, a workload, as deploy/web, or -l SELECTOR. Of several pods, the
 command takes the oldest that is ready, and says on stderr which that is.
@@ -37,12 +43,9 @@ browser. T is a duration before now (10m, 36h), a time with its zone, or a local
 one (16:45, 2026-11-20T16:45). It prints the name of the file. Without a
 browser, open the file yourself; BROWSER names another browser.
 
-A pod with several JVM containers has a sidecar for each: -c names one.
+With -o json it prints the figures instead.
 
-Examples:
-  kubectl ullage report web-0
-  kubectl ullage report deploy/web --since 24h
-  kubectl ullage report web-0 --since 2026-11-20T16:00 --until 2026-11-20T17:00 --output incident.html
+A pod with several JVM containers has a sidecar for each: -c names one.
 `
 
 // reportConfig has the settings of `kubectl ullage report`.
@@ -50,6 +53,7 @@ type reportConfig struct {
 	single
 	since, until string // as 'ullage report' takes them
 	output       string // empty: a name that no file has
+	json         bool   // print the figures, and make no page
 }
 
 // flags declares the settings on fs. A time without a zone is in now's.
@@ -64,6 +68,15 @@ func (c *reportConfig) flags(fs *flag.FlagSet, now time.Time) {
 		return err
 	})
 	fs.StringVar(&c.output, "output", "", "`FILE` to write the page into; one that exists is replaced")
+	cli.JSONFlags(fs, &c.json, "print the figures as JSON, as 'ullage report --json' does")
+}
+
+func (c *reportConfig) validate(args []string) []error {
+	bad := c.single.validate(args)
+	if c.json && c.output != "" {
+		bad = append(bad, errors.New("-o json prints the figures, and --output names the file of a page: use one of them"))
+	}
+	return bad
 }
 
 func reportCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
@@ -71,7 +84,7 @@ func reportCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	fs := flag.NewFlagSet("report", flag.ContinueOnError)
 	cfg.flags(fs, time.Now())
 	e.Words = cfg.single.cluster.words(ctx)
-	if code, ok := e.Parse(fs, reportAbout, args, func() []error { return cfg.single.validate(fs.Args()) }); !ok {
+	if code, ok := e.Parse(fs, reportAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
 		return code
 	}
 	s, err := cfg.find(ctx, e, "report")
@@ -87,6 +100,12 @@ func reportCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	stop()
 	if err != nil {
 		return e.Fail("report", fmt.Errorf("make the report in the sidecar: %w", err))
+	}
+	if cfg.json {
+		if err := view.JSON(e.Stdout, figures); err != nil {
+			return e.Fail("report", err)
+		}
+		return cli.OK
 	}
 	page, err := s.page(figures)
 	if err != nil {

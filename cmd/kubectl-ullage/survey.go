@@ -27,17 +27,22 @@ type answer struct {
 
 // survey is a question to many sidecars: status and top.
 type survey struct {
-	cluster cluster
-	targets []target // none: all pods that the flags select
+	cluster     cluster
+	targets     []target // none: all pods that the flags select
+	json, watch bool
+	worstFirst  bool // and without the pods that have ended
+	levels      bool // JSON has the levels alone
 }
 
 func (s *survey) flags(fs *flag.FlagSet) {
 	s.cluster.flags(fs)
 	s.cluster.manyFlags(fs)
+	cli.JSONFlags(fs, &s.json, "print JSON")
+	cli.WatchFlags(fs, &s.watch)
 }
 
 func (s *survey) validate(args []string) []error {
-	var bad []error
+	bad := cli.CheckWatch(s.watch, s.json)
 	for _, arg := range args {
 		t, err := parseTarget(arg)
 		if err != nil {
@@ -110,7 +115,45 @@ func (s *survey) run(ctx context.Context) ([]answer, error) {
 		answers = append(answers, answer{of: sidecar{cluster: s.cluster, pod: name}, err: errNoPod})
 	}
 	askAll(ctx, answers)
+	if s.worstFirst {
+		answers = slices.DeleteFunc(answers, func(a answer) bool { return a.of.ended })
+		slices.SortStableFunc(answers, worse)
+	}
 	return answers, ctx.Err()
+}
+
+// show asks all sidecars and prints the answers, as the flags have it: as JSON, or the text that
+// render makes of them, once or until interrupted. It returns no answers if there are none to
+// add to, and the exit code.
+func (s *survey) show(ctx context.Context, e cli.Env, name string, render func([]answer) string) ([]answer, int) {
+	if s.watch {
+		return nil, e.Watch(ctx, name, func(ctx context.Context) (string, error) {
+			answers, err := s.run(ctx)
+			return render(answers), err
+		})
+	}
+	answers, err := s.run(ctx)
+	if err != nil {
+		return nil, e.Fail(name, err)
+	}
+	text := render(answers)
+	if s.json {
+		if text, err = answersJSON(answers, s.fill()); err != nil {
+			return nil, e.Fail(name, err)
+		}
+	}
+	if code := e.Print(name, text); code != cli.OK {
+		return nil, code
+	}
+	return answers, s.outcome(name, e, answers)
+}
+
+// fill is what JSON has of an answer.
+func (s *survey) fill() func(answer, *answerJSON) {
+	if s.levels {
+		return levelsOf
+	}
+	return statusOf
 }
 
 // askAll asks every sidecar that has no answer and no error yet.

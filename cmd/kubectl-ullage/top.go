@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"flag"
-	"slices"
 	"strings"
 
 	"github.com/ullage/ullage/internal/base/cli"
@@ -15,24 +14,24 @@ const topAbout = `kubectl ullage top shows which sidecars are closest to losing 
 first.
 
 Usage:
-  kubectl ullage top [TARGET...]
-  kubectl ullage top -l SELECTOR | -A
-
-TARGET is a pod, or a workload for all its pods, as deploy/web.
-
-Sidecars that cannot be reached come first. The others follow by the free part
-of their budget, in tenths, and among equals by lag, the greatest first. Pods
-that have ended are left out.
-
-  FREE      the free part of the budget, which is what the log may use of the tmpfs
-  HEADROOM  free bytes of the tmpfs that the JVM writes to
-  BACKLOG   bytes that the JVM has written and that are not yet durable
-  LAG       age of the oldest line that is not yet durable
+  kubectl ullage top [TARGET...] [-w | -o json]
+  kubectl ullage top -l SELECTOR | -A [-w | -o json]
 
 Examples:
   kubectl ullage top -A
-  kubectl ullage top -l app=web
+  kubectl ullage top -l app=web -w
   kubectl ullage top deploy/web sts/db
+
+TARGET is a pod, or a workload for all its pods, as deploy/web.
+
+Sidecars that cannot be reached come first. The others follow by the used part
+of their budget, in tenths, and among equals by lag, the greatest first. Pods
+that have ended are left out.
+
+  USED      the used part of the budget, which is what the log may use of the tmpfs
+  HEADROOM  free bytes of the tmpfs that the JVM writes to
+  BACKLOG   bytes that the JVM has written and that are not yet durable
+  LAG       age of the oldest line that is not yet durable
 `
 
 func topCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
@@ -43,25 +42,18 @@ func topCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	if code, ok := e.Parse(fs, topAbout, args, func() []error { return s.validate(fs.Args()) }); !ok {
 		return code
 	}
-	answers, err := s.run(ctx)
-	if err != nil {
-		return e.Fail("top", err)
-	}
-	answers = slices.DeleteFunc(answers, func(a answer) bool { return a.of.ended })
-	slices.SortStableFunc(answers, worse)
-	if code := e.Print("top", topTable(answers, s.cluster.all)); code != cli.OK {
-		return code
-	}
-	return s.outcome("top", e, answers)
+	s.worstFirst = true
+	_, code := s.show(ctx, e, "top", func(answers []answer) string { return topTable(answers, s.cluster.all) })
+	return code
 }
 
 func topTable(answers []answer, namespaces bool) string {
-	return table(answers, namespaces, "POD\tFREE\tHEADROOM\tBACKLOG\tLAG\tERRORS", func(a answer) string {
+	return table(answers, namespaces, "POD\tUSED\tHEADROOM\tBACKLOG\tLAG\tERRORS", func(a answer) string {
 		if a.err != nil {
 			return "?\t?\t?\t?\t" + problems(a)
 		}
 		st := a.status
-		return strings.Join([]string{freeShare(st), printable.Quantity(st.HeadroomBytes), printable.Quantity(st.BacklogBytes), printable.Seconds(st.LagSeconds), problems(a)}, "\t")
+		return strings.Join([]string{usedShare(st), printable.Quantity(st.HeadroomBytes), printable.Quantity(st.BacklogBytes), printable.Seconds(st.LagSeconds), problems(a)}, "\t")
 	})
 }
 

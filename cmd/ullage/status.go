@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/ullage/ullage/internal/base/admin"
@@ -19,16 +20,17 @@ import (
 const statusAbout = `ullage status shows the state of a running 'ullage run'.
 
 Usage:
-  ullage status [--addr HOST:PORT] [--source DIR] [--json] [--timeout DURATION]
+  ullage status [--addr HOST:PORT] [--source DIR] [-w | -o json] [--timeout DURATION]
+
+Examples:
+  ullage status
+  ullage status -w
+  ullage status -o json | jq .headroomBytes
+  kubectl exec POD -c ullage -- ullage status
 
 It exits with 0 when the sidecar answers, even with "not ready". With --source
 it exits with 1 if another source's sidecar answers: several on one machine, or
 in one pod, need a --listen of their own.
-
-Examples:
-  ullage status
-  ullage status --json | jq .headroomBytes
-  kubectl exec POD -c ullage -- ullage status
 `
 
 // statusConfig has the settings of `ullage status`.
@@ -36,6 +38,7 @@ type statusConfig struct {
 	addr    string
 	source  string // of the sidecar that is asked; empty: any
 	json    bool
+	watch   bool
 	timeout time.Duration
 }
 
@@ -44,11 +47,12 @@ func (c *statusConfig) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.addr, "addr", "127.0.0.1"+admin.DefaultConfig().Listen, "`HOST:PORT` where 'ullage run' listens (its --listen)")
 	fs.StringVar(&c.source, "source", "", "the `DIR` that the sidecar ships; an answer of another one is an error")
 	cli.JSONFlags(fs, &c.json, "print the answer as JSON")
+	cli.WatchFlags(fs, &c.watch)
 	settings.DurationVar(fs, &c.timeout, "timeout", 3*time.Second, "wait at most this `DURATION` for the answer")
 }
 
 func (c *statusConfig) validate() []error {
-	var bad []error
+	bad := cli.CheckWatch(c.watch, c.json)
 	if host, port, err := net.SplitHostPort(c.addr); err != nil || host == "" || port == "" {
 		bad = append(bad, fmt.Errorf("invalid value %q for --addr: write it like 127.0.0.1:9919", c.addr))
 	}
@@ -65,13 +69,18 @@ func statusCmd(ctx context.Context, args []string, e cli.Env) int {
 	if code, ok := e.Parse(fs, statusAbout, args, func() []error { return append(c.validate(), cli.Unexpected(fs.Args())...) }); !ok {
 		return code
 	}
-	body, st, err := admin.Client{Addr: c.addr, Timeout: c.timeout}.Status(ctx)
-	if errors.Is(err, admin.ErrUnreachable) {
-		err = fmt.Errorf("cannot reach %s: is 'ullage run' running? (%w)", c.addr, err)
+	if c.watch {
+		return e.Watch(ctx, "status", func(ctx context.Context) (string, error) {
+			_, st, err := c.ask(ctx)
+			if err != nil {
+				return "", err
+			}
+			var b strings.Builder
+			err = renderStatus(&b, st)
+			return b.String(), err
+		})
 	}
-	if err == nil {
-		err = c.checkSource(st)
-	}
+	body, st, err := c.ask(ctx)
 	if err != nil {
 		return e.Fail("status", err)
 	}
@@ -84,6 +93,18 @@ func statusCmd(ctx context.Context, args []string, e cli.Env) int {
 		return e.Fail("status", fmt.Errorf("write the answer: %w", err))
 	}
 	return cli.OK
+}
+
+// ask returns the answer of the sidecar that is meant, as it came and decoded.
+func (c statusConfig) ask(ctx context.Context) ([]byte, admin.Status, error) {
+	body, st, err := admin.Client{Addr: c.addr, Timeout: c.timeout}.Status(ctx)
+	if errors.Is(err, admin.ErrUnreachable) {
+		err = fmt.Errorf("cannot reach %s: is 'ullage run' running? (%w)", c.addr, err)
+	}
+	if err == nil {
+		err = c.checkSource(st)
+	}
+	return body, st, err
 }
 
 // checkSource returns an error where the sidecar of another source has answered.

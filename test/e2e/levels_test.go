@@ -297,10 +297,10 @@ func TestPlugin(t *testing.T) {
 		s.Errorf("ullage.dev/log is %q, not %q", note, raise)
 	}
 	matches(s.T, "levels POD", ullage("levels", "app"), `(?m)^log level: +gc\*=debug until`, `(?m)^JVM: +pid \d+ has gc\*=debug`)
-	matches(s.T, "status", ullage("status"), `^POD +READY +BACKLOG +FREE +LAG +LEVEL +ERRORS\n`,
+	matches(s.T, "status", ullage("status"), `^POD +READY +USED +BACKLOG +LAG +LEVEL +ERRORS\n`,
 		`(?m)^app +yes +\S+ +\S+ +\S+ +gc\*=debug\((10m0|9m\d+)s\) +-$`, `(?m)^quiet +yes +\S+ +\S+ +\S+ +own +-$`)
 	matches(s.T, "status -l", ullage("status", "-l", "app=quiet"), `^POD [^\n]*\nquiet [^\n]*\n$`)
-	matches(s.T, "top", ullage("top"), `^POD +FREE +HEADROOM +BACKLOG +LAG +ERRORS\n`, `(?m)^app +\d+% +\S+ +\S+ +\S+ +-$`, `(?m)^quiet +\d+% `)
+	matches(s.T, "top", ullage("top"), `^POD +USED +HEADROOM +BACKLOG +LAG +ERRORS\n`, `(?m)^app +\d+% +\S+ +\S+ +\S+ +-$`, `(?m)^quiet +\d+% `)
 	s.eventually(time.Minute, "a raised line by 'logs'", func() bool { return strings.Contains(ullage("logs", "app"), "][debug][") })
 	page, recent := livePage(s, settings, "app")
 	matches(s.T, "open", page, `^<!doctype html>`, `<script>`)

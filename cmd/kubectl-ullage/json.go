@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/ullage/ullage/internal/base/printable"
+)
+
+// answerJSON is one answer, for programs.
+type answerJSON struct {
+	Namespace string          `json:"namespace,omitempty"` // empty where it is kubectl's default
+	Pod       string          `json:"pod"`
+	Container string          `json:"container,omitempty"` // the sidecar's
+	Error     string          `json:"error,omitempty"`
+	Status    json.RawMessage `json:"status,omitempty"` // as the sidecar gave it
+	Levels    json.RawMessage `json:"levels,omitempty"` // those of the status
+}
+
+// statusOf and levelsOf fill in what a command shows of an answer: as it came, so that what a
+// newer sidecar says beyond our own version is not lost.
+func statusOf(a answer, one *answerJSON) { one.Status = a.raw }
+
+func levelsOf(a answer, one *answerJSON) {
+	var st struct {
+		Levels json.RawMessage `json:"levels"`
+	}
+	_ = json.Unmarshal(a.raw, &st) // has been decoded before
+	one.Levels = st.Levels
+}
+
+// answersJSON prints the answers, of each what fill puts into it.
+func answersJSON(answers []answer, fill func(answer, *answerJSON)) (string, error) {
+	all := []answerJSON{}
+	for _, a := range answers {
+		one := answerJSON{Namespace: a.of.cluster.namespace, Pod: a.of.pod, Container: a.of.container.Name}
+		if a.err != nil {
+			one.Error = printable.Line(a.err.Error())
+		} else {
+			fill(a, &one)
+		}
+		all = append(all, one)
+	}
+	return jsonText(all)
+}
+
+// jsonText returns v as JSON that a terminal may show.
+func jsonText(v any) (string, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return "", fmt.Errorf("print JSON: %w", err)
+	}
+	return printable.JSON(b.String()), nil
+}
