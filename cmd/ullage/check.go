@@ -71,14 +71,7 @@ type checkConfig struct {
 
 // flags declares the settings on fs; a time that is a duration ends at now.
 func (c *checkConfig) flags(fs *flag.FlagSet, now time.Time) {
-	fs.Func("since", "only lines from `T` on: a duration before now, or a time", func(text string) (err error) {
-		c.Since, err = cli.Time(text, now)
-		return err
-	})
-	fs.Func("until", "only lines up to `T`, as for --since", func(text string) (err error) {
-		c.Until, err = cli.Time(text, now)
-		return err
-	})
+	windowFlags(fs, &c.Since, &c.Until, now)
 	fs.StringVar(&c.Stream, "stream", "", "only streams whose name matches `GLOB`")
 	fs.Var(&c.Formats, "format", "formats of streams, as for 'ullage run': `GLOB=NAME`")
 	cli.JSONFlags(fs, &c.json, "print JSON, one object a line")
@@ -94,11 +87,13 @@ func (c *checkConfig) validate(args []string) []error {
 func checkCmd(ctx context.Context, args []string, e cli.Env) int {
 	var cfg checkConfig
 	fs := flag.NewFlagSet("check", flag.ContinueOnError)
-	cfg.flags(fs, time.Now())
+	now := time.Now()
+	cfg.flags(fs, now)
 	e.Operand, e.Words = "DIR", cli.Words{"stream": streamsOf(fs, e)}
 	if code, ok := e.Parse(fs, checkAbout, args, func() []error { return cfg.validate(whatToRead(fs, e)) }); !ok {
 		return code
 	}
+	e.NoteFuture("check", cfg.Since, now)
 	dir, err := filepath.EvalSymlinks(whatToRead(fs, e)[0])
 	if err != nil {
 		return e.Fail("check", err)

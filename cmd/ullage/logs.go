@@ -127,19 +127,8 @@ func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
 	fs.BoolVar(&c.Follow, "follow", false, follow)
 	fs.BoolVar(&c.Follow, "f", false, "short for --follow")
 	fs.BoolVar(&c.untilEOF, "until-eof", false, "exit at once when stdin ends: the reader of the output has gone")
-	for name, flag := range map[string]struct {
-		at    *time.Time
-		usage string
-	}{
-		"since":  {&c.Since, "only lines from `T` on: a duration before now, or a time"},
-		"until":  {&c.Until, "only lines up to `T`, as for --since"},
-		"around": {&c.around, "only lines close to `T`, as for --since: within --within before and after it"},
-	} {
-		fs.Func(name, flag.usage, func(text string) (err error) {
-			*flag.at, err = cli.Time(text, now)
-			return err
-		})
-	}
+	windowFlags(fs, &c.Since, &c.Until, now)
+	cli.TimeVar(fs, &c.around, "around", now, "only lines close to `T`, as for --since: within --within before and after it")
 	settings.DurationVar(fs, &c.within, "within", defaultWithin, "how far from --around, as a `DURATION`")
 	for _, name := range []string{"tail", "n"} {
 		usage := "only the last `N` lines of all"
@@ -154,6 +143,12 @@ func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
 	fs.BoolVar(&c.Gaps, "gaps", false, "list where lines are missing, instead of printing lines")
 	fs.BoolVar(&c.Marks, "marks", false, "list what 'ullage run' has marked, and where lines are missing, instead of printing lines")
 	cli.JSONFlags(fs, &c.JSON, "print each line, or with --gaps or --marks each place, as a JSON object")
+}
+
+// windowFlags declares --since and --until; a duration ends at now.
+func windowFlags(fs *flag.FlagSet, since, until *time.Time, now time.Time) {
+	cli.TimeVar(fs, since, "since", now, "only lines from `T` on: a duration before now, or a time")
+	cli.TimeVar(fs, until, "until", now, "only lines up to `T`, as for --since")
 }
 
 func (c *logsConfig) setTail(text string) error {
@@ -192,11 +187,13 @@ func (c *logsConfig) validate(args []string) []error {
 func logsCmd(ctx context.Context, args []string, e cli.Env) int {
 	var cfg logsConfig
 	fs := flag.NewFlagSet("logs", flag.ContinueOnError)
-	cfg.flags(fs, time.Now())
+	now := time.Now()
+	cfg.flags(fs, now)
 	e.Operand, e.Words = "FILE", cli.Words{"stream": streamsOf(fs, e), "level": ul.Levels}
 	if code, ok := e.Parse(fs, logsAbout, args, func() []error { return cfg.validate(whatToRead(fs, e)) }); !ok {
 		return code
 	}
+	e.NoteFuture("logs", cfg.Since, now)
 	// There is nothing to drain here, so a second signal may always kill, even
 	// during a write that waits for a pager.
 	noColor, _ := e.LookupEnv("NO_COLOR")

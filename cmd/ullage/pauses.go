@@ -28,7 +28,8 @@ Exit status: 0 it was printed, 1 it was not, 2 usage error.
 func pausesCmd(ctx context.Context, args []string, e cli.Env) int {
 	var cfg report.Config
 	fs := flag.NewFlagSet("pauses", flag.ContinueOnError)
-	readFlags(fs, &cfg, time.Now())
+	now := time.Now()
+	readFlags(fs, &cfg, now)
 	validate := func() []error {
 		bad := cfg.Validate()
 		if len(whatToRead(fs, e)) == 0 {
@@ -40,6 +41,7 @@ func pausesCmd(ctx context.Context, args []string, e cli.Env) int {
 	if code, ok := e.Parse(fs, pausesAbout, args, validate); !ok {
 		return code
 	}
+	e.NoteFuture("pauses", cfg.Since, now)
 	r, err := readReport(ctx, whatToRead(fs, e), cfg, e)
 	if err == nil {
 		err = r.Pauses(e.Stdout, reportStyle(e))

@@ -74,18 +74,7 @@ func (c *reportConfig) flags(fs *flag.FlagSet, now time.Time) {
 
 // readFlags declares the flags of what a report is about.
 func readFlags(fs *flag.FlagSet, c *report.Config, now time.Time) {
-	for name, flag := range map[string]struct {
-		at    *time.Time
-		usage string
-	}{
-		"since": {&c.Since, "only lines from `T` on: a duration before now, or a time"},
-		"until": {&c.Until, "only lines up to `T`, as for --since"},
-	} {
-		fs.Func(name, flag.usage, func(text string) (err error) {
-			*flag.at, err = cli.Time(text, now)
-			return err
-		})
-	}
+	windowFlags(fs, &c.Since, &c.Until, now)
 	c.Floor.Flags(fs)
 }
 
@@ -108,11 +97,13 @@ var errNothingToReport = errors.New("nothing to report on: name the --dest of 'u
 func reportCmd(ctx context.Context, args []string, e cli.Env) int {
 	var cfg reportConfig
 	fs := flag.NewFlagSet("report", flag.ContinueOnError)
-	cfg.flags(fs, time.Now())
+	now := time.Now()
+	cfg.flags(fs, now)
 	e.Operand = "FILE"
 	if code, ok := e.Parse(fs, reportAbout, args, func() []error { return cfg.validate(whatToRead(fs, e)) }); !ok {
 		return code
 	}
+	e.NoteFuture("report", cfg.Since, now)
 	inputs := [][]string{whatToRead(fs, e)}
 	if cfg.compare {
 		inputs = [][]string{fs.Args()[:1], fs.Args()[1:]}

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"errors"
+	"flag"
+	"fmt"
 	"time"
 
 	"github.com/ullage/ullage/internal/base/settings"
@@ -25,6 +27,23 @@ var (
 	}
 	errTime = errors.New("write it like 10m, 16:45, 2026-11-20, 2026-11-20T16:45 or 2026-11-20T16:45:11+01:00")
 )
+
+// TimeVar declares a flag whose value [Time] reads.
+func TimeVar(fs *flag.FlagSet, p *time.Time, name string, now time.Time, usage string) {
+	fs.Func(name, usage, func(text string) (err error) {
+		*p, err = Time(text, now)
+		return err
+	})
+}
+
+// NoteFuture reports a beginning that is in the future: a mistaken zone or year looks like a log
+// that is empty.
+func (e Env) NoteFuture(name string, since, now time.Time) {
+	if since.After(now) {
+		fmt.Fprintf(e.Stderr, "%s %s: warning: %s is in the future: no line is that late\n",
+			e.Program, name, since.In(now.Location()).Format(time.RFC3339))
+	}
+}
 
 // Time reads a duration before now, or a time. A time without a zone is in that of now.
 func Time(text string, now time.Time) (time.Time, error) {
