@@ -26,9 +26,10 @@ Usage:
 
 DIR is a destination (the --dest of 'ullage run'), the directory of one stream
 in it, or a directory of log files; without any it is the destination in
-ULLAGE_DEST. FILE is a segment, or any other log of Unified Logging (-Xlog),
-plain or compressed by gzip or zstd. Files of one rotated set (gc.log, gc.log.0,
-gc.log.1.gz) are read as one stream, in the order of their dates.
+ULLAGE_DEST. FILE is a segment, or any other log of Unified Logging (-Xlog) or
+of JDK 8 (-Xloggc), plain or compressed by gzip or zstd. Files of one rotated
+set (gc.log, gc.log.0, gc.log.1.gz) are read as one stream, in the order of
+their dates.
 
 The report is a page that needs no network, written to ullage-report.html, or
 with --text or --json text or JSON, written to stdout. --output FILE changes

@@ -52,13 +52,16 @@ func New(cfg Config, triggers *trigger.Set, reg prometheus.Registerer, log *slog
 // Kind is zero where it has none. The event is valid until the next call, and as long as
 // the line is. Each line is passed once, in order.
 func (in *Insight) Line(name string, line []byte, c ul.Class) *pause.Event {
-	if c.Kind == ul.Continuation {
-		return &in.nothing
-	}
 	s := in.last
 	if s == nil || s.name != name {
+		if c.Kind == ul.Continuation && in.streams[name] == nil {
+			return &in.nothing
+		}
 		s = in.stream(name)
 		in.last = s
+	}
+	if c.Kind == ul.Continuation && !s.joiner.Continues() {
+		return &in.nothing
 	}
 	s.fresh = true
 	e, ok := s.joiner.Line(line, c)

@@ -257,3 +257,39 @@ func BenchmarkLine(b *testing.B) {
 		})
 	}
 }
+
+// The lines are written by hand, in the forms of JDK 8: see package pause. Each pause has several, and
+// each is once in the metrics.
+func TestMetricsOfJDK8(t *testing.T) {
+	r := newRig(t)
+	r.read("gc.log",
+		"2026-11-20T16:44:01.000+0000: 1.000: [GC pause (G1 Evacuation Pause) (young)",
+		"Desired survivor size 1572864 bytes, new threshold 15 (max 15)",
+		", 0.0100000 secs]",
+		"   [Parallel Time: 8.0 ms, GC Workers: 4]",
+		"   [Eden: 24.0M(24.0M)->0.0B(21.0M) Survivors: 0.0B->3072.0K Heap: 24.0M(256.0M)->8.0M(256.0M)]",
+		" [Times: user=0.03 sys=0.01, real=0.01 secs]",
+		"2026-11-20T16:44:01.011+0000: 1.011: Total time for which application threads were stopped: 0.0110000 seconds, Stopping threads took: 0.0001000 seconds",
+	)
+	r.want(8<<20, "ullage_jvm_heap_after_gc_bytes", "stream=gc.log")
+	r.read("gc.log",
+		"2026-11-20T16:44:02.000+0000: 2.000: [Full GC (System.gc())  24M->2M(256M), 0.9000000 secs]",
+		" [Times: user=0.60 sys=0.30, real=0.90 secs]",
+		"2026-11-20T16:44:02.901+0000: 2.901: Total time for which application threads were stopped: 0.9010000 seconds, Stopping threads took: 0.0001000 seconds",
+		"2026-11-20T16:44:03.000+0000: 3.000: Total time for which application threads were stopped: 0.0001000 seconds, Stopping threads took: 0.0000100 seconds",
+		"2026-11-20T16:44:04.000+0000: 4.000: [CMS-concurrent-mark: 0.035/0.050 secs] [Times: user=0.07 sys=0.00, real=0.05 secs]",
+	)
+	r.settle()
+	r.want(1, "ullage_jvm_gc_pause_duration_seconds", "gc=G1", "action=young", "cause=G1 Evacuation Pause")
+	r.want(1, "ullage_jvm_gc_pause_duration_seconds", "gc=G1", "action=full", "cause=System.gc()")
+	r.want(3, "ullage_jvm_safepoint_duration_seconds")
+	r.want(1, "ullage_jvm_gc_concurrent_duration_seconds")
+	r.want(2<<20, "ullage_jvm_heap_after_gc_bytes", "stream=gc.log")
+	r.want(256<<20, "ullage_jvm_heap_capacity_bytes", "stream=gc.log")
+	if user := r.value("ullage_jvm_gc_cpu_seconds_total", "mode=user"); user < 0.699 || user > 0.701 {
+		t.Errorf("%v s of CPU time in user mode, want 0.7", user)
+	}
+	if recent := r.Recent(); len(recent) != 3 || recent[1].Action != "full" || recent[1].Duration != 901*time.Millisecond {
+		t.Errorf("%+v", recent)
+	}
+}

@@ -50,13 +50,14 @@ func (s *stream) take(e *pause.Event) {
 		m.reaching.Observe(e.Reaching.Seconds())
 	case pause.Concurrent:
 		m.concurrent(label(s.joiner.Run().Collector), e.Action()).Observe(e.Duration.Seconds())
-	case pause.CPU:
-		m.user.Add(e.User.Seconds())
-		m.sys.Add(e.Sys.Seconds())
 	case pause.Init:
 		if string(e.Name) == "Using" {
 			m.starts.Inc()
 		}
+	}
+	if e.Timed {
+		m.user.Add(e.User.Seconds())
+		m.sys.Add(e.Sys.Seconds())
 	}
 }
 
@@ -118,7 +119,8 @@ func (s *stream) collected(c *pause.Collection) {
 	if c.Promoted > 0 {
 		m.promoted.Add(float64(c.Promoted))
 	}
-	if len(c.Pauses) == 0 || !c.Pauses[len(c.Pauses)-1].Heap.Known {
+	// The sizes of a pause of JDK 8 may be in a later line than the pause.
+	if len(c.Pauses) == 0 || !c.Pauses[len(c.Pauses)-1].Heap.Known || c.Count == 1 && s.joiner.Continues() {
 		s.heap(c.Heap)
 	}
 	if live, ok := liveData(c); ok {

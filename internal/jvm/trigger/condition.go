@@ -53,7 +53,7 @@ func (d *signs) note(e *pause.Event) {
 	switch {
 	case e.Kind == pause.Init && !d.stops && (string(e.Value) == "The Z Garbage Collector" || string(e.Value) == "Shenandoah"):
 		d.unseen.Store(maxUnseen) // these never log CPU times
-	case e.Kind == pause.CPU && !d.timed.Load():
+	case e.Timed && !d.timed.Load():
 		d.timed.Store(true)
 	case e.Kind == pause.Pause && d.unseen.Load() < maxUnseen:
 		d.unseen.Add(1)

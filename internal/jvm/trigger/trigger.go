@@ -64,7 +64,7 @@ func (s *Set) Saves() bool { return !s.saving.IsZero() }
 // that of the line, as [pause.Parse] returns it, or nil if the line was not parsed.
 func (s *Set) Line(text []byte, c ul.Class, e *pause.Event) {
 	r := s.raising.Load()
-	if r == nil && !s.Saves() || c.Kind == ul.Continuation {
+	if r == nil && !s.Saves() || c.Kind == ul.Continuation && (e == nil || e.Kind == 0) {
 		return
 	}
 	l := line{text: text, class: c, event: e}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/line/format"
+	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -126,6 +127,31 @@ func TestTheTriggersFireEachForItsOwnConditions(t *testing.T) {
 	}
 	if n := missed(s, ask.DroppedCondition); n != 1 {
 		t.Errorf("%v missed, want the line after the one that fired", n)
+	}
+}
+
+// A record of JDK 8 has the CPU times of the pause in its own line, or in one that continues it: the
+// reader joins those, and passes their event.
+func TestPausesOfJDK8Fire(t *testing.T) {
+	t.Parallel()
+	const line = "2026-03-01T10:00:01.000+0100: 1.000: [Full GC (System.gc()) 20000K->12000K(31000K), 2.0000000 secs] [Times: user=0.02 sys=0.01, real=2.00 secs]"
+	for condition, want := range map[string]string{
+		"pause>1s": "pause: pause Full (System.gc()) took 2s", "io-stall": "io-stall: a pause of 2s took only 30ms of CPU time",
+	} {
+		s := armed(t, DefaultConfig(), condition, nil)
+		show(s, line)
+		if d := cmp.Diff([]string{want}, alarms(s)); d != "" {
+			t.Errorf("%s: (-want +got)\n%s", condition, d)
+		}
+		var c format.Classifier
+		c.Classify([]byte(line), nil)
+		s = armed(t, DefaultConfig(), condition, nil)
+		e, _ := pause.Parse([]byte(line))
+		rest := []byte(", 2.0000000 secs] [Times: user=0.02 sys=0.01, real=2.00 secs]")
+		s.Line(rest, c.Classify(rest, nil), &e)
+		if d := cmp.Diff([]string{want}, alarms(s)); d != "" {
+			t.Errorf("%s, on a further line: (-want +got)\n%s", condition, d)
+		}
 	}
 }
 

@@ -121,6 +121,9 @@ func (c *Classifier) classifyOnly(line, rest []byte) ul.Class {
 	if h, ok := c.headerOf(line, rest); ok && h.format == c.only {
 		return c.begin(h)
 	}
+	if c.only == Pattern && isStamped(line) && line[4] == '-' {
+		return c.begin(header{format: Pattern}) // a date, and no level
+	}
 	if c.last == Auto && c.ul.Level() == ul.Unknown {
 		return ul.Class{}
 	}
@@ -197,6 +200,9 @@ func parse(line, rest []byte, at *stamp) (h header, ok bool) {
 	case c == '{':
 		return parseJSON(line, at)
 	case isDigit(c):
+		if isStamped(line) {
+			return header{format: JDK8}, true
+		}
 		return parsePattern(line, at)
 	case c == '[':
 		return parseBracket(line, at)

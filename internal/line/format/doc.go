@@ -30,6 +30,8 @@
 //   - [JUL]: the two lines of java.util.logging.SimpleFormatter in English: "Nov 23, 2026
 //     7:36:35 AM com.example.Main main", and "WARNING: text" after it. The first line is
 //     the header, with the level that the second one shows.
+//   - [JDK8]: the collector's log of JDK 8 (-Xloggc): a date, or the uptime in seconds, or both, each
+//     with a colon after it, and then what the collector or a safepoint did. No line has a level.
 //   - [JSON]: one object in a line, with a level in it: the member level, log.level,
 //     loglevel or severity of the object, or level of its member log. These are the logs of
 //     logstash-logback-encoder, the Elastic Common Schema (ECS), the Graylog Extended Log

@@ -14,12 +14,13 @@ const (
 	JUL
 	JSON
 	Plain
+	JDK8
 )
 
-var names = [...]string{"auto", "ul", "pattern", "jul", "json", "plain"}
+var names = [...]string{"auto", "ul", "pattern", "jul", "json", "plain", "jdk8"}
 
 // Names are the names of all formats, for help texts.
-const Names = "auto, ul, pattern, jul, json or plain"
+const Names = "auto, ul, pattern, jul, json, jdk8 or plain"
 
 // String returns the format's name in lower case.
 func (f Format) String() string {

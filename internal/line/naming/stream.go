@@ -24,13 +24,19 @@ func Valid(name string) bool {
 
 // StreamOf returns the stream of a file name: the name without the number
 // that HotSpot appends to an archive, a dot and one to three digits (its
-// filecount is at most 1,000). An output that itself is named so cannot be
+// filecount is at most 1,000). JDK 8 numbers the file that it writes as well, NAME.0.current:
+// the last part goes when the file is full. An output that itself is named so cannot be
 // distinguished from an archive. Files that are not logs have no archives: each of
 // them is a stream. The events of all JVMs that have the same process number, one
 // after the other, are one stream.
 func StreamOf(name string) string {
 	if stream, ok := EventsOf(name); ok {
 		return stream
+	}
+	if full, ok := strings.CutSuffix(name, ".current"); ok {
+		if _, ok := ArchiveNumber(full); ok {
+			name = full
+		}
 	}
 	if _, ok := ArchiveNumber(name); ok {
 		return name[:strings.LastIndexByte(name, '.')]

@@ -2,6 +2,18 @@ package naming
 
 import "testing"
 
+func TestFilesOfARotatedSetAreOneStream(t *testing.T) {
+	for name, want := range map[string]string{
+		"gc.log": "gc.log", "gc.log.0": "gc.log", "gc.log.12": "gc.log", "gc.log.1234": "gc.log.1234",
+		"gc.log.0.current": "gc.log", "gc.log.12.current": "gc.log", "gc.log.current": "gc.log.current", ".current": ".current", ".0.current": ".0.current",
+		"hs_err_pid1.log.0.current": "hs_err_pid1.log.0.current",
+	} {
+		if got := StreamOf(name); got != want {
+			t.Errorf("the stream of %q is %q, want %q", name, got, want)
+		}
+	}
+}
+
 // A stream of that name would lie in a directory that belongs to the file
 // system, and that retention never looks at.
 func TestNamesThatStreamsCannotHave(t *testing.T) {

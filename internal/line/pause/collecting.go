@@ -92,7 +92,7 @@ func (c *collecting) called(n *name) {
 }
 
 func (j *Joiner) takePause(c *collecting, e *Event) {
-	p, name := &j.pause, j.name(e.Name)
+	p, name := &j.out.pause, j.name(e.Name)
 	*p = GCPause{GC: e.GC, Collector: j.run.Collector, Name: name.text, Action: name.action, Cause: name.cause, End: j.clock.Clock,
 		Duration: e.Duration, Heap: e.Heap, Workers: c.workers, Line: j.lines}
 	if p.Cause == None && j.runs.failed && (p.Action == "degenerated gc" || p.Action == "full") {

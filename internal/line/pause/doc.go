@@ -1,5 +1,5 @@
 // Package pause reads pauses out of the lines of the JVM's Unified Logging (UL,
-// -Xlog): how long the collector or a safepoint stopped the application, and
+// -Xlog), and of the collector's log of JDK 8: how long the collector or a safepoint stopped the application, and
 // whether a pause seems to have waited for something other than a CPU.
 //
 // [Parse] reads one line and remembers nothing. Most lines are ruled out by the first
@@ -18,7 +18,7 @@
 //	GC(n) User=0.01s Sys=0.00s Real=0.02s         [CPU]
 //	Safepoint "OP", Time since last: 5 ns, ...    [Safepoint]
 //	Total time for which application threads were stopped: 0.0012345 seconds, Stopping threads took: 0.0000123 seconds
-//	                                              [Safepoint] of JDK 9 to 12, without an operation
+//	                                              [Safepoint] of JDK 8 to 12, without an operation
 //
 // They are from logs of JDK 17.0.15 and 25.0.3, with every collector of these at
 // level trace:
@@ -59,6 +59,30 @@
 //
 // CMS (until JDK 13) prints as Parallel does, and its pauses are called Initial
 // Mark and Remark; but CPU comes after its concurrent phases too.
+//
+// # JDK 8
+//
+// The collector's log of JDK 8 and older (-Xloggc) has other forms. It gives the same events and
+// the same stops. A record has all of a pause in brackets, with its stamps before it:
+//
+//	STAMPS[GC (CAUSE) [PART: SIZES, N secs] SIZES, N secs] [Times: user=N sys=N, real=N secs]
+//	STAMPS[Full GC (CAUSE) [PART: SIZES] [PART: SIZES] SIZES, [Metaspace: SIZES], N secs]
+//	STAMPS[GC pause (CAUSE) (young), N secs]      of G1; also mixed, initial-mark, to-space exhausted
+//	STAMPS[GC remark, N secs]                     of G1; also cleanup SIZES
+//	STAMPS[GC (CMS Initial Mark) [1 CMS-initial-mark: N(N)] N(N), N secs]; also the remark
+//	STAMPS[CMS-concurrent-mark: N/N secs]         and the other concurrent phases
+//	STAMPS[GC concurrent-mark-end, N secs]        the same of G1
+//	STAMPS Total time for which ...               [Safepoint], as above
+//
+// These are given the names of later releases: "Young (Mixed) (G1 Evacuation Pause)". A pause in which the
+// old generation was collected is a full one, whatever its line begins with. Sizes and CPU times of G1 are
+// in lines after the pause, of which a [Joiner] needs the continuations, see [Joiner.Continues]. A record
+// may be broken by lines about ages and policies, and by a record of another thread, at any place. A
+// pause is read where all its brackets are closed and nothing but its CPU times or another record follows;
+// else it is unread, and no number of it is used. The stamps are those of the beginning of a pause. A Joiner numbers the
+// collections by itself.
+//
+// # Parts of a safepoint
 //
 // What follows the operation in a safepoint's line, up to Total, may be any list of
 // durations that has Reaching and At. It differs:

@@ -41,8 +41,8 @@ type Event struct {
 
 	// GC is the number of the collection, from "GC(n)", at least 0. Two pauses
 	// of one concurrent collection share the number. It is -1 where the line has
-	// none: for Safepoint, Enter, Stall and Init, and for a Failure and a Cancel that
-	// Shenandoah logs by a thread of the application.
+	// none: for Safepoint, Enter, Stall and Init, for a Failure and a Cancel that
+	// Shenandoah logs by a thread of the application, and in the log of JDK 8.
 	GC int64
 
 	// Old and Young report the generation that a line of ZGC names.
@@ -54,8 +54,8 @@ type Event struct {
 	// thread for a Stall, "Evacuate Collection Set" for a Phase, "Old regions" or "DefNew" for a Space, "Heap Region Size" for
 	// Init, the cause for a Cancel. It is nil for CPU, Metaspace and Workers, and for a Safepoint of JDK 9 to 12,
 	// which do not print it there. Otherwise it is 1 to 128 bytes of printable ASCII (of a
-	// Stall, 0 to 128 bytes of anything: a thread's name may be empty), a part of the parsed line: valid as long as the line is, and
-	// not to be written to. Anyone who can write to the log can invent names, so names
+	// Stall, 0 to 128 bytes of anything: a thread's name may be empty), a part of the parsed line, or of JDK 8 what later releases
+	// call it: valid as long as the line is and until the next one is read, and not to be written to. Anyone who can write to the log can invent names, so names
 	// must not become metric labels: see [Event.Action], [Event.Cause] and
 	// [Event.Operation].
 	Name []byte
@@ -75,9 +75,12 @@ type Event struct {
 	At       time.Duration // during the operation
 	Leaving  time.Duration // until the threads resume
 
-	// For CPU only. HotSpot prints hundredths of a second. User and Sys add up
+	// For CPU. HotSpot prints hundredths of a second. User and Sys add up
 	// all threads of the process, so they can exceed Real.
+	// A Pause or a Concurrent of JDK 8 may have them in its own line: then it is Timed, as each
+	// CPU is.
 	User, Sys, Real time.Duration
+	Timed           bool
 
 	// Heap has the sizes that the line of a Pause, Concurrent, Cycle, Space or Metaspace
 	// shows. Heap.Known is false where it shows none.
@@ -103,12 +106,12 @@ type Heap struct {
 	Known         bool
 }
 
-// Stalled reports whether the event is a CPU event of a pause that seems to
+// Stalled reports whether the event has CPU times of a pause that seems to
 // have waited for something other than a CPU, such as a disk: its real time is
 // at least the floor and at least twice its user and system time together. A
 // JVM that was throttled, stopped or swapped out looks the same, and so does a
 // concurrent phase of CMS, which waits on purpose. It returns false for every
 // other kind.
 func (e *Event) Stalled(floor Floor) bool {
-	return e.Kind == CPU && e.Real >= floor.Duration() && e.Real >= 2*(e.User+e.Sys)
+	return (e.Kind == CPU || e.Kind == Pause && e.Timed) && e.Real >= floor.Duration() && e.Real >= 2*(e.User+e.Sys)
 }

@@ -3,6 +3,7 @@ package pause
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 	"unsafe"
@@ -22,6 +23,11 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte("[0.4s][info][safepoint] Total time for which application threads were stopped: 0.0123456 seconds, Stopping threads took: 0.0000456 seconds\r"))
 	f.Add([]byte("Allocation Stall () 5.811ms"))
+	for _, log := range oldLogs {
+		for line := range strings.Lines(log) {
+			f.Add([]byte(strings.TrimSuffix(line, "\n")))
+		}
+	}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		before := bytes.Clone(line)
 		e, ok := Parse(line)
@@ -32,6 +38,10 @@ func FuzzParse(f *testing.F) {
 			if !cmp.Equal(e, Event{}) {
 				t.Fatalf("no event, but %+v", e)
 			}
+			return
+		}
+		if (&jdk8{}).claims(line) {
+			checkOldEvent(t, e, line)
 			return
 		}
 		checkEvent(t, e, line)
@@ -99,6 +109,9 @@ func checkPart(t *testing.T, kind Kind, part, line []byte, most int) {
 func FuzzJoiner(f *testing.F) {
 	for _, s := range samples {
 		f.Add(bytes.Join(sample(f, s.name), []byte("\n")))
+	}
+	for _, log := range oldLogs {
+		f.Add([]byte(log))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		pauses, stopped, collected := 0, 0, 0

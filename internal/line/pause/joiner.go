@@ -16,6 +16,7 @@ type Handlers struct {
 	Wait       func(*Wait)       // a thread waited for memory, or for an object to be moved
 	Stop       func(*Stop)       // the application was stopped
 	Collection func(*Collection) // a collection has ended
+	Unread     func()            // a pause of JDK 8 has begun, and its end is lost or in an unknown form: it is in no other record
 
 	// Clock receives when the present line was written, by what the line shows, and may
 	// correct it.
@@ -50,20 +51,26 @@ type Joiner struct {
 	open    []*collecting
 	free    []*collecting
 	waiting []GCPause // that are in no Stop yet, oldest first
-	pause   GCPause   // that is handed on
-	stop    Stop      // ... and the present one of these
-	stopped []GCPause // ... with its pauses
-	entered *name     // operation of JDK 9 to 12
+	out     handed
+	entered *name // operation of JDK 9 to 12
+	old     old
 
 	timed    bool  // this run logs CPU times
 	unpaired int   // pauses since the last safepoint line, up to maxWaiting
 	after    int64 // bytes of the heap in use after the last collection; -1: not known
 }
 
+// handed is what is handed on, each until the next one.
+type handed struct {
+	pause   GCPause
+	stop    Stop
+	stopped []GCPause // the pauses of the stop, where it is no safepoint
+}
+
 // NewJoiner returns a Joiner that is ready for a stream's first line, or for a line in
 // its middle.
 func NewJoiner(h Handlers) *Joiner {
-	return &Joiner{handlers: h, names: map[string]*name{}, run: Run{Number: 1}, runs: runs{passed: -1}, newest: -1, after: -1}
+	return &Joiner{handlers: h, names: map[string]*name{}, run: Run{Number: 1}, runs: runs{passed: -1}, newest: -1, after: -1, old: newOld()}
 }
 
 // Line receives the next line, without its newline, and returns its event as [Parse]
@@ -81,19 +88,20 @@ func (j *Joiner) Line(line []byte, class ul.Class) (e *Event, ok bool) {
 	if class.Level == ul.Trace {
 		return e, false
 	}
+	if j.old.scan.claims(line) {
+		if found, ok := j.old.line(j, line); ok {
+			return e, found
+		}
+	}
 	r, ok := e.parse(line, int(class.Message), &j.parser)
 	if !ok {
 		return e, false
 	}
+	j.old.scan.active = false
 	if e.Kind == Phase {
 		return e, true // its pause follows
 	}
-	if j.clock.read(r); j.handlers.Clock != nil {
-		shown := j.clock.Wall
-		if j.handlers.Clock(&j.clock.Clock); !j.clock.Wall.Equal(shown) {
-			j.clock.date = j.clock.date[:0]
-		}
-	}
+	j.clock.read(r, j.handlers.Clock)
 	j.begin(e)
 	j.take(e)
 	return e, true
@@ -101,6 +109,7 @@ func (j *Joiner) Line(line []byte, class ul.Class) (e *Event, ok bool) {
 
 // Flush reports everything that is not complete. It is for the end of a stream.
 func (j *Joiner) Flush() {
+	j.old.abandon(j)
 	j.Settle()
 	for len(j.open) > 0 {
 		c := j.open[0]
@@ -164,7 +173,7 @@ func (j *Joiner) take(e *Event) {
 // takeSafepoint makes a Stop of a safepoint and the pauses in it: those before it that
 // fit in, the newest ones.
 func (j *Joiner) takeSafepoint(e *Event) {
-	s, name := &j.stop, j.name(e.Name)
+	s, name := &j.out.stop, j.name(e.Name)
 	shared := len(e.Name) == 0 // JDK 9 to 12 do all operations that wait in the safepoint of the first
 	if shared && j.entered != nil {
 		name = j.entered
@@ -209,12 +218,12 @@ func (p *GCPause) inside(outer *GCPause) bool {
 
 // emitPause reports the oldest pause that waits as a Stop of its own.
 func (j *Joiner) emitPause() {
-	j.stopped = append(j.stopped[:0], j.waiting[0])
+	j.out.stopped = append(j.out.stopped[:0], j.waiting[0])
 	j.waiting = append(j.waiting[:0], j.waiting[1:]...)
-	p := &j.stopped[0]
+	p := &j.out.stopped[0]
 	if j.handlers.Stop != nil {
-		j.stop = Stop{Run: j.run.Number, Operation: None, End: p.End, Duration: p.Duration, Pauses: j.stopped, Lines: [2]uint64{p.Line, p.Line}}
-		j.handlers.Stop(&j.stop)
+		j.out.stop = Stop{Run: j.run.Number, Operation: None, End: p.End, Duration: p.Duration, Pauses: j.out.stopped, Lines: [2]uint64{p.Line, p.Line}}
+		j.handlers.Stop(&j.out.stop)
 	}
 }
 
@@ -224,12 +233,20 @@ type moment struct {
 	date []byte
 }
 
-// read reads when a record was written. Many have the date of the one before.
-func (m *moment) read(r *ul.Record) {
+// read reads when a record was written, which correct, if not nil, may correct. Many have the date of
+// the one before.
+func (m *moment) read(r *ul.Record, correct func(*Clock)) {
 	if r.Present&ul.Time == 0 || !bytes.Equal(r.Time, m.date) {
 		m.Wall, _ = r.When()
 		m.date = append(m.date[:0], r.Time...)
 	}
 	m.Uptime, m.HasUptime = r.Since()
 	m.Estimated = false
+	if correct == nil {
+		return
+	}
+	shown := m.Wall
+	if correct(&m.Clock); !m.Wall.Equal(shown) {
+		m.date = m.date[:0]
+	}
 }

@@ -16,8 +16,18 @@ const (
 // Parse parses one line, without its newline, with or without a carriage return
 // at its end. It returns false if the line is not an event. It looks at that
 // line alone, and allocates nothing.
+//
+// Of JDK 8's log it finds what one line shows, and allocates memory for that: no number of a
+// collection, and no pause whose record has several lines.
 func Parse(line []byte) (e Event, ok bool) {
 	var p ul.Parser
+	if (&jdk8{}).claims(line) {
+		if r := p.Parse(bytes.TrimSuffix(line, []byte{'\r'})); r.Stamped || line[0] == '[' {
+			var old jdk8
+			ok := e.choose(old.read(r.Message, r.Stamped))
+			return e, ok
+		}
+	}
 	_, ok = e.parse(line, 0, &p)
 	return e, ok
 }
@@ -104,7 +114,7 @@ func (e *Event) read(line, message []byte) (tag string, ok bool) {
 			return safepointTag, e.readSafepoint(rest)
 		}
 	case 'T':
-		if rest, ok := cutPrefix(message, "Total time for which application threads were stopped: "); ok {
+		if rest, ok := cutPrefix(message, stoppedBegin); ok {
 			return safepointTag, e.readStopped(rest)
 		}
 	case 'E':
@@ -255,7 +265,7 @@ func (e *Event) readCPU(text []byte) bool {
 	sys, text, _ := bytes.Cut(text, []byte("s Real="))
 	total, unit := bytes.CutSuffix(text, []byte("s"))
 	var ok [3]bool
-	e.Kind = CPU
+	e.Kind, e.Timed = CPU, true
 	e.User, ok[0] = decimal(user, time.Second)
 	e.Sys, ok[1] = decimal(sys, time.Second)
 	e.Real, ok[2] = decimal(total, time.Second)
@@ -298,7 +308,7 @@ func (e *Event) readSafepoint(text []byte) bool {
 }
 
 // readStopped reads "0.0012345 seconds, Stopping threads took: 0.0000123 seconds",
-// as JDK 9 to 12 write it.
+// as JDK 8 to 12 write it.
 func (e *Event) readStopped(text []byte) bool {
 	total, text, _ := bytes.Cut(text, []byte(" seconds, Stopping threads took: "))
 	reaching, unit := bytes.CutSuffix(text, []byte(" seconds"))

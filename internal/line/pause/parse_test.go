@@ -34,7 +34,7 @@ func TestParse(t *testing.T) {
 		{"[0,1s][gc] GC(1) Pause Remark 5M->5M(8M) 1,5ms", Event{Kind: Pause, GC: 1, Name: []byte("Remark"), Duration: ms(1, 500), Heap: mib(5, 5, 8)}},
 		{"GC(4294967295) Pause Young (Concurrent Start) (G1 Evacuation Pause) (Evacuation Failure: Allocation/Pinned) 1M->1M(2M) 0.123456ms",
 			Event{Kind: Pause, GC: 4294967295, Name: []byte("Young (Concurrent Start) (G1 Evacuation Pause) (Evacuation Failure: Allocation/Pinned)"), Duration: 123456, Heap: mib(1, 1, 2)}},
-		{"GC(0) User=0.07s Sys=1.50s Real=12.34s", Event{Kind: CPU, Duration: ms(12340, 0), User: ms(70, 0), Sys: ms(1500, 0), Real: ms(12340, 0)}},
+		{"GC(0) User=0.07s Sys=1.50s Real=12.34s", Event{Kind: CPU, Timed: true, Duration: ms(12340, 0), User: ms(70, 0), Sys: ms(1500, 0), Real: ms(12340, 0)}},
 		{`[info][safepoint] Safepoint "no vm operation", Time since last: 900000000000000000 ns, Reaching safepoint: 1 ns, Cleanup: 2 ns, At safepoint: 3 ns, Leaving safepoint: 4 ns, Total: 10 ns`, // JDK 21
 			Event{Kind: Safepoint, GC: -1, Name: []byte("no vm operation"), Reaching: 1, Cleanup: 2, At: 3, Leaving: 4, Duration: 10}},
 		{"[1.2s][info][gc] " + full + "\r", Event{Kind: Pause, GC: 7, Name: []byte("Full (System.gc())"), Duration: ms(19, 89), Heap: mib(9, 8, 34)}},

@@ -59,6 +59,7 @@ func (j *Joiner) restart() {
 	j.runs.done, j.runs.passed, j.runs.fell, j.runs.wentOn, j.runs.failed = 0, -1, false, false, false
 	j.run = Run{Number: j.run.Number + 1}
 	j.announced, j.newest, j.after, j.unpaired, j.timed, j.entered = false, -1, -1, 0, false, nil
+	j.old.restart()
 }
 
 // resumes reports whether an event goes on with the run before this one, and not with

@@ -81,7 +81,7 @@ func reread(line []byte) (e Event, ok bool) {
 		return e, true
 	}
 	if m := cpuForm.FindSubmatch(line); m != nil {
-		e = Event{Kind: CPU, GC: number(m[1]), User: duration(m[2]), Sys: duration(m[3]), Real: duration(m[4])}
+		e = Event{Kind: CPU, Timed: true, GC: number(m[1]), User: duration(m[2]), Sys: duration(m[3]), Real: duration(m[4])}
 		e.Duration = e.Real
 		return e, true
 	}

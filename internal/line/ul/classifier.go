@@ -82,6 +82,8 @@ func (c *Classifier) parse(line []byte) Class {
 		return Class{Kind: Continuation, Level: c.level}
 	case c.strong && !isStrong, c.started && r.Present == 0:
 		return Class{Kind: c.inherits(), Level: c.level}
+	case r.Kind == Header && r.Stamped: // the next one has no brackets either
+		c.started, c.level = true, Unknown
 	case r.Kind == Header:
 		c.started, c.strong, c.level = true, isStrong, r.Level
 	case r.Kind == Drop:

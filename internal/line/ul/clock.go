@@ -1,6 +1,7 @@
 package ul
 
 import (
+	"bytes"
 	"math"
 	"time"
 )
@@ -69,12 +70,13 @@ func parseTime(text []byte) (time.Time, bool) {
 	return t.Add(-zone), true
 }
 
-// parseSeconds reads a text in the shape of an uptime: 0.397s or 0,397s.
+// parseSeconds reads a text in the shape of an uptime: 0.397s or 0,397s, or without the s.
 func parseSeconds(text []byte) (time.Duration, bool) {
+	text = bytes.TrimSuffix(text, []byte{'s'})
 	point := digits(text, 0)
 	whole, ok := parseDuration(text[:point], time.Second)
 	unit := time.Second
-	for _, c := range text[point+1 : len(text)-1] {
+	for _, c := range text[point+1:] {
 		unit /= 10
 		part := time.Duration(c-'0') * unit
 		if whole > math.MaxInt64-part {

@@ -44,6 +44,13 @@
 // displaces a strong one in the same stream. So a stream that is changed from
 // strong to weak decorators at run time keeps its last level after that.
 //
+// # JDK 8
+//
+// Before Unified Logging, the collector had a log of its own (-Xloggc), whose records begin with the
+// date, the uptime, or both: "2015-05-26T14:45:37.987-0200: 151.126: [GC (Allocation Failure) ...".
+// Such a line is a Header without a level, and [Record.Stamped], where what follows is about
+// collections or safepoints. In a stream with a strong prefix it is a Continuation.
+//
 // # Ambiguities
 //
 // Some fields read the same under two decorators. Parse takes the first of

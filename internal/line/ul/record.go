@@ -67,6 +67,10 @@ type Record struct {
 
 	// Dropped is the number of lines that the JVM discarded, for a Drop.
 	Dropped uint64
+
+	// Stamped reports that the record is of the collector's log of JDK 8, which has stamps and
+	// no brackets. It may have Time and Uptime. It has no level.
+	Stamped bool
 }
 
 // Parse parses one line, without its newline, and replaces all of r. It needs
@@ -90,6 +94,8 @@ func (r *Record) parse(line []byte, p *prefix) {
 		} else {
 			*r = Record{Message: line}
 		}
+	} else if len(line) > 0 && isDigit(line[0]) && r.readStamps(line) {
+		return
 	}
 	r.findDrop(line)
 }

@@ -12,7 +12,7 @@ import (
 const argumentsTag = "arguments"
 
 // arguments reads the command line that a JVM logs before anything else of its run, with
-// -Xlog:arguments. JDK 25 does so, and JDK 17 does not. The zero value has read none.
+// -Xlog:arguments. JDK 25 does so, and JDK 17 does not. JDK 8 always does. The zero value has read none.
 type arguments struct {
 	tag   *view.Share // of the lines with its tag; nil: there was none
 	flags string      // of the run that begins next
@@ -25,6 +25,16 @@ func (a *arguments) line(message []byte) {
 	if args, ok := bytes.CutPrefix(message, []byte("jvm_args: ")); ok {
 		a.flags = printable.Escaped(mark.Flags(string(args)), view.MaxFlags)
 	}
+}
+
+// jdk8 takes a line of JDK 8 that has no stamp, and reports whether it is the one with the flags
+// that each of its files begins with.
+func (a *arguments) jdk8(line []byte) bool {
+	flags, ok := bytes.CutPrefix(line, []byte("CommandLine flags: "))
+	if ok {
+		a.flags = printable.Escaped(mark.Flags(string(flags)), view.MaxFlags)
+	}
+	return ok
 }
 
 // give gives what was read to the run that begins.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/ullage/ullage/internal/line/pause"
@@ -108,16 +109,17 @@ func (d *dating) line(head []byte) (ul.Class, *ul.Gap, bool) {
 const decorations = 1 << 10
 
 // showsDate reports whether a record begins with a date that package clock believes, if it
-// is one.
+// is one: in a bracket, or as a stamp of JDK 8.
 func showsDate(line []byte) bool {
-	if len(line) < len("[2026-") || line[len("[2026")] != '-' {
+	line = bytes.TrimPrefix(line, []byte{'['})
+	if len(line) < len("2026-") || line[len("2026")] != '-' {
 		return false
 	}
-	switch line[1] {
+	switch line[0] {
 	case '2':
-		return line[2] <= '1'
+		return line[1] <= '1'
 	case '1':
-		return line[2] == '9' && line[3] >= '7'
+		return line[1] == '9' && line[2] >= '7'
 	}
 	return false
 }

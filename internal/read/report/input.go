@@ -185,9 +185,12 @@ func named(all *[]*input, name, dir string) *input {
 }
 
 // streamName returns the name that a file has without the number of its rotation and
-// without the suffix of its compression.
+// without the suffix of its compression. JDK 8 writes to NAME.0.current.
 func streamName(name string) string {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".zst"), ".gz")
+	if of := naming.StreamOf(name); strings.HasSuffix(name, ".current") && of != name {
+		return of
+	}
 	if i := strings.LastIndexByte(name, '.'); i > 0 && i < len(name)-1 && strings.Trim(name[i+1:], "0123456789") == "" {
 		name = name[:i]
 	}

@@ -73,7 +73,7 @@ func (k *kept) describe(to *view.Stop, s *pause.Stop) (last uint64) {
 		}
 		e, _ := pause.Parse(one.text)
 		switch {
-		case one.number > end && (s.Safepoint || e.Kind != pause.CPU || len(s.Pauses) == 0 || e.GC != s.Pauses[0].GC):
+		case one.number > end && (s.Safepoint || e.Kind != pause.CPU || len(s.Pauses) == 0 || e.GC != s.Pauses[0].GC && e.GC >= 0):
 		case e.Kind == pause.Pause, e.Kind == pause.CPU, e.Kind == pause.Safepoint:
 			texts, last = append(texts, string(one.text)), max(last, one.number)
 		}

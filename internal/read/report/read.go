@@ -39,8 +39,8 @@ func (c Config) Validate() []error {
 
 func (c Config) window() clock.Window { return clock.Window{Since: c.Since, Until: c.Until} }
 
-// ErrNoLog is returned for input without a line of Unified Logging.
-var ErrNoLog = errors.New("no line of it is Unified Logging (-Xlog) of a JVM")
+// ErrNoLog is returned for input without a line of a JVM's log.
+var ErrNoLog = errors.New("no line of it is Unified Logging (-Xlog) of a JVM, or the collector's log of JDK 8 (-Xloggc)")
 
 // ErrNoDate is returned for a window and input none of whose lines has a known time.
 var ErrNoDate = errors.New("no line has a date, and nothing else shows when it was written")
@@ -77,7 +77,7 @@ func Read(ctx context.Context, args []string, cfg Config) (*view.Report, error) 
 	return s.Report(), nil
 }
 
-// nothing is the error for input that has no line of Unified Logging.
+// nothing is the error for input that has no line of a JVM's log.
 func nothing(s *sum.Sum, cfg Config) error {
 	text := "the input is empty"
 	switch {

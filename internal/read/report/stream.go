@@ -45,6 +45,7 @@ func newStream(in *input, s *sum.Sum, cfg Config) *stream {
 		Stop:       st.stop,
 		Wait:       func(w *pause.Wait) { st.runs.now.Wait(w) },
 		Collection: func(c *pause.Collection) { st.runs.now.Collection(c) },
+		Unread:     func() { st.volume.unread++ },
 		Clock:      st.runs.dates.correct,
 	})
 	st.runs.joiner = st.joiner
@@ -88,7 +89,7 @@ func (st *stream) line(p cut.Piece) {
 	st.kept.add(st.out.Lines, line)
 	if e, ok := st.joiner.Line(line, class); ok {
 		st.event(e)
-	} else if looksLikePause(message) || p.Broken() && mayBecomePause(line, message) {
+	} else if !st.joiner.Continues() && (looksLikePause(message) || p.Broken() && mayBecomePause(line, message)) {
 		st.volume.unread++
 	}
 }
@@ -100,7 +101,7 @@ func (st *stream) event(e *pause.Event) {
 		return
 	}
 	st.kept.event()
-	if e.Kind == pause.Pause && len(st.in.files) > 1 {
+	if e.Kind == pause.Pause && len(st.in.files) > 1 && !st.joiner.Continues() { // JDK 8 has no numbers
 		st.runs.pause(e.GC)
 	}
 	st.runs.event()
@@ -155,8 +156,8 @@ func (st *stream) problems() {
 	name, v := st.in.name, &st.volume
 	if st.foreign() {
 		log := naming.KindOf(name) == naming.KindLog // nothing is expected in what else a JVM writes
-		st.sum.Problem(view.ProblemForeign, st.out.Lines, log, fmt.Sprintf("%s: nothing in it is Unified Logging, and %s not used", name, view.Plural(st.out.Lines, "line")))
-	} else {
+		st.sum.Problem(view.ProblemForeign, st.out.Lines, log, fmt.Sprintf("%s: nothing in it is Unified Logging, nor the log of JDK 8, and %s not used", name, view.Plural(st.out.Lines, "line")))
+	} else if !st.joiner.Continues() {
 		st.sum.Problem(view.ProblemForeign, v.bare, false, fmt.Sprintf("%s: %s of %d without decorations: further lines of a message, or another program's", name, view.Plural(v.bare, "line"), st.out.Lines))
 	}
 	untimed := st.runs.dates.untimed
@@ -166,7 +167,7 @@ func (st *stream) problems() {
 	st.sum.Problem(view.ProblemUndated, untimed, true, fmt.Sprintf("%s: --since and --until left out %s whose time is not known", name, view.Plural(untimed, "line")))
 }
 
-// foreign reports whether no line of the stream is Unified Logging.
+// foreign reports whether no line of the stream is Unified Logging or of the log of JDK 8.
 func (st *stream) foreign() bool {
 	return st.volume.headers == 0 && st.runs.dates.untimed == 0 && st.kept.n == 0 && st.out.Lines > 0
 }

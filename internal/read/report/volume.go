@@ -26,6 +26,9 @@ type volume struct {
 func (v *volume) count(line []byte, class ul.Class, n int, broken bool) (message []byte) {
 	v.sum.Line(class.Level, n+1)
 	if class.Kind != ul.Header {
+		if class.Kind == ul.Text && v.args.jdk8(line) {
+			return nil
+		}
 		if class.Kind != ul.Drop && (len(line) == 0 || line[0] != '[') {
 			v.bare++
 		}
@@ -35,6 +38,9 @@ func (v *volume) count(line []byte, class ul.Class, n int, broken bool) (message
 	message = line[class.Message:]
 	fields := line[:len(line)-len(message)-len("] ")]
 	name := fields[bytes.LastIndexByte(fields, '[')+1:]
+	if line[0] != '[' { // JDK 8 has no tags
+		name = nil
+	}
 	share, ok := v.tags[string(name)]
 	if !ok {
 		share = v.newTags(line, name)

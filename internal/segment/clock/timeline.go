@@ -197,7 +197,7 @@ func (t *Timeline) Ends(raw []byte) (e Ends) {
 func (e Ends) add(raw []byte) Ends {
 	var r ul.Record
 	for line := range bytes.Lines(raw) {
-		if line[0] != '[' {
+		if !mayHaveUptime(line[0]) {
 			continue
 		}
 		r.Parse(bytes.TrimSuffix(line, []byte{'\n'}))
@@ -264,12 +264,19 @@ func backwards(raw []byte) iter.Seq[[]byte] {
 	}
 }
 
+// mayHaveUptime reports whether a line that begins with c may have an uptime: in brackets, or as
+// a stamp of JDK 8.
+func mayHaveUptime(c byte) bool { return c == '[' || c-'0' < 10 }
+
 // anyUndated reports whether any record in raw shows an uptime and no date. HotSpot writes
 // the date first and, where there is none, the uptime.
 func anyUndated(raw []byte) bool {
 	var r ul.Record
 	for line := range bytes.Lines(raw) {
-		if len(line) <= len("[2026") || line[0] != '[' || line[1] < '0' || line[1] > '9' || line[len("[2026")] == '-' {
+		if !mayHaveUptime(line[0]) {
+			continue
+		}
+		if first := bytes.TrimPrefix(line, []byte{'['}); len(first) <= len("2026") || first[0] < '0' || first[0] > '9' || first[len("2026")] == '-' {
 			continue
 		}
 		r.Parse(bytes.TrimSuffix(line, []byte{'\n'}))

@@ -1,0 +1,93 @@
+package ul
+
+import "bytes"
+
+// maxStamps bounds the stamps before a record. Two threads that write at once may leave each
+// other's before the record of one.
+const maxStamps = 6
+
+// stamped are the beginnings of what follows the stamps. Other programs write dates and numbers
+// before their lines, too.
+var stamped = [...][]byte{
+	[]byte("[GC"), []byte("[Full GC"), []byte("[CMS"), []byte("[G1Ergonomics"),
+	[]byte("Total time for which application threads were stopped: "), []byte("Application time: "),
+}
+
+// readStamps reads what the collector's log of JDK 8 has before a record, each of the three or not,
+// and makes r a Header if that is what the line begins with:
+//
+//	2015-05-26T14:45:37.987-0200: 151.126: #7: [GC (Allocation Failure) …
+//
+// They are from -XX:+PrintGCDateStamps, PrintGCTimeStamps and PrintGCID. If readStamps returns
+// false, it has changed nothing.
+func (r *Record) readStamps(line []byte) bool {
+	var date, uptime []byte
+	at := 0
+	for range maxStamps {
+		rest := line[at:]
+		if n := len(timeForm); len(rest) > n && isTime(rest[:n]) {
+			date, at = first(date, rest[:n]), at+n
+		} else if n := secondsLen(rest); n > 0 {
+			uptime, at = first(uptime, rest[:n]), at+n
+		} else if n := idLen(rest); n > 0 {
+			at += n
+		} else {
+			break
+		}
+		if len(line) < at+2 || line[at] != ':' || line[at+1] != ' ' {
+			return false
+		}
+		at += len(": ")
+	}
+	if date == nil && uptime == nil || !isStamped(line[at:]) {
+		return false
+	}
+	r.Kind, r.Stamped, r.Message = Header, true, line[at:]
+	if date != nil {
+		r.set(Time, date)
+	}
+	if uptime != nil {
+		r.set(Uptime, uptime)
+	}
+	return true
+}
+
+func first(a, b []byte) []byte {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// secondsLen returns the length of an uptime as JDK 8 writes it, with three digits or more after
+// the locale's separator, or 0.
+func secondsLen(text []byte) int {
+	i := digits(text, 0)
+	if i == 0 || i >= len(text) || text[i] != '.' && text[i] != ',' {
+		return 0
+	}
+	if end := digits(text, i+1); end >= i+len(".126") && end <= i+len(".123456789") {
+		return end
+	}
+	return 0
+}
+
+// idLen returns the length of the number of a collection, "#7", or 0.
+func idLen(text []byte) int {
+	if len(text) == 0 || text[0] != '#' {
+		return 0
+	}
+	if end := digits(text, 1); end > 1 {
+		return end
+	}
+	return 0
+}
+
+func isStamped(message []byte) bool {
+	for _, begin := range stamped {
+		if bytes.HasPrefix(message, begin) {
+			return true
+		}
+	}
+	return false
+}
