@@ -147,7 +147,7 @@ type Kind struct {
 	// them: what a delivery costs is then bounded while lines come slowly. Zero: none.
 	Linger time.Duration
 
-	// Open makes the sink for a URL of the scheme, and checks what can be checked
+	// Open makes the sink for a URL of the scheme and checks what can be checked
 	// without a connection. The only I/O is to read the files that the URL names.
 	Open func(Target) (Sink, error)
 }

@@ -20,13 +20,13 @@ const (
 	maxSkip     = 64 << 20 // of a frame, and of what is read with it
 )
 
-// cursor is how far a sink has acknowledged one stream. The zero value stands before
-// the oldest segment.
+// cursor is how far a sink has acknowledged one stream. The zero value is a place
+// before the oldest segment.
 type cursor struct {
 	Segment string   `json:"segment"`         // its name; a sink of whole segments has all of it
 	Offset  int64    `json:"offset"`          // on disk, of the frame that Skip counts from
 	Raw     int64    `json:"raw"`             // raw bytes of the segment before that frame
-	Skip    int64    `json:"skip,omitempty"`  // raw bytes behind it that are acknowledged too
+	Skip    int64    `json:"skip,omitempty"`  // raw bytes after it that are acknowledged too
 	Level   ul.Level `json:"level,omitempty"` // that a continuation inherits there
 	Dates   dates    `json:"dates,omitzero"`  // what the times of lines are found out by, there
 }

@@ -89,7 +89,7 @@ func (w *worker) recovered() {
 	}
 }
 
-// fail counts an error, and logs the first of a row. What a server says is bounded here.
+// fail counts an error and logs the first of a row. What a server says is bounded here.
 func (w *worker) fail(err error) {
 	w.metrics.errors.WithLabelValues(kindOf(err)).Inc()
 	text := printable.Text(err.Error(), maxReason)
@@ -138,7 +138,7 @@ type refusedRange struct {
 	Error   string    `json:"error"`
 }
 
-// setAside notes what of b the engine refuses, and counts it.
+// setAside notes what of b the engine refuses and counts it.
 func (w *worker) setAside(b *Batch, why *RejectedError) {
 	r := refusedRange{Time: time.Now().UTC(), Stream: b.Stream, Segment: b.Segment.Name, Lines: len(b.Lines), Bytes: b.Bytes, Error: printable.Text(why.Err.Error(), 512)}
 	if len(b.Lines) > 0 {

@@ -1,6 +1,6 @@
 // Package sink copies what is durable to further destinations.
 //
-// A sink is an engine behind the segments: an object store, a collector, a broker.
+// A sink is an engine that gets the segments: an object store, a collector, a broker.
 // The segments stay the source of truth. A sink follows them with a cursor of its
 // own, so that an engine that is slow, absent or wrong delays its copy, and neither a
 // JVM nor a commit nor the reclaim. The package has no say in what is persisted.
@@ -21,8 +21,8 @@
 // The batches of one stream are delivered one at a time, in their order. A batch holds
 // bytes of one segment, and only committed ones: a restart of the sidecar cuts off what
 // is not committed, and appends other bytes in its place. So the name of a segment and
-// an offset among its raw bytes identify a line for ever, and an engine that knows this
-// identity can refuse a repetition.
+// an offset among its raw bytes identify a line permanently, and an engine that knows
+// this identity can refuse a repetition.
 //
 // # Crash windows
 //
@@ -30,8 +30,7 @@
 //
 // A kill between the last two repeats at most the batches of the last saveInterval,
 // with the same identities. The cursor is lost where it cannot be read; then the sink
-// begins again with the oldest segment. A cursor never stands behind an unacknowledged
-// line.
+// begins again with the oldest segment. A cursor never passes an unacknowledged line.
 //
 // # Retention
 //
@@ -42,9 +41,9 @@
 // # Errors
 //
 // A worker repeats a delivery that failed, after a pause that doubles up to a minute,
-// with a jitter, or that the engine names. A batch that the engine refuses for what it
-// is would be refused for ever: the worker notes it in the sink's list of what was set
-// aside, counts it, and continues behind it. Its lines stay in the segments.
+// with a jitter, or that the engine names. A batch that the engine refuses for its
+// content would be refused each time: the worker notes it in the sink's list of what
+// was set aside, counts it, and continues after it. Its lines stay in the segments.
 //
 // Errors of a sink make the pod unready only with --require-sink.
 package sink

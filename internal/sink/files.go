@@ -88,7 +88,7 @@ func (f files) list(name string) (*os.File, error) {
 	return f.open(dir, name, unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT)
 }
 
-// write makes a new file with that text, and makes the text durable. What has its name is
+// write makes a new file with that text and makes the text durable. What has its name is
 // removed, not opened.
 func (f files) write(dir *os.File, name string, text []byte) error {
 	_ = unix.Unlinkat(int(dir.Fd()), name, 0) // what cannot be removed makes open fail
@@ -103,8 +103,8 @@ func (f files) write(dir *os.File, name string, text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// replace writes text to a file beside name, makes it durable, and gives it that name.
-// After a crash, the file is the old one or the new one.
+// replace writes text to a file in the directory of name, makes it durable, and gives
+// it that name. After a crash, the file is the old one or the new one.
 func (f files) replace(name string, text []byte) error {
 	dir, err := f.dir(true)
 	if err != nil {

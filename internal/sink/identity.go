@@ -41,7 +41,7 @@ func (w *worker) identify(stop context.Context) {
 	}
 }
 
-// identity returns the name of the destination with that state. The first call makes it,
+// identity returns the name of the destination with that state. The first call makes it
 // and makes it durable before an engine hears it.
 func identity(state files) (string, error) {
 	text, err := readIdentity(state)

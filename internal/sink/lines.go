@@ -121,7 +121,7 @@ func (f *lineFeed) next() (*Batch, error) {
 	}
 }
 
-// acknowledge moves the cursor behind the batch, and returns it.
+// acknowledge moves the cursor past the batch and returns it.
 func (f *lineFeed) acknowledge() cursor {
 	at := f.done.Raw + f.done.Skip + int64(f.cut)
 	f.buf = f.buf[:copy(f.buf, f.buf[f.cut:])]
@@ -233,7 +233,7 @@ func (f *lineFeed) line(offset int64, text, rest []byte) {
 	f.batch.Lines = append(f.batch.Lines, Line{Offset: offset, Text: text, Time: at, Class: class})
 }
 
-// clock lets the clock take in the frames of buf up to the one that has the byte at an offset,
+// clock lets the clock take in the frames of buf, up to the frame with the byte at an offset,
 // as a reader does that needs all of a line before it looks at it.
 func (f *lineFeed) clock(offset int) {
 	for len(f.fresh) > 0 && f.fresh[0].begin-f.taken <= int64(offset) {

@@ -16,7 +16,7 @@ type segmentFeed struct {
 	batch Batch
 }
 
-// newSegmentFeed begins behind c. Committed is as in [segment.FollowOptions].
+// newSegmentFeed begins after c. Committed is as in [segment.FollowOptions].
 func newSegmentFeed(dir, stream string, c cursor, committed func() (segment.Mark, bool)) (*segmentFeed, error) {
 	all, err := segment.List(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -51,7 +51,7 @@ func (f *segmentFeed) next() (*Batch, error) {
 	return &f.batch, nil
 }
 
-// acknowledge moves the cursor behind the segment, and returns it.
+// acknowledge moves the cursor past the segment and returns it.
 func (f *segmentFeed) acknowledge() cursor {
 	f.done, f.left = cursor{Segment: f.left[0].Name, Level: ul.Unknown}, f.left[1:]
 	return f.done

@@ -59,7 +59,7 @@ func (e *engine) got() []string {
 	return slices.Concat(e.lines, e.files)
 }
 
-// rig is a destination that a test writes, and a sink behind it.
+// rig is a destination that a test writes, and a sink of it.
 type rig struct {
 	*testing.T
 	dest   string
@@ -143,7 +143,7 @@ func (r *rig) commits(stream string, lines ...string) {
 	r.set.Committed(map[string]segment.Mark{stream: r.appends(stream, lines...)}, nil)
 }
 
-// gets waits until the engine has so many things, and returns them.
+// gets returns what the engine has once it has so many things.
 func (r *rig) gets(n int) []string {
 	r.Helper()
 	var got []string

@@ -66,8 +66,8 @@ type Line struct {
 	ul.Class
 }
 
-// UID returns what identifies a line of b for ever among those of its sidecar, also when
-// it is delivered again.
+// UID returns what identifies a line of b permanently among those of its sidecar, also
+// when it is delivered again.
 func (b *Batch) UID(l *Line) string { return string(b.AppendUID(nil, l)) }
 
 // AppendUID appends the UID of a line.

@@ -54,7 +54,7 @@ type worker struct {
 	state state
 }
 
-// state is what others may ask a worker for, in hands of whoever holds mu.
+// state is what others may ask a worker for. mu guards it.
 type state struct {
 	mu      sync.Mutex
 	loaded  bool // cursors are those of the file

@@ -113,7 +113,7 @@ func brokersOf(hosts string) ([]string, error) {
 	return brokers, nil
 }
 
-// clientOptions are those of every client: bounds, and no requests beside the sink's own.
+// clientOptions are those of every client: bounds, and no requests but the sink's own.
 func clientOptions(brokers []string, topic string, codec kgo.CompressionCodec, dial transport.DialFunc) []kgo.Opt {
 	return []kgo.Opt{
 		kgo.SeedBrokers(brokers...), kgo.ClientID("ullage"), kgo.Dialer(dial), kgo.DisableClientMetrics(),

@@ -15,9 +15,9 @@
 //
 //	begin → records → reach → commit → the worker saves its cursor
 //
-// A group and a transactional id belong to a destination: a random name that is beside
-// its segments, see [sink.Identified]. So they survive the pod where the destination
-// does, and a pod of the same name with an empty destination has others.
+// A group and a transactional id belong to a destination: a random name that is stored
+// with its segments, see [sink.Identified]. So they survive the pod where the
+// destination does, and a pod of the same name with an empty destination has others.
 //
 // # Crash windows
 //
@@ -30,7 +30,8 @@
 //     They are not beyond the reach, and are not sent.
 //   - The worker's cursor is lost: likewise for all lines.
 //   - The broker's record of the reach is lost (a broker forgets a group a week after
-//     its last commit): the worker's cursor, which is a second behind at most, counts.
+//     its last commit): the worker's cursor is used, which is late by a second at
+//     most.
 //   - The destination is copied, or set back to a snapshot: segments that were created
 //     since have later times in their names, and are sent. See [reach.has].
 //   - Another process with the same destination, which has lost its lock and does not

@@ -68,7 +68,7 @@ func target(t testing.TB, text string) sink.Target {
 	return sink.Target{Name: "kafka", URL: u, Options: sink.NewOptions(u.Query()), Pod: sink.Pod{Namespace: "shop", Name: "web-0"}}
 }
 
-// batch makes one of lines in a segment, from an offset on.
+// batch makes one of the lines in a segment that begin at an offset.
 func batch(t testing.TB, name string, offset int64, lines ...string) *sink.Batch {
 	t.Helper()
 	seg, ok := segment.ParseName(name)
@@ -166,7 +166,7 @@ func TestALineOfTheFutureHasTheTimeOfSending(t *testing.T) {
 	}
 }
 
-// The worker's cursor may be lost or behind: what is committed is not sent again.
+// The worker's cursor may be lost or late: what is committed is not sent again.
 func TestWhatIsCommittedIsNotSentAgain(t *testing.T) {
 	r := newRig(t)
 	s := r.sink("")
@@ -285,7 +285,7 @@ func TestALineThatIsTooLargeIsRejectedAndTheOthersArrive(t *testing.T) {
 	r.has("one", "two")
 }
 
-// A topic that takes small batches alone gets them, and rejects what fits none.
+// A topic that takes small batches alone gets them and rejects what fits none.
 func TestATopicOfSmallBatchesGetsSmallOnes(t *testing.T) {
 	r := newRig(t)
 	s := r.sink("compression=none")

@@ -55,7 +55,7 @@ func (r *records) of(b *sink.Batch, from, to int, keep func(*sink.Line) bool, no
 	return r.all
 }
 
-// keep appends to text, and returns what was appended.
+// keep appends to text and returns what was appended.
 func (r *records) keep(add func([]byte) []byte) []byte {
 	begin := len(r.text)
 	r.text = add(r.text)

@@ -67,7 +67,7 @@ type session struct {
 	closing sync.Once
 }
 
-// newSession makes a client, and ends what an earlier session of this id has left open.
+// newSession makes a client and ends what an earlier session of this id has left open.
 func newSession(ctx context.Context, options []kgo.Opt, topic, id string, exact bool) (*session, error) {
 	if exact {
 		options = append(options[:len(options):len(options)], kgo.TransactionalID(id), kgo.TransactionTimeout(openFor))
@@ -214,7 +214,7 @@ func (s *session) produce(ctx context.Context, records []kgo.Record) error {
 	}
 	err := s.client.Flush(ctx)
 	if err != nil {
-		s.within = false // nobody can abort it in time
+		s.within = false // no process can abort it in time
 		s.shut()         // or else the client keeps what may be on the wire
 	}
 	all.Wait()

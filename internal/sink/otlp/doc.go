@@ -16,5 +16,6 @@
 // it. The sink sends each half alone, and so on, until it has found the lines that are
 // refused or has made maxRequests. A server that takes a part of a request (200 with a
 // partial success) says how many records it refuses, but not which: they are counted.
-// Everything else is repeated: also 401, 403 and 404, which are somebody's mistake.
+// Everything else is repeated: also 401, 403 and 404, which are mistakes in a
+// configuration.
 package otlp

@@ -58,7 +58,8 @@ type encoder struct {
 	clean   []byte
 }
 
-// recordOverhead is about what a record takes beside its text: so records grows once.
+// recordOverhead is about what a record takes in addition to its text: so records grows
+// once.
 const recordOverhead = 192
 
 // batch encodes the lines of b.
@@ -222,8 +223,8 @@ func appendDouble(r []byte, key string, value float64) []byte {
 	return protowire.AppendFixed64(r, math.Float64bits(value))
 }
 
-// resourceOf returns the attributes of every record: those that are set by the
-// environment, and those of the pod.
+// resourceOf returns the attributes of every record: those of the environment,
+// and those of the pod.
 func resourceOf(pod sink.Pod, service string, more []header) []header {
 	own := []header{{"service.name", service}, {"k8s.namespace.name", pod.Namespace},
 		{"k8s.pod.name", pod.Name}, {"k8s.container.name", pod.Container}}

@@ -74,8 +74,7 @@ func (x *exporter) Close() error {
 // refused says that a server refuses the content of a request, all of it.
 type refused struct{ error }
 
-// send sends the lines from one index up to another, and those that are refused with
-// others in halves.
+// send sends the lines from one index up to another, and halves what is refused.
 func (d *delivery) send(ctx context.Context, from, to int) error {
 	d.requests++
 	err := d.post(ctx, from, to)
@@ -113,7 +112,7 @@ func (d *delivery) post(ctx context.Context, from, to int) error {
 	return err
 }
 
-// exchange sends body, and returns the answer and at most answerBytes of the answer's body,
+// exchange sends body and returns the answer and at most answerBytes of the answer's body,
 // for which the server has answerTime. What it repeats of the headers is overwritten.
 func (d *delivery) exchange(ctx context.Context) (*http.Response, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.to, bytes.NewReader(d.body.Bytes()))

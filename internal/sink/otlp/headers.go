@@ -19,8 +19,8 @@ type header struct{ name, value string }
 // headerBytes bounds a file of headers.
 const headerBytes = 64 << 10
 
-// headers are those that the sink sends with each request, such as credentials: from a
-// file, or else fixed ones. The zero value has none.
+// headers are what the sink sends with each request, such as credentials: from a file,
+// or else fixed ones. The zero value has none.
 type headers struct {
 	path  string
 	fixed []header

@@ -46,7 +46,7 @@ func batchOf(lines ...string) *sink.Batch {
 	return b
 }
 
-// server answers requests, and decodes them with the generated types.
+// server answers requests and decodes them with the generated types.
 type server struct {
 	*httptest.Server
 	got    []*logs.LogsData
@@ -342,7 +342,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// One core encodes and compresses so many lines a second, and serves them.
+// One core encodes and compresses so many lines a second and serves them.
 func BenchmarkDeliver(b *testing.B) {
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	defer s.Close()

@@ -30,8 +30,8 @@ func redact(answer []byte, sent []header) {
 	}
 }
 
-// secretsIn returns a header's value, what stands behind the scheme of credentials, and
-// the password of Basic ones.
+// secretsIn returns a header's value, what follows the scheme of credentials, and the
+// password of Basic ones.
 func secretsIn(value string) []string {
 	secrets := []string{value}
 	scheme, credentials, found := strings.Cut(value, " ")

@@ -15,8 +15,8 @@
 // a sealed segment never changes. So an upload that is repeated after a crash replaces
 // an object by the same bytes: each line is in the bucket once.
 //
-// Beside them, the index objects of a day say what the segments hold, so that a question
-// can be answered, or a segment left alone, without reading it:
+// The index objects of a day say what the segments hold, so that a question can be
+// answered, or a segment left alone, without reading it:
 //
 //	PREFIX/index/namespace=NS/pod=POD/container=JVM/date=YYYY-MM-DD/20261120T100000.000Z.json
 //

@@ -88,7 +88,7 @@ func TestMemoryOfAFullSegment(t *testing.T) {
 }
 
 // A server that answers with a header and half of a body, and then nothing, does not hold
-// a sink for ever.
+// a sink permanently.
 func TestAnAnswerWithoutEnd(t *testing.T) {
 	for name, answer := range map[string]func(w http.ResponseWriter, gone <-chan struct{}){
 		"stalls": func(w http.ResponseWriter, gone <-chan struct{}) { <-gone },

@@ -54,7 +54,7 @@ type Entry struct {
 }
 
 // indexEntries bounds an index object, which is uploaded again with each segment. Another
-// one is begun behind it.
+// one is begun after it.
 const indexEntries = 500
 
 // days are the index objects that one process writes, one at a time.

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// listed lists what a server says, and returns the keys of the segments, by how many bytes
+// listed lists what a server says and returns the keys of the segments, by how many bytes
 // the heap grew, and the error that ended it.
 func listed(t *testing.T, most int, page func(w io.Writer, token string)) (keys []string, grown int64, failed error) {
 	t.Helper()
@@ -115,7 +115,8 @@ func TestOddKeysAreNotSegments(t *testing.T) {
 	}
 }
 
-// A server that answers with the same page, without segments, would be asked for ever.
+// A server that answers with the same page, without segments, would be asked without
+// end.
 func TestEmptyPagesThatRepeatEnd(t *testing.T) {
 	_, _, err := listed(t, 10, func(w io.Writer, _ string) { fmt.Fprint(w, truncated) })
 	if err == nil || !strings.Contains(err.Error(), "again and again") {

@@ -47,7 +47,7 @@ func OpenBucket(text string) (*Reader, error) {
 // the order of its keys, as S3 has it, is one: it might be without end.
 func (r *Reader) Objects(ctx context.Context) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
-		ctx, cancel := context.WithCancel(ctx) // or the listing would go on behind an early end
+		ctx, cancel := context.WithCancel(ctx) // or the listing would go on after an early end
 		defer cancel()
 		prefix := r.bucket.join(logFolder, "")
 		if r.namespace != "" {

@@ -88,7 +88,8 @@ func TestTheIndexCountsWhatASegmentHolds(t *testing.T) {
 	}
 }
 
-// The line before damage ends there, and the bytes behind it are no part of that line.
+// The line before damage ends there, and the bytes after the damage are no part of that
+// line.
 func TestNoLineGoesOnAcrossDamageInTheIndex(t *testing.T) {
 	zip, err := zstd.NewWriter(nil)
 	if err != nil {
@@ -124,8 +125,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What the writer has summed up goes into the index unread, if the file is the one that
-// was summed up.
+// What the writer has summed up goes into the index unread, if it is the file that was
+// summed up.
 func TestASumReplacesReadingTheSegment(t *testing.T) {
 	var uploaded string
 	s := served(t, func(w http.ResponseWriter, r *http.Request) {

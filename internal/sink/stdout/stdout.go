@@ -1,7 +1,7 @@
 // Package stdout is the sink for teams whose node agent takes logs from the standard
 // output of containers.
 //
-//	stdout:              each line as it is, behind the name of its stream and a space
+//	stdout:              each line as it is, after the name of its stream and a space
 //	stdout:?format=json  one JSON object a line: stream, level, uid, text
 //
 // A line may come twice after the sidecar was killed. The uid, made of stream, segment

@@ -49,8 +49,8 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// Nobody reads for a while: the delivery ends with its context, and its batch comes once
-// when somebody does.
+// The pipe is not read for a while: the delivery ends with its context, and its batch
+// comes once when it is read again.
 func TestAFullPipeBlocksNobody(t *testing.T) {
 	r, w := io.Pipe()
 	s := opened(t, w, "")
