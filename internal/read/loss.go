@@ -14,9 +14,9 @@ type Kind uint8
 // The kinds.
 const (
 	Damaged    Kind = iota // the bytes from From to To do not decode
-	Missing                // the segment does not follow the one that was read before
+	Missing                // the segment does not follow the segment that was read before
 	Deleted                // segments were deleted before they were read
-	Unreadable             // the file cannot be opened, or read from From on, and is skipped
+	Unreadable             // the file cannot be opened, or not be read at From, and is skipped
 	Incomplete             // the frame from From to To, the end of the file, is not complete yet
 	Unlisted               // the directory of the stream cannot be listed
 )
@@ -51,7 +51,7 @@ func (l *Loss) Error() string {
 // Unwrap returns Err.
 func (l *Loss) Unwrap() error { return l.Err }
 
-// lossOf returns what an error of the Follower means, and skips what cannot be read.
+// lossOf returns what an error of the Follower means and skips what cannot be read.
 func (s *Source) lossOf(err error) *Loss {
 	var damage *segment.DamageError
 	var gone *segment.GoneError

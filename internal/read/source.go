@@ -74,9 +74,9 @@ func (s *Source) pass(seg segment.Info) bool {
 	return true
 }
 
-// Decode reads what in decompresses to, and closes it. Path names it in an error. Seg
-// is the segment that it is a copy of: unless that continues the one before, the line before
-// ends. Zero: it is not one.
+// Decode reads what in decompresses to and closes it. Path names it in an error. Seg is the
+// segment that it is a copy of: unless that continues the one before, the line before ends.
+// Zero: it is not one.
 func (s *Source) Decode(in io.ReadCloser, path string, how segment.Compression, seg segment.Info) error {
 	s.Close()
 	raw, err := segment.Decode(bufio.NewReaderSize(in, blockBytes), how)
@@ -210,8 +210,8 @@ func (s *Source) Held() int {
 	return s.follower.Held()
 }
 
-// Park closes what is read from, and frees the memory of the frame. Up to keep bytes of
-// the rest of the frame stay, and the others are read again. What Lines has returned stays
+// Park closes what is read from and frees the memory of the frame. Up to keep bytes of the
+// rest of the frame stay, and the others are read again. What Lines has returned stays
 // valid only where it is copied.
 func (s *Source) Park(keep int) {
 	if s.Dates != nil {

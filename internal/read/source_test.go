@@ -219,7 +219,7 @@ func TestASourceThatIsParkedAtALossHoldsNoFrame(t *testing.T) {
 	}
 }
 
-// What a broken file decompresses to is read as far as it goes, and that is said once.
+// What a broken file decompresses to is read up to the break, which is reported once.
 func TestABrokenFileIsReadAsFarAsItGoes(t *testing.T) {
 	_, segs := commits(t, false, "one\n", "two\n")
 	raw, err := os.ReadFile(segs[0].Path)

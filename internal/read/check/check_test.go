@@ -116,7 +116,7 @@ func TestACopyThatGrowsIsComplete(t *testing.T) {
 	}
 }
 
-// A kill leaves numbers that nobody uses again. Nothing is missing there.
+// A kill leaves numbers that are not used again. Nothing is missing there.
 func TestANumberThatARestartPassedOverIsNotMissing(t *testing.T) {
 	c := newCopied(t, segment.None, settings.Ki)
 	line := "[0.100s][info][gc] " + strings.Repeat("x", 2000) + "\n"
@@ -198,8 +198,8 @@ func TestASegmentThatCannotBeOpened(t *testing.T) {
 	c.must(os.Chmod(segs[1].Path, 0))
 	if f, err := os.Open(segs[1].Path); err == nil {
 		f.Close()
-		// Root reads everything. What nobody can read is a directory in the place
-		// of the stream.
+		// Root reads everything. A directory in the place of the stream cannot be
+		// read by any user.
 		c.must(os.Rename(filepath.Join(c.dir, "gc.log"), filepath.Join(c.dir, "was")))
 		c.must(os.Symlink("was", filepath.Join(c.dir, "gc.log")))
 		r := &results{}

@@ -70,10 +70,10 @@ type Stream struct {
 	Bytes        int64  `json:"bytes"`                  // of these, on disk
 	DamagedBytes int64  `json:"damagedBytes,omitempty"` // on disk, that do not decode
 	Unreadable   uint64 `json:"unreadable,omitempty"`   // segments that cannot be opened or read
-	Missing      uint64 `json:"missing,omitempty"`      // segments between those that there are, at most
+	Missing      uint64 `json:"missing,omitempty"`      // segments missing between others, at most
 	OpenBytes    int64  `json:"openBytes,omitempty"`    // at the end, of a frame whose rest is not there
 
-	// MissedArchives are those that the JVM overwrote before they were read, and
+	// MissedArchives were overwritten by the JVM before they were read, and
 	// Truncations how often a file was truncated, as marks say.
 	MissedArchives uint64 `json:"missedArchives,omitempty"`
 	Truncations    uint64 `json:"truncations,omitempty"`
@@ -81,7 +81,7 @@ type Stream struct {
 	Error string `json:"error,omitempty"` // the last one of reading
 }
 
-// Complete reports whether nothing is missing, as far as the stream and its marks show.
+// Complete reports whether the stream and its marks show no loss.
 func (s *Stream) Complete() bool {
 	return s.Gaps == 0 && s.JVMDropped == 0 && s.JVMCuts == 0 && s.Shortened == 0 && s.DamagedBytes == 0 && s.Unreadable == 0 &&
 		s.Missing == 0 && s.MissedArchives == 0 && s.Truncations == 0 && !s.Short

@@ -24,7 +24,7 @@ type crashes struct {
 	written time.Time // when the stream began: the time of a crash whose report shows none
 
 	found uint64     // reports, up to the present line
-	last  view.Crash // the one that the present line belongs to
+	last  view.Crash // the crash that the present line belongs to
 	at    time.Time  // when it happened
 }
 

@@ -89,7 +89,7 @@ func TestTheCommandBesideACrashIsNeverThatOfADecodedReport(t *testing.T) {
 	}
 }
 
-// A JVM in a container that restarts has the same pid, and overwrites the report of the one before.
+// A JVM in a container that restarts has the same pid and overwrites the report of the one before.
 func TestTheLatestCrashesAreListedAndAllAreCounted(t *testing.T) {
 	dest := t.TempDir()
 	persist(t, dest, "gc.log", young(0, 1, 2)+young(1, 9, 2))

@@ -12,7 +12,7 @@ import (
 )
 
 // dating dates the records of one stream as all readers of a destination do, see package
-// clock, and finds those that are out of the window.
+// clock, and finds the records out of the window.
 //
 // A file that is no segment has no time but that of its last write, and most files are
 // copies, which are written later than their lines. So an undated line of a file has a
@@ -72,7 +72,7 @@ func (d *dating) frame(seg segment.Info, frame segment.Frame, raw []byte) {
 	}
 }
 
-// line takes in a line, and returns what it is, and whether it is wanted.
+// line takes in a line and returns what it is, and whether it is wanted.
 func (d *dating) line(head []byte) (ul.Class, *ul.Gap, bool) {
 	l := d.lines.Line(head, nil)
 	record := l.Kind == ul.Header || l.Kind == ul.Drop

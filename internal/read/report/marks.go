@@ -99,9 +99,9 @@ func (m *marks) raise(from mark.Mark, end time.Time) {
 	m.sum.BandOver("raised", from.Time, end, fmt.Sprintf("%s: raised to %s (%s)", from.Get("stream"), from.Get("selection"), from.Get("why")))
 }
 
-// saved adds the band of the lines that were withheld and then saved: those that the sidecar
-// held when it noted that, and those that it was to read until the end. A bound that the mark
-// does not have is the time of the mark.
+// saved adds the band of the lines that were withheld and then saved: what the sidecar held
+// when it noted that, and what it was to read until the end. A bound that the mark does not
+// have is the time of the mark.
 func (m *marks) saved(k mark.Mark) {
 	begin, end := k.Time, k.Time
 	if t, err := time.Parse(markTime, k.Get("from")); err == nil && t.Before(begin) {
@@ -128,7 +128,7 @@ func (m *marks) jvm(k mark.Mark) {
 	}
 }
 
-// end notes what has not ended, and adds the stream to the inputs.
+// end notes what has not ended and adds the stream to the inputs.
 func (m *marks) end(bytes uint64) {
 	for _, key := range slices.Sorted(maps.Keys(m.raised)) {
 		m.raise(m.raised[key], m.sum.End())

@@ -99,7 +99,7 @@ func TestWithheldLinesThatWereSavedAreABandWithTheirCause(t *testing.T) {
 	note(35, "cause", "command", "from", text(25), "until", text(45)) // it begins before the one before ends
 	note(50, "from", "yesterday", "until", text(40))                  // nor is this one in the past
 	note(55, "cause", "annotation", "from", text(52), "until", text(5000))
-	note(500, "cause", "command", "from", text(490), "until", text(510)) // behind the log
+	note(500, "cause", "command", "from", text(490), "until", text(510)) // after the log
 	dest := t.TempDir()
 	persist(t, dest, "gc.log", young(0, 1, 1)+young(1, 60, 1))
 	persist(t, dest, mark.Stream, noted.String())

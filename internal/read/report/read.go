@@ -239,8 +239,8 @@ func (st *stream) unreadable(path string, err error) {
 	st.runs.broke("unreadable", fmt.Sprintf("%s: a part cannot be read: %v", st.in.name, err), st.runs.dates.before())
 }
 
-// sequence notes the segments that are missing between those that there are, and that
-// retention has deleted the beginning of the stream.
+// sequence notes the segments that are missing between others, and that retention has
+// deleted the beginning of the stream.
 func (st *stream) sequence() {
 	in, cfg, n := st.in, st.cfg, uint64(0)
 	for i := range in.segs[1:] {

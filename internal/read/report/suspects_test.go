@@ -151,7 +151,8 @@ func TestTheFloorOfAStallIsShown(t *testing.T) {
 	}
 }
 
-// TestATimeOutsideOfAPauseIsNotTheCollectors: the line of a pause waits behind what it measures.
+// TestATimeOutsideOfAPauseIsNotTheCollectors: the line of a pause is written after what it
+// measures, and waits.
 func TestATimeOutsideOfAPauseIsNotTheCollectors(t *testing.T) {
 	log := decorated(1, "gc", "GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.748ms") +
 		decorated(3.5, "safepoint", `Safepoint "G1CollectForAllocation", Time since last: 5 ns, Reaching safepoint: 9000 ns, At safepoint: 2547112539 ns, Leaving safepoint: 9 ns, Total: 2547121548 ns`)

@@ -25,7 +25,7 @@ func looksLikePause(message []byte) bool {
 }
 
 // mayBecomePause reports whether the beginning of a line may be that of a stop: its message
-// is the beginning of one. The announcement of a pause (gc,start) is none.
+// is the beginning of one. The announcement of a pause (gc,start) does not.
 func mayBecomePause(line, message []byte) bool {
 	switch {
 	case message == nil && (len(line) == 0 || line[0] == '['):

@@ -53,7 +53,7 @@ func (v *volume) count(line []byte, class ul.Class, n int, broken bool) (message
 	return message
 }
 
-// newTags returns the share of the line's tags, and remembers it under the text of the
+// newTags returns the share of the line's tags and remembers it under the text of the
 // last field, which is mostly that of the tags.
 func (v *volume) newTags(line, field []byte) *view.Share {
 	r, name := v.parser.Parse(line), ""

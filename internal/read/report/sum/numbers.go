@@ -10,9 +10,9 @@ const maxSkipped = 16
 // cycles appear late: only two or more adjacent numbers count that never appear between
 // others. The zero value has seen none.
 type numbers struct {
-	next    int64     // behind the highest number; 0: none was seen
+	next    int64     // after the highest number; 0: none was seen
 	skipped []skipped // that may still appear, oldest first
-	missing uint64    // of those that no longer can
+	missing uint64    // of the numbers that no longer can
 }
 
 // skipped is a range of numbers, both included.

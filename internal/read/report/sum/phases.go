@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	maxPhases = 50 // of pauses, and as many beside the application
+	maxPhases = 50 // of pauses, and as many concurrent ones
 	inPause   = "pause"
 	beside    = "concurrent"
 )
 
-// phases are parts of pauses, and what the collector did beside the application, by name. The
-// zero value has none.
+// phases are parts of pauses, and what the collector did concurrently, by name. The zero
+// value has none.
 type phases struct{ paused, concurrent map[string]*histogram }
 
 // add counts a Phase or a Concurrent.

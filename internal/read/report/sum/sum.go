@@ -1,4 +1,4 @@
-// Package sum adds up what the streams of a report show, and makes the report of it. It
+// Package sum adds up what the streams of a report show and makes the report of it. It
 // knows runs, stops and collections, but neither lines nor files.
 //
 //	stream → Run → Sum → view.Report
@@ -108,7 +108,7 @@ func (s *Sum) Band(kind string, begin, end int64, text string, dated bool) {
 	s.axis.band(view.Band{Kind: kind, Begin: axis(begin), End: axis(end), Text: text}, dated)
 }
 
-// BandOver adds a band as far as it lies on an axis of dates.
+// BandOver adds the part of a band that lies on an axis of dates.
 func (s *Sum) BandOver(kind string, begin, end time.Time, text string) {
 	t := &s.axis
 	if !t.dated || !t.placed || end.UnixNano() < t.begin || begin.UnixNano() > t.end {
@@ -136,8 +136,9 @@ func (s *Sum) Crash(at time.Time, c view.Crash) {
 // Crashes returns the crashes that are listed.
 func (s *Sum) Crashes() []view.Crash { return s.out.Crashes }
 
-// Complete completes the runs of a JVM that was born at a time by what else is known of it: in
-// each of its streams the one that started then, to two seconds. What the log has itself comes first.
+// Complete completes the runs of a JVM that was born at a time by what else is known of the JVM: in
+// each of its streams, the run that started then, to two seconds. What the log has itself comes
+// first.
 func (s *Sum) Complete(streams []string, at time.Time, jvm view.JVM) {
 	const near = 2 * time.Second
 	born, best := axis(at.UnixNano()), map[string]*view.Run{}

@@ -53,7 +53,7 @@ func (t *thin) put(c cell) {
 	t.cells[key] = c
 }
 
-// points returns the points in the order of time.
+// points returns the points chronologically.
 func (t *thin) points() []cell {
 	return slices.SortedFunc(maps.Values(t.cells), func(a, b cell) int {
 		switch {

@@ -3,8 +3,8 @@ package view
 import "fmt"
 
 // Compare returns a table of the main figures of two reports: a header, then rows of a
-// figure, its value in a and in b, and the change. Behind the figures come the flags of the
-// JVMs that differ.
+// figure, its value in a and in b, and the change. The flags of the JVMs that differ follow
+// the figures.
 func Compare(a, b *Report) [][]string {
 	rows := [][]string{{"FIGURE", "A", "B", "CHANGE"}}
 	add := func(name string, x, y *float64, format func(float64) string) {
