@@ -151,7 +151,7 @@ var appenders = []appender{
 	{"ring that waits + ullage", "ring:wait", true},
 }
 
-// trial is what an appender has to stand.
+// trial is what an appender is put through.
 type trial struct {
 	threads, rate int // 0: as fast as possible
 	freeze        time.Duration

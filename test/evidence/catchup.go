@@ -52,8 +52,8 @@ func catchUp(e *evidence) (*experiment, error) {
 	return x, os.Remove(data)
 }
 
-// warmUp copies data once on the tmpfs and from there to the disk, so that the first
-// contestant does not pay for memory and blocks that nobody has used since the machine started.
+// warmUp copies data once on the tmpfs and from there to the disk, so that the first contestant
+// does not pay for memory and blocks that were not used since the machine started.
 func warmUp(e *evidence, data string) error {
 	again := data + "-again"
 	defer os.Remove(again)

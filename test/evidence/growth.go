@@ -28,7 +28,7 @@ type size struct {
 
 const (
 	usualLine = 130
-	mostHeld  = 2_000 // files that are certainly held, of those that others have open
+	mostHeld  = 2_000 // files that are certainly held, while others have them open
 )
 
 // growthOf measures the sidecar under loads that differ in one thing.

@@ -27,7 +27,7 @@ const hiccupStyle = `.bad { fill: #d1242f; opacity: .15 } .grid { stroke: #8c959
 .c0 { stroke: #57606a } .c1 { stroke: #cf222e } .c2 { stroke: #bf8700 } .c3 { stroke: #8250df } .c4 { stroke: #1a7f37 } .c5 { stroke: #0969da }
 @media (prefers-color-scheme: dark) { .c0 { stroke: #8b949e } .c1 { stroke: #ff7b72 } .c2 { stroke: #d29922 } .c3 { stroke: #d2a8ff } .c4 { stroke: #56d364 } .c5 { stroke: #58a6ff } }`
 
-// drawHiccups draws the plots of an experiment with hiccups, and shows them on the page.
+// drawHiccups draws the plots of an experiment with hiccups and shows them on the page.
 func (e *experiment) drawHiccups(page *strings.Builder, dir string) error {
 	if len(e.Rows) == 0 || len(e.Rows[0].Tenths) == 0 {
 		return nil

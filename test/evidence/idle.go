@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// Resident memory goes up and down: a sidecar gives pages back every five seconds.
+// Resident memory goes up and down: a sidecar frees pages every five seconds.
 const (
 	memoryTitle  = "most memory, MiB"
 	memoryMethod = "Memory is a process's own, without the page cache of its program; the most of samples ten times a second."

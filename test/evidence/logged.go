@@ -78,7 +78,7 @@ func logged(cmd *exec.Cmd) (figures, error) {
 	return loggedWhile(cmd, func() error { return nil })
 }
 
-// loggedWhile does something once the JVM says that it logs, and lets it end.
+// loggedWhile does something once the JVM says that it logs, then lets the JVM end.
 func loggedWhile(cmd *exec.Cmd, do func() error) (figures, error) {
 	out, err := begin(cmd)
 	if err == nil {
@@ -109,7 +109,8 @@ func begin(cmd *exec.Cmd) (*bufio.Reader, error) {
 	return out, err
 }
 
-// loggedUntilKilled kills a JVM while it logs, and reads what its threads have counted in a file.
+// loggedUntilKilled kills a JVM while it logs, then reads what its threads have counted in a
+// file.
 func loggedUntilKilled(cmd *exec.Cmd, after time.Duration, counts string) (figures, error) {
 	out, err := begin(cmd)
 	if out == nil {

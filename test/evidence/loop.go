@@ -33,7 +33,7 @@ type way struct {
 
 const usualBlock = 512 << 10
 
-// The first is the loop that a catch-up is held against, the others are what could be tried.
+// The first is the loop that a catch-up is held against, the others are alternatives.
 var ways = []way{
 	{name: loopName, block: usualBlock, options: encoding()},
 	{name: "read, write", block: usualBlock},

@@ -73,7 +73,7 @@ func sidecars(e *evidence, n int) (f figures, err error) {
 	}
 	done, fed := make(chan struct{}), make(chan fedLines, 1)
 	go func() { fed <- feedAll(all, done) }()
-	time.Sleep(5 * time.Second) // what the starts took is given back
+	time.Sleep(5 * time.Second) // what the starts took is free again
 	f, err = overAll(e, all, e.window)
 	close(done)
 	wrote := <-fed

@@ -160,7 +160,7 @@ func TestBenchmarkLine(t *testing.T) {
 	}
 }
 
-// Whoever edits a plot by hand, or changes how plots are drawn and forgets to draw them, fails here.
+// This fails if a plot was edited by hand, or not drawn after a change of how plots are drawn.
 func TestPicturesAreThoseOfTheRecord(t *testing.T) {
 	const committed = "../../docs/benchmarks"
 	r, err := load(filepath.Join(committed, "record.json"))

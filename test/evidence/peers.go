@@ -109,7 +109,7 @@ func (e *evidence) contestant(p peer, root string) (*contestant, error) {
 	}
 	program, env := p.find(root)
 	if env == nil {
-		root = "" // it is installed, and finds its modules
+		root = "" // it is installed and finds its modules
 	}
 	if program == "" {
 		return nil, nil

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestConfigurationOfEveryPeer starts a program in place of each peer, and
-// reads the configuration that it is given.
+// TestConfigurationOfEveryPeer starts a program in place of each peer and reads
+// the configuration that it is given.
 func TestConfigurationOfEveryPeer(t *testing.T) {
 	for _, p := range peers {
 		t.Run(p.name, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// measure runs a program to its end, and returns its wall time, CPU time and peak memory.
+// measure runs a program to its end and returns its wall time, CPU time and peak memory.
 func measure(ctx context.Context, name string, args ...string) (figures, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	var out bytes.Buffer

@@ -17,7 +17,7 @@ import (
 
 // writeProfile writes a CPU profile of the sidecar while it catches up with a real JVM's log,
 // and of a report on that, in each round once. The compiler reads such a profile from
-// cmd/ullage/default.pgo, and spends its inlining where the time goes.
+// cmd/ullage/default.pgo and spends its inlining where the time goes.
 func writeProfile(e *evidence, path string) error {
 	data := filepath.Join(e.shm, "data")
 	if err := e.makeLog(data); err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // Other documents quote the record between two marks, by the name of a quote. Nothing
-// else stands there, so that a table changes with the record alone.
+// else is there, so that a table changes with the record alone.
 const (
 	quoteBegin = "<!-- evidence: "
 	quoteEnd   = "<!-- end of evidence -->"

@@ -21,7 +21,7 @@ func quoting(t *testing.T) []string {
 	return strings.Split(strings.Fields(rest)[0], ",")
 }
 
-// Whoever edits a quoted table by hand, or renews the record alone, fails here.
+// This fails if a quoted table was edited by hand, or if the record alone was renewed.
 func TestDocumentsHaveTheFiguresOfTheRecord(t *testing.T) {
 	r, err := load("../../docs/benchmarks/record.json")
 	if err != nil {

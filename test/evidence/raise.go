@@ -83,7 +83,7 @@ func raiseOften(e *evidence, jdk lab.JDK, classes string) ([]float64, error) {
 }
 
 // raiseOnce asks for a raise at a moment that has nothing to do with the
-// sidecar's clock, and takes it back once it is seen.
+// sidecar's clock and ends the raise once it is seen.
 func raiseOnce(e *evidence, s *shipper, notes string) (edit time.Time, err error) {
 	time.Sleep(rand.N(300 * time.Millisecond))
 	edit = time.Now()

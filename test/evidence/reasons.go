@@ -60,7 +60,8 @@ func (r *record) repeatability() string {
 		"A goal that is reached or missed by less than that could be the other in the next run.", math.Ceil(most), strings.Join(pairs, "; "))
 }
 
-// A reason says why a goal may be missed. It is printed with a goal that was, and has its figures from the record.
+// A reason says why a goal may be missed. It is printed with a goal that was and has its figures from the
+// record.
 type reason struct {
 	figures string // of the goals, by a space apart
 	why     string

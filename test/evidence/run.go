@@ -47,7 +47,7 @@ const (
 )
 
 // measure runs experiments. One that fails does not cost the others half an hour: the
-// record has those that worked, and the error the rest.
+// record has the successful ones, and the error the rest.
 func (e *evidence) measure(command string, asked []question) (r *record, err error) {
 	r = &record{Date: time.Now().UTC().Format(time.RFC3339), Command: command, Machine: describe(e.ullage, e.disk, e.jdks)}
 	for _, c := range e.contestants {

@@ -18,7 +18,7 @@ import (
 
 const linesASec = 20_000
 
-// steady measures each contestant beside a writer of 20,000 lines/s.
+// steady measures each contestant while a writer makes 20,000 lines/s.
 func steady(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "steady", Title: "A steady 20,000 lines/s", Plot: "cpu",

@@ -15,7 +15,7 @@ import (
 // lossColumns say what became of the lines.
 var lossColumns = []column{{"written", "lines"}, {"lost", "lost"}, {"share", "lost, %"}, {"twice", "twice"}, {"torn", "torn"}}
 
-// losses are the figures of a balance. A torn line is none that was written.
+// losses are the figures of a balance. A torn line does not count as written.
 func losses(b lab.Balance) figures {
 	f := figures{"written": float64(b.Written), "lost": float64(b.Lost), "twice": float64(b.Twice)}
 	f["torn"] = max(0, float64(b.Persisted-(b.Written-b.Lost)-b.Twice))
@@ -37,7 +37,7 @@ func stormed(e *evidence) (*experiment, error) {
 	return x, e.inTurn(x, func(c *contestant) (figures, error) { return rotated(e, c) })
 }
 
-// rotated runs a contestant beside a writer that rotates.
+// rotated runs a contestant while a writer rotates.
 func rotated(e *evidence, c *contestant) (figures, error) {
 	p, err := e.place(c, "")
 	if err != nil {

@@ -29,8 +29,8 @@ func (v *volume) room() (bytes, inodes uint64) {
 }
 
 // churns makes files of all sizes and of ever new names in the source, as fast
-// as they are taken, beside the JVM: each becomes a stream of its own. It keeps
-// a hundred of them open for writing.
+// as they are taken, next to the JVM's: each becomes a stream of its own. It
+// keeps a hundred of them open for writing.
 func (r *rig) churns(files int, v *volume) (leastBytes, leastInodes uint64) {
 	r.Helper()
 	leastBytes, leastInodes = v.room()
@@ -121,7 +121,7 @@ func TestCatchingUpDoesNotFillTheVolume(t *testing.T) {
 	}
 }
 
-// Somebody else fills the volume, and stays: what is new is worth more than
+// Another program fills the volume, and stays: what is new is worth more than
 // what is old, so the oldest segments give way.
 func TestOldestSegmentsGiveWayToNewOnesOnAVolumeFullOfOthers(t *testing.T) {
 	v := newVolume(t)

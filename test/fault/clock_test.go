@@ -121,7 +121,7 @@ func (r *rig) lagIsReasonable() {
 }
 
 // Files that are an hour older or younger than the clock says, as after a step
-// that nobody has seen, are files like others.
+// that was not noticed, are files like others.
 func TestFilesAnHourOff(t *testing.T) {
 	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
 	path := filepath.Join(r.source, stream)

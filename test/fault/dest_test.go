@@ -136,8 +136,8 @@ func replaced(t *testing.T, replace func(dest string)) *rig {
 	return r
 }
 
-// What somebody moves away goes on where it is until the next segment is due,
-// and everything goes on where it was when it is back.
+// What was moved away goes on where it is until the next segment is due, and
+// everything goes on where it was when it is back.
 func TestDestinationIsMovedAwayAndBack(t *testing.T) {
 	for name, replace := range map[string]func(string){
 		"nothing is there": func(string) {},
@@ -196,7 +196,7 @@ func TestDestinationIsReplaced(t *testing.T) {
 	r.compare()
 }
 
-// Whoever deletes the whole destination has deleted what was in it. The rest is
+// If the whole destination is deleted, what was in it is gone. The rest is
 // persisted as soon as there is a directory again, and a restart goes on.
 func TestDestinationIsDeleted(t *testing.T) {
 	v := newVolume(t)

@@ -11,23 +11,23 @@
 // # How the faults are made
 //
 //   - I/O errors: the loop device is made shorter under the mounted file
-//     system, so that the kernel refuses writes behind its end. An fsync then
+//     system, so that the kernel refuses writes past its end. An fsync then
 //     fails with EIO, the pages are lost, and a later fsync says that all is
 //     well. No device mapper is needed.
 //   - Lost writes: the device lies on a tmpfs that others fill up, so that it
 //     fails every write to a block that it has not had before. After a new
 //     mount the pages that an fsync failed to write are zeros, whatever later
 //     ones said; each test first sees that with a file of its own.
-//   - Read-only: `mount -o remount,ro` is refused by the kernel while anybody
-//     has a file open for writing, and a sidecar always has one, its lock. So
-//     what a sidecar can meet is a file system that made itself read-only after
-//     an error (errors=remount-ro), and that is only mended by mounting it
-//     anew.
+//   - Read-only: `mount -o remount,ro` is refused by the kernel while any
+//     process has a file open for writing, and a sidecar always has one, its
+//     lock. So what a sidecar can meet is a file system that made itself
+//     read-only after an error (errors=remount-ro), and that is only mended by
+//     mounting it anew.
 //   - Stalls: fsfreeze. A process that is held in a call into a frozen file
-//     system cannot be ended by anybody before the thaw, not by kill -9 either:
-//     it keeps its locks. So there are two kinds of kill -9 in a freeze: of a
-//     sidecar none of whose threads is in such a call, which was stopped before
-//     the freeze to make sure of that, and of one that is held.
+//     system cannot be ended before the thaw, not by kill -9 either: it keeps
+//     its locks. So there are two kinds of kill -9 in a freeze: of a sidecar
+//     none of whose threads is in such a call, which was stopped before the
+//     freeze to make sure of that, and of one that is held.
 //   - Silence: the destination is served by a process, by way of FUSE, and that
 //     is stopped. Then nothing returns, not even a look, as with a server that
 //     is dead.
@@ -37,12 +37,11 @@
 // What happens under pressure is shown with floods (see test/lab): up to 200
 // MB/s of lines at all levels from a process of its own, whose every write is
 // timed. The sidecar moves what the destination does not take into the spool,
-// compressed, and drops lines only past the marks behind that. Each flood ends
+// compressed, and drops lines only past the marks after that. Each flood ends
 // with an account to the line: persisted, or dropped at a place where a marker
-// has the very count, by level; and the JVM itself has
-// never met a full tmpfs. Times are printed, counts are asked for. A slow write
-// in which the writer's thread was not asleep was preempted: others had the
-// CPU.
+// has the very count, by level; and the JVM itself has never met a full tmpfs.
+// Times are printed, counts are asked for. A slow write in which the writer's
+// thread was not asleep was preempted: others had the CPU.
 //
 // TestHeadline lets real JVMs log to a frozen disk, and through ullage. How
 // long a safepoint was is told by a second output on a tmpfs, and by the JVM's

@@ -45,7 +45,7 @@ func TestDestinationIsFullAtTheStart(t *testing.T) {
 func TestSyncFailsWithIOErrors(t *testing.T) {
 	v := newVolume(t, "-b", "4096", "-N", "1024", "-O", "^has_journal,^resize_inode")
 	// The file system's own blocks lie before the ballast and stay writable;
-	// what it has to read to allocate more must be there.
+	// the blocks that it reads to allocate more must be there.
 	const sound = 4 << 20
 	if err := os.WriteFile(filepath.Join(v.Dir, "ballast"), make([]byte, sound), 0o600); err != nil {
 		t.Fatal(err)
@@ -144,8 +144,8 @@ func TestPermissionIsTakenAway(t *testing.T) {
 	r.balances()
 }
 
-// Whoever moves the directory away has what was in it; what comes later is in
-// a new one. Together they are everything, once.
+// If the directory is moved away, what was in it is there; what comes later is
+// in a new one. Together they are everything, once.
 func TestStreamDirectoryIsMovedAway(t *testing.T) {
 	v := newVolume(t)
 	r := newRig(t, v.Dir+"/dest", "--segment-bytes", "64Ki")
@@ -174,8 +174,8 @@ func TestStreamDirectoryIsMovedAway(t *testing.T) {
 	r.compare()
 }
 
-// What somebody deletes is gone, but everything later is persisted, and the
-// deletion is counted.
+// What was deleted is gone, but everything later is persisted, and the deletion
+// is counted.
 func TestStreamDirectoryIsDeleted(t *testing.T) {
 	v := newVolume(t)
 	r := newRig(t, v.Dir+"/dest", "--segment-bytes", "64Mi")

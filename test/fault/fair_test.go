@@ -12,14 +12,14 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// Something writes four times the budget at once, beside a stream that writes
+// Something writes four times the budget at once, while another stream writes
 // little. The sidecar drops lines of the former, as it must, and none of the
 // latter, of whatever level.
 func TestNoisyStreamCostsAQuietOneNothing(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		frozen bool
-		line   string // with what does not compress behind it; empty: one line without an end
+		line   string // followed by what does not compress; empty: one line without an end
 	}{
 		{"one endless line, healthy", false, ""},
 		{"one endless line, frozen", true, ""},

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// saves is what was written to the slots of a checkpoint, as far as looks at
-// them now and then show it: each save has a number, and is taken to be as large
-// as the one that the look found.
+// saves is what was written to the slots of a checkpoint, by looks at them now
+// and then: each save has a number, and is taken to be as large as the save that
+// the look found.
 type saves struct {
 	began time.Time
 	first uint64 // the number that the first look found

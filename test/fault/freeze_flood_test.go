@@ -33,7 +33,7 @@ func (f freezing) String() string {
 	return fmt.Sprintf("%dMBs/%s/%s", f.rate/1e6, f.frozen, f.fault)
 }
 
-// freezings are all combinations, and for a quick run those that say the most.
+// freezings are all combinations, and for a quick run the most telling.
 func freezings() (all []freezing) {
 	const short, most = 1500 * time.Millisecond, 60 * time.Second
 	for _, frozen := range []time.Duration{short, most} {
@@ -218,7 +218,7 @@ func (r *stall) kill(atOnce bool) {
 	}
 	wait := patience
 	if !atOnce {
-		wait = 50 * time.Millisecond // short, since nobody makes room on the tmpfs meanwhile
+		wait = 50 * time.Millisecond // short, since no process makes room on the tmpfs meanwhile
 	}
 	if _, err := r.side.Wait(wait); (err == nil) != atOnce {
 		r.Fatalf("a killed sidecar ended at once: %t, want %t", err == nil, atOnce)

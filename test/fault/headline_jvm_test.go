@@ -14,8 +14,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// figures are what one JVM, and a writer beside it, went through. Lines that
-// were lost are -1 where nobody counted.
+// figures are what one JVM, and the writer that ran with it, went through. Lost
+// lines are -1 where they were not counted.
 type figures struct {
 	write, safepoint                      time.Duration // the longest in the freeze
 	away                                  time.Duration // of a Java thread: a log can stop it outside of a safepoint too
@@ -87,7 +87,7 @@ var safepointTotal = regexp.MustCompile(`^\[([^]]+)\].* Total: +(\d+) ns`)
 // Java thread that sleeps for 1 ms at a time was away. There are two clocks for
 // safepoints: the total in the log, of which the JVM may have dropped lines,
 // and the counters, which leave out how long the collector's own threads took
-// to stop, in a write to their log for instance. The longer one counts. Where
+// to stop, in a write to their log for instance. The longer one is used. Where
 // the thread saw more than one safepoint at once, it is their sum.
 func (r *javaRun) longest(from, to time.Time) (safepoint, away time.Duration) {
 	r.Helper()
@@ -99,7 +99,7 @@ func (r *javaRun) longest(from, to time.Time) (safepoint, away time.Duration) {
 			continue
 		}
 		ns, _ := strconv.ParseInt(string(found[2]), 10, 64)
-		// Stamped when it is over, at the thaw or behind it.
+		// Stamped when it is over, at the thaw or later.
 		if when, err := time.Parse(stamp, string(found[1])); err == nil && when.After(from) && when.Before(to) {
 			logged = max(logged, time.Duration(ns))
 		}

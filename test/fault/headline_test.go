@@ -40,7 +40,7 @@ const (
 // budget is the size of the tmpfs.
 const budget = "64m"
 
-// besides is how fast a writer writes beside each JVM.
+// besides is how fast a writer writes while each JVM runs.
 const besides = 2e6
 
 // TestHeadline prints a table of what a frozen disk does to a JVM that logs to
@@ -92,7 +92,7 @@ func of(jdks []lab.JDK, c contender) (fit []lab.JDK) {
 	return fit
 }
 
-// onDisk lets a JVM log to a disk that is frozen, and a writer beside it.
+// onDisk lets a JVM, and a writer with it, log to a disk that is frozen.
 func onDisk(t *testing.T, c contender, jdk lab.JDK, classes string, freeze time.Duration) (f figures) {
 	v := newVolumeOf(t, "2G")
 	log := filepath.Join(v.Dir, stream)
@@ -120,7 +120,7 @@ func onDisk(t *testing.T, c contender, jdk lab.JDK, classes string, freeze time.
 		f.lost = java.compare(text)
 	}
 	f.written += f.lost
-	// What the JVM drops it drops blindly; of which level it was nobody knows.
+	// What the JVM drops it drops blindly; the levels are unknown.
 	f.severe = -1
 	if f.lost == 0 {
 		f.severe = 0
@@ -159,7 +159,7 @@ func (f *figures) lasts(t *testing.T, v *volume, flood *lab.Flooding, quiet, fre
 	flood.Phase(within)
 	time.Sleep(freeze)
 	thaw()
-	// What waited for the thaw ends behind it.
+	// What waited for the thaw ends after it.
 	f.over = time.Now().Add(coolDown / 2)
 	time.Sleep(time.Until(f.over))
 	flood.Phase(after)

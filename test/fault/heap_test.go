@@ -68,7 +68,7 @@ func TestAHeapThatLeavesNoRoomForTheLog(t *testing.T) {
 	}
 }
 
-// injectedHeap injects the pod, and returns the memory limit of the JVM's container in bytes, the
+// injectedHeap injects the pod and returns the memory limit of the JVM's container in bytes, the
 // options of the JVM, and the warnings.
 func injectedHeap(t *testing.T, optIn bool) (limit int64, options, warnings string) {
 	t.Helper()

@@ -20,10 +20,10 @@ const (
 	detail      = stream + "+detail"
 )
 
-// Somebody else's file takes every page of the tmpfs, also those that the sidecar gives
-// back. What the writer then gets into its log is persisted, or withheld and counted. The oldest
-// lines that are held make room for the newest, so that what is saved has no hole. What is
-// written when there is room again is held again.
+// Another program's file takes every page of the tmpfs, also the pages that the sidecar frees.
+// What the writer then gets into its log is persisted, or withheld and counted. The oldest lines
+// that are held make room for the newest, so that what is saved has no hole. What is written
+// when there is room again is held again.
 func TestHindsightOnAFullTmpfs(t *testing.T) {
 	kills := long(20, 3)
 	t.Run("little", func(t *testing.T) { holdsOnAFullTmpfs(t, 300_000, 0) })
@@ -66,8 +66,8 @@ func holdsOnAFullTmpfs(t *testing.T, rate int64, kills int) {
 	t.Logf("%d records lost by the writer in %d places, %d bytes of withheld lines not saved", lost, len(p.report.Losses), unsaved)
 }
 
-// passes waits until the sidecar has appended all lines that the writer has tried by now,
-// and returns how many these are.
+// passes waits until the sidecar has appended all lines that the writer has attempted by
+// now, and returns their number.
 func (p *pressed) passes() (lines int64) {
 	p.Helper()
 	lines = p.flood.Lines()
@@ -84,8 +84,8 @@ func (p *pressed) passes() (lines int64) {
 	return lines
 }
 
-// fills takes every page of a tmpfs, and those that others give back, until remove. Now and
-// then it gives a few back itself, for which the writer and the sidecar then compete.
+// fills takes every page of a tmpfs, and the pages that others free, until remove. Now and
+// then it frees a few itself, for which the writer and the sidecar then compete.
 func fills(t *testing.T, dir string) (remove func()) {
 	t.Helper()
 	f, err := os.OpenFile(filepath.Join(dir, "heap.hprof"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)

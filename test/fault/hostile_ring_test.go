@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// The layout of a ring of events, as far as the tenant forges it: see package ring.
+// The part of the layout of a ring of events that the tenant forges: see package ring.
 const (
 	ringMagic    = 0x31474E5247474C55
 	ringControl  = 4096

@@ -86,7 +86,7 @@ func (n *tenant) open(name string, flags int) *os.File {
 	return f
 }
 
-// truncate writes lines over those that are being read.
+// truncate writes lines over lines that are being read.
 func (n *tenant) truncate() {
 	f := n.open(n.name(), os.O_CREATE)
 	if f == nil {
@@ -156,8 +156,8 @@ func (n *tenant) slot() string {
 	return filepath.Join(n.dir, ".ullage", fmt.Sprintf("checkpoint-%d", rand.IntN(2)))
 }
 
-// isDirectory reports whether a name is a directory's, and no link's, behind
-// which the tenant would see nothing in a pod.
+// isDirectory reports whether a name is a directory's, and no link's, whose
+// target the tenant would not see in a pod.
 func isDirectory(name string) bool {
 	info, err := os.Lstat(name)
 	return err == nil && info.IsDir()

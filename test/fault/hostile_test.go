@@ -20,8 +20,8 @@ import (
 
 const tenantID = 65534 // of the application, and so of the sidecar
 
-// A process of the application makes trouble in the source beside an honest
-// JVM: the honest stream is exact, also over a restart, nothing outside the two
+// A process of the application makes trouble in the source of an honest JVM:
+// the honest stream is exact, also over a restart, nothing outside the two
 // directories is touched, and memory is bounded.
 func TestHostileTenant(t *testing.T) {
 	needRoot(t)
@@ -166,9 +166,9 @@ func strangers(t *testing.T, dest string) {
 	}
 }
 
-// canary is a file that is nobody's business, on the same file system as the
-// source, so that it can be linked, and of the same owner. Whoever reads it is
-// seen.
+// canary is a file that no process has a reason to touch, on the same file
+// system as the source, so that it can be linked, and of the same owner. A read
+// of it is noticed.
 type canary struct {
 	file   string
 	was    unix.Stat_t
@@ -201,7 +201,7 @@ func newCanary(t *testing.T, dir string) *canary {
 	return c
 }
 
-// check fails the test if anybody has read or changed it.
+// check fails the test if it was read or changed.
 func (c *canary) check(t *testing.T) {
 	t.Helper()
 	if n, err := unix.Read(c.notify, make([]byte, 64<<10)); err != unix.EAGAIN {

@@ -156,7 +156,7 @@ func (i *incident) java(selection string, args ...string) *jvm.Process {
 	return p
 }
 
-// ask runs a command in a shell with the settings that the sidecar's container has, and returns
+// ask runs a command in a shell with the settings that the sidecar's container has and returns
 // its output and exit status.
 func (i *incident) ask(command string) (out string, status int) {
 	i.Helper()

@@ -65,7 +65,7 @@ func TestDeviceLosesWhatItFailedToSync(t *testing.T) {
 	limit.add(r.side)
 	before := r.metric("ullage_segments_written_bytes_total")
 	r.burst(40_000)         // 7 MB, in one commit
-	const pending = 4 << 20 // more than may be on disk behind a mark with the budget that will be left
+	const pending = 4 << 20 // more than may be on disk after a mark with the budget that will be left
 	lab.Eventually(t, patience, "much is appended", func() bool {
 		return r.metric("ullage_segments_written_bytes_total")-before > pending
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// In a shared process namespace the JVM sees the sidecar, and is the same user.
+// In a shared process namespace the JVM sees the sidecar and is the same user.
 // What the sidecar sees, such as the key of the checkpoint, stays out of its
 // reach; and what the sidecar looks up about itself does not.
 func TestTenantSeesNothingOfTheSidecarsProcess(t *testing.T) {

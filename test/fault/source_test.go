@@ -62,9 +62,8 @@ func TestSourceThatIsFull(t *testing.T) {
 	}
 }
 
-// fill writes lines into as many files until nothing fits any more, and
-// returns what is in each. The last line of each may be torn; the sidecar ends
-// it.
+// fill writes lines into as many files until nothing fits any more. It returns
+// what is in each. The last line of each may be torn; the sidecar ends it.
 func fill(t *testing.T, dir string, files int) map[string]string {
 	t.Helper()
 	written := map[string]string{}
@@ -97,8 +96,8 @@ func fill(t *testing.T, dir string, files int) map[string]string {
 	return written
 }
 
-// TestDrainReadsFilesThatWaited holds more files open than the sidecar has descriptors for,
-// and closes them when the sidecar gets SIGTERM: it reads as many as it may hold, then the next ones.
+// TestDrainReadsFilesThatWaited holds more files open than the sidecar has descriptors for. It closes
+// them when the sidecar gets SIGTERM: it reads as many as it may hold, then the next ones.
 func TestDrainReadsFilesThatWaited(t *testing.T) {
 	const files = 300
 	source, dest := lab.Tmpfs(t, "8m"), t.TempDir()

@@ -105,7 +105,7 @@ func (g *group) free(pid string) {
 	_ = os.WriteFile(filepath.Join(filepath.Dir(g.dir), "cgroup.procs"), []byte(pid), 0)
 }
 
-// remove gives the processes back to the group above.
+// remove moves the processes to the group above.
 func (g *group) remove() {
 	procs, _ := os.ReadFile(filepath.Join(g.dir, "cgroup.procs"))
 	for _, pid := range strings.Fields(string(procs)) {

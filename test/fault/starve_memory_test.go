@@ -15,15 +15,15 @@ const (
 	// mostMemory bounds what a sidecar of few files may have in memory of its own, whatever is done to it.
 	mostMemory = 24 << 20
 	// mostMemoryOfMany bounds it where there are hundreds of files or more, which take
-	// about 1 KiB each while they are open, and the spool beside them.
+	// about 1 KiB each while they are open, and the spool as well.
 	mostMemoryOfMany = 28 << 20
 )
 
 // memory looks after all sidecars of this package.
 var memory = watchMemory()
 
-// watch knows the peak of each sidecar that was seen, by its process id, and those
-// that have a bound of their own.
+// watch knows the peak of each sidecar that was seen, by its process id, and which
+// have a bound of their own.
 type watch struct {
 	mu       sync.Mutex
 	peaks    map[string]int64

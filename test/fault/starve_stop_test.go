@@ -18,8 +18,8 @@ const (
 	cutSeconds = `ullage_jvm_cut_seconds_total{stream="` + stream + `"}`
 )
 
-// While the sidecar is stopped nobody gives room back. The tmpfs is full, the
-// JVM goes on without its log, and what it has lost is counted.
+// While the sidecar is stopped, no room becomes free. The tmpfs is full, the
+// JVM goes on without its log, and its lost lines are counted.
 func TestSidecarIsStopped(t *testing.T) {
 	p := newPressed(t, "32m", filepath.Join(t.TempDir(), "dest"))
 	p.pour(20e6)
@@ -96,7 +96,7 @@ func stopBeside(t *testing.T, jdk lab.JDK, classes string) {
 	if err := side.Stop(patience); err != nil {
 		t.Error(err)
 	}
-	// Whoever reads the copy learns of it as well.
+	// A reader of the copy learns of it as well.
 	gaps, err := command(lab.Binary(), "logs", "--gaps", dest)
 	if err != nil || !regexp.MustCompile(`(?m)^\S+ +`+stream+` +jvm-full +- +- +[0-9.]+ `).MatchString(gaps) {
 		t.Errorf("ullage logs --gaps: %v\n%s", err, gaps)

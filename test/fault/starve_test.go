@@ -65,7 +65,7 @@ func TestInotifyInstancesAreExhausted(t *testing.T) {
 	needRoot(t)
 	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
 	r.side.Kill()
-	// The limit of a user namespace is its own: nobody else notices.
+	// The limit of a user namespace is its own: no other process notices.
 	r.side = runVia(t, r, "unshare", "--user", "--map-root-user", "sh", "-c", `echo 0 >/proc/sys/user/max_inotify_instances && exec "$@"`, "sh")
 	if _, err := r.side.Addr(patience); err != nil {
 		t.Skip("needs user namespaces: ", err)

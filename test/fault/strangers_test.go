@@ -15,7 +15,7 @@ import (
 
 const (
 	strangersAtOnce = 10_000
-	strangersCost   = 2 << 20 // bytes, beside what scrapes cost that come one after the other
+	strangersCost   = 2 << 20 // bytes, in addition to what consecutive scrapes cost
 	scrapesBefore   = 120     // half an hour's
 )
 

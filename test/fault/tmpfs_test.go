@@ -14,8 +14,8 @@ import (
 
 const mib = 1 << 20
 
-// The tmpfs is shared: somebody else takes most of it while the destination is
-// frozen. The backlog has to fit into what is left, or go.
+// The tmpfs is shared: another program takes most of it while the destination
+// is frozen. The backlog has to fit into what is left, or go.
 func TestTmpfsIsFilledBySomebodyElse(t *testing.T) {
 	v := newVolume(t)
 	p := newPressed(t, "64m", v.Dir+"/dest", "--retain-bytes", "16Mi", "--segment-bytes", "1Mi")
@@ -156,8 +156,8 @@ func TestBudgetIsLargerThanTheTmpfs(t *testing.T) {
 }
 
 // Go runs the tests of a package in the order of its files' names, so that this
-// one comes last. It speaks of those that ran with it, and prints what became
-// of their lines.
+// one comes last. It names the tests that ran with it and prints what became of
+// their lines.
 func TestPeakMemoryOfAllSidecars(t *testing.T) {
 	peak, count := memory.most()
 	scenarios.Print(t)

@@ -21,7 +21,7 @@ type Account struct {
 	Withheld  Counts // missing where no marker is, as lines below --persist-level may be
 	Gaps      int    // places with a marker
 	Split     int    // of them, those with more than one
-	Loose     int    // lines glued to a cut one, and the others of their record: their level is anybody's guess
+	Loose     int    // lines glued to a cut one, and the others of their record: their level is unknown
 
 	Unmarked int // lines that are missing where no marker is, or not as many as are missing
 	Twice    int // persisted again, or later than they should be
@@ -35,9 +35,9 @@ type Account struct {
 const mostWrong = 10
 
 // Exact reports whether every line that was written was persisted once, in
-// order and byte for byte, or lies in a gap whose marker stands at that very
-// place and has its count, for each level, and the sum of the bytes of all.
-// Only where lines are loose may counts of levels differ, by as many.
+// order and byte for byte, or lies in a gap whose marker is at that very place
+// and has its count, for each level, and the sum of the bytes of all. Only
+// where lines are loose may counts of levels differ, by as many.
 func (a Account) Exact() bool { return len(a.Wrong) == 0 }
 
 func (a Account) String() string {
@@ -68,8 +68,8 @@ func Settle(dest, stream string, report FloodReport) (Account, error) {
 }
 
 // SettleWithheld is Settle where lines were withheld, as many of each level as the
-// checkpoint counts. Nobody knows at which place they were: what is missing at one beyond
-// its markers is taken for withheld, and all of these lines have to be as many.
+// checkpoint counts. Their places are unknown: what is missing at one beyond its markers
+// is taken for withheld, and all of these lines have to be as many.
 func SettleWithheld(dest, stream string, report FloodReport, withheld Counts) (Account, error) {
 	s := newSettlement(report)
 	s.withholds = true
@@ -78,7 +78,7 @@ func SettleWithheld(dest, stream string, report FloodReport, withheld Counts) (A
 		return a, err
 	}
 	over := withheld.Total() - a.Withheld.Total()
-	// A drain ends a last line that the writer has cut, and withholds it.
+	// A drain ends a last line that the writer has cut and withholds it.
 	if over < 0 || over > min(1, len(s.truth.held)) || distance(withheld, a.Withheld) > 2*a.Loose+over {
 		s.wrong("%d lines (%s) are missing beyond the markers, and the checkpoint counts %d as withheld (%s)", a.Withheld.Total(), a.Withheld, withheld.Total(), withheld)
 	}
@@ -108,8 +108,8 @@ func settle(s *settlement, dest, stream string) (Account, error) {
 	}
 }
 
-// settlement walks through what was persisted and what was written, beside
-// each other.
+// settlement walks through what was persisted and what was written, side by
+// side.
 type settlement struct {
 	account Account
 	truth   *truth

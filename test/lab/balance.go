@@ -18,7 +18,7 @@ import (
 )
 
 // Segments returns the paths of a stream's segments from the oldest to the
-// newest: the number behind the last dash orders them.
+// newest: the number after the last dash orders them.
 func Segments(dest, stream string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(dest, stream))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -129,7 +129,7 @@ func Check(dest, stream string, w *Writer) (Balance, error) {
 	return Compare(r, w)
 }
 
-// Compare is Check for lines that anybody has persisted.
+// Compare is Check for lines that any program has persisted.
 func Compare(persisted io.Reader, w *Writer) (Balance, error) {
 	c := newComparison(w)
 	in := bufio.NewReaderSize(persisted, 256<<10)
@@ -172,7 +172,7 @@ func (c *comparison) line(line []byte) {
 	}
 }
 
-// want returns the next line that was written, nil behind the last one.
+// want returns the next line that was written, nil after the last one.
 func (c *comparison) want() []byte {
 	if len(c.record) == 0 {
 		if c.lines.Count() >= c.balance.Written {

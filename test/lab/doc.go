@@ -12,8 +12,8 @@
 // A flood is a writer for what happens under pressure: lines at all levels, up
 // to 200 MB/s from a process of its own, each write timed, with HotSpot's own
 // losses at a full tmpfs. Its account has also what was dropped on purpose: a
-// line is persisted once and in order, or lies in a gap whose marker stands at
-// that very place and has its count:
+// line is persisted once and in order, or lies in a gap whose marker is at that
+// very place and has its count:
 //
 //	flood, err := lab.StartFlood(lab.Flood{Path: src + "/gc.log", Rate: 50e6})
 //	flood.Phase(1) // the fault begins

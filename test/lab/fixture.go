@@ -66,8 +66,8 @@ func DownwardFile(annotations map[string]string) string {
 }
 
 // Needs skips a test on a machine that lacks something. Make test lists the reasons that
-// begin with "needs". In CI, where nobody reads what was skipped, the test fails: CI has
-// root, and all that make setup installs.
+// begin with "needs". In CI, where a list of skipped tests would not be read, the test
+// fails: CI has root, and all that make setup installs.
 func Needs(tb testing.TB, what string) {
 	tb.Helper()
 	if os.Getenv("CI") != "" {

@@ -41,7 +41,7 @@ type Loss struct {
 // made anew.
 type FloodReport struct {
 	Seed    uint64
-	Records uint64 // tried
+	Records uint64 // attempted
 	Lines   uint64 // in these
 	Bytes   int64  // in the file
 	Losses  []Loss // in their order
@@ -113,7 +113,7 @@ func RunFlood(tb testing.TB, f Flood) *Flooding {
 // PID returns the process id.
 func (p *Flooding) PID() int { return p.cmd.Process.Pid }
 
-// Lines returns how many lines the flood has tried to write so far.
+// Lines returns how many lines the flood has attempted to write so far.
 func (p *Flooding) Lines() int64 { return p.board.lines.Load() }
 
 // Bytes returns how many bytes were written so far.

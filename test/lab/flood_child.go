@@ -17,11 +17,11 @@ import (
 // floodEnv holds a flood, as JSON, in the environment of its process.
 const floodEnv = "ULLAGE_LAB_FLOOD"
 
-// board is the memory that the process of a flood shares with the one that
+// board is the memory that the process of a flood shares with the process that
 // started it.
 type board struct {
-	phase atomic.Int32 // set by the one that looks on
-	lines atomic.Int64 // tried
+	phase atomic.Int32 // set by the observer
+	lines atomic.Int64 // attempted
 	bytes atomic.Int64 // written
 	lost  atomic.Int64 // records that are not written, or in part
 	took  [MaxPhases]latencies

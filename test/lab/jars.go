@@ -11,9 +11,9 @@ import (
 )
 
 // Jars returns the directory with the libraries that the pom.xml in dir asks for, and with
-// the classes of the Java files beside it. Maven fetches the libraries once, into the cache,
-// whose entry has a hash of all of these files. Say is called before what takes a minute;
-// javac gets the options.
+// the classes of the Java files next to it. Maven fetches the libraries once, into the
+// cache, whose entry has a hash of all of these files. Say is called before what takes a
+// minute; javac gets the options.
 func Jars(dir string, say func(format string, args ...any), options ...string) (string, error) {
 	pom := filepath.Join(dir, "pom.xml")
 	sources, err := filepath.Glob(filepath.Join(dir, "*.java"))

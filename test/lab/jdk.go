@@ -142,7 +142,7 @@ func NeedsJDKs(tb testing.TB) []JDK {
 	return jdks
 }
 
-// Classes compiles Java source files for a test, and returns the class path.
+// Classes compiles Java source files for a test and returns the class path.
 func (j JDK) Classes(tb testing.TB, sources ...string) string {
 	tb.Helper()
 	dir := tb.TempDir()

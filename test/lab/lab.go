@@ -44,8 +44,8 @@ func main(m *testing.M) int {
 // Binary returns the path of the program that Main has built.
 func Binary() string { return binary }
 
-// Run starts `ullage run` with an admin HTTP on a free port, and kills it at
-// the end of the test if it is still there.
+// Run starts `ullage run` with an admin HTTP on a free port and kills it at the
+// end of the test if it is still there.
 func Run(tb testing.TB, source, dest string, flags ...string) *Sidecar {
 	tb.Helper()
 	args := append([]string{"run", "--source", source, "--dest", dest, "--listen", "127.0.0.1:0"}, flags...)
@@ -57,7 +57,7 @@ func Run(tb testing.TB, source, dest string, flags ...string) *Sidecar {
 	return s
 }
 
-// Write starts a writer, and returns it with what stops it and waits for it. Stop may be
+// Write starts a writer and returns it with what stops it and waits for it. Stop may be
 // called again, and is called at the end of the test. An error of the writer fails the
 // test.
 func Write(tb testing.TB, out Output) (w *Writer, stop func()) {

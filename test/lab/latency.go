@@ -16,7 +16,7 @@ const (
 // adds, the other reads.
 type latencies struct {
 	slowest atomic.Int64
-	slept   atomic.Int64 // slowest of those that waited for something
+	slept   atomic.Int64 // slowest of the writes that waited for something
 	buckets [buckets]atomic.Int64
 }
 
@@ -49,9 +49,10 @@ func ceiling(bucket int) time.Duration {
 type Latency struct {
 	Writes  int64
 	Slowest time.Duration
-	// Slept is the slowest of those that took over 1 ms and in which the thread
-	// was asleep: it waited for a lock, for memory or for a disk. A write that
-	// was slow without that was preempted: other threads had the CPU.
+	// Slept is the slowest of the writes that took over 1 ms and in which the
+	// thread was asleep: it waited for a lock, for memory or for a disk. A
+	// write that was slow without that was preempted: other threads had the
+	// CPU.
 	Slept            time.Duration
 	P50, P999, P9999 time.Duration // upper bounds, exact to a sixteenth
 }

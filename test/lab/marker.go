@@ -32,7 +32,7 @@ func (c Counts) Total() (sum int) {
 	return sum
 }
 
-// From sums up from a level on.
+// From sums up a level and all above.
 func (c Counts) From(level Level) (sum int) {
 	for _, n := range c[level:] {
 		sum += n

@@ -49,11 +49,11 @@ const (
 
 // Records makes numbered records at all levels, the same ones for the same
 // seed: mostly info, debug and trace, as a JVM's log at all=trace, with lines
-// of 60 to 280 bytes, 170 on average. One record in 40 has two to eight
-// further lines, either raw or behind a blank bracket, as JDKs write them;
-// rarely one is longer than a write of HotSpot. Every line holds
-// "#NNNNNNNNNN ", ten digits of a number that counts the lines from 0; a
-// header's uptime is the same number, as milliseconds.
+// of 60 to 280 bytes, 170 on average. One record in 40 has two to eight further
+// lines, either raw or after a blank bracket, as JDKs write them; rarely one is
+// longer than a write of HotSpot. Every line holds "#NNNNNNNNNN ", ten digits
+// of a number that counts the lines from 0; a header's uptime is the same
+// number, as milliseconds.
 //
 // They are cheap, about 50 ns each: a record is one of some hundred that were
 // made before, with the numbers put in.

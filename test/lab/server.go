@@ -56,7 +56,7 @@ func CacheDir() (string, error) {
 	return filepath.Join(home, "ullage"), nil
 }
 
-// Command runs a command, and returns what it printed. The error has that, too.
+// Command runs a command and returns what it printed. The error has that, too.
 func Command(within time.Duration, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -69,7 +69,7 @@ func Command(within time.Duration, name string, args ...string) (string, error) 
 	return string(out), nil
 }
 
-// FreePort returns a port of the loopback interface that nobody listens on.
+// FreePort returns a port of the loopback interface that no process listens on.
 func FreePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

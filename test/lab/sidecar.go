@@ -175,7 +175,7 @@ func (s *Sidecar) Get(path string) (status int, body string, err error) {
 	return resp.StatusCode, string(text), nil
 }
 
-// client keeps no connections: the process behind an address changes.
+// client keeps no connections: the process at an address changes.
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 // Metric returns the value of a series, written as /metrics does:

@@ -65,7 +65,7 @@ func (t *Table) String() string {
 	return b.String()
 }
 
-// Print logs the table, and appends it to the file that ULLAGE_FAULT_TABLES
+// Print logs the table and appends it to the file that ULLAGE_FAULT_TABLES
 // names, if it does.
 func (t *Table) Print(tb testing.TB) {
 	tb.Helper()

@@ -6,7 +6,7 @@ import "bytes"
 // the writer has lost.
 type truth struct {
 	records *Records
-	total   uint64 // records that were tried
+	total   uint64 // records that were attempted
 	losses  []Loss // not yet come to
 
 	rest  []byte // of the present record, what the file has of it
@@ -33,8 +33,8 @@ func newTruth(r FloodReport) *truth {
 	return &truth{records: NewRecords(r.Seed), total: r.Records, losses: r.Losses}
 }
 
-// read returns the next line, or false behind the last one; then what is held
-// is a last line without a newline.
+// read returns the next line, or false after the last one; then what is held is
+// a last line without a newline.
 func (t *truth) read() (physical, bool) {
 	for {
 		end := bytes.IndexByte(t.rest, '\n') + 1

@@ -48,8 +48,8 @@ func (w *Writer) Bytes() int64 { return w.bytes.Load() }
 // Slowest returns the longest time that one record took.
 func (w *Writer) Slowest() time.Duration { return time.Duration(w.slowest.Load()) }
 
-// Run writes at the rate until ctx ends, and closes the file. A failed write
-// ends it with an error; the end of ctx is none.
+// Run writes at the rate until ctx ends, then closes the file. A failed write
+// ends it with an error; the end of ctx isn't an error.
 func (w *Writer) Run(ctx context.Context) error {
 	begun, before := time.Now(), w.Written()
 	for ctx.Err() == nil {
@@ -99,7 +99,7 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// stdioBytes is the size of the buffer behind HotSpot's writes.
+// stdioBytes is the size of the buffer that HotSpot writes through.
 const stdioBytes = 4096
 
 func (w *Writer) record() error {

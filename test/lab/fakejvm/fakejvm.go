@@ -1,4 +1,4 @@
-// Package fakejvm plays HotSpot for tests of what is sent to JVMs: VM.log behind an attach
+// Package fakejvm plays HotSpot for tests of what is sent to JVMs: VM.log through an attach
 // Socket in a shared /tmp. It has no part of the product.
 package fakejvm
 
@@ -33,8 +33,8 @@ const (
 // Output is one output as VM.log lists it.
 type Output struct{ Name, Selection, Decorators, Options, Reconfigured string }
 
-// JVM plays VM.log as HotSpot does for what a Loop may send, behind an
-// attach socket in a shared /tmp. Like HotSpot it serves one client at a time.
+// JVM plays VM.log as HotSpot does for what a Loop may send, through an attach
+// socket in a shared /tmp. Like HotSpot it serves one client at a time.
 type JVM struct {
 	t   testing.TB
 	tmp string
@@ -132,7 +132,7 @@ func (j *JVM) answer(c net.Conn) {
 	for range 5 {
 		part, err := in.ReadBytes(0)
 		if err != nil {
-			return // somebody only looks whether we listen
+			return // the peer only checks that we listen
 		}
 		request = append(request, part[:len(part)-1])
 	}
@@ -294,7 +294,7 @@ func (j *JVM) HasTaken(n int) {
 	}
 }
 
-// Sent are the commands from the nth on, from 0.
+// Sent are the nth command, counted from 0, and all later ones.
 func (j *JVM) Sent(n int) []string {
 	j.Lock()
 	defer j.Unlock()
