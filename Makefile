@@ -36,7 +36,12 @@ PROGRAMS := $(if $(filter linux,$(shell go env GOOS)),./cmd/...,$(PLUGIN))
 UNIT := $(if $(filter linux,$(shell go env GOOS)),./cmd/... ./internal/... ./deploy/... ./test/lint ./test/repo ./test/here ./test/try ./test/evidence,$(PLUGIN))
 
 # What make ci runs after make test: minutes each, or they need root, a cluster, or servers.
-REST := vuln fuzz browser java-test applog crash fault-quick demo-hindsight demo-sinks package e2e
+REST := vuln fuzz arm64 browser java-test applog crash fault-quick demo-hindsight demo-sinks package e2e
+
+# Emulation shows the other compiler's code and its alignment, not the order of memory between two
+# cores: package ring argues for that.
+ARM64 := $(addprefix ./internal/,line/cut line/format line/mark line/ul ship/queue ship/ring ship/frame \
+  segment segment/index segment/seek)
 
 # A stage's go test, which names what was skipped because the machine lacks something; in CI
 # that is a failure. Make test has HERE: it builds nothing for its tests, and names at its end
@@ -86,6 +91,11 @@ setup-evidence:
 unit: ## unit tests
 	$(call stage,unit tests$(if $(RACE), under the race detector))
 	$(if $(RACE),CGO_ENABLED=1) $(gotest) $(RACE) $(UNIT)
+
+.PHONY: arm64
+arm64: ## unit tests of what reads and writes bytes, as arm64 under emulation (qemu-user-static, two minutes)
+	$(call stage,arm64)
+	GOARCH=arm64 CGO_ENABLED=0 go test -count=1 -exec qemu-aarch64-static $(ARM64)
 
 .PHONY: race
 race: unit ## unit tests under the race detector (twice the time; a C compiler)

@@ -49,6 +49,9 @@ if [ "$purpose" != evidence ]; then
     has zsh || missing+=(zsh)
     has fish || missing+=(fish)
 
+    # Another processor, emulated.
+    has qemu-aarch64-static || missing+=(qemu-user-static)
+
     # A browser, to look at the pages that ullage writes.
     has chromium || has google-chrome || missing+=(chromium)
 fi
