@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A look that finds nothing proves something only if it finds what there is.
+// That Look finds no fault proves something only if it finds a fault that is there.
 func TestFaultsOfAPageAreFound(t *testing.T) {
 	const well = `<!doctype html><html lang="en"><title>Page</title><main><h1>Page</h1><p>Text</p>%s</main>`
 	b := Start(t)

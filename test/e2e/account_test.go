@@ -19,8 +19,8 @@ func TestTheAccountIsHeldToTheCABundle(t *testing.T) {
 		_, err := kubectl("", account, "patch", object, "--type=json", "--patch", text)
 		return err
 	}
-	// Until the API server has learned of the policy, a change goes through: each try
-	// is another one.
+	// Until the API server has learned of the policy, a change goes through: each
+	// attempt is another change.
 	t.Cleanup(func() { _, _ = kubectl("", "label", object, "e2e-try-") })
 	s.eventually(time.Minute, "the policy is in force", func() bool {
 		err := patch(fmt.Sprintf(`[{"op":"add","path":"/metadata/labels/e2e-try","value":"%d"}]`, time.Now().UnixNano()))
@@ -39,7 +39,7 @@ func TestTheAccountIsHeldToTheCABundle(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	// Emptied by somebody else, the caBundle is written again by the account.
+	// If another client empties the caBundle, the account writes it again.
 	s.must(kubectl("", "patch", object, "--type=json", "--patch", `[{"op":"remove","path":"/webhooks/0/clientConfig/caBundle"}]`))
 	s.eventually(90*time.Second, "the caBundle is there again", func() bool {
 		out, err := kubectl("", "get", object, "-o", "jsonpath={.webhooks[0].clientConfig.caBundle}")

@@ -78,8 +78,8 @@ func TestLevelsOfOddOutputs(t *testing.T) {
 	})
 }
 
-// onlyShipped requires that nothing is other than before but the selections of
-// shipped outputs.
+// onlyShipped requires that only the selections of shipped outputs have
+// changed.
 func (r *levelRig) onlyShipped(before, raised string) {
 	r.Helper()
 	was, is := strings.Split(before, "\n"), strings.Split(raised, "\n")

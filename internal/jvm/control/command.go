@@ -41,10 +41,10 @@ func (c *Command) replyPatience() time.Duration {
 	return 2*PerTask*c.cfg.Attach.Timeout + lockPatience
 }
 
-// List lists the outputs of every JVM. It returns the outputs that it got and
-// an error for the rest, or a [*outputs.NoJVMError] if there is neither. It lists stale
-// sockets as well, which are no error. If the source is missing, List returns an
-// error with the outputs: nothing that the JVMs write is shipped then.
+// List lists the outputs of every JVM. It returns the outputs that it got and an error
+// for the rest, or a [*outputs.NoJVMError] if there is neither. It lists stale sockets
+// as well; they are not an error. If the source is missing, List returns an error with
+// the outputs: nothing that the JVMs write is shipped then.
 func (c *Command) List(ctx context.Context) ([]outputs.Listed, error) {
 	r, err := c.ask(ctx, Request{Verb: VerbList, PID: c.cfg.Attach.PID})
 	if !errors.Is(err, errNobody) {

@@ -17,9 +17,9 @@ type Config struct {
 	// empty, there are none.
 	Annotations string
 
-	// TriggerCooldown is the pause of a trigger after its raise: from the moment
-	// at which everything written during the raise has been read. If zero, the
-	// trigger is armed then. Not a flag.
+	// TriggerCooldown is how long a trigger stays disarmed after its raise,
+	// counted from when everything written during the raise has been read. Not a
+	// flag.
 	TriggerCooldown time.Duration
 
 	// Known are the names, without [Prefix], of valid annotations that other

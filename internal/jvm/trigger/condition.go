@@ -23,8 +23,8 @@ type signs struct {
 	floor pause.Floor
 	stops bool // stops are seen
 
-	// unseen counts what was logged, up to maxUnseen, and lacked the other half of either
-	// sign, while an io-stall was sought: pauses until CPU times are logged, or safepoints with
+	// unseen counts, up to maxUnseen, the halves of a sign that were logged without the other
+	// half while an io-stall was sought: pauses until CPU times are logged, or safepoints with
 	// the pauses in them. timed: CPU times were logged. paired: such a safepoint was.
 	unseen        atomic.Int32
 	timed, paired atomic.Bool

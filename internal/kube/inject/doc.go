@@ -31,7 +31,7 @@
 // many as there may be); prometheus.io/port has room for the first alone. Its
 // durable files are in a directory named as its JVM's container.
 //
-// A setting is had from the pod's annotation, else from the defaults of the pod's
+// A setting comes from the pod's annotation, else from the defaults of the pod's
 // namespace, else from those of all pods; [wish.Policy] bounds the first. The image,
 // the pull secrets and the resources of the sidecar are settings like the others.
 //
@@ -40,16 +40,15 @@
 //
 // # What is left as it is
 //
-// The patch appends to lists, and adds members and lists that are not there.
-// It has two kinds of replace, each with a test operation of the old value before
-// it. One is of the memory limit of a JVM's container, only if
-// ullage.dev/raise-memory-limit asks for it. The other is of the value of
-// JDK_JAVA_OPTIONS (or of the variable that ullage.dev/options-variable names): a second variable of the same name would
-// work, but server-side apply may drop either of the two. Nothing is written
-// back that was read, so that fields which are newer than our API types stay.
+// The patch appends to lists, and adds members and lists that are not there. It has two kinds of replace,
+// each with a test operation of the old value before it. One is of the memory limit of a JVM's container,
+// only if ullage.dev/raise-memory-limit asks for it. The other is of the value of JDK_JAVA_OPTIONS (or of the
+// variable that ullage.dev/options-variable names): a second variable of the same name would work, but
+// server-side apply may drop either of the two. The patch never writes back what was read, so fields that are
+// newer than our API types stay.
 //
-// A sidecar is appended to the init containers. Those of the pod itself are
-// done before it starts, and a JVM among them is not looked after.
+// A sidecar is appended to the init containers. The pod's own init containers
+// end before the sidecar starts, so it does nothing for a JVM among them.
 //
 // A pod that has our annotation and our container is left alone, but for a lost
 // restartPolicy, so that a

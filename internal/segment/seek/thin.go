@@ -7,7 +7,8 @@ type Segment struct {
 	Size  int64 // on disk
 }
 
-// Bound returns how long the seek file of a stream may be that has so many bytes on disk.
+// Bound returns the largest size of a stream's seek file, by the bytes of the stream on
+// disk.
 func Bound(disk int64) int64 { return min(max(disk/1024, 4<<10), MaxBytes) }
 
 // Thin returns entries that take at most three quarters of the bound for the given

@@ -43,8 +43,8 @@ func OpenBucket(text string) (*Reader, error) {
 }
 
 // Objects returns the segments, by namespace, pod, container and stream, and within a stream in the
-// order in which they were written. It ends with the first error. A list that is not in
-// the order of its keys, as S3 has it, is one: it might be without end.
+// order in which they were written. It ends with the first error. A list whose keys are not in
+// order, as they are in S3, is an error: it might be without end.
 func (r *Reader) Objects(ctx context.Context) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		ctx, cancel := context.WithCancel(ctx) // or the listing would go on after an early end

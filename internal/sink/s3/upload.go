@@ -91,7 +91,7 @@ func (b *Bucket) uploadFile(ctx context.Context, key string, f *os.File, size in
 func (b *Bucket) upload(ctx context.Context, key string, from io.Reader, size int64, crc uint32, contentType string) error {
 	opts := b.options(contentType)
 	opts.UserMetadata = map[string]string{"x-amz-checksum-crc32c": base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, crc))}
-	opts.DisableContentSha256 = true // the checksum covers the content, and TLS the way
+	opts.DisableContentSha256 = true // the checksum protects the content, and TLS the connection
 	info, err := b.client.PutObject(ctx, b.Name, key, from, size, "", "", opts)
 	if err != nil {
 		return b.explain("upload", key, err)
@@ -164,7 +164,7 @@ func (b *Bucket) explain(what, key string, err error) error {
 	return err
 }
 
-// hint says what to do about an answer that people can mend.
+// hint says what to do about an answer whose cause people can fix.
 func hint(answer minio.ErrorResponse) string {
 	switch answer.Code {
 	case "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "XAdminUserNotFound":
