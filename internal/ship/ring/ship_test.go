@@ -179,7 +179,7 @@ func TestTailMayRemoveTheTextBehindACleanEnd(t *testing.T) {
 	wantErrors(t, s, "")
 }
 
-// Tail unlinks a text only if nobody has it open for writing.
+// Tail unlinks a text only if no process has it open for writing.
 func TestTailKeepsTheTextOfAStepThatIsNotOver(t *testing.T) {
 	w, s := mapped(t)
 	w.event(1, "before")

@@ -21,8 +21,8 @@ type aligner struct {
 }
 
 // align is [Start.Align]. It takes the files before the place for persisted, because files are read in
-// the order of their birth. It does not skip a file that did not hold its saved
-// position: somebody truncated that file, so its lines may be newer than the place.
+// the order of their birth. It does not skip a file that did not hold its saved position: that file
+// was truncated, so its lines may be newer than the place.
 func (a *aligner) align(stream string, end []byte) (bool, error) {
 	st := a.table.Streams.ByName[stream]
 	a.table.OpenLines.Align(stream, len(end) > 0 && end[len(end)-1] != '\n')
@@ -57,7 +57,7 @@ func (a *aligner) align(stream string, end []byte) (bool, error) {
 	return false, nil
 }
 
-// behindMarkers returns what of a persisted end is behind the last marker of a
+// behindMarkers returns what of a persisted end follows the last marker of a
 // gap: what is before that is not in the source any more.
 func behindMarkers(end []byte) []byte {
 	for at := len(end); at > 0; {
@@ -70,8 +70,8 @@ func behindMarkers(end []byte) []byte {
 	return end
 }
 
-// skipTo moves all positions of f to offset, and gives back the records before
-// it. It reports whether f still has what was found in it.
+// skipTo moves all positions of f to offset and frees the records before it. It
+// reports whether f still has what was found in it.
 func (a *aligner) skipTo(f *source.File, offset int64) bool {
 	for _, r := range f.Records.List {
 		if r.From < offset && offset < r.End.Offset {
@@ -100,7 +100,7 @@ func (a *aligner) skipTo(f *source.File, offset int64) bool {
 	return true
 }
 
-// findEnd returns the offset in f behind the bytes of end, which stand in the
+// findEnd returns the offset in f after the bytes of end, which are in the
 // file, or in a record that its lines were moved to.
 func (a *aligner) findEnd(f *source.File, end []byte) (offset int64, found bool, err error) {
 	part := int64(0)
@@ -124,9 +124,9 @@ func (a *aligner) findEnd(f *source.File, end []byte) (offset int64, found bool,
 	return part, part > 0, nil
 }
 
-// searchFile returns the offset in the file behind the bytes of end. If only the
+// searchFile returns the offset in the file after the bytes of end. If only the
 // last part of end is there, where data begins, because the pages before were
-// given back or the rest of end is in an older file, that is not exact.
+// freed or the rest of end is in an older file, that is not exact.
 func searchFile(f *source.File, end []byte) (offset int64, exact bool, err error) {
 	start, err := f.Inode.NextData(0)
 	if err != nil {
@@ -139,7 +139,7 @@ func searchFile(f *source.File, end []byte) (offset int64, exact bool, err error
 			at, kept, begins = data, 0, true // over a hole
 		}
 		if at >= f.Growth.Size && at > start {
-			return offset, false, nil // as it was when the search began: it may grow for ever
+			return offset, false, nil // as it was when the search began: it may grow without end
 		}
 		n, err := unix.Pread(f.Inode.FD, buf[kept:], at)
 		if err != nil {

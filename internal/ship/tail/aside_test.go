@@ -19,7 +19,7 @@ func (r *rig) settleAll() {
 }
 
 // TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked has more finished
-// files than may be held, and leaves them where they are.
+// files than may be held and leaves them where they are.
 func TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked(t *testing.T) {
 	const files = 25
 	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
@@ -67,7 +67,7 @@ func TestFilesSetAsideAreBounded(t *testing.T) {
 	if n := len(r.src.table.Absent.Aside); n > 0 {
 		t.Errorf("%d files were set aside without room for their positions", n)
 	}
-	r.settleAll() // and nobody finds those files
+	r.settleAll() // and those files are not found
 	for _, name := range []string{"a.log", "b.log"} {
 		r.want(name, name[:1]+"\n")
 	}
@@ -76,8 +76,8 @@ func TestFilesSetAsideAreBounded(t *testing.T) {
 	}
 }
 
-// Somebody gives a file that was set aside a name that does not match, and later
-// its own again.
+// A file that was set aside gets a name that does not match, and later its own
+// again.
 func TestFileThatWasSetAsideAndRenamedIsNotReadAgain(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
 	r.src.Capacity.maxHeld = 1

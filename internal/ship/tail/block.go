@@ -14,7 +14,7 @@ import (
 
 // A mover moves blocks of unread lines out of files into the spool. The order is
 // append, then punch. A kill in between leaves the block in the spool and in the
-// file: the record counts, and the next start punches.
+// file: the record is valid, and the next start punches.
 type mover struct {
 	*env
 	spool   *spooler
@@ -47,7 +47,7 @@ func (m *mover) relieve(f *source.File, l load) (freed int64) {
 	return n
 }
 
-// move moves the next block of f, and reports how much memory that gave back:
+// move moves the next block of f, and reports how much memory that freed:
 // nothing if there is no such block.
 func (m *mover) move(f *source.File, l load) (freed int64, err error) {
 	if err := sound(f); err != nil {
@@ -71,7 +71,7 @@ func (m *mover) move(f *source.File, l load) (freed int64, err error) {
 	m.metrics.countRead(f.Stream.Label, read)
 	f.Counted.To = max(f.Counted.To, b.End.Offset)
 	if l.without == spool.WithoutRest() && b.Kept() > b.Len()/2 {
-		return 0, nil // it would take long to compress, and give back little
+		return 0, nil // it would take long to compress, and free little
 	}
 	record, err := m.spool.log.Append(b, l.without)
 	if err != nil {
@@ -92,8 +92,8 @@ func (m *mover) move(f *source.File, l load) (freed int64, err error) {
 }
 
 // sound looks whether f is what is known of it, since the queue may have no
-// room for long, and nobody reads meanwhile. What a JVM writes over a truncated
-// file must not be taken for what was there.
+// room for long, and no line is read meanwhile. What a JVM writes over a
+// truncated file must not be taken for what was there.
 func sound(f *source.File) error {
 	size, _, err := f.Inode.Stat()
 	if err != nil {
@@ -106,7 +106,7 @@ func sound(f *source.File) error {
 	return nil
 }
 
-// behind returns the position behind data, which was read at an offset. It is
+// behind returns the position after data, which was read at an offset. It is
 // made of the bytes that were read: the file may have others by now.
 func behind(f *source.File, data []byte, offset int64) (position.Position, error) {
 	end := offset + int64(len(data))
@@ -117,7 +117,7 @@ func behind(f *source.File, data []byte, offset int64) (position.Position, error
 	return position.Position{Offset: end, Check: position.Checksum(data[len(data)-k:]), CheckLen: k}, nil
 }
 
-// readBlock reads the block that begins at from, or behind the hole there: whole
+// readBlock reads the block that begins at from, or after the hole there: whole
 // lines, or a piece of one that is longer than a block, or that a hole ends.
 func (m *mover) readBlock(f *source.File, from *int64, most int64) ([]byte, error) {
 	begin, err := f.Inode.NextData(*from)
@@ -138,7 +138,7 @@ func (m *mover) readBlock(f *source.File, from *int64, most int64) ([]byte, erro
 		return nil, f.Failed("read", err)
 	}
 	if f.Records.Solid.From > 0 && bytes.IndexByte(data[:n], 0) >= 0 {
-		f.Records.Solid = source.Stretch{} // somebody may have made a hole since
+		f.Records.Solid = source.Stretch{} // another process may have made a hole since
 		return m.readBlock(f, from, most)
 	}
 	*from = begin
@@ -152,8 +152,8 @@ func (m *mover) readBlock(f *source.File, from *int64, most int64) ([]byte, erro
 	return data[:keep], nil
 }
 
-// holeBehind returns where the first hole behind begin is, as far as a block of so many
-// bytes can reach.
+// holeBehind returns where the first hole after begin is, if a block of so many bytes
+// can reach it.
 func (m *mover) holeBehind(f *source.File, begin, most int64) (int64, error) {
 	if solid := f.Records.Solid; begin >= solid.From && min(f.Growth.Size, begin+most) <= solid.To {
 		return solid.To, nil
@@ -181,8 +181,8 @@ func lastMessage(data []byte, class format.Classifier) int {
 }
 
 // classify takes the lines of data into the block, each with its level, and
-// shows those that were not read before to [Outlets.Line]. It returns
-// the level behind the last of them, and what the metrics of reading count.
+// shows the lines that were not read before to [Outlets.Line]. It returns the
+// level after the last of them, and what the metrics of reading count.
 func (m *mover) classify(f *source.File, b *spool.Block, data []byte, open bool, level, keep ul.Level) (ul.Level, volume) {
 	m.noteCuts(f, data, b.From, open)
 	class := f.Stream.Class
@@ -227,8 +227,7 @@ func (m *mover) classify(f *source.File, b *spool.Block, data []byte, open bool,
 	return level, read
 }
 
-// effective is the level that counts: a line that nobody gave a level is
-// information.
+// effective is the level that decides: a line without a level is information.
 func effective(l ul.Level) ul.Level {
 	if l == ul.Unknown {
 		return ul.Info
@@ -236,8 +235,8 @@ func effective(l ul.Level) ul.Level {
 	return l
 }
 
-// mergeAround makes one record of that at an index and its neighbours that are
-// side by side with it, as far as they have no lines and were not handed on.
+// mergeAround makes one record of the record at an index and its adjacent
+// neighbours that have no lines and were not handed on.
 func (m *mover) mergeAround(f *source.File, at int) (freed int64, err error) {
 	if !m.punch.records(f) {
 		return 0, nil

@@ -10,11 +10,11 @@ import (
 )
 
 // A Chunk describes bytes that [Reader.Next] put into the caller's area: whole
-// lines of one source file, a piece of a line over the limit, or what stands in
-// the place of records: lines with markers, or one zstd frame.
+// lines of one source file, a piece of a line over the limit, or what takes the
+// place of records: lines with markers, or one zstd frame.
 type Chunk struct {
 	File  File
-	End   position.Position    // behind the chunk in the source file
+	End   position.Position    // after the chunk in the source file
 	Lines [ul.NumLevels]uint32 // lines that end in the chunk, by level
 	Read  time.Time            // when
 	Since time.Time            // when everything written before had been read; the caller of Next sets it
@@ -22,7 +22,7 @@ type Chunk struct {
 	Made int // bytes of it that are markers of gaps, and not the JVM's
 
 	// Withheld is how many bytes at the end of the chunk are lines below
-	// [Config.PersistLevel], in their order; the others stand before them, in theirs.
+	// [Config.PersistLevel], in their order; the others precede them, in theirs.
 	Withheld int
 
 	// Frame is the length of the lines if the chunk is not the lines themselves,
@@ -33,8 +33,8 @@ type Chunk struct {
 }
 
 // AreaSlack is by how much more than LineLimit the area for Next has to have: for
-// two markers, each behind the newline of a line that a gap cut off, for the end
-// of a line that was abandoned, and for the byte by which a line is longer than the
+// two markers, each after the newline of a line that a gap cut off, for the end of
+// a line that was abandoned, and for the byte by which a line is longer than the
 // limit.
 const AreaSlack = 2*(ul.MaxMarkerBytes+1) + 2
 
@@ -57,7 +57,7 @@ func (f File) Stream() string { return f.is.Stream.Name }
 func (f File) Label() string { return f.is.Stream.Label }
 
 // Whole reports whether no line of the stream is withheld, whatever its level: it holds
-// marks, or what a JVM writes beside its logs.
+// marks, or what a JVM writes other than its logs.
 func (f File) Whole() bool { return f.is.Stream.Whole }
 
 // OtherLabel is the stream label of the streams beyond the bound on labels.

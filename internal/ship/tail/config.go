@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// Mode says how the memory of committed bytes is given back.
+// Mode says how the memory of committed bytes is freed.
 type Mode string
 
 // The modes of --reclaim.

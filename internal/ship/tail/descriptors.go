@@ -14,7 +14,7 @@ const (
 )
 
 // Descriptors divides what the process may open (RLIMIT_NOFILE, which Go has
-// raised as far as it may): how many source files are held open at most, and
+// raised to its hard limit): how many source files are held open at most, and
 // how many segments may be. Both are at least 1, and neither can take what the
 // other needs.
 func Descriptors() (files, segments int) { return divide(descriptorLimit()) }

@@ -123,7 +123,7 @@ func (d *directory) beat() {
 }
 
 // replaced reports whether one of the open directories, or the file that the
-// owner has locked, is no longer the one that its path names.
+// owner has locked, is no longer what its path names.
 func (d *directory) replaced() bool {
 	if d.dir == nil {
 		return false

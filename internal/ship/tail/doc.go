@@ -3,10 +3,9 @@
 //
 // It finds them, holds each one open by inode from its first sight until it is
 // finished, reads them into memory that the caller lends, frames lines, and
-// gives the memory of committed bytes back. A source file is identified by
-// device, inode and time of birth, never by its name or by how it begins, so
-// that a rotation, a rename, an unlink or a re-used inode loses and repeats
-// nothing.
+// frees the memory of committed bytes. A source file is identified by device,
+// inode and time of birth, never by its name or by how it begins, so that a
+// rotation, a rename, an unlink or a re-used inode loses and repeats nothing.
 //
 // # Order
 //
@@ -31,9 +30,9 @@
 // name, or a name that does not match, or there are more files than the Source
 // may hold, or a JVM renamed the file during the scan. The position of such a
 // file waits: it stays in the checkpoint, and the file's stream counts as unread,
-// until a scan that saw the whole directory did not see the file. A file that
-// somebody moved to another directory is gone: if it comes back after a restart,
-// it is read from its beginning.
+// until a scan that saw the whole directory did not see the file. A file that was
+// moved to another directory is gone: if it comes back after a restart, it is
+// read from its beginning.
 //
 // Without a checkpoint, [Start.Align] looks for the end of the persisted copy in
 // the files of the stream, and in the records of the spool. This search has four
@@ -41,12 +40,12 @@
 //
 //   - Align takes every file that is older than the place for persisted, because
 //     files are read in the order of their birth. If a second JVM still wrote to
-//     an older file, or somebody hid an older file until the checkpoint was lost,
+//     an older file, or an older file was hidden until the checkpoint was lost,
 //     the unread lines of that file are skipped, and nothing counts them.
-//   - If the end stands in a file more than once, Align takes the first place,
-//     and the lines behind it are persisted twice.
+//   - If the end is in a file more than once, Align takes the first place, and
+//     the lines after it are persisted twice.
 //   - Align cannot look up a marker, since no marker is in the source. Next
-//     therefore hands on a marker together with the lines behind it. If there
+//     therefore hands on a marker together with the lines after it. If there
 //     were none yet, Align finds nothing. What is left in the files is then
 //     persisted again: less than two pages of a punched file.
 //   - No position lies inside a record. If the copy ends inside one, the lines of
@@ -54,23 +53,23 @@
 //
 // # Lines
 //
-// Only bytes up to a '\n' are consumed, since a reader can see half of a
-// write. There are two exceptions. A line longer than the limit is handed on
-// in pieces, so that no memory grows with it. And the unterminated rest of a
-// file that has no writer left is handed on with a '\n' behind it, so that it
-// does not run into the next line. So is a line that was handed on in part, and
+// Only bytes up to a '\n' are consumed, since a reader can see half of a write.
+// There are two exceptions. A line longer than the limit is handed on in
+// pieces, so that no memory grows with it. And the unterminated rest of a file
+// that has no writer left is handed on with a '\n' after it, so that it does
+// not run into the next line. So is a line that was handed on in part, and
 // whose rest is gone, because the file was truncated or deleted: the '\n' comes
 // in front of what the stream has next. It is the only byte ever added.
 //
 // # Truncation
 //
 // Each read repeats the last few bytes before its position. If the file has
-// become shorter, or these bytes are others, or the first page was given back
-// and has data again, somebody truncated it in place (a JVM with filecount=0
-// does, when it starts). What is in the file then is another content: a File of
-// its own, with the same descriptor and the next epoch, which is read from its
-// beginning. The File of the content before stays without a descriptor until its
-// records are durable. What was neither read nor moved is gone.
+// become shorter, or these bytes are others, or the first page was freed and has
+// data again, the file was truncated in place (a JVM with filecount=0 does, when
+// it starts). What is in the file then is another content: a File of its own,
+// with the same descriptor and the next epoch, which is read from its beginning.
+// The File of the content before stays without a descriptor until its records
+// are durable. What was neither read nor moved is gone.
 //
 // # Pressure
 //
@@ -81,15 +80,15 @@
 // handed on as a marker, which says how many lines of which levels are missing.
 //
 // The order is append, then punch. A kill in between leaves the lines in both
-// places: the record counts, and the next start punches. So the checkpoint knows
-// nothing of the spool, and the spool nothing of the checkpoint. A commit behind a
-// record gives the record back.
+// places: the record is valid, and the next start punches. So the checkpoint
+// knows nothing of the spool, and the spool nothing of the checkpoint. A commit
+// past a record frees the record.
 //
 // A stream that takes less memory than its share loses nothing, whatever others
 // write: Drop takes lines of the largest stream above its share. Next reads the
 // streams in turns of as many bytes.
 //
-// # Giving memory back
+// # Freeing memory
 //
 // Reclaim punches whole pages, or unlinks finished files, up to the committed
 // position and never further. The page with the byte before that position stays,
@@ -97,8 +96,8 @@
 // of it is committed and no process has it open for writing: the kernel grants a
 // read lease only then. Unlinking first moves the name into the state directory.
 // If another file has taken the name, or a process writes to the file, the file
-// gets its name back; a start gives back what a killed process left there. The
-// descriptor stays open until the next look finds the same.
+// gets its name back; a start returns the names that a killed process left
+// there. The descriptor stays open until the next look finds the same.
 //
 // Files beyond the number that may be held wait, and take turns. Finished files
 // make room: they are unlinked, or where that is not permitted, they are closed and
@@ -116,7 +115,7 @@
 // Each part of a [Source] owns its state and uses only the parts below it. From
 // the top:
 //
-//	source    [Source] makes the parts, and is the contract: source.go
+//	source    [Source] makes the parts and is the contract: source.go
 //	start     [Start] finds where reading begins: start.go, align.go
 //	relief    [Reliever] frees memory of lines that are not durable: relieve.go;
 //	          policy.go chooses the stream and the lines (a drop policy goes
@@ -131,7 +130,7 @@
 //	ground    the directory, what was seen in it, the spool, what all parts are given:
 //	          directory.go, listing.go, spooler.go, env.go
 //
-// Below all of them is package source, which nobody else uses: which files there are, held
+// Below all of them is package source, which no other package uses: which files there are, held
 // or absent, and what is known of each.
 //
 // A [Source] starts no goroutine and is not safe for concurrent use, apart

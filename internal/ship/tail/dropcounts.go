@@ -13,10 +13,10 @@ import (
 )
 
 // dropCounts counts dropped lines and their bytes. Each stream has 14 of these
-// series, from its first line on, and most of them stay at zero. A vector of
-// counters takes 10 KB for them, and with 256 streams more than all else that is
-// known of the streams. So the numbers lie side by side here, and the series are
-// made when they are scraped.
+// series once it has a line, and most of them stay at zero. A vector of counters
+// takes 10 KB for them, and with 256 streams more than all else that is known of
+// the streams. So the numbers lie side by side here, and the series are made
+// when they are scraped.
 type dropCounts struct {
 	lines, bytes *prometheus.Desc
 

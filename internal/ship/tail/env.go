@@ -28,7 +28,7 @@ func (e *env) mark(kind mark.Kind, details ...string) {
 	}
 }
 
-// add adds a content of the named stream, and makes the series of a stream that is new.
+// add adds a content of the named stream and makes the series of a stream that is new.
 func (e *env) add(c *source.Table, f *source.File, stream string) (fresh bool) {
 	if fresh = c.Add(f, stream); fresh {
 		e.metrics.appear(f.Stream.Label)

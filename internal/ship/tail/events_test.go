@@ -20,7 +20,7 @@ func TestTextsOfEventsAreFollowedAndRingsNever(t *testing.T) {
 		"events-7-1763722140123.log":        {"events-7.log", true, true},
 		"events-7-1763722140123-2.log":      {"events-7.log", true, true},
 		"events-4194304-1763722140123.log":  {"events-4194304.log", true, true},
-		"events-2026-11.log":                {"events-2026-11.log", false, true}, // somebody's own
+		"events-2026-11.log":                {"events-2026-11.log", false, true}, // another program's own
 		"events-7-1763722140123.log.1":      {"events-7-1763722140123.log", false, true},
 		"events-7-1763722140123-2-3.log":    {"events-7-1763722140123-2-3.log", false, true},
 		"events--1763722140123.log":         {"events--1763722140123.log", false, true},
@@ -42,8 +42,8 @@ func TestTextsOfEventsAreFollowedAndRingsNever(t *testing.T) {
 	}
 }
 
-// ringText is what package ring makes of a ring: events, and markers of those that the ring
-// refused. It returns how many events all of them stand for.
+// ringText is what package ring makes of a ring: events, and markers of events that the
+// ring refused. It returns how many events all of them stand for.
 func ringText(n int) (text string, events uint64) {
 	var b strings.Builder
 	for i := range n {

@@ -33,7 +33,7 @@ func FuzzFollow(f *testing.F) {
 	})
 }
 
-// model is a rig together with what it has to read.
+// model is a rig together with the lines that it must read.
 type model struct {
 	*rig
 	file      *strings.Builder // written to the stream so far
@@ -52,7 +52,7 @@ func newModel(t *testing.T) *model {
 
 func (m *model) step(op byte) {
 	switch op {
-	case 'p': // a part of a line; never the same one, since nobody can tell a file
+	case 'p': // a part of a line; never the same one, since no reader can tell a file
 		// that was truncated and has the same bytes again
 		m.lines++
 		m.append(fmt.Sprintf("part %d ", m.lines))

@@ -2,15 +2,15 @@ package tail
 
 import "github.com/ullage/ullage/internal/ship/source"
 
-// A hole is where a file has one, at or behind the read position.
+// A hole is where a file has one, at or after the read position.
 type hole struct {
 	found bool
-	data  int64 // behind the hole, if it begins at the read position; or 0
+	data  int64 // after the hole, if it begins at the read position; or 0
 	at    int64 // where it begins otherwise
 }
 
 // findHole looks whether the NUL bytes among the n at the read position are a
-// hole. Nobody wrote a hole: it is stepped over.
+// hole. A hole was not written: it is stepped over.
 func findHole(f *source.File, n int) (hole, error) {
 	start := f.Read.Offset
 	data, err := f.Inode.NextData(start)

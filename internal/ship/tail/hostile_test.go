@@ -98,8 +98,8 @@ func TestHolesAreSteppedOver(t *testing.T) {
 		r.write(f, "line\n")
 		r.read()
 	}
-	// What stands in the first page between the line and the hole is part of
-	// the file; from the hole itself no byte is carried.
+	// What is in the first page between the line and the hole is part of the
+	// file; from the hole itself no byte is carried.
 	got := r.got["gc.log"].String()
 	if !strings.HasPrefix(got, "before\n") || !strings.HasSuffix(got, "line\n") || len(got) > 3*position.PageSize {
 		t.Fatalf("read %s", abbreviate(got))

@@ -9,9 +9,10 @@ import (
 	"github.com/ullage/ullage/internal/line/naming"
 )
 
-// follows reports whether a name is one of the files that are followed. That of marks
-// is, and where unlinking had to make it an archive, see [unlinker.putBack]. A ring is none,
-// whatever matches: its events are followed in the file that package ring makes of them.
+// follows reports whether a name is one of the files that are followed. That of marks is,
+// and where unlinking had to make it an archive, see [unlinker.putBack]. A ring is not
+// followed, whatever matches: its events are followed in the file that package ring makes of
+// them.
 func (c Config) follows(name string) bool {
 	if name == statedir.Name || isRing(name) {
 		return false
@@ -33,8 +34,8 @@ func isRing(name string) bool {
 	return strings.HasSuffix(name, ".ring") && (strings.HasPrefix(name, "events-") || strings.HasPrefix(name, "recorder-"))
 }
 
-// reclaims reports whether memory of the file is given back at all. The mode is about files of the
-// JVMs: a file of the sidecar's own has nobody else who could.
+// reclaims reports whether memory of the file is freed at all. The mode is about files of the
+// JVMs: only the sidecar can free that of a file of its own.
 func (c Config) reclaims(name string) bool {
 	_, own := naming.EventsOf(name)
 	return own || c.Reclaim != ReclaimNone

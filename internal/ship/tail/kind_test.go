@@ -53,7 +53,7 @@ func allocated(t *testing.T, f *os.File) int64 {
 	return st.Blocks * 512
 }
 
-// A dying JVM may take seconds for its report, and writes it in many pieces.
+// A dying JVM may take seconds for its report and writes it in many pieces.
 func TestAHalfWrittenReportIsGivenBackByNobody(t *testing.T) {
 	r := newRig(t)
 	if r.src.env.cfg.Reclaim != ReclaimAuto {

@@ -19,8 +19,8 @@ type lineReader struct {
 	sifter *sifter
 }
 
-// errStepped says that the read position was moved over a hole, to where
-// something else may stand: a record.
+// errStepped says that the read position was moved over a hole, to a place
+// where a record may begin.
 var errStepped = errors.New("a hole was stepped over")
 
 // next reads one chunk of f up to the next record. No bytes mean that there is
@@ -74,12 +74,12 @@ func (l *lineReader) fill(f *source.File, area []byte) (n int, atEnd bool, err e
 	if n < first || n == most || bytes.IndexByte(area[:n], '\n') >= 0 {
 		return n, n < first, nil
 	}
-	more, err := preadBehind(f, area[n:most], n)
+	more, err := preadAfter(f, area[n:most], n)
 	return n + more, n+more < most, err
 }
 
 // pread reads area from the read position and compares, in the same call, the
-// bytes before it with those that were consumed. rewritten says that they
+// bytes before it with the bytes that were consumed. rewritten says that they
 // differ or are gone.
 func pread(f *source.File, area []byte) (n int, rewritten bool, err error) {
 	var overlap [position.CheckBytes]byte
@@ -101,9 +101,9 @@ func pread(f *source.File, area []byte) (n int, rewritten bool, err error) {
 	return n - len(before), false, nil
 }
 
-// preadBehind reads area from n bytes behind the read position, which the
-// caller has just read.
-func preadBehind(f *source.File, area []byte, n int) (int, error) {
+// preadAfter reads area, which begins n bytes after the read position. The
+// caller has just read those n bytes.
+func preadAfter(f *source.File, area []byte, n int) (int, error) {
 	more, err := unix.Pread(f.Inode.FD, area, f.Read.Offset+int64(n))
 	if err != nil {
 		return 0, f.Failed("read", err)
@@ -111,7 +111,7 @@ func preadBehind(f *source.File, area []byte, n int) (int, error) {
 	return more, nil
 }
 
-// cutAt hands on what stands before a hole, or steps over it. A line that the
+// cutAt hands on the lines before a hole, or steps over it. A line that the
 // hole cuts off is ended.
 func (l *lineReader) cutAt(f *source.File, h hole, area []byte, err error) (int, Chunk, error) {
 	switch {
@@ -166,8 +166,8 @@ func (l *lineReader) noteUnwritten(f *source.File, data int64) {
 		"hint", "a writer that maps its file into memory is not supported; with Log4j use File or RandomAccessFile")
 }
 
-// mayEnd reports whether what stands behind the last line end of f is all
-// that will ever come.
+// mayEnd reports whether f is complete, so that the bytes after its last line
+// end are its last line.
 func (l *lineReader) mayEnd(f *source.File) bool {
 	quiet := !f.Growth.Young || l.table.Draining || f.Entry.Name == "" || f.Stream.Superseded(f)
 	return quiet && f.Writerless(l.now())
@@ -189,8 +189,8 @@ func (l *lineReader) take(f *source.File, data []byte) (int, Chunk, error) {
 	return len(data), c, nil
 }
 
-// takeRest hands on the n bytes behind the last line end of a file that
-// nobody writes any more, and a line end behind them.
+// takeRest hands on the n bytes after the last line end of a file that has no
+// writer any more, and a line end.
 func (l *lineReader) takeRest(f *source.File, area []byte, n int) (int, Chunk, error) {
 	// Read once more: there may have been a writer until just now.
 	again, _, err := l.fill(f, area)
@@ -213,7 +213,7 @@ func (l *lineReader) takeRest(f *source.File, area []byte, n int) (int, Chunk, e
 	return n + 1, c, nil
 }
 
-// chunk describes what was just handed on, and counts it if it is new.
+// chunk describes what was just handed on and counts it if it is new.
 func (l *lineReader) chunk(f *source.File, lines [ul.NumLevels]uint32, dropped uint64, sourceBytes int, first bool) Chunk {
 	if f.Read.Level = f.Stream.Class.Level(); f.Read.Open {
 		f.Read.Level = f.Read.OpenLevel
@@ -229,10 +229,10 @@ func (l *lineReader) chunk(f *source.File, lines [ul.NumLevels]uint32, dropped u
 	return Chunk{File: File{f}, End: f.Read.Position, Lines: lines, Read: l.now()}
 }
 
-// classify counts the lines that end in data by level, and shows them, if this
-// is the first time, to [Outlets.Line]. A line that was begun in an
-// earlier piece has the level of its beginning, and was shown then. Made are the bytes of
-// markers that the sidecar itself wrote, which are no lines of the JVM.
+// classify counts the lines that end in data by level and shows them, if this is the
+// first time, to [Outlets.Line]. A line that was begun in an earlier piece has the level
+// of its beginning, and was shown then. Made counts the bytes of markers: the sidecar
+// wrote these, not the JVM.
 func (l *lineReader) classify(f *source.File, data []byte, first bool) (lines [ul.NumLevels]uint32, dropped uint64, made int) {
 	show := l.to.Line
 	if !first {
@@ -278,7 +278,8 @@ func (l *lineReader) classify(f *source.File, data []byte, first bool) (lines [u
 }
 
 // noteFormat logs in which format a stream is, once a header shows it and if it is not UL.
-// Anybody can make streams, so it logs one of them a minute: the others follow.
+// Applications can make any number of streams, so it logs one of them a minute: the others
+// follow.
 func (l *lineReader) noteFormat(st *source.Stream) {
 	found := st.Class.Format()
 	if st.Format != format.Auto || found == format.Auto || found == format.UL || !l.log.format.Allow(l.now()) {

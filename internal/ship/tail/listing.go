@@ -23,8 +23,9 @@ type listing struct {
 	upTo time.Time // the last change of the directory that the last scan is sure to have seen
 }
 
-// hidden are refused streams that may have files which are not held. Those that the
-// destination takes are not in it: that would be a name for every file that waits.
+// hidden are refused streams that may have files which are not held. Streams that
+// the destination takes are not in it: that would be a name for every file that
+// waits.
 type hidden map[string]struct{}
 
 func newListing() *listing {

@@ -45,7 +45,7 @@ func TestWhatHappensToTheSourceIsReported(t *testing.T) {
 }
 
 // The file of marks is followed whatever matches, and comes again after it was unlinked:
-// nobody has it open between two marks.
+// no process has it open between two marks.
 func TestMarksAreAStreamOfTheSource(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Match = "gc*.log" })
 	unlinked := 0

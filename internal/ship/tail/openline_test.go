@@ -159,7 +159,7 @@ func TestOpenLongLineGoesOnAfterARestartAndARewind(t *testing.T) {
 }
 
 // The persisted copies of two streams end in open lines, and no file has the rest.
-// A kill behind that must not let one of the streams forget it.
+// A kill after that must not let one of the streams forget it.
 func TestOpenLinesOfNoFileAreKeptForEachStream(t *testing.T) {
 	r := newRig(t)
 	streams := []string{"a.log", "b.log"}

@@ -6,7 +6,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
-// A recordReader hands on what stands in the place of records: their lines, and a
+// A recordReader hands on what takes the place of records: their lines, and a
 // marker where lines were dropped.
 type recordReader struct {
 	*env
@@ -14,13 +14,13 @@ type recordReader struct {
 	lines *lineReader
 }
 
-// next hands on what stands in the place of the record at the read
-// position, together with the records behind it that have no lines left. A record
-// is always handed on as a whole, so that no position lies inside one.
+// next hands on what takes the place of the record at the read position, together
+// with the records after it that have no lines left. A record is always handed on
+// as a whole, so that no position lies inside one.
 //
-// The lines behind a marker go into the same chunk, if there are any yet: when a
-// checkpoint is lost, [Start.Align] can only look up what is persisted behind
-// the last marker.
+// The lines after a marker go into the same chunk, if there are any yet: when a
+// checkpoint is lost, [Start.Align] can only look up what is persisted after the
+// last marker.
 func (p *recordReader) next(f *source.File, area []byte) (int, Chunk, error) {
 	if n, c, err := p.frame(f, area); n > 0 || err != nil {
 		return n, c, err
@@ -94,9 +94,9 @@ func (p *recordReader) frame(f *source.File, area []byte) (int, Chunk, error) {
 	return copy(area, frame), c, nil
 }
 
-// addLines adds to c, a chunk of n bytes in area, the lines behind it, if it has
-// none and there is room. What stands behind a hole may be a record, whose frame
-// cannot be a part of a chunk.
+// addLines adds to c, a chunk of n bytes in area, the lines after it, if it has
+// none and there is room. A record may begin after a hole, and its frame cannot
+// be a part of a chunk.
 func (p *recordReader) addLines(f *source.File, area []byte, n int, c Chunk) (int, Chunk, error) {
 	rest := area[n:]
 	if n > c.Made || c.Withheld > 0 || !f.Held() || len(rest) < p.cfg.LineLimit+ul.MaxMarkerBytes+2 {
@@ -116,8 +116,8 @@ func (p *recordReader) addLines(f *source.File, area []byte, n int, c Chunk) (in
 	return n + more, behind, nil
 }
 
-// lose counts the lines of a record as dropped that somebody has changed in the
-// spool.
+// lose counts the lines of a record as dropped that another process has changed
+// in the spool.
 func (p *recordReader) lose(f *source.File, r *source.Spooled, why error) error {
 	p.metrics.readErrors.Inc()
 	// messages.md#pressure: Another process changed `SOURCE/.ullage/spool`. The lines of that

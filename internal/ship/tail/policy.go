@@ -8,15 +8,15 @@ import (
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
-// A policy chooses the stream that gives memory back, and its oldest lines that
+// A policy chooses the stream whose memory is freed, and its oldest lines that
 // may go, by what each stream takes.
 type policy struct{ streams *source.Streams }
 
 // share returns how much memory each stream may have, so that all of them
 // together have as much as allowed: an equal part, and more where others need
-// less. The memory of streams that can give nothing back (their lines are
-// in the queue, or in files that may not be punched) comes off first: the JVMs
-// need their headroom all the same.
+// less. The memory of streams that can free nothing (their lines are in the
+// queue, or in files that may not be punched) comes off first: the JVMs need
+// their headroom all the same.
 func (p policy) share(allowed int64) int64 {
 	var sharing []int64
 	for _, st := range p.streams.ByName {

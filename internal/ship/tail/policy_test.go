@@ -70,7 +70,7 @@ func TestStreamBelowItsShareLosesNothing(t *testing.T) {
 }
 
 // Lines that were moved are discarded of a stream that is over its share, and
-// those that are kept stay.
+// its kept lines stay.
 func TestDiscardTakesMovedLinesOfStreamsOverTheirShare(t *testing.T) {
 	const mib = 1 << 20
 	for _, c := range []struct {
@@ -158,7 +158,7 @@ func TestStreamsTakeTurnsByBytes(t *testing.T) {
 }
 
 // A line that does not end was handed on in part when the source fills up: what
-// comes of it behind that can go, and it counts as one dropped line.
+// comes of it after that can go, and it counts as one dropped line.
 func TestRestOfAnEndlessLineIsDropped(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")

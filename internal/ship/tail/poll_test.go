@@ -8,7 +8,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// In these tests, no event is handled but those that they make.
+// In these tests, only their own events are handled.
 
 func TestPollFollowsAFileThatFlowsAndItsRotation(t *testing.T) {
 	r := newRig(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// A puncher gives back pages of files by punching holes.
+// A puncher frees pages of files by punching holes.
 type puncher struct{ *env }
 
 func procFD(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
@@ -28,7 +28,7 @@ func (p puncher) allowed(f *source.File, by *kernel.User) bool {
 	}
 	fd, err := p.open(f)
 	if err == unix.EMFILE || err == unix.ENFILE {
-		return true // as far as one knows: the punch will show
+		return true // unless the punch shows otherwise
 	}
 	if err != nil {
 		hint := "its mode forbids that: its memory is freed only when it is unlinked"
@@ -51,9 +51,9 @@ func (p puncher) allowed(f *source.File, by *kernel.User) bool {
 	return true
 }
 
-// committed gives back the whole pages before the committed position, but for the
-// one with the byte before it. The position is compared once more before:
-// bytes that a JVM has just written over a truncated file are not ours to give.
+// committed frees whole pages before the committed position, except the page of
+// the last committed byte. The position is compared once more before: bytes that
+// a JVM has just written over a truncated file are not ours to give.
 func (p puncher) committed(f *source.File) {
 	end := position.PageBefore(f.Committed.Offset)
 	if !f.Inode.Punchable || f.Whole() || end <= f.Inode.Reclaimed || !f.Inode.Holds(f.Committed) {
@@ -63,8 +63,7 @@ func (p puncher) committed(f *source.File) {
 	f.Inode.LookWhetherHollow()
 }
 
-// pages gives back the pages from one offset to another and returns how far it
-// came.
+// pages frees the pages from one offset to another and returns how far it came.
 func (p puncher) pages(f *source.File, at, end int64) int64 {
 	fd, err := p.open(f)
 	if err == nil {
@@ -97,8 +96,8 @@ func (p puncher) pages(f *source.File, at, end int64) int64 {
 	return at
 }
 
-// record gives back the pages of the source file that a record stands for, if
-// they are what they were, and returns how many bytes it asked to give back.
+// record frees the pages of the source file that a record stands for, if they
+// are unchanged, and returns how many bytes it asked to free.
 func (p puncher) record(f *source.File, r *source.Spooled) int64 {
 	if !r.Full || !f.Held() || !f.Intact(r) {
 		return 0
@@ -110,9 +109,9 @@ func (p puncher) record(f *source.File, r *source.Spooled) int64 {
 	return to - from
 }
 
-// records reports whether all records of f are punched, after another try for
-// those that are not. Before that no record may be appended for f: a restart takes
-// data in the pages of any but the last one for a sign of a truncation.
+// records reports whether all records of f are punched, after another try for the
+// others. Before that no record may be appended for f: a restart takes data in the
+// pages of any but the last one for a sign of a truncation.
 func (p puncher) records(f *source.File) bool {
 	for i := range f.Records.List {
 		r := &f.Records.List[i]

@@ -9,7 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// A Reclaimer gives back the memory of what is committed: pages of files that are
+// A Reclaimer frees the memory of what is committed: pages of files that are
 // still written, and whole files that are finished.
 type Reclaimer struct {
 	*env
@@ -21,17 +21,17 @@ type Reclaimer struct {
 	unlink  *unlinker
 }
 
-// Reclaim gives back what is committed: pages of files that are still
-// written, and whole files that are finished. It returns, since the last call, the
-// contents that a checkpoint need not have any more, and the positions that it may
-// have forgotten, of files that came back.
+// Reclaim frees what is committed: pages of files that are still written, and
+// whole files that are finished. It returns, since the last call, the contents
+// that a checkpoint need not have any more, and the positions that it may have
+// forgotten, of files that came back.
 func (r *Reclaimer) Reclaim() (gone []position.Content, back map[position.Content]position.Saved) {
 	for _, f := range r.table.Held {
 		if r.cfg.reclaims(f.Entry.Name) {
 			r.punch.committed(f)
 		}
-		// Who is most likely written to is asked about once in a tick only, if
-		// nobody waits for it.
+		// The file that most likely still has a writer is asked about once in a
+		// tick only, if no request waits for it.
 		due := r.listing.crowded() || f.Growth.Quiet || f.Entry.Name == "" || f.Stream.Superseded(f) || r.table.Draining
 		f.Growth.Quiet = false
 		if due && f.CaughtUp() {

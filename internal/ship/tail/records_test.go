@@ -307,7 +307,7 @@ func TestMovedLineBehindAHoleIsALine(t *testing.T) {
 	}
 }
 
-// Somebody who maps a file into memory and reads it fills its holes with zeros.
+// A process that maps a file into memory and reads it fills its holes with zeros.
 func TestFileThatIsReadThroughAMapIsNoOther(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
@@ -360,7 +360,7 @@ func TestFileThatComesBackIsThatOfItsRecords(t *testing.T) {
 }
 
 // The newer one of two files is deleted while the sidecar is down: its records
-// come behind the older file all the same.
+// come after the older file all the same.
 func TestRecordsOfAFileThatIsGoneKeepTheirPlace(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")

@@ -61,7 +61,7 @@ func (c *Capacity) tooMany(name string) bool {
 	return refused && streams.RefusedFiles >= c.maxHeld/2
 }
 
-// release closes a file of a refused stream that the next scan will find again,
+// release closes a file of a refused stream that the next scan will find again
 // and remembers its position. A file without a name would be lost, and records
 // are not taken in a second time.
 func (c *Capacity) release(f *source.File) {

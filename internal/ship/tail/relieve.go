@@ -11,7 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
-// A Relief says how much memory the source is to give back, and at whose cost.
+// A Relief says how much memory the source is to free, and at whose cost.
 type Relief struct {
 	Want    int64    // bytes of memory
 	Least   int64    // bytes of a file that are worth a record
@@ -20,8 +20,8 @@ type Relief struct {
 	Refused bool     // only of streams that the destination refuses
 }
 
-// A Reliever gives back the memory of lines that are not durable. Its policy
-// chooses the stream and the lines, its caller when, and how much. A [Source] has one.
+// A Reliever frees the memory of lines that are not durable. Its policy chooses the
+// stream and the lines, its caller when, and how much. A [Source] has one.
 type Reliever struct {
 	*env
 	dir    *directory
@@ -70,7 +70,7 @@ type Weight struct {
 // fewPages is the memory of a stream that hardly counts.
 const fewPages = 4 * position.PageSize
 
-// Weigh asks the kernel. Move and Drop go by what it has found.
+// Weigh asks the kernel. Move and Drop go by the streams that it has found.
 func (r *Reliever) Weigh() (w Weight) {
 	for _, st := range r.table.Streams.ByName {
 		st.Memory = 0
@@ -114,11 +114,11 @@ func (r *Reliever) Memory() int64 {
 func (r *Reliever) Refusing() bool { return r.table.Streams.RefusedFiles > 0 }
 
 // Move moves unread lines into the spool, compressed, the oldest of the stream
-// with the most of them first, until it has given back as much memory as wanted,
-// or nothing is left that is worth a record, or it takes too long. It returns how
-// much memory it gave back: at least 1 if it moved anything. No line is lost,
-// unless the tmpfs has no room even for the compressed lines: these are dropped at
-// once, whatever their level and the stream's share.
+// with the most of them first, until it has freed as much memory as wanted, or
+// nothing is left that is worth a record, or it takes too long. It returns how
+// much memory it freed: at least 1 if it moved anything. No line is lost, unless
+// the tmpfs has no room even for the compressed lines: these are dropped at once,
+// whatever their level and the stream's share.
 func (r *Reliever) Move(relief Relief) (freed int64) {
 	left := r.recordsLeft()
 	for deadline := r.now().Add(relieveTime); freed < relief.Want && left > 0 && r.now().Before(deadline); left-- {
@@ -131,10 +131,10 @@ func (r *Reliever) Move(relief Relief) (freed int64) {
 	return freed
 }
 
-// Drop drops lines until it has given back as much memory as wanted: those that
-// were moved, and then such as were not. [ul.Discard] takes those below the level
-// to keep, and leaves blocks that were not moved if that is less than half of
-// them. [ul.DropAll] takes all.
+// Drop drops lines until it has freed as much memory as wanted: moved lines
+// first, then unmoved ones. [ul.Discard] takes those below the level to keep, and
+// leaves blocks that were not moved if that is less than half of them.
+// [ul.DropAll] takes all.
 //
 // A stream that takes less memory than its share of what is allowed loses
 // nothing; of the others the largest one goes first, and of its lines the

@@ -151,8 +151,8 @@ func (m *dropModel) step(op byte) {
 }
 
 // truncateInPlace is what a JVM with filecount=0 does at its start. The lines of
-// the file that were neither read nor moved are lost, and those that were read
-// could not be read again.
+// the file that were neither read nor moved are lost, and the lines that were
+// read could not be read again.
 func (m *dropModel) truncateInPlace() {
 	m.scan()
 	f := m.src.table.Held[m.fileOf("gc.log")]
@@ -178,7 +178,7 @@ func (m *dropModel) truncateInPlace() {
 	m.scan()
 }
 
-// level is mostly one that goes, so that there are pages to give back.
+// level is mostly one that goes, so that there are pages to free.
 func (m *dropModel) level() ul.Level {
 	if m.rand.IntN(100) == 0 {
 		return ul.Warning + ul.Level(m.rand.IntN(2))

@@ -9,7 +9,7 @@ import (
 // threadCPU returns the CPU time of the calling thread so far.
 func threadCPU() time.Duration {
 	var ts unix.Timespec
-	// It fails only for a clock that is none.
+	// It fails only if the clock is unknown.
 	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts)
 	return time.Duration(ts.Nano())
 }

@@ -91,7 +91,7 @@ func (l *leftovers) strand(of position.Content, saved position.Saved) bool {
 }
 
 // resume moves a file that was just opened to its saved position, and takes in
-// the records behind it. A file that does not hold these was truncated.
+// the records after it. A file that does not hold these was truncated.
 func (l *leftovers) resume(f *source.File, saved position.Saved, waited bool) {
 	if data, err := f.Inode.NextData(0); err == nil {
 		f.Inode.Reclaimed = data &^ (position.PageSize - 1)

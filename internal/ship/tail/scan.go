@@ -39,12 +39,12 @@ type Scanner struct {
 // Stale reports whether a scan is due, although it may be too early for it.
 func (s *Scanner) Stale() bool { return s.listing.stale && s.dir.opened() }
 
-// Scan brings the set of held files in step with the directory, if that is
-// due: it opens files that are new, and returns their number, and learns
-// new names of those that it has. It lists the directory until it has found a
-// place for each new file, see [source.Streams.Place]. Between two scans passes several
-// times the processor time that one takes, so that a storm of renames among
-// thousands of files cannot keep a processor busy.
+// Scan brings the set of held files in step with the directory, if that is due: it
+// opens files that are new, and returns their number, and learns new names of the files
+// that it has. It lists the directory until it has found a place for each new file, see
+// [source.Streams.Place]. Between two scans passes several times the processor time
+// that one takes, so that a storm of renames among thousands of files cannot keep a
+// processor busy.
 func (s *Scanner) Scan() (found int, err error) {
 	started := s.now()
 	if !s.Stale() || started.Before(s.listing.after) {
@@ -199,7 +199,7 @@ func (s *Scanner) see(name string) (reason string) {
 	}
 	var st unix.Statx_t
 	if err := statx(s.dir.fd(), name, unix.AT_SYMLINK_NOFOLLOW, &st); err != nil {
-		s.listing.stale = s.listing.stale || err == unix.ENOENT // somebody may have renamed it during the scan
+		s.listing.stale = s.listing.stale || err == unix.ENOENT // it may have been renamed during the scan
 		return ignoreUnless(err, unix.ENOENT)
 	}
 	id := position.Identify(&st)
@@ -247,7 +247,7 @@ func (s *Scanner) sight(name string) {
 	case nil:
 		s.table.Absent.Sight(position.Identify(&st))
 	case unix.ENOENT:
-		s.listing.expire() // somebody may have renamed it during the scan
+		s.listing.expire() // it may have been renamed during the scan
 	}
 }
 
@@ -307,7 +307,7 @@ func (s *Scanner) follow(f *source.File) *source.File {
 		f.Of.Epoch = saved.Epoch
 		stream = cmp.Or(saved.Stream, stream)
 		if saved.Offset > 0 {
-			f.Rank.Round = 0 // persisted in part, and so older than what nobody has read
+			f.Rank.Round = 0 // persisted in part, and so older than what is unread
 		}
 	}
 	if left := s.table.Files[f.Of]; left != nil {

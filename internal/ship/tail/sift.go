@@ -7,8 +7,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// A sifter puts the lines of a chunk that are withheld behind its other lines. The zero
-// value withholds nothing.
+// A sifter moves the lines of a chunk that are withheld to its end. The zero value
+// withholds nothing.
 type sifter struct {
 	below ul.Level // lines less severe than that are withheld
 
@@ -43,8 +43,8 @@ func (s *sifter) take(st *source.Stream, bytes int, l ul.Level) {
 	s.runs = append(s.runs, siftRun{bytes, held})
 }
 
-// sift puts the withheld lines of data, which are those that take has noted since the
-// last call, behind the others, and returns how many bytes they are.
+// sift moves the withheld lines of data, which take has noted since the last call, to
+// the end of data, and returns how many bytes they are.
 func (s *sifter) sift(data []byte) (held int) {
 	if len(s.runs) == 0 {
 		return 0

@@ -13,9 +13,9 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// Source is one source directory and the files in it. Create it with [New],
-// then call [Source.Open] until it succeeds, after [Source.Connect] if anybody wants to know
-// what it sees.
+// Source is one source directory and the files in it. Create it with [New], then call
+// [Source.Open] until it succeeds, after [Source.Connect] if other parts are to know what it
+// sees.
 type Source struct {
 	Watcher   *Watcher   // what there is to scan and to read
 	Scanner   *Scanner   // which files there are
@@ -130,8 +130,8 @@ func (s *Source) State() *os.File { return s.dir.state }
 func (s *Source) Dir() *os.File { return s.dir.dir }
 
 // CloseGone closes the directory that is open if it, or the state directory in it,
-// is no longer the one that the path names, and reports that. The caller then
-// opens the new one; the files of the old one stay held until they are finished.
+// is no longer what the path names, and reports that. The caller then opens the
+// new one; the files of the old one stay held until they are finished.
 func (s *Source) CloseGone() bool {
 	gone := s.dir.replaced()
 	if gone {
@@ -184,5 +184,5 @@ func (s *Source) Drain() (waiting int) {
 	return int(s.listing.ignored[IgnoredTooMany])
 }
 
-// Stats returns how the source stands.
+// Stats returns the state of the source.
 func (s *Source) Stats() Stats { return statsOf(s.env, s.table, s.listing, s.Capacity, time.Now()) }

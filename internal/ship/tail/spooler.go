@@ -80,7 +80,7 @@ func (p *spooler) logs() iter.Seq[*spool.Log] {
 	}
 }
 
-// open opens the spool in the state directory, and adopts the records that an
+// open opens the spool in the state directory and adopts the records that an
 // earlier process has left. Those of contents that are known already are in the
 // log that was open before.
 func (p *spooler) open(dir *directory, known func(position.Content) bool) error {
@@ -180,8 +180,8 @@ func (p *spooler) close() {
 	p.old = nil
 }
 
-// take returns the pending records of a content that are behind a position, and
-// gives back the others.
+// take returns the pending records of a content that are after a position, and
+// frees the others.
 func (p *spooler) take(of position.Content, behind int64) []source.Spooled {
 	list := p.pending[of]
 	delete(p.pending, of)

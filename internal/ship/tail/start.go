@@ -16,9 +16,9 @@ type Start struct {
 }
 
 // Restore gives the positions of a checkpoint, before the first Scan. A file
-// that does not hold its position is read from its beginning. Lost says that
-// there was a checkpoint and is none: what the first Scan finds may be persisted
-// already, and nothing of it is moved or dropped before [Start.Aligned].
+// that does not hold its position is read from its beginning. Lost says that a
+// checkpoint is missing: what the first Scan finds may be persisted already, and
+// nothing of it is moved or dropped before [Start.Aligned].
 func (s *Start) Restore(saved map[position.Content]position.Saved, lost bool) {
 	s.left.unaligned = lost
 	s.table.OpenLines.Load(saved)
@@ -27,8 +27,8 @@ func (s *Start) Restore(saved map[position.Content]position.Saved, lost bool) {
 
 // LostAfterAll is the lost of [Start.Restore] after the first Scan, for a source without
 // a checkpoint, and reports whether that is so: a file in it has a hole at its beginning.
-// Its bytes were given back, so that they were persisted, and somebody has removed the
-// checkpoint with all that shows that there was one.
+// Its bytes were freed, so they were persisted, and the checkpoint was removed with all
+// that shows that there was one.
 func (s *Start) LostAfterAll() bool {
 	punched := false
 	for _, f := range s.table.Files {
@@ -46,9 +46,9 @@ func (s *Start) LostAfterAll() bool {
 type Found struct {
 	Streams []string // that have files
 
-	// Unheld are those that have a file that did not hold its position, or that has a
-	// hole right there: what was in it was committed, and given back. Of these
-	// the source cannot supply again what a checkpoint takes for uncommitted.
+	// Unheld are the streams with a file that did not hold its position, or that has
+	// a hole right there: what was in it was committed, and freed. Of these the
+	// source cannot supply again what a checkpoint takes for uncommitted.
 	Unheld map[string]struct{}
 
 	// Unread are those of which there is anything to read, or may be in a file
@@ -108,10 +108,10 @@ func (s *Start) ForgetCommits() {
 // [Reader.Next] hands it on again.
 func (s *Start) Rewind() { s.changes.rewindAll() }
 
-// Align finds, without a checkpoint, how far a stream was persisted: end is
-// how the persisted copy ends, the more of it the better. The files of the
-// stream are searched for it, and reading begins behind the place. If it is
-// nowhere, everything that is in the files is read, and Align reports false.
+// Align finds, without a checkpoint, how far a stream was persisted: end is how
+// the persisted copy ends, the more of it the better. The files of the stream
+// are searched for it, and reading begins after the place. If it is nowhere,
+// everything that is in the files is read, and Align reports false.
 func (s *Start) Align(stream string, end []byte) (bool, error) { return s.aligner.align(stream, end) }
 
 // Aligned notes that reading begins where persisting has ended.

@@ -13,10 +13,10 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// Stats is how a source stands.
+// Stats is the state of a source.
 type Stats struct {
-	// Streams are those that have files, with the largest backlog first, at most
-	// [admin.MaxStreams] of them; Omitted is how many more there are.
+	// Streams are the streams that have files, with the largest backlog first,
+	// at most [admin.MaxStreams] of them; Omitted is how many more there are.
 	Streams []admin.Stream
 	Omitted int
 

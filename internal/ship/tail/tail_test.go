@@ -41,7 +41,7 @@ func newRig(t testing.TB, change ...func(*Config)) *rig {
 	return connected(t, Outlets{}, change...)
 }
 
-// connected is a rig of which somebody learns what it sees.
+// connected is a rig that reports what it sees.
 func connected(t testing.TB, to Outlets, change ...func(*Config)) *rig {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "ullage-tail-")
@@ -94,7 +94,7 @@ func (r *rig) write(f *os.File, text string) {
 	}
 }
 
-// put writes a whole file that nobody has open afterwards.
+// put writes a whole file that no process has open afterwards.
 func (r *rig) put(name, text string) {
 	r.t.Helper()
 	f := r.writer(name)

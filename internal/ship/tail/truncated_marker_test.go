@@ -73,7 +73,7 @@ func TestTruncatedAgainBeforeTheMarkerIsDurable(t *testing.T) {
 	r.accounted()
 }
 
-// One marker is on its way, and another gap behind it, when the file is
+// One marker is on its way, and another gap follows it, when the file is
 // truncated.
 func TestTruncatedBetweenTwoMarkers(t *testing.T) {
 	for _, rewind := range []bool{false, true} {

@@ -47,7 +47,7 @@ func (r *rig) move() {
 	r.src.Relief.Move(everything)
 }
 
-// discard does so, and drops what is below warning.
+// discard does so and drops what is below warning.
 func (r *rig) discard() {
 	r.t.Helper()
 	r.move()
@@ -138,7 +138,7 @@ func TestTruncatedWhileStalledKeepsNewLines(t *testing.T) {
 	r.accounted()
 }
 
-// Gaps of a checkpoint that reach behind the end of the file.
+// Gaps of a checkpoint that reach past the end of the file.
 func TestTruncatedBehindAGapThenRestarted(t *testing.T) {
 	r, w := discarding(t, uls("old", "info", 2000))
 	dropped := rewrittenWhileDown(r, w, uls("new", "info", 500))
@@ -187,7 +187,7 @@ func TestTruncatedBeforeAGapIsReadOnce(t *testing.T) {
 	r.accounted()
 }
 
-// The segments decide where reading begins: records behind that place stay.
+// The segments decide where reading begins: records after that place stay.
 func TestAlignKeepsRecords(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")

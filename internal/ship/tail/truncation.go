@@ -31,7 +31,7 @@ func (t *truncations) truncated(f *source.File) {
 }
 
 // report marks that a file was truncated, and up to where it had been read or moved
-// before. Nobody knows how much was behind that.
+// before. How much was after that is unknown.
 func (t *truncations) report(f *source.File, front int64) {
 	t.mark(mark.Truncated, "stream", f.Stream.Name, "read-to", strconv.FormatInt(front, 10))
 }

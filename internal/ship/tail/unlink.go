@@ -17,7 +17,7 @@ import (
 // is about to be unlinked.
 const takenPrefix = "finished-"
 
-// An unlinker removes the names of finished files, and gives back those that it
+// An unlinker removes the names of finished files. It returns the names that it
 // has taken from others.
 type unlinker struct {
 	*env
@@ -26,8 +26,8 @@ type unlinker struct {
 	listing *listing
 }
 
-// unlink removes the name of f, which nobody writes and of which everything is
-// committed.
+// unlink removes the name of f, which has no writer and is committed as a
+// whole.
 //
 // A name can be removed, an inode cannot: between a look at the name and its
 // removal a JVM may give it to another file, or open f for writing. So unlink
@@ -35,10 +35,10 @@ type unlinker struct {
 // looks then: if it is another file, or f is written to after all, the file
 // gets its name back. None of the moves replaces a file.
 //
-// A kill behind the first move leaves the file in the state directory under takenPrefix
-// and its name. A JVM that has it open writes on, unaware. The next Open gives
-// the name back, see [unlinker.putBackTaken], and the scan finds the file: f with
-// its position in the checkpoint, another file as one that is new.
+// A kill after the first move leaves the file in the state directory under takenPrefix
+// and its name. A JVM that has it open writes on, unaware. The next Open returns the
+// name, see [unlinker.putBackTaken], and the scan finds the file: f with its position
+// in the checkpoint, another file as one that is new.
 func (u *unlinker) unlink(f *source.File) {
 	if is(u.dir.fd(), f.Entry.Name, f.Of.Identity) != nil {
 		u.listing.expire()
@@ -47,7 +47,7 @@ func (u *unlinker) unlink(f *source.File) {
 	u.remove(f)
 }
 
-// remove does what unlink does, whoever has the name of f by now.
+// remove does what unlink does, whichever file has the name of f by now.
 func (u *unlinker) remove(f *source.File) {
 	dir, state := u.dir.fd(), int(u.dir.state.Fd())
 	taken := takenPrefix + f.Entry.Name
@@ -129,8 +129,8 @@ const maxArchive = 999
 // can put any number there.
 const maxTaken = 4096
 
-// putBackTaken gives the files their names back that a killed process has left
-// in the state directory, see [unlinker.unlink].
+// putBackTaken returns the names of the files that a killed process has left in
+// the state directory, see [unlinker.unlink].
 func (u *unlinker) putBackTaken() {
 	if _, err := u.dir.state.Seek(0, io.SeekStart); err != nil {
 		return

@@ -70,7 +70,7 @@ func TestLogOfAStartingJVMKeepsItsName(t *testing.T) {
 	}
 }
 
-// TestFileThatTakesTheNameOfAFinishedOneKeepsIt has the JVM start just behind
+// TestFileThatTakesTheNameOfAFinishedOneKeepsIt has the JVM start just after
 // the look at the name.
 func TestFileThatTakesTheNameOfAFinishedOneKeepsIt(t *testing.T) {
 	r := newRig(t)
@@ -139,9 +139,9 @@ func TestKillWhileANameIsRemoved(t *testing.T) {
 	}
 }
 
-// TestWriterThatOpensAFinishedFileKeepsTheName opens the log for writing behind
-// the look whether anybody does, as a JVM with filecount=0 may. A sidecar that is
-// killed then has no descriptor, and finds the file by its name.
+// TestWriterThatOpensAFinishedFileKeepsTheName opens the log for writing after
+// the look for writers, as a JVM with filecount=0 may. A sidecar that is killed
+// then has no descriptor and finds the file by its name.
 func TestWriterThatOpensAFinishedFileKeepsTheName(t *testing.T) {
 	r := newRig(t)
 	f := r.finished("one\n")

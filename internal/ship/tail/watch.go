@@ -109,8 +109,8 @@ func (w *Watcher) tick() {
 	}
 }
 
-// Written reports whether anybody has a file open for writing, as far as the
-// kernel shows.
+// Written reports whether the kernel shows that a process has a file open for
+// writing.
 func (w *Watcher) Written() bool {
 	for _, f := range w.table.Held {
 		if f.Inode.Written() {
