@@ -19,8 +19,15 @@ const logsAbout = `kubectl ullage logs prints what a pod's sidecar has persisted
 Usage:
   kubectl ullage logs TARGET [-f] [--tail N] [--since T] [--until T] [--around T [--within D]]
                              [--level L] [--stream S] [--json] [-c NAME]
-  kubectl ullage logs TARGET --marks [-f] [--tail N] [--since T] [--until T] [--around T [--within D]]
-                             [--stream S] [--json] [-c NAME]
+  kubectl ullage logs TARGET --marks [-f] [--tail N] [--since T] [--until T]
+                             [--around T [--within D]] [--stream S] [--json] [-c NAME]
+
+Examples:
+  kubectl ullage logs web-0 --since 10m --level warning
+  kubectl ullage logs web-0 --around 2026-11-20T16:45:11 --within 1m
+  kubectl ullage logs web-0 --tail 20 -f | grep Pause
+  kubectl ullage logs deploy/web --since 5m
+  kubectl ullage logs web-0 --marks --since 1h
 
 TARGET is a pod, a workload, as deploy/web, or -l SELECTOR. Of several pods, the
 command takes the oldest that is ready, and says on stderr which that is.
@@ -37,13 +44,6 @@ each line has the name of its stream in front of it.
 starts and ends of JVMs, changes of log levels, gaps, and so on.
 
 A pod with several JVM containers has a sidecar for each: -c names one.
-
-Examples:
-  kubectl ullage logs web-0 --since 10m --level warning
-  kubectl ullage logs web-0 --around 2026-11-20T16:45:11 --within 1m
-  kubectl ullage logs web-0 --tail 20 -f | grep Pause
-  kubectl ullage logs deploy/web --since 5m
-  kubectl ullage logs web-0 --marks --since 1h
 `
 
 // logsConfig has the settings of `kubectl ullage logs`.

@@ -25,6 +25,11 @@ seconds.
 Usage:
   kubectl ullage open TARGET [--port N] [-c NAME]
 
+Examples:
+  kubectl ullage open web-0
+  kubectl ullage open web-0 -n prod --port 8000
+  kubectl ullage open deploy/web
+
 TARGET is a pod, a workload, as deploy/web, or -l SELECTOR. Of several pods, the
 command takes the oldest that is ready, and says on stderr which that is.
 
@@ -35,11 +40,6 @@ browser.
 
 A pod with several JVM containers has a sidecar for each: -c names one. It needs
 the right to forward ports (create pods/portforward).
-
-Examples:
-  kubectl ullage open web-0
-  kubectl ullage open web-0 -n prod --port 8000
-  kubectl ullage open deploy/web
 `
 
 // openConfig has the settings of `kubectl ullage open`.

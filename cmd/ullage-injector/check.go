@@ -26,13 +26,13 @@ Usage:
   ullage-injector check --config FILE [flags of 'serve']
   ullage-injector check -f FILE|-
 
-With -f it checks every injector in a YAML file of Kubernetes objects: the
-arguments and the environment of each Deployment that runs 'serve', with the
-configuration in its ConfigMap.
-
 Examples:
   helm template ullage charts/ullage --values values.yaml | ullage-injector check -f -
   ullage-injector check --config config.yaml --tls-cert tls.crt --tls-key tls.key
+
+With -f it checks every injector in a YAML file of Kubernetes objects: the
+arguments and the environment of each Deployment that runs 'serve', with the
+configuration in its ConfigMap.
 `
 
 // manifestFlag is the flag of the file with Kubernetes objects.

@@ -24,6 +24,9 @@ pods in a cluster, for clusters without it.
 Usage:
   ullage-injector inject --image IMAGE -f FILE|- [flags]
 
+Example:
+  ullage-injector inject --image localhost/ullage:v1 --default buffer=128Mi -f app.yaml | kubectl apply -f -
+
 It injects the pods and pod templates of workloads that have the label
 ullage.dev/inject: "true". It prints the whole file, other documents as they
 are. What was done, and warnings, are on stderr.
@@ -33,9 +36,6 @@ status is 1: its settings are bad, its kind is unknown, or the label is on the
 Deployment, is an annotation, or has another value than "true". The kinds are
 Pod, PodTemplate, ReplicationController, Deployment, StatefulSet, DaemonSet,
 ReplicaSet, Job, CronJob, and Rollout of Argo Rollouts.
-
-Example:
-  ullage-injector inject --image localhost/ullage:v1 --default buffer=128Mi -f app.yaml | kubectl apply -f -
 `
 
 // maxManifest bounds what is read.

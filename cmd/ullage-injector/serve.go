@@ -23,6 +23,7 @@ import (
 	"github.com/ullage/ullage/internal/base/build"
 	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/internal/base/kernel"
+	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/kube/certs"
 	"github.com/ullage/ullage/internal/kube/inject"
@@ -39,6 +40,11 @@ Usage:
   ullage-injector serve --config FILE --certificate-secret NAME --service NAME
       --webhook-configuration NAME [flags]
 
+Examples:
+  ullage-injector serve --config /etc/ullage/config.yaml --tls-cert tls.crt --tls-key tls.key
+  ullage-injector serve --config /etc/ullage/config.yaml --certificate-secret ullage-injector-certificate \
+      --service ullage-injector --webhook-configuration ullage-injector
+
 With --tls-cert and --tls-key the webhook serves with a certificate that others
 renew, such as cert-manager, and reads the files again when they change.
 Without them the webhook makes and renews a certificate in a Secret that all
@@ -48,11 +54,6 @@ get and patch the MutatingWebhookConfiguration, each by its name.
 
 On SIGTERM the webhook continues to answer for --shutdown-delay, finishes the
 reviews under way, and exits with 0.
-
-Examples:
-  ullage-injector serve --config /etc/ullage/config.yaml --tls-cert tls.crt --tls-key tls.key
-  ullage-injector serve --config /etc/ullage/config.yaml --certificate-secret ullage-injector-certificate \
-      --service ullage-injector --webhook-configuration ullage-injector
 `
 
 // serveGCPercent trades the collector's CPU time for resident memory, as in
@@ -78,9 +79,20 @@ func (c *serveConfig) flags(fs *flag.FlagSet) {
 	c.webhook, c.certs, c.admin = webhook.DefaultConfig(), certs.DefaultConfig(), admin.DefaultConfig()
 	c.certs.Namespace = kubeapi.PodNamespace()
 	c.open = func(file string) (io.ReadCloser, error) { return os.Open(file) }
-	c.webhook.Flags(fs)
-	c.certs.Flags(fs)
-	c.admin.Flags(fs)
+	settings.Declare(fs, c.groups())
+}
+
+// groups are the settings, by the parts of the injector.
+func (c *serveConfig) groups() []settings.Group {
+	return []settings.Group{
+		{Title: "What is injected", Flags: c.ownFlags},
+		{Title: "The webhook", Flags: c.webhook.Flags},
+		{Title: "Its certificate", Flags: c.certs.Flags},
+		{Title: "Metrics and status", Flags: c.admin.Flags},
+	}
+}
+
+func (c *serveConfig) ownFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.file, "config", "", "YAML or JSON `FILE` that defines what is injected; required")
 	fs.BoolVar(&c.events, "events", false, "create Kubernetes Events about the controllers of pods that were injected or could not be; the service account\nmust be allowed to create events, and the webhook configuration must have the side effects NoneOnDryRun")
 	fs.StringVar(&c.logFormat, "log-format", "text", "`FORMAT` of the log on stderr: text or json")
@@ -149,6 +161,7 @@ func serveCmd(ctx context.Context, args []string, e cli.Env) int {
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
 	cfg.flags(fs)
 	cfg.certs.Cluster = kubeapi.InCluster(e.LookupEnv)
+	e.Groups = cfg.groups()
 	code, ok := e.Parse(fs, serveAbout, args, func() []error { return append(cli.Unexpected(fs.Args()), cfg.load()...) })
 	if !ok {
 		return code

@@ -19,6 +19,11 @@ const checkAbout = `ullage check reads a durable copy and reports whether it is 
 Usage:
   ullage check [--since T] [--until T] [--stream S] [--format GLOB=NAME] [--json] [DIR]
 
+Examples:
+  ullage check /var/lib/ullage
+  ullage check --since 1h --stream 'gc*.log' /var/lib/ullage
+  kubectl exec POD -c ullage -- ullage check --since 10m
+
 DIR is a destination (the --dest of 'ullage run') or the directory of one stream
 in it; without it, the destination in ULLAGE_DEST. --since and --until take what
 --since of 'ullage logs' takes: a duration before now, or a time.
@@ -54,11 +59,6 @@ run, each stream and the sum is one JSON object a line.
 
 Lines that never reached the source are in no copy. Without a running sidecar,
 what is left on a tmpfs is not looked at: the next sidecar ships it.
-
-Examples:
-  ullage check /var/lib/ullage
-  ullage check --since 1h --stream 'gc*.log' /var/lib/ullage
-  kubectl exec POD -c ullage -- ullage check --since 10m
 
 Exit status: 0 complete, 1 not complete or not readable, 2 usage error.
 `

@@ -27,6 +27,18 @@ Usage:
   ullage logs --gaps|--marks [-f] [-n N] [--since T] [--until T] [--around T [--within D]]
              [--stream S] [--json] [DIR|FILE|URL...]
 
+Examples:
+  ullage logs /var/lib/ullage
+  ullage logs --level warning --since 10m /var/lib/ullage
+  ullage logs -f --stream 'gc*.log' /var/lib/ullage | grep Pause
+  ullage logs --since 2026-11-20T16:45 /var/lib/ullage/gc.log | less
+  ullage logs --around 16:45 --within 1m /var/lib/ullage
+  ullage logs --json --since 1h /var/lib/ullage | jq 'select(.gc == 12).text'
+  ullage logs --gaps --since 24h /var/lib/ullage
+  ullage logs --marks --around 16:45 --within 10m /var/lib/ullage
+  kubectl exec POD -c ullage -- ullage logs --since 1h /var/lib/ullage > pod.log
+  kubectl exec -i POD -c ullage -- ullage logs -f --until-eof /var/lib/ullage
+
 DIR is a destination (the --dest of 'ullage run') or the directory of one stream
 in it. FILE is a segment, or any other log, read by its suffix: .zst, .gz, or as
 it is; s3://BUCKET/PREFIX?OPTIONS is what a sink has uploaded there (with the
@@ -92,18 +104,6 @@ details.
 
 When a 'kubectl exec' ends, the program that it ran may go on in the container
 and keep its memory. With --until-eof, and exec's -i, the program ends too.
-
-Examples:
-  ullage logs /var/lib/ullage
-  ullage logs --level warning --since 10m /var/lib/ullage
-  ullage logs -f --stream 'gc*.log' /var/lib/ullage | grep Pause
-  ullage logs --since 2026-11-20T16:45 /var/lib/ullage/gc.log | less
-  ullage logs --around 16:45 --within 1m /var/lib/ullage
-  ullage logs --json --since 1h /var/lib/ullage | jq 'select(.gc == 12).text'
-  ullage logs --gaps --since 24h /var/lib/ullage
-  ullage logs --marks --around 16:45 --within 10m /var/lib/ullage
-  kubectl exec POD -c ullage -- ullage logs --since 1h /var/lib/ullage > pod.log
-  kubectl exec -i POD -c ullage -- ullage logs -f --until-eof /var/lib/ullage
 
 What cannot be read is reported on stderr, by file and bytes, and skipped. Exit
 status: 0 all of it was printed, 1 some of it could not be read or printed, 2

@@ -15,12 +15,12 @@ ten longest stops with their lines.
 Usage:
   ullage pauses [--since T] [--until T] [--stall-floor D] [DIR|FILE...]
 
-DIR and FILE are as for 'ullage report', which shows more.
-
 Examples:
   ullage pauses /var/lib/ullage
   ullage pauses --since 10m /var/lib/ullage/gc.log
   kubectl exec POD -c ullage -- ullage pauses --since 1h
+
+DIR and FILE are as for 'ullage report', which shows more.
 
 Exit status: 0 it was printed, 1 it was not, 2 usage error.
 `

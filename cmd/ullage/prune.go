@@ -19,6 +19,10 @@ many pods share.
 Usage:
   ullage prune [--older-than 168h] [--keep-bytes 50Gi] [--yes] DIR
 
+Examples:
+  ullage prune --older-than 168h /mnt/jvm-logs        # what would go
+  ullage prune --older-than 168h --yes /mnt/jvm-logs  # remove it
+
 Nothing is removed without --yes: the command prints what it would remove.
 
 DIR is where the volume is mounted. In it, each pod's sidecar has a directory,
@@ -31,10 +35,6 @@ removed.
 
 It needs the right to remove files of the users that the sidecars run as. It
 exits with 1 if a directory could not be removed.
-
-Examples:
-  ullage prune --older-than 168h /mnt/jvm-logs        # what would go
-  ullage prune --older-than 168h --yes /mnt/jvm-logs  # remove it
 `
 
 // minAge protects the directory of a sidecar that has just been started.

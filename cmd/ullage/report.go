@@ -21,8 +21,16 @@ const reportAbout = `ullage report shows where a JVM's time went: stops, their c
 what is missing from the log.
 
 Usage:
-  ullage report [--since T] [--until T] [--stall-floor D] [--text|--json] [--output FILE] [DIR|FILE...]
+  ullage report [--since T] [--until T] [--stall-floor D] [--text|--json] [--output FILE]
+                [DIR|FILE...]
   ullage report --compare [flags] DIR|FILE DIR|FILE
+
+Examples:
+  ullage report /var/lib/ullage
+  ullage report --text --since 1h /var/lib/ullage
+  ullage report --compare before/gc.log after/gc.log
+  ullage report --json gc.log | jq .totals
+  kubectl exec POD -c ullage -- ullage report --json > pod.json
 
 DIR is a destination (the --dest of 'ullage run'), the directory of one stream
 in it, or a directory of log files; without any it is the destination in
@@ -43,13 +51,6 @@ In a destination, lines without a date have the time that 'ullage logs' shows.
 In other files, --since and --until leave out lines whose time is not known, and
 the report says so. What cannot be read is part of the report, with how much it
 is.
-
-Examples:
-  ullage report /var/lib/ullage
-  ullage report --text --since 1h /var/lib/ullage
-  ullage report --compare before/gc.log after/gc.log
-  ullage report --json gc.log | jq .totals
-  kubectl exec POD -c ullage -- ullage report --json > pod.json
 
 Exit status: 0 the report was written, 1 it was not, 2 usage error.
 `

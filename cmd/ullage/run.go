@@ -25,13 +25,13 @@ lines.
 Usage:
   ullage run --source DIR --dest DIR [flags]
 
+Example:
+  ullage run --source /dev/shm/jvm --dest /var/lib/ullage --compress none
+
 It waits for the source to appear and follows every matching file in it. When
 the destination fails, the backlog stays on the tmpfs and ullage retries. On
 SIGTERM or SIGINT it reads every file to its end, commits, and exits with 0.
 It refuses a destination that another 'ullage run' holds.
-
-Example:
-  ullage run --source /dev/shm/jvm --dest /var/lib/ullage --compress none
 `
 
 // gcPercent makes the collector run four times as often as by default. The live heap is
@@ -53,6 +53,7 @@ func runCmd(ctx context.Context, args []string, e cli.Env) int {
 	cfg.SinkKinds = sinkKinds()
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	cfg.Flags(fs)
+	e.Groups = cfg.Groups()
 	code, ok := e.Parse(fs, runAbout, args, func() []error { return append(cli.Unexpected(fs.Args()), cfg.Validate()...) })
 	if !ok {
 		return code

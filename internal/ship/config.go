@@ -63,10 +63,19 @@ func DefaultConfig() Config {
 	}
 }
 
+// Groups returns the settings with the values of c as defaults, by the parts of shipping.
+func (c *Config) Groups() []settings.Group {
+	return []settings.Group{
+		{Title: "What is shipped", Flags: c.Tail.Flags},
+		{Title: "The durable copy, and what happens under pressure", Flags: c.flags},
+		{Title: "Its segments", Flags: c.Segment.Flags},
+	}
+}
+
 // Flags declares the settings on fs, with the values of c as defaults.
-func (c *Config) Flags(fs *flag.FlagSet) {
-	c.Tail.Flags(fs)
-	c.Segment.Flags(fs)
+func (c *Config) Flags(fs *flag.FlagSet) { settings.Declare(fs, c.Groups()) }
+
+func (c *Config) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Dest, "dest", c.Dest, "durable `DIR`; each stream has a directory in it")
 	fs.Var(&c.Budget, "budget", "`SIZE` of the tmpfs that the backlog may use; 0: all of it")
 	fs.Var(&c.KeepLevel, "keep-level", fmt.Sprintf("lines below this `LEVEL` are dropped first while the destination stalls, past %d%% of the budget,\nand lines of all levels past %d%%: trace, debug, info, warning, error, or off (all levels alike)", c.DiscardAt, c.DropAt))

@@ -48,14 +48,20 @@ func DefaultConfig() Config {
 	return Config{Ship: ship.DefaultConfig(), Levels: levels.DefaultConfig(), Triggers: trigger.DefaultConfig(), Insight: insight.DefaultConfig(), Admin: admin.DefaultConfig(), Sinks: sink.DefaultConfig(), LogFormat: "text", LogLevel: "info"}
 }
 
+// Groups returns every setting with the values of c as defaults, by the parts of the sidecar.
+func (c *Config) Groups() []settings.Group {
+	return append(c.Ship.Groups(),
+		settings.Group{Title: "Levels of the JVMs, and hindsight", Flags: func(fs *flag.FlagSet) { c.Levels.Flags(fs); c.Triggers.Flags(fs) }},
+		settings.Group{Title: "Metrics, status and the live page", Flags: func(fs *flag.FlagSet) { c.Admin.Flags(fs); c.Insight.Flags(fs) }},
+		settings.Group{Title: "Further copies", Flags: c.Sinks.Flags},
+		settings.Group{Title: "The sidecar itself", Flags: c.flags},
+	)
+}
+
 // Flags declares every setting on fs, with the values of c as defaults.
-func (c *Config) Flags(fs *flag.FlagSet) {
-	c.Ship.Flags(fs)
-	c.Levels.Flags(fs)
-	c.Triggers.Flags(fs)
-	c.Insight.Flags(fs)
-	c.Admin.Flags(fs)
-	c.Sinks.Flags(fs)
+func (c *Config) Flags(fs *flag.FlagSet) { settings.Declare(fs, c.Groups()) }
+
+func (c *Config) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.LogFormat, "log-format", c.LogFormat, "`FORMAT` of the sidecar's own log on stderr: text or json")
 	fs.StringVar(&c.LogLevel, "log-level", c.LogLevel, "lowest `LEVEL` that the sidecar logs: debug, info, warn, error")
 	settings.DurationVar(fs, &c.YieldAfter, "yield-after", c.YieldAfter, "exit with 0, once, if no log has appeared in the source for this `DURATION`; 0: never. (Where another webhook strips\nthe sidecar's restartPolicy, a pod waits for the sidecar's end before it starts the JVM. The injector sets this there.)")

@@ -7,13 +7,18 @@ import (
 	"testing"
 )
 
-// exampleSection is the part of a command's help that can be copied to a shell.
-var exampleSection = regexp.MustCompile(`(?m)^Examples?:\n  \S`)
+// exampleSection is the part of a command's help that can be copied to a shell, right after how
+// the command is called.
+var exampleSection = regexp.MustCompile(`(?m)^Usage:\n(?:  .*\n)+\nExamples?:\n((?:  .*\n)+)`)
 
 // tooWide is prose that a terminal of 80 columns breaks within a word.
 var tooWide = regexp.MustCompile(`(?m)^\S.{80,}$`)
 
-// HasExamples requires an example, and prose of at most 80 columns, in the help of every command that the usage of a
+// tooLong is any other line that is too wide.
+var tooLong = regexp.MustCompile(`(?m)^.{101,}$`)
+
+// HasExamples requires an example before any prose, prose of at most 80 columns, and at most 100
+// columns of all but the commands to copy, in the help of every command that the usage of a
 // program lists. Help returns what `PROGRAM COMMAND --help` prints.
 func HasExamples(t *testing.T, program, usage string, help func(command string) string) {
 	t.Helper()
@@ -28,12 +33,14 @@ func HasExamples(t *testing.T, program, usage string, help func(command string) 
 	}
 	for _, command := range commands {
 		text := help(command)
-		if !exampleSection.MatchString(text) {
-			t.Errorf("the help of %s %s has no example:\n%s", program, command, text)
+		at := exampleSection.FindStringSubmatchIndex(text)
+		if at == nil {
+			t.Errorf("the help of %s %s has no example after its usage:\n%s", program, command, text)
+			continue
 		}
-		// Commands to copy, which are indented, may be longer.
-		for _, line := range tooWide.FindAllString(text, -1) {
-			t.Errorf("the help of %s %s has a line of more than 80 columns:\n%s", program, command, line)
+		text = text[:at[2]] + text[at[3]:]
+		for _, line := range append(tooWide.FindAllString(text, -1), tooLong.FindAllString(text, -1)...) {
+			t.Errorf("the help of %s %s has a line that is too wide:\n%s", program, command, line)
 		}
 	}
 }

@@ -44,6 +44,10 @@ type Env struct {
 	Words   Words
 	Operand string
 
+	// Groups are the flags of a command that has so many that its help shows them under titles.
+	// If nil, the help has the flags of its FlagSet.
+	Groups []settings.Group
+
 	completing bool // print candidates instead of running
 }
 
@@ -115,7 +119,12 @@ func (e Env) Help(fs *flag.FlagSet, about string) int {
 			environment = ""
 		}
 		fmt.Fprintf(&b, "\nFlags%s:\n", environment)
-		settings.PrintFlags(&b, fs)
+		if e.Groups == nil {
+			settings.PrintFlags(&b, fs)
+		} else {
+			b.WriteString("\n")
+			settings.PrintGroups(&b, e.Groups)
+		}
 	}
 	return e.Print(fs.Name(), b.String())
 }

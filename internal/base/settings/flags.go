@@ -220,8 +220,34 @@ func shortDuration(text string) string {
 	return text
 }
 
+// A Group is the flags of a part of a program, under one title of its help.
+type Group struct {
+	Title string
+	Flags func(fs *flag.FlagSet)
+}
+
+// Declare declares the flags of the groups on fs.
+func Declare(fs *flag.FlagSet, groups []Group) {
+	for _, g := range groups {
+		g.Flags(fs)
+	}
+}
+
 // helpWidth is how many columns a help text of flags has at most.
 const helpWidth = 80
+
+// PrintGroups writes a help text for the flags of the groups, each under its title.
+func PrintGroups(w io.Writer, groups []Group) {
+	for i, g := range groups {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "%s:\n", g.Title)
+		fs := flag.NewFlagSet("", flag.ContinueOnError)
+		g.Flags(fs)
+		PrintFlags(w, fs)
+	}
+}
 
 // PrintFlags writes a help text for the flags of fs.
 func PrintFlags(w io.Writer, fs *flag.FlagSet) {

@@ -101,6 +101,24 @@ func TestHelpNamesEveryFlagWithItsDefault(t *testing.T) {
 	}
 }
 
+func TestHelpOfGroups(t *testing.T) {
+	size := 4 * Mi
+	groups := []Group{
+		{"What is read", func(fs *flag.FlagSet) { fs.String("source", "", "`DIR` of logs") }},
+		{"Memory", func(fs *flag.FlagSet) { fs.Var(&size, "queue", "`SIZE` of it"); fs.Bool("all", false, "use all") }},
+	}
+	var b strings.Builder
+	PrintGroups(&b, groups)
+	want := "What is read:\n  --source DIR\n      DIR of logs\n\nMemory:\n  --all\n      use all\n  --queue SIZE\n      SIZE of it (default 4Mi)\n"
+	if b.String() != want {
+		t.Errorf("%s, want %s", &b, want)
+	}
+	fs := flag.NewFlagSet("run", flag.ContinueOnError)
+	if Declare(fs, groups); !slices.Equal(Names(fs), []string{"all", "queue", "source"}) {
+		t.Errorf("the flags are %q", Names(fs))
+	}
+}
+
 func TestHelpIsAtMost80ColumnsWide(t *testing.T) {
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	long := strings.Repeat("a word\nand another ", 30)
