@@ -28,7 +28,8 @@ type Source struct {
 	dir      string
 	follower *segment.Follower
 	decoded  *decoded // instead
-	seq      uint64   // of the segment that was read last; 0: none
+	at       string   // the name of the segment that was read last
+	seq      uint64   // and its number; 0: none
 	ahead    *pulled  // read already
 	parked
 }
@@ -70,7 +71,7 @@ func (s *Source) pass(seg segment.Info) bool {
 	if !s.Lines.Between() || !s.Pass(seg) {
 		return false
 	}
-	s.seq = seg.Seq
+	s.at, s.seq = seg.Name, seg.Seq
 	return true
 }
 
@@ -171,6 +172,10 @@ func (s *Source) pull() ([]byte, error) {
 
 // enter returns a loss if seg, which is read now, does not continue the segment before.
 func (s *Source) enter(seg segment.Info) *Loss {
+	if seg.Name == s.at {
+		return nil // which is so for most frames, and costs less than to parse the name
+	}
+	s.at = seg.Name
 	named, ok := segment.ParseName(seg.Name) // not seg.Seq: a follower of files numbers them in their order
 	if !ok || named.Seq == s.seq {
 		return nil
