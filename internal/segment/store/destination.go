@@ -13,13 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/segment"
-)
-
-const (
-	dirMode  = 0o750
-	fileMode = 0o640
 )
 
 // ErrAway says that the path of the destination names nothing, or not the
@@ -37,7 +31,7 @@ var ErrAway = errors.New("destination is away")
 type destination struct {
 	dir  string
 	root *os.File // dir, open
-	lock *os.File // DEST/.ullage/lock, open; nil: closed
+	lock lock
 	key  []byte
 	log  *slog.Logger
 
@@ -47,7 +41,7 @@ type destination struct {
 
 // openDestination creates what is missing of the directory, and opens it.
 func openDestination(dir string, log *slog.Logger) (*destination, error) {
-	d := &destination{dir: dir, log: log}
+	d := &destination{dir: dir, log: log, lock: lock{dir: dir, log: log}, number: number{dir: dir, log: log}}
 	if err := d.prepare(); err != nil {
 		return nil, errors.Join(err, d.close())
 	}
@@ -59,28 +53,28 @@ func (d *destination) prepare() error {
 	own := filepath.Join(d.dir, segment.OwnDir)
 	if _, err := os.Stat(own); errors.Is(err, fs.ErrNotExist) {
 		if err := os.MkdirAll(own, dirMode); err != nil {
-			return d.explain("create", err)
+			return explain(d.dir, "create", err)
 		}
 		if err := syncDir(d.dir); err != nil {
-			return d.explain("sync", err)
+			return explain(d.dir, "sync", err)
 		}
 		// The parent may be one that we may only pass through.
 		if err := syncDir(filepath.Dir(d.dir)); err != nil && !errors.Is(err, fs.ErrPermission) {
-			return d.explain("sync", err)
+			return explain(d.dir, "sync", err)
 		}
 	}
 	if err := d.openRoot(); err != nil {
 		return err
 	}
-	if err := d.openLock(own); err != nil {
+	if err := d.lock.open(); err != nil {
 		return err
 	}
 	var err error
-	if d.key, err = d.loadKey(own); err != nil {
-		return d.explain("keep a key in", err)
+	if d.key, err = loadKey(own, d.key, d.log); err != nil {
+		return explain(d.dir, "keep a key in", err)
 	}
-	if err := d.readNumber(own); err != nil {
-		return d.explain("read the number of the checkpoint in", err)
+	if err := d.number.load(); err != nil {
+		return explain(d.dir, "read the number of the checkpoint in", err)
 	}
 	return nil
 }
@@ -90,7 +84,7 @@ func (d *destination) prepare() error {
 func (d *destination) openRoot() error {
 	root, err := os.OpenFile(d.dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
-		return d.explain("open", err)
+		return explain(d.dir, "open", err)
 	}
 	d.closeRoot()
 	d.root = root
@@ -108,7 +102,7 @@ func (d *destination) closeRoot() {
 func (d *destination) close() error {
 	d.closeRoot()
 	d.number.close()
-	return d.unlock()
+	return d.lock.release()
 }
 
 // present fails with ErrAway unless the path names the directory that is open.
@@ -130,13 +124,51 @@ func (d *destination) present() error {
 	return nil
 }
 
+// acquire does what [Store.Acquire] documents.
+func (d *destination) acquire(ctx context.Context) error {
+	if err := d.lock.take(ctx, unseenWait); err != nil {
+		return err
+	}
+	d.lock.sign(segment.Self())
+	// The process that held the lock until now may have recorded a higher one since.
+	if err := d.number.load(); err != nil {
+		return explain(d.dir, "read the number of the checkpoint in", err)
+	}
+	err := probe(filepath.Join(d.dir, segment.OwnDir))
+	if noSpace(err) {
+		d.full = true
+		// messages.md#the-destination: Nothing is persisted until there is space. Set
+		// `--retain-bytes` below the size of the volume.
+		d.log.Warn("destination is full",
+			"dir", d.dir, "error", err, "hint", "nothing is persisted until there is space; set --retain-bytes below the size of the volume")
+		return nil
+	}
+	if err != nil {
+		return explain(d.dir, "write to", err)
+	}
+	return nil
+}
+
+// probe creates, writes, syncs and removes a file.
+func probe(own string) error {
+	path := filepath.Join(own, "probe")
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err := writeNew(path, []byte("ullage\n"), fileMode)
+	if removeErr := os.Remove(path); err == nil {
+		err = removeErr
+	}
+	return err
+}
+
 // again reports whether the path still names the open directory, and opens the path
 // again: the same directory may now be reached through another mount. If same is
 // false and err is nil, the directory that the path names may be adopted.
 func (d *destination) again() (same bool, err error) {
 	err = d.present()
 	switch {
-	case err == nil && d.lock != nil && links(d.lock) > 0:
+	case err == nil && d.lock.named():
 		return true, d.openRoot()
 	case err == nil:
 		return false, nil
@@ -188,7 +220,7 @@ func (d *destination) foreign() error {
 // adopt makes the directory at the path the destination. The directory keeps its
 // key if it has one, and else gets the key of the former directory.
 func (d *destination) adopt(ctx context.Context) error {
-	if err := d.unlock(); err != nil {
+	if err := d.lock.release(); err != nil {
 		d.log.Debug("unlocking the old destination failed", "error", err)
 	}
 	d.full = false
@@ -199,36 +231,7 @@ func (d *destination) adopt(ctx context.Context) error {
 	if err != nil {
 		// Another process may hold the lock of the new directory. Without the lock,
 		// again does not take the directory for ours, and the next Reopen adopts it.
-		return errors.Join(err, d.unlock())
+		return errors.Join(err, d.lock.release())
 	}
 	return nil
-}
-
-// links returns how many names an open file has: none once it was deleted.
-func links(f *os.File) uint64 {
-	var st unix.Stat_t
-	if err := kernel.Retry(func() error { return unix.Fstat(int(f.Fd()), &st) }); err != nil {
-		return 1 // unknown: do not call it deleted
-	}
-	return uint64(st.Nlink)
-}
-
-// mount identifies the mount that a directory is on: by its number, which is zero
-// on kernels before 5.8, and by its device.
-type mount struct {
-	id           uint64
-	major, minor uint32
-}
-
-// mountOf returns the mount of a path, or of an open directory for an empty path.
-func mountOf(dir int, path string) mount {
-	var st unix.Statx_t
-	if err := unix.Statx(dir, path, unix.AT_EMPTY_PATH|unix.AT_STATX_SYNC_AS_STAT, unix.STATX_MNT_ID, &st); err != nil {
-		return mount{}
-	}
-	m := mount{major: st.Dev_major, minor: st.Dev_minor}
-	if st.Mask&unix.STATX_MNT_ID != 0 {
-		m.id = st.Mnt_id
-	}
-	return m
 }

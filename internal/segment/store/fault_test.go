@@ -113,8 +113,7 @@ func TestReadOnlyDestination(t *testing.T) {
 	appendAll(t, str, lines(1, 100))
 	m := sync(t, str)
 	must(t, str.CloseIdle())
-	must(t, s.dest.lock.Close()) // it would keep the file system busy
-	s.dest.lock = nil
+	must(t, s.dest.lock.release()) // it would keep the file system busy
 	remount(t, dest, unix.MS_RDONLY)
 	if err := str.Append(lines(2, 100)); !errors.Is(err, unix.EROFS) {
 		t.Fatal(err)

@@ -171,23 +171,3 @@ func (d *destination) space() (st unix.Statfs_t, err error) {
 	}
 	return st, nil
 }
-
-// syncDir makes the entries of a directory durable.
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("sync directory: %w", err)
-	}
-	return syncAndClose(dir)
-}
-
-func syncAndClose(dir *os.File) error {
-	err := dir.Sync()
-	if closeErr := dir.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return fmt.Errorf("sync directory: %w", err)
-	}
-	return nil
-}

@@ -80,12 +80,12 @@ func TestWhoeverHoldsTheDestinationIsRefusedOrWaitedFor(t *testing.T) {
 			if c.waits < 0 {
 				var stop context.CancelCauseFunc
 				ctx, stop = context.WithCancelCause(ctx)
-				second.dest.log = slog.New(slog.NewTextHandler(io.MultiWriter(second.log, onWrite(func() {
+				second.dest.lock.log = slog.New(slog.NewTextHandler(io.MultiWriter(second.log, onWrite(func() {
 					time.AfterFunc(2*unseen, func() { stop(enough) })
 				})), nil))
 			}
 			begin := time.Now()
-			err := second.dest.takeLock(ctx, unseen)
+			err := second.dest.lock.take(ctx, unseen)
 			took := time.Since(begin)
 			switch {
 			case c.waits < 0 && (!errors.Is(err, context.Canceled) || context.Cause(ctx) != enough):
@@ -99,7 +99,7 @@ func TestWhoeverHoldsTheDestinationIsRefusedOrWaitedFor(t *testing.T) {
 				t.Errorf("it said %q, want %q once", log, c.says)
 			}
 			must(t, first.Close())
-			must(t, second.dest.takeLock(t.Context(), unseen)) // whoever it was
+			must(t, second.dest.lock.take(t.Context(), unseen)) // whoever it was
 		})
 	}
 }

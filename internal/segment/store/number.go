@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -27,6 +28,8 @@ const (
 
 // number is what the destination knows of the checkpoint, see [Store.Number].
 type number struct {
+	dir    string // the destination
+	log    *slog.Logger
 	newest uint64
 	wrote  time.Time // when a process before this one recorded it; zero: unknown
 	file   *os.File  // nil: not open for writing
@@ -34,11 +37,13 @@ type number struct {
 	failed bool      // the last record failed, and that was logged
 }
 
+func (n *number) path() string { return filepath.Join(n.dir, segment.OwnDir, numberName) }
+
 // read reads the number. No file, or an empty one, is 0: nothing was recorded.
-func (n *number) read(own string) error {
+func (n *number) read() error {
 	n.close()
 	n.newest, n.wrote = 0, time.Time{}
-	file, err := os.OpenFile(filepath.Join(own, numberName), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	file, err := os.OpenFile(n.path(), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -74,12 +79,12 @@ func (n *number) parse(file *os.File) error {
 // record writes the number of a checkpoint that was saved. It syncs the first number that
 // it writes, and no other: a process that is killed leaves its page cache behind, and a
 // crash of the node takes the checkpoints with it.
-func (n *number) record(own string, newest uint64) error {
+func (n *number) record(newest uint64) error {
 	if n.file != nil && links(n.file) == 0 {
 		n.close() // an operator has removed it
 	}
 	if n.file == nil {
-		if err := n.open(own); err != nil {
+		if err := n.open(); err != nil {
 			return err
 		}
 	}
@@ -96,15 +101,15 @@ func (n *number) record(own string, newest uint64) error {
 	if err := kernel.Retry(func() error { return unix.Fdatasync(int(n.file.Fd())) }); err != nil {
 		return fmt.Errorf("sync %s: %w", n.file.Name(), err)
 	}
-	if err := syncDir(own); err != nil {
+	if err := syncDir(filepath.Dir(n.path())); err != nil {
 		return err
 	}
 	n.synced = true
 	return nil
 }
 
-func (n *number) open(own string) (err error) {
-	n.file, err = os.OpenFile(filepath.Join(own, numberName), os.O_WRONLY|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, fileMode)
+func (n *number) open() (err error) {
+	n.file, err = os.OpenFile(n.path(), os.O_WRONLY|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, fileMode)
 	if err != nil {
 		n.file = nil
 	}
@@ -119,32 +124,32 @@ func (n *number) close() {
 	n.synced = false
 }
 
-// readNumber reads the number. A damaged one is as good as none.
-func (d *destination) readNumber(own string) error {
-	err := d.number.read(own)
+// load reads the number. A damaged one is as good as none.
+func (n *number) load() error {
+	err := n.read()
 	if errors.Is(err, errNumber) {
 		// messages.md#the-checkpoint: `DEST/.ullage/checkpoint-number` holds no number. This start
 		// takes a checkpoint that was put back for the newest; the first save replaces the file.
-		d.log.Warn("ignoring a damaged checkpoint number", "error", err, "hint", "the next checkpoint replaces it; until then an old checkpoint cannot be told from the newest")
+		n.log.Warn("ignoring a damaged checkpoint number", "error", err, "hint", "the next checkpoint replaces it; until then an old checkpoint cannot be told from the newest")
 		return nil
 	}
 	return err
 }
 
-// setNumber does what [Store.SetNumber] documents.
-func (d *destination) setNumber(newest uint64) {
-	err := d.number.record(filepath.Join(d.dir, segment.OwnDir), newest)
+// set does what [Store.SetNumber] documents.
+func (n *number) set(newest uint64) {
+	err := n.record(newest)
 	if err == nil {
-		d.number.failed = false
+		n.failed = false
 		return
 	}
-	d.number.close() // the next call opens the file again
-	if !d.number.failed {
-		d.number.failed = true
+	n.close() // the next call opens the file again
+	if !n.failed {
+		n.failed = true
 		// messages.md#the-checkpoint: The destination did not take
 		// `DEST/.ullage/checkpoint-number`. Nothing is lost. Until a retry succeeds, a checkpoint
 		// that was saved shortly before the newest one, and is put back, is taken for the newest.
-		d.log.Error("recording the number of the checkpoint failed", "dir", d.dir, "error", err,
+		n.log.Error("recording the number of the checkpoint failed", "dir", n.dir, "error", err,
 			"hint", "shipping continues; until a retry succeeds, a restart takes a checkpoint that was saved shortly before the newest for the newest")
 	}
 }

@@ -1,19 +1,13 @@
 package store
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/ullage/ullage/internal/segment"
 )
 
-const (
-	// TailBytes is the most raw bytes that Recover returns of the end of a stream.
-	TailBytes = 4 << 10
-
-	lookBack = 64 // segments that may be needed for one tail
-)
+// lookBack is how many segments may be needed for one tail.
+const lookBack = 64
 
 // Recover places a stream that has no mark. It decodes the newest segment, keeps the
 // sound frames before the first damaged byte, and cuts the rest: half a frame, zeros,
@@ -72,31 +66,6 @@ func (t *Stream) recover() (tail []byte, cut int64, err error) {
 		t.place(seg, notBefore(t.top, segment.Mark{Segment: seg.Name, Offset: sound, Sealed: true}, seg.Seq), t.last)
 		return tail, cut, nil
 	}
-}
-
-// list returns the last n segments of the stream, and none if the stream has no
-// directory. It fails with ErrAway if the destination is away. It also fails if the
-// directory permits no new segment, so that the error comes before the first Append.
-func (t *Stream) list(n int) ([]segment.Info, error) {
-	if err := t.dest.present(); err != nil {
-		return nil, err
-	}
-	dir, err := t.dest.openDir(t.name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list segments: %w", err)
-	}
-	defer dir.Close()
-	if err := writable(dir); errors.Is(err, fs.ErrPermission) {
-		return nil, err
-	}
-	found, err := segment.Newest(dir, n)
-	if err != nil {
-		return nil, fmt.Errorf("list segments: %w", err)
-	}
-	return found, nil
 }
 
 // notBefore returns m, a mark in the segment with that number, or top, the highest mark

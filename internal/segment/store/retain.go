@@ -304,3 +304,50 @@ func (r *retention) removeHints(stream string) (removed bool, err error) {
 	}
 	return removed, nil
 }
+
+// look asks the file system what segments may take. It asks nothing while segments
+// grow little and the last answer left the reserve free.
+func (r *retention) look() error {
+	used := r.used()
+	r.room.full = r.room.full || r.dest.full
+	r.dest.full = false
+	if r.cfg.RetainBytes == 0 || !r.room.stale(used) {
+		return nil
+	}
+	st, err := r.dest.space()
+	if err != nil {
+		return err
+	}
+	if !r.room.looked {
+		r.room.taken = used
+	}
+	r.room.measure(st, int64(r.cfg.RetainBytes), int64(r.cfg.SegmentBytes), used)
+	return nil
+}
+
+// exceeded returns why segments that take so much must give way, or "".
+func (r *retention) exceeded(used use) string {
+	if r.cfg.RetainBytes == 0 {
+		return ""
+	}
+	if used.bytes > int64(r.cfg.RetainBytes) {
+		return reasonBytes
+	}
+	return r.room.exceeded(used)
+}
+
+// share returns the size at which segments are sealed: SegmentBytes, or less, so that
+// the newest segments of all streams, which are the last to be deleted, take at most
+// a quarter of what retention keeps.
+func (r *retention) share() int64 {
+	size, growing := int64(r.cfg.SegmentBytes), int64(0)
+	for _, t := range r.streams {
+		if t.placed && t.seg.Name != "" && !t.mark.Sealed {
+			growing++
+		}
+	}
+	if r.room.looked && growing > 0 {
+		size = min(size, max(int64(minSegment), r.room.reach/4/growing))
+	}
+	return size
+}

@@ -5,7 +5,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/segment/seek"
 )
 
@@ -15,15 +14,6 @@ type seekFile struct {
 	boot     bootClock
 	recorder seek.Recorder
 	bound    int64 // at this size the file is thinned
-}
-
-// SeenUntil says that the last line before the mark was read at a time. The caller calls
-// it once the checkpoint has the mark, because a place that a restart cuts off must not
-// be in the seek file. Most calls write nothing.
-func (t *Stream) SeenUntil(read time.Time) {
-	if seg, ok := segment.ParseName(t.mark.Segment); ok && !t.mark.Gone && t.usable() == nil {
-		t.seek.see(seek.Place{Seq: seg.Seq, Start: seg.Start, Offset: t.mark.Offset}, read)
-	}
 }
 
 // see receives the end of a commit and when its last line was read.

@@ -25,21 +25,6 @@ type Store struct {
 	reg       prometheus.Registerer
 }
 
-// parts are what the streams of a Store and its retention have in common. Streams and
-// retention call the parts; no part calls a stream or retention.
-type parts struct {
-	cfg      Config
-	log      *slog.Logger
-	metrics  *metrics
-	dest     *destination
-	ledger   *ledger
-	encoder  *encoder
-	verifier *verifier
-	streams  map[string]*Stream // the open ones, by name
-	boot     bootClock
-	sealAt   int64 // the size at which a segment is sealed
-}
-
 // Open makes dir the destination and creates it if it is missing. Open writes
 // nothing to a destination that was used before, so it returns even while writes
 // there stall. The caller calls [Store.Acquire] before any method but Key.
@@ -90,7 +75,7 @@ func (s *Store) Number() uint64 { return s.dest.number.newest }
 // SetNumber costs a write of 21 bytes into the page cache, and one sync after each
 // [Store.Acquire]. It logs an error and returns none, since the commit is durable: the
 // number is then the one before until a later call succeeds.
-func (s *Store) SetNumber(newest uint64) { s.dest.setNumber(newest) }
+func (s *Store) SetNumber(newest uint64) { s.dest.number.set(newest) }
 
 // Acquire locks the destination against a second process. Then it writes and syncs
 // a probe file there, so that a destination that cannot work is found at once.

@@ -59,7 +59,7 @@ func TestErrorOfOpenTeaches(t *testing.T) {
 			t.Errorf("%s: %v", dest, err)
 		}
 	}
-	err := (&destination{dir: dir}).explain("write to", unix.EACCES)
+	err := explain(dir, "write to", unix.EACCES)
 	for _, want := range []string{dir, "uid", "gid", "mode drwx", "fsGroup", "permission denied"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in: %v", want, err)

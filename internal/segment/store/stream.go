@@ -3,6 +3,8 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"os"
 	"time"
 
@@ -11,7 +13,23 @@ import (
 	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/seek"
 )
+
+// parts are what the streams of a Store and its retention have in common. Streams and
+// retention call the parts; no part calls a stream or retention.
+type parts struct {
+	cfg      Config
+	log      *slog.Logger
+	metrics  *metrics
+	dest     *destination
+	ledger   *ledger
+	encoder  *encoder
+	verifier *verifier
+	streams  map[string]*Stream // the open ones, by name
+	boot     bootClock
+	sealAt   int64 // the size at which a segment is sealed
+}
 
 // Stream appends to the segments of one stream. It is not safe for concurrent
 // use. Resume or Recover must place a new Stream before Append.
@@ -58,6 +76,31 @@ func (t *Stream) Mark() segment.Mark { return t.mark }
 
 // Dirty reports whether bytes were appended since the last Sync.
 func (t *Stream) Dirty() bool { return t.dirty }
+
+// list returns the last n segments of the stream, and none if the stream has no
+// directory. It fails with ErrAway if the destination is away. It also fails if the
+// directory permits no new segment, so that the error comes before the first Append.
+func (t *Stream) list(n int) ([]segment.Info, error) {
+	if err := t.dest.present(); err != nil {
+		return nil, err
+	}
+	dir, err := t.dest.openDir(t.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list segments: %w", err)
+	}
+	defer dir.Close()
+	if err := writable(dir); errors.Is(err, fs.ErrPermission) {
+		return nil, err
+	}
+	found, err := segment.Newest(dir, n)
+	if err != nil {
+		return nil, fmt.Errorf("list segments: %w", err)
+	}
+	return found, nil
+}
 
 // Append writes raw, at most [segment.FrameBytes], as one frame behind the last frame, in a
 // new segment if the last segment is sealed. The bytes are not durable before the
@@ -194,6 +237,15 @@ func (t *Stream) usable() error {
 		return fmt.Errorf("use stream %s: %w", t.name, errUnplaced)
 	}
 	return nil
+}
+
+// SeenUntil says that the last line before the mark was read at a time. The caller calls
+// it once the checkpoint has the mark, because a place that a restart cuts off must not
+// be in the seek file. Most calls write nothing.
+func (t *Stream) SeenUntil(read time.Time) {
+	if seg, ok := segment.ParseName(t.mark.Segment); ok && !t.mark.Gone && t.usable() == nil {
+		t.seek.see(seek.Place{Seq: seg.Seq, Start: seg.Start, Offset: t.mark.Offset}, read)
+	}
 }
 
 // Abandon closes the descriptor and forgets all bytes that were appended since the

@@ -13,6 +13,9 @@ import (
 )
 
 const (
+	// TailBytes is the most raw bytes that Recover returns of the end of a stream.
+	TailBytes = 4 << 10
+
 	// recoverFrame bounds one frame when a stream is recovered, on disk and
 	// decoded. No version ever wrote more than FrameBytes into one frame.
 	recoverFrame = segment.FrameBytes + 64<<10
