@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ullage/ullage/internal/base/build"
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/jvm/ask"
 )
@@ -73,7 +74,7 @@ func (c cluster) deaths(ctx context.Context, p pod) []finding {
 		for line := range strings.Lines(string(out)) {
 			if slices.ContainsFunc(lastWords, func(words string) bool { return strings.Contains(line, words) }) {
 				all = append(all, finding{markProblem, fmt.Sprintf("a JVM of container %s did not start: %s", st.Name, printable.Clip(printable.Line(strings.TrimSpace(line)), maxProblems)),
-					"the injector needs JDK 17 or later: see ullage.dev/xlog, or opt out with the label " + ask.InjectLabel + `: "false"`})
+					"the injector is for JDK 11, 17, 21 and 25; JDK 8 has options of its own, see " + build.Docs + "pods.md#jdk-8: see ullage.dev/xlog, or opt out with the label " + ask.InjectLabel + `: "false"`})
 				break
 			}
 		}

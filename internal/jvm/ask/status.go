@@ -43,12 +43,13 @@ const (
 	MountTaken    Reason = "mount"      // another volume is mounted where the log must be
 	BadClaim      Reason = "claim"      // the claim or the volume of `ullage.dev/dest` cannot be used, for example because it is read-only
 	OptionsHidden Reason = "options"    // the JVM's options come by `valueFrom` or `envFrom`, which the injector cannot see
+	JDK8          Reason = "jdk8"       // the JVM is of JDK 8, by the image's tag or `JAVA_VERSION`, and would not start with the options in the chosen variable
 	Unsuitable    Reason = "unsuitable" // a pod in `kube-system`, one with proxies alone, or one for nodes without an image of the sidecar (Windows, other architectures)
 )
 
 // Reasons returns every Reason.
 func Reasons() []Reason {
-	return []Reason{BadAnnotation, NameTaken, MountTaken, BadClaim, OptionsHidden, Unsuitable}
+	return []Reason{BadAnnotation, NameTaken, MountTaken, BadClaim, OptionsHidden, JDK8, Unsuitable}
 }
 
 // Encode returns the annotation's value.

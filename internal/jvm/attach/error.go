@@ -55,7 +55,7 @@ func (e *Error) Error() string {
 	case Refused:
 		text = "VM.log answered: " + strings.TrimSpace(text)
 	case TooOld:
-		text = "it has no VM.log (needs JDK 9 or newer), and answered: " + strings.TrimSpace(text)
+		text = "it is too old: log levels can be changed only in JDK 9 or later, and it answered: " + strings.TrimSpace(text)
 	}
 	if e.Err != nil {
 		text += ": " + e.Err.Error()

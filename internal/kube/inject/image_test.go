@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // warningsOf injects a pod with the container and returns the warnings.
@@ -61,11 +63,40 @@ func TestAnImageOfJDK8IsSeenByItsTag(t *testing.T) {
 		"eclipse-temurin:17.0.8": false, "eclipse-temurin:18": false, "eclipse-temurin:21": false, "team/java-app:8.1.2": false, "web:8": false, "temurin:80": false,
 		"openjdk": false, "eclipse-temurin@sha256:8888": false,
 	} {
-		for variable, says := range map[string]string{"JAVA_TOOL_OPTIONS": "does not start with the options", "JDK_JAVA_OPTIONS": "nothing is logged"} {
+		for variable, says := range map[string]string{"off": "look like JDK 8: give them yourself: -Xloggc:", "JDK_JAVA_OPTIONS": "nothing is logged until you add"} {
 			said := warningsOf(t, object{"ullage.dev/options-variable": variable}, object{"image": image}, nil)
 			if strings.Contains(said, says) != old {
 				t.Errorf("%s with %s: a warning is wanted: %v; warnings\n%s", image, variable, old, said)
 			}
+		}
+	}
+}
+
+// A JVM of JDK 8 would exit at -Xlog, so that a pod whose JVM would read it is left alone where the pod shows the
+// release. A variable says more than a tag.
+func TestAPodOfJDK8IsNotGivenOptionsThatEndIt(t *testing.T) {
+	for _, c := range []struct {
+		image, version, variable string
+		refused                  bool
+	}{
+		{"eclipse-temurin:8-jre", "", "JAVA_TOOL_OPTIONS", true}, {"eclipse-temurin:8-jre", "", "MY_OPTS", true}, {"eclipse-temurin:8-jre", "", "JDK_JAVA_OPTIONS", false},
+		{"eclipse-temurin:8-jre", "", "off", false}, {"eclipse-temurin:11", "", "JAVA_TOOL_OPTIONS", false},
+		{"web:7", "8u392", "JAVA_TOOL_OPTIONS", true}, {"web:7", "1.8.0_392", "JAVA_TOOL_OPTIONS", true}, {"web:7", "jdk8u392-b08", "JAVA_TOOL_OPTIONS", true},
+		{"web:7", "jdk-11.0.21+9", "JAVA_TOOL_OPTIONS", false}, {"web:7", "80", "JAVA_TOOL_OPTIONS", false}, {"openjdk:8", "17.0.9", "JAVA_TOOL_OPTIONS", false},
+	} {
+		container := object{"name": "app", "image": c.image}
+		if c.version != "" {
+			container["env"] = []any{object{"name": "JAVA_VERSION", "value": c.version}}
+		}
+		pod, err := json.Marshal(object{"metadata": object{"annotations": object{"ullage.dev/options-variable": c.variable}},
+			"spec": object{"securityContext": object{"runAsUser": 1, "runAsGroup": 1}, "containers": []any{container}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res := mutate(t, pod, testConfig())
+		said := strings.Join(res.Warnings, "\n")
+		if (res.Refused == ask.JDK8) != c.refused || res.Injected == c.refused || c.refused && !strings.Contains(said, "options-variable to off and add to the JVM's own options: -Xloggc:") {
+			t.Errorf("%+v: refused %q; warnings\n%s", c, res.Refused, said)
 		}
 	}
 }

@@ -63,6 +63,11 @@ func planJVM(c *pod.Container, number int, w *wish.Wishes, n *notes) *jvm {
 		n.refuse(ask.MountTaken, "container %.80q has something mounted at %.80s that is read-only, and its log must be in %s: mount it elsewhere", c.Name, at, logDir)
 		return nil
 	}
+	if isJDK8(c) && w.Variable.Name != wish.LauncherVariable && w.Variable.Name != wish.NoVariable {
+		n.refuse(ask.JDK8, "container %.80q, image %.120s, looks like JDK 8, whose JVM would not start with -Xlog in %s: set %s%s to off and add to the JVM's own options: %s",
+			c.Name, c.Image, w.Variable.Name, ask.Prefix, wish.OptionsVariable, j.optionsOf8())
+		return nil
+	}
 	j.raised, j.pin = planMemory(c, w, n)
 	j.warnLog(w, n)
 	j.planUser(w, n)
@@ -83,13 +88,8 @@ func (j *jvm) warnLog(w *wish.Wishes, n *notes) {
 	if file := diskLog(j.Container); file != "" {
 		n.warn("container %.80q has a log of its own at %.80s, which is not in memory: the JVM waits when that disk does: write it below %s, which is shipped", j.Name, file, logDir)
 	}
-	switch {
-	case !java8.MatchString(j.Image) || w.Variable.Name == wish.NoVariable:
-	case w.Variable.Name == wish.LauncherVariable:
-		n.warn("the image of container %.80q, %.120s, looks like JDK 8, which does not read %s: nothing is logged: use JDK 17 or later, or opt the pod out", j.Name, j.Image, w.Variable.Name)
-	default:
-		n.warn("the image of container %.80q, %.120s, looks like JDK 8, which does not start with the options in %s: use JDK 17 or later, or opt the pod out with the label %s: \"false\"",
-			j.Name, j.Image, w.Variable.Name, ask.InjectLabel)
+	if isJDK8(j.Container) && w.Variable.Name == wish.LauncherVariable {
+		n.warn("container %.80q, image %.120s, looks like JDK 8, which does not read %s: nothing is logged until you add to the JVM's own options: %s", j.Name, j.Image, w.Variable.Name, j.optionsOf8())
 	}
 }
 

@@ -16,9 +16,16 @@ import (
 
 const errorFile = "-XX:ErrorFile="
 
-// decorators are those of the injected output. JDK 17 and later take them,
+// decorators are those of the injected output. JDK 11 and later take them,
 // and they are what the sidecar and `ullage logs` read times and levels from.
 const decorators = "time,uptime,level,tags"
+
+// optionsOf8 returns the options by which a JVM of JDK 8 writes its collector's log where the sidecar ships it
+// from. Such a JVM exits at -Xlog, so that its user has to give them to this JVM alone.
+func (j *jvm) optionsOf8() string {
+	return "-Xloggc:" + logDir + "/gc-%p.log -XX:+PrintGCDetails -XX:+PrintGCDateStamps -XX:+PrintGCTimeStamps -XX:+PrintGCApplicationStoppedTime " +
+		"-XX:+UseGCLogFileRotation -XX:NumberOfGCLogFiles=4 -XX:GCLogFileSize=4M " + errorFile + logDir + "/hs_err_pid%p.log -XX:+PerfDisableSharedMem"
+}
 
 // optionsFor returns the options that the JVMs of a container are given. With rotateAt, the
 // sidecar can't free the memory of a file that is being written: the JVM then has six
@@ -54,6 +61,10 @@ func (j *jvm) optionsFor(w *wish.Wishes) string {
 // gone without a word.
 func (j *jvm) planOptions(w *wish.Wishes, n *notes) {
 	name, options := w.Variable.Name, j.optionsFor(w)
+	if name == wish.NoVariable && isJDK8(j.Container) {
+		n.warn("the JVMs of container %.80q get no options (%s%s: off) and look like JDK 8: give them yourself: %s", j.Name, ask.Prefix, wish.OptionsVariable, j.optionsOf8())
+		return
+	}
 	if name == wish.NoVariable {
 		n.warn("the JVMs of container %.80q get no options (%s%s: off): give them yourself: %s", j.Name, ask.Prefix, wish.OptionsVariable, options)
 		return

@@ -38,6 +38,19 @@ func imageTmp(c *pod.Container) string {
 var java8 = regexp.MustCompile(`(?i)(?:^|[/-])(?:java|openjdk|jdk|jre|temurin|amazoncorretto|corretto|zulu|liberica|sapmachine|semeru|dragonwell)` +
 	`(?:-(?:openjdk|openjre|jdk|jre|alpine|debian|centos|runtime))*:(?:1\.)?8(?:[^0-9]|$)|:\S*-(?:jdk|jre)-?8(?:[^0-9]|$)`)
 
+// version8 is a value of JAVA_VERSION, as images of a JDK have it, of JDK 8.
+var version8 = regexp.MustCompile(`^(?:jdk-?)?(?:1\.)?8(?:[^0-9]|$)`)
+
+// isJDK8 reports whether the pod shows that a container's JVM is of JDK 8. What the image itself
+// sets, the pod does not show.
+func isJDK8(c *pod.Container) bool {
+	i := pod.LastEnv(c.Container, "JAVA_VERSION")
+	if i >= 0 && c.Env[i].Value != "" {
+		return version8.MatchString(c.Env[i].Value)
+	}
+	return java8.MatchString(c.Image)
+}
+
 // otherLog is an option that makes a JVM log: the old one for a file, or the
 // new one, with its output after the selection.
 var otherLog = regexp.MustCompile(`-Xloggc:([^\s'"]+)|-Xlog:[^\s:'"]*:(?:file=)?"?([^\s:'"]+)`)

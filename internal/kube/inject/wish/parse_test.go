@@ -16,6 +16,7 @@ func TestXlogIsWhatHotSpotTakes(t *testing.T) {
 		{" GC+Heap*=Trace , all=warning", "gc+heap*=trace,all=warning", ""},
 		{"gc*,gc+phases=off", "gc*=info,gc+phases=off", ""},
 		{"all=off,gc=info", "all=off,gc=info", ""},
+		{"gc,startup=debug", "gc=info,startup=debug", "JDK 11 has no"},
 		{"gc,native=debug", "gc=info,native=debug", "JDK 17 has no"},
 		{"gc,workgang=debug", "gc=info,workgang=debug", "JDK 25 has no"},
 	} {
