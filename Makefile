@@ -15,7 +15,7 @@ COSIGN      := github.com/sigstore/cosign/v3/cmd/cosign@v3.1.3
 
 FUZZTIME ?= 1s
 TORTURE  ?= 1m
-ROUNDS   ?= 1
+ROUNDS   ?= 5
 VERSION  := $(or $(value VERSION),$(shell git describe --always --dirty 2>/dev/null))
 # In the environment of recipes: a name that is pasted into a line of the shell
 # could end the line, and a tag may have any name.
@@ -229,15 +229,15 @@ demo-sinks: build ## the demo, with an S3 server and a Collector that get copies
 	@go run ./test/demo -ullage bin/ullage -sinks
 
 .PHONY: bench
-bench: build ## what it costs, against the limits it has to keep: the part of evidence without other shippers (a quarter of an hour)
+bench: build ## what it costs, against the limits it has to keep: the part of evidence without other shippers (half an hour)
 	@go run ./test/evidence -command 'make bench' -limits
 
 # What the record becomes: the page of all that was measured, the pictures, the tables in other documents.
 RECORD := -record docs/benchmarks/record.json -page docs/benchmarks/measured.md -quote README.md,docs/benchmarks.md,docs/reference.md,docs/report.md,docs/hindsight.md
 
 .PHONY: evidence
-evidence: setup-evidence build java ## contestants side by side, into docs/benchmarks, and the tables of README.md and docs (half an hour, ten minutes more for each further of ROUNDS; as root, with a disk that freezes)
-	@go run ./test/evidence -command 'make evidence$(if $(filter-out 1,$(ROUNDS)), ROUNDS=$(ROUNDS))' -rounds $(ROUNDS) $(RECORD)
+evidence: setup-evidence build java ## contestants side by side, into docs/benchmarks, and the tables of README.md and docs (half an hour, and up to as much for each further of ROUNDS, by default five; as root, with a disk that freezes)
+	@go run ./test/evidence -command 'make evidence$(if $(filter-out 5,$(ROUNDS)), ROUNDS=$(ROUNDS))' -rounds $(ROUNDS) $(RECORD)
 
 .PHONY: plots
 plots: ## what make evidence recorded last, drawn and quoted again

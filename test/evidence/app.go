@@ -97,20 +97,14 @@ func (a application) events() (*experiment, error) {
 		Columns: []column{{"mean", "mean, ns"}, {"p50", "p50, ns"}, {"p99", "p99, ns"}, {"p999", "p99.9, ns"}, {"p9999", "p99.99, ns"},
 			{"bytes", "bytes allocated"}, {"dropped", "dropped"}},
 	}
-	for round := range a.rounds {
-		fmt.Printf("  round %d of %d\n", round+1, a.rounds)
-		for _, kind := range []struct{ name, arg string }{
-			{"System.nanoTime alone", "nanoTime"}, {"ring, a number", "ring"}, {"ring, a number and a string", "ring, text"},
-			{"JFR event, a number", "jfr"}, {"JFR event, a number and a string", "jfr, text"}, {"Log4j 2, Async of 65,536", "log4j2"},
-		} {
-			f, err := a.fly(kind.arg)
-			if err != nil {
-				return nil, fmt.Errorf("log events by %s: %w", kind.name, err)
-			}
-			x.add(kind.name, f)
-		}
+	var all []entry
+	for _, kind := range []struct{ name, arg string }{
+		{"System.nanoTime alone", "nanoTime"}, {"ring, a number", "ring"}, {"ring, a number and a string", "ring, text"},
+		{"JFR event, a number", "jfr"}, {"JFR event, a number and a string", "jfr, text"}, {"Log4j 2, Async of 65,536", "log4j2"},
+	} {
+		all = append(all, entry{kind.name, func() (figures, error) { return a.fly(kind.arg) }})
 	}
-	return x, nil
+	return x, a.inTurn(x, all)
 }
 
 func (a application) fly(kind string) (figures, error) {
@@ -158,27 +152,24 @@ type trial struct {
 	kill          bool // by kill -9, while it logs
 }
 
-// try runs every appender once for each number of threads.
+// try runs every appender, for each number of threads, once a round.
 func (a application) try(x *experiment, t trial, threads ...int) (*experiment, error) {
 	x.Columns = []column{{"ops", "events/s"}, {"longest", "longest call, ms"}, {"written", "events"}, {"lost", "lost"}, {"share", "lost, %"}, {"severe", "lost at warning or above"}}
 	if t.freeze > 0 && os.Geteuid() != 0 {
 		x.NotRun = onlyRoot
 		return x, nil
 	}
+	var all []entry
 	for _, t.threads = range threads {
 		for _, by := range appenders {
-			f, err := a.apply(by, t)
-			if err != nil {
-				return nil, fmt.Errorf("log by %s: %w", by.name, err)
-			}
-			name := by.name
+			name, how := by.name, t
 			if len(threads) > 1 {
 				name = fmt.Sprintf("%s%s%d", name, threadsMark, t.threads)
 			}
-			x.add(name, f)
+			all = append(all, entry{name, func() (figures, error) { return a.apply(by, how) }})
 		}
 	}
-	return x, nil
+	return x, a.inTurn(x, all)
 }
 
 const appMethod = "An application logs 1 %% errors, 4 %% warnings, 35 %% infos, 60 %% debugs by Logback or Log4j 2 (%s). What it counts is held against the lines that are found at the end, on the disk or in the sidecar's segments."

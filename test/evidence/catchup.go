@@ -36,18 +36,16 @@ func catchUp(e *evidence) (*experiment, error) {
 	if err := warmUp(e, data); err != nil {
 		return nil, err
 	}
-	for round := range e.rounds {
-		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
-		if err := copyOnly(e, x, data); err != nil {
-			return nil, err
-		}
-		for _, c := range e.contestants {
-			f, err := e.drain(c, data, lines)
-			if err != nil {
-				return nil, fmt.Errorf("catch up with %s: %w", c.name, err)
-			}
-			x.add(c.name, e.perGiB(f))
-		}
+	all := []entry{
+		{"cat", func() (figures, error) { return e.perGiB(catTo(e, data)) }},
+		{ddName, func() (figures, error) {
+			return e.perGiB(copied(e, data, `exec dd if="$0" of="$1" bs=256k conv=fsync status=none`))
+		}},
+		{loopName, func() (figures, error) { return loopBy(e, loopName, data) }},
+	}
+	shippers := entriesOf(e.contestants, func(c *contestant) (figures, error) { return e.perGiB(e.drain(c, data, lines)) })
+	if err := e.inTurn(x, append(all, shippers...)); err != nil {
+		return nil, err
 	}
 	return x, os.Remove(data)
 }
@@ -80,24 +78,6 @@ func copied(e *evidence, data, script string) (figures, error) {
 	return measure(e.ctx, "sh", "-c", script, data, filepath.Join(dir, "out"))
 }
 
-// copyOnly measures the contestants that ship nothing, and only copy.
-func copyOnly(e *evidence, x *experiment, data string) error {
-	f, err := catTo(e, data)
-	if err != nil {
-		return err
-	}
-	x.add("cat", e.perGiB(f))
-	if f, err = copied(e, data, `exec dd if="$0" of="$1" bs=256k conv=fsync status=none`); err != nil {
-		return err
-	}
-	x.add(ddName, e.perGiB(f))
-	if f, err = loopBy(e, loopName, data); err != nil {
-		return err
-	}
-	x.add(loopName, f)
-	return nil
-}
-
 func countLines(path string) (int, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -117,13 +97,14 @@ func (n *newlines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (e *evidence) perGiB(f figures) figures {
+// perGiB scales what a measurement of a whole log took to a GiB of it.
+func (e *evidence) perGiB(f figures, err error) (figures, error) {
 	for _, key := range []string{"cpu", "wall", "disk"} {
 		if v, ok := f[key]; ok {
 			f[key] = v * 1024 / float64(e.size)
 		}
 	}
-	return f
+	return f, err
 }
 
 // makeLog fills a file with a real JVM's log, in whole lines but for the last.

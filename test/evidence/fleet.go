@@ -48,15 +48,8 @@ func (r *record) fleet() (f fleet, ok bool) {
 }
 
 func (r *record) median(experiment, contestant, key string) (v float64, ok bool) {
-	for _, e := range r.Experiments {
-		for _, row := range e.Rows {
-			if e.Name == experiment && row.Contestant == contestant {
-				v, _, _, ok = row.of(key)
-				return v, ok
-			}
-		}
-	}
-	return 0, false
+	v, _, _, ok = r.row(experiment, contestant).of(key)
+	return v, ok
 }
 
 // rates are what a pod's JVM may log, at which the CPU time of a sidecar was measured.

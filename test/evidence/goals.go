@@ -1,22 +1,41 @@
 package main
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // goal is a limit that the project has set itself.
 type goal struct {
 	figure string // the experiment and the key of its column, as "idle/rss"
 
 	what     string
-	measured float64
+	measured interval
 	limit    float64
 	least    bool // the limit is the least value, and not the largest
 }
 
-func (g goal) reached() bool {
+// The verdicts on a goal.
+const (
+	reached   = "reached"
+	missed    = "missed"
+	undecided = "not decided" // the limit is within the interval
+)
+
+func (g goal) verdict() string {
+	worst, best := g.measured.high, g.measured.low
+	within := func(v float64) bool { return v <= g.limit }
 	if g.least {
-		return g.measured >= g.limit
+		worst, best = best, worst
+		within = func(v float64) bool { return v >= g.limit }
 	}
-	return g.measured <= g.limit
+	switch {
+	case within(worst):
+		return reached
+	case within(best):
+		return undecided
+	}
+	return missed
 }
 
 func (g goal) bound() string {
@@ -26,90 +45,140 @@ func (g goal) bound() string {
 	return "at most " + figure(g.limit)
 }
 
-// goals are those whose figures were measured. A goal that was missed stays.
-func (r *record) goals() (all []goal) {
-	const plain, packed = "ullage, none", "ullage, zstd"
-	add := func(what string, limit float64, experiment, contestant, key string) {
-		if v, ok := r.median(experiment, contestant, key); ok {
-			all = append(all, goal{figure: experiment + "/" + key, what: what, measured: v, limit: limit})
-		}
+// bound is a goal before it is measured.
+type bound struct {
+	what                        string
+	limit                       float64
+	experiment, contestant, key string
+
+	base  string // the contestant of the same experiment whose multiple is limited; empty: the value itself
+	least bool
+}
+
+const plain, packed = "ullage, none", "ullage, zstd"
+
+// copyBounds are the bounds of the catch-up that need no peer.
+var copyBounds = []bound{
+	{what: "catch-up with zstd: CPU, as a multiple of reading, compressing and writing", limit: 1.25, experiment: "catchup", contestant: packed, key: "cpu", base: loopName},
+	{what: "catch-up without compression: wall time, as a multiple of `dd` with `fsync`", limit: 1.5, experiment: "catchup", contestant: plain, key: "wall", base: ddName},
+	{what: "catch-up with zstd: CPU, as a multiple of that without the metrics of the JVM", limit: 1.25, experiment: "catchup", contestant: packed, key: "cpu", base: blindName},
+	{what: "catch-up with zstd: peak memory, MiB", limit: 24, experiment: "catchup", contestant: packed, key: "peak"},
+}
+
+// steadyBounds are the bounds of a sidecar that has a JVM to follow.
+var steadyBounds = []bound{
+	{what: "the reader: a line of 120 bytes, ns", limit: 75, experiment: "reader", contestant: readerName, key: "ns"},
+	{what: "the same: allocations", limit: 0, experiment: "reader", contestant: readerName, key: "allocs"},
+	{what: "idle, with a trigger: most memory, MiB", limit: 12, experiment: "idle", contestant: armedName, key: "rss"},
+	{what: "the same: CPU, % of a core", limit: .1, experiment: "idle", contestant: armedName, key: "cpu"},
+	{what: "idle: most memory, MiB", limit: 10, experiment: "idle", contestant: packed, key: "rss"},
+	{what: "idle: CPU, % of a core", limit: .07, experiment: "idle", contestant: packed, key: "cpu"},
+	{what: "idle: wake-ups/s", limit: 10, experiment: "idle", contestant: packed, key: "wakes"},
+	{what: "20,000 lines/s: CPU, % of a core", limit: 2, experiment: "steady", contestant: packed, key: "cpu"},
+	{what: "20,000 lines/s: p99 of a line's age, ms (the limit is that of Fluent Bit 5.1.1, which was measured elsewhere and not by this run)", limit: 199, experiment: "steady", contestant: packed, key: "p99"},
+}
+
+// lossBounds are those of lines that a fault may not cost.
+var lossBounds = []bound{
+	{what: "rotation storm: lines lost", experiment: "storm", contestant: packed, key: "lost"},
+	{what: "rotation storm: lines twice", experiment: "storm", contestant: packed, key: "twice"},
+	{what: "rotation storm with two busy loops: lines lost", experiment: "crowded", contestant: packed, key: "lost"},
+	{what: "`kill -9`: lines lost", experiment: "kills", contestant: packed, key: "lost"},
+	{what: "`kill -9`: lines twice", experiment: "kills", contestant: packed, key: "twice"},
+	{what: "frozen disk: lines lost", experiment: "frozen", contestant: packed, key: "lost"},
+}
+
+// eventBounds are those of the ring.
+var eventBounds = []bound{
+	{what: "1,000,000 events/s into the ring: lost", experiment: "million", contestant: millionRing, key: "lost"},
+	{what: "the same: p99.99 of a call, µs", limit: 50, experiment: "million", contestant: millionRing, key: "p9999"},
+	{what: "1,000,000 lines/s by Logback into the ring: lost", limit: 10, experiment: "million", contestant: millionLogback, key: "lost"},
+	{what: "the same: p99.9 of a call, µs", limit: 20, experiment: "million", contestant: millionLogback, key: "p999"},
+}
+
+// boundsFor returns all bounds, for the contestants that ran.
+func boundsFor(r *record) []bound {
+	all := []bound{
+		{what: "catch-up without compression: CPU, s/GiB", limit: 1.2, experiment: "catchup", contestant: plain, key: "cpu"},
+		{what: "the same, as a multiple of `cat`", limit: 2, experiment: "catchup", contestant: plain, key: "cpu", base: "cat"},
 	}
-	compare := func(what string, limit float64, experiment, contestant, key string, base float64, ok bool) {
-		if v, found := r.median(experiment, contestant, key); found && ok && base > 0 {
-			all = append(all, goal{figure: experiment + "/" + key, what: what, measured: v / base, limit: limit})
-		}
+	if peer := r.bestPeer("catchup", "cpu"); peer != "" {
+		all = append(all,
+			bound{what: "the same, as a multiple of the best peer", limit: .25, experiment: "catchup", contestant: plain, key: "cpu", base: peer},
+			bound{what: "catch-up with zstd: CPU, as a multiple of the best peer without compression", limit: .5, experiment: "catchup", contestant: packed, key: "cpu", base: peer})
 	}
-	cat, hasCat := r.median("catchup", "cat", "cpu")
-	loop, hasLoop := r.median("catchup", loopName, "cpu")
-	peer, hasPeer := r.bestPeer("catchup", "cpu")
-	add("catch-up without compression: CPU, s/GiB", 1.2, "catchup", plain, "cpu")
-	compare("the same, as a multiple of `cat`", 2, "catchup", plain, "cpu", cat, hasCat)
-	compare("the same, as a multiple of the best peer", .25, "catchup", plain, "cpu", peer, hasPeer)
-	compare("catch-up with zstd: CPU, as a multiple of the best peer without compression", .5, "catchup", packed, "cpu", peer, hasPeer)
-	compare("catch-up with zstd: CPU, as a multiple of reading, compressing and writing", 1.25, "catchup", packed, "cpu", loop, hasLoop)
-	dd, hasDD := r.median("catchup", ddName, "wall")
-	compare("catch-up without compression: wall time, as a multiple of `dd` with `fsync`", 1.5, "catchup", plain, "wall", dd, hasDD)
-	blind, hasBlind := r.median("catchup", blindName, "cpu")
-	compare("catch-up with zstd: CPU, as a multiple of that without the metrics of the JVM", 1.25, "catchup", packed, "cpu", blind, hasBlind)
-	if hasDD {
-		add("catch-up with zstd: peak memory, MiB", 24, "catchup", packed, "peak")
-	}
-	add("the reader: a line of 120 bytes, ns", 75, "reader", readerName, "ns")
-	add("the same: allocations", 0, "reader", readerName, "allocs")
-	add("idle, with a trigger: most memory, MiB", 12, "idle", armedName, "rss")
-	add("the same: CPU, % of a core", .1, "idle", armedName, "cpu")
-	add("idle: most memory, MiB", 10, "idle", packed, "rss")
-	add("idle: CPU, % of a core", .07, "idle", packed, "cpu")
-	add("idle: wake-ups/s", 10, "idle", packed, "wakes")
-	add("20,000 lines/s: CPU, % of a core", 2, "steady", packed, "cpu")
-	add("20,000 lines/s: p99 of a line's age, ms (the limit is that of Fluent Bit 5.1.1, which was measured elsewhere and not by this run)", 199, "steady", packed, "p99")
+	all = append(append(all, copyBounds...), steadyBounds...)
 	for _, jdk := range r.contestants("raise") {
-		add(jdk+": p99 from an edited annotation to a line at its level, ms", 1000, "raise", jdk, "p99")
+		all = append(all, bound{what: jdk + ": longest from an edited annotation to a line at its level, ms", limit: 1000, experiment: "raise", contestant: jdk, key: "longest"})
 	}
 	for _, jdk := range r.contestants("small") {
-		add(jdk+", 2 GiB through a tmpfs of 16 MiB: messages lost", 0, "small", jdk, "lost")
-		add("the same: dropped, with a marker", 0, "small", jdk, "dropped")
-		add("the same: not written, as the tmpfs was full", 0, "small", jdk, "cut")
-		add("the same: twice", 0, "small", jdk, "twice")
-		add("the same: largest use, MiB", 4, "small", jdk, "use")
+		all = append(all,
+			bound{what: jdk + ", 2 GiB through a tmpfs of 16 MiB: messages lost", experiment: "small", contestant: jdk, key: "lost"},
+			bound{what: "the same: dropped, with a marker", experiment: "small", contestant: jdk, key: "dropped"},
+			bound{what: "the same: not written, as the tmpfs was full", experiment: "small", contestant: jdk, key: "cut"},
+			bound{what: "the same: twice", experiment: "small", contestant: jdk, key: "twice"},
+			bound{what: "the same: largest use, MiB", limit: 4, experiment: "small", contestant: jdk, key: "use"})
 	}
 	for _, name := range r.contestants("minute") {
-		add("one minute out of 10 GiB, "+name+": s", 1, "minute", name, "wall")
-		add("the same: peak resident, MiB", 32, "minute", name, "peak")
-		add("the same: seek file, % of the segments", .1, "minute", name, "share")
+		all = append(all,
+			bound{what: "one minute out of 10 GiB, " + name + ": s", limit: 1, experiment: "minute", contestant: name, key: "wall"},
+			bound{what: "the same: peak resident, MiB", limit: 32, experiment: "minute", contestant: name, key: "peak"},
+			bound{what: "the same: seek file, % of the segments", limit: .1, experiment: "minute", contestant: name, key: "share"})
 	}
-	add("rotation storm: lines lost", 0, "storm", packed, "lost")
-	add("rotation storm: lines twice", 0, "storm", packed, "twice")
-	add("rotation storm with two busy loops: lines lost", 0, "crowded", packed, "lost")
-	add("`kill -9`: lines lost", 0, "kills", packed, "lost")
-	add("`kill -9`: lines twice", 0, "kills", packed, "twice")
-	add("frozen disk: lines lost", 0, "frozen", packed, "lost")
+	all = append(all, lossBounds...)
 	for _, c := range []struct{ what, experiment string }{{"stop the world, frozen disk", "stopped"}, {"stop the world, saturated disk", "saturated"}} {
 		for _, group := range r.groups(c.experiment) {
-			off, has := r.median(c.experiment, group+": "+loggings[0].name, "longest")
-			compare(c.what+", "+group+": longest hiccup with `ullage`, as a multiple of that with logging off", 1.5, c.experiment, group+": "+shippedLogging, "longest", off, has)
+			all = append(all, bound{what: c.what + ", " + group + ": longest hiccup with `ullage`, as a multiple of that with logging off", limit: 1.5,
+				experiment: c.experiment, contestant: group + ": " + shippedLogging, key: "longest", base: group + ": " + loggings[0].name})
 		}
 	}
-	add("1,000,000 events/s into the ring: lost", 0, "million", millionRing, "lost")
-	add("the same: p99.99 of a call, µs", 50, "million", millionRing, "p9999")
-	add("1,000,000 lines/s by Logback into the ring: lost", 10, "million", millionLogback, "lost")
-	add("the same: p99.9 of a call, µs", 20, "million", millionLogback, "p999")
+	return append(append(all, eventBounds...), costBounds()...)
+}
+
+// costBounds are those of reports, of hindsight and of reading pauses.
+func costBounds() (all []bound) {
 	for _, log := range reportLogs {
-		if v, ok := r.median("report", log.name, "speed"); ok {
-			all = append(all, goal{figure: "report/speed", what: "`ullage report`, " + log.name + ": MB a CPU second", measured: v, limit: 300, least: true})
-		}
-		add("the same: peak memory, MiB", 64, "report", log.name, "peak")
-		add("the same: page, KiB", 2048, "report", log.name, "page")
+		all = append(all,
+			bound{what: "`ullage report`, " + log.name + ": MB a CPU second", limit: 300, experiment: "report", contestant: log.name, key: "speed", least: true},
+			bound{what: "the same: peak memory, MiB", limit: 64, experiment: "report", contestant: log.name, key: "peak"},
+			bound{what: "the same: page, KiB", limit: 2048, experiment: "report", contestant: log.name, key: "page"})
 	}
-	whole, hasWhole := r.median("hindsight", hindsightOff, "cpu")
 	for _, held := range []string{hindsightHeld, hindsightSaved} {
-		compare("hindsight, "+held+": CPU, as a multiple of that with "+hindsightOff, 1.15, "hindsight", held, "cpu", whole, hasWhole)
+		all = append(all, bound{what: "hindsight, " + held + ": CPU, as a multiple of that with " + hindsightOff, limit: 1.15, experiment: "hindsight", contestant: held, key: "cpu", base: hindsightOff})
 	}
 	for _, pair := range pausePairs {
-		blind, hasBlind := r.median("tried", pair.off, "cpu")
-		compare("reading pauses in `ullage run`, "+pair.name+": CPU, as a multiple of that without", 1.25, "tried", pair.on, "cpu", blind, hasBlind)
+		all = append(all, bound{what: "reading pauses in `ullage run`, " + pair.name + ": CPU, as a multiple of that without", limit: 1.25, experiment: "tried", contestant: pair.on, key: "cpu", base: pair.off})
 	}
 	return all
+}
+
+// goals are those whose figures were measured. A goal that was missed stays.
+func (r *record) goals() (all []goal) {
+	for _, b := range boundsFor(r) {
+		values := r.row(b.experiment, b.contestant).values(b.key)
+		if len(values) == 0 {
+			continue
+		}
+		measured := spreadOf(len(values), func(drawn []int) float64 { return medianOf(values, drawn) })
+		if b.base != "" {
+			var ok bool
+			if measured, ok = over(values, r.row(b.experiment, b.base).values(b.key)); !ok {
+				continue
+			}
+		}
+		all = append(all, goal{figure: b.experiment + "/" + b.key, what: b.what, measured: measured, limit: b.limit, least: b.least})
+	}
+	return all
+}
+
+// row returns the row of a contestant, an empty one if there is none.
+func (r *record) row(experiment, contestant string) *row {
+	for _, x := range r.Experiments {
+		if x.Name == experiment {
+			return x.find(contestant)
+		}
+	}
+	return &row{}
 }
 
 // contestants returns the names of an experiment's rows.
@@ -134,15 +203,16 @@ func (r *record) groups(experiment string) (all []string) {
 	return all
 }
 
-// bestPeer returns the least median of a column among the shippers of others.
-func (r *record) bestPeer(experiment, key string) (least float64, ok bool) {
+// bestPeer returns the shipper of others with the least median of a column, or nothing.
+func (r *record) bestPeer(experiment, key string) (best string) {
+	least := math.Inf(1)
 	for _, c := range r.Contestants {
 		if strings.HasPrefix(c.Name, "ullage") {
 			continue
 		}
-		if v, found := r.median(experiment, c.Name, key); found && (!ok || v < least) {
-			least, ok = v, true
+		if v, found := r.median(experiment, c.Name, key); found && v < least {
+			least, best = v, c.Name
 		}
 	}
-	return least, ok
+	return best
 }

@@ -100,9 +100,7 @@ func underLoad(e *evidence, c *contestant, p place, l burden) (figures, error) {
 	if err := errors.Join(err, stop()); err != nil {
 		return nil, err
 	}
-	if len(ages) > 0 {
-		got["p50"], got["p99"] = quantile(ages, .5), quantile(ages, .99)
-	}
+	got.summarize(ages)
 	_, err = c.end(s, p, 0)
 	return got, err
 }

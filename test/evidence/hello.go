@@ -40,25 +40,17 @@ func hello(e *evidence) (*experiment, error) {
 			"so the disk's own speed hardly shows.",
 		Columns: []column{{"wall", "wall, s"}, {"cpu", "CPU, s"}, {"side", "sidecar's CPU, s"}, {"lines", "lines"}, {"dropped", "dropped"}},
 	}
-	for round := range e.rounds {
-		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
-		for _, jdk := range e.jdks {
-			for _, m := range modes {
-				for _, place := range places {
-					if jdk.Version < m.from {
-						continue
-					}
-					name := fmt.Sprintf("JDK %d, %s, %s", jdk.Version, m.name, place)
-					f, err := sayHello(e, jdk, m, place)
-					if err != nil {
-						return nil, fmt.Errorf("%s: %w", name, err)
-					}
-					x.add(name, f)
+	var all []entry
+	for _, jdk := range e.jdks {
+		for _, m := range modes {
+			for _, place := range places {
+				if jdk.Version >= m.from {
+					all = append(all, entry{fmt.Sprintf("JDK %d, %s, %s", jdk.Version, m.name, place), func() (figures, error) { return sayHello(e, jdk, m, place) }})
 				}
 			}
 		}
 	}
-	return x, nil
+	return x, e.inTurn(x, all)
 }
 
 func sayHello(e *evidence, jdk lab.JDK, m mode, place string) (figures, error) {

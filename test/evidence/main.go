@@ -71,7 +71,7 @@ func main() {
 	var ask request
 	flag.StringVar(&e.ullage, "ullage", "bin/ullage", "the `PROGRAM` to measure")
 	dest := flag.String("dest", os.TempDir(), "`DIR` on the disk that is measured")
-	flag.IntVar(&e.rounds, "rounds", 3, "`ROUNDS`, whose median counts")
+	flag.IntVar(&e.rounds, "rounds", leastRounds, "`ROUNDS`, whose median counts")
 	flag.IntVar(&e.size, "size", 1024, "`MiB` of log to catch up with")
 	flag.DurationVar(&e.window, "window", 8*time.Second, "`TIME` over which a steady state is measured")
 	flag.DurationVar(&e.soaked, "soak", 2*time.Minute, "`TIME` of the soak")

@@ -26,22 +26,19 @@ func (a application) million() (*experiment, error) {
 		Columns: []column{{"ops", "events/s"}, {"written", "events"}, {"lost", "lost"}, {"p50", "p50, µs"}, {"p999", "p99.9, µs"}, {"p9999", "p99.99, µs"},
 			{"longest", "longest call, ms"}, {"side", "sidecar's CPU, ns/event"}},
 	}
+	var all []entry
 	for _, by := range []appender{
 		{millionRing, "event", true}, {millionLogback, "ring", true}, {"Logback, file on tmpfs", "file", true},
 		{"Logback, AsyncAppender, queue 65,536, discarding", "async:65536:discard", false},
 	} {
-		f, err := a.log(by, "", logged, "Million", strconv.Itoa(threads), strconv.Itoa(seconds), strconv.Itoa(rate))
-		if err != nil {
-			return nil, fmt.Errorf("log by %s: %w", by.name, err)
-		}
-		x.add(by.name, f)
+		all = append(all, entry{by.name, func() (figures, error) {
+			return a.log(by, "", logged, "Million", strconv.Itoa(threads), strconv.Itoa(seconds), strconv.Itoa(rate))
+		}})
 	}
 	for _, n := range []int{1, 50} {
-		f, err := a.log(appender{"", "event", true}, "", logged, "Million", strconv.Itoa(n), "3", "0")
-		if err != nil {
-			return nil, fmt.Errorf("flood by %d threads: %w", n, err)
-		}
-		x.add(fmt.Sprintf("%s; a flood, threads: %d", millionRing, n), f)
+		all = append(all, entry{fmt.Sprintf("%s; a flood, threads: %d", millionRing, n), func() (figures, error) {
+			return a.log(appender{"", "event", true}, "", logged, "Million", strconv.Itoa(n), "3", "0")
+		}})
 	}
-	return x, nil
+	return x, a.inTurn(x, all)
 }

@@ -80,7 +80,7 @@ func (r *record) repeated() string {
 	if most <= 1 {
 		return "Each figure is that of one run: every experiment has one round. Where two more follow in parentheses, it is the median of several runs, and these are the least and the largest."
 	}
-	return "Each figure is the median of the rounds, with the least and the largest value in parentheses. In each round, every contestant runs once, so that a machine that slows down slows all of them."
+	return fmt.Sprintf("Each figure is the median of the rounds, with its 95 %% interval in parentheses (percentile bootstrap, %s resamples; with fewer than %d rounds, the least and the largest value). In each round, every contestant runs once, in an order by chance, so that a machine that slows down slows all of them. A percentile is there only if at least %d values lie beyond it.", grouped(resamples), leastRounds, leastBeyond)
 }
 
 // rounds returns how often every contestant ran.
@@ -234,12 +234,9 @@ func (e *experiment) table(s *strings.Builder) {
 }
 
 func (r *row) cell(key string) string {
-	median, low, high, ok := r.of(key)
-	switch {
-	case !ok:
+	values := r.values(key)
+	if len(values) == 0 {
 		return "–"
-	case low == high:
-		return figure(median)
 	}
-	return fmt.Sprintf("%s (%s–%s)", figure(median), figure(low), figure(high))
+	return spreadOf(len(values), func(drawn []int) float64 { return medianOf(values, drawn) }).String()
 }

@@ -25,7 +25,7 @@ const (
 func raised(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "raise", Title: fmt.Sprintf("From an edited annotation to a line at its level, of %d", raises),
-		Columns: []column{{"p50", "p50, ms"}, {"p99", "p99, ms"}},
+		Columns: []column{{"p50", "p50, ms"}, {"p90", "p90, ms"}, {"longest", "longest, ms"}},
 	}
 	dir, err := fresh(e.shm, "raise")
 	if err != nil {
@@ -40,7 +40,9 @@ func raised(e *evidence) (*experiment, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", jdk, err)
 		}
-		x.add(jdk.String(), figures{"p50": quantile(late, .5), "p99": quantile(late, .99)})
+		f := figures{"longest": slices.Max(late)}
+		f.summarize(late)
+		x.add(jdk.String(), f)
 	}
 	return x, nil
 }

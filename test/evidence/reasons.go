@@ -11,22 +11,22 @@ func (r *record) writeGoals(s *strings.Builder) {
 	if len(all) == 0 {
 		return
 	}
-	s.WriteString("\n## Goals\n\nThe goals that the project set itself, and what this run measured. A peer is a shipper that others maintain; the best one is that with the least value.\n\n")
+	s.WriteString("\n## Goals\n\nThe goals that the project set itself, and what this run measured. A peer is a shipper that others maintain; the best one is that with the least value. A goal is reached if the whole interval is within the limit, missed if nothing of it is, and else not decided.\n\n")
 	s.WriteString("| | measured | goal | |\n|---|---|---|---|\n")
-	missed := map[string]bool{}
+	short := map[string]bool{}
 	for _, g := range all {
-		verdict := "reached"
-		if !g.reached() {
-			verdict, missed[g.figure] = "**missed**", true
+		verdict := g.verdict()
+		if verdict != reached {
+			verdict, short[g.figure] = "**"+verdict+"**", true
 		}
-		fmt.Fprintf(s, "| %s | %s | %s | %s |\n", g.what, figure(g.measured), g.bound(), verdict)
+		fmt.Fprintf(s, "| %s | %s | %s | %s |\n", g.what, g.measured, g.bound(), verdict)
 	}
 	if text := r.repeatability(); text != "" {
 		s.WriteString("\n" + text + "\n")
 	}
 	for _, reason := range reasons {
 		for _, key := range strings.Split(reason.figures, " ") {
-			if text := reason.text(r); missed[key] && text != "" {
+			if text := reason.text(r); short[key] && text != "" {
 				fmt.Fprintf(s, "\n**%s** %s\n", reason.why, text)
 				break
 			}

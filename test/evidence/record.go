@@ -59,32 +59,42 @@ type row struct {
 // figures are the values of one run, by the key of their column.
 type figures map[string]float64
 
-// add appends a run of a contestant, whose row is made at its first run.
-func (e *experiment) add(contestant string, f figures) {
+// row returns the row of a contestant, which is made when it is asked for first.
+func (e *experiment) row(contestant string) *row {
 	for _, r := range e.Rows {
 		if r.Contestant == contestant {
-			r.Runs = append(r.Runs, f)
-			return
+			return r
 		}
 	}
-	e.Rows = append(e.Rows, &row{Contestant: contestant, Runs: []figures{f}})
+	r := &row{Contestant: contestant}
+	e.Rows = append(e.Rows, r)
+	return r
+}
+
+// add appends a run of a contestant.
+func (e *experiment) add(contestant string, f figures) {
+	r := e.row(contestant)
+	r.Runs = append(r.Runs, f)
+}
+
+// values returns a column of those runs that have it.
+func (r *row) values(key string) (all []float64) {
+	for _, f := range r.Runs {
+		if v, has := f[key]; has {
+			all = append(all, v)
+		}
+	}
+	return all
 }
 
 // of returns the median, the least and the largest value of a column. It is
 // not ok when no run has the column.
 func (r *row) of(key string) (median, least, largest float64, ok bool) {
-	var values []float64
-	for _, f := range r.Runs {
-		if v, has := f[key]; has {
-			values = append(values, v)
-		}
-	}
+	values := r.values(key)
 	if len(values) == 0 {
 		return 0, 0, 0, false
 	}
-	slices.Sort(values)
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2, values[0], values[n-1], true
+	return medianOf(values, sequence(len(values))), slices.Min(values), slices.Max(values), true
 }
 
 func (r *record) save(path string) error {
@@ -136,11 +146,11 @@ func (r *record) printGoals() {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "FIGURE\tMEASURED\tLIMIT\t")
 	for _, g := range r.goals() {
-		verdict := "reached"
-		if !g.reached() {
-			verdict = "MISSED"
+		verdict := g.verdict()
+		if verdict == missed {
+			verdict = strings.ToUpper(missed)
 		}
-		fmt.Fprintln(w, strings.Join([]string{g.what, figure(g.measured), g.bound(), verdict}, "\t"))
+		fmt.Fprintln(w, strings.Join([]string{g.what, g.measured.String(), g.bound(), verdict}, "\t"))
 	}
 	w.Flush()
 }

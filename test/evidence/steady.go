@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,29 +29,14 @@ func steady(e *evidence) (*experiment, error) {
 			"so what their reader sees may not survive a loss of power.",
 		Columns: []column{{"cpu", "CPU, % of a core"}, {"wakes", "wake-ups/s"}, {"p50", "p50, ms"}, {"p99", "p99, ms"}, {"rss", memoryTitle}},
 	}
-	return x, e.inTurn(x, func(c *contestant) (figures, error) {
+	return x, e.inTurn(x, entriesOf(e.contestants, func(c *contestant) (figures, error) {
 		p, err := e.place(c, "")
 		if err != nil {
 			return nil, err
 		}
 		defer p.remove()
 		return steadyBeside(e, c, p)
-	})
-}
-
-// inTurn runs every contestant once a round.
-func (e *evidence) inTurn(x *experiment, run func(*contestant) (figures, error)) error {
-	for round := range e.rounds {
-		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
-		for _, c := range e.contestants {
-			f, err := run(c)
-			if err != nil {
-				return fmt.Errorf("%s: %s: %w", x.Title, c.name, err)
-			}
-			x.add(c.name, f)
-		}
-	}
-	return nil
+	}))
 }
 
 func steadyBeside(e *evidence, c *contestant, p place) (figures, error) {
@@ -78,9 +62,7 @@ func steadyBeside(e *evidence, c *contestant, p place) (figures, error) {
 	if err := errors.Join(err, <-fed); err != nil {
 		return nil, err
 	}
-	if len(ages) > 0 {
-		got["p50"], got["p99"] = quantile(ages, .5), quantile(ages, .99)
-	}
+	got.summarize(ages)
 	_, err = c.end(s, p, 0)
 	return got, err
 }
@@ -186,10 +168,4 @@ func (g *growing) Read(p []byte) (int, error) {
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
-}
-
-// quantile returns the value below which the part q of the values is.
-func quantile(values []float64, q float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
 }

@@ -57,7 +57,7 @@ const stoppedMethod = "A JVM logs `gc*=debug,safepoint*=debug` while it makes ga
 	"coordinated omission). When the JVM stops all threads, it stops this one too. Times of collections are those of `GarbageCollectorMXBean`. Times of both are recorded after a warm-up of 2 s; collections are counted from the start of the JVM, as its log is. After %g s the JVM is killed with `kill -9`. " +
 	"Durable is what is on the disk in the end, after the sidecar's drain, and without what was on the tmpfs: the share of the collections that the JVM counted whose pause is in the log. Dropped is what HotSpot reports."
 
-const stoppedThreat = "One run for each row: a percentile stands for few values, p99.999 for the longest alone. The workload and the sidecar share the machine's cores, so hiccups of some milliseconds are waits for a core; " +
+const stoppedThreat = "The workload and the sidecar share the machine's cores, so hiccups of some milliseconds are waits for a core; " +
 	"logging off shows how many there are without a log."
 
 // A workload is what the JVM does.
@@ -81,19 +81,13 @@ func (a application) stopped() (*experiment, error) {
 		x.NotRun = onlyRoot
 		return x, nil
 	}
-	for i, jdk := range a.jdks {
-		all := []workload{linkedIn}
-		if i == len(a.jdks)-1 {
-			all = append(all, rated)
-		}
-		for _, w := range all {
-			freeze := func(v *volume) error { return v.frozen(func() { time.Sleep(freezing.bad()) }) }
-			if err := a.stop(x, jdk, w, freezing, freeze); err != nil {
-				return nil, err
-			}
-		}
+	freeze := func(v *volume) error { return v.frozen(func() { time.Sleep(freezing.bad()) }) }
+	var all []entry
+	for _, jdk := range a.jdks {
+		all = append(all, a.stops(x, jdk, linkedIn, freezing, freeze)...)
 	}
-	return x, nil
+	newest := a.jdks[len(a.jdks)-1]
+	return x, a.inTurn(x, append(all, a.stops(x, newest, rated, freezing, freeze)...))
 }
 
 // throttles is the file that limits writes to a device, of all processes, where control groups have their first version.
@@ -115,25 +109,31 @@ func (a application) saturated() (*experiment, error) {
 		x.NotRun = onlyRoot
 		return x, nil
 	}
-	return x, a.stop(x, a.jdks[len(a.jdks)-1], rated, saturating, func(v *volume) error { return v.saturate(saturating.bad()) })
+	newest := a.jdks[len(a.jdks)-1]
+	return x, a.inTurn(x, a.stops(x, newest, rated, saturating, func(v *volume) error { return v.saturate(saturating.bad()) }))
 }
 
-// stop runs a workload by every way of logging, and does something bad to the disk.
-func (a application) stop(x *experiment, jdk lab.JDK, w workload, s spell, bad func(*volume) error) error {
+// stops are the runs of a workload by every way of logging, in each of which something bad is done to the disk.
+func (a application) stops(x *experiment, jdk lab.JDK, w workload, s spell, bad func(*volume) error) (all []entry) {
 	for _, l := range loggings {
 		if jdk.Version < l.from {
 			continue
 		}
 		name := fmt.Sprintf("JDK %d, %s: %s", jdk.Version, w.arg, l.name)
-		fmt.Println("  " + name)
-		f, tenths, err := a.stopOne(jdk, w, l, s, bad)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		x.add(name, f)
-		x.Rows[len(x.Rows)-1].Tenths = tenths
+		all = append(all, entry{name, func() (figures, error) {
+			fmt.Println("  " + name)
+			f, tenths, err := a.stopOne(jdk, w, l, s, bad)
+			if err != nil {
+				return nil, err
+			}
+			f.dropUntold("hiccups")
+			if r := x.row(name); r.Tenths == nil {
+				r.Tenths = tenths
+			}
+			return f, nil
+		}})
 	}
-	return nil
+	return all
 }
 
 func (a application) stopOne(jdk lab.JDK, w workload, l logging, when spell, bad func(*volume) error) (f figures, tenths []float64, err error) {

@@ -34,7 +34,7 @@ func stormed(e *evidence) (*experiment, error) {
 			"A contestant that reads slowly misses whole files, so its share of lost lines grows with the rate.",
 		Columns: lossColumns,
 	}
-	return x, e.inTurn(x, func(c *contestant) (figures, error) { return rotated(e, c) })
+	return x, e.inTurn(x, entriesOf(e.contestants, func(c *contestant) (figures, error) { return rotated(e, c) }))
 }
 
 // rotated runs a contestant while a writer rotates.
@@ -89,7 +89,7 @@ func crowded(e *evidence) (*experiment, error) {
 		}
 		loops = append(loops, loop)
 	}
-	return x, e.inTurn(x, func(c *contestant) (figures, error) { return rotated(e, c) })
+	return x, e.inTurn(x, entriesOf(e.contestants, func(c *contestant) (figures, error) { return rotated(e, c) }))
 }
 
 // kills ends every contestant five times in a row without a warning.

@@ -25,7 +25,7 @@ func tried(e *evidence) (*experiment, error) {
 		Name: "tried", Title: "Ways to copy", Plot: "cpu",
 		Question: "Which ways to copy a log to the disk take less CPU time, or less space, than the sidecar's?",
 		Method: fmt.Sprintf("%d MiB of a JVM's log at `all=trace` lie on tmpfs. Loops that look at no line copy them to the disk, in blocks of 512 KiB where nothing else is said, and wait for the disk (`fdatasync`) after each 8 MiB. "+
-			"The encoder is the sidecar's where nothing else is said. The ways that punch holes free a copy of the log on the tmpfs as they go, as the sidecar does. The sidecar itself is last, %d times in turn: without its look for pauses and with it, and on one CPU.", e.size, triedTimes),
+			"The encoder is the sidecar's where nothing else is said. The ways that punch holes free a copy of the log on the tmpfs as they go, as the sidecar does. The sidecar itself runs %d times in each round: without its look for pauses and with it, and on one CPU.", e.size, triedTimes),
 		Threat:  "The lines repeat, which favours a long window and a dictionary. `sync_file_range` and `fdatasync` write back in the thread that calls them, whose CPU time counts; what the kernel's own threads write back does not count.",
 		Columns: []column{{"cpu", "CPU, s/GiB"}, {"wall", "wall, s/GiB"}, {"disk", "on disk, MiB/GiB"}},
 	}
@@ -33,18 +33,19 @@ func tried(e *evidence) (*experiment, error) {
 	if err := e.makeLog(data); err != nil {
 		return nil, err
 	}
-	for round := range e.rounds {
-		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
-		for _, w := range ways {
-			f, err := tryWay(e, w, data)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", w.name, err)
-			}
-			x.add(w.name, f)
-		}
-		if err := triedSidecars(e, x, data); err != nil {
-			return nil, err
-		}
+	var all []entry
+	for _, w := range ways {
+		all = append(all, entry{w.name, func() (figures, error) { return tryWay(e, w, data) }})
+	}
+	sidecars, err := triedSidecars(e, data)
+	if err != nil {
+		return nil, err
+	}
+	for range triedTimes {
+		all = append(all, sidecars...)
+	}
+	if err := e.inTurn(x, all); err != nil {
+		return nil, err
 	}
 	return x, os.Remove(data)
 }
@@ -64,26 +65,17 @@ func tryWay(e *evidence, w way, data string) (f figures, err error) {
 
 // triedSidecars measures the sidecar itself: without the look for pauses and with it, and
 // on one CPU.
-func triedSidecars(e *evidence, x *experiment, data string) error {
+func triedSidecars(e *evidence, data string) ([]entry, error) {
 	lines, err := countLines(data)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var all []*contestant
 	for _, p := range pausePairs {
 		all = append(all, e.sidecar(p.off, p.compress, "--jvm-metrics=false"), e.sidecar(p.on, p.compress))
 	}
 	all = append(all, e.sidecar("`taskset --cpu-list 0 ullage run --compress none`", "none").pinned())
-	for range triedTimes {
-		for _, c := range all {
-			f, err := e.drain(c, data, lines)
-			if err != nil {
-				return fmt.Errorf("catch up with %s: %w", c.name, err)
-			}
-			x.add(c.name, e.perGiB(f))
-		}
-	}
-	return nil
+	return entriesOf(all, func(c *contestant) (figures, error) { return e.perGiB(e.drain(c, data, lines)) }), nil
 }
 
 // loopBy measures one way, in a process of its own.
@@ -107,5 +99,5 @@ func loopBy(e *evidence, name, data string) (figures, error) {
 		return nil, err
 	}
 	f["disk"] = float64(info.Size()) / (1 << 20)
-	return e.perGiB(f), nil
+	return e.perGiB(f, nil)
 }

@@ -73,8 +73,8 @@ public class Stopped {
             collections += collector.getCollectionCount();
         }
         synchronized (pauses) {
-            System.out.printf("collections=%d pause50=%d pause99=%d pauseMax=%d p50=%.3f p99=%.3f p999=%.3f p9999=%.3f p99999=%.3f longest=%.3f%n",
-                collections, pauses.getValueAtPercentile(50), pauses.getValueAtPercentile(99), pauses.getMaxValue(), ms(hiccups, 50), ms(hiccups, 99),
+            System.out.printf("hiccups=%d collections=%d pause50=%d pause99=%d pauseMax=%d p50=%.3f p99=%.3f p999=%.3f p9999=%.3f p99999=%.3f longest=%.3f%n",
+                hiccups.getTotalCount(), collections, pauses.getValueAtPercentile(50), pauses.getValueAtPercentile(99), pauses.getMaxValue(), ms(hiccups, 50), ms(hiccups, 99),
                 ms(hiccups, 99.9), ms(hiccups, 99.99), ms(hiccups, 99.999), hiccups.getMaxValue() / 1e6);
         }
         System.out.flush();
