@@ -52,7 +52,9 @@ var differences = []struct {
 func starting(t *testing.T, jdk lab.JDK, text string, options ...string) bool {
 	t.Helper()
 	args := append([]string{"-Xmx64m", "-cp", classes}, options...)
-	out, err := exec.Command(jdk.Java(), append(args, "Collect", "200")...).CombinedOutput()
+	cmd := exec.Command(jdk.Java(), append(args, "Collect", "200")...)
+	cmd.Dir = t.TempDir() // where the JVM leaves the files of DumpReplay
+	out, err := cmd.CombinedOutput()
 	if err != nil && !strings.Contains(string(out), "rror") {
 		t.Fatalf("%v\n%s", err, out)
 	}
