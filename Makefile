@@ -15,6 +15,7 @@ COSIGN      := github.com/sigstore/cosign/v3/cmd/cosign@v3.1.3
 
 FUZZTIME ?= 1s
 TORTURE  ?= 1m
+POWERCUT ?= 10m
 ROUNDS   ?= 5
 VERSION  := $(or $(value VERSION),$(shell git describe --always --dirty 2>/dev/null))
 # In the environment of recipes: a name that is pasted into a line of the shell
@@ -181,6 +182,11 @@ applog: java ## logs of applications, by real logging libraries, and of one that
 crash: ## kill -9 at any moment, and any settings for TORTURE, 1m: nothing lost, nothing twice (root, for a full disk; three minutes)
 	$(call stage,crash)
 	ULLAGE_TORTURE=$(TORTURE) go test -count=1 -timeout 3h ./test/crash/...
+
+.PHONY: powercut
+powercut: ## what a power cut may leave of the durable copy, for POWERCUT, 10m; make crash takes seconds of it (strace)
+	$(call stage,power cuts)
+	ULLAGE_POWERCUT=$(POWERCUT) go test -count=1 -v -timeout 0 -run '^TestPowerCutAtAnyMoment$$' ./test/crash/powercut
 
 .PHONY: fault-quick
 fault-quick: ## what breaks around a sidecar, briefly (needs root; three minutes)

@@ -42,6 +42,9 @@ if [ "$purpose" != evidence ]; then
         missing+=(gcc libc6-dev)
     fi
 
+    # What sidecars do to the destination is recorded, to enumerate what a power cut leaves of it.
+    has strace || missing+=(strace)
+
     # A file system whose server can be stopped.
     has bindfs || missing+=(bindfs)
 

@@ -1,0 +1,131 @@
+package powercut
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/read/check"
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/ship"
+)
+
+// stream is the one whose lines are accounted for.
+const stream = "gc.log"
+
+// machine is the node after a power cut: its tmpfs is empty, and its disk is in a state.
+type machine struct {
+	dir string
+	cfg ship.Config
+	log *bytes.Buffer // what the last sidecar said
+}
+
+func newMachine(dir string, compress segment.Compression) *machine {
+	cfg := ship.DefaultConfig()
+	cfg.Tail.Source, cfg.Dest = filepath.Join(dir, "source"), filepath.Join(dir, "dest")
+	cfg.Budget, cfg.Queue = 64*settings.Mi, 256*settings.Ki
+	cfg.Segment.Compress = compress
+	cfg.Segment.RetainBytes, cfg.Segment.RetainAge = 0, 0
+	return &machine{dir: dir, cfg: cfg}
+}
+
+// put makes the disk's state.
+func (m *machine) put(s state) error {
+	for _, dir := range []string{m.cfg.Tail.Source, m.cfg.Dest} {
+		if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o750)); err != nil {
+			return err
+		}
+	}
+	for _, dir := range s.dirs {
+		if err := os.Mkdir(filepath.Join(m.cfg.Dest, dir), 0o750); err != nil {
+			return err
+		}
+	}
+	for name, f := range s.files {
+		at := filepath.Join(m.cfg.Dest, name)
+		if err := os.WriteFile(at, f.data, 0o640); err != nil {
+			return err
+		}
+		if f.attr == "" {
+			continue
+		}
+		if err := unix.Setxattr(at, segment.FollowsAttr, []byte(f.attr), 0); err != nil && !errors.Is(err, unix.ENOTSUP) {
+			return err
+		}
+	}
+	return nil
+}
+
+// errLeft says that a sidecar left its writer behind, as it does where the destination is slow
+// at the end: the process would exit now.
+var errLeft = errors.New("the sidecar has not closed the destination")
+
+// ship ships what a JVM has written, until all of it is durable.
+func (m *machine) ship(lines []byte) error {
+	m.log = new(bytes.Buffer)
+	if err := os.WriteFile(filepath.Join(m.cfg.Tail.Source, stream), lines, 0o640); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	log := slog.New(slog.NewTextHandler(m.log, nil))
+	if err := ship.New(m.cfg, prometheus.NewRegistry(), log).Run(ctx, ship.Outlets{CaughtUp: cancel}); err != nil {
+		return fmt.Errorf("the sidecar failed: %w", err)
+	}
+	if !bytes.Contains(m.log.Bytes(), []byte("msg=drained")) {
+		return errLeft
+	}
+	return nil
+}
+
+// read returns the text of the stream, all of whose segments must be sound.
+func (m *machine) read() ([]byte, error) {
+	infos, err := segment.List(filepath.Join(m.cfg.Dest, stream))
+	if err != nil {
+		return nil, err
+	}
+	var text []byte
+	for _, info := range infos {
+		if text, err = appendSegment(text, info.Path); err != nil {
+			return nil, err
+		}
+	}
+	return text, nil
+}
+
+func appendSegment(text []byte, path string) ([]byte, error) {
+	r, err := segment.OpenReader(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	for {
+		raw, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return text, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		text = append(text, raw...)
+	}
+}
+
+// check is what `ullage check` says of the stream.
+func (m *machine) check() (check.Total, error) {
+	cfg := check.Config{Stream: stream}
+	names, err := cfg.Names(m.cfg.Dest)
+	if err != nil {
+		return check.Total{}, fmt.Errorf("check: %w", err)
+	}
+	return check.Streams(context.Background(), m.cfg.Dest, names, cfg, deaf{})
+}

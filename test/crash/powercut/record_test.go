@@ -1,0 +1,209 @@
+package powercut
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// point is a moment between two calls.
+type point struct {
+	disk  *disk
+	after string // the call before
+	safe  int    // so many bytes of the text are committed, as a checkpoint says
+	begin int    // the text begins here: what is before, retention may have deleted
+}
+
+// recording is what sidecars did to a destination, and what they had promised when.
+type recording struct {
+	text   []byte // what the JVM wrote, all of which is persisted in the end
+	points []point
+
+	disk   *disk
+	source string
+	seed   uint64 // of how writes are torn
+	calls  int
+	sizes  map[string]int // of the committed part of each segment of the stream, decoded
+	safe   int
+}
+
+func newRecording(source, dest string, seed uint64) *recording {
+	r := &recording{disk: newDisk(dest), source: source, seed: seed, sizes: map[string]int{}}
+	r.note("the beginning")
+	return r
+}
+
+func (r *recording) note(after string) {
+	r.points = append(r.points, point{disk: r.disk.clone(), after: after, safe: r.safe, begin: r.begin()})
+}
+
+// add adds the calls of one life of a sidecar.
+func (r *recording) add(calls []call) error {
+	r.disk.fds = map[int]*offset{}
+	for _, c := range calls {
+		r.calls++
+		changed, err := r.disk.apply(c, r.seed<<32+uint64(r.calls))
+		if err != nil {
+			return fmt.Errorf("call %d: %w", r.calls, err)
+		}
+		committed, err := r.commit(c)
+		if err != nil {
+			return fmt.Errorf("call %d: %w", r.calls, err)
+		}
+		if changed || committed {
+			r.note(fmt.Sprintf("%d: %s %s", r.calls, c.name, strings.TrimPrefix(c.target(), r.disk.at)))
+		}
+	}
+	return nil
+}
+
+// target is what a call is about.
+func (c call) target() string {
+	if len(c.args) == 0 {
+		return ""
+	}
+	if _, p := c.descriptor(0); len(c.args) == 1 || !strings.HasSuffix(c.name, "at") {
+		return p
+	}
+	p, _ := c.path(0)
+	return p
+}
+
+// savesCheckpoint reports whether a call writes a slot of the checkpoint.
+func (c call) savesCheckpoint(source string) bool {
+	return c.name == "pwrite64" && strings.HasPrefix(c.target(), filepath.Join(source, ".ullage", "checkpoint-"))
+}
+
+// commit takes the marks of a checkpoint that is saved: from now on, lines before them must
+// never be lost.
+func (r *recording) commit(c call) (saved bool, err error) {
+	if !c.savesCheckpoint(r.source) {
+		return false, nil
+	}
+	text, err := c.bytes(1)
+	if err != nil {
+		return false, err
+	}
+	_, body, _ := bytes.Cut(text, []byte("\n"))
+	var saves struct {
+		Streams []struct {
+			Name string
+			Mark segment.Mark
+		}
+	}
+	if err := json.Unmarshal(body, &saves); err != nil {
+		return false, fmt.Errorf("read a checkpoint: %w", err)
+	}
+	for _, s := range saves.Streams {
+		if s.Name == stream && s.Mark != (segment.Mark{}) {
+			return true, r.mark(s.Mark)
+		}
+	}
+	return true, nil
+}
+
+func (r *recording) mark(m segment.Mark) error {
+	is, ok := segment.ParseName(m.Segment)
+	if !ok {
+		return fmt.Errorf("a mark names %q", m.Segment)
+	}
+	if n := r.disk.find(stream + "/" + m.Segment); n != nil && !m.Gone {
+		size, err := r.decoded(n, m)
+		if err != nil {
+			return err
+		}
+		r.sizes[m.Segment] = size
+	}
+	r.safe = 0
+	for name, size := range r.sizes {
+		if info, _ := segment.ParseName(name); info.Seq <= is.Seq {
+			r.safe += size
+		}
+	}
+	return nil
+}
+
+// decoded returns how long a segment is up to a mark, decoded.
+func (r *recording) decoded(n *node, m segment.Mark) (int, error) {
+	data := n.durable
+	for _, c := range n.changes {
+		data = c.cached(data)
+	}
+	if int64(len(data)) < m.Offset {
+		return 0, fmt.Errorf("a mark is at %d of %s, which has %d bytes", m.Offset, m.Segment, len(data))
+	}
+	dir, err := os.MkdirTemp("", "ullage-powercut-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, m.Segment)
+	if err := os.WriteFile(path, data[:m.Offset], 0o600); err != nil {
+		return 0, err
+	}
+	text, err := appendSegment(nil, path)
+	return len(text), err
+}
+
+// begin is where the oldest segment that still has its name begins in the text.
+func (r *recording) begin() (at int) {
+	dir := r.disk.find(stream)
+	if dir == nil {
+		return 0
+	}
+	there := dir.after(len(dir.entries))
+	oldest := ^uint64(0)
+	for name := range there {
+		if info, ok := segment.ParseName(name); ok {
+			oldest = min(oldest, info.Seq)
+		}
+	}
+	for name, size := range r.sizes {
+		if info, _ := segment.ParseName(name); info.Seq < oldest {
+			at += size
+		}
+	}
+	return at
+}
+
+// differs says how the disk differs from a directory, if every change is there. Then the
+// trace lacks a call, or the model takes one for another.
+func (r *recording) differs(dir string) string {
+	o := openOf(r.disk)
+	all := make(choice, len(o.most))
+	for i, m := range o.most {
+		if all[i] = m; i >= len(o.dirs) {
+			all[i] = full
+		}
+	}
+	left := o.state(all).files
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(dir, path)
+		if f, ok := left[name]; !ok || !bytes.Equal(f.data, data) {
+			return fmt.Errorf("%s has %d bytes; in the model it has %d (it is there: %t)", name, len(data), len(f.data), ok)
+		}
+		delete(left, name)
+		return nil
+	})
+	if err == nil && len(left) > 0 {
+		err = fmt.Errorf("the model has further files: %v", slices.Sorted(maps.Keys(left)))
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}

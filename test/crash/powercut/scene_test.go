@@ -1,0 +1,143 @@
+package powercut
+
+import (
+	"bytes"
+	"fmt"
+	"github.com/ullage/ullage/test/lab"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// scene is a source and a destination, and the traces of the sidecars between them.
+type scene struct {
+	*testing.T
+	source, dest string
+	log          *os.File
+	lines        *lab.Lines
+	text         []byte
+	side         *lab.Sidecar
+	traces       []string
+}
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	if out, err := exec.Command("strace", "-f", "--seccomp-bpf", "-o", os.DevNull, "true").CombinedOutput(); err != nil {
+		lab.Needs(t, fmt.Sprintf("strace, and the right to trace a process: %v %s", err, out))
+	}
+	s := &scene{T: t, source: lab.Tmpfs(t, "64m"), dest: filepath.Join(t.TempDir(), "dest"), lines: lab.NewLines(1, 1000)}
+	if err := os.Mkdir(s.dest, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.Create(filepath.Join(s.source, stream))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { log.Close() })
+	s.log = log
+	return s
+}
+
+// start begins the life of a sidecar whose calls are recorded.
+func (s *scene) start(flags ...string) {
+	s.Helper()
+	trace := filepath.Join(s.TempDir(), "trace")
+	// With -D the process that is started becomes the sidecar, which takes the signals.
+	args := append([]string{"-D", "-f", "-q", "-y", "-xx", "--seccomp-bpf", "-s", fmt.Sprint(mostTraced), "-e", "trace=" + traced, "-o", trace,
+		lab.Binary(), "run", "--source", s.source, "--dest", s.dest, "--listen", "127.0.0.1:0"}, flags...)
+	side, err := lab.StartCommand(exec.Command("strace", args...))
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(side.Kill)
+	s.side, s.traces = side, append(s.traces, trace)
+}
+
+// write writes so many bytes of lines, or a few more.
+func (s *scene) write(bytes int) {
+	s.Helper()
+	from := len(s.text)
+	for len(s.text) < from+bytes {
+		s.text = append(s.text, s.lines.Next()...)
+	}
+	if _, err := s.log.Write(s.text[from:]); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// persisted waits until all that was written is in the segments.
+func (s *scene) persisted() {
+	s.Helper()
+	lab.Eventually(s, lab.Patience, "all lines are persisted", func() bool {
+		var text bytes.Buffer
+		return lab.ReadStream(&text, s.dest, stream) == nil && text.Len() == len(s.text)
+	})
+}
+
+// ended waits until the trace of the last life is complete.
+func (s *scene) ended() {
+	s.Helper()
+	end := fmt.Sprintf("%d ", s.side.PID())
+	lab.Eventually(s, lab.Patience, "the trace is complete", func() bool {
+		data, err := os.ReadFile(s.traces[len(s.traces)-1])
+		if err != nil {
+			s.Fatal(err)
+		}
+		last := bytes.TrimSpace(data[bytes.LastIndexByte(bytes.TrimSpace(data), '\n')+1:])
+		return bytes.HasPrefix(last, []byte(end)) && bytes.Contains(last, []byte("+++"))
+	})
+}
+
+func (s *scene) kill() {
+	s.Helper()
+	s.side.Kill()
+	s.ended()
+}
+
+func (s *scene) stop() {
+	s.Helper()
+	if err := s.side.Stop(lab.Patience); err != nil {
+		s.Fatal(err)
+	}
+	s.ended()
+}
+
+// recorded reads the traces. Mutate, if not nil, changes the calls of a life.
+func (s *scene) recorded(seed uint64, mutate func(*scene, []call) []call) *recording {
+	s.Helper()
+	r := newRecording(s.source, s.dest, seed)
+	r.text = s.text
+	for _, trace := range s.traces {
+		calls, err := readTrace(trace)
+		if mutate != nil {
+			calls = mutate(s, calls)
+		}
+		if err == nil {
+			err = r.add(calls)
+		}
+		if err != nil {
+			s.Fatal(err)
+		}
+	}
+	return r
+}
+
+// ordinary is three lives: one commits and seals, one is killed with several appends that it
+// has not committed, and one resumes, and drains.
+func ordinary(s *scene, compress string) {
+	s.start("--compress", compress, "--sync-interval", "10ms", "--segment-bytes", "16Ki")
+	for range 5 {
+		s.write(20_000)
+		s.persisted()
+	}
+	s.kill()
+	s.start("--compress", compress, "--sync-interval", "1h", "--segment-bytes", "64Ki")
+	s.write(1_000_000)
+	s.persisted()
+	s.kill()
+	s.start("--compress", compress, "--sync-interval", "10ms", "--segment-bytes", "64Ki")
+	s.write(20_000)
+	s.persisted()
+	s.stop()
+}

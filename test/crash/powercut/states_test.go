@@ -1,0 +1,252 @@
+package powercut
+
+import (
+	"hash/maphash"
+	"math/rand/v2"
+	"path"
+	"slices"
+)
+
+// What may be left of a change that is not durable. A truncation, an attribute, and each entry
+// of a directory is there or is not.
+const (
+	none      = iota
+	full      // all of it
+	grown     // the file's size, and zeros for the bytes
+	begun     // its first sectors, and the size up to these
+	begunFull // its first sectors, zeros for the others
+	ended     // its last sectors, zeros for the others
+	scattered // some sectors, zeros for the others
+	numLeft
+)
+
+// sector is what a device writes whole or not at all.
+const sector = 512
+
+// options returns how many of these are different.
+func (c change) options() int {
+	first, last := c.at/sector, (c.at+int64(len(c.data))-1)/sector
+	switch {
+	case len(c.data) == 0:
+		return full + 1
+	case first == last:
+		return grown + 1
+	}
+	return numLeft
+}
+
+// apply returns data with what is left of a change. Image is the file in the page cache, with
+// that change: a sector that is written has every earlier change of it as well.
+func (c change) apply(data, image []byte, left int) []byte {
+	switch {
+	case left == none || c.attr != "":
+		return data
+	case len(c.data) == 0:
+		return resized(data, c.at)
+	}
+	end := c.at + int64(len(c.data))
+	random := rand.New(rand.NewPCG(c.seed, 1))
+	first, last := c.at/sector, (end-1)/sector
+	cut := first + 1 + random.Int64N(max(1, last-first))
+	if left == begun {
+		end = cut * sector
+	}
+	data = resized(data, max(int64(len(data)), end))
+	for s := first; s <= last; s++ {
+		there := left == full || (left == begun || left == begunFull) && s < cut || left == ended && s >= cut
+		if left == scattered {
+			there = random.IntN(2) == 0
+		}
+		if from, to := s*sector, min((s+1)*sector, int64(len(data)), int64(len(image))); there && from < to {
+			copy(data[from:to], image[from:to])
+		}
+	}
+	return data
+}
+
+// cached returns the file in the page cache after a change of what was there before.
+func (c change) cached(image []byte) []byte {
+	if c.attr != "" {
+		return image
+	}
+	if len(c.data) == 0 {
+		return resized(image, c.at)
+	}
+	image = resized(image, max(int64(len(image)), c.at+int64(len(c.data))))
+	copy(image[c.at:], c.data)
+	return image
+}
+
+// resized returns a copy of data with another length.
+func resized(data []byte, size int64) []byte {
+	fresh := make([]byte, size)
+	copy(fresh, data)
+	return fresh
+}
+
+// state is a tree as a power cut may leave it.
+type state struct {
+	files map[string]file
+	dirs  []string
+}
+
+type file struct {
+	data []byte
+	attr string
+}
+
+// choice has a number for each change that is not durable: first of the directories, how many
+// of their entries are there, then of the changes of files, what is left of them.
+type choice []int
+
+// open are the changes of a disk that are not durable.
+type open struct {
+	disk  *disk
+	most  []int // the highest number of each
+	dirs  []*node
+	files []*node
+
+	images map[*node][][]byte // of each file, in the page cache, after each change
+}
+
+func openOf(d *disk) open {
+	o := open{disk: d, images: map[*node][][]byte{}}
+	for _, n := range d.nodes {
+		if n.dir && len(n.entries) > 0 {
+			o.dirs = append(o.dirs, n)
+			o.most = append(o.most, len(n.entries))
+		}
+	}
+	for _, n := range d.nodes {
+		if !n.dir && len(n.changes) > 0 {
+			o.files = append(o.files, n)
+			image := n.durable
+			for _, c := range n.changes {
+				o.most = append(o.most, c.options()-1)
+				image = c.cached(image)
+				o.images[n] = append(o.images[n], image)
+			}
+		}
+	}
+	return o
+}
+
+// choices calls fn with all choices, or with the extreme ones and random others if there are
+// more than so many.
+func (o open) choices(most int, random *rand.Rand, fn func(choice)) {
+	all := 1
+	for _, m := range o.most {
+		if all *= m + 1; all > most {
+			break
+		}
+	}
+	c := make(choice, len(o.most))
+	if all <= most {
+		for {
+			fn(c)
+			i := 0
+			for ; i < len(c) && c[i] == o.most[i]; i++ {
+				c[i] = 0
+			}
+			if i == len(c) {
+				return
+			}
+			c[i]++
+		}
+	}
+	done := 0
+	give := func() {
+		if done++; done <= most {
+			fn(c)
+		}
+	}
+	for _, there := range []bool{false, true} {
+		set := func() {
+			for i, m := range o.most {
+				c[i] = 0
+				if there {
+					c[i] = min(m, full)
+					if i < len(o.dirs) {
+						c[i] = m
+					}
+				}
+			}
+		}
+		set()
+		give()
+		for i := range c {
+			for v := range o.most[i] + 1 {
+				set()
+				c[i] = v
+				give()
+			}
+		}
+	}
+	for done < most {
+		for i, m := range o.most {
+			c[i] = random.IntN(m + 1)
+		}
+		give()
+	}
+}
+
+// state returns what a choice leaves.
+func (o open) state(c choice) state {
+	entries, left := map[*node]int{}, map[*node][]int{}
+	for i, n := range o.dirs {
+		entries[n] = c[i]
+	}
+	c = c[len(o.dirs):]
+	for _, n := range o.files {
+		left[n], c = c[:len(n.changes)], c[len(n.changes):]
+	}
+	s := state{files: map[string]file{}}
+	o.take(&s, "", o.disk.root, entries, left)
+	slices.Sort(s.dirs)
+	return s
+}
+
+func (o open) take(s *state, at string, n *node, entries map[*node]int, left map[*node][]int) {
+	if n.dir {
+		if at != "" {
+			s.dirs = append(s.dirs, at)
+		}
+		for name, of := range n.after(entries[n]) {
+			o.take(s, path.Join(at, name), of, entries, left)
+		}
+		return
+	}
+	f := file{data: n.durable, attr: n.durableAttr}
+	for i, l := range left[n] {
+		c := n.changes[i]
+		f.data = c.apply(f.data, o.images[n][i], l)
+		if c.attr != "" && l != none {
+			f.attr = c.attr
+		}
+	}
+	s.files[at] = f
+}
+
+// hash is the same for equal states of this process.
+func (s state) hash(seed maphash.Seed) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	for _, d := range s.dirs {
+		h.WriteString(d)
+		h.WriteByte(0)
+	}
+	names := make([]string, 0, len(s.files))
+	for name := range s.files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		h.WriteString(name)
+		h.WriteByte(0)
+		h.WriteString(s.files[name].attr)
+		h.WriteByte(0)
+		_, _ = h.Write(s.files[name].data) // it never fails
+		h.WriteByte(1)
+	}
+	return h.Sum64()
+}
