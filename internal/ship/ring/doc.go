@@ -52,6 +52,47 @@
 // thread harms nothing. What such threads complete is read when the JVM no longer
 // maps the ring.
 //
+// # Memory order
+//
+// The two sides share pages and no lock. The JVM's loads and stores are those of Ring.java, by
+// VarHandles, whose modes the Java memory model defines for threads and each JVM turns into the
+// same instructions for memory that another process maps. The sidecar's are those of the kernel in
+// pread and pwrite: plain ones, of at least 8 aligned bytes at a time. A processor with a weak order,
+// such as arm64, may reorder all of them but for what follows. It was reasoned, not run there:
+// jcstress (make java-stress) interleaves the JVM's half on the machine that it runs on.
+//
+//		JVM                                     sidecar
+//		H  head, getAcquire; complement         T  pread: tail, counters
+//		C  tail, compare and set, plain         A  pread: words and bytes
+//		W  word = claimed, setOpaque            B  pread: the same again
+//		   storeStoreFence                      Z  pwrite: zeros
+//		P  time, id, payload, plain             G  pwrite: head and complement
+//		D  word = complete, setRelease
+//
+//	  - No word is complete before its bytes. D is a release (stlr), so that W and P precede it for each
+//	    observer that reads D's value and then P. The sidecar reads D in A and P in B. Between the two it branches
+//	    on the word, and enters the kernel: a branch and then a context synchronization order a load before
+//	    later loads, which a branch alone would not. What A read of the payload is thrown away. B may find
+//	    no other word than A: only the sidecar lets the JVM write there again.
+//	  - No byte is there before its claim. The fence (dmb ishst) orders W before P. So the bytes of a thread that was
+//	    killed, whose stores may end anywhere, are zeros up to P or have the length of W in front of them. A
+//	    search for the next word never begins among the bytes of a message.
+//	  - The tail publishes nothing. Compare and set is atomic in every mode, so no two threads claim the same bytes. If T
+//	    sees C before W, the word is zero, and reading waits. If W is visible before C, the sidecar does not look: it reads up
+//	    to the tail alone. The counters of refusals are of the same kind: each is a number that only grows.
+//	  - No claim is written over bytes that were not zeroed. Z and G take and release the lock of the inode. A release and then
+//	    an acquire by the same processor order the stores before the one and after the other, so
+//	    that Z precedes G. H is an acquire (ldar), and W comes after it, so for each of these bytes Z is the older
+//	    store, and W stays. A thread that takes the head from another one's field reads a volatile field, which is
+//	    an acquire of what that thread had acquired: arm64 is multi-copy atomic.
+//	  - A head is whole. The kernel may store head and complement in either order. H takes both or keeps
+//	    the older head. That one is smaller and merely refuses earlier.
+//	  - A word is whole. It lies at a multiple of 8, where a load or store of 8 bytes is one access. If a kernel
+//	    ever copied less at a time, the check in the word would not match, and the next look decides.
+//	  - A template is there before the record that names it: its length is stored after its text (releaseFence),
+//	    both before D by the thread that logs, or by the one that has published the number to it. The
+//	    sidecar reads it after B.
+//
 // # Untrusted input
 //
 // Any process that can write to the source can write a ring. A drain never maps a ring: it

@@ -97,7 +97,7 @@ func (d *drain) begin() error {
 	if c.head != 0 || !errors.Is(err, fs.ErrNotExist) {
 		d.metrics.errors.WithLabelValues(reasonJournal).Inc()
 	}
-	d.last = entry{ring: d.file.id, pos: c.head, from: c.head, to: c.head}
+	d.last = entry{ring: d.file.id, pos: c.head, from: c.head, to: c.head, clock: d.wallAhead()}
 	d.freed = c.head
 	return nil
 }
@@ -157,6 +157,7 @@ func (d *drain) step(now time.Time) (taken uint64, err error) {
 		return 0, err
 	}
 	e := d.next()
+	e.anchor(d.wallAhead())
 	lines, tally, err := d.take(&e)
 	if err != nil {
 		return 0, err
@@ -264,6 +265,7 @@ func (d *buffers) reserve() {
 // process renders the same.
 func (d *drain) lineUp(b []byte, e *entry, t *tally) (n int, lines []byte) {
 	lines = d.lines[:0]
+	d.render.shift = e.shift
 	for n < len(b) && len(lines) < enoughText {
 		pos := e.from + uint64(n)
 		w := parseWord(le.Uint64(b[n:]), pos)

@@ -32,6 +32,10 @@ type entry struct {
 	late      [maxLate]uint64
 	lates     int
 	abandoned bool
+
+	// clock is what the wall clock was ahead of the monotonic one when that was looked at last; 0: never, or by an
+	// earlier version. shift is by how much it was set since the ring's first entry: it changes the entry's dates.
+	clock, shift int64
 }
 
 // maxLate bounds the claims that are passed over in an abandoned ring: as many as threads were
@@ -172,6 +176,8 @@ func (e *entry) encode(b []byte) {
 	p.put(nanos(e.gap.Last))
 	p.put(uint64(e.lates))
 	p.put(bit(e.abandoned))
+	p.put(uint64(e.clock))
+	p.put(uint64(e.shift))
 	le.PutUint32(b[slotBytes-4:], position.Checksum(b[:slotBytes-4]))
 }
 
@@ -188,6 +194,7 @@ func decode(b []byte) (e entry, ok bool) {
 		return e, false
 	}
 	e.lates, e.abandoned = int(lates), abandoned == 1
+	e.clock, e.shift = int64(p.take()), int64(p.take())
 	return e, e.from <= e.to && e.to-e.from <= maxCapacity && e.base >= 0 && e.base <= e.end && e.end-e.base <= mostText && e.pos%8 == 0 && e.from%8 == 0
 }
 

@@ -25,9 +25,11 @@ const (
 //
 //	[2026-11-21T10:49:00.123+0000][5001000001ns][99][info][event] 17 after connect
 //
-// The decorations are UL's: time, timenanos, tid, level, tags.
+// The decorations are UL's: time, timenanos, level, tags, and where UL has the thread of the operating system, the number that Java
+// gives a thread.
 type renderer struct {
 	file      *file
+	shift     int64 // of the dates, since the wall clock was set; see entry.anchor
 	templates templates
 	second    int64  // of stamp, since the epoch
 	stamp     []byte // the time decoration of that second
@@ -45,14 +47,14 @@ func (r *renderer) record(out, rec []byte, w word) []byte {
 		out = r.decorated(out, rec, w, nanos)
 	}
 	if w.flags&flagCut != 0 {
-		out = ul.AppendShortened(out, time.Unix(0, r.file.offset+nanos), w.level)
+		out = ul.AppendShortened(out, time.Unix(0, r.file.offset+r.shift+nanos), w.level)
 	}
 	return out
 }
 
 // decorated appends the record with its decorations.
 func (r *renderer) decorated(out, rec []byte, w word, nanos int64) []byte {
-	out = r.time(out, r.file.offset+nanos)
+	out = r.time(out, r.file.offset+r.shift+nanos)
 	out = append(out, '[')
 	out = strconv.AppendInt(out, nanos, 10)
 	out = append(out, "ns]["...)

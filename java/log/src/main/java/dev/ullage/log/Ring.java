@@ -13,7 +13,8 @@ import java.util.concurrent.locks.LockSupport;
  *
  * <p>A thread claims a record by moving the tail with compare-and-set. It never moves the tail
  * farther than the capacity beyond the head, so no thread writes where the sidecar has not yet
- * read. The sidecar zeroes what it read before it moves the head: each claim begins as zeros.
+ * read. The sidecar zeroes what it read before it moves the head: each claim begins as zeros. Which access has to
+ * be of which mode, and why that suffices on arm64, is in the documentation of the package internal/ship/ring ("Memory order").
  *
  * <p>A method throws an InternalError or a RuntimeException only if another process truncated or
  * overwrote the file; the ring is of no use then.

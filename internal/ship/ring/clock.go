@@ -1,0 +1,51 @@
+package ring
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// A wall clock that differs by more than this from what it was is one that was set. One that NTP
+	// slews does not differ: the monotonic clock is slewed with it.
+	leastStep = int64(20 * time.Millisecond)
+
+	// mostBetween is how far apart the two readings of a clock may be between which the other one is read.
+	mostBetween = int64(time.Millisecond)
+)
+
+// wallAhead returns by how many nanoseconds the wall clock is ahead of CLOCK_MONOTONIC, which is System.nanoTime() of a
+// JVM on this machine. It returns 0 if it was interrupted too often to say.
+func (c *calls) wallAhead() int64 {
+	if c.ahead != nil {
+		return c.ahead()
+	}
+	for range 4 {
+		var before, wall, after unix.Timespec
+		if unix.ClockGettime(unix.CLOCK_MONOTONIC, &before) != nil || unix.ClockGettime(unix.CLOCK_REALTIME, &wall) != nil ||
+			unix.ClockGettime(unix.CLOCK_MONOTONIC, &after) != nil {
+			return 0
+		}
+		if took := after.Nano() - before.Nano(); took <= mostBetween {
+			return wall.Nano() - before.Nano() - took/2
+		}
+	}
+	return 0
+}
+
+// anchor shifts the dates of the entry, and of those that follow it, by as much as the wall clock was set since
+// the last look. A machine that was suspended has such a clock, too: the monotonic one stops. The entry has the
+// shift, so that another process renders the same lines.
+func (e *entry) anchor(ahead int64) {
+	if ahead == 0 {
+		return
+	}
+	if by := ahead - e.clock; e.clock != 0 {
+		if by > -leastStep && by < leastStep {
+			return
+		}
+		e.shift += by
+	}
+	e.clock = ahead
+}

@@ -1,0 +1,76 @@
+package ring
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// Dates follow a wall clock that was set, from then on. A step that a kill has cut off is rendered with the dates that it
+// began with, whatever the clock says to the next process.
+func TestDatesFollowAWallClockThatIsSet(t *testing.T) {
+	w, s := mapped(t)
+	ahead := int64(1_000 * time.Second) // any
+	look := func() int64 { return ahead }
+	s.calls.ahead = look
+	w.event(1, "")
+	s.rounds(2) // the ring was opened by the machine's clock, and this is the first look at the other one
+	ahead += int64(10 * time.Second)
+	w.event(2, "")
+	s.rounds(2)
+	ahead += int64(time.Millisecond)
+	w.event(3, "")
+	s.rounds(2)
+	s.calls.before = func(st step, fd int, data []byte, offset int64) error {
+		if st != stepAppend {
+			return nil
+		}
+		_, _ = unix.Pwrite(fd, data[:20], offset)
+		return errors.New("killed")
+	}
+	w.event(4, "")
+	s.rounds(1)
+	s.leave()
+
+	ahead += int64(time.Hour)
+	next := newSidecar(t, s.source)
+	next.calls.ahead = look
+	next.start()
+	w.event(5, "")
+	next.rounds(3)
+
+	_, lines := events(t, s.source, testName)
+	var dates []time.Duration
+	for _, line := range lines {
+		at, err := time.Parse("2006-01-02T15:04:05.000-0700", line[1:29])
+		if err != nil {
+			t.Fatal(err)
+		}
+		dates = append(dates, at.Sub(time.Unix(0, testWall)).Truncate(time.Second))
+	}
+	first := dates[0] // it has the difference between the machine's clock and the test's
+	for i := range dates {
+		dates[i] -= first
+	}
+	if d := cmp.Diff([]time.Duration{0, 10 * time.Second, 10 * time.Second, 10 * time.Second, 3610 * time.Second}, dates); d != "" {
+		t.Errorf("dates (-want +got)\n%s\n%q", d, lines)
+	}
+	wantErrors(t, next, "")
+}
+
+func TestTheMachinesClocksDoNotDriftApart(t *testing.T) {
+	var c calls
+	var first, again int64
+	lab.Eventually(t, lab.Patience, "two looks at the clocks", func() bool {
+		first, again = c.wallAhead(), c.wallAhead()
+		return first != 0 && again != 0
+	})
+	if by := again - first; by > leastStep || by < -leastStep {
+		t.Errorf("the wall clock was ahead by %d ns, and then by %d", first, again)
+	}
+}
