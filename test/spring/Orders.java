@@ -10,7 +10,7 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 
 /**
- * A Spring Boot application that logs numbered orders until it is killed: --count=FILE [--rate=1]. The file, which is
+ * A Spring Boot application that logs numbered orders until it is killed: --count=FILE [--rate=1] [--orders=N]. The file, which is
  * mapped, has the number of the last order whose log.info() has returned, in eight bytes, little-endian. The rate is in orders
  * a millisecond, at most.
  */
@@ -22,12 +22,13 @@ public class Orders {
         application.setWebApplicationType(WebApplicationType.NONE);
         var environment = application.run(args).getEnvironment();
         int rate = environment.getProperty("rate", Integer.class, 1);
+        long orders = environment.getProperty("orders", Long.class, Long.MAX_VALUE);
         ByteBuffer count;
         try (FileChannel file = FileChannel.open(Path.of(environment.getRequiredProperty("count")),
                 StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             count = file.map(FileChannel.MapMode.READ_WRITE, 0, 8).order(ByteOrder.LITTLE_ENDIAN);
         }
-        for (long n = 1; ; n++) {
+        for (long n = 1; n <= orders; n++) {
             LOG.info("order {} is paid", n);
             count.putLong(0, n);
             LOG.debug("order {} has {} items", n, 1 + n % 7);

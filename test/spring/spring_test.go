@@ -21,7 +21,7 @@ const patience = lab.Patience
 // way is how an application's lines get onto the tmpfs.
 type way struct {
 	name string
-	jars string // further ones, a pattern
+	ring bool
 	file string // of the settings, and the argument that names it
 	flag string
 	text func(t *testing.T, source string) string
@@ -29,10 +29,10 @@ type way struct {
 
 // The ways: no dependency and a file on the tmpfs, or one dependency and five lines of XML.
 var ways = []way{
-	{"file", "", "application.properties", "--spring.config.location=file:", func(t *testing.T, source string) string {
+	{"file", false, "application.properties", "--spring.config.location=file:", func(t *testing.T, source string) string {
 		return strings.ReplaceAll(block(t, "../../docs/application.md", "# application.properties"), "/var/log/jvm", source)
 	}},
-	{"ring", "../../bin/java/ullage-log*.jar", "logback-spring.xml", "--logging.config=", func(t *testing.T, _ string) string {
+	{"ring", true, "logback-spring.xml", "--logging.config=", func(t *testing.T, _ string) string {
 		return block(t, "../../java/README.md", "<configuration>")
 	}},
 }
@@ -54,10 +54,7 @@ func block(t *testing.T, page, first string) string {
 // TestLinesOfAKilledApplication kills a Spring Boot application while it logs. Each line whose log.info() has returned is
 // persisted, once, in order.
 func TestLinesOfAKilledApplication(t *testing.T) {
-	jars, err := lab.Jars("../spring", t.Logf, "--release", "17")
-	if err != nil {
-		t.Fatal(err)
-	}
+	jars := jarsOf(t, "../spring")
 	jdks := lab.NeedsJDKs(t)
 	for _, way := range ways {
 		for _, jdk := range jdks {
@@ -90,6 +87,17 @@ func TestTheImageHasTheSettingsOfTheREADME(t *testing.T) {
 	}
 }
 
+// ours returns the jars of Java's README.
+func ours(t *testing.T) []string {
+	t.Helper()
+	const pattern = "../../bin/java/ullage-log*.jar"
+	jars, err := filepath.Glob(pattern)
+	if err != nil || len(jars) < 2 {
+		t.Fatalf("%s: %q, %v: run make java first", pattern, jars, err)
+	}
+	return jars
+}
+
 // run starts the application, kills it with kill -9 after some thousand lines, and returns from how many log.info() had
 // returned.
 func (w way) run(t *testing.T, jdk lab.JDK, jars, source string) (returned int) {
@@ -100,12 +108,8 @@ func (w way) run(t *testing.T, jdk lab.JDK, jars, source string) (returned int) 
 		t.Fatal(err)
 	}
 	path := []string{jars, filepath.Join(jars, "*")}
-	if w.jars != "" {
-		ours, err := filepath.Glob(w.jars)
-		if err != nil || len(ours) < 2 {
-			t.Fatalf("%s: %q, %v: run make java first", w.jars, ours, err)
-		}
-		path = append(path, ours...)
+	if w.ring {
+		path = append(path, ours(t)...)
 	}
 	var out bytes.Buffer
 	cmd := exec.Command(jdk.Java(), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m", "-cp", strings.Join(path, ":"),
@@ -126,7 +130,7 @@ func (w way) run(t *testing.T, jdk lab.JDK, jars, source string) (returned int) 
 	lab.Eventually(t, patience, "3,000 lines", func() bool { return begun() >= 3000 })
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait() // the error is the kill
-	if out.Len() > 0 && w.jars != "" {
+	if out.Len() > 0 && w.ring {
 		t.Errorf("the application said:\n%s", out.Bytes())
 	}
 	return begun()

@@ -25,9 +25,6 @@ type calls struct {
 	// before is called before each step, and its error becomes that of the call. Nil: it
 	// is a test's means to fail, or to end, at any place.
 	before func(s step, fd int, data []byte, offset int64) error
-
-	// ahead replaces what the machine's clocks say in a test. Nil: nothing does.
-	ahead func() int64
 }
 
 // read fills data from an offset. A file that ends before is an io.ErrUnexpectedEOF.

@@ -17,10 +17,7 @@ const (
 
 // wallAhead returns by how many nanoseconds the wall clock is ahead of CLOCK_MONOTONIC, which is System.nanoTime() of a
 // JVM on this machine. It returns 0 if it was interrupted too often to say.
-func (c *calls) wallAhead() int64 {
-	if c.ahead != nil {
-		return c.ahead()
-	}
+func wallAhead() int64 {
 	for range 4 {
 		var before, wall, after unix.Timespec
 		if unix.ClockGettime(unix.CLOCK_MONOTONIC, &before) != nil || unix.ClockGettime(unix.CLOCK_REALTIME, &wall) != nil ||
@@ -34,7 +31,7 @@ func (c *calls) wallAhead() int64 {
 	return 0
 }
 
-// anchor shifts the dates of the entry, and of those that follow it, by as much as the wall clock was set since
+// anchor shifts the dates of the entry and of later entries by as much as the wall clock was set since
 // the last look. A machine that was suspended has such a clock, too: the monotonic one stops. The entry has the
 // shift, so that another process renders the same lines.
 func (e *entry) anchor(ahead int64) {

@@ -17,9 +17,9 @@ func TestDatesFollowAWallClockThatIsSet(t *testing.T) {
 	w, s := mapped(t)
 	ahead := int64(1_000 * time.Second) // any
 	look := func() int64 { return ahead }
-	s.calls.ahead = look
+	s.drains[testName].render.ahead = look // after the machine's clock, by which the ring was opened
 	w.event(1, "")
-	s.rounds(2) // the ring was opened by the machine's clock, and this is the first look at the other one
+	s.rounds(2)
 	ahead += int64(10 * time.Second)
 	w.event(2, "")
 	s.rounds(2)
@@ -39,8 +39,8 @@ func TestDatesFollowAWallClockThatIsSet(t *testing.T) {
 
 	ahead += int64(time.Hour)
 	next := newSidecar(t, s.source)
-	next.calls.ahead = look
 	next.start()
+	next.drains[testName].render.ahead = look
 	w.event(5, "")
 	next.rounds(3)
 
@@ -64,10 +64,9 @@ func TestDatesFollowAWallClockThatIsSet(t *testing.T) {
 }
 
 func TestTheMachinesClocksDoNotDriftApart(t *testing.T) {
-	var c calls
 	var first, again int64
 	lab.Eventually(t, lab.Patience, "two looks at the clocks", func() bool {
-		first, again = c.wallAhead(), c.wallAhead()
+		first, again = wallAhead(), wallAhead()
 		return first != 0 && again != 0
 	})
 	if by := again - first; by > leastStep || by < -leastStep {

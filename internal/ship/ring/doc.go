@@ -71,7 +71,7 @@
 //
 //	  - No word is complete before its bytes. D is a release (stlr), so that W and P precede it for each
 //	    observer that reads D's value and then P. The sidecar reads D in A and P in B. Between the two it branches
-//	    on the word, and enters the kernel: a branch and then a context synchronization order a load before
+//	    on the word. Then it enters the kernel: a branch and then a context synchronization order a load before
 //	    later loads, which a branch alone would not. What A read of the payload is thrown away. B may find
 //	    no other word than A: only the sidecar lets the JVM write there again.
 //	  - No byte is there before its claim. The fence (dmb ishst) orders W before P. So the bytes of a thread that was
@@ -90,7 +90,7 @@
 //	  - A word is whole. It lies at a multiple of 8, where a load or store of 8 bytes is one access. If a kernel
 //	    ever copied less at a time, the check in the word would not match, and the next look decides.
 //	  - A template is there before the record that names it: its length is stored after its text (releaseFence),
-//	    both before D by the thread that logs, or by the one that has published the number to it. The
+//	    both before D by the thread that logs, or by another one, which has published the number to that thread. The
 //	    sidecar reads it after B.
 //
 // # Untrusted input

@@ -67,7 +67,7 @@ func openDrain(w *workspace, n name) (*drain, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &drain{workspace: w, name: n, file: f, render: renderer{file: f, templates: templates{file: f}}}
+	d := &drain{workspace: w, name: n, file: f, render: renderer{file: f, templates: templates{file: f}, ahead: wallAhead}}
 	if err = d.begin(); err != nil {
 		d.close()
 		return nil, err
@@ -97,7 +97,7 @@ func (d *drain) begin() error {
 	if c.head != 0 || !errors.Is(err, fs.ErrNotExist) {
 		d.metrics.errors.WithLabelValues(reasonJournal).Inc()
 	}
-	d.last = entry{ring: d.file.id, pos: c.head, from: c.head, to: c.head, clock: d.wallAhead()}
+	d.last = entry{ring: d.file.id, pos: c.head, from: c.head, to: c.head, clock: d.render.ahead()}
 	d.freed = c.head
 	return nil
 }
@@ -157,7 +157,7 @@ func (d *drain) step(now time.Time) (taken uint64, err error) {
 		return 0, err
 	}
 	e := d.next()
-	e.anchor(d.wallAhead())
+	e.anchor(d.render.ahead())
 	lines, tally, err := d.take(&e)
 	if err != nil {
 		return 0, err

@@ -29,7 +29,8 @@ const (
 // gives a thread.
 type renderer struct {
 	file      *file
-	shift     int64 // of the dates, since the wall clock was set; see entry.anchor
+	ahead     func() int64 // wallAhead
+	shift     int64        // of the dates, since the wall clock was set; see entry.anchor
 	templates templates
 	second    int64  // of stamp, since the epoch
 	stamp     []byte // the time decoration of that second

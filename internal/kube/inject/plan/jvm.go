@@ -68,7 +68,7 @@ func planJVM(c *pod.Container, number int, w *wish.Wishes, n *notes) *jvm {
 			c.Name, c.Image, w.Variable.Name, ask.Prefix, wish.OptionsVariable, j.optionsOf8())
 		return nil
 	}
-	j.raised, j.pin = planMemory(c, w, n)
+	j.raised, j.pin = planMemory(c, j.wishes(w), n)
 	j.warnLog(w, n)
 	j.planUser(w, n)
 	j.planAttach(n)
@@ -177,7 +177,7 @@ func (j *jvm) change(w *wish.Wishes) Change {
 		c.Mounts = append(c.Mounts, *j.tmp)
 	}
 	if j.raised {
-		c.Memory = raiseLimit(j.Container, w)
+		c.Memory = raiseLimit(j.Container, j.wishes(w))
 	}
 	return c
 }

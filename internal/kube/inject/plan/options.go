@@ -108,6 +108,16 @@ func (j *jvm) warnEvents(w *wish.Wishes, n *notes) {
 	}
 }
 
+// wishes returns w, without a ring where nothing creates one: it takes no memory there.
+func (j *jvm) wishes(w *wish.Wishes) *wish.Wishes {
+	if w.Events == 0 || j.UID != nil || pod.LastEnv(j.Container.Container, eventsVariable) >= 0 {
+		return w
+	}
+	ringless := *w
+	ringless.Events = 0
+	return &ringless
+}
+
 // eventsEnv returns what says to the JVMs of a container where their rings are, if anything has to.
 // Where the sidecar may not be the JVM's user, nothing does: it could not remove a ring, and the
 // ninth start would find eight. Without the variable an appender writes to its fallback from the start.

@@ -29,7 +29,7 @@ func volumes(w *wish.Wishes, jvms []*jvm, d dest) []corev1.Volume {
 		all = append(all, corev1.Volume{Name: name, VolumeSource: source})
 	}
 	for _, j := range jvms {
-		size := resource.MustParse(w.Tmpfs().String())
+		size := resource.MustParse(j.wishes(w).Tmpfs().String())
 		add(j.logVolume(), corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: &size}})
 		if j.ownTmp && j.tmp != nil {
 			add(j.tmp.Name, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
@@ -127,7 +127,7 @@ func environment(w *wish.Wishes, j *jvm) []corev1.EnvVar {
 	if j.tmp != nil {
 		all["jvm-tmp"] = tmpDir
 	}
-	if w.Events > 0 && w.Sidecar.Ship.Budget == 0 {
+	if j.wishes(w).Events > 0 && w.Sidecar.Ship.Budget == 0 {
 		all["budget"] = w.Buffer.String() // the rest of the tmpfs is the ring's
 	}
 	if j.port != 0 && j.listen() != admin.DefaultConfig().Listen {
