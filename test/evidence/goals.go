@@ -94,6 +94,8 @@ var eventBounds = []bound{
 	{what: "the same: p99.99 of a call, µs", limit: 50, experiment: "million", contestant: millionRing, key: "p9999"},
 	{what: "1,000,000 lines/s by Logback into the ring: lost", limit: 10, experiment: "million", contestant: millionLogback, key: "lost"},
 	{what: "the same: p99.9 of a call, µs", limit: 20, experiment: "million", contestant: millionLogback, key: "p999"},
+	{what: "1,000,000 lines/s by Logback with an encoder: lost at warning or above", experiment: "million", contestant: millionEncoder, key: "severe"},
+	{what: "the same, waiting: lost", experiment: "million", contestant: millionWaiting, key: "lost"},
 }
 
 // boundsFor returns all bounds, for the contestants that ran.

@@ -19,8 +19,8 @@ import org.apache.logging.log4j.core.config.builder.api.ConfigurationBuilderFact
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs by Logback from several threads: APPENDER FILE THREADS SECONDS RATE END. An appender is file, ring,
- * async:QUEUE:discard or async:QUEUE:wait, or log4j2:discard or log4j2:wait for Log4j's. A rate of 0 is as fast as possible.
+ * Logs by Logback from several threads: APPENDER FILE THREADS SECONDS RATE END. An appender is file, ring, ring:wait,
+ * ring:encoder, ring:encoder:wait, async:QUEUE:discard or async:QUEUE:wait, or log4j2:discard or log4j2:wait for Log4j's. A rate of 0 is as fast as possible.
  *
  * <p>An end that is a file keeps each thread's counts there, so that they outlive a kill -9: the events whose call has
  * returned, the severe ones among them, and the longest call in nanoseconds, as three longs in the machine's order.
@@ -134,19 +134,22 @@ public class Apps {
     }
 
     static Appender<ILoggingEvent> appender(LoggerContext context, String spec, String file) {
-        if (spec.startsWith("ring")) {
-            if (spec.equals("ring:wait")) {
-                System.setProperty("ullage.events", System.getenv("ULLAGE_EVENTS") + ",wait=trace:60000ms");
-            }
-            UllageAppender ring = new UllageAppender();
-            ring.setContext(context);
-            ring.start();
-            return ring;
-        }
         PatternLayoutEncoder pattern = new PatternLayoutEncoder();
         pattern.setContext(context);
         pattern.setPattern("%d [%thread] %-5level %logger - %msg%n");
         pattern.start();
+        if (spec.startsWith("ring")) {
+            if (spec.endsWith(":wait")) {
+                System.setProperty("ullage.events", System.getenv("ULLAGE_EVENTS") + ",wait=trace:60000ms");
+            }
+            UllageAppender ring = new UllageAppender();
+            ring.setContext(context);
+            if (spec.startsWith("ring:encoder")) {
+                ring.setEncoder(pattern);
+            }
+            ring.start();
+            return ring;
+        }
         FileAppender<ILoggingEvent> direct = new FileAppender<>();
         direct.setContext(context);
         direct.setEncoder(pattern);
