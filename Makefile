@@ -37,7 +37,7 @@ PROGRAMS := $(if $(filter linux,$(shell go env GOOS)),./cmd/...,$(PLUGIN))
 UNIT := $(if $(filter linux,$(shell go env GOOS)),./cmd/... ./internal/... ./deploy/... ./test/lint ./test/repo ./test/here ./test/try ./test/evidence,$(PLUGIN))
 
 # What make ci runs after make test: minutes each, or they need root, a cluster, or servers.
-REST := vuln fuzz arm64 browser java-test applog crash fault-quick demo-hindsight demo-sinks package e2e
+REST := vuln fuzz arm64 browser java-test java-release applog crash fault-quick demo-hindsight demo-sinks package e2e
 
 # Emulation shows the other compiler's code and its alignment, not the order of memory between two
 # cores: package ring argues for that.
@@ -156,6 +156,11 @@ java: ## the jars for Java applications, into bin/java (all but two without the 
 java-test: java ## the jars on each installed JDK from 17 on, with real logging libraries (network, once)
 	$(call stage,java tests)
 	@java/test.sh
+
+.PHONY: java-release
+java-release: ## the jars as Maven Central wants them, signed, in a directory; projects log by coordinates (network, once)
+	$(call stage,java release)
+	@java/release.sh
 
 .PHONY: java-stress
 java-stress: java ## the claim of a record in the ring under jcstress (network, once; minutes; MODE=default or tough for longer)

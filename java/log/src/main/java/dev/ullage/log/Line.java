@@ -15,7 +15,7 @@ import java.io.Writer;
  *
  * <p><b>Form.</b> {@code [thread] logger {key=value,key=value} <marker> message}. A key, a value or the name of a marker is
  * in quotes unless it consists of letters, digits and {@code ._-:/@+}; in quotes, a backslash precedes a quote
- * and a backslash. A message that begins with one of {@code {<-} has {@code "- "} in front of it. So a reader can tell each
+ * and a backslash. A message that begins with a brace, {@code <} or {@code -} has {@code "- "} in front of it. So a reader can tell each
  * part from the next one, whatever is in it.
  */
 public final class Line {
