@@ -70,8 +70,7 @@ type serveConfig struct {
 	events  bool // create Kubernetes Events
 	admin   admin.Config
 
-	logFormat string // "text" or "json"
-	logLevel  string // the lowest level that is logged
+	log settings.Log
 }
 
 // flags declares every setting on fs. In a pod, the namespace is the pod's.
@@ -95,21 +94,13 @@ func (c *serveConfig) groups() []settings.Group {
 func (c *serveConfig) ownFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.file, "config", "", "YAML or JSON `FILE` that defines what is injected; required")
 	fs.BoolVar(&c.events, "events", false, "create Kubernetes Events about the controllers of pods that were injected or could not be; the service account\nmust be allowed to create events, and the webhook configuration must have the side effects NoneOnDryRun")
-	fs.StringVar(&c.logFormat, "log-format", "text", "`FORMAT` of the log on stderr: text or json")
-	fs.StringVar(&c.logLevel, "log-level", "info", "lowest `LEVEL` that is logged: debug, info, warn, error")
+	c.log.Flags(fs)
 }
 
 // load reads the file and returns one error for each setting that cannot work,
 // in it and among the flags.
 func (c *serveConfig) load() []error {
 	bad := slices.Concat(c.webhook.Validate(), c.certs.Validate(), c.admin.Validate())
-	if c.logFormat != "text" && c.logFormat != "json" {
-		bad = append(bad, fmt.Errorf("--log-format %q is neither text nor json", c.logFormat))
-	}
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(c.logLevel)); err != nil {
-		bad = append(bad, fmt.Errorf("--log-level %q is not one of debug, info, warn, error", c.logLevel))
-	}
 	if c.events && c.certs.Cluster.Validate() != nil {
 		bad = append(bad, fmt.Errorf("--events: %w", errors.Join(c.certs.Cluster.Validate()...)))
 	}
@@ -128,17 +119,6 @@ func (c *serveConfig) load() []error {
 		bad = append(bad, fmt.Errorf("--config %s: %w", c.file, err))
 	}
 	return bad
-}
-
-// logger returns the log of a valid c.
-func (c *serveConfig) logger(w io.Writer) *slog.Logger {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.logLevel))
-	opts := &slog.HandlerOptions{Level: level}
-	if c.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w, opts))
-	}
-	return slog.New(slog.NewTextHandler(w, opts))
 }
 
 // mutate is a [webhook.Mutate].
@@ -170,7 +150,7 @@ func serveCmd(ctx context.Context, args []string, e cli.Env) int {
 	if limit, _ := e.LookupEnv("GOMEMLIMIT"); limit == "" {
 		debug.SetMemoryLimit(kernel.SoftLimit(math.MaxInt64))
 	}
-	if err := serve(ctx, cfg, build.Read(version), cfg.logger(e.Stderr)); err != nil {
+	if err := serve(ctx, cfg, build.Read(version), cfg.log.Logger(e.Stderr)); err != nil {
 		return e.Fail("serve", err)
 	}
 	return cli.OK

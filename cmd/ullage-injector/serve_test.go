@@ -142,7 +142,7 @@ func TestMetricsAreWellFormed(t *testing.T) {
 	var log output
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, cfg, build.Read(version), cfg.logger(&log)) }()
+	go func() { ended <- serve(ctx, cfg, build.Read(version), cfg.log.Logger(&log)) }()
 	resp, err := http.Get("http://" + log.wait(t, ` listen=(\S+)`) + "/metrics")
 	if err != nil {
 		t.Fatal(err)

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"path/filepath"
 	"time"
 
 	"github.com/ullage/ullage/internal/base/cli"
-	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/read/check"
 	"github.com/ullage/ullage/internal/segment/owner"
 )
@@ -100,7 +98,7 @@ func checkCmd(ctx context.Context, args []string, e cli.Env) int {
 	}
 	names, err := cfg.Names(dir)
 	if err != nil {
-		return e.Fail("check", fmt.Errorf("%s: %w", printable.Line(dir), err))
+		return e.Fail("check", err)
 	}
 	p := newCheckPrinter(e.Stdout, names, cfg.json)
 	progress := cli.NewProgress(e.Stderr)

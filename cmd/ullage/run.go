@@ -67,7 +67,7 @@ func runCmd(ctx context.Context, args []string, e cli.Env) int {
 		busy = useProcessors
 		busy(true)
 	}
-	if err := sidecar.Run(ctx, cfg, build.Read(version), busy, cfg.Logger(e.Stderr)); err != nil {
+	if err := sidecar.Run(ctx, cfg, build.Read(version), busy, cfg.Log.Logger(e.Stderr)); err != nil {
 		return e.Fail("run", err)
 	}
 	return cli.OK

@@ -3,8 +3,6 @@ package sidecar
 import (
 	"flag"
 	"fmt"
-	"io"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -31,8 +29,7 @@ type Config struct {
 	// SinkKinds are the sinks that there are, by the scheme of their URLs. Not a flag.
 	SinkKinds map[string]sink.Kind
 
-	LogFormat string // of the sidecar's own log: "text" or "json"
-	LogLevel  string // from which on it logs
+	Log settings.Log
 
 	// StallFloor is from which length on a stop of a JVM is suspected of being a stall. If
 	// zero, it is [pause.DefaultFloor]. Not a flag.
@@ -45,7 +42,7 @@ type Config struct {
 
 // DefaultConfig returns the documented defaults.
 func DefaultConfig() Config {
-	return Config{Ship: ship.DefaultConfig(), Levels: levels.DefaultConfig(), Triggers: trigger.DefaultConfig(), Insight: insight.DefaultConfig(), Admin: admin.DefaultConfig(), Sinks: sink.DefaultConfig(), LogFormat: "text", LogLevel: "info"}
+	return Config{Ship: ship.DefaultConfig(), Levels: levels.DefaultConfig(), Triggers: trigger.DefaultConfig(), Insight: insight.DefaultConfig(), Admin: admin.DefaultConfig(), Sinks: sink.DefaultConfig()}
 }
 
 // Groups returns every setting with the values of c as defaults, by the parts of the sidecar.
@@ -62,36 +59,17 @@ func (c *Config) Groups() []settings.Group {
 func (c *Config) Flags(fs *flag.FlagSet) { settings.Declare(fs, c.Groups()) }
 
 func (c *Config) flags(fs *flag.FlagSet) {
-	fs.StringVar(&c.LogFormat, "log-format", c.LogFormat, "`FORMAT` of the sidecar's own log on stderr: text or json")
-	fs.StringVar(&c.LogLevel, "log-level", c.LogLevel, "lowest `LEVEL` that the sidecar logs: debug, info, warn, error")
+	c.Log.Flags(fs)
 	settings.DurationVar(fs, &c.YieldAfter, "yield-after", c.YieldAfter, "exit with 0, once, if no log has appeared in the source for this `DURATION`; 0: never. (Where another webhook strips\nthe sidecar's restartPolicy, a pod waits for the sidecar's end before it starts the JVM. The injector sets this there.)")
 }
 
 // Validate returns one error for each setting that cannot work.
 func (c Config) Validate() []error {
 	bad := slices.Concat(c.Ship.Validate(), c.Levels.Validate(), c.Triggers.Validate(), c.Admin.Validate(), c.Sinks.Validate(c.SinkKinds))
-	if c.LogFormat != "text" && c.LogFormat != "json" {
-		bad = append(bad, fmt.Errorf("--log-format %q is neither text nor json", c.LogFormat))
-	}
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
-		bad = append(bad, fmt.Errorf("--log-level %q is not one of debug, info, warn, error", c.LogLevel))
-	}
 	if c.YieldAfter < 0 {
 		bad = append(bad, fmt.Errorf("--yield-after %s must not be negative", c.YieldAfter))
 	}
 	return bad
-}
-
-// Logger returns the sidecar's own log, for a valid c.
-func (c Config) Logger(w io.Writer) *slog.Logger {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.LogLevel))
-	opts := &slog.HandlerOptions{Level: level}
-	if c.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w, opts))
-	}
-	return slog.New(slog.NewTextHandler(w, opts))
 }
 
 // knownAnnotations are the annotations, without their prefix, that are not

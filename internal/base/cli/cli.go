@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/base/settings"
@@ -158,8 +159,13 @@ func (e Env) Fail(name string, err error) int {
 func reason(err error) string {
 	text := err.Error()
 	var at *fs.PathError
-	if errors.As(err, &at) && errors.Is(at.Err, fs.ErrNotExist) {
-		text = strings.Replace(text, at.Error(), printable.Name(at.Path)+" does not exist", 1)
+	if errors.As(err, &at) {
+		switch {
+		case errors.Is(at.Err, fs.ErrNotExist):
+			text = strings.Replace(text, at.Error(), printable.Name(at.Path)+" does not exist", 1)
+		case errors.Is(at.Err, syscall.ENOTDIR):
+			text = strings.Replace(text, at.Error(), printable.Name(at.Path)+" is not a directory", 1)
+		}
 	}
 	if errors.Is(err, context.Canceled) {
 		text = strings.ReplaceAll(text, context.Canceled.Error(), "interrupted")

@@ -21,6 +21,7 @@ func TestUnexpectedComplainsAboutEach(t *testing.T) {
 
 func TestFailHasALineForEachError(t *testing.T) {
 	_, missing := os.Stat("no where")
+	_, noDir := os.ReadDir("cli.go")
 	for name, c := range map[string]struct {
 		err  error
 		want string
@@ -30,6 +31,7 @@ func TestFailHasALineForEachError(t *testing.T) {
 		"joined":      {errors.Join(errors.New("one"), errors.Join(errors.New("two"))), "prog run: one\nprog run: two\n"},
 		"two in one":  {fmt.Errorf("%w: %w", errors.New("one"), errors.New("two")), "prog run: one: two\n"},
 		"no path":     {fmt.Errorf("open it: %w", missing), "prog run: open it: \"no where\" does not exist\n"},
+		"no dir":      {fmt.Errorf("list it: %w", noDir), "prog run: list it: cli.go is not a directory\n"},
 		"interrupted": {fmt.Errorf("read: %w", context.Canceled), "prog run: read: interrupted\n"},
 		"escape":      {errors.New("\x1b[2Jgone"), "prog run: ?[2Jgone\n"},
 	} {

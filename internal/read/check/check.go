@@ -2,11 +2,12 @@ package check
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/read"
@@ -67,7 +68,7 @@ func (c Config) Names(dir string) ([]string, error) {
 		return names, nil
 	}
 	if _, err := os.Stat(filepath.Join(dir, segment.OwnDir)); err != nil && len(all) == 0 {
-		return nil, errors.New("it holds no streams and no segments: is it the --dest of 'ullage run'?")
+		return nil, fmt.Errorf("%s holds no streams and no segments: is it the --dest of 'ullage run'?", printable.Name(dir))
 	}
 	if c.Stream != "" {
 		return nil, read.Streams(c.Stream).Unmatched(all)
