@@ -1,6 +1,7 @@
 package pause
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/ullage/ullage/internal/line/ul"
@@ -44,11 +45,19 @@ func BenchmarkEvent(b *testing.B) {
 	}
 }
 
-// The same log, joined.
+// The same log, joined, and logs of JDK 8.
 func BenchmarkJoin(b *testing.B) {
-	for _, name := range []string{"debug-g1-jdk17.log", "debug-g1-jdk25.log"} {
+	logs := map[string][][]byte{"cms-jdk8": lines(strings.Split(oldCMS, "\n")...), "g1-jdk8": lines(strings.Split(oldG1, "\n")...)}
+	for _, name := range []string{"debug-g1-jdk17.log", "debug-g1-jdk25.log", "g1-jdk17.log"} {
+		logs[name] = sample(b, name)
+	}
+	for name, lines := range logs {
 		b.Run(name, func(b *testing.B) {
-			lines := sample(b, name)
+			size := 0
+			for _, line := range lines {
+				size += len(line) + 1
+			}
+			b.SetBytes(int64(size / len(lines)))
 			j := NewJoiner(Handlers{Pause: func(*GCPause) {}, Stop: func(*Stop) {}, Collection: func(*Collection) {}})
 			b.ReportAllocs()
 			for i := 0; b.Loop(); {

@@ -25,8 +25,11 @@ func (o *jdk8) header(line []byte) bool {
 		}
 		return true
 	}
+	if !isHeader(line) {
+		return false
+	}
 	_, version, ok := bytes.Cut(line, []byte(" JRE ("))
-	if end := bytes.IndexByte(version, ')'); ok && end > 0 && end <= maxName && isHeader(line) {
+	if end := bytes.IndexByte(version, ')'); ok && end > 0 && end <= maxName {
 		for _, c := range version[:end] {
 			if c <= ' ' || c > '~' {
 				return false

@@ -26,19 +26,23 @@ func (j *Joiner) Continues() bool { return j.old.scan.active }
 // line is [Joiner.Line] for a line that may be of JDK 8. It returns false for any other line.
 func (o *old) line(j *Joiner, line []byte) (found, ok bool) {
 	line = bytes.TrimSuffix(line, []byte{'\r'})
-	r := j.parser.Parse(line)
+	stamped := false
+	if len(line) > 0 && isDigit(line[0]) {
+		if r := j.parser.Parse(line); r.Stamped {
+			j.clock.read(r, j.handlers.Clock)
+			j.begin(&Event{GC: -1})
+			line, stamped = r.Message, true
+		}
+	}
 	switch {
-	case r.Stamped:
-		j.clock.read(r, j.handlers.Clock)
-		j.begin(&Event{GC: -1})
-		line = r.Message
-	case o.scan.header(line):
+	case stamped:
+	case len(line) == 0, o.scan.header(line):
 		return false, true
 	case !o.scan.active && line[0] != '[':
 		return false, false
 	}
 	at := j.clock.Clock
-	all := o.scan.read(line, r.Stamped)
+	all := o.scan.read(line, stamped)
 	o.report(j)
 	if o.scan.aborted {
 		o.endCycle(j)

@@ -104,11 +104,13 @@ func (o *jdk8) block(text []byte, indent int) {
 	}
 	name, number, ok := bytes.Cut(text, []byte(": "))
 	number, workers, _ := bytes.Cut(number, []byte(", GC Workers: "))
+	number, unit := bytes.CutSuffix(bytes.TrimLeft(number, " "), []byte(" ms"))
 	if count, n := digits(workers); n > 0 && n == len(workers) && count <= 1<<16 {
 		o.put(&Event{Kind: Workers, Count: int(count)}, ofLast)
 	}
-	e := Event{GC: -1}
-	if ok && e.readPhaseOf(name, bytes.Replace(bytes.TrimLeft(number, " "), []byte(" ms"), []byte("ms"), 1)) {
+	e := Event{Kind: Phase, Name: name}
+	var timed bool
+	if e.Duration, timed = decimal(number, time.Millisecond); ok && unit && timed && isPauseName(name) {
 		o.put(&e, ofLast)
 	}
 }

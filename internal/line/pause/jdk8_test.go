@@ -3,6 +3,7 @@ package pause
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -181,6 +182,27 @@ full, Allocation Failure, 900ms, 256000K->20480K(262144K), cpu 1.2s real 900ms, 
 		if got := brief(comma); got != one.want {
 			t.Errorf("%s, with the comma of other countries:\n%s\nwant\n%s", name, got, one.want)
 		}
+	}
+}
+
+// The lines after a pause of G1 say how many threads worked in it, and how long its phases took.
+func TestBlocksOfJDK8(t *testing.T) {
+	phases := map[string]time.Duration{}
+	j := NewJoiner(Handlers{Stop: func(s *Stop) {
+		for i := range s.Pauses {
+			if p := &s.Pauses[i]; (p.Workers == 4) != (p.Action == "young" || p.Action == "concurrent start" || p.Action == "mixed") {
+				t.Errorf("%+v", p)
+			}
+		}
+	}})
+	for line := range strings.Lines(oldG1) {
+		if e, ok := j.Line([]byte(strings.TrimSuffix(line, "\n")), ul.Class{}); ok && e.Kind == Phase {
+			phases[string(e.Name)] += e.Duration
+		}
+	}
+	want := map[string]time.Duration{"Parallel Time": 316 * time.Millisecond, "Code Root Fixup": 0, "Clear CT": 100 * time.Microsecond, "Other": 1900 * time.Microsecond}
+	if !maps.Equal(phases, want) {
+		t.Errorf("%v, want %v", phases, want)
 	}
 }
 
