@@ -73,10 +73,7 @@ func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
 	fs.BoolVar(&c.follow, "follow", false, follow)
 	fs.BoolVar(&c.follow, "f", false, "short for --follow")
 	for i, t := range catTimes {
-		fs.Func(t.name, t.usage, func(text string) (err error) {
-			c.times[i], err = zoned(text, now)
-			return err
-		})
+		zonedVar(fs, &c.times[i], t.name, now, t.usage)
 	}
 	fs.StringVar(&c.within, "within", "", "how far from --around, as a `DURATION` (30s if it is not given)")
 	fs.StringVar(&c.tail, "tail", "", "only the last `N` lines of all")
@@ -84,6 +81,14 @@ func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
 	cli.JSONFlags(fs, &c.json, "print each line, or with --marks each mark, as a JSON object")
 	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.level.Set)
 	fs.StringVar(&c.stream, "stream", "", "only streams whose name matches `GLOB`")
+}
+
+// zonedVar declares a flag whose value [zoned] reads.
+func zonedVar(fs *flag.FlagSet, p *string, name string, now time.Time, usage string) {
+	fs.Func(name, usage, func(text string) (err error) {
+		*p, err = zoned(text, now)
+		return err
+	})
 }
 
 // zoned checks a time and, if it is a local one, gives it its zone: the sidecar's may
@@ -113,15 +118,27 @@ func logsCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	if code, ok := e.Parse(fs, logsAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
 		return code
 	}
-	s, err := cfg.find(ctx, e, "logs")
+	s, dest, err := cfg.persisted(ctx, e, "logs")
 	if err != nil {
 		return e.Fail("logs", err)
 	}
-	dest, err := destination(ctx, s)
+	return s.stream(ctx, e, "logs", cfg.follow, cfg.catArgs(dest))
+}
+
+// persisted returns the sidecar that is meant, and where it persists.
+func (s *single) persisted(ctx context.Context, e cli.Env, name string) (sidecar, string, error) {
+	found, err := s.find(ctx, e, name)
 	if err != nil {
-		return e.Fail("logs", err)
+		return sidecar{}, "", err
 	}
-	cmd := s.cluster.command(ctx, s.execWithStdin(cfg.catArgs(dest)...)...)
+	dest, err := destination(ctx, found)
+	return found, dest, err
+}
+
+// stream runs the sidecar's program for a command of this name, with its output on ours, and
+// returns the exit code.
+func (s sidecar) stream(ctx context.Context, e cli.Env, name string, follow bool, args []string) int {
+	cmd := s.cluster.command(ctx, s.execWithStdin(args...)...)
 	// What the container writes to stderr may end on a terminal even where stdout does
 	// not, and it is never the bytes of a log.
 	messages := cli.Escaping(e.Stderr)
@@ -135,10 +152,10 @@ func logsCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	// and then so does the sidecar's.
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
-		return e.Fail("logs", fmt.Errorf("make a pipe for kubectl: %w", err))
+		return e.Fail(name, fmt.Errorf("make a pipe for kubectl: %w", err))
 	}
 	defer stdin.Close()
-	return cfg.outcome(ctx, e, cmd.Run())
+	return s.cluster.outcome(ctx, e, name, follow, cmd.Run())
 }
 
 // destination is where the sidecar persists. It knows best itself, but need
@@ -188,17 +205,17 @@ func (c *logsConfig) catArgs(dest string) []string {
 }
 
 // outcome makes an exit code of how kubectl ended. It has said why itself.
-func (c *logsConfig) outcome(ctx context.Context, e cli.Env, err error) int {
+func (c cluster) outcome(ctx context.Context, e cli.Env, name string, follow bool, err error) int {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
 		return cli.OK
-	case ctx.Err() != nil && c.follow:
+	case ctx.Err() != nil && follow:
 		return cli.OK // that is how it ends
 	case ctx.Err() != nil:
 		return cli.Failure // not all of it was printed
 	case !errors.As(err, &exit):
-		return e.Fail("logs", c.cluster.notRun(err))
+		return e.Fail(name, c.notRun(err))
 	case brokenPipe(exit):
 		return cli.OK // the reader has what it wanted
 	case exit.ExitCode() == cli.Usage:

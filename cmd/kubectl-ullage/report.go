@@ -59,14 +59,8 @@ type reportConfig struct {
 // flags declares the settings on fs. A time without a zone is in now's.
 func (c *reportConfig) flags(fs *flag.FlagSet, now time.Time) {
 	c.single.flags(fs)
-	fs.Func("since", "only lines from `T` on: a duration before now, or a time", func(text string) (err error) {
-		c.since, err = zoned(text, now)
-		return err
-	})
-	fs.Func("until", "only lines up to `T`, as for --since", func(text string) (err error) {
-		c.until, err = zoned(text, now)
-		return err
-	})
+	zonedVar(fs, &c.since, "since", now, "only lines from `T` on: a duration before now, or a time")
+	zonedVar(fs, &c.until, "until", now, "only lines up to `T`, as for --since")
 	fs.StringVar(&c.output, "output", "", "`FILE` to write the page into; one that exists is replaced")
 	cli.JSONFlags(fs, &c.json, "print the figures as JSON, as 'ullage report --json' does")
 }
@@ -87,11 +81,7 @@ func reportCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	if code, ok := e.Parse(fs, reportAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
 		return code
 	}
-	s, err := cfg.find(ctx, e, "report")
-	if err != nil {
-		return e.Fail("report", err)
-	}
-	dest, err := destination(ctx, s)
+	s, dest, err := cfg.persisted(ctx, e, "report")
 	if err != nil {
 		return e.Fail("report", err)
 	}

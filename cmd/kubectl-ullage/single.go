@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// single is the one sidecar that a command is about: logs, open and report.
+// single is the one sidecar that a command is about: logs, check, open and report.
 type single struct {
 	cluster   cluster
 	target    target // zero: a pod of a label
