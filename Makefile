@@ -162,6 +162,11 @@ java-release: ## the jars as Maven Central wants them, signed, in a directory; p
 	$(call stage,java release)
 	@java/release.sh
 
+.PHONY: adopt-kills
+adopt-kills: ## kill a sidecar 200 times while it adopts or releases a JVM (root, JVMs of 11 to 25; minutes)
+	$(call stage,kills of a sidecar that adopts)
+	ADOPT_ROUNDS=50 $(gotest) -count=1 -v -timeout 60m ./test/jvm -run TestAKillLeavesNoOutputBehind
+
 .PHONY: java-stress
 java-stress: java ## the claim of a record in the ring under jcstress (network, once; minutes; MODE=default or tough for longer)
 	$(call stage,java stress)

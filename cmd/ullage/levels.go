@@ -18,6 +18,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/control"
+	"github.com/ullage/ullage/internal/jvm/levels"
 	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/internal/line/naming"
@@ -58,8 +59,8 @@ const levelsMore = `Examples:
 
 A command asks the 'ullage run' that ships the source, over a socket in
 SOURCE/.ullage: its flags apply, and it ends the raise. Without one, list and
-rotate go to the JVMs themselves, and set, reset and save change nothing and
-exit with 1.
+rotate go to the JVMs themselves, set and save change nothing and exit with 1,
+and reset restores what a killed one has left.
 
 A JVM is reached through its attach socket in --jvm-tmp, which it opens with
 -XX:+StartAttachListener, or, in the same process namespace, by its process. It
@@ -104,8 +105,8 @@ It replaces an earlier selection, and overrides those of annotations and
 triggers. Without a running 'ullage run' it changes nothing and exits with 1.
 `
 
-const levelsResetAbout = `ullage levels reset ends every raise now: that of a command, of annotations and
-of a trigger.
+const levelsResetAbout = `ullage levels reset ends every raise now, that of a command, of annotations and
+of a trigger, and releases the JVMs that --adopt has given an output.
 
 Usage:
   ullage levels reset
@@ -113,7 +114,8 @@ Usage:
 Example:
   ullage levels reset
 
-Without a running 'ullage run' it changes nothing and exits with 1.
+Without a running 'ullage run' it restores what one that was killed has left
+changed. If there is nothing, it exits with 1.
 `
 
 const levelsRotateAbout = `ullage levels rotate has the JVMs rotate their log files.
@@ -251,7 +253,7 @@ func (c *levelsConfig) run(ctx context.Context, m *control.Command, e cli.Env) e
 	case "set":
 		return c.set(ctx, m, e)
 	case "reset":
-		return reset(ctx, m, e)
+		return c.reset(ctx, m, e)
 	case "rotate":
 		return rotate(ctx, m, e)
 	case "save":
@@ -338,8 +340,16 @@ func (c *levelsConfig) save(ctx context.Context, m *control.Command, e cli.Env) 
 	return nil
 }
 
-func reset(ctx context.Context, m *control.Command, e cli.Env) error {
+// reset ends every raise and every adoption. Without a process that keeps the levels, it
+// restores what one that was killed has left.
+func (c *levelsConfig) reset(ctx context.Context, m *control.Command, e cli.Env) error {
 	changes, app, err := m.Reset(ctx)
+	if errors.Is(err, control.ErrNoOwner) {
+		left, restoreErr := levels.Restore(ctx, c.levels)
+		if changes = left; !errors.Is(restoreErr, control.ErrNoOwner) {
+			err = restoreErr
+		}
+	}
 	printChanges(e.Stdout, changes)
 	if app != ul.Unknown {
 		fmt.Fprintf(e.Stdout, "events at %s and above are no longer wanted: the applications' own levels are in effect\n", app)

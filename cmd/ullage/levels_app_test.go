@@ -30,7 +30,7 @@ func keepsLevels(t *testing.T, source string) map[string]string {
 		prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- loop.Run(ctx) }()
+	go func() { ended <- loop.Run(ctx, func() {}) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {

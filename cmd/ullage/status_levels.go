@@ -70,6 +70,9 @@ func levelRows(st admin.Status) [][2]string {
 		row("app level", "%s until %s", l.App.Level, printable.Until(l.App.Until))
 	}
 	for _, j := range l.JVMs {
+		if j.Adopted != "" {
+			row("JVM", "pid %d is adopted: it logs %s into the source", j.PID, j.Adopted)
+		}
 		if j.Applied != "" {
 			row("JVM", "pid %d has %s on %d of its outputs", j.PID, j.Applied, len(j.Outputs))
 		}

@@ -45,12 +45,13 @@ func (m *marking) begins(of build.Info) func(statedir.Former) {
 	}
 }
 
-// before returns a context that ends when ctx does, once the last ends of JVMs and that of
-// the sidecar are marked, and looked is closed: the drain that follows then ships these
-// marks as well, and what rings have had. The caller calls stop when it needs the context no more.
-func (m *marking) before(ctx context.Context, looked <-chan struct{}) (until context.Context, stop func()) {
+// before returns a context that ends when ctx does, once released is closed, the last ends of JVMs
+// and that of the sidecar are marked, and looked is closed: the drain that follows then ships all
+// that adopted JVMs have written, these marks, and what rings have had. The caller calls stop when it needs the context no more.
+func (m *marking) before(ctx context.Context, released, looked <-chan struct{}) (until context.Context, stop func()) {
 	until, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	unregister := context.AfterFunc(ctx, func() {
+		<-released
 		if m.opened.Load() {
 			select {
 			case <-m.settled:

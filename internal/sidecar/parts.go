@@ -15,6 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/insight"
 	"github.com/ullage/ullage/internal/jvm/levels"
 	"github.com/ullage/ullage/internal/jvm/trigger"
+	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/ship/ring"
 	"github.com/ullage/ullage/internal/ship/tail"
@@ -57,7 +58,7 @@ func assemble(cfg Config, of build.Info, log *slog.Logger) (*parts, error) {
 	p.shipper = ship.New(cfg.Ship, reg, log)
 	p.saving = newSaving(p.shipper, p.marking.journal, log)
 	p.triggers = trigger.New(cfg.Triggers, cfg.saves(p.saving), reg)
-	p.levels = levels.New(cfg.Levels, p.triggers, levels.Outlets{AppLevel: p.rings.Raise, Mark: p.marking.journal.Add, Save: p.saving.save}, reg, log)
+	p.levels = levels.New(cfg.Levels, p.triggers, levels.Outlets{AppLevel: p.rings.Raise, Mark: p.markLevel, Save: p.saving.save}, reg, log)
 	if cfg.Insight.On {
 		p.insight = insight.New(cfg.Insight, p.triggers, reg, log)
 	}
@@ -66,6 +67,14 @@ func assemble(cfg Config, of build.Info, log *slog.Logger) (*parts, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// markLevel takes the marks of the levels.
+func (p *parts) markLevel(m mark.Mark) {
+	if m.Kind == mark.JVMAdopted {
+		p.jvms.Adopted()
+	}
+	p.marking.journal.Add(m)
 }
 
 // complete sets what follows from the settings of others.

@@ -50,7 +50,11 @@ func (p *parts) run(ctx context.Context, to ship.Outlets) error {
 	ctx, cancel := context.WithCancel(ctx)
 	shipped, allShipped := context.WithCancel(context.WithoutCancel(ctx))
 	looked, endLooking := context.WithCancel(context.WithoutCancel(ctx)) // at the rings, for the last time
-	work.Go(p.ours(ctx, p.levels.Run))
+	released, endAdopting := context.WithCancel(context.WithoutCancel(ctx))
+	work.Go(func() error {
+		defer endAdopting()
+		return p.ours(ctx, func(ctx context.Context) error { return p.levels.Run(ctx, endAdopting) })()
+	})
 	work.Go(func() error { defer endLooking(); return p.ours(ctx, p.events(endLooking))() })
 	work.Go(func() error { defer close(p.marking.settled); return p.ours(ctx, p.census)() })
 	work.Go(p.ours(ctx, func(ctx context.Context) error { return p.feed(ctx, shipped) }))
@@ -60,7 +64,7 @@ func (p *parts) run(ctx context.Context, to ship.Outlets) error {
 	work.Go(func() error { p.cfg.yield(ctx, cancel, p.log); return nil })
 	work.Go(func() error { giveBack(ctx); return nil })
 
-	shipping, stop := p.marking.before(ctx, looked.Done())
+	shipping, stop := p.marking.before(ctx, released.Done(), looked.Done())
 	err := p.shipper.Run(shipping, to)
 	stop()
 	allShipped()

@@ -258,8 +258,11 @@ type JVM struct {
 	// Applied is the raise that the JVM took. Empty: the JVM has its own level.
 	Applied string   `json:"applied,omitempty"`
 	Outputs []string `json:"outputs,omitempty"` // the raised outputs
-	Error   string   `json:"error,omitempty"`
-	Kind    string   `json:"kind,omitempty"` // the kind of Error
+
+	// Adopted is the selection of the output that the sidecar gave the JVM. Empty: none.
+	Adopted string `json:"adopted,omitempty"`
+	Error   string `json:"error,omitempty"`
+	Kind    string `json:"kind,omitempty"` // the kind of Error
 }
 
 // Annotation is a bad annotation. It has no effect.

@@ -27,12 +27,13 @@ const (
 	saveName       = "save"        // any text, as for `log-id`; each new value saves the lines that are [held](hindsight.md)
 	appLogName     = "app-log"     // raises the level of the application's own [events](events.md#levels-at-run-time)
 	appLogForName  = "app-log-for" // how long that lasts
+	Adopt          = "adopt"       // gives JVMs without an output into the source [one](levels.md#adopt) of this selection; `off`: none
 )
 
 // Live returns the names, without [Prefix], of the annotations that take
 // effect while a pod runs.
 func Live() []string {
-	return []string{logName, logForName, logIDName, logStreamName, triggerName, triggerLogName, triggerForName, saveName, appLogName, appLogForName}
+	return []string{logName, logForName, logIDName, logStreamName, triggerName, triggerLogName, triggerForName, saveName, appLogName, appLogForName, Adopt}
 }
 
 const defaultTriggerLog = "gc*=debug,safepoint*=debug"
@@ -84,6 +85,14 @@ type Request struct {
 	// like that of Log, and zero if AppLog is.
 	AppLog    ul.Level
 	AppLogFor time.Duration
+
+	// Adopted is what JVMs without an output into the source are to log there, if SaysAdopted; it
+	// may be nothing. Otherwise the sidecar's own setting is in effect.
+	Adopted     Selection
+	SaysAdopted bool
+
+	// AdoptedBad reports a problem with that annotation.
+	AdoptedBad bool
 
 	// LogBad, TriggerBad and AppLogBad report a problem with an annotation of the group:
 	// log, log-for, log-id and log-stream; trigger, trigger-log and trigger-for; or app-log
@@ -144,6 +153,11 @@ func interpret(ours map[string]entry, known []string, problems []Problem) (Reque
 	}
 
 	req.Save = readLive(p, ours, saveName, "", parseID)
+
+	before = len(p.problems)
+	req.Adopted = readLive(p, ours, Adopt, "", ParseAdopted)
+	req.AdoptedBad = len(p.problems) > before
+	req.SaysAdopted = !req.AdoptedBad && strings.TrimSpace(ours[Prefix+Adopt].value) != ""
 
 	checkOthers(p, ours, known)
 	return req, p.sorted()

@@ -194,3 +194,28 @@ func TestExactlyTwentyProblemsHideNone(t *testing.T) {
 		t.Errorf("%d problems, the last is %v", len(problems), problems[len(problems)-1])
 	}
 }
+
+func TestWhatAPodSaysOfItsAdoption(t *testing.T) {
+	for value, want := range map[string]Request{
+		"":                  {},
+		"off":               {SaysAdopted: true},
+		" gc*=debug ":       {SaysAdopted: true, Adopted: selectionOf(t, "gc*=debug")},
+		"gc*=loud":          {AdoptedBad: true},
+		"gc=info,all=off":   {AdoptedBad: true},
+		"gc=info\nVM.log=x": {AdoptedBad: true},
+	} {
+		req, problems := ParseRequest(map[string]string{Prefix + Adopt: value}, nil)
+		if req != want || (len(problems) == 1) != want.AdoptedBad {
+			t.Errorf("%q: %+v, %v; want %+v", value, req, problems, want)
+		}
+	}
+}
+
+func selectionOf(t *testing.T, text string) Selection {
+	t.Helper()
+	s, err := ParseSelection(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

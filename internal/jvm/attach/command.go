@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -64,6 +65,48 @@ func Configure(base Output, raise ask.Selection) (Command, error) {
 	if len(line) > MaxCommand {
 		return Command{}, fmt.Errorf("configure output %.200q: the command has %d bytes and the JVM takes at most %d: raise fewer items, with wildcards",
 			base.Name, len(line), MaxCommand)
+	}
+	return Command{line}, nil
+}
+
+// Create makes a JVM create a file output of a selection. The JVM must not list an output of
+// that name: it would add the selection to the other output's own, and refuse the options.
+// The options have the form in which the JVM lists them.
+func Create(o Output, what ask.Selection) (Command, error) {
+	err := o.Err
+	switch {
+	case err != nil:
+	case o.File() == "" || what.IsZero():
+		err = errors.New("it is not a file with a selection")
+	case !areDecorators(o.Decorators) || !areOptions(o.Options) || o.Options == "":
+		err = fmt.Errorf("decorators %.80q or options %.80q are not as the JVM lists them", o.Decorators, o.Options)
+	default:
+		err = checkName(o.Name)
+	}
+	if err != nil {
+		return Command{}, fmt.Errorf("create output %.200q: %w", o.Name, err)
+	}
+	line := `VM.log output="` + o.Name + `" what=` + what.String() + " decorators=" + o.Decorators + " output_options=" + o.Options
+	if len(line) > MaxCommand {
+		return Command{}, fmt.Errorf("create output %.200q: the command has %d bytes and the JVM takes at most %d: name fewer items, with wildcards",
+			o.Name, len(line), MaxCommand)
+	}
+	return Command{line}, nil
+}
+
+// Delete makes a JVM close a file output and forget it. The file stays. The JVM must list an
+// output of that name: it would open the file otherwise, and rename what has its name.
+func Delete(name string) (Command, error) {
+	err := checkName(name)
+	if err == nil && !strings.HasPrefix(name, filePrefix) {
+		err = errors.New("it is not a file")
+	}
+	line := `VM.log output="` + name + `" what=all=off`
+	if err == nil && len(line) > MaxCommand {
+		err = fmt.Errorf("the command has %d bytes and the JVM takes at most %d", len(line), MaxCommand)
+	}
+	if err != nil {
+		return Command{}, fmt.Errorf("delete output %.200q: %w", name, err)
 	}
 	return Command{line}, nil
 }

@@ -149,3 +149,45 @@ func TestConfigureKeepsSelectionsSmall(t *testing.T) {
 		t.Errorf("what was listed can't be restored: %v", err)
 	}
 }
+
+func TestTheCommandsOfAnAdoption(t *testing.T) {
+	o := Output{Name: "file=/l/gc-%p.log", Decorators: ask.OutputDecorators, Options: ask.OutputOptions}
+	cmd, err := Create(o, parsed(t, "gc*=debug,safepoint"))
+	if want := `VM.log output="file=/l/gc-%p.log" what=gc*=debug,safepoint=info decorators=time,uptime,level,tags output_options=filecount=5,filesize=0`; err != nil || cmd.String() != want {
+		t.Errorf("got %s, %v; want %s", cmd, err, want)
+	}
+	cmd, err = Delete(o.Name)
+	if want := `VM.log output="file=/l/gc-%p.log" what=all=off`; err != nil || cmd.String() != want {
+		t.Errorf("got %s, %v; want %s", cmd, err, want)
+	}
+}
+
+// A name or options that a JVM could read in another way are not sent, and stdout is not deleted.
+func TestNoOtherOutputIsCreatedOrDeleted(t *testing.T) {
+	good := Output{Name: "file=/l/gc.log", Decorators: ask.OutputDecorators, Options: ask.OutputOptions}
+	for _, name := range []string{"", "stdout", "stderr", "#2", "file=", `file=/l" what=all=off`, "file=/l\nVM.log disable", `file=/l\`, "file=" + strings.Repeat("x", MaxCommand)} {
+		if cmd, err := Delete(name); err == nil {
+			t.Errorf("delete %q: %s", name, cmd)
+		}
+		o := good
+		o.Name = name
+		if cmd, err := Create(o, parsed(t, "gc")); err == nil {
+			t.Errorf("create %q: %s", name, cmd)
+		}
+	}
+	for name, spoil := range map[string]func(*Output){
+		"decorators": func(o *Output) { o.Decorators = "level what=all" },
+		"options":    func(o *Output) { o.Options = "filecount=5 disable" },
+		"no options": func(o *Output) { o.Options = "" },
+		"an error":   func(o *Output) { o.Err = errors.New("damaged") },
+	} {
+		o := good
+		spoil(&o)
+		if cmd, err := Create(o, parsed(t, "gc")); err == nil {
+			t.Errorf("%s: %s", name, cmd)
+		}
+	}
+	if cmd, err := Create(good, ask.Selection{}); err == nil {
+		t.Errorf("without a selection: %s", cmd)
+	}
+}

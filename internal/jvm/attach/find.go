@@ -25,6 +25,7 @@ const (
 type finding struct {
 	Found
 	known map[string]bool // IDs of JVMs that matter whatever files they have open
+	all   bool            // every JVM matters
 	seen  map[inode]bool  // sockets of JVMs whose processes are visible, whether they matter or not
 }
 
@@ -55,7 +56,16 @@ func (c *Client) Find(ctx context.Context, known ...string) (jvms []JVM, problem
 // Of more than 16, Survey prefers the JVMs whose IDs are in known, then visible
 // processes and sockets on which their owner listens, and then the newest sockets.
 func (c *Client) Survey(ctx context.Context, known ...string) Found {
-	f := finding{known: map[string]bool{}, seen: map[inode]bool{}}
+	return c.survey(ctx, false, known)
+}
+
+// SurveyAll is Survey also for visible JVMs that have no file of the source open.
+func (c *Client) SurveyAll(ctx context.Context, known ...string) Found {
+	return c.survey(ctx, true, known)
+}
+
+func (c *Client) survey(ctx context.Context, all bool, known []string) Found {
+	f := finding{known: map[string]bool{}, all: all, seen: map[inode]bool{}}
 	for _, id := range known {
 		f.known[id] = true
 	}

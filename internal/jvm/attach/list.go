@@ -49,6 +49,9 @@ func (o Output) File() string {
 	return path
 }
 
+// FileOutput returns the name of the output that writes the file at a path.
+func FileOutput(path string) string { return filePrefix + path }
+
 // HasLevel reports whether each line of the output shows its level.
 func (o Output) HasLevel() bool {
 	return slices.Contains(strings.Split(o.Decorators, ","), ul.LevelDecorator.String())

@@ -25,7 +25,7 @@ type scan struct {
 
 // findProcesses looks for JVMs among the visible processes. It ignores
 // processes that have no file of the source open, unless the configuration
-// names one.
+// names one or all are looked for.
 func (c *Client) findProcesses(ctx context.Context, f *finding) {
 	c.scan.Lock()
 	defer c.scan.Unlock()
@@ -68,7 +68,7 @@ func visible() (pids []int, err error) {
 // look examines one process.
 func (s *scan) look(pid int, was verdict) error {
 	if !s.isNamed(pid) && !ownedByUs(pid) {
-		if s.writes(pid) {
+		if s.found.all || s.writes(pid) {
 			return unix.EPERM
 		}
 		return nil
@@ -98,7 +98,7 @@ func (s *scan) look(pid int, was verdict) error {
 		j.socket = socket.id
 		s.found.seen[j.socket] = true
 	}
-	if !s.isNamed(pid) && !s.found.known[j.ID] {
+	if !s.isNamed(pid) && !s.found.all && !s.found.known[j.ID] {
 		if holds, err := s.holds(pid); err != nil || !holds {
 			return err
 		}

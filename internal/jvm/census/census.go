@@ -48,9 +48,10 @@ type Census struct {
 	began   time.Time
 	lists   bool               // log files elsewhere are looked for
 	members map[string]*member // by JVM ID
-	search  search
+	search  attach.Search
 
 	mu      sync.Mutex
+	again   bool // JVMs that wrote nothing to the source are to be asked again
 	files   []string
 	crashes []crash
 }
@@ -77,7 +78,7 @@ type crash struct {
 // New returns a Census for a valid cfg that gives its marks to a function, which must
 // not block; nil: nobody wants to know. With --attach off it does nothing.
 func New(cfg outputs.Config, to func(mark.Mark), reg prometheus.Registerer, log *slog.Logger) *Census {
-	r := &Census{log: log, source: cfg.Source, mark: to, began: time.Now(), members: map[string]*member{}, gauge: prometheus.NewGauge(prometheus.GaugeOpts{
+	r := &Census{log: log, source: cfg.Source, mark: to, began: time.Now(), members: map[string]*member{}, search: attach.Search{Looks: maxAsked}, gauge: prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "ullage_jvm_disk_outputs", Help: "Log files of JVMs outside of the source, as VM.log lists them: a JVM waits for their disks. JVMs that do not listen for attach are not asked."})}
 	switch r.lists = cfg.Attach.Mode == attach.SharedTmp; {
 	case cfg.Attach.Mode == attach.Off:
@@ -100,7 +101,7 @@ func (r *Census) Run(ctx context.Context) {
 	tick := kernel.NewTicker(lookInterval)
 	defer tick.Stop()
 	for {
-		if ended := r.watchAll(); r.search.due(r.talk.JVMs.Surroundings(), ended, time.Now()) {
+		if ended, again := r.watchAll(), r.askAgain(); r.search.Due(r.talk.JVMs.Surroundings(), ended || again, time.Now()) {
 			r.look(ctx)
 		}
 		select {
@@ -132,6 +133,27 @@ func (r *Census) Crashed(stream string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.crashes = append(r.crashes[max(0, len(r.crashes)+1-maxCrashes):], crash{rest[:digits], time.Now()})
+}
+
+// Adopted notes that a JVM which wrote nothing to the source writes there now. It is safe for
+// concurrent use.
+func (r *Census) Adopted() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.again = true
+}
+
+// askAgain has the JVMs asked again that wrote nothing to the source, if one of them does now.
+func (r *Census) askAgain() (again bool) {
+	r.mu.Lock()
+	again, r.again = r.again, false
+	r.mu.Unlock()
+	for id, m := range r.members {
+		if again && !m.ours {
+			delete(r.members, id)
+		}
+	}
+	return again
 }
 
 // crashPrefix begins the name of a report, before the number of the process.

@@ -17,6 +17,9 @@ const (
 	socketName = "levels.sock" // the socket on which the owner listens
 )
 
+// Socket is the path of the owner's socket below the source.
+const Socket = statedir.Name + "/" + socketName
+
 // store is the lock and the socket of one source. The application can write to their
 // directory. So names are resolved inside the source, no link out of the source
 // is followed, and no call blocks.

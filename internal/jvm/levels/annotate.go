@@ -111,7 +111,22 @@ func (a *annotations) set(req ask.Request, problems []ask.Problem) bool {
 	if req.AppLogBad {
 		req.AppLog, req.AppLogFor = a.request.AppLog, a.request.AppLogFor
 	}
+	if req.AdoptedBad {
+		req.Adopted, req.SaysAdopted = a.request.Adopted, a.request.SaysAdopted
+	}
 	same := !a.unknown && a.err == nil && req == a.request && slices.Equal(problems, a.problems)
 	a.unknown, a.request, a.problems, a.err = false, req, problems, nil
 	return !same
+}
+
+// adopted returns what JVMs without an output are to log, where configured is the sidecar's own
+// setting. It is not known until the annotations were read, nor while theirs is invalid.
+func (a *annotations) adopted(configured ask.Selection) (what ask.Selection, known bool) {
+	switch {
+	case a.unknown || a.request.AdoptedBad:
+		return ask.Selection{}, false
+	case a.request.SaysAdopted:
+		return a.request.Adopted, true
+	}
+	return configured, true
 }

@@ -1,6 +1,7 @@
 package levels
 
 import (
+	"errors"
 	"flag"
 	"time"
 
@@ -16,6 +17,10 @@ type Config struct {
 	// Annotations is the downward-API file with the pod's annotations. If
 	// empty, there are none.
 	Annotations string
+
+	// Adopt is what JVMs without an output into the source are to log there, unless an annotation
+	// says otherwise. Zero: they are given no output.
+	Adopt ask.Selection
 
 	// TriggerCooldown is how long a trigger stays disarmed after its raise,
 	// counted from when everything written during the raise has been read. Not a
@@ -37,7 +42,28 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Attach.Flags(fs)
 	fs.StringVar(&c.Annotations, "annotations", c.Annotations,
 		"`FILE` with the pod's annotations, as the downward API writes it; "+ask.Prefix+"log and the other live annotations take effect when the file changes")
+	fs.Var((*adopted)(&c.Adopt), "adopt", "`SELECTION`, as in -Xlog, that each JVM found without an output into the source is given there while the sidecar\nruns; off or empty: none")
 }
 
 // Validate returns one error for each setting that cannot work.
-func (c Config) Validate() []error { return c.Attach.Validate() }
+func (c Config) Validate() []error {
+	bad := c.Attach.Validate()
+	if !c.Adopt.IsZero() && c.Attach.Mode == attach.Off {
+		bad = append(bad, errors.New("--adopt needs a way to the JVMs: use --attach auto, shared-tmp or process-namespace"))
+	}
+	return bad
+}
+
+// adopted is --adopt.
+type adopted ask.Selection
+
+// Set implements [flag.Value].
+func (a *adopted) Set(text string) error {
+	s, err := ask.ParseAdopted(text)
+	if err == nil {
+		*a = adopted(s)
+	}
+	return err
+}
+
+func (a *adopted) String() string { return ask.Selection(*a).String() }

@@ -14,6 +14,16 @@ import (
 // bring reads the baseline of a JVM, or sends the JVM what the task wants.
 func bring(ctx context.Context, talk outputs.Talk, t *plan.Task) (err error) {
 	defer outputs.Recover(&err)
+	switch t.Step {
+	case plan.Look:
+		return look(ctx, talk, t)
+	case plan.Give:
+		return give(ctx, talk, t)
+	case plan.Take:
+		err := talk.Release(ctx, t.JVM, t.Output.Output)
+		t.Gone = err == nil
+		return err
+	}
 	if t.Outputs == nil {
 		if t.Listed, err = talk.List(ctx, t.JVM); err != nil {
 			return err

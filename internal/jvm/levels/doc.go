@@ -6,6 +6,9 @@
 // commands only to the JVMs for which the two differ. A restore counts only when a list has
 // shown that the output is what it was; else it is an error, and tried again.
 //
+// A JVM without an output into the source can be adopted: it is given one by the same tasks, with
+// the same memory, until the Loop drains.
+//
 // # One owner
 //
 // One process keeps the levels of a source: the [Loop] of an `ullage run`. It alone changes

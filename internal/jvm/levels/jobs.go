@@ -141,6 +141,7 @@ func (s *jobs) begin(ctx context.Context, j *job) {
 				j.ended = r.Level
 			}
 			s.plan.State.EndAll(plan.WhyReset, j.By, now)
+			s.plan.Adoption.End(j.By)
 		}
 	}
 	s.start(ctx, j, change)

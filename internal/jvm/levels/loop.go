@@ -31,6 +31,10 @@ const (
 	// interval of the reader's poll, so that one wake-up of an idle process serves both.
 	idleInterval = time.Second
 
+	// adoptLooks is how many ticks in a row look for JVMs to adopt after something has changed
+	// around: a process that has just started may take ten seconds to become a JVM that listens.
+	adoptLooks = 20
+
 	// drainTimeout bounds the restore when the process ends.
 	drainTimeout = 5 * time.Second
 )
@@ -50,6 +54,8 @@ type Loop struct {
 	reporter reporter
 	owner    *control.Owner
 	jobs     *jobs
+
+	search attach.Search // of JVMs to adopt
 
 	alarm *trigger.Alarm // a firing that has not become a raise yet
 	next  time.Time      // when the next update is due without a change
@@ -84,6 +90,7 @@ func New(cfg Config, triggers *trigger.Set, to Outlets, reg prometheus.Registere
 		memory:   memory{file: file, plan: p, log: log},
 		runner:   &runner{plan: p, file: file, talk: talk, timeout: cfg.Attach.Timeout, metrics: m, running: map[string]*running{}, done: make(chan struct{}, 1)},
 		reporter: reporter{log: log, metrics: m, mark: to.Mark, holding: map[string]bool{}},
+		search:   attach.Search{Looks: adoptLooks},
 		shown:    Status{Off: cfg.Attach.Mode == attach.Off},
 	}
 	l.jobs = newJobs(p, l.runner, l.update)
@@ -94,8 +101,10 @@ func New(cfg Config, triggers *trigger.Set, to Outlets, reg prometheus.Registere
 // Run keeps the wanted levels until ctx ends, then restores the JVMs. It
 // retries a JVM that does not answer and a source that is missing. It returns
 // an error only if a level may be left raised. With --attach off it only reads
-// the annotations, for the status.
-func (l *Loop) Run(ctx context.Context) error {
+// the annotations, for the status. Run calls released when ctx has ended and no JVM writes by
+// --adopt any more, or cannot be reached; more than once if need be.
+func (l *Loop) Run(ctx context.Context, released func()) error {
+	defer released()
 	if l.cfg.Attach.Mode == attach.Off {
 		if l.cfg.Annotations != "" {
 			// messages.md#log-levels: `--attach` is `off`. `ullage status` shows a trigger that can
@@ -108,6 +117,9 @@ func (l *Loop) Run(ctx context.Context) error {
 	defer l.close()
 	l.owner.Await(ctx)
 	l.turn(ctx)
+	if len(l.plan.State.Adopted) == 0 {
+		released()
+	}
 	return l.drain(context.WithoutCancel(ctx))
 }
 
@@ -183,6 +195,9 @@ func (l *Loop) tick(ctx context.Context) {
 		l.saveAnnotated()
 		l.show(now)
 	}
+	if l.plan.Adoption.On() && l.search.Due(l.runner.talk.JVMs.Surroundings(), false, now) {
+		changed = true
+	}
 	if changed || l.memory.file.Moved() || !now.Before(l.next) {
 		l.update(ctx, nil)
 	}
@@ -235,7 +250,7 @@ func (l *Loop) update(ctx context.Context, change func(now time.Time)) error {
 	now, p := time.Now(), l.plan
 	l.next, l.until = now.Add(findInterval), time.Time{}
 	err := l.owner.Unlocked()
-	if errors.Is(err, statedir.ErrNoSource) && len(p.State.JVMs) == 0 {
+	if errors.Is(err, statedir.ErrNoSource) && len(p.State.JVMs)+len(p.State.Adopted) == 0 {
 		l.next = time.Time{}
 		return err
 	}
@@ -265,6 +280,7 @@ func (l *Loop) want(now time.Time) {
 	}
 	l.alarm = nil
 	l.plan.Annotate(req, !l.notes.unknown, now)
+	l.plan.Adoption.Want(l.notes.adopted(l.cfg.Adopt))
 	l.plan.Renew(l.runner.busy(), now)
 	l.plan.State.Expire(now)
 }
@@ -292,6 +308,9 @@ func (l *Loop) finish(before *plan.State, began time.Time, err error) {
 	case l.plan.Raised() == 0:
 		l.next = now.Add(10 * findInterval) // most likely the JVM has ended
 	}
+	if at, due := l.plan.Adoption.Due(now); due {
+		l.next = earlier(l.next, later(at, now.Add(findInterval)))
+	}
 	if r, _ := s.AppNow(began); r != nil && !l.plan.Draining {
 		l.next = earlier(l.next, r.Until)
 		if l.until.IsZero() || r.Until.Before(l.until) {
@@ -314,8 +333,15 @@ func (l *Loop) drain(ctx context.Context) error {
 		l.plan.State.End(plan.FromTrigger, plan.WhyDrained, "")
 	})
 	l.runner.work.Wait()
-	if left := l.plan.Raised(); left > 0 {
-		return fmt.Errorf("%d JVMs are left with a raised log level, which the next start restores: %w", left, err)
+	var left []error
+	if n := l.plan.Raised(); n > 0 {
+		left = append(left, fmt.Errorf("%d JVMs are left with a raised log level, which the next start restores", n))
+	}
+	if n := l.plan.Adoption.Count(); n > 0 {
+		left = append(left, fmt.Errorf("%d JVMs are left with the output of --adopt, which the next start or 'ullage levels reset' takes away", n))
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("%w: %w", errors.Join(left...), err)
 	}
 	return nil
 }
@@ -330,6 +356,13 @@ func (l *Loop) close() {
 
 func earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
 		return b
 	}
 	return a

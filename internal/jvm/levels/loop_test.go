@@ -177,7 +177,7 @@ func TestAttachOffTouchesNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
 	defer cancel()
 	p := r.process()
-	if err := p.Run(ctx); err != nil || j.Count() != 0 {
+	if err := p.Run(ctx, func() {}); err != nil || j.Count() != 0 {
 		t.Errorf("%v, told %q", err, j.Sent(0))
 	}
 	if _, err := os.Stat(filepath.Dir(r.state(stateName))); !os.IsNotExist(err) {

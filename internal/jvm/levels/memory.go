@@ -51,7 +51,7 @@ func (m *memory) save(before *plan.State) error {
 		return nil
 	}
 	err := m.file.Save(s)
-	if m.unsaved = err != nil; len(s.JVMs)+len(s.Raises) == 0 {
+	if m.unsaved = err != nil; len(s.JVMs)+len(s.Raises)+len(s.Adopted) == 0 {
 		return nil
 	}
 	return err

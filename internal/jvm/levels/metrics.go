@@ -11,6 +11,7 @@ import (
 
 type metrics struct {
 	raised     prometheus.Gauge
+	adopted    prometheus.Gauge
 	raises     *prometheus.CounterVec
 	restores   prometheus.Counter
 	errors     *prometheus.CounterVec
@@ -23,12 +24,14 @@ func newMetrics(reg prometheus.Registerer) metrics {
 	m := metrics{
 		raised: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "ullage_level_raised_jvms", Help: "JVMs whose log level is raised now."}),
+		adopted: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "ullage_adopted_jvms", Help: "JVMs that have an output by --adopt now."}),
 		raises: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ullage_level_raises_total", Help: "Raises that JVMs took, by cause: annotation, command, or the condition of a trigger."}, []string{"reason"}),
 		restores: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "ullage_level_restores_total", Help: "Verified restores of a JVM's own log configuration."}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ullage_level_errors_total", Help: "Failed attempts to raise or restore a JVM's log level, by operation. They are repeated; `ullage status` has the reason."}, []string{"operation"}),
+			Name: "ullage_level_errors_total", Help: "Failed attempts to raise, restore, adopt or release a JVM, by operation. They are repeated; `ullage status` has the reason."}, []string{"operation"}),
 		attach: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ullage_attach_errors_total", Help: "Failed attempts to reach a JVM or to run a command in it, by kind; docs/levels.md says what to do about each."}, []string{"kind"}),
 		reconciled: prometheus.NewGauge(prometheus.GaugeOpts{
@@ -40,13 +43,13 @@ func newMetrics(reg prometheus.Registerer) metrics {
 	for _, r := range plan.Reasons() {
 		m.raises.WithLabelValues(r)
 	}
-	for _, op := range []string{opRaise, opRestore} {
+	for _, op := range []string{opRaise, opRestore, opAdopt, opRelease} {
 		m.errors.WithLabelValues(op)
 	}
 	for _, k := range attach.Kinds() {
 		m.attach.WithLabelValues(string(k))
 	}
-	reg.MustRegister(m.raised, m.raises, m.restores, m.errors, m.attach, m.reconciled, m.problems)
+	reg.MustRegister(m.raised, m.adopted, m.raises, m.restores, m.errors, m.attach, m.reconciled, m.problems)
 	return m
 }
 
@@ -54,6 +57,8 @@ func newMetrics(reg prometheus.Registerer) metrics {
 const (
 	opRaise   = "raise"
 	opRestore = "restore"
+	opAdopt   = "adopt"
+	opRelease = "release"
 )
 
 func (m metrics) setReconciled(now time.Time) { m.reconciled.Set(float64(now.UnixMilli()) / 1000) }

@@ -41,6 +41,17 @@ type reporter struct {
 // change logs and marks a change of an output. It counts the first one of each JVM.
 func (r *reporter) change(c plan.Change) {
 	r.note(c.Mark())
+	switch {
+	case c.Adoption && c.Restored:
+		// messages.md#log-levels: The output that the sidecar gave the JVM is gone, and the JVM's log
+		// configuration is what it was.
+		r.log.Info("JVM released", "pid", c.PID, "output", c.Output, "selection", c.From, "why", c.Why)
+		return
+	case c.Adoption:
+		// messages.md#log-levels: The JVM had no output into the source, and `--adopt` gave it one.
+		r.log.Info("JVM adopted", "pid", c.PID, "output", c.Output, "selection", c.To)
+		return
+	}
 	if c.Restored {
 		if c.First {
 			r.metrics.restores.Inc()

@@ -220,7 +220,7 @@ func (p *process) run() (stop func() error) {
 	p.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- p.Run(ctx) }()
+	go func() { done <- p.Run(ctx, func() {}) }()
 	stop = sync.OnceValue(func() error {
 		cancel()
 		return <-done

@@ -3,8 +3,6 @@ package levels
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -58,7 +56,11 @@ func (r *runner) reconcile(ctx context.Context, now time.Time) error {
 	if !r.busy() && r.plan.Rest(want) {
 		return nil
 	}
-	r.plan.Look(r.talk.JVMs.Survey(ctx, slices.Collect(maps.Keys(r.plan.State.JVMs))...), now)
+	survey := r.talk.JVMs.Survey
+	if r.plan.Adoption.On() {
+		survey = r.talk.JVMs.SurveyAll
+	}
+	r.plan.Look(survey(ctx, r.plan.State.Known()...), now)
 	var bad []error
 	failed := map[string]bool{} // the JVMs whose tasks failed in this reconcile
 	for deadline := time.After(updatePatience); ; {
@@ -154,7 +156,12 @@ func (r *runner) ended(t *plan.Task) error {
 	}
 	if err != nil {
 		op := opRaise
-		if t.Want.IsZero() {
+		switch {
+		case t.Step == plan.Take:
+			op = opRelease
+		case t.Step != plan.Level:
+			op = opAdopt
+		case t.Want.IsZero():
 			op = opRestore
 		}
 		r.metrics.errors.WithLabelValues(op).Inc()

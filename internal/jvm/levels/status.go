@@ -60,7 +60,7 @@ func (st Status) Show(to *admin.Status) {
 		out.App = &st.App
 	}
 	for _, j := range st.JVMs {
-		out.JVMs = append(out.JVMs, admin.JVM{PID: j.PID, Applied: j.Applied.String(), Outputs: j.Outputs, Error: j.Error, Kind: string(j.Kind)})
+		out.JVMs = append(out.JVMs, admin.JVM{PID: j.PID, Applied: j.Applied.String(), Outputs: j.Outputs, Adopted: j.Adopted.String(), Error: j.Error, Kind: string(j.Kind)})
 	}
 	for _, p := range st.Problems {
 		out.Annotations = append(out.Annotations, admin.Annotation{Key: p.Key, Value: p.Value, Problem: p.Text})
@@ -99,6 +99,7 @@ func (l *Loop) show(now time.Time) {
 		}
 	}
 	l.reporter.metrics.raised.Set(float64(raised))
+	l.reporter.metrics.adopted.Set(float64(p.Adoption.Count()))
 	for text := range l.reporter.holding {
 		st.Errors = append(st.Errors, printable.Escaped(text, maxQuoted))
 	}

@@ -27,6 +27,9 @@ type attempt struct {
 // Attempted records what the next attempt needs, after a task that has arrived or did not
 // depart, and returns the error to report.
 func (p *Plan) Attempted(t *Task) error {
+	if t.Step != Level {
+		return p.Adoption.attempted(t)
+	}
 	id := t.JVM.ID
 	a := p.attempts[id]
 	switch {
@@ -77,13 +80,18 @@ func (p *Plan) Failures() (all []error) {
 			all = append(all, a.err)
 		}
 	}
+	for _, a := range p.Adoption.attempts {
+		all = append(all, a.err)
+	}
 	return all
 }
 
 // Postpone has the next attempt at every JVM that failed come after a while from now.
 func (p *Plan) Postpone(wait time.Duration) {
-	for id, a := range p.attempts {
-		a.next = time.Now().Add(wait)
-		p.attempts[id] = a
+	for _, attempts := range []map[string]attempt{p.attempts, p.Adoption.attempts} {
+		for id, a := range attempts {
+			a.next = time.Now().Add(wait)
+			attempts[id] = a
+		}
 	}
 }

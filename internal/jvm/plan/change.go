@@ -23,6 +23,7 @@ type Change struct {
 
 	Reason   string `json:"-"` // of a raise; the value of a metric's label
 	Restored bool   `json:"-"`
+	Adoption bool   `json:"-"` // the JVM was given the output or, if Restored, does not have it any more
 
 	// First: of the changes of one JVM in one update, this one is counted. Raises
 	// and restores are counted for each JVM, not for each of its outputs.
@@ -58,6 +59,7 @@ func (p *Plan) Changes(before *State) []Change {
 				Why: p.whyEnded(was.Cause), raise: was.Applied, by: p.State.Raises[was.Cause].EndedBy, Restored: true, First: i == 0})
 		}
 	}
+	changes = append(changes, p.Adoption.changes(before)...)
 	clear(p.ended)
 	slices.SortFunc(changes, func(a, b Change) int {
 		switch {
@@ -74,9 +76,14 @@ func (p *Plan) Changes(before *State) []Change {
 // Mark returns the mark of a change.
 func (c Change) Mark() mark.Mark {
 	kind, until := mark.LevelRaised, ""
-	if c.Restored {
+	switch {
+	case c.Adoption && c.Restored:
+		kind = mark.JVMReleased
+	case c.Adoption:
+		kind = mark.JVMAdopted
+	case c.Restored:
 		kind = mark.LevelRestored
-	} else {
+	default:
 		until = ShownEnd(c.Until)
 	}
 	stream := outputs.Stream(attach.JVM{PID: c.PID}, attach.Output{Name: c.Output})

@@ -21,6 +21,18 @@
 // their level. A baseline is of the outputs that one raise has chosen. So a raise
 // of other streams begins with a restore, and a new baseline.
 //
+// # Adopted JVMs
+//
+// A JVM without an output into the source may be given one ([Adopted]), which is taken away in the
+// end. It comes before any raise, since a raise needs an output, and is saved in the same way:
+//
+//	look     list; the JVM has no output into the source
+//	give     save, create the output
+//	take     list, delete the output, list, forget it
+//
+// To delete an output that the JVM does not list would create it, and to create one again
+// would lose lines: so a process that is not certain asks for a list first.
+//
 // # Crash windows
 //
 // The saved state (levels.json) is for crashes: it is read once, at a start, and then only

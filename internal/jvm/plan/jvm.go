@@ -12,6 +12,7 @@ type JVM struct {
 	PID     int
 	Applied ask.Selection // the raise that the JVM took; zero: none
 	Outputs []string
+	Adopted ask.Selection // of the output that it was given; zero: it was given none
 	Error   string
 	Kind    attach.Kind // the kind of Error
 }
@@ -29,7 +30,14 @@ func (p *Plan) JVMs() (all []JVM) {
 				is.Outputs = append(is.Outputs, o.Name)
 			}
 		}
-		if a, failed := p.attempts[j.ID]; failed && a.err != nil {
+		if a := p.State.Adopted[j.ID]; a != nil && a.Given {
+			is.Adopted = a.Selection
+		}
+		a, failed := p.Adoption.attempts[j.ID]
+		if !failed {
+			a, failed = p.attempts[j.ID]
+		}
+		if failed && a.err != nil {
 			is.Error, is.Kind = printable.Escaped(a.err.Error(), maxError), attach.KindOf(a.err)
 		}
 		all = append(all, is)

@@ -25,12 +25,16 @@ type Plan struct {
 	seen     map[string]time.Time // by JVM ID: when it was last found
 	ended    map[string]bool      // JVMs that ended while raised, since the last report of changes
 
+	Adoption *Adoption
+
 	awaited time.Time // until then the trigger's raise waits for its first JVM; zero: it does not wait
 }
 
 // New returns a Plan without a raise. Ships says which outputs of a JVM are shipped.
 func New(ships func(attach.JVM, attach.Output) bool, log *slog.Logger) *Plan {
-	return &Plan{State: NewState(), ships: ships, log: log, attempts: map[string]attempt{}, seen: map[string]time.Time{}, ended: map[string]bool{}}
+	p := &Plan{State: NewState(), ships: ships, log: log, attempts: map[string]attempt{}, seen: map[string]time.Time{}, ended: map[string]bool{}}
+	p.Adoption = &Adoption{plan: p, settled: map[string]bool{}, attempts: map[string]attempt{}}
+	return p
 }
 
 // Goal is what every JVM is to log. The zero Goal stands for each JVM's own.
@@ -85,7 +89,7 @@ func (p *Plan) Alarm(asked ask.Raise, reason, why string, now, awaited time.Time
 // Rest reports whether there is nothing to do for a goal, where tasks are under way or not:
 // no JVM is to be looked for. It then forgets the JVMs that were found.
 func (p *Plan) Rest(want Goal) bool {
-	if !want.IsZero() || len(p.State.JVMs) > 0 {
+	if !want.IsZero() || len(p.State.JVMs)+len(p.State.Adopted) > 0 || p.Adoption.On() {
 		return false
 	}
 	p.found, p.attempts = attach.Found{}, map[string]attempt{}
@@ -103,45 +107,48 @@ func (p *Plan) Look(found attach.Found, now time.Time) {
 	for _, j := range found.JVMs {
 		p.seen[j.ID] = now
 	}
-	for id := range p.State.JVMs {
+	for _, id := range p.State.Known() {
 		if attach.Ended(id) {
 			p.forget(id)
 		}
 	}
+	p.Adoption.prune()
 }
 
 // Problems returns the errors of the last look.
 func (p *Plan) Problems() []error { return p.found.Problems }
 
-// forget removes the baseline of a JVM that has ended.
+// forget removes the baseline of a JVM that has ended, and its output.
 func (p *Plan) forget(id string) {
-	b, ok := p.State.JVMs[id]
-	if !ok {
+	b, a := p.State.JVMs[id], p.State.Adopted[id]
+	if b == nil && a == nil {
 		return
 	}
-	if !b.Applied.IsZero() {
+	if b != nil && !b.Applied.IsZero() {
 		p.log.Info("JVM ended while its log level was raised", "pid", b.PID, "raised_to", b.Applied)
 	}
 	p.ended[id] = true
 	delete(p.State.JVMs, id)
+	delete(p.State.Adopted, id)
 	delete(p.seen, id)
 }
 
-// Prune forgets baselines beyond MaxJVMs, the most that Parse accepts. It
-// keeps the baselines of the JVMs found now, at most 16.
+// Prune forgets JVMs beyond MaxJVMs, the most that Parse accepts. It
+// keeps those found now, at most 16.
 func (p *Plan) Prune() {
+	all := p.State.Known()
 	var gone []string
-	for id := range p.State.JVMs {
+	for _, id := range all {
 		if !p.has(id) {
 			gone = append(gone, id)
 		}
 	}
 	slices.SortFunc(gone, func(a, b string) int { return p.seen[a].Compare(p.seen[b]) })
-	for len(p.State.JVMs) > MaxJVMs {
+	for n := len(all); n > MaxJVMs; n-- {
 		p.forget(gone[0])
 		gone = gone[1:]
 	}
-	maps.DeleteFunc(p.seen, func(id string, _ time.Time) bool { return p.State.JVMs[id] == nil })
+	maps.DeleteFunc(p.seen, func(id string, _ time.Time) bool { return p.State.JVMs[id] == nil && p.State.Adopted[id] == nil })
 }
 
 // has reports whether the last look found a JVM.

@@ -90,6 +90,8 @@ type State struct {
 	Raises map[Cause]Raise      `json:"raises"`
 	JVMs   map[string]*Baseline `json:"jvms"` // by attach.JVM.ID
 
+	Adopted map[string]*Adopted `json:"adopted,omitempty"` // by attach.JVM.ID
+
 	App    *AppRaise `json:"app,omitempty"`    // an annotation's; nil: none
 	AppSet *AppRaise `json:"appSet,omitempty"` // a command's; nil: none
 
@@ -105,7 +107,9 @@ type State struct {
 }
 
 // NewState returns a state without a raise.
-func NewState() *State { return &State{Raises: map[Cause]Raise{}, JVMs: map[string]*Baseline{}} }
+func NewState() *State {
+	return &State{Raises: map[Cause]Raise{}, JVMs: map[string]*Baseline{}, Adopted: map[string]*Adopted{}}
+}
 
 // Wanted returns the raise that is in effect, or false for the baseline.
 func (s *State) Wanted(now time.Time) (Cause, Raise, bool) {
@@ -131,9 +135,10 @@ func Parse(text []byte, now time.Time) (*State, error) {
 	s := NewState()
 	parts := struct { // each raise and each baseline may be unsound by itself
 		*State
-		Raises map[Cause]json.RawMessage  `json:"raises"`
-		JVMs   map[string]json.RawMessage `json:"jvms"`
-	}{s, map[Cause]json.RawMessage{}, map[string]json.RawMessage{}}
+		Raises  map[Cause]json.RawMessage  `json:"raises"`
+		JVMs    map[string]json.RawMessage `json:"jvms"`
+		Adopted map[string]json.RawMessage `json:"adopted"`
+	}{s, map[Cause]json.RawMessage{}, map[string]json.RawMessage{}, nil}
 	if err := json.Unmarshal(text, &parts); err != nil {
 		return nil, fmt.Errorf("decode the saved levels: %w", err)
 	}
@@ -160,6 +165,15 @@ func Parse(text []byte, now time.Time) (*State, error) {
 		}
 		b.kept = true
 		s.JVMs[id] = b
+	}
+	for id, part := range parts.Adopted {
+		var a *Adopted
+		if err := json.Unmarshal(part, &a); err != nil || a == nil || len(s.Adopted) == MaxJVMs || !a.sound() {
+			bad = errors.New("a saved output is not sound")
+			continue
+		}
+		a.kept, a.Unsure = true, true // the process that saved it may have been killed since
+		s.Adopted[id] = a
 	}
 	if err := s.checkApps(); err != nil {
 		bad = err
@@ -244,13 +258,29 @@ func (s *State) RaisedTo(id, output string) string {
 	return b.Applied.String()
 }
 
+// Known returns the IDs of the JVMs that have a baseline or were given an output.
+func (s *State) Known() []string {
+	ids := map[string]bool{}
+	for id := range s.JVMs {
+		ids[id] = true
+	}
+	for id := range s.Adopted {
+		ids[id] = true
+	}
+	return slices.Collect(maps.Keys(ids))
+}
+
 // Clone returns a copy that shares nothing with s that changes: another raise of the application is another
 // object.
 func (s *State) Clone() *State {
-	c := &State{Raises: maps.Clone(s.Raises), JVMs: map[string]*Baseline{}, App: s.App, AppSet: s.AppSet, AppLevel: s.AppLevel, Quiet: s.Quiet, Fired: s.Fired}
+	c := &State{Raises: maps.Clone(s.Raises), JVMs: map[string]*Baseline{}, Adopted: map[string]*Adopted{}, App: s.App, AppSet: s.AppSet, AppLevel: s.AppLevel, Quiet: s.Quiet, Fired: s.Fired}
 	for id, b := range s.JVMs {
 		copied := *b
 		c.JVMs[id] = &copied
+	}
+	for id, a := range s.Adopted {
+		copied := *a
+		c.Adopted[id] = &copied
 	}
 	return c
 }

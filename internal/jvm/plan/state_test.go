@@ -113,8 +113,9 @@ func TestASavedStateOfAnEarlierVersionIsRead(t *testing.T) {
 			"25:7:1795248000000000000": {PID: 1, Outputs: []attach.Output{shipped, second}, Stream: "gc-*.log", Applied: annotated.Selection, Cause: FromAnnotation, kept: true},
 			"25:9:1795248000000000000": {PID: 9, Outputs: []attach.Output{plain}, Unsure: true, kept: true},
 		},
-		App:    &AppRaise{ul.Debug, time.Hour, at(time.Minute), ""},
-		AppSet: &AppRaise{ul.Trace, time.Minute, at(30 * time.Second), "uid 1000, pid 78"}, AppLevel: ul.Trace,
+		Adopted: map[string]*Adopted{}, // none was yet
+		App:     &AppRaise{ul.Debug, time.Hour, at(time.Minute), ""},
+		AppSet:  &AppRaise{ul.Trace, time.Minute, at(30 * time.Second), "uid 1000, pid 78"}, AppLevel: ul.Trace,
 		Quiet: at(3 * time.Minute), Fired: true,
 	}
 	if !s.Same(want) {

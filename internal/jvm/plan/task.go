@@ -13,11 +13,14 @@ import (
 // the JVM is to have. Tasks share no data.
 type Task struct {
 	JVM     attach.JVM
+	Step    Step
 	Outputs []attach.Output // as they were before the first raise; nil: not read yet, and nothing is sent
 	Before  ask.Selection
 	Unsure  bool          // the JVM may have another selection than Before
 	Want    ask.Selection // zero: the JVM's own
 	Goal    Goal          // of all JVMs; the task wants something else if this JVM refused it, or is to be restored first
+
+	Output *Adopted // of the other steps: the output to give or to take away; nil for Look
 
 	from Cause // of Want
 
@@ -28,6 +31,9 @@ type Task struct {
 	Applied  bool            // the JVM took Want
 	Restored bool            // the JVM has its own selection again; a list verified that
 	Undone   bool            // the JVM refused Want and has Before again
+	Name     string          // of Look: of the output that the JVM is to get; empty: it has one of its own
+	Given    bool            // the JVM has Output
+	Gone     bool            // the JVM does not have Output
 }
 
 // Tasks returns tasks for the JVMs that differ from what is wanted and are due
@@ -39,6 +45,12 @@ func (p *Plan) Tasks(want Goal, now time.Time, busy func(id string) bool, failed
 		a, tried := p.attempts[j.ID]
 		if tried = tried && a.wanted.same(want); tried {
 			attempts[j.ID] = a
+		}
+		if t := p.Adoption.task(j, want, now); t != nil { // first: a JVM without an output has none to raise
+			if !busy(j.ID) && !failed[j.ID] {
+				tasks = append(tasks, t)
+			}
+			continue
 		}
 		b := p.State.JVMs[j.ID]
 		moved := b != nil && b.Stream != want.Stream
@@ -81,6 +93,10 @@ func (p *Plan) Tasks(want Goal, now time.Time, busy func(id string) bool, failed
 // verifies them. It reports whether that must be saved before anything is sent.
 func (p *Plan) Doubt(tasks []*Task) (note bool) {
 	for _, t := range tasks {
+		if t.Step != Level {
+			note = p.Adoption.doubt(t) || note
+			continue
+		}
 		if b := p.State.JVMs[t.JVM.ID]; b != nil && (!b.Unsure || !b.kept) {
 			b.Unsure, note = true, true
 		}
@@ -92,6 +108,9 @@ func (p *Plan) Doubt(tasks []*Task) (note bool) {
 // the reason unsaved, is not raised: the task fails. Once the baseline is saved, a
 // full tmpfs prevents neither further raises nor the restore.
 func (p *Plan) Begin(t *Task, unsaved error) bool {
+	if t.Step != Level {
+		return p.Adoption.begin(t, unsaved)
+	}
 	b := p.State.JVMs[t.JVM.ID]
 	if b != nil && !b.kept && unsaved != nil {
 		delete(p.State.JVMs, t.JVM.ID)
@@ -107,8 +126,12 @@ func (p *Plan) Begin(t *Task, unsaved error) bool {
 // Record records the selection that a JVM has after a task that was carried out.
 func (p *Plan) Record(t *Task, now time.Time) {
 	id := t.JVM.ID
-	if t.Listed != nil {
-		p.adopt(t)
+	switch {
+	case t.Step != Level:
+		p.Adoption.record(t)
+		return
+	case t.Listed != nil:
+		p.keepBaseline(t)
 		return
 	}
 	b := p.State.JVMs[id]
@@ -133,12 +156,12 @@ func (p *Plan) Record(t *Task, now time.Time) {
 // of the raise: twice the interval of its poll.
 const TrailTime = 2 * time.Second
 
-// adopt keeps a baseline that was just read. A JVM that has created its socket
+// keepBaseline keeps a baseline that was just read. A JVM that has created its socket
 // again has a new ID, and looks like a new JVM: the selection that it lists is
 // the raised one, and its baseline was saved under the old ID, for the same
 // streams or others. A JVM that was started since then lists no output as
 // reconfigured; if a raise is for it, its predecessor is forgotten.
-func (p *Plan) adopt(t *Task) {
+func (p *Plan) keepBaseline(t *Task) {
 	var is *Baseline
 	if t.Chosen != nil {
 		is = &Baseline{PID: t.JVM.PID, Outputs: t.Chosen, Stream: t.Goal.Stream}

@@ -37,6 +37,13 @@ const (
 	// pid, how.
 	JVMEnded Kind = "jvm-ended"
 
+	// A JVM that had no output into the source was [given one](levels.md#adopt). Details: stream,
+	// pid, selection.
+	JVMAdopted Kind = "jvm-adopted"
+
+	// That output was taken away again. Details: stream, pid, selection, why, by.
+	JVMReleased Kind = "jvm-released"
+
 	// The first bytes of an `hs_err` file are durable. Details: stream.
 	CrashReport Kind = "crash-report"
 

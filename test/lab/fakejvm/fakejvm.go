@@ -42,6 +42,7 @@ type JVM struct {
 
 	sync.Mutex          // held while a command is done
 	Began      []Output // outputs of a fresh JVM
+	Elsewhere  string   // where the directories are that it names itself; empty: where they are for us
 	Outputs    []Output
 	past       []string // selections of the first file, by commands
 	commands   []string
@@ -211,6 +212,12 @@ func (j *JVM) do(cmd string) string {
 	if cmd == DescribeCommand {
 		return "6.076 s\nOpenJDK 64-Bit Server VM version 17.0.15+6\nJDK 17.0.15\n-XX:+UseG1GC \nVM Arguments:\njava_command: shop.Main secret\n"
 	}
+	if m := createCommand.FindStringSubmatch(cmd); m != nil {
+		return j.create(m[1], m[2], m[3], m[4])
+	}
+	if m := deleteCommand.FindStringSubmatch(cmd); m != nil {
+		return j.remove(m[1])
+	}
 	m := configureCommand.FindStringSubmatch(cmd)
 	if m == nil {
 		j.t.Errorf("a command that no Loop may send: %q", cmd)
@@ -233,8 +240,54 @@ func (j *JVM) do(cmd string) string {
 		j.Outputs[i].Selection = merge(j.Outputs[i].Selection, item)
 	}
 	j.Outputs[i].Decorators, j.Outputs[i].Reconfigured = m[3], " (reconfigured)"
-	j.past = append(j.past, j.Outputs[2].Selection)
+	j.past = append(j.past, j.Outputs[min(2, len(j.Outputs)-1)].Selection)
 	return text
+}
+
+var (
+	createCommand = regexp.MustCompile(`^VM\.log output="([^"]+)" what=(\S+) decorators=(\S+) output_options=(\S+)$`)
+	deleteCommand = regexp.MustCompile(`^VM\.log output="([^"]+)" what=all=off$`)
+)
+
+// create creates an output and its file, as HotSpot does.
+func (j *JVM) create(name, what, decorators, options string) string {
+	if slices.ContainsFunc(j.Outputs, func(o Output) bool { return o.Name == name }) {
+		j.t.Errorf("the output %s is created twice", name)
+		return "Output options for existing outputs are ignored.\n"
+	}
+	if strings.Contains(what, "saftypoint") {
+		return "Invalid tag 'saftypoint' in log selection. Did you mean 'safepoint'?\n"
+	}
+	file := strings.Replace(strings.TrimPrefix(name, "file="), "%p", fmt.Sprint(j.pid), 1)
+	if j.Elsewhere != "" {
+		file = filepath.Join(j.Elsewhere, filepath.Base(file))
+	}
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		return fmt.Sprintf("Error opening log file '%s': %v\n", file, err)
+	}
+	text := ""
+	if items := strings.Split(what, ","); strings.HasPrefix(items[len(items)-1], "gc+ref+heap=") {
+		text = "No tag set matches selection: gc+ref+heap.\n"
+	}
+	j.Outputs = append(j.Outputs, Output{name, "all=off," + what, decorators, options + ",async=false", " (reconfigured)"})
+	return text
+}
+
+// remove deletes an output.
+func (j *JVM) remove(name string) string {
+	kept := slices.DeleteFunc(slices.Clone(j.Outputs), func(o Output) bool { return o.Name == name })
+	if len(kept) == len(j.Outputs) {
+		j.t.Errorf("the output %s is deleted, and the JVM has none of that name: it would create it", name)
+	}
+	j.Outputs = kept
+	return ""
+}
+
+// List is what the JVM answers to VM.log list.
+func (j *JVM) List() string {
+	j.Lock()
+	defer j.Unlock()
+	return j.list()
 }
 
 // merge puts an item on top of a selection. It wins over what it covers.

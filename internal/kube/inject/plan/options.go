@@ -16,10 +16,6 @@ import (
 
 const errorFile = "-XX:ErrorFile="
 
-// decorators are those of the injected output. JDK 11 and later take them,
-// and they are what the sidecar and `ullage logs` read times and levels from.
-const decorators = "time,uptime,level,tags"
-
 // optionsOf8 returns the options by which a JVM of JDK 8 writes its collector's log where the sidecar ships it
 // from. Such a JVM exits at -Xlog, so that its user has to give them to this JVM alone.
 func (j *jvm) optionsOf8() string {
@@ -36,7 +32,7 @@ func (j *jvm) optionsFor(w *wish.Wishes) string {
 	if j.rotateAt > 0 {
 		size = fmt.Sprintf("%dK", j.rotateAt>>10)
 	}
-	options := "-Xlog:" + w.Xlog + ":file=" + logDir + "/gc-%p.log:" + decorators + ":filecount=5,filesize=" + size
+	options := "-Xlog:" + w.Xlog + ":file=" + logDir + "/" + ask.OutputFile + ":" + ask.OutputDecorators + ":" + ask.OutputArchives + ",filesize=" + size
 	// A crash's report would be gone with the pod.
 	if !j.Says(errorFile) {
 		options += " " + errorFile + logDir + "/hs_err_pid%p.log"

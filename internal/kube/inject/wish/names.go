@@ -1,6 +1,10 @@
 package wish
 
-import "github.com/ullage/ullage/internal/jvm/ask"
+import (
+	"slices"
+
+	"github.com/ullage/ullage/internal/jvm/ask"
+)
 
 // Names of annotations that say how to inject, without [ask.Prefix]. Some are flags as well,
 // whose value is the injector's to choose. The table of docs/pods.md is made from the comments.
@@ -63,7 +67,10 @@ const (
 var owned = []string{"source", "annotations", "jvm-tmp", "pod-namespace", "pod-name", "container-name"}
 
 // ofPods are annotations that make no sense for all pods.
-var ofPods = append(ask.Live(), "inject", "injected", "warnings", Containers)
+var ofPods = append(slices.DeleteFunc(ask.Live(), isAdopt), "inject", "injected", "warnings", Containers)
+
+// isAdopt is true of the one live annotation that is a setting of all pods as well.
+func isAdopt(name string) bool { return name == ask.Adopt }
 
 // ofContainers are the settings of the sidecar's container that the configuration has fields
 // for, by name.

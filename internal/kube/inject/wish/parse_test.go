@@ -57,3 +57,21 @@ func FuzzXlog(f *testing.F) {
 		}
 	})
 }
+
+// The sidecar reads the annotation adopt itself, and sees when it goes: then the default is in
+// effect.
+func TestTheAnnotationAdoptDoesNotBecomeAFlag(t *testing.T) {
+	const key = ask.Prefix + ask.Adopt
+	for _, c := range []struct{ annotation, byDefault, want string }{
+		{"gc*=debug", "", ""}, {"off", "gc*=info", "gc*=info"}, {"", "gc*=info", "gc*=info"}, {"", "", ""},
+	} {
+		cfg := Config{Defaults: map[string]string{ask.Adopt: c.byDefault}}
+		w := Read(map[string]string{key: c.annotation}, "shop", cfg)
+		if w.Set[ask.Adopt] != c.want || len(w.Problems) > 0 {
+			t.Errorf("%+v: the flag is %q, problems %q", c, w.Set[ask.Adopt], w.Problems)
+		}
+	}
+	if w := Read(map[string]string{key: "gc*=loud"}, "shop", Config{}); len(w.Problems) == 0 {
+		t.Error("a bad selection is no problem")
+	}
+}

@@ -122,7 +122,7 @@ func (c Config) validatePolicy() []error {
 	var bad []error
 	p := c.Policy
 	for _, name := range p.Locked {
-		if _, ok := built[name]; !ok && !slices.Contains(ask.AtAdmission(), name) || slices.Contains(owned, name) || slices.Contains(ofPods, name) {
+		if _, ok := built[name]; !ok && !slices.Contains(ask.AtAdmission(), name) || slices.Contains(owned, name) || slices.Contains(ofPods, name) || isAdopt(name) {
 			bad = append(bad, fmt.Errorf("policy: locked: %.80q is not a setting of all pods", name))
 		}
 	}

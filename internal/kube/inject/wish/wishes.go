@@ -105,6 +105,10 @@ func (w *Wishes) readFlags(fs *flag.FlagSet, r *reader) {
 	}
 	delete(w.Set, Attach)
 	delete(w.Set, Listen)
+	// The sidecar reads the annotation itself, and sees when it goes.
+	if delete(w.Set, ask.Adopt); r.byDefault(ask.Adopt) != "" {
+		w.Set[ask.Adopt] = r.byDefault(ask.Adopt)
+	}
 }
 
 var flagName = regexp.MustCompile(`--([a-z][a-z-]*)`)

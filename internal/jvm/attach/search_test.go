@@ -1,4 +1,4 @@
-package census
+package attach
 
 import (
 	"fmt"
@@ -9,8 +9,9 @@ import (
 
 // Each step is a tick: "." changes nothing, "+" changes what is around, "x" is a JVM that
 // has ended.
-func TestACensusLooksWhereAJVMMayBeNew(t *testing.T) {
-	calm := strings.Repeat(".", int(calmInterval/lookInterval)-1)
+func TestASearchLooksWhereAJVMMayBeNew(t *testing.T) {
+	const between = 5 * time.Second
+	calm := strings.Repeat(".", int(CalmInterval/between)-1)
 	for name, steps := range map[string][2]string{
 		"after the start":        {"+........", "LLLLL...."},
 		"a process is new":       {"+.......+......", "LLLLL...LLLLL.."},
@@ -19,18 +20,18 @@ func TestACensusLooksWhereAJVMMayBeNew(t *testing.T) {
 		"nothing is new":         {"+....." + calm + calm, "LLLLL" + calm + "L" + calm},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var s search
+			s := Search{Looks: 5}
 			now, around, looks := time.Now(), uint64(7), ""
 			for _, step := range steps[0] {
 				if step == '+' {
 					around++
 				}
-				if s.due(around, step == 'x', now) {
+				if s.Due(around, step == 'x', now) {
 					looks += "L"
 				} else {
 					looks += "."
 				}
-				now = now.Add(lookInterval)
+				now = now.Add(between)
 			}
 			if fmt.Sprint(looks) != steps[1] {
 				t.Errorf("steps %s\nlooks %s\nnot   %s", steps[0], looks, steps[1])

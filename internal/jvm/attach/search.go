@@ -1,0 +1,32 @@
+package attach
+
+import "time"
+
+// CalmInterval is how often a [Search] is due where nothing suggests that there is a new
+// JVM: a shell that has waited for long may have become a JVM.
+const CalmInterval = time.Minute
+
+// Search decides when to look for JVMs. A look examines every process of the
+// pod, so an idle sidecar must not do so all the time. The first look is due at once.
+type Search struct {
+	// Looks is how many looks in a row are due after a change: a new process takes a while to
+	// become a JVM that listens.
+	Looks int
+
+	around uint64    // what was there last
+	left   int       // looks in a row
+	looked time.Time // the last look
+}
+
+// Due reports whether a look is due: around, which is [Client.Surroundings], has changed
+// lately, a JVM has ended, or the last look is long ago.
+func (s *Search) Due(around uint64, ended bool, now time.Time) bool {
+	if ended || around != s.around {
+		s.around, s.left = around, s.Looks
+	}
+	if age := now.Sub(s.looked); s.left == 0 && age >= 0 && age < CalmInterval {
+		return false
+	}
+	s.left, s.looked = max(0, s.left-1), now
+	return true
+}

@@ -1,0 +1,358 @@
+package levels
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/test/lab/fakejvm"
+	"github.com/ullage/ullage/test/lab/marked"
+)
+
+// foreign returns a pod with a JVM that logs nothing into the source, whose sidecar adopts,
+// and what the JVM lists.
+func foreign(t *testing.T) (r *rig, j *fakejvm.JVM, list string) {
+	t.Helper()
+	t.Parallel()
+	r = newRig(t)
+	r.cfg.Adopt = selected(t, "gc*=debug,safepoint=info")
+	r.cfg.Annotations = ""
+	j = fakejvm.Start(t, r.cfg.Attach.Tmp, 7, "/data/app.log")
+	return r, j, j.List()
+}
+
+// adoptedOutput is what the JVM lists for its new output, after the name of the source.
+const adoptedOutput = "/gc-%p.log all=off,gc*=debug,safepoint=info time,uptime,level,tags filecount=5,filesize=0,async=false (reconfigured)\n"
+
+// adopted requires that a JVM lists what it listed before, and the output into the source.
+func (r *rig) adopted(j *fakejvm.JVM, before string) {
+	r.t.Helper()
+	if is := j.List(); is != before+" #3: file="+r.cfg.Source+adoptedOutput {
+		r.t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
+	}
+}
+
+// released requires that a JVM lists what it listed before.
+func (r *rig) released(j *fakejvm.JVM, before string) {
+	r.t.Helper()
+	if is := j.List(); is != before {
+		r.t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
+	}
+}
+
+// drains has a process end in order.
+func drains(p *process) {
+	p.t.Helper()
+	must(p.t, p.drain(context.Background()))
+	p.kill()
+}
+
+func TestAJVMWithoutAnOutputIsGivenOneUntilTheSidecarEnds(t *testing.T) {
+	r, j, before := foreign(t)
+	var m marked.Marks
+	r.to.Mark = m.Add
+	p := r.process()
+	p.step()
+	r.adopted(j, before)
+	m.Gives(t, `jvm-adopted stream=gc-7.log pid=7 selection=gc\*=debug,safepoint=info`)
+	p.hasMetric(1, "ullage_adopted_jvms")
+	if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].Adopted.String() != "gc*=debug,safepoint=info" || len(st.Errors) > 0 {
+		t.Errorf("%+v", st)
+	}
+	n := j.Count()
+	for range 3 {
+		p.step()
+	}
+	j.HasTaken(n)
+	drains(p)
+	r.released(j, before)
+	m.Gives(t, `jvm-released stream=gc-7.log pid=7 selection=gc\*=debug,safepoint=info why="the sidecar drains"`)
+	if saved, err := os.ReadFile(r.state(stateName)); err != nil || strings.Contains(string(saved), "gc-%p") {
+		t.Errorf("still saved: %s, %v", saved, err)
+	}
+}
+
+func TestAJVMWithAnOutputOfItsOwnIsNotAdopted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.cfg.Adopt, r.cfg.Annotations = selected(t, "gc*=debug"), ""
+	j := r.jvm(1)
+	before := j.List()
+	p := r.process()
+	for range 3 {
+		p.step()
+	}
+	r.released(j, before)
+	j.HasTaken(1)
+	drains(p)
+	j.HasTaken(1)
+}
+
+// The annotation wins over the flag, and takes effect while the pod runs.
+func TestAnAnnotationAdoptsAndReleases(t *testing.T) {
+	r, j, before := foreign(t)
+	r.cfg.Annotations = filepath.Join(t.TempDir(), "annotations")
+	r.annotate("adopt", "off")
+	p := r.process()
+	p.step()
+	r.released(j, before)
+	r.annotate()
+	p.step()
+	r.adopted(j, before) // as the flag says
+	r.annotate("adopt", "gc=trace")
+	p.step()
+	if is := j.List(); !strings.Contains(is, " #3: file="+r.cfg.Source+"/gc-%p.log all=off,gc=trace time,") {
+		t.Errorf("the JVM lists %s", is)
+	}
+	n := j.Count()
+	r.annotate("adopt", "gc=loud")
+	p.step()
+	j.HasTaken(n)
+	if st := p.Status(); len(st.Problems) != 1 {
+		t.Errorf("%+v", st)
+	}
+	r.annotate("adopt", "off")
+	p.step()
+	r.released(j, before)
+	p.log.says(t, 1, `why="it is no longer wanted"`)
+}
+
+func TestACommandReleasesUntilSomethingElseIsWanted(t *testing.T) {
+	r, j, before := foreign(t)
+	r.cfg.Annotations = filepath.Join(t.TempDir(), "annotations")
+	r.annotate("adopt", "gc*=info")
+	p := r.process()
+	p.step()
+	changes, err := p.reset()
+	if err != nil || len(changes) != 1 || changes[0].To != "no output" {
+		t.Errorf("reset: %+v, %v", changes, err)
+	}
+	p.step()
+	r.released(j, before)
+	r.annotate()
+	p.step()
+	r.adopted(j, before)
+}
+
+func TestAnAdoptedOutputIsRaisedAndReleased(t *testing.T) {
+	r, j, before := foreign(t)
+	p := r.process()
+	p.step()
+	if _, _, err := p.set("gc*=trace", time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if is := j.SelectionOf(3); is != "all=off,safepoint=info,gc*=trace" {
+		t.Errorf("raised to %s", is)
+	}
+	drains(p)
+	r.released(j, before)
+	r.settle() // and a raise that is over does not bring it back: it is adopted as it was
+	r.adopted(j, before)
+}
+
+// A raise that waits for a JVM is taken by one that is adopted.
+func TestARaiseWaitsForTheAdoption(t *testing.T) {
+	r, j, _ := foreign(t)
+	r.cfg.Annotations = filepath.Join(t.TempDir(), "annotations")
+	r.annotate("log", "gc*=trace")
+	p := r.process()
+	p.step()
+	if is := j.SelectionOf(3); is != "all=off,safepoint=info,gc*=trace" {
+		t.Errorf("raised to %s", is)
+	}
+	hasError(t, p.Status(), "")
+}
+
+func TestWhatAJVMRefusesItIsNotGiven(t *testing.T) {
+	t.Parallel()
+	for selection, words := range map[string]string{
+		"saftypoint=info":            "Did you mean 'safepoint'?",
+		"gc*=info,gc+ref+heap=trace": "No tag set matches selection: gc+ref+heap.", // applied in part
+	} {
+		r := newRig(t)
+		r.cfg.Adopt, r.cfg.Annotations = selected(t, selection), ""
+		j := fakejvm.Start(t, r.cfg.Attach.Tmp, 7)
+		before := j.List()
+		p := r.process()
+		p.step()
+		r.released(j, before)
+		hasError(t, p.Status(), words)
+		if st := p.Status(); len(st.JVMs) != 1 || !strings.Contains(st.JVMs[0].Error, words) {
+			t.Errorf("%+v", st)
+		}
+		n := j.Count()
+		p.due(0)
+		p.step()
+		j.HasTaken(n) // it is not asked again
+		drains(p)
+		p.hasMetric(0, "ullage_adopted_jvms")
+	}
+}
+
+// Only its socket is known, and its directory of that name is another one.
+func TestAJVMThatDoesNotSeeTheSourceIsLeftAlone(t *testing.T) {
+	r, j, before := foreign(t)
+	j.Elsewhere = t.TempDir()
+	p := r.process()
+	p.step()
+	r.released(j, before)
+	hasError(t, p.Status(), "is not the directory that is shipped")
+	n := j.Count()
+	p.due(0)
+	p.step()
+	j.HasTaken(n)
+}
+
+func TestNothingIsAdoptedThatCannotBeSaved(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.cfg.Adopt, r.cfg.Annotations = selected(t, "gc*=debug"), ""
+	free := r.smallTmpfs()()
+	j := fakejvm.Start(t, r.cfg.Attach.Tmp, 7)
+	before := j.List()
+	p := r.process()
+	p.step()
+	r.released(j, before)
+	hasError(t, p.Status(), "not adopted, because that cannot be saved")
+	free()
+	p.due(0)
+	p.step()
+	p.hasMetric(1, "ullage_adopted_jvms")
+	hasError(t, p.Status(), "")
+	drains(p)
+	r.released(j, before)
+}
+
+// Whenever the sidecar is killed, and whatever the JVM makes of the command under way, the
+// successor adopts what is wanted still, and releases what is not.
+func TestAKillAroundAnAdoption(t *testing.T) {
+	t.Parallel()
+	for name, how := range map[string]fakejvm.Reaction{"before the command": fakejvm.Hang, "after the command, before the save": fakejvm.Stumble} {
+		for _, still := range []bool{true, false} {
+			r := newRig(t)
+			r.cfg.Attach.Timeout = impatience
+			r.cfg.Adopt, r.cfg.Annotations = selected(t, "gc*=debug,safepoint=info"), ""
+			j := fakejvm.Start(t, r.cfg.Attach.Tmp, 7, "/data/app.log")
+			before := j.List()
+			r.killedAt(r.process(), j, 1, fakejvm.Configuring, how)
+			if !still {
+				r.cfg.Adopt = ask.Selection{}
+			}
+			p := r.settle()
+			if still {
+				r.adopted(j, before)
+				drains(p)
+			}
+			r.released(j, before)
+			if t.Failed() {
+				t.Fatalf("%s; still wanted: %v", name, still)
+			}
+		}
+	}
+}
+
+func TestAKillAroundARelease(t *testing.T) {
+	t.Parallel()
+	for name, how := range map[string]fakejvm.Reaction{"before the command": fakejvm.Hang, "after the command, before the save": fakejvm.Stumble} {
+		for _, again := range []bool{true, false} {
+			r := newRig(t)
+			r.cfg.Attach.Timeout = impatience
+			r.cfg.Adopt, r.cfg.Annotations = selected(t, "gc*=debug,safepoint=info"), ""
+			j := fakejvm.Start(t, r.cfg.Attach.Tmp, 7, "/data/app.log")
+			before := j.List()
+			p := r.process()
+			p.step()
+			p.plan.Draining = true
+			r.killedAt(p, j, 1, fakejvm.Configuring, how)
+			if !again {
+				r.cfg.Adopt = ask.Selection{}
+			}
+			p = r.settle()
+			if again {
+				r.adopted(j, before)
+				drains(p)
+			}
+			r.released(j, before)
+			if t.Failed() {
+				t.Fatalf("%s; wanted again: %v", name, again)
+			}
+		}
+	}
+}
+
+// After a kill the JVM keeps its output, and the successor does not create it again: the
+// JVM would write nothing for a moment.
+func TestASuccessorGoesOnWithTheOutput(t *testing.T) {
+	r, j, before := foreign(t)
+	r.process().step()
+	n := j.Count()
+	p := r.settle()
+	r.adopted(j, before)
+	if sent := j.Sent(n); len(sent) != 1 || sent[0] != fakejvm.ListCommand {
+		t.Errorf("sent %q", sent)
+	}
+	drains(p)
+	r.released(j, before)
+}
+
+// A JVM that has created its socket again has another ID.
+func TestAJVMWithAnotherSocketIsReleased(t *testing.T) {
+	r, j, before := foreign(t)
+	r.process().step()
+	r.adopted(j, before)
+	list := j.List()
+	has := j.Began
+	j.Lock()
+	j.Began = append(j.Began, j.Outputs[len(j.Outputs)-1])
+	j.Unlock()
+	j.Restart()
+	j.Began = has
+	if is := j.List(); is != list {
+		t.Fatalf("the JVM lists\n%s, not\n%s", is, list)
+	}
+	r.cfg.Adopt = ask.Selection{}
+	r.settle()
+	r.released(j, before)
+}
+
+// A JVM that ended while it was adopted is forgotten, and its successor is adopted.
+func TestTheNextRunOfAJVMIsAdopted(t *testing.T) {
+	r, j, before := foreign(t)
+	p := r.process()
+	p.step()
+	j.Restart()
+	p.step()
+	r.adopted(j, before)
+	drains(p)
+	r.released(j, before)
+}
+
+// What the application writes into the saved state removes no output of its own.
+func TestAForgedAdoptionHarmsNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.cfg.Annotations = ""
+	j := fakejvm.Start(t, r.cfg.Attach.Tmp, 7, filepath.Join(r.cfg.Source, "gc.log"))
+	before := j.List()
+	r.process().step()
+	r.last.kill()
+	for _, output := range []string{"file=" + r.cfg.Source + "/gc.log", "stdout", `file=/x" what=all=off/gc-%p.log`, "file=gc-%p.log"} {
+		forged := `{"raises":{},"jvms":{},"adopted":{"1:2:3":{"pid":7,"output":` + strconv.Quote(output) + `,"selection":"gc=info","given":true,"unsure":false}}}`
+		must(t, os.WriteFile(r.state(stateName), []byte(forged), 0o600))
+		p := r.process()
+		p.step()
+		p.step()
+		r.released(j, before)
+		p.log.says(t, 1, "saved log levels are not sound")
+	}
+	for _, cmd := range j.Sent(0) {
+		if cmd != fakejvm.ListCommand {
+			t.Errorf("sent %q", cmd)
+		}
+	}
+}

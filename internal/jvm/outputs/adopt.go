@@ -1,0 +1,116 @@
+package outputs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/jvm/attach"
+)
+
+// ErrElsewhere reports a JVM whose output could not be placed in the source.
+var ErrElsewhere = errors.New("it cannot log into the source")
+
+// Owns reports whether one of a JVM's outputs is shipped.
+func (d Talk) Owns(j attach.JVM, listed []attach.Output) bool {
+	return slices.ContainsFunc(listed, func(o attach.Output) bool { return d.Ships(j, o) })
+}
+
+// Lists reports whether a JVM lists an output of that name.
+func Lists(listed []attach.Output, name string) bool {
+	return slices.ContainsFunc(listed, func(o attach.Output) bool { return o.Name == name })
+}
+
+// OutputFor returns the name of the output that a JVM without one in the source is to get, as
+// the injector would have chosen it. The error wraps [ErrElsewhere] if there is
+// no such output.
+func (d Talk) OutputFor(j attach.JVM) (name string, err error) {
+	dir, err := d.JVMs.SourcePath(j)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrElsewhere, err)
+	}
+	if strings.Contains(dir, "%") {
+		return "", fmt.Errorf("%w: %s has a %%, which the JVM would expand: rename the directory", ErrElsewhere, printable.Escaped(dir, maxNamed))
+	}
+	name = attach.FileOutput(filepath.Join(dir, ask.OutputFile))
+	if !d.Ships(j, attach.Output{Name: name}) {
+		return "", fmt.Errorf("%w: --match %q does not match %s", ErrElsewhere, d.cfg.Match, ask.OutputFile)
+	}
+	return name, nil
+}
+
+// Adopt gives a JVM an output, which it must not list. If that fails, the JVM may have the
+// output, with all of the selection or a part: take it away by [Talk.Release]. The error
+// wraps [ErrElsewhere] if the JVM has the output and its file is not in the source.
+func (d Talk) Adopt(ctx context.Context, j attach.JVM, name string, what ask.Selection) error {
+	o := attach.Output{Name: name, Selection: "all=off", Decorators: ask.OutputDecorators, Options: ask.OutputOptions}
+	guarded := attach.Guard(o, what)
+	err := d.create(ctx, j, o, guarded)
+	if guarded != what && attach.Unguarded(err) {
+		if err = d.Release(ctx, j, name); err == nil {
+			err = d.create(ctx, j, o, what)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(filepath.Join(d.cfg.Source, expanded(j, o))); err != nil {
+		return fmt.Errorf("%w: its %s is not the directory that is shipped: %w", ErrElsewhere, printable.Escaped(filepath.Dir(o.File()), maxNamed), err)
+	}
+	return nil
+}
+
+func (d Talk) create(ctx context.Context, j attach.JVM, o attach.Output, what ask.Selection) error {
+	cmd, err := attach.Create(o, what)
+	if err != nil {
+		return err
+	}
+	_, err = d.JVMs.Run(ctx, j, cmd)
+	return err
+}
+
+// Release takes an output away from a JVM that lists it. It succeeds when a list has
+// shown that the JVM does not have the output.
+func (d Talk) Release(ctx context.Context, j attach.JVM, name string) error {
+	listed, err := d.List(ctx, j)
+	if err != nil || !Lists(listed, name) {
+		return err
+	}
+	cmd, err := attach.Delete(name)
+	if err != nil {
+		return err
+	}
+	if _, err := d.JVMs.Run(ctx, j, cmd); err != nil {
+		return err
+	}
+	if listed, err = d.List(ctx, j); err != nil {
+		return err
+	}
+	if Lists(listed, name) {
+		return fmt.Errorf("verify the release: the JVM still lists %s", printable.Escaped(name, maxNamed))
+	}
+	return nil
+}
+
+// ErrHeld reports a JVM that another process has adopted.
+var ErrHeld = errors.New("it is adopted already")
+
+// Held returns an error that wraps [ErrHeld] if a JVM logs to the source of another sidecar
+// that has adopted it. That sidecar listens on a socket at a path below its source.
+func (d Talk) Held(j attach.JVM, listed []attach.Output, socket string) error {
+	for _, o := range listed {
+		if !o.Reconfigured || filepath.Base(o.File()) != ask.OutputFile || d.Ships(j, o) {
+			continue
+		}
+		if pid, listens := j.ListenerBeside(o, socket); listens {
+			return fmt.Errorf("%w: process %d ships its %s", ErrHeld, pid, printable.Escaped(o.File(), maxNamed))
+		}
+	}
+	return nil
+}

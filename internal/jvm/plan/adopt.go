@@ -1,0 +1,308 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/outputs"
+)
+
+// Count is an output into the source that a JVM was given because it had none. It is saved
+// before the JVM is sent anything, and forgotten when a list has shown that the JVM does
+// not have it. A process that finds one saved takes it away, or goes on with it.
+type Adopted struct {
+	PID       int           `json:"pid"`    // for people
+	Output    string        `json:"output"` // its name, as VM.log lists it
+	Selection ask.Selection `json:"selection"`
+	Given     bool          `json:"given"` // the JVM has taken it
+
+	// Unsure is set before the JVM is sent anything, and cleared when the JVM has answered. In
+	// between, the JVM may have the output or not.
+	Unsure bool `json:"unsure"`
+
+	kept bool // it is saved
+}
+
+// sound reports whether this project could have given a JVM such an output.
+func (a *Adopted) sound() bool {
+	file := attach.Output{Name: a.Output}.File()
+	_, err := attach.Delete(a.Output)
+	return err == nil && filepath.IsAbs(file) && filepath.Base(file) == ask.OutputFile && !a.Selection.IsZero()
+}
+
+// Step is what a [Task] does.
+type Step int
+
+// The steps. All but the first concern the output that a JVM is given.
+const (
+	Level Step = iota // the levels of the outputs are changed
+	Look              // the JVM lists its outputs; nothing is sent that changes it
+	Give              // the JVM is given the output
+	Take              // the output is taken away
+)
+
+// Adoption is what is wanted of JVMs without an output into the source, and how that went. It
+// is a part of a [Plan].
+type Adoption struct {
+	plan *Plan
+
+	want  ask.Selection // zero: none is adopted
+	known bool          // want is known; until then, the JVMs keep what they have
+	over  ask.Selection // this selection was wanted, and a command has ended that
+	by    string        // the process that asked for the end
+
+	settled  map[string]bool    // by JVM ID: it needs no output, or cannot have one
+	attempts map[string]attempt // by JVM ID: the last attempts that failed
+}
+
+// Want says what JVMs without an output into the source are to log there; the zero
+// Selection gives them none. If it is not known, they keep what they have.
+func (d *Adoption) Want(what ask.Selection, known bool) {
+	if d.known = known; !known || what == d.want {
+		return
+	}
+	d.want, d.over, d.by = what, ask.Selection{}, ""
+	clear(d.settled)
+	clear(d.attempts)
+}
+
+// End ends the adoption, until something else is wanted. By is the process that asked
+// for that.
+func (d *Adoption) End(by string) { d.over, d.by = d.want, by }
+
+// wanted returns what JVMs are to log into the source, or zero.
+func (d *Adoption) wanted() ask.Selection {
+	if d.plan.Draining || d.want == d.over {
+		return ask.Selection{}
+	}
+	return d.want
+}
+
+// On reports whether JVMs that have no file of the source open are looked for.
+func (d *Adoption) On() bool { return d.known && !d.wanted().IsZero() }
+
+// Due returns when the next attempt at a JVM is due that differs from what is wanted
+// of adopted ones. It is false if there is none that was found.
+func (d *Adoption) Due(now time.Time) (at time.Time, due bool) {
+	soonest := func(t time.Time) {
+		if !due || t.Before(at) {
+			at, due = t, true
+		}
+	}
+	want := d.wanted()
+	for id, a := range d.plan.State.Adopted {
+		_, failed := d.attempts[id]
+		if !failed && d.plan.has(id) && (a.Unsure || !a.Given || d.known && a.Selection != want) {
+			soonest(now)
+		}
+	}
+	for _, a := range d.attempts {
+		if a.refusal == nil {
+			soonest(a.next)
+		}
+	}
+	return at, due
+}
+
+// Count counts the JVMs found now that have an output of this project.
+func (d *Adoption) Count() (n int) {
+	for _, j := range d.plan.found.JVMs {
+		if d.plan.State.Adopted[j.ID] != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// prune forgets what is known of JVMs that are gone.
+func (d *Adoption) prune() {
+	gone := func(id string) bool { return !d.plan.has(id) }
+	maps.DeleteFunc(d.settled, func(id string, _ bool) bool { return gone(id) })
+	maps.DeleteFunc(d.attempts, func(id string, _ attempt) bool { return gone(id) })
+}
+
+// task returns the task that is due for the output of a JVM, or nil.
+func (d *Adoption) task(j attach.JVM, goal Goal, now time.Time) *Task {
+	want, a := d.wanted(), d.plan.State.Adopted[j.ID]
+	decided := d.known || d.plan.Draining
+	if a != nil && decided && a.Selection != want && !a.Given && !a.Unsure {
+		delete(d.plan.State.Adopted, j.ID) // the JVM was sent nothing
+		a = nil
+	}
+	t := &Task{JVM: j, Goal: goal, Output: a}
+	switch {
+	case a == nil && d.settled[j.ID]:
+		return nil
+	case a == nil && (decided && !want.IsZero() || d.orphan(j) != ""):
+		t.Step = Look
+	case a == nil, !decided && !a.Unsure:
+		return nil
+	case !decided || a.Selection == want:
+		if t.Step = Give; a.Given && !a.Unsure {
+			return nil
+		}
+	default:
+		t.Step = Take
+	}
+	if last, failed := d.attempts[j.ID]; failed && !d.plan.Draining && now.Before(last.next) {
+		return nil
+	}
+	if a != nil {
+		copied := *a // tasks share no data
+		t.Output = &copied
+	}
+	return t
+}
+
+// orphan returns the ID under which the output of a JVM with that number is saved: a JVM that
+// has created its socket again has a new ID, and looks like a new JVM.
+func (d *Adoption) orphan(j attach.JVM) string {
+	for id, a := range d.plan.State.Adopted {
+		if a.PID == j.PID && !d.plan.has(id) {
+			return id
+		}
+	}
+	return ""
+}
+
+// doubt is Doubt for the output of a JVM.
+func (d *Adoption) doubt(t *Task) (note bool) {
+	a := d.plan.State.Adopted[t.JVM.ID]
+	if t.Step == Look || a == nil || a.Unsure && a.kept {
+		return false
+	}
+	a.Unsure = true
+	return true
+}
+
+// begin is Begin for the output of a JVM.
+func (d *Adoption) begin(t *Task, unsaved error) bool {
+	a := d.plan.State.Adopted[t.JVM.ID]
+	if t.Step == Look || a == nil {
+		return true
+	}
+	if !a.kept && unsaved != nil {
+		delete(d.plan.State.Adopted, t.JVM.ID)
+		t.Err = fmt.Errorf("not adopted, because that cannot be saved: %w", unsaved)
+		return false
+	}
+	a.kept = true
+	return true
+}
+
+// record is Record for the output of a JVM.
+func (d *Adoption) record(t *Task) {
+	id := t.JVM.ID
+	a := d.plan.State.Adopted[id]
+	switch {
+	case t.Step == Look && t.Err == nil:
+		d.recordLook(t)
+	case a == nil:
+	case t.Gone:
+		delete(d.plan.State.Adopted, id)
+		d.disown(id, a.Output)
+	case t.Given:
+		a.Given, a.Unsure = true, false
+		delete(d.plan.attempts, id) // it has an output to raise now
+	}
+}
+
+// recordLook notes the output that a JVM is to get, unless it has one of its own or cannot
+// have one. Before, the output of a predecessor under another ID becomes the JVM's own if
+// the JVM lists it; a JVM that was started since then does not list it as reconfigured.
+func (d *Adoption) recordLook(t *Task) {
+	id, want := t.JVM.ID, d.wanted()
+	if old := d.orphan(t.JVM); old != "" {
+		a := d.plan.State.Adopted[old]
+		delete(d.plan.State.Adopted, old)
+		if slices.ContainsFunc(t.Listed, func(o attach.Output) bool { return o.Name == a.Output && o.Reconfigured }) {
+			a.Unsure = true
+			d.plan.State.Adopted[id] = a
+			return
+		}
+	}
+	if t.Name == "" || want.IsZero() {
+		d.settled[id] = t.Name == ""
+		return
+	}
+	d.plan.State.Adopted[id] = &Adopted{PID: t.JVM.PID, Output: t.Name, Selection: want}
+}
+
+// disown takes an output that a JVM no longer has out of the JVM's baseline.
+func (d *Adoption) disown(id, output string) {
+	b := d.plan.State.JVMs[id]
+	if b == nil {
+		return
+	}
+	b.Outputs = slices.DeleteFunc(slices.Clone(b.Outputs), func(o attach.Output) bool { return o.Name == output })
+	if len(b.Outputs) == 0 {
+		delete(d.plan.State.JVMs, id)
+	}
+}
+
+// attempted is Attempted for the output of a JVM. What the JVM refuses, or cannot have,
+// it is not asked for again while the same is wanted.
+func (d *Adoption) attempted(t *Task) error {
+	id := t.JVM.ID
+	if t.Err == nil {
+		delete(d.attempts, id)
+		return nil
+	}
+	if errors.Is(t.Err, context.Canceled) {
+		return nil // the process ends and drains
+	}
+	a := d.attempts[id]
+	a.err = outputs.Named(t.JVM, t.Err)
+	a.wait = min(max(2*a.wait, firstWait), mostWait)
+	if t.Step != Take && (t.Gone || t.Step == Look) && Lasting(t.Err) {
+		d.settled[id] = true
+		a.refusal = a.err
+	}
+	a.next = time.Now().Add(a.wait)
+	d.attempts[id] = a
+	return a.err
+}
+
+// Lasting reports whether an error about the output of a JVM is the last word.
+func Lasting(err error) bool {
+	return attach.KindOf(err) == attach.Refused || attach.KindOf(err) == attach.TooOld || errors.Is(err, outputs.ErrElsewhere) || errors.Is(err, outputs.ErrHeld)
+}
+
+// changes returns the outputs that JVMs were given, and the outputs that were taken away.
+func (d *Adoption) changes(before *State) (changes []Change) {
+	for id, is := range d.plan.State.Adopted {
+		if was := before.Adopted[id]; is.Given && (was == nil || !was.Given) {
+			changes = append(changes, Change{PID: is.PID, Output: is.Output, From: NoOutput, To: is.Selection.String(), Adoption: true, raise: is.Selection, First: true})
+		}
+	}
+	for id, was := range before.Adopted {
+		if is := d.plan.State.Adopted[id]; is == nil && was.Given && !d.plan.ended[id] {
+			changes = append(changes, Change{PID: was.PID, Output: was.Output, From: was.Selection.String(), To: NoOutput, Why: d.why(),
+				Adoption: true, Restored: true, raise: was.Selection, by: d.by, First: true})
+		}
+	}
+	return changes
+}
+
+// NoOutput stands for the selection of an output that does not exist.
+const NoOutput = "no output"
+
+// why returns why outputs are taken away.
+func (d *Adoption) why() string {
+	switch {
+	case d.plan.Draining:
+		return WhyDrained
+	case d.want.IsZero():
+		return "it is no longer wanted"
+	case d.want == d.over:
+		return WhyReset
+	}
+	return "another selection is wanted"
+}

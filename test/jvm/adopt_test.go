@@ -1,0 +1,167 @@
+package jvm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// adoptFlags have a sidecar adopt the JVMs of one /tmp alone: others of this machine are
+// not the test's.
+func adoptFlags(at place, selection string) []string {
+	return []string{"--attach", "shared-tmp", "--jvm-tmp", at.tmp, "--adopt", selection}
+}
+
+// A JVM that was started without any -Xlog is given an output, which is a stream like any
+// other, and has its own configuration when the sidecar has ended, byte for byte.
+func TestARunningJVMIsAdopted(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := newLevelRig(t, jdk)
+		at := place{tmp: newTmp(r)}
+		r.flags = append(r.flags, adoptFlags(at, "gc*=info,safepoint=info")...)
+		jvm := r.listening(at, []string{"-Xmn4m", "-Xlog:gc=info:file=" + filepath.Join(r.truth, "own.log")}, "Churn", "600000", "100")
+		before := jvm.list()
+		r.up()
+		stream := fmt.Sprintf("gc-%d.log", jvm.PID())
+		r.shipped(stream, "Pause Young")
+		r.shipped("ullage.log", "mark: jvm-adopted stream="+stream)
+		r.shipped("ullage.log", "mark: jvm-seen stream="+stream) // its name and version are asked for as well
+		r.want("gc*=debug", "1h")
+		r.shipped(stream, "[debug")
+		if l := r.levels(); len(l.Errors) > 0 || len(l.JVMs) != 1 || l.JVMs[0].Adopted != "gc*=info,safepoint=info" {
+			t.Errorf("%+v", l)
+		}
+		r.stop()
+		if is := jvm.list(); is != before {
+			t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
+		}
+		if text := r.soFar("ullage.log"); !strings.Contains(text, "mark: jvm-released stream="+stream) {
+			t.Errorf("marks:\n%s", text)
+		}
+		if left, err := filepath.Glob(filepath.Join(r.source, "gc-*")); err != nil || len(left) > 0 {
+			t.Errorf("left in the source: %q, %v", left, err)
+		}
+	})
+}
+
+// The JVM's own words are shown, and nothing is changed.
+func TestASelectionThatTheJVMDoesNotKnowIsNotAdopted(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := newLevelRig(t, jdk)
+		at := place{tmp: newTmp(r)}
+		r.flags = append(r.flags, adoptFlags(at, "gc*=info,saftypoint=info")...)
+		jvm := r.listening(at, nil, "Churn", "600000", "1")
+		before := jvm.list()
+		r.up()
+		lab.Eventually(r, patience, "the JVM's words", func() bool {
+			return strings.Contains(strings.Join(r.levels().Errors, "\n"), "Invalid tag 'saftypoint' in log selection")
+		})
+		if is := jvm.list(); is != before {
+			t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
+		}
+		r.stop()
+	})
+}
+
+// Adopting and releasing stop no thread: a JVM that only waits has no safepoint meanwhile.
+func TestToAdoptTakesNoSafepoint(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := newLevelRig(t, jdk)
+		at := place{tmp: newTmp(r)}
+		r.flags = append(r.flags, adoptFlags(at, "gc*=debug,safepoint*=debug")...)
+		own := filepath.Join(r.truth, "safepoints.log")
+		flags := []string{"-XX:+UnlockDiagnosticVMOptions", "-XX:GuaranteedSafepointInterval=0", "-Xlog:safepoint=info:file=" + own + ":uptime"}
+		if jdk.Version < 15 {
+			flags = append(flags, "-XX:-UseBiasedLocking") // which takes safepoints of its own at any lock
+		}
+		jvm := r.listening(at, flags, "Churn", "600000", "0") // which waits
+		safepoints := func() int {
+			text, err := os.ReadFile(own)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.Count(string(text), "\n")
+		}
+		before := safepoints()
+		began := time.Now()
+		r.up()
+		lab.Eventually(r, patience, "the JVM is adopted", func() bool { return strings.Contains(jvm.list(), r.source) })
+		r.stop()
+		t.Logf("adopted and released within %s of the sidecar's start", time.Since(began).Round(time.Millisecond))
+		if n := safepoints() - before; n != 0 {
+			text, _ := os.ReadFile(own)
+			t.Errorf("%d lines about safepoints:\n%s", n, text)
+		}
+	})
+}
+
+// killRounds is how often a sidecar is killed for each release of Java. ADOPT_ROUNDS sets another
+// number.
+func killRounds(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("ADOPT_ROUNDS")
+	if text == "" {
+		return 4
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("ADOPT_ROUNDS: %v", err)
+	}
+	return n
+}
+
+// A sidecar is killed at any moment while it adopts or releases. `ullage levels reset`, or the
+// next sidecar, leaves the JVM as it was.
+func TestAKillLeavesNoOutputBehind(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := newLevelRig(t, jdk)
+		at := place{tmp: newTmp(r)}
+		plain := append(r.flags, "--attach", "shared-tmp", "--jvm-tmp", at.tmp)
+		r.flags = append(r.flags, adoptFlags(at, "gc*=debug,safepoint=info")...)
+		jvm := r.listening(at, nil, "Churn", "600000", "20")
+		before := jvm.list()
+		adopted := 0
+		for round := range killRounds(t) {
+			r.up()
+			time.Sleep(rand.N(400 * time.Millisecond)) // any moment, which no event gives
+			if round%2 == 1 {
+				lab.Eventually(r, patience, "the JVM is adopted", func() bool { return strings.Contains(jvm.list(), r.source) })
+				if err := r.side.Signal(os.Interrupt); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(rand.N(20 * time.Millisecond))
+			}
+			r.side.Kill()
+			if strings.Contains(jvm.list(), r.source) {
+				adopted++
+			}
+			if round%4 < 2 {
+				out, err := exec.Command(program, "levels", "reset", "--source", r.source, "--attach", "shared-tmp", "--jvm-tmp", at.tmp).CombinedOutput()
+				if err != nil && !strings.Contains(string(out), "no 'ullage run' answers") {
+					t.Fatalf("reset: %v\n%s", err, out)
+				}
+			} else {
+				r.flags, plain = plain, r.flags
+				r.up()
+				if _, err := r.side.Addr(patience); err != nil { // it has its handler of signals
+					t.Fatal(err)
+				}
+				lab.Eventually(r, patience, "the successor has released the JVM", func() bool { return jvm.list() == before })
+				r.stop()
+				r.flags, plain = plain, r.flags
+			}
+			if is := jvm.list(); is != before {
+				t.Fatalf("round %d: the JVM lists\n%s, which was\n%s", round, is, before)
+			}
+		}
+		t.Logf("%d kills, %d of them left the output to the successor", killRounds(t), adopted)
+	})
+}
