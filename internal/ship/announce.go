@@ -32,7 +32,7 @@ func (a *announcer) begin() {
 // saved announces the marks that the checkpoint did not have before. One is that of a
 // stream that was placed and has nothing committed: from then on it may grow.
 func (a *announcer) saved() {
-	marks := a.check.TakeMarks() // also where nobody follows: they would pile up
+	marks := a.check.TakeMarks() // also where no follower reads: they would pile up
 	if a.began {
 		a.to.Followers.OnCommit(marks, nil)
 	}

@@ -122,7 +122,7 @@ func (st *writerStream) size(batch []queue.Chunk[tail.Chunk]) (n int) {
 }
 
 // appendFrames appends the stream's parts of the batch: lines as one frame, and
-// those that are frames as they are.
+// parts that are frames as they are.
 func (w *writer) appendFrames(st *writerStream) (err error) {
 	for parts := st.parts; len(parts) > 0 && err == nil; {
 		n := 1
@@ -185,7 +185,7 @@ func (w *writer) stream(name, label string) (*writerStream, error) {
 }
 
 // placeNew places a stream that has no mark yet. Its mark has to be saved before
-// anything is appended behind it.
+// anything is appended after it.
 func (w *writer) placeNew(name string) error {
 	if _, known := w.check.Mark(name); known {
 		return nil

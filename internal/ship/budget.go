@@ -69,8 +69,8 @@ func (b *budget) of(u tail.Usage) int64 {
 	return u.Total
 }
 
-// unlimited reports whether a file system has no size that anybody chose: none,
-// or half of the machine's memory, which is what a tmpfs gets by default.
+// unlimited reports whether a file system has no size that was chosen: none, or
+// half of the machine's memory, which is what a tmpfs gets by default.
 func unlimited(u tail.Usage) bool {
 	var info unix.Sysinfo_t
 	if !u.Tmpfs || unix.Sysinfo(&info) != nil {

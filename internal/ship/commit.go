@@ -70,7 +70,7 @@ func (w *writer) commit(ctx context.Context) error {
 	return nil
 }
 
-// committed counts what a commit has persisted, and forgets it.
+// committed counts what a commit has persisted and forgets it.
 func (w *writer) committed() {
 	for _, st := range w.streams {
 		if st.taken == 0 {

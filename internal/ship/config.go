@@ -138,7 +138,7 @@ func (k *KeepLevel) String() string {
 	return ul.Level(*k).String()
 }
 
-// inside reports whether dir is root or below it, as far as the names tell.
+// inside reports whether, by the names, dir is root or below it.
 func inside(dir, root string) bool {
 	d, err1 := filepath.Abs(dir)
 	r, err2 := filepath.Abs(root)
@@ -170,7 +170,7 @@ func (c Config) batchBytes(frame int) int {
 	return min(packedBatch, frame)
 }
 
-// mostUncommitted bounds what can be on disk behind a mark: there is never more
+// mostUncommitted bounds what can be on disk past a mark: there is never more
 // between two commits, whatever the budget was. A mark of a checkpoint that
 // asks for more is not the last one.
 func (c Config) mostUncommitted() int64 {

@@ -21,8 +21,8 @@ import (
 // detail is what the writer does with lines below the persist level. It counts them, holds
 // them in hindsight, and supplies the lines that are to be saved.
 //
-// A commit makes one step of all: the positions behind the lines, their counts, where
-// those stand that are held, and the marks behind those that were saved.
+// A commit makes one step of all: the positions after the lines, their counts, where
+// the held ones are, and the marks after the saved ones.
 type detail struct {
 	level  ul.Level // lines below it are withheld; [ul.Trace] withholds none
 	log    *slog.Logger
@@ -69,7 +69,7 @@ func (d *detail) resume() {
 	}
 }
 
-// supplies reports whether what is behind the mark of a stream comes from the hindsight,
+// supplies reports whether what is past the mark of a stream comes from the hindsight,
 // which supplies it again.
 func (d *detail) supplies(stream string) bool {
 	return d.held != nil && strings.HasSuffix(stream, naming.DetailSuffix)
@@ -79,7 +79,7 @@ func (d *detail) supplies(stream string) bool {
 // with that.
 func (d *detail) begin() { d.check.Held.Until = d.held.State().Until }
 
-// hold takes the withheld lines out of a stream's parts of the batch, and holds them. It adds
+// hold takes the withheld lines out of a stream's parts of the batch and holds them. It adds
 // them to what was withheld of the stream.
 func (d *detail) hold(stream string, batch []queue.Chunk[tail.Chunk], parts []int, sum *withheld) {
 	if d.level == ul.Trace {
@@ -105,7 +105,7 @@ func (d *detail) hold(stream string, batch []queue.Chunk[tail.Chunk], parts []in
 	d.lines = b.Raw
 }
 
-// split takes the withheld lines out of a chunk, and returns them and how many they are.
+// split takes the withheld lines out of a chunk and returns them and how many they are.
 func (d *detail) split(c *queue.Chunk[tail.Chunk]) (lines [ul.NumLevels]uint32, raw []byte) {
 	if c.Meta.File.Whole() {
 		return lines, nil
@@ -121,7 +121,7 @@ func (d *detail) split(c *queue.Chunk[tail.Chunk]) (lines [ul.NumLevels]uint32, 
 	return lines, raw
 }
 
-// add holds the batch, and empties it. Lines are withheld although a full tmpfs does not
+// add holds the batch and empties it. Lines are withheld although a full tmpfs does not
 // hold them: then they cannot be saved.
 func (d *detail) add(b *hindsight.Batch) {
 	if d.held != nil && len(b.Raw) > 0 {

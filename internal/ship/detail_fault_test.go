@@ -79,7 +79,7 @@ func TestSavedLinesThatAreRefused(t *testing.T) {
 	holdsTo(b, text+mixed(500, 600), b.persisted(detailStream))
 }
 
-// Lines that are not withheld need the tmpfs more than those that are held.
+// Lines that are not withheld need the tmpfs more than held lines.
 func TestPressureGivesUpWhatIsHeld(t *testing.T) {
 	b := withholding(t)
 	b.start()

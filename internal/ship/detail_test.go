@@ -23,7 +23,7 @@ import (
 
 const detailStream = "gc.log" + naming.DetailSuffix
 
-// withholding is a bench that persists lines from info on.
+// withholding is a bench that persists lines at info and above.
 func withholding(t testing.TB) *bench {
 	b := newBench(t)
 	b.cfg.PersistLevel = ul.Info

@@ -2,20 +2,20 @@
 //
 // A [Shipper] runs two loops. The reader owns the source directory and the spool
 // in it: it reads what JVMs write into the queue, waits when the queue is full,
-// gives back the memory of what is committed, and under pressure moves or drops
-// lines. The writer owns the destination and the checkpoint, and is the only one
-// that may ever wait for a disk: it appends batches to segments and commits them.
+// frees the memory of what is committed, and under pressure moves or drops lines.
+// The writer owns the destination and the checkpoint and is the only one that may
+// ever wait for a disk: it appends batches to segments and commits them.
 //
 // # Commit
 //
 // The order is append, sync, checkpoint, number, reclaim, never another:
 //
-//	append      a crash leaves uncommitted bytes behind the checkpoint's mark
-//	sync        ... and so does this one: the restart cuts them off, and reads
+//	append      a crash leaves uncommitted bytes past the checkpoint's mark
+//	sync        ... and so does this one: the restart cuts them off and reads
 //	            them again from the source, where they still are
 //	checkpoint  position and mark are one atomic step forward
 //	number      the destination knows which checkpoint is the newest: none from before
-//	            is ever used again, whoever puts it back
+//	            is ever used again, whichever process puts it back
 //	reclaim     only now is the source's memory freed
 //
 // # Pressure
@@ -28,7 +28,7 @@
 // than their share of the budget. The order is the reader's twin of the commit's:
 //
 //	append   one record, in the spool; a kill finds the lines in both places
-//	punch    only now is their memory in the file given back
+//	punch    only now is their memory in the file freed
 //
 // # A start
 //

@@ -38,7 +38,7 @@ func TestDrainWaitsForAWriterThatEnds(t *testing.T) {
 	}
 }
 
-// Whoever goes on writing does not keep the sidecar from ending.
+// A process that goes on writing does not keep the sidecar from ending.
 func TestDrainDoesNotWaitForAWriterThatStays(t *testing.T) {
 	b := newBench(t).start()
 	f, err := os.OpenFile(b.path("gc.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)

@@ -19,7 +19,7 @@ type link struct {
 	replies replies                  // writer to reader
 	health  health                   // writer to others
 
-	save    chan struct{} // anybody to writer: save what is held
+	save    chan struct{} // any part to writer: save what is held
 	flush   chan flush    // reader to writer: commit everything that is queued
 	flushed chan struct{} // the answer
 	rewind  chan rewind   // writer to reader: read again from the last commit

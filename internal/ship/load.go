@@ -5,7 +5,7 @@ import "time"
 // calmAfter is how long nothing must have been busy for the source to be calm.
 const calmAfter = 2 * time.Second
 
-// load is how much there is to do. It tells somebody when the source becomes busy or calm, see [Outlets].
+// load is how much there is to do. It reports when the source becomes busy or calm, see [Outlets].
 type load struct {
 	tell func(busy bool) // may be nil
 	busy bool            // as it was told last

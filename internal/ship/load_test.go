@@ -27,5 +27,5 @@ func TestLoadIsCalmOnlyAfterAWhile(t *testing.T) {
 			t.Errorf("%s: was told %v, want %v", c.name, told, c.want)
 		}
 	}
-	(&load{}).see(true, begin) // nobody wants to know
+	(&load{}).see(true, begin) // without an outlet
 }

@@ -30,7 +30,7 @@ const (
 // line; they are counted.
 func (w *writer) maintain(ctx context.Context) {
 	if w.taken.bytes == 0 {
-		// A stream that is refused may have uncommitted bytes behind its mark.
+		// A stream that is refused may have uncommitted bytes past its mark.
 		refused := func(name string) bool { _, is := w.refused.streams[name]; return is }
 		idle := w.check.ForgetIdle(maxIdleStreams, refused)
 		for _, name := range idle {

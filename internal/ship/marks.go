@@ -3,7 +3,7 @@ package ship
 import "github.com/ullage/ullage/internal/line/ul"
 
 // marks is which share of the budget is in use, and what follows from it. The zero
-// value has no pressure, and needs its marks.
+// value has no pressure and needs its marks.
 type marks struct {
 	spoolAt, discardAt, dropAt float64 // shares of the budget
 

@@ -22,7 +22,7 @@ func (b *bench) leavesUncommitted(w *os.File, from, to int) {
 	s.killed()
 }
 
-// reads looks at the source, and appends what is new in it.
+// reads looks at the source and appends what is new in it.
 func (b *bench) reads(s *Shipper) {
 	b.t.Helper()
 	b.eventually("the source is looked at", func() bool {
@@ -153,7 +153,7 @@ func TestPositionOfAFileThatWasLetGoOfIsKept(t *testing.T) {
 }
 
 // The position of a file that is gone does not stay in the checkpoint, nor is
-// anything cut off for it that nobody can supply again.
+// anything cut off for it that cannot be supplied again.
 func TestFileThatIsGoneIsForgotten(t *testing.T) {
 	b := newBench(t)
 	b.leavesUncommitted(b.log("gc.log"), 100, 200)
@@ -192,7 +192,7 @@ func TestFileThatIsRenamedToAnotherStreamBeforeItsFirstCommit(t *testing.T) {
 	}
 }
 
-// Somebody copies the log and truncates it while the sidecar is down.
+// The log is copied and truncated while the sidecar is down.
 func TestCopiedAndTruncatedWhileNobodyWasThere(t *testing.T) {
 	b := newBench(t)
 	w := b.log("gc.log")

@@ -49,7 +49,7 @@ func TestNewSourceIsNewWhoeverMadeTheStateDirectory(t *testing.T) {
 }
 
 // Guarantee 1 holds from the first moment: a silent destination does not keep a
-// new source from dropping, whoever made the state directory.
+// new source from dropping, whichever program made the state directory.
 func TestLinesOfANewSourceCanBeDropped(t *testing.T) {
 	b := newBench(t)
 	b.small()
@@ -61,7 +61,7 @@ func TestLinesOfANewSourceCanBeDropped(t *testing.T) {
 	}
 }
 
-// The application takes the state directory away while nobody is there. Then
+// The application takes the state directory away while no sidecar runs. Then
 // nothing tells the source from a new one, and what is left in its files is
 // persisted again: of each file that may be punched less than two pages.
 func TestStateDirectoryIsTakenAwayWhileNobodyIsThere(t *testing.T) {

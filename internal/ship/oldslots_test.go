@@ -120,7 +120,7 @@ func (h *hoard) begins() *Shipper {
 	return s
 }
 
-// runs lets a sidecar work for a while, and kills it at some moment.
+// runs lets a sidecar work for a while and kills it at some moment.
 func (h *hoard) runs() {
 	s := h.begins()
 	defer s.killed()
@@ -366,8 +366,8 @@ func TestAnotherSidecarHasUsedTheDestination(t *testing.T) {
 	}
 }
 
-// A part of a line over the limit is committed, and given back, before its end is written.
-// The application spoils the checkpoint.
+// A part of a line over the limit is committed, and freed, before its end is written. The
+// application spoils the checkpoint.
 func TestAPartOfALongLineOutlivesTheCheckpoint(t *testing.T) {
 	for _, how := range []segment.Compression{segment.Zstd, segment.None} {
 		t.Run(how.String(), func(t *testing.T) {

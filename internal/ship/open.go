@@ -36,7 +36,7 @@ func (r *reader) waitForSource(ctx context.Context) error {
 	return r.budget.check(r.src.Relief.Usage())
 }
 
-// open tries to open the source directory, and logs the first failure of each of
+// open tries to open the source directory and logs the first failure of each of
 // two kinds: another sidecar owns it, or it cannot be opened.
 func (r *reader) open() error {
 	err := r.src.Open()

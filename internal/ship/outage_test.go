@@ -41,7 +41,7 @@ func TestFailureIsNewsOnceForEachKind(t *testing.T) {
 	}
 }
 
-// What is over is shown for a while, to whoever comes to look, and then no more.
+// What is over is shown for a while, and then no more.
 func TestErrorIsForgottenAnHourAfterItIsOver(t *testing.T) {
 	l := newLink(DefaultConfig())
 	if e := l.health.errors(time.Now()); e.Last != "" || !e.LastAt.IsZero() || l.health.lastErrorSeconds() != 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 // Outlets are where a [Shipper] passes on what it sees, does and has made durable. Each may be
-// nil, and the zero value is that nobody wants to know.
+// nil: then it is not called. The zero value has none.
 type Outlets struct {
 	Source    tail.Outlets
 	Followers Followers
@@ -41,9 +41,9 @@ func (o *Outlets) destination(dir string) {
 	}
 }
 
-// Followers are those that read the segments while they are written, in this process.
-// The functions are called by the writer, and must not block. The zero value is that
-// there are none.
+// Followers read the segments while they are written, in this process. The functions
+// are called by the writer, and must not block. The zero value is that there are
+// none.
 type Followers struct {
 	// OnCommit is called when streams are committed up to marks, before anything is
 	// appended to a stream that is new, and when streams have ended, so that nothing is
@@ -52,8 +52,8 @@ type Followers struct {
 	OnCommit func(marks map[string]segment.Mark, ended []string)
 
 	// OnGap is called with each gap whose marker is appended to a stream. It may be
-	// called again for the same gap, after a failure of the destination. Nil: nobody
-	// wants to know.
+	// called again for the same gap, after a failure of the destination. Nil: it is
+	// not called.
 	OnGap func(stream string, gap ul.Gap)
 
 	Needed  func(segment.Info) bool // see [store.Store.KeepFor]

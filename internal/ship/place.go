@@ -11,15 +11,15 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// placing is a writer at its start, when the segments of streams are put behind
-// what is committed of them.
+// placing is a writer at its start, when the segments of streams are placed
+// after what is committed of them.
 type placing struct {
 	*writer
 	from start
 }
 
 // begin makes the destination ours and places the segments of all streams:
-// those with a mark behind that, and the others behind all of them that is
+// streams with a mark after that, and the others after all of them that is
 // sound. The reader runs already. Of the others it began with what is in the
 // files, and begins again now that it is known how their segments end.
 func (p *placing) begin(ctx context.Context) error {
@@ -39,7 +39,7 @@ func (p *placing) begin(ctx context.Context) error {
 		return err
 	}
 	if len(p.refused.streams) == 0 {
-		p.check.Uncommitted = own // what was behind the marks is cut off
+		p.check.Uncommitted = own // what was past the marks is cut off
 	}
 	p.link.health.setFailure(nil, time.Time{})
 	again := rewind{ends: p.ends, uncommitted: p.from.invalid && !p.from.keyed, news: p.from.invalid}
@@ -82,8 +82,7 @@ func (p *placing) stale(stream string, err error) {
 	p.m.checkpointInvalid.WithLabelValues("stale").Inc()
 }
 
-// unplaced returns the streams to be placed: those that have a mark, and those
-// that have lost it.
+// unplaced returns the streams to be placed, with a mark or with a lost one.
 func (p *placing) unplaced() []string {
 	names := p.check.Streams()
 	for _, name := range p.from.streams {
@@ -173,8 +172,8 @@ func (p *placing) tryPlace(name string) error {
 }
 
 // resumeDry places a stream of which the source has nothing more. Then nothing
-// is behind the mark; or it is what nobody can supply again, since its file was
-// deleted, or the checkpoint is an old one that somebody has put back. It stays.
+// is past the mark; or it cannot be supplied again, since its file was deleted,
+// or the checkpoint is an old one that was put back. It stays.
 func (p *placing) resumeDry(name string, seg *store.Stream, mark segment.Mark) error {
 	err := seg.Resume(mark, 0)
 	if errors.Is(err, store.ErrMark) {

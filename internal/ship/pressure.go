@@ -18,14 +18,14 @@ const (
 	// long: on a busy machine such a look mostly waited for a processor.
 	mostRest = 10 * pressurePace
 
-	// reliefBytes is about how much is given back before the other things that a
+	// reliefBytes is about how much is freed before the other things that a
 	// reader has to do get their turn.
 	reliefBytes = 4 << 20
 
 	// A record takes two to three pages besides its lines, and short blocks compress less.
-	// So a block of a file is worth a record from mostLeast on, or from so much as
-	// the streams can wait for together in a part of the budget, see least. Where
-	// lines would be dropped otherwise, leastLeast is enough.
+	// So a block of a file is worth a record if it has mostLeast bytes, or as many as the
+	// streams can wait for together in a part of the budget, see least. Where lines would
+	// be dropped otherwise, leastLeast is enough.
 	mostLeast  = 768 << 10
 	leastLeast = 16 << 10
 	leastPart  = 4 // of what is in use when spooling begins
@@ -38,8 +38,8 @@ const (
 	writingTime = time.Second
 )
 
-// pressure decides when memory of the source is given back before it is durable,
-// and how much.
+// pressure decides when memory of the source is freed before its lines are
+// durable, and how much.
 type pressure struct {
 	cfg    Config
 	log    *slog.Logger
@@ -52,7 +52,7 @@ type pressure struct {
 
 	at      time.Time // not before is it looked at again
 	rate    rate
-	freed   int64                        // bytes that the last look gave back
+	freed   int64                        // bytes that the last look freed
 	yielded retry.Limiter                // held lines were given up
 	logged  [ul.NumReasons]retry.Limiter // lines are dropped
 }
@@ -89,27 +89,26 @@ func (t *rate) take(m usage, now time.Time) {
 	t.looked, t.written, t.own = now, m.written, m.own
 }
 
-// behind reports whether lines have to go: the JVMs write, and the destination
+// lags reports whether lines must go: the JVMs write, and the destination
 // takes nothing, or less than they write. With a healthy one, a full queue and
 // a full source are no reason: they become empty.
-func (p *pressure) behind(m usage) bool {
+func (p *pressure) lags(m usage) bool {
 	now := time.Now()
 	p.rate.take(m, now)
 	stalled := now.Sub(time.Unix(0, p.link.progress.Load())) > stallTime
 	return p.rate.writing && (stalled || p.rate.growing >= 2 || m.used > p.marks.dropAt)
 }
 
-// relieve gives memory back as long as the source is too full. It is called while
-// the queue has no room, which is full, and while streams are refused: otherwise reading is what
-// makes room. A destination that takes the other streams is no reason to drop
-// lines of those.
+// relieve frees memory as long as the source is too full. It is called while the queue has no
+// room, which is full, and while streams are refused: otherwise reading is what makes room. A
+// destination that takes the other streams is no reason to drop lines of those.
 func (p *pressure) relieve(full bool) {
 	started := time.Now()
 	m := p.budget.measure()
 	p.budget.adapt(m.budget)
-	behind := p.behind(m) && full
-	p.refused = !behind
-	if behind || p.src.Refusing() && p.rate.writing {
+	lags := p.lags(m) && full
+	p.refused = !lags
+	if lags || p.src.Refusing() && p.rate.writing {
 		p.relieveUntil(m)
 	} else {
 		p.marks.reset()
@@ -142,8 +141,8 @@ func (p *pressure) yield(m usage) {
 	}
 }
 
-// relieveUntil gives memory back while the marks say so, for a while: moving lines
-// that do not compress gives back nothing, however many they are.
+// relieveUntil frees memory while the marks say so, for a while: moving lines that
+// do not compress frees nothing, however many they are.
 func (p *pressure) relieveUntil(m usage) {
 	p.freed = 0
 	for began := time.Now(); p.freed < reliefBytes && time.Since(began) < mostRest; m = p.budget.measure() {
@@ -160,9 +159,9 @@ func (p *pressure) relieveUntil(m usage) {
 	}
 }
 
-// relieveOnce gives back some memory in the way that costs least: moving lines
-// loses none. Past the last mark, where the JVMs would soon have no room, lines go
-// at once, since that is quicker; those that are to be kept go last.
+// relieveOnce frees some memory in the way that costs least: moving lines loses
+// none. Past the last mark, where the JVMs would soon have no room, lines go at
+// once, since that is quicker; lines to keep go last.
 func (p *pressure) relieveOnce(m usage) (freed int64) {
 	relief := tail.Relief{
 		Want:    min(max(int64((m.used-p.marks.low())*float64(m.budget)), 256<<10), reliefBytes),

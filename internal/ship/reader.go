@@ -50,7 +50,7 @@ type waits struct{ missing, owned bool }
 type draining struct {
 	on     bool
 	since  time.Time
-	silent bool // nobody writes any more, or it takes too long
+	silent bool // no process writes any more, or it takes too long
 	asked  bool // the writer to flush
 
 	waiting int // files that waited for a place, and had one, after the last flush

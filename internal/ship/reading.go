@@ -94,7 +94,7 @@ func (r *reader) round() {
 	r.more = true
 }
 
-// wait waits for one of the events of a reader, and handles it.
+// wait waits for one of the events of a reader and handles it.
 func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	var (
 		space <-chan struct{}
@@ -164,7 +164,7 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 const lastWords = 500 * time.Millisecond
 
 // finished reports whether what was read is all that draining waits for. Once
-// nobody writes any more there is another round, for what was written just
+// no process writes any more there is another round, for what was written just
 // before. It is not asked while a scan is due that it is too early for: that
 // may find files.
 func (r *reader) finished() bool {
@@ -202,7 +202,7 @@ func (r *reader) paceFull() time.Duration {
 	return max(0, min(pace, time.Until(r.press.at)))
 }
 
-// take handles an event and those that wait behind it.
+// take handles an event and the events that wait after it.
 func (r *reader) take(ev fsnotify.Event) {
 	r.src.Watcher.Handle(ev)
 	r.takeWaiting()

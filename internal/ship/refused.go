@@ -22,7 +22,7 @@ func (w *writer) refuse(name string, err error, place func() error) {
 }
 
 // refuseOpen is refuse for a stream that was placed. What was appended of it
-// and not committed is behind its mark, where the next resume cuts it off.
+// and not committed is past its mark, where the next resume cuts it off.
 func (w *writer) refuseOpen(st *writerStream, err error) {
 	for f := range w.taken.last {
 		if f.Stream() == st.name {

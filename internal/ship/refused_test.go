@@ -164,7 +164,7 @@ func TestRefusedStreamAtTheExtremes(t *testing.T) {
 }
 
 // noise is a stream that the destination refuses, with more lines than the budget holds,
-// beside a quiet one that it takes.
+// next to a quiet stream that it takes.
 type noise struct {
 	*bench
 	noisy, quiet    *os.File

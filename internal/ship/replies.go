@@ -45,9 +45,10 @@ func (r *replies) ring() {
 	}
 }
 
-// take calls each for what was published since the last call, and returns the streams that
+// take calls each for what was published since the last call and returns the streams that
 // are refused, or nil if that is no news. A stream is refused after its last commit was
-// published, and is read again from there: whoever sees the refusal has seen that commit.
+// published, and is read again from there: a part that sees the refusal has seen that
+// commit.
 func (r *replies) take(each func(tail.Chunk)) (refused map[string]error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

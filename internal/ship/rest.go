@@ -6,17 +6,17 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// restAfter is how long the writer appends nothing before it gives memory back.
+// restAfter is how long the writer appends nothing before it frees memory.
 const restAfter = 4 * time.Second
 
 // staging is the memory that appending takes: its own, and the store's encoder.
 type staging struct {
 	frame []byte    // put together from places in the queue
-	used  time.Time // when something was last appended; zero: the memory was given back since
+	used  time.Time // when something was last appended; zero: the memory was freed since
 }
 
-// rest gives the memory back if nothing was appended for restAfter, and returns after
-// how long it is to be called next. However often it is called before, the memory goes then.
+// rest frees the memory if nothing was appended for restAfter, and returns after how long it
+// is to be called next. However often it is called before, the memory goes then.
 func (s *staging) rest(now time.Time, durable *store.Store) time.Duration {
 	if s.used.IsZero() {
 		return time.Hour

@@ -209,8 +209,8 @@ func TestCopyOfTheSourceIsAlignedWithTheSegments(t *testing.T) {
 	}
 }
 
-// Somebody removes the state directory with all that is in it while no sidecar runs. A
-// log that was punched shows that it is no new one.
+// The state directory is removed with all that is in it while no sidecar runs. A log
+// that was punched shows that it is no new one.
 func TestARemovedStateDirectoryIsNoNewSource(t *testing.T) {
 	b := newBench(t)
 	w := b.log("gc.log")

@@ -29,7 +29,8 @@ func (s *Shipper) restore(keyed bool) (start, error) {
 	s.reportInvalid(found.Invalid)
 	if keyed {
 		// Before the reader meets a trigger, which would begin to save a second time.
-		// Without the key, the checkpoint may be somebody else's: begin goes on with it.
+		// Without the key, the checkpoint may be that of another destination: begin goes
+		// on with it.
 		s.detail.resume()
 	}
 	// A sidecar without a checkpoint makes one first. A sidecar that finds none, where

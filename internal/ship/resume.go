@@ -18,15 +18,15 @@ func (w *writer) destinationFailed(err error, backoff time.Duration) {
 	}
 }
 
-// resume places a stream behind what is committed. What others have changed of
-// that is lost, and the stream goes on behind what they have left; no segment
+// resume places a stream after what is committed. What others have changed of
+// that is lost, and the stream goes on after what they have left; no segment
 // that was committed goes.
 func (w *writer) resume(st *writerStream) error {
 	mark, _ := w.check.Mark(st.name)
-	// It is our own last mark. How much may be behind it is not a question of
-	// the settings of now: the budget may have shrunk since the append, and what
-	// is not cut would be read back from pages that a failed sync has marked
-	// clean, and be taken for durable.
+	// It is our own last mark. How much may be past it is not a question of the
+	// present settings: the budget may have shrunk since the append, and what is
+	// not cut would be read back from pages that a failed sync has marked clean,
+	// and be taken for durable.
 	err := st.segments.Resume(mark, store.Unbounded)
 	if !errors.Is(err, store.ErrMark) {
 		return err
@@ -46,9 +46,9 @@ func (w *writer) resume(st *writerStream) error {
 	return nil
 }
 
-// recover places a stream behind everything of it that is sound. Its mark
-// counts once the reader has found that place in the source: a checkpoint with
-// the one and without the other would be a wrong one.
+// recover places a stream after everything of it that is sound. Its mark counts
+// once the reader has found that place in the source: a checkpoint with the one
+// and without the other would be a wrong one.
 func (w *writer) recover(name string, seg *store.Stream) error {
 	end, _, err := seg.Recover()
 	if err != nil {
@@ -62,8 +62,8 @@ func (w *writer) recover(name string, seg *store.Stream) error {
 	return nil
 }
 
-// rewind makes the reader begin again, and adopts the marks of the streams
-// that were recovered.
+// rewind makes the reader begin again and adopts the marks of the streams that
+// were recovered.
 func (w *writer) rewind(ctx context.Context, request rewind) error {
 	files, err := w.link.requestRewind(ctx, request)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// rewind forgets what is not committed, and returns from where reading goes on.
-// The writer waits meanwhile. For the streams in ends, the source is searched for
-// how their segments end.
+// rewind forgets what is not committed, and returns where reading goes on. The
+// writer waits meanwhile. For the streams in ends, the source is searched for how
+// their segments end.
 func (r *reader) rewind(request rewind) map[position.Content]position.Saved {
 	r.takeCommitted()
 	r.link.queue.Reset()

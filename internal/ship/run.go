@@ -59,9 +59,8 @@ func (s *Shipper) Run(ctx context.Context, to Outlets) error {
 	return s.undrained("a call into the destination has not returned")
 }
 
-// answerTime is for how long a start waits for the destination. Then it reads,
-// and relieves the source, without it, and logs that after silentTime. A JVM goes on writing
-// meanwhile.
+// answerTime is for how long a start waits for the destination. Then it reads and relieves
+// the source, without it, and logs that after silentTime. A JVM goes on writing meanwhile.
 const (
 	answerTime = 50 * time.Millisecond
 	silentTime = time.Second
@@ -77,7 +76,7 @@ type opened struct {
 }
 
 // open opens the destination. It may never return. A destination that was never used needs space
-// for its own files, and has no segments that retention could delete: on a full volume open waits
+// for its own files and has no segments that retention could delete: on a full volume open waits
 // for space until stop ends.
 func (s *Shipper) open(stop context.Context) opened {
 	s.to.destination(s.cfg.Dest)
@@ -158,7 +157,7 @@ func (s *Shipper) ask(stop context.Context) (answer chan opened, keyed bool, err
 	}
 }
 
-// write waits for the destination, and runs the writer. It fails if the
+// write waits for the destination and runs the writer. It fails if the
 // destination cannot be written to at the start.
 func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) error {
 	silenced, silent := make(chan struct{}), false

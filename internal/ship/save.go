@@ -45,7 +45,7 @@ func (w *writer) saveCheckpoint(ctx context.Context) error {
 }
 
 // saveMarks saves the checkpoint if it lacks a mark that must be saved before
-// anything is appended behind it.
+// anything is appended after it.
 func (w *writer) saveMarks(ctx context.Context) error {
 	if !w.unsaved {
 		return nil

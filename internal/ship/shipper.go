@@ -111,7 +111,7 @@ type Saving struct {
 // ErrNoHindsight says that no line is held that could be saved.
 var ErrNoHindsight = errors.New("no lines are held in hindsight: set --persist-level above trace, and --hindsight")
 
-// Save has the withheld lines persisted that are held in hindsight, and those that are
+// Save has the withheld lines persisted that are held in hindsight, and the lines that are
 // written in the next as long time, each stream's in a stream with [naming.DetailSuffix]. It
 // does not wait for that, and is safe for concurrent use.
 func (s *Shipper) Save() (Saving, error) {

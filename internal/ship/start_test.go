@@ -115,7 +115,7 @@ func TestGapsOfATruncatedLogSurviveASilentStart(t *testing.T) {
 	}
 }
 
-// The application puts back slots that were its sidecar's, and deletes the log.
+// The application puts back slots that were its sidecar's and deletes the log.
 func TestReplayedCheckpointWithoutItsFileCutsNothing(t *testing.T) {
 	b := newBench(t)
 	b.appendTo("gc.log", lines(0, 100))

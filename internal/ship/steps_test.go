@@ -81,7 +81,7 @@ func (b *bench) ships(text string) {
 }
 
 // drops moves lines into the spool and drops them for a reason until so much
-// memory was given back, whatever the marks say, and returns how much was.
+// memory was freed, whatever the marks say, and returns how much was.
 func (s *Shipper) drops(why ul.Reason, want int64) (freed int64) {
 	m := s.reader.budget.measure()
 	relief := tail.Relief{Want: want, Least: 1, Keep: ul.Level(s.cfg.KeepLevel)}

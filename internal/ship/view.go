@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// view is what the reader shows of the source to others. It copies; nobody
-// else touches the source.
+// view is what the reader shows of the source to others. It copies; no other
+// part touches the source.
 type view struct {
 	mu        sync.Mutex
 	sourceErr error

@@ -75,7 +75,7 @@ func (c *Checkpoint) Meet(of position.Content, stream string) (news bool) {
 }
 
 // Add adds positions of contents that are not in the checkpoint. A content that
-// is in the checkpoint may have advanced since, and keeps its position.
+// is in the checkpoint may have advanced since and keeps its position.
 func (c *Checkpoint) Add(files map[position.Content]position.Saved) {
 	for of, saved := range files {
 		if _, known := c.files[of]; !known {
@@ -130,8 +130,8 @@ func (c *Checkpoint) Attach(dir *os.File) { c.slots.attach(dir) }
 func (c *Checkpoint) SetKey(key []byte, newest uint64) { c.slots.setKey(key, newest) }
 
 // Number returns the number of the newest checkpoint that is known: of the last Save, of
-// the one that was loaded, or of the newest of the destination. After each Save, the
-// caller has to record the number at the destination before anything is reclaimed.
+// the loaded one, or of the newest of the destination. After each Save, the caller has
+// to record the number at the destination before anything is reclaimed.
 func (c *Checkpoint) Number() uint64 { return c.slots.seq }
 
 // runNumbers is how many numbers a process has for its checkpoints. The destination

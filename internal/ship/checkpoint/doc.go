@@ -1,10 +1,10 @@
 // Package checkpoint keeps what is committed: how far each source file is
 // durable, and where in each stream's segments that is.
 //
-// A checkpoint is worth as much as the source it points into, so it lives beside
-// it, on the tmpfs: two slots, written in turn, in place and into memory reserved
-// before, so that a full tmpfs cannot keep a checkpoint from being saved. A slot
-// is one line of text, then as many bytes of JSON:
+// A checkpoint is worth as much as the source it points into, so it lives with
+// the source, on the tmpfs: two slots, written in turn, in place and into memory
+// reserved before, so that a full tmpfs cannot keep a checkpoint from being
+// saved. A slot is one line of text, then as many bytes of JSON:
 //
 //	ullage-checkpoint 1 <length of the JSON> <HMAC-SHA-256 of it, hex> for <name of the key>\n
 //

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// FuzzSlot writes whatever the input is into a slot beside a good one. With the
-// key, no input is taken for a checkpoint: the good one counts, or none. Without
-// it, an input may be taken, and nothing panics.
+// FuzzSlot writes whatever the input is into one slot, while the other is good.
+// With the key, no input is taken for a checkpoint: the good one is used, or
+// none. Without it, an input may be taken, and nothing panics.
 func FuzzSlot(f *testing.F) {
 	dir := f.TempDir()
 	committed(f, otherKey, dir)

@@ -266,10 +266,10 @@ func (s *slots) load() (st state, found Found) {
 	return st, found
 }
 
-// unseal is the setKey that load did without, and returns the state of the
+// unseal is the setKey that load did without and returns the state of the
 // newest authentic slot. The state is marked if load used that slot.
 func (s *slots) unseal(key []byte, newest uint64) (st state, marked bool, invalid []error) {
-	s.next, s.seq = 0, 0 // rather than a number that anybody could have written
+	s.next, s.seq = 0, 0 // rather than a number that any process could have written
 	s.setKey(key, newest)
 	got, invalid := s.find()
 	if got != nil {

@@ -97,7 +97,7 @@ func TestMarksCountOnceTheKeyIsThere(t *testing.T) {
 	}
 }
 
-// The application writes what it likes while nobody can tell.
+// The application writes what it likes while no process can tell.
 func TestSlotThatNobodyCouldAuthenticate(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -125,7 +125,7 @@ func TestSlotThatNobodyCouldAuthenticate(t *testing.T) {
 	}
 }
 
-// Another --dest is nobody's forgery.
+// A change of --dest is not a forgery.
 func TestSlotThatIsNotOursSaysWhatHasHappened(t *testing.T) {
 	spoil := func(old, new string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
@@ -168,7 +168,7 @@ func TestSlotThatIsNotOursSaysWhatHasHappened(t *testing.T) {
 }
 
 // A long file costs nothing before its code is known to be right, and little
-// where nobody knows the code.
+// where the code is unknown.
 func TestLongSlotIsNotTakenIntoMemory(t *testing.T) {
 	const length = slotMaxBytes - 1024
 	for name, key := range map[string][]byte{"with the key": testKey, "without it": nil} {
@@ -281,7 +281,7 @@ func TestPositionThatIsKnownIsNotSetBack(t *testing.T) {
 	}
 }
 
-// The application keeps a copy of a slot, and puts it back; or it spoils the newest one,
+// The application keeps a copy of a slot and puts it back; or it spoils the newest one,
 // so that the one before is left.
 func TestSlotThatIsOlderThanTheDestinationKnows(t *testing.T) {
 	for name, key := range map[string][]byte{"at a load": testKey, "at an unseal": nil} {

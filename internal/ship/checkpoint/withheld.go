@@ -10,10 +10,10 @@ import (
 // Levels are numbers of lines, by level.
 type Levels [ul.NumLevels]uint64
 
-// Withheld is the lines that were withheld since there is a checkpoint. The zero value is
-// none.
+// Withheld is the lines that were withheld since there is a checkpoint. The zero value
+// means that none were.
 type Withheld struct {
-	Held  hindsight.State   `json:"held,omitzero"`   // where those stand that are held
+	Held  hindsight.State   `json:"held,omitzero"`   // where the held ones are
 	Lines map[string]Levels `json:"lines,omitempty"` // how many there were, by stream; see Add
 }
 

@@ -36,7 +36,7 @@ func (s *Seals) Add(at int64, b []byte) {
 	s.all = append(s.all, seal{at, maphash.Bytes(s.key, b)})
 }
 
-// Fit reports whether the bytes at an offset are those that were added last with it.
+// Fit reports whether the bytes at an offset are what was last added there.
 func (s *Seals) Fit(at int64, b []byte) bool {
 	i, ok := s.find(at)
 	return ok && s.all[i].sum == maphash.Bytes(s.key, b)

@@ -92,8 +92,8 @@ func (l *Log) drop() bool {
 	return true
 }
 
-// peek returns the head of the oldest record, or nil. If what stands there is none, all
-// that the log holds is forgotten.
+// peek returns the head of the oldest record, or nil. If the bytes there are not a
+// record, all that the log holds is forgotten.
 func (l *Log) peek() *head {
 	if l.first != nil || l.file == nil || l.now.Head >= l.now.End {
 		return l.first
@@ -110,7 +110,7 @@ func (l *Log) peek() *head {
 }
 
 // Next returns the oldest committed record if its lines are to be saved. [Log.Saved]
-// then goes on behind it. Its Raw is nil if raw is false and the frame is known to be
+// then goes on after it. Its Raw is nil if raw is false and the frame is known to be
 // whole without decompressing it, as one is that this process wrote.
 func (l *Log) Next(raw bool) (r Record, ok bool) {
 	l.mu.Lock()

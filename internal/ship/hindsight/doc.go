@@ -1,12 +1,12 @@
 // Package hindsight holds lines that are withheld from the destination, in case they are
 // wanted after all. It is the writer's own log on the tmpfs.
 //
-// A sidecar with a persist level does not persist the lines below it. The writer counts
-// them, and appends them to this log, compressed. When a record is appended, the log forgets
-// those that are older than the window, and those that leave no room for the new one. So
-// it holds the last lines before a pause however long the pause is. When a trigger fires,
-// the writer moves the records into a stream of the destination, and those that come
-// until the window has passed again.
+// A sidecar with a persist level does not persist the lines below it. The writer counts them
+// and appends them to this log, compressed. When a record is appended, the log forgets
+// records that are older than the window, and further ones until there is room for the new
+// one. So it holds the last lines before a pause however long the pause is. When a trigger
+// fires, the writer moves the records into a stream of the destination, and the records that
+// come until the window has passed again.
 //
 // # The file
 //
@@ -14,7 +14,7 @@
 // its beginning. A record, little endian:
 //
 //	 0  8  "ullhind1"
-//	 8  4  CRC-32C of the head from byte 12 on, name included
+//	 8  4  CRC-32C of the head, byte 12 to its end, name included
 //	12  4  CRC-32C of the frame
 //	16  4  length of the frame
 //	20  4  length of the lines
@@ -28,12 +28,12 @@
 //
 // # Crash windows
 //
-// The log has no state of its own: [State] stands in the checkpoint, beside the
-// positions of the source and the marks of the segments. What was appended and not
-// committed is behind State.End, and a restart cuts it off and reads the lines from the
-// source again. A record that was saved is freed once the checkpoint has both the mark
-// behind its lines and a State.Head behind it. So no line is held twice or saved twice,
-// whenever the process is killed.
+// The log has no state of its own: [State] is in the checkpoint, with the positions of
+// the source and the marks of the segments. What was appended and not committed is
+// past State.End, and a restart cuts it off and reads the lines from the source again.
+// A record that was saved is freed once the checkpoint has both the mark after its
+// lines and a State.Head after it. So no line is held twice or saved twice, whenever
+// the process is killed.
 //
 // Only committed records are saved: the lines of the others may have to be read again.
 //

@@ -139,8 +139,8 @@ func (l *Log) Close() {
 	}
 }
 
-// SaveUntil has the lines saved that the log holds, and those that are written until
-// then.
+// SaveUntil has the lines saved that the log holds, and the lines that are written
+// until then.
 func (l *Log) SaveUntil(t time.Time) {
 	for at := l.nanos(t); ; {
 		was := l.until.Load()

@@ -20,7 +20,7 @@ type Queue[M any] struct {
 	first  int        // index in chunks of the oldest one
 	count  int        // chunks held
 	head   int        // offset in buf of the oldest chunk
-	tail   int        // offset in buf behind the newest chunk
+	tail   int        // offset in buf after the newest chunk
 	bytes  int        // sum of the chunks' lengths
 	wake   int        // Ready is signalled when bytes reach this
 	area   int        // offset in buf of the reservation
@@ -152,7 +152,7 @@ func (q *Queue[M]) Span(chunks []Chunk[M]) (data []byte, ok bool) {
 	return q.buf[chunks[0].at:end:end], true
 }
 
-// Release gives back the n oldest chunks.
+// Release frees the n oldest chunks.
 func (q *Queue[M]) Release(n int) {
 	q.mu.Lock()
 	for range n {

@@ -33,7 +33,7 @@ func (d *drain) measure(b []byte, e *entry, t *tally) (n int) {
 			break // the rest of it is not in b
 		}
 		if !fits {
-			w = word{state: bad} // it would wrap around, or reaches behind the tail
+			w = word{state: bad} // it would wrap around, or reaches past the tail
 		}
 		if !d.mayPass(e, w, pos, t) {
 			d.wait(pos, w.state)
@@ -62,9 +62,9 @@ func (d *drain) mayPass(e *entry, w word, pos uint64, t *tally) bool {
 	return true
 }
 
-// skip returns how many bytes of b, which begins at pos with the word w, are not a complete
-// record. A claim has the length that it says; in front of its word a claim is zeros up to the next
-// record. Behind a bad word come bytes of any kind, up to a word with its check.
+// skip returns how many bytes of b, which begins at pos with the word w, are not a complete record.
+// A claim has the length that it says; in front of its word a claim is zeros up to the next record.
+// After a bad word come bytes of any kind, up to a word with its check.
 func skip(b []byte, pos uint64, w word) int {
 	if w.state == claimed && w.size <= len(b) {
 		return w.size
@@ -88,7 +88,7 @@ func (d *drain) wait(pos uint64, s state) {
 }
 
 // judge abandons a ring that cannot be read on: it has a bad word, which was the same at two
-// looks, or it is full behind a claim that nobody completes.
+// looks, or it is full after a claim that no thread completes.
 func (d *drain) judge(now time.Time) error {
 	w := d.blocked
 	if d.last.abandoned || !w.again || w.pos != d.last.pos || w.pos == d.control.tail {

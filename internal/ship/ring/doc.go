@@ -21,17 +21,17 @@
 //
 //	journal  which bytes of the ring become which bytes of the text
 //	append   ... which are written then
-//	zero     the ring's bytes are given back as zeros
+//	zero     the ring's bytes are returned as zeros
 //	head     ... and the JVM may claim them again
 //
-// What a step writes into the text depends on nothing but the ring's bytes and
-// the journal's entry, and nobody changes these bytes before the head moves. So
-// the next process that finds an entry whose text is shorter than the entry says
-// renders the same bytes again, writes those that are missing, and goes on. The
-// text never has a byte that a later start takes back, so that tail may read it at
-// any moment. While a drain lives it has its text open for writing. It opens the
-// text before tail's first scan, so that tail never takes a line that a kill has cut
-// off for the last one.
+// What a step writes into the text depends on nothing but the ring's bytes and the
+// journal's entry, and no process changes these bytes before the head moves. So the
+// next process that finds an entry whose text is shorter than the entry says renders
+// the same bytes again, writes the missing ones, and goes on. The text never has a
+// byte that a later start takes back, so that tail may read it at any moment. While
+// a drain lives it has its text open for writing. It opens the text before tail's
+// first scan, so that tail never takes a line that a kill has cut off for the last
+// one.
 //
 // Zeros have two uses. A free word is zero, so that a message whose bytes look like
 // a record cannot be taken for one when the ring comes round. And a claim whose
@@ -40,15 +40,14 @@
 //
 // # Claims
 //
-// A record is claimed before it is complete. A drain waits at a claim: the thread
-// may be preempted, at a safepoint, or in a debugger. It passes over a claim only when
-// the JVM is gone. The log call of such a claim has never returned. Whether the JVM is
-// gone, the kernel knows: it grants a read lease on a file that nobody has open or mapped for
-// writing.
+// A record is claimed before it is complete. A drain waits at a claim: the thread may be
+// preempted, at a safepoint, or in a debugger. It passes over a claim only when the JVM is
+// gone. The log call of such a claim has never returned. Whether the JVM is gone, the kernel
+// knows: it grants a read lease on a file that no process has open or mapped for writing.
 //
-// If a ring is full behind one claim for ten seconds, or has bytes that no writer
+// If a ring is full after one claim for ten seconds, or has bytes that no writer
 // writes, the drain abandons it: it flags the ring, and the JVM goes on in another
-// one. Nothing of an abandoned ring is ever given back, so that a late
+// one. Nothing of an abandoned ring is ever returned to the JVM, so that a late
 // thread harms nothing. What such threads complete is read when the JVM no longer
 // maps the ring.
 //

@@ -37,7 +37,7 @@ type drain struct {
 	last  entry
 	freed uint64 // the JVM may have claimed the bytes before it again
 	owed  bool   // the last entry's step is not over
-	gone  bool   // nobody writes the ring any more
+	gone  bool   // no process writes the ring any more
 
 	control control
 	looked  time.Time
@@ -102,12 +102,12 @@ func (d *drain) begin() error {
 	return nil
 }
 
-// plausible reports whether a tail can be that of a ring of which so much was given back.
+// plausible reports whether a tail can be that of a ring of which so much was returned.
 func (d *drain) plausible(tail, freed uint64) bool {
 	return tail >= freed && tail-freed <= d.file.capacity && tail%8 == 0 && freed%8 == 0
 }
 
-// resume goes on behind an entry of an earlier process. Its step may be over or not.
+// resume goes on after an entry of an earlier process. Its step may be over or not.
 func (d *drain) resume(c control) error {
 	e := &d.last
 	if d.freed = e.from; e.pos != e.to {
@@ -130,7 +130,7 @@ func (d *drain) resume(c control) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	// Somebody has removed the text, with whatever was unread in it.
+	// The text was removed, with whatever was unread in it.
 	d.metrics.errors.WithLabelValues(reasonText).Inc()
 	return nil
 }
@@ -192,7 +192,7 @@ func (d *drain) look(now time.Time) error {
 	if err != nil {
 		return err
 	}
-	// What was given back is known here before the JVM can know it.
+	// What was returned is known here before the JVM can know it.
 	if c.tail < d.last.pos || !d.plausible(c.tail, d.freed) {
 		return because(reasonCursor, "the ring has tail %d, %d were read, and %d freed", c.tail, d.last.pos, d.freed)
 	}

@@ -135,7 +135,7 @@ func TestClaimsOfADeadJVMArePassedOver(t *testing.T) {
 }
 
 // The claim of a thread without a stack is completed as pads by the next event: one up to the end of
-// the ring, and one behind it that has whatever the thread has left.
+// the ring, and one after it that has whatever the thread has left.
 func TestTheClaimOfAThreadWithoutAStackIsPassedOver(t *testing.T) {
 	w, s := mapped(t)
 	for w.tail() < w.cap-20_000 {
@@ -191,7 +191,7 @@ func TestDropsBecomeOneMarkerAtTheirPlace(t *testing.T) {
 	wantErrors(t, s, "")
 }
 
-// A ring that is full behind a claim for ten seconds is abandoned. The late thread
+// A ring that is full after a claim for ten seconds is abandoned. The late thread
 // harms nothing, and what it wrote is not lost.
 func TestAStuckRingIsAbandoned(t *testing.T) {
 	for _, restart := range []bool{false, true} {
@@ -282,7 +282,7 @@ func TestAFullTmpfsDelaysLinesAndLosesNone(t *testing.T) {
 	}
 }
 
-// Without its journal a ring is read from its head on, and at most one step twice.
+// Without its journal a ring is read at its head, and at most one step twice.
 func TestWithoutAJournalReadingGoesOnAtTheHead(t *testing.T) {
 	for name, lose := range map[string]func(path string) error{
 		"removed":   os.Remove,
@@ -396,7 +396,8 @@ func TestTailFollowsEveryText(t *testing.T) {
 	}
 }
 
-// What is missing of a record shows behind it, at its level, and is counted. Nothing in a record can look like that.
+// What is missing of a record shows after it, at its level, and is counted. Nothing in a record can look like
+// that.
 func TestARecordThatWasTooLongSaysSo(t *testing.T) {
 	w, s := mapped(t)
 	text := []byte("[main] com.example.Db failedjava.lang.Exception: a\n... 12345 bytes left out ...\n" +
@@ -425,8 +426,8 @@ func TestARecordThatWasTooLongSaysSo(t *testing.T) {
 	wantErrors(t, s, "")
 }
 
-// A class loader that ends gives its ring back: the ring is read to its end and removed, although the JVM goes on and
-// has it mapped until a collection.
+// A class loader that ends returns its ring: the ring is read to its end and removed, although the JVM goes
+// on and has it mapped until a collection.
 func TestARingThatWasGivenBackIsRemovedWhileItsJVMLives(t *testing.T) {
 	w, s := mapped(t)
 	w.event(1, "before")

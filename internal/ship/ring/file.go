@@ -33,7 +33,7 @@ const (
 	reasonClaim   = "claim"    // claimed, and never completed: the thread was killed
 	reasonStuck   = "stuck"    // claimed for so long that the ring was abandoned
 	reasonJournal = "journal"  // the journal is lost or not valid
-	reasonChanged = "changed"  // the ring's bytes are not those that the journal knows
+	reasonChanged = "changed"  // the ring's bytes are not what the journal knows
 	reasonText    = "text"     // the text cannot be written
 	reasonRoom    = "room"     // ... since the tmpfs is full
 	reasonTooMany = "too_many" // more rings than are read at a time
@@ -131,8 +131,7 @@ func (f *file) readHeader() error {
 	return f.checkSize()
 }
 
-// checkSize compares the file with its header: somebody may have truncated it, or have punched
-// holes into it.
+// checkSize compares the file with its header: it may have been truncated, or have new holes.
 func (f *file) checkSize() error {
 	var st unix.Stat_t
 	if err := unix.Fstat(f.fd, &st); err != nil {
@@ -162,7 +161,7 @@ type control struct {
 	tail    uint64
 	head    uint64
 	intact  bool // the head is whole
-	closed  bool // the JVM has given the ring back, at this tail
+	closed  bool // the JVM has returned the ring, at this tail
 	dropped counts
 }
 
@@ -206,7 +205,8 @@ func (f *file) data(b []byte, pos uint64) error {
 
 var zeros [64 << 10]byte
 
-// zero gives back the bytes between two positions that do not wrap around.
+// zero returns the bytes between two positions that do not wrap around to the JVM, as
+// zeros.
 func (f *file) zero(from, to uint64) error {
 	if err := f.openForWriting(); err != nil {
 		return err
@@ -259,17 +259,17 @@ func (f *file) openForWriting() error {
 	return nil
 }
 
-// writerless reports whether the JVM is gone. Nobody opens a ring again, so that the answer yes is
-// final. While the kernel does not answer, lease says why.
+// writerless reports whether the JVM is gone. No process opens a ring again, so that the answer
+// yes is final. While the kernel does not answer, lease says why.
 func (f *file) writerless() (is bool) {
 	f.closeForWriting()
 	is, f.lease = unwritten(f.fd)
 	return is
 }
 
-// unwritten reports whether nobody has a file open or mapped for writing, ourselves included: only then the kernel
-// grants a read lease. The calls are raw, so that the Go scheduler cannot let other goroutines
-// run while we hold it. Only the owner of a file gets a lease.
+// unwritten reports whether no process has a file open or mapped for writing, ourselves included: only then
+// the kernel grants a read lease. The calls are raw, so that the Go scheduler cannot let other goroutines run
+// while we hold it. Only the owner of a file gets a lease.
 func unwritten(fd int) (bool, error) {
 	_, _, errno := unix.RawSyscall(unix.SYS_FCNTL, uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK)
 	switch errno {

@@ -42,7 +42,7 @@ func TestGoldenRingOfTheJavaSide(t *testing.T) {
 	if d := cmp.Diff(string(want), shown); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
-	// One claim was never completed. The ring is in the middle of its life, and has no journal.
+	// One claim was never completed. The ring is in the middle of its life and has no journal.
 	if got, want := s.errorsBy(), "claim=1 journal=1"; got != want {
 		t.Errorf("errors %s, want %s", got, want)
 	}

@@ -72,7 +72,7 @@ func (w *writer) begin(pos uint64) {
 	w.last = pos
 }
 
-// kill ends the JVM: nobody has the ring mapped then.
+// kill ends the JVM: no process has the ring mapped then.
 func (w *writer) kill() {
 	if w.mem != nil {
 		_ = unix.Munmap(w.mem)

@@ -15,7 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// An honest ring beside whatever a test does is read exactly.
+// An honest ring is read exactly, whatever a test does to others.
 func besideAnHonestRing(t *testing.T, s *sidecar, rounds func()) {
 	t.Helper()
 	const honest = name("events-8-1763722140123")
@@ -91,7 +91,7 @@ func TestCursorsThatRunWild(t *testing.T) {
 	}
 }
 
-// A bad word makes the JVM go on in another ring. What is behind it in this one is read.
+// A bad word makes the JVM go on in another ring. What follows it in this one is read.
 func TestBadWordsAbandonARing(t *testing.T) {
 	w, s := mapped(t)
 	w.event(1, "one")
@@ -263,7 +263,7 @@ func TestMessagesForgeNoLine(t *testing.T) {
 	}
 }
 
-// FuzzRing gives a drain a ring of arbitrary bytes behind a good header, and what is in it changes while it
+// FuzzRing gives a drain a ring of arbitrary bytes after a good header, and what is in it changes while it
 // is read.
 func FuzzRing(f *testing.F) {
 	golden, err := os.ReadFile("testdata/golden.ring")

@@ -67,7 +67,7 @@ type journal struct {
 	seq uint64 // of the newest entry; slot seq%2 has it
 }
 
-// openJournal opens the journal of a name in the state directory, and returns its newest
+// openJournal opens the journal of a name in the state directory and returns its newest
 // entry. The error is fs.ErrNotExist if there is no journal.
 func openJournal(c *calls, dir *os.File, n name) (*journal, entry, error) {
 	f, err := statedir.OpenFile(dir, n.journal(), unix.O_RDWR)
@@ -123,7 +123,7 @@ func (j *journal) save(e *entry) error {
 	return nil
 }
 
-// A slot is a sequence of numbers of 8 bytes behind the magic one, and a CRC-32C of
+// A slot is a sequence of numbers of 8 bytes after the magic one, and a CRC-32C of
 // all that is in front of it at its end.
 type packer struct {
 	b []byte

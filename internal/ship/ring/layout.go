@@ -37,8 +37,8 @@ const (
 	// The control block. The sidecar writes the head, the JVM all else.
 	controlAt      = 4096
 	controlBytes   = 512
-	closedBit      = 1 << 62 // of the tail: the JVM has given the ring back, and claims nothing any more
-	headAt         = 128     // u64, and behind it its complement
+	closedBit      = 1 << 62 // of the tail: the JVM has returned the ring, and claims nothing any more
+	headAt         = 128     // u64, followed by its complement
 	dropsAt        = 256     // u64 by reason and level
 	droppedBytesAt = dropsAt + 8*ul.NumReasons*ul.NumLevels
 
@@ -66,7 +66,7 @@ const (
 	kindPad   = 1
 	kindText  = 2 // an id and a text
 	kindLongs = 3 // numbers for a template
-	kindLine  = 4 // [thread] logger message, and further lines behind the first id bytes
+	kindLine  = 4 // [thread] logger message, and further lines after the first id bytes
 	kindOwn   = 5 // lines as the application's own layout has made them
 )
 

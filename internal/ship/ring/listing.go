@@ -16,7 +16,7 @@ import (
 
 const (
 	maxFound   = 1024                  // names of rings that are looked at in one listing
-	newbornAge = 10 * time.Second      // an unfinished ring that is older, and has no writer, is removed
+	newbornAge = 10 * time.Second      // an unfinished ring that is older and has no writer, is removed
 	clockStep  = 20 * time.Millisecond // two changes of a directory that are closer may have the same time
 	listRest   = 10                    // times the duration of a listing is the least until the next one
 )

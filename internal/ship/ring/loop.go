@@ -12,8 +12,8 @@ import (
 )
 
 // Run takes events out of rings until ctx ends, and then what the rings still hold, for a little while at
-// most. It calls ending after it has looked at each ring behind the end of ctx: from there on each ring with
-// something left in it has its text open for writing.
+// most. It calls ending after it has looked at each ring once more at the end of ctx: since then, each ring
+// with something left in it has its text open for writing.
 func (r *Rings) Run(ctx context.Context, ending func()) {
 	timer := kernel.NewTimer(0)
 	defer timer.Stop()
@@ -38,13 +38,13 @@ func (r *Rings) Run(ctx context.Context, ending func()) {
 	defer r.mu.Unlock()
 	for _, d := range r.drains {
 		r.part(d.drain)
-		_ = d.raise(0) // the next process knows what is wanted, and nobody does if there is none
+		_ = d.raise(0) // the next process knows what is wanted; without one, it is unknown
 	}
 	r.leave()
 }
 
-// wait waits for a pause, for a listing that is wanted, or for done, and reports whether it was done. Without a
-// pause there is more to take: whoever waits for a timer then waits for a processor as well.
+// wait waits for a pause, for a listing that is wanted, or for done, and reports whether it was done. Without
+// a pause there is more to take: a goroutine that waits for a timer then waits for a processor as well.
 func (r *Rings) wait(timer *kernel.Timer, pause time.Duration, done <-chan struct{}) bool {
 	if pause == 0 {
 		select {
@@ -175,7 +175,7 @@ func paceBehind(event time.Duration) time.Duration {
 	return 200 * time.Millisecond
 }
 
-// note keeps the error of a step, and gives a ring up that cannot be read on.
+// note keeps the error of a step and gives a ring up that cannot be read on.
 func (d *running) note(r *Rings, err error, now time.Time) {
 	d.why = err
 	if err == nil {
@@ -246,8 +246,8 @@ func (r *Rings) unanswered(n name, why error) {
 		"hint", "run the sidecar as the JVM's user: the ring is read, and is never removed")
 }
 
-// checkText leaves a text that somebody has unlinked: tail reads it to its end, and nobody would after
-// a restart.
+// checkText leaves a text that was unlinked: tail reads it to its end, and after a restart it would
+// stay unread.
 func (d *drain) checkText() {
 	if d.text == nil || d.owed {
 		return

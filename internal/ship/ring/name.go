@@ -7,7 +7,7 @@ const (
 	ringSuffix    = ".ring"
 	textSuffix    = ".log"
 	journalSuffix = ".journal"
-	unfinished    = ".new" // behind the name of a ring that its JVM has not completed, which also begins with a dot
+	unfinished    = ".new" // after the name of a ring that its JVM has not completed, which also begins with a dot
 )
 
 // A name is the common part of the names of a ring, its text and its journal:

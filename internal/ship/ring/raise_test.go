@@ -85,7 +85,7 @@ func TestARaiseOfARingThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 	}
 }
 
-// Whoever asks sees what the JVM sees, and a file that is no ring is shown as that.
+// A status shows what the JVM sees, and a file that is no ring as that.
 func TestASurveyShowsEachRing(t *testing.T) {
 	source := tmpfs(t)
 	w := newWriter(t, source, testName, minCapacity)

@@ -14,7 +14,7 @@ import (
 
 const (
 	blockBytes = 128 << 10 // of the ring, read at once
-	enoughText = 256 << 10 // no record is begun behind so much text of one step
+	enoughText = 256 << 10 // no record is begun after so much text of one step
 
 	// mostText bounds the text of one step: each byte of the last record may become four, with a tab in
 	// front of each, and a marker follows.
@@ -64,7 +64,7 @@ func (r *renderer) decorated(out, rec []byte, w word, nanos int64) []byte {
 	return r.message(out, rec, w)
 }
 
-// message appends what stands behind the decorations, and a newline.
+// message appends what follows the decorations, and a newline.
 func (r *renderer) message(out, rec []byte, w word) []byte {
 	id, payload := le.Uint32(rec[idAt:]), rec[payloadAt:payloadAt+w.n]
 	switch w.kind {
@@ -85,7 +85,7 @@ func (r *renderer) message(out, rec []byte, w word) []byte {
 	return append(out, '\n')
 }
 
-// levelTag ends the decorations behind the thread.
+// levelTag ends the decorations after the thread.
 var levelTag = func() (tags [ul.NumLevels]string) {
 	for l := range tags {
 		tags[l] = fmt.Sprintf("][%s][event] ", ul.Level(l))
@@ -183,11 +183,11 @@ func plain(text []byte) int {
 type templates struct {
 	file  *file
 	texts [][]byte
-	end   int // of those that were read, in the file
+	end   int // of the read ones, in the file
 }
 
-// expand appends the template with that ordinal, from 1 on, with numbers in the place of each {}. What
-// there is no place for follows, as does everything where there is no such template.
+// expand appends the template with that ordinal, counted from 1, with numbers in the place of each {}.
+// What there is no place for follows, as does everything where there is no such template.
 func (t *templates) expand(out []byte, id int, numbers []byte) []byte {
 	text := t.text(id)
 	if text == nil {

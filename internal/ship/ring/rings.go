@@ -23,7 +23,7 @@ const (
 	// Whether a JVM is gone is asked once in a tick.
 	tickInterval = time.Second
 
-	// lastWords is for how long Run goes on behind the end of its context while a ring has a writer. Draining
+	// lastWords is for how long Run goes on after the end of its context while a ring has a writer. Draining
 	// waits a little longer for what comes of that.
 	lastWords = 400 * time.Millisecond
 
@@ -53,7 +53,7 @@ type Rings struct {
 	buffers buffers
 
 	refused map[name]string // reasons why rings could not be opened, as of the last listing
-	logged  map[string]bool // those that are in the log
+	logged  map[string]bool // the ones in the log
 }
 
 // running is a drain, and when it is its turn.
@@ -104,7 +104,7 @@ func (r *Rings) Open(source, state *os.File) {
 	r.Wake()
 }
 
-// Wake says that the source has rings, as often as somebody finds them there: Run lists them then, unless it has
+// Wake says that the source has rings, as often as they are found there: Run lists them then, unless it has
 // all of them. It does not wait.
 func (r *Rings) Wake() {
 	if r.mu.TryLock() {
@@ -128,8 +128,9 @@ func duplicate(dir *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), dir.Name()), nil
 }
 
-// Raise asks the JVMs for events from a level on, whatever their own settings say, until it is called again or Run
-// ends. [ul.Unknown] asks for nothing. A ring that cannot be written now is tried again every second.
+// Raise asks the JVMs for events at a level and above, whatever their own settings say, until it is called
+// again or Run ends. [ul.Unknown] asks for nothing. A ring that cannot be written now is tried again every
+// second.
 func (r *Rings) Raise(level ul.Level) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

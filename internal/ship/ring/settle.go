@@ -9,7 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// enter makes e the last entry. Behind it the step must come to its end.
+// enter makes e the last entry. After that the step must come to its end.
 func (d *drain) enter(e *entry, lines []byte) error {
 	if d.text == nil && len(lines) > 0 {
 		t, size, err := takeText(d.calls, d.source, d.name)
@@ -50,7 +50,7 @@ func (d *drain) finish(lines []byte) error {
 	return d.giveBack()
 }
 
-// giveBack lets the JVM claim the bytes of the last entry again. Nothing is given back to a JVM that is
+// giveBack lets the JVM claim the bytes of the last entry again. Nothing is returned to a JVM that is
 // gone, or of an abandoned ring. After an error of setHead the JVM may have seen the head, so that the
 // bytes are not zeroed again.
 func (d *drain) giveBack() error {
@@ -110,8 +110,8 @@ func (d *drain) again() ([]byte, error) {
 	return e.gap.AppendMarker(lines), nil
 }
 
-// mismatch ends a step whose bytes, in the ring or in the text, somebody has changed. What is missing of
-// its lines is lost. The next step begins at the end of the text.
+// mismatch ends a step whose bytes, in the ring or in the text, were changed. What is missing of its
+// lines is lost. The next step begins at the end of the text.
 func (d *drain) mismatch(size int64) error {
 	d.metrics.errors.WithLabelValues(reasonChanged).Inc()
 	var last [1]byte
@@ -130,8 +130,8 @@ func (d *drain) mismatch(size int64) error {
 	return d.giveBack()
 }
 
-// over reports whether the ring was taken out to its end, and nobody writes it any more: the JVM is gone, or has
-// given it back.
+// over reports whether the ring was taken out to its end and has no writer any more: the JVM is gone, or has
+// returned it.
 func (d *drain) over() bool {
 	return (d.gone || d.control.closed) && !d.owed && d.last.pos == d.control.tail && d.due.gap.Total() == 0 && d.last.lates == 0
 }

@@ -121,8 +121,8 @@ func TestEventsAreShippedOnceAcrossSidecars(t *testing.T) {
 	}
 }
 
-// shippedEvents returns how many events were persisted, which have to be numbered from 0 on, and how many markers
-// report.
+// shippedEvents returns how many events were persisted, which must be numbered consecutively from 0, and how
+// many markers report.
 func shippedEvents(t *testing.T, dest string) (n int, marked uint64) {
 	t.Helper()
 	var text bytes.Buffer

@@ -15,7 +15,7 @@ type Surveyed struct {
 	Name     string   // of the file
 	PID      int64    // as the JVM sees it
 	Capacity int64    // 0 if there is a Problem
-	Used     int64    // claimed, and not given back
+	Used     int64    // claimed, and not returned
 	Refused  uint64   // events, since the JVM's start
 	Raised   ul.Level // every event from it on is wanted, whatever the JVM's settings say; [ul.Unknown]: no raise
 	Problem  string   // why the file could not be read

@@ -44,8 +44,8 @@ func newAbsent() Absent {
 // beyond the descriptors have their turn. It is held again once it changes.
 type aside struct{ size, changed int64 }
 
-// Full reports whether no more positions can be kept. Those that nothing waits
-// for make room.
+// Full reports whether no more positions can be kept. Positions that nothing
+// waits for make room.
 func (a *Absent) Full() bool {
 	if len(a.Saved) >= MaxFiles && len(a.Saved) > len(a.Waiting) {
 		maps.DeleteFunc(a.Saved, func(id position.Identity, _ Known) bool { return !a.waits(id) })
@@ -95,7 +95,7 @@ func (a *Absent) Positions() map[position.Content]position.Saved {
 }
 
 // Unseen ends the waits of files that a scan of the whole directory has not
-// seen, and returns what was known of them.
+// seen and returns what was known of them.
 func (a *Absent) Unseen() map[position.Identity]Known {
 	gone := map[position.Identity]Known{}
 	for id := range a.Waiting {

@@ -26,7 +26,7 @@ func (a *Archives) Take(number int) (missing int) {
 	return missing
 }
 
-// Settle ends a scan, whose last listing is pass. Behind archives that waited,
+// Settle ends a scan, whose last listing is pass. After archives that waited,
 // the numbers begin again.
 func (a *Archives) Settle(pass int) {
 	if a.waiting == 0 {

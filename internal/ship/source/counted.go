@@ -11,7 +11,7 @@ import (
 // Counted is what of a content the metrics of reading have.
 type Counted struct {
 	To   int64  // the lines before this offset
-	Rest bool   // the unterminated rest behind the last line end
+	Rest bool   // the unterminated rest after the last line end
 	cuts int64  // the lines before this offset that the JVM could not end
 	last header // of these lines
 }
@@ -19,7 +19,7 @@ type Counted struct {
 // TakeCuts returns how many of the lines in data, which lies at offset, HotSpot
 // began on a full tmpfs and could not end, and for how long no line came after
 // them. It fills the page, gives up what did not fit, and writes its next message,
-// once there is room, right behind. So such a line goes on at the beginning of a
+// once there is room, right after it. So such a line goes on at the beginning of a
 // page with a prefix like that of the lines around it. Each page is looked at once.
 //
 // Data ends with a line end, unless a line is longer than what is read at once. What HotSpot
@@ -40,7 +40,8 @@ func (c *Counted) TakeCuts(data []byte, offset int64, open bool) (cuts int, lost
 	return cuts, lost
 }
 
-// header is what is kept of a line with decorations. The zero value is none.
+// header is what is kept of a line with decorations. The zero value means that there is
+// none.
 type header struct {
 	present ul.Decorator
 	clock   time.Duration // since 1970 or, without a date, since the JVM's start; 0: unknown

@@ -5,7 +5,7 @@
 // there are. The table knows which content is in which open file, how far each one was read
 // and is durable, what of it was moved into the spool, which [Stream] it belongs to and in
 // which order the files of a stream are read, and which positions wait for files that are
-// not held. It tells the checkpoint what it has to keep, and need not.
+// not held. It tells the checkpoint what to keep, and what not.
 //
 // Package tail alone uses it. Its parts scan, read, relieve and reclaim, and each of them
 // changes the fields that are its own:

@@ -28,7 +28,7 @@ type File struct {
 	awaited   awaited
 
 	Unaligned bool // it may be persisted already
-	Unheld    bool // the file did not hold its saved position: it was truncated while nobody looked
+	Unheld    bool // the file did not hold its saved position: it was truncated while no sidecar looked
 	Stuck     bool // nothing of it can be moved or dropped now
 }
 
@@ -86,8 +86,8 @@ func (f *File) Saved() Known {
 }
 
 // GivenBack reports whether reading begins at the beginning of a file that begins with a
-// hole, for which no record stands: a process that knew a later position has punched it. A
-// later position in a hole is not held, since the bytes before it are gone.
+// hole without a record: a process that knew a later position has punched it. A later
+// position in a hole is not held, since the bytes before it are gone.
 func (f *File) GivenBack() bool {
 	if !f.Held() || f.Read.Offset > 0 || f.Growth.Size <= position.PageSize || !f.Inode.beginsWithHole() {
 		return false
@@ -170,8 +170,8 @@ func (f *File) Failed(call string, err error) error {
 }
 
 // Intact reports whether a record is still one of what is in the file: the
-// bytes before its end are those that were moved, and nobody has written again
-// what was given back. Two logs may well have the same bytes at the same place.
+// bytes before its end are the moved ones, and what was freed was not written
+// again. Two logs may well have the same bytes at the same place.
 func (f *File) Intact(r *Spooled) bool {
 	if !f.Held() {
 		return true // nothing but records is left of the content
@@ -211,7 +211,7 @@ func (f *File) Changed() bool {
 // to the file's owner only.
 const unknownGrace = 5 * time.Second
 
-// Writerless reports whether nobody writes the file any more.
+// Writerless reports whether the file has no writer any more.
 func (f *File) Writerless(now time.Time) bool {
 	switch f.Inode.writers() {
 	case writersNone:
@@ -239,8 +239,8 @@ func (f *File) Front() (offset int64, open bool, level ul.Level) {
 // some 100 KB. A larger file is treated like a log: it could fill the tmpfs.
 const maxWhole = 8 << 20
 
-// Whole reports whether no part of the file is given back before all of it is durable and
-// has no writer any more, under pressure neither. A dying JVM does not write its report
+// Whole reports whether no part of the file is freed before all of it is durable and has
+// no writer any more, not even under pressure. A dying JVM does not write its report
 // twice, and other programs read it while it is written (-XX:OnError).
 func (f *File) Whole() bool {
 	return naming.KindOf(f.Stream.Name) != naming.KindLog && f.Growth.Size <= maxWhole

@@ -27,8 +27,8 @@ func (i *Inode) beginsWithHole() bool {
 // NextHole returns where the data that offset lies in ends.
 func (i *Inode) NextHole(offset int64) (int64, error) { return unix.Seek(i.FD, offset, unix.SEEK_HOLE) }
 
-// NextData returns the first offset at or behind the given one that is not in
-// a hole, or the end of the file.
+// NextData returns the first offset at or after the given one that is not in a
+// hole, or the end of the file.
 func (i *Inode) NextData(offset int64) (int64, error) {
 	at, err := unix.Seek(i.FD, offset, unix.SEEK_DATA)
 	if err == unix.ENXIO {
@@ -62,19 +62,19 @@ func (i *Inode) LookWhetherHollow() {
 }
 
 // Refilled reports whether the file was written again from its beginning: its
-// first page was given back, and has data again. Two logs may have the same
-// bytes before a position.
+// first page was freed, and has data again. Two logs may have the same bytes
+// before a position.
 func (i *Inode) Refilled() bool {
 	if !i.hollow {
 		return false
 	}
-	// A hole that somebody maps into memory and reads has zeros afterwards.
+	// A hole that a process maps into memory and reads has zeros afterwards.
 	data, err := i.NextData(0)
 	return err == nil && data == 0 && !i.zeroAt(0)
 }
 
 // zeroAt reports whether the byte at offset is zero. A JVM writes none; a kernel
-// with larger pages than ours leaves zeros where pages were given back.
+// with larger pages than ours leaves zeros where pages were freed.
 func (i *Inode) zeroAt(offset int64) bool {
 	var b [1]byte
 	n, err := unix.Pread(i.FD, b[:], offset)
@@ -82,7 +82,7 @@ func (i *Inode) zeroAt(offset int64) bool {
 }
 
 // Holds reports whether p can still be a position in this file: the file
-// reaches it, and the bytes before it are those that were consumed.
+// reaches it, and the bytes before it are the consumed ones.
 func (i *Inode) Holds(p position.Position) bool { return !i.Refilled() && p.In(i.FD) }
 
 // writers is what the kernel says about who has a file open for writing.
@@ -94,8 +94,8 @@ const (
 	writersSome
 )
 
-// writers asks the kernel by taking a read lease, which it grants when nobody
-// has the file open for writing, and giving it back at once.
+// writers asks the kernel by taking a read lease, which it grants when no
+// process has the file open for writing, and dropping it at once.
 //
 // Who opens this file for writing between the two calls waits until the second
 // one, or for /proc/sys/fs/lease-break-time at most (45 s), should the process
@@ -115,6 +115,6 @@ func (i *Inode) writers() writers {
 	return writersUnknown
 }
 
-// Written reports whether somebody has the file open for writing, as far as the kernel
-// shows.
+// Written reports whether the kernel shows that a process has the file open for
+// writing.
 func (i *Inode) Written() bool { return i.writers() == writersSome }

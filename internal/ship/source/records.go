@@ -29,14 +29,14 @@ type Records struct {
 	Solid     Stretch
 }
 
-// Stretch is a part of a file behind the block that was read last, in which no hole was
+// Stretch is a part of a file after the block that was read last, in which no hole was
 // seen: looking for one takes as long as the file has pages. What lies before it may
 // have been punched since. The zero value is that nothing is known.
 type Stretch struct{ From, To int64 }
 
 func (r *Records) Empty() bool { return len(r.List) == 0 }
 
-// At returns the index of the first record that begins at or behind offset.
+// At returns the index of the first record that begins at or after offset.
 func (r *Records) At(offset int64) int {
 	at, _ := slices.BinarySearchFunc(r.List, offset, func(rec Spooled, offset int64) int {
 		if rec.From < offset {
@@ -47,7 +47,7 @@ func (r *Records) At(offset int64) int {
 	return at
 }
 
-// Next returns the first record that begins at or behind offset, or nil. It is
+// Next returns the first record that begins at or after offset, or nil. It is
 // valid until the list changes.
 func (r *Records) Next(offset int64) *Spooled {
 	if at := r.At(offset); at < len(r.List) {
@@ -72,7 +72,7 @@ func (r *Records) Memory() (sum int64) {
 	return sum
 }
 
-// Add adds a record behind all others.
+// Add adds a record after all others.
 func (r *Records) Add(rec Spooled) {
 	r.List = append(r.List, rec)
 	r.count(&rec, 1)
@@ -86,8 +86,8 @@ func (r *Records) count(rec *Spooled, sign int64) {
 	r.lostLines += sign * int64(gap.Total())
 }
 
-// FreeBefore gives back the records that end at or before offset, since their
-// lines are durable.
+// FreeBefore frees the records that end at or before offset, since their lines
+// are durable.
 func (r *Records) FreeBefore(offset int64) {
 	n := 0
 	for n < len(r.List) && r.List[n].End.Offset <= offset {
@@ -100,7 +100,7 @@ func (r *Records) FreeBefore(offset int64) {
 
 // Merge makes one record of those at index at-1 and at, if the second continues
 // the first and nothing but kept lines is left of them. It returns how much memory
-// that gave back, or 0 if it was not done.
+// that freed, or 0 if it was not done.
 func (r *Records) Merge(at int) (freed int64, err error) {
 	if at < 1 || at >= len(r.List) {
 		return 0, nil
@@ -120,13 +120,13 @@ func (r *Records) Merge(at int) (freed int64, err error) {
 
 // Pages returns the whole pages that the record stands for, from which offset on
 // and up to which. The page with the last byte stays, since the bytes in it
-// distinguish the position behind the record from that of a rewritten file.
+// distinguish the position after the record from that of a rewritten file.
 func (r Spooled) Pages() (from, to int64) {
 	from, to = position.PageAfter(r.From), position.PageBefore(r.End.Offset)
 	return from, max(from, to)
 }
 
-// Limit returns n, or less if a record begins before the n-th byte behind offset.
+// Limit returns n, or less if a record begins before the n-th byte after offset.
 func (r *Records) Limit(offset int64, n int) int {
 	if rec := r.Next(offset); rec != nil {
 		return int(min(int64(n), rec.From-offset))

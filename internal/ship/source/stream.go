@@ -12,7 +12,7 @@ import (
 type Stream struct {
 	Name   string  // of the output: "gc.log"
 	Label  string  // its value of the metrics label: the name, or [OtherLabel] beyond the bound
-	Whole  bool    // no line of it is withheld, whatever its level: it holds marks, or what a JVM writes beside its logs
+	Whole  bool    // no line of it is withheld, whatever its level: it holds marks, or what a JVM writes other than its logs
 	events bool    // the sidecar itself writes its files, with a marker where a ring refused events
 	Files  []*File // from the oldest to the newest
 	Found  []*File // have no place among them yet, and are not read before

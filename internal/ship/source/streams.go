@@ -64,7 +64,7 @@ func (s *Streams) join(f *File) {
 	}
 }
 
-// leave takes f out of its stream, and forgets a stream without files.
+// leave takes f out of its stream and forgets a stream without files.
 func (s *Streams) leave(f *File) {
 	if f.Stream.Refused {
 		s.RefusedFiles--
@@ -75,7 +75,7 @@ func (s *Streams) leave(f *File) {
 	}
 }
 
-// follow gives g the place behind f in its stream.
+// follow gives g the place after f in its stream.
 func (s *Streams) follow(f, g *File) {
 	st := f.Stream
 	if st.Refused {

@@ -18,14 +18,14 @@ type Table struct {
 	Streams   Streams
 	Files     map[position.Content]*File  // all contents of which anything is left
 	Held      map[position.Identity]*File // those of them that are in a file that is open
-	Absent    Absent                      // of those that are not, how far they were consumed
+	Absent    Absent                      // of files that are not, how far they were consumed
 	Names     Names
 	OpenLines *OpenLines
 
 	back map[position.Content]position.Saved // that the checkpoint may have forgotten; since the last TakeBack
 	gone []position.Content                  // that the checkpoint need not have; since the last TakeGone
 
-	flowing []*File // those that flow
+	flowing []*File // the streams that flow
 
 	Draining bool // there is no later
 }
@@ -36,7 +36,7 @@ type Names struct {
 	spare map[string]*File // the map for the names of the next listing
 }
 
-// Begin begins another listing, and returns the names of the one before. They
+// Begin begins another listing and returns the names of the one before. They
 // are valid until the next begin.
 func (n *Names) Begin() (was map[string]*File) {
 	clear(n.spare)
@@ -149,7 +149,7 @@ func (t *Table) Grow(f *File, size int64, now time.Time) {
 }
 
 // Renew takes what is in a file now for another content, to be read from its
-// beginning behind what is left of the one before.
+// beginning after what is left of the one before.
 func (t *Table) Renew(f *File) *File {
 	g := f.renewed()
 	t.Hold(g)

@@ -26,7 +26,7 @@ func (f *File) unpersisted(now time.Time) admin.Unpersisted {
 }
 
 // waits reports whether the content has lines, or dropped ones, that the durable copy
-// does not show. A file that is not dirty was read as far as it has whole lines.
+// does not show. A file that is not dirty was read to the end of its last whole line.
 func (f *File) waits() bool {
 	return f.Committed != f.Queued || !f.Records.Empty() || f.Held() && f.Growth.Dirty && f.Read.Offset < f.Growth.Size
 }

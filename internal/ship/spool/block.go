@@ -62,7 +62,7 @@ func (b *Block) Take(line []byte, level ul.Level, kept, counts bool) {
 }
 
 // mostTold bounds the bytes that one marker may stand for, so that the sum of a block cannot
-// overflow: anybody can write a line that looks like a marker.
+// overflow: an application can write a line that looks like a marker.
 const mostTold = 1 << 40
 
 // TakeMarker is Take for a line that is the marker of a gap and must not be lost with its

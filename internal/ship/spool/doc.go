@@ -66,7 +66,7 @@
 //
 // Merge appends one record that replaces two, then frees the two. After a kill in
 // between, Open finds all three. Of overlapping records, the one with the highest
-// sequence number counts.
+// sequence number is used.
 //
 // # Untrusted input
 //

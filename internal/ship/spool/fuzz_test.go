@@ -50,7 +50,7 @@ func FuzzOpen(f *testing.F) {
 }
 
 // sign makes the check of the first head valid, so that the fuzzer reaches the
-// code behind the check.
+// code after the check.
 func sign(data []byte) {
 	if n, err := headLength(data); err == nil && n <= len(data) {
 		check := position.Checksum(data[atChecked:n])

@@ -17,7 +17,7 @@ func refused(n int) ul.Gap {
 	return g
 }
 
-// withMarkers makes a block of ten lines and a marker behind each of them.
+// withMarkers makes a block of ten lines and a marker after each of them.
 func withMarkers(from int64, level ul.Level) (b *Block, marked ul.Gap) {
 	const line = "[1.000s][info ][event] an event\n"
 	b = &Block{}
@@ -128,7 +128,8 @@ func TestDroppedMarkersCountTheBytesOfWhatTheyStandFor(t *testing.T) {
 	}
 }
 
-// Anybody can write a line that looks like a marker. Its numbers cannot overflow the sum.
+// An application can write a line that looks like a marker. Its numbers cannot overflow
+// the sum.
 func TestAMarkerWithImpossibleNumbersIsALine(t *testing.T) {
 	l, _ := open(t, filepath.Join(t.TempDir(), "spool"))
 	g := ul.Gap{Bytes: 1 << 63}

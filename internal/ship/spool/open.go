@@ -120,7 +120,7 @@ func (l *Log) readAt(n int, at int64) ([]byte, error) {
 	return l.head[:got], nil
 }
 
-// newest removes the records that another record replaces, and returns the
+// newest removes the records that another record replaces and returns the
 // others in the order in which they were appended.
 func newest(found []*Record) []*Record {
 	slices.SortFunc(found, func(a, b *Record) int { return cmp.Compare(b.seq, a.seq) })

@@ -52,8 +52,8 @@ func TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked(t *testing.T) {
 	}
 }
 
-// What would not be remembered is not let go of, since it would be read again.
-// Positions that nothing waits for any more make room.
+// A file whose position could not be kept is not closed, since it would be read
+// again. Positions that nothing waits for any more make room.
 func TestFilesSetAsideAreBounded(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
 	r.src.Capacity.maxHeld = 1

@@ -64,7 +64,7 @@ func (m *mover) move(f *source.File, l load) (freed int64, err error) {
 	b.Begin(f.Of, f.Stream.Name, from, data)
 	b.Read = m.now()
 	level, read := m.classify(f, b, data, open, level, l.keep)
-	if b.End, err = behind(f, data, from); err != nil {
+	if b.End, err = endOf(f, data, from); err != nil {
 		return 0, source.ErrRewritten
 	}
 	b.End.Open, b.End.Level = data[len(data)-1] != '\n', level
@@ -106,9 +106,9 @@ func sound(f *source.File) error {
 	return nil
 }
 
-// behind returns the position after data, which was read at an offset. It is
+// endOf returns the position after data, which was read at an offset. It is
 // made of the bytes that were read: the file may have others by now.
-func behind(f *source.File, data []byte, offset int64) (position.Position, error) {
+func endOf(f *source.File, data []byte, offset int64) (position.Position, error) {
 	end := offset + int64(len(data))
 	k := position.Span(end)
 	if k > len(data) {

@@ -132,8 +132,8 @@ func TestHolesOfAnySizeCostNothing(t *testing.T) {
 	}
 }
 
-// TestSameBytesAtThePositionOfAnotherContent writes a log again that has, where
-// reading was, just the bytes that the one before had.
+// TestSameBytesAtThePositionOfAnotherContent writes a log again that has, at
+// the read position, just the bytes of the earlier one.
 func TestSameBytesAtThePositionOfAnotherContent(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -124,7 +124,7 @@
 //	scanning  lists the directory and opens files: scan.go, ignore.go; where an earlier
 //	          process stopped, and how many files may be held: resume.go, refuse.go
 //	reclaim   frees memory of what is committed: reclaim.go, unlink.go, punch.go (a
-//	          further way of giving memory back goes there)
+//	          further way of freeing memory goes there)
 //	watching  events, and the slow poll: watch.go
 //	changes   a file that was truncated begins again: truncation.go
 //	ground    the directory, what was seen in it, the spool, what all parts are given:

@@ -180,7 +180,7 @@ func (p *spooler) close() {
 	p.old = nil
 }
 
-// take returns the pending records of a content that are after a position, and
+// take returns the pending records of a content that are after a position and
 // frees the others.
 func (p *spooler) take(of position.Content, behind int64) []source.Spooled {
 	list := p.pending[of]
