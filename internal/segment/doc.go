@@ -39,7 +39,7 @@
 //	.log       the raw bytes, without any framing
 //
 // No frame refers to another frame, so any prefix of frames can be decoded, and
-// so can the frames behind a damaged one. The header of a Zstandard frame and the
+// so can the frames after a damaged one. The header of a Zstandard frame and the
 // three bytes before each of its blocks give its end without decoding.
 //
 // # Following
@@ -48,7 +48,7 @@
 //
 //	OpenFollower → Next... → io.EOF → (wait) → Next... → Close
 //
-// Next never waits, and returns each raw byte once. The Follower remembers the segment, the
+// Next never waits and returns each raw byte once. The Follower remembers the segment, the
 // offset in it, and the last bytes on disk before that offset. If the segment no longer has
 // these bytes there, a restart of the writer has cut it, and it may have grown again, to any
 // size. Then the Follower reads the segment from its beginning and skips as many raw bytes as
@@ -70,5 +70,5 @@
 //
 // # Memory
 //
-// A reader holds one frame, and treats a frame over its bound as damage.
+// A reader holds one frame and treats a frame over its bound as damage.
 package segment

@@ -21,7 +21,7 @@ var (
 // Window is how many bytes on disk r can hold.
 func (r *Reader) Window() int { return cap(r.in.buf) }
 
-// ReadFrom makes r read from another file, and returns the one before.
+// ReadFrom makes r read from another file and returns the one before.
 func (r *Reader) ReadFrom(file *os.File) (before *os.File) {
 	before, r.in.file = r.in.file, file
 	return before

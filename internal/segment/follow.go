@@ -28,8 +28,8 @@ type FollowOptions struct {
 	// segment is created. Where a clock was set back, no segment is skipped.
 	Since time.Time
 
-	// Seek also skips the beginning of a segment that is before Since, as far as the seek
-	// file of the stream shows where that ends. Nil: no part of a segment is skipped.
+	// Seek also skips what the seek file of the stream shows of a segment's beginning
+	// that is before Since. Nil: no part of a segment is skipped.
 	Seek *seek.Index
 
 	// Once reads the segments as they are now: nothing will be appended to them. Then
@@ -45,7 +45,7 @@ type FollowOptions struct {
 	Pass func(Info) bool
 
 	// Committed returns how far the stream is durable, and false if all of it is. What
-	// lies behind the mark is not returned: a restart may cut it off. If nil, all bytes
+	// is past the mark is not returned: a restart may cut it off. If nil, all bytes
 	// count, as for a reader that is in another process than the writer. Next calls it
 	// at each look.
 	Committed func() (Mark, bool)
@@ -110,7 +110,7 @@ func FollowFiles(files []Info, sealed bool, opt FollowOptions) *Follower {
 // be called again too:
 //
 //   - [*DamageError]: Next skipped a range of bytes on disk. The next call continues
-//     behind that range, and may return the adjacent range.
+//     after that range, and may return the adjacent range.
 //   - [*GoneError]: segments were deleted before they were read. The next call
 //     continues with the segments that are left.
 //   - [*TornError]: stands for io.EOF, only with FollowOptions.Once.
@@ -152,7 +152,7 @@ func (f *Follower) Segment() Info { return f.cur.seg }
 type Frame struct {
 	Begin, End int64 // bytes on disk, in the segment that was read last
 	Raw        int64 // raw bytes of the segment that were read up to End
-	From       int64 // reading of the segment began here: 0, or behind what FollowOptions.Seek skips
+	From       int64 // reading of the segment began here: 0, or after what FollowOptions.Seek skips
 }
 
 // Frame describes the frame that was read last.
@@ -160,9 +160,9 @@ func (f *Follower) Frame() Frame {
 	return Frame{Begin: f.undo.place.Offset, End: f.cur.Offset, Raw: f.cur.Raw, From: f.cur.from}
 }
 
-// Rewind goes back before the bytes that Next has just returned, and closes the segment:
+// Rewind goes back before the bytes that Next has just returned and closes the segment:
 // the next call of Next returns these bytes again, if a writer has not cut them off. So
-// whoever reads many streams need not hold a frame of each. Rewind does nothing if the
+// a reader of many streams need not hold a frame of each. Rewind does nothing if the
 // last call of Next returned an error.
 func (f *Follower) Rewind() {
 	if !f.undo.valid {
@@ -211,8 +211,8 @@ type listing struct {
 }
 
 // list returns the oldest segments that are not before first, whether there are older ones, and
-// whether there are more. Given files, it also returns those behind first that do not
-// exist, so that opening them returns the error.
+// whether there are more. Given files, it also returns those after first that do not exist, so
+// that opening them returns the error.
 func (l *listing) list(first Info) (found []Info, older, more bool, err error) {
 	if l.files != nil {
 		return l.listFiles(first), false, false, nil
@@ -294,7 +294,7 @@ type GoneError struct {
 	Offset int64  // how much of that was read
 	Size   int64  // its size when it was last seen; 0: never. What is over Offset was missed.
 
-	// Numbers counts the sequence numbers behind it that no segment has. Each is that
+	// Numbers counts the sequence numbers after it that no segment has. Each is that
 	// of a segment that was created and deleted unread, unless a restart skipped it.
 	Numbers uint64
 }

@@ -54,7 +54,7 @@ func TestFollowOnlyWhatIsCommitted(t *testing.T) {
 	})
 }
 
-// Frames behind the mark that a Follower has in memory, because it reads ahead, are cut
+// Frames past the mark that a Follower has in memory, because it reads ahead, are cut
 // off, and others are committed in their place.
 func TestFollowerForgetsWhatWasCutOff(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {

@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// A frame that is being written is not damage, unless nobody is writing.
+// A frame that is being written is not damage, unless there is no writer.
 func TestFollowWaitsForTheEndOfAFrame(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
 		if d.cfg.Compress == segment.None {
@@ -105,8 +105,8 @@ func TestFollowTriesAgainWhatCannotBeOpened(t *testing.T) {
 	})
 }
 
-// Whoever else can write to the volume puts a link in the place of a segment between the
-// look that finds the segment and its opening.
+// Another program that can write to the volume puts a link in the place of a segment
+// between the look that finds the segment and its opening.
 func TestFollowThroughNoLinkThatTakesASegmentsPlace(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
 		texts(t, d.restart(segment.Mark{}), "1\n")

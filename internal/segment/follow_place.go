@@ -51,7 +51,7 @@ func placeIn(dir string, p Place) (place, error) {
 	return place{Place: p, seg: seg}, nil
 }
 
-// advance moves behind a frame that ends at offset.
+// advance moves past a frame that ends at offset.
 func (p *place) advance(offset int64, raw, disk []byte) {
 	p.Offset = offset
 	p.Raw += int64(len(raw))
@@ -170,7 +170,7 @@ type repeated struct {
 }
 
 // repeat is what a writer appends again after a restart: first what was cut from cur,
-// then what was read of the segment behind it.
+// then what was read of the next segment.
 type repeat struct{ cut, deleted repeated }
 
 // strip returns raw without the bytes that Next has returned before.
@@ -198,7 +198,7 @@ func (r *repeat) lose(raw int64, head []byte) {
 	r.cut = repeated{}
 }
 
-// add puts bytes before those that are left.
+// add puts bytes before the bytes that are left.
 func (r *repeated) add(raw int64, head []byte) {
 	if raw > 0 {
 		r.raw, r.head = r.raw+raw, head

@@ -79,7 +79,7 @@ func (f *Follower) recognize(at int) {
 }
 
 // isOther reports whether the segments belong to another stream than cur and prev:
-// somebody deleted the stream, and a new stream of its name counts from one again.
+// the stream was deleted, and a new stream of its name counts from one again.
 func isOther(found []Info, older bool, cur, prev Info) bool {
 	if indexOf(found, cur.Name) >= 0 || indexOf(found, prev.Name) >= 0 {
 		return false
@@ -145,7 +145,7 @@ func (f *Follower) enter() error {
 }
 
 // missed returns an error, once, if segments before seg were deleted before they were
-// read. Missing numbers behind a segment that still exists are those of uncommitted
+// read. Missing numbers after a segment that still exists are those of uncommitted
 // segments, because retention deletes the oldest first.
 func (f *Follower) missed(seg Info) error {
 	numbers := uint64(0)
@@ -202,7 +202,7 @@ func (f *Follower) full() bool {
 	return f.newest && !f.once && f.cur.Offset >= f.cur.seg.Size
 }
 
-// take enters a frame, and returns what Next has not returned before.
+// take enters a frame and returns what Next has not returned before.
 func (f *Follower) take(raw []byte) []byte {
 	f.undo.save(&f.cur.Place, f.again)
 	disk := f.reader.in.bytes()[:f.reader.last]
@@ -255,9 +255,9 @@ func (f *Follower) tear(torn *TornError) error {
 	case !f.newest:
 		return f.passDamage(errTorn)
 	}
-	// The length in the header of a damaged frame can reach behind the end of the file,
-	// so look for a sound frame behind it. A frame behind the size of before proves
-	// nothing: the file has grown meanwhile.
+	// The length in the header of a damaged frame can reach past the end of the file,
+	// so look for a sound frame after it. A frame past the earlier size proves nothing:
+	// the file has grown meanwhile.
 	stat, err := f.reader.file.Stat()
 	if err != nil {
 		return f.fail(err)

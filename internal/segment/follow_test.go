@@ -94,7 +94,7 @@ func (d *followed) look() {
 	}
 }
 
-// expect looks for text, and for nothing else, behind what was expected before.
+// expect looks for text, and for nothing else, after what was expected before.
 func (d *followed) expect(text string) {
 	d.t.Helper()
 	d.look()
@@ -158,8 +158,8 @@ func TestFollowAcrossARestartHandsOutEachByteOnce(t *testing.T) {
 		d.expect("")
 		texts(t, s, "2\n3\n4\n")
 		d.expect("4\n")
-		// Cut, and longer than before when that is seen: only what stands there
-		// can tell.
+		// Cut, and longer than before when that is seen: only its content can
+		// tell.
 		s = d.restart(mark)
 		long := "7\n" + strings.Repeat("long ", 100) + "\n"
 		texts(t, s, "2\n3\n", "4\n5\n", "6\n", long)

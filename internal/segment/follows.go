@@ -7,15 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FollowsAttr is the extended attribute of a segment that was created behind a hole in
+// FollowsAttr is the extended attribute of a segment that was created after a hole in
 // the numbers. It holds the number of the segment before, in decimal.
 const FollowsAttr = "user.ullage.follows"
 
 // Follows returns the number of the segment that was written before this one. It is one
-// less than Seq, unless the writer created the segment behind numbers that it had given
+// less than Seq, unless the writer created the segment after numbers that it had given
 // to segments which were never committed: then an extended attribute of the file holds
 // the number. Zero: the segment is the first of its stream. A copy of the file may lack
-// the attribute, and anybody who may write the file can change it.
+// the attribute, and anyone who may write the file can change it.
 func (i Info) Follows() uint64 {
 	if i.Seq == 0 {
 		return 0

@@ -69,7 +69,7 @@ func TestASegmentBehindAHoleInTheNumbersKnowsWhatItFollows(t *testing.T) {
 	})
 }
 
-// The first segment may be behind numbers that were never committed as well.
+// The first segment may follow numbers that were never committed as well.
 func TestTheFirstCommittedSegmentFollowsNone(t *testing.T) {
 	dest := t.TempDir()
 	s := openStore(t, dest, configOf(segment.Zstd))
@@ -82,7 +82,7 @@ func TestTheFirstCommittedSegmentFollowsNone(t *testing.T) {
 	wantFollows(t, dest, "gc", [2]uint64{2, 0})
 }
 
-// Anybody who may write the file can write anything there.
+// Anyone who may write the file can write anything there.
 func TestANoteThatCannotBeIsIgnored(t *testing.T) {
 	dest := t.TempDir()
 	s := openStore(t, dest, configOf(segment.Zstd))

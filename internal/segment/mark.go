@@ -9,9 +9,9 @@ type Mark struct {
 	// Sealed: the segment never grows again; what follows goes into a new segment.
 	Sealed bool `json:"sealed,omitempty"`
 
-	// Gone: the segment may be missing, because retention or somebody else deleted
-	// it. The mark stands behind all segments whose sequence number is not higher,
-	// whichever of them exist.
+	// Gone: the segment may be missing, because retention or another program
+	// deleted it. The mark is after all segments whose sequence number is not
+	// higher, whichever of them exist.
 	Gone bool `json:"gone,omitempty"`
 }
 

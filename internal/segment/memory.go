@@ -9,7 +9,7 @@ import (
 const keepBytes = 1 << 20
 
 // Memory is the buffers and the decoders of Followers that are used one after another. A
-// Follower takes them when it opens a segment, and leaves them when it closes it. The zero
+// Follower takes them when it opens a segment and leaves them when it closes it. The zero
 // value is empty. A Memory is not safe for concurrent use.
 type Memory struct {
 	raw, disk []byte

@@ -31,7 +31,7 @@ const (
 // LostFound is a directory of ext4 in the root of a volume. Only root may read it.
 const LostFound = "lost+found"
 
-// PageBytes is the least that a segment takes of a file system, as far as the store
+// PageBytes is the least that a segment takes of a file system, as the store
 // reckons: a page of memory, and a block on disk.
 const PageBytes = 4 << 10
 

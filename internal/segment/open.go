@@ -22,8 +22,8 @@ func Checksum(file *os.File) (size int64, crc uint32, err error) {
 }
 
 // OpenFile opens a segment that was listed, to read the bytes that it has on disk. Neither the
-// file nor the directory of its stream may be a link, which somebody who writes to the
-// volume may have put there meanwhile.
+// file nor the directory of its stream may be a link, which another writer to the volume may
+// have put there meanwhile.
 func OpenFile(seg Info) (*os.File, error) {
 	file, err := untrusted.OpenIn(filepath.Dir(seg.Path), filepath.Base(seg.Path))
 	if err != nil {

@@ -130,7 +130,7 @@ func TestResyncSkipsExactlyTheDamage(t *testing.T) {
 					}
 					_, err = r.Next()
 					var bad *segment.CorruptionError
-					var torn *segment.TornError // if it pretends to go on behind the end
+					var torn *segment.TornError // if it pretends to go on past the end
 					if !errors.As(err, &bad) && !errors.As(err, &torn) || r.Offset() != int64(len(a)) {
 						t.Fatalf("damage: %v", err)
 					}
@@ -155,7 +155,7 @@ func TestResyncAtTheEndOfTheFile(t *testing.T) {
 		frame := frameOf(t, how, lines(1, 300))
 		for name, c := range map[string]struct {
 			behind []byte
-			stop   int // where it stops in behind
+			stop   int // where it stops in the damage after that
 			then   error
 		}{
 			"zeros":                   {make([]byte, 5000), 5000, io.EOF},

@@ -11,7 +11,7 @@ import (
 // frames, each with the length of a large frame in its header.
 const maxTries = 256
 
-// Resync continues behind damage. The caller calls it after a [*CorruptionError], or
+// Resync continues after damage. The caller calls it after a [*CorruptionError], or
 // after a [*TornError] in a segment that no longer grows. Resync moves to the next
 // offset where a frame decodes, or else to the next where an incomplete frame begins,
 // or else to the end of the file. It returns the range of the skipped bytes, at least
@@ -33,7 +33,7 @@ func (r *Reader) Resync() (from, to int64, err error) {
 	return from, to, nil
 }
 
-// nextFrame returns the offset for Resync to move to: at, or one behind it.
+// nextFrame returns the offset for Resync to move to: at, or a later one.
 func (r *Reader) nextFrame(at int64) (int64, error) {
 	magic := zstdMagic
 	if r.how == Gzip {

@@ -25,8 +25,8 @@ func (s since) skips(seg, next Info) bool {
 	return !seg.Start.IsZero() && !next.Start.Before(seg.Start) && next.Start.Before(s.time)
 }
 
-// in returns up to which offset of seg all lines were written before the time, as far as
-// the seek file shows. A follower of files numbers them otherwise than their names do.
+// in returns up to which offset of seg the seek file shows that all lines were written
+// before the time. A follower of files numbers them otherwise than their names do.
 func (s since) in(seg Info) int64 {
 	named, ok := ParseName(seg.Name)
 	if !ok {

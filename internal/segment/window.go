@@ -6,7 +6,7 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// window is a piece of a file in memory: the bytes from one offset on.
+// window is a piece of a file in memory, which begins at an offset.
 type window struct {
 	file  *os.File
 	at    int64 // the offset of buf[lo] in the file

@@ -81,7 +81,7 @@ func (d *Dating) Line(head, rest []byte) (l Line) {
 		l.Inside = d.inside
 	default:
 		l.Inside = !d.Timed || !d.Window.Bounded() || d.Clock.Inside(d.Window.Since, d.Window.Until)
-		if l.Kind != ul.Drop { // which may stand before a further line of a message
+		if l.Kind != ul.Drop { // which may precede a further line of a message
 			d.began, d.inside = true, l.Inside
 		}
 	}

@@ -102,7 +102,7 @@ func (s *Stream) index() *seek.Index {
 	return s.Index()
 }
 
-// next returns the first bound at an offset of seg or behind it: that of the seek file, or
+// next returns the first bound at an offset of seg or after it: that of the seek file, or
 // the end of the segment and its last write.
 func (s *Stream) next(index *seek.Index, seg segment.Info, offset int64) bound {
 	if named, ok := segment.ParseName(seg.Name); ok {

@@ -16,7 +16,7 @@ import (
 //   - Either all records have an uptime or none has. The uptimes are of one JVM.
 //   - No line is a marker, reports dropped lines or a cut record, or has another line inside.
 //
-// The Lines of its [Sum] are those that a reader counts.
+// The Lines of its [Sum] are what a reader counts.
 type Regular struct {
 	First, Last time.Time // the earliest and the latest of a record
 

@@ -7,10 +7,10 @@
 // # Whom to ask
 //
 // The reader knows the directory of the copy and nothing else. The sidecar answers at an
-// address that follows from the directory's identity, see [Address], so neither
-// a port nor the disk has a part in it. The answer counts if it comes from the process that
-// holds the lock of the destination, as far as the lock file names it, or else from a
-// process of the user that the lock file belongs to, or of root.
+// address that follows from the directory's identity, see [Address], so neither a port nor
+// the disk has a part in it. The answer counts if it comes from the process that the lock
+// file names as the holder of the destination's lock, or else from a process of the user
+// that the lock file belongs to, or of root.
 //
 // If nothing answers, the lock decides: the kernel releases it when its holder dies, so
 // what a dead process has left means nothing. A holder that does not answer, because it

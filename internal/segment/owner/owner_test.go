@@ -182,7 +182,7 @@ func TestAnOwnerThatCannotBeAskedIsReported(t *testing.T) {
 	}
 }
 
-// What is left of a dead sidecar must not make a copy incomplete for ever.
+// What is left of a dead sidecar must not make a copy incomplete permanently.
 func TestADestinationThatIsNotOwnedLacksNothing(t *testing.T) {
 	o := own(t)
 	stop := o.serve(func() admin.Status {

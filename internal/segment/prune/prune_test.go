@@ -111,7 +111,7 @@ func TestTheCopiesOfPodsThatAreGoneAreRemoved(t *testing.T) {
 }
 
 // A pod of a StatefulSet that goes from one JVM to two, or back, leaves its
-// earlier copy beside the living ones.
+// earlier copy next to the living ones.
 func TestACopyInACopyIsFound(t *testing.T) {
 	for name, c := range map[string]struct {
 		ages map[string]time.Duration
@@ -402,7 +402,7 @@ func TestATenantsHardLinksMakeNoCopyLarger(t *testing.T) {
 	}
 }
 
-// A copy that is larger than what may stay goes, and takes no older one with it.
+// A copy that is larger than what may stay goes and takes no older one with it.
 func TestACopyThatIsTooLargeGoesAlone(t *testing.T) {
 	v := newVolume(t)
 	v.pod("shop/victim-1", 12*day)

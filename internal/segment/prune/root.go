@@ -10,8 +10,8 @@ import (
 )
 
 // An [os.Root] follows links within it. So every directory is opened by its name
-// alone in the one that holds it, and what is done in it is done by one name: a
-// link that a tenant puts in place of a directory then leads nowhere.
+// alone in its parent, and what is done in it is done by one name: a link that a
+// tenant puts in place of a directory then leads nowhere.
 
 // sub opens a directory of another, which must be no link.
 func sub(r *os.Root, name string) (*os.Root, error) {
@@ -19,7 +19,7 @@ func sub(r *os.Root, name string) (*os.Root, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the volume: %w", err)
 	}
-	if !info.IsDir() { // and no FIFO is opened, which would take for ever
+	if !info.IsDir() { // and no FIFO is opened, which would never return
 		return nil, fmt.Errorf("read the volume: %.80q is not a directory", name)
 	}
 	dir, err := r.OpenRoot(name)

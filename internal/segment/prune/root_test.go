@@ -170,7 +170,7 @@ func TestADirectoryThatCannotBeReadStopsNoOther(t *testing.T) {
 	}
 }
 
-// A pod that is silent, lives, and has more than is kept costs nobody a copy.
+// A pod that is silent, lives, and has more than is kept costs no other pod its copy.
 func TestACopyInUseTakesNothingOfWhatIsKept(t *testing.T) {
 	v := newVolume(t)
 	v.pod("shop/idle", 8*day)
@@ -194,7 +194,7 @@ func TestADirectoryThatHoldsDestinationsStays(t *testing.T) {
 	}
 }
 
-// Whoever prunes one pod gives its directory.
+// To prune one pod, give its directory.
 func TestOneDestinationIsPruned(t *testing.T) {
 	v := newVolume(t)
 	v.pod(".", 8*day)

@@ -35,8 +35,8 @@
 // # Clocks
 //
 // A line is written before it is read, so the time of reading is a bound, unless the clock
-// is set back between the two. The writer compares the system clock with the one that
+// is set back between the two. The writer compares the system clock with the clock that
 // counts from boot, also with that of the last entry after a restart. If the system clock
-// was set back, the entry has the time that the clock would have shown otherwise. Steps
-// of less than 5 s may be missed; [Slack] covers them.
+// was set back, the entry has the time that the clock would have shown otherwise. Steps of
+// less than 5 s may be missed; [Slack] covers them.
 package seek

@@ -39,7 +39,7 @@ func (e Entry) Append(b []byte) []byte {
 }
 
 // Parse returns the entries before the first one that is damaged, incomplete or out of
-// order. What lies behind that one cannot be used: the time of an entry covers the lines
+// order. What follows that entry cannot be used: the time of an entry covers the lines
 // since the entry before it.
 func Parse(data []byte) []Entry {
 	entries := make([]Entry, 0, len(data)/EntryBytes)

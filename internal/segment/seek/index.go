@@ -54,7 +54,7 @@ func (x *Index) Before(seq uint64, start, since time.Time) (offset int64) {
 	}
 	latest := since.Add(-Slack).UnixMilli()
 	for _, e := range x.entries[x.find(seq, 0):] {
-		// The time of an entry covers the lines since the one before it alone: behind an
+		// The time of an entry covers the lines since the one before it alone: after an
 		// entry that is too late, a lower time is that of a clock that was set back.
 		if !e.in(seq, start) || e.Time >= latest {
 			break
@@ -89,7 +89,7 @@ func (x *Index) Last(seq uint64, offset int64) (e Entry, ok bool) {
 	return x.entries[i-1], true
 }
 
-// find returns the index of the first entry at a place or behind it.
+// find returns the index of the first entry at a place or after it.
 func (x *Index) find(seq uint64, offset int64) int {
 	i, _ := slices.BinarySearchFunc(x.entries, Entry{Seq: seq, Offset: offset}, compare)
 	return i

@@ -25,8 +25,8 @@ type Recorder struct {
 	time   int64 // no line since last was written later; zero: there is none
 }
 
-// Resume continues behind the entries of a file, and returns how many of them count: those
-// behind at name places that were cut off, or are of a stream that was deleted.
+// Resume continues after the entries of a file, and returns how many of them are valid:
+// entries after at name places that were cut off, or are of a deleted stream.
 func (r *Recorder) Resume(entries []Entry, at Place) (kept int) {
 	for kept = len(entries); kept > 0 && compare(entries[kept-1], Entry{Seq: at.Seq, Offset: at.Offset}) > 0; kept-- {
 		r.time = max(r.time, entries[kept-1].Time) // also covers lines that are still there
@@ -66,7 +66,7 @@ func (r *Recorder) See(at Place, read time.Time, up uint32) (due []Entry) {
 	return due
 }
 
-// isFar reports whether e is behind last, and so far that it gets an entry.
+// isFar reports whether e is so far past last that it gets an entry.
 func isFar(last, e Entry) bool {
 	since, from := e.Start, int64(0) // the name of a segment has a time, too
 	if last.Seq == e.Seq && last.Start == e.Start {

@@ -14,7 +14,7 @@ const backBytes = 256 << 10
 // hints: Sync reports the disk's errors, and a file system may lack the calls.
 type cached struct {
 	begun int64 // up to this offset the kernel was asked to write the segment back
-	kept  int64 // ... and to this one, to forget what it has written
+	kept  int64 // ... and to this position, to forget the pages that it has written
 }
 
 // writeBack asks the kernel to begin writing whole new pages of a segment that has grown to a
@@ -29,7 +29,8 @@ func (c *cached) writeBack(file *os.File, size int64) {
 	c.begun = end
 }
 
-// forget gives back the pages of a segment that Sync has left clean, but for the one that grows.
+// forget drops from the page cache the pages of a segment that Sync has left clean, except the
+// last page, which grows.
 func (c *cached) forget(file *os.File, size int64) {
 	if end := size &^ (segment.PageBytes - 1); end > c.kept {
 		_ = unix.Fadvise(int(file.Fd()), c.kept, end-c.kept, unix.FADV_DONTNEED)

@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// What is durable leaves the page cache, unless somebody is to read it soon.
+// What is durable leaves the page cache, unless a sink is to read it soon.
 func TestCommittedPagesLeaveThePageCache(t *testing.T) {
 	for _, reread := range []bool{false, true} {
 		dest := t.TempDir()
@@ -54,7 +54,7 @@ func cachedPages(t *testing.T, f *os.File, pages int) (cached []bool) {
 	return cached
 }
 
-// A Store that rests gives the encoder's memory back, and its frames go on afterwards.
+// A Store that rests frees the encoder's memory, and its frames go on afterwards.
 func TestRestGivesMemoryBack(t *testing.T) {
 	eachCompression(t, func(t *testing.T, how segment.Compression) {
 		dest := t.TempDir()
@@ -79,7 +79,7 @@ func TestRestGivesMemoryBack(t *testing.T) {
 			if how != segment.None && rested+512<<10 > busy {
 				t.Errorf("%d bytes are in use, and %d after Rest", busy, rested)
 			}
-			s.Rest() // with nothing to give back
+			s.Rest() // with nothing to free
 		}
 		if got := contents(t, dest, "gc"); !bytes.Equal(got, want) {
 			t.Errorf("%d bytes were read back, %d written", len(got), len(want))

@@ -26,9 +26,9 @@ type Config struct {
 	// at most a quarter of RetainBytes.
 	SegmentBytes settings.Size
 
-	// Reread keeps what Sync made durable in the page cache, for somebody who reads it
-	// soon. Otherwise these pages are given back: the copy would displace what the
-	// application has read.
+	// Reread keeps what Sync made durable in the page cache, for a sink that reads it
+	// soon. Otherwise these pages leave the page cache: the copy would displace what
+	// the application has read.
 	Reread bool
 
 	// SegmentAge seals a segment that was created this long ago. Zero: never. Not a flag:

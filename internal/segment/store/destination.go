@@ -17,9 +17,9 @@ import (
 )
 
 // ErrAway says that the path of the destination names nothing, or not the
-// directory that was opened: somebody moved the directory away, unmounted its
-// volume, or mounted another volume over it. Nothing was changed. The caller waits
-// and calls [Store.Reopen].
+// directory that was opened: the directory was moved away, its volume was
+// unmounted, or another volume was mounted over it. Nothing was changed. The
+// caller waits and calls [Store.Reopen].
 var ErrAway = errors.New("destination is away")
 
 // destination is the directory of the durable copy, held open, with its lock and
@@ -39,7 +39,7 @@ type destination struct {
 	full   bool   // a call found no space; retention resets it
 }
 
-// openDestination creates what is missing of the directory, and opens it.
+// openDestination creates what is missing of the directory and opens it.
 func openDestination(dir string, log *slog.Logger) (*destination, error) {
 	d := &destination{dir: dir, log: log, lock: lock{dir: dir, log: log}, number: number{dir: dir, log: log}}
 	if err := d.prepare(); err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // awayStore is a destination with a committed stream, lines(1, 5000), and what
-// was appended behind that.
+// was appended after that.
 func awayStore(t *testing.T) (s *testStore, str *Stream, m segment.Mark, dest string) {
 	t.Helper()
 	dest = filepath.Join(t.TempDir(), "dest")
@@ -194,7 +194,7 @@ func TestCommittedSegmentsThatComeBackStay(t *testing.T) {
 				wantContents(t, dest, "gc", nil)
 				must(t, os.RemoveAll(dir))
 				rename(t, moved, dir)
-				must(t, str.Resume(gone, 1<<20)) // what was behind the mark goes
+				must(t, str.Resume(gone, 1<<20)) // what was past the mark goes
 				wantContents(t, dest, "gc", lines(1, 5000))
 				appendAll(t, str, lines(4, 500))
 				sync(t, str)

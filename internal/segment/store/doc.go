@@ -7,10 +7,10 @@
 //
 //	retention → Stream → ledger, destination
 //
-// The destination is the directory, held open, with its lock and its key; it reaches
-// all files. The ledger knows the sealed segments without a look at the disk. A [Stream]
+// The destination is the directory, held open, with its lock and its key; it reaches all
+// files. The ledger knows the sealed segments without a look at the disk. A [Stream]
 // appends and commits, and reports to the ledger what it seals and deletes. Retention
-// decides which segments to delete, and deletes them.
+// decides which segments to delete and deletes them.
 //
 // # Files
 //
@@ -30,17 +30,17 @@
 // look sound. A segment is sealed, and never changes again, once a committed
 // [segment.Mark] says so or names a later segment.
 //
-// The reader reclaims nothing before "publish". So the source holds all bytes
-// behind the checkpoint's mark, and the next start removes them from the segments
-// and reads them again. If it kept them, their lines would be persisted twice. If
-// the checkpoint were saved before Sync, a crash of the node could lose bytes that
-// the checkpoint calls durable.
+// The reader reclaims nothing before "publish". So the source holds all bytes past
+// the checkpoint's mark, and the next start removes them from the segments and
+// reads them again. If it kept them, their lines would be persisted twice. If the
+// checkpoint were saved before Sync, a crash of the node could lose bytes that the
+// checkpoint calls durable.
 //
 // What a kill or a crash leaves behind:
 //
-//	in or after Append   Bytes behind the mark, perhaps in a new segment. Resume removes them.
+//	in or after Append   Bytes past the mark, perhaps in a new segment. Resume removes them.
 //	in Sync              The same; the directory entry of a new segment may be missing.
-//	after Sync           Durable bytes behind the checkpoint's mark. Resume removes them.
+//	after Sync           Durable bytes past the checkpoint's mark. Resume removes them.
 //	before SetNumber     The number of the checkpoint before. Nothing was reclaimed since that one, so the
 //	                     caller may use either.
 //	in Resume            Resume deletes the newer segments, the newest first, and truncates last. So the
@@ -56,13 +56,12 @@
 // # Start
 //
 // A checkpoint whose number is lower than [Store.Number] is an old one, and the caller
-// resumes nothing at its marks: bytes behind them are committed, and no longer in the source.
-// Each stream of the checkpoint is opened and resumed at its mark. A stream
-// without a mark is recovered, and so is one whose mark Resume refuses with
-// [ErrMark]. [Stream.Recover] returns the last bytes of the stream; the caller finds
-// these bytes in the source and continues to read behind them. The caller saves the
-// new mark in the next checkpoint. Maintain comes last, because it treats every
-// segment of a stream that is not open as sealed, and may delete it.
+// resumes nothing at its marks: bytes past them are committed, and no longer in the source.
+// Each stream of the checkpoint is opened and resumed at its mark. A stream without a mark is
+// recovered, and so is one whose mark Resume refuses with [ErrMark]. [Stream.Recover] returns
+// the last bytes of the stream; the caller finds these bytes in the source and continues to
+// read after them. The caller saves the new mark in the next checkpoint. Maintain comes last,
+// because it treats every segment of a stream that is not open as sealed, and may delete it.
 //
 // # Retention
 //
@@ -83,14 +82,14 @@
 // An error that wraps [ErrRefused] concerns one stream alone: its name belongs to
 // something that is not a directory, its directory belongs to another user, or the
 // file system does not allow its name. The store checks the destination itself
-// first, and refuses a stream only if the destination works.
+// first and refuses a stream only if the destination works.
 //
-// The store holds the directory of the destination open and reaches everything
-// through that descriptor. While the path names another directory, or nothing,
-// Resume, Recover and the creation of a segment fail with [ErrAway], until
-// [Store.Reopen] succeeds. Other processes may also move segments away and bring
-// them back. A [segment.Mark] that is Gone holds the number of the last committed segment,
-// so Resume never truncates those that come back.
+// The store holds the directory of the destination open and reaches everything through
+// that descriptor. While the path names another directory, or nothing, Resume, Recover and
+// the creation of a segment fail with [ErrAway], until [Store.Reopen] succeeds. Other
+// processes may also move segments away and bring them back. A [segment.Mark] that is Gone
+// holds the number of the last committed segment, so Resume never truncates segments that
+// come back.
 //
 // # Memory
 //

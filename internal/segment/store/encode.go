@@ -14,8 +14,8 @@ import (
 // encoder takes about 2 MiB.
 const encodeWindow = 512 << 10
 
-// encoder encodes frames. Its buffers serve all streams, and exist from the first frame on.
-// That of a frame grows to the largest one: lines of UL become a seventeenth.
+// encoder encodes frames. Its buffers serve all streams, and are allocated for the first
+// frame. That of a frame grows to the largest one: lines of UL become a seventeenth.
 type encoder struct {
 	how  segment.Compression
 	buf  []byte

@@ -163,8 +163,8 @@ func wholePages(size int64) int64 {
 	return max(segment.PageBytes, (size+segment.PageBytes-1)&^(segment.PageBytes-1))
 }
 
-// space asks the file system what it has and what is free. A local file system
-// answers from memory.
+// space asks the file system for its size and its free space. A local file
+// system answers from memory.
 func (d *destination) space() (st unix.Statfs_t, err error) {
 	if err = kernel.Retry(func() error { return unix.Fstatfs(int(d.root.Fd()), &st) }); err != nil {
 		return st, fmt.Errorf("inspect the file system: %w", err)

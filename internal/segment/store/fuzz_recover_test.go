@@ -11,7 +11,7 @@ import (
 )
 
 // FuzzRecover cuts a segment and flips a byte of it: what is kept must be a
-// prefix of what was appended, and the stream must continue behind it.
+// prefix of what was appended, and the stream must continue after it.
 func FuzzRecover(f *testing.F) {
 	for how := range allCompressions {
 		f.Add(uint8(how), uint16(0), uint16(0), uint8(0), uint8(0))

@@ -56,7 +56,7 @@ func TestWhoeverHoldsTheDestinationIsRefusedOrWaitedFor(t *testing.T) {
 	const unseen = 3 * lockPoll
 	for name, c := range map[string]struct {
 		text  string
-		waits time.Duration // at least, until it is refused; negative: for ever
+		waits time.Duration // at least, until it is refused; negative: without end
 		says  string
 	}{
 		"ourselves":                           {in(us.Place, us.PID), lockPoll, ""},

@@ -95,7 +95,7 @@ func (n *number) record(newest uint64) error {
 	if n.synced {
 		return nil
 	}
-	if err := n.file.Truncate(numberLen); err != nil { // what is behind it is damage
+	if err := n.file.Truncate(numberLen); err != nil { // what follows it is damage
 		return err
 	}
 	if err := kernel.Retry(func() error { return unix.Fdatasync(int(n.file.Fd())) }); err != nil {

@@ -83,7 +83,7 @@ func TestNumberThatCannotBeRecorded(t *testing.T) {
 	}
 }
 
-// Between two commits a writer creates one segment. Two behind the mark are of a later
+// Between two commits a writer creates one segment. Two past the mark are of a later
 // commit.
 func TestResumeDeletesOneSegmentAtMost(t *testing.T) {
 	for _, zero := range []bool{false, true} {

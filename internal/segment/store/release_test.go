@@ -61,7 +61,7 @@ func TestStreamsThatAreOverGoBeforeTheLivingOne(t *testing.T) {
 	}
 }
 
-// A released stream resumes behind its segment, whether or not the segment was deleted,
+// A released stream resumes after its segment, whether or not the segment was deleted,
 // and the segment's number is never used again.
 func TestReleasedStreamResumes(t *testing.T) {
 	for name, killed := range map[string]bool{"deleted": false, "killed before it was deleted": true} {

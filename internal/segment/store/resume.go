@@ -19,16 +19,16 @@ var ErrMark = errors.New("segments do not match the mark")
 const maxNewer = 1
 
 // Unbounded, as maxCut of Resume, is for a mark that this process made last: it has
-// itself appended whatever is behind the mark.
+// itself appended whatever is past the mark.
 const Unbounded = math.MaxInt64
 
-// Resume places the stream right behind m, a mark that was committed. It deletes the
+// Resume places the stream right after m, a mark that was committed. It deletes the
 // newer segments, the newest first, and then truncates the segment of m to the offset
 // of m; both are durable when it returns. The checkpoint has m, so the source still
 // holds every byte that Resume removes, and the caller reads those bytes again. A
 // crash on the way leaves a longer prefix of what was appended, and Resume can run
-// again. The zero mark stands before the first segment: Resume deletes all segments.
-// If m is Gone, the segments with a lower number stay as they are.
+// again. The zero mark is before the first segment: Resume deletes all segments. If m
+// is Gone, the segments with a lower number stay as they are.
 //
 // The error wraps [ErrMark] if Resume would have to remove more than maxCut bytes on
 // disk, or more segments than a writer creates between two commits, or one that is not
@@ -88,9 +88,9 @@ func (t *Stream) resume(m segment.Mark, maxCut int64) error {
 	return nil
 }
 
-// findMark returns the index of the mark's segment, or of the last segment before it
-// if the mark is Gone, or -1 if there is none, and the number of bytes behind it. Top is the
-// number of the last segment that was ever committed.
+// findMark returns the index of the mark's segment, or of the last segment before it if the
+// mark is Gone, or -1 if there is none, and the number of bytes past it. Top is the number
+// of the last segment that was ever committed.
 func findMark(found []segment.Info, m segment.Mark, top uint64, maxCut int64) (at int, cut int64, err error) {
 	at = -1
 	switch {
@@ -126,7 +126,7 @@ func findMark(found []segment.Info, m segment.Mark, top uint64, maxCut int64) (a
 	return at, cut, nil
 }
 
-// cutBehind removes what lies behind an offset in found[at]. It deletes the segments
+// cutBehind removes what follows an offset in found[at]. It deletes the segments
 // from the newest on and syncs their directory before it truncates found[at]. In the
 // other order, a crash could leave a hole between found[at] and a newer segment.
 func (t *Stream) cutBehind(found []segment.Info, at int, offset int64) error {

@@ -18,7 +18,7 @@ const (
 )
 
 // retention bounds what the segments of all streams take of the volume, and how old
-// they get. It deletes what the ledger holds, and releases the newest segments of
+// they get. It deletes what the ledger holds and releases the newest segments of
 // streams where that is not enough. It reads the state of the open streams and calls
 // nothing of theirs but seal and release; streams never call retention.
 //
@@ -28,7 +28,7 @@ type retention struct {
 	room   room
 	rescan time.Time // when to scan although the ledger is fresh; zero: not planned
 
-	needed  func(segment.Info) bool // by somebody else; nil: none is
+	needed  func(segment.Info) bool // by another part of the sidecar; nil: none is
 	deleted func(segment.Info)      // is called with what was; may be nil
 }
 
@@ -96,7 +96,7 @@ type choice struct {
 	expired int64 // what was written last by then is too old, on the clock of the ledger
 	most    int
 	chosen  []due
-	left    map[string]int // the segments that a stream keeps, as far as they are known
+	left    map[string]int // the known segments that a stream keeps
 }
 
 // choose takes from the window, and from the newest segments of streams, what
@@ -148,7 +148,7 @@ func (c *choice) take(d due) bool {
 	return true
 }
 
-// spares reports whether somebody else needs d, and RetainBytes bounds what that costs.
+// spares reports whether another part needs d, and RetainBytes bounds what that costs.
 func (r *retention) spares(d due) bool {
 	return r.needed != nil && r.cfg.RetainBytes > 0 && r.needed(d.info())
 }

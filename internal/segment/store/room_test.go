@@ -56,7 +56,7 @@ func TestOldestSegmentsGiveWayOnAFullVolume(t *testing.T) {
 				sync(t, str)
 				must(t, s.Maintain(time.Now()))
 			}
-			// Now somebody takes all that is left.
+			// Now another program takes all that is left.
 			fillUp(t, filepath.Join(dest, "more"))
 			m, full := str.Mark(), 0
 			for err := error(nil); err != nil || full == 0; full++ {

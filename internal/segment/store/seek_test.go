@@ -23,7 +23,7 @@ func timedLine(minute int) []byte {
 	return fmt.Appendf(nil, "[%04d]%s\n", minute, lines(int64(minute), 300)[:300])
 }
 
-// logMinutes appends a frame for each minute from one to another, and commits each. The
+// logMinutes appends a frame for each minute from one to another and commits each. The
 // clock of the log begins with that of the segments.
 func logMinutes(t *testing.T, str *Stream, begun time.Time, from, to int) (m segment.Mark) {
 	t.Helper()
@@ -128,7 +128,7 @@ func moved(file []byte) (b []byte) {
 }
 
 // The writer continues the file of the process before. Where segments were cut, or are of
-// another stream of the name, the entries behind the cut go.
+// another stream of the name, the entries after the cut go.
 func TestSeekFileContinues(t *testing.T) {
 	eachCompression(t, func(t *testing.T, how segment.Compression) {
 		dest := t.TempDir()
@@ -144,7 +144,7 @@ func TestSeekFileContinues(t *testing.T) {
 		m := logMinutes(t, str, begun, 0, 20)
 		logMinutes(t, str, begun, 20, 40)
 		n := len(entries())
-		// Bytes behind the entries, as a kill in a write leaves them.
+		// Bytes after the entries, as a kill in a write leaves them.
 		edit(t, path, func(b []byte) []byte { return append(b, b[:25]...) })
 		must(t, s.Close())
 

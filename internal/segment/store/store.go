@@ -59,10 +59,10 @@ func (s *Store) Key() []byte { return s.dest.key }
 
 // Number returns the highest number that [Store.SetNumber] was called with, by this
 // process or one before it, and 0 if that is unknown. Every checkpoint has a higher number
-// than all that were saved before for the same destination. The application can put an
-// old checkpoint back, and cannot write the number, so a checkpoint with a lower one is an
-// old one: its marks stand before bytes that were committed since. After [Store.Acquire]
-// or [Store.Reopen] the number may be another one.
+// than all that were saved before for the same destination. The application can put an old
+// checkpoint back, and cannot write the number, so a checkpoint with a lower one is an old
+// one: its marks are before bytes that were committed since. After [Store.Acquire] or
+// [Store.Reopen] the number may be another one.
 func (s *Store) Number() uint64 { return s.dest.number.newest }
 
 // SetNumber records the number of a checkpoint that was saved. The caller calls it after
@@ -132,12 +132,12 @@ func (s *Store) Stream(stream string) *Stream {
 // Maintain costs no I/O. An error is the destination's; no stream need be abandoned.
 //
 // Where older segments are not enough, Maintain also deletes the newest segments of
-// streams, in the order of their last writes, but never the one that was written
-// last. It works in this order: it sets the marks of these streams to Gone, calls
-// save, which saves the marks in the checkpoint, and only then deletes. If save
-// fails, Maintain deletes nothing, and the next Maintain releases the streams again:
-// a deletion before save, and a kill between the two, would leave a checkpoint whose
-// mark names a missing segment.
+// streams, in the order of their last writes, but never the last one. It works in
+// this order: it sets the marks of these streams to Gone, calls save, which saves
+// the marks in the checkpoint, and only then deletes. If save fails, Maintain
+// deletes nothing, and the next Maintain releases the streams again: a deletion
+// before save, and a kill between the two, would leave a checkpoint whose mark names
+// a missing segment.
 func (s *Store) Maintain(now time.Time, save func(released []*Stream) error) error {
 	s.verifier.release() // recoveries are over
 	s.retention.sealOld(now)
@@ -161,7 +161,7 @@ func (s *Store) Rest() {
 	}
 }
 
-// KeepFor lets somebody else have a say: a segment that is needed is not deleted for its
+// KeepFor lets another part have a say: a segment that is needed is not deleted for its
 // age alone, and deleted is called with each that retention has deleted. Both are called
 // by Maintain, and must not block.
 func (s *Store) KeepFor(needed func(segment.Info) bool, deleted func(segment.Info)) {

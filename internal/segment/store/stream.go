@@ -153,7 +153,7 @@ func (t *Stream) write(frame []byte) error {
 	}
 	t.dirty = true
 	// WriteAt continues after a short write, and with an explicit offset the frame
-	// never lands behind bytes that another process has appended.
+	// never lands after bytes that another process has appended.
 	n, err := t.file.WriteAt(frame, t.seg.Size)
 	t.sum.append(frame[:n], t.seg.Size)
 	t.metrics.written.Add(float64(n))
@@ -201,7 +201,8 @@ func (t *Stream) sync() error {
 		return fmt.Errorf("sync segment %s: %w", t.seg.Name, err)
 	}
 	// The look comes afterwards: a file system that is just allocating pages, because
-	// somebody else syncs too, may count them neither as allocated nor as to be allocated.
+	// another process syncs too, may count them neither as allocated nor as to be
+	// allocated.
 	var st unix.Stat_t
 	if err := kernel.Retry(func() error { return unix.Fstat(int(t.file.Fd()), &st) }); err != nil {
 		return fmt.Errorf("stat segment %s: %w", t.seg.Name, err)

@@ -33,7 +33,7 @@ type verifier struct {
 func (v *verifier) release() { v.reader = nil }
 
 // verify returns how many bytes of a segment are sound, their last raw bytes, and
-// what is wrong with the bytes behind them. The error is one of reading.
+// what is wrong with the bytes after them. The error is one of reading.
 func (v *verifier) verify(seg segment.Info) (sound int64, tail []byte, why, err error) {
 	file, err := v.dest.openSegment(seg, unix.O_RDONLY)
 	if err != nil {
@@ -70,7 +70,7 @@ func (v *verifier) verify(seg segment.Info) (sound int64, tail []byte, why, err 
 // end, and more than a crash leaves of any other line.
 const longLine = 32 << 10
 
-// verifyLines is verify for a segment without frames. It reads backwards. What is behind
+// verifyLines is verify for a segment without frames. It reads backwards. What follows
 // the last newline is half a line, which a crash has torn, unless it is a part of a line
 // over the limit: such a line is appended and committed in parts.
 func verifyLines(file *os.File, size int64) (sound int64, tail []byte, err error) {
@@ -93,7 +93,7 @@ func verifyLines(file *os.File, size int64) (sound int64, tail []byte, err error
 	return sound, tail, readFull(file, tail, sound-int64(len(tail)))
 }
 
-// lastByte returns the offset behind the last byte before end that is one of those, or 0.
+// lastByte returns the offset after the last byte before end that is one of those, or 0.
 func lastByte(file *os.File, end int64, buf []byte, is func(b byte) bool) (int64, error) {
 	for end > 0 {
 		block := buf[:min(end, blockBytes)]
@@ -119,7 +119,7 @@ func readFull(file *os.File, p []byte, at int64) error {
 
 // tailBefore fills tail up from the segments before the newest one. They were synced
 // before the newest was created, so bytes that cannot be decoded are no torn end.
-// They are older damage, and the tail begins behind them.
+// They are older damage, and the tail begins after them.
 func (v *verifier) tailBefore(segs []segment.Info, tail []byte) ([]byte, error) {
 	for i := len(segs) - 1; i >= 0 && len(tail) < TailBytes; i-- {
 		sound, before, _, err := v.verify(segs[i])
