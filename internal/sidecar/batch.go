@@ -43,7 +43,7 @@ func batchThreads() (changed bool, err error) {
 			return false, fmt.Errorf("read a thread's policy: %w", err)
 		}
 		if attr.Policy != unix.SCHED_NORMAL {
-			continue // batch already, or what somebody wanted otherwise
+			continue // batch already, or another policy that was chosen
 		}
 		attr.Policy = unix.SCHED_BATCH
 		if err := unix.SchedSetAttr(id, attr, 0); err != nil && !errors.Is(err, unix.ESRCH) {

@@ -36,7 +36,7 @@ type Config struct {
 	StallFloor pause.Floor
 
 	// YieldAfter is how long the sidecar waits for the first log of a JVM before
-	// it ends, once in the life of the pod. If zero, it waits for ever.
+	// it ends, once in the life of the pod. If zero, it waits without a limit.
 	YieldAfter time.Duration
 }
 
@@ -73,7 +73,7 @@ func (c Config) Validate() []error {
 }
 
 // knownAnnotations are the annotations, without their prefix, that are not
-// live: each flag's, and those that only say how to inject the sidecar.
+// live: each flag's, and the ones that only say how to inject the sidecar.
 func knownAnnotations() []string {
 	known := ask.AtAdmission()
 	cfg := DefaultConfig()

@@ -30,7 +30,7 @@ func (p *parts) connect(busy func(bool)) ship.Outlets {
 }
 
 // observers returns who is shown each line that is read, and told when all of them were. Each
-// line is parsed once at most. Both are nil if lines matter to nobody.
+// line is parsed once at most. Both are nil if no part needs lines.
 func (c *Config) observers(triggers *trigger.Set, in *insight.Insight) (line func(stream string, line []byte, class ul.Class), caughtUp func()) {
 	raises := c.Levels.Annotations != "" && c.Levels.Attach.Mode != attach.Off
 	switch {

@@ -15,16 +15,16 @@ import (
 	"github.com/ullage/ullage/internal/line/mark"
 )
 
-// Bounds on the rate of marks: JVMs, and whoever truncates their logs, may cause any
-// number.
+// Bounds on the rate of marks: JVMs, and programs that truncate their logs, may
+// cause any number.
 const (
 	maxMarks = 60
 	period   = time.Minute
 )
 
-// journal appends marks to the file of the source. It never waits for anybody: where the
-// file cannot be written to, or there are too many marks, marks are lost. It is safe for
-// concurrent use. A nil journal takes marks and does nothing.
+// journal appends marks to the file of the source. It never waits: where the file cannot
+// be written to, or there are too many marks, marks are lost. It is safe for concurrent
+// use. A nil journal takes marks and does nothing.
 type journal struct {
 	source string
 	log    *slog.Logger
@@ -42,7 +42,7 @@ func newJournal(source string, log *slog.Logger) *journal {
 	return &journal{source: source, log: log, now: time.Now}
 }
 
-// Add appends a mark, and gives it the time of now if it has none. Beyond 60 marks in a
+// Add appends a mark and gives it the time of now if it has none. Beyond 60 marks in a
 // minute it only counts; the next mark that is written, or [journal.Close], has the
 // count before it.
 func (j *journal) Add(m mark.Mark) {
@@ -62,7 +62,7 @@ func (j *journal) Add(m mark.Mark) {
 	j.write(now, m)
 }
 
-// Close reports the marks that were suppressed last, and appends the last ones, however
+// Close reports the marks that were suppressed last and appends the last ones, however
 // many there were.
 func (j *journal) Close(last ...mark.Mark) {
 	if j == nil {
@@ -73,7 +73,7 @@ func (j *journal) Close(last ...mark.Mark) {
 	j.write(j.now(), last...)
 }
 
-// write appends marks, behind one for those that were suppressed.
+// write appends marks, after one for the suppressed ones.
 func (j *journal) write(now time.Time, marks ...mark.Mark) {
 	var text []byte
 	if j.suppressed > 0 {

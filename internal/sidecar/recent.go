@@ -16,7 +16,7 @@ type recent struct {
 	gaps []admin.Gap // the oldest first
 }
 
-// gap notes a gap. The writer may hand over a gap again after a failure, and appends
+// gap notes a gap. The writer may hand over a gap again after a failure and appends
 // the gaps of a stream in their order.
 func (r *recent) gap(stream string, g ul.Gap) {
 	one := admin.Gap{Stream: stream, First: g.First, Last: g.Last, Lines: int64(g.Total()), Bytes: int64(g.Bytes), ByLevel: map[string]int64{}}

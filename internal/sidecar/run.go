@@ -24,7 +24,7 @@ func Run(ctx context.Context, cfg Config, of build.Info, busy func(bool), log *s
 	return p.run(ctx, p.connect(busy))
 }
 
-// begin logs the start, and takes the scheduling policy of a sidecar.
+// begin logs the start and takes the scheduling policy of a sidecar.
 func (p *parts) begin() {
 	listen := p.cfg.Admin.Listen
 	if addr := p.server.Addr(); addr != nil {

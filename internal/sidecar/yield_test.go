@@ -14,7 +14,7 @@ import (
 	"github.com/ullage/ullage/internal/line/mark"
 )
 
-// yielded runs yield for a minute of a clock that waits for nobody, and says
+// yielded runs yield for a minute of a clock that does not wait, and says
 // whether the sidecar was ended. After is called after a time.
 func yielded(t *testing.T, source string, within, at time.Duration, after func()) (ended bool, said string) {
 	t.Helper()

@@ -127,7 +127,7 @@ func TestARestartDatesLinesAsBefore(t *testing.T) {
 	start := r.list("gc.log")[0].Start
 	// A line is never dated later than the last write of its segment, so this one has to be
 	// written more than its millisecond after the first, by the clock of files: that of the
-	// kernel's tick, which is behind by up to 10 ms.
+	// kernel's tick, which is late by up to 10 ms.
 	clock := filepath.Join(t.TempDir(), "clock")
 	for written := start; written.Sub(start) < 2*time.Millisecond; {
 		r.must(os.WriteFile(clock, []byte("x"), 0o600))

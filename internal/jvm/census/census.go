@@ -76,7 +76,7 @@ type crash struct {
 }
 
 // New returns a Census for a valid cfg that gives its marks to a function, which must
-// not block; nil: nobody wants to know. With --attach off it does nothing.
+// not block; nil: no part needs them. With --attach off it does nothing.
 func New(cfg outputs.Config, to func(mark.Mark), reg prometheus.Registerer, log *slog.Logger) *Census {
 	r := &Census{log: log, source: cfg.Source, mark: to, began: time.Now(), members: map[string]*member{}, search: attach.Search{Looks: maxAsked}, gauge: prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "ullage_jvm_disk_outputs", Help: "Log files of JVMs outside of the source, as VM.log lists them: a JVM waits for their disks. JVMs that do not listen for attach are not asked."})}
@@ -159,7 +159,7 @@ func (r *Census) askAgain() (again bool) {
 // crashPrefix begins the name of a report, before the number of the process.
 const crashPrefix = "hs_err_pid"
 
-// look looks which JVMs have ended, asks those that have not answered yet, and forgets
+// look looks which JVMs have ended, asks JVMs that have not answered yet, and forgets
 // the ones that are gone.
 func (r *Census) look(ctx context.Context) {
 	r.watchAll()

@@ -51,12 +51,12 @@ func newCensus(r *rig) (*Census, *bytes.Buffer) {
 	return New(r.cfg, nil, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&log, nil))), &log
 }
 
-// A second log on a disk undoes what the tmpfs is for, and nobody sees it.
+// A second log on a disk undoes what the tmpfs is for, without a sign.
 func TestLogsOutsideOfTheSourceAreFound(t *testing.T) {
 	r := newRig(t)
 	own, data := filepath.Join(r.cfg.Source, "gc.log"), "/data/gc.log"
 	ours := fakejvm.Start(t, r.cfg.Attach.Tmp, 7, own, filepath.Join(r.cfg.Source, "hs.txt"), data, "relative.log", "/dev/stdout", "/proc/1/fd/2")
-	fakejvm.Start(t, r.cfg.Attach.Tmp, 8, "/other/gc.log") // ships nothing: somebody else's
+	fakejvm.Start(t, r.cfg.Attach.Tmp, 8, "/other/gc.log") // ships nothing: another program's
 	e, log := newCensus(r)
 	e.look(t.Context())
 	want := []string{"pid 7: /data/gc.log", "pid 7: relative.log"}

@@ -12,9 +12,8 @@
 // # One owner
 //
 // One process keeps the levels of a source: the [Loop] of an `ullage run`. It alone changes
-// JVMs, and its memory is authoritative. Package control makes that process the
-// owner, and brings it the requests of commands, each of which is pending until the JVMs have
-// answered.
+// JVMs, and its memory is authoritative. Package control makes that process the owner and
+// brings it the requests of commands, each of which is pending until the JVMs have answered.
 //
 // # Untrusted input
 //

@@ -105,7 +105,7 @@ func (l *Loop) answer(ctx context.Context, r control.Request) control.Reply {
 var errEnds = errors.New("the process that keeps the levels is ending")
 
 // look lists what the JVMs log, or rotates their files. It does not block the
-// Loop, and uses a Client of its own, so that it does not interfere with tasks
+// Loop and uses a Client of its own, so that it does not interfere with tasks
 // under way.
 func (l *Loop) look(ctx context.Context, r control.Request) control.Reply {
 	cfg := l.cfg.Config
@@ -147,8 +147,8 @@ func (s *jobs) begin(ctx context.Context, j *job) {
 	s.start(ctx, j, change)
 }
 
-// start runs the update that a job needs, and leaves the job pending.
-// If the update cannot run, the job fails with the reason.
+// start runs the update that a job needs and leaves the job pending. If the
+// update cannot run, the job fails with the reason.
 func (s *jobs) start(ctx context.Context, j *job, change func(time.Time)) {
 	j.deadline = time.Now().Add(answered(s.runner.timeout))
 	s.pending = append(s.pending, j)

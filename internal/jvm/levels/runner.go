@@ -148,7 +148,7 @@ func (r *runner) collect(now time.Time, failed map[string]bool) (bad []error) {
 	return bad
 }
 
-// ended counts how a task ended, and returns the error to report.
+// ended counts how a task ended and returns the error to report.
 func (r *runner) ended(t *plan.Task) error {
 	err := r.plan.Attempted(t)
 	if t.Err != nil && !errors.Is(t.Err, context.Canceled) {

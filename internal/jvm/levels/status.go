@@ -22,7 +22,7 @@ type Status struct {
 	Trigger    string
 	Armed      bool
 	Disarmed   string         // why the trigger is not armed; may be empty for a moment
-	Never      string         // why the trigger, or a condition of it, cannot be met; empty: it can, as far as known
+	Never      string         // why the trigger, or a condition of it, cannot be met; empty: it can, or that is unknown
 	Missed     int64          // lines that met a condition while the trigger was not armed
 	Quiet      time.Time      // the earliest time at which the trigger is armed
 	Off        bool           // levels are not changed at all: --attach is off

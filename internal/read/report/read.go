@@ -22,7 +22,7 @@ type Config struct {
 	Since time.Time // zero: from the beginning
 	Until time.Time // zero: to the end
 
-	Floor pause.Floor // from which length on a stop is suspected of being a stall
+	Floor pause.Floor // the length at which a stop is suspected of being a stall
 
 	// Progress, if not nil, is called now and then with how many of the bytes on disk
 	// are read.

@@ -74,7 +74,7 @@ func (x *exporter) Close() error {
 // refused says that a server refuses the content of a request, all of it.
 type refused struct{ error }
 
-// send sends the lines from one index up to another, and halves what is refused.
+// send sends the lines from one index up to another. It halves what is refused.
 func (d *delivery) send(ctx context.Context, from, to int) error {
 	d.requests++
 	err := d.post(ctx, from, to)

@@ -18,9 +18,9 @@ import (
 	"github.com/ullage/ullage/internal/sink"
 )
 
-// nobody is the uid and gid of a sidecar whose JVM's are not known: those of
+// imageUser is the uid and gid of a sidecar whose JVM's are not known: those of
 // the image.
-const nobody = 65532
+const imageUser = 65532
 
 // volumes are those to add to the pod.
 func volumes(w *wish.Wishes, jvms []*jvm, d dest) []corev1.Volume {
@@ -87,7 +87,7 @@ func sidecar(w *wish.Wishes, j *jvm, dest corev1.VolumeMount, resources corev1.R
 // securityContext is what the restricted Pod Security Standard asks for, and
 // the user of the JVM.
 func securityContext(j *jvm) *corev1.SecurityContext {
-	yes, no, own := true, false, int64(nobody)
+	yes, no, own := true, false, int64(imageUser)
 	s := &corev1.SecurityContext{
 		RunAsUser: j.UID, RunAsGroup: j.GID, RunAsNonRoot: &yes,
 		AllowPrivilegeEscalation: &no,

@@ -13,8 +13,8 @@ func (p *Pod) HasWhole() bool {
 	return whole != nil && len(whole.Requests)+len(whole.Limits) > 0
 }
 
-// Request returns what the containers request that run as long as the pod does. A limit without a
-// request is one, as for an API server.
+// Request returns the sum of the requests of the containers that run as long as the pod does. A
+// limit without a request is also the request, as for an API server.
 func (p *Pod) Request(name corev1.ResourceName) resource.Quantity {
 	var sum resource.Quantity
 	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {

@@ -37,7 +37,7 @@ type Sum struct {
 	span, spanStopped time.Duration
 }
 
-// New returns an empty sum. Floor is from which length on a stop is suspected of being a stall.
+// New returns an empty sum. Floor is the length at which a stop is suspected of being a stall.
 func New(name string, floor pause.Floor) *Sum {
 	s := &Sum{floor: floor, out: view.Report{Name: name, Floor: seconds(floor.Duration())}, axis: newTimeline(), tagSets: map[string]*view.Share{},
 		tables: tables{tally: map[cause]*histogram{}, parts: map[string]*histogram{}}}
