@@ -84,7 +84,7 @@ type Page struct {
 // several people: each has its own connections.
 func (b *Browser) Open(tb testing.TB, url string, v View) *Page {
 	tb.Helper()
-	// A tab behind another one is hidden: each has a window of its own.
+	// A tab in the background is hidden: each has a window of its own.
 	at := chromedp.FromContext(b.ctx).Browser
 	do := cdp.WithExecutor(b.ctx, at)
 	profile, err := target.CreateBrowserContext().WithDisposeOnDetach(true).Do(do)

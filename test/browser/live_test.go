@@ -34,7 +34,7 @@ func (v View) String() string {
 	return fmt.Sprintf("%d-%s", v.Width, scheme)
 }
 
-// sidecar starts `ullage run` beside a JVM that collects garbage, whose level is raised, and
+// sidecar starts `ullage run` with a JVM that collects garbage, whose level is raised, and
 // returns it with its base URL. A file whose name and lines are hostile is in its source.
 func sidecar(t *testing.T) (*lab.Sidecar, string) {
 	t.Helper()
@@ -50,7 +50,7 @@ func sidecar(t *testing.T) (*lab.Sidecar, string) {
 	return side, url
 }
 
-// collecting is a sidecar beside a JVM that collects garbage.
+// collecting is a sidecar with a JVM that collects garbage.
 type collecting struct {
 	tmpfs string   // the size of the source
 	notes string   // the annotations
@@ -61,7 +61,7 @@ type collecting struct {
 	source, dest string // made by start
 }
 
-// start starts both, and returns the sidecar and its base URL.
+// start starts both and returns the sidecar and its base URL.
 func (c *collecting) start(t *testing.T) (side *lab.Sidecar, url string) {
 	t.Helper()
 	jdks := lab.NeedsJDKs(t)
@@ -123,7 +123,7 @@ func hostileFile(t *testing.T, source string) {
 	})
 }
 
-// The page of a real sidecar beside a real JVM, at several sizes, light and dark.
+// The page of a real sidecar of a real JVM, at several sizes, light and dark.
 func TestLivePageBesideAJVM(t *testing.T) {
 	_, url := sidecar(t)
 	b := Start(t)
@@ -166,7 +166,7 @@ func TestLivePageBeforeTheFirstLog(t *testing.T) {
 }
 
 // atAGlance fails if a table must be scrolled sideways, or if the time of a pause or of
-// a gap does not stand on one line.
+// a gap is not on one line.
 func atAGlance(p *Page) {
 	p.tb.Helper()
 	p.Await("no table is wider than its card", `[...document.querySelectorAll('.scroll')].every((el) => el.scrollWidth <= el.clientWidth + 1)`)
@@ -292,7 +292,7 @@ func TestTenOpenPagesLockNobodyOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("at most %.1f MiB before, %.1f MiB and %d sockets with ten pages", float64(idle)/(1<<20), float64(peak)/(1<<20), most)
-	// The sidecar accepts 32 connections, and has its listener and a socket to a JVM besides.
+	// The sidecar accepts 32 connections and has its listener and a socket to a JVM besides.
 	if most < 10 || most > 32+2 {
 		t.Errorf("%d sockets with ten pages, want 10 to 34", most)
 	}
@@ -303,7 +303,7 @@ func TestTenOpenPagesLockNobodyOut(t *testing.T) {
 
 const hostile = `</script><img src=x onerror=alert(1)>&lt;é\u202e`
 
-// trouble serves the page of a sidecar in which everything goes wrong, and returns its URL.
+// trouble serves the page of a sidecar in which everything goes wrong and returns its URL.
 func trouble(t *testing.T) string {
 	t.Helper()
 	began := time.Now().Add(-26 * time.Hour)

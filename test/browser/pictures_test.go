@@ -13,7 +13,7 @@ import (
 // maxPicture bounds a picture of the documents.
 const maxPicture = 200 << 10
 
-// TestPicturesOfTheDocuments takes the pictures of the README: of the live page beside a JVM whose
+// TestPicturesOfTheDocuments takes the pictures of the README: of the live page of a JVM whose
 // level is raised, and of the report about the same log. They go where ULLAGE_PICTURES says (make
 // pictures), otherwise into bin/browser.
 func TestPicturesOfTheDocuments(t *testing.T) {

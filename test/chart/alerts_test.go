@@ -41,7 +41,7 @@ type alert struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// ruleObject renders the PrometheusRule, with values besides those that switch it on.
+// ruleObject renders the PrometheusRule, with values in addition to its switch.
 func ruleObject(t *testing.T, values string) *prometheusRule {
 	t.Helper()
 	text, err := template(t, values)

@@ -18,7 +18,7 @@ import (
 )
 
 // TestTheInjectorsArguments has them read by the code that the injector reads
-// them with, and compares the names in them with those of the objects.
+// them with and compares the names in them with those of the objects.
 func TestTheInjectorsArguments(t *testing.T) {
 	each(t, func(t *testing.T, r rendering, objects []object) {
 		c := sole[appsv1.Deployment](t, objects).Spec.Template.Spec.Containers[0]

@@ -26,8 +26,8 @@ const (
 	registry = "registry.example/team"
 )
 
-// helm returns the path of helm 3: the one that test/cluster built, of which
-// the version is known, else the one on PATH.
+// helm returns the path of helm 3: that of test/cluster, whose version is
+// known, else that on PATH.
 var helm = sync.OnceValues(func() (string, error) {
 	if path, err := builtHelm(); err == nil {
 		return path, nil

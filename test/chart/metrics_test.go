@@ -74,7 +74,7 @@ func ofHistogram(series string) string {
 	return ""
 }
 
-// injectorMetrics are those that the injector's packages register.
+// injectorMetrics are the metrics that the injector's packages register.
 func injectorMetrics(t *testing.T) map[string]bool {
 	t.Helper()
 	declared := regexp.MustCompile(`"(ullage_injector_\w+)"`)

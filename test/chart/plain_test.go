@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// plainIntro is what stands before the manifest for people without helm.
+// plainIntro is the text before the manifest for people without helm.
 const plainIntro = `# The injector, for kubectl apply -f: what helm template makes of charts/ullage
 # with its default values. Replace registry.example, twice, by the registry that
 # has your images. To change anything else, use helm, or edit the settings in the

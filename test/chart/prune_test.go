@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A CronJob for each claim, beside the claim, as the user of the sidecars.
+// A CronJob for each claim, in the claim's namespace, as the user of the sidecars.
 func TestAClaimIsPruned(t *testing.T) {
 	text, err := template(t, `prune: [{namespace: shop, claim: logs, runAsUser: 1000, runAsGroup: 1001}, {namespace: shop, claim: a.long-name-of-a-claim-that-a-person-has-chosen, runAsUser: 7, runAsGroup: 7, olderThan: 24h, keepBytes: 5Gi, schedule: "@daily"}]`)
 	if err != nil {

@@ -70,7 +70,7 @@ func TestRightsAreThoseOfSelfMadeCertificatesAndOfEvents(t *testing.T) {
 	})
 }
 
-// checkBindings holds that rights are given to the injector and to nobody else.
+// checkBindings holds that rights are given to the injector alone.
 func checkBindings(t *testing.T, r rendering, objects []object) {
 	t.Helper()
 	account := sole[corev1.ServiceAccount](t, objects).Name

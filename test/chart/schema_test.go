@@ -84,7 +84,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 	}
 }
 
-// In a network of their own, the port is nobody else's.
+// In a network of their own, the port is free.
 func TestThePortThatAPrivateControlPlaneReaches(t *testing.T) {
 	if _, err := template(t, "webhook: {port: 10250}"); err != nil {
 		t.Error(err)
@@ -182,7 +182,7 @@ func TestTheSchemaRefusesUnknownKeysEverywhere(t *testing.T) {
 }
 
 // TestTheSchemaHasTheValuesAndNoOthers compares the keys of values.yaml with
-// those that the schema allows.
+// the keys that the schema allows.
 func TestTheSchemaHasTheValuesAndNoOthers(t *testing.T) {
 	root := readSchema(t)
 	var compare func(path string, s schema, values map[string]any)

@@ -115,7 +115,7 @@ func startShipping(t *testing.T) (addr string) {
 	return addr
 }
 
-// startInjector starts an injector with a certificate in files, and returns its address.
+// startInjector starts an injector with a certificate in files and returns its address.
 func startInjector(t *testing.T) (addr string) {
 	t.Helper()
 	dir := t.TempDir()

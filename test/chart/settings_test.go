@@ -54,8 +54,8 @@ func settingsOf(set func(c *wish.Config, settings map[string]string)) []string {
 }
 
 // TestTheSchemaKnowsEverySetting holds the names that the schema takes in
-// sidecar.defaults, and beside those in sidecar.namespaces, against those that the
-// injector takes. -update writes them.
+// sidecar.defaults, and in sidecar.namespaces, against the names that the injector
+// takes. -update writes them.
 func TestTheSchemaKnowsEverySetting(t *testing.T) {
 	path := filepath.Join(chartDir, "values.schema.json")
 	text, err := os.ReadFile(path)

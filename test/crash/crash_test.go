@@ -71,8 +71,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 }
 
 func TestKilledWithDefaultSettings(t *testing.T) {
-	// Archives with two digits, and commits a second apart: most lives end
-	// with much that is appended and not committed.
+	// Archives with two digits and commits a second apart: most lives end with
+	// much that is appended and not committed.
 	padded := lab.Output{Rate: linesPerSecond, Files: 12, FileBytes: 2 << 20}
 	run(t, series{outputs: []lab.Output{padded}, lives: 12, life: func(rng *rand.Rand, n int) time.Duration {
 		if n%3 == 2 {
@@ -217,7 +217,7 @@ func (w *watch) catchUp(t *testing.T, side *lab.Sidecar) {
 }
 
 // check holds the measurements against the bounds, and sees that the sidecar
-// gave everything back in the end.
+// freed everything in the end.
 func (w *watch) check(t *testing.T, most int64) {
 	t.Helper()
 	if w.memory > most || w.tmpfs > mostTmpfs {

@@ -25,7 +25,7 @@ type storm struct {
 	counts string // file
 }
 
-// stormClasses compiles the program with the sources of the library, and returns the class path.
+// stormClasses compiles the program with the sources of the library and returns the class path.
 func stormClasses(t *testing.T, jdk lab.JDK) string {
 	t.Helper()
 	sources, err := filepath.Glob("../../java/log/src/main/java/dev/ullage/log/*.java")
@@ -52,8 +52,7 @@ func startStorm(t *testing.T, jdk lab.JDK, classes, setting string, rate, second
 	return s
 }
 
-// counter returns the counters of a thread: calls that were begun, those that kept the event, and those that
-// refused it.
+// counter returns the counters of a thread: calls that were begun, that kept the event, and that refused it.
 func (s *storm) counter(t *testing.T, id int) func(at int) uint64 {
 	t.Helper()
 	counts, err := os.ReadFile(s.counts)

@@ -19,10 +19,10 @@ const (
 	heldKills  = 12
 )
 
-// TestKilledWithHindsight kills the sidecar again and again under 50 MB/s, before and
-// while held lines are saved. Each line from info on is persisted once, each other one is
+// TestKilledWithHindsight kills the sidecar again and again under 50 MB/s, before and while
+// held lines are saved. Each line at info and above is persisted once, each other one is
 // counted once, and the saved ones are a run of those: all of the window before the command
-// and of the one behind it are among them.
+// and of the window after it are among them.
 func TestKilledWithHindsight(t *testing.T) {
 	random := *seed
 	if random == 0 {
@@ -59,7 +59,7 @@ type heldKilling struct {
 	asked        time.Time // when the sidecar was asked to save
 }
 
-// look is how many lines the flood had tried at a time.
+// look is how many lines the flood had attempted at a time.
 type look struct {
 	at    time.Time
 	lines int64
@@ -139,8 +139,8 @@ func (k *heldKilling) compare(report lab.FloodReport) (persisted, withheld, save
 	return got.Len(), less.Len(), kept.Len()
 }
 
-// window returns the first line of the window before the command, as far as is known, and
-// the first one behind the window after it.
+// window returns the first line of the window before the command, by what is known, and
+// the first one past the window after it.
 func (k *heldKilling) window() (from, to int64) {
 	for _, l := range k.looks {
 		if from == 0 && l.at.After(k.asked.Add(-heldWindow)) {

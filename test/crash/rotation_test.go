@@ -23,7 +23,7 @@ func rotationStorm(fileBytes int64) []lab.Output {
 }
 
 // TestRotationStormKeepsTheOrder lets rotations fall into every moment of scans,
-// of a sidecar that gets processor time last. Nobody is killed.
+// of a sidecar that gets processor time last. No process is killed.
 func TestRotationStormKeepsTheOrder(t *testing.T) {
 	runs, length, fileBytes := 4, 3*time.Second, int64(45_000)
 	if os.Getenv("ULLAGE_FAULT_LONG") != "" {
@@ -37,7 +37,7 @@ func TestRotationStormKeepsTheOrder(t *testing.T) {
 	}
 }
 
-// runRotationStorm runs a sidecar of some niceness beside writers.
+// runRotationStorm runs a sidecar of some niceness, and writers.
 func runRotationStorm(t *testing.T, niceness int, length time.Duration, outputs []lab.Output) {
 	random := *seed
 	if random == 0 {
@@ -78,8 +78,8 @@ func runRotationStorm(t *testing.T, niceness int, length time.Duration, outputs 
 	}
 }
 
-// TestRotationsBesideAFileThatFlows writes two files in turn, so that the kernel merges no events of theirs: a
-// rotation's event waits behind those of thousands of lines. An archive lives for 0.4 s.
+// TestRotationsBesideAFileThatFlows writes two files in turn, so that the kernel merges no events of theirs:
+// a rotation's event waits for those of thousands of lines. An archive lives for 0.4 s.
 func TestRotationsBesideAFileThatFlows(t *testing.T) {
 	runRotationStorm(t, 0, 3*time.Second, []lab.Output{{Rate: 10_000, Files: 2, FileBytes: 350_000}, {Rate: 10_000}})
 }

@@ -54,7 +54,7 @@ var untortured = map[string]string{
 // keptLines are the flags of every sidecar of the torture.
 var keptLines = []string{"--retain-bytes", "0", "--retain-age", "0", "--drain-timeout", "5m"}
 
-// draw draws the flags of one life. Those that are fixed are not drawn.
+// draw draws the flags of one life. Fixed settings are not drawn.
 func draw(rng *rand.Rand, fixed map[string]string) []string {
 	flags := append([]string{}, keptLines...)
 	for _, e := range tortured {

@@ -219,7 +219,7 @@ func (r *torture) fill() {
 	r.ends["full"]++
 }
 
-// empty gives the room back.
+// empty frees the room.
 func (r *torture) empty() {
 	if r.filler != "" {
 		_ = os.Remove(r.filler) // it may not be there

@@ -42,8 +42,8 @@ const (
 var upgrades = []struct {
 	name  string
 	flags []string
-	now   []string // the settings of the one that follows
-	holds string   // what has to be beside the source, so that the case is worth its name
+	now   []string // the settings of the next sidecar
+	holds string   // what must be in the state directory, so that the case is worth its name
 }{
 	{name: "zstd", flags: []string{"--compress", "zstd", "--sink", "stdout:"}, now: []string{"--compress", "zstd", "--sink", "stdout:"}, holds: "spool"},
 	{name: "gzip", flags: []string{"--compress", "gzip"}, now: []string{"--compress", "zstd"}, holds: "spool"}, // it is only read now
@@ -128,7 +128,7 @@ func wantRest(t *testing.T, dest, printed string) {
 	}
 }
 
-// leave has the older program killed in a freeze, and packs what it leaves.
+// leave has the older program killed in a freeze and packs what it leaves.
 func leave(t *testing.T, file string, flags []string, holds string) {
 	t.Helper()
 	v := lab.MountVolume(t, "2G")
@@ -249,7 +249,7 @@ func pack(t *testing.T, file, source, dest string, report lab.FloodReport) {
 	t.Logf("%s has %d bytes", file, packed.Len())
 }
 
-// unpack lays out what pack took, as if the files were still those that the older sidecar knew.
+// unpack lays out what pack took, as if the older sidecar knew these files.
 func unpack(t *testing.T, file, dir, source string) lab.FloodReport {
 	t.Helper()
 	packed, err := os.Open(file)
@@ -307,7 +307,7 @@ func unpack(t *testing.T, file, dir, source string) lab.FloodReport {
 }
 
 // sparse writes a file, and leaves holes where it has no page: a page of an older file that
-// has only zeros was given back.
+// has only zeros was freed.
 func sparse(path string, mode fs.FileMode, content []byte) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
@@ -327,8 +327,8 @@ func sparse(path string, mode fs.FileMode, content []byte) error {
 	return f.Truncate(int64(len(content)))
 }
 
-// rename gives what is beside the source another identity of a source file: in the slots of
-// the checkpoint, which it signs anew, and in the records of the spool.
+// rename gives what is in the state directory another identity of a source file: in the
+// slots of the checkpoint, which it signs anew, and in the records of the spool.
 func rename(t *testing.T, state string, key []byte, was, is identity) {
 	t.Helper()
 	text := func(id identity) []byte {

@@ -24,7 +24,7 @@ const (
 	uploadEvery = 3 * time.Second
 )
 
-// engine is a server that a sink of the sidecar copies to. Whoever ends it, it runs again
+// engine is a server that a sink of the sidecar copies to. However it ends, it runs again
 // after an outage, until the demo is over.
 type engine struct {
 	name string // of the sink
@@ -36,7 +36,7 @@ type engine struct {
 	mu      sync.Mutex
 	running *exec.Cmd // nil: it is down
 	over    context.CancelFunc
-	ended   chan struct{} // nobody starts it any more
+	ended   chan struct{} // it is not started any more
 }
 
 // startEngines starts an S3 server and a Collector, built from their modules once.

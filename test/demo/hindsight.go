@@ -28,7 +28,7 @@ type shipped struct {
 }
 
 // showHindsight lets a JVM log debug lines all the time. One sidecar persists all of them.
-// The other withholds those below info, and saves the ones around an incident.
+// The other withholds those below info and saves the ones around an incident.
 func showHindsight(ctx context.Context, out io.Writer, ullage string, seconds int) error {
 	jdks, err := lab.JDKs()
 	if err != nil {
@@ -73,7 +73,7 @@ func (d *demo) ship(name string, flags ...string) (*shipped, error) {
 	return s, err
 }
 
-// incident lets the JVM run, and has the detail saved when half of the time is over.
+// incident lets the JVM run and has the detail saved when half of the time is over.
 func (d *demo) incident(ctx context.Context, all, held *shipped, window time.Duration) error {
 	var outputs []string
 	for _, s := range []*shipped{all, held} {
@@ -107,7 +107,7 @@ func (d *demo) incident(ctx context.Context, all, held *shipped, window time.Dur
 
 // account is what became of the lines that were written for the second sidecar.
 type account struct {
-	jvm.Comparison     // of the lines from info on
+	jvm.Comparison     // of the lines at info and above
 	written            int
 	withheld, dropped  int // by the sidecar's own count
 	saved              int // lines in the stream of saved ones

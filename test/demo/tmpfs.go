@@ -16,7 +16,7 @@ import (
 type tmpfs struct {
 	dir     string
 	what    string // for people
-	warning string // that it is none
+	warning string // that it isn't one
 	mounted bool
 	largest *atomic.Int64
 }
@@ -61,7 +61,7 @@ func (t tmpfs) remove() {
 	os.RemoveAll(t.dir)
 }
 
-// inUse returns how much memory is taken now, and remembers the largest value.
+// inUse returns how much memory is taken now and remembers the largest value.
 func (t tmpfs) inUse() int64 {
 	var st unix.Statfs_t
 	n := int64(0)

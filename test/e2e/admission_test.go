@@ -26,8 +26,8 @@ func TestRestrictedNamespace(t *testing.T) {
 }
 
 // A ResourceQuota wants every container to say what it takes, a LimitRange says
-// it for those that do not. A sidecar has its share in both; where there is no
-// room for it, Kubernetes says so as it does for any container.
+// it for the others. A sidecar has its share in both; where there is no room
+// for it, Kubernetes says so as it does for any container.
 func TestResourceQuotaAndLimitRange(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -189,7 +189,7 @@ func TestUserThatOnlyTheImageKnows(t *testing.T) {
 }
 
 // The sidecar has no token of the pod's service account, though the API server
-// gives one to each container, also of those that a webhook adds.
+// gives one to each container, also to a container that a webhook adds.
 func TestTheSidecarHasNoToken(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)

@@ -20,7 +20,7 @@ import (
 // The test mostly waits, longer than all others: so it is in a file whose tests begin
 // early.
 func TestInjectorCertificatesAreRenewedWhileInUse(t *testing.T) {
-	t.Parallel() // nobody else should notice
+	t.Parallel() // no other test should notice
 	s := newSpace(t)
 	served, first := map[string]func() (*x509.Certificate, error){}, map[string]*x509.Certificate{}
 	for _, pod := range serving(s) {

@@ -74,7 +74,7 @@ func readersIn(s *space, pod string) bool {
 	return strings.Contains(s.exec(pod, "app", "ps", "-o", "args"), "ullage logs ")
 }
 
-// Both images say of which commit they are, as far as git knew it.
+// Both images say of which commit they are, if git knew it.
 func TestImagesSayWhatTheyAre(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)

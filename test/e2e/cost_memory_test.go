@@ -15,8 +15,9 @@ import (
 const sampling = 5
 
 // What a JVM's container is charged for the log of a JVM that writes 20 MB/s.
-// All of it is shmem: the tmpfs counts for whoever writes to it. The pods run
-// beside each other: reclaiming as by default, and not at all, for comparison.
+// All of it is shmem: the tmpfs counts for the container that writes to it. The
+// pods run at the same time: reclaiming as by default, and not at all, for
+// comparison.
 func TestLogMemoryCost(t *testing.T) {
 	s := newSpace(t)
 	long := 20 * time.Second
@@ -48,7 +49,7 @@ func TestLogMemoryCost(t *testing.T) {
 		figures.add(fmt.Sprintf("memory of a JVM's container for its log, %s, %s, %d times a second: most", f.name, lasts, sampling),
 			fmt.Sprintf("%s (median %s) at %.1f MB/s", inMiB(slices.Max(f.shmem)), inMiB(f.median()), f.rate/1e6), f.limit)
 	}
-	// Else it is not the log that was measured, or nothing was given back.
+	// Else it is not the log that was measured, or nothing was freed.
 	with, none := pods[0], pods[1]
 	if most := float64(slices.Max(none.shmem)); most < none.rate*none.lasts.Seconds()/2 {
 		t.Errorf("without reclaim %.0f bytes of shmem do not hold %s of %.0f bytes/s", most, none.lasts, none.rate)
@@ -118,7 +119,7 @@ func (f *flooded) sample(s *space) error {
 
 func (f *flooded) median() int64 { return slices.Sorted(slices.Values(f.shmem))[len(f.shmem)/2] }
 
-// metric asks a sidecar for a metric, and returns the sum over its labels.
+// metric asks a sidecar for a metric and returns the sum over its labels.
 func metric(s *space, pod, name string) (sum float64, err error) {
 	text, err := kubectl("", "get", "--raw", "/api/v1/namespaces/"+s.name+"/pods/"+pod+":9919/proxy/metrics")
 	if err != nil {

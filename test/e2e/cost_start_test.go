@@ -21,7 +21,7 @@ const (
 	relist = time.Second
 )
 
-// What a pod of TestStartCost has beside its JVM.
+// What a pod of TestStartCost has in addition to its JVM.
 const (
 	beside       = "nothing"
 	besideUllage = "ullage"

@@ -7,14 +7,14 @@ import (
 )
 
 // A pod is deleted while its JVM logs much: all of that is persisted within the
-// grace period. A pod of the same name, as of a StatefulSet, goes on behind it.
+// grace period. A pod of the same name, as of a StatefulSet, goes on after it.
 func TestPodDeleted(t *testing.T) {
 	t.Parallel()
 	for _, end := range []struct {
 		name  string
 		jdk   int
 		grace int
-		after string // not empty: a shell is process 1, and tells nobody of SIGTERM
+		after string // not empty: a shell is process 1 and passes no SIGTERM on
 	}{
 		{"jdk17", 17, 30, ""},
 		{"jdk25", 25, 30, ""},

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// A node is drained as docs/pods.md has it: the eviction ends a pod while its
-// JVM logs much, as a deletion does. The pod of the same name goes on behind it with
-// the same claims, on another node if there is one. The pod begins on the last node:
+// A node is drained as docs/pods.md has it: the eviction ends a pod while its JVM
+// logs much, as a deletion does. The pod of the same name goes on after it with the
+// same claims, on another node if there is one. The pod begins on the last node:
 // where that is the second one of the local cluster, no other test wants to go there.
 func TestNodeIsDrained(t *testing.T) {
 	t.Parallel()
@@ -78,7 +78,7 @@ func sameMachine(s *space) bool {
 	return len(boots) > 1 && len(slices.Compact(boots)) == 1
 }
 
-// A JVM crashes: the durable copy has HotSpot's report, whole, beside the log.
+// A JVM crashes: the durable copy has HotSpot's report, whole, as well as the log.
 func TestJVMCrashes(t *testing.T) {
 	eachJDK(t, func(s *space, jdk int) {
 		makeClaim(s, "logs", "ref")

@@ -133,7 +133,7 @@ func endOf(s *space, pod, container string) string {
 	return writtenBy(s, pod, container)
 }
 
-// writtenBy waits for the end of the JVM in a container that lingers, and returns
+// writtenBy waits for the end of the JVM in a container that lingers and returns
 // what it wrote. A kubectl exec may lose the end of what the program prints, so the
 // size comes first.
 func writtenBy(s *space, pod, container string) string {

@@ -76,14 +76,14 @@ func scale(replicas int) error {
 	return err
 }
 
-// injectors returns the names of the injectors' pods, also of those that end.
+// injectors returns the names of the injectors' pods, ending ones included.
 func injectors(s *space) string {
 	s.Helper()
 	return s.must(kubectl("", "-n", system, "get", "pods", "-l", "app.kubernetes.io/name=ullage-injector", "-o", "jsonpath={.items[*].metadata.name}"))
 }
 
-// serving waits until as many injectors are ready as there should be, and returns the
-// names of their pods: of those that end, none.
+// serving returns the names of the injectors' pods, without ending ones, once as
+// many are ready as there should be.
 func serving(s *space) []string {
 	s.Helper()
 	var names []string

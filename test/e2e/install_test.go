@@ -9,7 +9,7 @@ import (
 )
 
 // helm test, upgrade, rollback and uninstall do what they say to pods that are
-// created from then on, and nothing to those that run: these go on shipping, and
+// created from then on, and nothing to running ones: these go on shipping, and
 // in the end each line is persisted once.
 func TestRunningPodsDoNotNoticeWhatHelmDoes(t *testing.T) {
 	s := newSpace(t)

@@ -125,7 +125,7 @@ func (s *space) must(out string, err error) string {
 	return out
 }
 
-// apply creates what a manifest says, and returns the warnings that came with
+// apply creates what a manifest says and returns the warnings that came with
 // it.
 func (s *space) apply(manifest string) (warnings string) {
 	s.Helper()

@@ -21,7 +21,7 @@ const raise = "gc*=debug"
 
 // An annotation of a running pod raises what its JVM logs, and its removal
 // restores that. The time that counts is the user's: from kubectl's return to
-// the first raised line among those that are persisted.
+// the first raised line that is persisted.
 func TestAnnotationRaisesAndRestores(t *testing.T) {
 	const trials = 5 // with each JDK
 	var mu sync.Mutex
@@ -279,7 +279,7 @@ func (f *followed) last(is func(line string) bool) int {
 }
 
 // The plugin raises, shows and restores, and a raise leaves all other lines as
-// they are: without those that are due to it, they are the JVM's own.
+// they are: without the lines that are due to it, they are the JVM's own.
 func TestPlugin(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)

@@ -63,7 +63,7 @@ func run(m *testing.M) int {
 		}
 	}
 	if !keep && !installed {
-		if out, err := helm("uninstall", release, "-n", system, "--ignore-not-found"); err != nil { // nobody waits for the end of the injectors: see sweep
+		if out, err := helm("uninstall", release, "-n", system, "--ignore-not-found"); err != nil { // the end of the injectors is not waited for: see sweep
 			fmt.Fprintf(os.Stderr, "test/e2e: uninstall: %v\n%s", err, out)
 		}
 	}
@@ -91,7 +91,7 @@ func printFigures() error {
 	return f.Close()
 }
 
-// chartValues are those that every installation of the suite has. Images are
+// chartValues are the values of every installation of the suite. Images are
 // loaded into the nodes, so that nothing is pulled.
 func chartValues() []string {
 	return []string{

@@ -118,7 +118,7 @@ func (p *platform) autoscaler() string {
 	return string(example[1])
 }
 
-// rolledOut waits for a Deployment, and returns its first pod.
+// rolledOut waits for a Deployment and returns its first pod.
 func (p *platform) rolledOut(name string) string {
 	p.Helper()
 	p.kubectl("rollout", "status", "deployment/"+name, "--timeout=2m")
@@ -168,7 +168,7 @@ func (p *platform) checkBucket(pod string) {
 	}
 }
 
-// checkLoose has the pod say what to write, and writes it.
+// checkLoose has the pod say what to write and writes it.
 func (p *platform) checkLoose(pod string) {
 	p.Helper()
 	const (
@@ -213,7 +213,7 @@ func (p *platform) described(pod string) string {
 }
 
 // bindOnCall gives a group the rights of deploy/oncall.yaml in the namespace, by the commands of the
-// docs, and the plugin to somebody in it.
+// docs, and the plugin to a user in it.
 func (p *platform) bindOnCall() {
 	p.Helper()
 	const cluster = "ullage-oncall-cluster"
@@ -245,7 +245,7 @@ func (p *platform) bindOnCall() {
 	p.onCall = plugin(p.space, p.env)
 }
 
-// checkOnCall has somebody on call use the plugin, with a workload as the target.
+// checkOnCall has a user on call use the plugin, with a workload as the target.
 func (p *platform) checkOnCall() {
 	p.Helper()
 	if _, _, err := command("", "env", append(p.env, "kubectl", "-n", system, "get", "pods")...); err == nil || !strings.Contains(err.Error(), `User "somebody" cannot list resource "pods"`) {

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// baseline and decorations are those that the injector gives a JVM by default.
+// baseline and decorations are the injector's defaults for a JVM.
 const (
 	baseline    = "gc*=info,safepoint=info"
 	decorations = "time,uptime,level,tags"
 )
 
-// reference is the option for a second output in dir, beside the injected one.
+// reference is the option for a second output in dir, in addition to the injected one.
 func reference(dir string) string {
 	return "-Xlog:" + baseline + ":file=" + dir + "/gc.log:" + decorations + ":filecount=5,filesize=0"
 }

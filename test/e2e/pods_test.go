@@ -70,7 +70,7 @@ func debugLine(s *space, pod, sidecar string) {
 }
 
 // persistedAll waits until a sidecar has persisted as many lines as its JVM has
-// written, without those that are due to a raise, and compares them.
+// written, without the lines that are due to a raise, and compares them.
 func persistedAll(s *space, pod, container, sidecar, written string) {
 	s.Helper()
 	var persisted string
@@ -83,7 +83,7 @@ func persistedAll(s *space, pod, container, sidecar, written string) {
 }
 
 // isWhole reports whether as many lines were persisted as were written, without
-// those that the JVM repeated as its level changed.
+// the lines that the JVM repeated as its level changed.
 func isWhole(written, persisted string, changes []time.Time) bool {
 	c := jvm.Compare([]byte(written), []byte(persisted), changes...)
 	return c.Persisted-c.Repeated >= c.Written

@@ -109,9 +109,9 @@ func TestPrometheusScrapesByTheNameOfThePort(t *testing.T) {
 
 var notInLabels = regexp.MustCompile(`[^a-zA-Z0-9_]`)
 
-// discover returns the pods of the namespace, or those that kubectl selects, as Prometheus' kubernetes_sd does,
-// which Debian's is built without: a target for each port of each container,
-// or for the container if it has none.
+// discover returns the pods of the namespace, or a selection of them, as Prometheus' kubernetes_sd does,
+// which Debian's is built without: a target for each port of each container, or for the container if it has
+// none.
 func discover(s *space, which ...string) string {
 	s.Helper()
 	type containers []struct {
@@ -187,8 +187,8 @@ func prometheus(s *space, config, targets string) {
 	s.ready("prometheus")
 }
 
-// query asks the Prometheus of the namespace, through the API server. What it
-// has not is 0.
+// query asks the Prometheus of the namespace, through the API server. What the
+// Prometheus lacks is 0.
 func query(s *space, expression string) float64 {
 	s.Helper()
 	path := fmt.Sprintf("/api/v1/namespaces/%s/pods/prometheus:9090/proxy/api/v1/query?query=%s", s.name, url.QueryEscape(expression))

@@ -47,7 +47,7 @@ func TestPruneBesideALivingSidecar(t *testing.T) {
 }
 
 // A StatefulSet whose own claims take the durable copy, as volume:NAME/DIR, goes
-// through a rolling update: each pod goes on with its own, behind what its
+// through a rolling update: each pod goes on with its own, after what its
 // predecessor has written, and each line of both is there once.
 func TestAStatefulSetsOwnClaims(t *testing.T) {
 	t.Parallel()

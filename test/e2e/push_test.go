@@ -11,8 +11,8 @@ import (
 )
 
 // What `make push` has pushed to a registry is installed by the line that it prints, with some
-// values: the node pulls both images from there. In what other clusters have, everything works, or
-// says on the pod what to write.
+// values: the node pulls both images from there. With what other clusters have, everything works,
+// or the pod's warnings say what to write.
 func TestPushedIsInstalled(t *testing.T) {
 	s := newSpace(t)
 	if !onThisMachine() {
@@ -48,7 +48,7 @@ func TestPushedIsInstalled(t *testing.T) {
 	}
 }
 
-// serveRegistry serves an empty registry, and returns its name.
+// serveRegistry serves an empty registry and returns its name.
 func serveRegistry(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "registry")
@@ -77,7 +77,7 @@ func serveRegistry(t *testing.T) string {
 			port = m[1]
 		}
 	}
-	// A pipe that nobody reads would stop the registry.
+	// A pipe without a reader would stop the registry.
 	go func() {
 		defer close(served)
 		for lines.Scan() {

@@ -13,8 +13,8 @@ import (
 )
 
 // TestReadme pastes the README's example for Kubernetes into a shell, as it stands.
-// What it has made is gone afterwards, and nothing else: the suite's own injector
-// goes on.
+// Only what the example has made is gone afterwards: the suite's own injector goes
+// on.
 func TestReadme(t *testing.T) {
 	t.Parallel() // it has namespaces and an injector of its own
 	readme, err := os.ReadFile("../../README.md")
@@ -45,7 +45,7 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// paste runs an example in the root of the checkout, and returns its output.
+// paste runs an example in the root of the checkout and returns its output.
 func paste(t *testing.T, what, example string) string {
 	t.Helper()
 	root, err := filepath.Abs("../..")

@@ -47,8 +47,8 @@ func TestLogOfADeletedPodIsInTheBucket(t *testing.T) {
 
 const bucketKey = "e2e-e2e-e2e"
 
-// serveBucket starts an S3 server in a pod, and returns the URL of a bucket for a sink. With
-// the scheme https, the server's certificate is of an authority that nobody knows: ca is its file.
+// serveBucket starts an S3 server in a pod and returns the URL of a bucket for a sink. With the
+// scheme https, the server's certificate is of a private authority: ca is its file.
 func serveBucket(s *space, scheme string) (bucket, ca string) {
 	s.Helper()
 	program, err := lab.S3Program.Build(s.Logf)

@@ -28,7 +28,7 @@ func TestEveryWorkloadIsInjected(t *testing.T) {
 				class = classOf(s, "data")
 			}
 			s.apply(manifest(workload(kind, jvm, class)))
-			if kind == "CronJob" { // nobody waits for its time
+			if kind == "CronJob" { // its time is not waited for
 				s.kubectl("create", "job", "--from=cronjob/app", "app-now")
 			}
 			sameAsReference(s, injectedPod(s, "app"))
@@ -71,7 +71,7 @@ func workload(kind string, jvm jvmPod, class string) object {
 	return o
 }
 
-// injectedPod waits for a pod of an app's workload, and returns its name.
+// injectedPod returns the name of a pod of an app's workload, which it waits for.
 func injectedPod(s *space, app string) string {
 	s.Helper()
 	var pod string

@@ -34,7 +34,7 @@ func (r *record) writeGoals(s *strings.Builder) {
 	}
 }
 
-// twice are the contestants of two experiments that do the same: their names in catchup and in tried.
+// twice are the contestants of two experiments that do the same: their names in both.
 var twice = []struct{ catchup, tried string }{
 	{loopName, loopName},
 	{"ullage, none", "`ullage run --compress none`"},

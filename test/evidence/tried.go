@@ -19,7 +19,7 @@ var pausePairs = []struct{ name, compress, off, on string }{
 // than two runs may differ.
 const triedTimes = 3
 
-// tried measures the ways that were tried for the sidecar's copy.
+// tried measures alternatives for the sidecar's copy.
 func tried(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "tried", Title: "Ways to copy", Plot: "cpu",

@@ -56,7 +56,7 @@ func TestTmpfsIsMadeSmaller(t *testing.T) {
 	must(t, "mount", "-o", "remount,size=16m", p.source)
 	thaw := v.freeze()
 	p.lasts(long(20*time.Second, 4*time.Second))
-	// The checkpoint's part of it is not the backlog's.
+	// The backlog cannot use the checkpoint's part of it.
 	if budget := p.metric("ullage_budget_bytes"); budget > 16*mib || budget < 15*mib {
 		t.Errorf("the budget is %v, not that of the smaller tmpfs", budget)
 	}

@@ -30,7 +30,7 @@ const user = 65532
 // hang is when a test gives up. Nothing takes as long.
 const hang = 3 * time.Minute
 
-// unpacked builds the sidecar's image once, and returns a root with its layers.
+// unpacked builds the sidecar's image once and returns a root with its layers.
 var unpacked = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "ullage-image-*")
 	if err != nil {

@@ -171,8 +171,8 @@ func TestSinksTrustTheSystemsStoreInTheImage(t *testing.T) {
 	}
 }
 
-// A store that is named and is not there is an error. The public authorities do not take
-// the place of those that an operator selected.
+// A store that is named and is not there is an error. The public authorities do not
+// replace the authorities that an operator selected.
 func TestASelectedStoreThatIsMissingInTheImage(t *testing.T) {
 	pod := newContainer(t)
 	pod.env = []string{"SSL_CERT_FILE=/node/misspelt.crt"}

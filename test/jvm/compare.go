@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Comparison is what became of the lines that a JVM wrote, as far as its
-// second output tells; see the package documentation. Numbers are of lines.
+// Comparison is what became of the lines that a JVM wrote, by its second
+// output; see the package documentation. Numbers are of lines.
 type Comparison struct {
 	Written   int
 	Persisted int

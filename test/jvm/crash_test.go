@@ -20,8 +20,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// injectedOptions are those that the injector gives a JVM, with the log in the
-// source of the rig.
+// injectedOptions are the options that the injector gives a JVM, with the log
+// in the source of the rig.
 func (r *rig) injectedOptions() []string {
 	r.Helper()
 	s := &starts{T: r.T, jdk: r.jdk, source: r.source}
@@ -102,7 +102,7 @@ func (w *witness) written(name string) []byte {
 	return text
 }
 
-// crash starts a JVM that leaves all that a dying JVM can leave in the source, and
+// crash starts a JVM that leaves all that a dying JVM can leave in the source and
 // kills it as a defect in native code does.
 func (w *witness) crash() {
 	w.Helper()

@@ -1,5 +1,5 @@
 // Package jvm tests the whole program against real JVMs. What is not a test in
-// it runs Java programs, and compares what a JVM wrote with what was persisted;
+// it runs Java programs and compares what a JVM wrote with what was persisted;
 // the demo uses it as well.
 //
 // # The independent truth
@@ -22,9 +22,9 @@
 //     and perhaps not to the second. The order is that of the command line.
 //   - In the moment in which VM.log changes the level of one output, it may
 //     write a message to that output twice: it links the output at its new
-//     level before it takes it away from the old one, and who logs meanwhile
-//     meets both. Both have the same time, to the nanosecond, and nothing of
-//     the same thread is between them. No line is missing.
+//     level before it unlinks the output from the old one, and a thread that
+//     logs meanwhile meets both. Both have the same time, to the nanosecond,
+//     and nothing of the same thread is between them. No line is missing.
 //
 // # Log levels
 //
@@ -34,8 +34,8 @@
 // byte but for " (reconfigured)".
 //
 // HotSpot puts its socket into /tmp, whatever java.io.tmpdir says, so that the
-// JVMs of tests that run beside each other meet there. Most tests therefore
-// look for JVMs among the processes, where a sidecar sees those alone that log
-// to its own source; in the others, each JVM gets a /tmp of its own, which
-// takes root and unshare(1).
+// JVMs of tests that run side by side meet there. Most tests therefore look for
+// JVMs among the processes, where a sidecar sees those alone that log to its
+// own source; in the others, each JVM gets a /tmp of its own, which takes root
+// and unshare(1).
 package jvm

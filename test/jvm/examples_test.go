@@ -14,7 +14,7 @@ import (
 
 // TestExamples pastes each example of the documents that needs no cluster into
 // a shell, with directories and an address of the test's own. (test/e2e pastes
-// the one that needs a cluster.)
+// the example that needs a cluster.)
 func TestExamples(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -122,7 +122,7 @@ func run(t *testing.T, dir, commands string, env ...string) string {
 	return string(out) + stderr.String()
 }
 
-// freeAddr returns an address on which nobody listens now.
+// freeAddr returns an address on which no process listens now.
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -13,9 +13,9 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// waiting is alongside for a test that mostly waits: the JVMs of all JDKs run beside each
-// other in one of the places that -parallel has. Such a place is one of the first ones,
-// since the JDKs of the other tests queue up behind the tests themselves.
+// waiting is alongside for a test that mostly waits: the JVMs of all JDKs run side by
+// side in one of the places that -parallel has. Such a place is one of the first ones,
+// since the JDKs of the other tests queue up after the tests themselves.
 func waiting(t *testing.T, test func(t *testing.T, jdk lab.JDK)) {
 	t.Helper()
 	t.Parallel()
@@ -119,7 +119,7 @@ func countedExactly(r *levelRig, withheld []byte) {
 	}
 }
 
-// savedSince requires that what was saved is all that was withheld from a time on, and
+// savedSince requires that what was saved is all that was withheld since a time, and
 // hardly more.
 func savedSince(r *levelRig, withheld []byte, since time.Time) {
 	r.Helper()

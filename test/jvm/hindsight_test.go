@@ -27,14 +27,16 @@ func split(text []byte) (persisted, withheld []byte) {
 	return persisted, withheld
 }
 
-// debugging returns a JVM that always logs debug lines, to the source and beside it.
+// debugging returns a JVM that always logs debug lines, to the source and to another
+// file.
 func debugging(r *levelRig, program ...string) *Process {
 	r.Helper()
 	r.Cleanup(func() { r.side.Kill() })
 	return r.start(r.outputs(Output{Selection: "gc*=debug,safepoint=info", File: "gc.log"}), program...)
 }
 
-// persistedExactly requires that what was persisted is what the JVM wrote from info on.
+// persistedExactly requires that what was persisted is what the JVM wrote at info and
+// above.
 func persistedExactly(r *levelRig) (withheld []byte) {
 	r.Helper()
 	info, withheld := split(r.written("gc.log"))
@@ -47,7 +49,7 @@ func persistedExactly(r *levelRig) (withheld []byte) {
 }
 
 // A kill of the sidecar lies between the lines and the command that saves them. The lines
-// of the window before the command and of the one behind it are there, each once, and
+// of the window before the command and of the window after it are there, each once, and
 // older ones are not.
 func TestHindsightHasTheDetailBeforeACommand(t *testing.T) {
 	const window = 2 * time.Second
@@ -71,7 +73,7 @@ func TestHindsightHasTheDetailBeforeACommand(t *testing.T) {
 		r.side.Kill()
 		time.Sleep(window / 2)
 		r.up()
-		time.Sleep(2 * window) // and the JVM writes more behind the window
+		time.Sleep(2 * window) // and the JVM writes more after the window
 		jvm.Terminate()
 		r.stop()
 		withheld := persistedExactly(r)

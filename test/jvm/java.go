@@ -47,7 +47,7 @@ func Collectors(jdk lab.JDK) ([]Collector, error) {
 		// It never collects, so it needs room for all that is ever allocated.
 		{"epsilon", []string{"-XX:+UnlockExperimentalVMOptions", "-XX:+UseEpsilonGC", "-Xmx1g"}},
 	}
-	if jdk.Version >= 21 && jdk.Version <= 23 { // before, there is none; from 24 on, Z is generational
+	if jdk.Version >= 21 && jdk.Version <= 23 { // before, there is none; in 24 and later, Z is generational
 		candidates = append(candidates, Collector{"z-generational", []string{"-XX:+UseZGC", "-XX:+ZGenerational"}})
 	}
 	if jdk.Version >= 24 {

@@ -118,7 +118,7 @@ func TestLevelsCommandList(t *testing.T) {
 	})
 }
 
-// asListed writes the JSON of a list as a JVM does, and checks the rest of it.
+// asListed writes the JSON of a list as a JVM does and checks the rest of it.
 func (r *levelRig) asListed(text string, p *listened) string {
 	r.Helper()
 	var outputs []struct {
@@ -172,7 +172,7 @@ func TestLevelsCommandBesideASidecar(t *testing.T) {
 	})
 }
 
-// bystander waits until the sidecar runs as far as a command can see.
+// bystander waits until the sidecar runs and a command can see that.
 func (r *levelRig) bystander() {
 	r.Helper()
 	lab.Eventually(r, patience, "the sidecar takes requests about the levels", func() bool {

@@ -24,7 +24,7 @@ type listened struct {
 	socket string
 }
 
-// place is where a JVM runs. The zero value is beside the test.
+// place is where a JVM runs. The zero value is that of the test itself.
 type place struct {
 	tmp      string // its /tmp; empty: the machine's
 	isolated bool   // in namespaces of its own; needs tmp

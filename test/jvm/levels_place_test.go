@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// The JVM runs in a container, as far as the kernel has one: all it shares with
-// the sidecar are its /tmp and the source. In there it is process 1, each time.
+// The JVM runs in what the kernel has of a container: all it shares with the
+// sidecar are its /tmp and the source. In there it is process 1, each time.
 func TestLevelsAcrossNamespaces(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -133,8 +133,8 @@ func open(t testing.TB, paths ...string) {
 	}
 }
 
-// A JVM that nobody may attach to is left alone: SIGQUIT would have it print all
-// its threads.
+// A JVM that does not permit attaching is left alone: SIGQUIT would have it
+// print all its threads.
 func TestLevelsOfAJVMThatCannotBeAttachedTo(t *testing.T) {
 	const disable = "-XX:+DisableAttachMechanism"
 	for name, tc := range map[string]struct{ flags, env []string }{

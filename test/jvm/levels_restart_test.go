@@ -80,7 +80,7 @@ func drained(r *levelRig, jvm *listened, before string) {
 }
 
 // besideAnother is about a second sidecar on the same source, with a destination
-// of its own: it waits, and leaves the levels alone.
+// of its own: it waits and leaves the levels alone.
 func besideAnother(r *levelRig, jvm *listened, before string) {
 	r.want("gc*=debug", "1h")
 	r.raisedUntil()

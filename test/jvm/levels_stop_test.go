@@ -8,7 +8,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A JVM that is stopped answers nothing, and does what it was told when it goes
+// A JVM that is stopped answers nothing and does what it was told when it goes
 // on: what was asked for last counts.
 func TestLevelsOfAStoppedJVM(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {

@@ -64,7 +64,7 @@ func TestLevelsRaiseTwiceAndRemove(t *testing.T) {
 	})
 }
 
-// A JVM that nobody has attached to has no socket. It is asked to open one as
+// A JVM without an earlier attach has no socket. It is asked to open one as
 // soon as it is seen, which it may take ill while it starts; it says nothing
 // about it in its output.
 func TestLevelsOfAJVMThatDoesNotListenYet(t *testing.T) {

@@ -71,8 +71,8 @@ func TestLevelsRaiseByPause(t *testing.T) {
 	})
 }
 
-// ZGC logs no CPU times of its pauses. Where its log has no safepoints either, or nobody joins
-// them to the pauses, the status of an io-stall says so.
+// ZGC logs no CPU times of its pauses. Where its log has no safepoints either, or they are not
+// joined to the pauses, the status of an io-stall says so.
 func TestLevelsTriggerThatIsNeverMet(t *testing.T) {
 	for why, tc := range map[string]struct{ selection, flag string }{
 		"no safepoints":       {"gc*=info", "--jvm-metrics=true"},
@@ -93,9 +93,9 @@ func TestLevelsTriggerThatIsNeverMet(t *testing.T) {
 	}
 }
 
-// A pipe that nobody reads is like a disk that stalls: the JVM waits in the write of a pause's
-// line, behind the pause and inside the safepoint. Its log has no CPU times. Lines of phases
-// do not go into the pipe: their wait is a part of the pause.
+// A pipe without a reader is like a disk that stalls: the JVM waits in the write of a pause's
+// line, after the pause and inside the safepoint. Its log has no CPU times. Lines of phases do
+// not go into the pipe: their wait is a part of the pause.
 func TestLevelsRaiseByAWaitBesideAPause(t *testing.T) {
 	for name, flags := range map[string][]string{"serial": nil, "g1": {"-XX:-UseSerialGC", "-XX:+UseG1GC"}} {
 		t.Run(name, func(t *testing.T) {
@@ -172,7 +172,7 @@ func newSlowPipe(t *testing.T) *slowPipe {
 	return p
 }
 
-// stall reads nothing for a time, and keeps the pipe full meanwhile.
+// stall reads nothing for a time and keeps the pipe full meanwhile.
 func (p *slowPipe) stall(d time.Duration) {
 	p.reading.Lock()
 	defer p.reading.Unlock()

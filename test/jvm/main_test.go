@@ -94,7 +94,7 @@ func each(t *testing.T, test func(t *testing.T, jdk lab.JDK)) {
 	}
 }
 
-// alongside is each for tests that do not mind others beside them.
+// alongside is each for tests that others may run together with.
 func alongside(t *testing.T, test func(t *testing.T, jdk lab.JDK)) {
 	t.Helper()
 	alongsideFrom(t, 0, test)
@@ -115,7 +115,7 @@ func alongsideFrom(t *testing.T, release int, test func(t *testing.T, jdk lab.JD
 	}
 }
 
-// rig is a sidecar with its directories, and a JDK to run beside it.
+// rig is a sidecar with its directories, and a JDK to run with it.
 type rig struct {
 	*testing.T
 	jdk    lab.JDK
@@ -187,7 +187,7 @@ func (r *rig) run(flags []string, program ...string) {
 }
 
 // emptied waits until the source holds nothing but the sidecar's own: then
-// everything in it is durable, and all of its memory was given back.
+// everything in it is durable, and all of its memory was freed.
 func (r *rig) emptied() {
 	r.Helper()
 	var left []string

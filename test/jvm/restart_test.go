@@ -110,7 +110,7 @@ func size(r *rig, path string) int64 {
 }
 
 // A JVM is killed in the middle of its work. All that it wrote is persisted,
-// and its file is given back.
+// and the memory of its file is freed.
 func TestKilledJVM(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newRig(t, jdk, "64m")

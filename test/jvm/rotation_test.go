@@ -14,7 +14,7 @@ const (
 	trace = "gc*=trace,safepoint*=trace"
 )
 
-// The JVM rotates every 64 KiB, and unlinks what it wrote two or eleven
+// The JVM rotates every 64 KiB and unlinks what it wrote two or eleven
 // rotations ago: the archives are named .0 to .2, or .00 to .11.
 func TestRotation(t *testing.T) {
 	for name, archive := range map[string]string{"filecount=3": `^gc\.log\.[0-2]$`, "filecount=12": `^gc\.log\.(0\d|1[01])$`} {

@@ -47,7 +47,7 @@ func fills(t *testing.T, jdk lab.JDK, milliseconds string) int {
 }
 
 // inUse returns what the source takes: of the tmpfs that was mounted for it,
-// files without a name included, or of the directory that stands in for one.
+// files without a name included, or of the directory that replaces one.
 func inUse(r *rig, mounted int64) int64 {
 	var st unix.Statfs_t
 	if err := unix.Statfs(r.source, &st); err != nil {

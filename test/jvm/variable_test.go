@@ -14,9 +14,9 @@ import (
 )
 
 // TestWhoReadsTheOptions pins which programs take the injector's options from
-// which variable: the table in docs/pods.md, and the reason for the
-// default. Each row starts a program as an image does, and counts the logs that
-// its JVMs opened.
+// which variable: the table in docs/pods.md, and the reason for the default.
+// Each row starts a program as an image does and counts the logs that its JVMs
+// opened.
 func TestWhoReadsTheOptions(t *testing.T) {
 	const launcher, tool, own = "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "ES_JAVA_OPTS"
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
@@ -33,7 +33,8 @@ func TestWhoReadsTheOptions(t *testing.T) {
 			{"java of a jlink image", s.linked(), map[string]int{launcher: 1, tool: 1}},
 			{"a shell script around java -jar", s.script(`exec "$JAVA" $JAVA_OPTS -jar "$JAR"`), map[string]int{launcher: 1, tool: 1}},
 			{"a java that starts a java", s.java("-cp", classes, "Say", "from.image", "child"), map[string]int{launcher: 2, tool: 2}},
-			// Elasticsearch to 9.1 and Logstash; Elasticsearch drops the launcher's, too, from September 2026 on.
+			// Elasticsearch to 9.1 and Logstash; Elasticsearch of September 2026 or later drops the
+			// launcher's, too.
 			{"a script that drops the JVM's variables", s.script(`unset JAVA_TOOL_OPTIONS _JAVA_OPTIONS; exec "$JAVA" $ES_JAVA_OPTS -jar "$JAR"`), map[string]int{launcher: 1, tool: 0, own: 1}},
 			{"a script that drops all variables", s.script(`unset JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS; exec "$JAVA" $ES_JAVA_OPTS -jar "$JAR"`), map[string]int{launcher: 0, tool: 0, own: 1}},
 			{"a JVM embedded in another program", s.embedded(), map[string]int{launcher: 0, tool: 1}},
@@ -58,7 +59,8 @@ func TestWhoReadsTheOptions(t *testing.T) {
 }
 
 // TestOptionsOfTheImageSurvive: what an image sets in JAVA_TOOL_OPTIONS, an agent
-// or a heap size, is in effect beside our options, and not instead of them.
+// or a heap size, is in effect together with our options, and not instead of
+// them.
 func TestOptionsOfTheImageSurvive(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		s := newStarts(t, jdk)
@@ -151,7 +153,7 @@ func (s *starts) run(t *testing.T, args []string, env ...string) int {
 	return s.logs(t)
 }
 
-// logs counts the logs, and removes them.
+// logs counts the logs and removes them.
 func (s *starts) logs(t *testing.T) int {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(s.source, "gc-*.log"))
@@ -187,7 +189,7 @@ func (s *starts) defaultVariable(t *testing.T) string {
 	return name + "=" + value
 }
 
-// injected injects a pod, and returns the variable that it has then.
+// injected injects a pod and returns the variable that it has then.
 func (s *starts) injected(t *testing.T, annotations map[string]string) (name, value string) {
 	t.Helper()
 	if err := os.MkdirAll(s.source, 0o755); err != nil {

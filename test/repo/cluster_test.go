@@ -74,7 +74,7 @@ esac`)
 	return m
 }
 
-// kind knows a cluster by its name alone, which anybody may have taken.
+// kind knows a cluster by its name alone, which another cluster may have.
 func TestOnlyTheKindClusterOfTheScriptsIsDeleted(t *testing.T) {
 	for _, c := range []struct {
 		name, node, record string

@@ -62,7 +62,7 @@ func measure(b *testing.B, name string, g *gateway) *measured {
 	return &measured{name: name, side: side, flood: lab.RunFlood(b, lab.Flood{Path: filepath.Join(source, stream), Seed: 1, Rate: 1 << 20})}
 }
 
-// end adds the row of the sidecar, and ends it.
+// end adds the row of the sidecar and ends it.
 func (m *measured) end(b *testing.B, table *lab.Table, long time.Duration) {
 	b.Helper()
 	cpu := m.cpu(b)

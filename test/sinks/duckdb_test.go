@@ -51,7 +51,7 @@ func queries(t *testing.T) (found []string) {
 	return found
 }
 
-// asks runs queries, and returns the rows of each.
+// asks runs queries and returns the rows of each.
 func (g *gateway) asks(t *testing.T, queries []string) (rows [][][]string) {
 	t.Helper()
 	job, err := json.Marshal(map[string]any{"ca": g.ca(), "key": "ullage", "secret": g.secret, "endpoint": g.address(), "queries": queries})

@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A client logs in by each mechanism, and presents a certificate where the broker wants one.
+// A client logs in by each mechanism and presents a certificate where the broker wants one.
 func TestKafkaLogins(t *testing.T) {
 	for name, c := range map[string]struct {
 		properties []string

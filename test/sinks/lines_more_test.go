@@ -26,7 +26,8 @@ func TestLinesAreDroppedWhileTheServerIsAway(t *testing.T) {
 	}
 }
 
-// A server says 200 and keeps nothing: nobody can know, but the counts differ by as much.
+// A server says 200 and keeps nothing: that cannot be known, but the counts differ by as
+// much.
 func TestOTLPServerThatKeepsNothing(t *testing.T) {
 	c := newCollector(t)
 	p := newProxy(t, c.address(), c.pair())

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A proxy stands between a sidecar and a server, and does what networks and servers do.
+// A proxy is between a sidecar and a server and does what networks and servers do.
 type proxy struct {
 	*httptest.Server
 	fault  atomic.Value // a string, one of those below

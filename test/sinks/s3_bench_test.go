@@ -104,7 +104,7 @@ func (g *gateway) sink(tb testing.TB) sink.Sink {
 	return engine
 }
 
-// presigned returns where anybody may put one object.
+// presigned returns where one object may be put without credentials.
 func (g *gateway) presigned(tb testing.TB) string {
 	tb.Helper()
 	client, err := minio.New(g.address(), &minio.Options{Secure: true, Region: "us-east-1", BucketLookup: minio.BucketLookupPath,

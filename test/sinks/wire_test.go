@@ -49,7 +49,7 @@ func newWire(t testing.TB, to string) *wire {
 
 func (w *wire) address() string { return w.listener.Addr().String() }
 
-// is sets what the wire does from now on, and cuts the connections that there are.
+// is sets what the wire does from now on. It cuts all open connections.
 func (w *wire) is(fault string) {
 	w.fault.Store(&fault)
 	w.cut()

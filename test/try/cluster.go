@@ -13,7 +13,7 @@ import (
 
 const clusterScript = "test/cluster/cluster.sh"
 
-// cluster starts a cluster, or takes the one that is up, and has kubectl mean it.
+// cluster starts a cluster, or takes the running one, and has kubectl mean it.
 func (t *try) cluster(ctx context.Context) error {
 	t.env = t.clusterEnv()
 	if wanted := os.Getenv("CLUSTER"); wanted != "" && wanted != t.kind() {
@@ -31,7 +31,7 @@ func (t *try) cluster(ctx context.Context) error {
 		return nil
 	}
 	uid, err := t.uid(ctx)
-	if err != nil || t.record().read() != starting { // somebody else has asked for the cluster meanwhile
+	if err != nil || t.record().read() != starting { // another user has asked for the cluster meanwhile
 		return err
 	}
 	return t.record().write(uid)
@@ -43,7 +43,7 @@ func (t *try) clusterIsUp(ctx context.Context) bool {
 }
 
 // clusterEnv is the environment of the scripts. The cluster of KUBECONFIG may be
-// anybody's: it counts only where CLUSTER or an earlier cluster.sh chose it.
+// any cluster: it is used only where CLUSTER or an earlier cluster.sh chose it.
 func (t *try) clusterEnv() []string {
 	if t.kind() == "existing" {
 		return os.Environ()
@@ -75,7 +75,7 @@ func (t *try) uid(ctx context.Context) (string, error) {
 
 // record is the file that says that up has started the cluster. It has the uid of the
 // cluster, or starting. Every other cluster.sh up or down removes the record, so that the
-// cluster of somebody else is never taken for this one.
+// cluster of another user is never taken for this one.
 type record string
 
 // starting is what cluster.sh up --try writes, under its lock, before it starts a cluster.

@@ -14,7 +14,8 @@ func (t *try) down(ctx context.Context) error {
 	}
 	t.env = t.clusterEnv()
 	if !t.clusterIsUp(ctx) {
-		// The one that up started may not answer, as after a restart of the machine.
+		// The cluster that up started may not answer, as after a restart of the
+		// machine.
 		if started != "" {
 			return t.stopCluster(ctx)
 		}

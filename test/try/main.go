@@ -4,8 +4,8 @@
 //	try down   remove what up made
 //	try env    settings for a shell: eval "$(make -s try-env)"
 //
-// The cluster is that of test/cluster, which says how it is chosen: the one that is
-// up already, else kind in Docker or podman, else processes of this machine. The
+// The cluster is that of test/cluster, which says how it is chosen: a running one,
+// else kind in Docker or podman, else processes of this machine. The
 // cluster of KUBECONFIG is taken with CLUSTER=existing alone.
 //
 // Everything in the cluster is in two namespaces of try's own, and the injector

@@ -55,7 +55,7 @@ exit 0
 	}
 }
 
-// namespaceIs has the cluster answer that a namespace is there, made by somebody.
+// namespaceIs has the cluster answer that a namespace is there, made by another user.
 func namespaceIs(t *testing.T, tr *try, by string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(tr.root, "namespace"), []byte(namespace+" "+by), 0o644); err != nil {
@@ -129,7 +129,7 @@ func TestUpRecordsTheClusterThatItStarted(t *testing.T) {
 	}
 }
 
-// Without a record, a cluster is never the one that up started.
+// Without a record, a cluster is never taken for that of up.
 func TestDownKeepsAClusterWithoutAUID(t *testing.T) {
 	for _, record := range []string{"", "another-cluster"} {
 		tr, called := checkout(t, true)
