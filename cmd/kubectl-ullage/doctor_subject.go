@@ -39,7 +39,7 @@ func (c cluster) subject(ctx context.Context, t target) (subject, error) {
 		return subject{}, err
 	}
 	s.meta, s.namespace = s.pod.Metadata, s.pod.Metadata.Namespace
-	// Not everybody may get it, and not every owner is a workload of ours.
+	// Not every user may get it, and not every owner is a workload of ours.
 	kind, name := s.meta.owner()
 	if _, known := kinds[kind]; known {
 		s.workload, _ = c.in(s.namespace).workload(ctx, target{kind, name})

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// At the end of its grace period a pod's JVM is killed in the moment in which
-// the sidecar has to end.
+// At the end of its grace period a pod's JVM is killed at the moment when the
+// sidecar must end.
 func TestDrainWaitsForAWriterThatEnds(t *testing.T) {
 	b := newBench(t).start()
 	f, err := os.OpenFile(b.path("gc.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)

@@ -8,8 +8,8 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// leavesUncommitted is a sidecar that has committed the lines before from, and
-// is killed when it has appended those from there up to a line, and not more.
+// leavesUncommitted runs a sidecar that commits the lines before from, appends
+// the lines from there to the line to, and is killed before it commits these.
 func (b *bench) leavesUncommitted(w *os.File, from, to int) {
 	b.t.Helper()
 	s, start := b.begun(true)
@@ -124,7 +124,7 @@ func TestPositionOfAFileThatAStartDoesNotFindIsKept(t *testing.T) {
 	}
 }
 
-// A file is hidden while the sidecar runs, until that has let go of it.
+// A file is hidden while the sidecar runs, until the sidecar has closed it.
 func TestPositionOfAFileThatWasLetGoOfIsKept(t *testing.T) {
 	b := newBench(t)
 	w := b.log("gc.log")

@@ -21,10 +21,10 @@
 //
 // A JVM unlinks its oldest archive at each rotation. What the sidecar has not
 // persisted when it is killed is then only in the files; if the JVM overwrites
-// an archive before the next sidecar has opened it, it is gone for everybody.
-// So the archives must outlive the time between a commit and the next start:
-// here filecount times filesize is 20 MiB or more, over six seconds of lines,
-// and the sidecar is away for some milliseconds.
+// an archive before the next sidecar has opened it, it is gone for every
+// sidecar. So the archives must outlive the time between a commit and the next
+// start: here filecount times filesize is 20 MiB or more, over six seconds of
+// lines, and the sidecar is away for some milliseconds.
 //
 // The moments are random. A failing run prints its seed; the flag -seed makes
 // the same moments again:

@@ -28,7 +28,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// capture makes testdata anew with the program of an older version:
+// capture makes testdata again with the program of an older version:
 //
 //	go test ./test/crash -run TestUpgrade -capture OLD/bin/ullage
 var capture = flag.String("capture", "", "make the files of TestUpgrade anew with this `PROGRAM`, one of an older version")
@@ -328,7 +328,7 @@ func sparse(path string, mode fs.FileMode, content []byte) error {
 }
 
 // rename gives what is in the state directory another identity of a source file: in the
-// slots of the checkpoint, which it signs anew, and in the records of the spool.
+// slots of the checkpoint, which it signs again, and in the records of the spool.
 func rename(t *testing.T, state string, key []byte, was, is identity) {
 	t.Helper()
 	text := func(id identity) []byte {

@@ -161,7 +161,7 @@ func (e *engine) kill() {
 	}
 }
 
-// end ends it for good.
+// end ends it permanently.
 func (e *engine) end() {
 	e.over()
 	e.kill()

@@ -12,9 +12,9 @@ import (
 )
 
 // Who reads a log and goes away leaves no program behind in the sidecar, where
-// each would take 10 MiB of a limit of 64 MiB for good: a container runtime need
-// not tell the program, nor read what it writes. Processes of the sidecar are
-// seen in a pod that shares its pid namespace.
+// each would take 10 MiB of a limit of 64 MiB permanently: a container runtime
+// need not tell the program, nor read what it writes. Processes of the sidecar
+// are seen in a pod that shares its pid namespace.
 func TestReadersLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)

@@ -128,9 +128,9 @@ func (r *raised) trial() (up, down time.Duration, again int) {
 	return r.lines.at(first).Sub(annotated), r.lines.at(last).Sub(removed), again
 }
 
-// annotate annotates a pod, and as docs/troubleshooting.md advises annotates it again
-// every five seconds until seen is called: a kubelet that has missed a change writes
-// it at the next one. Seen returns how often that was.
+// annotate annotates a pod. As docs/troubleshooting.md advises, it repeats that every
+// five seconds until seen is called: a kubelet that has missed a change writes it at
+// the next one. Seen returns how often that was.
 func annotate(s *space, pod string, changes ...string) (seen func() int) {
 	s.Helper()
 	s.kubectl(append([]string{"annotate", "--overwrite", "pod", pod}, changes...)...)
@@ -234,8 +234,8 @@ func (f *followed) count() int {
 	return len(f.text)
 }
 
-// await returns the index of the first line for which the lines from index on
-// until it, and with it, are what is waited for.
+// await waits until the lines from index to some line are what the caller
+// wants. It returns the index of that line.
 func (f *followed) await(index int, what string, are func(lines []string) bool) int {
 	f.Helper()
 	found := -1
@@ -266,7 +266,7 @@ func (f *followed) at(index int) time.Time {
 	return f.times[index]
 }
 
-// last returns the index of the last line that is as asked for.
+// last returns the index of the last matching line.
 func (f *followed) last(is func(line string) bool) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

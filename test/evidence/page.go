@@ -151,7 +151,8 @@ func (e *experiment) spread() string {
 	return text + "."
 }
 
-// exactness names who neither lost nor repeated a line in any round, and what the others did.
+// exactness names the contestants that neither lost nor repeated a line in any round, and
+// what the others did.
 func (e *experiment) exactness() string {
 	var exact, others []string
 	for _, r := range e.Rows {

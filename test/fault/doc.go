@@ -22,7 +22,7 @@
 //     process has a file open for writing, and a sidecar always has one, its
 //     lock. So what a sidecar can meet is a file system that made itself
 //     read-only after an error (errors=remount-ro), and that is only mended by
-//     mounting it anew.
+//     mounting it again.
 //   - Stalls: fsfreeze. A process that is held in a call into a frozen file
 //     system cannot be ended before the thaw, not by kill -9 either: it keeps
 //     its locks. So there are two kinds of kill -9 in a freeze: of a sidecar

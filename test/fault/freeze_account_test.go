@@ -11,9 +11,9 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// comesBack sees that after the thaw the sidecar, killed or ended once more if
-// that is what happens to it, turns green and that its lag falls by itself. It
-// returns how long after the thaw it was green.
+// comesBack waits until the sidecar, which may be killed or ended once more, is
+// ready after the thaw and its lag has fallen by itself. It returns how long
+// after the thaw the sidecar was ready.
 func (r *stall) comesBack(fault string) time.Duration {
 	r.Helper()
 	thawed := time.Now()
@@ -99,7 +99,7 @@ func (r *stall) account(f freezing, green time.Duration) (row []any) {
 	if len(report.Losses) > 0 || a.Cut > 0 {
 		r.Errorf("the tmpfs was full %d times, and the JVM lost %d lines", len(report.Losses), a.Cut)
 	}
-	// A counter begins anew with a process.
+	// A counter begins at zero with each process.
 	if f.fault == nothing && fmt.Sprint(counted) != fmt.Sprint(a.Dropped) {
 		r.Errorf("ullage_dropped_lines_total says %v, the markers say %v", counted, a.Dropped)
 	}

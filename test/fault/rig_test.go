@@ -56,8 +56,8 @@ func (v *volume) mount() {
 	}
 }
 
-// remount mounts the volume anew, so that only what reached the device is left.
-// No process may use it meanwhile.
+// remount mounts the volume again, so that only what reached the device is
+// left. No process may use it meanwhile.
 func (v *volume) remount() {
 	v.t.Helper()
 	must(v.t, "umount", v.Dir)

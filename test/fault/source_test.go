@@ -15,9 +15,9 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// TestSourceThatIsFull starts on a tmpfs that has not a byte left, not for a
-// checkpoint either: with one stream, and with more files than the slots that
-// an earlier run has reserved can name.
+// TestSourceThatIsFull starts on a tmpfs without a free byte, even for a
+// checkpoint: with one stream, and with more files than the slots that an
+// earlier run has reserved can name.
 func TestSourceThatIsFull(t *testing.T) {
 	lab.NeedsRoot(t, "it mounts a tmpfs")
 	for _, c := range []struct {

@@ -18,8 +18,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// levelRig is a rig whose sidecar changes log levels: it is asked to by the
-// annotations file notes, and can be started again.
+// levelRig is a rig whose sidecar changes log levels as the annotations file
+// notes asks. The sidecar can be started again.
 type levelRig struct {
 	*rig
 	notes string
@@ -27,8 +27,8 @@ type levelRig struct {
 	user  *syscall.Credential // of the sidecar; nil: ours
 }
 
-// newLevelRig makes the directories, all of them for everybody, and starts no
-// sidecar.
+// newLevelRig makes the directories, which all users may write to, and starts
+// no sidecar.
 func newLevelRig(t *testing.T, jdk lab.JDK, flags ...string) *levelRig {
 	t.Helper()
 	r := &levelRig{rig: &rig{T: t, jdk: jdk, source: lab.Tmpfs(t, "64m"), dest: t.TempDir(), truth: t.TempDir()}}

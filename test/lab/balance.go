@@ -147,7 +147,7 @@ func Compare(persisted io.Reader, w *Writer) (Balance, error) {
 	}
 }
 
-// comparison takes persisted lines and holds them against the lines made anew.
+// comparison takes persisted lines and holds them against the lines made again.
 type comparison struct {
 	balance Balance
 	lines   *Lines

@@ -38,7 +38,7 @@ type Loss struct {
 }
 
 // FloodReport is what a flood has written. With it the written bytes can be
-// made anew.
+// made again.
 type FloodReport struct {
 	Seed    uint64
 	Records uint64 // attempted

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Marker is what a marker line says about the gap at its place. It is read
-// here anew, with nothing of the code under test.
+// Marker is what a marker line says about the gap at its place. It is read here
+// again, with nothing of the code under test.
 type Marker struct {
 	Time    time.Time // of the first dropped line
 	Lines   int

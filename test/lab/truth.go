@@ -2,7 +2,7 @@ package lab
 
 import "bytes"
 
-// truth makes the lines of a file anew, from the records of its seed and what
+// truth makes the lines of a file again, from the records of its seed and what
 // the writer has lost.
 type truth struct {
 	records *Records

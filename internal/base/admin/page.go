@@ -13,7 +13,7 @@ import (
 //go:embed live
 var parts embed.FS
 
-// root answers a browser with the page, and everybody else with the index.
+// root answers a browser with the page, and any other client with the index.
 func root(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Vary", "Accept")
 	if !strings.Contains(r.Header.Get("Accept"), "text/html") {

@@ -196,7 +196,7 @@ func TestSomethingElseInThePlaceOfTheStateDirectoryIsToldAndMended(t *testing.T)
 	}
 }
 
-// What root has saved, another user can neither read nor write anew.
+// What root has saved, another user can neither read nor overwrite.
 func TestAStateOfAnotherUserIsToldAsThat(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Seals tell what this process has written to a log from what another process has written in
-// its place. Bytes whose seal fits need not be decompressed to be trusted. Another writer of
-// the file cannot make bytes that fit: the hash has a key that never leaves the process. The
-// zero value has none.
+// Seals distinguish what this process has written to a log from what another process has
+// written in its place. Bytes whose seal fits need not be decompressed to be trusted.
+// Another writer of the file cannot make bytes that fit: the hash has a key that never
+// leaves the process. The zero value has none.
 type Seals struct {
 	key maphash.Seed // of the first seal and all after it
 	all []seal       // by their place, which grows

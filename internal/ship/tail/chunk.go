@@ -32,10 +32,10 @@ type Chunk struct {
 	number uint64 // counts what is handed on
 }
 
-// AreaSlack is by how much more than LineLimit the area for Next has to have: for
-// two markers, each after the newline of a line that a gap cut off, for the end of
-// a line that was abandoned, and for the byte by which a line is longer than the
-// limit.
+// AreaSlack is how much larger than LineLimit the area for Next must be: it has
+// room for two markers, each after the newline of a line that a gap cut off, for
+// the end of a line that was abandoned, and for the byte by which a line is longer
+// than the limit.
 const AreaSlack = 2*(ul.MaxMarkerBytes+1) + 2
 
 // AreaBytes is the area that the largest record of the spool needs, whatever the

@@ -160,7 +160,7 @@ func (j *jvm) planTmp(n *notes) {
 	}
 }
 
-// cleanSubPath spells a subPath as every other that names the same directory.
+// cleanSubPath returns the one spelling of all subPaths that name the same directory.
 func cleanSubPath(dir string) string {
 	return strings.TrimPrefix(path.Clean("/"+dir), "/")
 }

@@ -96,7 +96,7 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // parseVariables reads variables of the environment, as NAME=VALUE with white space between.
 // The injector's own are refused: those of settings, whose annotations the policy bounds, those
 // by which a pod finds its directory in a shared volume, and the credentials of sinks, which
-// everybody who may read pods would see.
+// everyone who may read pods would see.
 func parseVariables(text string) (map[string]string, error) {
 	all := map[string]string{}
 	if len(text) > maxHatch {
