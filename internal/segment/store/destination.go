@@ -162,7 +162,7 @@ func probe(own string) error {
 	return err
 }
 
-// again reports whether the path still names the open directory, and opens the path
+// again reports whether the path still names the open directory and opens the path
 // again: the same directory may now be reached through another mount. If same is
 // false and err is nil, the directory that the path names may be adopted.
 func (d *destination) again() (same bool, err error) {

@@ -99,7 +99,7 @@ func TestWhoeverHoldsTheDestinationIsRefusedOrWaitedFor(t *testing.T) {
 				t.Errorf("it said %q, want %q once", log, c.says)
 			}
 			must(t, first.Close())
-			must(t, second.dest.lock.take(t.Context(), unseen)) // whoever it was
+			must(t, second.dest.lock.take(t.Context(), unseen)) // whichever process it was
 		})
 	}
 }

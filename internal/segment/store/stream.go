@@ -102,9 +102,9 @@ func (t *Stream) list(n int) ([]segment.Info, error) {
 	return found, nil
 }
 
-// Append writes raw, at most [segment.FrameBytes], as one frame behind the last frame, in a
-// new segment if the last segment is sealed. The bytes are not durable before the
-// next Sync. After an error the caller must abandon the stream.
+// Append writes raw, at most [segment.FrameBytes], as one frame after the last frame, in a
+// new segment if the last segment is sealed. The bytes are not durable before the next
+// Sync. After an error the caller must abandon the stream.
 func (t *Stream) Append(raw []byte) error {
 	if err := t.usable(); err != nil {
 		return err
