@@ -77,12 +77,12 @@ each() {
 }
 
 newest=$(java/libraries.sh)
-for v in 1.2.13:1.7.36 1.3.15:2.0.17 1.4.14:2.0.17 1.5.21:2.0.17; do
+for v in 1.2.13:1.7.36 1.3.15:2.0.17 1.4.14:2.0.17 1.5.21:2.0.17 1.6.6:2.0.17; do
     case $v in 1.5*) at=$newest ;; *) at=$cache ;; esac
     case $v in *:2*) slf4j=$newest/slf4j-api-${v#*:}.jar ;; *) slf4j=$cache/slf4j-api-${v#*:}.jar ;; esac
     each "Logback ${v%:*} with SLF4J ${v#*:}" logback "$at/logback-classic-${v%:*}.jar:$at/logback-core-${v%:*}.jar:$slf4j"
 done
-for v in 2.17.2 2.20.0 2.25.2; do
+for v in 2.17.2 2.20.0 2.25.2 2.26.1; do
     case $v in 2.25*) at=$newest ;; *) at=$cache ;; esac
     each "Log4j $v" log4j "$at/log4j-core-$v.jar:$at/log4j-api-$v.jar"
 done
