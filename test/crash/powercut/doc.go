@@ -7,9 +7,10 @@
 // # Record
 //
 // strace records every system call that changes the destination or makes a change durable,
-// while real sidecars commit, seal, are killed, and resume. The product has no seam for that,
-// and none can be missed: a call that the model does not know fails the test, and so does a
-// directory that differs from the model in the end.
+// while real sidecars commit, seal, are killed, and resume, and while retention deletes
+// segments and whole streams. The product has no seam for that, and no call is missed: one that
+// the model does not know fails the test, and so does a directory that differs from the model
+// in the end.
 //
 // # Model
 //
@@ -17,12 +18,13 @@
 // any part may be there: all, nothing, the file's new size with zeros for the bytes, or some of
 // its sectors of 512 bytes with zeros for the others. Writes reach the device in any order,
 // but a sector that reaches it has all that was written to it until then, because the
-// device gets it from the page cache. A later truncation, or extended attribute, is there or is not.
+// device gets it from the page cache. A later truncation is there or is not. An extended
+// attribute is there if a later change of its file is: file systems keep the order of what is not data.
 //
 // Of a directory, all that precedes its last fsync is durable, and of the later creations,
-// renames and deletions a beginning is there, in their order: ext4, XFS and btrfs
-// write them in the order of a journal or a log tree. POSIX would allow any subset. The model is weaker
-// than these file systems elsewhere: they have one journal, and fsync of a new file makes its name durable; here
+// renames and deletions a beginning is there, in their order: ext4 and XFS write them in the
+// order of a journal. POSIX would allow any subset. Elsewhere the model promises less than these
+// file systems do: they have one journal, and fsync of a new file makes its name durable; here
 // each directory is on its own, and only fsync of a directory makes names durable.
 //
 // The states of a moment are all combinations. Where there are too many, the test takes the
@@ -38,11 +40,14 @@
 //   - the copy is sound: all of it decodes, and ullage check counts its lines and calls it
 //     complete;
 //   - it holds whole lines that were written before the crash, each once, in order and without
-//     a gap, then the lines of the next pod;
-//   - of these, nothing is missing that a checkpoint called durable before the power cut. The
-//     trace has the checkpoints. A checkpoint that survives on its tmpfs, because the storage
-//     lost power and the node did not, is a stronger demand that the same rule covers: the
-//     segments are there up to the mark.
+//     a gap, then the lines of the next pod. Only a beginning that retention had begun to
+//     delete may be missing;
+//   - nothing is missing that a checkpoint called durable before the power cut. The
+//     checkpoints are in the trace.
+//
+// Without compression there are no checksums. Where a later write reached the disk and an
+// earlier one did not, the copy keeps zeros in place of lines that were never committed. The
+// account allows these, and nothing else that was not written.
 //
 // # The test can fail
 //
@@ -51,7 +56,7 @@
 //
 // # Length
 //
-// By default a moment has at most 60 states, which takes seconds. For hours of them:
+// By default each scene has about a thousand states, which takes seconds. For hours of them:
 //
 //	make powercut POWERCUT=1h
 //

@@ -121,11 +121,13 @@ func appendSegment(text []byte, path string) ([]byte, error) {
 }
 
 // check is what `ullage check` says of the stream.
-func (m *machine) check() (check.Total, error) {
+func (m *machine) check() (check.Total, check.Stream, error) {
 	cfg := check.Config{Stream: stream}
 	names, err := cfg.Names(m.cfg.Dest)
 	if err != nil {
-		return check.Total{}, fmt.Errorf("check: %w", err)
+		return check.Total{}, check.Stream{}, fmt.Errorf("check: %w", err)
 	}
-	return check.Streams(context.Background(), m.cfg.Dest, names, cfg, deaf{})
+	var said checked
+	total, err := check.Streams(context.Background(), m.cfg.Dest, names, cfg, &said)
+	return total, said.stream, err
 }

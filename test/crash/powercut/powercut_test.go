@@ -19,32 +19,43 @@ import (
 
 func TestMain(m *testing.M) { lab.Main(m) }
 
-// A moment has at most so many states, or more in a long run.
+// A short run has about so many states, and a moment of a long one at most so many.
 const (
-	fewStates  = 60
+	fewStates  = 1200
 	manyStates = 2000
 )
 
 // TestPowerCutAtAnyMoment takes seconds, or as long as ULLAGE_POWERCUT says: 1h.
 func TestPowerCutAtAnyMoment(t *testing.T) {
-	length, most := time.Duration(0), fewStates
+	length := time.Duration(0)
 	if text := os.Getenv("ULLAGE_POWERCUT"); text != "" {
 		var err error
 		if length, err = time.ParseDuration(text); err != nil {
 			t.Fatal("ULLAGE_POWERCUT: ", err)
 		}
-		most = manyStates
 	}
-	for _, compress := range []segment.Compression{segment.Zstd} {
-		t.Run(compress.String(), func(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		happens  func(s *scene, compress string)
+		compress segment.Compression
+	}{
+		{"commits", ordinary, segment.Zstd},
+		{"commits_without_compression", ordinary, segment.None},
+		{"retention", retained, segment.Zstd},
+	} {
+		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t)
-			ordinary(s, compress.String())
+			c.happens(s, c.compress.String())
 			if how := s.recorded(0, nil).differs(s.dest); how != "" {
 				t.Fatalf("the model differs from the directory: %s", how)
 			}
 			began := time.Now()
 			for seed := uint64(1); seed == 1 || time.Since(began) < length && !t.Failed(); seed++ {
-				for _, bad := range explore(t, s.recorded(seed, nil), compress, seed, most) {
+				r, most := s.recorded(seed, nil), manyStates
+				if length == 0 {
+					most = max(4, fewStates/len(r.points))
+				}
+				for _, bad := range explore(t, r, c.compress, seed, most) {
 					t.Error(bad)
 				}
 			}

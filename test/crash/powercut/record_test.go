@@ -154,15 +154,12 @@ func (r *recording) decoded(n *node, m segment.Mark) (int, error) {
 
 // begin is where the oldest segment that still has its name begins in the text.
 func (r *recording) begin() (at int) {
-	dir := r.disk.find(stream)
-	if dir == nil {
-		return 0
-	}
-	there := dir.after(len(dir.entries))
 	oldest := ^uint64(0)
-	for name := range there {
-		if info, ok := segment.ParseName(name); ok {
-			oldest = min(oldest, info.Seq)
+	if dir := r.disk.find(stream); dir != nil {
+		for name := range dir.after(len(dir.entries)) {
+			if info, ok := segment.ParseName(name); ok {
+				oldest = min(oldest, info.Seq)
+			}
 		}
 	}
 	for name, size := range r.sizes {
@@ -177,13 +174,7 @@ func (r *recording) begin() (at int) {
 // trace lacks a call, or the model takes one for another.
 func (r *recording) differs(dir string) string {
 	o := openOf(r.disk)
-	all := make(choice, len(o.most))
-	for i, m := range o.most {
-		if all[i] = m; i >= len(o.dirs) {
-			all[i] = full
-		}
-	}
-	left := o.state(all).files
+	left := o.state(o.extremes()[1]).files
 	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err

@@ -111,24 +111,41 @@ type open struct {
 
 func openOf(d *disk) open {
 	o := open{disk: d, images: map[*node][][]byte{}}
+	named := map[*node]bool{}
+	o.name(d.root, named)
 	for _, n := range d.nodes {
-		if n.dir && len(n.entries) > 0 {
+		if n.dir && len(n.entries) > 0 && named[n] {
 			o.dirs = append(o.dirs, n)
 			o.most = append(o.most, len(n.entries))
 		}
 	}
 	for _, n := range d.nodes {
-		if !n.dir && len(n.changes) > 0 {
-			o.files = append(o.files, n)
-			image := n.durable
-			for _, c := range n.changes {
-				o.most = append(o.most, c.options()-1)
-				image = c.cached(image)
-				o.images[n] = append(o.images[n], image)
-			}
+		if n.dir || len(n.changes) == 0 || !named[n] {
+			continue
+		}
+		o.files = append(o.files, n)
+		image := n.durable
+		for _, c := range n.changes {
+			o.most = append(o.most, c.options()-1)
+			image = c.cached(image)
+			o.images[n] = append(o.images[n], image)
 		}
 	}
 	return o
+}
+
+// name finds the files and directories that may have a name.
+func (o open) name(n *node, named map[*node]bool) {
+	if n == nil || named[n] {
+		return
+	}
+	named[n] = true
+	for _, of := range n.names {
+		o.name(of, named)
+	}
+	for _, e := range n.entries {
+		o.name(e.node, named)
+	}
 }
 
 // choices calls fn with all choices, or with the extreme ones and random others if there are
@@ -154,40 +171,44 @@ func (o open) choices(most int, random *rand.Rand, fn func(choice)) {
 			c[i]++
 		}
 	}
-	done := 0
-	give := func() {
-		if done++; done <= most {
-			fn(c)
-		}
+	extremes := o.extremes()
+	fn(extremes[0])
+	fn(extremes[1])
+	extremes = extremes[2:]
+	random.Shuffle(len(extremes), func(i, j int) { extremes[i], extremes[j] = extremes[j], extremes[i] })
+	extremes = extremes[:min(len(extremes), most*3/4)]
+	for _, c := range extremes {
+		fn(c)
 	}
-	for _, there := range []bool{false, true} {
-		set := func() {
-			for i, m := range o.most {
-				c[i] = 0
-				if there {
-					c[i] = min(m, full)
-					if i < len(o.dirs) {
-						c[i] = m
-					}
-				}
-			}
-		}
-		set()
-		give()
-		for i := range c {
-			for v := range o.most[i] + 1 {
-				set()
-				c[i] = v
-				give()
-			}
-		}
-	}
-	for done < most {
+	for range most - len(extremes) - 2 {
 		for i, m := range o.most {
 			c[i] = random.IntN(m + 1)
 		}
-		give()
+		fn(c)
 	}
+}
+
+// extremes are nothing, everything, and these with one change that differs.
+func (o open) extremes() (all []choice) {
+	nothing, everything := make(choice, len(o.most)), make(choice, len(o.most))
+	for i, m := range o.most {
+		if everything[i] = m; i >= len(o.dirs) {
+			everything[i] = full
+		}
+	}
+	all = []choice{nothing, everything}
+	for _, others := range []choice{nothing, everything} {
+		for i, m := range o.most {
+			for v := range m + 1 {
+				if v != others[i] {
+					c := slices.Clone(others)
+					c[i] = v
+					all = append(all, c)
+				}
+			}
+		}
+	}
+	return all
 }
 
 // state returns what a choice leaves.
@@ -220,7 +241,8 @@ func (o open) take(s *state, at string, n *node, entries map[*node]int, left map
 	for i, l := range left[n] {
 		c := n.changes[i]
 		f.data = c.apply(f.data, o.images[n][i], l)
-		if c.attr != "" && l != none {
+		// File systems keep the order of what is not data: the attribute precedes the size.
+		if c.attr != "" && (l != none || slices.Max(left[n][i:]) > none) {
 			f.attr = c.attr
 		}
 	}
