@@ -158,9 +158,12 @@ type levelsConfig struct {
 func (c *levelsConfig) flags(fs *flag.FlagSet) {
 	c.levels, c.tail = outputs.Config{Attach: attach.DefaultConfig()}, tail.DefaultConfig()
 	fs.StringVar(&c.tail.Source, "source", c.tail.Source, "`DIR` on tmpfs whose files are shipped")
-	if c.verb == "list" || c.verb == "rotate" { // they can do without 'ullage run', whose flags apply else
+	switch c.verb {
+	case "list", "rotate", "reset": // they can do without 'ullage run', whose flags apply otherwise
 		c.levels.Attach.Flags(fs)
 		fs.StringVar(&c.tail.Match, "match", c.tail.Match, "`GLOB` of the files in --source that are shipped")
+	}
+	if c.verb == "list" || c.verb == "rotate" {
 		fs.IntVar(&c.levels.Attach.PID, "pid", 0, "only the JVM with this process `ID`")
 	}
 	switch c.verb {

@@ -44,8 +44,11 @@ func (o *output) String() string {
 // begin starts `ullage levels` for the rig's source.
 func (r *levelRig) begin(verb string, args ...string) *ullageLog {
 	r.Helper()
-	args = append([]string{"levels", verb}, args...)
-	l := &ullageLog{Cmd: exec.Command(program, append(args, "--source", r.source, "--attach", "process-namespace")...)}
+	args = append([]string{"levels", verb, "--source", r.source}, args...)
+	if verb == "list" || verb == "rotate" || verb == "reset" {
+		args = append(args, "--attach", "process-namespace")
+	}
+	l := &ullageLog{Cmd: exec.Command(program, args...)}
 	l.Stdout, l.Stderr = &l.stdout, &l.stderr
 	if err := l.Start(); err != nil {
 		r.Fatal(err)
@@ -181,8 +184,8 @@ func (r *levelRig) bystander() {
 	})
 }
 
-// Where no sidecar runs, a command changes nothing. What a killed sidecar has raised, its
-// successor restores.
+// Where no sidecar runs, a command raises and saves nothing. What a killed sidecar has raised, a
+// reset restores.
 func TestLevelsCommandWithoutASidecar(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -192,7 +195,7 @@ func TestLevelsCommandWithoutASidecar(t *testing.T) {
 		r.log(0, "set", "gc*=debug", "--for", "1h")
 		r.side.Kill()
 		raised := jvm.configuration()
-		for _, args := range [][]string{{"set", "gc*=trace"}, {"reset"}, {"save"}} {
+		for _, args := range [][]string{{"set", "gc*=trace"}, {"save"}} {
 			_, complaint := r.log(1, args[0], args[1:]...)
 			said(r, complaint, "no 'ullage run' answers for the source")
 		}
@@ -201,12 +204,12 @@ func TestLevelsCommandWithoutASidecar(t *testing.T) {
 		}
 		out, _ := r.log(0, "list")
 		said(r, out, "yes, raised\n")
-		r.up()
-		r.bystander()
 		r.log(0, "reset")
 		if is := jvm.configuration(); is != before {
 			t.Errorf("after a kill and a reset, the configuration is\n%sand was\n%s", is, before)
 		}
+		_, complaint := r.log(1, "reset")
+		said(r, complaint, "no 'ullage run' answers for the source")
 	})
 }
 
