@@ -2,6 +2,7 @@ package levels
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -10,6 +11,9 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/jvm/control"
+	"github.com/ullage/ullage/internal/jvm/outputs"
+	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/test/lab/fakejvm"
 	"github.com/ullage/ullage/test/lab/marked"
 )
@@ -354,5 +358,37 @@ func TestAForgedAdoptionHarmsNothing(t *testing.T) {
 		if cmd != fakejvm.ListCommand {
 			t.Errorf("sent %q", cmd)
 		}
+	}
+}
+
+// Where no process keeps the levels, a command restores what one that was killed has left. The
+// annotation that raised is over then, as it is after any reset.
+func TestWhatAKilledSidecarLeavesIsRestoredWithoutASuccessor(t *testing.T) {
+	r, j, before := foreign(t)
+	if _, err := Restore(t.Context(), r.cfg.Config); !errors.Is(err, control.ErrNoOwner) {
+		t.Errorf("nothing to restore: %v", err)
+	}
+	r.cfg.Annotations = filepath.Join(t.TempDir(), "annotations")
+	r.annotate("log", "gc*=trace")
+	p := r.process()
+	p.step()
+	if is := j.SelectionOf(3); is != "all=off,safepoint=info,gc*=trace" {
+		t.Fatalf("raised to %s", is)
+	}
+	p.kill()
+	changes, err := Restore(t.Context(), r.cfg.Config)
+	if err != nil || len(changes) != 2 {
+		t.Errorf("restored %+v, %v", changes, err)
+	}
+	r.released(j, before)
+	r.settle()
+	r.adopted(j, before)
+}
+
+// Another sidecar that adopts is asked again for its JVM, since it may have ended.
+func TestAHeldJVMIsNotGivenUp(t *testing.T) {
+	t.Parallel()
+	if plan.Lasting(outputs.ErrHeld) || !plan.Lasting(outputs.ErrElsewhere) {
+		t.Error("the wrong error is the last word")
 	}
 }

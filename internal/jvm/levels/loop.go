@@ -341,9 +341,9 @@ func (l *Loop) drain(ctx context.Context) error {
 		left = append(left, fmt.Errorf("%d JVMs are left with the output of --adopt, which the next start or 'ullage levels reset' takes away", n))
 	}
 	if len(left) > 0 {
-		return fmt.Errorf("%w: %w", errors.Join(left...), err)
+		left = append(left, err)
 	}
-	return nil
+	return errors.Join(left...)
 }
 
 // close lets a successor keep the levels and answers the requests under way.

@@ -21,6 +21,7 @@ func Restore(ctx context.Context, cfg outputs.Config) ([]plan.Change, error) {
 	all, reg := DefaultConfig(), prometheus.NewRegistry()
 	all.Config = cfg
 	l := New(all, trigger.New(trigger.DefaultConfig(), nil, reg), Outlets{}, reg, slog.New(slog.DiscardHandler))
+	l.notes.unknown = true // an annotation's raise that ends here stays ended
 	l.memory.load(time.Now())
 	if s := l.plan.State; len(s.JVMs)+len(s.Adopted) == 0 {
 		return nil, control.ErrNoOwner

@@ -272,7 +272,7 @@ func (d *Adoption) attempted(t *Task) error {
 
 // Lasting reports whether an error about the output of a JVM is the last word.
 func Lasting(err error) bool {
-	return attach.KindOf(err) == attach.Refused || attach.KindOf(err) == attach.TooOld || errors.Is(err, outputs.ErrElsewhere) || errors.Is(err, outputs.ErrHeld)
+	return attach.KindOf(err) == attach.Refused || attach.KindOf(err) == attach.TooOld || errors.Is(err, outputs.ErrElsewhere)
 }
 
 // changes returns the outputs that JVMs were given, and the outputs that were taken away.
