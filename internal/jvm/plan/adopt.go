@@ -14,7 +14,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/outputs"
 )
 
-// Count is an output into the source that a JVM was given because it had none. It is saved
+// Adopted is an output into the source that a JVM was given because it had none. It is saved
 // before the JVM is sent anything, and forgotten when a list has shown that the JVM does
 // not have it. A process that finds one saved takes it away, or goes on with it.
 type Adopted struct {
