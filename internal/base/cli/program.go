@@ -28,7 +28,7 @@ type Program struct {
 	More     string // ends the help
 	Commands []Command
 
-	// Flags declares the flags that may be before the name of a command. If nil, there are none.
+	// Flags declares the flags that may be before the name of a command. If nil, no flag may.
 	Flags func(fs *flag.FlagSet)
 
 	// Default is the command that runs where no command is named. If empty, that is a usage
@@ -96,7 +96,7 @@ func (p Program) leading(fs *flag.FlagSet, args []string) (rest []string, bad []
 	return settings.ParseLeading(fs, args)
 }
 
-// named returns the command of this name, or of this earlier name; nil if there is none.
+// named returns the command of this name, or of this earlier name, or nil.
 func (p Program) named(name string) *Command {
 	if slices.Contains([]string{"--version", "-v", "-V"}, name) {
 		name = "version"

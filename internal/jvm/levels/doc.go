@@ -13,7 +13,7 @@
 //
 // One process keeps the levels of a source: the [Loop] of an `ullage run`. It alone changes
 // JVMs, and its memory is authoritative. Package control makes that process the owner and
-// brings it the requests of commands, each of which is pending until the JVMs have answered.
+// brings it the requests of commands, and a request is pending until the JVMs have answered.
 //
 // # Untrusted input
 //

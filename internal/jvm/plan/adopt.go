@@ -89,7 +89,7 @@ func (d *Adoption) wanted() ask.Selection {
 func (d *Adoption) On() bool { return d.known && !d.wanted().IsZero() }
 
 // Due returns when the next attempt at a JVM is due that differs from what is wanted
-// of adopted ones. It is false if there is none that was found.
+// of adopted ones. It is false if no such JVM was found.
 func (d *Adoption) Due(now time.Time) (at time.Time, due bool) {
 	soonest := func(t time.Time) {
 		if !due || t.Before(at) {

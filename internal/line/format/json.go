@@ -52,7 +52,7 @@ func flatLevel(line []byte) ul.Level {
 }
 
 // members reads the members of the object whose brace is before text[i] and returns the
-// offset after the closing brace. Whole is false if there is none, or if nothing more is
+// offset after the closing brace. Whole is false without such a brace, or if nothing more is
 // needed. Within is the name of the member that the object is the value of: such an object
 // does not have another one looked into.
 func (o *object) members(i int, within string) (end int, whole bool) {

@@ -76,7 +76,7 @@
 //
 // These are given the names of later releases: "Young (Mixed) (G1 Evacuation Pause)". A pause in which the
 // old generation was collected is a full one, whatever its line begins with. Sizes and CPU times of G1 are
-// in lines after the pause, of which a [Joiner] needs the continuations, see [Joiner.Continues]. A record
+// in lines after the pause, and a [Joiner] needs these continuations, see [Joiner.Continues]. A record
 // may be broken by lines about ages and policies, and by a record of another thread, at any place. A
 // pause is read where all its brackets are closed and nothing but its CPU times or another record follows;
 // else it is unread, and no number of it is used. The stamps are those of the beginning of a pause. A Joiner numbers the

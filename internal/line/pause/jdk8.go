@@ -192,7 +192,7 @@ func (o *jdk8) abandon() {
 // enter takes in the bracket at text[i], and returns where to go on.
 func (o *jdk8) enter(text []byte, i int) (next int) {
 	rest := text[i+1:]
-	if bytes.HasPrefix(rest, []byte("0x")) { // the addresses of a space, of which no bracket is closed
+	if bytes.HasPrefix(rest, []byte("0x")) { // the addresses of a space: no bracket closes them
 		return i + 1
 	}
 	end := bytes.IndexByte(rest, ']')

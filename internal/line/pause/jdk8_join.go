@@ -12,7 +12,7 @@ type old struct {
 	pauses int   // that had begun by the line before
 	last   int64 // number of the last pause; -1: there was none
 	cycle  int64 // number of the concurrent cycle that goes on; -1: none
-	over   bool  // ... of which only the cleanup may follow
+	over   bool  // ... and only its cleanup may follow
 	within bool  // the number last is that of the pause whose events come
 }
 

@@ -40,7 +40,7 @@ var oldPhases = map[string][]byte{
 
 var markCycle = []byte("Mark Cycle")
 
-// concurrent takes in "CMS-concurrent-mark: 0.035/0.036 secs", of which the second is what
+// concurrent takes in "CMS-concurrent-mark: 0.035/0.036 secs": the second number is what
 // passed, "GC concurrent-mark-end, 0.0123 secs", and that a phase has begun or was given up.
 func (o *jdk8) concurrent(text []byte) {
 	switch string(text) {
@@ -129,7 +129,7 @@ func oldLength(text []byte) (time.Duration, bool) {
 }
 
 // oldSizes reads the sizes that text begins with. It returns the rest: "629119K->69888K(629120K)",
-// "24.0M(256.0M)->3520.4K(256.0M)", or "10812086K(11901376K)", in use at one time, of which Before
+// "24.0M(256.0M)->3520.4K(256.0M)", or "10812086K(11901376K)", in use at one time, where Before
 // is -1. Coarse sizes are rounded to a tenth of a GiB.
 func oldSizes(text []byte) (h Heap, coarse bool, rest []byte, ok bool) {
 	var c [3]bool
