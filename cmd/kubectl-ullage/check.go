@@ -39,7 +39,7 @@ type checkConfig struct {
 // flags declares the settings on fs. A time without a zone is in now's.
 func (c *checkConfig) flags(fs *flag.FlagSet, now time.Time) {
 	c.single.flags(fs)
-	zonedVar(fs, &c.since, "since", now, "only lines from `T` on: a duration before now, or a time")
+	zonedVar(fs, &c.since, "since", now, "only lines at `T` or later: a duration before now, or a time")
 	zonedVar(fs, &c.until, "until", now, "only lines up to `T`, as for --since")
 	fs.StringVar(&c.stream, "stream", "", "only streams whose name matches `GLOB`")
 	cli.JSONFlags(fs, &c.json, "print JSON, one object a line")

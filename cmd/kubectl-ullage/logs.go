@@ -18,8 +18,8 @@ const logsAbout = `kubectl ullage logs prints what a pod's sidecar has persisted
 
 Usage:
   kubectl ullage logs TARGET [-f] [--tail N] [--since T] [--until T] [--around T [--within D]]
-                             [--level L] [--stream S] [--json] [-c NAME]
-  kubectl ullage logs TARGET --marks [-f] [--tail N] [--since T] [--until T]
+                             [--level L] [--stream S] [--format GLOB=NAME] [--json] [-c NAME]
+  kubectl ullage logs TARGET --gaps|--marks [-f] [--tail N] [--since T] [--until T]
                              [--around T [--within D]] [--stream S] [--json] [-c NAME]
 
 Examples:
@@ -28,20 +28,22 @@ Examples:
   kubectl ullage logs web-0 --tail 20 -f | grep Pause
   kubectl ullage logs deploy/web --since 5m
   kubectl ullage logs web-0 --marks --since 1h
+  kubectl ullage logs web-0 --gaps --since 24h
 
-TARGET is a pod, a workload, as deploy/web, or -l SELECTOR. Of several pods, the
-command takes the oldest that is ready, and says on stderr which that is.
+TARGET is a pod, a workload such as deploy/web, or -l SELECTOR. If it means
+several pods, the command takes the oldest ready one and names it on stderr.
 
 It runs 'ullage logs' in the sidecar and takes the same values. T is a duration
 before now (10m, 36h), a time with its zone, or a local one (16:45,
-2026-11-20T16:45); D is a duration (30s if it is not given). --tail prints the
-last N lines of all. L is trace, debug, info, warning or error; S a pattern such
-as 'gc*.log'. Every byte of a line is as the JVM wrote it; but on a terminal, a
-control character is printed like \x1b. Several streams are merged by time, and
-each line has the name of its stream in front of it.
+2026-11-20T16:45); D is a duration, by default 30s. --tail prints only the last
+N lines of the output. L is trace, debug, info, warning or error; S is a pattern
+such as 'gc*.log'. Every byte of a line is as the JVM wrote it; but on a
+terminal, a control character is printed like \x1b. Several streams are merged
+by time, and each line then begins with the name of its stream.
 
---marks lists what the sidecar has marked instead, and where lines are missing:
-starts and ends of JVMs, changes of log levels, gaps, and so on.
+--marks lists events instead of lines: starts and ends of JVMs, changes of log
+levels, gaps, and so on. --gaps lists only the places where lines are missing,
+and exits with 1 if the sidecar dropped any.
 
 A pod with several JVM containers has a sidecar for each: -c names one.
 `
@@ -50,18 +52,20 @@ A pod with several JVM containers has a sidecar for each: -c names one.
 type logsConfig struct {
 	single
 	follow bool
-	times  [3]string // of catTimes, as 'ullage logs' takes them
-	within string    // ... and these two
+	times  [3]string // of catTimes; these, within and tail are as 'ullage logs' takes them
+	within string
 	tail   string
 	json   bool
+	gaps   bool
 	marks  bool
 	level  ul.Level
+	format string
 	stream string
 }
 
 // catTimes are the flags of 'ullage logs' that take a time.
 var catTimes = [...]struct{ name, usage string }{
-	{"since", "only lines from `T` on: a duration before now, or a time"},
+	{"since", "only lines at `T` or later: a duration before now, or a time"},
 	{"until", "only lines up to `T`, as for --since"},
 	{"around", "only lines close to `T`, as for --since: within --within before and after it"},
 }
@@ -75,12 +79,14 @@ func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
 	for i, t := range catTimes {
 		zonedVar(fs, &c.times[i], t.name, now, t.usage)
 	}
-	fs.StringVar(&c.within, "within", "", "how far from --around, as a `DURATION` (30s if it is not given)")
+	fs.StringVar(&c.within, "within", "", "how far from --around, as a `DURATION` (by default 30s)")
 	fs.StringVar(&c.tail, "tail", "", "only the last `N` lines of all")
+	fs.BoolVar(&c.gaps, "gaps", false, "list where lines are missing, instead of printing lines")
 	fs.BoolVar(&c.marks, "marks", false, "list what the sidecar has marked, and where lines are missing, instead of printing lines")
-	cli.JSONFlags(fs, &c.json, "print each line, or with --marks each mark, as a JSON object")
+	cli.JSONFlags(fs, &c.json, "print each line, or with --gaps or --marks each place, as a JSON object")
 	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.level.Set)
 	fs.StringVar(&c.stream, "stream", "", "only streams whose name matches `GLOB`")
+	fs.StringVar(&c.format, "format", "", "formats of streams, as for 'ullage run': `GLOB=NAME`")
 }
 
 // zonedVar declares a flag whose value [zoned] reads.
@@ -195,6 +201,10 @@ func (c *logsConfig) catArgs(dest string) []string {
 		add("level", c.level.String())
 	}
 	add("stream", c.stream)
+	add("format", c.format)
+	if c.gaps {
+		args = append(args, "--gaps")
+	}
 	if c.marks {
 		args = append(args, "--marks")
 	}

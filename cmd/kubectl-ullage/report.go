@@ -59,7 +59,7 @@ type reportConfig struct {
 // flags declares the settings on fs. A time without a zone is in now's.
 func (c *reportConfig) flags(fs *flag.FlagSet, now time.Time) {
 	c.single.flags(fs)
-	zonedVar(fs, &c.since, "since", now, "only lines from `T` on: a duration before now, or a time")
+	zonedVar(fs, &c.since, "since", now, "only lines at `T` or later: a duration before now, or a time")
 	zonedVar(fs, &c.until, "until", now, "only lines up to `T`, as for --since")
 	fs.StringVar(&c.output, "output", "", "`FILE` to write the page into; one that exists is replaced")
 	cli.JSONFlags(fs, &c.json, "print the figures as JSON, as 'ullage report --json' does")

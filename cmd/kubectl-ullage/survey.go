@@ -122,9 +122,9 @@ func (s *survey) run(ctx context.Context) ([]answer, error) {
 	return answers, ctx.Err()
 }
 
-// show asks all sidecars and prints the answers, as the flags have it: as JSON, or the text that
-// render makes of them, once or until interrupted. It returns no answers if there are none to
-// add to, and the exit code.
+// show asks all sidecars and prints the answers, as JSON or as the text that render makes of them,
+// once or, with -w, until interrupted. It returns the answers, if there are any to say more about,
+// and the exit code.
 func (s *survey) show(ctx context.Context, e cli.Env, name string, render func([]answer) string) ([]answer, int) {
 	if s.watch {
 		return nil, e.Watch(ctx, name, func(ctx context.Context) (string, error) {

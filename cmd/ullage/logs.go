@@ -147,7 +147,7 @@ func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
 
 // windowFlags declares --since and --until; a duration ends at now.
 func windowFlags(fs *flag.FlagSet, since, until *time.Time, now time.Time) {
-	cli.TimeVar(fs, since, "since", now, "only lines from `T` on: a duration before now, or a time")
+	cli.TimeVar(fs, since, "since", now, "only lines at `T` or later: a duration before now, or a time")
 	cli.TimeVar(fs, until, "until", now, "only lines up to `T`, as for --since")
 }
 

@@ -25,8 +25,9 @@ lines.
 Usage:
   ullage run --source DIR --dest DIR [flags]
 
-Example:
+Examples:
   ullage run --source /dev/shm/jvm --dest /var/lib/ullage --compress none
+  ullage run --source /dev/shm/jvm --dest /var/lib/ullage --adopt 'gc*=info'
 
 It waits for the source to appear and follows every matching file in it. When
 the destination fails, the backlog stays on the tmpfs and ullage retries. On

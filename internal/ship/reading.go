@@ -54,7 +54,7 @@ func (r *reader) run(ctx, stop context.Context) error {
 }
 
 // round brings the files in step with the directory and reads until there is
-// nothing more, the queue is full, or it is time to look after other things.
+// nothing more, the queue is full, or it is time to do something else.
 func (r *reader) round() {
 	found, err := r.src.Scanner.Scan()
 	if err != nil {

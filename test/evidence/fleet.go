@@ -73,7 +73,7 @@ func (f fleet) write(s *strings.Builder) {
 	f.node(s)
 	f.syncs(s)
 	f.webhook(s)
-	s.WriteString("**Threat to validity.** Nothing here was run at this size, but [110 sidecars on one disk](#growth-sidecars-of-a-node) were. The cost of a commit depends on how many fsyncs a second the disk can do; the second table shows how many are needed. Memory is that at the least of the three rates. " +
+	s.WriteString("**Caveats.** Nothing here was run at this size, but [110 sidecars on one disk](#growth-sidecars-of-a-node) were. The cost of a commit depends on how many fsyncs a second the disk can do; the second table shows how many are needed. Memory is that at the least of the three rates. " +
 		"PUT requests and objects a month of a copy in S3 are [on a page of their own](../sinks.md#requests-and-objects-on-paper).\n")
 }
 

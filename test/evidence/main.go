@@ -58,7 +58,7 @@ var experiments = []question{
 	{"minute", forLimits, minute},
 	{"injector", forPage, injector},
 	{"report", forPage | forLimits, reports},
-	{"tried", forPage, tried},
+	{"tried", forPage, measureWays},
 	{"hindsight", forPage, hindsight},
 }
 

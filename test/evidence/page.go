@@ -31,7 +31,7 @@ func (r *record) write(page string) error {
 		if err := e.drawHiccups(&s, dir); err != nil {
 			return fmt.Errorf("draw %s: %w", e.Name, err)
 		}
-		fmt.Fprintf(&s, "\n**Threat to validity.** %s\n", e.Threat)
+		fmt.Fprintf(&s, "\n**Caveats.** %s\n", e.Threat)
 	}
 	if f, ok := r.fleet(); ok {
 		f.write(&s)

@@ -19,8 +19,8 @@ var pausePairs = []struct{ name, compress, off, on string }{
 // than two runs may differ.
 const triedTimes = 3
 
-// tried measures alternatives for the sidecar's copy.
-func tried(e *evidence) (*experiment, error) {
+// measureWays measures alternatives for the sidecar's copy.
+func measureWays(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "tried", Title: "Ways to copy", Plot: "cpu",
 		Question: "Which ways to copy a log to the disk take less CPU time, or less space, than the sidecar's?",

@@ -47,7 +47,7 @@ func TestSyncFailsWithIOErrors(t *testing.T) {
 	// The file system's own blocks and those of the directories lie before the
 	// ballast and stay sound: what fails is the data. (A directory that cannot
 	// be read gives "cannot allocate memory": the kernel has no buffer for a
-	// block behind the end of a device, and it forgets its buffers when the
+	// block past the end of a device, and it forgets its buffers when the
 	// device's size is set.)
 	const sound = 4 << 20
 	if err := os.MkdirAll(filepath.Join(v.Dir, "dest", stream), 0o700); err != nil {

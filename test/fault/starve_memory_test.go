@@ -19,7 +19,7 @@ const (
 	mostMemoryOfMany = 28 << 20
 )
 
-// memory looks after all sidecars of this package.
+// memory watches all sidecars of this package.
 var memory = watchMemory()
 
 // watch knows the peak of each sidecar that was seen, by its process id, and which

@@ -1,9 +1,13 @@
 package jvm
 
 import (
+	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,39 +15,44 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// differences are what the releases of Java have that matters to ullage. The table of docs/pods.md says
-// which release has what, and each of its cells is checked on a JVM.
+var update = flag.Bool("update", false, "write the table of docs/pods.md instead of comparing it")
+
+var releases = []int{11, 17, 21, 25}
+
+// differences say which releases of Java have what matters to ullage. Each is checked on a JVM of each
+// release, and docs/pods.md has them as a table.
 var differences = []struct {
 	what string
+	in   []int
 	has  func(t *testing.T, jdk lab.JDK) bool
 }{
-	{"what the injector adds", func(t *testing.T, jdk lab.JDK) bool {
+	{"what the injector adds", releases, func(t *testing.T, jdk lab.JDK) bool {
 		_, value := newStarts(t, jdk).injected(t, nil)
 		return starting(t, jdk, "", strings.Fields(value)...) // as JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS and the command line have them
 	}},
-	{"all twelve decorators", func(t *testing.T, jdk lab.JDK) bool {
+	{"all twelve decorators", releases, func(t *testing.T, jdk lab.JDK) bool {
 		return starting(t, jdk, "", "-Xlog:gc:stdout:time,utctime,uptime,timemillis,uptimemillis,timenanos,uptimenanos,hostname,pid,tid,level,tags")
 	}},
-	{"`output_options` of `VM.log`, and outputs added and removed while the JVM runs", addsOutput},
-	{"`-Xlog:async`", func(t *testing.T, jdk lab.JDK) bool { return starting(t, jdk, "", "-Xlog:async") }},
-	{"`foldmultilines` of an output", func(t *testing.T, jdk lab.JDK) bool {
+	{"`output_options` of `VM.log`, and outputs added and removed while the JVM runs", releases, addsOutput},
+	{"`-Xlog:async`", releases[1:], func(t *testing.T, jdk lab.JDK) bool { return starting(t, jdk, "", "-Xlog:async") }},
+	{"`foldmultilines` of an output", releases[2:], func(t *testing.T, jdk lab.JDK) bool {
 		return starting(t, jdk, "", "-Xlog:gc:file="+filepath.Join(t.TempDir(), "gc.log")+"::foldmultilines=true")
 	}},
-	{"a safepoint has its operation and its parts in one line", func(t *testing.T, jdk lab.JDK) bool {
+	{"a safepoint has its operation and its parts in one line", releases[1:], func(t *testing.T, jdk lab.JDK) bool {
 		return starting(t, jdk, `Safepoint "`, "-Xlog:safepoint")
 	}},
-	{"one line for all operations of a safepoint: `Total time for which …`", func(t *testing.T, jdk lab.JDK) bool {
+	{"one line for all operations of a safepoint: `Total time for which …`", releases[:1], func(t *testing.T, jdk lab.JDK) bool {
 		return starting(t, jdk, "Total time for which application threads were stopped: ", "-Xlog:safepoint")
 	}},
-	{"the JVM's version in its log (`gc+init`)", func(t *testing.T, jdk lab.JDK) bool {
+	{"the JVM's version in its log (`gc+init`)", releases[1:], func(t *testing.T, jdk lab.JDK) bool {
 		return starting(t, jdk, "Version: ", "-Xlog:gc+init")
 	}},
-	{"the JVM's flags in its log (`arguments`)", func(t *testing.T, jdk lab.JDK) bool {
+	{"the JVM's flags in its log (`arguments`)", releases[2:], func(t *testing.T, jdk lab.JDK) bool {
 		return starting(t, jdk, "jvm_args: ", "-Xlog:arguments")
 	}},
-	{"ZGC, without `-XX:+UnlockExperimentalVMOptions`", func(t *testing.T, jdk lab.JDK) bool { return starting(t, jdk, "", "-XX:+UseZGC") }},
-	{"CMS", func(t *testing.T, jdk lab.JDK) bool { return starting(t, jdk, "", "-XX:+UseConcMarkSweepGC") }},
-	{"`-XX:CompileCommand=DumpReplay`", func(t *testing.T, jdk lab.JDK) bool {
+	{"ZGC, without `-XX:+UnlockExperimentalVMOptions`", releases[1:], func(t *testing.T, jdk lab.JDK) bool { return starting(t, jdk, "", "-XX:+UseZGC") }},
+	{"CMS", releases[:1], func(t *testing.T, jdk lab.JDK) bool { return starting(t, jdk, "", "-XX:+UseConcMarkSweepGC") }},
+	{"`-XX:CompileCommand=DumpReplay`", releases[1:], func(t *testing.T, jdk lab.JDK) bool {
 		return starting(t, jdk, "DumpReplay Collect.main bool DumpReplay = true", "-XX:CompileCommand=DumpReplay,Collect::main")
 	}},
 }
@@ -93,36 +102,58 @@ func addsOutput(t *testing.T, jdk lab.JDK) bool {
 	return ask("list") == before
 }
 
-// Which release has what is as the documents say.
-func TestReleasesDifferAsTheDocumentsSay(t *testing.T) {
-	page, err := os.ReadFile("../../docs/pods.md")
+// docs/pods.md lists the differences.
+// `go test ./test/jvm -run ReleasesAreListed -update` writes the table.
+func TestReleasesAreListed(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("|")
+	for _, r := range releases {
+		fmt.Fprintf(&b, " | %d", r)
+	}
+	b.WriteString(" |\n|---" + strings.Repeat("|---", len(releases)) + "|\n")
+	for _, d := range differences {
+		b.WriteString("| " + d.what)
+		for _, r := range releases {
+			b.WriteString(" | " + yes(slices.Contains(d.in, r)))
+		}
+		b.WriteString(" |\n")
+	}
+	const path = "../../docs/pods.md"
+	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(page), "| | 11 | 17 | 21 | 25 |\n|---|---|---|---|---|\n")
-	table, _, _ = strings.Cut(table, "\n\n")
-	said := map[string][]string{}
-	for row := range strings.SplitSeq(table, "\n") {
-		if cells := strings.Split(strings.Trim(row, "| "), " | "); len(cells) == 5 {
-			said[cells[0]] = cells[1:]
+	section := regexp.MustCompile(`(?s)(<!-- releases: .*? -->\n).*?(<!-- end of releases -->)`)
+	if !section.Match(page) {
+		t.Fatalf("%s has no table of releases", path)
+	}
+	want := section.ReplaceAllString(string(page), "${1}"+b.String()+"${2}")
+	switch {
+	case want == string(page):
+	case *update:
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
 		}
+	default:
+		t.Errorf("the table of %s is not that of the test; write it with: go test ./test/jvm -run ReleasesAreListed -update", path)
 	}
-	if len(said) != len(differences) {
-		t.Errorf("the page has %d rows, the test %d", len(said), len(differences))
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
 	}
-	column := map[int]int{11: 0, 17: 1, 21: 2, 25: 3}
+	return "no"
+}
+
+func TestReleasesDifferAsListed(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
-		at, promised := column[jdk.Version]
-		if !promised {
+		if !slices.Contains(releases, jdk.Version) {
 			return // installed as well
 		}
 		for _, d := range differences {
-			want := "no"
-			if d.has(t, jdk) {
-				want = "yes"
-			}
-			if cells := said[d.what]; len(cells) != 4 || cells[at] != want {
-				t.Errorf("%s: the page says %q, and Java %d: %s", d.what, cells, jdk.Version, want)
+			if got, want := d.has(t, jdk), slices.Contains(d.in, jdk.Version); got != want {
+				t.Errorf("%s: Java %d has it: got %s, want %s", d.what, jdk.Version, yes(got), yes(want))
 			}
 		}
 	})

@@ -2,7 +2,6 @@
 //
 //	lint DIR...
 //	lint -up DIR...
-//	lint -prose DIR...
 //
 // It reads every Go file below the directories, tests included, and prints what is over a
 // limit: a function of too many lines; a type with too many fields or methods, those of
@@ -14,8 +13,7 @@
 // the best order some arrows still run back up, and each is a place where a reader turns
 // back; -up prints these for each package, with the names that make them.
 //
-// It also counts phrases that a native reader stops at: documents have none, and comments and
-// texts of programs have the numbers of prose.txt, which may only fall; -prose prints all.
+// It also finds phrases that a native reader stops at, in documents, comments and texts of programs.
 package main
 
 import (
@@ -28,7 +26,7 @@ import (
 
 func main() {
 	show, dirs := "", os.Args[1:]
-	if len(dirs) > 0 && (dirs[0] == "-up" || dirs[0] == "-prose") {
+	if len(dirs) > 0 && dirs[0] == "-up" {
 		show, dirs = dirs[0], dirs[1:]
 	}
 	problems, err := run(show, dirs)
@@ -44,14 +42,11 @@ func main() {
 	}
 }
 
-// run returns what to print: arrows or phrases if they are to be shown, otherwise what is over a limit.
+// run returns what to print: arrows if they are to be shown, otherwise what is over a limit.
 func run(show string, dirs []string) ([]string, error) {
 	prose, err := readProse(".", dirs)
 	if err != nil {
 		return nil, err
-	}
-	if show == "-prose" {
-		return prose.all(), nil
 	}
 	found, err := packages(dirs)
 	if err != nil {
@@ -77,11 +72,7 @@ func run(show string, dirs []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	stops, err := prose.judge(proseFile)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Concat(t.long, judge(measures, excepted), stops), nil
+	return slices.Concat(t.long, judge(measures, excepted), prose.all()), nil
 }
 
 // shown returns the numbers of packages, and what they consist of.

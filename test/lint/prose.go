@@ -1,7 +1,6 @@
 package main
 
 import (
-	_ "embed"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -87,35 +86,24 @@ func (p phrase) found(text string) (places []int) {
 	return places
 }
 
-// proseFile has the number of each phrase in comments and in texts of programs, one a line. A higher
-// one fails. So does one that is lower by more than slack: the numbers follow what was reached, and
-// two changes that each remove a phrase do not conflict here.
-//
-//go:embed prose.txt
-var proseFile string
-
-const slack = 10
-
-// prose is what was counted: how often each phrase is in comments and in texts, and where in documents.
+// prose is where phrases were found.
 type prose struct {
-	counts map[string]int
-	places map[string][]string // by the key of counts
+	places map[string][]string // by kind of text and name of the phrase, as in "comment behind"
 }
 
-func (p *prose) count(kind, place, text string) {
+func (p *prose) find(kind, place, text string) {
 	text = strings.Join(strings.Fields(text), " ")
 	for _, ph := range phrases {
 		for _, at := range ph.found(text) {
 			key := kind + " " + ph.name
-			p.counts[key]++
 			p.places[key] = append(p.places[key], fmt.Sprintf("%s: …%s… (instead: %s)", place, text[max(0, at-30):min(len(text), at+50)], ph.instead))
 		}
 	}
 }
 
-// readProse counts phrases in the documents below root and in the Go files of its directories.
+// readProse finds phrases in the documents below root and in the Go files of its directories.
 func readProse(root string, dirs []string) (*prose, error) {
-	p := &prose{counts: map[string]int{}, places: map[string][]string{}}
+	p := &prose{places: map[string][]string{}}
 	for _, dir := range dirs {
 		if err := filepath.WalkDir(filepath.Join(root, dir), p.goFile); err != nil {
 			return nil, err
@@ -154,7 +142,7 @@ var (
 	linkTarget = regexp.MustCompile(`\]\([^)]*\)`)
 )
 
-// page counts the phrases of a document, but not in its code and links.
+// page finds the phrases of a document, but not in its code and links.
 func (p *prose) page(path, text string) {
 	inCode := false
 	for n, line := range strings.Split(text, "\n") {
@@ -162,7 +150,7 @@ func (p *prose) page(path, text string) {
 			inCode = !inCode
 		} else if !inCode {
 			line = linkTarget.ReplaceAllString(codeSpan.ReplaceAllString(line, "`x`"), "]")
-			p.count("document", fmt.Sprintf("%s:%d", path, n+1), line)
+			p.find("document", fmt.Sprintf("%s:%d", path, n+1), line)
 		}
 	}
 }
@@ -184,7 +172,7 @@ func (p *prose) goFile(path string, d fs.DirEntry, err error) error {
 		return err
 	}
 	for _, group := range file.Comments {
-		p.count("comment", set.Position(group.Pos()).String(), group.Text())
+		p.find("comment", set.Position(group.Pos()).String(), group.Text())
 	}
 	if strings.HasSuffix(path, "_test.go") {
 		return nil
@@ -192,44 +180,12 @@ func (p *prose) goFile(path string, d fs.DirEntry, err error) error {
 	ast.Inspect(file, func(n ast.Node) bool {
 		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
 			if text, err := strconv.Unquote(lit.Value); err == nil && strings.Contains(text, " ") {
-				p.count("text", set.Position(lit.Pos()).String(), text)
+				p.find("text", set.Position(lit.Pos()).String(), text)
 			}
 		}
 		return true
 	})
 	return nil
-}
-
-// judge returns each phrase in a document, and the numbers that the file does not allow.
-func (p *prose) judge(file string) (problems []string, err error) {
-	allowed := map[string]int{}
-	for line := range strings.Lines(file) {
-		var kind, name string
-		var n int
-		if _, err := fmt.Sscanf(line, "%s %s %d", &kind, &name, &n); err != nil {
-			return nil, fmt.Errorf("prose.txt: %q: %w", line, err)
-		}
-		allowed[kind+" "+name] = n
-	}
-	for _, kind := range []string{"document", "comment", "text"} {
-		for _, ph := range phrases {
-			key := kind + " " + ph.name
-			is, may := p.counts[key], allowed[key]
-			delete(allowed, key)
-			switch {
-			case is > may && may > 0:
-				problems = append(problems, fmt.Sprintf("%s %d, at most %d are allowed (lint -prose prints them): write %s", key, is, may, ph.instead))
-			case is > may:
-				problems = append(problems, p.places[key]...)
-			case is < may-slack:
-				problems = append(problems, fmt.Sprintf("%s %d, far fewer than test/lint/prose.txt says: write %q there", key, is, fmt.Sprintf("%s %d", key, is)))
-			}
-		}
-	}
-	for key := range allowed {
-		problems = append(problems, fmt.Sprintf("%q in test/lint/prose.txt is no phrase", key))
-	}
-	return problems, nil
 }
 
 // all returns every place.

@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestPhrasesThatANativeReaderStopsAt(t *testing.T) {
@@ -32,11 +30,11 @@ func TestPhrasesThatANativeReaderStopsAt(t *testing.T) {
 		{"it reads the file, and sends it", "comma-and"},
 		{"it appends, syncs, and writes it", ""},
 	} {
-		p := prose{counts: map[string]int{}, places: map[string][]string{}}
-		p.count("document", "x", c.text)
+		p := prose{places: map[string][]string{}}
+		p.find("document", "x", c.text)
 		var got []string
 		for _, ph := range phrases {
-			if p.counts["document "+ph.name] > 0 {
+			if len(p.places["document "+ph.name]) > 0 {
 				got = append(got, ph.name)
 			}
 		}
@@ -46,9 +44,8 @@ func TestPhrasesThatANativeReaderStopsAt(t *testing.T) {
 	}
 }
 
-// Documents have none; comments and texts have a number each, which only falls. Code, links and
-// strings of tests are not prose.
-func TestPhrasesAreCountedByKind(t *testing.T) {
+// Code, links and strings of tests are not prose.
+func TestPhrasesAreFoundByKind(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{
 		"README.md":   "# x\n\nit is behind\n\n```\nbehind\n```\n`behind` [x](behind.md)\n",
@@ -71,18 +68,15 @@ func TestPhrasesAreCountedByKind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]int{"document behind": 1, "comment beside": 1, "comment behind": 1, "text somebody": 1}, p.counts); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	want := []string{"comment behind: a/x.go:3:1: …f is beside g, which is behind h.…", "comment beside: a/x.go:3:1: …", "document behind: README.md:3: …it is behind…", "text somebody: a/x.go:5:26: …"}
+	got := p.all()
+	if len(got) != len(want) {
+		t.Fatalf("got:\n%s", strings.Join(got, "\n"))
 	}
-	got, err := p.judge("comment beside 12\ncomment behind 11\ntext somebody 1\ncomment odd 3\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(got) != 3 || !strings.Contains(got[0], "README.md:3: …it is behind…") ||
-		got[1] != `comment beside 1, far fewer than test/lint/prose.txt says: write "comment beside 1" there` || got[2] != `"comment odd" in test/lint/prose.txt is no phrase` {
-		t.Errorf("got:\n%s", strings.Join(got, "\n"))
-	}
-	if got, err := p.judge("comment beside 1\ncomment behind 1\n"); err != nil || len(got) != 2 || !strings.Contains(got[1], "nobody is there") {
-		t.Errorf("got %q, %v", got, err)
+	for i := range want {
+		kind, rest, _ := strings.Cut(want[i], ": ")
+		if !strings.HasPrefix(got[i], kind+": ") || !strings.Contains(got[i], rest) {
+			t.Errorf("got %q, want %q", got[i], want[i])
+		}
 	}
 }

@@ -163,7 +163,7 @@ func reason(err error) string {
 		switch {
 		case errors.Is(at.Err, fs.ErrNotExist):
 			text = strings.Replace(text, at.Error(), printable.Name(at.Path)+" does not exist", 1)
-		case errors.Is(at.Err, syscall.ENOTDIR):
+		case errors.Is(at.Err, syscall.ENOTDIR), at.Err.Error() == syscall.ENOTDIR.Error(): // os.OpenRoot has its own error
 			text = strings.Replace(text, at.Error(), printable.Name(at.Path)+" is not a directory", 1)
 		}
 	}

@@ -22,6 +22,7 @@ func TestUnexpectedComplainsAboutEach(t *testing.T) {
 func TestFailHasALineForEachError(t *testing.T) {
 	_, missing := os.Stat("no where")
 	_, noDir := os.ReadDir("cli.go")
+	_, noRoot := os.OpenRoot("cli.go")
 	for name, c := range map[string]struct {
 		err  error
 		want string
@@ -32,6 +33,7 @@ func TestFailHasALineForEachError(t *testing.T) {
 		"two in one":  {fmt.Errorf("%w: %w", errors.New("one"), errors.New("two")), "prog run: one: two\n"},
 		"no path":     {fmt.Errorf("open it: %w", missing), "prog run: open it: \"no where\" does not exist\n"},
 		"no dir":      {fmt.Errorf("list it: %w", noDir), "prog run: list it: cli.go is not a directory\n"},
+		"no root":     {noRoot, "prog run: cli.go is not a directory\n"},
 		"interrupted": {fmt.Errorf("read: %w", context.Canceled), "prog run: read: interrupted\n"},
 		"escape":      {errors.New("\x1b[2Jgone"), "prog run: ?[2Jgone\n"},
 	} {

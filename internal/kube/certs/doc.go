@@ -1,6 +1,6 @@
 // Package certs provides the certificate that the injector serves with and
 // keeps it valid and trusted. A [Serving] holds the certificate; [Serving.Run]
-// is the loop that looks after the certificate and starts no goroutine.
+// is the loop that renews it. Run starts no goroutine.
 //
 // # Two sources
 //

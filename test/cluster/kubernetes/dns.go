@@ -22,7 +22,7 @@ import (
 const clusterDomain = ".svc.cluster.local"
 
 // dns answers for services under [clusterDomain], with A records over UDP, and
-// passes on every other query. It stands in for CoreDNS, which would cost
+// passes on every other query. It replaces CoreDNS, which would cost
 // minutes of compiling.
 type dns struct {
 	services corelisters.ServiceLister

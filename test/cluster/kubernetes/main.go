@@ -26,7 +26,7 @@ import (
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 )
 
-// components are what this binary can be. Each reads os.Args, and returns the
+// components are what this binary can be. Each reads os.Args and returns the
 // exit status or exits.
 var components = map[string]func() int{
 	"etcd":                    func() int { etcdmain.Main(os.Args); return 0 },
