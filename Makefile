@@ -167,6 +167,11 @@ adopt-kills: ## kill a sidecar 200 times while it adopts or releases a JVM (root
 	$(call stage,kills of a sidecar that adopts)
 	ADOPT_ROUNDS=50 $(gotest) -count=1 -v -timeout 60m ./test/jvm -run TestAKillLeavesNoOutputBehind
 
+.PHONY: raise-latency
+raise-latency: ## the time from a changed annotation to the first durable line of the new level, fifty times (a JDK; three minutes)
+	$(call stage,raise latency)
+	go test -run '^$$' -bench RaiseByAnnotation -benchtime 50x -timeout 30m ./test/jvm
+
 .PHONY: java-stress
 java-stress: java ## the claim of a record in the ring under jcstress (network, once; minutes; MODE=default or tough for longer)
 	$(call stage,java stress)

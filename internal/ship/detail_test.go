@@ -196,7 +196,7 @@ func TestAKillAtAnyMomentLeavesWithheldLinesExact(t *testing.T) {
 		{"append", func(r run) { r.appends(r.t) }},
 		{"sync", func(r run) { r.syncs() }},
 		{"commit", func(r run) { r.Shipper.commits(r.t) }},
-		{"trigger", func(r run) { r.triggers() }},
+		{"trigger", func(r run) { triggers(r.Shipper) }},
 		{"read more", func(r run) { r.appendTo("gc.log", second); r.reads() }},
 		{"append more", func(r run) { r.appends(r.t) }},
 		{"save", func(r run) { r.saveDetails(r.t) }},
@@ -250,7 +250,7 @@ func (s *Shipper) syncs() {
 	}
 }
 
-func (s *Shipper) triggers() {
+func triggers(s *Shipper) {
 	if _, err := s.Save(); err == nil {
 		s.writer.detail.begin()
 		_ = s.writer.saveCheckpoint(context.Background())

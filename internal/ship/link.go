@@ -20,6 +20,7 @@ type link struct {
 	health  health                   // writer to others
 
 	save    chan struct{} // any part to writer: save what is held
+	prompt  prompt        // any part to writer: commit soon
 	flush   chan flush    // reader to writer: commit everything that is queued
 	flushed chan struct{} // the answer
 	rewind  chan rewind   // writer to reader: read again from the last commit
@@ -53,6 +54,7 @@ func newLink(cfg Config) *link {
 		replies: replies{wake: make(chan struct{}, 1), published: map[tail.File]tail.Chunk{}},
 		health:  health{marks: map[string]segment.Mark{}},
 		save:    make(chan struct{}, 1),
+		prompt:  prompt{asked: make(chan struct{}, 1)},
 		flush:   make(chan flush, 1),
 		flushed: make(chan struct{}, 1),
 		rewind:  make(chan rewind),

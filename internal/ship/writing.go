@@ -57,6 +57,7 @@ func (w *writer) ship(ctx context.Context) error {
 			return ctx.Err()
 		case <-w.link.queue.Ready():
 		case <-timer.C:
+		case <-w.link.prompt.asked:
 		case <-idle.C:
 			if w.taken.nothing(w.link.queue.Bytes()) {
 				// What failed to be written may be gone from the source.
@@ -106,7 +107,7 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 		queued := w.link.queue.Bytes()
 		due := w.taken.since(w.link)
 		if !due.IsZero() {
-			due = due.Add(w.cfg.SyncInterval)
+			due = due.Add(w.link.prompt.interval(w.cfg.SyncInterval))
 		}
 		late := !due.IsZero() && !due.After(now)
 		if queued >= w.cfg.batchBytes(w.link.frame()) || late && queued > 0 || w.link.queue.Starved() {

@@ -16,10 +16,11 @@ func (p *parts) connect(busy func(bool)) ship.Outlets {
 	line, caughtUp := p.cfg.observers(p.triggers, p.insight)
 	return ship.Outlets{
 		Source: tail.Outlets{
-			Line:   line,
-			Mark:   p.marking.ofSource(p.jvms),
-			Opened: p.marking.begins(p.of),
-			Rings:  p.rings.Wake,
+			Line:    line,
+			Mark:    p.marking.ofSource(p.jvms),
+			Opened:  p.marking.begins(p.of),
+			Rings:   p.rings.Wake,
+			Watched: p.levels.Annotated,
 		},
 		Followers:   p.followers(),
 		CaughtUp:    caughtUp,

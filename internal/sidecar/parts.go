@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -71,8 +72,11 @@ func assemble(cfg Config, of build.Info, log *slog.Logger) (*parts, error) {
 
 // markLevel takes the marks of the levels.
 func (p *parts) markLevel(m mark.Mark) {
-	if m.Kind == mark.JVMAdopted {
+	switch m.Kind {
+	case mark.JVMAdopted:
 		p.jvms.Adopted()
+	case mark.LevelRaised, mark.AppLevelRaised:
+		p.shipper.Prompt()
 	}
 	p.marking.journal.Add(m)
 }
@@ -91,6 +95,9 @@ func (c *Config) complete() {
 	}
 	c.Triggers.Floor, c.Triggers.Stops = c.StallFloor, c.Insight.On
 	c.Levels.Source, c.Levels.Match = c.Ship.Tail.Source, c.Ship.Tail.Match
+	if c.Levels.Annotations != "" {
+		c.Ship.Tail.Watched = filepath.Dir(c.Levels.Annotations)
+	}
 	c.Levels.Known = knownAnnotations()
 	c.Insight.Floor = c.StallFloor
 	c.Admin.Connections = tail.Connections()

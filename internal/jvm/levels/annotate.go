@@ -20,6 +20,8 @@ type annotations struct {
 	path  string
 	known []string
 
+	changed chan struct{} // capacity 1: the file may have changed
+
 	seen    plan.Stamp
 	missing int // consecutive polls that found no file
 
@@ -34,7 +36,7 @@ type annotations struct {
 }
 
 func newAnnotations(path string, known []string) *annotations {
-	return &annotations{path: path, known: known, unknown: path != ""}
+	return &annotations{path: path, known: known, changed: make(chan struct{}, 1), unknown: path != ""}
 }
 
 // missingPolls is how many consecutive polls must find no file before the file
@@ -60,6 +62,12 @@ func (a *annotations) poll(now time.Time) bool {
 		return a.read()
 	}
 	return false
+}
+
+// exists reports whether there is a file.
+func (a *annotations) exists() bool {
+	_, err := os.Stat(a.path)
+	return err == nil
 }
 
 // absent notes that the file does not exist.

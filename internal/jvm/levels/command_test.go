@@ -214,7 +214,7 @@ func TestAManagerThatRunsTellsThatAResetEndedACommandOrATrigger(t *testing.T) {
 		p.step()
 		if cause == plan.FromTrigger {
 			fire(p, dropLine)
-			p.takeAlarm(t)
+			takeAlarm(t, p)
 		} else {
 			_, _, err := p.set("gc*=debug", time.Hour)
 			must(t, err)

@@ -23,12 +23,12 @@ import (
 
 const (
 	// pollInterval is how often the Loop checks the annotations file, the lock
-	// and the socket. Polling needs no inotify instance, which are few for each
-	// user, and does not miss a swapped directory.
+	// and the socket while there is work. The poll does not miss a swapped directory,
+	// and it is all there is where [Loop.Annotated] is not called.
 	pollInterval = control.KeepInterval
 
-	// idleInterval is that without annotations, while no level is raised. It is the
-	// interval of the reader's poll, so that one wake-up of an idle process serves both.
+	// idleInterval is that while no level is raised. It is the interval of the reader's
+	// poll, so that one wake-up of an idle process serves both.
 	idleInterval = time.Second
 
 	// adoptLooks is how many ticks in a row look for JVMs to adopt after something has changed
@@ -98,6 +98,15 @@ func New(cfg Config, triggers *trigger.Set, to Outlets, reg prometheus.Registere
 	return l
 }
 
+// Annotated has the Loop look at the annotations now rather than at its next poll. It does not
+// block and is safe for concurrent use.
+func (l *Loop) Annotated() {
+	select {
+	case l.notes.changed <- struct{}{}:
+	default: // the Loop has yet to look
+	}
+}
+
 // Run keeps the wanted levels until ctx ends, then restores the JVMs. It
 // retries a JVM that does not answer and a source that is missing. It returns
 // an error only if a level may be left raised. With --attach off it only reads
@@ -148,7 +157,7 @@ func (l *Loop) turn(ctx context.Context) {
 	defer tick.Stop()
 	l.tick(ctx)
 	for {
-		if i := l.cfg.between(time.Now(), l.next); i != interval {
+		if i := between(time.Now(), l.next); i != interval {
 			interval = i
 			tick.Reset(i)
 		}
@@ -166,6 +175,10 @@ func (l *Loop) turn(ctx context.Context) {
 			l.update(ctx, nil)
 		case j := <-l.jobs.coming:
 			l.jobs.begin(ctx, j)
+		case <-l.notes.changed:
+			if l.notes.exists() { // that it is missing, only two polls say
+				l.tick(ctx)
+			}
 		case <-tick.C:
 			l.tick(ctx)
 		case <-end: // at the end of the raise, rather than at the next poll
@@ -176,9 +189,9 @@ func (l *Loop) turn(ctx context.Context) {
 }
 
 // between returns how long the Loop waits between two checks, where the next update is due
-// without a change. Who annotates waits for the result, and is not to wait for the next look.
-func (c Config) between(now, next time.Time) time.Duration {
-	if c.Annotations == "" && next.Sub(now) > time.Minute {
+// without a change.
+func between(now, next time.Time) time.Duration {
+	if next.Sub(now) > time.Minute {
 		return idleInterval // nothing is raised, and the lock is held
 	}
 	return pollInterval

@@ -55,7 +55,7 @@ func TestEachConditionFiresOnceWithItsReason(t *testing.T) {
 		for range 3 {
 			fire(p, c.line)
 		}
-		p.takeAlarm(t)
+		takeAlarm(t, p)
 		p.step()
 		fire(p, c.line)
 		if len(p.triggers.Fired()) != 0 || p.Status().Armed {
@@ -75,7 +75,7 @@ func TestEachConditionFiresOnceWithItsReason(t *testing.T) {
 }
 
 // takeAlarm does what Run does of an alarm.
-func (p *process) takeAlarm(t *testing.T) {
+func takeAlarm(t *testing.T, p *process) {
 	t.Helper()
 	select {
 	case a := <-p.triggers.Fired():
@@ -221,7 +221,7 @@ func TestARestartKeepsTheCoolDown(t *testing.T) {
 	p := r.process()
 	p.step()
 	fire(p, dropLine)
-	p.takeAlarm(t)
+	takeAlarm(t, p)
 	if _, err := p.reset(); err != nil {
 		t.Error(err)
 	}
@@ -294,7 +294,7 @@ func TestABadTriggerKeepsTheOldOne(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 	fire(p, dropLine)
-	p.takeAlarm(t)
+	takeAlarm(t, p)
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 	p.step()
 	if st := p.Status(); st.Cause != plan.FromTrigger || st.Raise.Until.Sub(st.Raise.Since) != time.Hour {
@@ -315,7 +315,7 @@ func TestATriggerThatWasTakenAwayMeanwhileRaisesNothing(t *testing.T) {
 	fire(p, dropLine)
 	r.annotate()
 	p.notes.poll(time.Now())
-	p.takeAlarm(t)
+	takeAlarm(t, p)
 	p.step()
 	if p.Status().Cause != "" || j.Count() != 0 {
 		t.Errorf("%+v, told %q", p.Status(), j.Sent(0))

@@ -56,6 +56,10 @@ type Config struct {
 	// further lines of a record, go where the first of them went. Not a flag.
 	PersistLevel ul.Level
 
+	// Watched is a directory outside the source whose changes are reported to
+	// [Outlets.Watched]; empty: none. Not a flag.
+	Watched string
+
 	// Frames says that the receiver of chunks accepts zstd frames, see
 	// [Chunk.Frame]. Not a flag.
 	Frames bool

@@ -20,6 +20,7 @@ import (
 // events. It is open or closed as a whole, except that there may be no watcher.
 type directory struct {
 	path    string
+	watched string   // another directory whose events are wanted; empty: none
 	dir     *os.File // nil: closed
 	state   *os.File
 	watcher *fsnotify.Watcher // nil: only the poll sees changes
@@ -82,6 +83,9 @@ func (d *directory) watch() error {
 	if err := w.Add(d.path); err != nil {
 		w.Close()
 		return err
+	}
+	if d.watched != "" {
+		_ = w.Add(d.watched) // who wants these events polls as well
 	}
 	d.watcher = w
 	return nil

@@ -23,4 +23,8 @@ type Outlets struct {
 
 	// Rings is called whenever the source is listed and has rings of events in it.
 	Rings func()
+
+	// Watched is called when an entry of [Config.Watched] has changed, often several times for
+	// one change, and not at all where the kernel gives no events.
+	Watched func()
 }

@@ -2,6 +2,7 @@ package tail
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -99,5 +100,37 @@ func TestEventsOfWhatAScanHasSeenMakeNoScanDue(t *testing.T) {
 	}
 	if r.src.Watcher.Handle(fsnotify.Event{Name: r.path("gone.log"), Op: fsnotify.Rename}); !r.src.Scanner.Stale() {
 		t.Error("the event of a new name makes no scan due")
+	}
+}
+
+// The kubelet writes annotations into a new directory and swaps a link to it.
+func TestAChangeInAnotherWatchedDirectoryIsReportedAndScansNothing(t *testing.T) {
+	other, calls := t.TempDir(), 0
+	r := connected(t, Outlets{Watched: func() { calls++ }}, func(c *Config) { c.Watched = other })
+	r.read()
+	for _, data := range []string{"..1", "..2"} {
+		for _, err := range []error{
+			os.Mkdir(filepath.Join(other, data), 0o755),
+			os.Symlink(data, filepath.Join(other, "..data_tmp")),
+			os.Rename(filepath.Join(other, "..data_tmp"), filepath.Join(other, "..data")),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		events, _ := r.src.Watcher.Events()
+		handled := 0
+		for name := ""; name != "..data"; handled++ {
+			ev := <-events
+			r.src.Watcher.Handle(ev)
+			name = filepath.Base(ev.Name)
+		}
+		if calls < handled {
+			t.Errorf("%d of %d events were reported", calls, handled)
+		}
+		calls = 0
+	}
+	if r.src.Scanner.Stale() {
+		t.Error("a scan of the source is due")
 	}
 }

@@ -39,7 +39,7 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 	e := &env{cfg: cfg, log: notes{Logger: log, warned: map[string]bool{}}, metrics: newMetrics(reg), now: time.Now}
 	s := &Source{
 		env:     e,
-		dir:     &directory{path: cfg.Source},
+		dir:     &directory{path: cfg.Source, watched: cfg.Watched},
 		table:   source.New(cfg.Formats),
 		listing: newListing(),
 		spool:   &spooler{pending: map[position.Content][]source.Spooled{}},

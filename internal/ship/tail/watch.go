@@ -34,7 +34,13 @@ func (w *Watcher) Handle(ev fsnotify.Event) {
 	if ev.Op&^fsnotify.Chmod == 0 {
 		return
 	}
-	name := filepath.Base(ev.Name)
+	dir, name := filepath.Split(ev.Name)
+	if w.dir.watched != "" && filepath.Clean(dir) == w.dir.watched {
+		if w.to.Watched != nil {
+			w.to.Watched()
+		}
+		return
+	}
 	if f, known := w.table.Names.Now[name]; known && ev.Op == fsnotify.Write {
 		w.table.Touch(f)
 		return
