@@ -55,7 +55,7 @@ func TestHindsightHasTheDetailBeforeACommand(t *testing.T) {
 	const window = 2 * time.Second
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk, "--persist-level", "info", "--hindsight", window.String(), "--hindsight-on", "")
-		jvm := debugging(r, "Churn", "600000", "5")
+		jvm := debugging(r, "Churn", "600000", "50") // so many collections that a window is a small part of all
 		r.shipped("gc.log", "Pause Young")
 		time.Sleep(2 * window) // the JVM writes more than is held
 		r.side.Kill()
