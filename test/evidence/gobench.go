@@ -13,14 +13,13 @@ const readerName = "tail, classify and queue"
 // readerAlone runs the Go benchmark of the reader.
 func readerAlone(e *evidence) (*experiment, error) {
 	x := &experiment{Name: "reader", Title: "The reader", Columns: []column{{"ns", "ns a line of 120 bytes"}, {"allocs", "allocations"}}}
-	for range e.rounds {
+	return x, e.inTurn(x, []entry{{readerName, func() (figures, error) {
 		all, err := goBench(e, "./internal/ship", "^BenchmarkReader$", "10000000x")
 		if err != nil {
 			return nil, err
 		}
-		x.add(readerName, all[0].figures)
-	}
-	return x, nil
+		return all[0].figures, nil
+	}}})
 }
 
 // benchmarked is one benchmark that go test has run.

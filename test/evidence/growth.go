@@ -182,15 +182,6 @@ func runJVMs(e *evidence, p place, n int) (stop func() error, err error) {
 	return stop, nil
 }
 
-// grouped renders a number with a comma in front of every third digit.
-func grouped(n int) string {
-	text := strconv.Itoa(n)
-	for at := len(text) - 3; at > 0; at -= 3 {
-		text = text[:at] + "," + text[at:]
-	}
-	return text
-}
-
 // lines, and those below, ask for one size each.
 func growingLines(e *evidence) (*experiment, error) {
 	var sizes []size

@@ -28,6 +28,10 @@ var modes = []mode{
 
 var places = []string{"disk", "tmpfs", "tmpfs + ullage"}
 
+// startRounds is the least number of rounds of a start that takes a tenth of a second, unless the run
+// is a quick one.
+const startRounds = 20
+
 // hello lets each JDK start, say hello and end, with all that it can log.
 func hello(e *evidence) (*experiment, error) {
 	x := &experiment{
@@ -50,7 +54,11 @@ func hello(e *evidence) (*experiment, error) {
 			}
 		}
 	}
-	return x, e.inTurn(x, all)
+	rounds := e.rounds
+	if rounds >= leastRounds {
+		rounds = max(rounds, startRounds)
+	}
+	return x, e.quiet.inTurn(x, rounds, all)
 }
 
 func sayHello(e *evidence, jdk lab.JDK, m mode, place string) (figures, error) {

@@ -58,17 +58,11 @@ func idle(e *evidence) (*experiment, error) {
 			"a process namespace of its own, and are measured over %s, %s after their start. `ullage` has no annotations to look at: with them it wakes up once a second more. "+memoryMethod, 2*e.window, settled),
 		Columns: []column{{"rss", memoryTitle}, {"least", "least memory, MiB"}, {"cpu", "CPU, % of a core"}, {"wakes", "wake-ups/s"}},
 	}
-	for round := range e.rounds {
-		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
-		got, err := e.sideBySide(func(c *contestant) (figures, error) { return idleBeside(e, c) })
-		if err != nil {
-			return nil, err
-		}
-		for i, c := range e.contestants {
-			x.add(c.name, got[i])
-		}
-	}
-	return x, nil
+	return x, e.quiet.eachRound(e.rounds, func() error {
+		return e.quiet.measured(x, func() ([]result, error) {
+			return e.sideBySide(func(c *contestant) (figures, error) { return idleBeside(e, c) })
+		})
+	})
 }
 
 func idleBeside(e *evidence, c *contestant) (figures, error) {
@@ -102,13 +96,14 @@ func idleBeside(e *evidence, c *contestant) (figures, error) {
 }
 
 // sideBySide runs all contestants at the same time.
-func (e *evidence) sideBySide(run func(*contestant) (figures, error)) ([]figures, error) {
-	got, errs := make([]figures, len(e.contestants)), make([]error, len(e.contestants))
+func (e *evidence) sideBySide(run func(*contestant) (figures, error)) ([]result, error) {
+	got, errs := make([]result, len(e.contestants)), make([]error, len(e.contestants))
 	over := make(chan struct{})
 	for i, c := range e.contestants {
 		go func() {
 			defer func() { over <- struct{}{} }()
-			if got[i], errs[i] = run(c); errs[i] != nil {
+			got[i].name = c.name
+			if got[i].figures, errs[i] = run(c); errs[i] != nil {
 				errs[i] = fmt.Errorf("%s: %w", c.name, errs[i])
 			}
 		}()

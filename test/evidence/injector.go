@@ -1,7 +1,5 @@
 package main
 
-import "fmt"
-
 // injector runs the Go benchmarks of the injector.
 func injector(e *evidence) (*experiment, error) {
 	x := &experiment{
@@ -12,15 +10,15 @@ func injector(e *evidence) (*experiment, error) {
 		Threat:  "TLS, and the kernel's part of a connection, are not in it. The API server keeps its connections open.",
 		Columns: []column{{"ns", "ns a pod"}, {"bytes", "bytes allocated"}, {"allocs", "allocations"}},
 	}
-	for round := range e.rounds {
-		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
-		for _, b := range []struct{ name, pkg string }{{"Review", "./internal/kube/webhook"}, {"Mutate", "./internal/kube/inject"}} {
-			all, err := goBench(e, b.pkg, "^Benchmark"+b.name+"$", "1s")
+	var all []entry
+	for _, b := range []struct{ name, pkg string }{{"Review", "./internal/kube/webhook"}, {"Mutate", "./internal/kube/inject"}} {
+		all = append(all, entry{b.name, func() (figures, error) {
+			got, err := goBench(e, b.pkg, "^Benchmark"+b.name+"$", "1s")
 			if err != nil {
 				return nil, err
 			}
-			x.add(b.name, all[0].figures)
-		}
+			return got[0].figures, nil
+		}})
 	}
-	return x, nil
+	return x, e.inTurn(x, all)
 }

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -62,7 +64,7 @@ func field(path, key string) string {
 }
 
 // ticks are the CPU times of the machine since it started, in hundredths of a second.
-type ticks struct{ total, stolen float64 }
+type ticks struct{ total, stolen, busy float64 }
 
 // now reads the first line of /proc/stat, as proc(5) describes it: "cpu user
 // nice system idle iowait irq softirq steal".
@@ -76,8 +78,11 @@ func now() (t ticks) {
 	for i := 1; i < len(fields) && i <= 8; i++ {
 		v, _ := strconv.ParseFloat(fields[i], 64)
 		t.total += v
-		if i == 8 {
+		switch {
+		case i == 8:
 			t.stolen = v
+		case i <= 3:
+			t.busy += v
 		}
 	}
 	return t
@@ -99,4 +104,164 @@ func loadAverage() float64 {
 	var info unix.Sysinfo_t
 	_ = unix.Sysinfo(&info) // it fails for no pointer of ours
 	return float64(info.Loads[0]) / 65536
+}
+
+// What a machine may do besides the run. The page states these bounds.
+const (
+	calmOthers      = 0.10 // of a core, in each second before a round
+	disturbedOthers = 0.25 // of a core, on average over a measurement
+	mostStolen      = 0.02 // of the CPU time, in both cases
+)
+
+// noted is what the machine did besides the run, over some time.
+type noted struct {
+	over   time.Duration
+	others float64 // cores that other processes used
+	stolen float64 // share of the CPU time that other machines took
+	load   float64 // the load average at the end
+
+	mostOthers, mostStolen float64 // in the worst second
+}
+
+func (n noted) calm() bool { return n.others <= calmOthers && n.stolen <= mostStolen }
+
+func (n noted) disturbed() bool { return n.others > disturbedOthers || n.stolen > mostStolen }
+
+func (n noted) String() string {
+	return fmt.Sprintf("other processes take %.0f %% of a core, other machines %.1f %% of the CPU time, load average %.1f", 100*n.others, 100*n.stolen, n.load)
+}
+
+// enter adds to the figures of a measurement what else the machine did, under keys that no table has.
+func (n noted) enter(f figures) {
+	if f == nil {
+		return
+	}
+	f["noise.others"], f["noise.othersMost"] = n.others, n.mostOthers
+	f["noise.stolen"], f["noise.stolenMost"] = n.stolen, n.mostStolen
+	f["noise.load"] = n.load
+}
+
+// A moment has the CPU times of the machine at one time, in hundredths of a second.
+type moment struct {
+	at     time.Time
+	all    ticks
+	own    float64         // of this program, and of all that it has started
+	kernel map[int]float64 // of the kernel's threads, which write to the disk on behalf of others
+}
+
+// since returns what the machine did besides this program between two moments.
+func (m moment) since(before moment) noted {
+	n := noted{over: m.at.Sub(before.at), load: loadAverage()}
+	if hundredths := n.over.Seconds() * 100; hundredths > 0 {
+		used := m.all.busy - before.all.busy - (m.own - before.own)
+		for pid, now := range m.kernel {
+			used -= max(0, now-before.kernel[pid])
+		}
+		n.others = max(0, used/hundredths)
+	}
+	if total := m.all.total - before.all.total; total > 0 {
+		n.stolen = (m.all.stolen - before.all.stolen) / total
+	}
+	n.mostOthers, n.mostStolen = n.others, n.stolen
+	return n
+}
+
+// kthreadd is the parent of all threads of the kernel.
+const kthreadd = 2
+
+// takeMoment reads the counters of the kernel. In a container with a process namespace, threads of
+// the kernel are not visible and count as other processes.
+func takeMoment() moment {
+	m := moment{at: time.Now(), all: now(), kernel: map[int]float64{}}
+	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is well-formed
+	parents, times := map[int]int{}, map[int]float64{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has ended
+		}
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file))) // digits, by the pattern
+		parents[pid], times[pid] = parseStat(string(text))
+	}
+	for pid, parent := range parents {
+		if parent == kthreadd || pid == kthreadd {
+			m.kernel[pid] = times[pid]
+		}
+		if descends(pid, os.Getpid(), parents) {
+			m.own += times[pid]
+		}
+	}
+	return m
+}
+
+// descends tells whether a process is another one, or was started by it.
+func descends(pid, from int, parents map[int]int) bool {
+	for range parents { // not without end, if a number was used again while the files were read
+		if pid == from {
+			return true
+		}
+		if pid = parents[pid]; pid == 0 {
+			return false
+		}
+	}
+	return false
+}
+
+// parseStat reads from /proc/PID/stat, as proc(5) describes it, the parent of a process and its CPU
+// time, with that of the children that it has waited for.
+func parseStat(text string) (parent int, hundredths float64) {
+	_, rest, _ := cutLast(text, ")") // a name may have spaces and parentheses in it
+	fields := strings.Fields(rest)
+	if len(fields) < 15 {
+		return 0, 0
+	}
+	parent, _ = strconv.Atoi(fields[1])
+	for _, field := range fields[11:15] {
+		v, _ := strconv.ParseFloat(field, 64)
+		hundredths += v
+	}
+	return parent, hundredths
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// thisMachine looks at the machine for a second.
+func thisMachine() noted {
+	before := takeMoment()
+	time.Sleep(time.Second)
+	return takeMoment().since(before)
+}
+
+// watchMachine follows the machine second by second, until end is called.
+func watchMachine() (end func() noted) {
+	done, result := make(chan struct{}), make(chan noted)
+	go func() {
+		first := takeMoment()
+		last, most := first, noted{}
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for ended := false; !ended; {
+			select {
+			case <-done:
+				ended = true
+			case <-tick.C:
+				next := takeMoment()
+				n := next.since(last)
+				most.others, most.stolen = max(most.others, n.others), max(most.stolen, n.stolen)
+				last = next
+			}
+		}
+		n := takeMoment().since(first)
+		n.mostOthers, n.mostStolen = max(n.others, most.others), max(n.stolen, most.stolen)
+		result <- n
+	}()
+	return func() noted {
+		close(done)
+		return <-result
+	}
 }

@@ -75,6 +75,7 @@ func main() {
 	flag.IntVar(&e.size, "size", 1024, "`MiB` of log to catch up with")
 	flag.DurationVar(&e.window, "window", 8*time.Second, "`TIME` over which a steady state is measured")
 	flag.DurationVar(&e.soaked, "soak", 2*time.Minute, "`TIME` of the soak")
+	flag.DurationVar(&e.quiet.patience, "patience", 0, "`TIME` that the run waits, at most, for a quiet machine; 0: none, and disturbed measurements are not repeated")
 	flag.BoolVar(&e.alone, "limits", false, "measure what has a limit, without peers, and print it with the limits; write no page")
 	profile := flag.String("profile", "", "measure nothing, and write a CPU profile of the catch-up to this `FILE`, for the compiler")
 	flag.StringVar(&ask.only, "only", "", "run only these `EXPERIMENTS`, by a comma apart: "+names())

@@ -66,9 +66,36 @@ func (r *record) head(s *strings.Builder) {
 	if r.Seconds > 0 {
 		fmt.Fprintf(s, "| duration | %s, of all experiments |\n", seconds(r.Seconds))
 	}
-	if m.Cores > 0 && r.Load > float64(m.Cores) {
-		fmt.Fprintf(s, "\n**The machine was busy**: at a load average above 1 a core (%d), other processes took CPU time from what is measured here. Measure again when it is quiet.\n", m.Cores)
+	if text := calmness(r); text != "" {
+		fmt.Fprintf(s, "\n%s\n", text)
 	}
+	if wasBusy(r) {
+		fmt.Fprintf(s, "\n**The machine was busy**: other processes took CPU time from what is measured here. Measure again when it is quiet.\n")
+	}
+}
+
+// wasBusy tells whether the run was measured on a machine that was not quiet. A record from before runs
+// waited has the load average alone.
+func wasBusy(r *record) bool {
+	if r.Calm != nil {
+		return r.Calm.GaveUp
+	}
+	return r.Machine.Cores > 0 && r.Load > float64(r.Machine.Cores)
+}
+
+// calmness says what was done to measure on a quiet machine.
+func calmness(r *record) string {
+	if r.Calm == nil {
+		return ""
+	}
+	var sum repeat
+	for _, x := range r.Experiments {
+		sum.Repeated += x.Repeated
+		sum.Kept += x.Kept
+	}
+	return fmt.Sprintf("A round begins when other processes have used at most %.0f %% of a core, and other machines taken at most %.0f %% of the CPU time, in each of %d seconds: the run waited %s for that. "+
+		"A measurement during which others used more than %.0f %% of a core on average, or other machines took more than %.0f %%, is repeated, at most twice: %d were repeated; %d were disturbed in the end and are in the tables.",
+		100*calmOthers, 100*mostStolen, calmFor, seconds(r.Calm.Waited), 100*disturbedOthers, 100*mostStolen, sum.Repeated, sum.Kept)
 }
 
 // repeated says what a figure of the page is.
@@ -101,6 +128,9 @@ func (e *experiment) lasted() string {
 	}
 	if e.Seconds > 0 {
 		text += ", " + seconds(e.Seconds)
+	}
+	if noise := e.repeat.String(); noise != "" {
+		text += "; " + noise
 	}
 	return text + "."
 }

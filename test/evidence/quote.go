@@ -167,7 +167,7 @@ func (r *record) quotePeers() string {
 func (r *record) quoteRun() string {
 	date, _, _ := strings.Cut(r.Date, "T")
 	busy := ""
-	if m := r.Machine; m.Cores > 0 && r.Load > float64(m.Cores) {
+	if wasBusy(r) {
 		busy = fmt.Sprintf(" The machine was busy (load average %s before the run): read multiples, not absolute times.", figure(r.Load))
 	}
 	rounds := 0

@@ -18,6 +18,7 @@ type record struct {
 	Machine     machine
 	Noise       string  // what else the machine did meanwhile
 	Load        float64 `json:",omitzero"` // the load average of the last minute before the run
+	Calm        *calm   `json:",omitempty"`
 	Seconds     float64 `json:",omitzero"` // that the whole run took
 	Contestants []configured
 	Experiments []*experiment
@@ -39,6 +40,31 @@ type experiment struct {
 	Rows     []*row
 	NotRun   string  `json:",omitempty"` // why this machine cannot do it; empty: it was done
 	Seconds  float64 `json:",omitzero"`  // that it took
+	repeat
+}
+
+// calm is what the record keeps of the waits.
+type calm struct {
+	Waited float64 // seconds
+	GaveUp bool    // the patience was used up, and the machine was not quiet
+}
+
+// A repeat counts the measurements of an experiment that others disturbed.
+type repeat struct {
+	Repeated int `json:",omitzero"` // they were measured again
+	Kept     int `json:",omitzero"` // they are in the tables, as the last repeat was disturbed as well
+}
+
+// String says how many measurements of an experiment were disturbed; empty if none were.
+func (r repeat) String() string {
+	var parts []string
+	if r.Repeated > 0 {
+		parts = append(parts, fmt.Sprintf("%d measurements repeated", r.Repeated))
+	}
+	if r.Kept > 0 {
+		parts = append(parts, fmt.Sprintf("%d disturbed ones kept", r.Kept))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // column is one figure of a run.
@@ -126,6 +152,15 @@ func figure(v float64) string {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+// grouped renders a number with a comma in front of every third digit.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
 }
 
 // print prints the tables.

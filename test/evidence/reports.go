@@ -37,25 +37,29 @@ func reports(e *evidence) (*experiment, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	log, page := filepath.Join(dir, "gc.log"), filepath.Join(dir, "report.html")
-	for _, c := range reportLogs {
+	page := filepath.Join(dir, "report.html")
+	var all []entry
+	for i, c := range reportLogs {
+		log := filepath.Join(dir, fmt.Sprintf("gc-%d.log", i))
 		if err := lab.WriteDay(log, int64(e.size)<<20, c.phases); err != nil {
 			return nil, err
 		}
-		for range e.rounds {
-			f, err := measure(e.ctx, e.ullage, "report", "--output", page, log)
-			if err != nil {
-				return nil, err
-			}
-			info, err := os.Stat(page)
-			if err != nil {
-				return nil, err
-			}
-			f["speed"], f["page"] = float64(e.size)*(1<<20)/1e6/f["cpu"], float64(info.Size())/1024
-			x.add(c.name, f)
-		}
+		all = append(all, entry{c.name, func() (figures, error) { return reportOn(e, log, page) }})
 	}
-	return x, nil
+	return x, e.inTurn(x, all)
+}
+
+func reportOn(e *evidence, log, page string) (figures, error) {
+	f, err := measure(e.ctx, e.ullage, "report", "--output", page, log)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(page)
+	if err != nil {
+		return nil, err
+	}
+	f["speed"], f["page"] = float64(e.size)*(1<<20)/1e6/f["cpu"], float64(info.Size())/1024
+	return f, nil
 }
 
 // hindsight runs the Go benchmark of lines that are held.
@@ -68,14 +72,13 @@ func hindsight(e *evidence) (*experiment, error) {
 		Columns:  []column{{"cpu", "CPU, ms"}, {"stored", "stored, MiB"}},
 	}
 	names := map[string]string{"Hindsight/persisted": hindsightOff, "Hindsight/held": hindsightHeld, "Hindsight/saved": hindsightSaved}
-	for range e.rounds {
-		all, err := goBench(e, "./internal/ship", "^BenchmarkHindsight$", "10x", "-pgo", "cmd/ullage/default.pgo")
-		if err != nil {
-			return nil, err
-		}
-		for _, b := range all {
-			x.add(names[b.name], b.figures)
-		}
-	}
-	return x, nil
+	return x, e.quiet.eachRound(e.rounds, func() error {
+		return e.quiet.measured(x, func() (got []result, err error) {
+			all, err := goBench(e, "./internal/ship", "^BenchmarkHindsight$", "10x", "-pgo", "cmd/ullage/default.pgo")
+			for _, b := range all {
+				got = append(got, result{names[b.name], b.figures})
+			}
+			return got, err
+		})
+	})
 }

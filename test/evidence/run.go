@@ -29,6 +29,7 @@ type evidence struct {
 	alone     bool          // without peers, for the limits
 
 	contestants []*contestant
+	quiet       quiet
 }
 
 // question is an experiment that can be run.
@@ -53,6 +54,8 @@ func (e *evidence) measure(command string, asked []question) (r *record, err err
 	for _, c := range e.contestants {
 		r.Contestants = append(r.Contestants, configured{c.name, c.version, c.config})
 	}
+	patient := e.quiet.patience > 0
+	e.quiet.await()
 	before, began := now(), time.Now()
 	r.Load = loadAverage()
 	for _, question := range asked {
@@ -71,6 +74,9 @@ func (e *evidence) measure(command string, asked []question) (r *record, err err
 		}
 		x.Seconds = took.Seconds()
 		r.Experiments = append(r.Experiments, x)
+	}
+	if patient {
+		r.Calm = &e.quiet.calm
 	}
 	r.Noise, r.Seconds = noise(r.Load, before), time.Since(began).Round(time.Second).Seconds()
 	return r, err

@@ -103,17 +103,11 @@ func kills(e *evidence) (*experiment, error) {
 		Threat:  "The kills come at fixed times, so few of a program's states are hit. `make crash` kills `ullage` at hundreds of random moments.",
 		Columns: lossColumns,
 	}
-	for round := range e.rounds {
-		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
-		got, err := e.sideBySide(func(c *contestant) (figures, error) { return killed(e, c, every) })
-		if err != nil {
-			return nil, err
-		}
-		for i, c := range e.contestants {
-			x.add(c.name, got[i])
-		}
-	}
-	return x, nil
+	return x, e.quiet.eachRound(e.rounds, func() error {
+		return e.quiet.measured(x, func() ([]result, error) {
+			return e.sideBySide(func(c *contestant) (figures, error) { return killed(e, c, every) })
+		})
+	})
 }
 
 func killed(e *evidence, c *contestant, every time.Duration) (figures, error) {
@@ -168,17 +162,11 @@ func frozen(e *evidence) (*experiment, error) {
 		x.NotRun = onlyRoot
 		return x, nil
 	}
-	for round := range min(e.rounds, 2) { // a minute each
-		fmt.Printf("  round %d of %d\n", round+1, min(e.rounds, 2))
-		got, err := e.sideBySide(func(c *contestant) (figures, error) { return freezeDisk(e, c, freeze) })
-		if err != nil {
-			return nil, err
-		}
-		for i, c := range e.contestants {
-			x.add(c.name, got[i])
-		}
-	}
-	return x, nil
+	return x, e.quiet.eachRound(e.rounds, func() error {
+		return e.quiet.measured(x, func() ([]result, error) {
+			return e.sideBySide(func(c *contestant) (figures, error) { return freezeDisk(e, c, freeze) })
+		})
+	})
 }
 
 func freezeDisk(e *evidence, c *contestant, d time.Duration) (figures, error) {

@@ -15,18 +15,58 @@ type entry struct {
 // a cache, a full disk or a warm processor, and no entry shall have the same before it in
 // every round. The rows are in the order of the entries.
 func (e *evidence) inTurn(x *experiment, entries []entry) error {
+	return e.quiet.inTurn(x, e.rounds, entries)
+}
+
+func (q *quiet) inTurn(x *experiment, rounds int, entries []entry) error {
 	for _, one := range entries {
 		x.row(one.name)
 	}
-	for round := range e.rounds {
-		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
+	return q.eachRound(rounds, func() error {
 		for _, i := range rand.Perm(len(entries)) {
-			f, err := entries[i].run()
+			err := q.measured(x, func() ([]result, error) {
+				f, err := entries[i].run()
+				return []result{{entries[i].name, f}}, err
+			})
 			if err != nil {
 				return fmt.Errorf("%s: %s: %w", x.Title, entries[i].name, err)
 			}
-			x.add(entries[i].name, f)
 		}
+		return nil
+	})
+}
+
+// eachRound calls run once a round, each of which begins on a quiet machine.
+func (q *quiet) eachRound(rounds int, run func() error) error {
+	for round := range rounds {
+		q.await()
+		fmt.Printf("  round %d of %d\n", round+1, rounds)
+		if err := run(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// result is what was measured for a row.
+type result struct {
+	name    string
+	figures figures
+}
+
+// measured adds what run measures. If others disturb it, it runs again.
+func (q *quiet) measured(x *experiment, run func() ([]result, error)) error {
+	var got []result
+	n, err := q.undisturbed(x, func() (err error) {
+		got, err = run()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range got {
+		n.enter(r.figures)
+		x.add(r.name, r.figures)
 	}
 	return nil
 }

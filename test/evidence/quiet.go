@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	calmFor     = 5 // seconds in a row
+	mostRepeats = 2 // of a measurement in a round
+)
+
+// quiet waits for a quiet machine, and has disturbed measurements repeated. The zero value does
+// neither.
+type quiet struct {
+	patience time.Duration // for all waits of the run together; 0: none, and no repeats
+	look     func() noted  // over the next second; nil: at this machine
+	watch    func() (end func() noted)
+	calm     calm
+}
+
+// await waits until the machine was quiet for some seconds. When the patience is used up, it
+// returns at once.
+func (q *quiet) await() {
+	look := q.look
+	if look == nil {
+		look = thisMachine
+	}
+	for calm := 0; calm < calmFor && q.patience > 0; {
+		n := look()
+		q.patience -= n.over
+		if calm++; !n.calm() {
+			calm = 0
+			q.calm.Waited += n.over.Seconds()
+			if int(q.calm.Waited)%10 == 1 {
+				fmt.Printf("  waiting for a quiet machine: %s; %s more, at most\n", n, q.patience.Round(time.Second))
+			}
+			if q.patience <= 0 {
+				q.calm.GaveUp = true
+				fmt.Println("  the machine does not become quiet: measuring all the same")
+			}
+		}
+	}
+}
+
+// undisturbed calls measure, again if others disturbed it, but not without end. It returns what the
+// machine did meanwhile.
+func (q *quiet) undisturbed(x *experiment, measure func() error) (noted, error) {
+	watch := q.watch
+	if watch == nil {
+		watch = watchMachine
+	}
+	for attempt := 0; ; attempt++ {
+		end := watch()
+		err := measure()
+		n := end()
+		if err != nil || !n.disturbed() {
+			return n, err
+		}
+		if attempt == mostRepeats || q.patience <= 0 {
+			x.Kept++
+			return n, nil
+		}
+		fmt.Printf("  disturbed, and measured again: %s\n", n)
+		x.Repeated++
+		q.await()
+	}
+}
