@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
 // restart is how many seconds all pods of a fleet take to restart.
@@ -99,8 +101,12 @@ func (f fleet) node(s *strings.Builder) {
 		fmt.Fprintf(s, "| %s | %s | %s | %s | %s | %s |\n", r.name, figure(r.lines), figure(f.onNode*f.cpu[i]/100),
 			figure(f.onNode*bytes/1e6), figure(bytes*86_400/1e6), figure(f.pods*bytes*86_400/1e12))
 	}
-	fmt.Fprintf(s, "\nThe sidecars' memory is %s GiB of the node, and their requests (32 MiB each) %s GiB; the tmpfs can hold %s GiB more.\n\n",
-		figure(f.onNode*f.memoryMiB/1024), figure(f.onNode*32/1024), figure(f.onNode*64/1024))
+	requests := wish.DefaultConfig().Resources.Requests
+	cpu, memory := requests.Cpu(), requests.Memory()
+	cores, gib := cpu.AsApproximateFloat64(), memory.AsApproximateFloat64()/(1<<30)
+	fmt.Fprintf(s, "\nThe sidecars' memory is %s GiB of the node; the tmpfs can hold %s GiB more.\n"+
+		"What the scheduler counts is what they request, %s of CPU and %s of memory each: %s cores and %s GiB of the node, %s cores and %s GiB of the fleet.\n\n",
+		figure(f.onNode*f.memoryMiB/1024), figure(f.onNode*64/1024), cpu, memory, figure(f.onNode*cores), figure(f.onNode*gib), figure(f.pods*cores), figure(f.pods*gib))
 }
 
 func (f fleet) syncs(s *strings.Builder) {

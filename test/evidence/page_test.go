@@ -89,7 +89,8 @@ func TestFleet(t *testing.T) {
 	for _, want := range []string{
 		// 110 × 0.3 %; 110 × 1,000 × 130 B ÷ 10; × 86,400 s; × 100,000
 		"| `gc*=debug` | 1,000 | 0.33 | 1.43 | 1,123 | 112 |\n",
-		"sidecars' memory is 1.72 GiB of the node, and their requests (32 MiB each) 3.44 GiB; the tmpfs can hold 6.88 GiB more",
+		"sidecars' memory is 1.72 GiB of the node; the tmpfs can hold 6.88 GiB more",
+		"5m of CPU and 16Mi of memory each: 0.55 cores and 1.72 GiB of the node, 500 cores and 1,563 GiB of the fleet",
 		"| 5s | 22 | 44 | of the last 5 s |\n",
 		"= 27.8      cores of the injector = reviews × CPU of a review = 0.0278\n",
 		"A sidecar takes 0.2 % of a core at 10 lines/s of 130 bytes each, 0.3 % at 1,000, and 2.2 % at 20,000",

@@ -107,9 +107,9 @@ func TestAMaximumOfRequestsHoldsInAGuaranteedPod(t *testing.T) {
 		{"nothing is asked for", map[string]string{"cpu-request": "100m", "memory-request": "128Mi"}, nil, "50m", "128Mi", ""},
 		{"cpu", map[string]string{"cpu-request": "100m"}, map[string]string{"cpu-limit": "64"}, "100m", "128Mi", "limit of cpu is 100m"},
 		{"cpu without a limit", map[string]string{"cpu-request": "100m"}, map[string]string{"cpu-limit": "0"}, "100m", "128Mi", "limit of cpu is 100m"},
-		{"memory", map[string]string{"memory-request": "128Mi"}, map[string]string{"memory-limit": "64Gi"}, "20m", "32Mi", "no longer of QoS class Guaranteed"},
-		{"the tmpfs", map[string]string{"memory-request": "128Mi"}, map[string]string{"buffer": "128Mi"}, "20m", "32Mi", "no longer of QoS class Guaranteed"},
-		{"both", map[string]string{"cpu-request": "100m", "memory-request": "64Mi"}, map[string]string{"cpu-limit": "64", "memory-limit": "64Gi"}, "20m", "32Mi", "no longer of QoS class Guaranteed"},
+		{"memory", map[string]string{"memory-request": "128Mi"}, map[string]string{"memory-limit": "64Gi"}, "5m", "16Mi", "no longer of QoS class Guaranteed"},
+		{"the tmpfs", map[string]string{"memory-request": "128Mi"}, map[string]string{"buffer": "128Mi"}, "5m", "16Mi", "no longer of QoS class Guaranteed"},
+		{"both", map[string]string{"cpu-request": "100m", "memory-request": "64Mi"}, map[string]string{"cpu-limit": "64", "memory-limit": "64Gi"}, "5m", "16Mi", "no longer of QoS class Guaranteed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := cfg

@@ -27,12 +27,12 @@ func TestWhereTheContainerIsSet(t *testing.T) {
 		annotations map[string]string
 		has         []string
 	}{
-		{"bare", nil, []string{`"image":"localhost/ullage:v1"`, `[{"name":"all"}]`, `"limits":{"memory":"128Mi"}`, `"cpu":"20m"`, `"emptyDir":{"sizeLimit"`}},
+		{"bare", nil, []string{`"image":"localhost/ullage:v1"`, `[{"name":"all"}]`, `"limits":{"memory":"128Mi"}`, `"cpu":"5m"`, `"emptyDir":{"sizeLimit"`}},
 		{"other", nil, []string{`"image":"other.example/ullage:v3"`, `[{"name":"all"}]`, `"limits":{"memory":"128Mi"}`}},
 		{"shop", nil, []string{`"image":"shop.example/ullage:v2"`, `[{"name":"shop"}]`, `"limits":{"memory":"160Mi"}`, `"cpu":"50m"`, `"claimName":"logs"`}},
 		{"shop", map[string]string{"image": "pod.example/ullage:v9", "image-pull-secrets": "one, two", "memory-limit": "256Mi", "cpu-limit": "1", "dest": "emptyDir", "ephemeral-storage-request": "1Gi"},
 			[]string{`"image":"pod.example/ullage:v9"`, `[{"name":"one"},{"name":"two"}]`, `"limits":{"cpu":"1","memory":"320Mi"}`, `"cpu":"50m"`, `"ephemeral-storage":"1Gi"`, `\"image\":\"pod.example/ullage:v9\"`}},
-		{"bare", map[string]string{"memory-limit": "0"}, []string{`"requests":{"cpu":"20m","ephemeral-storage":"288Mi","memory":"32Mi"}`}},
+		{"bare", map[string]string{"memory-limit": "0"}, []string{`"requests":{"cpu":"5m","ephemeral-storage":"288Mi","memory":"16Mi"}`}},
 	} {
 		pod := podWith(t, c.annotations)
 		res, err := inject.Mutate(pod, c.namespace, cfg)
@@ -54,9 +54,9 @@ func TestARequestOverTheLimitIsLowered(t *testing.T) {
 		annotations map[string]string
 		has, warns  string
 	}{
-		{map[string]string{"memory-request": "1Gi"}, `"requests":{"cpu":"20m","ephemeral-storage":"288Mi","memory":"128Mi"`, "memory-request 1Gi is over the limit: it is 128Mi"},
+		{map[string]string{"memory-request": "1Gi"}, `"requests":{"cpu":"5m","ephemeral-storage":"288Mi","memory":"128Mi"`, "memory-request 1Gi is over the limit: it is 128Mi"},
 		{map[string]string{"memory-request": "1Gi", "memory-limit": "2Gi"}, `"memory":"1Gi"`, ""},
-		{map[string]string{"cpu-limit": "10m"}, `"requests":{"cpu":"10m"`, "cpu-request 20m is over the limit: it is 10m"},
+		{map[string]string{"cpu-limit": "4m"}, `"requests":{"cpu":"4m"`, "cpu-request 5m is over the limit: it is 4m"},
 	} {
 		pod := podWith(t, c.annotations)
 		res := mutate(t, pod, testConfig())
@@ -116,7 +116,7 @@ func TestSettingsOfNamespacesAreValidated(t *testing.T) {
 		{func(c *wish.Config) { c.Namespaces = map[string]map[string]string{"No Name": {}} }, "not the name of a namespace"},
 		{func(c *wish.Config) { c.Defaults = map[string]string{"image": "localhost/x:v1"} }, "set by the configuration's image"},
 		{func(c *wish.Config) { c.Policy.Max = map[string]string{"cpu-limit": "1"} }, "the default has no limit"},
-		{func(c *wish.Config) { c.Policy.Max = map[string]string{"cpu-request": "10m"} }, "the default, 20m, is over 10m"},
+		{func(c *wish.Config) { c.Policy.Max = map[string]string{"cpu-request": "4m"} }, "the default, 5m, is over 4m"},
 		{func(c *wish.Config) { c.Policy.Max = map[string]string{"cpu-request": "much"} }, "must be a setting that is a size, an amount"},
 		{func(c *wish.Config) {
 			c.Namespaces = map[string]map[string]string{"shop": {"buffer": "1Gi"}}

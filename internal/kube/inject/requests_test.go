@@ -29,7 +29,7 @@ func TestRequestsThatAnAutoscalerCounts(t *testing.T) {
 			warns: "use a metric of type ContainerResource, or lower ullage.dev/cpu-limit"},
 		"a limit for all sidecars is none for these": {general: "300m", limits: map[string]string{"cpu": "500m", "memory": "1Gi"}, cpu: "50m", adds: "sees 90 %"},
 		"a value of their own":                       {configured: corev1.ResourceList{"cpu": resource.MustParse("30m")}, limits: map[string]string{"cpu": "500m", "memory": "1Gi"}, cpu: "30m", adds: "sees 94 %"},
-		"Burstable":                                  {limits: map[string]string{"memory": "1Gi"}, cpu: "20m", adds: "20m CPU and 32Mi of memory to the pod's requests"},
+		"Burstable":                                  {limits: map[string]string{"memory": "1Gi"}, cpu: "5m", adds: "5m CPU and 16Mi of memory to the pod's requests"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := testConfig()

@@ -12,7 +12,7 @@ func TestLoadConfigKeepsDefaultsOfWhatIsNotThere(t *testing.T) {
 		t.Fatal(err, cfg.Validate())
 	}
 	memory, cpu := cfg.Resources.Limits["memory"], cfg.Resources.Requests["cpu"]
-	if cfg.OnError != Allow || memory.String() != "96Mi" || cpu.String() != "20m" {
+	if cfg.OnError != Allow || memory.String() != "96Mi" || cpu.String() != "5m" {
 		t.Errorf("%+v", cfg)
 	}
 }
