@@ -9,8 +9,9 @@ import (
 	"github.com/ullage/ullage/internal/base/cli"
 )
 
-// browse shows a URL in the user's browser. It returns an error where there is none:
-// the user then opens the URL elsewhere. It does not wait for a browser to end.
+// browse shows a URL in the user's browser. If there is no browser, it returns an
+// error, and the user opens the URL elsewhere. It does not wait for a browser to
+// end.
 func browse(e cli.Env, url string) error {
 	name, args := browser(e, url)
 	if name == "" {

@@ -36,7 +36,7 @@ type checkConfig struct {
 	json         bool
 }
 
-// flags declares the settings on fs. A time without a zone is in now's.
+// flags declares the settings on fs. A time without a zone is in the zone of now.
 func (c *checkConfig) flags(fs *flag.FlagSet, now time.Time) {
 	c.single.flags(fs)
 	zonedVar(fs, &c.since, "since", now, "only lines at `T` or later: a duration before now, or a time")

@@ -19,13 +19,13 @@ const (
 	// callTimeout bounds one call of kubectl, but for that of logs.
 	callTimeout = 20 * time.Second
 
-	// endTimeout is how long a kubectl that was asked to end has for it.
+	// endTimeout is how long a kubectl has to end after it was asked to.
 	endTimeout = 2 * time.Second
 
 	maxComplaint = 8 << 10 // bytes of kubectl's stderr that are kept
 )
 
-// cluster is where to look, and the kubectl that goes there.
+// cluster is a Kubernetes cluster and the kubectl that reaches it.
 type cluster struct {
 	kubectl string // a path, or a name on the PATH
 
@@ -45,7 +45,7 @@ func (c *cluster) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.namespace, "n", c.namespace, "short for --namespace `NAME`")
 }
 
-// manyFlags declares which pods are meant where many can be.
+// manyFlags declares the flags that select pods, for commands that take several.
 func (c *cluster) manyFlags(fs *flag.FlagSet) {
 	fs.BoolVar(&c.all, "all-namespaces", false, "the pods of all namespaces")
 	fs.BoolVar(&c.all, "A", false, "short for --all-namespaces")
@@ -125,7 +125,7 @@ func (c cluster) runWith(ctx context.Context, stdin io.Reader, limit int, args .
 // library, once for each attempt.
 var klogLine = regexp.MustCompile(`^[EWIF][0-9]{4} [0-9:.]+ +[0-9]+ [^ ]+:[0-9]+\] `)
 
-// explain makes an error of how a kubectl ended and what it said about that.
+// explain makes an error of how kubectl ended and what it printed.
 func (c cluster) explain(err error, complaint string) error {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {

@@ -57,7 +57,7 @@ type findingJSON struct {
 	Hint string `json:"hint,omitempty"`
 }
 
-// doctor has what was found out about one subject.
+// doctor holds the findings about one subject.
 type doctor struct {
 	cluster cluster
 	subject subject // zero: only the injector is looked at
@@ -142,8 +142,7 @@ func exitCode(findings []finding) int {
 	return cli.OK
 }
 
-// run finds out what it can, in two rounds of calls at the same time, and
-// judges it.
+// run gathers facts in two rounds of concurrent calls and judges them.
 func (d *doctor) run(ctx context.Context, about target) ([]finding, error) {
 	var g errgroup.Group
 	g.Go(func() error { d.hooks = d.cluster.hooks(ctx); return nil })

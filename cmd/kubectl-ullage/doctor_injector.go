@@ -14,7 +14,7 @@ import (
 // hookName is the name of the webhook for labelled pods.
 const hookName = "pod.injector.ullage.dev"
 
-// hooks is what is known of the injector from outside.
+// hooks is what the API server shows of the injector.
 type hooks struct {
 	err     error // why the webhook configurations are not known
 	configs []hookConfig
@@ -126,7 +126,7 @@ func (h *hooks) namespaceName() string {
 	return h.configs[0].Webhooks[0].ClientConfig.Service.Namespace
 }
 
-// look asks for the injector's pods, and one of them how it is doing.
+// look lists the injector's pods and asks one of them for its status.
 func (h *hooks) look(ctx context.Context, c cluster) {
 	ns := h.namespaceName()
 	if ns == "" {
@@ -170,7 +170,7 @@ func (h *hooks) findings() []finding {
 	return append(all, h.podFindings()...)
 }
 
-// bundle judges the CA by which API servers know the injector.
+// bundle judges the CA with which API servers verify the injector.
 func (config hookConfig) bundle() []finding {
 	name := "the MutatingWebhookConfiguration " + config.Metadata.Name
 	var all []finding

@@ -45,8 +45,8 @@ func (d *doctor) hidden(ctx context.Context) []finding {
 	return all
 }
 
-// optionsVariable is the variable in which the injector's options are; empty:
-// none.
+// optionsVariable is the variable that holds the injector's options; empty:
+// none does.
 func (c container) optionsVariable() string {
 	for _, v := range c.Env {
 		if strings.Contains(v.Value, optionsMark) {

@@ -52,7 +52,7 @@ func (c cluster) namespaceOf(ctx context.Context, name string) (*metadata, error
 	return &ns.Metadata, nil
 }
 
-// lastWords are what a JVM prints that does not take its options.
+// lastWords are what a JVM prints if it refuses its options.
 var lastWords = []string{"Unrecognized option", "Unrecognized VM option", "Invalid -Xlog option", "Could not create the Java Virtual Machine", "Error occurred during initialization of VM"}
 
 // deaths looks for the last words of JVMs in the logs of containers that do not
@@ -128,7 +128,7 @@ func (d *doctor) wishFindings() []finding {
 	return all
 }
 
-// namespaceFindings judges the namespace and what the webhook makes of it.
+// namespaceFindings judges the namespace, and whether the webhook selects it.
 func (d *doctor) namespaceFindings(label string) []finding {
 	if d.namespaceErr != nil {
 		return []finding{{markUnknown, "the labels of the namespace: " + d.namespaceErr.Error(), ""}}

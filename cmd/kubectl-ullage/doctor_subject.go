@@ -17,7 +17,7 @@ import (
 type subject struct {
 	namespace string
 	pod       *pod      // nil: a workload without pods
-	workload  *workload // nil: a pod that nothing but itself stands for, or its owner is not known
+	workload  *workload // nil: the pod has no owner, or its owner is not known
 
 	// template is what a webhook is shown, as JSON: the pod, or the workload's
 	// template. meta is a part of it.

@@ -18,8 +18,8 @@ type answerJSON struct {
 	Levels    json.RawMessage `json:"levels,omitempty"` // those of the status
 }
 
-// statusOf and levelsOf fill in what a command shows of an answer: as it came, so that what a
-// newer sidecar says beyond our own version is not lost.
+// statusOf and levelsOf copy the part of an answer that a command shows, undecoded, so that
+// fields of a newer sidecar are kept.
 func statusOf(a answer, one *answerJSON) { one.Status = a.raw }
 
 func levelsOf(a answer, one *answerJSON) {

@@ -163,7 +163,7 @@ func levelsCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	return e.Fail("levels", o.err)
 }
 
-// outcome is what became of one pod.
+// outcome is the result for one pod.
 type outcome struct {
 	text      string
 	annotated bool // err is of the time after that
@@ -251,7 +251,7 @@ func (c *levelsConfig) wait(ctx context.Context, before []answer, judge judge, d
 	return strings.Join(done, ""), errors.Join(errs...)
 }
 
-// prefix tells the sidecars of one pod apart.
+// prefix distinguishes the sidecars of one pod.
 func prefix(s sidecar) string {
 	if s.several {
 		return s.container.Name + ": "

@@ -16,12 +16,12 @@ const deliverAgain = 5 * time.Second
 // delivery brings a change of annotations to the sidecars of one pod.
 //
 // The pod's kubelet copies the annotations into a volume of the pod, in two loops
-// of 100 ms each: one notes the changed pod, the other writes the volume. Where the
-// second loop has read the pod just before the first loop notes the change, the
-// second loop writes the volume as it was and takes that for the change. The change
-// then waits for the kubelet's next sync of the pod, 60 to 90 s later. About one
-// change of a hundred does (kubernetes/kubernetes#29633). Any other change of the
-// pod starts a sync at once.
+// of 100 ms each: one notes the changed pod, the other writes the volume. If the
+// second loop reads the pod just before the first loop notes the change, the second
+// loop writes the old volume and regards the change as written. The change then
+// waits for the kubelet's next sync of the pod, 60 to 90 s later. About one change
+// of a hundred does (kubernetes/kubernetes#29633). Any other change of the pod
+// starts a sync at once.
 type delivery struct {
 	of      sidecar // one of the pod's
 	changes []string
@@ -52,8 +52,8 @@ func (d *delivery) annotate(ctx context.Context, changes []string) error {
 }
 
 // unseen is called as long as a sidecar has not seen the change. At intervals it
-// reports that and changes the pod twice: to another ID and back to what is asked
-// for.
+// reports that and changes the pod twice: to another ID, and back to the
+// requested annotations.
 func (d *delivery) unseen(ctx context.Context) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// members returns the pods that are meant and have not ended.
+// members returns the selected pods that have not ended.
 func (c *levelsConfig) members(ctx context.Context) ([]pod, error) {
 	if c.target != (target{}) {
 		return c.cluster.members(ctx, c.target)
@@ -21,8 +21,8 @@ func (c *levelsConfig) members(ctx context.Context) ([]pod, error) {
 	return c.cluster.labelled(ctx)
 }
 
-// fleet does for many pods what is done for one. Each is done by itself: one that
-// fails keeps no other from its raise.
+// fleet does for many pods what do does for one. A pod that fails does not keep
+// the others from their raises.
 func (c *levelsConfig) fleet(ctx context.Context, e cli.Env) int {
 	pods, err := c.members(ctx)
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *levelsConfig) fleet(ctx context.Context, e cli.Env) int {
 	return code
 }
 
-// member does it for one pod of many.
+// member raises one pod of many.
 func (c *levelsConfig) member(ctx context.Context, p pod, w wanted, shown *progress) outcome {
 	name := printable.Line(p.Metadata.Name)
 	found := c.cluster.sidecars(p)
@@ -90,7 +90,7 @@ func indented(name, text string) string {
 	return b.String()
 }
 
-// progress reports on stderr how far a command is.
+// progress reports on stderr how many pods a command has finished.
 type progress struct {
 	w        io.Writer
 	terminal bool // shows a count of pods; elsewhere, only lines are printed
@@ -127,7 +127,7 @@ func (p *progress) line(format string, args ...any) {
 	p.count()
 }
 
-// clear takes the count away.
+// clear erases the count.
 func (p *progress) clear() {
 	if p.terminal {
 		fmt.Fprint(p.w, "\r\033[K")

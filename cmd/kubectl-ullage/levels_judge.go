@@ -15,20 +15,20 @@ import (
 // pollInterval is how long after an answer a sidecar is asked again.
 const pollInterval = 300 * time.Millisecond
 
-// verdict is how far a sidecar is with what was asked for.
+// verdict says how much of the request a sidecar has carried out.
 type verdict struct {
-	done    []string // what has come about, a line each
+	done    []string // what has been done, a line each
 	failed  []string // what no waiting will fix
-	waiting []string // what may come about yet; empty: nothing is left to wait for
-	unseen  bool     // what is waited for is that the sidecar sees the annotations
+	waiting []string // what may still happen; empty: there is nothing left to wait for
+	unseen  bool     // the sidecar has not seen the annotations yet
 }
 
 // judge reads an answer; before is the sidecar's answer before anything was asked
 // for.
 type judge func(before, now *admin.Levels) verdict
 
-// poll asks a sidecar until there is nothing left to wait for, or ctx ends. One
-// that does not answer is waited for: it may have been restarted.
+// poll asks a sidecar until there is nothing left to wait for, or ctx ends. If
+// a sidecar does not answer, the command waits: it may have been restarted.
 func poll(ctx context.Context, before answer, judge judge, d *delivery) verdict {
 	v := verdict{waiting: []string{"the sidecar was not asked yet"}}
 	for {
@@ -76,7 +76,7 @@ func (a answer) whyOff() error {
 	return errOff
 }
 
-// errOff is the error where the sidecar was told not to change levels.
+// errOff is the error if the sidecar is set not to change levels.
 var errOff = fmt.Errorf("the sidecar does not change log levels: it runs with --attach off (annotation %sattach)", ask.Prefix)
 
 // cannotRaise returns why an annotation would have no effect.
@@ -136,9 +136,9 @@ const (
 // hopeless are the kinds of errors that a JVM's next answer will not fix.
 var hopeless = []string{"refused", "not_permitted", "too_old"}
 
-// judgeJVMs looks whether every JVM has the selection. One whose error is not
-// among those of the levels is none of the sidecar's: it logs elsewhere, or
-// has ended.
+// judgeJVMs looks whether every JVM has the selection. A JVM whose error is not
+// among those of the levels is not the sidecar's: it logs elsewhere, or has
+// ended.
 func judgeJVMs(l *admin.Levels, selection string) verdict {
 	var v verdict
 	var others []string
@@ -165,8 +165,8 @@ func judgeJVMs(l *admin.Levels, selection string) verdict {
 	return v
 }
 
-// judgeReset implements [judge]. Another raise than the annotation's may be in
-// effect afterwards.
+// judgeReset implements [judge]. Afterwards, a raise other than the
+// annotation's may be in effect.
 func judgeReset(before, now *admin.Levels) verdict {
 	if now == nil {
 		return verdict{done: []string{"the sidecar does not change log levels"}}

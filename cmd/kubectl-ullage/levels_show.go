@@ -32,7 +32,7 @@ func (c *levelsConfig) show(ctx context.Context, e cli.Env) int {
 	return code
 }
 
-// levelsText is how the levels of one pod are, of each sidecar a block.
+// levelsText renders the levels of one pod, in a block for each sidecar.
 func levelsText(answers []answer) string {
 	var blocks []string
 	for _, a := range answers {

@@ -70,7 +70,7 @@ var catTimes = [...]struct{ name, usage string }{
 	{"around", "only lines close to `T`, as for --since: within --within before and after it"},
 }
 
-// flags declares the settings on fs. A time without a zone is in now's.
+// flags declares the settings on fs. A time without a zone is in the zone of now.
 func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
 	const follow = "print what is there, then what is added, until interrupted"
 	c.single.flags(fs)
@@ -97,8 +97,8 @@ func zonedVar(fs *flag.FlagSet, p *string, name string, now time.Time, usage str
 	})
 }
 
-// zoned checks a time and, if it is a local one, gives it its zone: the sidecar's may
-// be another one.
+// zoned checks a time and gives a local one its zone, since the sidecar's zone may
+// differ.
 func zoned(text string, now time.Time) (string, error) {
 	if t, ok := cli.LocalTime(text, now); ok {
 		return t.Format(time.RFC3339Nano), nil
@@ -131,7 +131,7 @@ func logsCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	return s.stream(ctx, e, "logs", cfg.follow, cfg.catArgs(dest))
 }
 
-// persisted returns the sidecar that is meant, and where it persists.
+// persisted returns the chosen sidecar and the directory that it persists into.
 func (s *single) persisted(ctx context.Context, e cli.Env, name string) (sidecar, string, error) {
 	found, err := s.find(ctx, e, name)
 	if err != nil {
@@ -154,8 +154,8 @@ func (s sidecar) stream(ctx context.Context, e cli.Env, name string, follow bool
 		cmd.Stdout = screen
 		defer screen.Flush() // an error is that of a terminal that is gone
 	}
-	// Nothing is written to it. It ends with this process, however that ends,
-	// and then so does the sidecar's.
+	// Nothing is written to it. The pipe closes when this process ends, however
+	// that happens, and then the program in the sidecar ends too.
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return e.Fail(name, fmt.Errorf("make a pipe for kubectl: %w", err))
@@ -164,8 +164,8 @@ func (s sidecar) stream(ctx context.Context, e cli.Env, name string, follow bool
 	return s.cluster.outcome(ctx, e, name, follow, cmd.Run())
 }
 
-// destination is where the sidecar persists. It knows best itself, but need
-// not be asked where its settings say it.
+// destination is where the sidecar persists. The sidecar is asked only if its
+// settings do not say.
 func destination(ctx context.Context, s sidecar) (string, error) {
 	dest := s.setting("dest")
 	if dest == "" {
@@ -214,7 +214,7 @@ func (c *logsConfig) catArgs(dest string) []string {
 	return append(args, dest)
 }
 
-// outcome makes an exit code of how kubectl ended. It has said why itself.
+// outcome makes an exit code of how kubectl ended. kubectl has printed the reason itself.
 func (c cluster) outcome(ctx context.Context, e cli.Env, name string, follow bool, err error) int {
 	var exit *exec.ExitError
 	switch {

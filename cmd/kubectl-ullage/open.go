@@ -112,8 +112,8 @@ const forwardAgain = time.Second
 
 // forward forwards the port until ctx ends. It opens the page once kubectl listens. A
 // kubectl also ends when the node resets a single connection, as it does when the sidecar
-// restarts: then another one forwards the same port. One that ends before it listens has
-// the reason for the end of all.
+// restarts: then another one forwards the same port. If a kubectl ends before it listens,
+// its reason is that of the whole command.
 func (c *openConfig) forward(ctx context.Context, e cli.Env, s sidecar, remote uint16) error {
 	for opened := false; ; opened = true {
 		listened, err := c.forwardOnce(ctx, s, remote, func(url string) error {

@@ -45,7 +45,7 @@ func compareVersions(a, b string) int {
 	y, preY, isPreY := strings.Cut(strings.TrimPrefix(b, "v"), "-")
 	numbers := func(text string) (all []int) {
 		for part := range strings.SplitSeq(text, ".") {
-			n, _ := strconv.Atoi(part) // what is not a number comes first
+			n, _ := strconv.Atoi(part) // text that is not a number sorts first
 			all = append(all, n)
 		}
 		return all

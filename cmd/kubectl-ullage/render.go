@@ -43,8 +43,8 @@ func problems(a answer) string {
 	return dash(printable.Clip(printable.Line(strings.Join(all, "; ")), maxProblems))
 }
 
-// level says in one word what the JVMs log: "own", or a raise and how long it
-// lasts yet.
+// level says in one word what the JVMs log: "own", or a raise and its remaining
+// time.
 func level(st admin.Status) string {
 	switch l := st.Levels; {
 	case levelsOff(l):
@@ -67,7 +67,7 @@ func usedShare(st admin.Status) string {
 	return fmt.Sprintf("%.0f%%", 100*(1-st.FreeShare()))
 }
 
-// word is printable.Line without spaces, for a cell that a program may take apart.
+// word is printable.Line without spaces, for a cell that a program may parse.
 func word(s string) string { return strings.ReplaceAll(printable.Line(s), " ", "?") }
 
 func dash(s string) string {

@@ -56,7 +56,7 @@ type reportConfig struct {
 	json         bool   // print the figures, and make no page
 }
 
-// flags declares the settings on fs. A time without a zone is in now's.
+// flags declares the settings on fs. A time without a zone is in the zone of now.
 func (c *reportConfig) flags(fs *flag.FlagSet, now time.Time) {
 	c.single.flags(fs)
 	zonedVar(fs, &c.since, "since", now, "only lines at `T` or later: a duration before now, or a time")
@@ -124,7 +124,7 @@ func (c *reportConfig) reportArgs(dest string) []string {
 }
 
 // report runs the sidecar's program and returns the figures. It takes as long as reading
-// what was persisted does: only Ctrl-C ends it.
+// the copy does, and only Ctrl-C ends it early.
 func (s sidecar) report(ctx context.Context, args []string) (*view.Report, error) {
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -159,8 +159,8 @@ func (s sidecar) page(figures *view.Report) ([]byte, error) {
 	return page.Bytes(), nil
 }
 
-// save writes the page, whole or not at all, and returns the name of its file. It has
-// lines of logs, so that only its owner may read it.
+// save writes the page, whole or not at all, and returns the name of its file. The
+// page contains log lines, so only its owner may read it.
 func (c *reportConfig) save(pod string, page []byte) (name string, err error) {
 	dir := filepath.Dir(c.output)
 	if c.output == "" {
@@ -187,7 +187,7 @@ func (c *reportConfig) save(pod string, page []byte) (name string, err error) {
 // mostReports bounds the numbers of reports in one directory.
 const mostReports = 1000
 
-// unused gives a file a name that no other file has.
+// unused gives a file a name that is not taken.
 func unused(file, name string) (string, error) {
 	for n := 1; n < mostReports; n++ {
 		to := name + ".html"

@@ -41,8 +41,8 @@ func (s *single) validate(args []string) []error {
 	return append(bad, cli.Unexpected(args[1:])...)
 }
 
-// find returns the sidecar that is meant, and reports which pod of a workload that is, and
-// which sidecar if the pod has others. The name is the command's.
+// find returns the chosen sidecar. It reports which pod of a workload that is, and which
+// sidecar if the pod has several. The name is the command's.
 func (s *single) find(ctx context.Context, e cli.Env, name string) (sidecar, error) {
 	p, err := s.choose(ctx, e, name)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *single) find(ctx context.Context, e cli.Env, name string) (sidecar, err
 	return found[0], nil
 }
 
-// choose returns the pod that is meant.
+// choose returns the chosen pod.
 func (s *single) choose(ctx context.Context, e cli.Env, name string) (pod, error) {
 	if s.target.kind == podKind {
 		return s.cluster.the(ctx, s.target.name)

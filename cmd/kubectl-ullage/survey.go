@@ -17,7 +17,7 @@ import (
 // atOnce is how many sidecars are asked at the same time.
 const atOnce = 8
 
-// answer is what one sidecar says, or why nothing is known of it.
+// answer is what one sidecar answered, or why it did not.
 type answer struct {
 	of     sidecar // a pod without one has none in it but the pod's name
 	raw    json.RawMessage

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// target is what a command is about: a pod, or a workload for the pods that it has.
+// target is what a command is about: a pod, or a workload, which means its pods.
 type target struct{ kind, name string }
 
 // podKind is the kind of a target that is a pod itself.
@@ -23,8 +23,8 @@ func (t target) String() string {
 	return t.kind + "/" + t.name
 }
 
-// arg is the target for kubectl. Several projects have an object called rollout, so that
-// what is not of Kubernetes itself is named with its group.
+// arg is the target for kubectl. Several projects have an object called rollout, so
+// kinds that are not Kubernetes' own are named with their group.
 func (t target) arg() string {
 	if group := kinds[t.kind].group; strings.Contains(group, ".") {
 		return t.kind + "." + group + "/" + t.name
@@ -32,7 +32,7 @@ func (t target) arg() string {
 	return t.kind + "/" + t.name
 }
 
-// kinds are the pod and the workloads, with every name that kubectl knows for them.
+// kinds are the pod and the workloads, with all their names in kubectl.
 var kinds = map[string]struct{ plural, short, group string }{
 	podKind:       {"pods", "po", ""},
 	"deployment":  {"deployments", "deploy", "apps"},

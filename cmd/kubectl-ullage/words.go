@@ -15,8 +15,8 @@ const (
 	maxWords = 4 << 20 // bytes of names
 )
 
-// words are the candidates for what every command takes. They come from the cluster that the
-// flags before name.
+// words are the candidates for the flags that every command has. They come from the cluster
+// that the flags before name.
 func (c *cluster) words(ctx context.Context) cli.Words {
 	namespaces := func() []string { return c.names(ctx, "get", "namespaces", "--output=name") }
 	return cli.Words{
@@ -36,8 +36,8 @@ func (c *cluster) targets(ctx context.Context) []string {
 	return c.names(ctx, "get", "pods", "--output=name")
 }
 
-// names returns the names that kubectl prints, workloads with their kind as deploy/web. What
-// fails has no names: a shell has no place for an error.
+// names returns the names that kubectl prints, workloads with their kind as deploy/web. A
+// call that fails yields no names: a shell has no place for an error.
 func (c *cluster) names(ctx context.Context, args ...string) []string {
 	limit, cancel := context.WithTimeout(ctx, wordsTimeout)
 	defer cancel()

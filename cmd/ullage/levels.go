@@ -202,8 +202,7 @@ func (c *levelsConfig) validate(args []string) []error {
 	return append(bad, cli.Unexpected(args)...)
 }
 
-// checkApp reads --app and returns what is wrong with it and with the arguments around
-// it.
+// checkApp reads --app and returns the errors in it and in the arguments around it.
 func (c *levelsConfig) checkApp(args []string) (bad []error) {
 	var err error
 	if c.appLevel, err = ask.ParseAppLevel(c.app); err != nil {
@@ -343,8 +342,8 @@ func (c *levelsConfig) save(ctx context.Context, m *control.Command, e cli.Env) 
 	return nil
 }
 
-// reset ends every raise and every adoption. Without a process that keeps the levels, it
-// restores what one that was killed has left.
+// reset ends every raise and every adoption. If no process manages the levels, it
+// restores what a killed one has left changed.
 func (c *levelsConfig) reset(ctx context.Context, m *control.Command, e cli.Env) error {
 	changes, app, err := m.Reset(ctx)
 	if errors.Is(err, control.ErrNoOwner) {

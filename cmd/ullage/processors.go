@@ -9,7 +9,7 @@ const mostProcessors = 4
 
 // useProcessors sets how many goroutines may run at once. While the source is calm it is
 // one: with two, each timer wakes a second thread that searches for work, finds none and
-// sleeps again. The control group's limit counts as it is at the moment, as by default.
+// sleeps again. The control group's current limit is used, as by default.
 func useProcessors(busy bool) {
 	if !busy {
 		runtime.GOMAXPROCS(1)

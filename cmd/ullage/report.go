@@ -55,7 +55,7 @@ is.
 Exit status: 0 the report was written, 1 it was not, 2 usage error.
 `
 
-// defaultPage is where the page goes if no flag says so.
+// defaultPage is where the page goes unless a flag says otherwise.
 const defaultPage = "ullage-report.html"
 
 // reportConfig has the settings of `ullage report`.
@@ -74,7 +74,7 @@ func (c *reportConfig) flags(fs *flag.FlagSet, now time.Time) {
 	fs.BoolVar(&c.compare, "compare", false, "put the reports of two inputs side by side")
 }
 
-// readFlags declares the flags of what a report is about.
+// readFlags declares the flags that say what a report is about.
 func readFlags(fs *flag.FlagSet, c *report.Config, now time.Time) {
 	windowFlags(fs, &c.Since, &c.Until, now)
 	c.Floor.Flags(fs)

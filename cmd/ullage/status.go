@@ -95,7 +95,7 @@ func statusCmd(ctx context.Context, args []string, e cli.Env) int {
 	return cli.OK
 }
 
-// ask returns the answer of the sidecar that is meant, as it came and decoded.
+// ask returns the answer of the chosen sidecar, both raw and decoded.
 func (c statusConfig) ask(ctx context.Context) ([]byte, admin.Status, error) {
 	body, st, err := admin.Client{Addr: c.addr, Timeout: c.timeout}.Status(ctx)
 	if errors.Is(err, admin.ErrUnreachable) {

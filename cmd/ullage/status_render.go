@@ -88,7 +88,7 @@ func headRows(st admin.Status) [][2]string {
 	return append(rows, settingRows(st)...)
 }
 
-// settingRows returns what the sidecar was told, and what it made of it.
+// settingRows returns the sidecar's settings, and what they resulted in.
 func settingRows(st admin.Status) (rows [][2]string) {
 	if len(st.Ignored) > 0 {
 		var parts []string
@@ -130,7 +130,7 @@ func withheldRows(st admin.Status, now time.Time) (rows [][2]string) {
 	return rows
 }
 
-// formatRows returns how many of the streams are in which format, if some are not UL.
+// formatRows returns the number of streams in each format, if some are not UL.
 func formatRows(st admin.Status) [][2]string {
 	streams := map[string]int{}
 	for _, s := range st.Streams {
@@ -203,7 +203,7 @@ func jvmRows(st admin.Status) (rows [][2]string) {
 	return rows
 }
 
-// lossRows returns the lines about losses. That ullage dropped nothing is news, too.
+// lossRows returns the lines about losses. It is news, too, that ullage dropped nothing.
 func lossRows(st admin.Status) (rows [][2]string) {
 	now := map[string]string{"discard": "; dropping lines below --keep-level now", "drop": "; dropping all lines now"}[st.Dropping]
 	if st.Dropped.Lines == 0 && now == "" {

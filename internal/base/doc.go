@@ -1,7 +1,7 @@
 // Package base is what every other part is built on. Nothing in it knows what a log is.
 //
 //   - admin: the HTTP server of /metrics, /healthz, /readyz, /status and the live page
-//   - web: what every HTTP server of ours has: a bound on connections, an end in time
+//   - web: what all our HTTP servers share: a bound on connections, a timely end
 //   - cli, settings: command lines; a setting that is declared once, and how it is spelt
 //   - printable: text of others, made safe for people to read
 //   - statedir: SOURCE/.ullage, and which sidecar owns it

@@ -1,5 +1,5 @@
-// Package jvm is all that concerns a JVM that runs: what may be asked of it, what asks,
-// and how it answers.
+// Package jvm deals with running JVMs: what may be asked of them, by whom, and how they
+// answer.
 //
 //   - ask: the labels and annotations of a pod; log selections as in -Xlog (it builds on
 //     every system, for the kubectl plugin)
@@ -7,7 +7,7 @@
 //   - outputs: the log outputs of JVMs: which are shipped, list, rotate, set
 //   - census: which JVMs write to the source; their starts and ends
 //   - trigger: which lines and stops meet the condition of a trigger
-//   - plan: what is wanted of each JVM and what it took, saved for crashes; tasks
+//   - plan: the wanted and the applied levels of each JVM, saved for crashes; tasks
 //   - control: the process that owns the levels of a source, and commands that ask it
 //   - levels: raise, time out, restore: by annotation, trigger or command
 //   - insight: metrics of the JVM from its log, and verdicts about suspected stalls

@@ -1,4 +1,4 @@
-// Package line is what a line of a log is. Nothing in it opens a file.
+// Package line defines the lines of logs. Nothing in it opens a file.
 //
 //   - ul: a line of Unified Logging: decorations, level, tags, message
 //   - format: level and time of a line in any format: UL, patterns, JUL, JSON

@@ -1,10 +1,10 @@
 // Package segment reads the durable copy: a sequence of segments for each stream. A
 // segment is a file that grows by whole frames, is sealed, and is deleted when it is
-// old. The package has what a reader needs and the writer builds on: the names of
-// segments, their frames, and where a commit ends. It changes nothing on disk.
+// old. The package defines what readers and the writer share: the names of segments,
+// their frames, and where a commit ends. It changes nothing on disk.
 //
 // A [Reader] reads one segment and a [Follower] a stream, also while a sidecar appends
-// to it; [Decode] reads what no sidecar wrote. The packages below it:
+// to it; [Decode] reads files that no sidecar wrote. The packages below it:
 //
 //   - store: the only writer: it appends, syncs, recovers and retains segments
 //   - owner: asks the sidecar that holds a destination what is not persisted yet
@@ -61,7 +61,7 @@
 // first bytes of the next segment decide. A caller that must not depend on either
 // assumption reads committed bytes only.
 //
-// No file says how far a stream is committed. Only package cat would read it, while it
+// No file records how far a stream is committed. Only package cat would read it, while it
 // follows: a sink gets the marks of the checkpoint from the writer in its process, and all
 // other readers want the bytes after the mark too, which may be the only copy once a node has
 // died. Where that file is missing, stale or not writable (an old directory, the cache of an

@@ -37,17 +37,17 @@ type FollowOptions struct {
 	// and else a [*TornError].
 	Once bool
 
-	// Memory is what this Follower shares with others. Nil: it has its own.
+	// Memory is shared with other Followers. Nil: it has its own.
 	Memory *Memory
 
 	// Pass is called with each segment that is complete, before it is read. If it returns
 	// true, the segment is passed over. Nil: none is.
 	Pass func(Info) bool
 
-	// Committed returns how far the stream is durable, and false if all of it is. What
-	// is past the mark is not returned: a restart may cut it off. If nil, all bytes
-	// count, as for a reader that is in another process than the writer. Next calls it
-	// at each look.
+	// Committed returns how far the stream is durable, and false if all of it is.
+	// Bytes past the mark are not returned: a restart may cut them off. If nil, all
+	// bytes count, as for a reader that is in another process than the writer. Next
+	// calls it at each look.
 	Committed func() (Mark, bool)
 }
 
@@ -152,7 +152,7 @@ func (f *Follower) Segment() Info { return f.cur.seg }
 type Frame struct {
 	Begin, End int64 // bytes on disk, in the segment that was read last
 	Raw        int64 // raw bytes of the segment that were read up to End
-	From       int64 // reading of the segment began here: 0, or after what FollowOptions.Seek skips
+	From       int64 // where reading of the segment began: 0, or after the part that FollowOptions.Seek skips
 }
 
 // Frame describes the frame that was read last.
@@ -180,8 +180,8 @@ func (f *Follower) Skip() {
 	}
 }
 
-// Held returns how many bytes of the open segment are in memory, as they are on disk and
-// decoded: a frame that no sidecar wrote may have 16 MiB of each. Rewind and Close free them.
+// Held returns how many bytes of the open segment are in memory, compressed and decoded: a
+// frame that no sidecar wrote may have 16 MiB of each. Rewind and Close free them.
 func (f *Follower) Held() int {
 	if f.reader == nil {
 		return 0
@@ -277,7 +277,7 @@ var errTorn = errors.New("a frame without its end")
 type DamageError struct {
 	Path     string
 	From, To int64
-	Err      error // what is wrong with the first of these bytes
+	Err      error // the error in the first of these bytes
 }
 
 func (e *DamageError) Error() string {
@@ -292,10 +292,10 @@ func (e *DamageError) Unwrap() error { return e.Err }
 type GoneError struct {
 	Path   string // of one of them, or of the last one before them
 	Offset int64  // how much of that was read
-	Size   int64  // its size when it was last seen; 0: never. What is over Offset was missed.
+	Size   int64  // its size when it was last seen; 0: never. Everything past Offset was missed.
 
-	// Numbers counts the sequence numbers after it that no segment has. Each is that
-	// of a segment that was created and deleted unread, unless a restart skipped it.
+	// Numbers counts the sequence numbers after it that no segment has. Each belongs
+	// to a segment that was created and deleted unread, unless a restart skipped it.
 	Numbers uint64
 }
 

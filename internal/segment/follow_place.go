@@ -83,8 +83,8 @@ func (p *place) jump(file *os.File, offset int64) error {
 }
 
 // heldBy reports whether the file has the bytes before the place. Frames end with a
-// checksum. So a file that was cut and has grown again past the place has other bytes
-// there, unless it has the same raw bytes before them.
+// checksum. So a file that was cut and has grown again past the place has different
+// bytes there, unless the same raw bytes precede them.
 func (p *place) heldBy(file *os.File) (bool, error) {
 	stat, err := file.Stat()
 	if err != nil || stat.Size() < p.Offset {
@@ -105,8 +105,8 @@ func (f *Follower) begin(seg Info) {
 	f.seen = max(f.seen, seg.Seq)
 }
 
-// passOver skips a segment that is not wanted. If a restart cuts the segment and appends
-// to it again, Next returns what it holds then.
+// passOver skips an unwanted segment. If a restart cuts the segment and appends to it
+// again, Next returns what it holds then.
 func (f *Follower) passOver(seg Info) {
 	f.begin(seg)
 	f.cur.Offset, f.cur.done = seg.Size, true
@@ -118,11 +118,10 @@ func (f *Follower) leave() {
 	f.cur.done, f.sure, f.stuck = true, false, false
 }
 
-// lose handles the deletion of cur. If the segment before cur still exists, or if cur
-// was the first of all, then a restart has deleted cur because it was not committed. The
-// writer appends the same bytes again: to the segment before, which may have been cut as
-// well, or to a new one. No restart deletes what is committed. Otherwise retention has deleted cur, and its bytes do not come
-// again.
+// lose handles the deletion of cur. If the segment before cur still exists, or if cur was the first of all, then a restart
+// has deleted cur because it was not committed. The writer appends the same bytes again: to the segment before, which may
+// have been cut as well, or to a new one. No restart deletes committed bytes. Otherwise retention has deleted cur, and its
+// bytes do not come again.
 func (f *Follower) lose() {
 	before := f.committed == nil && indexOf(f.found, f.prev.seg.Name) >= 0
 	f.retired = !before
@@ -169,8 +168,8 @@ type repeated struct {
 	head []byte
 }
 
-// repeat is what a writer appends again after a restart: first what was cut from cur,
-// then what was read of the next segment.
+// repeat are the bytes that a writer appends again after a restart: first those cut
+// from cur, then those read from the next segment.
 type repeat struct{ cut, deleted repeated }
 
 // strip returns raw without the bytes that Next has returned before.
@@ -191,7 +190,7 @@ func (r *repeat) strip(raw []byte) []byte {
 	return raw
 }
 
-// lose enters what was read of a segment that was deleted.
+// lose records what was read of a deleted segment.
 func (r *repeat) lose(raw int64, head []byte) {
 	r.deleted.add(r.cut.raw, r.cut.head)
 	r.deleted.add(raw, head)

@@ -35,7 +35,7 @@ func (f *Follower) look() error {
 	return nil
 }
 
-// upTo leaves out what is not committed.
+// upTo leaves out uncommitted bytes.
 func upTo(committed func() (Mark, bool), found []Info, more bool) ([]Info, bool) {
 	mark, ok := committed()
 	if !ok {
@@ -69,7 +69,7 @@ func (f *Follower) recognize(at int) {
 		f.newest = f.isNewest(at)
 		f.cur.seg = f.found[at]
 		if f.committed != nil {
-			f.reader.in.drop() // it may hold what was not committed, and is another by now
+			f.reader.in.drop() // it may have held uncommitted bytes; it is a different segment by now
 		}
 		if f.cur.replaced(f.reader.file) {
 			f.close()
@@ -160,7 +160,7 @@ func (f *Follower) missed(seg Info) error {
 	return &GoneError{Path: f.cur.seg.Path, Offset: f.cur.Offset, Size: f.cur.seg.Size, Numbers: numbers}
 }
 
-// unchanged reports whether cur is as it was when it was closed.
+// unchanged reports whether cur is unchanged since it was closed.
 func (f *Follower) unchanged(seg Info) bool {
 	was := f.cur.seg
 	return !f.once && !f.sure && !f.stuck && !f.rewound && f.cur.Offset > 0 && seg.Size == was.Size && seg.ModTime.Equal(was.ModTime) && (f.newest || f.cur.Offset >= seg.Size)

@@ -32,12 +32,12 @@ func (i Info) Follows() uint64 {
 	return seq
 }
 
-// Missing returns how many committed segments there were between two that are adjacent in
-// a list, if what they held may be in the window: at most, since a copy of a file may lack
-// what [Info.Follows] reads. Retention deletes the oldest segments alone, so it leaves none
-// missing. A zero time does not bound the window.
+// Missing returns an upper bound for the number of committed segments between two that are
+// adjacent in a list, if the lines of these segments may be in the window. It is a bound
+// because a copied file may lack what [Info.Follows] reads. Retention deletes the oldest
+// segments alone, so it leaves none missing. A zero time does not bound the window.
 func Missing(before, next Info, since, until time.Time) uint64 {
-	// What is missing was written between the beginnings of the two.
+	// The missing lines were written between the beginnings of the two.
 	late := !until.IsZero() && until.Before(before.Start)
 	if next.Seq <= before.Seq+1 || late || next.Start.Before(since) {
 		return 0

@@ -6,7 +6,7 @@ type Mark struct {
 	Segment string `json:"segment"` // its name in the directory of the stream
 	Offset  int64  `json:"offset"`  // its length in bytes on disk
 
-	// Sealed: the segment never grows again; what follows goes into a new segment.
+	// Sealed: the segment never grows again, and further lines go into a new segment.
 	Sealed bool `json:"sealed,omitempty"`
 
 	// Gone: the segment may be missing, because retention or another program

@@ -93,7 +93,8 @@ func ParseName(name string) (Info, bool) {
 		start, timeErr := time.Parse(timeLayout, stamp)
 		seq, seqErr := strconv.ParseUint(digits, 10, 64)
 		info := Info{Name: name, Seq: seq, Start: start, Compress: Compression(how)}
-		// Formatted again, the name must be the same: no sign, no extra zero, no other fraction.
+		// Formatting the parsed name must give the same name: no sign, no extra zero, no other
+		// fraction.
 		ok = timeErr == nil && seqErr == nil && FileName(start, seq, info.Compress) == name
 		return info, ok
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/ullage/ullage/internal/base/kernel"
 )
 
-// OwnDir is a destination's directory of files that are no segments; no stream has
-// such a name. LockName is the file in it that a sidecar holds locked for as long
-// as it lives.
+// OwnDir is the directory for a destination's files that are not segments; no
+// stream has this name. LockName is the file in it that a sidecar holds locked for
+// as long as it lives.
 const (
 	OwnDir   = ".ullage"
 	LockName = "lock"
@@ -71,9 +71,10 @@ func ReadOwner(lock *os.File) Owner {
 }
 
 // OwnerOf returns the process that holds the lock of a destination now, and false if none
-// does. What a dead process has left in the lock file does not matter. A directory without
-// a lock file, as a copy of a destination may be, has no owner. OwnerOf holds the lock
-// shared for some microseconds, and a sidecar tries more than once to take the lock.
+// does. The content that a dead process has left in the lock file does not matter. A
+// directory without a lock file, as a copy of a destination may be, has no owner. OwnerOf
+// holds the lock shared for some microseconds, and a sidecar tries more than once to take
+// the lock.
 func OwnerOf(dest string) (Owner, bool, error) {
 	lock, err := os.OpenFile(filepath.Join(dest, OwnDir, LockName), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -5,8 +5,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/checkpoint"
 )
 
-// announcer shows the followers what the checkpoint has: a restart cuts off nothing
-// before these marks.
+// announcer passes the checkpoint's marks to the followers: a restart cuts off
+// nothing before them.
 type announcer struct {
 	to    Outlets
 	check *checkpoint.Checkpoint
@@ -29,8 +29,8 @@ func (a *announcer) begin() {
 	a.to.Followers.OnCommit(marks, nil)
 }
 
-// saved announces the marks that the checkpoint did not have before. One is that of a
-// stream that was placed and has nothing committed: from then on it may grow.
+// saved announces the marks that the checkpoint did not have before. A stream that
+// was placed without anything committed has one as well: from then on it may grow.
 func (a *announcer) saved() {
 	marks := a.check.TakeMarks() // also where no follower reads: they would pile up
 	if a.began {

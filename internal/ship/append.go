@@ -12,9 +12,9 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// appendBatch takes about a frame of bytes from the queue and appends them,
-// one frame for each stream in it. It takes less where that would be more
-// streams than can have a segment open before the next commit.
+// appendBatch takes about a frame of bytes from the queue and appends them, one
+// frame for each stream in it. It takes less if more streams would be involved
+// than can have a segment open before the next commit.
 func (w *writer) appendBatch(ctx context.Context) error {
 	if err := w.takeBatch(); err != nil {
 		return err
@@ -156,7 +156,8 @@ func (w *writer) appendLines(st *writerStream, parts []int) error {
 	return st.appendFrame(frame)
 }
 
-// appendFrame appends lines as one frame. There may be none: all of a batch may be withheld.
+// appendFrame appends lines as one frame. There may be no frames: all lines of a batch may be
+// withheld.
 func (st *writerStream) appendFrame(raw []byte) error {
 	if len(raw) == 0 {
 		return nil

@@ -31,7 +31,7 @@ type budget struct {
 	queueBytes int // most that may be queued
 }
 
-// usage is what the source has in use, for the marks.
+// usage is the memory of the source that is in use, for the marks.
 type usage struct {
 	own     int64   // memory of the source files and of the spool
 	streams int     // that have more than a few pages of it
@@ -40,8 +40,8 @@ type usage struct {
 	written int64 // sizes of all source files
 }
 
-// measure asks the kernel. What others put on the tmpfs takes the JVM's
-// headroom as well, so that the budget is no more than they leave.
+// measure asks the kernel. Other files on the tmpfs take the JVM's headroom as
+// well, so the budget is at most what they leave.
 func (b *budget) measure() usage {
 	u := b.src.Usage()
 	m := usage{budget: b.of(u)}
@@ -69,8 +69,8 @@ func (b *budget) of(u tail.Usage) int64 {
 	return u.Total
 }
 
-// unlimited reports whether a file system has no size that was chosen: none, or
-// half of the machine's memory, which is what a tmpfs gets by default.
+// unlimited reports whether a file system has no chosen size: it has none at
+// all, or half of the machine's memory, the default of a tmpfs.
 func unlimited(u tail.Usage) bool {
 	var info unix.Sysinfo_t
 	if !u.Tmpfs || unix.Sysinfo(&info) != nil {
@@ -100,8 +100,8 @@ func (b *budget) check(u tail.Usage) error {
 }
 
 // adapt brings what depends on the budget up to date: a tmpfs can get another
-// size at any time. What is under way to the destination stays on the source
-// until it is durable, so that it must be a small part of the budget.
+// size at any time. Lines on their way to the destination stay on the source
+// until they are durable, so they must be a small part of the budget.
 func (b *budget) adapt(bytes int64) {
 	b.view.setBudget(bytes)
 	sync := min(int64(b.cfg.SyncBytes), max(64<<10, bytes/8))

@@ -30,14 +30,14 @@ func (w *writer) commit(ctx context.Context) error {
 			continue
 		}
 		if err != nil {
-			// What is synced of other streams is cut off again: their old
-			// marks still count.
+			// Synced bytes of other streams are cut off again: their old marks
+			// are still valid.
 			return err
 		}
 		w.marks[st.name] = mark
 	}
 	if w.taken.bytes == 0 {
-		return nil // all of it was of streams that are refused
+		return nil // all of it belonged to refused streams
 	}
 	for name, mark := range w.marks {
 		w.check.SetMark(name, mark)

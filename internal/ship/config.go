@@ -112,8 +112,8 @@ func (c Config) Validate() []error {
 // withholds reports whether any line can be withheld.
 func (c Config) withholds() bool { return c.PersistLevel > ul.Trace }
 
-// KeepLevel is the level from which on lines are kept under pressure, or
-// "off": none are.
+// KeepLevel is the lowest level whose lines are kept under pressure, or "off":
+// no lines are.
 type KeepLevel ul.Level
 
 // Choices returns the names of the levels, and off.
@@ -153,8 +153,8 @@ func (c Config) lineLimit() int { return min(1<<20, int(c.Queue)/4) - tail.AreaS
 // not compress better, and less keeps the bytes in the processor's cache.
 func (c Config) frameBytes() int { return min(512<<10, int(c.Queue)/4) }
 
-// How much is appended at once between commits. What lies in the queue is not in the
-// copy. Where nothing is compressed, more makes an append no cheaper; elsewhere, it makes
+// How much is appended at once between commits. Lines in the queue are not in the copy.
+// Where nothing is compressed, more makes an append no cheaper; elsewhere, it makes
 // frames that compress better.
 const (
 	plainBatch  = 256 << 10

@@ -40,14 +40,14 @@
 //
 // # Errors of the destination
 //
-// There is one answer to all of them, and it is what a restart does: forget
-// what is not committed, wait, cut the segments to the marks of the last
-// commit with fresh descriptors, and read again from its positions. A
-// descriptor that failed is never used again, since after a failed fsync the
-// kernel may call pages clean that never reached the disk.
+// The answer to all of them is what a restart does: forget what is not
+// committed, wait, cut the segments to the marks of the last commit with fresh
+// descriptors, and read again from its positions. A descriptor that failed is
+// never used again, since after a failed fsync the kernel may call pages clean
+// that never reached the disk.
 //
-// An error of one stream alone, [store.ErrRefused], stops no other. The writer
-// passes over the stream and tries it again from time to time; the reader leaves
-// it unread, and drops lines of it under pressure as if it had an outage of its
-// own. It comes back as after an error of the destination, with a rewind.
+// An error of one stream alone, [store.ErrRefused], stops no other stream. The
+// writer skips the stream and retries it from time to time; the reader leaves it
+// unread, and under pressure drops its lines first, as for an outage of this
+// stream. It comes back as after an error of the destination, with a rewind.
 package ship

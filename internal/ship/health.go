@@ -84,8 +84,8 @@ func (h *health) show(st *admin.Status) {
 	}
 }
 
-// errors counts the errors, with mu held. It has the last one until that has been over for
-// errorMemory.
+// errors counts the errors, with mu held. It shows the last error until that has been over
+// for errorMemory.
 func (h *health) errors(now time.Time) admin.Errors {
 	if h.failure == nil && now.Sub(h.lastFailed) > errorMemory {
 		return admin.Errors{Count: h.failures}
@@ -153,8 +153,8 @@ func (h *health) setRefused(errs map[string]error) {
 	h.refused = errs
 }
 
-// refusal says for how many streams, and why for the first of them, lines
-// stay on the source; or nil.
+// refusal returns how many streams are refused, with the reason of the first,
+// or nil.
 func (h *health) refusal() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

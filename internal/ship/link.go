@@ -12,7 +12,7 @@ import (
 )
 
 // link is everything that passes between the reader and the writer. Neither
-// ever waits for the other while holding a lock of it.
+// waits for the other while it holds the link's lock.
 type link struct {
 	queue   *queue.Queue[tail.Chunk] // reader to writer: lines
 	news    news                     // reader to writer: for the next checkpoint

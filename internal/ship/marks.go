@@ -24,7 +24,7 @@ func (m *marks) take(used float64) {
 	m.dropping = past(m.dropping, m.dropAt)
 }
 
-// low is the share that is aimed at.
+// low is the target share.
 func (m *marks) low() float64 {
 	switch {
 	case m.dropping:

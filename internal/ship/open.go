@@ -18,8 +18,8 @@ import (
 // second.
 const ownedPoll = 100 * time.Millisecond
 
-// waitForSource opens the source directory, for as long as it takes. What is no
-// directory will not become one.
+// waitForSource opens the source directory, for as long as it takes. A file
+// that is not a directory will not become one.
 func (r *reader) waitForSource(ctx context.Context) error {
 	for err := r.open(); err != nil; err = r.open() {
 		if errors.Is(err, tail.ErrNoDirectory) {

@@ -8,8 +8,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// Outlets are where a [Shipper] passes on what it sees, does and has made durable. Each may be
-// nil: then it is not called. The zero value has none.
+// Outlets are functions through which a [Shipper] reports what it sees, does and has made
+// durable. Each may be nil: then it is not called. The zero value has none.
 type Outlets struct {
 	Source    tail.Outlets
 	Followers Followers

@@ -20,8 +20,8 @@ type placing struct {
 
 // begin makes the destination ours and places the segments of all streams:
 // streams with a mark after that, and the others after all of them that is
-// sound. The reader runs already. Of the others it began with what is in the
-// files, and begins again now that it is known how their segments end.
+// sound. The reader runs already. For the others it began with the files'
+// content, and begins again now that the ends of their segments are known.
 func (p *placing) begin(ctx context.Context) error {
 	if err := p.store.Acquire(ctx); err != nil {
 		return err
@@ -135,8 +135,9 @@ func (p *placing) placeStream(ctx context.Context, name string) error {
 }
 
 // placeOrRefuse is tryPlace, and no error if the destination refuses the stream
-// alone. That is then tried again with what is known now. A restart meanwhile
-// must know as well if there is no mark, since the checkpoint was lost.
+// alone. The start is then repeated with what is known by now. A restart
+// meanwhile must know as well if there is no mark, since the checkpoint was
+// lost.
 func (p *placing) placeOrRefuse(name string) error {
 	err := p.tryPlace(name)
 	if !errors.Is(err, store.ErrRefused) {

@@ -30,8 +30,8 @@ const (
 	leastLeast = 16 << 10
 	leastPart  = 4 // of what is in use when spooling begins
 
-	// A destination that has taken nothing for stallTime stands still, for now.
-	// rateTime is from one look at what is written to the next.
+	// A destination that has taken nothing for stallTime counts as stalled for
+	// now. rateTime is the interval at which the amount written is measured.
 	// JVMs that wrote within writingTime may write again before the next look.
 	stallTime   = 250 * time.Millisecond
 	rateTime    = 100 * time.Millisecond

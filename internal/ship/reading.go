@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// After a round of reading, events are left alone for a while: they then
-	// gather in the kernel, where most of them merge, and one wake-up serves
-	// many lines. It is shorter where much is written, and where files come
-	// and go: a JVM that rotates small files overwrites an archive soon, and
-	// what was not seen until then is gone. Then the files that were read from, and
-	// the directory, are looked at without events, which wake two threads each. As
-	// long as lines flow, events get a turn only now and then, for other files.
+	// After a round of reading, events are left in the kernel for a while: most of
+	// them merge there, and one wake-up serves many lines. It is shorter where much
+	// is written, and where files come and go: a JVM that rotates small files
+	// overwrites an archive soon, and what was not seen until then is gone. Then
+	// the files that were read from, and the directory, are looked at without
+	// events, which wake two threads each. As long as lines flow, events get a turn
+	// only now and then, for other files.
 	calmPace   = 20 * time.Millisecond
 	eventPace  = 100 * time.Millisecond
 	hurryPace  = 2 * time.Millisecond
@@ -158,9 +158,9 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	return false, nil
 }
 
-// lastWords is for how long draining waits for writers that end. At the end of
-// a pod's grace period, the kubelet kills the JVM in the moment in which it ends
-// the sidecar, and the JVM may write a little longer.
+// lastWords is for how long draining waits for writers that end. At the end of a
+// pod's grace period, the kubelet kills the JVM and the sidecar at the same
+// moment, and the JVM may write a little longer.
 const lastWords = 500 * time.Millisecond
 
 // finished reports whether what was read is all that draining waits for. Once

@@ -15,8 +15,8 @@ type staging struct {
 	used  time.Time // when something was last appended; zero: the memory was freed since
 }
 
-// rest frees the memory if nothing was appended for restAfter, and returns after how long it
-// is to be called next. However often it is called before, the memory goes then.
+// rest frees the memory if nothing was appended for restAfter, and returns how long to wait
+// before the next call. Earlier calls do no harm.
 func (s *staging) rest(now time.Time, durable *store.Store) time.Duration {
 	if s.used.IsZero() {
 		return time.Hour

@@ -44,12 +44,12 @@ func (w *writer) reopen(ctx context.Context) error {
 	return nil
 }
 
-// readmit tries the refused streams again. All are read from their last commit, also if
-// they cannot be placed, since what of them is in the queue goes with the rest of it. A
-// stream that was never placed is forgotten once the reader has seen that it has no files
-// any more, and no sooner: while it is refused, a lost checkpoint is remembered for it,
-// without which its persisted lines would be persisted again. It reports whether the reader
-// begins again.
+// readmit tries the refused streams again. All streams are read again from their last
+// commit, even if they cannot be placed, since their lines in the queue are discarded with
+// the others. A stream that was never placed is forgotten once the reader has seen that it
+// has no files any more, and no sooner: while it is refused, a lost checkpoint is
+// remembered for it, without which its persisted lines would be persisted again. It reports
+// whether the reader begins again.
 func (w *writer) readmit(ctx context.Context) (rewound bool, err error) {
 	var back []string
 	for name, r := range w.refused.streams {

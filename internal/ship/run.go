@@ -20,10 +20,9 @@ import (
 // destination cannot be written to at the start, unless its volume is full, and if the budget is more than
 // the source has.
 //
-// A drain is over only once the destination has confirmed what the checkpoint claims of
-// lines that are still in the source. If draining takes longer than DrainTimeout, Run
-// returns an error that says what is left; a call into the destination that does not return is then left
-// behind, and the process should exit.
+// A drain is over only once the destination has confirmed what the checkpoint claims of lines that are
+// still in the source. If draining takes longer than DrainTimeout, Run returns an error that says what
+// is left. A call into the destination may still be blocked then, so the process should exit.
 func (s *Shipper) Run(ctx context.Context, to Outlets) error {
 	connect(s, to)
 	if err := s.reader.waitForSource(ctx); err != nil {

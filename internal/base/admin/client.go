@@ -70,7 +70,7 @@ func (c Client) Status(ctx context.Context) ([]byte, Status, error) {
 }
 
 func (c Client) dial(ctx context.Context, network string) (net.Conn, error) {
-	d := net.Dialer{Timeout: c.Timeout} // net/http goes on dialing after the request was given up
+	d := net.Dialer{Timeout: c.Timeout} // net/http goes on dialing after the request was abandoned
 	conn, err := d.DialContext(ctx, network, c.Addr)
 	if err != nil || c.Check == nil {
 		return conn, err

@@ -8,23 +8,23 @@
 //	/recent   a [Recent] as JSON: the last pauses and gaps
 //	/         a page for a browser, which refreshes itself; for other clients an index
 //
-// A Status is assembled by the sidecar, whose parts each fill in what is theirs, with counts from
-// their own metrics (see [SamplesOf]).
+// The sidecar assembles a Status: each of its parts fills in its own fields, with counts from its
+// own metrics (see [SamplesOf]).
 //
 // The injector serves the same without /recent and the page.
 //
 // The listener is open to the pod's network, so it serves read-only data. Of the content of
-// logs, it serves what kind of pauses there were, and an excerpt of the line that fired a
-// trigger. The number of clients does not change its use of memory and descriptors: at most
+// logs, it serves only the kinds of pauses and an excerpt of the line that fired a trigger.
+// The number of clients does not change its use of memory and descriptors: at most
 // [Config].Connections are open, at most four requests for metrics, by far the largest
 // answer, are served at a time, and header, request, answer and idle connection each have a
 // deadline. At the limit, a new connection closes the longest idle one, so a client that
 // holds connections cannot lock out a probe. There is no profiler and no handler on a
 // default mux.
 //
-// The page has no part outside of itself, and its Content-Security-Policy allows
-// none: it asks /status and /recent, one after the other, over one connection, and
-// not at all while it is not visible.
+// The page loads nothing, and its Content-Security-Policy forbids it to: it asks
+// /status and /recent, one after the other, over one connection, and not at all
+// while it is not visible.
 //
 // The handlers call the functions of [Answers] at any time, and concurrently.
 // These functions must not wait for a disk: a probe that waits is a probe that

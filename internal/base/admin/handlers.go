@@ -110,8 +110,8 @@ func readyz(w http.ResponseWriter, ready Check) {
 	text(w, http.StatusOK, "ready\n")
 }
 
-// answerJSON encodes into memory first, so that a slow client holds none of the
-// caller's data.
+// answerJSON encodes into memory first, so that a slow client keeps none of the
+// caller's data in use.
 func answerJSON(w http.ResponseWriter, answer any) {
 	body, err := json.MarshalIndent(answer, "", "  ")
 	if err != nil {

@@ -34,10 +34,10 @@ func root(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(body)) // an error means that the client has gone
 }
 
-// page puts the page together and returns it with its Content-Security-Policy: it
-// may run the script that it brings and no other, and ask its own server only. The
-// page is made for each request, which takes less than a millisecond, so that a
-// sidecar whose page is not open does not keep it in memory.
+// page assembles the page and returns it with its Content-Security-Policy, which
+// allows only the page's own script and requests to its own server. The page is
+// made for each request, which takes less than a millisecond, so that a sidecar
+// whose page is not open does not keep it in memory.
 func page() (body, policy string) {
 	style := part("style.css")
 	script := "(() => {\n'use strict';\n" + part("format.js") + part("chart.js") + part("live.js") + part("cards.js") + "})();\n"
@@ -49,7 +49,7 @@ func page() (body, policy string) {
 	}, "; ")
 }
 
-// part returns an embedded file. That it exists is proved by a test of the page.
+// part returns an embedded file. A test of the page proves that it exists.
 func part(name string) string {
 	content, err := parts.ReadFile("live/" + name)
 	if err != nil {

@@ -27,7 +27,7 @@ type Pause struct {
 	// ReachSeconds is how long the threads took to stop; 0 if the log does not say.
 	ReachSeconds float64 `json:"reachSeconds,omitempty"`
 
-	// Verdict is what the pause is suspected to have waited for, as the label of
+	// Verdict is the suspected cause of the pause, as the label of
 	// ullage_jvm_stalls_suspected_total. Empty: nothing, or it is not judged yet.
 	Verdict string `json:"verdict,omitempty"`
 }

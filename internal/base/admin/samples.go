@@ -38,7 +38,7 @@ func (s Samples) Sum() (total int64) {
 	return total
 }
 
-// By returns the sums for each value of a label, other than zeros.
+// By returns the sum for each value of a label, without zeros.
 func (s Samples) By(label string) map[string]int64 {
 	sums := map[string]int64{}
 	for _, one := range s {

@@ -51,7 +51,7 @@ type Status struct {
 	Levels *Levels `json:"levels,omitempty"`
 }
 
-// Now is the time by the sidecar's clock when it answered, which need not be ours.
+// Now is the time by the sidecar's clock when it answered, which may differ from ours.
 func (s *Status) Now() time.Time {
 	if s.Started.IsZero() {
 		return time.Now()
@@ -59,7 +59,7 @@ func (s *Status) Now() time.Time {
 	return s.Started.Add(time.Duration(s.UptimeSeconds * float64(time.Second)))
 }
 
-// Where is what the sidecar works for, and where.
+// Where names the pod, the source and the destination of the sidecar.
 type Where struct {
 	// Pod is the name of the pod, or of the machine outside of Kubernetes. Empty: a
 	// sidecar of an earlier version does not have it.
@@ -125,10 +125,10 @@ type Progress struct {
 type Unpersisted struct {
 	Bytes        int64     `json:"bytes"`                  // of lines that are not durable
 	DroppedLines int64     `json:"droppedLines,omitempty"` // at places whose marker is not durable
-	Since        time.Time `json:"since,omitzero"`         // everything that the source had then is durable; zero: all of it is
+	Since        time.Time `json:"since,omitzero"`         // everything that was in the source by then is durable; zero: everything is
 }
 
-// Add adds what the durable copy does not show of something else.
+// Add adds another part's Unpersisted.
 func (u *Unpersisted) Add(o Unpersisted) {
 	u.Bytes += o.Bytes
 	u.DroppedLines += o.DroppedLines
@@ -137,14 +137,14 @@ func (u *Unpersisted) Add(o Unpersisted) {
 	}
 }
 
-// Lines counts lines by what happened to them.
+// Lines counts lines by their fate.
 type Lines struct {
 	Read      Volume `json:"read"`
 	Persisted Volume `json:"persisted"`
 
-	// Dropped counts the lines dropped to keep headroom. Dropping is the reason
-	// for which lines are being dropped now, "discard" or "drop". Empty: none
-	// are being dropped.
+	// Dropped counts the lines dropped to keep headroom. Dropping says why
+	// lines are being dropped now: "discard" or "drop". Empty: none are being
+	// dropped.
 	Dropped  Volume `json:"dropped"`
 	Dropping string `json:"dropping,omitempty"`
 
@@ -234,7 +234,7 @@ type Levels struct {
 	Reconciled time.Time `json:"reconciled,omitzero"`
 }
 
-// AppRaise is a level from which on the application's events are wanted for a while.
+// AppRaise is a lower threshold for the application's events for a while.
 type AppRaise struct {
 	Level string    `json:"level"`
 	Until time.Time `json:"until"`
@@ -346,5 +346,5 @@ type Sink struct {
 	RejectedBytes   int64   `json:"rejectedBytes,omitempty"`
 	SkippedSegments int64   `json:"skippedSegments,omitempty"` // retention deleted them first
 	Failure         string  `json:"failure,omitempty"`         // why it acknowledges nothing now
-	Note            string  `json:"note,omitempty"`            // what it promises less than its documentation
+	Note            string  `json:"note,omitempty"`            // where it falls short of its documentation
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// What the linker is told where the go command can't see the git checkout, as
-// in the build of an image: -X github.com/ullage/ullage/internal/base/build.revision=…
+// What the linker is given if the go command can't see the git checkout, as in the
+// build of an image: -X github.com/ullage/ullage/internal/base/build.revision=…
 var (
 	revision  string // of the commit, with "-dirty" where files differed from it
 	committed string // time of the commit, in seconds since 1970
@@ -21,8 +21,8 @@ var (
 // Docs is where the documentation is, for hints and help: no container has its files.
 const Docs = "https://github.com/ullage/ullage/blob/main/docs/"
 
-// Info says what a binary was built from. Revision and Date are empty where
-// it was not built in a git checkout and the linker was told of none.
+// Info says what a binary was built from. Revision and Date are empty if it was
+// not built in a git checkout and the linker was not given them.
 type Info struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"` // of the commit, with "-dirty" where files differed from it
@@ -31,9 +31,9 @@ type Info struct {
 	Platform string `json:"platform"`
 }
 
-// Read returns what the running binary was built from. Version is what the
-// linker was told (-X main.version=v1.2.3); where that is empty, the module
-// version in the build information counts.
+// Read returns what the running binary was built from. Version is the value
+// given to the linker (-X main.version=v1.2.3); if that is empty, the module
+// version in the build information is used.
 func Read(version string) Info {
 	b := Info{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -48,8 +48,8 @@ func Read(version string) Info {
 	return b
 }
 
-// date renders a number of seconds since 1970 as the go command does. Of what
-// is no such number, or no time of a commit, nothing remains.
+// date renders a number of seconds since 1970 as the go command does. Anything
+// that is not such a number, or not the time of a commit, is discarded.
 func date(seconds string) string {
 	n, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil || n <= 0 {

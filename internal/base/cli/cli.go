@@ -138,8 +138,8 @@ func (e Env) Print(name, text string) int {
 	return OK
 }
 
-// Fail reports why the subcommand failed at run time: each line of it, and each of errors
-// that were joined, on a line of its own.
+// Fail reports why the subcommand failed at run time. Each line of the error, and each
+// joined error, gets a line of its own.
 func (e Env) Fail(name string, err error) int {
 	// An error that wraps several in one sentence is not a join of them.
 	if several, ok := err.(interface{ Unwrap() []error }); ok && err.Error() == errors.Join(several.Unwrap()...).Error() {

@@ -15,7 +15,7 @@ import (
 
 // completeCommand is the hidden command that prints the candidates for its last argument, after
 // the other arguments: a candidate a line, with a tab and what it stands for, then a line with a
-// colon and what a shell adds to them. That is how kubectl has it of its plugins.
+// colon and what a shell adds to them. kubectl expects this form from its plugins.
 const completeCommand = "__complete"
 
 // What a shell adds to the candidates.
@@ -27,11 +27,11 @@ const (
 
 // Words has the candidates for the value of a flag, by its name, and for an argument, under "". A
 // flag that is missing has files or directories, if its placeholder is FILE or DIR, and an
-// argument that is missing has nothing. Words are asked for after the flags have been set from
-// the arguments before.
+// argument that is missing has nothing. Words are asked for after the flags in the preceding
+// arguments have been set.
 type Words map[string]func() []string
 
-// candidate is a word, and what it stands for.
+// candidate is a word and its meaning.
 type candidate struct{ word, is string }
 
 // suggest prints the candidates that begin with word.
@@ -128,8 +128,7 @@ func (e Env) offer(prefix, word string, words func() []string, placeholder strin
 	return e.suggest(prefix+word, all, add)
 }
 
-// valueOf returns the name of the flag whose value the word after args is; empty if it is not a
-// flag's.
+// valueOf returns the name of the flag whose value comes after args, or "" if none does.
 func valueOf(fs *flag.FlagSet, args []string) string {
 	for i := 0; i < len(args) && args[i] != "--"; {
 		n := 1

@@ -21,8 +21,8 @@ type Command struct {
 	Run func(ctx context.Context, args []string, e Env) int
 }
 
-// Program is a command line that begins with the name of a command: that of a program, or of a
-// command that has commands of its own.
+// Program is a command line that begins with the name of a command. It belongs to a program,
+// or to a command that has subcommands.
 type Program struct {
 	About    string // begins the help
 	More     string // ends the help
@@ -36,8 +36,8 @@ type Program struct {
 	Default string
 }
 
-// renamed has the commands that had another name before, by that name. Only a command line has
-// the earlier names: help, messages and documents have the present ones.
+// renamed has the commands that had another name before, by that name. The earlier names are
+// only accepted on a command line: help, messages and documents use the present ones.
 var renamed = map[string]string{
 	"cat": "logs",
 	"log": "levels",

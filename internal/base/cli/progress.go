@@ -16,8 +16,9 @@ const (
 	progressWidth = 78 // a line that wraps cannot be replaced
 )
 
-// Progress shows on a terminal how far long work is: on one line, each text replaces the
-// one before. A nil Progress shows nothing. It is not safe for concurrent use.
+// Progress shows the progress of long work on a terminal: on one line, each text
+// replaces the one before. A nil Progress shows nothing. It is not safe for concurrent
+// use.
 type Progress struct {
 	w     io.Writer
 	since time.Time // of the work
@@ -84,7 +85,8 @@ func (p *Progress) Clear() {
 	}
 }
 
-// show overwrites with blanks what was longer: not every console knows the escape for that.
+// show overwrites the rest of a longer text with blanks: not every console knows the escape for
+// that.
 func (p *Progress) show(text string) {
 	text = printable.Clip(text, progressWidth)
 	width := utf8.RuneCountInString(text)

@@ -28,8 +28,8 @@ func CheckWatch(watch, asJSON bool) []error {
 	return nil
 }
 
-// Watch prints what look returns, again and again, until ctx ends. On a terminal, each text takes
-// the place of the one before; elsewhere, a text is printed if it has changed. An error ends the
+// Watch prints what look returns, again and again, until ctx ends. On a terminal, each text
+// replaces the one before; elsewhere, a text is printed if it has changed. An error ends the
 // watch if it is the first answer: a later one is shown until there is an answer again.
 func (e Env) Watch(ctx context.Context, name string, look func(context.Context) (string, error)) int {
 	return e.watch(ctx, name, watchEvery, look)

@@ -29,15 +29,15 @@ const (
 type Program int
 
 const (
-	Unseen Program = iota // not shown, or another file with the name of ours
+	Unseen Program = iota // not shown, or a different file with our name
 	Same                  // the file that this process runs
 	Other                 // a file with another name
 )
 
 // ProgramOf compares the executable of a process that this process can see with that of
 // this process. The kernel shows it for processes of the same user, unless they have made
-// themselves undumpable, which a sidecar does. A name proves
-// nothing: a file with the name of ours may be another version of this program, or may not.
+// themselves undumpable, which a sidecar does. A name proves nothing: a file with our name
+// may or may not be another version of this program.
 func ProgramOf(pid int) Program {
 	theirs := fmt.Sprintf("/proc/%d/exe", pid)
 	name, err := os.Readlink(theirs)

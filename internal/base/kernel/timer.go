@@ -13,7 +13,7 @@ import (
 // Timer is a [time.Timer] or a [time.Ticker] on a descriptor, see timerfd_create(2). Its clock
 // is CLOCK_MONOTONIC. Its methods are for one goroutine. Create it with [NewTimer] or [NewTicker].
 type Timer struct {
-	// C has room for one time: a ticker drops the ones for which a slow receiver has no room.
+	// C has room for one time: if the receiver is slow, the ticker drops times.
 	C <-chan time.Time
 
 	reset func(time.Duration)
@@ -31,9 +31,9 @@ func NewTimer(d time.Duration) *Timer {
 	return t
 }
 
-// NewTicker returns a Timer that sends the time each d, which must be positive. Tickers of one
-// process tick at the same moments where their intervals allow it, and those of other
-// processes at others. Where the kernel gives no descriptor, it is one of package time.
+// NewTicker returns a Timer that sends the time each d, which must be positive. The tickers of
+// a process tick together where their intervals allow it, and at other moments than those of
+// other processes. Where the kernel gives no descriptor, it is one of package time.
 func NewTicker(d time.Duration) *Timer {
 	t, err := open(d, true)
 	if err != nil {

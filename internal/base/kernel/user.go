@@ -9,7 +9,7 @@ import (
 type User struct {
 	UID, GID uint32
 
-	// GroupHidden says that GID need not be the group of the process: a directory with the
+	// GroupHidden says that GID may not be the group of the process: a directory with the
 	// setgid bit, as the kubelet makes one for fsGroup, gives its own group to all files.
 	GroupHidden bool
 }

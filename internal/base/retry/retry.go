@@ -19,8 +19,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Backoff is how long to leave alone what has failed: First, and after each further failure
-// twice as long as before, up to Most. Both must be more than 0.
+// Backoff is how long to wait after a failure: First, and after each further failure twice
+// as long as before, up to Most. Both must be more than 0.
 type Backoff struct {
 	First, Most time.Duration
 

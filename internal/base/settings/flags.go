@@ -97,8 +97,8 @@ func parseEnv(fs *flag.FlagSet, lookup func(string) (string, bool)) []error {
 	return bad
 }
 
-// shortestGuess is how many letters a flag must have to be taken for a misspelt one: among
-// shorter names, almost any two are similar.
+// shortestGuess is how many letters a misspelt flag must have for a guess: almost any two
+// shorter names are similar.
 const shortestGuess = 4
 
 // Misspelt returns an error for each variable of environ (os.Environ) that begins with
@@ -220,7 +220,7 @@ func shortDuration(text string) string {
 	return text
 }
 
-// A Group is the flags of a part of a program, under one title of its help.
+// A Group is a list of flags under one title of the help.
 type Group struct {
 	Title string
 	Flags func(fs *flag.FlagSet)

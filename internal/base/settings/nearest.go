@@ -14,11 +14,10 @@ func DidYouMean(word, prefix string, known []string) string {
 	return ""
 }
 
-// Nearest returns the word in words that is most similar to the given one, or
-// an empty string if none is similar enough: the one with the fewest mistakes,
-// and of equals the first. A mistake is a letter that is added, missing, wrong,
-// or swapped with its neighbour. Two mistakes are too many for a short word.
-// Case is ignored.
+// Nearest returns the word in words with the fewest differences from the given
+// one, the first of equals, or "" if none is similar enough. A mistake is a
+// letter that is added, missing, wrong, or swapped with its neighbour. Two
+// mistakes are too many for a short word. Case is ignored.
 func Nearest(word string, words []string) string {
 	word = strings.ToLower(word)
 	limit := 2

@@ -38,8 +38,8 @@ const (
 	FormerKilled  Former = "kill"
 )
 
-// stopped is the time of the file that an owner sets at its end: it needs no memory of
-// the tmpfs.
+// stopped is the time that an owner gives the file when it ends: that needs no memory
+// of the tmpfs.
 var stopped = time.Unix(0, 0)
 
 // ErrOwned reports that another sidecar owns the source. A later attempt
@@ -51,7 +51,7 @@ var ErrOwned = errors.New("another sidecar owns the source")
 type Claimant struct {
 	beat   time.Time     // the owner's last sign of life, by the owner's clock
 	looked time.Time     // when Claim last looked for one
-	silent time.Duration // for how long Claim has seen no other
+	silent time.Duration // how long Claim has seen no other process
 	waited time.Duration // for how long Claim has been called, whatever it saw
 }
 
@@ -60,8 +60,8 @@ type Claimant struct {
 //
 // The owner holds a POSIX lock on a byte of a file in dir: the kernel grants it to
 // one process, names that process to the others, and releases the lock when the
-// process ends. But a process that was killed in a call to a frozen disk keeps
-// its lock, and the application can take the lock too. So a lock counts only while
+// process ends. But a process that was killed in a call to a frozen disk keeps its
+// lock, and the application can take the lock too. So a lock is valid only while
 // its holder lives and may be a sidecar:
 //
 //	the holder is dying, or gives no sign of life for ownerPatience and is not stopped   no

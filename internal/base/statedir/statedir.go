@@ -59,8 +59,8 @@ func OwnerHint(uid, gid, mode uint32) string {
 		uid, gid, mode&0o7777, os.Geteuid(), os.Getegid())
 }
 
-// Dup returns a descriptor of its own for dir, which its taker closes. It is nil if dir is, or
-// if no descriptor is left.
+// Dup returns a new descriptor for dir, which the caller closes. It returns nil if dir is nil
+// or no descriptor is left.
 func Dup(dir *os.File) *os.File {
 	if dir == nil {
 		return nil
@@ -98,8 +98,8 @@ func Transient(err error) bool {
 	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM) || errors.Is(err, unix.EINTR)
 }
 
-// Displace makes room in dir for a file of the sidecar. It removes what has the
-// name, or moves it away if it is a directory that is not empty.
+// Displace makes room in dir for a file of the sidecar. It removes whatever has
+// the name, or moves a non-empty directory out of the way.
 func Displace(dir *os.File, name string) {
 	at := int(dir.Fd())
 	if unix.Unlinkat(at, name, 0) != nil && unix.Unlinkat(at, name, unix.AT_REMOVEDIR) != nil {

@@ -16,8 +16,8 @@ import (
 var ErrElements = errors.New("too many elements")
 
 // Elements returns the number of commas outside of strings. Every element of a
-// list or of an object except its first follows one. What has no commas can only
-// be nested, which encoding/json stops at 10,000 levels. The text need not be
+// list or of an object except its first follows one. Without commas, values can
+// only be nested, and encoding/json stops at 10,000 levels. The text need not be
 // valid JSON.
 func Elements(text []byte) int {
 	commas, quoted := 0, false

@@ -23,8 +23,8 @@ type Stopper struct {
 
 // NewStopper returns what ends the server. Call it before the server serves, and leave
 // the server's ConnState to it. Within, which must be more than 0, is how long
-// requests under way may take to finish, and then once more how long their
-// handlers may take to return.
+// requests in progress may take to finish, and then how long their handlers may take
+// to return.
 func NewStopper(server *http.Server, within time.Duration) *Stopper {
 	s := &Stopper{server: server, within: within}
 	server.ConnState = s.count
@@ -32,11 +32,10 @@ func NewStopper(server *http.Server, within time.Duration) *Stopper {
 }
 
 // Stop closes the listener, lets requests under way finish, closes every
-// connection and waits for their goroutines. A client that holds its
-// connection delays it by no more than within. A handler that takes no notice
-// of that is left behind after within more, and the error is [ErrHandler];
-// there is no other. A connection that was hijacked is its handler's, and is
-// neither closed nor waited for.
+// connection and waits for their goroutines. A client that holds its connection
+// delays it by no more than within. A handler that ignores this is abandoned
+// after another within, and the error is [ErrHandler], the only one. A hijacked
+// connection belongs to its handler: it is neither closed nor waited for.
 func (s *Stopper) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.within)
 	defer cancel()

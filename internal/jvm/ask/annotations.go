@@ -58,7 +58,7 @@ type Problem struct {
 	// 64 bytes.
 	Value string
 
-	// Text is what is wrong and how to correct it.
+	// Text says what is wrong and how to correct it.
 	Text string
 }
 
@@ -80,8 +80,8 @@ type Request struct {
 	// are saved.
 	Save string
 
-	// AppLog is the level from which on the application's events are wanted, whatever
-	// the application's own settings say. [ul.Unknown]: no raise. AppLogFor is its duration,
+	// AppLog is the lowest level of the application's events that are wanted, whatever the
+	// application's own settings say. [ul.Unknown]: no raise. AppLogFor is its duration,
 	// like that of Log, and zero if AppLog is.
 	AppLog    ul.Level
 	AppLogFor time.Duration

@@ -1,4 +1,4 @@
-// Package ask is what may be asked of a JVM by annotations, triggers and commands. It
+// Package ask defines what annotations, triggers and commands may ask of a JVM. It
 // defines the labels and annotations on pods that people and the programs of this project
 // exchange: their names, the requests in the live ones ([ParseRequest],
 // [ParseAnnotations]), and the annotations that the injector writes ([Status]). A
@@ -19,13 +19,13 @@ const (
 	NamespaceEnabled   = "enabled"
 	InjectedAnnotation = Prefix + "injected" // of a pod: a [Status]
 
-	// WarningsAnnotation is what the [Status] says to people, as [Status.Text]. Of the status itself,
-	// kubectl describe shows the first 138 bytes.
+	// WarningsAnnotation is what the [Status] says to people, as [Status.Text]. kubectl describe
+	// shows only the first 138 bytes of the status itself.
 	WarningsAnnotation = Prefix + "warnings"
 
 	// InjectedLabel is "true" on a pod that has sidecars, so that selectors find such pods: those of
-	// kubectl, of a NetworkPolicy and of a scrape job. Labels and annotations are separate maps, and
-	// the two that are called injected say the same in the form that each map has room for.
+	// kubectl, of a NetworkPolicy and of a scrape job. Labels and annotations are separate maps: the
+	// label and the annotation called injected say the same, each in the form that its map allows.
 	InjectedLabel = Prefix + "injected"
 )
 

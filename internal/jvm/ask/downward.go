@@ -30,10 +30,10 @@ const (
 // key occurs twice, the last line counts.
 //
 // Memory is bounded whatever the file contains. A line under [Prefix] longer
-// than 16 KiB is a problem; other lines may have any length. Of more than 1,000
-// annotations that are not live, only the first are read. A file is read up to
-// 8 MiB; if it is longer, both groups are bad, because the rest may ask for
-// something else.
+// than 16 KiB is a problem; other lines may have any length. Only the first
+// 1,000 annotations that are not live are read. A file is read up to 8 MiB; if
+// it is longer, both groups are bad, because the rest may ask for something
+// else.
 //
 // The error is an error of reading. Both groups of the request are bad then.
 func ParseAnnotations(r io.Reader, known []string) (Request, []Problem, error) {
@@ -57,7 +57,7 @@ func ParseAnnotations(r io.Reader, known []string) (Request, []Problem, error) {
 	return req, problems, nil
 }
 
-// downwardFile holds what is kept of a file.
+// downwardFile holds the parts of a file that are kept.
 type downwardFile struct {
 	ours    map[string]entry
 	others  int  // our annotations that are not live

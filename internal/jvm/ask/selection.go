@@ -65,13 +65,13 @@ func (s *Selection) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Off returns s with a tag set switched off, "perf+class+link", of which no
-// output may have only that. No text asks for such a selection.
+// Off returns s with a tag set such as "perf+class+link" switched off. No text
+// asks for such a selection.
 func (s Selection) Off(tags string) Selection {
 	return Selection{text: s.text + "," + tags + "=off"}
 }
 
-// checkText refuses what can be in no selection at all.
+// checkText refuses text that no selection can contain.
 func checkText(text string) error {
 	if err := checkLength(text); err != nil {
 		return err

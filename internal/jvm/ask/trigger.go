@@ -9,9 +9,9 @@ import (
 	"github.com/ullage/ullage/internal/base/settings"
 )
 
-// Trigger is what makes the sidecar raise the level by itself: a set of
-// conditions. Each condition is sufficient. Triggers are comparable. The zero
-// value has no condition and never raises.
+// Trigger is a set of conditions on which the sidecar raises the level by
+// itself. Each condition is sufficient. Triggers are comparable. The zero value
+// has no condition and never raises.
 type Trigger struct {
 	// Pause is the length that a pause must exceed, from 1 ms to 1 h. Zero: no
 	// pause raises.

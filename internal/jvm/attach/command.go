@@ -95,7 +95,8 @@ func Create(o Output, what ask.Selection) (Command, error) {
 }
 
 // Delete makes a JVM close a file output and forget it. The file stays. The JVM must list an
-// output of that name: it would open the file otherwise, and rename what has its name.
+// output of that name: otherwise it would open a file of that name, and rename an existing
+// one.
 func Delete(name string) (Command, error) {
 	err := checkName(name)
 	if err == nil && !strings.HasPrefix(name, filePrefix) {

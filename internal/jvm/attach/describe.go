@@ -9,8 +9,8 @@ import (
 )
 
 // Description is how a JVM names itself. The JVM chose the texts: they are
-// printable and bounded, and nothing else is known of them. What a JVM did not
-// report is empty.
+// printable and bounded, and otherwise untrusted. Fields that a JVM did not
+// report are empty.
 type Description struct {
 	Main      string // the main class, module or jar, without arguments
 	Version   string // "17.0.15+6-Debian-1deb12u1"

@@ -1,7 +1,7 @@
 // Package attach implements HotSpot's attach protocol and the commands of VM.log:
 // it raises the log levels of a JVM and restores them. It needs no JDK. It sends
-// no command other than VM.log, and the ones by which a JVM names itself, which
-// change nothing: VM.uptime, VM.version, VM.flags and VM.command_line.
+// only VM.log and the commands by which a JVM describes itself, which change
+// nothing: VM.uptime, VM.version, VM.flags and VM.command_line.
 //
 // # Finding
 //
@@ -45,9 +45,9 @@
 // several commands, a line each, and their texts follow one another: so a JVM
 // names itself in one reply.
 //
-// The server has one thread and a backlog of five. The package connects once for
-// each command, once more to inspect a JVM that did not answer, and once for a Witness. It
-// waits while the backlog is full (EAGAIN). Each look for JVMs connects to each socket
+// The server has one thread and a backlog of five. The package connects once for each
+// command, once more to inspect a JVM that did not answer, and once for a Witness. It
+// waits while the backlog is full (EAGAIN). Each search for JVMs connects to every socket
 // whose process is not visible, without sending a byte: a socket without a listener
 // (ECONNREFUSED) is left from a killed JVM. The package leaves it there.
 //

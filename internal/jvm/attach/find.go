@@ -21,7 +21,7 @@ const (
 	maxEntries = 10_000 // entries of a directory that are read
 )
 
-// finding is what one Find has found so far.
+// finding is the result of one Find so far.
 type finding struct {
 	Found
 	known map[string]bool // IDs of JVMs that matter whatever files they have open
@@ -53,8 +53,9 @@ func (c *Client) Find(ctx context.Context, known ...string) (jvms []JVM, problem
 // not a JVM and takes no JVM's place. To see that, Survey connects to each socket whose
 // process is not visible.
 //
-// Of more than 16, Survey prefers the JVMs whose IDs are in known, then visible
-// processes and sockets on which their owner listens, and then the newest sockets.
+// If there are more than 16, Survey prefers the JVMs whose IDs are in known, then
+// visible processes and sockets on which their owner listens, and then the newest
+// sockets.
 func (c *Client) Survey(ctx context.Context, known ...string) Found {
 	return c.survey(ctx, false, known)
 }
@@ -91,7 +92,7 @@ func (c *Client) survey(ctx context.Context, all bool, known []string) Found {
 	return f.Found
 }
 
-// explainNone adds the problem that the one JVM to be found is not there.
+// explainNone adds the problem that the single JVM that was asked for is not there.
 func (c *Client) explainNone(f *finding) {
 	if c.cfg.PID == 0 || c.cfg.Mode == Off {
 		return

@@ -18,14 +18,13 @@ const (
 	listHeader = "Log output configuration:\n"
 )
 
-// lossLen is the length from which a selection listed by a JDK before 20 may
-// lack an item and still look well formed. Such a JVM writes each item into a
-// buffer of 256 bytes, doubled as needed. If the text so far fills the buffer
-// to the last byte, the comma overwrites the NUL, and the next item follows a
-// NUL that a failed attempt left at offset 255 (or 511). If less than the tags
-// of an item fit, a "=" replaces a comma, and the tags may be missing, from
-// about 240 bytes: that is never well formed. OpenJDK fixed both with
-// JDK-8294362.
+// lossLen is the length at which a selection listed by a JDK before 20 may lack
+// an item and still look well formed. Such a JVM writes each item into a buffer
+// of 256 bytes, doubled as needed. If the text so far fills the buffer to the
+// last byte, the comma overwrites the NUL, and the next item follows a NUL that
+// a failed attempt left at offset 255 (or 511). If less than the tags of an
+// item fit, a "=" replaces a comma, and the tags may be missing, from about 240
+// bytes: that is never well formed. OpenJDK fixed both with JDK-8294362.
 const lossLen = 255
 
 // Output is one log output as VM.log lists it. All texts are verbatim.
@@ -68,9 +67,9 @@ func OnNoDisk(file string) bool {
 //
 //	#<n>: <name> all=<level>(,<tags>[*]=<level>)* (none|<decorator>(,<decorator>)*)[ <k=v,...>][ (reconfigured)]
 //
-// An output that is not exactly of that form is returned with Err, and with
-// what of it could be read; for any other one [Configure] makes a command
-// unless that gets too long. ParseList itself fails only if there is no section
+// An output that does not have exactly that form is returned with Err and with
+// its readable parts. For any other output [Configure] makes a command, unless
+// the command gets too long. ParseList itself fails only if there is no section
 // "Log output configuration:" that begins with an output, or beyond the limits.
 func ParseList(text string) ([]Output, error) {
 	if len(text) > maxList {
@@ -140,8 +139,8 @@ func parseOutput(line string) (Output, bool) {
 	return o, true
 }
 
-// split takes the text apart from its end. This is the only unambiguous way:
-// the parts after the name contain no space, and of the last fields only
+// split splits the text, beginning at its end. This is the only unambiguous
+// way: the parts after the name contain no space, and of the last fields only
 // options contain a "=", but a name can contain anything.
 func (o *Output) split(text string) bool {
 	text, reconfigured := strings.CutSuffix(text, " (reconfigured)")

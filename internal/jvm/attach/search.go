@@ -2,8 +2,8 @@ package attach
 
 import "time"
 
-// CalmInterval is how often a [Search] is due where nothing suggests that there is a new
-// JVM: a shell that has waited for long may have become a JVM.
+// CalmInterval is how often a [Search] is due while nothing suggests a new JVM: a shell
+// that has waited for long may have become a JVM.
 const CalmInterval = time.Minute
 
 // Search decides when to look for JVMs. A look examines every process of the
@@ -13,7 +13,7 @@ type Search struct {
 	// become a JVM that listens.
 	Looks int
 
-	around uint64    // what was there last
+	around uint64    // the surroundings at the last look
 	left   int       // looks in a row
 	looked time.Time // the last look
 }

@@ -55,10 +55,10 @@ func (c *Client) findSockets(ctx context.Context, f *finding) {
 	f.JVMs = append(f.JVMs, slices.DeleteFunc(found, func(j JVM) bool { return isStale[j.ID] })...)
 }
 
-// stale returns the sockets without a listener. A stopped or busy JVM listens: the
-// kernel takes its connections until its backlog is full. HotSpot listens before it gives the
-// socket its name. To be sure, stale tries a young socket again until it is refusedFor old,
-// and one of a JVM that may be raised for as long. All of them take that time together.
+// stale returns the sockets without a listener. A stopped or busy JVM listens: the kernel
+// takes its connections until its backlog is full. HotSpot listens before it gives the socket
+// its name. To be sure, stale retries a young socket until it is refusedFor old, and the
+// socket of a JVM that may be raised for just as long. All sockets share that time.
 func (c *Client) stale(ctx context.Context, sockets []JVM, known map[string]bool) (stale []JVM) {
 	began := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {

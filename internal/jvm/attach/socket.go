@@ -89,8 +89,8 @@ func typeName(mode uint16) string {
 	return "device"
 }
 
-// statx asks only for what the kernel has at hand: a network file system whose
-// server hangs must not block us.
+// statx asks only for cached data: a network file system whose server hangs
+// must not block us.
 func statx(dir int, name string, flags int, st *unix.Statx_t) error {
 	return unix.Statx(dir, name, flags|unix.AT_STATX_DONT_SYNC, unix.STATX_BASIC_STATS|unix.STATX_BTIME, st)
 }

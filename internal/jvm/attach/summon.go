@@ -12,9 +12,9 @@ import (
 	"github.com/ullage/ullage/internal/base/retry"
 )
 
-// retryAfter is how long a JVM that opened no socket after SIGQUIT gets no
-// further SIGQUIT: each one may print a thread dump into the application's
-// output.
+// retryAfter is how long to wait before another SIGQUIT if a JVM opened no
+// socket after the first: each one may print a thread dump into the
+// application's output.
 const retryAfter = 30 * time.Second
 
 // summon makes a JVM that does not listen yet listen, and connects to it. On

@@ -28,8 +28,8 @@ type Witness struct {
 	socket *socket
 
 	// lost is when the process was first seen to run while its socket had no name; zero: it
-	// has one. A JVM that goes on for longer than orderlyEnd is not about to end:
-	// another process has removed the socket.
+	// has one. If the JVM runs for longer than orderlyEnd after that, it is not about to
+	// end: another process has removed the socket.
 	lost  time.Time
 	stray bool
 }
@@ -53,8 +53,8 @@ func (w *Witness) Close() {
 
 // Gone reports whether the run has ended, and how: [Exited], [Killed], or "" if that
 // cannot be seen. It connects to a JVM whose process is not visible, does not wait, and
-// sends nothing. It is to be called every few seconds: a socket that the JVM makes
-// later is seen by a call.
+// sends nothing. Call it every few seconds, so that it sees a socket that the JVM makes
+// later.
 func (w *Witness) Gone() (how string, gone bool) {
 	if w.jvm.host == 0 {
 		return w.client.goneSocket(w.jvm)

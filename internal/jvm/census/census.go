@@ -143,7 +143,7 @@ func (r *Census) Adopted() {
 	r.again = true
 }
 
-// askAgain has the JVMs asked again that wrote nothing to the source, if one of them does now.
+// askAgain has JVMs that wrote nothing to the source asked again if one of them writes now.
 func (r *Census) askAgain() (again bool) {
 	r.mu.Lock()
 	again, r.again = r.again, false
@@ -240,8 +240,9 @@ func (r *Census) meet(ctx context.Context, m *member) {
 	}
 }
 
-// markStart marks the start of a JVM. One that is older than this process may have been
-// marked by another before. A JVM that does not describe itself has no name here.
+// markStart marks the start of a JVM. An earlier sidecar may already have marked a JVM
+// that is older than this process. A JVM that does not describe itself has no name
+// here.
 func (r *Census) markStart(ctx context.Context, m *member) {
 	d := r.talk.Describe(ctx, m.jvm)
 	kind, uptime := mark.JVMSeen, ""

@@ -16,8 +16,8 @@ import (
 )
 
 // Command runs one operation on the levels of a source. It asks the owner, which is an
-// `ullage run`. Without one, it lists and rotates by itself, and changes no level. A
-// Command is not safe for concurrent use.
+// `ullage run`. Without an owner, it lists and rotates by itself, and changes no
+// level. A Command is not safe for concurrent use.
 type Command struct {
 	cfg   outputs.Config
 	store *store
@@ -144,8 +144,8 @@ func (c *Command) Save(ctx context.Context) (Saving, error) {
 	return *r.Saving, nil
 }
 
-// order asks the owner for what it alone may do. It waits a moment for one that is being
-// started, and fails with [ErrNoOwner] without an owner.
+// order asks the owner to do what only the owner may do. It waits a moment for one that
+// is being started, and fails with [ErrNoOwner] without an owner.
 func (c *Command) order(ctx context.Context, r Request) (Reply, error) {
 	if err := c.store.missing(); err != nil {
 		return Reply{}, err

@@ -19,8 +19,8 @@ const PerTask = 2
 // holds: a sidecar that drains needs some seconds.
 const lockPatience = 8 * time.Second
 
-// Owner is what makes this process the owner of a source's levels: the lock, and the socket
-// on which commands ask. One goroutine uses an Owner.
+// Owner makes this process the owner of a source's levels. It holds the lock, and the
+// socket on which commands ask. One goroutine uses an Owner.
 type Owner struct {
 	store  *store
 	answer func(context.Context, Request) Reply

@@ -12,8 +12,8 @@ type Config struct {
 	// On has the lines read for metrics of the JVM.
 	On bool
 
-	// Floor is from which length on a stop is suspected of being a stall. Another package
-	// declares the flag.
+	// Floor is the length at which a stop may be suspected of being a stall. Another
+	// package declares the flag.
 	Floor pause.Floor
 
 	// Root is the directory that has the kernel's proc and sys. Not a flag.

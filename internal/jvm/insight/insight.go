@@ -27,9 +27,10 @@ type Insight struct {
 	judge   *judge
 	now     func() time.Time
 
-	// stopped is given each stop of the application, in a call of Line or of CaughtUp, and
-	// for a safepoint in that of its line. It is not given those of a file that two JVMs
-	// write to, whose pauses may be the other's. The stop is valid until stopped returns.
+	// stopped receives each stop of the application, within Line or CaughtUp; a safepoint
+	// within the call for its line. It does not receive the stops of a file that two JVMs
+	// write to, since a pause may be the other JVM's. The stop is valid until stopped
+	// returns.
 	stopped func(*pause.Stop)
 
 	slow func() time.Duration // what a stop must exceed to count as slow; 0: DefaultThreshold

@@ -118,8 +118,8 @@ func (j *judge) stopped(stream string, s *pause.Stop, end, now time.Time) {
 	j.pending = append(j.pending, one)
 }
 
-// decide counts a suspected stop. The culprit is what the samples name, or "". The caller
-// holds the lock.
+// decide counts a suspected stop. The culprit is what the samples name, or "". The
+// caller holds the lock.
 func (j *judge) decide(s suspect, culprit Verdict) (Verdict, bool) {
 	verdict := culprit
 	if verdict == "" {
@@ -153,8 +153,8 @@ func (j *judge) recently() []Stop {
 }
 
 // Run samples the kernel's counters and decides about suspected stalls until ctx ends.
-// While no stream has lines it samples less often: a stop that ends the silence is judged
-// by a longer time then, less what the counters grew before.
+// While no stream has lines it samples less often: a stop that ends the silence is then
+// judged over a longer time, less the usual growth of the counters.
 func (in *Insight) Run(ctx context.Context) {
 	interval := sampleTime
 	next := kernel.NewTicker(interval)

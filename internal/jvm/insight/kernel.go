@@ -20,7 +20,7 @@ const (
 )
 
 // kernelCounters reads the kernel's files below a directory, which is "/" but in tests. A file
-// that is missing, or has another form, is a counter that is not known.
+// that is missing, or has another form, means an unknown counter.
 type kernelCounters struct{ root string }
 
 // read returns the beginning of a regular file, or nil. The container of a JVM may have
@@ -87,8 +87,8 @@ func micros(text []byte) time.Duration {
 }
 
 // cgroups returns the directories of the cgroups that the visible JVMs are in, sorted. A
-// JVM in a container of its own shows its cgroup in its own file system; of another one,
-// the path of the cgroup is good.
+// JVM in a container of its own shows its cgroup in its own file system; for another
+// JVM, the path of the cgroup is valid as it is.
 func (k kernelCounters) cgroups() []string {
 	dir, err := os.Open(filepath.Join(k.root, "proc"))
 	if err != nil {

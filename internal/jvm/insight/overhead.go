@@ -12,7 +12,7 @@ type overhead struct {
 	second int64 // the newest one, Unix time
 }
 
-// add adds a pause that ended at a time. It is shared out among the seconds that it lay in.
+// add adds a pause that ended at a time. It is divided among the seconds that it covered.
 func (o *overhead) add(end time.Time, d time.Duration) {
 	o.advance(end.Unix())
 	d = min(d, window*time.Second)

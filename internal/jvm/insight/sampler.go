@@ -110,8 +110,8 @@ func (s *sampler) culprit(start, end time.Time) Verdict {
 	return ""
 }
 
-// excess returns by how much a counter grew between two samples, less what it grew in
-// such a time before. It is negative where a counter was not read.
+// excess returns by how much a counter grew between two samples, less its growth in
+// an equally long time before. It is negative where a counter was not read.
 func excess(was, is, base time.Duration, from, to, before *sample) time.Duration {
 	if was < 0 || is < was {
 		return -1

@@ -131,8 +131,8 @@ func (s *stream) collected(c *pause.Collection) {
 	}
 }
 
-// liveData returns what is in use after a collection that looked at the whole heap, or,
-// for G1, at the old regions that were worth it.
+// liveData returns the heap in use after a collection of the whole heap or, for G1, of
+// the old regions that were worth it.
 func liveData(c *pause.Collection) (int64, bool) {
 	switch {
 	case c.Marks&pause.Cut != 0:

@@ -26,9 +26,9 @@ func look(ctx context.Context, talk outputs.Talk, t *plan.Task) (err error) {
 	return err
 }
 
-// give gives a JVM its output. The JVM may have it already, when it was sent the command
-// before and that is not certain. One that is known to have taken all of its selection keeps it: to
-// create it again would lose lines. If the JVM refuses, the output is taken away.
+// give gives a JVM its output. The JVM may have it already, if an earlier command has reached it.
+// An output that is known to have its whole selection is kept: creating it again would lose
+// lines. If the JVM refuses, the output is taken away.
 func give(ctx context.Context, talk outputs.Talk, t *plan.Task) error {
 	o := t.Output
 	if o.Unsure {

@@ -128,7 +128,7 @@ func (a *annotations) set(req ask.Request, problems []ask.Problem) bool {
 }
 
 // adopted returns what JVMs without an output are to log, where configured is the sidecar's own
-// setting. It is not known until the annotations were read, nor while theirs is invalid.
+// setting. It is unknown until the annotations were read, and while their selection is invalid.
 func (a *annotations) adopted(configured ask.Selection) (what ask.Selection, known bool) {
 	switch {
 	case a.unknown || a.request.AdoptedBad:

@@ -8,7 +8,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// raiseApp passes on what wantApp has found, and logs and marks a change since before.
+// raiseApp passes on the result of wantApp, and logs and marks a change.
 func (l *Loop) raiseApp(before *plan.State, now time.Time) {
 	s := l.plan.State
 	if l.to.AppLevel == nil {

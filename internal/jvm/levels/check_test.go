@@ -11,7 +11,7 @@ import (
 
 const patience = lab.Patience
 
-// becomes waits until a condition holds, and reports whether it came to.
+// becomes waits until a condition holds, and reports whether it did in time.
 func becomes(limit time.Duration, holds func() bool) bool {
 	for deadline := time.Now().Add(limit); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -29,7 +29,7 @@ func within(t testing.TB, limit time.Duration, what string, holds func() bool) {
 	}
 }
 
-// soon waits until the JVM logs so.
+// soon waits until the JVM logs the selection.
 func soon(t testing.TB, limit time.Duration, j *fakejvm.JVM, selection string) {
 	t.Helper()
 	if !becomes(limit, func() bool { return j.Selection() == selection }) {
@@ -37,8 +37,8 @@ func soon(t testing.TB, limit time.Duration, j *fakejvm.JVM, selection string) {
 	}
 }
 
-// briefly waits until the JVM logs so, or has logged so: a raise of a second may be over
-// before a busy machine has looked at it.
+// briefly waits until the JVM logs the selection or has done so: a raise of a second may
+// be over before a busy machine has looked at it.
 func briefly(t testing.TB, j *fakejvm.JVM, selection string) {
 	t.Helper()
 	if !becomes(patience, func() bool { return j.HasLogged(selection) }) {

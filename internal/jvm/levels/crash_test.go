@@ -10,10 +10,10 @@ import (
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
-// killedAt lets a process do one step. It then makes the saved state what it was
-// when the JVM got the nth command that begins so: as if the process had been
-// killed right then. What the JVM makes of that command is how; those after it
-// it does not do.
+// killedAt lets a process do one step. It then puts the saved state back to what
+// it was when the JVM got the nth command with that beginning, as if the process
+// had been killed at that moment. how says what the JVM does with that command;
+// it ignores the commands after it.
 func (r *rig) killedAt(p *process, j *fakejvm.JVM, n int, prefix string, how fakejvm.Reaction) {
 	r.t.Helper()
 	var saved []byte

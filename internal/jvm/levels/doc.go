@@ -3,8 +3,8 @@
 //
 // A [Loop] keeps what is wanted by triggers, annotations and commands in a plan (package
 // plan), which compares it with what each JVM took last, and carries out the tasks: it sends
-// commands only to the JVMs for which the two differ. A restore counts only when a list has
-// shown that the output is what it was; else it is an error, and tried again.
+// commands only to the JVMs for which the two differ. A restore succeeds only when a list
+// has shown that the output is as before; otherwise it is an error, and is tried again.
 //
 // A JVM without an output into the source can be adopted: it is given one by the same tasks, with
 // the same memory, until the Loop drains.
@@ -17,16 +17,15 @@
 //
 // # Untrusted input
 //
-// The state directory lies on the tmpfs, which lives as long as the JVMs. The
-// application can write there, and in the end to the JVM itself: it gains
-// nothing by a forgery, but it must not harm the sidecar. The saved state is checked like any
-// input, and is read at a start alone. A lock that the application holds keeps a Loop from
-// nothing: after a while it goes on without the lock, and without a socket.
+// The state directory lies on the tmpfs, which lives as long as the JVMs. The application can
+// write there, and in the end to the JVM itself: it gains nothing by a forgery, but it must
+// not harm the sidecar. The saved state is checked like any input, and is read at a start
+// alone. A lock that the application holds does not stop a Loop: after a while it continues
+// without the lock and without a socket.
 //
 // # Triggers
 //
-// The trigger that raises, of package trigger, is armed only while nothing is raised,
-// everything that was written during a raise has been read, and, after a raise of
-// its own, the cool-down that begins then is over: so a trigger never fires on
-// what a raise has produced.
+// The raising trigger of package trigger is armed only while nothing is raised,
+// everything that was written during a raise has been read, and the cool-down after
+// its own last raise is over. So a trigger never fires on the lines of a raise.
 package levels

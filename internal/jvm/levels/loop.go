@@ -65,8 +65,8 @@ type Loop struct {
 	shown Status
 }
 
-// Outlets are where a Loop passes on what is not for a JVM. None of them may block, and each
-// may be nil.
+// Outlets are functions through which a Loop passes on what is not for a JVM. None of them
+// may block, and each may be nil.
 type Outlets struct {
 	// AppLevel is given, at each update, the lowest level at which the application's events
 	// are wanted; [ul.Unknown] leaves that to the application. Nil: they cannot be raised.

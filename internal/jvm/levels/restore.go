@@ -31,7 +31,7 @@ func Restore(ctx context.Context, cfg outputs.Config) ([]plan.Change, error) {
 		return nil, err
 	}
 	defer l.owner.Release()
-	l.memory.loaded = false // the process that held the lock may have saved once more
+	l.memory.loaded = false // the process that held the lock may have saved a last time
 	l.memory.load(time.Now())
 	j := newJob(control.Request{Verb: control.VerbReset})
 	l.jobs.pending = append(l.jobs.pending, j)

@@ -23,8 +23,8 @@ const (
 	findInterval = time.Second
 )
 
-// answered returns after which time each JVM has answered or will not: what takes longer is not
-// waited for.
+// answered returns the time after which each JVM has answered or will not: the runner waits no
+// longer.
 func answered(timeout time.Duration) time.Duration { return control.PerTask*timeout + findInterval }
 
 // runner carries out the tasks of a plan. One goroutine uses the runner and

@@ -14,9 +14,9 @@ import (
 	"github.com/ullage/ullage/internal/line/naming"
 )
 
-// Aims reports whether a raise of these streams changes an output. An output
-// whose lines show no level is changed only by name: the lines of the raise
-// could not be distinguished from the application's own.
+// Aims reports whether a raise of these streams is meant for an output. An
+// output whose lines show no level is changed only by name: the lines of the
+// raise could not be distinguished from the application's own.
 func Aims(stream string, j attach.JVM, o attach.Output) bool {
 	if stream == "" {
 		return o.HasLevel()

@@ -15,8 +15,9 @@ import (
 )
 
 // Adopted is an output into the source that a JVM was given because it had none. It is saved
-// before the JVM is sent anything, and forgotten when a list has shown that the JVM does
-// not have it. A process that finds one saved takes it away, or goes on with it.
+// before any command is sent to the JVM, and forgotten when a list has shown that the JVM
+// does not have the output. A process that finds a saved adoption removes the output or
+// continues with it.
 type Adopted struct {
 	PID       int           `json:"pid"`    // for people
 	Output    string        `json:"output"` // its name, as VM.log lists it
@@ -48,8 +49,8 @@ const (
 	Take              // the output is taken away
 )
 
-// Adoption is what is wanted of JVMs without an output into the source, and how that went. It
-// is a part of a [Plan].
+// Adoption is the selection wanted for JVMs without an output into the source, and the
+// results so far. It is a part of a [Plan].
 type Adoption struct {
 	plan *Plan
 
@@ -247,8 +248,8 @@ func (d *Adoption) disown(id, output string) {
 	}
 }
 
-// attempted is Attempted for the output of a JVM. What the JVM refuses, or cannot have,
-// it is not asked for again while the same is wanted.
+// attempted is Attempted for the output of a JVM. If the JVM refuses the output, or
+// cannot have it, it is not asked again while the same is wanted.
 func (d *Adoption) attempted(t *Task) error {
 	id := t.JVM.ID
 	if t.Err == nil {

@@ -28,7 +28,7 @@ func (r *AppRaise) sound() *AppRaise {
 	return &AppRaise{r.Level, r.For, savable(r.Until), printable.Escaped(r.By, maxWhy)}
 }
 
-// bounded returns r, or what is left of it after a clock was set back: that prolongs no raise.
+// bounded returns r, or a shorter raise if a clock was set back, so that no raise is prolonged.
 func (r *AppRaise) bounded(now time.Time) *AppRaise {
 	if r == nil || !r.Until.After(now.Add(r.For)) {
 		return r
@@ -56,7 +56,7 @@ func (s *State) checkApps() (err error) {
 	return err
 }
 
-// AppNow returns the raise of the application that is in effect, and why: a command's is over an annotation's. There
+// AppNow returns the application's raise that is in effect, and why: a command's wins over an annotation's. There
 // may be none.
 func (s *State) AppNow(now time.Time) (r *AppRaise, why string) {
 	switch {
@@ -75,7 +75,8 @@ func (s *State) SetApp(level ul.Level, lasts time.Duration, by string, now time.
 	return s.AppSet.Until
 }
 
-// endApps ends the raises of the application early. An annotation's stays, like one that is over.
+// endApps ends the raises of the application early. It keeps that of an annotation, as one that is
+// over.
 func (s *State) endApps(now time.Time) {
 	if s.AppSet = nil; s.App.on(now) {
 		s.App = &AppRaise{s.App.Level, s.App.For, now.Round(0), s.App.By}

@@ -24,8 +24,8 @@ type attempt struct {
 	next    time.Time // the earliest next attempt
 }
 
-// Attempted records what the next attempt needs, after a task that has arrived or did not
-// depart, and returns the error to report.
+// Attempted records the outcome of a task, sent or not, for the next attempt, and returns
+// the error to report.
 func (p *Plan) Attempted(t *Task) error {
 	if t.Step != Level {
 		return p.Adoption.attempted(t)
@@ -72,8 +72,8 @@ func (a attempt) noOurs() bool {
 	return errors.Is(a.err, outputs.ErrNotShipped) || errors.Is(a.err, outputs.ErrOtherStream) || attach.KindOf(a.err) == attach.NoJVM
 }
 
-// Failures returns the errors of the last attempts, including those of JVMs that were not
-// tried again since.
+// Failures returns the errors of the last attempts, including those of JVMs without a new
+// attempt.
 func (p *Plan) Failures() (all []error) {
 	for _, a := range p.attempts {
 		if !a.noOurs() {
@@ -86,7 +86,7 @@ func (p *Plan) Failures() (all []error) {
 	return all
 }
 
-// Postpone has the next attempt at every JVM that failed come after a while from now.
+// Postpone delays the next attempt at every JVM that failed.
 func (p *Plan) Postpone(wait time.Duration) {
 	for _, attempts := range []map[string]attempt{p.attempts, p.Adoption.attempts} {
 		for id, a := range attempts {

@@ -1,5 +1,5 @@
-// Package plan compares what is wanted of the JVMs of a source with what each JVM took last, and
-// makes tasks of the difference: state → tasks.
+// Package plan compares the selection wanted for the JVMs of a source with the selection that
+// each JVM took last, and makes tasks of the difference: state → tasks.
 //
 // # Wanted and actual
 //
@@ -17,9 +17,9 @@
 //	change   configure own,raise
 //	restore  configure own, list, forget the baseline
 //
-// A raise is of the streams that it names, or of all outputs whose lines show
-// their level. A baseline is of the outputs that one raise has chosen. So a raise
-// of other streams begins with a restore, and a new baseline.
+// A raise changes the streams that it names, or all outputs whose lines show
+// their level. A baseline covers the outputs that one raise has chosen. So a
+// raise of other streams begins with a restore, and a new baseline.
 //
 // # Adopted JVMs
 //
@@ -30,7 +30,7 @@
 //	give     save, create the output
 //	take     list, delete the output, list, forget it
 //
-// To delete an output that the JVM does not list would create it, and to create one again
+// Deleting an output that the JVM does not list would create it, and creating one again
 // would lose lines: so a process that is not certain asks for a list first.
 //
 // # Crash windows

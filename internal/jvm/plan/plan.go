@@ -12,7 +12,7 @@ import (
 )
 
 // Plan has the JVMs of a source: what is wanted of them, what each has, and how the last
-// attempt to change it went. It is for one goroutine and starts none.
+// attempt to change it went. It is for one goroutine and starts no other.
 type Plan struct {
 	State    *State
 	Draining bool // every JVM is to have its own level

@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/internal/jvm/attach"
 )
 
-// Task brings one JVM to what is wanted, in one step: it reads the baseline, or it sends what
-// the JVM is to have. Tasks share no data.
+// Task brings one JVM to the wanted state in one step: it reads the baseline, or it sends the
+// selection. Tasks share no data.
 type Task struct {
 	JVM     attach.JVM
 	Step    Step

@@ -23,9 +23,10 @@ type signs struct {
 	floor pause.Floor
 	stops bool // stops are seen
 
-	// unseen counts, up to maxUnseen, the halves of a sign that were logged without the other
-	// half while an io-stall was sought: pauses until CPU times are logged, or safepoints with
-	// the pauses in them. timed: CPU times were logged. paired: such a safepoint was.
+	// unseen counts, up to maxUnseen, how often one half of a sign was logged without the
+	// other half while looking for an io-stall: pauses until CPU times are logged, or
+	// safepoints with the pauses in them. timed: CPU times were logged. paired: such a
+	// safepoint was.
 	unseen        atomic.Int32
 	timed, paired atomic.Bool
 }

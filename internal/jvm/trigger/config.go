@@ -14,8 +14,8 @@ type Config struct {
 	// [ask.ParseTrigger] reads them. Empty: only on request.
 	SaveOn string
 
-	// Floor is the least length with which a pause, or the rest of a safepoint around
-	// its pauses, meets the condition io-stall. Not a flag here.
+	// Floor is the least length of a pause, or of the rest of a safepoint around its
+	// pauses, that meets the condition io-stall. Not a flag here.
 	Floor pause.Floor
 
 	// Stops says that [Set.Stop] gets each stop: only then can a safepoint meet that

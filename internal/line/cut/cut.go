@@ -1,4 +1,4 @@
-// Package cut cuts the bytes of one stream into lines, whatever pieces they come in. All
+// Package cut cuts the bytes of one stream, which come in any pieces, into lines. All
 // readers of persisted bytes use it, so that they find the same lines.
 package cut
 
@@ -11,8 +11,8 @@ import (
 // All decorations together are at most 1 KiB.
 const HeadBytes = 64 << 10
 
-// First returns the length of what data begins with: a line and its newline, or so many
-// bytes of a longer line, which does not end there. Zero: data has too few bytes to say.
+// First returns the length of the first line of data with its newline, or HeadBytes if
+// the line is longer and so does not end there. Zero: data has too few bytes to say.
 func First(data []byte, most int) (n int, ends bool) {
 	if n = bytes.IndexByte(data[:min(len(data), most)], '\n') + 1; n > 0 {
 		return n, true

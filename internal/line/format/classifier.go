@@ -25,10 +25,10 @@ type Classifier struct {
 // own markers. Auto accepts all.
 func New(only Format) Classifier { return Classifier{only: only} }
 
-// Classify returns the class of the next line, given without its newline. Rest is what is
-// known to follow that newline, possibly nothing: only the first line of JUL's two needs it.
-// Where rest does not show the second, the first has level Unknown, and the second is a
-// header itself. [Classifier.Whole] says how not to separate the two.
+// Classify returns the class of the next line, given without its newline. Rest is the part
+// that is known to follow that newline, possibly nothing. Only the first of JUL's two lines
+// needs it. Where rest does not show the second, the first has level Unknown, and the second
+// is a header itself. [Classifier.Whole] says how not to separate the two.
 func (c *Classifier) Classify(line, rest []byte) ul.Class {
 	if c.only == UL {
 		c.last = UL
@@ -160,7 +160,7 @@ type header struct {
 	level  ul.Level
 }
 
-// begins has the bytes that headers begin with.
+// begins holds the first bytes of headers.
 var begins = func() (is [256]bool) {
 	for _, c := range "[{<# 0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ\x1b" {
 		is[c] = true

@@ -26,8 +26,9 @@ func parseJSON(line []byte, at *stamp) (h header, ok bool) {
 
 // flatLevel returns the level that a line shows if it begins as an object and shows it in
 // a member of its own. Otherwise, or if that takes more than a look, it returns Unknown.
-// Inside of a string, a quotation mark has a backslash before it, so what is found is the
-// name of a member, and that of the object itself, as no other object begins before.
+// Inside a string, a quotation mark has a backslash before it, so a match is the name of
+// a member. It is a member of the object itself, because no other object begins before
+// it.
 func flatLevel(line []byte) ul.Level {
 	if len(line) == 0 || line[0] != '{' || !is(line, skipBlank(line, 1), `"`) {
 		return ul.Unknown
@@ -149,7 +150,7 @@ func (o *object) member(name []byte, within string, value []byte, quoted bool) {
 	}
 }
 
-// nanos takes the nanoseconds of a second, and reports whether that was read before.
+// nanos stores the nanoseconds of a second, and reports whether the second was read before.
 func (o *object) nanos(value []byte) bool {
 	if o.at.unix.IsZero() {
 		return false
@@ -219,7 +220,8 @@ func str(text []byte, i int) (content []byte, end int) {
 }
 
 // nested returns the offset after the object or array at text[i], or 0 if it does not end.
-// It counts brackets of both kinds as one, which is the same for what is well-formed.
+// It counts both kinds of brackets together, which makes no difference for well-formed
+// text.
 func nested(text []byte, i int) (end int) {
 	for depth := 0; i < len(text); {
 		switch text[i] {

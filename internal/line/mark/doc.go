@@ -3,9 +3,9 @@
 // and end.
 //
 // A [Mark] is a line in UL's form. The sidecar appends marks to a file of the source,
-// SOURCE/ullage.log, as a JVM appends its lines, and follows that file like any
-// other, so marks are a stream of their own: they are persisted exactly once, survive a
-// kill of the sidecar, and reach the sinks. The streams of JVMs have no byte of them.
+// SOURCE/ullage.log, as a JVM appends its lines, and follows that file like any other,
+// so marks are a stream of their own: they are persisted exactly once, survive a kill
+// of the sidecar, and reach the sinks. They are not in the streams of JVMs.
 //
 // The application can write to that file too. A mark proves nothing about its author, and
 // whatever is not exactly a mark is ignored.

@@ -131,7 +131,7 @@ func (m Mark) Get(key string) string {
 	return ""
 }
 
-// Concerns reports whether the mark is of no stream, or of one that matches.
+// Concerns reports whether the mark names no stream, or one that matches.
 func (m Mark) Concerns(matches func(stream string) bool) bool {
 	streams := m.Get("stream")
 	return streams == "" || slices.ContainsFunc(strings.Split(streams, ","), matches)

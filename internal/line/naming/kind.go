@@ -2,7 +2,7 @@ package naming
 
 import "path"
 
-// Kind is what a stream holds, as the name of its files shows. The zero value is a log.
+// Kind is the content of a stream, which the name of its files shows. The zero value is a log.
 type Kind string
 
 // The kinds of files that a JVM writes besides its logs.

@@ -9,7 +9,7 @@ type collecting struct {
 	pauses [maxPauses]GCPause // of them, the first Count are of this collection
 }
 
-// progress is what the lines of a collection have shown so far.
+// progress holds what the lines of a collection have shown so far.
 type progress struct {
 	last     Kind // Pause or Concurrent: whose CPU times come next
 	workers  int
@@ -174,9 +174,9 @@ func (c *collecting) heap(h Heap) {
 	c.Heap = h
 }
 
-// allocated adds what was allocated since the collection before. Only where all changes
-// of the heap are in the log is that the difference: with Shenandoah, what a collection
-// copies counts as used until it ends.
+// allocated adds what was allocated since the collection before. That is the difference
+// of the sizes only if the log shows all changes of the heap: with Shenandoah, the
+// copies that a collection makes count as used until it ends.
 func (j *Joiner) allocated(c *collecting, h Heap) {
 	switch j.run.Collector {
 	case Shenandoah, Z, GenerationalZ:

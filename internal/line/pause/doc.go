@@ -74,13 +74,12 @@
 //	STAMPS[GC concurrent-mark-end, N secs]        the same of G1
 //	STAMPS Total time for which ...               [Safepoint], as above
 //
-// These are given the names of later releases: "Young (Mixed) (G1 Evacuation Pause)". A pause in which the
-// old generation was collected is a full one, whatever its line begins with. Sizes and CPU times of G1 are
-// in lines after the pause, and a [Joiner] needs these continuations, see [Joiner.Continues]. A record
-// may be broken by lines about ages and policies, and by a record of another thread, at any place. A
-// pause is read where all its brackets are closed and nothing but its CPU times or another record follows;
-// else it is unread, and no number of it is used. The stamps are those of the beginning of a pause. A Joiner numbers the
-// collections by itself.
+// These are given the names of later releases: "Young (Mixed) (G1 Evacuation Pause)". A pause in which the old
+// generation was collected is a full one, whatever its line begins with. Sizes and CPU times of G1 are in lines after
+// the pause, and a [Joiner] needs these continuations, see [Joiner.Continues]. A record may be broken by lines about
+// ages and policies, and by a record of another thread, at any place. A pause is read if all its brackets are closed and
+// only its CPU times or another record follow; otherwise it is unread, and none of its numbers is used. The stamps are
+// those of the beginning of a pause. A Joiner numbers the collections by itself.
 //
 // # Parts of a safepoint
 //
@@ -104,14 +103,14 @@
 // A collection has as many Pause events as it had pauses: one in Serial and
 // Parallel; none to several in the others, all with the same number.
 //
-// A pause is seen from up to three sides, which must not be added up: the Pause, its
-// CPU times right after it (of CMS, some are of a concurrent phase, which no line
-// alone tells), and the Safepoint around it, which is a little longer
-// and which also covers operations other than a collection. One safepoint may
-// hold two collections, Young and then Full. A [Joiner] makes one [Stop] of them.
+// Up to three events measure the same pause, so they must not be added up: the
+// Pause, its CPU times right after it (of CMS, some are of a concurrent phase, which
+// no line alone tells), and the Safepoint around it, which is a little longer and
+// which also covers operations other than a collection. One safepoint may hold two
+// collections, Young and then Full. A [Joiner] makes one [Stop] of them.
 //
 // A thread that ZGC makes wait for memory ("Allocation Stall (main) 5.811ms") stops
-// alone. That is no pause of the application.
+// alone. That is not a pause of the application.
 //
 // # Ambiguities
 //

@@ -29,7 +29,7 @@ func (j *Joiner) hasAll(c *collecting, insideSafepoint bool) bool {
 // shown reports whether the log has more of a collection than lines that describe it.
 func (c *collecting) shown() bool { return c.Count > 0 || c.Concurrent > 0 || c.Name != "" }
 
-// emit reports a collection, unless all that the log has of it are sizes or CPU times.
+// emit reports a collection, unless the log has only sizes or CPU times of it.
 func (j *Joiner) emit(c *collecting) {
 	for i, other := range j.open {
 		if other == c {

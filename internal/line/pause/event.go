@@ -9,7 +9,7 @@ type Kind uint8
 const (
 	Pause      Kind = iota + 1 // the collector stopped the world
 	Safepoint                  // the VM stopped the world, for the collector or for anything else
-	CPU                        // the CPU time of what the line before it is about, mostly a pause
+	CPU                        // the CPU time of the preceding line's event, mostly a pause
 	Concurrent                 // the collector worked while the application ran, and has ended a phase or a cycle
 	Begin                      // a cycle begins; Name has its cause, if it has one
 	Cycle                      // a cycle of ZGC, or one generation's part of it, has ended
@@ -17,7 +17,7 @@ const (
 	Space                      // a part of the heap, before and after a collection
 	Metaspace                  // the metaspace, before and after a collection
 	Workers                    // how many threads the collector uses
-	Failure                    // there was no room: to move objects to or, without a number, for what a thread asked for
+	Failure                    // there was no room to move objects to or, without a number, for a thread's request
 	Enter                      // the VM begins to stop the world (JDK 9 to 12)
 	Init                       // a property of the JVM, which it logs at its start
 	Phase                      // a part of a pause, the outermost that the JVM logs

@@ -8,8 +8,8 @@ import (
 	"github.com/ullage/ullage/internal/base/settings"
 )
 
-// Floor is the least length with which a pause, or another part of a stop that a [Suspicion]
-// names, is suspected of being a stall. The zero value is [DefaultFloor]. It implements [flag.Getter].
+// Floor is the least length at which a pause, or another part of a stop that a [Suspicion] names, is
+// suspected of being a stall. The zero value is [DefaultFloor]. It implements [flag.Getter].
 type Floor time.Duration
 
 // DefaultFloor is the floor unless another one is set. The JVM's own work rarely takes as

@@ -10,9 +10,9 @@ const (
 )
 
 // takeGivenUp handles a Failure or a Cancel of Shenandoah without the number of a
-// collection: a thread of the application has logged it. What makes room is the next
-// degenerated or full collection, whose own lines do not say why. Objects that found no room
-// to move to are those of the collection that goes on.
+// collection: a thread of the application has logged it. The next degenerated or full
+// collection makes room, and its own lines do not say why. Objects that found no room to
+// move to belong to the collection in progress.
 func (j *Joiner) takeGivenUp(e *Event) {
 	j.guess(e)
 	if e.Kind == Failure || string(e.Name) == allocationFailure {

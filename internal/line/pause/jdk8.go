@@ -15,9 +15,9 @@ import (
 //
 // Another thread may write a whole record of its own in the middle of any line. So the brackets
 // are counted: a pause begins with [GC or [Full GC where none is open, and ends with the bracket
-// that closes it, before which is its length. A pause that does not end so is unread, and none of
-// its numbers is used. The zero value is ready for the first line of a stream, or one in its
-// middle.
+// that closes it, before which is its length. A pause that does not end in this way is unread,
+// and none of its numbers is used. The zero value is ready for the first line of a stream, or one
+// in its middle.
 type jdk8 struct {
 	active bool // the last record of a JVM was of JDK 8
 	found  []oldEvent
@@ -35,10 +35,10 @@ type jdk8 struct {
 	begun     int       // pauses that have begun
 	aborted   bool      // the concurrent cycle of G1 was given up
 	collector Collector // that was seen last
-	version   string    // of the JVM, that the next events are of; empty: none was seen
+	version   string    // of the JVM that the next events belong to; empty: none was seen
 }
 
-// oldEvent is an event without a number of its collection, and the collection that it is of.
+// oldEvent is an event without a collection number, and the collection that it belongs to.
 type oldEvent struct {
 	event  Event
 	of     whose
@@ -50,7 +50,7 @@ type whose uint8
 const (
 	ofNone  whose = iota
 	ofPause       // of the pause that ends here
-	ofCycle       // of the concurrent cycle that goes on
+	ofCycle       // of the current concurrent cycle
 	ofLast        // of the pause that ended last
 )
 
@@ -60,7 +60,7 @@ const (
 	maxFound = 16   // events of one line
 )
 
-// part is what an open bracket is of.
+// part is what an open bracket contains.
 type part uint8
 
 const (
@@ -328,9 +328,9 @@ func (o *jdk8) leave(text, rest []byte) {
 	o.end(&e)
 }
 
-// mayFollow reports whether a record may have ended before rest: what comes is nothing, the CPU
-// times of it, or another record. After anything else, a bracket inside of the record is lost, and
-// what seems to be the length of the pause is that of a part.
+// mayFollow reports whether a record may have ended before rest: rest is empty, its CPU times, or
+// another record. After anything else, a bracket inside of the record is lost, and what seems to
+// be the length of the pause is that of a part.
 func mayFollow(rest []byte) bool {
 	if _, ok := decimal(bytes.TrimRight(rest, "\r"), time.Second); ok { // the uptime that -XX:+PrintCMSInitiationStatistics begins with
 		return true
@@ -339,7 +339,7 @@ func mayFollow(rest []byte) bool {
 	return len(rest) == 0 || bytes.HasPrefix(rest, []byte("[Times: ")) || isDigit(rest[0]) && mayBeStamped(rest)
 }
 
-// group takes in the text in round brackets that begins here, and returns how much of it is read.
+// group reads the text in round brackets that begins here and returns its length.
 func (o *jdk8) group(text []byte) int {
 	content, _ := nextGroup(text[:min(len(text), maxName)])
 	p := &o.pause
@@ -373,7 +373,7 @@ func (o *jdk8) group(text []byte) int {
 	return len("()") + len(content)
 }
 
-// sizes takes in the sizes that text begins with, if it does, and returns how much of it is read.
+// sizes reads the sizes that text begins with, if any, and returns the length of what it read.
 func (o *jdk8) sizes(text []byte) int {
 	h, coarse, rest, ok := oldSizes(text)
 	p, in := &o.pause, o.parts[o.depth-1]

@@ -192,8 +192,8 @@ func oldSize(text []byte) (bytes int64, coarse bool, rest []byte, ok bool) {
 	return whole<<shift + tenths<<shift/10, shift >= 30, text[1:], true
 }
 
-// choose makes e what matters most of a line, with the CPU times of it. It returns false, and leaves e
-// as it is, if the line has no event.
+// choose sets e to the most important event of a line, with its CPU times. It returns false, and
+// leaves e as it is, if the line has no event.
 func (e *Event) choose(all []oldEvent) bool {
 	var best *Event
 	for i := range all {

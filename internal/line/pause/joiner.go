@@ -60,7 +60,7 @@ type Joiner struct {
 	after    int64 // bytes of the heap in use after the last collection; -1: not known
 }
 
-// handed is what is handed on, each until the next one.
+// handed holds the values that are handed on, each valid until the next one.
 type handed struct {
 	pause   GCPause
 	stop    Stop
@@ -75,10 +75,10 @@ func NewJoiner(h Handlers) *Joiner {
 
 // Line receives the next line, without its newline, and returns its event as [Parse]
 // does, valid until the next call. The class is the line's, or zero if it is not known:
-// it saves time. Line calls the handlers of what the line shows to be complete.
+// it saves time. Line calls the handlers for everything that the line completes.
 //
 // A line at level trace has no event: HotSpot logs events at debug and above. With
-// all=trace, most lines are of that level.
+// all=trace, most lines have that level.
 func (j *Joiner) Line(line []byte, class ul.Class) (e *Event, ok bool) {
 	j.lines++
 	e = &j.event

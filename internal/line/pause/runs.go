@@ -18,7 +18,7 @@ type runs struct {
 	passed  time.Duration // uptime before the event that came past that of the run before; -1: none has
 	fell    bool          // a number came again, where there is no uptime
 	wentOn  bool          // ... and a higher one than ever after it
-	swaps   int           // runs in a row that went on where another one had stopped, as if each was the one before the last
+	swaps   int           // runs in a row that continued where another one had stopped, as if each were the one before the last
 	number  int64         // the highest number of a collection in the one before; -1: there is none
 	failed  bool          // a thread got no memory from Shenandoah, and the pause in which it makes room has not come
 	done    int64         // one more than the highest number of a collection that has ended with its pause; 0: none has
@@ -77,9 +77,9 @@ func (j *Joiner) resumes(e *Event) bool {
 const mostSwaps = 4
 
 // swapped receives the uptime of the next event, and whether it begins a run by falling back. It
-// reports whether two JVMs write in turn: an uptime comes past the end of the run before, as
-// the line of a JVM that goes on does, and then falls back to where this run was, again and
-// again. A JVM that was restarted falls back to its start.
+// reports whether two JVMs write in turn: again and again, an uptime passes the end of the
+// previous run, as if that JVM went on, and then falls back to where this run was. A JVM that
+// was restarted falls back to its start.
 func (r *runs) swapped(up time.Duration, fallsBack bool) bool {
 	switch {
 	case fallsBack && r.passed >= 0 && up >= r.passed:
@@ -100,17 +100,17 @@ func (j *Joiner) mix() {
 	}
 }
 
-// finish receives the number of a collection that a pause has ended. JVMs that write into one
-// file and started at once are told apart by these alone: one has no number twice, and no lower
-// one later, except for a collection inside of another one. An uptime that falls back may be that
-// of a JVM that was restarted early.
+// finish receives the number of a collection that a pause has ended. Only these numbers
+// distinguish JVMs that started at once and write into one file: a JVM has no number twice, and
+// no lower one later, except for a collection inside another one. An uptime that falls back may
+// be that of a JVM that was restarted early.
 func (j *Joiner) finish(number int64) {
 	again := number+1 == j.runs.done || number+3 <= j.runs.done
 	switch {
 	case j.run.Mixed:
 	case !j.clock.HasUptime:
-		// A JVM that was restarted comes to each number once more. Only if those of the
-		// one before have gone on meanwhile are there two.
+		// A restarted JVM reaches each number again. There are two JVMs only if the
+		// numbers of the one before have gone on meanwhile.
 		if again && j.runs.wentOn {
 			j.mix()
 		}

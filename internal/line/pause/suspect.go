@@ -6,8 +6,8 @@ import "time"
 // there is none.
 type Suspicion uint8
 
-// The suspicions. Each needs at least a [Floor] of what it is about. The table of docs/stalls.md is
-// made from the comments.
+// The suspicions. Each needs at least a [Floor] of the time that it names. The table of
+// docs/stalls.md is made from the comments.
 const (
 	NoSuspicion Suspicion = iota
 
@@ -107,6 +107,6 @@ func (s *Stop) WentOn(floor Floor) bool {
 	return s.Outside() >= floor.Duration() && !collects(s.Operation)
 }
 
-// Unpaired reports whether a safepoint is of a collection, by its operation, and the log has
-// none of its pauses.
+// Unpaired reports whether a safepoint was made for a collection, by its operation, and the
+// log has none of its pauses.
 func (s *Stop) Unpaired() bool { return s.Safepoint && len(s.Pauses) == 0 && isCollection(s.Operation) }

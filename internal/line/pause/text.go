@@ -59,10 +59,10 @@ func nanos(text []byte) (time.Duration, bool) {
 	return time.Duration(value), n > 0 && string(text[n:]) == " ns"
 }
 
-// isPauseName reports whether all of text is words and then groups in
-// brackets, each after one space: "Young (Normal) (System.gc())". It is this strict
-// because a full disk glues the rest of a record to a cut one: what is glued
-// into a name brings a square bracket, or a "GC(" where no group can begin.
+// isPauseName reports whether all of text is words and then groups in brackets,
+// each after one space: "Young (Normal) (System.gc())". It is this strict because a
+// full disk glues the rest of a record to a cut one: text glued into a name has a
+// square bracket, or a "GC(" where no group can begin.
 func isPauseName(text []byte) bool {
 	if len(text) == 0 || len(text) > maxName || !isLetter(text[0]) {
 		return false

@@ -7,7 +7,7 @@ import (
 )
 
 // MaxUptime bounds the uptimes that readers believe. Dusk, the end of 2199 in Unix seconds,
-// bounds the dates. So no sum of them overflows in nanoseconds.
+// bounds the dates. So their sums do not overflow in nanoseconds.
 const (
 	MaxUptime = 50 * 366 * 24 * time.Hour
 	Dusk      = 7_258_118_400

@@ -69,8 +69,8 @@ func (l *layout) find(line []byte) (level Level, found bool) {
 // message returns the offset of the message of the last header.
 func (l *layout) message() uint16 { return uint16(l.end + len("] ")) }
 
-// adopt makes l match lines with the level at an offset, in the field of an index: the
-// last one, or the one before the tags.
+// adopt makes l match lines with the level at an offset, in the field with an index:
+// the last field, or the one before the tags.
 func (l *layout) adopt(at, place int) {
 	l.level, l.tags = at, l.end+2
 	if place < l.n {

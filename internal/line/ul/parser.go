@@ -31,7 +31,7 @@ func (p *Parser) Parse(line []byte) *Record {
 }
 
 // fixed reports whether lines whose fields have the shapes of the prefix have the decorators of
-// the record too. Of milliseconds the value counts as well, and without a level, so does the
+// the record too. For milliseconds, the value matters as well, and without a level, so does the
 // message.
 func (p *Parser) fixed() bool {
 	for _, f := range p.prefix.fields[:p.prefix.n] {
@@ -66,8 +66,8 @@ func (p *Parser) repeat(line []byte) bool {
 	return r.Level != Warning || !endsAsDrop(line)
 }
 
-// alike reports whether a text without a bracket would make the field what it is, as the text
-// before did.
+// alike reports whether a text without a bracket would give the field the same decorator as
+// the previous text did.
 func (p *Parser) alike(f *field, text []byte) bool {
 	switch f.shape {
 	case timeShape:

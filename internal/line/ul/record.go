@@ -68,8 +68,8 @@ type Record struct {
 	// Dropped is the number of lines that the JVM discarded, for a Drop.
 	Dropped uint64
 
-	// Stamped reports that the record is of the collector's log of JDK 8, which has stamps and
-	// no brackets. It may have Time and Uptime. It has no level.
+	// Stamped reports that the record comes from the collector's log of JDK 8, which has
+	// stamps and no brackets. It may have Time and Uptime. It has no level.
 	Stamped bool
 }
 

@@ -17,8 +17,8 @@ func Restarted(highest, up time.Duration) bool {
 	return fall > restartFall && (up < fall || fall > restartSure)
 }
 
-// Runs tells the runs of JVMs in one stream apart by the uptimes of its records, which
-// it must receive in order. A run begins where the uptime falls back. A JVM that is
+// Runs separates the runs of JVMs in one stream by the uptimes of its records, which it
+// must receive in order. A run begins where the uptime falls back. A JVM that is
 // restarted before its log has reached an uptime of about a tenth of a second cannot be
 // distinguished from the next one. The zero value is ready for a stream's first record.
 // Runs is not safe for concurrent use.

@@ -2,8 +2,8 @@ package ul
 
 import "bytes"
 
-// maxStamps bounds the stamps before a record. Two threads that write at once may leave each
-// other's before the record of one.
+// maxStamps bounds the stamps before a record. If two threads write at once, the stamps of
+// both may precede the record of one.
 const maxStamps = 6
 
 // stamped are the beginnings of what follows the stamps. Other programs write dates and numbers

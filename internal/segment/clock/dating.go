@@ -11,9 +11,9 @@ import (
 	"github.com/ullage/ullage/internal/segment/index"
 )
 
-// Dating says what the lines of one stream are, and which of them are in a window: it
-// takes in each frame, and then each line in it. The zero value takes all formats, finds no
-// times, and has no window.
+// Dating classifies the lines of one stream and finds those in a window. It receives each
+// frame, and then each line in it. The zero value takes all formats, finds no times, and
+// has no window.
 type Dating struct {
 	Clock  Stream
 	Class  format.Classifier
@@ -23,7 +23,7 @@ type Dating struct {
 
 	began  bool // there was a record, or text before the first one
 	inside bool // the last of them is in the window, and so are the further lines of its message
-	orphan bool // until the next record, lines are of one that was skipped
+	orphan bool // until the next record, lines belong to one that was skipped
 	past   Past
 }
 
@@ -60,9 +60,9 @@ type Line struct {
 	Record    *ul.Record // of a record, if times are needed; valid until the next line. Nil: none was read
 }
 
-// Line takes in the next line. Rest is what is known to follow. A marker is no line of the
-// JVM: a line without a level or a date of its own does not inherit those of a marker. It
-// is inside if the time in which lines were dropped reaches into the window.
+// Line takes in the next line. Rest is the part that is known to follow. A marker is not
+// a line of the JVM: a line without a level or a date does not inherit those of a marker.
+// It is inside if the time in which lines were dropped reaches into the window.
 func (d *Dating) Line(head, rest []byte) (l Line) {
 	if ul.MayBeMarker(head) {
 		if g, ok := ul.ParseMarker(head); ok {
@@ -127,7 +127,7 @@ func (d *Dating) Pass(r *index.Regular) {
 // Over reports whether all that follows in the stream is later than the window.
 func (d *Dating) Over() bool { return d.past.Over() }
 
-// Again says that what is read next need not be later than what was read before.
+// Again says that the lines read next may be earlier than those read before.
 func (d *Dating) Again() { d.past = Past{} }
 
 // Frame takes in a frame that was just read.

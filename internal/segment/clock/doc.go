@@ -3,19 +3,19 @@
 //
 //	Dating.Frame, Dating.Line... → Line
 //
-// A [Dating] says of each line what it is, when it was written, and whether that is in a
-// [Window]. It has a [Stream] for the times, which a reader that needs few of them can ask
-// by itself.
+// A [Dating] says of each line what it is, when it was written, and whether it is in a
+// [Window]. Its times come from a [Stream], which a reader that needs few of them can ask
+// directly.
 //
 // A record has the time of its date. A record without a date has the start of its JVM and
 // its uptime; when the JVM started follows from when lines were persisted, see [Timeline].
 // Further lines of a message, and lines that show neither, have the time of the record
 // before them. No undated line is later than the last write of its segment, unless the
-// segment is a copy whose times say nothing.
+// segment is a copy whose times mean nothing.
 //
 // What a reader knows depends on when it reads. A reader that follows a sidecar does not
-// know yet what a later write will show; then it may date a line later than another
-// reader does an hour after, and never later than it was read itself. Package insight, which
-// sees lines before they are persisted, has only that: the time of reading, and of the
-// starts that it gives the earliest.
+// know what a later write will show, so it may date a line later than a reader does an hour
+// afterwards, but never later than the line was read. Package insight, which sees lines
+// before they are persisted, has only that: the time of reading, and of the starts that it
+// gives the earliest.
 package clock

@@ -14,7 +14,7 @@ const (
 // seen nothing.
 type Past struct{ lines int }
 
-// See receives the time of the next record. With a zero end nothing is later.
+// See receives the time of the next record. If the end is zero, nothing is later.
 func (p *Past) See(when, end time.Time) {
 	if !end.IsZero() && when.After(end.Add(PastSlack)) {
 		p.lines++

@@ -56,12 +56,12 @@ func (s *Stream) Line(head []byte) *ul.Record {
 	return r
 }
 
-// Forget frees the line that was taken in last, and with it the frame that the line is part
-// of. The record of the line is no longer valid.
+// Forget frees the last line, and with it the frame that contains the line. The record of
+// the line is no longer valid.
 func (s *Stream) Forget() { s.parser = ul.Parser{} }
 
-// Frame takes in the times by which the lines of raw were written: the creation of the
-// segment that raw begins, what the seek file has at the end of raw, and the last write of
+// Frame records the times by which the lines of raw were written: the creation of the
+// segment that raw begins, the seek file's entry at the end of raw, and the last write of
 // the segment. Raw is the frame that was just read, or the rest of it, if the reader has
 // dated its beginning before. Jumped says that reading of the segment begins with this
 // frame, which is not the first.
@@ -150,8 +150,8 @@ func isOriginal(seg segment.Info) bool {
 	return born.Sub(seg.Start).Abs() < time.Minute && seg.ModTime.After(seg.Start)
 }
 
-// bound takes in what the seek file and the times of the segment say about raw,
-// which is a frame.
+// bound records what the seek file and the times of the segment say about the
+// frame raw.
 func (s *Stream) bound(seg segment.Info, frame segment.Frame, raw []byte) {
 	begin, end := frame.Begin, frame.End
 	r, ok := firstRecord(raw)

@@ -12,8 +12,8 @@ import (
 // Timeline finds the time of the records of one stream: their date or, without one, the
 // start of their JVM and their uptime. A run of a JVM begins where uptime falls back.
 //
-// The start of a run follows from points: what was persisted at a known time was
-// written before that time, so that the run started no later than that time less the
+// The start of a run follows from points: a line that was persisted at a known time was
+// written before that time, so the run started no later than that time minus the line's
 // uptime. The points are the creation of segments, the entries of the seek file and, of a
 // segment that was not copied, its last write. A sidecar reads lines at once, but may have
 // to catch up first. So the earliest start that any point gives is the best one. A record
@@ -59,7 +59,7 @@ func (t *Timeline) Inside(since, until time.Time) bool {
 	return !to.Before(since) && (until.IsZero() || !from.After(until))
 }
 
-// State is what a reader that goes on later has to remember of a Timeline.
+// State is the part of a Timeline that a reader needs to continue later.
 type State struct {
 	Start, Last time.Time
 	Uptime      time.Duration // the highest of the run
@@ -73,7 +73,7 @@ func (t *Timeline) State() State {
 	return State{Start: t.start, Last: t.last, Uptime: t.up, Run: t.run, Guessed: t.run > 0 && t.basis == guessed, Exact: t.basis == exact}
 }
 
-// Resume goes on at a state.
+// Resume continues from a state.
 func (t *Timeline) Resume(s State) {
 	*t = Timeline{run: s.Run, up: s.Uptime, start: s.Start, last: s.Last, basis: pointed}
 	switch {
@@ -84,7 +84,7 @@ func (t *Timeline) Resume(s State) {
 	}
 }
 
-// basis is what a run's start is known from.
+// basis says how a run's start is known.
 type basis uint8
 
 const (
@@ -122,8 +122,8 @@ func (t *Timeline) Date(r *ul.Record) (time.Time, bool) {
 	return t.last, !t.last.IsZero()
 }
 
-// Passes reports whether the timeline can continue after records that it does not see: whether
-// all of them are of one run of a JVM.
+// Passes reports whether the timeline can continue after records that it does not see: it can
+// if all of them are from one run of a JVM.
 func (t *Timeline) Passes(r *index.Regular) bool {
 	return !r.Uptimes || t.run == 0 || ul.Restarted(t.up, r.Begin) || !ul.Restarted(t.up, r.Low)
 }
@@ -217,8 +217,8 @@ func (e Ends) add(raw []byte) Ends {
 const lookLines = 100
 
 // begins reports whether it looks as if a run begins in raw, by the first and the last
-// uptime in raw. A JVM that is restarted and logs longer than the one before it, all in
-// one frame, is not noticed.
+// uptime in raw. If a restarted JVM logs for longer than the one before it, all within
+// one frame, the restart is not noticed.
 func (t *Timeline) begins(raw []byte) bool {
 	first, ok := edgeUptime(bytes.Lines(raw))
 	if !ok {

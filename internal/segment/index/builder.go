@@ -16,7 +16,7 @@ import (
 //   - Either all records have an uptime or none has. The uptimes are of one JVM.
 //   - No line is a marker, reports dropped lines or a cut record, or has another line inside.
 //
-// The Lines of its [Sum] are what a reader counts.
+// A reader counts the Lines of its [Sum].
 type Regular struct {
 	First, Last time.Time // the earliest and the latest of a record
 
@@ -60,7 +60,7 @@ func (b *Builder) Count(lines *[ul.NumLevels]uint32) {
 	}
 }
 
-// Segment returns what was summed up.
+// Segment returns the sum.
 func (b *Builder) Segment(size int64, crc uint32) Segment {
 	s := Segment{Sum: b.sum, Size: size, CRC: crc}
 	if r := &b.regular; !r.odd && r.any {
@@ -192,7 +192,7 @@ func (r *regular) keep(line []byte) {
 	r.odd = r.odd || r.record.Kind != ul.Header || r.record.Present != all || r.record.Level != r.level
 }
 
-// clocksOf returns the line up to its level, or nothing if that is not found.
+// clocksOf returns the line up to its level, or nothing if no level is found.
 func clocksOf(line []byte, level ul.Level) []byte {
 	for at := 0; at < len(line) && line[at] == '['; {
 		if found := levelAt(line[at:]); found != ul.Unknown {

@@ -37,9 +37,9 @@
 //     entry: then it is what the writer has written, and decodes;
 //   - each user who may write the file of sums may write the segment, by owner and mode.
 //
-// A segment without such an entry is decoded. So the file is no better and no worse than the
-// segments: on a volume that other users write to, one who may not change a segment cannot
-// change what is said about it.
+// A segment without such an entry is decoded. So the file is as trustworthy as the segments:
+// on a volume that several users write to, a user who may not change a segment cannot change
+// what the file says about it.
 //
 // # Crash windows
 //

@@ -18,8 +18,8 @@ type Index struct {
 	file    unix.Stat_t
 }
 
-// Read reads the file in the directory of a stream. One that is missing or damaged, or that
-// cannot be read, has no entries.
+// Read reads the file in the directory of a stream. A missing, damaged or unreadable file
+// has no entries.
 func Read(dir string) *Index {
 	file, err := untrusted.OpenIn(dir, Name)
 	if err != nil {
@@ -35,11 +35,11 @@ func Read(dir string) *Index {
 	return &x
 }
 
-// Of returns what a segment holds, if its bytes have the size and the CRC-32C that are in the
-// result. Start is its creation time: a stream that was deleted and begun again has segments
-// of the same numbers. File is the segment, open: the entry is only returned if each user who
-// may write the file of sums may write the segment too. So a forged entry gains nothing that a
-// forged segment would not.
+// Of returns what a segment holds, if the segment's bytes have the size and the CRC-32C of the
+// entry. Start is its creation time: a stream that was deleted and begun again has segments of
+// the same numbers. File is the segment, open: the entry is only returned if each user who may
+// write the file of sums may write the segment too. So a forged entry achieves no more than a
+// forged segment would.
 func (x *Index) Of(seq uint64, start time.Time, file *os.File) (Segment, bool) {
 	if x == nil {
 		return Segment{}, false
@@ -64,8 +64,8 @@ func covers(a, b *unix.Stat_t) bool {
 	return a.Uid == b.Uid && (b.Mode&^a.Mode)&(group|other) == 0 && (a.Gid == b.Gid || b.Mode&group == 0)
 }
 
-// Thin returns the entries of the segments that exist, whose numbers are in order: of these,
-// as many of the newest as take two thirds of the bound.
+// Thin returns the entries of existing segments, whose numbers are in order: the newest
+// ones, up to two thirds of the bound.
 func Thin(entries []Entry, exist []uint64) []Entry {
 	kept := slices.DeleteFunc(entries, func(e Entry) bool {
 		_, found := slices.BinarySearch(exist, e.Seq)

@@ -23,8 +23,8 @@ type Sum struct {
 // nearLines is how many lines at each end of a frame are searched for a date.
 const nearLines = 16
 
-// Frame adds the bytes and the dates of a frame. The levels of its lines are the
-// caller's to count: Frame looks at a few lines at its ends.
+// Frame adds the bytes and the dates of a frame. The caller counts the levels of
+// its lines: Frame looks at a few lines at its ends.
 func (s *Sum) Frame(raw []byte) {
 	s.Raw += int64(len(raw))
 	for rest, n := raw, 0; len(rest) > 0 && n < nearLines; n++ {

@@ -1,6 +1,6 @@
-// Package owner asks the sidecar that persists into a destination what the durable copy
-// there does not show yet. A reader of a copy cannot see that: lines wait on the tmpfs while
-// a disk stalls, and the marker of lines that were dropped meanwhile waits with them.
+// Package owner asks the sidecar that writes to a destination which lines are not in the
+// durable copy yet. A reader of a copy cannot see that: lines wait on the tmpfs while a disk
+// stalls, and the marker of lines that were dropped meanwhile waits with them.
 //
 //	Of → Destination.Lacks → Lack
 //
@@ -8,12 +8,12 @@
 //
 // The reader knows the directory of the copy and nothing else. The sidecar answers at an
 // address that follows from the directory's identity, see [Address], so neither a port nor
-// the disk has a part in it. The answer counts if it comes from the process that the lock
-// file names as the holder of the destination's lock, or else from a process of the user
-// that the lock file belongs to, or of root.
+// the disk is involved. The answer is trusted if it comes from the process that the lock
+// file names as the holder of the destination's lock, from a process of the lock file's
+// owner, or from root.
 //
 // If nothing answers, the lock decides: the kernel releases it when its holder dies, so
-// what a dead process has left means nothing. A holder that does not answer, because it
+// leftovers of a dead process mean nothing. A holder that does not answer, because it
 // runs in another pod or is stopped, may have lines that the copy does not show.
 //
 // # When
@@ -89,7 +89,7 @@ func Address(dir string) (string, error) {
 	return fmt.Sprintf("@ullage/%x/%d", uint64(st.Dev), st.Ino), nil
 }
 
-// Lack is what the copy does not show. Nil: nothing is known that it does not show.
+// Lack is what the copy lacks. Nil: nothing is known that it does not show.
 type Lack struct {
 	Bytes        int64  `json:"bytes"`
 	DroppedLines int64  `json:"droppedLines"`
@@ -111,8 +111,8 @@ func (l Lack) String() string {
 	return text
 }
 
-// Lacks returns what the copy does not show of the streams that are wanted, up to a time;
-// the zero time is now. The error is that of ctx.
+// Lacks returns what the copy lacks of the wanted streams up to a time; the zero time is
+// now. The error is that of ctx.
 func (d Destination) Lacks(ctx context.Context, wants func(stream string) bool, until time.Time) (*Lack, error) {
 	now := time.Now()
 	if until.IsZero() || until.After(now) {
@@ -141,8 +141,8 @@ func (d Destination) Lacks(ctx context.Context, wants func(stream string) bool, 
 	}
 }
 
-// lackOf returns what a status shows of the streams that are wanted. Seen says that the
-// sidecar has looked at its source since the time; the lack is that of then.
+// lackOf returns what a status shows of the wanted streams. Seen says that the sidecar
+// has looked at its source since the time; the lack is that of then.
 func lackOf(st admin.Status, wants func(string) bool, until time.Time) (lack *Lack, seen bool) {
 	l, late := Lack{}, false
 	count := func(u admin.Unpersisted) {

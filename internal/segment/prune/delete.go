@@ -41,8 +41,8 @@ func eachSegment(dest *os.Root, do visit) error {
 // sinksDir is where the cursors of sinks are, in our own directory.
 const sinksDir = "sinks"
 
-// ofSinks says whether a file of that directory is ours: a sink's cursor, what
-// becomes the cursor, or the list of what a sink rejected.
+// ofSinks says whether a file of that directory is ours: a sink's cursor, its
+// temporary file, or the list of lines that a sink rejected.
 func ofSinks(e fs.DirEntry) bool {
 	return e.Type().IsRegular() && slices.ContainsFunc([]string{".json", ".json.next", ".rejected.jsonl"}, func(suffix string) bool {
 		return strings.HasSuffix(e.Name(), suffix)
@@ -128,7 +128,7 @@ func written(info fs.FileInfo, st *syscall.Stat_t) time.Time {
 	return changed
 }
 
-// delete removes what is ours. While other files are there our own directory
+// delete removes our files. While other files are there our own directory
 // stays, with the lock, and the directories that hold them. Other destinations
 // below this one stay as well, and are not foreign.
 func (d destination) delete(ctx context.Context, parent, dest, own *os.Root) (state string, err error) {
@@ -194,8 +194,8 @@ func drop(dir *os.Root, name string, _ fs.FileInfo) error {
 	return fmt.Errorf("remove: %w", err)
 }
 
-// foreignIn reports whether our own directory has what is not ours: a directory,
-// or another file among those of sinks.
+// foreignIn reports whether our own directory holds anything foreign: a
+// directory, or an unknown file among those of sinks.
 func foreignIn(own *os.Root) (bool, error) {
 	sinks := false
 	foreign, err := holds(own, func(e fs.DirEntry) bool {

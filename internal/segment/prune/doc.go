@@ -4,10 +4,10 @@
 //
 // # While sidecars live
 //
-// A sidecar holds the lock of its destination for as long as it lives, on whatever node. Nothing is removed
-// from a destination but under its lock, which is never waited for. Where the file system has no locks, or is
+// A sidecar on any node holds the lock of its destination for as long as it lives. Nothing is removed from a
+// destination except under its lock, which prune never waits for. Where the file system has no locks, or is
 // an NFS that keeps them to the node, nothing is removed at all. The age of a destination is that of its
-// youngest file, looked at again under the lock: a sidecar that has come and gone meanwhile has written.
+// youngest file. It is checked again under the lock, because a sidecar may have written meanwhile.
 //
 // The files go first, the lock last: a run that was killed leaves a destination
 // that the next one finds. The directory that holds a destination stays,

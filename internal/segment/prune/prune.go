@@ -17,7 +17,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// What becomes of a destination.
+// The results for a destination.
 const (
 	Removed = "removed"
 	Would   = "would remove" // in a dry run
@@ -30,11 +30,11 @@ const (
 
 // Config says what to remove.
 type Config struct {
-	// OlderThan is the age from which on a destination is removed.
+	// OlderThan is the minimum age at which a destination is removed.
 	OlderThan time.Duration
 
 	// KeepBytes is how much of the old destinations stays. The youngest are kept
-	// first; one that is larger than what is left of KeepBytes goes, and older ones
+	// first. A destination larger than the rest of KeepBytes goes, and older ones
 	// that fit stay. Zero: none stays.
 	KeepBytes settings.Size
 
@@ -42,7 +42,7 @@ type Config struct {
 	DryRun bool
 }
 
-// Result is what became of one destination.
+// Result is the result for one destination.
 type Result struct {
 	Path   string // below the volume's
 	State  string
@@ -60,8 +60,8 @@ type destination struct {
 }
 
 // Run prunes the volume that is mounted at dir, and reports every destination in
-// it, the oldest last, and every directory that it can't read. An error is of the
-// volume as a whole, or that of ctx.
+// it, the oldest last, and every directory that it can't read. An error concerns
+// the volume as a whole, or is that of ctx.
 func Run(ctx context.Context, dir string, cfg Config, now time.Time, report func(Result)) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -108,7 +108,7 @@ const maxDepth = 3
 
 // find returns the destinations in a directory, and those below. A destination may
 // hold others: a pod with one JVM has had its copy where a later one, with two, has
-// those of both. An error is of the volume's own directory, or that of ctx.
+// those of both. An error concerns the volume's own directory, or is that of ctx.
 func find(ctx context.Context, dir *os.Root, at string, depth int) ([]destination, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// An [os.Root] follows links within it. So every directory is opened by its name
-// alone in its parent, and what is done in it is done by one name: a link that a
+// An [os.Root] follows links within it. So every directory is opened by its bare
+// name in its parent, and every operation in it uses a bare name: a link that a
 // tenant puts in place of a directory then leads nowhere.
 
 // sub opens a directory of another, which must be no link.
@@ -33,8 +33,8 @@ func sub(r *os.Root, name string) (*os.Root, error) {
 	return dir, nil
 }
 
-// isIn checks that what was opened by a name is what has the name now, and not
-// what a link led to.
+// isIn checks that the opened file still has the name, and was not reached
+// through a link.
 func isIn(r *os.Root, name string, opened func() (fs.FileInfo, error)) error {
 	is, err := opened()
 	if err != nil {
@@ -50,7 +50,7 @@ func isIn(r *os.Root, name string, opened func() (fs.FileInfo, error)) error {
 	return nil
 }
 
-// in calls do with a directory of another. One that is gone is passed over.
+// in calls do with a directory of another. A missing one is skipped.
 func in(r *os.Root, name string, do func(dir *os.Root) error) error {
 	dir, err := sub(r, name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -16,8 +16,8 @@ const Slack = 10 * time.Second
 // Index is the seek file of a stream as it was when it was read. Nil has no entries.
 type Index struct{ entries []Entry }
 
-// Read reads the seek file in the directory of a stream, at most its first most bytes. One
-// that is missing, that begins with damage, or that cannot be read has no entries.
+// Read reads the seek file in the directory of a stream, at most its first most bytes. A
+// file that is missing or unreadable, or begins with damage, has no entries.
 func Read(dir string, most int) *Index {
 	file, err := untrusted.OpenIn(dir, Name)
 	if err != nil {
@@ -54,8 +54,8 @@ func (x *Index) Before(seq uint64, start, since time.Time) (offset int64) {
 	}
 	latest := since.Add(-Slack).UnixMilli()
 	for _, e := range x.entries[x.find(seq, 0):] {
-		// The time of an entry covers the lines since the one before it alone: after an
-		// entry that is too late, a lower time is that of a clock that was set back.
+		// The time of an entry covers only the lines since the entry before it: a lower
+		// time after a later one comes from a clock that was set back.
 		if !e.in(seq, start) || e.Time >= latest {
 			break
 		}

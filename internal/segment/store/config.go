@@ -27,8 +27,8 @@ type Config struct {
 	SegmentBytes settings.Size
 
 	// Reread keeps what Sync made durable in the page cache, for a sink that reads it
-	// soon. Otherwise these pages leave the page cache: the copy would displace what
-	// the application has read.
+	// soon. Otherwise these pages leave the page cache, where the copy would displace
+	// what the application has read.
 	Reread bool
 
 	// SegmentAge seals a segment that was created this long ago. Zero: never. Not a flag:

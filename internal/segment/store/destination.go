@@ -25,7 +25,7 @@ var ErrAway = errors.New("destination is away")
 // destination is the directory of the durable copy, held open, with its lock and
 // its key. Everything below the directory is reached through root, so nothing is
 // ever created or deleted in another directory that takes its path. It knows
-// directories and files by name, and nothing of what the segments hold.
+// directories and files by name, and nothing about the segments' content.
 //
 //	openDestination → acquire → openDir, openSegment, … → again → adopt → close
 type destination struct {
@@ -39,7 +39,7 @@ type destination struct {
 	full   bool   // a call found no space; retention resets it
 }
 
-// openDestination creates what is missing of the directory and opens it.
+// openDestination opens the directory, and first creates what is missing of its path.
 func openDestination(dir string, log *slog.Logger) (*destination, error) {
 	d := &destination{dir: dir, log: log, lock: lock{dir: dir, log: log}, number: number{dir: dir, log: log}}
 	if err := d.prepare(); err != nil {
@@ -181,8 +181,8 @@ func (d *destination) again() (same bool, err error) {
 	return false, nil
 }
 
-// foreign says why the directory at the path cannot stand for the open one. nil:
-// it can.
+// foreign returns why the directory at the path cannot replace the open one, or
+// nil if it can.
 func (d *destination) foreign() error {
 	is, err := os.Stat(d.dir)
 	if err != nil {

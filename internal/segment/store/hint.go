@@ -17,8 +17,8 @@ import (
 var hintNames = [...]string{seek.Name, index.Name}
 
 // hintFile is such a file, a sequence of entries of one length. Nothing depends on the file
-// and it is never synced, so errors are not reported: the next entry takes the place of one
-// that could not be written.
+// and it is never synced, so errors are not reported: the next entry replaces one that
+// could not be written.
 type hintFile struct {
 	dest         *destination
 	ledger       *ledger

@@ -27,10 +27,10 @@ func readKey(own string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, keyBytes+1))
 }
 
-// loadKey reads the key. Where there is none, it writes the key of the former
-// destination, if there was one, or a random one. It writes and syncs key.new, renames
-// it to key, and syncs the directory, so a crash leaves the former state or a whole
-// key. A key of a wrong length is replaced; that only makes a checkpoint invalid.
+// loadKey reads the key. If there is no key, it writes that of the former destination,
+// or else a random one. It writes and syncs key.new, renames it to key, and syncs the
+// directory, so a crash leaves the former state or a whole key. A key of a wrong
+// length is replaced; that only makes a checkpoint invalid.
 func loadKey(own string, former []byte, log *slog.Logger) ([]byte, error) {
 	path := filepath.Join(own, keyName)
 	key, err := readKey(own)

@@ -95,18 +95,18 @@ func newLedger(now, last time.Time) *ledger {
 // was ahead when the moment was recorded. So a step of the system clock changes
 // neither order nor age of the segments that are known.
 //
-// Of a moment that only a file system knows, the clock takes the lesser age: by the system
-// clock, or by what that would show without a step since Open. The time before Open in
-// which nothing was committed makes no segment older, because a step of the system
-// clock is no different from it. So a clock that is far ahead makes retention delete
-// nothing that was not due at the last commit; at worst, segments stay longer by the
-// time for which there was no sidecar.
+// For a moment that only a file system knows, the ledger uses the lesser of two ages: by
+// the system clock, and by what that clock would show without a step since Open. The time
+// before Open in which nothing was committed makes no segment older, because a step of the
+// system clock is no different from it. So even if the clock is far ahead, retention
+// deletes only segments that were already too old at the last commit. At worst, segments
+// stay longer by the time without a sidecar.
 func (l *ledger) clock(at, now time.Time) int64 {
 	since := now.Sub(l.began)
 	return (since - l.age(at, now, since)).Milliseconds()
 }
 
-// age returns the age of a moment, where so much time has passed since Open.
+// age returns the age of a moment, given the time that has passed since Open.
 func (l *ledger) age(at, now time.Time, since time.Duration) time.Duration {
 	age := max(0, min(now.Sub(at), l.began.Add(since).Sub(at)))
 	if age > since {
@@ -159,7 +159,7 @@ func (l *ledger) enter(e, later entry) {
 	l.trim()
 }
 
-// remove takes out a segment that was deleted, or that its stream holds from now on.
+// remove removes a segment that was deleted, or that its stream now holds.
 func (l *ledger) remove(info segment.Info) {
 	if !l.fresh {
 		return

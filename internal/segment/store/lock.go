@@ -42,14 +42,14 @@ func (l *lock) sign(o segment.Owner) {
 	}
 }
 
-// take takes the lock. The process holds it until release, and the kernel releases
-// it when the process dies. A process that was killed inside a call into a stalled
-// disk holds the lock until the disk answers. take waits for such a process without
-// a limit: its call may still append to a segment, and a new owner would meanwhile
-// truncate that segment. take fails if the holder is alive, but not at the first
-// attempt: a reader that looks for an owner holds the lock for a moment, see [segment.OwnerOf]. It
-// cannot see whether a process in another namespace is alive, and waits for it for the
-// time unseen, and at least until it has said so: on a stopped machine that time can pass in one step.
+// take takes the lock. The process holds it until release, and the kernel releases it when the process
+// dies. A process that was killed inside a call into a stalled disk holds the lock until the disk
+// answers. take waits for such a process without a limit: its call may still append to a segment, and
+// a new owner would meanwhile truncate that segment. take fails if the holder is alive, but not at the
+// first attempt: a reader that looks for an owner holds the lock for a moment, see [segment.OwnerOf].
+// It cannot see whether a process in another namespace is alive. It waits for that process for the
+// time unseen, and at least until it has logged that: on a suspended machine the time can pass in one
+// step.
 func (l *lock) take(ctx context.Context, unseen time.Duration) error {
 	until := time.Now().Add(unseen)
 	for tried := 0; ; tried++ {

@@ -18,8 +18,8 @@ import (
 )
 
 // numberName is the file in OwnDir that holds the number of the newest checkpoint that
-// was saved for this destination. numberForm is its content: always as long, so that a
-// write in place replaces all of it and needs no space.
+// was saved for this destination. numberForm is its content, which always has the same
+// length, so that a write in place replaces all of it and needs no space.
 const (
 	numberName = "checkpoint-number"
 	numberForm = "%020d\n"
@@ -147,8 +147,9 @@ func (n *number) set(newest uint64) {
 	if !n.failed {
 		n.failed = true
 		// messages.md#the-checkpoint: The destination did not take
-		// `DEST/.ullage/checkpoint-number`. Nothing is lost. Until a retry succeeds, a checkpoint
-		// that was saved shortly before the newest one, and is put back, is taken for the newest.
+		// `DEST/.ullage/checkpoint-number`. Nothing is lost. Until a retry succeeds, an older
+		// checkpoint that is put back would pass for the newest if it was saved shortly before
+		// that.
 		n.log.Error("recording the number of the checkpoint failed", "dir", n.dir, "error", err,
 			"hint", "shipping continues; until a retry succeeds, a restart takes a checkpoint that was saved shortly before the newest for the newest")
 	}

@@ -22,8 +22,8 @@ const lookBack = 64
 // compression have no frames: Recover cuts NULs at their end, and then what is left
 // behind the last newline, unless it is so long that it is a part of a line over the limit.
 //
-// An error that wraps [ErrRefused] is this stream's. Every other error is the
-// destination's: abandon, wait, and recover again.
+// An error that wraps [ErrRefused] concerns only this stream. Every other error
+// is the destination's: abandon, wait, and recover again.
 func (t *Stream) Recover() (tail []byte, cut int64, err error) {
 	if tail, cut, err = t.recover(); err != nil {
 		return nil, cut, fmt.Errorf("recover stream %s: %w", t.name, t.dest.judge(err))

@@ -26,16 +26,15 @@ const Unbounded = math.MaxInt64
 // newer segments, the newest first, and then truncates the segment of m to the offset
 // of m; both are durable when it returns. The checkpoint has m, so the source still
 // holds every byte that Resume removes, and the caller reads those bytes again. A
-// crash on the way leaves a longer prefix of what was appended, and Resume can run
+// crash in between leaves a longer prefix of what was appended, and Resume can run
 // again. The zero mark is before the first segment: Resume deletes all segments. If m
 // is Gone, the segments with a lower number stay as they are.
 //
-// The error wraps [ErrMark] if Resume would have to remove more than maxCut bytes on
-// disk, or more segments than a writer creates between two commits, or one that is not
-// newer than an earlier mark; or if the segment of m is shorter than m, or is missing and m
-// is not Gone. An error that wraps [ErrRefused] is
-// this stream's. Every other error is the destination's, or [ErrAway]: abandon, wait,
-// [Store.Reopen], and resume again.
+// The error wraps [ErrMark] if Resume would have to remove more than maxCut bytes on disk,
+// or more segments than a writer creates between two commits, or one that is not newer than
+// an earlier mark; or if the segment of m is shorter than m, or is missing and m is not
+// Gone. An error that wraps [ErrRefused] concerns only this stream. Every other error is
+// the destination's, or [ErrAway]: abandon, wait, [Store.Reopen], and resume again.
 func (t *Stream) Resume(m segment.Mark, maxCut int64) error {
 	if err := t.resume(m, maxCut); err != nil {
 		return fmt.Errorf("resume stream %s: %w", t.name, t.dest.judge(err))

@@ -20,7 +20,7 @@ const (
 // retention bounds what the segments of all streams take of the volume, and how old
 // they get. It deletes what the ledger holds and releases the newest segments of
 // streams where that is not enough. It reads the state of the open streams and calls
-// nothing of theirs but seal and release; streams never call retention.
+// only their seal and release; streams never call retention.
 //
 //	sealOld → enforce → share → measure
 type retention struct {
@@ -93,7 +93,7 @@ type due struct {
 type choice struct {
 	of      *retention
 	used    use   // what is taken without the chosen segments
-	expired int64 // what was written last by then is too old, on the clock of the ledger
+	expired int64 // segments last written before this are too old, on the clock of the ledger
 	most    int
 	chosen  []due
 	left    map[string]int // the known segments that a stream keeps
@@ -325,7 +325,7 @@ func (r *retention) look() error {
 	return nil
 }
 
-// exceeded returns why segments that take so much must give way, or "".
+// exceeded returns the bound that segments of this size exceed, or "".
 func (r *retention) exceeded(used use) string {
 	if r.cfg.RetainBytes == 0 {
 		return ""

@@ -15,7 +15,7 @@ const (
 )
 
 // room is what segments may take of the volume, as of the last look at the file
-// system. It is arithmetic alone: retention asks the file system.
+// system. It only calculates; retention asks the file system.
 //
 // The bound follows from RetainBytes: that many bytes, and the same share of the
 // inodes as RetainBytes is of the file system's bytes. Less than the reserve may be
@@ -42,7 +42,7 @@ func (r *room) stale(used use) bool {
 
 // measure sets everything from what the file system says and what segments use.
 func (r *room) measure(st unix.Statfs_t, retain, size int64, used use) {
-	// What is reserved for root is not available to us, even as root.
+	// Blocks reserved for root are not available to us, even as root.
 	r.size = use{bytes: (int64(st.Blocks) - int64(st.Bfree) + int64(st.Bavail)) * int64(st.Frsize), inodes: int64(st.Files)}
 	free := use{bytes: int64(st.Bavail) * int64(st.Frsize), inodes: int64(st.Ffree)}
 	reserve := use{bytes: min(max(size, reserveBytes), r.size.bytes/8), inodes: min(reserveInodes, r.size.inodes/8)}
@@ -79,7 +79,7 @@ func limit(bound, free, reserve, used, taken int64, full bool) int64 {
 	return bound
 }
 
-// exceeded returns why segments that take so much must give way, or "".
+// exceeded returns the bound that segments of this size exceed, or "".
 func (r *room) exceeded(used use) string {
 	switch {
 	case !r.looked:

@@ -125,11 +125,11 @@ func (s *Store) Stream(stream string) *Stream {
 	return t
 }
 
-// Maintain seals the segments that are older than SegmentAge, deletes what
-// retention releases, and updates the gauges. The caller calls it after a commit:
-// Maintain relies on a checkpoint that has the mark of the last Sync, and on every
-// stream of the checkpoint having been opened with Stream. With nothing to do
-// Maintain costs no I/O. An error is the destination's; no stream need be abandoned.
+// Maintain seals the segments that are older than SegmentAge, deletes what retention
+// releases, and updates the gauges. The caller calls it after a commit: Maintain
+// relies on a checkpoint that has the mark of the last Sync, and on every stream of
+// the checkpoint having been opened with Stream. If there is nothing to do, Maintain
+// costs no I/O. An error is the destination's; no stream need be abandoned.
 //
 // Where older segments are not enough, Maintain also deletes the newest segments of
 // streams, in the order of their last writes, but never the last one. It works in

@@ -13,11 +13,11 @@ type sumFile struct {
 	hintFile
 	content index.Builder
 	crc     uint32 // CRC-32C of the segment's bytes
-	bytes   int64  // of it, all appended by this process; -1: not all were, or not as lines
+	bytes   int64  // of it, if this process appended all of them as lines; otherwise -1
 }
 
-// leastSummed is the size of the smallest segment that gets an entry. To decode a smaller one
-// takes no time, and streams of small segments need no further file.
+// leastSummed is the size of the smallest segment that gets an entry. A smaller one is
+// decoded in no time, and streams of small segments need no such file.
 const leastSummed = 16 << 10
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -58,8 +58,8 @@ func (f *sumFile) seal(seg segment.Info) {
 	_ = f.add(data)
 }
 
-// resume continues after the entries of an earlier process. Those of a number or above are of
-// segments that a restart deleted, or of a stream that was deleted.
+// resume continues after the entries of an earlier process. Entries with this number or a
+// higher one belong to segments that a restart deleted, or to a deleted stream.
 func (f *sumFile) resume(next uint64) {
 	entries := index.Parse(f.load())
 	for len(entries) > 0 && entries[len(entries)-1].Seq >= next {

@@ -118,7 +118,7 @@ func readFull(file *os.File, p []byte, at int64) error {
 }
 
 // tailBefore fills tail up from the segments before the newest one. They were synced
-// before the newest was created, so bytes that cannot be decoded are no torn end.
+// before the newest was created, so undecodable bytes in them are not a torn end.
 // They are older damage, and the tail begins after them.
 func (v *verifier) tailBefore(segs []segment.Info, tail []byte) ([]byte, error) {
 	for i := len(segs) - 1; i >= 0 && len(tail) < TailBytes; i-- {

@@ -28,8 +28,9 @@ type Checkpoint struct {
 	// after a mark. The settings of this process may differ.
 	Uncommitted int64
 
-	// Withheld is what was read and is not to be persisted. It is saved with the
-	// positions, so a line is counted once whenever the process is killed.
+	// Withheld counts lines that were read and are not to be persisted. It is
+	// saved with the positions, so a line is counted once whenever the process
+	// is killed.
 	Withheld Withheld
 }
 
@@ -63,9 +64,8 @@ func (c *Checkpoint) Streams() []string { return slices.Collect(maps.Keys(c.mark
 // between two calls of Save are saved together or not at all.
 func (c *Checkpoint) SetFile(of position.Content, saved position.Saved) { c.files[of] = saved }
 
-// Meet records the stream that a content belongs to, and reports whether the
-// stream was unknown or different. Save it before the first append of the
-// content.
+// Meet records the stream that a content belongs to, and reports whether that
+// is news. Save it before the first append of the content.
 func (c *Checkpoint) Meet(of position.Content, stream string) (news bool) {
 	if _, known := c.files[of]; known {
 		return false

@@ -1,5 +1,5 @@
-// Package checkpoint keeps what is committed: how far each source file is
-// durable, and where in each stream's segments that is.
+// Package checkpoint records what is committed: how far each source file is
+// durable, and the corresponding place in each stream's segments.
 //
 // A checkpoint is worth as much as the source it points into, so it lives with
 // the source, on the tmpfs: two slots, written in turn, in place and into memory

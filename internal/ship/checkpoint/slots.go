@@ -98,7 +98,7 @@ func (s *slots) setKey(key []byte, newest uint64) {
 }
 
 // save writes what encode produces into the older slot, with the next number. The number
-// is used up even if there is no slot in the end: a copy of an older one must be stale.
+// is used up even if saving the slot fails: a copy of an older slot must be stale.
 func (s *slots) save(encode func(to *bytes.Buffer, seq uint64) error) error {
 	s.seq++
 	if s.removed() {

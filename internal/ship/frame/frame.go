@@ -1,7 +1,7 @@
-// Package frame is what the logs on the tmpfs, the spool and the hindsight, have in common:
-// lines become frames that fit into a segment, and a frame is trusted if it is known to be
-// this process's own, or else once it has been decompressed. The application can write to
-// these logs as it can to its own.
+// Package frame is the common part of the two logs on the tmpfs, the spool and the
+// hindsight. Lines become frames that fit into a segment, and a frame is trusted if this
+// process is known to have written it, or else once it has been decompressed. The
+// application can write to these logs as it can to its own.
 package frame
 
 import (

@@ -12,7 +12,7 @@ import (
 )
 
 // Append holds a batch. It frees the records that no trigger can want any more, and the
-// oldest ones where there is no room otherwise. After an error the log holds nothing: the
+// oldest ones if there is no room otherwise. After an error the log holds nothing: the
 // batch after this one must not seem to follow the one before it.
 func (l *Log) Append(b Batch) error {
 	if len(b.Raw) == 0 {
@@ -27,7 +27,7 @@ func (l *Log) Append(b Batch) error {
 	return nil
 }
 
-// add is Append that leaves what is held as it is after an error.
+// add is like Append, but keeps the held records after an error.
 func (l *Log) add(b Batch) error {
 	if l.file == nil {
 		return errNoFile

@@ -40,8 +40,8 @@
 // # Untrusted input
 //
 // The application can write to the file as it can to its logs. Each record is checked
-// before it is used. One that is not sound ends what the log holds: the lines were
-// counted as withheld before, and they stay that.
+// before it is used. The first damaged record ends the log: the lines after it were
+// counted as withheld, and stay so.
 //
 // A line that is longer than what is read at once is held in pieces. Where only its
 // end is left in the log, only its end is saved.

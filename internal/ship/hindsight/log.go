@@ -52,9 +52,9 @@ func New(window time.Duration, limit int64) *Log {
 }
 
 // nanos returns a time as records and [State] have it: Unix time as it would be had the
-// system clock not been set since the process began. A clock that is set back would
-// otherwise keep lines from being too old, and in the time in which they are saved, until
-// it has come as far again.
+// system clock not been set since the process began. Otherwise, after a clock is set
+// back, lines would not grow too old, and would go on being saved, until the clock has
+// caught up.
 func (l *Log) nanos(t time.Time) int64 { return l.began.UnixNano() + int64(t.Sub(l.began)) }
 
 // time is the opposite of nanos.
@@ -69,9 +69,9 @@ func (l *Log) SetLimit(bytes int64) {
 	l.limit = bytes
 }
 
-// Attach opens the file in the state directory dir; nil means that there is none. What
-// another directory held is forgotten. [Log.Resume] says what of the file counts, and
-// before that the log is empty. After an error the log holds nothing.
+// Attach opens the file in the state directory dir; nil means that there is none. The
+// content of a previous directory is forgotten. [Log.Resume] says what of the file
+// counts, and before that the log is empty. After an error the log holds nothing.
 func (l *Log) Attach(dir *os.File) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -19,7 +19,7 @@ type tally struct {
 }
 
 // measure returns how many bytes of b can be taken: those of complete records, and of such as
-// need not be waited for. What is passed over in an abandoned ring, it notes in the entry.
+// need not be waited for. The entry notes what was skipped in an abandoned ring.
 func (d *drain) measure(b []byte, e *entry, t *tally) (n int) {
 	for n < len(b) {
 		pos := e.from + uint64(n)
@@ -63,8 +63,8 @@ func (d *drain) mayPass(e *entry, w word, pos uint64, t *tally) bool {
 }
 
 // skip returns how many bytes of b, which begins at pos with the word w, are not a complete record.
-// A claim has the length that it says; in front of its word a claim is zeros up to the next record.
-// After a bad word come bytes of any kind, up to a word with its check.
+// A claim has the length in its word; before the word is written, the claim consists of zeros up to
+// the next record. After a bad word come bytes of any kind, up to a word with its check.
 func skip(b []byte, pos uint64, w word) int {
 	if w.state == claimed && w.size <= len(b) {
 		return w.size

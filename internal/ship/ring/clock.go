@@ -7,11 +7,12 @@ import (
 )
 
 const (
-	// A wall clock that differs by more than this from what it was is one that was set. One that NTP
+	// If the difference to the wall clock changes by more than this, the clock was set. One that NTP
 	// slews does not differ: the monotonic clock is slewed with it.
 	leastStep = int64(20 * time.Millisecond)
 
-	// mostBetween is how far apart the two readings of a clock may be between which the other one is read.
+	// mostBetween bounds the time between two readings of one clock, between which the other clock is
+	// read.
 	mostBetween = int64(time.Millisecond)
 )
 

@@ -143,8 +143,8 @@ func (f *file) checkSize() error {
 	return nil
 }
 
-// checkMemory reports a ring with holes. What the drain writes into a hole takes memory that counts
-// as the sidecar's.
+// checkMemory reports a ring with holes. A write of the drain into a hole takes memory that is
+// charged to the sidecar.
 func (f *file) checkMemory() error {
 	var st unix.Stat_t
 	if err := unix.Fstat(f.fd, &st); err != nil {
@@ -221,8 +221,8 @@ func (f *file) zero(from, to uint64) error {
 	return nil
 }
 
-// setHead lets the JVM claim what is before a position again. The two words are written with one
-// call, and a JVM that sees only one of them takes neither.
+// setHead lets the JVM claim the bytes before a position again. The two words are written with
+// one call, and a JVM that sees only one of them takes neither.
 func (f *file) setHead(pos uint64) error {
 	var b [16]byte
 	le.PutUint64(b[:], pos)

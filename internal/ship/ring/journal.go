@@ -33,8 +33,8 @@ type entry struct {
 	lates     int
 	abandoned bool
 
-	// clock is what the wall clock was ahead of the monotonic one when that was looked at last; 0: never, or by an
-	// earlier version. shift is by how much it was set since the ring's first entry: it changes the entry's dates.
+	// clock is how far the wall clock was ahead of the monotonic one at the last look; 0: never, or by an earlier
+	// version. shift is by how much it was set since the ring's first entry: it changes the entry's dates.
 	clock, shift int64
 }
 
@@ -95,7 +95,7 @@ func openJournal(c *calls, dir *os.File, n name) (*journal, entry, error) {
 
 var errJournal = errors.New("open journal: it has no valid entry")
 
-// createJournal makes a journal whose only entry is e. What has its name goes.
+// createJournal makes a journal whose only entry is e. Whatever has its name is removed.
 func createJournal(c *calls, dir *os.File, n name, e *entry) (*journal, error) {
 	statedir.Displace(dir, n.journal())
 	f, err := statedir.OpenFile(dir, n.journal(), unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
@@ -110,8 +110,8 @@ func createJournal(c *calls, dir *os.File, n name, e *entry) (*journal, error) {
 	return j, nil
 }
 
-// save writes e as the newest entry. Both slots share a page of memory that the first
-// entry takes, so that a full tmpfs fails none but the first.
+// save writes e as the newest entry. Both slots share one page of memory, which the
+// first entry takes, so on a full tmpfs only the first entry fails.
 func (j *journal) save(e *entry) error {
 	e.seq = j.seq + 1
 	var b [slotBytes]byte

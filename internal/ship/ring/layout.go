@@ -66,7 +66,7 @@ const (
 	kindPad   = 1
 	kindText  = 2 // an id and a text
 	kindLongs = 3 // numbers for a template
-	kindLine  = 4 // [thread] logger message, and further lines after the first id bytes
+	kindLine  = 4 // [thread] logger message, and further lines, after the first id bytes
 	kindOwn   = 5 // lines as the application's own layout has made them
 )
 

@@ -106,7 +106,7 @@ func eachName(dir *os.File, each func(string)) {
 	}
 }
 
-// removeNewborn removes what a JVM has left that was killed before its ring was complete.
+// removeNewborn removes the unfinished ring of a JVM that was killed before the ring was complete.
 func (r *Rings) removeNewborn(file string, now time.Time) {
 	f, err := statedir.OpenFile(r.work.source, file, unix.O_RDONLY)
 	if err != nil {

@@ -17,12 +17,12 @@ type Surveyed struct {
 	Capacity int64    // 0 if there is a Problem
 	Used     int64    // claimed, and not returned
 	Refused  uint64   // events, since the JVM's start
-	Raised   ul.Level // every event from it on is wanted, whatever the JVM's settings say; [ul.Unknown]: no raise
+	Raised   ul.Level // every event at this level and above is wanted, whatever the JVM's settings say; [ul.Unknown]: no raise
 	Problem  string   // why the file could not be read
 }
 
 // Survey returns the rings in a source by the start of their JVMs. It changes nothing. A source that is missing has
-// none. Of more than 1,024 rings it returns some.
+// none. If there are more than 1,024 rings, it returns 1,024 of them.
 func Survey(source string) ([]Surveyed, error) {
 	dir, err := os.Open(source)
 	if os.IsNotExist(err) {

@@ -12,8 +12,8 @@ import (
 // on the tmpfs until others are finished.
 const MaxFiles = 2048
 
-// Absent is what is known of files that are not held: their positions, from a
-// checkpoint or from when they were held.
+// Absent holds the positions of files that are not held, from a checkpoint or
+// from when they were held.
 //
 // A position waits while its file may still be in the directory: the file has a
 // second name, or a name that does not match, or the Source holds as many files

@@ -22,8 +22,8 @@ type Counted struct {
 // once there is room, right after it. So such a line goes on at the beginning of a
 // page with a prefix like that of the lines around it. Each page is looked at once.
 //
-// Data ends with a line end, unless a line is longer than what is read at once. What HotSpot
-// lost where a line ended shows nowhere: the next line is like any other.
+// Data ends with a line end, unless a line is longer than what is read at once. A loss
+// between two lines does not show: the next line is like any other.
 func (c *Counted) TakeCuts(data []byte, offset int64, open bool) (cuts int, lost time.Duration) {
 	for page := position.PageAfter(offset); page < offset+int64(len(data)); page += position.PageSize {
 		i := int(page - offset)

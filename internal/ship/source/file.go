@@ -72,12 +72,12 @@ type Known struct {
 	Epoch uint32
 }
 
-// Content returns what a position is of.
+// Content returns the content that positions in the file refer to.
 func (k Known) Content(id position.Identity) position.Content {
 	return position.Content{Identity: id, Epoch: k.Epoch}
 }
 
-// Held reports whether the content is what the file holds.
+// Held reports whether the file still holds the content.
 func (f *File) Held() bool { return f.Inode.FD >= 0 }
 
 // Saved returns the position that is kept of a file that is closed.
@@ -200,7 +200,7 @@ func (f *File) HoldsRecords() bool {
 	return true
 }
 
-// Changed reports whether the file is not what was read of it any more.
+// Changed reports whether the file differs from what was read of it.
 func (f *File) Changed() bool {
 	size, _, err := f.Inode.Stat()
 	return err != nil || size != f.Growth.Size || !f.Inode.Holds(f.Read.Position)
@@ -247,7 +247,7 @@ func (f *File) Whole() bool {
 }
 
 // SkipLost moves the read position to the next record of a content that its file
-// does not hold any more: what was between them is gone.
+// no longer holds: the lines between them are gone.
 func (f *File) SkipLost() {
 	if r := f.Records.Next(f.Read.Offset); r != nil && !f.Held() && r.From > f.Read.Offset {
 		f.Read.Position = position.Position{Offset: r.From, Level: f.Read.Level}

@@ -54,8 +54,8 @@ func (i *Inode) Resident() (memory, length int64) {
 	return st.Blocks * 512, st.Size
 }
 
-// LookWhetherHollow records whether the first page is a hole now. With larger
-// pages than ours a punch leaves it, as zeros.
+// LookWhetherHollow records whether the first page is a hole now. If the file
+// system's pages are larger than ours, a punch leaves it as zeros.
 func (i *Inode) LookWhetherHollow() {
 	data, err := i.NextData(0)
 	i.hollow = err == nil && data >= position.PageSize && i.Reclaimed >= position.PageSize

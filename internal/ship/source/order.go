@@ -8,8 +8,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// compareAge orders the files of one stream from the oldest to the newest. No
-// clock counts where something else gives the order:
+// compareAge orders the files of one stream from the oldest to the newest.
+// Clocks are only used if nothing else gives the order:
 //
 //   - A file that an earlier scan found is older than one that came since.
 //   - The file that has the name of the output is newer than its archives.

@@ -18,7 +18,7 @@ type Stream struct {
 	Found  []*File // have no place among them yet, and are not read before
 	Class  format.Classifier
 	active bool  // in Streams.active
-	Credit int   // bytes that are left of its turn; negative: it took more
+	Credit int   // bytes left in its turn; negative: it took more
 	Memory int64 // of its files and of its records, as Weigh found it and relief changed it
 
 	Refused  bool   // in Streams.Refused

@@ -56,7 +56,7 @@ func (s *Streams) get(name string) (st *Stream, fresh bool) {
 	return st, true
 }
 
-// join makes f a file of its stream, without a place among the others yet.
+// join adds f to its stream, without a place among the other files yet.
 func (s *Streams) join(f *File) {
 	f.Stream.Found = append(f.Stream.Found, f)
 	if f.Stream.Refused {
@@ -100,7 +100,7 @@ func (s *Streams) touch(f *File) {
 // Turn returns the stream whose turn it is, or nil if none has a dirty file.
 //
 // A stream whose turn is over keeps its place in the queue of turns, at the end.
-// One that took more than a turn, in a long line, waits for more of them.
+// A stream that overdrew its turn with a long line waits for several turns.
 func (s *Streams) Turn(bytes int) *Stream {
 	for len(s.active) > 0 {
 		st := s.active[0]

@@ -90,13 +90,13 @@ func (t *Table) Forget(f *File) {
 
 // Finish forgets a content that its file does not hold any more.
 func (t *Table) Finish(f *File) {
-	f.Records.FreeBefore(f.Read.Offset) // of these there was nothing to hand on
+	f.Records.FreeBefore(f.Read.Offset) // these had nothing to hand on
 	t.Forget(f)
 	t.LetGo(f.Of)
 }
 
-// LetGo notes that the checkpoint need not have the position of a file any more,
-// unless that position stands for an open line.
+// LetGo notes that the checkpoint no longer needs the position of a file, unless
+// that position represents an open line.
 func (t *Table) LetGo(of position.Content) {
 	if !t.OpenLines.isOf(of) {
 		t.gone = append(t.gone, of)
@@ -106,7 +106,7 @@ func (t *Table) LetGo(of position.Content) {
 // ComeBack notes that the checkpoint may have forgotten the position of a file.
 func (t *Table) ComeBack(f *File) { t.back[f.Of] = f.Saved().Saved }
 
-// Drain notes that there is no later.
+// Drain notes that this is the last chance.
 func (t *Table) Drain() {
 	t.Draining = true
 	t.TouchAll()

@@ -28,9 +28,8 @@ func (r *Record) Merges(b *Record) bool {
 	return r.merged() && b.merged() && kept <= mostMergedKept && r.runs+b.runs+2 <= maxRuns && b.End.Offset-r.From <= mostMerged
 }
 
-// merged reports whether r can be part of a merged record with kept lines:
-// everything dropped from r was discarded, and for no other reason, and was lines of the
-// file itself.
+// merged reports whether r can be part of a merged record with kept lines: everything
+// dropped from r was dropped as discard, and all of it was lines of the file itself.
 func (r *Record) merged() bool {
 	if r.Holds(Kept) || r.parts[Kept].raw == 0 {
 		gap := r.Gap()

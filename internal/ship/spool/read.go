@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// A Reading collects what the caller hands on in place of records. The zero
-// value, with room in Data, is ready for the first record.
+// A Reading collects the bytes that the caller hands on in place of records.
+// The zero value, with room in Data, is ready for the first record.
 type Reading struct {
 	Data  []byte               // lines and markers
 	Made  int                  // bytes of Data that are not the JVM's

@@ -120,8 +120,8 @@ func (r *Record) Gap() ul.Gap {
 	return g
 }
 
-// keptGap returns the gap for the part Kept once that is gone. A marker in the part stands
-// for the lines that it counts, and is itself none.
+// keptGap returns the gap for the part Kept once that is gone. A marker in the part
+// represents the lines that it counts, and is not a line itself.
 func (r *Record) keptGap() ul.Gap {
 	if r.sum != nil {
 		return *r.sum

@@ -57,8 +57,8 @@ func (a *aligner) align(stream string, end []byte) (bool, error) {
 	return false, nil
 }
 
-// behindMarkers returns what of a persisted end follows the last marker of a
-// gap: what is before that is not in the source any more.
+// behindMarkers returns the part of a persisted end after the last marker of a
+// gap: the source no longer holds what is before it.
 func behindMarkers(end []byte) []byte {
 	for at := len(end); at > 0; {
 		begin := bytes.LastIndexByte(end[:at-1], '\n') + 1

@@ -22,7 +22,7 @@ type mover struct {
 	changes *truncations
 }
 
-// A load is what is moved at once.
+// A load is a block that is moved in one step.
 type load struct {
 	least, most int64         // bytes of the file
 	keep        ul.Level      // lines at or above it are kept when lines are discarded
@@ -91,9 +91,9 @@ func (m *mover) move(f *source.File, l load) (freed int64, err error) {
 	return max(1, freed), nil
 }
 
-// sound looks whether f is what is known of it, since the queue may have no
-// room for long, and no line is read meanwhile. What a JVM writes over a
-// truncated file must not be taken for what was there.
+// sound checks that f still holds the known content: the queue may be full for
+// long, and no line is read meanwhile. New bytes that a JVM writes over a
+// truncated file must not pass for the old ones.
 func sound(f *source.File) error {
 	size, _, err := f.Inode.Stat()
 	if err != nil {

@@ -32,21 +32,21 @@ type Chunk struct {
 	number uint64 // counts what is handed on
 }
 
-// AreaSlack is how much larger than LineLimit the area for Next must be: it has
+// AreaSlack is how much larger than LineLimit the area for Next must be. It has
 // room for two markers, each after the newline of a line that a gap cut off, for
-// the end of a line that was abandoned, and for the byte by which a line is longer
-// than the limit.
+// the end of an abandoned line, and for the one byte that shows that a line
+// exceeds the limit.
 const AreaSlack = 2*(ul.MaxMarkerBytes+1) + 2
 
 // AreaBytes is the area that the largest record of the spool needs, whatever the
 // line limit of the process that made it.
 const AreaBytes = spool.BlockBytes + AreaSlack
 
-// A File is the source file of a chunk, as others see it: it can be compared, and asked what
-// it is.
+// A File is the source file of a chunk, as other packages see it: it can be compared and
+// described.
 type File struct{ is *source.File }
 
-// Content returns what of which file it is.
+// Content returns which content of which file it is.
 func (f File) Content() position.Content { return f.is.Of }
 
 // Stream returns the name of the output: "gc.log".

@@ -19,8 +19,9 @@ const (
 // other needs.
 func Descriptors() (files, segments int) { return divide(descriptorLimit()) }
 
-// Connections is how many connections of strangers may be open at once, for
-// which Descriptors leaves room: 32, and fewer of less than 512 descriptors.
+// Connections is how many connections from clients may be open at once, for
+// which Descriptors leaves room: 32, or fewer if there are less than 512
+// descriptors.
 func Connections() int { return connections(descriptorLimit()) }
 
 func descriptorLimit() uint64 {

@@ -33,8 +33,8 @@ type directory struct {
 	countsUp bool // inode numbers give the order of files
 }
 
-// ErrNoDirectory says that something else than a directory has the source's
-// name, or a part of it.
+// ErrNoDirectory says that the source's path, or a part of it, names something
+// other than a directory.
 var ErrNoDirectory = errors.New("the source is not a directory")
 
 // open opens both directories and claims the source.
@@ -144,7 +144,7 @@ func (d *directory) replaced() bool {
 
 // inodesCountUp reports whether a younger file has the larger inode number: a
 // tmpfs of Linux 5.9 and later has one counter of them. (Before that, each
-// processor had numbers of its own in stock.)
+// processor had its own supply of numbers.)
 func inodesCountUp(dir int) bool {
 	var fs unix.Statfs_t
 	var system unix.Utsname

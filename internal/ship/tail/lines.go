@@ -23,8 +23,8 @@ type lineReader struct {
 // where a record may begin.
 var errStepped = errors.New("a hole was stepped over")
 
-// next reads one chunk of f up to the next record. No bytes mean that there is
-// none for now.
+// next reads one chunk of f up to the next record. No bytes means that there is
+// no line for now.
 func (l *lineReader) next(f *source.File, area []byte) (int, Chunk, error) {
 	n, atEnd, err := l.fill(f, area)
 	if err != nil {
@@ -122,7 +122,7 @@ func (l *lineReader) cutAt(f *source.File, h hole, area []byte, err error) (int,
 	case h.at <= f.Read.Offset:
 		return 0, Chunk{}, nil // it was punched just now: the next read sees that
 	}
-	// Whole lines before the hole first; then what it cuts off.
+	// Whole lines before the hole come first; then the line that it cuts off.
 	before := area[:h.at-f.Read.Offset]
 	if keep := bytes.LastIndexByte(before, '\n') + 1; keep > 0 {
 		before = before[:keep]

@@ -103,9 +103,9 @@ func (l *listing) end(placed bool) {
 }
 
 // rest puts off the next scan after one that began at a time, and took so much
-// CPU time of the thread. Only work counts: on a busy machine a thread can wait
-// 25 ms for a processor in the middle of a scan, and after a rest of four times
-// that a JVM that rotates small files would have overwritten an archive unseen.
+// CPU time of the thread. Only CPU time counts: on a busy machine a thread can
+// wait 25 ms for a processor in the middle of a scan, and during a rest of four
+// times that, a JVM that rotates small files would overwrite an archive unseen.
 func (l *listing) rest(began, end time.Time, cpu time.Duration) {
 	l.after = end.Add(scanRest * min(end.Sub(began), cpu))
 }

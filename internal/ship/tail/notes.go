@@ -6,7 +6,7 @@ import (
 	"github.com/ullage/ullage/internal/base/retry"
 )
 
-// notes is the log of a Source, and what it need not say again.
+// notes is the log of a Source; it remembers what was logged already.
 type notes struct {
 	*slog.Logger
 	warned map[string]bool

@@ -6,8 +6,8 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// Outlets are where a [Source] passes on what it sees, other than chunks. The reader calls
-// them. None of them may block, and each may be nil.
+// Outlets are functions through which a [Source] passes on what it sees, other than
+// chunks. The reader calls them. None of them may block, and each may be nil.
 type Outlets struct {
 	// Line is shown each new line, without its newline, as it is read, with the label of
 	// its stream; of one that is handed on in pieces, the first. It must not keep the line.

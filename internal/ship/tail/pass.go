@@ -6,17 +6,17 @@ import (
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
-// A recordReader hands on what takes the place of records: their lines, and a
-// marker where lines were dropped.
+// A recordReader hands on the content of records: their lines, and a marker
+// where lines were dropped.
 type recordReader struct {
 	*env
 	open  *source.OpenLines
 	lines *lineReader
 }
 
-// next hands on what takes the place of the record at the read position, together
-// with the records after it that have no lines left. A record is always handed on
-// as a whole, so that no position lies inside one.
+// next hands on the content of the record at the read position, together with the
+// records after it that have no lines left. A record is always handed on as a
+// whole, so that no position lies inside one.
 //
 // The lines after a marker go into the same chunk, if there are any yet: when a
 // checkpoint is lost, [Start.Align] can only look up what is persisted after the

@@ -86,9 +86,9 @@ func oldestHolding(st *source.Stream, why ul.Reason) (*source.File, int) {
 	return nil, 0
 }
 
-// largestUnmoved returns the oldest file with at least so many bytes to move, of
-// the stream that has most to move and takes more memory than its share. Refused
-// streams have none. Nil: there is no such file.
+// largestUnmoved returns the oldest file with at least that many bytes to move,
+// from the stream that has most to move and takes more memory than its share.
+// Refused streams have none. Nil: there is no such file.
 func (p policy) largestUnmoved(share, least int64, refusedOnly bool) (oldest *source.File) {
 	most := int64(0)
 	for _, st := range p.streams.ByName {

@@ -52,8 +52,8 @@ func (p puncher) allowed(f *source.File, by *kernel.User) bool {
 }
 
 // committed frees whole pages before the committed position, except the page of
-// the last committed byte. The position is compared once more before: bytes that
-// a JVM has just written over a truncated file are not ours to give.
+// the last committed byte. First the position is checked again: bytes that a JVM
+// has just written over a truncated file must not be freed.
 func (p puncher) committed(f *source.File) {
 	end := position.PageBefore(f.Committed.Offset)
 	if !f.Inode.Punchable || f.Whole() || end <= f.Inode.Reclaimed || !f.Inode.Holds(f.Committed) {
@@ -63,14 +63,14 @@ func (p puncher) committed(f *source.File) {
 	f.Inode.LookWhetherHollow()
 }
 
-// pages frees the pages from one offset to another and returns how far it came.
+// pages frees the pages from one offset to another and returns the offset that it reached.
 func (p puncher) pages(f *source.File, at, end int64) int64 {
 	fd, err := p.open(f)
 	if err == nil {
 		defer unix.Close(fd)
 		for err == nil && at < end {
 			// In batches, since a punch and the JVM's write wait for each other.
-			// What is a hole already, of whatever size, costs one call.
+			// An existing hole of any size costs one call.
 			var data int64
 			if data, err = f.Inode.NextData(at); err != nil || data >= end {
 				if err != nil {
@@ -109,9 +109,9 @@ func (p puncher) record(f *source.File, r *source.Spooled) int64 {
 	return to - from
 }
 
-// records reports whether all records of f are punched, after another try for the
-// others. Before that no record may be appended for f: a restart takes data in the
-// pages of any but the last one for a sign of a truncation.
+// records reports whether all records of f are punched, after another attempt at
+// the others. Before that no record may be appended for f: a restart takes data in
+// the pages of any but the last one for a sign of a truncation.
 func (p puncher) records(f *source.File) bool {
 	for i := range f.Records.List {
 		r := &f.Records.List[i]

@@ -32,8 +32,8 @@ func (r *Reader) Area() int {
 
 // Next reads the next chunk of any file that has one into area, of [Reader.Area]
 // bytes and returns its length. ok is false when there is nothing to read for
-// now. Streams take turns, of as many bytes: what one of them writes must not
-// keep the lines of another from being read.
+// now. Streams take turns of equally many bytes, so that one stream cannot keep
+// the lines of another from being read.
 func (r *Reader) Next(area []byte) (n int, c Chunk, ok bool) {
 	for st := r.table.Streams.Turn(turnBytes); st != nil; st = r.table.Streams.Turn(turnBytes) {
 		if n, c, ok = r.nextOf(st, area); ok {

@@ -16,9 +16,9 @@ type Capacity struct {
 }
 
 // Refuse sets the streams that the destination refuses. Nothing of them is handed on:
-// what was handed on and is not committed counts as unread again, stays where
-// it is, and can be dropped. A stream that is not named any more is read from
-// its committed positions, after the [Start.Rewind] that has to follow.
+// what was handed on and is not committed counts as unread again, stays where it is,
+// and can be dropped. A stream that is no longer named is read from its committed
+// positions, after the [Start.Rewind] that has to follow.
 //
 // Files of refused streams may take half of the descriptors. The others are
 // closed, and wait like files beyond the number that may be held.

@@ -132,13 +132,13 @@ func (r *Reliever) Move(relief Relief) (freed int64) {
 }
 
 // Drop drops lines until it has freed as much memory as wanted: moved lines
-// first, then unmoved ones. [ul.Discard] takes those below the level to keep, and
-// leaves blocks that were not moved if that is less than half of them.
+// first, then unmoved ones. [ul.Discard] drops the lines below the level to keep,
+// but leaves an unmoved block alone if these lines are less than half of it.
 // [ul.DropAll] takes all.
 //
-// A stream that takes less memory than its share of what is allowed loses
-// nothing; of the others the largest one goes first, and of its lines the
-// oldest. Refused streams have no share, and go before all others.
+// A stream that takes less memory than its share loses nothing. Of the others
+// the largest one loses lines first, beginning with its oldest. Refused streams
+// have no share, and go before all others.
 func (r *Reliever) Drop(why ul.Reason, relief Relief) (freed int64) {
 	left := r.recordsLeft()
 	without := spool.WithoutRest()

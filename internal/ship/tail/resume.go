@@ -28,9 +28,9 @@ func (l *leftovers) expectOnce() {
 	}
 }
 
-// expect adopts what an earlier process has left: positions, and the records
-// of the spool. The newest content of a file waits for the file. Of an older one
-// there is nothing but its records.
+// expect adopts what an earlier process has left: positions, and the records of
+// the spool. The newest content of a file waits for the file. Only the records
+// of an older one are left.
 func (l *leftovers) expect(saved map[position.Content]position.Saved) {
 	l.expected = true
 	newest := map[position.Identity]source.Known{}
@@ -65,9 +65,9 @@ func (l *leftovers) expect(saved map[position.Content]position.Saved) {
 	}
 }
 
-// strand goes on with the records of a content whose file does not hold it any
-// more, and reports whether there are any. Like a file that a scan finds, they
-// wait for their place in the stream.
+// strand continues with the records of a content that its file no longer holds,
+// and reports whether there are any. Like a file that a scan finds, they wait
+// for their place in the stream.
 func (l *leftovers) strand(of position.Content, saved position.Saved) bool {
 	list := l.spool.take(of, saved.Offset)
 	if len(list) == 0 {
@@ -122,7 +122,7 @@ func (l *leftovers) resume(f *source.File, saved position.Saved, waited bool) {
 	l.table.Renew(f).Unheld = true
 }
 
-// rejoin goes on with the records of a content whose file was just found.
+// rejoin continues with the records of a content whose file was just found.
 func (l *leftovers) rejoin(f *source.File) {
 	l.table.Absent.Remove(f.Of.Identity)
 	if !f.Inode.Holds(f.Committed) || !f.HoldsRecords() || f.JumpTo(f.Read.Position) != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// maxPasses bounds how often one scan lists the directory. What is without a
-// place then gets it in the next scan.
+// maxPasses bounds how often one scan lists the directory. Files without a
+// place then get one in the next scan.
 const maxPasses = 4
 
 // A Scanner brings the table in step with the directory.
@@ -298,8 +298,8 @@ func (s *Scanner) creator(st *unix.Statx_t) *kernel.User {
 	return &kernel.User{UID: st.Uid, GID: st.Gid, GroupHidden: hidden}
 }
 
-// follow goes on with a file that was just opened where an earlier process, or
-// this one, has left it. It returns the content that is in the file now.
+// follow continues with a newly opened file where an earlier process, or this
+// one, has left off. It returns the content that is in the file now.
 func (s *Scanner) follow(f *source.File) *source.File {
 	id, stream := f.Of.Identity, naming.StreamOf(f.Entry.Name)
 	saved, waited := s.table.Absent.Saved[id]

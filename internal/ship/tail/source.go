@@ -158,10 +158,10 @@ func (s *Source) Close() {
 	s.spool.close()
 }
 
-// Tick is the slow poll, to be called about once a second: it shows other
-// sidecars that the owner of the source lives, makes a scan due, looks for files
-// whose writer is gone, tries again to open the spool if Open has failed to, and frees
-// what the spool needs once nothing is in it.
+// Tick is the slow poll, to be called about once a second. It shows other sidecars
+// that the owner of the source lives, makes a scan due, looks for files whose writer
+// is gone, tries again to open the spool if Open failed to, and frees the spool's
+// memory once the spool is empty.
 func (s *Source) Tick() {
 	s.Watcher.tick()
 	s.dir.beat()
@@ -171,10 +171,10 @@ func (s *Source) Tick() {
 	}
 }
 
-// Drain notes that there is no later: from now on the unterminated rest of any
-// file that has no writer is handed on at once. It makes a scan due, and returns how many
-// files the last one left out because too many were held, or 0 if there is no place for
-// one now either.
+// Drain notes that the end has come: from now on the unterminated rest of any file that
+// has no writer is handed on at once. It makes a scan due, and returns how many files the
+// last one left out because too many were held, or 0 if there is no place for one now
+// either.
 func (s *Source) Drain() (waiting int) {
 	s.listing.expire()
 	s.table.Drain()

@@ -66,7 +66,7 @@ func (p *spooler) resting() bool {
 	return p.data == nil
 }
 
-// logs yields the log and those of before.
+// logs yields the log and the earlier ones.
 func (p *spooler) logs() iter.Seq[*spool.Log] {
 	return func(yield func(*spool.Log) bool) {
 		for _, l := range p.old {
@@ -81,8 +81,8 @@ func (p *spooler) logs() iter.Seq[*spool.Log] {
 }
 
 // open opens the spool in the state directory and adopts the records that an
-// earlier process has left. Those of contents that are known already are in the
-// log that was open before.
+// earlier process has left. The records of known contents are in the log that
+// was open before.
 func (p *spooler) open(dir *directory, known func(position.Content) bool) error {
 	f, err := statedir.OpenFile(dir.state, spoolName, unix.O_RDWR|unix.O_CREAT)
 	if statedir.Transient(err) {
@@ -130,7 +130,7 @@ func (p *spooler) open(dir *directory, known func(position.Content) bool) error 
 	return nil
 }
 
-// leave goes on without the log, which others still have records in.
+// leave continues without the log, in which others still have records.
 func (p *spooler) leave() {
 	if p.log != nil {
 		p.old = append(p.old, p.log)
@@ -138,7 +138,7 @@ func (p *spooler) leave() {
 	}
 }
 
-// closeUnused closes the logs of before that no record is in any more, neither of
+// closeUnused closes the earlier logs that hold no record any more, neither of
 // the files nor pending.
 func (p *spooler) closeUnused(files map[position.Content]*source.File) {
 	if len(p.old) == 0 {

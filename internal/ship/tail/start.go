@@ -47,12 +47,12 @@ type Found struct {
 	Streams []string // that have files
 
 	// Unheld are the streams with a file that did not hold its position, or that has
-	// a hole right there: what was in it was committed, and freed. Of these the
-	// source cannot supply again what a checkpoint takes for uncommitted.
+	// a hole right there: what was in it was committed, and freed. For these, the
+	// source cannot supply again what a checkpoint regards as uncommitted.
 	Unheld map[string]struct{}
 
-	// Unread are those of which there is anything to read, or may be in a file
-	// that is not held yet.
+	// Unread are the streams with something to read, or with a file that is not
+	// held yet and may have something.
 	Unread map[string]struct{}
 }
 

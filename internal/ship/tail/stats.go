@@ -20,7 +20,7 @@ type Stats struct {
 	Streams []admin.Stream
 	Omitted int
 
-	// Unpersisted is of all streams but that of marks, as it was at At.
+	// Unpersisted covers all streams but that of marks, as of At.
 	Unpersisted admin.Unpersisted
 	At          time.Time
 

@@ -7,14 +7,14 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// truncations begins with what is in files now that were truncated in place, and reports
-// that. What was neither read nor moved before is lost.
+// truncations starts reading files that were truncated in place from their new
+// beginning and reports them. What was neither read nor moved before is lost.
 type truncations struct {
 	*env
 	table *source.Table
 }
 
-// truncated begins with what is in a file now that was truncated in place.
+// truncated starts reading a file that was truncated in place from its new beginning.
 func (t *truncations) truncated(f *source.File) {
 	t.metrics.truncations.Inc()
 	front, _, _ := f.Front()
@@ -36,7 +36,7 @@ func (t *truncations) report(f *source.File, front int64) {
 	t.mark(mark.Truncated, "stream", f.Stream.Name, "read-to", strconv.FormatInt(front, 10))
 }
 
-// rewind goes back to what is committed of f.
+// rewind goes back to the committed position of f.
 func (t *truncations) rewind(f *source.File) {
 	front, _, _ := f.Front()
 	if err := t.table.Rewind(f); err != nil {
@@ -48,7 +48,7 @@ func (t *truncations) rewind(f *source.File) {
 	}
 }
 
-// rewindAll goes back to what is committed of everything.
+// rewindAll goes back to the committed positions of all files.
 func (t *truncations) rewindAll() {
 	for _, f := range t.table.Files {
 		t.rewind(f)

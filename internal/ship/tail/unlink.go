@@ -85,8 +85,8 @@ func is(dir int, name string, id position.Identity) error {
 	return nil
 }
 
-// refused notes that f keeps its name. That it has lost it just now is no
-// refusal.
+// refused notes that f keeps its name. If it has just lost its name, that is
+// not a refusal.
 func (u *unlinker) refused(f *source.File, err error) {
 	if err == unix.ENOENT {
 		u.listing.expire()

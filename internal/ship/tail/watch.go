@@ -46,9 +46,9 @@ func (w *Watcher) Handle(ev fsnotify.Event) {
 		return
 	}
 	if ev.Op == fsnotify.Write {
-		// No scan finds more in a file that is not held because of what was written to it,
-		// unless the file was set aside. The creation of a file that is yet to be found is
-		// an event of its own.
+		// A write to a file that is not held gives a scan nothing new to find, unless the
+		// file was set aside. The creation of a file that is yet to be found is an event
+		// of its own.
 		if len(w.table.Absent.Aside) > 0 && w.cfg.follows(name) && !w.listing.crowded() {
 			w.listing.expire()
 		}
