@@ -268,7 +268,7 @@ plots: ## what make evidence recorded last, drawn and quoted again
 .PHONY: bench-quick
 bench-quick: build java ## the same, smaller and shorter, into bin/benchmarks.md (five minutes)
 	@go run ./test/evidence -command 'make bench-quick' -rounds 1 -size 128 -window 4s \
-	  -only catchup,steady,idle,storm,kills,frozen,hello,events,lines,injector,report
+	  -only catchup,steady,idle,storm,kills,frozen,hello,saturated,traced,events,lines,injector,report
 
 .PHONY: soak
 soak: build ## what grows in 20 minutes of a busy sidecar, into bin/soak.md

@@ -30,6 +30,9 @@ has mvn || missing+=(maven)
 # Namespaces and mounts, to make disks that stall and fill.
 { has unshare && has nsenter && has mount; } || missing+=(util-linux)
 has mkfs.ext4 || missing+=(e2fsprogs)
+# What sidecars do to the destination is recorded, to enumerate what a power cut leaves of it. Writes
+# of a log are timed.
+has strace || missing+=(strace)
 
 if [ "$purpose" != evidence ]; then
     # Servers that sinks are tested with have another clock.
@@ -41,9 +44,6 @@ if [ "$purpose" != evidence ]; then
     if ! { has gcc && echo '#include <stdlib.h>' | gcc -E - >/dev/null 2>&1; }; then
         missing+=(gcc libc6-dev)
     fi
-
-    # What sidecars do to the destination is recorded, to enumerate what a power cut leaves of it.
-    has strace || missing+=(strace)
 
     # A file system whose server can be stopped.
     has bindfs || missing+=(bindfs)

@@ -21,6 +21,7 @@ func (r *record) write(page string) error {
 		}
 		fmt.Fprintf(&s, "**Method.** %s %s\n\n**Result.** %s\n\n", e.Method, e.lasted(), e.result())
 		e.table(&s)
+		e.listings(&s)
 		if e.Plot != "" {
 			name := e.Name + ".svg"
 			if err := e.draw(filepath.Join(dir, name)); err != nil {
@@ -261,6 +262,15 @@ func (e *experiment) table(s *strings.Builder) {
 			s.WriteString(" | " + r.cell(c.Key))
 		}
 		s.WriteString(" |\n")
+	}
+}
+
+// listings writes what rows have to show besides figures.
+func (e *experiment) listings(s *strings.Builder) {
+	for _, r := range e.Rows {
+		if len(r.Listing) > 0 {
+			fmt.Fprintf(s, "\n```\n%s\n```\n", strings.Join(r.Listing, "\n"))
+		}
 	}
 }
 

@@ -80,6 +80,9 @@ type row struct {
 
 	// Tenths has the longest hiccup of each tenth of a second of the first run, in milliseconds.
 	Tenths []float64 `json:",omitempty"`
+
+	// Listing is text below the table, of the first run.
+	Listing []string `json:",omitempty"`
 }
 
 // figures are the values of one run, by the key of their column.
@@ -170,6 +173,7 @@ func (r *record) print() {
 		if x.NotRun == "" {
 			fmt.Fprintf(&tables, "\n%s\n\n", x.Title)
 			x.table(&tables)
+			x.listings(&tables)
 		}
 	}
 	fmt.Print(tables.String())

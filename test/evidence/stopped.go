@@ -3,9 +3,9 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,10 +40,17 @@ var loggings = []logging{
 // A spell is how long each JVM runs, and from when to when its disk is bad.
 type spell struct{ runs, from, until time.Duration }
 
+// A fault is what is done to the disk, which is made for it with these options of mkfs.ext4.
+type fault struct {
+	spell
+	strike func(*volume) error
+	mkfs   []string
+}
+
 // LinkedIn's longest stop was 11 s.
 var (
 	freezing   = spell{runs: 19 * time.Second, from: 4 * time.Second, until: 15 * time.Second}
-	saturating = spell{runs: 12 * time.Second, from: 4 * time.Second, until: 8 * time.Second}
+	saturating = spell{runs: 14 * time.Second, from: 2 * time.Second, until: 12 * time.Second}
 )
 
 func (s spell) bad() time.Duration { return s.until - s.from }
@@ -81,48 +88,35 @@ func (a application) stopped() (*experiment, error) {
 		x.NotRun = onlyRoot
 		return x, nil
 	}
-	freeze := func(v *volume) error { return v.frozen(func() { time.Sleep(freezing.bad()) }) }
+	freeze := fault{spell: freezing, strike: func(v *volume) error { return v.frozen(func() { time.Sleep(freezing.bad()) }) }}
 	var all []entry
 	for _, jdk := range a.jdks {
-		all = append(all, a.stops(x, jdk, linkedIn, freezing, freeze)...)
+		all = append(all, a.stops(x, linkedIn.on(jdk), setting{jdk, linkedIn, freeze}, loggings)...)
 	}
 	newest := a.jdks[len(a.jdks)-1]
-	return x, a.inTurn(x, append(all, a.stops(x, newest, rated, freezing, freeze)...))
+	return x, a.inTurn(x, append(all, a.stops(x, rated.on(newest), setting{newest, rated, freeze}, loggings)...))
 }
 
-// throttles is the file that limits writes to a device, of all processes, where control groups have their first version.
-const throttles = "/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"
+// on names a workload on a JDK.
+func (w workload) on(jdk lab.JDK) string { return fmt.Sprintf("JDK %d, %s", jdk.Version, w.arg) }
 
-// saturated copies to the disk under JVMs, which takes 10 MB/s.
-func (a application) saturated() (*experiment, error) {
-	x := &experiment{
-		Name: "saturated", Title: "Stop the world, on a disk that is saturated", Plot: "longest", Columns: stoppedColumns, Shade: saturating.shade(),
-		Question: "How long does an application stand still when others write more to the disk than it takes?",
-		Method:   fmt.Sprintf(stoppedMethod, rated.name, saturating.runs.Seconds()) + " The disk, an ext4 on a loop device, takes 10 MB/s (`blkio.throttle.write_bps_device`); for 4 s, four processes copy files of 16 MB to it and sync them.",
-		Threat:   stoppedThreat,
-	}
-	if _, err := os.Stat(throttles); err != nil {
-		x.NotRun = "it has no `" + throttles + "`, by which a disk is made slow (version 1 of control groups)"
-		return x, nil
-	}
-	if os.Geteuid() != 0 {
-		x.NotRun = onlyRoot
-		return x, nil
-	}
-	newest := a.jdks[len(a.jdks)-1]
-	return x, a.inTurn(x, a.stops(x, newest, rated, saturating, func(v *volume) error { return v.saturate(saturating.bad()) }))
+// A setting is what a JVM runs, and what happens to its disk.
+type setting struct {
+	jdk lab.JDK
+	workload
+	fault
 }
 
-// stops are the runs of a workload by every way of logging, in each of which something bad is done to the disk.
-func (a application) stops(x *experiment, jdk lab.JDK, w workload, s spell, bad func(*volume) error) (all []entry) {
-	for _, l := range loggings {
-		if jdk.Version < l.from {
+// stops are the runs of a setting, a group of rows, by ways of logging.
+func (a application) stops(x *experiment, group string, s setting, ways []logging) (all []entry) {
+	for _, l := range ways {
+		if s.jdk.Version < l.from {
 			continue
 		}
-		name := fmt.Sprintf("JDK %d, %s: %s", jdk.Version, w.arg, l.name)
+		name := group + ": " + l.name
 		all = append(all, entry{name, func() (figures, error) {
 			fmt.Println("  " + name)
-			f, tenths, err := a.stopOne(jdk, w, l, s, bad)
+			f, tenths, err := a.stopOne(s, l, nil)
 			if err != nil {
 				return nil, err
 			}
@@ -136,8 +130,9 @@ func (a application) stops(x *experiment, jdk lab.JDK, w workload, s spell, bad 
 	return all
 }
 
-func (a application) stopOne(jdk lab.JDK, w workload, l logging, when spell, bad func(*volume) error) (f figures, tenths []float64, err error) {
-	v, err := a.newVolume()
+// stopOne runs one JVM, under a tracer if there is one.
+func (a application) stopOne(in setting, l logging, t *tracer) (f figures, tenths []float64, err error) {
+	v, err := a.newVolume(in.mkfs...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -158,28 +153,38 @@ func (a application) stopOne(jdk lab.JDK, w workload, l logging, when spell, bad
 		}
 		defer s.Kill()
 	}
-	args := append([]string{"-XX:+UseG1GC", "-Xms" + w.heap, "-Xmx" + w.heap}, l.flags...)
+	args := append([]string{in.jdk.Java(), "-XX:+UseG1GC", "-Xms" + in.heap, "-Xmx" + in.heap}, l.flags...)
+	log := filepath.Join(dir, "gc.log")
 	if l.place != "off" {
-		args = append(args, "-Xlog:gc*=debug,safepoint*=debug:file="+dir+"/gc.log:time,uptime,level,tags:filecount=0")
+		args = append(args, "-Xlog:gc*=debug,safepoint*=debug:file="+log+":time,uptime,level,tags:filecount=0")
 	}
-	args = append(args, "-cp", a.classpath, "Stopped", w.arg, fmt.Sprint(when.runs.Seconds()))
-	f, tenths, err = a.untilKilled(exec.CommandContext(a.ctx, jdk.Java(), args...), when.from, func() error { return bad(v) })
+	args = append(args, "-cp", a.classpath, "Stopped", in.arg, fmt.Sprint(in.runs.Seconds()))
+	args = t.around(args, log)
+	f, tenths, err = a.untilKilled(exec.CommandContext(a.ctx, args[0], args[1:]...), in.from, t, func() error { return in.strike(v) })
 	if v.relieve != nil {
 		err = errors.Join(err, v.relieve())
 	}
 	if err != nil {
 		return nil, nil, err
 	}
+	maps.Copy(f, v.seen)
 	if s != nil {
 		if err := s.Stop(time.Minute); err != nil {
 			return nil, nil, err
 		}
 	}
-	return f, tenths, f.readDurable(l.place, p.dest)
+	text, err := l.durable(p.dest)
+	if err != nil {
+		return nil, nil, err
+	}
+	if t != nil {
+		t.pauses = parsePauses(string(text))
+	}
+	return f, tenths, f.readDurable(l.place, text)
 }
 
 // untilKilled runs a JVM, has something done after a while, and kills the JVM when it has said what it measured.
-func (a application) untilKilled(cmd *exec.Cmd, after time.Duration, bad func() error) (f figures, tenths []float64, err error) {
+func (a application) untilKilled(cmd *exec.Cmd, after time.Duration, t *tracer, bad func() error) (f figures, tenths []float64, err error) {
 	cmd.Stderr = os.Stderr
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
@@ -192,6 +197,7 @@ func (a application) untilKilled(cmd *exec.Cmd, after time.Duration, bad func() 
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // the error is the kill
 	}()
+	defer t.sample(cmd.Process.Pid)()
 	var said []string
 	in, done := bufio.NewScanner(pipe), make(chan error, 1)
 	for len(said) < 3 && in.Scan() {
@@ -224,62 +230,37 @@ func (a application) untilKilled(cmd *exec.Cmd, after time.Duration, bad func() 
 
 var pauseOf = regexp.MustCompile(`GC\((\d+)\) Pause (?:Young|Full)`)
 
+// durable returns the log as it is on the disk; nothing if it is not there.
+func (l logging) durable(dest string) ([]byte, error) {
+	switch l.place {
+	case "disk":
+		return os.ReadFile(filepath.Join(dest, "gc.log"))
+	case "shipped":
+		var text bytes.Buffer
+		err := lab.ReadStream(&text, dest, "gc.log")
+		return text.Bytes(), err
+	}
+	return nil, nil
+}
+
 // readDurable counts the collections and the drops in what is on the disk.
-func (f figures) readDurable(place, dest string) error {
-	var text bytes.Buffer
+func (f figures) readDurable(place string, text []byte) error {
 	switch place {
 	case "off":
 		return nil
 	case "tmpfs":
 		f["durable"] = 0 // the tmpfs ends with its pod
 		return nil
-	case "disk":
-		file, err := os.ReadFile(filepath.Join(dest, "gc.log"))
-		if err != nil {
-			return err
-		}
-		text.Write(file)
-	default:
-		if err := lab.ReadStream(&text, dest, "gc.log"); err != nil {
-			return err
-		}
 	}
 	var l lines
-	if err := l.read(bufio.NewReader(bytes.NewReader(text.Bytes()))); err != nil {
+	if err := l.read(bufio.NewReader(bytes.NewReader(text))); err != nil {
 		return err
 	}
 	seen := map[string]bool{}
-	for _, m := range pauseOf.FindAllSubmatch(text.Bytes(), -1) {
+	for _, m := range pauseOf.FindAllSubmatch(text, -1) {
 		seen[string(m[1])] = true
 	}
 	// A collection that ends after the JVM has counted is in the log as well.
 	f["durable"], f["dropped"] = 100*min(1, float64(len(seen))/max(1, f["collections"])), l.dropped
-	return nil
-}
-
-// saturate has four processes copy to the volume, and waits for the disk each time, as a copier does that syncs. The
-// volume takes 10 MB/s until relieve is called.
-func (v *volume) saturate(lasts time.Duration) error {
-	device, err := os.ReadFile(filepath.Join("/sys/block", filepath.Base(v.Loop), "dev"))
-	if err != nil {
-		return err
-	}
-	limit := func(perSecond int) error {
-		return os.WriteFile(throttles, fmt.Appendf(nil, "%s %d\n", bytes.TrimSpace(device), perSecond), 0)
-	}
-	if err := limit(10 << 20); err != nil {
-		return fmt.Errorf("make a disk slow: %w", err)
-	}
-	v.relieve = func() error { return limit(0) }
-	ctx, cancel := context.WithTimeout(context.Background(), lasts)
-	defer cancel()
-	for n := range 4 {
-		copies := exec.CommandContext(ctx, "sh", "-c", "while :; do dd if=/dev/zero of=\"$1\" bs=1M count=16 conv=fsync; done", "sh", filepath.Join(v.Dir, fmt.Sprint("copy-", n)))
-		if err := copies.Start(); err != nil {
-			return fmt.Errorf("copy to a disk: %w", err)
-		}
-		go func() { _ = copies.Wait() }() // one that waits for the disk ends when the disk has taken it
-	}
-	<-ctx.Done()
 	return nil
 }

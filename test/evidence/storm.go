@@ -240,14 +240,15 @@ type volume struct {
 	*lab.Volume
 
 	relieve func() error // ends what makes the disk slow; nil: nothing does
+	seen    figures      // of the disk, while it was slow
 }
 
-func (e *evidence) newVolume() (*volume, error) {
+func (e *evidence) newVolume(mkfs ...string) (*volume, error) {
 	dir, err := os.MkdirTemp(e.disk, "volume-")
 	if err != nil {
 		return nil, err
 	}
-	v, err := lab.NewVolume(dir, "2G", "defaults")
+	v, err := lab.NewVolume(dir, "2G", "defaults", mkfs...)
 	if err != nil {
 		v.Remove()
 	}
