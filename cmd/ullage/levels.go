@@ -21,6 +21,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/levels"
 	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/internal/jvm/plan"
+	"github.com/ullage/ullage/internal/line/loggers"
 	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship/ring"
@@ -89,17 +90,19 @@ them to their own level.
 
 Usage:
   ullage levels set SELECTION [--for 10m] [--stream S]
-  ullage levels set --app LEVEL [--for 10m]
+  ullage levels set --app LEVELS [--for 10m]
 
 Examples:
   ullage levels set 'gc*=debug,safepoint=info' --for 10m
   ullage levels set 'gc*=debug' --stream gc-7.log
   ullage levels set --app debug --for 5m
+  ullage levels set --app com.acme=debug,org.hibernate.SQL=trace
 
 SELECTION is written as in -Xlog, "gc*=debug,safepoint=info", and adds to the
 output's own. Only outputs that write into --source are raised: of these, the
 ones whose lines show their level, or the ones that --stream names. --app raises
-the application's events in its ring.
+the application's events in its ring: those of all loggers, or of the loggers
+that have a level of their own there and of those below them.
 
 It replaces an earlier selection, and overrides those of annotations and
 triggers. Without a running 'ullage run' it changes nothing and exits with 1.
@@ -146,12 +149,12 @@ type levelsConfig struct {
 	levels outputs.Config
 	tail   tail.Config
 	raise  ask.Raise
-	app    string // the level of the application's events; empty: a selection is raised
+	app    string // the levels of the application's events; empty: a selection is raised
 	json   bool
 	all    bool // list stale sockets as well
 
-	verb     string
-	appLevel ul.Level
+	verb      string
+	appLevels loggers.Levels
 }
 
 // flags declares the settings of one verb on fs.
@@ -169,7 +172,7 @@ func (c *levelsConfig) flags(fs *flag.FlagSet) {
 	switch c.verb {
 	case "set":
 		settings.DurationVar(fs, &c.raise.For, "for", ask.DefaultFor, "`DURATION` of the raise")
-		fs.StringVar(&c.app, "app", "", "raise the application's events to `LEVEL`, instead of the outputs of its JVM")
+		fs.StringVar(&c.app, "app", "", "raise the application's events to `LEVELS`, as debug or com.acme=debug,org.hibernate.SQL=trace, instead of the outputs of its JVM")
 		fs.StringVar(&c.raise.Stream, "stream", "", "raise only the outputs whose stream matches `GLOB`, others that are raised return to their own level")
 	case "list":
 		fs.BoolVar(&c.all, "all", false, "list the sockets that killed JVMs have left behind as well")
@@ -205,7 +208,7 @@ func (c *levelsConfig) validate(args []string) []error {
 // checkApp reads --app and returns the errors in it and in the arguments around it.
 func (c *levelsConfig) checkApp(args []string) (bad []error) {
 	var err error
-	if c.appLevel, err = ask.ParseAppLevel(c.app); err != nil {
+	if c.appLevels, err = loggers.Parse(c.app); err != nil {
 		bad = append(bad, fmt.Errorf("--app: %w", err))
 	}
 	if len(args) > 0 || c.raise.Stream != "" {
@@ -292,7 +295,7 @@ func (c *levelsConfig) list(ctx context.Context, m *control.Command, e cli.Env) 
 
 // set has the JVMs raised.
 func (c *levelsConfig) set(ctx context.Context, m *control.Command, e cli.Env) error {
-	if c.appLevel != ul.Unknown {
+	if !c.appLevels.IsZero() {
 		return c.setApp(ctx, m, e)
 	}
 	changes, until, err := m.Set(ctx, c.raise)
@@ -314,11 +317,11 @@ func (c *levelsConfig) set(ctx context.Context, m *control.Command, e cli.Env) e
 // no effect yet. The raise stays wanted: a JVM that is starting may open its ring a moment
 // later.
 func (c *levelsConfig) setApp(ctx context.Context, m *control.Command, e cli.Env) error {
-	until, err := m.SetApp(ctx, c.appLevel, c.raise.For)
+	until, err := m.SetApp(ctx, c.appLevels, c.raise.For)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Stdout, "events at %s and above are wanted until %s; 'ullage run' restores it\n", c.appLevel, printable.Until(until))
+	fmt.Fprintf(e.Stdout, "the application's events are raised to %s until %s; 'ullage run' restores it\n", c.appLevels, printable.Until(until))
 	rings, err := ring.Survey(c.tail.Source)
 	if err == nil && len(rings) == 0 {
 		err = fmt.Errorf("no JVM has a ring in %s, so no events are raised now: only a JVM that creates its ring before then takes the level (see %sevents.md); 'ullage levels reset' ends the raise",
@@ -353,10 +356,10 @@ func (c *levelsConfig) reset(ctx context.Context, m *control.Command, e cli.Env)
 		}
 	}
 	printChanges(e.Stdout, changes)
-	if app != ul.Unknown {
-		fmt.Fprintf(e.Stdout, "events at %s and above are no longer wanted: the applications' own levels are in effect\n", app)
+	if !app.IsZero() {
+		fmt.Fprintf(e.Stdout, "the application's events are no longer raised to %s: its own levels are in effect\n", app)
 	}
-	if err == nil && len(changes) == 0 && app == ul.Unknown {
+	if err == nil && len(changes) == 0 && app.IsZero() {
 		fmt.Fprintln(e.Stdout, "nothing was raised")
 	}
 	return err

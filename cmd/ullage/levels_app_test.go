@@ -15,7 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/levels"
 	"github.com/ullage/ullage/internal/jvm/trigger"
-	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/line/loggers"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -26,7 +26,7 @@ func keepsLevels(t *testing.T, source string) map[string]string {
 	cfg := levels.DefaultConfig()
 	cfg.Source, cfg.Match = source, "*.log"
 	cfg.Attach = attach.Config{Mode: attach.SharedTmp, Tmp: t.TempDir(), Timeout: lab.Patience}
-	loop := levels.New(cfg, trigger.New(trigger.DefaultConfig(), nil, prometheus.NewRegistry()), levels.Outlets{AppLevel: func(ul.Level) {}},
+	loop := levels.New(cfg, trigger.New(trigger.DefaultConfig(), nil, prometheus.NewRegistry()), levels.Outlets{AppLevels: func(loggers.Levels) {}},
 		prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -61,12 +61,12 @@ func TestARaiseOfEventsThatNoJVMTakesFails(t *testing.T) {
 		}
 		return out.String(), errs.String()
 	}
-	const wanted = "events at debug and above are wanted until "
+	const wanted = "the application's events are raised to debug until "
 	out, errs := run(cli.Failure, "set", "--app", "debug", "--for", "1h")
 	if !strings.HasPrefix(out, wanted) || !strings.HasPrefix(errs, "ullage levels set: no JVM has a ring in "+source) || strings.Count(errs, "\n") != 1 {
 		t.Errorf("without a ring, it printed %q and %q", out, errs)
 	}
-	if out, _ = run(cli.OK, "reset"); !strings.HasPrefix(out, "events at debug and above are no longer wanted") || strings.Contains(out, "nothing was raised") {
+	if out, _ = run(cli.OK, "reset"); !strings.HasPrefix(out, "the application's events are no longer raised to debug") || strings.Contains(out, "nothing was raised") {
 		t.Errorf("the reset printed %q", out)
 	}
 	if out, _ = run(cli.OK, "reset"); out != "nothing was raised\n" {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/jvm/outputs"
-	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship/ring"
 )
 
@@ -68,7 +67,7 @@ func printRings(w io.Writer, rings []ring.Surveyed, behind bool) error {
 			continue
 		}
 		raised := ""
-		if r.Raised != ul.Unknown {
+		if !r.Raised.IsZero() {
 			raised = r.Raised.String()
 		}
 		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", r.PID, r.Name, printable.Bytes(r.Capacity), printable.Bytes(r.Used), printable.Count(int64(r.Refused)), dash(raised))
@@ -111,7 +110,7 @@ type ringJSON struct {
 	Capacity int64  `json:"capacity"`
 	Used     int64  `json:"used"`
 	Refused  uint64 `json:"refused"`
-	Raised   string `json:"raised,omitempty"` // the level that its JVM's events are raised to
+	Raised   string `json:"raised,omitempty"` // what the events of its JVM are raised to
 	Error    string `json:"error,omitempty"`  // why it could not be read
 }
 
@@ -132,7 +131,7 @@ func printListJSON(w io.Writer, listed []outputs.Listed, rings []ring.Surveyed) 
 	}
 	for _, r := range rings {
 		one := &ringJSON{Name: r.Name, Capacity: r.Capacity, Used: r.Used, Refused: r.Refused, Error: r.Problem}
-		if r.Raised != ul.Unknown {
+		if !r.Raised.IsZero() {
 			one.Raised = r.Raised.String()
 		}
 		all = append(all, listedJSON{PID: int(r.PID), Ring: one})

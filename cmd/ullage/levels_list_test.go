@@ -11,6 +11,7 @@ import (
 
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/outputs"
+	"github.com/ullage/ullage/internal/line/loggers"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship/ring"
 )
@@ -91,7 +92,7 @@ func TestAListNamesItsJVMs(t *testing.T) {
 }
 
 func TestAListShowsRings(t *testing.T) {
-	rings := []ring.Surveyed{{Name: "events-7-1763722140123.ring", PID: 7, Capacity: 2 << 20, Used: 4096, Refused: 12345, Raised: ul.Debug},
+	rings := []ring.Surveyed{{Name: "events-7-1763722140123.ring", PID: 7, Capacity: 2 << 20, Used: 4096, Refused: 12345, Raised: loggers.Of(ul.Debug)},
 		{Name: "events-8-1763722140123.ring", PID: 8, Capacity: 1 << 20}, {Name: "events-9-1763722140123.ring", Problem: "read header: \x1b"}}
 	var b strings.Builder
 	if err := printRings(&b, rings, false); err != nil {

@@ -2,6 +2,7 @@
 //
 //   - ul: a line of Unified Logging: decorations, level, tags, message
 //   - format: level and time of a line in any format: UL, patterns, JUL, JSON
+//   - loggers: which loggers of an application are raised, and to which levels
 //   - pause: pauses, collections and stops, read out of lines
 //   - cut: where lines begin and end
 //   - mark: what happened around a log, as a line

@@ -59,7 +59,7 @@ func assemble(cfg Config, of build.Info, log *slog.Logger) (*parts, error) {
 	p.shipper = ship.New(cfg.Ship, reg, log)
 	p.saving = newSaving(p.shipper, p.marking.journal, log)
 	p.triggers = trigger.New(cfg.Triggers, cfg.saves(p.saving), reg)
-	p.levels = levels.New(cfg.Levels, p.triggers, levels.Outlets{AppLevel: p.rings.Raise, Mark: p.markLevel, Save: p.saving.save}, reg, log)
+	p.levels = levels.New(cfg.Levels, p.triggers, levels.Outlets{AppLevels: p.rings.Raise, Mark: p.markLevel, Save: p.saving.save}, reg, log)
 	if cfg.Insight.On {
 		p.insight = insight.New(cfg.Insight, p.triggers, reg, log)
 	}

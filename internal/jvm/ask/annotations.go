@@ -11,7 +11,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/base/settings"
-	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/line/loggers"
 )
 
 // Names of the annotations that take effect while a pod runs. The table of docs/pods.md is made from
@@ -25,7 +25,7 @@ const (
 	triggerLogName = "trigger-log" // what a trigger raises to: by default `gc*=debug,safepoint*=debug`
 	triggerForName = "trigger-for" // how long a trigger's raise lasts
 	saveName       = "save"        // any text, as for `log-id`; each new value saves the lines that are [held](hindsight.md)
-	appLogName     = "app-log"     // raises the level of the application's own [events](events.md#levels-at-run-time)
+	appLogName     = "app-log"     // raises the level of the application's own [events](events.md#levels-at-run-time), of all loggers or of some
 	appLogForName  = "app-log-for" // how long that lasts
 	Adopt          = "adopt"       // gives JVMs without an output into the source [one](levels.md#adopt) of this selection; `off`: none
 )
@@ -80,10 +80,10 @@ type Request struct {
 	// are saved.
 	Save string
 
-	// AppLog is the lowest level of the application's events that are wanted, whatever the
-	// application's own settings say. [ul.Unknown]: no raise. AppLogFor is its duration,
+	// AppLog are the lowest levels of the events of the application's loggers that are wanted, whatever
+	// the application's own settings say. Zero: no raise. AppLogFor is its duration,
 	// like that of Log, and zero if AppLog is.
-	AppLog    ul.Level
+	AppLog    loggers.Levels
 	AppLogFor time.Duration
 
 	// Adopted is what JVMs without an output into the source are to log there, if SaysAdopted; it
@@ -146,10 +146,10 @@ func interpret(ours map[string]entry, known []string, problems []Problem) (Reque
 	}
 
 	before = len(p.problems)
-	level := readLive(p, ours, appLogName, "", ParseAppLevel)
+	levels := readLive(p, ours, appLogName, "", loggers.Parse)
 	length = readLive(p, ours, appLogForName, DefaultFor.String(), parseFor)
-	if req.AppLogBad = len(p.problems) > before; !req.AppLogBad && level != ul.Unknown {
-		req.AppLog, req.AppLogFor = level, length
+	if req.AppLogBad = len(p.problems) > before; !req.AppLogBad && !levels.IsZero() {
+		req.AppLog, req.AppLogFor = levels, length
 	}
 
 	req.Save = readLive(p, ours, saveName, "", parseID)
@@ -191,12 +191,6 @@ func parseFor(text string) (time.Duration, error) {
 		return 0, errors.New("not a duration from 1s to 24h; write it like 90s, 15m or 1h30m")
 	}
 	return d, nil
-}
-
-// ParseAppLevel reads a level, also as the libraries for Java spell it: DEBUG and WARN.
-func ParseAppLevel(text string) (level ul.Level, err error) {
-	err = level.Set(text)
-	return level, err
 }
 
 func parseID(text string) (string, error) {

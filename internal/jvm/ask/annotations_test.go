@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/line/loggers"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/test/lab"
 )
@@ -62,9 +63,10 @@ func TestWhatAnnotationsAskFor(t *testing.T) {
 		"of a stream":      {values{"log": "gc*=debug", "log-stream": " gc-*.log "}, Request{Log: Raise{Selection: gc, For: 15 * time.Minute, Stream: "gc-*.log"}}, nil},
 		"of no stream":     {values{"log": "gc*=debug", "log-stream": "../gc.log"}, Request{LogBad: true}, []string{"log-stream"}},
 		"a stream alone":   {values{"log-stream": "gc.log"}, Request{}, nil},
-		"of events":        {values{"app-log": "debug"}, Request{AppLog: ul.Debug, AppLogFor: 15 * time.Minute}, nil},
-		"of some events":   {values{"app-log": " WARN ", "app-log-for": "10m"}, Request{AppLog: ul.Warning, AppLogFor: 10 * time.Minute}, nil},
-		"of no level":      {values{"app-log": "com.example=debug"}, Request{AppLogBad: true}, []string{"app-log"}},
+		"of events":        {values{"app-log": "debug"}, Request{AppLog: loggers.Of(ul.Debug), AppLogFor: 15 * time.Minute}, nil},
+		"of some events":   {values{"app-log": " WARN ", "app-log-for": "10m"}, Request{AppLog: loggers.Of(ul.Warning), AppLogFor: 10 * time.Minute}, nil},
+		"of loggers":       {values{"app-log": "com.example=debug, org.h.SQL=TRACE"}, Request{AppLog: loggersOf(t, "com.example=debug,org.h.SQL=trace"), AppLogFor: 15 * time.Minute}, nil},
+		"of no level":      {values{"app-log": "com.example=loud"}, Request{AppLogBad: true}, []string{"app-log"}},
 		"of any level":     {values{"app-log": "unknown"}, Request{AppLogBad: true}, []string{"app-log"}},
 		"events too long":  {values{"app-log": "debug", "app-log-for": "25h"}, Request{AppLogBad: true}, []string{"app-log-for"}},
 		"a length alone":   {values{"app-log-for": "1m"}, Request{}, nil},
@@ -218,4 +220,13 @@ func selectionOf(t *testing.T, text string) Selection {
 		t.Fatal(err)
 	}
 	return s
+}
+
+func loggersOf(t *testing.T, text string) loggers.Levels {
+	t.Helper()
+	l, err := loggers.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -24,7 +23,7 @@ func checkSound(t *testing.T, r Request) {
 	if r.Trigger.IsZero() != (r.TriggerLog == Raise{}) || !r.Trigger.IsZero() && (r.TriggerBad || r.TriggerLog.Check() != nil) {
 		t.Errorf("trigger %+v", r)
 	}
-	if (r.AppLog == ul.Unknown) != (r.AppLogFor == 0) || r.AppLog != ul.Unknown && (r.AppLogBad || !lasts(r.AppLogFor)) {
+	if r.AppLog.IsZero() != (r.AppLogFor == 0) || !r.AppLog.IsZero() && (r.AppLogBad || !lasts(r.AppLogFor)) {
 		t.Errorf("app-log %+v", r)
 	}
 	if again, err := ParseTrigger(r.Trigger.String()); !r.Trigger.IsZero() && (err != nil || again != r.Trigger) {
@@ -36,7 +35,7 @@ func checkSound(t *testing.T, r Request) {
 func FuzzParseAnnotations(f *testing.F) {
 	for _, file := range []string{"", "\x00", "ullage.dev/", "ullage.dev/log=\"gc*=debug\"\nullage.dev/log-for=\"1m\"\r\n", "ullage.dev/trigger = \"pause>1s\" \n# x\n",
 		"ullage.dev/log=\"\\", "ullage.dev/log='g'", "ullage.dev/lgo=\"\\x00\"\nullage.dev/trigger-log=\"all\"", " ullage.dev/trigger-for\t=\"\"",
-		"ullage.dev/app-log=\"Warn\"\nullage.dev/app-log-for=\"25h\"\n"} {
+		"ullage.dev/app-log=\"Warn\"\nullage.dev/app-log-for=\"25h\"\n", "ullage.dev/app-log=\"com.acme=debug, info\"\n"} {
 		f.Add([]byte(file))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {

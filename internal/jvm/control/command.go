@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/internal/jvm/plan"
-	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/line/loggers"
 )
 
 // Command runs one operation on the levels of a source. It asks the owner, which is an
@@ -122,15 +122,15 @@ func (c *Command) checkStream(ctx context.Context, stream string) error {
 
 // SetApp raises the events of every application for a while and returns the end of that
 // raise.
-func (c *Command) SetApp(ctx context.Context, level ul.Level, lasts time.Duration) (until time.Time, err error) {
-	r, err := c.order(ctx, Request{Verb: VerbSet, App: level, Raise: ask.Raise{For: lasts}})
+func (c *Command) SetApp(ctx context.Context, to loggers.Levels, lasts time.Duration) (until time.Time, err error) {
+	r, err := c.order(ctx, Request{Verb: VerbSet, App: to, Raise: ask.Raise{For: lasts}})
 	return r.Until, err
 }
 
 // Reset ends every raise, whatever its cause, and restores the JVMs. An
-// annotation that is still present has no effect until it changes. App is the
-// level that the application's events were raised to; [ul.Unknown]: they were not.
-func (c *Command) Reset(ctx context.Context) (changes []plan.Change, app ul.Level, err error) {
+// annotation that is still present has no effect until it changes. App are the
+// levels that the application's events were raised to; zero: they were not.
+func (c *Command) Reset(ctx context.Context) (changes []plan.Change, app loggers.Levels, err error) {
 	r, err := c.order(ctx, Request{Verb: VerbReset})
 	return r.Changes, r.App, err
 }

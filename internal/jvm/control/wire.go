@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/internal/jvm/plan"
-	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/line/loggers"
 )
 
 // The verbs of a request.
@@ -39,10 +39,10 @@ const (
 // Request is what a command asks of the owner, as one line of JSON. It can ask
 // for nothing but what `ullage levels` does.
 type Request struct {
-	Verb      string   `json:"verb"`
-	ask.Raise          // for set
-	App       ul.Level `json:"app,omitzero"`  // for set: raise the application's events instead of a selection
-	PID       int      `json:"pid,omitempty"` // for list and rotate: the only JVM to act on; 0: all
+	Verb      string         `json:"verb"`
+	ask.Raise                // for set
+	App       loggers.Levels `json:"app,omitzero"`  // for set: raise the application's events instead of a selection
+	PID       int            `json:"pid,omitempty"` // for list and rotate: the only JVM to act on; 0: all
 
 	By string `json:"-"` // the process that sent it, as the kernel says; empty: unknown
 }
@@ -56,7 +56,7 @@ func (r Request) check() error {
 	case VerbList, VerbRotate, VerbReset, VerbSave:
 	case VerbSet:
 		switch {
-		case r.App == ul.Unknown:
+		case r.App.IsZero():
 			return r.Check()
 		case r.Raise != ask.Raise{For: r.For}:
 			return errors.New("a raise is of the application's events or of a selection: ask for one at a time")
@@ -75,7 +75,7 @@ type Reply struct {
 	NoJVM   bool             `json:"noJVM,omitempty"`   // for list: the error is a NoJVMError
 	Changes []plan.Change    `json:"changes,omitempty"` // for set and reset
 	Until   time.Time        `json:"until,omitzero"`    // for set: the end of the raise
-	App     ul.Level         `json:"app,omitzero"`      // for reset: what the application's events were raised to
+	App     loggers.Levels   `json:"app,omitzero"`      // for reset: what the application's events were raised to
 	Listed  []outputs.Listed `json:"listed,omitempty"`  // for list and rotate
 	Saving  *Saving          `json:"saving,omitempty"`  // for save
 }
@@ -128,7 +128,7 @@ type Saving struct {
 // tooOld returns an error if a reply shows that the owner, an older ullage,
 // does not know a field of the request r. Such a owner has done nothing.
 func (r Request) tooOld(answer Reply) error {
-	if r.App != ul.Unknown && len(answer.Errors) == 1 && strings.Contains(answer.Errors[0], `unknown field "app"`) {
+	if !r.App.IsZero() && len(answer.Errors) == 1 && strings.Contains(answer.Errors[0], `unknown field "app"`) {
 		return errors.New("the ullage that keeps the levels is older than this one and cannot raise the application's events: update it")
 	}
 	if r.Stream != "" && len(answer.Errors) == 1 && strings.Contains(answer.Errors[0], `unknown field "stream"`) {

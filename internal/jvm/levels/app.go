@@ -5,24 +5,23 @@ import (
 
 	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/internal/line/mark"
-	"github.com/ullage/ullage/internal/line/ul"
 )
 
 // raiseApp passes on the result of wantApp, and logs and marks a change.
 func (l *Loop) raiseApp(before *plan.State, now time.Time) {
 	s := l.plan.State
-	if l.to.AppLevel == nil {
+	if l.to.AppLevels == nil {
 		return
 	}
-	l.to.AppLevel(s.AppLevel)
-	if s.AppLevel == before.AppLevel {
+	l.to.AppLevels(s.AppLevels)
+	if s.AppLevels == before.AppLevels {
 		return
 	}
-	if s.AppLevel != ul.Unknown {
+	if !s.AppLevels.IsZero() {
 		r, why := s.AppNow(now)
-		level, end := s.AppLevel.String(), plan.ShownEnd(r.Until)
+		level, end := s.AppLevels.String(), plan.ShownEnd(r.Until)
 		// messages.md#log-levels: The annotation `ullage.dev/app-log` asks for events at `level`
-		// and above, until `until`.
+		// and above, or of loggers at theirs, until `until`.
 		l.log.Info("application log level raised", "level", level, "why", why, "by", r.By, "until", end)
 		l.reporter.note(mark.New(mark.AppLevelRaised, "level", level, "why", why, "by", r.By, "until", end))
 		return
@@ -38,6 +37,6 @@ func (l *Loop) raiseApp(before *plan.State, now time.Time) {
 		why = plan.WhyReset
 	}
 	// messages.md#log-levels: `why` is the reason why that has ended.
-	l.log.Info("application log level restored", "level", before.AppLevel.String(), "why", why)
-	l.reporter.note(mark.New(mark.AppLevelRestored, "level", before.AppLevel.String(), "why", why))
+	l.log.Info("application log level restored", "level", before.AppLevels.String(), "why", why)
+	l.reporter.note(mark.New(mark.AppLevelRestored, "level", before.AppLevels.String(), "why", why))
 }

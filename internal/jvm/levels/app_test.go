@@ -7,33 +7,36 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/jvm/plan"
+	"github.com/ullage/ullage/internal/line/loggers"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/test/lab/marked"
 )
 
-// asked is the level that a Loop asks the application for.
+// asked is what a Loop asks the application for.
 type asked struct {
-	mu    sync.Mutex
-	level ul.Level
+	mu sync.Mutex
+	to loggers.Levels
 }
 
-func (a *asked) set(level ul.Level) {
+func (a *asked) set(to loggers.Levels) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.level = level
+	a.to = to
 }
 
-func (a *asked) is(level ul.Level) bool {
+func (a *asked) is(level ul.Level) bool { return a.has(loggers.Of(level)) }
+
+func (a *asked) has(to loggers.Levels) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.level == level
+	return a.to == to
 }
 
 // application returns a pod without a JVM that could be attached to: events need none.
 func application(t *testing.T) (*rig, *asked, *marked.Marks) {
 	t.Helper()
 	r, a, m := newRig(t), &asked{}, &marked.Marks{}
-	r.to.AppLevel, r.to.Mark = a.set, m.Add
+	r.to.AppLevels, r.to.Mark = a.set, m.Add
 	return r, a, m
 }
 
@@ -45,21 +48,26 @@ func TestTheApplicationIsRaisedByAnAnnotation(t *testing.T) {
 	for _, step := range []struct {
 		name  string
 		pairs []string
-		want  ul.Level
+		want  string
 		mark  string // empty: none
 	}{
-		{"nothing", nil, ul.Unknown, ""},
-		{"a level", []string{"app-log", "debug", "app-log-for", "10m"}, ul.Debug, `app-level-raised level=debug why="annotation ullage.dev/app-log"` + until},
-		{"a bad value", []string{"app-log", "loud"}, ul.Debug, ""},
-		{"another level", []string{"app-log", "TRACE"}, ul.Trace, `app-level-raised level=trace why="annotation ullage.dev/app-log"` + until},
-		{"no level", nil, ul.Unknown, `app-level-restored level=trace why="the annotation is gone"`},
+		{"nothing", nil, "", ""},
+		{"a level", []string{"app-log", "debug", "app-log-for", "10m"}, "debug", `app-level-raised level=debug why="annotation ullage.dev/app-log"` + until},
+		{"a bad value", []string{"app-log", "loud"}, "debug", ""},
+		{"another level", []string{"app-log", "TRACE"}, "trace", `app-level-raised level=trace why="annotation ullage.dev/app-log"` + until},
+		{"loggers", []string{"app-log", "com.acme=debug, org.h.SQL=TRACE"}, "com.acme=debug,org.h.SQL=trace",
+			`app-level-raised level=com.acme=debug,org.h.SQL=trace why="annotation ullage.dev/app-log"` + until},
+		{"a bad logger", []string{"app-log", "com.acme.*=debug"}, "com.acme=debug,org.h.SQL=trace", ""},
+		{"no level", nil, "", `app-level-restored level=com.acme=debug,org.h.SQL=trace why="the annotation is gone"`},
 	} {
 		r.annotate(step.pairs...)
 		p.step()
-		if !a.is(step.want) {
-			t.Errorf("%s: it is asked for %v", step.name, a.level)
+		var want loggers.Levels
+		must(t, want.UnmarshalText([]byte(step.want)))
+		if !a.has(want) {
+			t.Errorf("%s: it is asked for %v", step.name, a.to)
 		}
-		if shown := p.Status().App.Level; step.want != ul.Unknown && shown != step.want.String() {
+		if shown := p.Status().App.Level; shown != step.want {
 			t.Errorf("%s: the status has %q", step.name, shown)
 		}
 		if step.mark != "" {
@@ -68,7 +76,7 @@ func TestTheApplicationIsRaisedByAnAnnotation(t *testing.T) {
 			m.Gives(t)
 		}
 	}
-	p.log.says(t, 2, "application log level raised")
+	p.log.says(t, 3, "application log level raised")
 	p.log.says(t, 1, "application log level restored")
 }
 
@@ -91,7 +99,7 @@ func TestARaiseOfTheApplicationRunsOutAndDoesNotComeBack(t *testing.T) {
 		p.step()
 	}
 	if !a.is(ul.Unknown) {
-		t.Errorf("it is asked for %v again", a.level)
+		t.Errorf("it is asked for %v again", a.to)
 	}
 	m.Gives(t)
 }
@@ -105,18 +113,18 @@ func TestARaiseOfTheApplicationOutlivesAKillUntilItsEnd(t *testing.T) {
 	p.step()
 	until := p.Status().App.Until
 	m.Take()
-	a.set(ul.Unknown)
+	a.set(loggers.Levels{})
 	p = r.process()
 	p.step()
 	if got := p.Status().App.Until; !a.is(ul.Debug) || !got.Equal(until) {
-		t.Errorf("it is asked for %v until %s, want debug until %s", a.level, got, until)
+		t.Errorf("it is asked for %v until %s, want debug until %s", a.to, got, until)
 	}
 	m.Gives(t)
 	r.annotate()
 	p = r.process()
 	p.step()
 	if !a.is(ul.Unknown) {
-		t.Errorf("it is asked for %v", a.level)
+		t.Errorf("it is asked for %v", a.to)
 	}
 	m.Gives(t, `app-level-restored level=debug why="the annotation is gone"`)
 }
@@ -130,35 +138,35 @@ func TestTheApplicationIsRaisedByACommand(t *testing.T) {
 	stop := p.run()
 	within(t, patience, "the annotation's raise, and its mark", func() bool { return a.is(ul.Info) && len(m.Take()) > 0 })
 	c := r.command()
-	until, err := c.SetApp(t.Context(), ul.Trace, time.Hour)
+	until, err := c.SetApp(t.Context(), loggers.Of(ul.Trace), time.Hour)
 	if left := time.Until(until); err != nil || !a.is(ul.Trace) || left > time.Hour || left < time.Hour-patience {
-		t.Fatalf("%s, %v; it is asked for %v", until, err, a.level)
+		t.Fatalf("%s, %v; it is asked for %v", until, err, a.to)
 	}
 	if st := p.Status().App; st.Level != "trace" || !st.Until.Equal(until) {
 		t.Errorf("%+v", st)
 	}
 	m.Gives(t, `app-level-raised level=trace why="ullage levels set" by="uid \d+(, pid \d+)?" until=\S+`)
-	if _, err := c.SetApp(t.Context(), ul.Debug, 1200*time.Millisecond); err != nil || !a.is(ul.Debug) {
-		t.Errorf("%v; it is asked for %v", err, a.level)
+	if _, err := c.SetApp(t.Context(), loggers.Of(ul.Debug), 1200*time.Millisecond); err != nil || !a.is(ul.Debug) {
+		t.Errorf("%v; it is asked for %v", err, a.to)
 	}
 	m.Take()
 	within(t, patience, "the annotation's raise is in effect again", func() bool { return a.is(ul.Info) })
-	_, err = c.SetApp(t.Context(), ul.Trace, time.Hour)
+	_, err = c.SetApp(t.Context(), loggers.Of(ul.Trace), time.Hour)
 	must(t, err)
 	m.Take()
 	_, ended, err := c.Reset(t.Context())
-	if err != nil || ended != ul.Trace || !a.is(ul.Unknown) {
-		t.Errorf("%v; a raise to %v ended, and it is asked for %v", err, ended, a.level)
+	if err != nil || ended != loggers.Of(ul.Trace) || !a.is(ul.Unknown) {
+		t.Errorf("%v; a raise to %v ended, and it is asked for %v", err, ended, a.to)
 	}
 	m.Gives(t, `app-level-restored level=trace why="ullage levels reset"`)
-	if _, ended, err = c.Reset(t.Context()); err != nil || ended != ul.Unknown {
+	if _, ended, err = c.Reset(t.Context()); err != nil || !ended.IsZero() {
 		t.Errorf("%v; another reset ended a raise to %v", err, ended)
 	}
 	must(t, stop())
 	p = r.process() // the annotation is still there
 	p.step()
 	if !a.is(ul.Unknown) {
-		t.Errorf("it is asked for %v again", a.level)
+		t.Errorf("it is asked for %v again", a.to)
 	}
 }
 
@@ -168,10 +176,10 @@ func TestACommandsRaiseOfTheApplicationOutlivesAKillButNoDrain(t *testing.T) {
 	r.annotate()
 	p := r.process()
 	p.during(func() {
-		_, err := r.command().SetApp(t.Context(), ul.Debug, time.Hour)
+		_, err := r.command().SetApp(t.Context(), loggers.Of(ul.Debug), time.Hour)
 		must(t, err)
 	})
-	a.set(ul.Unknown)
+	a.set(loggers.Levels{})
 	p.kill()
 	p = r.process()
 	stop := p.run()
@@ -180,7 +188,7 @@ func TestACommandsRaiseOfTheApplicationOutlivesAKillButNoDrain(t *testing.T) {
 	p = r.process()
 	p.step()
 	if !a.is(ul.Unknown) {
-		t.Errorf("it is asked for %v", a.level)
+		t.Errorf("it is asked for %v", a.to)
 	}
 }
 
@@ -193,7 +201,7 @@ func TestADrainRestoresTheApplication(t *testing.T) {
 	within(t, patience, "it is raised", func() bool { return a.is(ul.Debug) })
 	must(t, stop())
 	if !a.is(ul.Unknown) {
-		t.Errorf("it is asked for %v", a.level)
+		t.Errorf("it is asked for %v", a.to)
 	}
 	p.log.says(t, 1, plan.WhyDrained)
 	r.process().step()

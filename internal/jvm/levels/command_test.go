@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/jvm/control"
+	"github.com/ullage/ullage/internal/line/loggers"
 	"github.com/ullage/ullage/internal/line/ul"
 
 	"github.com/ullage/ullage/internal/jvm/plan"
@@ -259,7 +260,7 @@ func TestWithoutASidecarACommandOnlyLooks(t *testing.T) {
 	}
 	n := j.Count()
 	_, _, setErr := c.Set(t.Context(), raiseTo(t, "gc*=debug", time.Hour))
-	_, appErr := c.SetApp(t.Context(), ul.Debug, time.Hour)
+	_, appErr := c.SetApp(t.Context(), loggers.Of(ul.Debug), time.Hour)
 	_, _, resetErr := c.Reset(t.Context())
 	_, saveErr := c.Save(t.Context())
 	for verb, err := range map[string]error{"set": setErr, "set --app": appErr, "reset": resetErr, "save": saveErr} {

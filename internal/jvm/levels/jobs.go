@@ -11,7 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/control"
 	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/internal/jvm/plan"
-	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/line/loggers"
 )
 
 // job is a request to change levels, from its arrival until its reply.
@@ -21,12 +21,12 @@ type job struct {
 
 	changes  []plan.Change
 	errs     []error
-	until    time.Time  // the end of the raise that the job began
-	ended    ul.Level   // the level of the application's raise that the job ended
-	was      plan.Raise // the raise that its raise replaced
-	had      bool       // whether there was one
-	canceled bool       // no JVM took the raise, so the job was canceled
-	deadline time.Time  // the job is answered then, even if tasks are still under way
+	until    time.Time      // the end of the raise that the job began
+	ended    loggers.Levels // the application's raise that the job ended
+	was      plan.Raise     // the raise that its raise replaced
+	had      bool           // whether there was one
+	canceled bool           // no JVM took the raise, so the job was canceled
+	deadline time.Time      // the job is answered then, even if tasks are still under way
 }
 
 func newJob(r control.Request) *job {
@@ -130,7 +130,7 @@ func (s *jobs) begin(ctx context.Context, j *job) {
 	var change func(now time.Time)
 	switch j.Verb {
 	case control.VerbSet:
-		if j.App != ul.Unknown {
+		if !j.App.IsZero() {
 			change = func(now time.Time) { j.until = s.plan.State.SetApp(j.App, j.For, j.By, now) }
 			break
 		}
@@ -138,7 +138,7 @@ func (s *jobs) begin(ctx context.Context, j *job) {
 	default:
 		change = func(now time.Time) {
 			if r, _ := s.plan.State.AppNow(now); r != nil {
-				j.ended = r.Level
+				j.ended = r.Levels
 			}
 			s.plan.State.EndAll(plan.WhyReset, j.By, now)
 			s.plan.Adoption.End(j.By)
@@ -194,7 +194,7 @@ func (s *jobs) waits(j *job) bool {
 // fails reports whether no JVM took the raise of a job, and makes sure that
 // the job has a reason.
 func (s *jobs) fails(j *job) bool {
-	if j.Verb != control.VerbSet || j.App != ul.Unknown || j.canceled || s.waits(j) {
+	if j.Verb != control.VerbSet || !j.App.IsZero() || j.canceled || s.waits(j) {
 		return false
 	}
 	if late := len(s.runner.running); late > 0 {

@@ -17,8 +17,8 @@ import (
 	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/internal/jvm/plan"
 	"github.com/ullage/ullage/internal/jvm/trigger"
+	"github.com/ullage/ullage/internal/line/loggers"
 	"github.com/ullage/ullage/internal/line/mark"
-	"github.com/ullage/ullage/internal/line/ul"
 )
 
 const (
@@ -68,9 +68,9 @@ type Loop struct {
 // Outlets are functions through which a Loop passes on what is not for a JVM. None of them
 // may block, and each may be nil.
 type Outlets struct {
-	// AppLevel is given, at each update, the lowest level at which the application's events
-	// are wanted; [ul.Unknown] leaves that to the application. Nil: they cannot be raised.
-	AppLevel func(ul.Level)
+	// AppLevels is given, at each update, the levels at which events of the application's loggers
+	// are wanted; zero leaves that to the application. Nil: they cannot be raised.
+	AppLevels func(loggers.Levels)
 
 	// Mark is given the raises and restores. Nil: there are no marks.
 	Mark func(mark.Mark)
@@ -273,7 +273,7 @@ func (l *Loop) update(ctx context.Context, change func(now time.Time)) error {
 	if change != nil {
 		change(now)
 	}
-	if l.to.AppLevel != nil {
+	if l.to.AppLevels != nil {
 		p.State.WantApp(l.notes.request, !l.notes.unknown, p.Draining, now)
 	}
 	l.arm(now) // before a JVM writes a line of a raise

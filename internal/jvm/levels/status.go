@@ -90,7 +90,7 @@ func (l *Loop) show(now time.Time) {
 		st.Cause, st.Raise = cause, r
 	}
 	if r, _ := p.State.AppNow(now); r != nil && !p.Draining && !st.Off {
-		st.App = admin.AppRaise{Level: r.Level.String(), Until: r.Until}
+		st.App = admin.AppRaise{Level: r.Levels.String(), Until: r.Until}
 	}
 	raised := 0
 	for _, j := range st.JVMs {

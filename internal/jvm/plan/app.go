@@ -6,15 +6,15 @@ import (
 
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/jvm/ask"
-	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/line/loggers"
 )
 
-// AppRaise is a level that the application's events are raised to for a while. It never changes.
+// AppRaise are levels that the application's events are raised to for a while. It never changes.
 type AppRaise struct {
-	Level ul.Level      `json:"level"`
-	For   time.Duration `json:"for"` // the requested duration
-	Until time.Time     `json:"until"`
-	By    string        `json:"by,omitempty"` // the process that asked for it; empty: no process did, or it is unknown
+	Levels loggers.Levels `json:"level"`
+	For    time.Duration  `json:"for"` // the requested duration
+	Until  time.Time      `json:"until"`
+	By     string         `json:"by,omitempty"` // the process that asked for it; empty: no process did, or it is unknown
 }
 
 // on reports whether the raise is in effect. There may be none.
@@ -22,10 +22,10 @@ func (r *AppRaise) on(now time.Time) bool { return r != nil && now.Before(r.Unti
 
 // sound returns a saved raise as it may be used, or nil if it cannot have been asked for.
 func (r *AppRaise) sound() *AppRaise {
-	if r == nil || r.Level == ul.Unknown || ask.CheckFor(r.For) != nil {
+	if r == nil || r.Levels.IsZero() || ask.CheckFor(r.For) != nil {
 		return nil
 	}
-	return &AppRaise{r.Level, r.For, savable(r.Until), printable.Escaped(r.By, maxWhy)}
+	return &AppRaise{r.Levels, r.For, savable(r.Until), printable.Escaped(r.By, maxWhy)}
 }
 
 // bounded returns r, or a shorter raise if a clock was set back, so that no raise is prolonged.
@@ -33,7 +33,7 @@ func (r *AppRaise) bounded(now time.Time) *AppRaise {
 	if r == nil || !r.Until.After(now.Add(r.For)) {
 		return r
 	}
-	return &AppRaise{r.Level, r.For, now.Add(r.For), r.By}
+	return &AppRaise{r.Levels, r.For, now.Add(r.For), r.By}
 }
 
 const (
@@ -69,9 +69,9 @@ func (s *State) AppNow(now time.Time) (r *AppRaise, why string) {
 }
 
 // SetApp begins the raise of a command, by a process, and returns its end.
-func (s *State) SetApp(level ul.Level, lasts time.Duration, by string, now time.Time) (until time.Time) {
+func (s *State) SetApp(to loggers.Levels, lasts time.Duration, by string, now time.Time) (until time.Time) {
 	now = now.Round(0) // without the monotonic clock, as a saved state has none
-	s.AppSet = &AppRaise{level, lasts, now.Add(lasts), by}
+	s.AppSet = &AppRaise{to, lasts, now.Add(lasts), by}
 	return s.AppSet.Until
 }
 
@@ -79,7 +79,7 @@ func (s *State) SetApp(level ul.Level, lasts time.Duration, by string, now time.
 // over.
 func (s *State) endApps(now time.Time) {
 	if s.AppSet = nil; s.App.on(now) {
-		s.App = &AppRaise{s.App.Level, s.App.For, now.Round(0), s.App.By}
+		s.App = &AppRaise{s.App.Levels, s.App.For, now.Round(0), s.App.By}
 	}
 }
 
@@ -89,17 +89,17 @@ func (s *State) WantApp(req ask.Request, known, draining bool, now time.Time) {
 	now = now.Round(0)
 	switch {
 	case req.AppLogBad || !known: // nothing changes
-	case req.AppLog == ul.Unknown:
+	case req.AppLog.IsZero():
 		s.App = nil
-	case s.App == nil || s.App.Level != req.AppLog || s.App.For != req.AppLogFor:
+	case s.App == nil || s.App.Levels != req.AppLog || s.App.For != req.AppLogFor:
 		s.App = &AppRaise{req.AppLog, req.AppLogFor, now.Add(req.AppLogFor), ""}
 	}
 	s.App, s.AppSet = s.App.bounded(now), s.AppSet.bounded(now)
 	if !s.AppSet.on(now) || draining {
 		s.AppSet = nil
 	}
-	s.AppLevel = ul.Unknown
+	s.AppLevels = loggers.Levels{}
 	if r, _ := s.AppNow(now); r != nil && !draining {
-		s.AppLevel = r.Level
+		s.AppLevels = r.Levels
 	}
 }

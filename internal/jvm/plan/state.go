@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/outputs"
-	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/line/loggers"
 )
 
 // Cause is what asked for a level.
@@ -95,8 +95,8 @@ type State struct {
 	App    *AppRaise `json:"app,omitempty"`    // an annotation's; nil: none
 	AppSet *AppRaise `json:"appSet,omitempty"` // a command's; nil: none
 
-	// AppLevel is what the application's events were last raised to, in effect or about to be.
-	AppLevel ul.Level `json:"appLevel,omitzero"`
+	// AppLevels are what the application's events were last raised to, in effect or about to be.
+	AppLevels loggers.Levels `json:"appLevel,omitzero"`
 
 	// Quiet is the earliest time at which the trigger may be armed; zero: now.
 	Quiet time.Time `json:"quiet,omitzero"`
@@ -273,7 +273,7 @@ func (s *State) Known() []string {
 // Clone returns a copy that shares nothing with s that changes: another raise of the application is another
 // object.
 func (s *State) Clone() *State {
-	c := &State{Raises: maps.Clone(s.Raises), JVMs: map[string]*Baseline{}, Adopted: map[string]*Adopted{}, App: s.App, AppSet: s.AppSet, AppLevel: s.AppLevel, Quiet: s.Quiet, Fired: s.Fired}
+	c := &State{Raises: maps.Clone(s.Raises), JVMs: map[string]*Baseline{}, Adopted: map[string]*Adopted{}, App: s.App, AppSet: s.AppSet, AppLevels: s.AppLevels, Quiet: s.Quiet, Fired: s.Fired}
 	for id, b := range s.JVMs {
 		copied := *b
 		c.JVMs[id] = &copied

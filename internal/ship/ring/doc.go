@@ -88,6 +88,9 @@
 //	    the older head. That one is smaller and merely refuses earlier.
 //	  - A word is whole. It lies at a multiple of 8, where a load or store of 8 bytes is one access. If a kernel
 //	    ever copied less at a time, the check in the word would not match, and the next look decides.
+//	  - Rules for loggers are whole. The word at raisedAt names their generation and is written after them, and the
+//	    JVM reads them after it (acquireFence). If the two writes became visible in another order, the generation or the check
+//	    would not match: then nothing is raised, and the next log call looks again.
 //	  - A template is there before the record that names it: its length is stored after its text (releaseFence),
 //	    both before D by the thread that logs, or by another one, which has published the number to that thread. The
 //	    sidecar reads it after B.

@@ -61,8 +61,8 @@ func reasonOf(err error) string {
 type header struct {
 	capacity uint64
 	pid      int64
-	offset   int64  // what to add to a time of System.nanoTime() for nanoseconds since the epoch
-	raised   uint32 // see raisedAt
+	offset   int64 // what to add to a time of System.nanoTime() for nanoseconds since the epoch
+	raised   raised
 }
 
 // A file is an open ring file.
@@ -111,7 +111,7 @@ func procFD(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
 // readHeader reads the header and compares it with the file.
 func (f *file) readHeader() error {
-	var h [abandonedAt + 4]byte
+	var h [loggersEnd]byte
 	if err := f.read(f.fd, h[:], 0); err != nil {
 		return &Error{reasonSize, fmt.Errorf("read header: %w", err)}
 	}
@@ -127,7 +127,7 @@ func (f *file) readHeader() error {
 	}
 	f.pid = int64(le.Uint64(h[pidAt:]))
 	f.offset = int64(le.Uint64(h[wallAt:]) - le.Uint64(h[monotonicAt:]))
-	f.raised = le.Uint32(h[raisedAt:])
+	f.raised = parseRaised(h[:])
 	return f.checkSize()
 }
 

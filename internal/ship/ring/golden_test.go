@@ -22,6 +22,10 @@ func TestGoldenRingOfTheJavaSide(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(source, testName.ring()), ring, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	raise := raised{levels: parsed(t, "com.acme=trace,debug,org.hibernate.SQL=info"), whole: true, generation: 1}
+	if got := parseRaised(ring); got != raise {
+		t.Errorf("it is raised to %+v, want %+v", got, raise)
+	}
 	s := newSidecar(t, source).start()
 	s.drained()
 	got, err := os.ReadFile(filepath.Join(source, testName.text()))

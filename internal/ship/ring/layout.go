@@ -3,10 +3,11 @@ package ring
 import (
 	"encoding/binary"
 
+	"github.com/ullage/ullage/internal/line/loggers"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// The layout of a ring file, version 1. All numbers are little endian.
+// The layout of a ring file, version 2. All numbers are little endian.
 // Layout.java has the same constants.
 //
 // The header is followed by the control block (tail, head, counters of drops), the
@@ -16,7 +17,7 @@ import (
 // the capacity.
 const (
 	magic   = 0x31474E5247474C55 // "ULGGRNG1"
-	version = 1
+	version = 2
 
 	// The header. The JVM writes it before the file gets its name.
 	versionAt    = 8
@@ -27,12 +28,14 @@ const (
 	pidAt        = 32
 	monotonicAt  = 40 // System.nanoTime() ...
 	wallAt       = 48 // ... and the nanoseconds since the epoch at the same moment
-	flagsAt      = 56 // 0; version 1 had rings that overwrite themselves, which no sidecar reads
+	flagsAt      = 56 // 0
 	headerBytes  = 64
 
-	// Only the sidecar writes these two.
-	raisedAt    = 128 // u32: every level from this one on is logged; 0: nothing is raised
+	// Only the sidecar writes these. raise.go has the form of the first and the last.
+	raisedAt    = 128 // u32: from which levels on events are wanted; 0: nothing is raised
 	abandonedAt = 132 // u32: 1 makes the JVM go on in another ring
+	loggersAt   = 256 // which loggers are raised, and to which levels
+	loggersEnd  = loggersAt + rulesText + loggers.MaxText
 
 	// The control block. The sidecar writes the head, the JVM all else.
 	controlAt      = 4096

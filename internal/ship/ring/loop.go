@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/base/kernel"
+	"github.com/ullage/ullage/internal/line/loggers"
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
@@ -38,7 +39,7 @@ func (r *Rings) Run(ctx context.Context, ending func()) {
 	defer r.mu.Unlock()
 	for _, d := range r.drains {
 		r.part(d.drain)
-		_ = d.raise(0) // the next process knows what is wanted; without one, it is unknown
+		_ = d.raise(loggers.Levels{}) // the next process knows what is wanted; without one, it is unknown
 	}
 	r.leave()
 }

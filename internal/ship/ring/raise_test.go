@@ -1,22 +1,37 @@
 package ring
 
 import (
+	"bytes"
 	"context"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/ullage/ullage/internal/line/loggers"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// raised is what a ring's JVM is asked for.
-func (w *writer) raised() ul.Level { return ul.Level(le.Uint32(w.mem[raisedAt:])) }
-
 func (w *writer) isRaisedTo(level ul.Level) {
 	w.t.Helper()
-	if got := w.raised(); got != level {
-		w.t.Errorf("%s is raised to %v, want %v", w.path, got, level)
+	w.hasRaise(loggers.Of(level))
+}
+
+// hasRaise holds a ring to what its JVM is asked for.
+func (w *writer) hasRaise(want loggers.Levels) {
+	w.t.Helper()
+	if got := parseRaised(w.mem); got.levels != want || !got.whole {
+		w.t.Errorf("%s is raised to %+v, want %v", w.path, got, want)
 	}
+}
+
+func parsed(t *testing.T, text string) loggers.Levels {
+	t.Helper()
+	l, err := loggers.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }
 
 func TestARaiseReachesRingsThatComeLater(t *testing.T) {
@@ -25,14 +40,14 @@ func TestARaiseReachesRingsThatComeLater(t *testing.T) {
 	s := newSidecar(t, source).start()
 	s.rounds(1)
 	first.isRaisedTo(ul.Unknown)
-	s.Raise(ul.Debug)
+	s.Raise(loggers.Of(ul.Debug))
 	first.isRaisedTo(ul.Debug)
 	second := newWriter(t, source, "events-8-1763722140999", minCapacity)
 	s.rounds(2)
 	second.isRaisedTo(ul.Debug)
-	s.Raise(ul.Trace)
+	s.Raise(loggers.Of(ul.Trace))
 	first.isRaisedTo(ul.Trace)
-	s.Raise(ul.Unknown)
+	s.Raise(loggers.Levels{})
 	first.isRaisedTo(ul.Unknown)
 	second.isRaisedTo(ul.Unknown)
 	if got := s.errorsBy(); got != "" {
@@ -45,7 +60,7 @@ func TestTheNextSidecarEndsTheRaiseOfAKilledOne(t *testing.T) {
 	w := newWriter(t, source, testName, minCapacity)
 	killed := newSidecar(t, source).start()
 	killed.rounds(1)
-	killed.Raise(ul.Debug)
+	killed.Raise(loggers.Of(ul.Debug))
 	killed.leave()
 	w.isRaisedTo(ul.Debug)
 	newSidecar(t, source).start().rounds(1)
@@ -56,7 +71,7 @@ func TestARaiseEndsWithTheSidecar(t *testing.T) {
 	source := tmpfs(t)
 	w := newWriter(t, source, testName, minCapacity)
 	s := newSidecar(t, source).start()
-	s.Raise(ul.Debug)
+	s.Raise(loggers.Of(ul.Debug))
 	w.isRaisedTo(ul.Debug)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -74,7 +89,7 @@ func TestARaiseOfARingThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 		}
 		return nil
 	}
-	s.Raise(ul.Debug)
+	s.Raise(loggers.Of(ul.Debug))
 	s.rounds(1)
 	w.isRaisedTo(ul.Unknown)
 	s.calls.before = nil
@@ -91,7 +106,7 @@ func TestASurveyShowsEachRing(t *testing.T) {
 	w := newWriter(t, source, testName, minCapacity)
 	s := newSidecar(t, source).start()
 	s.rounds(1)
-	s.Raise(ul.Debug)
+	s.Raise(loggers.Of(ul.Debug))
 	const bad = "events-9-1763722140999.ring"
 	if err := os.WriteFile(filepath.Join(source, bad), []byte("no ring"), 0o600); err != nil {
 		t.Fatal(err)
@@ -103,15 +118,105 @@ func TestASurveyShowsEachRing(t *testing.T) {
 	if err != nil || len(all) != 3 {
 		t.Fatalf("%+v, %v", all, err)
 	}
-	if got := all[0]; got.Raised != ul.Debug || got.Capacity != minCapacity || got.Problem != "" || got.Name != filepath.Base(w.path) {
+	if got := all[0]; got.Raised != loggers.Of(ul.Debug) || got.Capacity != minCapacity || got.Problem != "" || got.Name != filepath.Base(w.path) {
 		t.Errorf("%+v", got)
 	}
 	for _, got := range all[1:] {
-		if got.Problem == "" || got.Capacity != 0 || got.Raised != ul.Unknown {
+		if got.Problem == "" || got.Capacity != 0 || !got.Raised.IsZero() {
 			t.Errorf("%+v", got)
 		}
 	}
 	if all, err := Survey(filepath.Join(source, "missing")); err != nil || len(all) != 0 {
 		t.Errorf("a missing source has %+v, %v", all, err)
+	}
+}
+
+// A JVM that has read the rules of one generation looks again when there is another one.
+func TestARaiseOfLoggersHasAnotherGenerationEachTime(t *testing.T) {
+	source := tmpfs(t)
+	w := newWriter(t, source, testName, minCapacity)
+	s := newSidecar(t, source).start()
+	s.rounds(1)
+	acme, sql := parsed(t, "com.acme=debug"), parsed(t, "info,org.h.SQL=trace")
+	for i, to := range []loggers.Levels{acme, sql, sql, {}, sql, acme, loggers.Of(ul.Info), acme} {
+		s.Raise(to)
+		w.hasRaise(to)
+		if got, want := parseRaised(w.mem).generation, []uint16{1, 2, 2, 2, 3, 4, 4, 5}[i]; got != want {
+			t.Errorf("raise %d, to %q, is generation %d, want %d", i, to, got, want)
+		}
+	}
+	if got, want := le.Uint32(w.mem[raisedAt:]), uint32(ul.Debug)|5<<generationShift; got != want {
+		t.Errorf("the word is %#x, want %#x", got, want)
+	}
+	s.leave()
+	next := newSidecar(t, source)
+	next.Raise(acme)
+	next.start()
+	if got := parseRaised(w.mem).generation; got != 5 {
+		t.Errorf("the next sidecar writes what is there as generation %d", got)
+	}
+	next.Raise(sql)
+	if got := parseRaised(w.mem).generation; got != 6 {
+		t.Errorf("the next sidecar writes generation %d, want 6", got)
+	}
+}
+
+// A sidecar that is killed between its two writes leaves the rules of a later generation, which raise nothing.
+func TestARaiseOfLoggersThatIsHalfWrittenIsWrittenAgain(t *testing.T) {
+	source := tmpfs(t)
+	w := newWriter(t, source, testName, minCapacity)
+	s := newSidecar(t, source).start()
+	acme, sql := parsed(t, "com.acme=debug"), parsed(t, "org.h.SQL=debug")
+	s.Raise(acme)
+	s.calls.before = func(at step, _ int, _ []byte, offset int64) error {
+		if at == stepFlag && offset == raisedAt {
+			return because(reasonRefused, "not now")
+		}
+		return nil
+	}
+	s.Raise(sql)
+	if got := parseRaised(w.mem); got.whole || !got.levels.IsZero() {
+		t.Errorf("half of a raise is %+v", got)
+	}
+	s.calls.before = nil
+	s.rounds(1)
+	w.hasRaise(sql)
+}
+
+// What an application writes there raises nothing, and is written over.
+func TestAForgedRaiseIsWrittenOver(t *testing.T) {
+	source := tmpfs(t)
+	w := newWriter(t, source, testName, minCapacity)
+	first := newSidecar(t, source).start()
+	want := parsed(t, "com.acme=debug")
+	first.Raise(want)
+	first.leave()
+	sound := bytes.Clone(w.mem[:loggersEnd])
+	for name, forge := range map[string]func(h []byte){
+		"a level that is none":   func(h []byte) { le.PutUint32(h[raisedAt:], 200) },
+		"another lowest level":   func(h []byte) { h[raisedAt] = 1 },
+		"a level of all":         func(h []byte) { h[raisedAt+1] = 2 },
+		"another generation":     func(h []byte) { h[raisedAt+2]++ },
+		"a length without end":   func(h []byte) { le.PutUint32(h[loggersAt+rulesLength:], 1<<31) },
+		"a length of the header": func(h []byte) { le.PutUint32(h[loggersAt+rulesLength:], loggers.MaxText) },
+		"another logger":         func(h []byte) { h[loggersAt+rulesText] = 'x' },
+		"a check of other rules": func(h []byte) { h[loggersAt]++ },
+		"nothing":                func(h []byte) { clear(h[loggersAt:]) },
+		"rules that are not sound": func(h []byte) {
+			text := "com.acme=off"
+			copy(h[loggersAt+rulesText:], text)
+			le.PutUint32(h[loggersAt+rulesLength:], uint32(len(text)))
+			le.PutUint32(h[loggersAt:], crc32.Checksum(h[loggersAt+rulesGeneration:loggersAt+rulesText+len(text)], castagnoli))
+		},
+	} {
+		copy(w.mem, sound)
+		forge(w.mem[:loggersEnd])
+		if got := parseRaised(w.mem); got.whole || !got.levels.IsZero() {
+			t.Errorf("%s: it is %+v", name, got)
+		}
+		next := newSidecar(t, source).start()
+		next.Raise(want)
+		w.hasRaise(want)
+		next.leave()
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/line/loggers"
 )
 
 const (
@@ -47,8 +47,8 @@ type Rings struct {
 	work   *workspace // nil: no source is open
 	drains map[name]*running
 	seen   changes
-	kept   []*text // open until the process ends
-	raised uint32  // what the JVMs are asked for; see raisedAt
+	kept   []*text        // open until the process ends
+	raised loggers.Levels // what the JVMs are asked for
 
 	buffers buffers
 
@@ -128,28 +128,24 @@ func duplicate(dir *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), dir.Name()), nil
 }
 
-// Raise asks the JVMs for events at a level and above, whatever their own settings say, until it is called
-// again or Run ends. [ul.Unknown] asks for nothing. A ring that cannot be written now is tried again every
+// Raise asks the JVMs for events of loggers at their levels and above, whatever their own settings say, until it is called
+// again or Run ends. The zero value asks for nothing. A ring that cannot be written now is tried again every
 // second.
-func (r *Rings) Raise(level ul.Level) {
+func (r *Rings) Raise(to loggers.Levels) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.raised = uint32(level)
+	r.raised = to
 	for _, d := range r.drains {
 		_ = d.raise(r.raised)
 	}
 }
 
-// raise writes the threshold into the ring, unless it is there.
-func (d *running) raise(threshold uint32) error {
-	if d.failed || d.gone || d.file.raised == threshold {
+// raise asks the JVM for what is wanted, if there is one.
+func (d *running) raise(to loggers.Levels) error {
+	if d.failed || d.gone {
 		return nil
 	}
-	if err := d.file.setFlag(raisedAt, threshold); err != nil {
-		return err
-	}
-	d.file.raised = threshold
-	return nil
+	return d.file.raise(to)
 }
 
 // leave closes everything.

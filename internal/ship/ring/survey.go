@@ -7,18 +7,19 @@ import (
 	"os"
 	"slices"
 
+	"github.com/ullage/ullage/internal/line/loggers"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
 // Surveyed is a ring as its file shows it, whether or not a sidecar takes it out. Sizes are in bytes.
 type Surveyed struct {
-	Name     string   // of the file
-	PID      int64    // as the JVM sees it
-	Capacity int64    // 0 if there is a Problem
-	Used     int64    // claimed, and not returned
-	Refused  uint64   // events, since the JVM's start
-	Raised   ul.Level // every event at this level and above is wanted, whatever the JVM's settings say; [ul.Unknown]: no raise
-	Problem  string   // why the file could not be read
+	Name     string         // of the file
+	PID      int64          // as the JVM sees it
+	Capacity int64          // 0 if there is a Problem
+	Used     int64          // claimed, and not returned
+	Refused  uint64         // events, since the JVM's start
+	Raised   loggers.Levels // events that are wanted whatever the JVM's settings say
+	Problem  string         // why the file could not be read
 }
 
 // Survey returns the rings in a source by the start of their JVMs. It changes nothing. A source that is missing has
@@ -68,8 +69,6 @@ func (s *Surveyed) read(dir int) error {
 	if used := c.tail - c.head; used <= f.capacity {
 		s.Used = int64(used)
 	}
-	if f.raised < uint32(ul.NumLevels) {
-		s.Raised = ul.Level(f.raised)
-	}
+	s.Raised = f.raised.levels
 	return nil
 }

@@ -43,6 +43,10 @@ class FrontEndsTest {
         return events.get(0);
     }
 
+    private static List<String> texts() throws Exception {
+        return reader.drain().stream().map(Event::text).toList();
+    }
+
     private static ByteArrayInputStream stream(String text) {
         return new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8));
     }
@@ -96,8 +100,15 @@ class FrontEndsTest {
         logger.debug("restored");
         assertEquals(THREAD + "com.example.Db raised", only().text());
 
+        reader.raise(EventLog.DEBUG, 0, 1, "com.example.Db=debug");
+        assertFalse(context.getLogger("com.example.D").isDebugEnabled());
+        context.getLogger("com.example").debug("not raised");
+        context.getLogger("com.example.Db.Pool").debug("one is raised");
+        logger.debug("raised");
+        assertEquals(List.of(THREAD + "com.example.Db.Pool one is raised", THREAD + "com.example.Db raised"), texts());
+
         context.getLogger("com.example.wire").setLevel(ch.qos.logback.classic.Level.OFF);
-        reader.raise(EventLog.TRACE);
+        reader.raise(EventLog.TRACE, EventLog.TRACE, 2, "trace,com.example.wire=trace");
         context.getLogger("com.example.wire.Headers").debug("Authorization: Bearer secret");
         context.getLogger("com.example.wire").error("off is off");
         reader.raise(0);
@@ -183,11 +194,17 @@ class FrontEndsTest {
             logger.trace("not raised");
             reader.raise(0);
             logger.debug("restored");
-            assertEquals(List.of(THREAD + "com.example.Db raised 1", THREAD + "com.example.Db raised 1 2 3"),
-                    reader.drain().stream().map(Event::text).toList());
+            assertEquals(List.of(THREAD + "com.example.Db raised 1", THREAD + "com.example.Db raised 1 2 3"), texts());
+
+            reader.raise(EventLog.DEBUG, 0, 3, "com.example.Db=debug");
+            assertFalse(context.getLogger("com.example.D").isDebugEnabled());
+            context.getLogger("com.example").debug("not raised");
+            context.getLogger("com.example.Db.Pool").debug("one of {} is raised", 2);
+            logger.debug("raised");
+            assertEquals(List.of(THREAD + "com.example.Db.Pool one of 2 is raised", THREAD + "com.example.Db raised"), texts());
 
             Configurator.setLevel(context.getLogger("com.example.wire"), org.apache.logging.log4j.Level.OFF);
-            reader.raise(EventLog.TRACE);
+            reader.raise(EventLog.TRACE, EventLog.TRACE, 4, "trace,com.example.wire=trace");
             context.getLogger("com.example.wire.Headers").debug("Authorization: Bearer secret");
             reader.raise(0);
             assertEquals(List.of(), reader.drain());

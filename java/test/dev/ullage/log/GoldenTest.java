@@ -51,7 +51,7 @@ class GoldenTest {
             long start = 3L * RingTest.SMALL - 200;
             reader.put(Layout.TAIL_AT, start);
             reader.head(start);
-            reader.raise(EventLog.DEBUG);
+            reader.raise(EventLog.TRACE, EventLog.DEBUG, 1, "com.acme=trace,debug,org.hibernate.SQL=info");
             ring.template("request {} took {} us");
             ring.template("Größe {}");
             ring.event(EventLog.INFO, 17, "after connect", time(1));

@@ -14,6 +14,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
+import java.util.zip.CRC32C;
 
 /**
  * Reads a ring as the sidecar does: by reads and writes of the file, and never by a mapping. It believes
@@ -131,7 +132,22 @@ public final class RingReader implements AutoCloseable {
     }
 
     public void raise(int level) throws IOException {
-        write(RAISED_AT, ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN).putInt(0, level));
+        raised(level | level << 8);
+    }
+
+    public void raised(int word) throws IOException {
+        write(RAISED_AT, ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN).putInt(0, word));
+    }
+
+    /** Writes rules, as the sidecar does, and then the word that names them. */
+    public void raise(int any, int all, int generation, String rules) throws IOException {
+        byte[] text = rules.getBytes(StandardCharsets.US_ASCII);
+        ByteBuffer b = ByteBuffer.allocate(LOGGERS_TEXT + text.length).order(ByteOrder.LITTLE_ENDIAN);
+        b.putInt(4, generation).putInt(8, text.length).put(LOGGERS_TEXT, text);
+        CRC32C check = new CRC32C();
+        check.update(b.array(), 4, b.capacity() - 4);
+        write(LOGGERS_AT, b.putInt(0, (int) check.getValue()));
+        raised(any | all << 8 | generation << 16);
     }
 
     public void abandon() throws IOException {

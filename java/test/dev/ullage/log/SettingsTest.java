@@ -61,7 +61,7 @@ class SettingsTest {
             assertFalse(log.log(EventLog.ERROR, "a", "b", new Exception()));
             assertFalse(log.line("t", "l").send(EventLog.ERROR));
             assertFalse(log.isEnabled(EventLog.ERROR));
-            assertFalse(log.isRaised(EventLog.ERROR));
+            assertFalse(log.isRaised(EventLog.ERROR, "a"));
             assertEquals(log.problem().contains("nowhere") ? 6 : 0, log.dropped(), "what was asked for, and no ring was there for");
             assertEquals(0, log.backlog());
         }
@@ -135,17 +135,69 @@ class SettingsTest {
             assertEquals(0, log.dropped(), "what is not enabled is not dropped");
             reader.raise(EventLog.DEBUG);
             assertTrue(log.isEnabled(EventLog.DEBUG));
-            assertTrue(log.isRaised(EventLog.DEBUG));
+            assertTrue(log.isRaised(EventLog.DEBUG, "a") && log.isRaised(EventLog.DEBUG, null));
             assertFalse(log.isEnabled(EventLog.TRACE));
             assertTrue(log.log(EventLog.DEBUG, "a", "b"));
             reader.raise(EventLog.ERROR);
             assertTrue(log.isEnabled(EventLog.INFO), "levels are never lowered");
             for (int wild : new int[] {0, -1, 6, Integer.MAX_VALUE, Integer.MIN_VALUE}) {
-                reader.raise(wild);
-                assertFalse(log.isRaised(EventLog.ERROR));
+                reader.raised(wild);
+                assertFalse(log.isRaised(EventLog.ERROR, "a"));
                 assertFalse(log.isEnabled(EventLog.DEBUG));
             }
             assertEquals(1, reader.drain().size());
+        }
+    }
+
+    @Test
+    void loggersAreRaisedByTheLongestName() throws Exception {
+        EventLog log = EventLog.open(directory + ",size=256Ki");
+        try (RingReader reader = RingReader.in(directory)) {
+            reader.raise(EventLog.TRACE, EventLog.DEBUG, 1, "com.acme=trace,com.acme.noisy=error,debug");
+            for (String logger : List.of("com.acme", "com.acme.Db", "com.acme.noisily.Db")) {
+                assertTrue(log.isRaised(EventLog.TRACE, logger), logger);
+            }
+            for (String logger : List.of("com", "com.acmes", "com.acme.noisy.Db", "org.h", "")) {
+                assertFalse(log.isRaised(EventLog.TRACE, logger), logger);
+            }
+            assertFalse(log.isRaised(EventLog.DEBUG, "com.acme.noisy.Db"));
+            assertTrue(log.isRaised(EventLog.DEBUG, "org.h") && log.isRaised(EventLog.DEBUG, null));
+            assertTrue(log.log(EventLog.TRACE, "com.acme.Db", "b"));
+            assertTrue(log.log(EventLog.TRACE, "com.acme.Db", "b", new Exception()));
+            assertFalse(log.log(EventLog.TRACE, "org.h", "b"));
+            assertFalse(log.isEnabled(EventLog.TRACE));
+            reader.raise(EventLog.DEBUG, 0, 2, "org.h=debug");
+            assertTrue(log.isRaised(EventLog.DEBUG, "org.h"));
+            assertFalse(log.isRaised(EventLog.ERROR, "com.acme") || log.isRaised(EventLog.ERROR, null));
+            for (int i = 0; i < 5000; i++) { // more than are remembered
+                assertEquals(i % 2 == 0, log.isRaised(EventLog.DEBUG, (i % 2 == 0 ? "org.h.L" : "org.L") + i));
+            }
+        }
+    }
+
+    /** What another process writes there raises nothing, and does not stay when the sidecar has written. */
+    @Test
+    void rulesThatAreNotWholeRaiseNothing() throws Exception {
+        EventLog log = EventLog.open(directory + ",size=256Ki");
+        try (RingReader reader = RingReader.in(directory)) {
+            int generation = 0;
+            for (String text : List.of("", "a", "a=", "a=loud", "a=off", "=", ",", "a=trace,,b=trace", "a=trace,b", "x".repeat(600) + "=trace")) {
+                reader.raise(EventLog.TRACE, 0, ++generation, text);
+                assertFalse(log.isRaised(EventLog.ERROR, "a"), text);
+            }
+            reader.raise(EventLog.TRACE, 0, 33, "a=trace");
+            reader.raised(EventLog.TRACE | 34 << 16); // not written yet
+            assertFalse(log.isRaised(EventLog.ERROR, "a"));
+            reader.raised(EventLog.TRACE | 33 << 16);
+            for (int at : new int[] {Layout.LOGGERS_AT, Layout.LOGGERS_AT + 8, Layout.LOGGERS_AT + 16}) {
+                long was = reader.at(at);
+                for (long wild : new long[] {0, -1, was ^ 1 << 16, Long.MIN_VALUE}) {
+                    reader.put(at, wild);
+                    assertFalse(log.isRaised(EventLog.ERROR, "a"), at + " " + wild);
+                }
+                reader.put(at, was);
+            }
+            assertTrue(log.isRaised(EventLog.TRACE, "a"));
         }
     }
 

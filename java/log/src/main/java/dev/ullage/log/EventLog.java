@@ -214,9 +214,13 @@ public final class EventLog {
      * @return false if a call with this level would log nothing
      */
     public boolean isEnabled(int level) {
+        return isEnabled(level, null);
+    }
+
+    private boolean isEnabled(int level, String logger) {
         Ring r = ring;
         try {
-            return r != null && r.isEnabled(bounded(level));
+            return r != null && r.isEnabled(bounded(level), logger);
         } catch (InternalError e) {
             fail(r, e);
             return false;
@@ -224,16 +228,18 @@ public final class EventLog {
     }
 
     /**
-     * Returns whether the sidecar raised a level at run time. Front ends, whose libraries have
-     * levels of their own, log an event if either asks for it. It costs a load from the ring.
+     * Returns whether the sidecar raised a level of a logger at run time. Front ends, whose libraries have
+     * levels of their own, log an event if either asks for it. It costs a load from the ring, and a
+     * look into a table while some loggers are raised and others are not.
      *
      * @param level from {@link #TRACE} to {@link #ERROR}
+     * @param logger the name of the logger; may be null: none
      * @return true while the sidecar asks for events of this level
      */
-    public boolean isRaised(int level) {
+    public boolean isRaised(int level, String logger) {
         Ring r = ring;
         try {
-            return r != null && r.isRaised(bounded(level));
+            return r != null && r.isRaised(bounded(level), logger);
         } catch (InternalError e) {
             fail(r, e);
             return false;
@@ -310,7 +316,7 @@ public final class EventLog {
         }
         try {
             int bounded = bounded(level);
-            if (!r.isEnabled(bounded)) {
+            if (!r.isEnabled(bounded, null)) {
                 return false;
             }
             if (text != null && text.length() > DIRECT) {
@@ -380,7 +386,7 @@ public final class EventLog {
         }
         try {
             int bounded = bounded(level);
-            if (!r.isEnabled(bounded)) {
+            if (!r.isEnabled(bounded, null)) {
                 return false;
             }
             return r.longs(bounded, template, count, a, b, c, System.nanoTime()) || refused(r);
@@ -407,7 +413,7 @@ public final class EventLog {
         }
         try {
             int bounded = bounded(level);
-            if (!r.isEnabled(bounded)) {
+            if (!r.isEnabled(bounded, logger)) {
                 return false;
             }
             String thread = Thread.currentThread().getName();
@@ -435,7 +441,7 @@ public final class EventLog {
      * @return whether it was kept
      */
     public boolean log(int level, String logger, String text, Throwable thrown) {
-        if (thrown == null || !isEnabled(level)) {
+        if (thrown == null || !isEnabled(level, logger)) {
             return log(level, logger, text);
         }
         return begin(true, Thread.currentThread().getName(), logger).message(text).thrown(thrown).send(level);

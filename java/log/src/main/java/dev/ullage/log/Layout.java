@@ -5,7 +5,7 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * The layout of a ring file, version 1. All numbers are little endian. The sidecar has the same
+ * The layout of a ring file, version 2. All numbers are little endian. The sidecar has the same
  * constants in {@code internal/ship/ring}; the golden file in its testdata keeps the two together.
  *
  * <p>The file begins with a header, followed by the control block (tail, head, drop counters),
@@ -18,14 +18,16 @@ final class Layout {
 
     /** "ULGGRNG1": written last, so that a file with it has a complete header. */
     static final long MAGIC = 0x31474E5247474C55L;
-    static final int VERSION = 1;
+    static final int VERSION = 2;
 
     // The header. The JVM writes it once, before the file gets its name.
     static final int VERSION_AT = 8, DATA_OFFSET_AT = 12, CAPACITY_AT = 16, STRIPES_AT = 24, MAX_PAYLOAD_AT = 28;
     static final int PID_AT = 32, NANO_TIME_AT = 40, WALL_AT = 48, FLAGS_AT = 56, BASE_LEVEL_AT = 64, KEEP_LEVEL_AT = 68;
 
-    // Only the sidecar writes these two: levels it raised, and whether it gave the ring up.
-    static final int RAISED_AT = 128, ABANDONED_AT = 132;
+    // Only the sidecar writes these: the levels that it raised, whether it gave the ring up, and which loggers it raised.
+    // The first is the lowest level of any logger, that of loggers without a rule << 8, and the generation of the rules << 16, 0 if
+    // there are none. The rules are a CRC-32C of what follows it, their generation, the length of their text, and the text.
+    static final int RAISED_AT = 128, ABANDONED_AT = 132, LOGGERS_AT = 256, LOGGERS_TEXT = 12, MAX_LOGGERS = 512;
 
     // The control block. The sidecar writes the head and its complement, the JVM all else.
     static final int TAIL_AT = 4096, HEAD_AT = TAIL_AT + 128, HEAD_COMPLEMENT_AT = HEAD_AT + 8;

@@ -44,6 +44,7 @@ final class Ring {
 
     // The last head that was read whole. An older one is smaller, and so merely refuses earlier.
     private volatile long lastHead;
+    private volatile Loggers loggers; // as last read; null: never
     private int templatesEnd = TEMPLATES_AT;
 
     // A claim that its thread had no stack to complete. Two of them before the next event would be one
@@ -72,14 +73,34 @@ final class Ring {
         highLimit = limit;
     }
 
-    boolean isEnabled(int level) {
-        return level >= baseLevel || isRaised(level);
+    boolean isEnabled(int level, String logger) {
+        return level >= baseLevel || isRaised(level, logger);
     }
 
-    /** Whether the sidecar asks for events of the level. It writes 0 to ask for none. */
-    boolean isRaised(int level) {
-        int raised = (int) INT.getOpaque(buffer, RAISED_AT);
-        return raised > 0 && level >= raised;
+    /** Whether the sidecar asks for events of the level: of a logger, or of none, which is null. It writes 0 to ask for none. */
+    boolean isRaised(int level, String logger) {
+        int word = (int) INT.getOpaque(buffer, RAISED_AT);
+        int any = word & 0xFF;
+        if (any == 0 || level < any) {
+            return false;
+        }
+        if (logger != null && word >>> 16 != 0) {
+            return isRaised(level, logger, word);
+        }
+        int all = word >>> 8 & 0xFF;
+        return all != 0 && level >= all;
+    }
+
+    private boolean isRaised(int level, String logger, int word) {
+        Loggers rules = loggers;
+        if (rules == null || rules.word != word) {
+            rules = Loggers.read(buffer, word);
+            if (rules == null) {
+                return false; // the next call looks again
+            }
+            loggers = rules;
+        }
+        return level >= rules.level(logger);
     }
 
     boolean isAbandoned() {

@@ -96,7 +96,7 @@ record Settings(Path directory, int capacity, int keepLevel, int baseLevel, Pati
         return (int) Long.highestOneBit(bytes << shift);
     }
 
-    private static int level(String name) {
+    static int level(String name) {
         return switch (name) {
             case "trace" -> EventLog.TRACE;
             case "debug" -> EventLog.DEBUG;

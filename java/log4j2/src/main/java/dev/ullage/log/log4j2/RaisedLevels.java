@@ -21,7 +21,7 @@ final class RaisedLevels extends AbstractFilter {
 
     private Result decide(Logger logger, Level level) {
         // A logger that is off is so for a reason, such as a password in what it would log.
-        boolean wanted = log.isRaised(UllageAppender.level(level)) && logger.getLevel() != Level.OFF;
+        boolean wanted = log.isRaised(UllageAppender.level(level), logger.getName()) && logger.getLevel() != Level.OFF;
         return wanted ? Result.ACCEPT : Result.NEUTRAL;
     }
 

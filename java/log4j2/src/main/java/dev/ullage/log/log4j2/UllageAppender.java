@@ -47,7 +47,7 @@ import org.apache.logging.log4j.util.TriConsumer;
  * in a full ring, as the setting {@code wait} says, so a queue in front of it would only add a wait. An event without a throwable costs no allocation beyond
  * Log4j's own. Any number of threads, virtual ones included, logs at the same time.
  *
- * <p>While the sidecar raises a level, all loggers log it but those that are off. Other appenders get these events, too, unless a
+ * <p>While the sidecar raises a level, of all loggers or of some, these log it unless they are off. Other appenders get these events, too, unless a
  * filter of their own keeps them out.
  */
 @Plugin(name = "Ullage", category = Core.CATEGORY_NAME, elementType = Appender.ELEMENT_TYPE, printObject = true)

@@ -34,7 +34,7 @@ import org.slf4j.event.KeyValuePair;
  * makes a system call only to wait for room in a full ring, as the setting {@code wait} says. An event without MDC, markers and throwable costs no allocation
  * beyond Logback's own. Any number of threads, virtual ones included, logs at the same time.
  *
- * <p>While the sidecar raises a level, all loggers log it but those that are off. Other appenders get these events, too,
+ * <p>While the sidecar raises a level, of all loggers or of some, these log it unless they are off. Other appenders get these events, too,
  * unless a ThresholdFilter of their own keeps them out.
  */
 public class UllageAppender extends UnsynchronizedAppenderBase<ILoggingEvent> implements AppenderAttachable<ILoggingEvent> {

@@ -1,0 +1,86 @@
+package ring
+
+import (
+	"hash/crc32"
+
+	"github.com/ullage/ullage/internal/line/loggers"
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// raised is what a ring asks its JVM for.
+type raised struct {
+	levels loggers.Levels
+
+	// whole reports that the ring has the levels, as this package writes them. A process that was killed, or
+	// the application, may have left something else.
+	whole bool
+
+	generation uint16 // of the last loggers that were written
+}
+
+const (
+	// Of the word at raisedAt: the lowest level that is wanted of any logger, that of loggers without a
+	// rule, and the generation of the rules, which is 0 if there are none.
+	allShift        = 8
+	generationShift = 16
+
+	// Of the rules at loggersAt: a check of what follows it, the generation, the length of the text, and the text of [loggers.Levels].
+	rulesCheck      = 0
+	rulesGeneration = 4
+	rulesLength     = 8
+	rulesText       = 12
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// raisedWord returns the word at raisedAt.
+func raisedWord(l loggers.Levels, generation uint16) uint32 {
+	all, any, named := l.Lowest()
+	word := uint32(any) | uint32(all)<<allShift
+	if named {
+		word |= uint32(generation) << generationShift
+	}
+	return word
+}
+
+// parseRaised reads what a ring's header says. Nothing in it is trusted.
+func parseRaised(h []byte) (r raised) {
+	word, rules := le.Uint32(h[raisedAt:]), h[loggersAt:loggersEnd]
+	r.generation = uint16(le.Uint32(rules[rulesGeneration:]))
+	r.levels = loggers.Of(ul.Level(word & (1<<allShift - 1)))
+	if word>>generationShift != 0 {
+		n := le.Uint32(rules[rulesLength:])
+		if n > loggers.MaxText || le.Uint32(rules) != crc32.Checksum(rules[rulesGeneration:rulesText+n], castagnoli) {
+			return raised{generation: r.generation}
+		}
+		_ = r.levels.UnmarshalText(rules[rulesText : rulesText+n]) // else they are zero
+	}
+	if r.whole = word == raisedWord(r.levels, r.generation); !r.whole {
+		r.levels = loggers.Levels{}
+	}
+	return r
+}
+
+// raise asks the JVM for what is wanted, unless the ring does so already. The rules come first: the word has their generation,
+// so that a JVM takes no others for them.
+func (f *file) raise(to loggers.Levels) error {
+	if f.raised.whole && f.raised.levels == to {
+		return nil
+	}
+	f.raised.whole = false // until both are written
+	if _, _, named := to.Lowest(); named {
+		f.raised.generation = max(1, f.raised.generation+1)
+		rules := append(make([]byte, rulesText), to.String()...)
+		le.PutUint32(rules[rulesGeneration:], uint32(f.raised.generation))
+		le.PutUint32(rules[rulesLength:], uint32(len(rules)-rulesText))
+		le.PutUint32(rules[rulesCheck:], crc32.Checksum(rules[rulesGeneration:], castagnoli))
+		if err := f.put(stepFlag, rules, loggersAt); err != nil {
+			return err
+		}
+	}
+	if err := f.setFlag(raisedAt, raisedWord(to, f.raised.generation)); err != nil {
+		return err
+	}
+	f.raised.levels, f.raised.whole = to, true
+	return nil
+}

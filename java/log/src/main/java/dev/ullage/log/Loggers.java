@@ -1,0 +1,81 @@
+package dev.ullage.log;
+
+import static dev.ullage.log.Layout.*;
+
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.zip.CRC32C;
+
+/**
+ * To which levels the sidecar raised which loggers: {@code com.acme=debug,org.hibernate.SQL=trace}. The rule with the longest name
+ * wins that is the logger's own, or a part of it that a dot follows. A level alone is that of all other loggers.
+ */
+final class Loggers {
+    /** Of loggers that were asked for. A bounded number: an application may make loggers without end. */
+    private static final int SLOTS = 256;
+    private static final int NEVER = EventLog.ERROR + 1;
+
+    private record Known(String logger, int level) {}
+
+    /** The word of the ring's header that names these rules. */
+    final int word;
+    private final Map<String, Integer> rules;
+    private final Known[] known = new Known[SLOTS]; // a record is immutable: any thread may put one here, and any may see it
+
+    private Loggers(int word, Map<String, Integer> rules) {
+        this.word = word;
+        this.rules = rules;
+    }
+
+    /** Returns the rules that a word names, or null if the ring does not have them whole: they change just now, or another process wrote there. */
+    static Loggers read(ByteBuffer ring, int word) {
+        VarHandle.acquireFence(); // the word was read before
+        byte[] bytes = new byte[LOGGERS_TEXT + MAX_LOGGERS];
+        ring.get(LOGGERS_AT, bytes);
+        ByteBuffer copy = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+        int length = copy.getInt(8);
+        if (copy.getInt(4) != word >>> 16 || length < 0 || length > MAX_LOGGERS) {
+            return null;
+        }
+        CRC32C check = new CRC32C();
+        check.update(bytes, 4, LOGGERS_TEXT - 4 + length);
+        if ((int) check.getValue() != copy.getInt(0)) {
+            return null;
+        }
+        Map<String, Integer> rules = new HashMap<>();
+        try {
+            for (String rule : new String(bytes, LOGGERS_TEXT, length, StandardCharsets.US_ASCII).split(",", -1)) {
+                int equals = rule.lastIndexOf('=');
+                rules.put(rule.substring(0, Math.max(0, equals)), Settings.level(rule.substring(equals + 1)));
+            }
+        } catch (IllegalArgumentException e) {
+            return null;
+        }
+        return new Loggers(word, rules);
+    }
+
+    /** From which level on a logger is raised. It allocates only for a logger that was not asked for lately. */
+    int level(String logger) {
+        int hash = logger.hashCode();
+        int slot = (hash ^ hash >>> 16) & SLOTS - 1;
+        Known last = known[slot];
+        if (last == null || !last.logger.equals(logger)) {
+            last = known[slot] = new Known(logger, find(logger));
+        }
+        return last.level;
+    }
+
+    private int find(String name) {
+        for (;;) {
+            Integer level = rules.get(name);
+            if (level != null || name.isEmpty()) {
+                return level == null ? NEVER : level;
+            }
+            name = name.substring(0, Math.max(0, name.lastIndexOf('.')));
+        }
+    }
+}
