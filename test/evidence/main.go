@@ -5,8 +5,8 @@
 // slows all of them. It needs a JDK (17 or newer), and on a tmpfs at /dev/shm
 // and in the directory of --dest room for three times --size. As root, it also
 // freezes a disk. Other shippers take part if they are on the PATH; rsyslog and
-// syslog-ng are fetched from Debian, and an OpenTelemetry Collector is built
-// from Go modules, both once and into the user's cache.
+// syslog-ng are fetched from Debian; an OpenTelemetry Collector, Filebeat and
+// vlagent are built from Go modules. Both happen once and go into the user's cache.
 //
 //	evidence loop WAY FROM TO   is a contestant: it copies a file
 //	evidence -limits            compares ullage with its limits, without the others and a page

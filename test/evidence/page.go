@@ -244,6 +244,9 @@ func (r *record) appendix(s *strings.Builder) {
 		return
 	}
 	s.WriteString("\n## Configurations\n\nEach contestant runs as its documentation recommends for files that rotate and for a restart and writes the lines as they are.\n")
+	if len(r.Absent) > 0 {
+		fmt.Fprintf(s, "\nNot compared: %s.\n", strings.Join(r.Absent, "; "))
+	}
 	for _, c := range r.Contestants {
 		fmt.Fprintf(s, "\n%s:\n\n```\n%s\n```\n", strings.TrimSpace(c.Name+" "+c.Version), strings.TrimSpace(c.Config))
 	}

@@ -24,31 +24,34 @@ var configs embed.FS
 // peer is a shipper that others maintain.
 type peer struct {
 	name    string
-	program string // its name on the PATH
+	program string // its name on the PATH; empty: it is always built
 	config  string // in peers
 	version []string
 	args    func(root, config string, p place) []string
+	built   lab.Program // what is built from Go modules, unless it is on the PATH; the zero value: nothing
+	pushes  bool        // it writes no file; what it pushes is received, and written to one
 }
 
 var peers = []peer{
-	{"rsyslog", "rsyslogd", "rsyslog.conf", []string{"-v"}, func(root, config string, p place) []string {
+	{name: "rsyslog", program: "rsyslogd", config: "rsyslog.conf", version: []string{"-v"}, args: func(root, config string, p place) []string {
 		args := []string{"-n", "-f", config, "-i", filepath.Join(p.state, "pid")}
 		if root != "" {
 			args = append(args, "-M", filepath.Join(root, "usr/lib/x86_64-linux-gnu/rsyslog"))
 		}
 		return args
 	}},
-	{"syslog-ng", "syslog-ng", "syslog-ng.conf", []string{"-V"}, func(root, config string, p place) []string {
+	{name: "syslog-ng", program: "syslog-ng", config: "syslog-ng.conf", version: []string{"-V"}, args: func(root, config string, p place) []string {
 		args := []string{"-F", "--no-caps", "-f", config, "-R", filepath.Join(p.state, "persist"), "-p", filepath.Join(p.state, "pid"), "-c", filepath.Join(p.state, "control")}
 		if root != "" {
 			args = append(args, "--module-path", filepath.Join(root, "usr/lib/syslog-ng/3.38"))
 		}
 		return args
 	}},
-	{"OpenTelemetry Collector", "", "filelog.yaml", nil, func(_, config string, _ place) []string { return []string{"--config", config} }},
-	{"Fluent Bit", "fluent-bit", "fluent-bit.yaml", []string{"--version"}, func(_, config string, _ place) []string { return []string{"-c", config} }},
-	{"Vector", "vector", "vector.yaml", []string{"--version"}, func(_, config string, _ place) []string { return []string{"--quiet", "--config", config} }},
-	{"Filebeat", "filebeat", "filebeat.yml", []string{"version"}, func(_, config string, _ place) []string { return []string{"-e", "-c", config} }},
+	{name: "OpenTelemetry Collector", config: "filelog.yaml", built: lab.FilelogProgram, args: func(_, config string, _ place) []string { return []string{"--config", config} }},
+	{name: "Filebeat", program: "filebeat", config: "filebeat.yml", version: []string{"version"}, built: lab.FilebeatProgram, args: func(_, config string, _ place) []string { return []string{"-e", "-c", config} }},
+	{name: "vlagent", config: "vlagent.args", built: lab.VlagentProgram, pushes: true, args: func(_, config string, _ place) []string { return argumentsIn(config) }},
+	{name: "Fluent Bit", program: "fluent-bit", config: "fluent-bit.yaml", version: []string{"--version"}, args: func(_, config string, _ place) []string { return []string{"-c", config} }},
+	{name: "Vector", program: "vector", config: "vector.yaml", version: []string{"--version"}, args: func(_, config string, _ place) []string { return []string{"--quiet", "--config", config} }},
 }
 
 // The rows of the sidecar that only the limits look at.
@@ -75,14 +78,17 @@ func (e *evidence) shippers() ([]*contestant, error) {
 	if out, err := exec.CommandContext(e.ctx, "test/evidence/peers.sh", root).CombinedOutput(); err != nil {
 		fmt.Printf("rsyslog and syslog-ng could not be downloaded: %v\n%s", err, out)
 	}
+	e.absent = []string{"Promtail and Grafana Alloy push to Loki alone, in its own protocol, and nothing here receives that"}
 	for _, p := range peers {
-		c, err := e.contestant(p, root)
+		c, missing, err := e.contestant(p, root)
 		if err != nil {
 			return nil, err
 		}
-		if c != nil {
-			all = append(all, c)
+		if c == nil {
+			e.absent = append(e.absent, p.name+" "+missing)
+			continue
 		}
+		all = append(all, c)
 	}
 	return all, nil
 }
@@ -96,63 +102,75 @@ func (e *evidence) sidecar(name, compress string, last ...string) *contestant {
 		}}
 }
 
-// contestant finds the program of a peer. There is none, and no error, when the
-// machine does not have it.
-func (e *evidence) contestant(p peer, root string) (*contestant, error) {
+// contestant finds the program of a peer, or says why it is missing.
+func (e *evidence) contestant(p peer, root string) (c *contestant, missing string, err error) {
 	text, err := configs.ReadFile("peers/" + p.config)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	t, err := template.New(p.config).Parse(string(text))
 	if err != nil {
-		return nil, fmt.Errorf("parse the configuration of %s: %w", p.name, err)
+		return nil, "", fmt.Errorf("parse the configuration of %s: %w", p.name, err)
 	}
-	program, env := p.find(root)
+	program, env, missing := p.find(root)
 	if env == nil {
 		root = "" // it is installed and finds its modules
 	}
 	if program == "" {
-		return nil, nil
+		return nil, missing, nil
 	}
-	return &contestant{name: p.name, version: p.asked(program, env), config: string(text),
+	shown := string(text)
+	if p.pushes {
+		shown += "\n(It pushes by HTTP. The program that measures receives the lines and writes them to a file; its CPU time is not counted.)"
+	}
+	return &contestant{name: p.name, version: p.asked(program, env), config: shown,
 		command: func(ctx context.Context, at place) (*exec.Cmd, error) {
 			config := filepath.Join(at.state, p.config)
 			f, err := os.Create(config)
 			if err != nil {
 				return nil, err
 			}
-			err = t.Execute(f, map[string]string{"Source": at.source, "Dest": at.dest, "State": at.state})
+			values := map[string]string{"Source": at.source, "Dest": at.dest, "State": at.state}
+			if p.pushes {
+				if values["Receiver"], err = receive(ctx, filepath.Join(at.dest, "out.log")); err != nil {
+					return nil, err
+				}
+			}
+			err = t.Execute(f, values)
 			if err := f.Close(); err != nil {
 				return nil, err
 			}
 			cmd := exec.CommandContext(ctx, program, p.args(root, config, at)...)
 			cmd.Env = append(os.Environ(), env...)
 			return cmd, err
-		}}, nil
+		}}, "", nil
 }
 
-// find returns the program, empty if there is none, and what it needs in its
-// environment when it is not installed but lies below root.
-func (p peer) find(root string) (program string, env []string) {
-	if p.program == "" {
-		path, err := lab.FilelogProgram.Build(func(format string, args ...any) { fmt.Printf(format+"\n", args...) })
-		if err != nil {
-			fmt.Printf("the OpenTelemetry Collector could not be built: %v\n", err)
+// find returns the program, or why it is missing, and what it needs in its environment when it is not
+// installed but lies below root.
+func (p peer) find(root string) (program string, env []string, missing string) {
+	if p.program != "" {
+		if path, err := exec.LookPath(p.program); err == nil {
+			return path, nil, ""
 		}
-		return path, nil
 	}
-	if path, err := exec.LookPath(p.program); err == nil {
-		return path, nil
+	if p.built != (lab.Program{}) {
+		path, err := p.built.Build(func(format string, args ...any) { fmt.Printf(format+"\n", args...) })
+		if err != nil {
+			fmt.Printf("%s could not be built: %v\n", p.name, err)
+			return "", nil, "could not be built from its Go modules"
+		}
+		return path, nil, ""
 	}
 	path := filepath.Join(root, "usr/sbin", p.program)
 	if _, err := os.Stat(path); err != nil {
-		return "", nil
+		return "", nil, "is not on the PATH, and not in the Go modules or the Debian packages that are fetched"
 	}
 	var dirs []string
 	for _, dir := range []string{"lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", "usr/lib/syslog-ng"} {
 		dirs = append(dirs, filepath.Join(root, dir))
 	}
-	return path, []string{"LD_LIBRARY_PATH=" + strings.Join(dirs, ":")}
+	return path, []string{"LD_LIBRARY_PATH=" + strings.Join(dirs, ":")}, ""
 }
 
 var numbered = regexp.MustCompile(`\d+\.\d+(\.\d+)?`)

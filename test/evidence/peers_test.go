@@ -23,9 +23,9 @@ func TestConfigurationOfEveryPeer(t *testing.T) {
 			}
 			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 			e := &evidence{ctx: t.Context(), shm: t.TempDir(), disk: t.TempDir()}
-			c, err := e.contestant(p, "")
+			c, missing, err := e.contestant(p, "")
 			if err != nil || c == nil {
-				t.Fatal(c, err)
+				t.Fatalf("got %v, %q, %v; want a contestant", c, missing, err)
 			}
 			at, err := e.place(c, "")
 			if err != nil {
@@ -57,9 +57,9 @@ func TestConfigurationOfEveryPeer(t *testing.T) {
 // TestAbsentPeer is no error: the machine does not have it.
 func TestAbsentPeer(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	c, err := (&evidence{ctx: t.Context()}).contestant(peers[0], t.TempDir())
-	if c != nil || err != nil {
-		t.Fatal(c, err)
+	c, missing, err := (&evidence{ctx: t.Context()}).contestant(peers[0], t.TempDir())
+	if c != nil || missing == "" || err != nil {
+		t.Fatalf("got %v, %q, %v; want no contestant, and why", c, missing, err)
 	}
 }
 

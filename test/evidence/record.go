@@ -21,6 +21,7 @@ type record struct {
 	Calm        *calm   `json:",omitempty"`
 	Seconds     float64 `json:",omitzero"` // that the whole run took
 	Contestants []configured
+	Absent      []string `json:",omitempty"` // the peers that could not be had, and why
 	Experiments []*experiment
 }
 

@@ -29,6 +29,7 @@ type evidence struct {
 	alone     bool          // without peers, for the limits
 
 	contestants []*contestant
+	absent      []string // the peers that are missing, and why
 	quiet       quiet
 }
 
@@ -56,6 +57,7 @@ func (e *evidence) measure(command string, asked []question) (r *record, err err
 	}
 	patient := e.quiet.patience > 0
 	e.quiet.await()
+	r.Absent = e.absent
 	before, began := now(), time.Now()
 	r.Load = loadAverage()
 	for _, question := range asked {

@@ -19,6 +19,8 @@ type Program struct {
 var (
 	S3Program        = Program{"", "github.com/versity/versitygw", "github.com/versity/versitygw/cmd/versitygw"}
 	CollectorProgram = Program{"otlpsink", "go.opentelemetry.io/collector/otelcol", "github.com/ullage/ullage/test/servers/otlpsink"}
+	FilebeatProgram  = Program{"filebeat", "github.com/elastic/beats/v7", "github.com/elastic/beats/v7/filebeat"}
+	VlagentProgram   = Program{"vlagent", "github.com/VictoriaMetrics/VictoriaLogs", "github.com/VictoriaMetrics/VictoriaLogs/app/vlagent"}
 	FilelogProgram   = Program{"filelog", "go.opentelemetry.io/collector/otelcol", "github.com/ullage/ullage/test/servers/filelog"}
 )
 

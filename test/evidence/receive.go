@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// longestLine is the longest line that a receiver takes.
+const longestLine = 1 << 20
+
+// A receiver appends what a shipper pushes to a file, in place of the store that the shipper is for. Its
+// CPU time is not the shipper's.
+type receiver struct {
+	mu   sync.Mutex
+	path string
+}
+
+// receive listens until the context ends, and returns where.
+func receive(ctx context.Context, path string) (address string, err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("listen for what is pushed: %w", err)
+	}
+	server := &http.Server{Handler: &receiver{path: path}, ReadHeaderTimeout: 10 * time.Second}
+	context.AfterFunc(ctx, func() { _ = server.Close() }) // the run is over
+	go func() { _ = server.Serve(l) }()                   // it ends with the context
+	return l.Addr().String(), nil
+}
+
+// ServeHTTP writes the messages of a request of JSON lines, compressed or not. It answers when they are in
+// the file. What it cannot read, it refuses.
+func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.take(request.Body, request.Header.Get("Content-Encoding")); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	}
+}
+
+func (r *receiver) take(body io.Reader, encoding string) error {
+	if encoding == "zstd" {
+		d, err := zstd.NewReader(body)
+		if err != nil {
+			return fmt.Errorf("decompress a request: %w", err)
+		}
+		defer d.Close()
+		body = d
+	}
+	// No file stays open: its disk is removed after a measurement.
+	f, err := os.OpenFile(r.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return fmt.Errorf("open the output: %w", err)
+	}
+	out := bufio.NewWriterSize(f, 1<<20)
+	err = messages(out, body)
+	return errors.Join(err, out.Flush(), f.Close())
+}
+
+// messages copies the field _msg of each line.
+func messages(out *bufio.Writer, body io.Reader) error {
+	in := bufio.NewScanner(body)
+	in.Buffer(nil, longestLine)
+	for in.Scan() {
+		var line struct {
+			Msg string `json:"_msg"`
+		}
+		if err := json.Unmarshal(in.Bytes(), &line); err != nil {
+			return fmt.Errorf("decode a line: %w", err)
+		}
+		_, _ = out.WriteString(line.Msg) // Flush returns the error
+		_ = out.WriteByte('\n')
+	}
+	if err := in.Err(); err != nil {
+		return fmt.Errorf("read a request: %w", err)
+	}
+	return nil
+}
+
+// argumentsIn returns the lines of a file, as the arguments of a program that has no file of settings;
+// nil if it cannot be read.
+func argumentsIn(path string) []string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	return strings.FieldsFunc(string(text), func(c rune) bool { return c == '\n' })
+}
