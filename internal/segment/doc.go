@@ -40,7 +40,8 @@
 //
 // No frame refers to another frame, so any prefix of frames can be decoded, and
 // so can the frames after a damaged one. The header of a Zstandard frame and the
-// three bytes before each of its blocks give its end without decoding.
+// three bytes before each of its blocks give its end without decoding. Without frames, a
+// [Reader] takes zeros that a power cut has left up to the end of a sector for damage.
 //
 // # Following
 //

@@ -68,6 +68,7 @@ type Reader struct {
 	off   int64
 	end   int64 // of what may be read without frames; 0: that of the file
 	last  int   // how many bytes on disk the frame before off takes
+	holes holes // where there are no frames
 	in    window
 	raw   []byte // the decoded frame
 	zstd  *zstd.Decoder
@@ -112,6 +113,7 @@ func newReader(file *os.File) *Reader {
 	}
 	r := NewReader(readFrame)
 	r.Reset(file, how)
+	_, r.holes.wanted = ParseName(filepath.Base(file.Name()))
 	return r
 }
 
@@ -122,7 +124,7 @@ func NewReader(limit int) *Reader { return &Reader{limit: limit} }
 // Reset makes r read a file from its beginning, with the buffers that r has. It does not
 // close the file before.
 func (r *Reader) Reset(file *os.File, how Compression) {
-	r.file, r.path, r.how, r.off, r.end = file, file.Name(), how, 0, 0
+	r.file, r.path, r.how, r.off, r.end, r.holes = file, file.Name(), how, 0, 0, holes{}
 	r.in.file, r.in.limit = file, r.limit
 	r.in.drop()
 }
@@ -165,19 +167,15 @@ func (r *Reader) frame(at int64) (raw []byte, n int, err error) {
 	case Gzip:
 		raw, n, err = r.gzipMember()
 	default:
-		raw = r.in.bytes()
-		raw = raw[:min(len(raw), plainBytes)]
-		if left := r.end - at; r.end > 0 && left <= 0 {
-			return nil, 0, io.EOF
-		} else if r.end > 0 {
-			raw = raw[:min(int64(len(raw)), left)]
-		}
+		raw, err = r.plain(at)
 		n = len(raw)
 	}
 	var broken *fs.PathError // the type of every error of os.File
 	switch {
 	case err == nil:
 		return raw, n, nil
+	case err == io.EOF:
+		return nil, 0, io.EOF
 	case err == io.ErrUnexpectedEOF:
 		r.in.drop() // the file may have other bytes next time
 		return nil, 0, &TornError{Path: r.path, Offset: at}

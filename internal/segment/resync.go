@@ -20,7 +20,7 @@ const maxTries = 256
 func (r *Reader) Resync() (from, to int64, err error) {
 	from = r.off
 	if r.how == None {
-		return from, from, nil
+		return r.passHole()
 	}
 	r.in.seek(from)
 	if err := r.in.need(1); err == io.EOF {

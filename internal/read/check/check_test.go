@@ -116,6 +116,18 @@ func TestACopyThatGrowsIsComplete(t *testing.T) {
 	}
 }
 
+// A power cut may keep a write from the disk and not the one after it. Without compression
+// no checksum shows it.
+func TestZerosOfAPowerCutAreDamagedBytes(t *testing.T) {
+	c := newCopied(t, segment.None, settings.Mi)
+	line := "[0.000s][info][gc] " + strings.Repeat("x", 108) + "\n"
+	c.commit(c.stream("gc.log"), line+strings.Repeat("\x00", 512-len(line))+line+"[1.000s][info][gc] a NUL \x00 of its own\n")
+	r, total := c.check(Config{})
+	if got, want := r.streams[0].DamagedBytes, int64(512-len(line)); total.Complete || total.Lines != 3 || got != want {
+		t.Errorf("got %d damaged bytes, want %d; %+v", got, want, total)
+	}
+}
+
 // A kill leaves numbers that are not used again. Nothing is missing there.
 func TestANumberThatARestartPassedOverIsNotMissing(t *testing.T) {
 	c := newCopied(t, segment.None, settings.Ki)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/ullage/ullage/internal/read/check"
-	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/segment/owner"
 )
 
@@ -41,7 +40,7 @@ func (m *machine) account(r *recording, p point, s state) error {
 	if err != nil {
 		return err
 	}
-	text, err := m.read()
+	text, lines, err := m.read()
 	if err != nil {
 		return fmt.Errorf("the copy is damaged after the start: %w", err)
 	}
@@ -52,8 +51,7 @@ func (m *machine) account(r *recording, p point, s state) error {
 	if len(kept) > 0 && kept[len(kept)-1] != '\n' {
 		return fmt.Errorf("what was kept ends in half a line: %.200q", kept[max(0, len(kept)-200):])
 	}
-	lines := bytes.Count(text, []byte("\n"))
-	holes := m.cfg.Segment.Compress == segment.None && r.fill(p, kept)
+	holes := r.fill(p, kept)
 	if err := r.holds(p, kept); err != nil {
 		return err
 	}
@@ -64,21 +62,21 @@ func (m *machine) account(r *recording, p point, s state) error {
 	if total.Lines != uint64(lines) {
 		return fmt.Errorf("check counts %d lines, there are %d", total.Lines, lines)
 	}
-	if !total.Complete && !holes {
-		return fmt.Errorf("check does not call the copy complete: %+v, of the stream %+v", total, said)
+	if total.Complete != (holes == 0) || said.DamagedBytes != int64(holes) {
+		return fmt.Errorf("there are %d bytes of holes, and check says %+v, of the stream %+v", holes, total, said)
 	}
 	return nil
 }
 
-// fill fills the holes in what was kept without compression, and reports whether there were
-// any. There is no checksum, so zeros that a power cut has left in place of a write look like
-// bytes of a line if a later write is there. Only what was never committed may have such holes.
-// A recovery must not cut them off: zeros that a line has had from the beginning look the same,
-// and the application can bring about a recovery.
-func (r *recording) fill(p point, kept []byte) (holes bool) {
+// fill fills the holes in what was kept without compression, and returns how many bytes they
+// have. Only what was never committed may have holes. A recovery must not cut them off: zeros
+// that a line has had from the beginning look the same, and the application can bring about a
+// recovery.
+func (r *recording) fill(p point, kept []byte) (holes int) {
 	for i := p.safe; i < len(kept) && i < len(r.text); i++ {
 		if kept[i] == 0 {
-			kept[i], holes = r.text[i], true
+			kept[i] = r.text[i]
+			holes++
 		}
 	}
 	return holes

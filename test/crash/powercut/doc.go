@@ -47,7 +47,8 @@
 //
 // Without compression there are no checksums. Where a later write reached the disk and an
 // earlier one did not, the copy keeps zeros in place of lines that were never committed. The
-// account allows these, and nothing else that was not written.
+// account allows these, and nothing else that was not written. No reader shows them as text,
+// and ullage check counts their bytes as damaged and does not call the copy complete.
 //
 // # The test can fail
 //

@@ -87,19 +87,25 @@ func (m *machine) ship(lines []byte) error {
 	return nil
 }
 
-// read returns the text of the stream, all of whose segments must be sound.
-func (m *machine) read() ([]byte, error) {
+// read returns the text of the stream, with zeros for holes, and how many lines are left of
+// it. All else in the segments must be sound.
+func (m *machine) read() (text []byte, lines int, err error) {
 	infos, err := segment.List(filepath.Join(m.cfg.Dest, stream))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var text []byte
 	for _, info := range infos {
 		if text, err = appendSegment(text, info.Path); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
-	return text, nil
+	for part := range bytes.SplitSeq(text, []byte{0}) {
+		lines += bytes.Count(part, []byte("\n"))
+		if len(part) > 0 && part[len(part)-1] != '\n' {
+			lines++ // a hole has taken its end
+		}
+	}
+	return text, lines, nil
 }
 
 func appendSegment(text []byte, path string) ([]byte, error) {
@@ -110,11 +116,20 @@ func appendSegment(text []byte, path string) ([]byte, error) {
 	defer r.Close()
 	for {
 		raw, err := r.Next()
-		if errors.Is(err, io.EOF) {
+		var hole *segment.CorruptionError
+		switch {
+		case errors.Is(err, io.EOF):
 			return text, nil
-		}
-		if err != nil {
+		case errors.As(err, &hole) && filepath.Ext(path) == ".log":
+			from, to, err := r.Resync()
+			if err != nil {
+				return nil, err
+			}
+			text = append(text, make([]byte, to-from)...)
+		case err != nil:
 			return nil, err
+		case bytes.IndexByte(raw, 0) >= 0:
+			return nil, fmt.Errorf("zeros of %s are text", path)
 		}
 		text = append(text, raw...)
 	}
