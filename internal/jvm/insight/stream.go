@@ -123,25 +123,12 @@ func (s *stream) collected(c *pause.Collection) {
 	if len(c.Pauses) == 0 || !c.Pauses[len(c.Pauses)-1].Heap.Known || c.Count == 1 && s.joiner.Continues() {
 		s.heap(c.Heap)
 	}
-	if live, ok := liveData(c); ok {
+	if live, ok := c.LiveData(); ok {
 		if s.liveData == nil {
 			s.liveData = m.liveData.WithLabelValues(s.name)
 		}
 		s.liveData.Set(float64(live))
 	}
-}
-
-// liveData returns the heap in use after a collection of the whole heap or, for G1, of
-// the old regions that were worth it.
-func liveData(c *pause.Collection) (int64, bool) {
-	switch {
-	case c.Marks&pause.Cut != 0:
-		return 0, false
-	case c.Live >= 0 && c.Collector == pause.Z:
-		return c.Live, true
-	}
-	whole := c.Marks&pause.Full != 0 || c.Action == "mixed" || c.Action == "garbage collection" || c.Action == "major collection"
-	return c.Heap.After, whole && c.Heap.Known
 }
 
 // when returns the time of a line by the sidecar's clock: the wall-clock time that the

@@ -269,7 +269,7 @@ func (j *Joiner) takeSpace(c *collecting, e *Event) {
 			c.promoted, c.seen = grown, true
 		}
 	case "Tenured", "ParOldGen", "PSOldGen", "CMS":
-		c.promoted, c.seen = grown, true
+		c.promoted, c.seen, c.Old = grown, true, e.Heap
 	case "Humongous regions":
 		if e.Heap.Before > 0 || e.Heap.After > 0 {
 			c.Marks |= Humongous
@@ -277,7 +277,9 @@ func (j *Joiner) takeSpace(c *collecting, e *Event) {
 	case "Capacity":
 		c.Heap.Capacity = e.Heap.After
 	case "Live":
-		c.Live = e.Heap.After
+		if c.Live = max(0, c.Live) + e.Heap.After; !e.Old {
+			c.Live = e.Heap.After
+		}
 	case "Allocated":
 		c.during, c.seen = e.Heap.After, true
 	case "Promoted":

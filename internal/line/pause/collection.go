@@ -67,12 +67,26 @@ type Collection struct {
 
 	Heap      Heap // from the first line with a size to the last
 	Metaspace Heap
-	Live      int64 // bytes that ZGC found in use; -1: not known
+	Old       Heap  // of the old generation; only Serial, Parallel and CMS show its size
+	Live      int64 // bytes that ZGC found in use, in all of the heap or in the generations that it collected; -1: not known
 	Promoted  int64 // bytes by which the old generation grew in a young collection; -1: not known
 	Allocated int64 // bytes allocated since the collection before it; -1: not known
 	Marks     Marks
 
 	Lines [2]uint64 // numbers of its first and its last line
+}
+
+// LiveData returns the heap in use after a collection of the whole heap or, for G1, of
+// the old regions that were worth it.
+func (c *Collection) LiveData() (bytes int64, ok bool) {
+	switch {
+	case c.Marks&Cut != 0:
+		return 0, false
+	case c.Live >= 0 && (c.Collector == Z || c.Action == "major collection"):
+		return c.Live, true
+	}
+	whole := c.Marks&Full != 0 || c.Action == "mixed" || c.Action == "garbage collection" || c.Action == "major collection"
+	return c.Heap.After, whole && c.Heap.Known
 }
 
 // Marks are properties of a [Collection].

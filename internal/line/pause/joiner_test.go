@@ -268,6 +268,7 @@ func TestCyclesOfZ(t *testing.T) {
 		"[1.001s][info][gc,phases] GC(4) Y: Pause Mark Start (Major) 0.025ms",
 		"[1.010s][info][gc,phases] GC(4) Y: Concurrent Mark 9.000ms",
 		"[1.011s][info][gc,phases] GC(4) Y: Pause Mark End 0.014ms",
+		"[1.019s][info][gc,heap] GC(4) Y: Young Generation Statistics:",
 		"[1.020s][info][gc,heap] GC(4) Y:   Promoted:         -                 0M (0%)            1M (2%)            3M (5%)             -                  -          ",
 		"[1.020s][info][gc,phases] GC(4) Y: Young Generation 8M(12%)->12M(19%) 0.011s",
 		"[1.025s][info][gc] GC(5) Minor Collection (Allocation Rate)",

@@ -179,7 +179,8 @@ func (e *Event) readCycle(text []byte) bool {
 		e.Kind = Cycle
 	}
 	e.Name = name
-	return isPauseName(name)
+	// A title of a table, "Young Generation Statistics:", begins nothing.
+	return isPauseName(name) && (e.Kind == Cycle || text[0] != 'Y' && text[0] != 'O')
 }
 
 // readEnd reads "8M(12%)->12M(19%) 0.011s", or without the seconds.

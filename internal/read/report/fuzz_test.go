@@ -22,7 +22,7 @@ func FuzzReport(f *testing.F) {
 	}
 	f.Add([]byte(young(1, 2, 1)+young(0, 1, 1e15)+"\x00\x00"+hostile), 7)
 	f.Fuzz(func(t *testing.T, log []byte, block int) {
-		s := sum.New("", 0)
+		s := sum.New("", 0, 0)
 		st := newStream(&input{name: "gc.log"}, s, Config{})
 		for rest := log; len(rest) > 0; {
 			n := min(max(block, 1), len(rest))

@@ -24,6 +24,9 @@ type Config struct {
 
 	Floor pause.Floor // the length at which a stop is suspected of being a stall
 
+	// SizingWindow is how long a JVM must be in the log for a size of its heap. Zero: ten minutes.
+	SizingWindow time.Duration
+
 	// Progress, if not nil, is called now and then with how many of the bytes on disk
 	// are read.
 	Progress func(done, total int64)
@@ -53,7 +56,7 @@ func Read(ctx context.Context, args []string, cfg Config) (*view.Report, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := sum.New(strings.Join(args, ", "), cfg.Floor)
+	s := sum.New(strings.Join(args, ", "), cfg.Floor, cfg.SizingWindow)
 	all, again := once(all)
 	s.Problem(view.ProblemAgain, again, false, fmt.Sprintf("%s named more than once, and read once", view.Plural(again, "file")))
 	p := read.Progress{Tell: cfg.Progress}

@@ -11,6 +11,7 @@ const (
 	adviceStops    = 100  // stops without which shares mean little
 	adviceOverhead = 0.05 // share of the time in stops
 	adviceReaching = 0.1  // seconds to a safepoint
+	leak           = 0.2  // share of the heap in use by which that grows in the log
 )
 
 // advise adds what the numbers support. Waited counts the suspected stops in which the JVM seems
@@ -67,7 +68,7 @@ func advise(r *view.Report, waited, unshipped uint64) {
 		}
 	}
 	for _, run := range r.Runs {
-		if run.Trend != nil && run.HeapAfter != nil && *run.Trend*(run.End-run.Begin)/3600 > 0.2**run.HeapAfter {
+		if run.Trend != nil && run.HeapAfter != nil && *run.Trend*(run.End-run.Begin)/3600 > leak**run.HeapAfter {
 			add("Look for a leak: the heap in use after collections grows.",
 				"%s, run %d: %s more each hour, %s at the end.", run.Stream, run.Number, view.Size(*run.Trend), view.Size(*run.HeapAfter))
 		}

@@ -34,7 +34,10 @@ func (s *Sum) Report() *view.Report {
 	}
 	slices.Reverse(r.Volume.Levels)
 	r.Volume.Tags = topTags(s.tagSets)
+	set, refused := s.sizes()
+	r.Advice = set
 	advise(r, s.lists.waited, s.lists.unshipped)
+	r.Advice = append(r.Advice, refused...)
 	fillAll(r)
 	return r
 }

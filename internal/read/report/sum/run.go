@@ -24,6 +24,7 @@ type Run struct {
 	worst      worst
 	numbers    numbers
 	trend      trend
+	sizing     sizing
 	after      int64    // heap in use after the last collection; 0: unknown
 	metaspace  *float64 // ... and metaspace
 }
@@ -138,5 +139,7 @@ func (r *Run) Close() {
 			after := float64(r.after)
 			r.out.HeapAfter = &after
 		}
+		grows := r.out.Trend != nil && r.out.HeapAfter != nil && *r.out.Trend*span.Hours() > leak**r.out.HeapAfter
+		r.out.Sizing = r.sizing.close(&r.out, span, s.least, grows)
 	}
 }

@@ -93,6 +93,7 @@ func (r *Run) Collection(c *pause.Collection) {
 	}
 	r.allocation.add(c.End, c.Allocated)
 	r.promotion.add(c.End, c.Promoted)
+	r.sizing.collection(c, r.extent.first)
 	if !c.Heap.Known {
 		return
 	}

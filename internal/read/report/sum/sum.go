@@ -25,6 +25,7 @@ type Sum struct {
 	Lost Losses
 
 	floor  pause.Floor
+	least  time.Duration // of a run, for a size of the heap
 	out    view.Report
 	axis   timeline
 	tables tables
@@ -37,9 +38,10 @@ type Sum struct {
 	span, spanStopped time.Duration
 }
 
-// New returns an empty sum. Floor is the length at which a stop is suspected of being a stall.
-func New(name string, floor pause.Floor) *Sum {
-	s := &Sum{floor: floor, out: view.Report{Name: name, Floor: seconds(floor.Duration())}, axis: newTimeline(), tagSets: map[string]*view.Share{},
+// New returns an empty sum. Floor is the length at which a stop is suspected of being a stall. Least is how long
+// a run must be in the log for a size of the heap; 0 is ten minutes.
+func New(name string, floor pause.Floor, least time.Duration) *Sum {
+	s := &Sum{floor: floor, least: cmp.Or(least, sizingWindow), out: view.Report{Name: name, Floor: seconds(floor.Duration())}, axis: newTimeline(), tagSets: map[string]*view.Share{},
 		tables: tables{tally: map[cause]*histogram{}, parts: map[string]*histogram{}}}
 	for i := range s.levels {
 		s.levels[i].Name = ul.Level(i).String()

@@ -18,7 +18,7 @@ type Report struct {
 	Axis
 	Problems []Problem `json:"problems"` // what figures lack, and remarks
 	Inputs   []Input   `json:"inputs"`   // the streams that were read
-	Runs     []Run     `json:"runs"`     // the JVMs, with collector, flags, throughput, worst minute, rates and heap
+	Runs     []Run     `json:"runs"`     // the JVMs, with collector, flags, throughput, worst minute, rates, heap, and the heap that it should have
 	Totals   Totals    `json:"totals"`   // counts and sums over all runs
 	Tables
 	Longest   []Stop   `json:"longest"`             // the ten longest stops, with their lines
@@ -84,6 +84,32 @@ type Run struct {
 	Trend      *float64 `json:"heap_after_gc_trend_bytes_per_hour"`
 	Metaspace  *float64 `json:"metaspace_bytes"` // after the last collection that shows it
 	Started    bool     `json:"start_seen"`
+	Sizing     *Sizing  `json:"heap_size"` // null: there was no collection, or two JVMs share the file
+}
+
+// Sizing is the heap that a JVM should have, and what that rests on. Overheads are shares of the time: of
+// pauses, and of concurrent work by its share of the CPUs.
+type Sizing struct {
+	Refused     string        `json:"refused"`         // why there is no size; empty: there is one
+	Target      float64       `json:"target_overhead"` // that collections are to have
+	Max         float64       `json:"max_bytes"`       // for -Xms and -Xmx
+	Container   float64       `json:"container_bytes"` // for the container, roughly
+	Others      []ForOverhead `json:"others"`          // sizes for other overheads, where the log carries them
+	Now         float64       `json:"now_bytes"`       // the largest heap that the JVM may have, or else had
+	Overhead    *float64      `json:"overhead"`        // in the busiest hour, or in all of the log if that is shorter
+	Live        float64       `json:"live_bytes"`      // the most that lived after an old cycle
+	Cycles      uint64        `json:"old_cycles"`
+	Collections uint64        `json:"collections"`
+	Starved     uint64        `json:"starved_collections"` // which found no room
+	Humongous   uint64        `json:"humongous_collections"`
+	Allocated   float64       `json:"allocated_bytes_per_second"`
+	Span        float64       `json:"seconds"`
+}
+
+// ForOverhead is the size of a heap for an overhead.
+type ForOverhead struct {
+	Overhead float64 `json:"overhead"`
+	Max      float64 `json:"max_bytes"`
 }
 
 // JVM is what is known of the JVM of a run. What the log and the marks do not have is empty.

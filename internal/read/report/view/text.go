@@ -250,7 +250,7 @@ func (p *printer) advice() {
 	}
 	p.heading("Advice")
 	for _, a := range p.r.Advice {
-		fmt.Fprintf(p, "- %s\n  %s\n", a.Text, printable.Text(a.Evidence, 300))
+		fmt.Fprintf(p, "- %s\n  %s\n", a.Text, printable.Text(a.Evidence, 600))
 	}
 }
 

@@ -1,0 +1,140 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/read/report/view"
+)
+
+const mib = 1 << 20
+
+// serial is the log of a JVM with a heap of 300 MiB, 200 of which are the old generation. Its young collections
+// take 1 % of the time, and a full one each 900 s, for 10 s, leaves 100 MiB in use. The room for promotion is as
+// much, and nearly used up then.
+func serial(hours int) string {
+	var log strings.Builder
+	for _, init := range []string{"Version: 25.0.3+9-LTS (release)", "CPUs: 2 total, 2 available", "Heap Max Capacity: 300M"} {
+		log.WriteString(logged(0, "gc,init", init))
+	}
+	log.WriteString(logged(0, "gc", "Using Serial"))
+	old := 100
+	for gc := range hours * 360 {
+		second := 10*gc + 10
+		if gc%90 == 89 {
+			fmt.Fprint(&log, logged(second, "gc,heap", fmt.Sprintf("GC(%d) DefNew: 1024K(102400K)->0K(102400K)", gc)),
+				logged(second, "gc,heap", fmt.Sprintf("GC(%d) Tenured: %dK(204800K)->102400K(204800K)", gc, old<<10)),
+				logged(second, "gc", fmt.Sprintf("GC(%d) Pause Full (Allocation Failure) %dM->100M(300M) 10000.000ms", gc, old+1)))
+			old = 100
+			continue
+		}
+		fmt.Fprint(&log, logged(second, "gc,heap", fmt.Sprintf("GC(%d) DefNew: 102400K(102400K)->0K(102400K)", gc)),
+			logged(second, "gc,heap", fmt.Sprintf("GC(%d) Tenured: %dK(204800K)->%dK(204800K)", gc, old<<10, (old+1)<<10)),
+			logged(second, "gc", fmt.Sprintf("GC(%d) Pause Young (Allocation Failure) %dM->%dM(300M) 100.000ms", gc, old+100, old+1)))
+		old++
+	}
+	return log.String()
+}
+
+func logged(second int, tags, message string) string {
+	return fmt.Sprintf("[%d.000s][info][%s] %s\n", second, tags, message)
+}
+
+// By hand: young collections cost 1 % × 300 / size, full ones 10 s / 900 s × 100 / (2/3 size − 100).
+func TestTheSizeOfAHeapFollowsFromWhatCollectionsTake(t *testing.T) {
+	r := reportOn(t, Config{}, write(t, "gc.log", serial(30)))
+	z := r.Runs[0].Sizing
+	if z == nil || z.Refused != "" || z.Live != 100*mib || z.Now != 300*mib || z.Cycles != 120 || math.Abs(*z.Overhead-0.021) > 0.0005 {
+		t.Fatalf("%+v", z)
+	}
+	for _, c := range append(slices.Clone(z.Others), view.ForOverhead{Overhead: z.Target, Max: z.Max}) {
+		size := c.Max / mib / 1.035
+		if got := 0.01*300/size + 100.0/90*0.01*100/(size*2/3-100); got > c.Overhead*1.01 || got < c.Overhead*0.93 {
+			t.Errorf("%.0f MiB for %.1f %%: collections take %.2f %% there", size, 100*c.Overhead, 100*got)
+		}
+	}
+	if len(z.Others) != 2 || z.Container < z.Max*1.05+192*mib {
+		t.Errorf("%+v", z)
+	}
+	first := r.Advice[0]
+	if !strings.HasPrefix(first.Text, "Give the JVM -Xms328m -Xmx328m, and its container about 536 MiB") || !strings.Contains(first.Evidence, "Live set 100 MiB at its peak in 1.2 d, after 120 old cycles") || !strings.HasSuffix(first.Evidence, "Confidence is good.") {
+		t.Errorf("%+v", first)
+	}
+}
+
+// A number that may be wrong is not given.
+func TestNoSizeOfAHeapIsBetterThanAWrongOne(t *testing.T) {
+	log, replaced := serial(2), strings.ReplaceAll
+	for _, c := range []struct{ name, log, why string }{
+		{"a short log", log[:strings.Index(log, "[300.000s]")], "of the JVM are too few"},
+		{"a log without old cycles", replaced(log, "Pause Full", "Pause Young"), "no old cycle was seen"},
+		{"a log with a loss", log + "[7300.000s][warning][] " + "     7 messages dropped due to async logging\n", "the log is not complete"},
+		{"a JVM with flags for its young generation", logged(0, "arguments", "jvm_args: -Xmx300m -Xmn100m") + log, "-Xmn100m gives the young generation"},
+		{"a heap that was changed at a restart", log + replaced(log, "Heap Max Capacity: 300M", "Heap Max Capacity: 400M"), "was changed at a restart"},
+		{"a log without the old generation", replaced(log, "Tenured", "Other"), "the log does not show the old generation"},
+		{"a collector without a rule", replaced(log, "Using Serial", "Using Concurrent Mark Sweep"), "there is a rule only for"},
+		{"a heap that is nearly full of what lives", replaced(replaced(log, "(204800K)", "(102400K)"), "(300M)", "(150M)"), "what lives nearly fills the heap"},
+		{"collections that no heap makes rare enough", replaced(log, " 100.000ms", " 6000.000ms"), "four times the room would not be enough"},
+		{"a leak", leak(), "grows all the time"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := reportOn(t, Config{}, write(t, "gc.log", c.log))
+			z := r.Runs[0].Sizing
+			if z == nil || !strings.Contains(z.Refused, c.why) || z.Max != 0 || z.Container != 0 || len(z.Others) != 0 {
+				t.Fatalf("%+v, want no size because %s", z, c.why)
+			}
+			last := r.Advice[len(r.Advice)-1]
+			if !strings.HasPrefix(last.Text, "No size of the heap is recommended: "+z.Refused) {
+				t.Errorf("%+v", last)
+			}
+		})
+	}
+}
+
+// leak is a log whose full collections leave more each time.
+func leak() string {
+	var log strings.Builder
+	for gc := range 100 {
+		fmt.Fprint(&log, logged(60*gc, "gc,heap", fmt.Sprintf("GC(%d) Tenured: 102400K(204800K)->%dK(204800K)", gc, (50+gc)<<10)),
+			logged(60*gc, "gc", fmt.Sprintf("GC(%d) Pause Full (Allocation Failure) 200M->%dM(300M) 50.000ms", gc, 50+gc)))
+	}
+	return log.String()
+}
+
+// Logs of JVMs in which two threads replace 32 MiB that live, on a busy machine, and what share of the CPU time
+// of the process their collectors took. What runs concurrently is counted by the time that it took, an upper bound.
+func TestWhatCollectionsTookInRealLogs(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		took   float64
+		cycles uint64
+		why    string // there is no size
+	}{
+		{"serial", 0.0186, 2, ""},
+		{"parallel", 0.0294, 2, ""},
+		{"g1", 0.0180, 2, ""},
+		{"z", 0.0556, 7, "four times the room would not be enough"},
+		{"shenandoah", 0.0380, 18, "four times the room would not be enough"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := reportOn(t, Config{SizingWindow: time.Second}, "testdata/sizing-"+c.name+"-jdk25.log.gz")
+			z := r.Runs[0].Sizing
+			if *z.Overhead < c.took/1.5 || *z.Overhead > 3*c.took {
+				t.Errorf("overhead %.4f, want %.4f within a factor of 1.5 below and 3 above", *z.Overhead, c.took)
+			}
+			if z.Live < 30*mib || z.Live > 90*mib || z.Cycles != c.cycles {
+				t.Errorf("%.0f MiB live after %d old cycles, want 32 MiB, and what has died since or was not collected yet, after %d", z.Live/mib, z.Cycles, c.cycles)
+			}
+			if (z.Refused == "") != (c.why == "") || !strings.Contains(z.Refused, c.why) || c.why == "" && z.Max < 1.3*z.Live {
+				t.Errorf("%.0f MiB, %q; want %q", z.Max/mib, z.Refused, c.why)
+			}
+			if first := reportOn(t, Config{}, "testdata/sizing-"+c.name+"-jdk25.log.gz").Runs[0].Sizing; first.Max != 0 || !strings.Contains(first.Refused, "are too few") {
+				t.Errorf("%+v, want no size from less than ten minutes", first)
+			}
+		})
+	}
+}

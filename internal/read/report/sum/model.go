@@ -1,0 +1,192 @@
+package sum
+
+import (
+	"math"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/ullage/ullage/internal/line/pause"
+	"github.com/ullage/ullage/internal/read/report/view"
+)
+
+const (
+	sizingTarget = 0.02 // share of the time that collections may take
+	mi           = 1 << 20
+
+	// A size is not extrapolated over more than this factor of the room that the log shows: how many objects
+	// survive, and so what a collection costs, changes with the room.
+	mostChange = 4
+
+	// Beyond this, references are twice as large, so that no size of a smaller heap is one of a larger.
+	compressedHeap = 32 << 30
+)
+
+// model says what share of the time collections take in a heap of another size. A collection costs
+// by what lives, and comes when the room is used up:
+//
+//	work without old cycles × room now / room + work of old cycles × room for promotion now / that room
+//
+// The work of old cycles now is what they took, or what one takes for each time that the promoted bytes fill
+// up the room, if that is more: the hour may have had none. Work that was asked for is the same in each. A collection of Serial and Parallel uses a room that is in
+// proportion to the heap, of the others what is left of the heap beyond what lives.
+type model struct {
+	collector pause.Collector
+	live      float64 // bytes, at the peak
+	average   float64 // the same, over all old cycles
+	capacity  float64 // bytes, on average in the busiest hour
+	peak      float64 // bytes; the size below which collections found no room, or 0
+	old       float64 // share of the heap that is the old generation; of Serial and Parallel
+	scaled    float64 // share of the time
+	fixed     float64 // the same
+	cycles    float64 // the same, of old cycles
+	cycle     float64 // seconds that an old cycle takes
+	longest   float64 // seconds from the begin of an old cycle to its end
+	promoted  float64 // bytes a second
+	allocated float64 // the same; 0: unknown
+	lacks     string  // why there is no model
+}
+
+// newModel makes the model of a run by its busiest hour.
+func newModel(z *sizing, busy *spell, r *view.Run) model {
+	span := seconds(busy.end - busy.begin)
+	m := model{collector: pause.Collector(r.Collector), live: float64(z.live), average: float64(z.sum) / float64(max(1, z.lived)), old: z.old, longest: seconds(z.longest)}
+	if z.starved > 0 {
+		m.peak = float64(z.peak)
+	}
+	if busy.capacity == 0 || span <= 0 {
+		m.lacks = "the log does not show the size of the heap"
+		return m
+	}
+	m.capacity = float64(busy.capacity) / float64(busy.collections)
+	weight, ok := concurrentShare(r.Settings)
+	share := func(c cost) float64 { return seconds(c.paused) + weight*seconds(c.concurrent) }
+	m.scaled, m.fixed = share(busy.scaled)/span, share(busy.fixed)/span
+	m.cycles, m.cycle = share(busy.cycles)/span, share(z.cycle)/max(1, float64(z.cycles))
+	m.allocated, m.promoted = float64(busy.allocated)/span, float64(busy.promoted)/span
+	switch {
+	case m.collector == pause.Serial || m.collector == pause.Parallel:
+		if m.old == 0 || !busy.advancing {
+			m.lacks = "the log does not show the old generation (-Xlog:gc*)"
+		}
+	case !ok:
+		m.lacks = "the start of the JVM is not in the log, which shows how many of the CPUs collect concurrently"
+	case m.collector == pause.G1:
+		if !busy.advancing {
+			m.lacks = "the log does not show the old regions (-Xlog:gc*)"
+		}
+	default: // each cycle is of the whole heap, or young ones come between them that cost as these do
+		m.scaled, m.cycles, m.cycle = m.scaled+m.cycles, 0, 0
+	}
+	return m
+}
+
+// concurrentShare returns which share of the CPUs collects concurrently, as the JVM logs it at its start:
+// "CPUs: 4 total, 2 available".
+func concurrentShare(settings []view.Setting) (share float64, ok bool) {
+	cpus, workers := 0.0, 0.0
+	for _, s := range settings {
+		value, rest, _ := strings.Cut(s.Value, " ")
+		switch s.Name {
+		case "CPUs":
+			available, _ := strings.CutSuffix(rest, " available")
+			cpus, _ = strconv.ParseFloat(strings.TrimPrefix(available, "total, "), 64)
+		case "Concurrent Workers", "GC Workers", "GC Workers for Old Generation":
+			workers, _ = strconv.ParseFloat(value, 64)
+		}
+	}
+	if cpus < 1 || workers < 1 {
+		return 0, false
+	}
+	return min(1, workers/cpus), true
+}
+
+// rooms returns the room that fills up from one collection to the next, and that for promotion from one
+// old cycle to the next, beyond what lives. Neither is positive where the heap is too small.
+func (m *model) rooms(size, live float64) (young, old float64) {
+	const (
+		reserve = 0.1 // of G1, -XX:G1ReservePercent
+		begin   = 0.5 // G1 marks while the other half of the room fills up
+	)
+	switch m.collector {
+	case pause.Serial, pause.Parallel:
+		return size, size*m.old - live
+	case pause.G1:
+		room := size*(1-reserve) - live
+		return room, begin * room
+	}
+	return size - live, size - live
+}
+
+// overhead returns the share of the time that collections take in a heap of the size given. The less lives,
+// the more has a larger heap to be to halve the work, and the less a smaller one.
+func (m *model) overhead(size float64) float64 {
+	live := m.live
+	if size > m.capacity {
+		live = m.average
+	}
+	young, old := m.rooms(size, live)
+	if young <= 0 || old <= 0 {
+		return 1
+	}
+	youngNow, oldNow := m.rooms(m.capacity, live)
+	return m.fixed + m.scaled*youngNow/young + max(m.cycles*oldNow, m.cycle*m.promoted)/old
+}
+
+// least returns the smallest heap that may be recommended for any overhead: one in which collections
+// keep up with a load that is a little higher.
+func (m *model) least() float64 {
+	_, now := m.rooms(m.capacity, m.live)
+	const parts = 1024
+	least := m.capacity / parts * float64(sort.Search(parts, func(i int) bool {
+		_, room := m.rooms(m.capacity/parts*float64(i), m.live)
+		return room > now/mostChange
+	}))
+	switch m.collector {
+	case pause.Serial, pause.Parallel:
+		least = max(least, 1.1*m.live/m.old)
+	case pause.G1:
+		least = max(least, m.live/0.7)
+	default:
+		least = max(least, 1.25*m.live+2*m.allocated*m.longest)
+	}
+	return max(least, m.peak)
+}
+
+// size returns the smallest heap for an overhead, or 0 where that is beyond what the log shows.
+func (m *model) size(target float64) float64 {
+	least := m.least()
+	_, now := m.rooms(m.capacity, m.live)
+	most := sort.Search(1<<20, func(i int) bool { _, room := m.rooms(m.capacity+float64(i)*mi, m.live); return room > mostChange*now })
+	steps := int((m.capacity-least)/mi) + most
+	i := sort.Search(max(0, steps), func(i int) bool { return m.overhead(least+float64(i)*mi) <= target })
+	if i >= steps {
+		return 0
+	}
+	size := least + float64(i)*mi
+	if m.collector == pause.Serial || m.collector == pause.Parallel {
+		size *= 1.035 // the log leaves out the survivor space that is empty
+	}
+	const round = 8 * mi
+	return math.Ceil(size/round) * round
+}
+
+// recommend sets the size for the target, and those for half of it and more than twice of it.
+func (m *model) recommend(out *view.Sizing) {
+	if now, old := m.rooms(m.capacity, m.live); now <= 0 || old <= 0 {
+		out.Refused = "what lives nearly fills the heap, so that its cost in a larger one is not known; double the heap, and report again"
+		return
+	}
+	out.Max = m.size(sizingTarget)
+	for _, target := range []float64{sizingTarget / 2, sizingTarget * 2.5} {
+		if size := m.size(target); size > 0 {
+			out.Others = append(out.Others, view.ForOverhead{Overhead: target, Max: size})
+		}
+	}
+	switch {
+	case out.Max == 0:
+		out.Refused = "a heap with four times the room would not be enough: look at what is allocated and promoted"
+	case out.Max > compressedHeap && m.capacity < compressedHeap && m.collector != pause.Z && m.collector != pause.GenerationalZ:
+		out.Refused = "it would be larger than 32 GiB, where references take twice the memory"
+	}
+}

@@ -1,0 +1,123 @@
+package sum
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/ullage/ullage/internal/read/report/view"
+)
+
+// maxSizes bounds the streams whose heaps are in the advice; the JSON form has all of them.
+const maxSizes = 5
+
+// sizes completes the sizes of heaps by what only the whole log shows. It returns the advice about those of the
+// longest run of each stream: what to set, and where nothing follows from the log.
+func (s *Sum) sizes() (set, refused []view.Advice) {
+	r, longest := &s.out, []*view.Run{}
+	for i := range r.Runs {
+		run := &r.Runs[i]
+		if run.Sizing == nil {
+			continue
+		}
+		s.completeSize(run)
+		if last := len(longest) - 1; last < 0 || longest[last].Stream != run.Stream {
+			longest = append(longest, run)
+		} else if other := longest[last]; run.Sizing.Now != other.Sizing.Now && run.Started && other.Started {
+			refuse(other.Sizing, "the size of the heap was changed at a restart; --since and --until choose one of them")
+		} else if run.Span > other.Span {
+			longest[last] = run
+		}
+	}
+	for _, run := range longest {
+		to := &set
+		if run.Sizing.Refused != "" {
+			to = &refused
+		}
+		if len(*to) < maxSizes {
+			*to = append(*to, sizeAdvice(run, len(r.Runs) > 1))
+		}
+	}
+	return set, refused
+}
+
+// completeSize takes back the size of a run that its flags or losses of the log make doubtful.
+func (s *Sum) completeSize(run *view.Run) {
+	z := run.Sizing
+	for flag := range strings.FieldsSeq(run.Flags) {
+		for _, fixed := range []string{"-Xmn", "-XX:NewSize=", "-XX:MaxNewSize=", "-XX:NewRatio=", "-XX:G1NewSizePercent=", "-XX:InitiatingHeapOccupancyPercent="} {
+			if strings.HasPrefix(flag, fixed) {
+				refuse(z, flag+" gives the young generation or the marking a size of its own, which the rule does not know")
+			}
+		}
+		if size, ok := strings.CutPrefix(flag, "-Xmx"); ok && javaSize(size) > 0 {
+			z.Now = float64(javaSize(size))
+		}
+	}
+	if !s.out.Complete {
+		refuse(z, "the log is not complete; --since and --until leave out where it is not")
+	}
+	fill(&z.Others)
+}
+
+// refuse takes a size back. The first reason stays.
+func refuse(z *view.Sizing, why string) {
+	z.Refused = cmp.Or(z.Refused, why)
+	z.Max, z.Container, z.Others = 0, 0, []view.ForOverhead{}
+}
+
+// sizeAdvice is the advice about the heap of a run, which is named if there are others.
+func sizeAdvice(run *view.Run, named bool) view.Advice {
+	z, name := run.Sizing, ""
+	if named {
+		name = fmt.Sprintf("%s, run %d: ", run.Stream, run.Number)
+	}
+	evidence := fmt.Sprintf("%s%s in %s", name, view.Plural(z.Collections, "collection"), view.Duration(z.Span))
+	if z.Refused != "" {
+		return view.Advice{Text: "No size of the heap is recommended: " + z.Refused + ".", Evidence: evidence + "."}
+	}
+	text := fmt.Sprintf("Give the JVM -Xms%[1]s -Xmx%[1]s, and its container about %[2]s: collections then take %[3]s of its time.",
+		flagSize(z.Max), view.Size(z.Container), percents(z.Target))
+	evidence = fmt.Sprintf("%sLive set %s at its peak in %s, after %s", name, view.Size(z.Live), view.Duration(z.Span), view.Plural(z.Cycles, "old cycle"))
+	if z.Allocated > 0 {
+		evidence += fmt.Sprintf("; %s/s allocated", view.Size(z.Allocated))
+	}
+	if z.Overhead != nil {
+		evidence += fmt.Sprintf("; collections took %s in the busiest hour", percents(*z.Overhead))
+	}
+	if z.Humongous > 0 {
+		evidence += fmt.Sprintf("; %d had humongous objects, which need free regions side by side", z.Humongous)
+	}
+	switch change := z.Max - z.Now; {
+	case change < 0:
+		evidence += fmt.Sprintf("; that saves %s of %s", view.Size(-change), view.Size(z.Now))
+	case change > 0:
+		evidence += fmt.Sprintf("; that costs %s more than %s", view.Size(change), view.Size(z.Now))
+	}
+	for _, other := range z.Others {
+		evidence += fmt.Sprintf("; %s for %s", flagSize(other.Max), percents(other.Overhead))
+	}
+	return view.Advice{Text: text, Evidence: evidence + ". " + confidence(z)}
+}
+
+// confidence says in words how far to trust a size.
+func confidence(z *view.Sizing) string {
+	switch {
+	case z.Starved > 0:
+		return fmt.Sprintf("Confidence is low: %s found no room, so that it is not less than the largest heap in the log.", view.Plural(z.Starved, "collection"))
+	case z.Span < 3600:
+		return "Confidence is low: less than an hour is known, and a busier one needs more."
+	case z.Cycles < 3:
+		return "Confidence is low: few old cycles show what lives."
+	case z.Span < 86400:
+		return "Confidence is fair: a day has hours that were not seen."
+	case z.Cycles < 10:
+		return "Confidence is fair: old cycles are few."
+	}
+	return "Confidence is good."
+}
+
+// flagSize formats a size as HotSpot takes it, in MiB.
+func flagSize(bytes float64) string { return fmt.Sprintf("%.0fm", bytes/mi) }
+
+func percents(share float64) string { return fmt.Sprintf("%.2g %%", 100*share) }

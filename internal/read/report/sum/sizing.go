@@ -1,0 +1,254 @@
+package sum
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/line/pause"
+	"github.com/ullage/ullage/internal/read/report/view"
+)
+
+// Below these, the log carries no size of the heap.
+const (
+	sizingCollections = 10
+	sizingWindow      = 10 * time.Minute
+)
+
+// sizing gathers what a size of the heap follows from, in one run. The zero value has seen nothing.
+type sizing struct {
+	live    int64         // the most that any old cycle left in use; 0: there was no old cycle
+	sum     int64         // of what each old cycle left in use
+	lived   int64         // how many those are
+	low     int64         // of G1, the least in use since the last old cycle; 0: nothing is known since
+	cycles  uint64        // old cycles
+	cycle   cost          // what all of them took
+	longest time.Duration // of an old cycle, from its begin to its end
+	peak    int64         // the largest capacity of the heap
+	old     float64       // the old generation's share of the capacity, as it was last; 0: unknown
+	starved uint64        // collections that found no room
+	large   uint64        // collections with humongous objects
+	young   bool          // of Shenandoah: a cycle was of the young generation alone
+	all     spell         // the whole run
+	now     spell         // the hour
+	busiest spell         // the hour with the most work; empty: no hour has passed
+}
+
+// cost is what the collector took.
+type cost struct{ paused, concurrent time.Duration }
+
+func (c *cost) add(d cost) { c.paused, c.concurrent = c.paused+d.paused, c.concurrent+d.concurrent }
+
+// spell is a part of a run. The zero value is empty.
+type spell struct {
+	begin, end           time.Duration
+	collections          uint64
+	scaled               cost // of collections that come less often in a larger heap
+	fixed                cost // of the others, which a program or a timer asks for
+	cycles               cost // of old cycles, which are in neither
+	capacity             int64
+	allocated, promoted  int64
+	allocates, advancing bool // these are known
+}
+
+// place is when a collection is, on the clock that is never set if there is one.
+func place(c, first pause.Clock) time.Duration {
+	if c.HasUptime && first.HasUptime {
+		return c.Uptime - first.Uptime
+	}
+	return c.Wall.Sub(first.Wall)
+}
+
+// collection takes the next collection. First is the time of the run's first line.
+func (z *sizing) collection(c *pause.Collection, first pause.Clock) {
+	if !c.Heap.Known || c.Marks&pause.Cut != 0 {
+		return
+	}
+	took := cost{paused: c.Paused}
+	if c.Concurrent > 0 {
+		took.concurrent = max(0, place(c.End, c.Start)-c.Paused)
+	}
+	z.peak = max(z.peak, c.Heap.Capacity)
+	if c.Old.Capacity > 0 && c.Heap.Capacity > 0 {
+		z.old = float64(c.Old.Capacity) / float64(c.Heap.Capacity)
+	}
+	concurrent := c.Collector != pause.Serial && c.Collector != pause.Parallel
+	if c.Marks&(pause.Degenerated|pause.EvacuationFailure) != 0 || concurrent && c.Marks&pause.Full != 0 && !asked(c.Cause) {
+		z.starved++
+	}
+	if c.Marks&pause.Humongous != 0 {
+		z.large++
+	}
+	old := z.leaves(c)
+	if old {
+		z.cycles++
+		z.cycle.add(took)
+		z.longest = max(z.longest, took.paused+took.concurrent)
+	}
+	at := place(c.End, first)
+	if at >= z.now.begin+time.Hour {
+		z.turn(at)
+	}
+	for _, s := range []*spell{&z.all, &z.now} {
+		s.add(c, took, old, at)
+	}
+}
+
+// leaves takes what a collection leaves in use, and reports whether it is an old cycle: one after which
+// no object that was garbage before it is counted as live.
+func (z *sizing) leaves(c *pause.Collection) (old bool) {
+	after, old := c.LiveData()
+	switch c.Collector {
+	case pause.G1:
+		if c.Marks&pause.Full != 0 {
+			z.low = 0
+			break
+		}
+		if old = c.Action == "mark cycle" || c.Action == "cycle"; old { // the mixed collections that follow make the room
+			z.lives(z.low)
+			z.low = c.Heap.After
+		} else if z.low > 0 {
+			z.low = min(z.low, c.Heap.After)
+		}
+		return old
+	case pause.Shenandoah:
+		z.young = z.young || len(c.Pauses) > 0 && strings.Contains(c.Pauses[0].Name, "(Young")
+		after, old = c.Heap.After, true
+	}
+	if old {
+		z.lives(after)
+	}
+	return old
+}
+
+// lives takes how much lived after an old cycle, or 0 if that is not known.
+func (z *sizing) lives(bytes int64) {
+	if bytes > 0 {
+		z.live, z.sum, z.lived = max(z.live, bytes), z.sum+bytes, z.lived+1
+	}
+}
+
+// asked reports whether a collection with the cause given comes as often in a heap of any size.
+func asked(cause string) bool {
+	switch cause {
+	case "System.gc()", "Diagnostic Command", "Metadata GC Threshold", "Metadata GC Clear Soft References", "CodeCache GC Threshold",
+		"CodeCache GC Aggressive", "Heap Inspection Initiated GC", "Heap Dump Initiated GC", "G1 Periodic Collection", "Timer", "Warmup", "Proactive":
+		return true
+	}
+	return false
+}
+
+// turn begins another hour.
+func (z *sizing) turn(at time.Duration) {
+	if z.now.collections > 0 && z.now.work() >= z.busiest.work() {
+		z.busiest = z.now
+		z.busiest.end = z.now.begin + time.Hour
+	}
+	begin := z.now.begin + (at-z.now.begin)/time.Hour*time.Hour
+	z.now = spell{begin: begin}
+}
+
+// work is all that the collector took.
+func (s *spell) work() time.Duration {
+	sum := s.scaled
+	sum.add(s.fixed)
+	sum.add(s.cycles)
+	return sum.paused + sum.concurrent
+}
+
+// add adds a collection.
+func (s *spell) add(c *pause.Collection, took cost, old bool, at time.Duration) {
+	s.end = at
+	s.collections++
+	s.capacity += c.Heap.Capacity
+	switch {
+	case asked(c.Cause):
+		s.fixed.add(took)
+	case old:
+		s.cycles.add(took)
+	default:
+		s.scaled.add(took)
+	}
+	if c.Allocated >= 0 {
+		s.allocated, s.allocates = s.allocated+c.Allocated, true
+	}
+	if c.Promoted >= 0 {
+		s.promoted, s.advancing = s.promoted+c.Promoted, true
+	}
+}
+
+// close works out what the run shows, and why no size follows from it where none does. What the marks
+// and the other runs say comes later: see [Sum.sizes].
+func (z *sizing) close(r *view.Run, span, least time.Duration, grows bool) *view.Sizing {
+	z.lives(z.low)
+	busy := z.busiest
+	if busy.collections == 0 {
+		busy = z.all
+		busy.begin, busy.end = 0, span
+	}
+	out := &view.Sizing{Live: float64(z.live), Cycles: z.cycles, Collections: z.all.collections, Starved: z.starved, Humongous: z.large, Span: seconds(span), Target: sizingTarget}
+	if z.all.collections == 0 {
+		return nil
+	}
+	out.Now = float64(max(z.peak, sizeOf(r.Settings, "Heap Max Capacity", "Max Capacity")))
+	m := newModel(z, &busy, r)
+	if out.Allocated = m.allocated; m.lacks == "" {
+		overhead := m.fixed + m.scaled + m.cycles
+		out.Overhead = &overhead
+	}
+	switch {
+	case !known(pause.Collector(r.Collector)) || z.young:
+		out.Refused = "there is a rule only for Serial, Parallel, G1, ZGC, and Shenandoah without generations"
+	case span < least || z.all.collections < sizingCollections:
+		out.Refused = fmt.Sprintf("%s in %s of the JVM are too few: %d in %s are needed", view.Plural(z.all.collections, "collection"), view.Duration(seconds(span)), sizingCollections, view.Duration(seconds(least)))
+	case z.cycles == 0:
+		out.Refused = "no old cycle was seen, so that what lives is not known; 'jcmd PID GC.run' makes one while the application stands still"
+	case grows:
+		out.Refused = "what is in use after collections grows all the time"
+	case m.lacks != "":
+		out.Refused = m.lacks
+	default:
+		m.recommend(out)
+	}
+	if out.Refused == "" {
+		outside := 192.0 * mi // code, threads and buffers
+		if r.Metaspace != nil {
+			outside += 1.25 * *r.Metaspace
+		}
+		out.Container = out.Max*1.05 + outside
+	}
+	return out
+}
+
+func known(c pause.Collector) bool {
+	switch c {
+	case pause.Serial, pause.Parallel, pause.G1, pause.Z, pause.GenerationalZ, pause.Shenandoah:
+		return true
+	}
+	return false
+}
+
+// sizeOf returns the size that the first setting of the names given has, or 0.
+func sizeOf(all []view.Setting, names ...string) int64 {
+	for _, s := range all {
+		for _, name := range names {
+			if s.Name == name {
+				return javaSize(s.Value)
+			}
+		}
+	}
+	return 0
+}
+
+// javaSize reads a size as HotSpot takes and writes it: "512m", "2G", "6656K". It returns 0 for anything else.
+func javaSize(text string) int64 {
+	if text = strings.ToUpper(text); strings.TrimRight(text, "KMGT") != text {
+		text += "i"
+	}
+	size, err := settings.ParseSize(text)
+	if err != nil {
+		return 0
+	}
+	return int64(size)
+}

@@ -1,0 +1,89 @@
+package jvm
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/read/report"
+	"github.com/ullage/ullage/internal/read/report/view"
+	"github.com/ullage/ullage/test/lab"
+)
+
+const (
+	sizingFactor = 3   // within which a promise is kept
+	sizingSmall  = 0.7 // of the recommended heap: there it is not
+)
+
+// sizingLoads are what the program is to do: MiB that live, MiB to allocate, and arithmetic for each KiB. What
+// a collector that is mostly concurrent took is known by an upper bound alone, so that it needs less to do.
+var sizingLoads = map[bool][]string{false: {"32", "1250", "4000"}, true: {"32", "600", "12000"}}
+
+// The heap that a report recommends keeps its promise: collections take what it says, within a factor, and come
+// more often in a smaller heap. What they take is CPU time of the process that the program's own threads did
+// not use, as these measure it: no clock on a wall plays a part in it. On a busy machine, threads of Parallel
+// spin for each other; there its work in two heaps may be the same, so that only how often it comes is held.
+func TestTheRecommendedHeapKeepsItsPromise(t *testing.T) {
+	jdk := jdks[len(jdks)-1]
+	all, err := Collectors(jdk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		if slices.Contains([]string{"epsilon", "shenandoah-generational"}, c.Name) {
+			continue // for these there is no rule
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			heap, advised := 128, &view.Sizing{}
+			for ; advised.Max == 0; heap *= 2 { // as the refusal of a small heap advises
+				if heap > 1024 {
+					t.Fatalf("no size from a heap of %d MiB: %s", heap/2, advised.Refused)
+				}
+				_, advised = sized(t, jdk, c, heap)
+			}
+			now, most := heap/2, int(advised.Max)>>20
+			promised, large := sized(t, jdk, c, most)
+			small, tight := sized(t, jdk, c, int(sizingSmall*float64(most)))
+			t.Logf("%s, %s: from a heap of %d MiB with %.2f %%, %d MiB for %.2f %%: it was %.2f %%, a factor of %.2f; with %.0f %% of that heap %.2f %%", jdk, c.Name,
+				now, 100**advised.Overhead, most, 100*advised.Target, 100*promised, promised/advised.Target, 100*sizingSmall, 100*small)
+			if promised > sizingFactor*advised.Target {
+				t.Errorf("collections took %.2f %% in the recommended heap, want at most %d times %.2f %%", 100*promised, sizingFactor, 100*advised.Target)
+			}
+			if tight != nil && tight.Collections <= large.Collections {
+				t.Errorf("%d collections in %.0f %% of the recommended heap, want more than the %d there", tight.Collections, 100*sizingSmall, large.Collections)
+			}
+		})
+	}
+}
+
+// sized runs the program in a heap of so many MiB. It returns which share of the CPU time its collector took, 1
+// if the heap was too small, and what a report says about the heap.
+func sized(t *testing.T, jdk lab.JDK, c Collector, mib int) (share float64, z *view.Sizing) {
+	t.Helper()
+	log := filepath.Join(t.TempDir(), "gc.log")
+	args := append([]string{fmt.Sprintf("-Xms%dm", mib), fmt.Sprintf("-Xmx%dm", mib), "-XX:ActiveProcessorCount=2", Output{Selection: "gc*", File: log}.Flag()}, c.Flags...)
+	load := sizingLoads[c.Name == "z" || c.Name == "shenandoah"]
+	p, err := Start(jdk, slices.Concat(args, []string{"-cp", classes, "Sizes"}, load)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Wait(10 * time.Minute); err != nil && strings.Contains(err.Error(), "OutOfMemoryError") {
+		return 1, nil
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	if share, err = strconv.ParseFloat(strings.TrimSpace(p.said.String()), 64); err != nil {
+		t.Fatal(err)
+	}
+	r, err := report.Read(context.Background(), []string{log}, report.Config{SizingWindow: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d MiB: %.2f %% of the CPU time; %s %s", mib, 100*share, r.Advice[0].Text, r.Advice[0].Evidence)
+	return share, r.Runs[0].Sizing
+}
