@@ -23,12 +23,13 @@ what is missing from the log.
 Usage:
   ullage report [--since T] [--until T] [--stall-floor D] [--text|--json] [--output FILE]
                 [DIR|FILE...]
-  ullage report --compare [flags] DIR|FILE DIR|FILE
+  ullage report --compare [flags] DIR|FILE DIR|FILE...
 
 Examples:
   ullage report /var/lib/ullage
   ullage report --text --since 1h /var/lib/ullage
   ullage report --compare before/gc.log after/gc.log
+  ullage report --compare pods/*/gc.log
   ullage report --json gc.log | jq .totals
   kubectl exec POD -c ullage -- ullage report --json > pod.json
 
@@ -42,7 +43,8 @@ their dates.
 The report is a page that needs no network, written to ullage-report.html, or
 with --text or --json text or JSON, written to stdout. --output FILE changes
 that, and --output - is stdout. Text has colors on a terminal, unless NO_COLOR
-is set. --compare puts the reports of two inputs side by side.
+is set. --compare puts the reports of two inputs side by side. Of more inputs it
+shows the main figures in a table, their spread, and the outliers first.
 
 --stall-floor is from which length on a stop, or what it did outside its pauses,
 is suspected of being a stall.
@@ -71,7 +73,7 @@ func (c *reportConfig) flags(fs *flag.FlagSet, now time.Time) {
 	fs.BoolVar(&c.text, "text", false, "write text, for a terminal, instead of a page")
 	cli.JSONFlags(fs, &c.json, "write JSON instead of a page")
 	fs.StringVar(&c.output, "output", "", "write to `FILE`; - is stdout (default: "+defaultPage+" for a page, else stdout)")
-	fs.BoolVar(&c.compare, "compare", false, "put the reports of two inputs side by side")
+	fs.BoolVar(&c.compare, "compare", false, "put the reports of two inputs side by side, or the figures of more in a table")
 }
 
 // readFlags declares the flags that say what a report is about.
@@ -86,8 +88,8 @@ func (c *reportConfig) validate(args []string) []error {
 		bad = append(bad, errors.New("--text and --json are two forms of a report: use one of them"))
 	}
 	switch {
-	case c.compare && len(args) != 2:
-		bad = append(bad, fmt.Errorf("--compare needs two directories or files, and there are %d", len(args)))
+	case c.compare && len(args) < 2:
+		bad = append(bad, fmt.Errorf("--compare needs two directories or files or more, and there are %d", len(args)))
 	case len(args) == 0:
 		bad = append(bad, errNothingToReport)
 	}
@@ -107,6 +109,12 @@ func reportCmd(ctx context.Context, args []string, e cli.Env) int {
 	}
 	e.NoteFuture("report", cfg.Since, now)
 	inputs := [][]string{whatToRead(fs, e)}
+	if cfg.compare && fs.NArg() > 2 {
+		if err := cfg.compareAll(ctx, fs.Args(), e); err != nil {
+			return e.Fail("report", err)
+		}
+		return cli.OK
+	}
 	if cfg.compare {
 		inputs = [][]string{fs.Args()[:1], fs.Args()[1:]}
 	}
@@ -118,10 +126,43 @@ func reportCmd(ctx context.Context, args []string, e cli.Env) int {
 		}
 		all = append(all, r)
 	}
-	if err := cfg.write(all, e); err != nil {
+	print := func(w io.Writer, style view.Style) error { return cfg.print(w, all, style) }
+	if err := cfg.write(print, e); err != nil {
 		return e.Fail("report", err)
 	}
 	return cli.OK
+}
+
+// compareAll compares more than two inputs. It keeps a few figures of each. One that cannot be read is
+// named, and the others are compared.
+func (c *reportConfig) compareAll(ctx context.Context, inputs []string, e cli.Env) error {
+	var fleet view.Fleet
+	var failed error
+	for _, input := range inputs {
+		r, err := readReport(ctx, []string{input}, c.Config, e)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			fleet.Miss(input, err)
+			failed = err
+			continue
+		}
+		fleet.Add(r)
+	}
+	if len(fleet.Logs) == 0 {
+		return failed
+	}
+	fleet.Compare()
+	return c.write(func(w io.Writer, style view.Style) error {
+		switch {
+		case c.json:
+			return fleet.JSON(w)
+		case c.text:
+			return fleet.Text(w, style)
+		}
+		return fleet.HTML(w)
+	}, e)
 }
 
 // readReport reads one input, with its progress on stderr if that is a terminal.
@@ -132,17 +173,17 @@ func readReport(ctx context.Context, input []string, cfg report.Config, e cli.En
 	return report.Read(ctx, input, cfg)
 }
 
-// write writes the reports to where the flags say.
-func (c *reportConfig) write(all []*view.Report, e cli.Env) error {
+// write writes what print prints to where the flags say.
+func (c *reportConfig) write(print func(io.Writer, view.Style) error, e cli.Env) error {
 	to := c.output
 	if to == "" && !c.text && !c.json {
 		to = defaultPage
 	}
 	if to == "" || to == "-" {
-		return c.print(e.Stdout, all, reportStyle(e))
+		return print(e.Stdout, reportStyle(e))
 	}
 	var text bytes.Buffer
-	if err := c.print(&text, all, view.Style{}); err != nil {
+	if err := print(&text, view.Style{}); err != nil {
 		return err
 	}
 	if err := writeWhole(to, text.Bytes()); err != nil {

@@ -142,9 +142,12 @@ func (r *Report) Worst() (worst *Minute) {
 	return worst
 }
 
-// Rate formats the allocation or the promotion of all runs together, weighted by their
-// time, or a dash where none shows it or one is mixed.
-func (r *Report) Rate(of string) string {
+// Rate formats the allocation or the promotion of all runs together, or a dash where none shows it.
+func (r *Report) Rate(of string) string { return optional(r.rate(of), perSecond) }
+
+// rate returns the allocation or the promotion of all runs together, weighted by their
+// time, or nil where none shows it or one is mixed.
+func (r *Report) rate(of string) *float64 {
 	bytes, time := 0.0, 0.0
 	for i := range r.Runs {
 		run := &r.Runs[i]
@@ -157,9 +160,10 @@ func (r *Report) Rate(of string) string {
 		}
 	}
 	if time == 0 || r.Totals.Mixed {
-		return none
+		return nil
 	}
-	return perSecond(bytes / time)
+	rate := bytes / time
+	return &rate
 }
 
 // HeapAfter formats the heap in use after the last collection, and its trend where the

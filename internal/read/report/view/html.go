@@ -53,7 +53,12 @@ func HTML(w io.Writer, all ...*Report) error {
 		}
 		reports = append(reports, r.article(label, data))
 	}
-	page := h.Doctype(h.HTML(h.Lang("en"),
+	return page(w, title, compared, h.Div(h.Class("reports"+wide), reports))
+}
+
+// page writes a page about what the title names.
+func page(w io.Writer, title string, content ...g.Node) error {
+	all := h.Doctype(h.HTML(h.Lang("en"),
 		h.Head(
 			h.Meta(h.Charset("utf-8")),
 			h.Meta(g.Attr("http-equiv", "Content-Security-Policy"), h.Content(policy())),
@@ -64,11 +69,11 @@ func HTML(w io.Writer, all ...*Report) error {
 		),
 		h.Body(
 			h.Header(h.H1(g.Text("Where the JVM’s time went")), h.P(h.Class("about"), g.Text(title))),
-			h.Main(compared, h.Div(h.Class("reports"+wide), reports)),
+			h.Main(content...),
 			h.Script(g.Raw(pageScript)),
 		),
 	))
-	if err := page.Render(w); err != nil {
+	if err := all.Render(w); err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}
 	return nil
