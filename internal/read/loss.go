@@ -21,7 +21,7 @@ const (
 	Unlisted               // the directory of the stream cannot be listed
 )
 
-// Loss says what of a stream was not read. It is met where the bytes would have been.
+// Loss says what of a stream was not read. It comes where the bytes would have been.
 type Loss struct {
 	Kind     Kind
 	Path     string

@@ -8,8 +8,8 @@ type Progress struct {
 	base int64 // bytes of the streams before the present one
 }
 
-// At reports how many bytes of the present stream were read. A stream may have grown beyond
-// what Total has of it.
+// At reports how many bytes of the present stream were read. A stream may have grown since
+// Total was computed.
 func (p *Progress) At(done int64) {
 	if p.Tell != nil {
 		p.Tell(min(p.base+done, p.Total), p.Total)

@@ -76,8 +76,8 @@ func (s *Source) pass(seg segment.Info) bool {
 }
 
 // Decode reads what in decompresses to and closes it. Path names it in an error. Seg is the
-// segment that it is a copy of: unless that continues the one before, the line before ends.
-// Zero: it is not one.
+// original segment: unless it continues the one before, the previous line ends. Zero: it is
+// not one.
 func (s *Source) Decode(in io.ReadCloser, path string, how segment.Compression, seg segment.Info) error {
 	s.Close()
 	raw, err := segment.Decode(bufio.NewReaderSize(in, blockBytes), how)
@@ -216,8 +216,8 @@ func (s *Source) Held() int {
 }
 
 // Park closes what is read from and frees the memory of the frame. Up to keep bytes of the
-// rest of the frame stay, and the others are read again. What Lines has returned stays
-// valid only where it is copied.
+// rest of the frame stay, and the others are read again. Data returned by Lines stays
+// valid only if it was copied.
 func (s *Source) Park(keep int) {
 	if s.Dates != nil {
 		s.Dates.Clock.Forget()
@@ -253,11 +253,11 @@ func (s *Source) Close() {
 	}
 }
 
-// blockBytes is how much of what is decoded as a whole is read at once.
+// blockBytes is how much is read at once from a file that is decoded as a whole.
 const blockBytes = 256 << 10
 
-// decoded reads what no sidecar wrote, or not in frames. Frames can have any size, so it is
-// decoded as a stream, and nothing after damage is read.
+// decoded reads files that no sidecar wrote, or not in frames. Frames can have any size, so
+// it is decoded as a stream, and nothing after damage is read.
 type decoded struct {
 	in      io.Closer
 	raw     io.ReadCloser

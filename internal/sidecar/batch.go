@@ -10,9 +10,9 @@ import (
 )
 
 // batch makes every thread of the process SCHED_BATCH (sched(7)): it does not preempt a
-// thread that runs when it wakes up, and it keeps its fair share of the processors. A JVM
-// that shares a processor with the sidecar is so not interrupted in the middle of what it
-// does, a write to its log among them. The policy needs no privilege, and holds across
+// thread that runs when it wakes up, and it keeps its fair share of the processors. So a
+// JVM that shares a processor with the sidecar is not interrupted in the middle of its
+// work, such as a write to its log. The policy needs no privilege, and holds across
 // cgroups. New threads have that of the thread that makes them.
 func batch() error {
 	for {

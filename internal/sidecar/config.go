@@ -31,8 +31,8 @@ type Config struct {
 
 	Log settings.Log
 
-	// StallFloor is from which length on a stop of a JVM is suspected of being a stall. If
-	// zero, it is [pause.DefaultFloor]. Not a flag.
+	// StallFloor is the length at which a stop of a JVM may be suspected of being a stall.
+	// If zero, it is [pause.DefaultFloor]. Not a flag.
 	StallFloor pause.Floor
 
 	// YieldAfter is how long the sidecar waits for the first log of a JVM before

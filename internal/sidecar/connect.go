@@ -10,8 +10,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// connect returns who learns of what the shipper sees and does. Busy is told whether there is
-// much to do, and may be nil.
+// connect returns the parts that receive what the shipper sees and does. Busy is called with
+// whether there is much to do, and may be nil.
 func (p *parts) connect(busy func(bool)) ship.Outlets {
 	line, caughtUp := p.cfg.observers(p.triggers, p.insight)
 	return ship.Outlets{
@@ -30,8 +30,8 @@ func (p *parts) connect(busy func(bool)) ship.Outlets {
 	}
 }
 
-// observers returns who is shown each line that is read, and told when all of them were. Each
-// line is parsed once at most. Both are nil if no part needs lines.
+// observers returns the functions that receive each line that is read, and that learn when
+// all lines were read. Each line is parsed once at most. Both are nil if no part needs lines.
 func (c *Config) observers(triggers *trigger.Set, in *insight.Insight) (line func(stream string, line []byte, class ul.Class), caughtUp func()) {
 	raises := c.Levels.Annotations != "" && c.Levels.Attach.Mode != attach.Off
 	switch {

@@ -3,6 +3,6 @@
 // they are for; here they come together, so that whatever sets them, a command
 // line, the environment or a pod's annotations, is held to the same rules.
 //
-// [Run] assembles the parts, each of those before it; connects them, which is one table of
-// who learns of what the shipper sees; runs them; and drains them.
+// [Run] makes the parts, each from those before it; connects them by one table of who
+// receives what the shipper sees; runs them; and drains them.
 package sidecar

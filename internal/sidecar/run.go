@@ -12,9 +12,9 @@ import (
 	"github.com/ullage/ullage/internal/ship"
 )
 
-// Run ships until ctx ends and then drains, and meanwhile keeps the
-// JVMs' log levels at what is wanted. The admin HTTP goes on until all of it
-// is over. Busy is told whether there is much to do, see [ship.Outlets], and may be nil.
+// Run ships until ctx ends and then drains, and meanwhile keeps the JVMs' log levels as
+// wanted. The admin HTTP goes on until all of it is over. Busy is called with whether
+// there is much to do, see [ship.Outlets], and may be nil.
 func Run(ctx context.Context, cfg Config, of build.Info, busy func(bool), log *slog.Logger) error {
 	p, err := assemble(cfg, of, log)
 	if err != nil {
@@ -93,8 +93,8 @@ func (p *parts) events(looked func()) func(context.Context) error {
 // census watches the JVMs.
 func (p *parts) census(ctx context.Context) error { p.jvms.Run(ctx); return nil }
 
-// feed runs the sinks until everything is shipped, and then until they have all of it, or
-// the drain timeout is over, which begins when ctx ends.
+// feed runs the sinks until everything is shipped, and then until they have it all or the
+// drain timeout is over. The timeout begins when ctx ends.
 func (p *parts) feed(ctx, shipped context.Context) error {
 	stop, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()

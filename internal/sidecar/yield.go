@@ -23,9 +23,9 @@ const yieldMark = "yielded"
 //
 // In a pod whose sidecar has lost its restartPolicy, the sidecar is an ordinary
 // init container: the kubelet starts no JVM before the sidecar has ended with 0.
-// Nothing tells a container which of the two it is. To end is harmless for a
-// sidecar, since the kubelet starts it again, and the mark keeps that one alive;
-// the mark is made first, so that no sidecar ends twice.
+// Nothing tells a container which of the two it is. Exiting is harmless for a
+// real sidecar: the kubelet starts it again, and the mark then keeps it alive.
+// The mark is made first, so that no sidecar exits twice.
 func (c Config) yield(ctx context.Context, end func(), log *slog.Logger) {
 	if c.YieldAfter == 0 {
 		return

@@ -14,8 +14,8 @@ import (
 	"github.com/ullage/ullage/internal/line/mark"
 )
 
-// yielded runs yield for a minute of a clock that does not wait, and says
-// whether the sidecar was ended. After is called after a time.
+// yielded runs yield for a minute of a fake clock, and says whether the sidecar
+// was ended. After that time, it calls after.
 func yielded(t *testing.T, source string, within, at time.Duration, after func()) (ended bool, said string) {
 	t.Helper()
 	var log bytes.Buffer

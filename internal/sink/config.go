@@ -99,7 +99,7 @@ func (c Config) Validate(kinds map[string]Kind) []error {
 	return bad
 }
 
-// check makes the sink and drops it: what a URL lacks shows at the start.
+// check makes the sink and drops it, so that an incomplete URL is reported at the start.
 func check(kinds map[string]Kind, t Target) error {
 	if kinds == nil {
 		return nil
@@ -143,8 +143,8 @@ func (u *URLs) String() string {
 type Kind struct {
 	Segments bool // the sinks take whole segments, and not lines
 
-	// Linger is the least time between two looks for more lines, once a sink has all of
-	// them: what a delivery costs is then bounded while lines come slowly. Zero: none.
+	// Linger is the least time between two looks for more lines once a sink has all of
+	// them. It bounds the cost of deliveries while lines come slowly. Zero: none.
 	Linger time.Duration
 
 	// Open makes the sink for a URL of the scheme and checks what can be checked
@@ -178,7 +178,7 @@ func alphanumeric(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <=
 func (c Config) target(text string, kinds map[string]Kind) (Target, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return Target{}, errors.New("not a URL") // the error of url.Parse quotes what may be secret
+		return Target{}, errors.New("not a URL") // the error of url.Parse quotes text that may be secret
 	}
 	if scheme, _, _ := strings.Cut(u.Scheme, "+"); scheme == "opensearch" {
 		return Target{}, errors.New("the OpenSearch sink was removed: send the lines to an OpenTelemetry Collector (otlp+https:), which can index each of them once; see " + build.Docs + "sinks.md#opensearch-and-elasticsearch")

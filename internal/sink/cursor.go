@@ -28,7 +28,7 @@ type cursor struct {
 	Raw     int64    `json:"raw"`             // raw bytes of the segment before that frame
 	Skip    int64    `json:"skip,omitempty"`  // raw bytes after it that are acknowledged too
 	Level   ul.Level `json:"level,omitempty"` // that a continuation inherits there
-	Dates   dates    `json:"dates,omitzero"`  // what the times of lines are found out by, there
+	Dates   dates    `json:"dates,omitzero"`  // the state from which the times of lines are derived there
 }
 
 // place is where a Follower begins for c. Committed bytes never change, so that there
@@ -43,8 +43,8 @@ type cursors struct {
 	Streams map[string]cursor `json:"streams"`
 }
 
-// errMalformed is the error of a cursor file whose bytes were read, and are no cursors: to
-// read it again would not help.
+// errMalformed is the error of a cursor file whose bytes were read and are not cursors:
+// reading it again would not help.
 var errMalformed = errors.New("malformed")
 
 // loadCursors reads the file of a sink. A file that does not exist holds none. The error

@@ -21,8 +21,8 @@ const (
 //
 // A sink reads lines as soon as they are committed, and does not know yet what later writes
 // will show. So the time of an undated line can be later than what 'ullage logs' prints an
-// hour afterwards, but never later than the commit; and if a sink gets the line again after
-// a kill, it can be another one than before.
+// hour afterwards, but never later than the commit. If a sink gets the line again after a
+// kill, the time can differ.
 type dating struct{ clock.Dating }
 
 func newDating(class format.Classifier) dating {
@@ -30,9 +30,9 @@ func newDating(class format.Classifier) dating {
 }
 
 // line returns the class and the time of the next line of the stream, which is in seg. A
-// line that shows no time has that of the last line before it that does, or if there is
-// none, that of the last change of seg. A marker has the time at which lines were dropped:
-// the lines around it may be older. Rest is what is known to follow.
+// line without a time has that of the last line before it that shows one, or else that of
+// the last change of seg. A marker has the time at which lines were dropped: the lines
+// around it may be older. Rest is what is known to follow.
 func (d *dating) line(seg *segment.Info, text, rest []byte) (ul.Class, time.Time) {
 	l := d.Line(text, rest)
 	switch {
@@ -71,7 +71,7 @@ func (d *dating) dates() dates {
 	return dates{Start: nanos(s.Start), Uptime: int64(s.Uptime), Last: nanos(s.Last), Lower: s.Guessed, Exact: s.Exact}
 }
 
-// resume goes on where from was remembered.
+// resume continues where from was remembered.
 func (d *dating) resume(from dates) {
 	s := clock.State{Uptime: time.Duration(from.Uptime), Guessed: from.Lower, Exact: from.Exact}
 	if from.Start != 0 {
@@ -83,7 +83,7 @@ func (d *dating) resume(from dates) {
 	d.Clock.Resume(s)
 }
 
-// nanos returns a time in Unix nanoseconds, at a bound where it is beyond.
+// nanos returns a time in Unix nanoseconds, clamped to the bounds.
 func nanos(t time.Time) int64 {
 	switch earliest := time.Unix(0, -int64(maxUptime)); {
 	case t.IsZero():

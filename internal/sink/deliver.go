@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// A delivery that gets no answer ends after attemptTimeout, and the time that its
-	// bytes take at so many a second.
+	// A delivery that gets no answer ends after attemptTimeout plus the time that its
+	// bytes take at this many a second.
 	attemptTimeout = time.Minute
 	slowest        = 16 << 10
 )
 
-// What deliver did.
+// The results of deliver.
 const (
 	delivered = iota // b is acknowledged, or set aside
 	deleted          // retention has deleted its segment
@@ -52,7 +52,7 @@ func (w *worker) deliver(stop context.Context, b *Batch) int {
 	}
 }
 
-// attempt is one try. It has as long as a slow server needs for so many bytes.
+// attempt is one try. It may take as long as a slow server needs for this many bytes.
 func (w *worker) attempt(stop context.Context, b *Batch) error {
 	ctx, cancel := context.WithTimeout(stop, attemptTimeout+time.Duration(b.Bytes/slowest)*time.Second)
 	defer cancel()
@@ -89,7 +89,7 @@ func (w *worker) recovered() {
 	}
 }
 
-// fail counts an error and logs the first of a row. What a server says is bounded here.
+// fail counts an error and logs the first of a row. The text of a server is bounded here.
 func (w *worker) fail(err error) {
 	w.metrics.errors.WithLabelValues(kindOf(err)).Inc()
 	text := printable.Text(err.Error(), maxReason)
@@ -116,10 +116,10 @@ func (w *worker) skip(info segment.Info) {
 // maxReason bounds the text of an error, in bytes.
 const maxReason = 1024
 
-// asideBytes bounds the list of what was set aside. What does not fit is only counted.
+// asideBytes bounds the list of what was set aside. Entries that do not fit are only counted.
 const asideBytes = 1 << 20
 
-// aside is the list of what a sink has refused, one JSON object a line. The lines
+// aside is the list of refused lines of a sink, one JSON object a line. The lines
 // themselves are in the segments.
 type aside struct {
 	state files

@@ -2,8 +2,8 @@
 //
 // A sink is an engine that gets the segments: an object store, a collector, a broker.
 // The segments stay the source of truth. A sink follows them with a cursor of its
-// own, so that an engine that is slow, absent or wrong delays its copy, and neither a
-// JVM nor a commit nor the reclaim. The package has no say in what is persisted.
+// own, so that a slow, absent or faulty engine delays only its own copy, and neither
+// a JVM nor a commit nor the reclaim. The package does not affect what is persisted.
 //
 // # Parts
 //
@@ -29,7 +29,7 @@
 //	deliver → acknowledged → save the cursor
 //
 // A kill between the last two repeats at most the batches of the last saveInterval,
-// with the same identities. The cursor is lost where it cannot be read; then the sink
+// with the same identities. If the cursor cannot be read, it is lost, and the sink
 // begins again with the oldest segment. A cursor never passes an unacknowledged line.
 //
 // # Retention

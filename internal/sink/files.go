@@ -50,7 +50,7 @@ func (f files) dir(create bool) (*os.File, error) {
 	return os.NewFile(uintptr(at), filepath.Join(f.dest, stateDir)), nil
 }
 
-// open opens a regular file. One that is written to must have no other name.
+// open opens a regular file. A file that is written to must have no other name.
 func (f files) open(dir *os.File, name string, flags int) (*os.File, error) {
 	file, err := untrusted.OpenFile(dir, name, flags, 0o640)
 	if err != nil || flags&unix.O_ACCMODE == unix.O_RDONLY {

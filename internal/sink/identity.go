@@ -60,7 +60,7 @@ func identity(state files) (string, error) {
 }
 
 // create makes the file with that text, which appears whole or not at all, and makes it
-// durable. One that is there and valid stays.
+// durable. A valid one stays.
 func create(state files, text string) error {
 	dir, err := state.dir(true)
 	if err != nil {

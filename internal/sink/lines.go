@@ -49,8 +49,8 @@ type lineFeed struct {
 	cut   int // bytes of buf that the batch takes
 }
 
-// lineMemory is what the feeds of a worker use, one after another: without it, each look
-// at a stream would allocate a decoder and buffers. The zero value is empty.
+// lineMemory is memory that the feeds of a worker use one after another: without it,
+// each look at a stream would allocate a decoder and buffers. The zero value is empty.
 type lineMemory struct {
 	follower segment.Memory
 	buf      []byte
@@ -59,8 +59,8 @@ type lineMemory struct {
 	seek     seekFile
 }
 
-// seekFile is a seek file that was read, and what it was then. It is read again when it has
-// changed: that is at most once in 10 s or in 1 MiB.
+// seekFile is the content of a seek file, and the file's state when it was read. It is read
+// again when it has changed: that is at most once in 10 s or in 1 MiB.
 type seekFile struct {
 	path  string
 	was   fs.FileInfo
@@ -187,7 +187,7 @@ func (f *lineFeed) enter(raw []byte) {
 	f.add(raw)
 }
 
-// add takes a frame of the segment that buf is of.
+// add takes a frame of the segment whose bytes are in buf.
 func (f *lineFeed) add(raw []byte) {
 	f.batch.Segment = f.follower.Segment()
 	n := min(f.skip, int64(len(raw)))

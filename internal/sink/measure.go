@@ -11,7 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// measure looks through the destination for what is left for the sink. The first look finds what an earlier process has left.
+// measure searches the destination for what is left for the sink. The first look finds what an earlier process has left.
 func (w *worker) measure() {
 	w.measured, w.stale = time.Now(), false
 	streams, err := segment.Streams(w.set.dest)
@@ -70,7 +70,7 @@ func (w *worker) leftOf(stream string, all []segment.Info) (bytes int64, oldest 
 	return bytes, oldest
 }
 
-// left returns an error that says what the sink does not have, or nil.
+// left returns an error that says what the sink lacks, or nil.
 func (w *worker) left() error {
 	w.measure()
 	w.state.mu.Lock()

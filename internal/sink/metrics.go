@@ -39,7 +39,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 }
 
-// of returns the metrics of one sink, at zero, so that the first step of each shows.
+// of returns the metrics of one sink, initialized to zero, so that the first step of each shows.
 func (m *metrics) of(name string) sinkMetrics {
 	s := sinkMetrics{
 		lines: m.lines.WithLabelValues(name), bytes: m.bytes.WithLabelValues(name), segments: m.segments.WithLabelValues(name),

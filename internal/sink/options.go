@@ -11,9 +11,9 @@ import (
 	"github.com/ullage/ullage/internal/base/settings"
 )
 
-// Options are those after the question mark of a sink's URL. Each getter returns what
-// is given, or else the default, and keeps the first error for Done. Its usage explains
-// the option in docs/sinks.md.
+// Options are those after the question mark of a sink's URL. Each getter returns the
+// given value or else the default. The first error is kept for Done. Its usage
+// explains the option in docs/sinks.md.
 type Options struct {
 	values url.Values
 	asked  map[string]Option // what getters were called with, by name

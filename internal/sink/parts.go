@@ -6,8 +6,8 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// Parts are what a line shows, for engines that want it apart. The slices are of the
-// line, or constants.
+// Parts are the parts of a line, for engines that want them separately. The slices
+// are of the line, or constants.
 type Parts struct {
 	Message []byte // the line without its decorations
 	Tags    []byte // separated by commas; nil: none
@@ -22,7 +22,7 @@ type Parts struct {
 	Missed uint64 // lines that the JVM itself dropped, and reports here
 }
 
-// Parts takes the line apart.
+// Parts splits the line.
 func (l *Line) Parts() Parts {
 	p := Parts{Message: l.Text, Uptime: -1, GC: -1, Missed: l.Dropped}
 	if l.Kind == ul.Text {

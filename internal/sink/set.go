@@ -138,8 +138,8 @@ func (s *Set) Run(ctx, stop context.Context) error {
 	}
 }
 
-// grace is for how long Run waits for calls that take no notice of the end of stop, such
-// as one into a disk that stands still. They are left behind then, and the process ends.
+// grace is how long Run waits for calls that ignore the end of stop, such as one into a
+// frozen disk. They are left behind then, and the process ends.
 const grace = time.Second
 
 // failing is for how long a sink has to fail before that is worth a word.

@@ -35,8 +35,8 @@ type Identified interface {
 
 // Noter is a [Sink] that may have to promise less than its documentation does.
 type Noter interface {
-	// Note returns what it promises less, for people; empty: nothing. It may be called
-	// from any goroutine.
+	// Note returns for people where the sink falls short of its promises; empty:
+	// nowhere. It may be called from any goroutine.
 	Note() string
 }
 
@@ -60,8 +60,8 @@ type Line struct {
 
 	// Time is when the line was written, in UTC, between 1970 and 2200: its date, or the
 	// start of its JVM plus its uptime, where the start is estimated. A line that shows
-	// neither has the time of the last line before it that does. In a stream without any,
-	// it is about when the line became durable.
+	// neither has the time of the last line before it that does. In a stream without
+	// times, it is about when the line became durable.
 	Time time.Time
 	ul.Class
 }
@@ -89,7 +89,7 @@ func (e *BusyError) Error() string { return fmt.Sprintf("engine is busy: %v", e.
 // Unwrap returns Err.
 func (e *BusyError) Unwrap() error { return e.Err }
 
-// RejectedError says that an engine refuses lines for what they are, and always will.
+// RejectedError says that an engine refuses lines because of their content, and always will.
 type RejectedError struct {
 	// Lines are the indexes of the lines in the batch that are refused, in their order, and
 	// Some is how many more are refused, where the engine does not say which. It has

@@ -54,7 +54,7 @@ type worker struct {
 	state state
 }
 
-// state is what others may ask a worker for. mu guards it.
+// state is the part of a worker that others may read. mu guards it.
 type state struct {
 	mu      sync.Mutex
 	loaded  bool // cursors are those of the file
@@ -118,7 +118,7 @@ func (w *worker) run(ctx, stop context.Context) error {
 	defer tick.Stop()
 	for stop.Err() == nil {
 		began := time.Now()
-		ending := ctx.Err() != nil // what was committed until then is pending in this round
+		ending := ctx.Err() != nil // everything committed until then is pending in this round
 		more := w.round(stop)
 		w.save(time.Now(), !more)
 		if more {
@@ -298,7 +298,7 @@ func (w *worker) lacks() bool {
 	return len(w.state.behind) > 0
 }
 
-// save saves the cursors if they have moved, and now is a time for it.
+// save saves the cursors if they have moved and it is time.
 func (w *worker) save(now time.Time, due bool) {
 	if !w.unsaved || !due && now.Sub(w.saved) < saveInterval {
 		return

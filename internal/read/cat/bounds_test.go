@@ -29,7 +29,7 @@ func newTimedStream(t *testing.T, how segment.Compression) *timedStream {
 	return &timedStream{shipped: d, stream: d.restart("gc.log", segment.Mark{}), begun: time.Now().UTC().Truncate(time.Second)}
 }
 
-// commit persists text that was read so long after the beginning.
+// commit persists text that was read this long after the beginning.
 func (s *timedStream) commit(after time.Duration, text string) {
 	s.t.Helper()
 	s.append(s.stream, text)
@@ -54,7 +54,7 @@ func (s *timedStream) print(cfg Config) (text string, from int64) {
 	return stdout.String(), from
 }
 
-// window is the times from one after the beginning to another.
+// window is the span between two times after the beginning.
 func (s *timedStream) window(from, to time.Duration) Config {
 	return Config{Since: s.begun.Add(from), Until: s.begun.Add(to)}
 }
@@ -117,7 +117,7 @@ func TestSeekPrintsTheSameLines(t *testing.T) {
 	}
 }
 
-// Lines without any time are of the time between two entries.
+// Lines without a time belong to the time between two entries.
 func TestLinesWithoutTimeHaveThatOfReading(t *testing.T) {
 	s := newTimedStream(t, segment.Zstd)
 	for minute := range 30 {
@@ -134,7 +134,7 @@ func TestLinesWithoutTimeHaveThatOfReading(t *testing.T) {
 	})
 }
 
-// An object has the time that the seek file shows by which the sidecar had read the line.
+// An object has the time by which, according to the seek file, the sidecar had read the line.
 func TestObjectsSayWhenTheirLineWasRead(t *testing.T) {
 	s := newTimedStream(t, segment.Zstd)
 	for minute := range 3 {

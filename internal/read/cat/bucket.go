@@ -35,7 +35,8 @@ func (p *Printer) addBucket(arg string) error {
 }
 
 // bucketPass prints the segments of a bucket, one stream after the other. It holds one
-// object at a time: the one before a segment that begins before --since is not wanted.
+// object at a time: if a segment begins before --since, the object before it is not
+// wanted.
 type bucketPass struct {
 	p       *Printer
 	reader  *s3.Reader
@@ -80,7 +81,7 @@ func (p *Printer) printBucket(ctx context.Context, r *s3.Reader) error {
 }
 
 // over reports whether all lines of the object before next were persisted before Since:
-// next is of the same stream, and was created before it.
+// they were if next belongs to the same stream and was created before Since.
 func (b *bucketPass) over(next s3.Object) bool {
 	return sameStream(*b.before, next) && !next.Segment.Start.Before(b.before.Segment.Start) && next.Segment.Start.Before(b.p.cfg.Since)
 }
@@ -98,7 +99,7 @@ func (b *bucketPass) end() error {
 	return b.series.drain()
 }
 
-// print prints one object, unless all in it is later than what is wanted.
+// print prints one object, unless all its lines are later than the wanted ones.
 func (b *bucketPass) print(ctx context.Context, o s3.Object) error {
 	if b.series == nil || !sameStream(b.of, o) {
 		if err := b.end(); err != nil {
@@ -137,7 +138,8 @@ func (b *bucketPass) print(ctx context.Context, o s3.Object) error {
 	return nil
 }
 
-// lost reports what cannot be read; the next object goes on. No line goes on after it.
+// lost reports what cannot be read; printing continues with the next object. No line continues
+// after it.
 func (b *bucketPass) lost(ctx context.Context, o s3.Object, done int64, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -16,7 +16,7 @@ type Config struct {
 	Follow  bool      // print what is appended, until interrupted
 	Since   time.Time // zero: from the beginning
 	Until   time.Time // the last time that is printed; zero: to the end
-	Tail    int       // only so many lines, the last ones of all; 0: all
+	Tail    int       // only this many lines, the last of the output; 0: all
 	Level   ul.Level  // Unknown: all levels
 	Stream  string    // a glob; empty: all streams
 	Formats format.Rules
@@ -49,8 +49,8 @@ func (c Config) matches(stream string) bool { return read.Streams(c.Stream).Matc
 
 func (c Config) window() clock.Window { return clock.Window{Since: c.Since, Until: c.Until} }
 
-// wants reports whether a stream of a destination is wanted. That of marks is none of a
-// JVM's, so it has to be asked for.
+// wants reports whether a stream of a destination is wanted. The stream of marks does
+// not come from a JVM, so it has to be asked for.
 func (c Config) wants(stream string) bool {
 	if stream == mark.Stream {
 		return c.Marks || c.Stream != "" && c.matches(stream)
@@ -61,7 +61,7 @@ func (c Config) wants(stream string) bool {
 // listing reports whether a table is printed, and no lines.
 func (c Config) listing() bool { return c.Gaps || c.Marks }
 
-// listed is what the table has rows of.
+// listed says what the rows of the table are.
 func (c Config) listed() string {
 	if c.Marks {
 		return "marks or gaps"

@@ -10,9 +10,9 @@
 //	                           → read.Source
 //
 // A [Printer] finds the series, and prints their lines as text or as a table of gaps. The
-// merging picks the series with the earliest line next. A series reads one stream by a
-// [read.Source]; its selector decides which lines are wanted, by level and kind, and by what
-// a [clock.Dating] says of their times. The seek file, if there is one, says where in its
+// merging picks the series with the earliest line next. A series reads one stream through a
+// [read.Source]; its selector decides which lines are wanted, by level and kind, and by the
+// times that a [clock.Dating] gives them. The seek file, if there is one, says where in its
 // segments reading begins.
 //
 // # Memory
@@ -26,5 +26,5 @@
 // # Errors
 //
 // The bytes of the streams go to stdout. What cannot be read is reported on
-// stderr, by file and bytes, and passed over; [Printer.Failed] then says so.
+// stderr, by file and bytes, and skipped; [Printer.Failed] then says so.
 package cat

@@ -32,7 +32,7 @@ func (s *series) copy(ctx context.Context) error {
 	return nil
 }
 
-// drain prints what is wanted of the bytes that were read.
+// drain prints the wanted lines of the bytes that were read.
 func (s *series) drain() error {
 	for {
 		p, ok := s.source.Lines.Next()

@@ -79,7 +79,7 @@ func (p *Printer) printRows() {
 	p.marks.print(p)
 }
 
-// row is the row for a gap in a stream. A - stands for what is not known.
+// row is the row for a gap in a stream. A - means "unknown".
 func (g gap) row(stream string) gapRow {
 	const none = "-"
 	r := gapRow{none, gapStream(stream), string(g.kind), none, none, none, none, none}

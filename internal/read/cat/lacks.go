@@ -15,8 +15,8 @@ func (l lacks) gaps() bool {
 	return slices.ContainsFunc(l, func(one owner.Lack) bool { return one.DroppedLines > 0 || one.Unasked != "" })
 }
 
-// ask finds out what the sidecars that own the destinations have yet to persist, before the
-// gaps are listed: the marker of a gap waits as the lines around it do.
+// ask finds out, before the gaps are listed, what the sidecars that own the destinations
+// have yet to persist: the marker of a gap waits like the lines around it.
 func (l *lacks) ask(ctx context.Context, cfg Config, items []item) error {
 	if !cfg.listing() || cfg.Follow {
 		return nil

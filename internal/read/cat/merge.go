@@ -14,8 +14,8 @@ import (
 // memory in all, unless one alone holds more. Frames of a sidecar, of 1 MiB at most, take
 // no more than that, and mostly a third; other frames may take ten times as much. Other
 // series that have lines to print are parked: those whose turn comes last. They keep some
-// of the bytes that they have read, keepAll in all, so that they need not read a frame
-// again for each line of it.
+// of the bytes that they have read, keepAll in all, so as not to read a frame again for
+// each of its lines.
 const (
 	maxOpen   = 16
 	openBytes = maxOpen * 3 << 20
@@ -56,7 +56,7 @@ func (m merging) second() *series {
 }
 
 // merge prints the lines of several series chronologically. The lines of a series
-// stay in their order, whatever their times. A series without any times comes first.
+// stay in their order, whatever their times. A series without times comes first.
 func (p *Printer) merge(ctx context.Context, all []*series) error {
 	var m merging
 	p.keep = p.keepAll / max(1, len(all))
@@ -85,8 +85,8 @@ func (p *Printer) merge(ctx context.Context, all []*series) error {
 	return nil
 }
 
-// printUntil prints lines of the series until it is the other one's turn. It returns
-// false if the series has no more for now.
+// printUntil prints lines of the series until it is the turn of the other. It
+// returns false if the series has no more for now.
 func (s *series) printUntil(ctx context.Context, other *series) (more bool, err error) {
 	for {
 		if err := s.emit(); err != nil {
@@ -141,7 +141,8 @@ func held(open []*series) (n int) {
 	return n
 }
 
-// park frees the memory of the frame that the series has read. Some of the rest of it stays.
+// park frees the memory of the frame that the series has read. Part of the rest of the frame is
+// kept.
 func (s *series) park() {
 	// slices.Clone of no bytes would keep the frame in memory.
 	s.cur.Text = bytes.Clone(s.cur.Text)

@@ -37,11 +37,11 @@ type Printer struct {
 	marks   markTable
 	live    bool    // everything that was there at the start is printed
 	colored bool    // lines are colored by level
-	named   bool    // there are or were several series: lines have the name of theirs
-	amid    *series // the last line that was printed is one of it, and has not ended
+	named   bool    // there are or were several series: each line begins with the name of its series
+	amid    *series // the last printed line belongs to it, and has not ended
 	buf     []byte  // is used again for each line
 	split   []byte  // the beginning of a character whose rest is in the next piece
-	skip    int     // so many lines are not printed: they come before the last Tail
+	skip    int     // this many lines are not printed: they come before the last Tail lines
 	failed  bool    // something could not be read
 
 	memory

@@ -34,7 +34,7 @@ type series struct {
 	turn
 	index seekIndex
 
-	over   bool   // nothing more is wanted of it
+	over   bool   // no more of it is wanted
 	gone   bool   // dir no longer exists
 	lament string // the error of the last listing of dir
 }
@@ -68,7 +68,7 @@ func (s *series) how() segment.Compression {
 }
 
 // next moves to the next piece of a line that is wanted. It returns false if there is
-// none for now; without Follow, that is the end.
+// no line for now; without Follow, that is the end.
 func (s *series) next(ctx context.Context) (more bool, err error) {
 	s.cur = cut.Piece{}
 	defer func() { s.idle = !more }()
@@ -104,7 +104,7 @@ func (s *series) next(ctx context.Context) (more bool, err error) {
 	}
 }
 
-// finish ends the series with the bytes that were read. What is left of these is not wanted.
+// finish ends the series with the bytes that were read. The rest of these is not wanted.
 func (s *series) finish() {
 	s.over = true
 	s.source.Lines.Feed(nil)

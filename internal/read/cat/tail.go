@@ -8,9 +8,9 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// seekTail finds where the last lines begin: in which segment of each series, and how
-// many lines before them are in the way. It reads the newest segments twice rather than
-// hold lines in memory. Without Follow, lines that are appended meanwhile are not printed.
+// seekTail finds where the last lines begin: in which segment of each series, and how many
+// lines to skip there. It reads the newest segments twice rather than hold lines in
+// memory. Without Follow, lines that are appended meanwhile are not printed.
 func (p *Printer) seekTail(ctx context.Context) error {
 	if p.cfg.Tail == 0 {
 		return nil

@@ -43,9 +43,9 @@ func (c Config) window() clock.Window { return clock.Window{Since: c.Since, Unti
 func (c Config) matches(stream string) bool { return read.Streams(c.Stream).Match(stream) }
 
 // Names returns the streams to check in dir, sorted: those of a destination that match
-// and have segments, or the one whose directory dir is. The stream of marks is none of a
-// JVM's, and is among them only if Stream matches it. It fails if dir is neither, or
-// if nothing matches.
+// and have segments, or the one whose directory dir is. The stream of marks does not
+// come from a JVM, and is only included if Stream matches it. It fails if dir is
+// neither, or if nothing matches.
 func (c Config) Names(dir string) ([]string, error) {
 	segs, err := segment.List(dir)
 	if err != nil {
@@ -137,8 +137,8 @@ func (c Config) size(dir string, names []string) (bytes int64) {
 	return bytes
 }
 
-// lack returns what the copy in dir does not show of the window and the streams that are to
-// be checked. It asks before anything is read, so that all else is read.
+// lack returns what the copy in dir lacks of the window and the streams to be checked. It
+// asks before anything is read, so that all else is read.
 func (c Config) lack(ctx context.Context, dir string) (*owner.Lack, error) {
 	dest, stream, ok := owner.Of(dir)
 	if !ok {

@@ -17,11 +17,10 @@
 // the end whose rest is missing is being written, or was cut off by a crash whose next
 // start reads its lines again; it counts as neither.
 //
-// What never reached the source, and was not reported by the JVM, no copy can show.
+// No copy can show lines that never reached the source and that the JVM did not report.
 //
 // # Times
 //
-// The time of a record is its date. Without one, it is the start of the JVM's run and
-// the record's uptime; the start is estimated as all readers do, see package clock. A further line of a message has the time of its first line. A stream without
-// any times has those of its segments.
+// The time of a record is its date. Without one, it is the start of the JVM's run and the record's uptime; the start is estimated as all readers do, see package
+// clock. A further line of a message has the time of its first line. A stream without times has those of its segments.
 package check

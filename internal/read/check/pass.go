@@ -2,9 +2,9 @@ package check
 
 import "github.com/ullage/ullage/internal/segment"
 
-// pass counts a segment from what its writer has summed up, and reports whether it could: the
-// sum must be of exactly these bytes and of a regular log, all of which is in the window. Then
-// the result is that of reading the lines, in a hundredth of the time.
+// pass counts a segment by the sum of its writer, and reports whether that was possible: the
+// sum must be that of exactly these bytes and of a regular log that is in the window as a
+// whole. Then the result is that of reading the lines, in a hundredth of the time.
 func (s *stream) pass(seg segment.Info) bool {
 	file, err := segment.OpenFile(seg)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/owner"
 )
 
-// Counts is what was counted of a run or of a stream.
+// Counts holds the counts of a run or of a stream.
 type Counts struct {
 	// First and Last are the earliest and the latest time of a line. Estimated says
 	// that no line has a date. Zero: there are no lines.
@@ -63,7 +63,7 @@ type Stream struct {
 	Reaches time.Time `json:"reaches,omitzero"`
 	Cut     bool      `json:"cut,omitempty"`
 
-	// Short says that the window begins in what retention has deleted.
+	// Short says that the window begins in a part that retention has deleted.
 	Short bool `json:"short,omitempty"`
 
 	Segments     int    `json:"segments"`               // that there are
@@ -107,8 +107,8 @@ type Total struct {
 	// Ends is when the last line that was read was written, in the window or not.
 	Ends time.Time `json:"ends,omitzero"`
 
-	// Sidecar is what the copy does not show, because a running sidecar has yet to
-	// persist it. Nil: nothing.
+	// Sidecar is what the copy lacks because a running sidecar has yet to persist
+	// it. Nil: nothing.
 	Sidecar *owner.Lack `json:"sidecar,omitempty"`
 
 	// Marks are the marks of the destination, by kind. Warnings are those of them that
@@ -146,7 +146,7 @@ func (c *Counts) add(o Counts) {
 	c.GapBytes += o.GapBytes
 }
 
-// span extends the time range to t. A date displaces what is estimated.
+// span extends the time range to t. A date replaces an estimate.
 func (c *Counts) span(t time.Time, estimated bool) {
 	switch {
 	case t.IsZero() || estimated && !c.Estimated && !c.First.IsZero():

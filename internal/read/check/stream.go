@@ -158,7 +158,7 @@ func (s *stream) line(head, rest []byte) {
 	s.run.span(l.Time, l.Estimated)
 }
 
-// goOn goes on in a run of a JVM, which may be the next one.
+// goOn continues the run of a JVM, or begins the next one.
 func (s *stream) goOn(jvm int) {
 	if s.jvm > 0 && jvm > s.jvm {
 		s.endRun()
@@ -180,7 +180,7 @@ func (s *stream) endRun() {
 	s.run = Run{Stream: s.out.Stream, Run: number}
 }
 
-// untimed gives a run without any times those of the segments: it is the only one of its
+// untimed gives a run without times those of the segments: it is the only run of its
 // stream.
 func (s *stream) untimed() {
 	if !s.run.First.IsZero() || len(s.segs) == 0 {

@@ -19,8 +19,8 @@ type arguments struct {
 	given bool        // a run has begun
 }
 
-// line takes the message of a line with the tag arguments. What follows a line end inside an
-// argument is in no line of its own.
+// line takes the message of a line with the tag arguments. Text after a line end inside an
+// argument is not a line of its own.
 func (a *arguments) line(message []byte) {
 	if args, ok := bytes.CutPrefix(message, []byte("jvm_args: ")); ok {
 		a.flags = printable.Escaped(mark.Flags(string(args)), view.MaxFlags)
@@ -37,7 +37,7 @@ func (a *arguments) jdk8(line []byte) bool {
 	return ok
 }
 
-// give gives what was read to the run that begins.
+// give passes what was read to the run that begins.
 func (a *arguments) give(r *sum.Run) {
 	if a.flags != "" {
 		r.Flags(a.flags)

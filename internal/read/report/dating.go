@@ -14,16 +14,16 @@ import (
 // dating dates the records of one stream as all readers of a destination do, see package
 // clock, and finds the records out of the window.
 //
-// A file that is no segment has no time but that of its last write, and most files are
+// A file that is not a segment has only the time of its last write, and most files are
 // copies, which are written later than their lines. So an undated line of a file has a
-// time only after a line that shows a date and an uptime. It is known to be outside of a
+// time only after a line that shows a date and an uptime. It is known to be outside a
 // window that begins after the last write.
 //
 // Most lines show a date, and then their time is that. Where nothing else needs the time of
 // a line, it is not read.
 type dating struct {
 	lines    clock.Dating
-	segments bool        // the stream is of segments
+	segments bool        // the stream consists of segments
 	now      pause.Clock // of the last record, unless that is held
 	held     []byte      // the beginning of the last record; empty: its time was read
 	dated    bool        // a record was held

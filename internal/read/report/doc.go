@@ -11,12 +11,12 @@
 //
 // # Memory
 //
-// Nothing is kept of a line but of those of the listed stops, and of the last lines of a
-// stream, which may be around a stop that is suspected. Percentiles come from histograms
-// whose buckets are at most 0.8 % wide. The timeline keeps of each span of time the
-// longest stop of a kind and doubles the span when there are more than 1200. Runs, causes,
-// tags and bands are bounded; what is beyond is counted together. So memory does not grow
-// with the log.
+// Only the lines of the listed stops are kept, and the last lines of a stream, which may
+// be around a suspected stop. Percentiles come from histograms whose buckets are at most
+// 0.8 % wide. The timeline keeps of each span of time the longest stop of a kind and
+// doubles the span when there are more than 1200. Runs, causes, tags and bands are
+// bounded; those beyond a bound are counted together. So memory does not grow with the
+// log.
 //
 // # What a report does not say
 //

@@ -142,7 +142,7 @@ func findDir(path string) ([]*input, error) {
 }
 
 // withoutDetail removes the streams of lines that were withheld from another stream and
-// saved: they are of short times only, and would look like a JVM of their own.
+// saved: they cover only short times, and would look like a separate JVM.
 func withoutDetail(all []*input) []*input {
 	names := map[string]bool{}
 	for _, in := range all {

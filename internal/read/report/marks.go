@@ -37,7 +37,7 @@ func newMarks(in *input, s *sum.Sum, cfg Config) *marks {
 // isMarks reports whether the input is a stream of marks, as a sidecar persists it.
 func (in *input) isMarks() bool { return len(in.segs) > 0 && in.name == mark.Stream }
 
-// line takes the next line. One that is no mark is passed over.
+// line takes the next line. A line that is not a mark is skipped.
 func (m *marks) line(p cut.Piece) {
 	m.out.Lines++
 	k, ok := mark.Parse(p.Head())
@@ -99,9 +99,9 @@ func (m *marks) raise(from mark.Mark, end time.Time) {
 	m.sum.BandOver("raised", from.Time, end, fmt.Sprintf("%s: raised to %s (%s)", from.Get("stream"), from.Get("selection"), from.Get("why")))
 }
 
-// saved adds the band of the lines that were withheld and then saved: what the sidecar held
-// when it noted that, and what it was to read until the end. A bound that the mark does not
-// have is the time of the mark.
+// saved adds the band of the lines that were withheld and then saved: those held when the
+// mark was made, and those read until the end. A bound that the mark does not have is the
+// time of the mark.
 func (m *marks) saved(k mark.Mark) {
 	begin, end := k.Time, k.Time
 	if t, err := time.Parse(markTime, k.Get("from")); err == nil && t.Before(begin) {

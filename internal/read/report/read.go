@@ -149,8 +149,8 @@ func (st *stream) read(ctx context.Context, p *read.Progress) error {
 	return nil
 }
 
-// readAll reads what the source has, or as much of it as may be in the window. Before it
-// hands on the lines of some bytes, it calls enter with these.
+// readAll reads what the source has, or as much of it as may be in the window. It calls
+// enter with each block of bytes before it hands on their lines.
 func (st *stream) readAll(ctx context.Context, enter func(raw []byte)) error {
 	for more := true; more && !st.runs.dates.lines.Over(); {
 		if err := ctx.Err(); err != nil {

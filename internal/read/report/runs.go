@@ -30,8 +30,8 @@ func (r *runs) look() {
 	}
 }
 
-// at notes a time that the log shows. A restart is noticed at an event alone, so that a
-// time at which the uptime has fallen back waits for it.
+// at notes a time that the log shows. A restart is noticed only at an event, so after
+// the uptime has fallen back, times wait for the next event.
 func (r *runs) at(c pause.Clock) {
 	if r.now == nil {
 		r.now = r.open(r.joiner.Run())
@@ -117,8 +117,8 @@ type broken struct {
 	dated      bool  // begin is a date
 }
 
-// broke notes that bytes are missing after the lines that were read until now, the last
-// record of which has a time. The caller has ended the last line.
+// broke notes that bytes are missing after the lines read so far, whose last record has
+// a time. The caller has ended the last line.
 func (r *runs) broke(kind, text string, c pause.Clock) {
 	r.resume(true)
 	b := broken{kind: kind, text: text}

@@ -17,7 +17,7 @@ import (
 // everyLines: every so many lines, the time of one is noted.
 const everyLines = 16
 
-// stream reads one stream. Each line is counted, dated and joined to what it is about; see
+// stream reads one stream. Each line is counted, dated and joined to its event; see
 // [volume], [runs] and [kept].
 type stream struct {
 	in     *input

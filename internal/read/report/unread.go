@@ -2,8 +2,8 @@ package report
 
 import "bytes"
 
-// looksLikePause reports whether a message that is not an event seems to be about one:
-// of a release that writes it differently, or cut, or with a decimal comma.
+// looksLikePause reports whether a message that was not read as an event seems to be a
+// pause: in the form of another release, cut, or with a decimal comma.
 func looksLikePause(message []byte) bool {
 	if len(message) == 0 {
 		return false

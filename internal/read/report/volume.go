@@ -9,7 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// maxTags bounds the different tag sets that are counted apart.
+// maxTags bounds the different tag sets that are counted separately.
 const maxTags = 512
 
 // volume counts the lines of a stream by their levels and tags, and what a report cannot use.
@@ -53,8 +53,8 @@ func (v *volume) count(line []byte, class ul.Class, n int, broken bool) (message
 	return message
 }
 
-// newTags returns the share of the line's tags and remembers it under the text of the
-// last field, which is mostly that of the tags.
+// newTags returns the entry for the line's tags and remembers it under the text of
+// the last field, which usually holds the tags.
 func (v *volume) newTags(line, field []byte) *view.Share {
 	r, name := v.parser.Parse(line), ""
 	if r.Present&ul.Tags != 0 {

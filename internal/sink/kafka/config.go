@@ -18,9 +18,9 @@ import (
 
 // Bounds of one transaction.
 const (
-	// attempt is how long it may take. What takes longer is halved.
+	// attempt is how long it may take. A transaction that takes longer is halved.
 	attempt = 30 * time.Second
-	// openFor is how long a broker keeps it open, after which readers wait no more for a
+	// openFor is how long a broker keeps it open, and so how long readers wait for a
 	// process that has died. It is longer than attempt.
 	openFor = 45 * time.Second
 )

@@ -16,8 +16,8 @@
 //	begin → records → reach → commit → the worker saves its cursor
 //
 // A group and a transactional id belong to a destination: a random name that is stored
-// with its segments, see [sink.Identified]. So they survive the pod where the
-// destination does, and a pod of the same name with an empty destination has others.
+// with its segments, see [sink.Identified]. So they survive the pod if the destination
+// does, and a pod of the same name with an empty destination has different ones.
 //
 // # Crash windows
 //
@@ -38,13 +38,13 @@
 //     know it: the broker fences one of the two at each start of a session, and each
 //     session begins with the reach. Both send the same segments.
 //
-// Every error ends the session. So there is one way to recover, and it is the way that a
+// Every error ends the session. So there is one way to recover, which is also how a
 // process starts.
 //
 // # Without transactions
 //
-// A broker may deny them. Then the records are sent by an idempotent producer: once, and
-// again for what a crash repeats, with the same uid. [sink.Noter] says so. The sink tries
+// A broker may deny them. Then an idempotent producer sends the records once, and again
+// with the same uid what a crash repeats. [sink.Noter] says so. The sink tries
 // transactions again every so often.
 //
 // # Protocol versions

@@ -67,7 +67,8 @@ type session struct {
 	closing sync.Once
 }
 
-// newSession makes a client and ends what an earlier session of this id has left open.
+// newSession makes a client and ends any transaction that an earlier session of this id has left
+// open.
 func newSession(ctx context.Context, options []kgo.Opt, topic, id string, exact bool) (*session, error) {
 	if exact {
 		options = append(options[:len(options):len(options)], kgo.TransactionalID(id), kgo.TransactionTimeout(openFor))
@@ -215,7 +216,7 @@ func (s *session) produce(ctx context.Context, records []kgo.Record) error {
 	err := s.client.Flush(ctx)
 	if err != nil {
 		s.within = false // no process can abort it in time
-		s.shut()         // or else the client keeps what may be on the wire
+		s.shut()         // otherwise the client keeps records that may be on the wire
 	}
 	all.Wait()
 	if err != nil {

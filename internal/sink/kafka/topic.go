@@ -48,8 +48,8 @@ func (s *topic) Note() string {
 	return ""
 }
 
-// Deliver implements [sink.Sink]. Each transaction that is committed is progress, also if
-// a later one fails: the reach of the stream shows it.
+// Deliver implements [sink.Sink]. Each committed transaction is progress, even if a later
+// one fails: the reach of the stream shows it.
 func (s *topic) Deliver(ctx context.Context, b *sink.Batch) error {
 	for from := 0; from < len(b.Lines); {
 		to, bytes := s.chunk(b, from)
@@ -144,8 +144,8 @@ func (s *topic) end() {
 	}
 }
 
-// failed ends the session after err, which sent so many lines of so many bytes, and
-// returns what the worker should know.
+// failed ends the session after err, with the lines and bytes that it had sent, and
+// returns the error for the worker.
 func (s *topic) failed(ctx context.Context, err error, lines, bytes int) error {
 	s.end()
 	var denial *deniedError

@@ -58,8 +58,8 @@ type encoder struct {
 	clean   []byte
 }
 
-// recordOverhead is about what a record takes in addition to its text: so records grows
-// once.
+// recordOverhead is roughly what a record takes in addition to its text, so that
+// records grows once.
 const recordOverhead = 192
 
 // batch encodes the lines of b.
@@ -153,7 +153,7 @@ func appendGap(r []byte, g *ul.Gap) []byte {
 	return r
 }
 
-// envelope returns what comes before so many bytes of records: they end the message.
+// envelope returns the part of the message before this many bytes of records, which end it.
 func (e *encoder) envelope(stream string, records int) []byte {
 	var resource []byte
 	for _, a := range e.resource {

@@ -113,7 +113,7 @@ func (d *delivery) post(ctx context.Context, from, to int) error {
 }
 
 // exchange sends body and returns the answer and at most answerBytes of the answer's body,
-// for which the server has answerTime. What it repeats of the headers is overwritten.
+// for which the server has answerTime. Headers that it repeats are overwritten.
 func (d *delivery) exchange(ctx context.Context) (*http.Response, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.to, bytes.NewReader(d.body.Bytes()))
 	if err != nil {

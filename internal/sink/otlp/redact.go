@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// leastSecret is the length from which on a value is taken for a secret: shorter ones are
+// leastSecret is the length at which a value is regarded as a secret: shorter ones are
 // words such as "true".
 const leastSecret = 6
 

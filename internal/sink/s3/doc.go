@@ -16,7 +16,7 @@
 // an object by the same bytes: each line is in the bucket once.
 //
 // The index objects of a day say what the segments hold, so that a question can be
-// answered, or a segment left alone, without reading it:
+// answered, or a segment skipped, without reading it:
 //
 //	PREFIX/index/namespace=NS/pod=POD/container=JVM/date=YYYY-MM-DD/20261120T100000.000Z.json
 //
@@ -25,7 +25,7 @@
 //
 // # Integrity
 //
-// A request carries the CRC-32C of what it uploads, and the server refuses bytes that
-// arrived otherwise. A segment above the size of a part is uploaded in parts. The client
-// library sums up each part: with CRC-32C over TLS, else with SHA-256.
+// A request carries the CRC-32C of what it uploads, and the server refuses other bytes.
+// A segment above the size of a part is uploaded in parts. The client library sums up
+// each part: with CRC-32C over TLS, else with SHA-256.
 package s3

@@ -20,10 +20,10 @@ import (
 	"github.com/ullage/ullage/internal/sink"
 )
 
-// Index says what some segments of one sidecar hold that were created on one day. It is
-// an object of JSON, replaced as a whole with each segment, of at most 500 segments and of
-// one process. A segment that was uploaded again after a kill is in two of them. Fields
-// may be added, none changes its meaning.
+// Index says what some segments hold that one sidecar created on one day. It is an object
+// of JSON, replaced as a whole with each segment, of at most 500 segments and of one
+// process. A segment that was uploaded again after a kill is in two indexes. Fields may be
+// added, none changes its meaning.
 type Index struct {
 	Version   int     `json:"version"` // 1
 	Namespace string  `json:"namespace,omitempty"`
@@ -53,8 +53,8 @@ type Entry struct {
 	Damaged bool `json:"damaged,omitempty"` // some of it could not be decoded, and is not counted
 }
 
-// indexEntries bounds an index object, which is uploaded again with each segment. Another
-// one is begun after it.
+// indexEntries bounds an index object, which is uploaded again with each segment. After
+// that, another one is begun.
 const indexEntries = 500
 
 // days are the index objects that one process writes, one at a time.
@@ -80,7 +80,7 @@ func (d *days) add(ctx context.Context, day string, entry Entry) error {
 	return d.bucket.upload(ctx, d.bucket.indexKey(d.pod, day, d.begun), bytes.NewReader(text), int64(len(text)), crc, "application/json")
 }
 
-// put enters e, in place of an earlier entry of its key.
+// put adds e, or replaces an earlier entry with its key.
 func (i *Index) put(e Entry) {
 	at, found := slices.BinarySearchFunc(i.Segments, e.Key, func(e Entry, key string) int { return strings.Compare(e.Key, key) })
 	if found {
@@ -124,7 +124,7 @@ func describe(key string, b *sink.Batch, class format.Classifier) (Entry, error)
 	}
 }
 
-// entryOf enters what was summed up.
+// entryOf makes an entry of the sum.
 func entryOf(key string, b *sink.Batch, s index.Sum) Entry {
 	e := Entry{Key: key, Stream: b.Stream, Size: b.Segment.Size, Raw: s.Raw, Lines: byLevel(s.Lines), First: s.First, Last: s.Last}
 	if s.Gap.Total() == 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/sink/transport"
 )
 
-// pauses is a transport that keeps how long the server wants to be left alone, which the
-// client library does not hand on.
+// pauses is a transport that remembers how long the server asks clients to wait, which
+// the client library does not pass on.
 type pauses struct {
 	inner http.RoundTripper
 	after atomic.Int64 // a time.Duration; 0: it did not say
@@ -25,8 +25,8 @@ type pauses struct {
 // errRepeats ends a listing that would have no end.
 var errRepeats = errors.New("the server answers with the same page of its list again and again")
 
-// RoundTrip implements [http.RoundTripper]. What a server answers is bounded in length
-// and in time, but for the objects that are read back.
+// RoundTrip implements [http.RoundTripper]. The answers of a server are bounded in
+// length and in time, except for the objects that are read back.
 func (p *pauses) RoundTrip(r *http.Request) (*http.Response, error) {
 	if token := r.URL.Query().Get("continuation-token"); p.page.Swap(token) == token && token != "" {
 		return nil, errRepeats
@@ -45,8 +45,8 @@ func (p *pauses) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// maxEntries is the most objects in a page of a listing; 1,000 are asked for. One that says
-// nothing takes a dozen bytes in an answer, and many times that in memory.
+// maxEntries is the most objects in a page of a listing; 1,000 are asked for. An empty
+// entry takes a dozen bytes in an answer, and many times that in memory.
 const maxEntries = 10_000
 
 // page is an answer with a bound for the objects in it.
@@ -81,5 +81,5 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// last returns what the server said to the last request.
+// last returns the server's wish after the last request.
 func (p *pauses) last() time.Duration { return time.Duration(p.after.Load()) }

@@ -139,7 +139,7 @@ func typeOf(path string) string {
 	return "text/plain; charset=utf-8"
 }
 
-// maxMessage bounds what is kept of a server's words, in bytes.
+// maxMessage bounds how much of a server's message is kept, in bytes.
 const maxMessage = 256
 
 // explain returns an error of the server as the worker understands it.

@@ -11,9 +11,9 @@ import (
 const maxHeader = 64 << 10
 
 // HTTP returns a transport that trusts t, keeps no more connections than a sink needs,
-// gives up on a server that takes nothing or answers nothing, and on one whose header
-// has no end. It follows the environment's proxy settings. It bounds no body of an
-// answer: see [Bound].
+// gives up on a server that accepts or answers nothing, and on one whose header has no
+// end. It follows the environment's proxy settings. It bounds no body of an answer:
+// see [Bound].
 func HTTP(t Trust) (*http.Transport, error) {
 	behindProxy, err := t.Config("")
 	if err != nil {

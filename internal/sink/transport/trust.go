@@ -12,7 +12,7 @@ import (
 )
 
 // Trust says whom a sink trusts, and as whom it presents itself. All are files in PEM.
-// The zero value trusts what the system trusts and presents no certificate. A system
+// The zero value trusts the system's authorities and presents no certificate. A system
 // without certificates, such as our image, trusts the public ones: see [systemRoots].
 type Trust struct {
 	CA   string // trusted as well as the system's certificates

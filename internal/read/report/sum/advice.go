@@ -14,9 +14,9 @@ const (
 	leak           = 0.2  // share of the heap in use by which that grows in the log
 )
 
-// advise adds what the numbers support. Waited counts the suspected stops in which the JVM seems
-// to have waited for the machine, and unshipped those of them in a log that no sidecar shipped:
-// the JVM of a log that one did writes it to a tmpfs already.
+// advise adds the advice that the numbers support. Waited counts the suspected stops in which
+// the JVM seems to have waited for the machine, and unshipped those of them in a log that no
+// sidecar shipped: a JVM whose log was shipped writes it to a tmpfs already.
 func advise(r *view.Report, waited, unshipped uint64) {
 	t := &r.Totals
 	add := func(text, evidence string, values ...any) {

@@ -87,8 +87,9 @@ func (e *extent) bounds() (begin, end float64) {
 	return begin, end
 }
 
-// start returns when the JVM of the run started, on an axis of dates, or 0: by its uptimes or,
-// where it has none, by its first line if that is of the start. Another JVM may start a second later.
+// start returns when the JVM of the run started, on an axis of dates, or 0. It follows from the
+// uptimes or, without uptimes, from the first line if that was logged at the start. Another JVM may
+// start a second later.
 func (e *extent) start(started bool) float64 {
 	switch first := e.first; {
 	case first.Wall.IsZero():

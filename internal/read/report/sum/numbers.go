@@ -6,9 +6,9 @@ import "slices"
 const maxSkipped = 16
 
 // numbers finds collections that are missing from the log of one run, by the numbers of
-// those with a pause. One number may be that of a cycle without a pause, and concurrent
-// cycles appear late: only two or more adjacent numbers count that never appear between
-// others. The zero value has seen none.
+// those with a pause. A single missing number may be that of a cycle without a pause,
+// and concurrent cycles appear late: so only two or more adjacent numbers that never
+// appear between others are reported. The zero value has seen none.
 type numbers struct {
 	next    int64     // after the highest number; 0: none was seen
 	skipped []skipped // that may still appear, oldest first

@@ -42,8 +42,8 @@ func (s *Sum) Report() *view.Report {
 	return r
 }
 
-// throughput works out the total over the runs whose time is known. With a run of two
-// JVMs, the total is left out: what was read until the run showed says little about the rest.
+// throughput works out the total over the runs whose time is known. If a run mixes two JVMs,
+// the total is left out: what was read before that showed says little about the rest.
 func (s *Sum) throughput() {
 	t := &s.out.Totals
 	for i := range s.out.Runs {

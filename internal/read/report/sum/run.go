@@ -9,7 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// Run gathers what one run of a JVM shows.
+// Run gathers the data of one run of a JVM.
 type Run struct {
 	sum    *Sum
 	out    view.Run
@@ -37,8 +37,8 @@ func (s *Sum) Run(stream string, shipped bool, from *pause.Run) *Run {
 	return r
 }
 
-// Follows says that the run is of the JVM after another one. Where lines have no dates, it begins where
-// that ends.
+// Follows says that the run is of the JVM after another one. If lines have no dates, it begins where
+// the other one ends.
 func (r *Run) Follows(before *Run) { r.extent.base = before.Place(before.extent.last) }
 
 // Announce shows on the axis that the run begins, after another one of the stream.

@@ -138,9 +138,9 @@ func (s *Sum) Crash(at time.Time, c view.Crash) {
 // Crashes returns the crashes that are listed.
 func (s *Sum) Crashes() []view.Crash { return s.out.Crashes }
 
-// Complete completes the runs of a JVM that was born at a time by what else is known of the JVM: in
-// each of its streams, the run that started then, to two seconds. What the log has itself comes
-// first.
+// Complete adds what else is known of the JVM that was born at a time to its runs: in each stream,
+// the run that started within two seconds of that time. The log's own information takes
+// precedence.
 func (s *Sum) Complete(streams []string, at time.Time, jvm view.JVM) {
 	const near = 2 * time.Second
 	born, best := axis(at.UnixNano()), map[string]*view.Run{}

@@ -25,7 +25,7 @@ func (c cause) String() string {
 	return c.action + " · " + c.reason
 }
 
-// tables are durations by what they are of. The zero value has none.
+// tables are durations by category. The zero value has none.
 type tables struct {
 	tally  map[cause]*histogram
 	parts  map[string]*histogram
@@ -90,7 +90,8 @@ func (t *tables) show(r *view.Report) {
 }
 
 // causeOf returns the cause of a stop: that of its longest pause, or the operation of the
-// safepoint, also if it was mostly outside of its pauses: that is not the collector's time.
+// safepoint. It is the operation, too, if the stop was mostly outside its pauses, because
+// that is not the collector's time.
 func causeOf(p *pause.Stop, floor pause.Floor) cause {
 	outside := p.Outside() >= floor.Duration() && p.Outside() >= p.At/2
 	if len(p.Pauses) == 0 || outside {

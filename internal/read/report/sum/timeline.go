@@ -49,7 +49,7 @@ func (t *timeline) see(c pause.Clock, at int64) {
 	dated := !c.Wall.IsZero()
 	if dated && !t.dated {
 		t.dated, t.placed = true, false
-		t.clear() // what has no dates is not shown on an axis of dates
+		t.clear() // undated data is not shown on an axis of dates
 	}
 	t.undated = t.undated || !dated
 	t.estimated = t.estimated || c.Estimated
@@ -87,7 +87,7 @@ func (t *timeline) band(b view.Band, dated bool) {
 	}
 }
 
-// apart reports whether each band of a kind is shown, also where two touch.
+// apart reports whether each band of a kind is shown separately, even if two touch.
 func apart(kind string) bool {
 	return kind == "restart" || kind == "missing" || kind == "unreadable" || kind == "hole" || kind == "saved"
 }

@@ -15,13 +15,13 @@ type rate struct {
 	counts int
 }
 
-// add adds the bytes that came up since the time before.
+// add adds the bytes that were counted since the time before.
 func (r *rate) add(at pause.Clock, bytes int64) {
 	if bytes < 0 || !at.Known() {
 		return
 	}
 	if r.counts++; r.counts == 1 {
-		r.first = at // the bytes before it came up in an unknown time
+		r.first = at // the bytes before it were counted over an unknown time
 		return
 	}
 	r.sum += bytes

@@ -1,4 +1,4 @@
-// Package view has what a report says, and the forms in which it is shown: a page, text and
+// Package view defines the content of a report and shows it as a page, as text and as
 // JSON. It does not read logs: that is the work of package report, which needs Linux.
 //
 //	report.Read → Report → HTML, Text, Pauses or JSON

@@ -167,7 +167,7 @@ func (r *Report) rate(of string) *float64 {
 }
 
 // HeapAfter formats the heap in use after the last collection, and its trend where the
-// log carries one. It is a dash where the runs are those of several streams.
+// log carries one. It is a dash if the runs belong to several streams.
 func (r *Report) HeapAfter() string {
 	var last *Run
 	for i := range r.Runs {
@@ -202,7 +202,7 @@ func (r *Report) Collectors() string {
 	return strings.Join(all, ", ")
 }
 
-// Plural formats how many there are of what.
+// Plural formats a number with its noun.
 func Plural(n uint64, what string) string {
 	if n == 1 {
 		return "1 " + what

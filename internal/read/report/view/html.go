@@ -32,7 +32,7 @@ type chart struct {
 // HTML writes one page about one report, or two side by side. The page needs nothing but
 // itself.
 //
-// It is put together in Go: html/template finds methods by name at run time, for which
+// It is assembled in Go: html/template finds methods by name at run time, for which
 // the linker keeps every method of the whole program, 5 MB of it.
 func HTML(w io.Writer, all ...*Report) error {
 	title, wide := all[0].Name, ""

@@ -43,7 +43,7 @@ type Axis struct {
 	Estimated bool `json:"estimated"`
 }
 
-// Tables are durations by what they are of.
+// Tables are durations by category.
 type Tables struct {
 	Spreads []Spread `json:"distributions"` // percentiles by what was measured
 	Causes  []Spread `json:"causes"`        // percentiles of stops by cause
@@ -112,7 +112,8 @@ type ForOverhead struct {
 	Max      float64 `json:"max_bytes"`
 }
 
-// JVM is what is known of the JVM of a run. What the log and the marks do not have is empty.
+// JVM is what is known of the JVM of a run. Fields that neither the log nor the marks show are
+// empty.
 type JVM struct {
 	Collector string    `json:"collector"`
 	Version   string    `json:"version"`
@@ -153,7 +154,7 @@ type Totals struct {
 	Suspected   uint64   `json:"suspected_stalls"` // stops with any suspicion
 	Concurrent  float64  `json:"concurrent_seconds"`
 
-	Mixed bool `json:"mixed"` // a run is of two JVMs, so that nothing that is about time has a total
+	Mixed bool `json:"mixed"` // a run mixes two JVMs, so figures over time have no total
 }
 
 // Spread is a distribution of durations. A percentile that needs more durations than
@@ -231,7 +232,7 @@ type Band struct {
 	Text  string  `json:"text"`
 }
 
-// Series is the stops of one kind: of each short span of time the longest.
+// Series is the stops of one kind, reduced to the longest in each short span of time.
 type Series struct {
 	Kind   string  `json:"kind"`
 	Points []Point `json:"points"`

@@ -154,7 +154,7 @@ func (r *Report) suspected() g.Node {
 		h.P(h.Class("hint"), g.Text(fmt.Sprintf("The longest %d of %d, of %s or longer (--stall-floor). The lines of the stop itself are bold.", len(r.Suspected), r.Totals.Suspected, Duration(r.Floor)))))
 }
 
-// text is lines of the log, without what a reader would not see, or see elsewhere.
+// text is lines of the log, without characters that a reader would not see, or see elsewhere.
 func text(lines []string) g.Node {
 	return g.Map(lines, func(line string) g.Node { return g.Text(printable.Text(line, KeptBytes) + "\n") })
 }

@@ -140,7 +140,7 @@ func (p *printer) causes() {
 	p.table(rows)
 }
 
-// Title is the name of a cause, and of its kind where that says more.
+// Title is the name of a cause, with its kind if that says more.
 func (s Spread) Title() string {
 	name := printable.Text(s.Name, 60)
 	if s.Kind == "safepoint" {
