@@ -15,11 +15,10 @@ import (
 	"github.com/ullage/ullage/internal/base/admin"
 )
 
-// fakeKubectl writes its arguments to $FAKE/calls, a line each call, and plays
-// what is recorded in $FAKE: NAME.out goes to stdout, NAME.err to stderr, and
-// with the latter it fails. NAME is get, annotate, cat, create, logs, report, port-forward, the kind of
-// what is got, or for a sidecar's
-// status POD.CONTAINER, and POD.CONTAINER.annotated once the pod is annotated.
+// fakeKubectl writes its arguments to $FAKE/calls, a line each call, and plays what is recorded in
+// $FAKE: NAME.out goes to stdout, NAME.err to stderr, and with the latter it fails. NAME is get,
+// annotate, cat, create, logs, report, port-forward, or the kind of the object to get. For a sidecar's
+// status it is POD.CONTAINER, and POD.CONTAINER.annotated once the pod is annotated.
 func fakeKubectl() {
 	f := fake{dir: os.Getenv("FAKE")}
 	args := os.Args[1:]
@@ -91,7 +90,7 @@ func (f fake) append(name, text string) {
 	file.Close()
 }
 
-// read returns what is recorded under a name, and whether anything is.
+// read returns the record of a name, and whether there is one.
 func (f fake) read(name string) ([]byte, bool) {
 	text, err := os.ReadFile(filepath.Join(f.dir, name))
 	if err != nil && !os.IsNotExist(err) {
@@ -109,8 +108,8 @@ func (f fake) play(name string) {
 	}
 }
 
-// forward plays a forwarded port, and goes on until it is interrupted. $FAKE/lost has how often
-// it ends before, as when a connection is reset.
+// forward plays a forwarded port until it is interrupted. $FAKE/lost has how often it ends
+// before, as when a connection is reset.
 func (f fake) forward() {
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, os.Interrupt)

@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// Followers that are used one after another return what each is to return, and do not
-// allocate their buffers and decoders again.
+// Followers that are used one after another return the right lines, without
+// allocating their buffers and decoders again.
 func TestFollowersShareMemory(t *testing.T) {
 	eachCompression(t, func(t *testing.T, how segment.Compression) {
 		dir := t.TempDir()

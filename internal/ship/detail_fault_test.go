@@ -164,7 +164,7 @@ func TestARestartKnowsThatLinesAreBeingSaved(t *testing.T) {
 	holdsTo(b, mixed(0, 1000), withheld)
 }
 
-// A sidecar that withholds nothing any more leaves nothing of what was held on the tmpfs.
+// A sidecar that no longer withholds anything removes the held lines from the tmpfs.
 func TestWhatIsHeldGoesWithTheSetting(t *testing.T) {
 	b := withholding(t)
 	b.appendTo("gc.log", mixed(0, 500))

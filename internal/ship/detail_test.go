@@ -241,7 +241,7 @@ func (s *Shipper) rounds() {
 	}
 }
 
-// syncs makes durable what was appended, and nothing else: as a commit does first.
+// syncs only makes the appended bytes durable, as a commit does first.
 func (s *Shipper) syncs() {
 	for _, st := range s.writer.streams {
 		if st.bytes > 0 {

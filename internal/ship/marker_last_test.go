@@ -9,8 +9,8 @@ import (
 )
 
 // The tmpfs had no room for a checkpoint any more, and the sidecar was killed
-// when the marker of a gap was the last that is persisted. What was dropped is
-// counted, and what is left of it in its pages is not persisted as well.
+// when the marker of a gap was the last that is persisted. Dropped lines are
+// counted, and their remains in the pages are not persisted as well.
 func TestCheckpointIsLostBehindAMarker(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -41,7 +41,7 @@ func TestFailureIsNewsOnceForEachKind(t *testing.T) {
 	}
 }
 
-// What is over is shown for a while, and then no more.
+// An outage that is over is shown for a while, and then no longer.
 func TestErrorIsForgottenAnHourAfterItIsOver(t *testing.T) {
 	l := newLink(DefaultConfig())
 	if e := l.health.errors(time.Now()); e.Last != "" || !e.LastAt.IsZero() || l.health.lastErrorSeconds() != 0 {

@@ -23,7 +23,7 @@ func startInSilence(b *bench) {
 }
 
 // The destination is changed, and the new one does not answer until the drain timeout is
-// over. All lines are claimed by a checkpoint of the destination before.
+// over. The previous destination's checkpoint claims all lines.
 func TestDrainAtASilentDestinationTrustsNoCheckpoint(t *testing.T) {
 	for _, reclaim := range []tail.Mode{tail.ReclaimNone, tail.ReclaimAuto} {
 		t.Run(string(reclaim), func(t *testing.T) {

@@ -60,7 +60,8 @@ func TestTheFilesOfASinkThatIsGone(t *testing.T) {
 	}
 }
 
-// What a cursor file holds is not trusted: the sink begins again, and that is counted.
+// The content of a cursor file is not trusted: if it is invalid, the sink begins again, and that is
+// counted.
 func TestAMalformedCursorBeginsAgain(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty": "", "half of it": `{"sink":"test://there","stre`, "no streams": `{}`,

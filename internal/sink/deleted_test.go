@@ -8,9 +8,9 @@ import (
 )
 
 // Retention deletes segment 1 of a stream, all of which the sink has: --retain-age, in a
-// pod that was quiet. What follows is delivered once, its first line included. (The
-// Follower takes a cursor in a deleted segment 1 for one of a restart, and strips as many
-// raw bytes from what follows: it compares them with no head.)
+// pod that was quiet. The following lines are delivered once, the first one included.
+// (The Follower takes a cursor in a deleted segment 1 for one of a restart, and strips as
+// many raw bytes from what follows: it compares them with no head.)
 func TestLinesBehindADeletedFirstSegmentComeOnce(t *testing.T) {
 	for _, n := range []int{1, 50, 100, 400} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

@@ -143,7 +143,7 @@ func (r *rig) commits(stream string, lines ...string) {
 	r.set.Committed(map[string]segment.Mark{stream: r.appends(stream, lines...)}, nil)
 }
 
-// gets returns what the engine has once it has so many things.
+// gets returns the content of the engine once it has this many entries.
 func (r *rig) gets(n int) []string {
 	r.Helper()
 	var got []string

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Other documents quote the record between two marks, by the name of a quote. Nothing
-// else is there, so that a table changes with the record alone.
+// Other documents quote the record between two marks that name the quote. There is
+// nothing else between the marks, so a table changes only with the record.
 const (
 	quoteBegin = "<!-- evidence: "
 	quoteEnd   = "<!-- end of evidence -->"
@@ -104,7 +104,7 @@ func (r *record) quoteStandstill() string {
 	return s.String()
 }
 
-// quotedLoggings are the ways to log as a reader of a summary knows them.
+// quotedLoggings names the ways to log for readers of a summary.
 var quotedLoggings = map[string]string{
 	"logging off":                  "nothing (logging off)",
 	"log on the disk":              "disk",
@@ -134,7 +134,8 @@ func (r *record) quotePrice() string {
 		v("idle", "rss"), v("idle", "cpu"), v("steady", "rss"), v("steady", "cpu"))
 }
 
-// quotePeers compares shippers, a row each, by what a reader of a summary asks first.
+// quotePeers compares shippers, a row each, by the figures that a reader of a summary asks for
+// first.
 func (r *record) quotePeers() string {
 	var s strings.Builder
 	s.WriteString("| | CPU at 20,000 lines/s, % of a core | memory, MiB | lines lost while the disk is frozen for 30 s, % | in a rotation storm, % | by five `kill -9`: lost / duplicated |\n|---|---|---|---|---|---|\n")

@@ -41,12 +41,12 @@ type Process struct {
 	done chan struct{}
 }
 
-// Start runs `java` with args. It is in a process group of its own, so that a
-// Ctrl-C for us is not one for it.
+// Start runs `java` with args. It is in a process group of its own, so that our
+// Ctrl-C does not reach it.
 func Start(jdk lab.JDK, args ...string) (*Process, error) { return StartIn("", jdk, args...) }
 
-// StartIn is Start in a directory, where the JVM leaves what has no path of its own.
-// Empty: ours.
+// StartIn is Start in a directory, where the JVM leaves files without a path of
+// their own. Empty: our working directory.
 func StartIn(dir string, jdk lab.JDK, args ...string) (*Process, error) {
 	// A file in /tmp for jps is of no use here, and the second compiler makes noise.
 	args = append([]string{"-XX:-UsePerfData", "-XX:TieredStopAtLevel=1"}, args...)
@@ -83,7 +83,7 @@ func (p *Process) Terminate() {
 	<-p.done
 }
 
-// Wait waits until the program has ended, which it must do well.
+// Wait waits until the program has ended, which must be without an error.
 func (p *Process) Wait(timeout time.Duration) error {
 	select {
 	case <-p.done:

@@ -23,9 +23,9 @@ type physical struct {
 	text   []byte // with its newline, valid until the next one is asked for
 	number uint64 // of the line whose newline it is
 	level  Level  // of that line
-	// loose is set for a line that begins with a cut one, and for the others of
-	// its record: its header is not where a reader looks for it, so that the
-	// reader may take another level for the true one.
+	// loose is set for a line that begins with a cut one, and for the other
+	// lines of its record: the header is not where a reader looks for it, so
+	// the reader may see a wrong level.
 	loose bool
 }
 
@@ -71,7 +71,8 @@ func (t *truth) load() {
 	}
 }
 
-// lose takes from the present record what is not in the file, and the lost records after it.
+// lose removes from the current record what is not in the file, and skips the lost records after
+// it.
 func (t *truth) lose(loss Loss) {
 	t.rest = t.rest[:loss.Written]
 	if loss.Records > 1 {
@@ -83,7 +84,8 @@ func (t *truth) lose(loss Loss) {
 }
 
 // Glued returns in how many places of the file a record begins inside a line that the full
-// tmpfs has cut. A record that was cut where a line ends has none: such a loss shows nowhere.
+// tmpfs has cut. A record that was cut at the end of a line is not counted, because such a
+// loss does not show.
 func (r FloodReport) Glued() int {
 	t := newTruth(r)
 	for more := true; more; {

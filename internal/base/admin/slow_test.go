@@ -142,7 +142,7 @@ func TestRunEndsWhenTheListenerFails(t *testing.T) {
 	}
 }
 
-// A sidecar to which no connection can be made has not accepted anything.
+// If no connection can be made to a sidecar, it has accepted none.
 func TestADialThatTimesOutIsNotTakenForARequest(t *testing.T) {
 	t.Parallel()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -172,7 +172,7 @@ func TestADialThatTimesOutIsNotTakenForARequest(t *testing.T) {
 	}
 }
 
-// Strangers who connect, ask and stay have neither the probes' place nor the
+// Clients that connect, ask and stay take neither the probes' place nor the
 // sidecar's descriptors. Some of them ask, some never do, some only begin to.
 func TestStrangersWhoStayLockNobodyOut(t *testing.T) {
 	r := start(t, nil, nil)

@@ -127,8 +127,8 @@ func sameLines(t *testing.T, got []string, want ...string) {
 
 func TestBashCompletes(t *testing.T) {
 	t.Parallel()
-	// What bash itself does with a line, it does with these variables. It calls compopt only
-	// while it completes.
+	// bash itself sets these variables from a line. It calls compopt only while it
+	// completes.
 	got := completing(t, "bash", `
 source <(prog completion bash)
 compopt() { added="+$2"; }

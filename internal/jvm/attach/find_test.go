@@ -52,8 +52,8 @@ func TestOnlyWellFormedNamesAreSockets(t *testing.T) {
 	}
 }
 
-// birthTick is longer than the clock of a file's birth takes from one tick to the next, which
-// is up to 10 ms (CONFIG_HZ=100): of two files that are made so far apart, one is older.
+// birthTick is longer than a tick of the clock for files' births, which is up to 10 ms
+// (CONFIG_HZ=100): of two files made this far apart, one is older.
 const birthTick = 20 * time.Millisecond
 
 func TestNewestSocketsAreFoundAmongMany(t *testing.T) {

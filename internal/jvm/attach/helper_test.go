@@ -22,8 +22,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The test binary is also what the tests start: a process that behaves as
-// HotSpot does towards those who attach, and a client of another user.
+// The tests also start the test binary: as a process that answers attach
+// requests as HotSpot does, and as a client of another user.
 const (
 	roleVar  = "ATTACH_TEST_ROLE"
 	raceExit = "GORACE=atexit_sleep_ms=0"
@@ -197,7 +197,7 @@ func find(t *testing.T, c *Client, known ...string) ([]JVM, []error) {
 	})
 }
 
-// one finds the one JVM that there is to find.
+// one finds the only JVM.
 func one(t *testing.T, c *Client) JVM {
 	t.Helper()
 	jvms, problems := find(t, c)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The path to the socket of a visible process leads through /proc and ends with the process. How
-// it ended is seen nonetheless.
+// The path to the socket of a visible process leads through /proc and vanishes with the process.
+// The Witness still sees how the process ended.
 func TestHowAProcessEndedIsSeenByItsSocket(t *testing.T) {
 	remove := func(t *testing.T, path string, _ *Witness) { must(t, os.Remove(path)) }
 	for name, c := range map[string]struct {
@@ -27,7 +27,7 @@ func TestHowAProcessEndedIsSeenByItsSocket(t *testing.T) {
 			w.lost = w.lost.Add(-2 * orderlyEnd)
 			stays(t, w)
 		}, ""},
-		"somebody removes it, and it makes another": {func(t *testing.T, path string, w *Witness) {
+		"another process removes it, and it makes a new one": {func(t *testing.T, path string, w *Witness) {
 			must(t, os.Remove(path))
 			stays(t, w)
 			w.lost = w.lost.Add(-2 * orderlyEnd)
@@ -68,7 +68,7 @@ func stays(t *testing.T, w *Witness) {
 	}
 }
 
-// A process that never listened leaves nothing by which its end can be told.
+// A process that never listened leaves nothing that shows how it ended.
 func TestHowAProcessWithoutASocketEndedIsNotKnown(t *testing.T) {
 	source := t.TempDir()
 	p := start(t, nil, shareable(t), "LOG="+source+"/gc.log")
@@ -82,7 +82,7 @@ func TestHowAProcessWithoutASocketEndedIsNotKnown(t *testing.T) {
 	}
 }
 
-// The descriptor keeps the file system of a container that is over busy.
+// The descriptor keeps the file system of an ended container busy.
 func TestAWitnessHoldsADescriptorUntilItIsClosed(t *testing.T) {
 	source := t.TempDir()
 	start(t, nil, shareable(t), "LOG="+source+"/gc.log")

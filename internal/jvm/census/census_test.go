@@ -51,7 +51,7 @@ func newCensus(r *rig) (*Census, *bytes.Buffer) {
 	return New(r.cfg, nil, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&log, nil))), &log
 }
 
-// A second log on a disk undoes what the tmpfs is for, without a sign.
+// A second log on a disk silently defeats the purpose of the tmpfs.
 func TestLogsOutsideOfTheSourceAreFound(t *testing.T) {
 	r := newRig(t)
 	own, data := filepath.Join(r.cfg.Source, "gc.log"), "/data/gc.log"
@@ -69,7 +69,7 @@ func TestLogsOutsideOfTheSourceAreFound(t *testing.T) {
 	if text := log.String(); strings.Count(text, "logs outside of the source") != 2 {
 		t.Errorf("the log:\n%s", text)
 	}
-	// It is asked once, for a list and nothing else.
+	// The JVM is asked once, and only for a list.
 	e.look(t.Context())
 	if got := ours.Sent(0); !slices.Equal(got, []string{"VM.log list"}) {
 		t.Errorf("commands: %q", got)

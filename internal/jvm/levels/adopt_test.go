@@ -232,8 +232,8 @@ func TestNothingIsAdoptedThatCannotBeSaved(t *testing.T) {
 	r.released(j, before)
 }
 
-// Whenever the sidecar is killed, and whatever the JVM makes of the command under way, the
-// successor adopts what is wanted still, and releases what is not.
+// Whenever the sidecar is killed, and whatever the JVM does with the command in progress,
+// the successor adopts JVMs that are still to be adopted and releases the others.
 func TestAKillAroundAnAdoption(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]fakejvm.Reaction{"before the command": fakejvm.Hang, "after the command, before the save": fakejvm.Stumble} {
@@ -361,7 +361,7 @@ func TestAForgedAdoptionHarmsNothing(t *testing.T) {
 	}
 }
 
-// Where no process keeps the levels, a command restores what one that was killed has left. The
+// If no process manages the levels, a command restores what a killed one has left changed. The
 // annotation that raised is over then, as it is after any reset.
 func TestWhatAKilledSidecarLeavesIsRestoredWithoutASuccessor(t *testing.T) {
 	r, j, before := foreign(t)

@@ -99,8 +99,8 @@ func TestABaselineOfOtherOutputsReachesNone(t *testing.T) {
 	}
 }
 
-// What is in the place of the file that the state is saved by is not taken
-// apart, however deep it is.
+// Whatever has the name of the state's temporary file is not taken apart,
+// however deep it is.
 func TestADirectoryInThePlaceOfTheNewStateIsLeftAlone(t *testing.T) {
 	r, j := alone(t)
 	p := r.process()
@@ -115,7 +115,7 @@ func TestADirectoryInThePlaceOfTheNewStateIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A stopped JVM holds up no other, however often what is wanted changes.
+// A stopped JVM delays no other, however often the wanted selection changes.
 func TestASlowJVMHoldsUpNoChange(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -135,7 +135,7 @@ func TestASlowJVMHoldsUpNoChange(t *testing.T) {
 	must(t, stop())
 }
 
-// What a hostile JVM lists is quoted, but not at any length.
+// The list of a hostile JVM is quoted, up to a bound.
 func TestNamesOfAHostileJVMAreBounded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

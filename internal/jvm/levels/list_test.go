@@ -43,8 +43,8 @@ func TestListTellsOfThoseThatDoNotAnswer(t *testing.T) {
 	}
 }
 
-// What JVMs of earlier days, or of others, have left behind is no failure, unless
-// it was asked for. A sidecar that is asked says the same.
+// Sockets that earlier JVMs, or those of others, have left behind are not a
+// failure, unless they were asked for. A sidecar that is asked says the same.
 func TestListPassesOverSocketsThatAreLeftBehind(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -104,7 +104,7 @@ func TestListPassesOverMoreLeftSocketsThanItLists(t *testing.T) {
 	}
 }
 
-// A mistyped --source is told by all commands. Only a list goes on without it.
+// All commands report a mistyped --source. Only a list goes on without it.
 func TestAMissingSourceIsToldByListAndRotate(t *testing.T) {
 	r, j := alone(t)
 	r.cfg.Source += "/nowhere"

@@ -104,7 +104,7 @@ const stateName = "levels.json"
 // state is the path of a file of the state directory.
 func (r *rig) state(name string) string { return filepath.Join(r.cfg.Source, statedir.Name, name) }
 
-// What the owner of the levels has in the state directory, and some of its bounds.
+// The files of the levels' owner in the state directory, and some of its bounds.
 const (
 	lockName   = "levels.lock"
 	socketName = "levels.sock"
@@ -200,13 +200,13 @@ func (p *process) step() {
 	}
 }
 
-// due has the next attempt at every JVM that failed come after a while from now.
+// due delays the next attempt at every JVM that failed.
 func (p *process) due(wait time.Duration) {
 	p.plan.Postpone(wait)
 }
 
-// kill is what the kernel does of it when the process is killed: the listener
-// is gone, and the name of the socket stays.
+// kill does what the kernel does when the process is killed: the listener goes,
+// and the name of the socket stays.
 func (p *process) kill() {
 	p.owner.Stop()
 	socket := filepath.Join(p.cfg.Source, statedir.Name, socketName)

@@ -129,7 +129,8 @@ func TestADirectoryInThePlaceOfTheSocketIsReportedAndTheLevelsAreKept(t *testing
 }
 
 // The application holds the lock and answers on the socket: commands end within
-// a bound and say what they met, and nothing of the answer runs or is lost.
+// a bound and report what they found, and no part of the answer is executed or
+// lost.
 func TestAForgedKeeperHoldsUpNoCommandAndIsReported(t *testing.T) {
 	t.Parallel()
 	flood := strings.Repeat("x", 1<<16)
@@ -160,7 +161,7 @@ func TestAForgedKeeperHoldsUpNoCommandAndIsReported(t *testing.T) {
 	}
 }
 
-// drip sends a byte now and then, sooner than the other side loses its patience.
+// drip sends a byte now and then, before the other side times out.
 func drip(c net.Conn) {
 	for tick := time.NewTicker(50 * time.Millisecond); ; <-tick.C {
 		if _, err := c.Write([]byte(" ")); err != nil {

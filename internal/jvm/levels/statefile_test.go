@@ -146,7 +146,7 @@ func TestAStateThatIsTakenAwayWhileRaisedHoldsInMemory(t *testing.T) {
 	}
 }
 
-// What a command finds raised must not become the baseline.
+// A selection that a command finds raised must not become the baseline.
 func TestACommandAfterTheStateWasTakenAwayDoesNotLoseTheBaseline(t *testing.T) {
 	r, j := alone(t)
 	r.annotate("log", "gc*=debug", "log-for", "1h")
@@ -196,7 +196,7 @@ func TestSomethingElseInThePlaceOfTheStateDirectoryIsToldAndMended(t *testing.T)
 	}
 }
 
-// What root has saved, another user can neither read nor overwrite.
+// A user other than root can neither read nor overwrite a file that root has saved.
 func TestAStateOfAnotherUserIsToldAsThat(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

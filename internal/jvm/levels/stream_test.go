@@ -157,7 +157,7 @@ func TestAnotherStreamTakesTheRaise(t *testing.T) {
 	}
 }
 
-// A stream that no JVM has is an error, and the raise before goes on.
+// A stream that no JVM has is an error, and the previous raise continues.
 func TestAStreamThatNoJVMHasRaisesNothing(t *testing.T) {
 	r, j := twoStreams(t)
 	p := r.process()

@@ -54,8 +54,8 @@ func arrive(t *testing.T, p *Plan, task *Task, now time.Time) {
 	must(t, p.Attempted(task))
 }
 
-// A raise reads the baseline, which is to be saved, and then sends the raise; the end of it
-// sends the JVM's own and forgets the baseline.
+// A raise reads the baseline, has it saved, and then sends the raise. The end of the raise
+// sends the JVM's own selection and forgets the baseline.
 func TestTheTasksOfARaiseAndItsRestore(t *testing.T) {
 	now := halfPastEight
 	p, j := newPlan(now)
@@ -93,7 +93,7 @@ func TestTheTasksOfARaiseAndItsRestore(t *testing.T) {
 	}
 }
 
-// What cannot be undone after a crash is not done.
+// A change that could not be undone after a crash is not made.
 func TestAJVMWhoseBaselineCannotBeSavedIsNotRaised(t *testing.T) {
 	now := halfPastEight
 	p, _ := newPlan(now)

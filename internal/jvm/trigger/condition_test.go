@@ -108,8 +108,8 @@ func TestEachTriggerFiresOnceForAStall(t *testing.T) {
 	}
 }
 
-// What a condition cannot be met by is known from the log: a stall needs the CPU times of
-// pauses or, where stops are read, a safepoint with the pauses in it.
+// The log shows whether a condition can be met at all: a stall needs the CPU times of
+// pauses or, if stops are read, a safepoint with the pauses in it.
 func TestWhenAnIOStallIsNeverMet(t *testing.T) {
 	t.Parallel()
 	const timed, paired = "--jvm-metrics=false", "no safepoints"

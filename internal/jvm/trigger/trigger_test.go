@@ -103,7 +103,7 @@ func TestAContinuationFiresNothing(t *testing.T) {
 	}
 }
 
-// The two triggers look for other things, and neither is in the other's way.
+// The two triggers look for different things, and neither hinders the other.
 func TestTheTriggersFireEachForItsOwnConditions(t *testing.T) {
 	t.Parallel()
 	var saved []string

@@ -28,7 +28,7 @@
 // A replica serves a new certificate only if the caBundle that this replica saw
 // or wrote holds the certificate's CA.
 //
-// What would break with another order:
+// What would break in another order:
 //
 //   - Issue before the minute is over: an API server that has not seen the new
 //     caBundle refuses the connection. Under failurePolicy Ignore the pod then
@@ -60,7 +60,7 @@
 // # The Kubernetes API
 //
 // The API client knows four requests: get and update the Secret, get and patch
-// the webhook configuration. Fields that this package does not know go back as
-// they came. Tokens, answers and files have a largest size, requests have a
-// deadline, and nothing that the API says ends the process.
+// the webhook configuration. Fields that this package does not know are written
+// back unchanged. Tokens, answers and files have a largest size, requests have
+// a deadline, and nothing that the API says ends the process.
 package certs

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// secret is a Secret (core/v1). Fields that this package does not know go back
-// as they came.
+// secret is a Secret (core/v1). Fields that this package does not know are
+// written back unchanged.
 type secret struct {
 	path   string
 	fields map[string]json.RawMessage

@@ -114,9 +114,9 @@ func withoutDigits(s string) string {
 	}, s)
 }
 
-// look does all that is due. It reads the configuration first and writes it
-// last: if the caBundle has not changed in between, it cannot belong to a later
-// Secret than look has read.
+// look does everything that is due. It reads the configuration first and writes
+// it last: if the caBundle has not changed in between, it cannot belong to a
+// later Secret than look has read.
 func (r *renewer) look(ctx context.Context) error {
 	var conflict error
 	for range maxConflicts {

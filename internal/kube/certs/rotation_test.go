@@ -58,8 +58,8 @@ func TestAShorterLifetimeTakesEffect(t *testing.T) {
 	}
 }
 
-// TestNobodyIsDistrustedInYearsOfRotations lives through several lives of a CA
-// with three replicas, of which each looks when it likes.
+// TestNobodyIsDistrustedInYearsOfRotations spans several lifetimes of a CA with
+// three replicas, each of which looks at random times.
 func TestNobodyIsDistrustedInYearsOfRotations(t *testing.T) {
 	f, c := newFakeAPI(t), newClock()
 	var all []*replica

@@ -75,7 +75,7 @@ func (s *Serving) Expiry() time.Time {
 
 var errNone = errors.New("there is no certificate yet")
 
-// set serves with c from now on. Its Leaf must be set.
+// set makes c the certificate that is served. Its Leaf must be set.
 func (s *Serving) set(c *tls.Certificate) {
 	if old := s.current.Swap(c); old != nil && !old.Leaf.Equal(c.Leaf) {
 		s.metrics.renewals.Inc()

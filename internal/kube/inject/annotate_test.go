@@ -7,8 +7,8 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
-// What the status says to people is on the pod a second time, for kubectl describe. What a manifest
-// has there of another pod does not stay.
+// The status as a text for people is also on the pod, for kubectl describe. An annotation that
+// a manifest has from another pod does not stay.
 func TestThePodSaysInFullWhatToWrite(t *testing.T) {
 	for name, annotations := range map[string]map[string]string{
 		"injected":       {"dest": "emptyDir"},

@@ -68,7 +68,7 @@ func TestARequestOverTheLimitIsLowered(t *testing.T) {
 	}
 }
 
-// What is locked or capped is what the pod gets, by whatever way it asks.
+// A pod gets the locked or capped value, however it asks.
 func TestThePolicyHoldsForTheContainer(t *testing.T) {
 	cfg := testConfig()
 	cfg.PullSecrets = []string{"registry"}

@@ -50,10 +50,9 @@
 // A sidecar is appended to the init containers. The pod's own init containers
 // end before the sidecar starts, so it does nothing for a JVM among them.
 //
-// A pod that has our annotation and our container is left alone, but for a lost
-// restartPolicy, so that a
-// webhook may be asked twice, and an injected manifest be applied where there
-// is a webhook.
+// A pod that has our annotation and our container is left alone, except for a
+// lost restartPolicy. So a webhook may be asked twice, and an injected manifest
+// may be applied where there is a webhook.
 //
 // # All or nothing
 //
@@ -76,8 +75,8 @@
 //
 // # A sidecar without its restartPolicy
 //
-// When we are asked again about a pod that has lost a sidecar's restartPolicy,
-// we add it again ([plan.Repair]). Another webhook may drop it once more after that:
-// so such a sidecar is told to end with 0 when no JVM writes, for the JVM is then
-// waiting for that.
+// When we are asked again about a pod that has lost a sidecar's restartPolicy, we
+// add it again ([plan.Repair]). Another webhook may drop it again after that. So
+// such a sidecar is set to exit with 0 when no JVM writes, because the JVM is then
+// waiting for that exit.
 package inject

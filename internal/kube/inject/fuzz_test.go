@@ -13,8 +13,8 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// FuzzMutate gives Mutate any bytes: an error, or an answer for which holds what
-// must hold for all.
+// FuzzMutate gives Mutate any bytes: it returns an error, or an answer that
+// meets the invariants.
 func FuzzMutate(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.pod.yaml")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // A proxy and a certificate, which no setting is for, reach the sidecar: from the pod, and from
-// the chart. With a policy, a pod sets what that names and no more.
+// the chart. Under a policy, a pod may only set what the policy names.
 func TestVariablesForTheSidecar(t *testing.T) {
 	const proxy = `{"name":"HTTPS_PROXY","value":"http://proxy:3128"}`
 	for name, c := range map[string]hatchCase{
@@ -30,8 +30,9 @@ func TestVariablesForTheSidecar(t *testing.T) {
 	}
 }
 
-// A patch of the sidecar's container is the platform's to allow, field by field. What makes the
-// container the sidecar, and what the policy bounds as a setting, it never changes.
+// A patch of the sidecar's container is the platform's to allow, field by field. A patch never
+// changes the fields that make the container the sidecar, or that the policy bounds as
+// settings.
 func TestPatchOfTheSidecarsContainer(t *testing.T) {
 	const stop, stopped = `{"lifecycle":{"preStop":{"sleep":{"seconds":5}}}}`, `"lifecycle":{"preStop":{"sleep":{"seconds":5}}}`
 	lifecycle := wish.Policy{ContainerPatch: []string{"lifecycle"}}

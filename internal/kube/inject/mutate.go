@@ -8,7 +8,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// Result is what is to be done about a pod.
+// Result is the decision about a pod.
 type Result struct {
 	// Patch changes the pod. Empty: it stays as it is.
 	Patch []patch.Op
@@ -31,7 +31,7 @@ type Result struct {
 // Mutate decides about a pod that is about to be created in the namespace, as
 // JSON in the form of the API server. It injects any but one that opts out by
 // its label ullage.dev/inject: "false": the caller has made sure that the pod or
-// its namespace opts in. Cfg is valid. The error is that text is no pod.
+// its namespace opts in. Cfg is valid. It returns an error if text is not a pod.
 func Mutate(text []byte, namespace string, cfg wish.Config) (Result, error) {
 	p, err := pod.Read(text)
 	if err != nil {

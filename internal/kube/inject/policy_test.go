@@ -43,7 +43,7 @@ func TestPolicyBoundsWhatAPodAsksFor(t *testing.T) {
 	}
 }
 
-// Nothing, and what another setting brings, are no ways around a maximum.
+// Neither an empty value nor another setting gets around a maximum.
 func TestAMaximumHolds(t *testing.T) {
 	cfg := testConfig()
 	cfg.Defaults = map[string]string{"budget": "32Mi"}

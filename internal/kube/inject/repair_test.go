@@ -58,7 +58,7 @@ func TestALostRestartPolicyIsAddedAgain(t *testing.T) {
 		t.Errorf("the annotation: %+v", s)
 	}
 
-	// The other webhook does it once more, and we are asked once more.
+	// The other webhook drops it again, and we are asked again.
 	delete(after.(map[string]any)["spec"].(map[string]any)["initContainers"].([]any)[0].(map[string]any), "restartPolicy")
 	again, err := json.Marshal(after)
 	if err != nil {

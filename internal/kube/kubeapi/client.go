@@ -136,7 +136,7 @@ func New(c Cluster, failed func(Operation)) (*Client, error) {
 // Close closes the connections that are idle.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// trust reads the CA of the API, and reports whether it is another than before.
+// trust reads the CA of the API, and reports whether it has changed.
 func (c *Client) trust() (changed bool, err error) {
 	ca, err := ReadFile(c.cluster.CAFile)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/names"
 )
 
-// Event is what has happened to an object, as kubectl describe shows it.
+// Event is an event of an object, as kubectl describe shows it.
 type Event struct {
 	Namespace  string
 	APIVersion string // of the object
@@ -29,7 +29,7 @@ type Event struct {
 // Bounds on events: anyone who reaches the webhook can cause them.
 const (
 	maxQueued = 64 // that wait
-	// maxRecent is how many of those created lately are known.
+	// maxRecent is how many recently created events are remembered.
 	maxRecent = 1024
 	// repeatAfter is when the same event of an object is created again.
 	repeatAfter = 10 * time.Minute
@@ -40,7 +40,7 @@ const (
 // CreateEvent is the request of a [Recorder].
 var CreateEvent = Operation{Name: "create_event", Method: http.MethodPost, Verb: "create", Resource: "events"}
 
-// What became of an event.
+// The outcomes for an event.
 const (
 	created  = "created"
 	dropped  = "dropped" // there were too many
@@ -86,7 +86,7 @@ func (r *Recorder) Record(e Event) {
 	}
 }
 
-// Run creates the events until ctx ends. What waits then is dropped.
+// Run creates the events until ctx ends. Events that are still waiting then are dropped.
 func (r *Recorder) Run(ctx context.Context) {
 	defer r.api.Close()
 	recent := map[Event]time.Time{}

@@ -1,4 +1,4 @@
-// Package names says what Kubernetes takes as a name, and how much is shown of a text of others.
+// Package names says what Kubernetes accepts as a name, and how much of foreign text is shown.
 package names
 
 import "regexp"

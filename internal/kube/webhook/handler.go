@@ -59,7 +59,7 @@ const (
 	// six of them.
 	maxElements = 20_000
 	// maxDrained is how much of a larger body is read and discarded, so that its
-	// sender goes on to read the answer.
+	// sender reads the answer.
 	maxDrained = 16 << 20
 	// A review of more than smallBody bytes is large. One of them is in memory at a
 	// time.
@@ -341,8 +341,9 @@ func patience(r *http.Request) time.Duration {
 	return min(d/5*4, maxPatience)
 }
 
-// memoryOf returns what a decision about a review takes of maxMemory: at least so
-// much that no more than maxDecisions are under way, and at most all of it.
+// memoryOf returns how much of maxMemory a decision about a review takes: at
+// least enough that no more than maxDecisions are in progress, and at most all of
+// it.
 func memoryOf(size, elements int) int64 {
 	return min(max(int64(size)*byteMemory+int64(elements)*elementMemory, maxMemory/maxDecisions), maxMemory)
 }

@@ -66,7 +66,7 @@ func certificate(t testing.TB) certs.Config {
 	return certs.Config{TLSCert: cert, TLSKey: key}
 }
 
-// client returns what an API server would call with.
+// client returns an HTTP client like an API server's.
 func (r *rig) client(t *testing.T, tune ...func(*http.Transport)) *http.Client {
 	transport := &http.Transport{MaxIdleConnsPerHost: 100, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	for _, f := range tune {

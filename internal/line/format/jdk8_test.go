@@ -7,7 +7,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// A line of JDK 8's collector is a record without a level, whichever stamps it has, and inherits
+// A line of JDK 8's collector, whichever stamps it has, is a record without a level and inherits
 // none; its further lines continue it.
 func TestLinesOfJDK8(t *testing.T) {
 	for _, one := range []struct {

@@ -295,8 +295,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A record whose level is not known has no other record's. An object is an exception: after a record that is not one, it may
-// be a further line of that record's message.
+// A record with an unknown level does not inherit another record's. An object is an exception: after a record that is not
+// one, it may be a further line of that record's message.
 func TestDatedLinesInheritNothing(t *testing.T) {
 	for _, c := range slices.Concat(lines, productLines) {
 		var k Classifier

@@ -267,7 +267,7 @@ func TestStampsOfJDK8(t *testing.T) {
 	}
 }
 
-// Of a pause whose end is lost no number is used, and it is counted.
+// If the end of a pause is lost, none of its numbers is used, and it is counted.
 func TestAPauseOfJDK8ThatDoesNotEnd(t *testing.T) {
 	const whole = "3.000: [GC (Allocation Failure) 3.000: [ParNew: 9000K->900K(9000K), 0.0020000 secs] 20000K->13900K(31000K), 0.0021000 secs]"
 	for name, log := range map[string]string{
@@ -291,7 +291,7 @@ func TestAPauseOfJDK8ThatDoesNotEnd(t *testing.T) {
 	}
 }
 
-// What other programs write is no pause.
+// Lines of other programs are not pauses.
 func TestNoPauseOfJDK8(t *testing.T) {
 	for _, line := range []string{
 		"2026-03-01T10:00:01.000+0100: text", "1.5: [GC (Allocation Failure) 1K->1K(1K), 0.1000000 secs]", "12: [GC (a) 1K->1K(1K), 0.1000000 secs]",

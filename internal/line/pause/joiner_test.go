@@ -303,7 +303,7 @@ func TestARestartOfTheJVMIsANewRun(t *testing.T) {
 	}
 }
 
-// What is joined across lines would be made of two heaps.
+// Figures joined across lines would mix two heaps.
 func TestTwoJVMsInOneFileAreSeen(t *testing.T) {
 	all := join(lines(
 		"[90.000s][info][gc] GC(50) Pause Full (System.gc()) 90M->80M(340M) 1.000ms",

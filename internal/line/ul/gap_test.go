@@ -153,7 +153,7 @@ func TestReasonsAreNamed(t *testing.T) {
 	}
 }
 
-// Any line: what is taken for a marker is one, to the byte.
+// Any line: if it is taken for a marker, it is exactly one, to the byte.
 func FuzzParseMarker(f *testing.F) {
 	for _, line := range []string{sampleMarker, "", "[", "[2026-11-21T10:49:00.123+0000][warning][ullage] gap: ",
 		"[0000-01-01T00:00:00.000+0000][warning][ullage] gap: 1 lines, 0 bytes dropped in 9223372036.854s: drop error=1"} {

@@ -220,8 +220,8 @@ func TestStreamsOfHugeFramesAreMergedInBoundedMemory(t *testing.T) {
 	}
 }
 
-// Lines of streams that are followed together never come without the name of theirs, and
-// no line is cut by another one.
+// When streams are followed together, each line has the name of its stream, and no line
+// interrupts another.
 func TestFollowOfSeveralStreams(t *testing.T) {
 	eachFollow(t, func(t *testing.T, d *shipped, cfg Config) {
 		first := d.restart("a.log", segment.Mark{})

@@ -81,8 +81,8 @@ func TestSelectionIsBlindToPieces(t *testing.T) {
 	}
 }
 
-// A stream is read no further where all that follows is too late; a single line proves
-// nothing.
+// Reading a stream stops where everything that follows is too late; a single late line
+// proves nothing.
 func TestSelectionEndsBehindUntil(t *testing.T) {
 	until := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	pick := newSelector(Config{Until: until}, "")

@@ -94,8 +94,8 @@ func (c *copied) check(cfg Config) (*results, Total) {
 	return r, total
 }
 
-// A check of what a sidecar writes now ends with what was there when it came to it, and
-// takes nothing for damage.
+// A check of a stream that a sidecar is writing ends with what was there at the time,
+// and sees no damage.
 func TestACopyThatGrowsIsComplete(t *testing.T) {
 	for _, how := range []segment.Compression{segment.Zstd, segment.None} {
 		t.Run(how.String(), func(t *testing.T) {

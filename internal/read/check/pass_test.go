@@ -58,7 +58,7 @@ func (j *jvm) line(odds float64) string {
 		ul.Level(1+j.IntN(ul.NumLevels-1)), j.Uint64())
 }
 
-// With and without what the writer has summed up, a check comes to the same result.
+// A check has the same result with and without the writer's sums.
 func TestASumStandsForTheLines(t *testing.T) {
 	passed := 0
 	for seed := range uint64(30) {
@@ -124,7 +124,7 @@ func (c *copied) passed(cfg Config) (n int) {
 	return n
 }
 
-// A sum is believed of the very bytes that it is of: damage is found as without one.
+// A sum is only used for exactly its own bytes: damage is found as without a sum.
 func TestASumOfOtherBytes(t *testing.T) {
 	for name, change := range map[string]func(c *copied, path string) error{
 		"a wrong bit": func(c *copied, path string) error {

@@ -157,8 +157,8 @@ func TestEntriesAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-// What a reader does with an entry does not overflow nor panic, whatever was written into the
-// file, with right checksums.
+// A reader neither overflows nor panics with any entry, whatever was written into the file
+// with right checksums.
 func FuzzParse(f *testing.F) {
 	for seq := range uint64(gapped) {
 		e := entry(seq + 1)

@@ -243,7 +243,7 @@ func TestTheCursorsOfSinksGoWithTheCopy(t *testing.T) {
 	}
 }
 
-// What is not ours stays, and what a link leads to is not looked at.
+// Foreign files stay, and links are not followed.
 func TestForeignFilesStay(t *testing.T) {
 	outside := t.TempDir()
 	if err := os.WriteFile(filepath.Join(outside, "20261110T100000.000Z-000001.log.zst"), []byte("x"), 0o600); err != nil {
@@ -290,7 +290,7 @@ func TestForeignFilesStay(t *testing.T) {
 	}
 }
 
-// A run that was killed half-way leaves what the next one finds.
+// If a run is killed half-way, the next one finishes its work.
 func TestARemovalIsTakenUpAgain(t *testing.T) {
 	v := newVolume(t)
 	v.write("shop/a/.ullage/lock", 10, 8*day)
@@ -402,7 +402,7 @@ func TestATenantsHardLinksMakeNoCopyLarger(t *testing.T) {
 	}
 }
 
-// A copy that is larger than what may stay goes and takes no older one with it.
+// A copy that is larger than KeepBytes goes without taking an older one with it.
 func TestACopyThatIsTooLargeGoesAlone(t *testing.T) {
 	v := newVolume(t)
 	v.pod("shop/victim-1", 12*day)

@@ -302,7 +302,7 @@ func TestWhatIsNotASeekFileHasNoEntries(t *testing.T) {
 	}
 }
 
-// Whatever the file holds, its entries are in order, and they are what it begins with.
+// Whatever the file holds, its entries are a prefix of it, in order.
 func FuzzParse(f *testing.F) {
 	one, two := Entry{Seq: 1, Start: 5, Offset: 7, Time: 9, Up: 11}, Entry{Seq: 1, Start: 5, Offset: 8, Time: 3, Up: 12}
 	f.Add(two.Append(one.Append(nil)))

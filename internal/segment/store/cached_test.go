@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// What is durable leaves the page cache, unless a sink is to read it soon.
+// Durable bytes leave the page cache, unless a sink is to read them soon.
 func TestCommittedPagesLeaveThePageCache(t *testing.T) {
 	for _, reread := range []bool{false, true} {
 		dest := t.TempDir()

@@ -77,7 +77,7 @@ func TestRetentionByBytesDeletesTheOldestOfAllStreams(t *testing.T) {
 	}
 	must(t, s.scan())
 	must(t, s.Maintain(time.Now()))
-	s.wantGauges(t, 4, 4*4096) // what it knew is what the disk says
+	s.wantGauges(t, 4, 4*4096) // its knowledge matches the disk
 }
 
 func TestSegmentThatWasWrittenLastStays(t *testing.T) {
@@ -225,8 +225,8 @@ func TestMaintainWithNothingToDoIsCheap(t *testing.T) {
 	}
 }
 
-// The system clock is set forward by years while there is no sidecar. What was written
-// shortly before is not old, and what was due is deleted.
+// The system clock is set forward by years while there is no sidecar. Segments written
+// shortly before are not old, and those that were due are deleted.
 func TestClockFarAheadDeletesNothingThatWasNotDue(t *testing.T) {
 	for _, ahead := range []time.Duration{0, 10 * 365 * 24 * time.Hour} {
 		dest := t.TempDir()

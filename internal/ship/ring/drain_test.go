@@ -234,7 +234,7 @@ func TestAStuckRingIsAbandoned(t *testing.T) {
 	}
 }
 
-// What the application removes or truncates is its loss alone.
+// If the application removes or truncates a ring, only that ring's events are lost.
 func TestATextThatSomebodyRemovedIsBegunAgain(t *testing.T) {
 	w, s := mapped(t)
 	w.event(1, "one")
@@ -396,8 +396,8 @@ func TestTailFollowsEveryText(t *testing.T) {
 	}
 }
 
-// What is missing of a record shows after it, at its level, and is counted. Nothing in a record can look like
-// that.
+// A line after a record, at its level, shows how much of it is missing, and that is counted. Nothing in a
+// record can look like that.
 func TestARecordThatWasTooLongSaysSo(t *testing.T) {
 	w, s := mapped(t)
 	text := []byte("[main] com.example.Db failedjava.lang.Exception: a\n... 12345 bytes left out ...\n" +

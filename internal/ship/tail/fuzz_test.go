@@ -11,8 +11,8 @@ import (
 const steps = "pwWLrRtczk"
 
 // FuzzFollow drives a writer that splits, rotates and truncates, and a reader
-// that commits, rewinds and restarts, in the order that the input says. What
-// is read at the end is what was written, once and in order.
+// that commits, rewinds and restarts, in the order that the input says. In the
+// end every written line was read once, in order.
 func FuzzFollow(f *testing.F) {
 	for _, story := range []string{"wwrwtwRwcwWwrwkwzw", "wprpwRwwpRwkprwptw", "LrkLcLRwkw", "wRwRwRwRcrzkrw"} {
 		var ops []byte

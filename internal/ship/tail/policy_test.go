@@ -118,7 +118,7 @@ func TestPressureIsRelievedFromTheLargestStream(t *testing.T) {
 	}
 }
 
-// Whatever the pieces are in which the streams are read, each gets as much.
+// Each stream gets an equal amount, whatever the pieces in which they are read.
 func TestStreamsTakeTurnsByBytes(t *testing.T) {
 	const mib = 1 << 20
 	for _, c := range []struct {

@@ -221,7 +221,7 @@ func TestNothingMovedIsDroppedBeforeTheSourceIsAligned(t *testing.T) {
 	}
 }
 
-// What was handed on of a content that is gone cannot be handed on again, and
+// Lines handed on from a content that is gone cannot be handed on again, and
 // nothing is left of it.
 func TestNothingIsLeftOfATruncatedFileAfterARewind(t *testing.T) {
 	r := newRig(t)
@@ -287,7 +287,7 @@ func TestOpenLineGoesOnInTheRecordsOfAFileThatIsGone(t *testing.T) {
 	r.want("gc.log", text[:end])
 }
 
-// A hole ends a line of what is moved, as it does where nothing is.
+// A hole ends a line in a moved block, just as it does in a file.
 func TestMovedLineBehindAHoleIsALine(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")

@@ -12,8 +12,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// What was handed on of a stream and not committed is handed on once more when
-// the stream is not refused any more, and nothing of it meanwhile.
+// Uncommitted lines of a refused stream are handed on again once the stream is
+// no longer refused, and not before.
 func TestRefusedStreamIsReadAgainFromItsCommit(t *testing.T) {
 	r := newRig(t)
 	bad, good := r.writer("bad.log"), r.writer("good.log")

@@ -315,7 +315,7 @@ func (m *dropModel) finish() {
 	}
 }
 
-// skip takes the lines of a gap for dropped, and looks whether it can be so.
+// skip treats the lines of a gap as dropped, and checks that they can have been.
 func (m *dropModel) skip(at int, g ul.Gap) int {
 	var bytes uint64
 	var levels [ul.NumLevels]uint64

@@ -154,8 +154,8 @@ func TestWriterThatOpensAFinishedFileKeepsTheName(t *testing.T) {
 }
 
 // TestLeaseHoldsUpNoRotation pins what the lease on a finished log can hold up,
-// should the process be stopped while it has one: who opens this file for
-// writing, and no rotation.
+// should the process be stopped while it has one: an opening of this file for
+// writing, but not a rotation.
 func TestLeaseHoldsUpNoRotation(t *testing.T) {
 	r := newRig(t)
 	f := r.finished("one\n")

@@ -166,7 +166,7 @@ func TestALineOfTheFutureHasTheTimeOfSending(t *testing.T) {
 	}
 }
 
-// The worker's cursor may be lost or late: what is committed is not sent again.
+// Even if the worker's cursor is lost or late, committed lines are not sent again.
 func TestWhatIsCommittedIsNotSentAgain(t *testing.T) {
 	r := newRig(t)
 	s := r.sink("")

@@ -4,8 +4,8 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * Writes a log as a JVM does while the sidecar takes nothing, and uses so much memory as well as the heap as
- * an application needs for classes, compiled code and threads. The heap itself is in use from the start
+ * Writes a log as a JVM does while the sidecar takes nothing. Besides the heap, it uses as much memory as an
+ * application needs for classes, compiled code and threads. The heap itself is in use from the start
  * (-XX:+AlwaysPreTouch).
  */
 public class Heap {

@@ -123,8 +123,8 @@ func newNodes(key string, value any, isJSON bool) (k, v *yaml.Node, err error) {
 	return root.Content[0].Content[0], root.Content[0].Content[1], nil
 }
 
-// plain is a text that needs no quotes in any YAML, if it is none of the words
-// that are booleans or null in YAML 1.1, which kubectl reads.
+// plain is a text that needs no quotes in any YAML, unless it is one of the
+// words for booleans or null in YAML 1.1, which kubectl reads.
 var (
 	plain    = regexp.MustCompile("^(-?[A-Za-z/$]" + inPlain + "( -?[A-Za-z0-9/$]" + inPlain + ")*|[0-9]+(Ki|Mi|Gi|Ti|m|s|h))$")
 	colon    = regexp.MustCompile(`:( |$)`)
@@ -133,7 +133,7 @@ var (
 
 const inPlain = "[^\\s#'\"{}\\[\\]&!|>@`]*"
 
-// relax takes braces and quotes away where they need not be.
+// relax removes unnecessary braces and quotes.
 func relax(n *yaml.Node) {
 	n.Style &^= yaml.FlowStyle
 	if n.Kind == yaml.ScalarNode && n.Style == yaml.DoubleQuotedStyle {

@@ -60,8 +60,8 @@ var separator = regexp.MustCompile(`(?m)^---(?:[ \t\r]|$)`)
 // several documents and lists, if it is labelled ullage.dev/inject: "true". A
 // document in which nothing is injected is returned byte for byte. One that is
 // changed keeps its comments and the order of its keys; its blank lines and the
-// width of its indentation are not kept. Cfg is valid, and OnError is not asked:
-// an object that can't be injected is an error, and so is what is no YAML. An
+// width of its indentation are not kept. Cfg is valid. OnError is ignored: an
+// object that can't be injected is an error, and so is text that is not YAML. An
 // object that asks for a sidecar where that has no effect is an error as well:
 // one of an unknown kind, or with the label somewhere else than on its pods.
 func Inject(text []byte, cfg wish.Config) ([]byte, []Note, error) {
@@ -89,8 +89,8 @@ func Inject(text []byte, cfg wish.Config) ([]byte, []Note, error) {
 // its sidecar start a second time, once.
 const offlineYield = "1m"
 
-// yielding returns the defaults with a time after which a sidecar lets the JVM
-// start that waits for its end.
+// yielding returns the defaults with a time after which a sidecar exits, so
+// that a JVM that waits for its end can start.
 func yielding(defaults map[string]string) map[string]string {
 	all := map[string]string{wish.YieldAfter: offlineYield}
 	maps.Copy(all, defaults)
@@ -257,8 +257,8 @@ func texts(n *yaml.Node) map[string]string {
 }
 
 // asks returns where in an object of an unknown kind is a label that asks for a
-// sidecar, as spec.template.metadata.labels. The labels of the object itself are
-// not meant, for they are not its pods'. Empty: nowhere.
+// sidecar, as spec.template.metadata.labels. The labels of the object itself do
+// not matter, for they are not its pods'. Empty: nowhere.
 func asks(n *yaml.Node, at string) string {
 	if n == nil {
 		return ""
@@ -287,8 +287,8 @@ func asks(n *yaml.Node, at string) string {
 	return ""
 }
 
-// inject does with the pod at the path, names with dots between them, what is to
-// be done.
+// inject applies the injection to the pod at the path, which is names with dots
+// between them.
 func (m *manifest) inject(n *yaml.Node, path, namespace string) (Note, error) {
 	var claimed []string
 	if claims := member(member(n, "spec"), "volumeClaimTemplates"); claims != nil {
@@ -311,7 +311,7 @@ func (m *manifest) inject(n *yaml.Node, path, namespace string) (Note, error) {
 	if err != nil {
 		return Note{}, fmt.Errorf("read its pod: %w", err)
 	}
-	// By the library that kubectl reads with, so that both see the same.
+	// It uses the library that kubectl reads with, so that both see the same.
 	pod, err := sigsyaml.YAMLToJSON(text)
 	if err != nil {
 		return Note{}, fmt.Errorf("read its pod (aliases of anchors elsewhere must be written out): %w", err)

@@ -110,7 +110,7 @@ func likeliest(p *pod.Pod, n *notes) []int {
 	return []int{i}
 }
 
-// refusedFor returns for which containers the pod was refused when we were asked before.
+// refusedFor returns the containers for which an earlier call refused the pod.
 func refusedFor(p *pod.Pod) []string {
 	s, err := ask.ParseStatus(p.Annotations[ask.InjectedAnnotation])
 	if err != nil || s.Refused == "" {

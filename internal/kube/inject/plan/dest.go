@@ -20,8 +20,8 @@ type dest struct {
 }
 
 // planDest finds the volume of the durable copy. A claim that the pod has
-// already is taken as it is: a pod with two volumes of one claim never starts,
-// as the kubelet waits for the second one permanently.
+// already is used as it is: a pod with two volumes of one claim never starts,
+// because the kubelet waits for the second one permanently.
 func planDest(p *pod.Pod, w *wish.Wishes, n *notes) dest {
 	if name := w.Dest.Volume; name != "" {
 		if why := p.Unwritable(name); why != "" {
@@ -45,8 +45,8 @@ func planDest(p *pod.Pod, w *wish.Wishes, n *notes) dest {
 	return found
 }
 
-// warnDest says what may become of the durable copy. One that ends with the pod loses
-// little where a sink has copied it.
+// warnDest warns of what may happen to the durable copy. If the copy ends with the
+// pod, little is lost if a sink has copied it.
 func warnDest(p *pod.Pod, w *wish.Wishes, jvms []*jvm, n *notes) {
 	v := p.Volume(w.Dest.Volume)
 	kind := "" // of a volume that, by what the pod shows, ends with it
@@ -69,7 +69,7 @@ func warnDest(p *pod.Pod, w *wish.Wishes, jvms []*jvm, n *notes) {
 	}
 }
 
-// volume is the volume of the copies of so many sidecars. Nil: the pod has it.
+// volume is the volume for the copies of this many sidecars. Nil: the pod has it.
 func (d dest) volume(w *wish.Wishes, sidecars int) *corev1.Volume {
 	if d.own {
 		return nil
@@ -99,10 +99,9 @@ func (d dest) volume(w *wish.Wishes, sidecars int) *corev1.Volume {
 	return &v
 }
 
-// mount returns where the sidecar of j finds its directory of the volume. In a claim,
-// or another volume of the pod's, that is the pod's namespace and name, so that no two pods ever have one
-// directory; of several sidecars each has one of its own, named as its JVM's
-// container.
+// mount returns where the sidecar of j finds its directory of the volume. In a claim, or another volume
+// of the pod's, that is the pod's namespace and name, so that two pods never share a directory. If there
+// are several sidecars, each has its own directory, named after its JVM's container.
 func (d dest) mount(w *wish.Wishes, j *jvm, several bool) corev1.VolumeMount {
 	m := corev1.VolumeMount{Name: d.name, MountPath: destDir}
 	if w.Dest.Shared() {

@@ -134,8 +134,8 @@ func (j *jvm) planAttach(n *notes) {
 	}
 }
 
-// planTmp finds a directory for the JVM's socket that the sidecar can have as
-// well, and no other pod: the sidecar speaks to any JVM whose socket is there.
+// planTmp finds a directory for the JVM's socket that the sidecar can mount
+// too, but no other pod: the sidecar speaks to any JVM whose socket is there.
 func (j *jvm) planTmp(n *notes) {
 	const remedy = "mount an emptyDir there, or set " + ask.Prefix + wish.Attach + " to process-namespace"
 	at := j.MountAt(tmpDir)

@@ -23,8 +23,8 @@ const (
 	smallHeap           = 124_800 << 10 // 96 MiB, times 1.3 for a word of 64 bits
 )
 
-// reserve is what a JVM is reckoned to need beyond its heap: classes, compiled code, threads, the
-// collector. It is 15 % of the container's memory, and at least leastReserve.
+// reserve is the estimated memory that a JVM needs beyond its heap: classes, compiled code,
+// threads, the collector. It is 15 % of the container's memory, and at least leastReserve.
 const (
 	reservePercent = 15
 	leastReserve   = 64 << 20
@@ -45,8 +45,8 @@ var sizing = regexp.MustCompile(`(-Xmx|-XX:MaxHeapSize=|-XX:MaxRAM=)(\d+)([kKmMg
 // headRoom is the variable by which an image of Paketo leaves memory free.
 const headRoom = "BPL_JVM_HEAD_ROOM"
 
-// heapOf reads the options of the JVM in c and returns its heap where it may take limit bytes. Of
-// options that are given more than once the last one wins, in the order in which a JVM reads them.
+// heapOf reads the options of the JVM in c and returns its heap where it may take limit bytes. If
+// an option is given more than once, the last one wins, in the order in which a JVM reads them.
 // Options in the image, in a file or in a variable without a visible value are not included.
 func heapOf(c *corev1.Container, limit int64) heap {
 	given := map[string][]string{} // what sizing has found, by option
@@ -130,14 +130,14 @@ func amountIn(found []string) int64 {
 	return n << unit
 }
 
-// reserveOf returns what a JVM needs beyond its heap in so much memory.
+// reserveOf returns what a JVM needs beyond its heap if it has this much memory.
 func reserveOf(limit int64) int64 { return max(leastReserve, limit/100*reservePercent) }
 
 func inMiB(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
 
 // planMemory compares what the JVM of a container may take with the container's limit: the kernel
-// kills who is over it, and the log on the tmpfs counts. It returns whether the limit is raised, and
-// whether the heap has then to be held where it is.
+// kills a container over its limit, and the log on the tmpfs counts towards it. It returns whether
+// the limit is raised, and whether the heap must then be kept at its size.
 func planMemory(c *pod.Container, w *wish.Wishes, n *notes) (raised, pin bool) {
 	limit := c.MemoryLimit
 	if limit == 0 {

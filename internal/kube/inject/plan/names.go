@@ -6,7 +6,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// Names of what is added to a pod. Those of a second JVM container end in -2.
+// Names of what is added to a pod. The names for a second JVM container end in -2.
 const (
 	sidecarName      = "ullage"
 	logVolume        = "ullage-logs"
@@ -26,7 +26,7 @@ const (
 	sinkSecretDir = "/etc/ullage-sinks" // not in podInfoDir: nothing can be mounted in a read-only volume
 )
 
-// isOurs says whether name is what is ours, or that of a further JVM.
+// isOurs says whether name is our name, or our name for a further JVM.
 func isOurs(name, ours string) bool {
 	number, ok := strings.CutPrefix(name, ours)
 	return ok && (number == "" || len(number) == 2 && number[0] == '-' && number[1] >= '2' && number[1] <= '0'+wish.MaxJVMs)

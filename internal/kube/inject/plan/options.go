@@ -42,7 +42,7 @@ func (j *jvm) optionsFor(w *wish.Wishes) string {
 	if !w.Perfdata && !j.InMemory(tmpDir) {
 		options += " -XX:+PerfDisableSharedMem"
 	}
-	// Else the heap would grow with the limit, and take what was added for the log.
+	// Otherwise the heap would grow with the limit, and take the memory that was added for the log.
 	if j.pin {
 		options += fmt.Sprintf(" -XX:MaxRAM=%d", j.MemoryLimit)
 	}

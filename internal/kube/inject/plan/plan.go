@@ -1,6 +1,6 @@
-// Package plan decides what becomes of a pod: what is added to it and to the containers of its
-// JVMs, what the person who creates it is warned of, and why it is refused. A plan is values
-// alone; it knows neither JSON nor what a patch looks like.
+// Package plan decides about a pod: what is added to it and to the containers of its JVMs, of
+// what its creator is warned, and why it is refused. A plan is values alone; it knows neither
+// JSON nor what a patch looks like.
 package plan
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// Plan is what is to be done about a pod. The zero value leaves it as it is.
+// Plan is the decision about a pod. The zero value leaves it as it is.
 type Plan struct {
 	SharesProcesses bool // between its containers
 	Volumes         []corev1.Volume

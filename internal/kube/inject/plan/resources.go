@@ -19,11 +19,10 @@ var (
 	memoryLimit = resource.MustParse("64Mi")
 )
 
-// resourcesOf returns those of each of so many sidecars of the pod, and what they add to the pod. They keep what its own ones
-// have brought about: that a ResourceQuota for CPU limits admits it, that it is
-// of QoS class Guaranteed, that it may fill its limit of ephemeral storage. Where
-// the pod has resources as a whole, a container more must have none: the sum
-// of all requests may not be over the pod's.
+// resourcesOf returns the resources of each of the pod's sidecars, and what all of them add to the pod. They preserve what
+// the pod's own resources achieve: that a ResourceQuota for CPU limits admits it, that its QoS class is Guaranteed, that it
+// may fill its limit of ephemeral storage. If the pod has resources as a whole, a further container must have none: the sum
+// of all requests may not exceed the pod's.
 func resourcesOf(p *pod.Pod, w *wish.Wishes, sidecars int, n *notes) (r corev1.ResourceRequirements, adds string) {
 	if p.HasWhole() {
 		return r, ""
@@ -52,11 +51,10 @@ func resourcesOf(p *pod.Pod, w *wish.Wishes, sidecars int, n *notes) (r corev1.R
 	return r, addition(p, r, sidecars, guaranteed, n)
 }
 
-// guarantee makes the requests the limits, so that the pod stays Guaranteed. What the policy lets
-// pods request holds all the same. The limit of CPU is lowered to
-// it. The limit of memory is not, because the kernel would kill a sidecar that fills
-// its spool: the requests stay as they are, and the pod is not Guaranteed. The
-// warning says which of both it is.
+// guarantee makes the requests the limits, so that the pod stays Guaranteed. The maximum requests
+// of the policy still apply. The limit of CPU is lowered to it. The limit of memory is not,
+// because the kernel would kill a sidecar that fills its spool: the requests stay as they are,
+// and the pod is not Guaranteed. The warning says which of both it is.
 func guarantee(r *corev1.ResourceRequirements, most corev1.ResourceList, n *notes) {
 	over := func(name corev1.ResourceName) (bound resource.Quantity, is bool) {
 		bound, is = most[name]
@@ -76,10 +74,10 @@ func guarantee(r *corev1.ResourceRequirements, most corev1.ResourceList, n *note
 	}
 }
 
-// storage asks for what the durable copy may take of the node's disk, so that
-// the scheduler finds a node that has it. Limited adds it to what the pod may
-// take: the kubelet compares the sum of all containers' limits with what is in
-// all emptyDirs and evicts a pod that is over it.
+// storage requests what the durable copy may take of the node's disk, so that
+// the scheduler finds a node with that much. Limited adds it to what the pod
+// may take: the kubelet compares the sum of all containers' limits with what is
+// in all emptyDirs and evicts a pod that is over it.
 func storage(r *corev1.ResourceRequirements, onDisk resource.Quantity, limited bool) {
 	limit, given := r.Limits[corev1.ResourceEphemeralStorage]
 	if !given && limited {
@@ -98,9 +96,9 @@ func storage(r *corev1.ResourceRequirements, onDisk resource.Quantity, limited b
 // should keep: an HPA's default target is 80 %, and the HPA ignores a tenth of it either way.
 const leastShare = 88
 
-// addition says what so many sidecars add to the pod's requests. Autoscalers, quotas and the
-// scheduler go by the sum. The warning is for a pod whose own containers can no longer reach the
-// usual target of an autoscaler: in one of QoS class Guaranteed they cannot use more than they request.
+// addition says what this many sidecars add to the pod's requests. Autoscalers, quotas and the
+// scheduler go by the sum. The warning is for a pod whose own containers can no longer reach the usual
+// target of an autoscaler: in one of QoS class Guaranteed they cannot use more than they request.
 func addition(p *pod.Pod, r corev1.ResourceRequirements, sidecars int, guaranteed bool, n *notes) string {
 	cpu, memory := times(r.Requests[corev1.ResourceCPU], sidecars), times(r.Requests[corev1.ResourceMemory], sidecars)
 	if cpu.IsZero() && memory.IsZero() {

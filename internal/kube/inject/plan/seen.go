@@ -19,8 +19,8 @@ var (
 	written = regexp.MustCompile(`(?:HeapDumpPath|ErrorFile|FlightRecorder\S*filename|java\.io\.tmpdir)=\S*|-Xlog\S*|-Xloggc:\S*|>>?\s*/tmp/\S*`)
 )
 
-// imageTmp returns what a container names in its /tmp that its image may have there, and that a
-// volume at /tmp hides. Empty: nothing.
+// imageTmp returns a path in /tmp that the container names: its image may have a file there,
+// which a volume at /tmp would hide. Empty: nothing.
 func imageTmp(c *pod.Container) string {
 	if dir := path.Clean(c.WorkingDir); pod.IsBelow(dir, tmpDir) {
 		return dir + ", its working directory"
@@ -41,8 +41,8 @@ var java8 = regexp.MustCompile(`(?i)(?:^|[/-])(?:java|openjdk|jdk|jre|temurin|am
 // version8 is a value of JAVA_VERSION, as images of a JDK have it, of JDK 8.
 var version8 = regexp.MustCompile(`^(?:jdk-?)?(?:1\.)?8(?:[^0-9]|$)`)
 
-// isJDK8 reports whether the pod shows that a container's JVM is of JDK 8. What the image itself
-// sets, the pod does not show.
+// isJDK8 reports whether the pod shows that a container's JVM is of JDK 8. The pod does not show
+// what the image itself sets.
 func isJDK8(c *pod.Container) bool {
 	i := pod.LastEnv(c.Container, "JAVA_VERSION")
 	if i >= 0 && c.Env[i].Value != "" {
@@ -55,8 +55,8 @@ func isJDK8(c *pod.Container) bool {
 // new one, with its output after the selection.
 var otherLog = regexp.MustCompile(`-Xloggc:([^\s'"]+)|-Xlog:[^\s:'"]*:(?:file=)?"?([^\s:'"]+)`)
 
-// diskLog returns a file to which a JVM of c logs besides, and for which it waits
-// when a disk does; empty: the pod shows none.
+// diskLog returns another log file of a JVM in c, on a disk that the JVM then
+// waits for; empty: the pod shows none.
 func diskLog(c *pod.Container) string {
 	for _, text := range c.Texts() {
 		for _, found := range otherLog.FindAllStringSubmatch(text, -1) {

@@ -10,8 +10,8 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// separateTmp turns level control off where JVM containers have one /tmp: each
-// calls itself process 1 and takes the socket of the other.
+// separateTmp turns level control off if JVM containers share one /tmp: each is
+// its own process 1, and takes the socket of the other.
 func separateTmp(p *pod.Pod, jvms []*jvm, n *notes) {
 	if share := p.Spec.ShareProcessNamespace; share != nil && *share {
 		return // the numbers differ

@@ -148,10 +148,10 @@ func fromField(name, path string) corev1.EnvVar {
 }
 
 // sinkEnvironment tells the sinks whose log it is and hands them the credentials that are
-// in their Secret. The kubelet reads that; neither the injector nor the pod's manifest has
-// what is in it. Only the variables that the sinks read are taken, by name: any other, as
-// ULLAGE_DEST, could change what the cluster's policy fixes. A Secret or a key that is
-// missing stops no pod: the sink fails then, and says why.
+// in their Secret. The kubelet reads the Secret; neither the injector nor the pod's
+// manifest has its content. Only the variables that the sinks read are taken, by name: any
+// other, as ULLAGE_DEST, could change what the cluster's policy fixes. A Secret or a key
+// that is missing stops no pod: the sink fails then, and says why.
 func sinkEnvironment(w *wish.Wishes, container string) []corev1.EnvVar {
 	urls := w.Sidecar.Sinks.URLs
 	if len(urls) == 0 {

@@ -33,8 +33,8 @@ func annotations(p *pod.Pod, w *wish.Wishes, jvms []*jvm, volumes []corev1.Volum
 }
 
 // report is the status for the pod: for programs and, if there is room for that too, for
-// people. What an annotation says of another pod, from whose manifest this one was made, is
-// replaced.
+// people. If this pod was made from the manifest of another one, the annotations about that
+// pod are replaced.
 func report(p *pod.Pod, s ask.Status) (all []Annotation) {
 	room := p.Room()
 	for _, a := range []Annotation{{ask.InjectedAnnotation, s.Encode()}, {ask.WarningsAnnotation, s.Text()}} {

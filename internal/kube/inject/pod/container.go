@@ -40,8 +40,8 @@ func (p *Pod) Container(index int) *Container {
 	return c
 }
 
-// Texts returns what the pod shows of what c tells its JVM: its command, and the values of its
-// variables but the named ones.
+// Texts returns the texts of c that may hold JVM options: its command, and the values of its
+// variables except the named ones.
 func (c *Container) Texts(but ...string) []string {
 	texts := slices.Concat(c.Command, c.Args)
 	for _, e := range c.Env {
@@ -83,9 +83,8 @@ func (c *Container) InMemory(dir string) bool {
 	return v != nil && v.EmptyDir != nil && v.EmptyDir.Medium == corev1.StorageMediumMemory
 }
 
-// SealedAbove returns where in c something is mounted above dir that nothing can
-// be created in, so that the container would not start with a mount at dir.
-// Empty: nothing.
+// SealedAbove returns the path of a mount of c above dir in which nothing can be created, so
+// that the container would not start with a mount at dir. Empty: nothing.
 func (c *Container) SealedAbove(dir string) string {
 	for _, m := range c.VolumeMounts {
 		at := path.Clean(m.MountPath)

@@ -1,5 +1,5 @@
-// Package pod reads a pod and answers what it says of itself: its containers, volumes, ports and
-// nodes. It decides nothing, and knows nothing of what is injected.
+// Package pod reads a pod and answers questions about it: its containers, volumes, ports and
+// nodes. It decides nothing, and knows nothing about the injection.
 package pod
 
 import (
@@ -42,8 +42,8 @@ type Pod struct {
 	Offline bool
 }
 
-// Read reads a pod of JSON. Its two forms are of one text in which every
-// member of an object is there once, and they agree about upper and lower case.
+// Read reads a pod of JSON. Both forms come from one text in which each member
+// of an object appears once, and they agree about upper and lower case.
 func Read(text []byte) (*Pod, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -64,7 +64,7 @@ func Read(text []byte) (*Pod, error) {
 	return &p, nil
 }
 
-// OptsOut says that nothing is to be done, and nothing to be said.
+// OptsOut says that the pod is to be left alone without a word.
 func (p *Pod) OptsOut() bool {
 	return p.Labels[ask.InjectLabel] == "false" || p.Annotations[ask.InjectLabel] == "false" || p.Annotations[mirrorMark] != ""
 }

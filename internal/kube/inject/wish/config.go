@@ -17,8 +17,9 @@ const (
 	Deny  = "deny"
 )
 
-// Config is what is the same for all pods. Take it from [DefaultConfig] or
-// [LoadConfig]. As YAML or JSON its keys are those of the tags.
+// Config holds the settings that are the same for all pods. Take it from
+// [DefaultConfig] or [LoadConfig]. As YAML or JSON its keys are those of the
+// tags.
 type Config struct {
 	// Image is the sidecar's, with its registry and its tag or digest. A name
 	// without a registry would be one of docker.io, where anyone may own it, and
@@ -45,8 +46,8 @@ type Config struct {
 	Policy Policy `json:"policy,omitzero"`
 
 	// PullSecrets are names of Secrets that a pod gets in addition to its own,
-	// for the sidecar's image. They are of the pod's namespace; the kubelet
-	// ignores one that is not there.
+	// for the sidecar's image. They are in the pod's namespace; the kubelet
+	// ignores a missing one.
 	PullSecrets []string `json:"pullSecrets,omitempty"`
 
 	// Namespaces are settings of the sidecars of single namespaces, by the
@@ -78,9 +79,8 @@ func DefaultConfig() Config {
 // maxConfig bounds a configuration file.
 const maxConfig = 1 << 20
 
-// LoadConfig reads a Config as YAML or JSON. What is not in it has its default,
-// each resource by itself. An unknown key is an error. The result is not yet
-// validated.
+// LoadConfig reads a Config as YAML or JSON. Each resource that is not in it
+// has its default. An unknown key is an error. The result is not yet validated.
 func LoadConfig(r io.Reader) (Config, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxConfig+1))
 	if err != nil {
@@ -96,8 +96,8 @@ func LoadConfig(r io.Reader) (Config, error) {
 	return cfg, nil
 }
 
-// defaultsIn returns what a pod of the namespace gets that asks for nothing, by
-// the names of settings.
+// defaultsIn returns the settings of a pod in the namespace that asks for
+// nothing, by name.
 func (c Config) defaultsIn(namespace string) map[string]string {
 	all := map[string]string{imageSetting: c.Image, secretsSetting: strings.Join(c.PullSecrets, ",")}
 	for _, a := range amounts() {

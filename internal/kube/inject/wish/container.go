@@ -18,7 +18,7 @@ type Container struct {
 	PullPolicy  corev1.PullPolicy
 	PullSecrets []string
 
-	// Resources are asked for. A limit of memory is without what [Container.Memory] adds.
+	// Resources are the requested ones. The memory limit does not include [Container.Memory].
 	Resources Resources
 
 	// Memory is added to the limit of memory.
@@ -27,7 +27,7 @@ type Container struct {
 	// CPULimit is the configuration's for all sidecars, zero if it has none.
 	CPULimit resource.Quantity
 
-	// Most is what the policy lets a sidecar request at most.
+	// Most is the largest request that the policy allows a sidecar.
 	Most corev1.ResourceList
 
 	Hatch Hatch
@@ -36,7 +36,8 @@ type Container struct {
 // maxSecrets bounds the pull secrets of a sidecar.
 const maxSecrets = 8
 
-// readContainer reads the settings of the container. So much memory is added to its limit.
+// readContainer reads the settings of the container. The given amount of memory is added to its
+// limit.
 func readContainer(r *reader, cfg Config, added settings.Size) (Container, []string) {
 	c := Container{
 		PullPolicy: corev1.PullPolicy(cfg.ImagePullPolicy),

@@ -22,8 +22,8 @@ type Destination struct {
 	Volume, Dir string
 }
 
-// directory is what may stand for one in a volume. (Two dots are looked for
-// apart.)
+// directory is the form of a directory in a volume. (Two dots are checked
+// separately.)
 var directory = regexp.MustCompile(`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$`)
 
 func parseDestination(text string) (Destination, error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/ullage/ullage/internal/sink"
 )
 
-// Bounds of what the injector has no setting for.
+// Bounds of the settings that pass other fields through.
 const (
 	maxVariables = 32
 	maxHatch     = 4 << 10 // bytes of a value
@@ -181,8 +181,8 @@ func (h Hatch) Apply(c corev1.Container) corev1.Container {
 	return c
 }
 
-// patched merges a patch into a container as kubectl does: objects by member, of which null
-// removes one, volumeMounts by mountPath and ports by containerPort. Every other list is replaced.
+// patched merges a patch into a container as kubectl does: objects by member (null removes one),
+// volumeMounts by mountPath and ports by containerPort. Every other list is replaced.
 func patched(c corev1.Container, patch map[string]any) (corev1.Container, error) {
 	text, err := json.Marshal(c)
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 	maxURLs  = 2048 // ... for sink, which may have several URLs
 )
 
-// image is what is not empty and has no space; only a registry knows more.
+// image accepts any text that is not empty and has no space; only a registry knows more.
 var image = regexp.MustCompile(`^[!-~]+$`)
 
 // qualified says whether the name of an image begins with a registry.

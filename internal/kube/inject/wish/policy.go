@@ -33,7 +33,8 @@ type Policy struct {
 	ContainerPatch []string `json:"containerPatch,omitempty"`
 }
 
-// apply returns what a pod gets that asks for a value, and what to tell it.
+// apply returns the value that a pod gets for the one that it asks for, and a warning if they
+// differ.
 func (p Policy) apply(name, asked, byDefault string) (value, warning string) {
 	switch {
 	case asked == "" || asked == byDefault:
@@ -55,11 +56,11 @@ func (p Policy) atMost(name string, n settings.Size) settings.Size {
 	return n
 }
 
-// endless are settings for which zero means no bound, or another setting's.
+// endless are settings whose zero means no bound, or the bound of another setting.
 var endless = []string{"budget", "retain-age", "retain-bytes", "upload-age", "yield-after"}
 
-// exceeds compares two values of a setting. What can't be read is for others to
-// refuse. A limit of zero limits nothing.
+// exceeds compares two values of a setting. A value that can't be read is
+// refused elsewhere. A limit of zero limits nothing.
 func exceeds(name, value, most string) bool {
 	if a, ok := amountOf(name); ok {
 		q, err := a.parse(value)

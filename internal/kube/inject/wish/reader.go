@@ -26,7 +26,7 @@ func (r *reader) asked(name string) string {
 	return strings.TrimSpace(r.annotations[ask.Prefix+name])
 }
 
-// byDefault returns what a pod gets that does not ask.
+// byDefault returns what a pod gets if it does not ask.
 func (r *reader) byDefault(name string) string { return strings.TrimSpace(r.defaults[name]) }
 
 // value returns what the pod gets.

@@ -7,7 +7,7 @@ import (
 )
 
 // The log tags of HotSpot, as `java -Xlog:help` of 11.0.13, 17.0.15 and 25.0.3 lists
-// them. A JVM that is told one it does not know exits before it runs anything.
+// them. A JVM exits before it runs anything if it is given an unknown tag.
 const (
 	tagsOfAll = `
 		add age alloc annotation arguments attach barrier blocks bot breakpoint bytecode cds census class classhisto cleanup

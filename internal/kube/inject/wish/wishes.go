@@ -56,7 +56,8 @@ type Wishes struct {
 	Problems []string
 }
 
-// Read reads the annotations of a pod of the namespace. Those without our prefix are none of ours.
+// Read reads the annotations of a pod of the namespace. Annotations without our prefix are not
+// ours.
 func Read(annotations map[string]string, namespace string, cfg Config) Wishes {
 	r := reader{annotations: annotations, defaults: cfg.defaultsIn(namespace), policy: cfg.Policy, ignored: map[string]string{}}
 	w := Wishes{Deny: cfg.OnError == Deny, Set: map[string]string{}}
@@ -231,8 +232,8 @@ func (w *Wishes) retainLess(segments bool, policy Policy) {
 }
 
 // OnDisk is the most that the durable copy of one sidecar takes of the node's
-// disk: what is retained, and two segments until the oldest is deleted. Zero:
-// there is no bound, or it is none of the node's disk.
+// disk: the retained bytes, and two segments until the oldest is deleted. Zero:
+// there is no bound, or the copy is not on the node's disk.
 func (w *Wishes) OnDisk() settings.Size {
 	cfg := w.Sidecar.Ship.Segment
 	if !w.Dest.OnNode() || cfg.RetainBytes == 0 || cfg.RetainBytes > AsGoodAsNone {

@@ -11,10 +11,10 @@ import (
 // defaultXlog is what a JVM logs if nothing else is asked for.
 const defaultXlog = "gc*=info,safepoint=info"
 
-// parseXlog reads the selection that a JVM begins with. It is held to the rules
-// of one that a running JVM is told, with two differences. Level off is taken,
-// since nothing is closed or deleted by it at a start; and tags must exist, since
-// a JVM exits at once if one does not.
+// parseXlog reads the selection that a JVM begins with. The rules are those for a
+// running JVM's selection, with two differences. Level off is taken, since
+// nothing is closed or deleted by it at a start; and tags must exist, since a JVM
+// exits at once if one does not.
 func parseXlog(text string) (xlog string, warnings []string, err error) {
 	given := strings.Split(strings.ToLower(text), ",")
 	off := make([]bool, len(given))
