@@ -30,7 +30,7 @@ Usage:
 Examples:
   kubectl ullage report web-0
   kubectl ullage report deploy/web --since 24h
-  kubectl ullage report web-0 --since 2026-11-20T16:00 --until 2026-11-20T17:00 --output incident.html
+  kubectl ullage report web-0 --since 16:00 --until 17:00 --output incident.html
   kubectl ullage report web-0 -o json | jq .totals
 
 TARGET is a pod, a workload, as deploy/web, or -l SELECTOR. Of several pods, the

@@ -48,7 +48,7 @@ destination in ULLAGE_DEST.
 One stream is printed byte for byte as the JVM wrote it; but on a terminal, a
 character that it would obey rather than show is printed like \x1b, and levels
 have colors, unless NO_COLOR is set. Several streams are merged by time, and
-each line has the name of its stream in front of it: 'gc.log: ', or 'gc.log#2: '
+each line begins with the name of its stream: 'gc.log: ', or 'gc.log#2: '
 for the second JVM that is met in the stream. Lines without any time and
 compressed files of other programs come first. The streams of a bucket are
 printed one after the other, without names.
@@ -71,20 +71,19 @@ of reading.
 applications as well: of Logback, Log4j, Spring Boot, java.util.logging, and
 JSON. Lines without a level, as other programs write them, count as info; the
 further lines of a message have the level and the time of its first line.
---format is that of 'ullage run', where a stream is in a format that is not the
-one which it is taken for.
+--format is that of 'ullage run', for streams whose format is misjudged.
 
 Where 'ullage run' dropped lines on purpose, one line at that place says so, at
-level warning with the tag ullage. --gaps lists the places alone at which lines
-are missing, as a table: a header, then one place a row, its columns separated
-by spaces, with a - for what is not known. KIND is 'dropped' for lines that
-'ullage run' dropped: lines by level are written like info=1200,debug=34, those
-discarded below --keep-level, and those dropped whatever their level. KIND is
-'jvm-async' for lines that the JVM dropped and reported (-Xlog:async), and
-'jvm-full' where a line was cut because the JVM's tmpfs was full: others may
-have been lost whole, and SECONDS is until the next one. The sum, or that there
-are none, goes to stderr, and what a running sidecar has dropped or holds that
-is not in the copy yet; if lines were dropped, the exit status is 1.
+level warning with the tag ullage. --gaps lists only the places where lines are
+missing, as a table: a header, then one place a row, its columns separated by
+spaces, with a - where something is unknown. KIND is 'dropped' for lines that
+'ullage run' dropped. The columns DISCARD (below --keep-level) and DROP (any
+level) have the lines by level, like info=1200,debug=34. KIND is 'jvm-async'
+for lines that the JVM dropped and reported (-Xlog:async), and 'jvm-full' where
+a line was cut because the JVM's tmpfs was full: further lines may be lost, and
+SECONDS is the time until the next line. The sum goes to stderr, with what a
+running sidecar has dropped or holds that is not in the copy yet; if lines were
+dropped, the exit status is 1.
 
 --marks lists these places and the marks of 'ullage run', chronologically:
 starts and ends of JVMs and of the sidecar, changes of log levels, archives that

@@ -7,20 +7,22 @@ import (
 
 	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/internal/read/report"
+	"github.com/ullage/ullage/internal/read/report/view"
 )
 
 const pausesAbout = `ullage pauses prints how long a JVM's application was stopped, by cause, and the
 ten longest stops with their lines.
 
 Usage:
-  ullage pauses [--since T] [--until T] [--stall-floor D] [DIR|FILE...]
+  ullage pauses [--since T] [--until T] [--stall-floor D] [--json] [DIR|FILE...]
 
 Examples:
   ullage pauses /var/lib/ullage
   ullage pauses --since 10m /var/lib/ullage/gc.log
   kubectl exec POD -c ullage -- ullage pauses --since 1h
 
-DIR and FILE are as for 'ullage report', which shows more.
+DIR and FILE are as for 'ullage report', which shows more. --json prints the
+same JSON as 'ullage report --json'.
 
 Exit status: 0 it was printed, 1 it was not, 2 usage error.
 `
@@ -30,6 +32,8 @@ func pausesCmd(ctx context.Context, args []string, e cli.Env) int {
 	fs := flag.NewFlagSet("pauses", flag.ContinueOnError)
 	now := time.Now()
 	readFlags(fs, &cfg, now)
+	asJSON := false
+	cli.JSONFlags(fs, &asJSON, "print the report as JSON")
 	validate := func() []error {
 		bad := cfg.Validate()
 		if len(whatToRead(fs, e)) == 0 {
@@ -43,7 +47,11 @@ func pausesCmd(ctx context.Context, args []string, e cli.Env) int {
 	}
 	e.NoteFuture("pauses", cfg.Since, now)
 	r, err := readReport(ctx, whatToRead(fs, e), cfg, e)
-	if err == nil {
+	switch {
+	case err != nil:
+	case asJSON:
+		err = view.JSON(e.Stdout, r)
+	default:
 		err = r.Pauses(e.Stdout, reportStyle(e))
 	}
 	if err != nil {

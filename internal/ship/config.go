@@ -171,8 +171,8 @@ func (c Config) batchBytes(frame int) int {
 }
 
 // mostUncommitted bounds what can be on disk past a mark: there is never more
-// between two commits, whatever the budget was. A mark of a checkpoint that
-// asks for more is not the last one.
+// between two commits, whatever the budget was. If a checkpoint's mark asks for
+// more, it is not the last one.
 func (c Config) mostUncommitted() int64 {
 	// Twice, for frames that compression made longer; and headers.
 	return 2*(int64(c.SyncBytes)+int64(c.frameBytes())) + 1<<20

@@ -25,9 +25,9 @@ const (
 	maxIdleStreams  = 128 // streams without files that can go on where they ended
 )
 
-// maintain seals and retains, forgets streams whose files are all gone when
-// there are many, and of descriptors beyond the bound. Its errors cost no
-// line; they are counted.
+// maintain seals and retains, forgets streams without files if there are many,
+// and closes descriptors beyond the bound. Its errors cost no line; they are
+// counted.
 func (w *writer) maintain(ctx context.Context) {
 	if w.taken.bytes == 0 {
 		// A stream that is refused may have uncommitted bytes past its mark.

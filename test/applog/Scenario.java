@@ -1,4 +1,4 @@
-/** What each application logs: the word behind "at" is the level of the record and of its further lines. */
+/** What each application logs: the word after "at" is the level of the record and of its further lines. */
 class Scenario {
     interface Log {
         void at(String level, String text, Throwable thrown);

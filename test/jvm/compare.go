@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Comparison is what became of the lines that a JVM wrote, by its second
-// output; see the package documentation. Numbers are of lines.
+// Comparison is the fate of the lines that a JVM wrote, by its second output;
+// see the package documentation. Numbers are of lines.
 type Comparison struct {
 	Written   int
 	Persisted int
@@ -47,7 +47,7 @@ func (c Comparison) String() string {
 //
 // Changes are the moments in which the level of the first output, and not of
 // the second, was changed. HotSpot may then write a message twice to it, which
-// is no fault of those who ship it; see the package documentation.
+// is not the shipper's fault; see the package documentation.
 func Compare(written, persisted []byte, changes ...time.Time) Comparison {
 	c := Comparison{
 		Written: bytes.Count(written, newline), Persisted: bytes.Count(persisted, newline),
@@ -69,8 +69,8 @@ func Compare(written, persisted []byte, changes ...time.Time) Comparison {
 
 var newline = []byte("\n")
 
-// nearby is how far from the change of a level its repeats are believed: the
-// moment of the change is known from outside the JVM only.
+// nearby is how far from the change of a level repeated lines are attributed to
+// the change: its moment is only known from outside the JVM.
 const nearby = time.Second
 
 // withoutRepeats takes out of a thread's lines, and counts, what the JVM itself
@@ -160,7 +160,7 @@ func (c *Comparison) count(want, got map[string][]string) {
 	}
 }
 
-// order compares the sequence of lines, of each thread for itself.
+// order compares the sequence of lines, each thread separately.
 func (c *Comparison) order(want, got map[string][]string) {
 	for thread, lines := range want {
 		others := got[thread]

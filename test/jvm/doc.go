@@ -1,6 +1,6 @@
-// Package jvm tests the whole program against real JVMs. What is not a test in
-// it runs Java programs and compares what a JVM wrote with what was persisted;
-// the demo uses it as well.
+// Package jvm tests the whole program against real JVMs. Its other code runs
+// Java programs and compares what a JVM wrote with what was persisted; the demo
+// uses that code as well.
 //
 // # The independent truth
 //
@@ -36,6 +36,6 @@
 // HotSpot puts its socket into /tmp, whatever java.io.tmpdir says, so that the
 // JVMs of tests that run side by side meet there. Most tests therefore look for
 // JVMs among the processes, where a sidecar sees those alone that log to its
-// own source; in the others, each JVM gets a /tmp of its own, which takes root
+// own source; in the others, each JVM gets a /tmp of its own, which needs root
 // and unshare(1).
 package jvm

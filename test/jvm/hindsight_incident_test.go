@@ -13,9 +13,9 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// waiting is alongside for a test that mostly waits: the JVMs of all JDKs run side by
-// side in one of the places that -parallel has. Such a place is one of the first ones,
-// since the JDKs of the other tests queue up after the tests themselves.
+// waiting is like alongside, for a test that mostly waits: the JVMs of all JDKs run
+// side by side and take only one of the slots of -parallel. The test gets one of the
+// first slots, since the JDKs of other tests queue up after the tests themselves.
 func waiting(t *testing.T, test func(t *testing.T, jdk lab.JDK)) {
 	t.Helper()
 	t.Parallel()
@@ -29,8 +29,8 @@ func waiting(t *testing.T, test func(t *testing.T, jdk lab.JDK)) {
 // incidentWindow is the default of --hindsight.
 const incidentWindow = time.Minute
 
-// incidentRecord is by how much older than the window the oldest lines can be: a record has
-// the lines between two commits, which are a second apart, or more where the machine is
+// incidentRecord bounds how much older than the window the oldest lines can be: a record
+// has the lines between two commits, which are a second apart, or more where the machine is
 // busy, and one is forgotten when a newer one is appended.
 const incidentRecord = 8 * time.Second
 

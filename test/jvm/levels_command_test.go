@@ -144,7 +144,7 @@ func (r *levelRig) asListed(text string, p *listened) string {
 	return list.String()
 }
 
-// What a person sets, the sidecar knows of, and ends.
+// The sidecar knows of a raise that a person has set, and ends it.
 func TestLevelsCommandBesideASidecar(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -184,8 +184,8 @@ func (r *levelRig) bystander() {
 	})
 }
 
-// Where no sidecar runs, a command raises and saves nothing. What a killed sidecar has raised, a
-// reset restores.
+// If no sidecar runs, a command raises and saves nothing. A reset restores what a killed sidecar
+// has raised.
 func TestLevelsCommandWithoutASidecar(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)

@@ -17,8 +17,8 @@ import (
 // randomRounds is how often a JVM is raised and restored.
 const randomRounds = 200
 
-// Whatever is asked for, and whether the JVM takes it, takes a part of it, or
-// refuses it: afterwards it is as it was.
+// Whatever selection is requested, and whether the JVM takes it, takes a part
+// of it, or refuses it, afterwards the JVM's configuration is as it was.
 func TestLevelsRandomRounds(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -47,7 +47,7 @@ func TestLevelsRandomRounds(t *testing.T) {
 	})
 }
 
-// outcome is what became of a selection.
+// outcome is the result of a selection.
 type outcome string
 
 const (

@@ -112,7 +112,7 @@ const (
 	maxClients = 4       // at a time
 )
 
-// owner makes the test the owner of a source's levels, which no Loop is then.
+// owner makes the test the owner of a source's levels, so that no Loop can be.
 func owner(t testing.TB, r *rig) *control.Owner {
 	t.Helper()
 	o := control.NewOwner(r.cfg.Source, nil)
@@ -159,7 +159,7 @@ func (r *rig) process() *process {
 // command is a process that runs one command.
 func (r *rig) command() *control.Command { return control.NewCommand(r.cfg.Config) }
 
-// during has the process run while f does something, as a command that asks it.
+// during runs the process while f runs, for a command that asks the process.
 func (p *process) during(f func()) {
 	p.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -172,7 +172,7 @@ func (p *process) during(f func()) {
 	p.runner.work.Wait()
 }
 
-// set has a command raise, which asks the process, and reset has one end that.
+// set raises by a command that asks the process, and reset ends the raise in the same way.
 func (p *process) set(sel string, lasts time.Duration) (changes []plan.Change, until time.Time, err error) {
 	p.t.Helper()
 	p.during(func() {

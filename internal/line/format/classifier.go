@@ -13,7 +13,8 @@ const maxHead = 16 << 10
 // Classifier classifies the lines of one stream. It must receive them in order. The zero
 // value accepts all formats, and is ready for a stream's first line or for a line in its
 // middle: until the first header, continuations have level Unknown. Each stream needs its
-// own Classifier. A copy goes on independently. A Classifier is not safe for concurrent use.
+// own Classifier. A copy continues independently. A Classifier is not safe for concurrent
+// use.
 type Classifier struct {
 	ul   ul.Classifier
 	only Format // Auto: all
@@ -168,7 +169,7 @@ var begins = func() (is [256]bool) {
 	return is
 }()
 
-// mayBegin reports whether it takes more than a look to see that a line is not a header.
+// mayBegin reports whether a line must be parsed to see that it is not a header.
 func mayBegin(line []byte) bool {
 	if len(line) < shortest || !begins[line[0]] {
 		return false

@@ -27,8 +27,8 @@ func (p *printed) line(set Decorator, padding int, message string) string {
 	return string(append(b, message...))
 }
 
-// read is how the documentation says that the set is read back: the pairs that
-// only the presence of the other one tells apart.
+// read returns how the documentation says that the set is read back: in some
+// pairs, only the presence of the other decorator tells which is which.
 func (p *printed) read(set Decorator) (present, ambiguous Decorator, as printed) {
 	as = *p
 	lone := func(first, second Decorator, i, j int) {

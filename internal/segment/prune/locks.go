@@ -13,8 +13,8 @@ import (
 )
 
 // checkLocks refuses a volume whose locks only this node sees: a sidecar on
-// another one would seem to be gone. A file system without locks is found out by
-// trying them.
+// another one would seem to be gone. It finds a file system without locks by
+// trying one.
 func checkLocks(root *os.Root) error {
 	info, err := root.Stat(".")
 	if err != nil {
@@ -36,8 +36,8 @@ func checkLocks(root *os.Root) error {
 	return err
 }
 
-// localLock returns the option by which the NFS of a device keeps locks to
-// itself. Empty: it does not, or it is another file system.
+// localLock returns the option with which the NFS mount of a device keeps locks
+// local. Empty: it does not, or the file system is not NFS.
 func localLock(mountinfo io.Reader, dev uint64) (string, error) {
 	want := fmt.Sprintf("%d:%d", unix.Major(dev), unix.Minor(dev))
 	lines := bufio.NewScanner(mountinfo)

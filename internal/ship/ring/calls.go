@@ -22,8 +22,8 @@ const (
 
 // calls are the system calls of a drain.
 type calls struct {
-	// before is called before each step, and its error becomes that of the call. Nil: it
-	// is a test's means to fail, or to end, at any place.
+	// before is called before each step, and its error becomes that of the call. Tests
+	// use it to fail or to end at any place. It may be nil.
 	before func(s step, fd int, data []byte, offset int64) error
 }
 

@@ -10,9 +10,9 @@ import (
 // words such as "true".
 const leastSecret = 6
 
-// redact overwrites, in what a server answers, the values of the headers that it was sent:
-// a server or a proxy that repeats a request in its error would otherwise have credentials
-// in logs and in the status. The length stays.
+// redact overwrites the values of the sent headers in a server's answer: a server or a
+// proxy that repeats a request in its error would otherwise have credentials in logs and
+// in the status. The length stays.
 func redact(answer []byte, sent []header) {
 	for _, h := range sent {
 		for _, secret := range secretsIn(h.value) {
@@ -30,8 +30,8 @@ func redact(answer []byte, sent []header) {
 	}
 }
 
-// secretsIn returns a header's value, what follows the scheme of credentials, and the
-// password of Basic ones.
+// secretsIn returns a header's value, the part after the scheme of credentials, and
+// the password of Basic ones.
 func secretsIn(value string) []string {
 	secrets := []string{value}
 	scheme, credentials, found := strings.Cut(value, " ")

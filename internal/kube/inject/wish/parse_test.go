@@ -7,8 +7,8 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
-// TestXlogIsWhatHotSpotTakes has the selections that are taken, and what a JVM
-// is told.
+// TestXlogIsWhatHotSpotTakes lists the accepted selections, and what is passed
+// to the JVM.
 func TestXlogIsWhatHotSpotTakes(t *testing.T) {
 	for _, c := range []struct{ text, want, warning string }{
 		{"gc", "gc=info", ""},
@@ -36,7 +36,7 @@ func TestDestinationsRoundTrip(t *testing.T) {
 	}
 }
 
-// FuzzXlog: a JVM is told nothing but a selection.
+// FuzzXlog: nothing but a selection is passed to a JVM.
 func FuzzXlog(f *testing.F) {
 	for _, text := range []string{defaultXlog, "all=off,gc=off,gc=trace", "gc+heap*=debug:file=x", "a b", "gc=info=off"} {
 		f.Add(text)

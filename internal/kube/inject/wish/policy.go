@@ -18,7 +18,7 @@ import (
 // injected with what it may have, and warned.
 type Policy struct {
 	// Locked are settings, by the name of their annotation without
-	// [ask.Prefix], that no pod changes: the defaults count.
+	// [ask.Prefix], that no pod can change: the defaults apply.
 	Locked []string `json:"locked,omitempty"`
 
 	// Max has the largest value of settings that are a size, an amount or a duration.

@@ -83,8 +83,9 @@ func (r Resources) validate() []error {
 	return bad
 }
 
-// validateDefaults returns one error for each of the settings that no pod could
-// ask for as well, or that belongs elsewhere. What says where they are.
+// validateDefaults returns one error for each setting that a pod could not ask
+// for either, or that belongs elsewhere. What names their place in the
+// configuration.
 func validateDefaults(what string, defaults map[string]string, elsewhere []string) []error {
 	var bad []error
 	settings := map[string]string{}
@@ -114,8 +115,9 @@ func measurable(name, most string) bool {
 	return err == nil
 }
 
-// validatePolicy returns one error for each setting that the policy can't be
-// about. A pod that does not ask would have a default over its maximum.
+// validatePolicy returns one error for each setting that the policy can't
+// bound, and for each default over its maximum, which a pod that does not ask
+// would get.
 func (c Config) validatePolicy() []error {
 	built := map[string]string{Buffer: defaultBuffer}
 	flagsOf(new(sidecar.Config)).VisitAll(func(f *flag.Flag) { built[f.Name] = f.DefValue })
@@ -165,8 +167,8 @@ func (p Policy) validateHatch() (bad []error) {
 	return bad
 }
 
-// validateSum refuses a bound of the memory of sidecars that any pod gets around: the buffer
-// is added to the limit of memory.
+// validateSum refuses a bound of the sidecars' memory that any pod could get around, since
+// the buffer is added to the memory limit.
 func (p Policy) validateSum() []error {
 	const sum = "memory-limit"
 	bounds := func(name string) bool { return slices.Contains(p.Locked, name) || p.Max[name] != "" }

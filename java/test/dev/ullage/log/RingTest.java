@@ -203,7 +203,7 @@ class RingTest {
         assertEquals(0, log.dropped());
     }
 
-    /** One wait is enough to learn that no sidecar reads; a ring that is read is waited for again. */
+    /** One wait is enough to learn that no sidecar reads; once the ring is read, calls wait again. */
     @Test
     void doesNotWaitAgainForASidecarThatIsGone() throws Exception {
         EventLog log = waiting("error:200ms");

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What becomes of texts on their way into the ring. */
+/** Tests how texts arrive in the ring. */
 class TextTest {
     @TempDir
     Path directory;
@@ -33,7 +33,7 @@ class TextTest {
         reader = RingReader.in(directory);
     }
 
-    /** Nothing of a test may stay in the pool that another event could get. */
+    /** A test may leave nothing in the pool that another event could pick up. */
     @AfterEach
     void isAsUsableAsBefore() throws Exception {
         assertTrue(log.log(EventLog.INFO, "l", "after"));
@@ -87,7 +87,7 @@ class TextTest {
 
     private static final Pattern NOTE = Pattern.compile("\\.\\.\\. (\\d+) bytes left out \\.\\.\\.");
 
-    /** What is left of a text that was cut, apart from the note; the note has to add up. */
+    /** Returns the rest of a cut text, without the note, whose number must be right. */
     private static String[] ends(Event e, long whole) {
         assertNotEquals(0, e.flags() & Layout.CUT);
         String text = e.text(); // which has to be UTF-8
@@ -117,7 +117,7 @@ class TextTest {
         }
     }
 
-    /** The cause is what ends the stack trace of a throwable, and what a reader looks for. */
+    /** The cause ends the stack trace of a throwable, and is what a reader looks for. */
     @Test
     void aLongThrowableKeepsItsRootCause() throws Exception {
         for (int frames : new int[] {200, 1000, 3000}) {

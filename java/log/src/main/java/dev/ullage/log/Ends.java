@@ -4,8 +4,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * The text of a record, in UTF-8. Of one that is too long for a record it keeps the beginning and the end: the cause of
- * a Java stack trace is its last lines. Between them it says how many bytes are left out.
+ * The text of a record, in UTF-8. If a text is too long for a record, it keeps the beginning and the end: the last
+ * lines of a Java stack trace are its cause. Between them it says how many bytes are left out.
  */
 final class Ends {
     private static final int FIRST_SIZE = 1 << 10;

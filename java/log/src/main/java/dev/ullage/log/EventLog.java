@@ -47,11 +47,11 @@ public final class EventLog {
     public static final int TRACE = 1;
     /** The level of details for developers. */
     public static final int DEBUG = 2;
-    /** The level of what happens in normal operation. */
+    /** The level of events in normal operation. */
     public static final int INFO = 3;
-    /** The level of what may become an error. */
+    /** The level of events that may lead to an error. */
     public static final int WARNING = 4;
-    /** The level of what failed. */
+    /** The level of failures. */
     public static final int ERROR = 5;
 
     /** Texts with more characters take the way over a buffer, which knows how to cut them. */
@@ -137,7 +137,7 @@ public final class EventLog {
         }
     }
 
-    /** Creates a ring in the place of one that was returned. The caller holds the lock. */
+    /** Creates a ring to replace one that was returned. The caller holds the lock. */
     private void takeAgain() {
         if (returned) {
             returned = false;
@@ -571,7 +571,7 @@ public final class EventLog {
         return false;
     }
 
-    /** Has the ring count what came before it, so that the sidecar writes it into the log. */
+    /** Has the ring count the events before it, so that the sidecar writes their number into the log. */
     private void reportMissed(Ring r) {
         for (int level = TRACE; level <= ERROR; level++) {
             r.addDropped(level, missed.getAndSet(level, 0));
@@ -586,7 +586,7 @@ public final class EventLog {
         return false;
     }
 
-    /** Has a ring made in the place of another one, or of none, by a thread of its own, unless it failed just now. */
+    /** Has a separate thread make a ring, or replace one, unless that failed just now. */
     private void renew(Ring old) {
         if (settings == null || System.nanoTime() - renewAfter < 0 || !renewing.compareAndSet(false, true)) {
             return;
@@ -602,7 +602,7 @@ public final class EventLog {
         }
     }
 
-    /** Puts a new ring into the place of one that the sidecar gave up, or of none. */
+    /** Replaces a ring that the sidecar abandoned, or makes the first one. */
     private void replace(Ring old) {
         try {
             synchronized (templates) {

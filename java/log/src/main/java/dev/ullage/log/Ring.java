@@ -22,8 +22,8 @@ import java.util.concurrent.locks.LockSupport;
 final class Ring {
     /**
      * Events below the keep level are refused when more per cent of the ring are in use. The rest is for the others while the
-     * sidecar gets no processor: beside 50 busy threads it waits for a third of a second, in which a fifth of the ring did
-     * not hold the warnings.
+     * sidecar gets no processor: next to 50 busy threads it waits for a third of a second, and a fifth of the ring could not
+     * hold the warnings of that time.
      */
     private static final int LOW_PERCENT = 50;
     private static final long WAIT_STEP = 50_000; // ns

@@ -20,7 +20,7 @@ final class RaisedLevels extends AbstractFilter {
     }
 
     private Result decide(Logger logger, Level level) {
-        // A logger that is off is so for a reason, such as a password in what it would log.
+        // A logger is off for a reason, such as a password in its messages.
         boolean wanted = log.isRaised(UllageAppender.level(level), logger.getName()) && logger.getLevel() != Level.OFF;
         return wanted ? Result.ACCEPT : Result.NEUTRAL;
     }

@@ -20,7 +20,7 @@ final class RaisedLevels extends TurboFilter {
 
     @Override
     public FilterReply decide(Marker marker, Logger logger, Level level, String format, Object[] params, Throwable thrown) {
-        // A logger that is off is so for a reason, such as a password in what it would log.
+        // A logger is off for a reason, such as a password in its messages.
         boolean wanted = log.isRaised(UllageAppender.level(level), logger.getName()) && logger.getEffectiveLevel() != Level.OFF;
         return wanted ? FilterReply.ACCEPT : FilterReply.NEUTRAL;
     }
