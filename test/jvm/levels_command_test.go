@@ -144,7 +144,7 @@ func (r *levelRig) asListed(text string, p *listened) string {
 	return list.String()
 }
 
-// The sidecar knows of a raise that a person has set, and ends it.
+// The sidecar knows of a raise that a person has set and ends it.
 func TestLevelsCommandBesideASidecar(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)

@@ -71,7 +71,7 @@ func (t *truth) load() {
 	}
 }
 
-// lose removes from the current record what is not in the file, and skips the lost records after
+// lose removes from the current record what is not in the file and skips the lost records after
 // it.
 func (t *truth) lose(loss Loss) {
 	t.rest = t.rest[:loss.Written]

@@ -23,7 +23,7 @@ import (
 )
 
 // The tests also start the test binary: as a process that answers attach
-// requests as HotSpot does, and as a client of another user.
+// requests like HotSpot, or as a client of another user.
 const (
 	roleVar  = "ATTACH_TEST_ROLE"
 	raceExit = "GORACE=atexit_sleep_ms=0"

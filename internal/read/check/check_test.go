@@ -95,7 +95,7 @@ func (c *copied) check(cfg Config) (*results, Total) {
 }
 
 // A check of a stream that a sidecar is writing ends with what was there at the time,
-// and sees no damage.
+// without reporting damage.
 func TestACopyThatGrowsIsComplete(t *testing.T) {
 	for _, how := range []segment.Compression{segment.Zstd, segment.None} {
 		t.Run(how.String(), func(t *testing.T) {

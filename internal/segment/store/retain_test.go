@@ -226,7 +226,7 @@ func TestMaintainWithNothingToDoIsCheap(t *testing.T) {
 }
 
 // The system clock is set forward by years while there is no sidecar. Segments written
-// shortly before are not old, and those that were due are deleted.
+// shortly before are not old, and overdue ones are deleted.
 func TestClockFarAheadDeletesNothingThatWasNotDue(t *testing.T) {
 	for _, ahead := range []time.Duration{0, 10 * 365 * 24 * time.Hour} {
 		dest := t.TempDir()

@@ -118,7 +118,7 @@ func TestFileThatIsSeenLaterIsTheNewerOneWheneverItWasBorn(t *testing.T) {
 	}
 }
 
-// A file that a scan leaves out for now may be older than those that it finds.
+// A file that a scan leaves out for now may be older than the files that it finds.
 func TestFileThatHadToWaitHasItsPlaceByAge(t *testing.T) {
 	r := newRig(t)
 	r.put("gc.log.0", "1\n")

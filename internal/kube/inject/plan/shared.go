@@ -11,7 +11,7 @@ import (
 )
 
 // separateTmp turns level control off if JVM containers share one /tmp: each is
-// its own process 1, and takes the socket of the other.
+// its own process 1 and takes the socket of the other.
 func separateTmp(p *pod.Pod, jvms []*jvm, n *notes) {
 	if share := p.Spec.ShareProcessNamespace; share != nil && *share {
 		return // the numbers differ

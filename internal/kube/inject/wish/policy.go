@@ -33,7 +33,7 @@ type Policy struct {
 	ContainerPatch []string `json:"containerPatch,omitempty"`
 }
 
-// apply returns the value that a pod gets for the one that it asks for, and a warning if they
+// apply returns the value that a pod gets, given what it asks for, and a warning if they
 // differ.
 func (p Policy) apply(name, asked, byDefault string) (value, warning string) {
 	switch {
