@@ -160,8 +160,8 @@ func (f fake) cat(args []string) {
 	}
 }
 
-// status plays a sidecar's status, in which the annotations that were made
-// have come about, on those JVMs that have no error.
+// status plays the status of a sidecar that has carried out the annotations on
+// all JVMs without an error.
 func (f fake) status(name string) {
 	notes, annotated := f.delivered()
 	text, differs := f.read(name + ".annotated.out")

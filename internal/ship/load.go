@@ -2,13 +2,13 @@ package ship
 
 import "time"
 
-// calmAfter is how long nothing must have been busy for the source to be calm.
+// calmAfter is how long the source must not have been busy before it is calm.
 const calmAfter = 2 * time.Second
 
 // load is how much there is to do. It reports when the source becomes busy or calm, see [Outlets].
 type load struct {
 	tell func(busy bool) // may be nil
-	busy bool            // as it was told last
+	busy bool            // as last reported
 	last time.Time       // when the source was busy last
 
 	rotated time.Time // when a new file was last seen

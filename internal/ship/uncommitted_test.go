@@ -67,8 +67,8 @@ func (s *Shipper) reopens(t *testing.T) {
 }
 
 // The application fills the tmpfs while much is appended and not committed, so
-// that the budget shrinks, and then the sync fails: what failed to be synced
-// must go nevertheless, or the next sync would call it durable.
+// that the budget shrinks, and then the sync fails: bytes that failed to be
+// synced must be cut nevertheless, or the next sync would call them durable.
 func TestFailedSyncAfterTheBudgetShrank(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Segment.Compress, b.cfg.Queue = segment.None, 8*settings.Mi
@@ -85,7 +85,7 @@ func TestFailedSyncAfterTheBudgetShrank(t *testing.T) {
 }
 
 // A sidecar is killed with much appended and not committed, and started again
-// with settings by which that could not be so much.
+// with settings that would not allow that much.
 func TestRestartWithSmallerCommits(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Segment.Compress, b.cfg.Queue = segment.None, 8*settings.Mi

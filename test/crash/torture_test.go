@@ -210,7 +210,7 @@ func (r *torture) fill() {
 	}
 	left := []int64{0, 4 << 10, 64 << 10, 400 << 10}[r.rng.IntN(4)]
 	if err == nil {
-		// The sidecar takes some of it meanwhile: as much as there is then is taken.
+		// The sidecar takes some of it meanwhile, so the test takes whatever is left.
 		for size := int64(st.Bavail)*int64(st.Bsize) - left; size > 0 && unix.Fallocate(int(f.Fd()), 0, 0, size) != nil; {
 			size -= 256 << 10
 		}
@@ -244,8 +244,8 @@ func (r *torture) settle(stream string, report lab.FloodReport) {
 	r.Logf("%s: %v; %d saved", stream, account, saved)
 }
 
-// saved sees that the lines that were saved are some of the flood's, each once and in order,
-// and returns how many they are. A drain ends a last line that the full tmpfs has cut.
+// saved checks that the saved lines are lines of the flood, each once and in order, and
+// returns their number. A drain ends a last line that the full tmpfs has cut.
 func (r *torture) saved(stream string, report lab.FloodReport) (n int, err error) {
 	var text bytes.Buffer
 	if err := lab.ReadStream(&text, r.dest, stream); err != nil {

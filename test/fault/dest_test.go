@@ -122,8 +122,8 @@ func TestSlowDeviceUnderAFlood(t *testing.T) {
 	}
 }
 
-// replaced moves the destination away, puts what it likes in its place, and in
-// the end has what is in both.
+// replaced moves the destination away, puts something else in its place, and
+// collects the content of both at the end.
 func replaced(t *testing.T, replace func(dest string)) *rig {
 	v := newVolume(t)
 	r := newRig(t, v.Dir+"/dest")
@@ -136,8 +136,8 @@ func replaced(t *testing.T, replace func(dest string)) *rig {
 	return r
 }
 
-// What was moved away goes on where it is until the next segment is due, and
-// everything goes on where it was when it is back.
+// The sidecar goes on writing to the moved directory until the next segment is
+// due, and continues where it was once the directory is back.
 func TestDestinationIsMovedAwayAndBack(t *testing.T) {
 	for name, replace := range map[string]func(string){
 		"nothing is there": func(string) {},
@@ -166,8 +166,8 @@ func TestDestinationIsMovedAwayAndBack(t *testing.T) {
 	}
 }
 
-// Another directory takes its place: what comes later is in that one, and both
-// together are everything, once.
+// Another directory takes its place: later lines go there, and the two
+// directories together have every line once.
 func TestDestinationIsReplaced(t *testing.T) {
 	r := replaced(t, func(dest string) {
 		if err := os.Mkdir(dest, 0o755); err != nil {

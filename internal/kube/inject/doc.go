@@ -24,12 +24,13 @@
 //	annotations     ullage.dev/injected, ullage.dev/warnings, prometheus.io/{scrape,port,path}
 //	labels          ullage.dev/injected, for selectors
 //
-// Of several JVM containers ("ullage.dev/container: a,b") each has a sidecar of
-// its own: `ullage run` ships one directory and speaks to the JVMs that share
-// one /tmp. What belongs to the second one ends in -2: ullage-2, ullage-logs-2.
-// Its port is the next one, called ullage-metrics2 (a name of 15 characters, as
-// many as there may be); prometheus.io/port has room for the first alone. Its
-// durable files are in a directory named as its JVM's container.
+// With several JVM containers ("ullage.dev/container: a,b"), each has a sidecar
+// of its own: `ullage run` ships one directory and speaks to the JVMs that
+// share one /tmp. The names for the second one end in -2: ullage-2,
+// ullage-logs-2. Its port is the next one, called ullage-metrics2 (a name of 15
+// characters, as many as there may be); prometheus.io/port has room for the
+// first alone. Its durable files are in a directory named as its JVM's
+// container.
 //
 // A setting comes from the pod's annotation, else from the defaults of the pod's
 // namespace, else from those of all pods; [wish.Policy] bounds the first. The image,

@@ -30,9 +30,8 @@ func TestVariablesForTheSidecar(t *testing.T) {
 	}
 }
 
-// A patch of the sidecar's container is the platform's to allow, field by field. A patch never
-// changes the fields that make the container the sidecar, or that the policy bounds as
-// settings.
+// The platform allows patches of the sidecar's container field by field. A patch never changes
+// the fields that make the container the sidecar, or that the policy bounds as settings.
 func TestPatchOfTheSidecarsContainer(t *testing.T) {
 	const stop, stopped = `{"lifecycle":{"preStop":{"sleep":{"seconds":5}}}}`, `"lifecycle":{"preStop":{"sleep":{"seconds":5}}}`
 	lifecycle := wish.Policy{ContainerPatch: []string{"lifecycle"}}
@@ -65,7 +64,7 @@ type hatchCase struct {
 	warns, refused  string // in the warnings: with the sidecar, and instead of it
 }
 
-// check injects a pod that asks for the value. No warning but the wanted one is about the setting.
+// check injects a pod that asks for the value. Only the wanted warning may be about the setting.
 func (c hatchCase) check(t *testing.T, setting string) {
 	t.Helper()
 	cfg := testConfig()

@@ -104,8 +104,8 @@ func TestAnEventIsOfThePodsController(t *testing.T) {
 	}
 }
 
-// A Deployment of a hundred pods is one event, and who reaches the webhook cannot
-// have an event somewhere else than in a namespace.
+// A Deployment of a hundred pods is one event, and a client of the webhook can
+// only cause events in a namespace.
 func TestEventsAreBounded(t *testing.T) {
 	f := newFakeAPI(t)
 	r, _, run := f.recorder(t)
@@ -164,8 +164,8 @@ func TestAFailureIsLoggedOnceAndDelaysNobody(t *testing.T) {
 	}
 }
 
-// An event that failed is created when it comes again. Of the namespace of a pod that
-// is gone the chart knows nothing.
+// An event that failed is created when it comes again. The chart knows nothing about
+// the namespace of a pod that is gone.
 func TestAFailedEventIsCreatedLater(t *testing.T) {
 	f := newFakeAPI(t)
 	codes := []int{http.StatusNotFound, http.StatusCreated}

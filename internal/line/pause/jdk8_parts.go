@@ -40,8 +40,9 @@ var oldPhases = map[string][]byte{
 
 var markCycle = []byte("Mark Cycle")
 
-// concurrent takes in "CMS-concurrent-mark: 0.035/0.036 secs": the second number is what
-// passed, "GC concurrent-mark-end, 0.0123 secs", and that a phase has begun or was given up.
+// concurrent takes in "CMS-concurrent-mark: 0.035/0.036 secs": the second number is the
+// elapsed time. It also takes in "GC concurrent-mark-end, 0.0123 secs", and the begin or the
+// abort of a phase.
 func (o *jdk8) concurrent(text []byte) {
 	switch string(text) {
 	case "GC concurrent-root-region-scan-start":

@@ -14,8 +14,8 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// A thread of the JVM logs one event after the other. Each of its steps is one that
-// other threads, or the drain, can come before.
+// A thread of the JVM logs one event after the other. Between any two of its steps,
+// other threads or the drain can act.
 type thread struct {
 	id, seq int
 	state   int

@@ -53,8 +53,8 @@ func TestHoleThatCameSinceTheLastBlockIsNotRead(t *testing.T) {
 	}
 }
 
-// The spool cannot be opened at a start, for want of descriptors, and can a second
-// later. Nothing is read before: its records would be passed over as holes.
+// At the start there are no descriptors left to open the spool; a second later
+// there are. Nothing is read before: its records would be passed over as holes.
 func TestSpoolThatOpensLateLosesNoLines(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
@@ -116,7 +116,7 @@ func onlyTwoDescriptors(t *testing.T) (restore func()) {
 	limit := held[2]
 	unix.Close(held[0])
 	unix.Close(held[1])
-	// Numbers beyond the third that happen to be free below it would count as well.
+	// Any other free number below the limit would count as well.
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(limit), Max: old.Max}); err != nil {
 		t.Fatal(err)
 	}

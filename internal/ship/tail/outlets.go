@@ -9,11 +9,12 @@ import (
 // Outlets are functions through which a [Source] passes on what it sees, other than
 // chunks. The reader calls them. None of them may block, and each may be nil.
 type Outlets struct {
-	// Line is shown each new line, without its newline, as it is read, with the label of
-	// its stream; of one that is handed on in pieces, the first. It must not keep the line.
+	// Line receives each new line, without its newline, as it is read, with the label of
+	// its stream. Of a line that is handed on in pieces, it receives the first. It must not
+	// keep the line.
 	Line func(stream string, line []byte, class ul.Class)
 
-	// Mark is given what happened to the source: archives that were missed, files that
+	// Mark receives what happened to the source: archives that were missed, files that
 	// were truncated, reports of crashes.
 	Mark func(mark.Mark)
 

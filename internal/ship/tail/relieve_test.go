@@ -157,7 +157,7 @@ func (m *dropModel) truncateInPlace() {
 	m.scan()
 	f := m.src.table.Held[m.fileOf("gc.log")]
 	for r := f.Records.Last(); r != nil && r.From > f.Read.Offset && m.next(); {
-		// What is between the records was read before them, and not committed.
+		// The lines between the records were read before them, and are not committed.
 	}
 	m.commit()
 	text, err := os.ReadFile(m.path("gc.log"))
@@ -178,7 +178,7 @@ func (m *dropModel) truncateInPlace() {
 	m.scan()
 }
 
-// level is mostly one that goes, so that there are pages to free.
+// level is mostly one that is dropped, so that there are pages to free.
 func (m *dropModel) level() ul.Level {
 	if m.rand.IntN(100) == 0 {
 		return ul.Warning + ul.Level(m.rand.IntN(2))
@@ -279,7 +279,7 @@ func (m *dropModel) countDropped() {
 	m.dropped += countedDrops(m.src)
 }
 
-// finish reads the rest and holds all of it to what was written.
+// finish reads the rest and compares all of it with what was written.
 func (m *dropModel) finish() {
 	m.readAll()
 	m.commit()

@@ -149,7 +149,7 @@ class TextTest {
         return e;
     }
 
-    /** All lengths around the largest one, in pieces of all kinds: what is not cut is what was appended. */
+    /** All lengths around the largest one, in all kinds of pieces: the uncut parts are those that were appended. */
     @Test
     void piecesOfAnyLengthAddUp() throws Exception {
         Random random = new Random(7);
