@@ -207,7 +207,7 @@ powercut: ## what a power cut may leave of the durable copy, for POWERCUT, 10m; 
 .PHONY: fault-quick
 fault-quick: ## what breaks around a sidecar, briefly (needs root; three minutes)
 	$(call stage,faults (the quick ones))
-	go test -count=1 -p 1 ./test/lab ./test/fault
+	go test -count=1 -p 1 -timeout 60m ./test/lab ./test/fault
 
 # The tables are printed last, and whether or not everything passes.
 .PHONY: fault

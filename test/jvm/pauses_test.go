@@ -205,7 +205,7 @@ func (r *rig) recorded(jdk lab.JDK, recording string) map[int64][]time.Duration 
 }
 
 // sameRecording compares with the pauses of the flight recorder, for the collections that
-// it has.
+// it has. Of these, it removes those between whose two clocks the JVM lost its CPU: few may be.
 func (r *rig) sameRecording(recorded map[int64][]time.Duration, got *told) {
 	r.Helper()
 	if len(recorded) < len(got.pauses)/2 {
@@ -224,10 +224,11 @@ func (r *rig) sameRecording(recorded map[int64][]time.Duration, got *told) {
 		if difference := (a - b).Abs(); difference > 5*time.Millisecond+b/5 {
 			r.Logf("GC(%d): %s of pauses, recorded %s", gc, a, b)
 			differ++
+			delete(recorded, gc)
 		}
 	}
-	if differ > 1+len(recorded)/4 { // those between whose two clocks the JVM lost its CPU
-		r.Errorf("%d of %d collections have other pauses than recorded", differ, len(recorded))
+	if all := len(recorded) + differ; differ > 1+all/4 {
+		r.Errorf("%d of %d collections have other pauses than recorded", differ, all)
 	}
 }
 

@@ -1,11 +1,14 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/kernel"
 )
 
 const (
@@ -27,6 +30,28 @@ func writeNew(path string, data []byte, mode fs.FileMode) error {
 		err = closeErr
 	}
 	return err
+}
+
+// journalLives returns an error if the file system of a file has given up its journal, after
+// syncs that succeeded. ext4 ends a transaction of an aborted journal as if it were written, and
+// an fdatasync that comes right then returns success without what it was to make durable. But
+// no change of metadata begins on an aborted journal: the first of two that change nothing
+// makes the file system see that, and the second is refused. Other file systems say it in the
+// sync.
+func journalLives(file *os.File) error {
+	fd := int(file.Fd())
+	var fs unix.Statfs_t
+	var st unix.Stat_t
+	if unix.Fstatfs(fd, &fs) != nil || fs.Type != unix.EXT4_SUPER_MAGIC || unix.Fstat(fd, &st) != nil {
+		return nil
+	}
+	for range 2 {
+		err := kernel.Retry(func() error { return unix.Fchmod(fd, st.Mode&0o7777) })
+		if errors.Is(err, unix.EROFS) || errors.Is(err, unix.EIO) { // others say nothing of the journal
+			return fmt.Errorf("change %s after a sync: %w", file.Name(), err)
+		}
+	}
+	return nil
 }
 
 // syncDir makes the entries of a directory durable.

@@ -177,7 +177,11 @@ func (t *Stream) Sync() (segment.Mark, error) {
 	if !t.dirty {
 		return t.mark, nil
 	}
-	if err := t.sync(); err != nil {
+	err := t.sync()
+	if err == nil {
+		err = journalLives(t.file)
+	}
+	if err != nil {
 		t.failed = fmt.Errorf("sync stream %s: %w", t.name, t.dest.judge(err))
 		return t.mark, t.failed
 	}
