@@ -92,7 +92,7 @@ setup-evidence:
 .PHONY: unit
 unit: ## unit tests
 	$(call stage,unit tests$(if $(RACE), under the race detector))
-	$(if $(RACE),CGO_ENABLED=1) $(gotest) $(RACE) $(UNIT)
+	$(if $(RACE),CGO_ENABLED=1) $(gotest) $(RACE) -timeout 30m $(UNIT)
 
 .PHONY: arm64
 arm64: ## unit tests of what reads and writes bytes, as arm64 under emulation (qemu-user-static, two minutes)
@@ -187,7 +187,7 @@ java-bench: java ## what an event costs its thread, against the limits (network,
 jvm: ## against real JVMs of Java 11, 17, 21 and 25 (needs a JDK, fetches the others once; eight minutes); make test takes two of those at hand
 	$(call stage,jvm)
 	@# One more for the test that waits for a minute to pass.
-	$(gotest) -count=1 -parallel $$((2 * $$(getconf _NPROCESSORS_ONLN) + 1)) ./test/jvm/...
+	$(gotest) -count=1 -timeout 60m -parallel $$((2 * $$(getconf _NPROCESSORS_ONLN) + 1)) ./test/jvm/...
 
 .PHONY: applog
 applog: java ## logs of applications, by real logging libraries, and of one that is killed (network, once)
