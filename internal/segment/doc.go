@@ -52,15 +52,17 @@
 // Next never waits and returns each raw byte once. The Follower remembers the segment, the
 // offset in it, and the last bytes on disk before that offset. If the segment no longer has
 // these bytes there, a restart of the writer has cut it, and it may have grown again, to any
-// size. Then the Follower reads the segment from its beginning and skips as many raw bytes as
-// it had read. So it also remembers that number and how these bytes begin, for its segment
-// and for the one before: between two commits, a writer creates one segment at most.
+// size. Then the Follower goes back to the newest of the last 32 ends of frames before which
+// the segment has the same bytes, or else to its beginning, and skips as many raw bytes as
+// it had read from there. So it also remembers that number and how these bytes begin, for
+// its segment and for the one before: between two commits, a writer creates one segment at
+// most.
 //
-// The Follower assumes that the writer appends the same bytes again. If the writer
-// dropped lines instead, the Follower skips as many bytes of what was appended. If
-// segment 1 is deleted, either retention or a restart before any commit did it: the
-// first bytes of the next segment decide. A caller that must not depend on either
-// assumption reads committed bytes only.
+// The Follower assumes that the writer appends the same bytes again, unless the first of
+// them differ. If the writer dropped lines after these, the Follower skips as many bytes of
+// what was appended. If segment 1 is deleted, either retention or a restart before any
+// commit did it: the first bytes of the next segment decide. A caller that must not depend
+// on either assumption reads committed bytes only.
 //
 // No file records how far a stream is committed. Only package cat would read it, while it
 // follows: a sink gets the marks of the checkpoint from the writer in its process, and all

@@ -7,11 +7,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 const (
 	headBytes  = 256     // of a segment's raw bytes are remembered,
 	checkBytes = 64      // and of its bytes on disk
+	mostEnds   = 32      // frames whose ends are remembered
 	maxRaw     = 1 << 60 // so that the sum of a few never overflows
 )
 
@@ -32,6 +34,14 @@ type place struct {
 	seg  Info  // by the last look
 	from int64 // reading begins here
 	gone bool  // it was deleted
+	ends []frameEnd
+}
+
+// frameEnd is where one of the last frames of a segment ended.
+type frameEnd struct {
+	offset, raw int64
+	check       []byte // the last of the bytes on disk before it
+	next        []byte // the first of the raw bytes after it
 }
 
 func beginOf(seg Info) place { return place{Place: Place{Segment: seg.Name}, seg: seg} }
@@ -53,12 +63,48 @@ func placeIn(dir string, p Place) (place, error) {
 
 // advance moves past a frame that ends at offset.
 func (p *place) advance(offset int64, raw, disk []byte) {
+	for n := len(p.ends); n > 0 && p.ends[n-1].offset > p.Offset; n-- {
+		p.ends = p.ends[:n-1] // of a frame that is read again
+	}
+	for i := range p.ends {
+		e := &p.ends[i]
+		if n := checkBytes - len(e.next); n > 0 && e.raw+int64(len(e.next)) == p.Raw {
+			e.next = append(e.next, raw[:min(n, len(raw))]...)
+		}
+	}
 	p.Offset = offset
 	p.Raw += int64(len(raw))
 	p.check = AppendTail(p.check, disk, checkBytes)
 	if n := headBytes - len(p.head); n > 0 {
 		p.head = append(p.head, raw[:min(n, len(raw))]...)
 	}
+	if len(p.ends) == mostEnds {
+		p.ends = slices.Delete(p.ends, 0, 1)
+	}
+	p.ends = append(p.ends, frameEnd{offset: offset, raw: p.Raw, check: slices.Clone(p.check)})
+}
+
+// back goes back to the newest end of a frame that the file still has, or else to the
+// beginning. It returns what was read after that.
+func (p *place) back(file *os.File) repeated {
+	for n := len(p.ends); n > 0; n-- {
+		e := p.ends[n-1]
+		to := place{Place: Place{Segment: p.Segment, Offset: e.offset, Raw: e.raw, check: slices.Clone(e.check)}, seg: p.seg, from: p.from}
+		if holds, err := to.heldBy(file); err != nil || !holds {
+			continue
+		}
+		read := repeated{p.Raw - e.raw, slices.Clone(e.next)}
+		to.head, to.ends = p.head[:min(int64(len(p.head)), e.raw)], p.ends[:n]
+		for i := range to.ends { // what was read after e is not there any more
+			next := &to.ends[i].next
+			*next = (*next)[:min(int64(len(*next)), e.raw-to.ends[i].raw)]
+		}
+		*p = to
+		return read
+	}
+	read := repeated{p.Raw, p.head}
+	*p = place{Place: Place{Segment: p.Segment}, seg: p.seg, from: p.from}
+	return read
 }
 
 // AppendTail returns the last n bytes of tail and raw, in the memory of tail.

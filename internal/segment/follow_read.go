@@ -183,10 +183,10 @@ func (f *Follower) open() error {
 		return f.fail(err)
 	}
 	if !holds {
+		read := f.cur.back(r.file)
 		if f.committed == nil { // else it is not the place of a Follower
-			f.again.cut.add(f.cur.Raw, f.cur.head)
+			f.again.cut.add(read.raw, read.head)
 		}
-		f.cur = place{Place: Place{Segment: f.cur.Segment}, seg: f.cur.seg, from: f.cur.from}
 	}
 	if f.cur.Offset == 0 && !f.cur.jumpTo(r) {
 		f.cur.from = 0

@@ -271,3 +271,21 @@ func TestFollowSincePassesOverWhatWasCompleteBefore(t *testing.T) {
 	d.expect(want)
 	d.expectErrors()
 }
+
+// Under pressure, a marker and the lines after a drop can take the place of what a restart cut.
+func TestLinesThatReplaceWhatARestartCut(t *testing.T) {
+	eachFollowed(t, func(t *testing.T, d *followed) {
+		s := d.restart(segment.Mark{})
+		long := strings.Repeat("a committed line\n", 40)
+		texts(t, s, long)
+		mark := sync(t, s)
+		d.expect(long)
+		texts(t, s, "one\n", "two\n", "three, which is longer than all\n")
+		d.expect("one\ntwo\nthree, which is longer than all\n")
+		s = d.restart(mark)
+		texts(t, s, "a marker\n", "four\n", "five\n", "six\n", "seven, longer again than all of that\n")
+		d.expect("a marker\nfour\nfive\nsix\nseven, longer again than all of that\n")
+		sync(t, s)
+		d.expectErrors()
+	})
+}
