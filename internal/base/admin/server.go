@@ -129,20 +129,14 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.taken != "" {
 		s.retry(ctx)
 	}
+	serve := func() error { return s.http.Serve(s.listener) }
 	if s.listener == nil {
-		<-ctx.Done()
-		return s.stop()
+		serve = func() error { <-ctx.Done(); return nil }
 	}
-	served := make(chan error, 1)
-	go func() { served <- s.http.Serve(s.listener) }()
-	select {
-	case err := <-served:
-		return errors.Join(fmt.Errorf("serve admin HTTP: %w", err), s.stop())
-	case <-ctx.Done():
+	if err := s.stopper.Serve(ctx.Done(), serve); err != nil {
+		return fmt.Errorf("serve admin HTTP: %w", err)
 	}
-	err := s.stop()
-	<-served // ErrServerClosed, at once
-	return err
+	return nil
 }
 
 // retry listens as soon as the address is free.
@@ -161,12 +155,4 @@ func (s *Server) retry(ctx context.Context) {
 			s.listener = web.Limit(l, s.most)
 		}
 	}
-}
-
-func (s *Server) stop() error {
-	if err := s.stopper.Stop(); err != nil {
-		// Only a Check or a status function that blocks can cause this.
-		return fmt.Errorf("stop admin HTTP: %w", err)
-	}
-	return nil
 }

@@ -31,6 +31,21 @@ func NewStopper(server *http.Server, within time.Duration) *Stopper {
 	return s
 }
 
+// Serve calls serve, which serves with the server, until end is closed, and then stops the
+// server. The error says why serve returned before that, or is that of [Stopper.Stop].
+func (s *Stopper) Serve(end <-chan struct{}, serve func() error) error {
+	served := make(chan error, 1)
+	go func() { served <- serve() }()
+	select {
+	case err := <-served:
+		return errors.Join(err, s.Stop())
+	case <-end:
+	}
+	err := s.Stop()
+	<-served // ErrServerClosed, at once
+	return err
+}
+
 // Stop closes the listener, lets requests under way finish, closes every
 // connection and waits for their goroutines. A client that holds its connection
 // delays it by no more than within. A handler that ignores this is abandoned

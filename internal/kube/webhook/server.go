@@ -114,32 +114,15 @@ func (s *Server) Ready() error {
 // under way finish, and waits for all goroutines. It returns nil after ctx
 // ended, or the reason why serving stopped earlier.
 func (s *Server) Run(ctx context.Context) error {
-	served := make(chan error, 1)
-	go func() { served <- s.http.ServeTLS(s.listener, "", "") }()
 	s.running.Store(true)
 	defer s.running.Store(false)
-	select {
-	case err := <-served:
-		return errors.Join(fmt.Errorf("serve the webhook: %w", err), s.stop())
-	case <-ctx.Done():
-	}
-	s.handler.leaving.Store(true)
-	delay := time.NewTimer(s.cfg.ShutdownDelay)
-	defer delay.Stop()
-	select {
-	case err := <-served:
-		return errors.Join(fmt.Errorf("serve the webhook: %w", err), s.stop())
-	case <-delay.C:
-	}
-	err := s.stop()
-	<-served // ErrServerClosed, at once
-	return err
-}
-
-// stop ends every connection, those under way after their answer.
-func (s *Server) stop() error {
-	if s.stopper.Stop() != nil { // a handler does not return
-		return errors.New("stop the webhook: a review is still under way")
+	end := make(chan struct{})
+	defer context.AfterFunc(ctx, func() {
+		s.handler.leaving.Store(true)
+		time.AfterFunc(s.cfg.ShutdownDelay, func() { close(end) })
+	})()
+	if err := s.stopper.Serve(end, func() error { return s.http.ServeTLS(s.listener, "", "") }); err != nil {
+		return fmt.Errorf("serve the webhook: %w", err)
 	}
 	return nil
 }
