@@ -21,8 +21,8 @@ const reportAbout = `ullage report shows where a JVM's time went: stops, their c
 what is missing from the log.
 
 Usage:
-  ullage report [--since T] [--until T] [--stall-floor D] [--text|--json] [--output FILE]
-                [DIR|FILE...]
+  ullage report [--since T] [--until T] [--stall-floor D] [--text|--json|--perfetto]
+                [--output FILE] [DIR|FILE...]
   ullage report --compare [flags] DIR|FILE DIR|FILE...
 
 Examples:
@@ -31,6 +31,7 @@ Examples:
   ullage report --compare before/gc.log after/gc.log
   ullage report --compare pods/*/gc.log
   ullage report --json gc.log | jq .totals
+  ullage report --perfetto gc.log > trace.json
   kubectl exec POD -c ullage -- ullage report --json > pod.json
 
 DIR is a destination (the --dest of 'ullage run'), the directory of one stream
@@ -41,8 +42,9 @@ set (gc.log, gc.log.0, gc.log.1.gz) are read as one stream, in the order of
 their dates.
 
 The report is a page that needs no network, written to ullage-report.html, or
-with --text or --json text or JSON, written to stdout. --output FILE changes
-that, and --output - is stdout. Text has colors on a terminal, unless NO_COLOR
+with --text or --json text or JSON, written to stdout. With --perfetto it is a
+trace that ui.perfetto.dev opens. --output FILE changes where it goes, and
+--output - is stdout. Text has colors on a terminal, unless NO_COLOR
 is set. --compare puts the reports of two inputs side by side. Of more inputs it
 shows the main figures in a table, their spread, and the outliers first.
 
@@ -63,7 +65,8 @@ const defaultPage = "ullage-report.html"
 // reportConfig has the settings of `ullage report`.
 type reportConfig struct {
 	report.Config
-	text, json bool // instead of a page
+	text, json bool // instead of a page; so is perfetto
+	perfetto   bool
 	output     string
 	compare    bool
 }
@@ -72,6 +75,7 @@ func (c *reportConfig) flags(fs *flag.FlagSet, now time.Time) {
 	readFlags(fs, &c.Config, now)
 	fs.BoolVar(&c.text, "text", false, "write text, for a terminal, instead of a page")
 	cli.JSONFlags(fs, &c.json, "write JSON instead of a page")
+	fs.BoolVar(&c.perfetto, "perfetto", false, "write a trace for ui.perfetto.dev instead of a page")
 	fs.StringVar(&c.output, "output", "", "write to `FILE`; - is stdout (default: "+defaultPage+" for a page, else stdout)")
 	fs.BoolVar(&c.compare, "compare", false, "put the reports of two inputs side by side, or the figures of more in a table")
 }
@@ -86,6 +90,9 @@ func (c *reportConfig) validate(args []string) []error {
 	bad := c.Validate()
 	if c.text && c.json {
 		bad = append(bad, errors.New("--text and --json are two forms of a report: use one of them"))
+	}
+	if c.perfetto && (c.text || c.json || c.compare) {
+		bad = append(bad, errors.New("--perfetto writes a trace of one report: leave out --text, --json and --compare"))
 	}
 	switch {
 	case c.compare && len(args) < 2:
@@ -176,7 +183,7 @@ func readReport(ctx context.Context, input []string, cfg report.Config, e cli.En
 // write writes what print prints to where the flags say.
 func (c *reportConfig) write(print func(io.Writer, view.Style) error, e cli.Env) error {
 	to := c.output
-	if to == "" && !c.text && !c.json {
+	if to == "" && !c.text && !c.json && !c.perfetto {
 		to = defaultPage
 	}
 	if to == "" || to == "-" {
@@ -199,6 +206,8 @@ func (c *reportConfig) print(w io.Writer, all []*view.Report, style view.Style) 
 		return view.JSON(w, all...)
 	case c.text:
 		return view.Text(w, style, all...)
+	case c.perfetto:
+		return view.Perfetto(w, all[0])
 	}
 	return view.HTML(w, all...)
 }
