@@ -77,7 +77,11 @@ func (e *experiment) drawTenths(path string) error {
 		}
 		bars(&s, r, left, right, base, perTenth, func(ms float64) float64 { return hiccupAt(ms, strip) })
 	}
-	for second := 0; left+float64(second)*10*perTenth <= right; second += 2 {
+	every := 2
+	if tenths > 600 {
+		every = 20
+	}
+	for second := 0; left+float64(second)*10*perTenth <= right; second += every {
 		fmt.Fprintf(&s, "<text class=\"small\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%d s</text>\n", left+float64(second)*10*perTenth, bottom+4, second)
 	}
 	s.WriteString("</svg>\n")

@@ -44,6 +44,7 @@ var experiments = []question{
 	{"hello", forPage, hello},
 	{"stopped", forPage, ofApplication(application.stopped)},
 	{"saturated", forPage, ofApplication(application.saturated)},
+	{"long", forPage, ofApplication(long)},
 	{"traced", forPage, ofApplication(traced)},
 	{"speed", forPage, ofApplication(application.speed)},
 	{"stalled", forPage, ofApplication(application.frozenDisk)},

@@ -13,6 +13,7 @@ var results = map[string]func(*experiment) string{
 	"hello":     (*experiment).helloResult,
 	"stopped":   (*experiment).stoppedResult,
 	"saturated": (*experiment).stoppedResult,
+	"long":      (*experiment).stoppedResult,
 	"million":   (*experiment).millionResult,
 	"lines":     growthResult("line a second"),
 	"files":     growthResult("file"),

@@ -65,10 +65,28 @@ func (a application) saturated() (*experiment, error) {
 			ways = essentialLoggings()
 		}
 		if a.rounds >= leastRounds || i == len(can)-1 {
-			all = append(all, a.stops(x, rated.on(newest)+", "+m.name, setting{newest, rated, m.fault()}, ways)...)
+			all = append(all, a.stops(x, rated.on(newest)+", "+m.name, setting{newest, rated, m.fault(saturating)}, ways)...)
 		}
 	}
 	return x, a.inTurn(x, all)
+}
+
+// long is the saturated disk for so long that ten hiccups lie beyond p99.99, in one round.
+func long(a application) (*experiment, error) {
+	x := &experiment{
+		Name: "long", Title: "Stop the world, on a disk that is saturated for three minutes", Plot: "p9999", Shade: lasting.shade(),
+		Columns:  append(append([]column{}, stoppedColumns...), column{"await", "await, ms"}, column{"use", "utilisation, %"}),
+		Question: "How long are the rare stops, of which a short run has too few?",
+		Method:   fmt.Sprintf(stoppedMethod, rated.name, lasting.runs.Seconds()) + " The disk is that of the experiment before, by its last mechanism.",
+		Threat:   stoppedThreat,
+	}
+	can, cannot := saturable()
+	if len(can) == 0 {
+		x.NotRun = cannot
+		return x, nil
+	}
+	newest, last := a.jdks[len(a.jdks)-1], can[len(can)-1]
+	return x, a.quiet.inTurn(x, 1, a.stops(x, rated.on(newest)+", "+last.name, setting{newest, rated, last.fault(lasting)}, essentialLoggings()))
 }
 
 // essentialLoggings are no log, one on the disk, and ours.
@@ -101,8 +119,8 @@ func saturable() (can []mechanism, cannot string) {
 	return can, "write-back, as this kernel has no `/sys/class/bdi/*/strict_limit` (Linux 6.2 or later)"
 }
 
-func (m mechanism) fault() fault {
-	return fault{saturating, func(v *volume) error { return v.saturate(m, saturating.bad()) }, []string{"-J", "size=4"}}
+func (m mechanism) fault(when spell) fault {
+	return fault{when, func(v *volume) error { return v.saturate(m, when.bad()) }, []string{"-J", "size=4"}}
 }
 
 // saturate has others write to the volume. The volume stays slow until relieve is called.

@@ -51,6 +51,7 @@ type fault struct {
 var (
 	freezing   = spell{runs: 19 * time.Second, from: 4 * time.Second, until: 15 * time.Second}
 	saturating = spell{runs: 14 * time.Second, from: 2 * time.Second, until: 12 * time.Second}
+	lasting    = spell{runs: 180 * time.Second, from: 2 * time.Second, until: 178 * time.Second}
 )
 
 func (s spell) bad() time.Duration { return s.until - s.from }

@@ -15,7 +15,7 @@ func traced(a application) (*experiment, error) {
 	x := &experiment{
 		Name: "traced", Title: "The writes that waited", Plot: "longest",
 		Question: "Is it the `write(2)` of its log that stops a JVM on a saturated disk, and what does it wait for?",
-		Method: fmt.Sprintf("The disks of the experiment before, with the JVM under `strace -T`, which times each write to `gc.log`. A write that takes longer than %d ms is a stall. It is proven if a pause of the JVM's own log, a safepoint or a collection, began before it and ended after it, to %d ms. "+
+		Method: fmt.Sprintf("The disks of the experiment with a saturated disk, with the JVM under `strace -T`, which times each write to `gc.log`. A write that takes longer than %d ms is a stall. It is proven if a pause of the JVM's own log, a safepoint or a collection, began before it and ended after it, to %d ms. "+
 			"A hundred times a second, the kernel's stacks of waiting threads are read (`/proc/PID/task/TID/stack`): `balance_dirty_pages` and waits for pages are write-back, functions of jbd2 are the journal.", longWait.Milliseconds(), precision.Milliseconds()),
 		Threat: "A traced system call takes some microseconds more. Samples of a shorter wait than 10 ms are few.",
 		Columns: []column{{"writes", "writes"}, {"longest", "longest write, ms"}, {"stalls", "stalls"}, {"proven", "of these in a pause"},
@@ -43,7 +43,7 @@ func traced(a application) (*experiment, error) {
 			name := rated.on(newest) + ", " + m.name + ": " + l.name
 			all = append(all, entry{name, func() (figures, error) {
 				fmt.Println("  " + name)
-				return traceOne(a, x, name, setting{newest, rated, m.fault()}, l)
+				return traceOne(a, x, name, setting{newest, rated, m.fault(saturating)}, l)
 			}})
 		}
 	}
