@@ -197,6 +197,7 @@ func (f fake) delivered() (notes []byte, annotated bool) {
 
 func (f fake) annotated(st *admin.Status, notes []string) {
 	raise := &admin.Raise{Cause: "annotation", Why: "annotation ullage.dev/log", Since: time.Now()}
+	app := &admin.AppRaise{Cause: "annotation"}
 	for _, note := range notes {
 		switch key, value, _ := strings.Cut(note, "="); key {
 		case logKey:
@@ -205,6 +206,10 @@ func (f fake) annotated(st *admin.Status, notes []string) {
 			raise.Stream = value
 		case logIDKey:
 			raise.ID = value
+		case appLogKey:
+			app.Level = value
+		case appLogIDKey:
+			app.ID = value
 		case logForKey:
 			lasts, err := time.ParseDuration(value)
 			if err != nil {
@@ -212,6 +217,12 @@ func (f fake) annotated(st *admin.Status, notes []string) {
 			}
 			raise.Until = raise.Since.Add(lasts)
 		}
+	}
+	if app.Level != "" {
+		st.Levels.App = app
+	}
+	if raise.Selection == "" && app.Level != "" {
+		return
 	}
 	if st.Levels.Raise = raise; slices.Contains(notes, logKey+"-") {
 		st.Levels.Raise, raise.Selection = nil, ""

@@ -25,10 +25,12 @@ Usage:
   kubectl ullage levels TARGET [-w | -o json]           what they log now
   kubectl ullage levels TARGET SELECTION [--for 10m] [--stream S]
                                                         raise it for a time
+  kubectl ullage levels TARGET --app LEVELS [--for 10m] raise the application's
   kubectl ullage levels TARGET --reset                  end the raise now
 
 Examples:
   kubectl ullage levels web-0 'gc*=debug' --for 10m
+  kubectl ullage levels web-0 --app com.acme=debug --for 10m
   kubectl ullage levels web-0 --reset
   kubectl ullage levels deploy/web 'gc*=debug' --for 5m
   kubectl ullage levels deploy/web -w
@@ -46,6 +48,9 @@ the annotations, the command reports that and annotates the pod again. When the
 time is over, the sidecar returns the JVMs to their own level. Each call writes
 a new log-id, so the same selection can be raised again.
 
+--app raises the application's events, of all loggers or of some, by app-log,
+app-log-for and app-log-id.
+
 It exits with 1 if a JVM does not have the selection when --timeout is over,
 which counts for each pod by itself. The annotations stay, and take effect when
 the cause is fixed.
@@ -57,6 +62,9 @@ const (
 	logForKey    = ask.Prefix + "log-for"
 	logIDKey     = ask.Prefix + "log-id"
 	logStreamKey = ask.Prefix + "log-stream"
+	appLogKey    = ask.Prefix + "app-log"
+	appLogForKey = ask.Prefix + "app-log-for"
+	appLogIDKey  = ask.Prefix + "app-log-id"
 )
 
 // levelsConfig has the settings of `kubectl ullage levels`.
@@ -66,6 +74,7 @@ type levelsConfig struct {
 	request ask.Request // zero: show or reset
 	lasts   string      // of the raise
 	stream  string      // the pattern of the only streams to raise
+	app     string      // the levels of the application's events; empty: a selection is raised
 	reset   bool
 	timeout time.Duration
 
@@ -77,6 +86,7 @@ func (c *levelsConfig) flags(fs *flag.FlagSet) {
 	c.cluster.labelFlags(fs)
 	fs.StringVar(&c.lasts, "for", "", "`DURATION` of the raise, 1s to 24h (default 15m)")
 	fs.StringVar(&c.stream, "stream", "", "raise only the outputs whose stream matches `GLOB`")
+	fs.StringVar(&c.app, "app", "", "raise the application's events to `LEVELS`, as debug or com.acme=debug,org.hibernate.SQL=trace")
 	fs.BoolVar(&c.reset, "reset", false, "end the raise of the annotations")
 	settings.DurationVar(fs, &c.timeout, "timeout", 30*time.Second, "wait at most this `DURATION` for the JVMs")
 	cli.JSONFlags(fs, &c.json, "print what the JVMs log as JSON")
@@ -100,6 +110,10 @@ func (c *levelsConfig) validate(args []string) []error {
 		args = args[1:]
 	}
 	switch {
+	case c.app != "" && (len(args) > 0 || c.stream != "" || c.reset || c.json || c.watch):
+		return append(bad, errors.New("--app raises events: it takes neither a selection nor --stream, --reset, --json or --watch"))
+	case c.app != "":
+		return append(bad, c.parse(map[string]string{appLogKey: c.app, appLogForKey: c.lasts})...)
 	case (c.json || c.watch) && (len(args) > 0 || c.reset):
 		return append(bad, errors.New("--json and --watch show what JVMs log: they take neither a selection nor --reset"))
 	case len(args) == 0 && c.lasts != "":
@@ -113,19 +127,27 @@ func (c *levelsConfig) validate(args []string) []error {
 	case strings.TrimSpace(args[0]) == "":
 		return append(bad, errors.New("the selection is empty: write it like 'gc*=debug,safepoint=info', or take --reset"))
 	}
-	request, problems := ask.ParseRequest(map[string]string{logKey: args[0], logForKey: c.lasts, logStreamKey: c.stream}, nil)
+	bad = append(bad, c.parse(map[string]string{logKey: args[0], logForKey: c.lasts, logStreamKey: c.stream})...)
+	return append(bad, cli.Unexpected(args[1:])...)
+}
+
+// parse reads the request that annotations ask for.
+func (c *levelsConfig) parse(annotations map[string]string) (bad []error) {
+	request, problems := ask.ParseRequest(annotations, nil)
 	for _, p := range problems {
 		text := p.Text
 		switch p.Key {
-		case logForKey:
+		case logForKey, appLogForKey:
 			text = fmt.Sprintf("invalid value %q for --for: %s", p.Value, p.Text)
 		case logStreamKey:
 			text = "--stream: " + p.Text
+		case appLogKey:
+			text = "--app: " + p.Text
 		}
 		bad = append(bad, errors.New(text))
 	}
 	c.request = request
-	return append(bad, cli.Unexpected(args[1:])...)
+	return bad
 }
 
 func levelsCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
@@ -178,16 +200,15 @@ func (c *levelsConfig) do(ctx context.Context, found []sidecar, w wanted, shown 
 		answers[i].of = s
 	}
 	askAll(ctx, answers)
-	raising := !c.reset && !c.request.Log.IsZero()
 	for _, a := range answers {
 		if a.err != nil {
 			return outcome{err: fmt.Errorf("ask the sidecar of %s: %w", a.of, a.err)}
 		}
-		err := cannotRaise(a.status.Levels)
+		err := w.cannotRaise(a.status.Levels)
 		if errors.Is(err, errOff) {
 			err = a.whyOff()
 		}
-		if raising && err != nil {
+		if c.raises() && err != nil {
 			return outcome{err: fmt.Errorf("%s: %w", a.of, err)}
 		}
 	}
@@ -195,10 +216,10 @@ func (c *levelsConfig) do(ctx context.Context, found []sidecar, w wanted, shown 
 	switch {
 	case c.reset:
 		changes, judge = noAnnotations, judgeReset
-	case !raising:
+	case !c.raises():
 		return outcome{text: levelsText(answers)}
 	}
-	d, err := c.deliver(ctx, found[0], changes, shown)
+	d, err := c.deliver(ctx, found[0], changes, w.idKey(), shown)
 	if err != nil {
 		return outcome{err: err}
 	}
@@ -206,12 +227,21 @@ func (c *levelsConfig) do(ctx context.Context, found []sidecar, w wanted, shown 
 	return outcome{text: text, annotated: true, err: err}
 }
 
+// raises reports whether a raise is asked for.
+func (c *levelsConfig) raises() bool { return c.request != ask.Request{} }
+
 func (c *levelsConfig) wanted() wanted {
+	if c.app != "" {
+		return wanted{selection: c.request.AppLog.String(), lasts: c.request.AppLogFor, id: newID(), app: true}
+	}
 	return wanted{selection: c.request.Log.Selection.String(), lasts: c.request.Log.For, id: newID(), stream: c.request.Log.Stream}
 }
 
 // annotations are the changes that ask for it, as kubectl annotate takes them.
 func (w wanted) annotations() []string {
+	if w.app {
+		return []string{appLogKey + "=" + w.selection, appLogForKey + "=" + w.lasts.String(), appLogIDKey + "=" + w.id}
+	}
 	stream := logStreamKey + "-" // an earlier raise may have left one
 	if w.stream != "" {
 		stream = logStreamKey + "=" + w.stream
@@ -220,7 +250,7 @@ func (w wanted) annotations() []string {
 }
 
 // noAnnotations are the changes that ask for nothing.
-var noAnnotations = []string{logKey + "-", logForKey + "-", logStreamKey + "-", logIDKey + "-"}
+var noAnnotations = []string{logKey + "-", logForKey + "-", logStreamKey + "-", logIDKey + "-", appLogKey + "-", appLogForKey + "-", appLogIDKey + "-"}
 
 // wait asks every sidecar until judge has a final verdict, or time is over. It
 // returns what to print and what is wrong, in the order of the sidecars.

@@ -25,6 +25,7 @@ const deliverAgain = 5 * time.Second
 type delivery struct {
 	of      sidecar // one of the pod's
 	changes []string
+	idKey   string // of the annotation that tells raises apart
 	every   time.Duration
 	shown   *progress
 
@@ -34,8 +35,8 @@ type delivery struct {
 }
 
 // deliver annotates the pod of a sidecar.
-func (c *levelsConfig) deliver(ctx context.Context, s sidecar, changes []string, shown *progress) (*delivery, error) {
-	d := &delivery{of: s, changes: changes, every: min(deliverAgain, c.timeout/3), shown: shown}
+func (c *levelsConfig) deliver(ctx context.Context, s sidecar, changes []string, idKey string, shown *progress) (*delivery, error) {
+	d := &delivery{of: s, changes: changes, idKey: idKey, every: min(deliverAgain, c.timeout/3), shown: shown}
 	if err := d.annotate(ctx, changes); err != nil {
 		return nil, err
 	}
@@ -63,7 +64,7 @@ func (d *delivery) unseen(ctx context.Context) {
 	pod := printable.Line(d.of.pod)
 	d.shown.line("%s: the sidecar has not seen the annotations after %s: the kubelet writes them into the pod mostly within 2s, and within 90s at the latest; annotating the pod again",
 		pod, time.Since(d.began).Round(time.Second))
-	err := d.annotate(ctx, []string{logIDKey + "=" + newID()})
+	err := d.annotate(ctx, []string{d.idKey + "=" + newID()})
 	if err == nil {
 		err = d.annotate(context.WithoutCancel(ctx), d.changes) // no other ID is left
 	}

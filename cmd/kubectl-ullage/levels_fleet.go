@@ -57,7 +57,7 @@ func (c *levelsConfig) fleet(ctx context.Context, e cli.Env) int {
 	switch {
 	case c.reset:
 		did = "reset"
-	case !c.request.Log.IsZero():
+	case c.raises():
 		did = "raised"
 	}
 	if printed := e.Print("levels", fmt.Sprintf("%s: %d of %d pods\n", did, done, len(pods))); printed != cli.OK {

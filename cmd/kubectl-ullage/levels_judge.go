@@ -79,11 +79,16 @@ func (a answer) whyOff() error {
 // errOff is the error if the sidecar is set not to change levels.
 var errOff = fmt.Errorf("the sidecar does not change log levels: it runs with --attach off (annotation %sattach)", ask.Prefix)
 
-// cannotRaise returns why an annotation would have no effect.
-func cannotRaise(l *admin.Levels) error {
+// cannotRaise returns why the annotations would have no effect.
+func (w wanted) cannotRaise(l *admin.Levels) error {
 	switch {
 	case levelsOff(l):
 		return errOff
+	case w.app && l.App != nil && l.App.Cause == fromCommand:
+		return fmt.Errorf("'ullage levels set' has raised the application's events to %s until %s, and a command overrides annotations: "+
+			"end that raise first, with 'ullage levels reset' in the sidecar", l.App.Level, printable.Until(l.App.Until))
+	case w.app:
+		return nil
 	case l.Raise != nil && l.Raise.Cause == fromCommand:
 		return fmt.Errorf("'ullage levels set' has raised the level to %s until %s, and a command overrides annotations: "+
 			"end that raise first, with 'ullage levels reset' in the sidecar", l.Raise.Selection, printable.Until(l.Raise.Until))
@@ -97,11 +102,20 @@ type wanted struct {
 	lasts     time.Duration
 	id        string
 	stream    string // the pattern of the only streams; empty: all whose lines show their level
+	app       bool   // the selection is of the application's loggers
+}
+
+// idKey returns the key of the annotation that has the ID.
+func (w wanted) idKey() string {
+	if w.app {
+		return appLogIDKey
+	}
+	return logIDKey
 }
 
 // judge implements [judge] for a raise.
 func (w wanted) judge(_, now *admin.Levels) verdict {
-	if err := cannotRaise(now); err != nil {
+	if err := w.cannotRaise(now); err != nil {
 		return verdict{failed: []string{err.Error()}}
 	}
 	for _, a := range now.Annotations {
@@ -109,9 +123,16 @@ func (w wanted) judge(_, now *admin.Levels) verdict {
 			return verdict{failed: []string{fmt.Sprintf("the sidecar does not take the annotation %s %q: %s", a.Key, a.Value, a.Problem)}}
 		}
 	}
+	unseen := verdict{unseen: true, waiting: append([]string{"the sidecar has not seen the annotations yet (it needs --annotations)"}, now.Errors...)}
+	if w.app {
+		if now.App == nil || now.App.Level != w.selection || now.App.ID != w.id {
+			return unseen
+		}
+		return verdict{done: []string{fmt.Sprintf("the application's events are raised to %s until %s, in %s", w.selection, printable.Until(now.App.Until), w.lasts)}}
+	}
 	r := now.Raise
 	if r == nil || r.Cause != fromAnnotation || r.Selection != w.selection || r.ID != w.id || r.Stream != w.stream {
-		return verdict{unseen: true, waiting: append([]string{"the sidecar has not seen the annotations yet (it needs --annotations)"}, now.Errors...)}
+		return unseen
 	}
 	v := judgeJVMs(now, w.selection)
 	if len(v.done) > 0 {
@@ -124,6 +145,9 @@ func (w wanted) judge(_, now *admin.Levels) verdict {
 // one. A long value is shortened in the status.
 func (w wanted) wrote(a admin.Annotation) bool {
 	ours := map[string]string{logKey: w.selection, logForKey: w.lasts.String(), logIDKey: w.id, logStreamKey: w.stream}[a.Key]
+	if w.app {
+		ours = map[string]string{appLogKey: w.selection, appLogForKey: w.lasts.String(), appLogIDKey: w.id}[a.Key]
+	}
 	return a.Value != "" && strings.HasPrefix(ours, strings.TrimSuffix(a.Value, "…"))
 }
 
@@ -171,6 +195,9 @@ func judgeReset(before, now *admin.Levels) verdict {
 	if now == nil {
 		return verdict{done: []string{"the sidecar does not change log levels"}}
 	}
+	if now.App != nil && now.App.Cause == fromAnnotation {
+		return verdict{unseen: true, waiting: []string{"the sidecar has not seen yet that the annotations are gone"}}
+	}
 	if r := now.Raise; r != nil {
 		if r.Cause == fromAnnotation {
 			return verdict{unseen: true, waiting: []string{"the sidecar has not seen yet that the annotations are gone"}}
@@ -191,6 +218,9 @@ func judgeReset(before, now *admin.Levels) verdict {
 		return v
 	}
 	if before != nil {
+		if before.App != nil && now.App == nil {
+			v.done = append(v.done, "the application's events: its own levels again, without "+before.App.Level)
+		}
 		for _, j := range before.JVMs {
 			if j.Applied != "" {
 				v.done = append(v.done, fmt.Sprintf("pid %d: its own level again, without %s", j.PID, j.Applied))

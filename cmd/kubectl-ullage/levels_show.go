@@ -74,6 +74,9 @@ func levelRows(st admin.Status) [][2]string {
 		}
 		row("log level", "%s until %s, in %s: %s", selection, printable.Until(r.Until), left, r.Why)
 	}
+	if a := l.App; a != nil {
+		row("app level", "%s until %s", a.Level, printable.Until(a.Until))
+	}
 	for _, j := range l.JVMs {
 		switch {
 		case j.Applied != "":

@@ -106,6 +106,40 @@ func TestAResetIsDoneWhenNoJVMHasIt(t *testing.T) {
 	}
 }
 
+func TestARaiseOfEventsIsDoneWhenTheSidecarHasIt(t *testing.T) {
+	w := wanted{selection: "com.acme=debug", lasts: ours.lasts, id: ours.id, app: true}
+	mine := admin.AppRaise{Cause: fromAnnotation, Level: w.selection, ID: w.id, Until: noon.Add(w.lasts)}
+	earlier, another, command := mine, mine, mine
+	earlier.ID, another.Level, command.Cause = "zyxwvutsrqpo", "debug", fromCommand
+	unseen := verdict{unseen: true, waiting: []string{"the sidecar has not seen the annotations yet (it needs --annotations)"}}
+	for name, c := range map[string]struct {
+		now  *admin.Levels
+		want verdict
+	}{
+		"it has it":          {&admin.Levels{App: &mine}, verdict{done: []string{"the application's events are raised to com.acme=debug until 12:10:00, in 10m0s"}}},
+		"nothing seen":       {&admin.Levels{}, unseen},
+		"an earlier raise":   {&admin.Levels{App: &earlier}, unseen},
+		"other levels":       {&admin.Levels{App: &another}, unseen},
+		"a selection raised": {&admin.Levels{Raise: raised(fromCommand, "gc=debug", time.Hour)}, unseen},
+		"a bad annotation of ours": {&admin.Levels{Annotations: []admin.Annotation{{Key: appLogKey, Value: "com.acme=debug", Problem: "no"}}},
+			verdict{failed: []string{`the sidecar does not take the annotation ullage.dev/app-log "com.acme=debug": no`}}},
+		"levels alone": {&admin.Levels{Off: true}, verdict{failed: []string{errOff.Error()}}},
+		"a command's": {&admin.Levels{App: &command}, verdict{failed: []string{"'ullage levels set' has raised the application's events to com.acme=debug until 12:10:00, " +
+			"and a command overrides annotations: end that raise first, with 'ullage levels reset' in the sidecar"}}},
+	} {
+		if d := cmp.Diff(c.want, w.judge(nil, c.now), cmp.AllowUnexported(verdict{})); d != "" {
+			t.Errorf("%s: (-want +got)\n%s", name, d)
+		}
+	}
+	before := &admin.Levels{App: &mine}
+	if v := judgeReset(before, before); !v.unseen {
+		t.Errorf("with the raise, a reset is %+v", v)
+	}
+	if v := judgeReset(before, &admin.Levels{}); !slices.Equal(v.done, []string{"the application's events: its own levels again, without com.acme=debug"}) {
+		t.Errorf("without the raise, a reset is %+v", v)
+	}
+}
+
 func TestTheSidecarTakesEveryIDAndTellsThemApart(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {

@@ -234,9 +234,11 @@ type Levels struct {
 	Reconciled time.Time `json:"reconciled,omitzero"`
 }
 
-// AppRaise is a lower threshold for the application's events for a while.
+// AppRaise is a raise of the application's events for a while.
 type AppRaise struct {
-	Level string    `json:"level"`
+	Cause string    `json:"cause"`        // "annotation" or "command"
+	Level string    `json:"level"`        // the lowest wanted level of all loggers, or of some
+	ID    string    `json:"id,omitempty"` // the annotation app-log-id
 	Until time.Time `json:"until"`
 }
 

@@ -27,13 +27,14 @@ const (
 	saveName       = "save"        // any text, as for `log-id`; each new value saves the lines that are [held](hindsight.md)
 	appLogName     = "app-log"     // raises the level of the application's own [events](events.md#levels-at-run-time), of all loggers or of some
 	appLogForName  = "app-log-for" // how long that lasts
+	appLogIDName   = "app-log-id"  // any text, as for `log-id`; a new id starts a new raise of the same levels
 	Adopt          = "adopt"       // gives JVMs without an output into the source [one](levels.md#adopt) of this selection; `off`: none
 )
 
 // Live returns the names, without [Prefix], of the annotations that take
 // effect while a pod runs.
 func Live() []string {
-	return []string{logName, logForName, logIDName, logStreamName, triggerName, triggerLogName, triggerForName, saveName, appLogName, appLogForName, Adopt}
+	return []string{logName, logForName, logIDName, logStreamName, triggerName, triggerLogName, triggerForName, saveName, appLogName, appLogForName, appLogIDName, Adopt}
 }
 
 const defaultTriggerLog = "gc*=debug,safepoint*=debug"
@@ -81,10 +82,11 @@ type Request struct {
 	Save string
 
 	// AppLog are the lowest levels of the events of the application's loggers that are wanted, whatever
-	// the application's own settings say. Zero: no raise. AppLogFor is its duration,
-	// like that of Log, and zero if AppLog is.
+	// the application's own settings say. Zero: no raise. AppLogFor and AppLogID are its duration
+	// and its ID, like those of Log, and zero if AppLog is.
 	AppLog    loggers.Levels
 	AppLogFor time.Duration
+	AppLogID  string
 
 	// Adopted is what JVMs without an output into the source are to log there, if SaysAdopted; it
 	// may be nothing. Otherwise the sidecar's own setting is in effect.
@@ -95,8 +97,8 @@ type Request struct {
 	AdoptedBad bool
 
 	// LogBad, TriggerBad and AppLogBad report a problem with an annotation of the group:
-	// log, log-for, log-id and log-stream; trigger, trigger-log and trigger-for; or app-log
-	// and app-log-for. The fields of that group are then zero, and the raise in effect stays.
+	// log, log-for, log-id and log-stream; trigger, trigger-log and trigger-for; or app-log,
+	// app-log-for and app-log-id. The fields of that group are then zero, and the raise in effect stays.
 	LogBad, TriggerBad, AppLogBad bool
 }
 
@@ -148,8 +150,9 @@ func interpret(ours map[string]entry, known []string, problems []Problem) (Reque
 	before = len(p.problems)
 	levels := readLive(p, ours, appLogName, "", loggers.Parse)
 	length = readLive(p, ours, appLogForName, DefaultFor.String(), parseFor)
+	id = readLive(p, ours, appLogIDName, "", parseID)
 	if req.AppLogBad = len(p.problems) > before; !req.AppLogBad && !levels.IsZero() {
-		req.AppLog, req.AppLogFor = levels, length
+		req.AppLog, req.AppLogFor, req.AppLogID = levels, length, id
 	}
 
 	req.Save = readLive(p, ours, saveName, "", parseID)

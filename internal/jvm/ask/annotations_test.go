@@ -66,6 +66,8 @@ func TestWhatAnnotationsAskFor(t *testing.T) {
 		"of events":        {values{"app-log": "debug"}, Request{AppLog: loggers.Of(ul.Debug), AppLogFor: 15 * time.Minute}, nil},
 		"of some events":   {values{"app-log": " WARN ", "app-log-for": "10m"}, Request{AppLog: loggers.Of(ul.Warning), AppLogFor: 10 * time.Minute}, nil},
 		"of loggers":       {values{"app-log": "com.example=debug, org.h.SQL=TRACE"}, Request{AppLog: loggersOf(t, "com.example=debug,org.h.SQL=trace"), AppLogFor: 15 * time.Minute}, nil},
+		"events again":     {values{"app-log": "debug", "app-log-id": "a1"}, Request{AppLog: loggers.Of(ul.Debug), AppLogFor: 15 * time.Minute, AppLogID: "a1"}, nil},
+		"of a bad ID":      {values{"app-log": "debug", "app-log-id": "a b"}, Request{AppLogBad: true}, []string{"app-log-id"}},
 		"of no level":      {values{"app-log": "com.example=loud"}, Request{AppLogBad: true}, []string{"app-log"}},
 		"of any level":     {values{"app-log": "unknown"}, Request{AppLogBad: true}, []string{"app-log"}},
 		"events too long":  {values{"app-log": "debug", "app-log-for": "25h"}, Request{AppLogBad: true}, []string{"app-log-for"}},

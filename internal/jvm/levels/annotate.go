@@ -117,7 +117,7 @@ func (a *annotations) set(req ask.Request, problems []ask.Problem) bool {
 		req.Trigger, req.TriggerLog = a.request.Trigger, a.request.TriggerLog
 	}
 	if req.AppLogBad {
-		req.AppLog, req.AppLogFor = a.request.AppLog, a.request.AppLogFor
+		req.AppLog, req.AppLogFor, req.AppLogID = a.request.AppLog, a.request.AppLogFor, a.request.AppLogID
 	}
 	if req.AdoptedBad {
 		req.Adopted, req.SaysAdopted = a.request.Adopted, a.request.SaysAdopted

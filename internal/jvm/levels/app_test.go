@@ -102,6 +102,11 @@ func TestARaiseOfTheApplicationRunsOutAndDoesNotComeBack(t *testing.T) {
 		t.Errorf("it is asked for %v again", a.to)
 	}
 	m.Gives(t)
+	r.annotate("app-log", "debug", "app-log-for", "1s", "app-log-id", "again")
+	p.step()
+	if got := p.Status().App.ID; !a.is(ul.Debug) || got != "again" {
+		t.Errorf("with another ID, it is asked for %v by %q", a.to, got)
+	}
 }
 
 // A kill prolongs no raise, and does not hide its end.

@@ -90,7 +90,10 @@ func (l *Loop) show(now time.Time) {
 		st.Cause, st.Raise = cause, r
 	}
 	if r, _ := p.State.AppNow(now); r != nil && !p.Draining && !st.Off {
-		st.App = admin.AppRaise{Level: r.Levels.String(), Until: r.Until}
+		st.App = admin.AppRaise{Cause: string(plan.FromAnnotation), Level: r.Levels.String(), ID: r.ID, Until: r.Until}
+		if r == p.State.AppSet {
+			st.App.Cause = string(plan.FromCommand)
+		}
 	}
 	raised := 0
 	for _, j := range st.JVMs {

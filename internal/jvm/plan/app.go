@@ -15,6 +15,7 @@ type AppRaise struct {
 	For    time.Duration  `json:"for"` // the requested duration
 	Until  time.Time      `json:"until"`
 	By     string         `json:"by,omitempty"` // the process that asked for it; empty: no process did, or it is unknown
+	ID     string         `json:"id,omitempty"` // the annotation app-log-id
 }
 
 // on reports whether the raise is in effect. There may be none.
@@ -25,7 +26,7 @@ func (r *AppRaise) sound() *AppRaise {
 	if r == nil || r.Levels.IsZero() || ask.CheckFor(r.For) != nil {
 		return nil
 	}
-	return &AppRaise{r.Levels, r.For, savable(r.Until), printable.Escaped(r.By, maxWhy)}
+	return &AppRaise{r.Levels, r.For, savable(r.Until), printable.Escaped(r.By, maxWhy), printable.Escaped(r.ID, ask.MaxID)}
 }
 
 // bounded returns r, or a shorter raise if a clock was set back, so that no raise is prolonged.
@@ -33,7 +34,7 @@ func (r *AppRaise) bounded(now time.Time) *AppRaise {
 	if r == nil || !r.Until.After(now.Add(r.For)) {
 		return r
 	}
-	return &AppRaise{r.Levels, r.For, now.Add(r.For), r.By}
+	return &AppRaise{r.Levels, r.For, now.Add(r.For), r.By, r.ID}
 }
 
 const (
@@ -71,7 +72,7 @@ func (s *State) AppNow(now time.Time) (r *AppRaise, why string) {
 // SetApp begins the raise of a command, by a process, and returns its end.
 func (s *State) SetApp(to loggers.Levels, lasts time.Duration, by string, now time.Time) (until time.Time) {
 	now = now.Round(0) // without the monotonic clock, as a saved state has none
-	s.AppSet = &AppRaise{to, lasts, now.Add(lasts), by}
+	s.AppSet = &AppRaise{to, lasts, now.Add(lasts), by, ""}
 	return s.AppSet.Until
 }
 
@@ -79,7 +80,7 @@ func (s *State) SetApp(to loggers.Levels, lasts time.Duration, by string, now ti
 // over.
 func (s *State) endApps(now time.Time) {
 	if s.AppSet = nil; s.App.on(now) {
-		s.App = &AppRaise{s.App.Levels, s.App.For, now.Round(0), s.App.By}
+		s.App = &AppRaise{s.App.Levels, s.App.For, now.Round(0), s.App.By, s.App.ID}
 	}
 }
 
@@ -91,8 +92,8 @@ func (s *State) WantApp(req ask.Request, known, draining bool, now time.Time) {
 	case req.AppLogBad || !known: // nothing changes
 	case req.AppLog.IsZero():
 		s.App = nil
-	case s.App == nil || s.App.Levels != req.AppLog || s.App.For != req.AppLogFor:
-		s.App = &AppRaise{req.AppLog, req.AppLogFor, now.Add(req.AppLogFor), ""}
+	case s.App == nil || s.App.Levels != req.AppLog || s.App.For != req.AppLogFor || s.App.ID != req.AppLogID:
+		s.App = &AppRaise{req.AppLog, req.AppLogFor, now.Add(req.AppLogFor), "", req.AppLogID}
 	}
 	s.App, s.AppSet = s.App.bounded(now), s.AppSet.bounded(now)
 	if !s.AppSet.on(now) || draining {

@@ -115,8 +115,8 @@ func TestASavedStateOfAnEarlierVersionIsRead(t *testing.T) {
 			"25:9:1795248000000000000": {PID: 9, Outputs: []attach.Output{plain}, Unsure: true, kept: true},
 		},
 		Adopted: map[string]*Adopted{}, // none was yet
-		App:     &AppRaise{loggers.Of(ul.Debug), time.Hour, at(time.Minute), ""},
-		AppSet:  &AppRaise{loggers.Of(ul.Trace), time.Minute, at(30 * time.Second), "uid 1000, pid 78"}, AppLevels: loggers.Of(ul.Trace),
+		App:     &AppRaise{loggers.Of(ul.Debug), time.Hour, at(time.Minute), "", ""},
+		AppSet:  &AppRaise{loggers.Of(ul.Trace), time.Minute, at(30 * time.Second), "uid 1000, pid 78", ""}, AppLevels: loggers.Of(ul.Trace),
 		Quiet: at(3 * time.Minute), Fired: true,
 	}
 	if !s.Same(want) {
