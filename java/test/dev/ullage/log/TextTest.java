@@ -58,15 +58,14 @@ class TextTest {
         Event e = only();
         assertEquals(17, e.id());
         assertEquals(text, e.text());
-        boolean ascii = text.chars().allMatch(c -> c < 0x80);
-        assertEquals(ascii ? 0 : Layout.UTF8, e.flags());
+        assertEquals(0, e.flags());
         assertEquals((int) Thread.currentThread().getId(), e.thread());
 
         assertTrue(log.log(EventLog.ERROR, "com.example.Größe", text));
         e = only();
         assertEquals("[" + Thread.currentThread().getName() + "] com.example.Größe " + text, e.firstLine());
         assertEquals("", e.further());
-        assertEquals(Layout.UTF8, e.flags());
+        assertEquals(0, e.flags());
 
         assertTrue(log.line("t", "l").message(new StringBuilder(text)).send(EventLog.DEBUG));
         e = only();

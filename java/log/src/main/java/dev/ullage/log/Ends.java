@@ -23,13 +23,11 @@ final class Ends {
     private byte[] chunk;
     private long beyond; // bytes after the beginning, 0 while all fits
     private int kept; // of these, in last: those before beyond % END
-    private boolean wide;
 
     void clear() {
         size = 0;
         beyond = 0;
         kept = 0;
-        wide = false;
     }
 
     /** How many bytes were appended, whether or not they are kept. */
@@ -39,11 +37,6 @@ final class Ends {
 
     boolean isCut() {
         return beyond > 0;
-    }
-
-    /** Whether any character is not ASCII. */
-    boolean isWide() {
-        return wide;
     }
 
     void append(CharSequence s) {
@@ -56,13 +49,11 @@ final class Ends {
                 to = Utf8.put(s, bytes, size, bytes.length);
             }
             if (to >= 0) {
-                wide |= to - size != n;
                 size = to;
                 return;
             }
             split();
         }
-        wide = true; // or it may be: the flag is a hint
         for (int i = 0; i < n; ) {
             int end = Math.min(n, i + CHUNK);
             if (end < n && Character.isHighSurrogate(s.charAt(end - 1))) {
@@ -81,12 +72,10 @@ final class Ends {
             if (size + length <= bytes.length) {
                 System.arraycopy(from, 0, bytes, size, length);
                 size += length;
-                wide = true;
                 return;
             }
             split();
         }
-        wide = true;
         add(from, 0, length);
     }
 

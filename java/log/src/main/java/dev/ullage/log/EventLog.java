@@ -483,7 +483,7 @@ public final class EventLog {
         if (lines.length > Layout.MAX_PAYLOAD) {
             return this.lines.take(false).append(lines).sendAs(Layout.OWN, level, 0, System.nanoTime());
         }
-        return write(false, level, Layout.OWN, 0, Layout.UTF8, lines, lines.length, System.nanoTime());
+        return write(false, level, Layout.OWN, 0, 0, lines, lines.length, System.nanoTime());
     }
 
     /** Writes the bytes of a line, which is at its end: of a direct call, or of a front end. */

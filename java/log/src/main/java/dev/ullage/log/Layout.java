@@ -22,7 +22,7 @@ final class Layout {
 
     // The header. The JVM writes it once, before the file gets its name.
     static final int VERSION_AT = 8, DATA_OFFSET_AT = 12, CAPACITY_AT = 16, STRIPES_AT = 24, MAX_PAYLOAD_AT = 28;
-    static final int PID_AT = 32, NANO_TIME_AT = 40, WALL_AT = 48, FLAGS_AT = 56, BASE_LEVEL_AT = 64, KEEP_LEVEL_AT = 68;
+    static final int PID_AT = 32, NANO_TIME_AT = 40, WALL_AT = 48, FLAGS_AT = 56;
 
     // Only the sidecar writes these: the levels that it raised, whether it gave the ring up, and which loggers it raised.
     // The first is the lowest level of any logger, that of loggers without a rule << 8, and the generation of the rules << 16, 0 if
@@ -45,7 +45,7 @@ final class Layout {
     static final int TIME_AT = 8, ID_AT = 16, PAYLOAD_AT = 24;
     static final int MAX_PAYLOAD = 32 << 10;
     static final int PAD = 1, TEXT = 2, LONGS = 3, LINE = 4, OWN = 5;
-    static final int UTF8 = 1, CUT = 2;
+    static final int CUT = 2;
 
     static final VarHandle LONG = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     static final VarHandle INT = MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);

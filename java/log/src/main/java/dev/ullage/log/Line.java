@@ -221,7 +221,7 @@ public final class Line {
             return false;
         }
         open = false;
-        int flags = (text.isWide() ? Layout.UTF8 : 0) | (cut || text.isCut() ? Layout.CUT : 0);
+        int flags = cut || text.isCut() ? Layout.CUT : 0;
         int place = text.join(kind == Layout.LINE ? id : text.length());
         int length = (int) text.length();
         boolean kept = log.write(direct, level, kind, kind == Layout.LINE ? place : (int) id, flags, text.bytes(), length, nanos);

@@ -117,12 +117,10 @@ final class Ring {
         }
         try {
             int at = begin(position, length, nanos, id);
-            int flags = 0;
             if (length > 0) {
                 Utf8.put(text, length, buffer, at + PAYLOAD_AT);
-                flags = length == text.length() ? 0 : UTF8;
             }
-            LONG.setRelease(buffer, at, word(length, level, TEXT, flags, position));
+            LONG.setRelease(buffer, at, word(length, level, TEXT, 0, position));
             return true;
         } catch (StackOverflowError e) { // there is no stack for a call
             openPosition = position;
@@ -182,8 +180,7 @@ final class Ring {
             to = Utf8.put(logger, loggerSize, buffer, to);
             buffer.put(to++, (byte) ' ');
             Utf8.put(text, textSize, buffer, to);
-            int flags = length == thread.length() + logger.length() + text.length() + 4 ? 0 : UTF8;
-            LONG.setRelease(buffer, at, word(length, level, LINE, flags, position));
+            LONG.setRelease(buffer, at, word(length, level, LINE, 0, position));
             return true;
         } catch (StackOverflowError e) { // there is no stack for a call
             openPosition = position;

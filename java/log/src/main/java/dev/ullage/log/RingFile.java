@@ -97,8 +97,6 @@ final class RingFile {
         buffer.putLong(NANO_TIME_AT, origin.nanoTime());
         buffer.putLong(WALL_AT, origin.wallNanos());
         buffer.putLong(FLAGS_AT, 0);
-        buffer.putInt(BASE_LEVEL_AT, settings.baseLevel());
-        buffer.putInt(KEEP_LEVEL_AT, settings.keepLevel());
         buffer.putLong(HEAD_COMPLEMENT_AT, ~0L);
         LONG.setRelease(buffer, 0, MAGIC);
     }

@@ -222,15 +222,7 @@ public final class UllageAppender extends AbstractAppender {
 
     static int level(Level level) {
         int n = level.intLevel();
-        if (n <= Level.ERROR.intLevel()) {
-            return EventLog.ERROR;
-        }
-        if (n <= Level.WARN.intLevel()) {
-            return EventLog.WARNING;
-        }
-        if (n <= Level.INFO.intLevel()) {
-            return EventLog.INFO;
-        }
-        return n <= Level.DEBUG.intLevel() ? EventLog.DEBUG : EventLog.TRACE;
+        return n <= Level.ERROR.intLevel() ? EventLog.ERROR : n <= Level.WARN.intLevel() ? EventLog.WARNING : n <= Level.INFO.intLevel() ? EventLog.INFO
+                : n <= Level.DEBUG.intLevel() ? EventLog.DEBUG : EventLog.TRACE;
     }
 }

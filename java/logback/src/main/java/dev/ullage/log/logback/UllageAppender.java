@@ -255,15 +255,7 @@ public class UllageAppender extends UnsynchronizedAppenderBase<ILoggingEvent> im
 
     static int level(Level level) {
         int n = level.toInt();
-        if (n >= Level.ERROR_INT) {
-            return EventLog.ERROR;
-        }
-        if (n >= Level.WARN_INT) {
-            return EventLog.WARNING;
-        }
-        if (n >= Level.INFO_INT) {
-            return EventLog.INFO;
-        }
-        return n >= Level.DEBUG_INT ? EventLog.DEBUG : EventLog.TRACE;
+        return n >= Level.ERROR_INT ? EventLog.ERROR : n >= Level.WARN_INT ? EventLog.WARNING : n >= Level.INFO_INT ? EventLog.INFO
+                : n >= Level.DEBUG_INT ? EventLog.DEBUG : EventLog.TRACE;
     }
 }
