@@ -20,6 +20,7 @@ func flagNames() []string {
 		func(fs *flag.FlagSet) { new(checkConfig).flags(fs, now) },
 		func(fs *flag.FlagSet) { new(reportConfig).flags(fs, now) },
 		func(fs *flag.FlagSet) { readFlags(fs, new(report.Config), now) }, // pauses
+		newAdoptConfig().flags,
 		func(fs *flag.FlagSet) { new(statusConfig).flags(fs) },
 		func(fs *flag.FlagSet) { new(pruneConfig).flags(fs) },
 		(&levelsConfig{verb: "list"}).flags,

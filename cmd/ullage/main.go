@@ -28,6 +28,7 @@ Linux.
 			{Name: "report", Summary: "show where a JVM's time went: a page, text or JSON", Run: reportCmd},
 			{Name: "pauses", Summary: "print how long the application was stopped, by cause", Run: pausesCmd},
 			{Name: "levels", Summary: "show a running JVM's log levels, raise them for a time", Run: levelsCmd},
+			{Name: "adopt", Summary: "ship a running JVM's log for a time, with nothing prepared", Run: adoptCmd},
 			{Name: "status", Summary: "ask a running 'ullage run' how it is doing", Run: statusCmd},
 			{Name: "prune", Summary: "remove the copies of pods that are gone from a shared volume", Run: pruneCmd},
 			cli.Completion(),

@@ -59,19 +59,25 @@ func runCmd(ctx context.Context, args []string, e cli.Env) int {
 	if !ok {
 		return code
 	}
-	debug.SetGCPercent(gcPercent)
-	if limit, _ := e.LookupEnv("GOMEMLIMIT"); limit == "" {
-		debug.SetMemoryLimit(kernel.SoftLimit(memoryBesideQueue + int64(cfg.Ship.Queue)))
-	}
-	var busy func(bool)
-	if processors, _ := e.LookupEnv("GOMAXPROCS"); processors == "" {
-		busy = useProcessors
-		busy(true)
-	}
+	busy := beModest(int64(cfg.Ship.Queue), e)
 	if err := sidecar.Run(ctx, cfg, build.Read(version), busy, cfg.Log.Logger(e.Stderr)); err != nil {
 		return e.Fail("run", err)
 	}
 	return cli.OK
+}
+
+// beModest sets how much memory and how many processors the Go runtime takes, for queues of so many
+// bytes. It returns what changes that where lines flow or do not; nil: nothing does.
+func beModest(queues int64, e cli.Env) (busy func(bool)) {
+	debug.SetGCPercent(gcPercent)
+	if limit, _ := e.LookupEnv("GOMEMLIMIT"); limit == "" {
+		debug.SetMemoryLimit(kernel.SoftLimit(memoryBesideQueue + queues))
+	}
+	if processors, _ := e.LookupEnv("GOMAXPROCS"); processors == "" {
+		busy = useProcessors
+		busy(true)
+	}
+	return busy
 }
 
 // sinkKinds are the sinks, by the schemes of [sink.Schemes].

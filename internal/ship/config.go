@@ -65,8 +65,12 @@ func DefaultConfig() Config {
 
 // Groups returns the settings with the values of c as defaults, by the parts of shipping.
 func (c *Config) Groups() []settings.Group {
+	return append([]settings.Group{{Title: "What is shipped", Flags: c.Tail.Flags}}, c.CopyGroups()...)
+}
+
+// CopyGroups returns those of the settings that are not about the source.
+func (c *Config) CopyGroups() []settings.Group {
 	return []settings.Group{
-		{Title: "What is shipped", Flags: c.Tail.Flags},
 		{Title: "The durable copy, and what happens under pressure", Flags: c.flags},
 		{Title: "Its segments", Flags: c.Segment.Flags},
 	}

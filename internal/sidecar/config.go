@@ -31,6 +31,9 @@ type Config struct {
 
 	Log settings.Log
 
+	// Shown, if not nil, is given what answers for the sidecar, before the sidecar begins. Not a flag.
+	Shown func(admin.Answers)
+
 	// StallFloor is the length at which a stop of a JVM may be suspected of being a stall.
 	// If zero, it is [pause.DefaultFloor]. Not a flag.
 	StallFloor pause.Floor

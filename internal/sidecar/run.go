@@ -20,6 +20,9 @@ func Run(ctx context.Context, cfg Config, of build.Info, busy func(bool), log *s
 	if err != nil {
 		return err
 	}
+	if cfg.Shown != nil {
+		cfg.Shown(p.answers())
+	}
 	p.begin()
 	return p.run(ctx, p.connect(busy))
 }

@@ -49,6 +49,15 @@ func (p *Progress) Read(done, total int64) {
 	p.show(fmt.Sprintf("reading: %s of %s", printable.Bytes(done), printable.Bytes(total)))
 }
 
+// Show shows a text in place of the one before. It may be called often.
+func (p *Progress) Show(text string) {
+	if p == nil || p.width > 0 && time.Since(p.shown) < progressEvery {
+		return
+	}
+	p.shown = time.Now()
+	p.show(text)
+}
+
 // Wait shows a text with the seconds that have passed, until stop is called. No other
 // method may be called meanwhile.
 func (p *Progress) Wait(text string) (stop func()) {

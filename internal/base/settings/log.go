@@ -14,6 +14,9 @@ type Log struct {
 	level  logLevel
 }
 
+// LogAt is a log at a level and above, unless a flag says otherwise.
+func LogAt(level slog.Level) Log { return Log{level: logLevel(level)} }
+
 // Flags declares the settings on fs, with the values of l as defaults.
 func (l *Log) Flags(fs *flag.FlagSet) {
 	fs.Var(&l.format, "log-format", "`FORMAT` of the program's own log on stderr: text or json")

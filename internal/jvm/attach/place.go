@@ -34,9 +34,14 @@ func (c *Client) SourcePath(j JVM) (string, error) {
 	if real, err := filepath.EvalSymlinks(source); err == nil && real != source {
 		places = append(places, real)
 	}
+	name := filepath.Base(source)
+	// A source by the path of an open descriptor, /proc/self/fd/N: the directory may be out of our sight.
+	if link, err := os.Readlink(source); err == nil && filepath.IsAbs(link) {
+		places, name = append(places, link), filepath.Base(link)
+	}
 	mounts, err := mountsOf(j.host, unix.Mkdev(st.Dev_major, st.Dev_minor))
 	for _, at := range mounts {
-		places = append(places, at, filepath.Join(at, filepath.Base(source)))
+		places = append(places, at, filepath.Join(at, name))
 	}
 	for _, dir := range places {
 		if c.isSource(j, dir+"/") {

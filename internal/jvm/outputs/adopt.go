@@ -1,6 +1,7 @@
 package outputs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,7 @@ func (d Talk) OutputFor(j attach.JVM) (name string, err error) {
 // output, with all of the selection or a part: take it away by [Talk.Release]. The error
 // wraps [ErrElsewhere] if the JVM has the output and its file is not in the source.
 func (d Talk) Adopt(ctx context.Context, j attach.JVM, name string, what ask.Selection) error {
-	o := attach.Output{Name: name, Selection: "all=off", Decorators: ask.OutputDecorators, Options: ask.OutputOptions}
+	o := attach.Output{Name: name, Selection: "all=off", Decorators: ask.OutputDecorators, Options: cmp.Or(d.cfg.Options, ask.OutputOptions)}
 	guarded := attach.Guard(o, what)
 	err := d.create(ctx, j, o, guarded)
 	if guarded != what && attach.Unguarded(err) {

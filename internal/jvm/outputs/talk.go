@@ -19,6 +19,9 @@ type Config struct {
 	// Source and Match select the shipped files: only JVM outputs that write
 	// such a file are changed. Other packages declare their flags.
 	Source, Match string
+
+	// Options are those of an output that a JVM is given; empty: [ask.OutputOptions]. Not a flag.
+	Options string
 }
 
 // Talk sends commands to JVMs and reads their replies. It keeps no state

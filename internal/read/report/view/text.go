@@ -64,6 +64,14 @@ func (r *Report) text(w io.Writer, style Style) error {
 	return err
 }
 
+// Summary writes what the report says in a few lines.
+func Summary(w io.Writer, style Style, r *Report) error {
+	p := &printer{r: r, style: style}
+	p.summary()
+	_, err := p.WriteTo(w)
+	return err
+}
+
 // Pauses writes the table by cause, the longest stops and the suspected ones.
 func (r *Report) Pauses(w io.Writer, style Style) error {
 	p := &printer{r: r, style: style}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/jvm/adopt"
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/read/report"
+	"github.com/ullage/ullage/internal/read/report/view"
+	"github.com/ullage/ullage/internal/sidecar"
+)
+
+const adoptAbout = `ullage adopt ships the log of a JVM that runs already, for a time, and then
+leaves the JVM as it was. Nothing has to be prepared.
+
+Usage:
+  ullage adopt PID|NAME [SELECTION] [--for 10m] [flags]
+  ullage adopt --all [SELECTION] [--for 10m] [flags]
+
+Examples:
+  ullage adopt 4711
+  ullage adopt com.example.Main 'gc*=debug,safepoint=info' --for 5m
+  ullage adopt app.jar --dest /var/tmp/incident
+  sudo ullage adopt --all --for 1h
+
+NAME is a word of the JVM's command line: its main class, with or without its
+package, or its jar. SELECTION is written as in -Xlog; the default is
+` + adoptSelection + `. The JVM logs into a private directory in its /dev/shm,
+of which ullage takes an eighth at most; if more than half is used, it takes
+nothing and exits with 1.
+
+After the time, or on Ctrl-C or SIGTERM, the JVM logs what it logged before.
+All that it wrote meanwhile is in --dest (default: a new directory here), and a
+report of it is next to that, in ullage-report.html. If the JVM ends earlier,
+that is reported the same way. After kill -9, the next 'ullage adopt' of the JVM
+continues, and then cleans up.
+
+Run it as the JVM's user and group, or as root.
+
+Exit status: 0 the JVM was adopted and is as it was before, or has ended, 1 it
+was not adopted, or something failed, 2 usage error.
+`
+
+// adoptSelection is what the injector has JVMs log by default, too.
+const adoptSelection = "gc*=info,safepoint=info"
+
+// adoptConfig has the settings of `ullage adopt`.
+type adoptConfig struct {
+	sidecar sidecar.Config
+	target  string // empty: all JVMs
+	all     bool
+	lasts   time.Duration
+}
+
+func newAdoptConfig() *adoptConfig {
+	c := &adoptConfig{sidecar: sidecar.DefaultConfig(), lasts: 10 * time.Minute}
+	c.sidecar.SinkKinds = sinkKinds()
+	c.sidecar.Ship.Dest, c.sidecar.Ship.Tail.Source = "", "/proc" // until each JVM has its own
+	c.sidecar.Admin.Listen = admin.Off
+	c.sidecar.Log = settings.LogAt(slog.LevelError)
+	return c
+}
+
+// groups returns the settings by what they are about.
+func (c *adoptConfig) groups() []settings.Group {
+	all := []settings.Group{{Title: "What is adopted", Flags: func(fs *flag.FlagSet) {
+		fs.BoolVar(&c.all, "all", false, "adopt all JVMs that are visible here")
+		settings.DurationVar(fs, &c.lasts, "for", c.lasts, "`DURATION` after which the JVM is released")
+	}}}
+	all = append(all, c.sidecar.Ship.CopyGroups()...)
+	return append(all, settings.Group{Title: "Further copies", Flags: c.sidecar.Sinks.Flags},
+		settings.Group{Title: "The program itself", Flags: c.sidecar.Log.Flags})
+}
+
+func (c *adoptConfig) flags(fs *flag.FlagSet) { settings.Declare(fs, c.groups()) }
+
+// validate reads the arguments and returns what is wrong with them and with the flags.
+func (c *adoptConfig) validate(args []string, now time.Time) (bad []error) {
+	if !c.all && len(args) == 0 {
+		return []error{errors.New("no JVM is named: give its process ID, a word of its command line, or --all")}
+	}
+	if !c.all {
+		c.target, args = args[0], args[1:]
+	}
+	if c.sidecar.Ship.Dest == "" {
+		c.sidecar.Ship.Dest = "ullage-adopt-" + now.Format("20060102-150405")
+	}
+	selection := adoptSelection
+	if len(args) > 0 {
+		selection, args = args[0], args[1:]
+	}
+	var err error
+	if c.sidecar.Levels.Adopt, err = ask.ParseSelection(selection); err != nil {
+		bad = append(bad, err)
+	}
+	if err := ask.CheckFor(c.lasts); err != nil {
+		bad = append(bad, fmt.Errorf("--for: %w", err))
+	}
+	return append(append(bad, cli.Unexpected(args)...), c.sidecar.Validate()...)
+}
+
+func adoptCmd(ctx context.Context, args []string, e cli.Env) int {
+	c := newAdoptConfig()
+	fs := flag.NewFlagSet("adopt", flag.ContinueOnError)
+	c.flags(fs)
+	e.Groups = c.groups()
+	code, ok := e.Parse(fs, adoptAbout, args, func() []error { return c.validate(fs.Args(), time.Now()) })
+	if !ok {
+		return code
+	}
+	out := newNotes(e.Stderr)
+	visits, err := c.begin(ctx, out, e)
+	if err != nil {
+		return e.Fail("adopt", err)
+	}
+	host := &host{lasts: c.lasts, visits: visits, out: out}
+	host.wait(ctx)
+	if err := errors.Join(host.end(), c.report(ctx, visits, e)); err != nil {
+		return e.Fail("adopt", err)
+	}
+	return cli.OK
+}
+
+// begin finds the JVMs and starts a sidecar for each.
+func (c *adoptConfig) begin(ctx context.Context, out *notes, e cli.Env) (visits []*visit, err error) {
+	guests, left, err := adopt.Find(ctx, c.target)
+	for _, why := range left {
+		e.Fail("adopt", why)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var bad []error
+	for _, g := range guests {
+		v, err := c.visit(g, len(guests))
+		if err != nil {
+			bad = append(bad, err)
+			continue
+		}
+		visits = append(visits, v)
+	}
+	if len(visits) == 0 {
+		return nil, errors.Join(bad...)
+	}
+	for _, why := range bad {
+		e.Fail("adopt", why)
+	}
+	busy := beModest(int64(c.sidecar.Ship.Queue)*int64(len(visits)), e)
+	if len(visits) > 1 {
+		busy = nil // calm is what all of them would have to be
+	}
+	for _, v := range visits {
+		v.start(ctx, busy, c.sidecar.Log.Logger(out))
+	}
+	return visits, nil
+}
+
+// visit prepares the sidecar of one of n JVMs.
+func (c *adoptConfig) visit(g adopt.Guest, n int) (*visit, error) {
+	v := &visit{guest: g, cfg: c.sidecar}
+	ship := &v.cfg.Ship
+	if n > 1 {
+		pid := strconv.Itoa(g.JVM.Process())
+		ship.Dest = filepath.Join(ship.Dest, pid)
+		v.cfg.Sinks.Pod.Name += "-" + pid // two JVMs have streams of the same names
+	}
+	var err error
+	if v.place, err = adopt.Make(g.JVM, n); err != nil {
+		return nil, err
+	}
+	if err = os.MkdirAll(ship.Dest, 0o755); err == nil && v.place.On(ship.Dest) {
+		err = fmt.Errorf("it lies on the tmpfs of %s, which is the application's: name a directory on a disk", g.JVM)
+	}
+	if err != nil {
+		v.place.Abandon()
+		_ = os.Remove(ship.Dest) // if nothing is in it
+		return nil, fmt.Errorf("use --dest %s: %w", printable.Line(ship.Dest), err)
+	}
+	ship.Tail.Source = v.place.Source
+	if budget := settings.Size(v.place.Budget); ship.Budget == 0 || ship.Budget > budget {
+		ship.Budget = budget
+	}
+	v.cfg.Levels.Attach, v.cfg.Levels.Options = adopt.Config(g.JVM.Process()), v.place.Options
+	v.cfg.Shown = v.shown
+	return v, nil
+}
+
+// report writes the page about what was shipped, also after an interrupt.
+func (c *adoptConfig) report(ctx context.Context, visits []*visit, e cli.Env) error {
+	var dests []string
+	for _, v := range visits {
+		if v.adopted {
+			dests = append(dests, v.cfg.Ship.Dest)
+		} else {
+			_ = os.Remove(v.cfg.Ship.Dest) // if nothing is in it
+		}
+	}
+	if len(dests) == 0 {
+		return nil // the reasons were reported
+	}
+	page, err := filepath.Abs(filepath.Join(filepath.Dir(c.sidecar.Ship.Dest), defaultPage))
+	if err != nil {
+		return fmt.Errorf("name the report: %w", err)
+	}
+	r, err := readReport(context.WithoutCancel(ctx), dests, report.Config{}, e)
+	if errors.Is(err, report.ErrNoLog) {
+		fmt.Fprintf(e.Stderr, "no report: the JVM logged nothing in this time\n")
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("report on %s: %w", printable.Line(c.sidecar.Ship.Dest), err)
+	}
+	print := func(w io.Writer, _ view.Style) error { return view.HTML(w, r) }
+	return errors.Join(view.Summary(e.Stdout, reportStyle(e), r), (&reportConfig{output: page}).write(print, e))
+}

@@ -1,0 +1,287 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/base/build"
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/jvm/adopt"
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/read/report/view"
+	"github.com/ullage/ullage/internal/sidecar"
+)
+
+const (
+	lookEvery = 250 * time.Millisecond
+	sayEvery  = time.Minute // where there is no terminal
+
+	// adoptPatience is for how long a JVM may be too busy to take its output.
+	adoptPatience = 20 * time.Second
+)
+
+// visit is one JVM that is adopted, with a sidecar of its own. All but the sidecar's part is for
+// one goroutine.
+type visit struct {
+	guest  adopt.Guest
+	place  *adopt.Place
+	cfg    sidecar.Config
+	client *attach.Client
+	began  time.Time
+
+	answers atomic.Pointer[admin.Answers] // of the sidecar; nil: it has not begun
+	cancel  context.CancelFunc
+	done    chan struct{} // the sidecar has ended
+	err     error         // of the sidecar; read it when done is closed
+
+	adopted bool
+	gone    bool  // the JVM has ended
+	refused error // why the JVM was not adopted
+	stops   stops
+	lines   int64
+	waits   string // why lines do not become durable now
+}
+
+// stops are how often and how long a JVM's threads were stopped. The report counts exactly: here,
+// more stops between two looks than a sidecar remembers are missing.
+type stops struct {
+	n       int
+	longest float64 // seconds
+	last    time.Time
+}
+
+func (s *stops) add(pauses []admin.Pause) {
+	since := s.last
+	for _, p := range pauses {
+		if p.At.After(since) {
+			s.n++
+			s.longest = max(s.longest, p.Seconds)
+			s.last = p.At
+		}
+	}
+}
+
+// shown takes what answers for the sidecar.
+func (v *visit) shown(a admin.Answers) { v.answers.Store(&a) }
+
+// start starts the sidecar. It does not end with ctx but with cancel, so that the JVM is released
+// once that was reported.
+func (v *visit) start(ctx context.Context, busy func(bool), log *slog.Logger) {
+	v.began, v.done = time.Now(), make(chan struct{})
+	v.client = attach.New(v.cfg.Levels.Attach, "")
+	ctx, v.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer close(v.done)
+		v.err = sidecar.Run(ctx, v.cfg, build.Read(version), busy, log)
+	}()
+}
+
+// over reports whether the visit has ended, or is about to.
+func (v *visit) over() bool {
+	select {
+	case <-v.done:
+		return true
+	default:
+		return v.gone || v.refused != nil
+	}
+}
+
+// look looks at the JVM and at its sidecar; it ends the visit where the JVM has ended or is not to
+// be adopted.
+func (v *visit) look() {
+	a := v.answers.Load()
+	if a == nil || v.over() {
+		return
+	}
+	v.take(a)
+	switch {
+	case !v.client.Alive(v.guest.JVM):
+		v.gone = true
+	case !v.adopted:
+		v.refused = v.refusal(a)
+	}
+	if v.over() {
+		v.cancel()
+	}
+}
+
+// take takes the state of the sidecar.
+func (v *visit) take(a *admin.Answers) {
+	st, ok := a.Status().(admin.Status)
+	if !ok {
+		return
+	}
+	v.lines, v.waits = st.Persisted.Lines, st.Reason
+	v.stops.add(a.Recent().Pauses)
+	if st.Levels == nil {
+		return
+	}
+	for _, j := range st.Levels.JVMs {
+		v.adopted = v.adopted || j.Adopted != ""
+	}
+}
+
+// refusal returns why a JVM is not adopted and will not be, or nil.
+func (v *visit) refusal(a *admin.Answers) error {
+	if err := a.Ready(); errors.Is(err, statedir.ErrOwned) {
+		return fmt.Errorf("%s is being adopted already: %w", v.guest.JVM, err)
+	}
+	st, ok := a.Status().(admin.Status)
+	if !ok || st.Levels == nil {
+		return nil
+	}
+	for _, j := range st.Levels.JVMs {
+		if j.Error != "" && j.Kind != string(attach.TimedOut) {
+			return errors.New(j.Error)
+		}
+	}
+	if time.Since(v.began) < adoptPatience {
+		return nil
+	}
+	why := strings.Join(st.Levels.Errors, "; ")
+	if why == "" {
+		why = st.Reason
+	}
+	return fmt.Errorf("%s was not adopted within %s: %s", v.guest.JVM, adoptPatience, why)
+}
+
+// end waits for the sidecar, which has been cancelled, and removes what it needs no more.
+func (v *visit) end() error {
+	<-v.done
+	if a := v.answers.Load(); a != nil {
+		v.take(a)
+	}
+	err := v.err
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%w; what was not shipped is in %s, and 'ullage adopt' of the same JVM continues there", err, v.place.Path)
+	case !errors.Is(v.refused, statedir.ErrOwned):
+		err = v.place.Remove()
+	}
+	v.place.Close()
+	return errors.Join(v.refused, err)
+}
+
+// host watches over visits.
+type host struct {
+	lasts  time.Duration
+	visits []*visit
+	out    *notes
+}
+
+// wait shows the progress until the time is over, ctx ends, or no visit is left, and has all of them
+// end.
+func (h *host) wait(ctx context.Context) {
+	over := time.After(h.lasts)
+	ends := time.Now().Add(h.lasts)
+	looks := time.NewTicker(lookEvery)
+	defer looks.Stop()
+	for waiting := true; waiting; {
+		select {
+		case <-ctx.Done():
+			waiting = false
+		case <-over:
+			waiting = false
+		case <-looks.C:
+			waiting = h.look(time.Until(ends))
+		}
+	}
+	for _, v := range h.visits {
+		v.cancel()
+	}
+}
+
+// look looks at all visits, and reports whether one is left.
+func (h *host) look(left time.Duration) (some bool) {
+	for _, v := range h.visits {
+		adopted, gone := v.adopted, v.gone
+		v.look()
+		if v.adopted && !adopted {
+			h.out.say("adopted %s: it logs %s to %s for %s", v.guest, v.cfg.Levels.Adopt, v.place.Path, printable.Seconds(h.lasts.Seconds()))
+		}
+		if v.gone && !gone {
+			h.out.say("%s has ended", v.guest.JVM)
+		}
+		some = some || !v.over()
+	}
+	if some {
+		h.out.progress(h.summary() + ", " + left.Round(time.Second).String() + " left")
+	}
+	return some
+}
+
+// summary says what was seen so far.
+func (h *host) summary() string {
+	var all stops
+	lines, waits := int64(0), ""
+	for _, v := range h.visits {
+		all.n += v.stops.n
+		all.longest = max(all.longest, v.stops.longest)
+		lines += v.lines
+		if v.waits != "" {
+			waits = ", waiting: " + printable.Line(v.waits)
+		}
+	}
+	text := fmt.Sprintf("%s, the longest %s, %s", view.Plural(uint64(all.n), "stop"), view.Duration(all.longest), view.Plural(uint64(lines), "line"))
+	if len(h.visits) > 1 {
+		text = fmt.Sprintf("%d JVMs: %s", len(h.visits), text)
+	}
+	return text + waits
+}
+
+// end waits for the end of all visits.
+func (h *host) end() error {
+	var bad []error
+	for _, v := range h.visits {
+		bad = append(bad, v.end())
+	}
+	h.out.say("released: %s", h.summary())
+	return errors.Join(bad...)
+}
+
+// notes are what people read meanwhile: on a terminal, below the rest, a line that changes.
+type notes struct {
+	mu   sync.Mutex
+	w    io.Writer
+	line *cli.Progress // nil: no terminal
+	said time.Time     // the last progress without one
+}
+
+func newNotes(w io.Writer) *notes { return &notes{w: w, line: cli.NewProgress(w), said: time.Now()} }
+
+// say prints a line that stays.
+func (n *notes) say(format string, args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.line.Clear()
+	fmt.Fprintln(n.w, printable.Line(fmt.Sprintf(format, args...)))
+}
+
+// Write has the log of a sidecar leave the changing line whole.
+func (n *notes) Write(p []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.line.Clear()
+	return n.w.Write(p)
+}
+
+// progress shows how far the visits are.
+func (n *notes) progress(text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.line.Show(text)
+	if n.line == nil && time.Since(n.said) >= sayEvery {
+		n.said = time.Now()
+		fmt.Fprintln(n.w, printable.Line(text))
+	}
+}

@@ -1,0 +1,172 @@
+package adopt
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/attach"
+)
+
+// shm is the tmpfs that every container and every Linux has.
+const shm = "/dev/shm"
+
+const (
+	share = 8 // the part of the tmpfs that places take together
+
+	leastBudget = 1 << 20  // the least that a sidecar takes as its budget
+	mostBudget  = 64 << 20 // the default size of the tmpfs in a cluster
+
+	archives = 3 // of the JVM's rotation, besides the file that it writes
+)
+
+// Place is a private directory for the log of a JVM.
+type Place struct {
+	Source  string // the path by which this process finds it, also after the JVM's end
+	Path    string // the path by which the JVM finds it
+	Budget  int64  // how many bytes it may take
+	Options string // of the JVM's output: with these, the JVM takes no more either
+
+	parent *os.Root
+	dir    *os.File
+	made   bool // by this run
+}
+
+// Make makes the place of a JVM, one of n that share what may be taken of a tmpfs, or opens the place
+// that an earlier run has left.
+func Make(j attach.JVM, n int) (*Place, error) {
+	p, err := open(j)
+	if err == nil {
+		if p.Budget, err = budget(p.parent, n); err == nil {
+			err = p.make(j)
+		}
+		if err != nil {
+			p.Abandon()
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", j, err)
+	}
+	p.Options = fmt.Sprintf("filecount=%d,filesize=%dK", archives, p.Budget/(archives+1)>>10)
+	return p, nil
+}
+
+// open opens the tmpfs of a JVM.
+func open(j attach.JVM) (*Place, error) {
+	at, err := j.OpenDir(shm)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("it has no %s: mount a tmpfs there", shm)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open its %s: %w", shm, err)
+	}
+	defer at.Close()
+	root, err := os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", at.Fd()))
+	if err != nil {
+		return nil, fmt.Errorf("open its %s: %w", shm, err)
+	}
+	return &Place{Path: filepath.Join(shm, fmt.Sprintf("ullage-%d-%d", j.PID, j.Started())), parent: root}, nil
+}
+
+// budget returns how much one of n places may take of a tmpfs. It fails where the application
+// needs the tmpfs itself, or there is too little of it.
+func budget(tmpfs *os.Root, n int) (int64, error) {
+	dir, err := tmpfs.Open(".")
+	if err != nil {
+		return 0, fmt.Errorf("open its %s: %w", shm, err)
+	}
+	defer dir.Close()
+	var st unix.Statfs_t
+	if err := unix.Fstatfs(int(dir.Fd()), &st); err != nil {
+		return 0, fmt.Errorf("look at its %s: %w", shm, err)
+	}
+	if st.Type != unix.TMPFS_MAGIC {
+		return 0, fmt.Errorf("its %s is not a tmpfs: the JVM might wait for a disk there", shm)
+	}
+	return budgetOf(int64(st.Blocks)*st.Bsize, int64(st.Bfree)*st.Bsize, n)
+}
+
+// budgetOf is budget for a tmpfs of a size, of which so much is free. A tmpfs without a limit has
+// the size 0.
+func budgetOf(size, free int64, n int) (int64, error) {
+	if size == 0 {
+		return mostBudget / int64(n), nil
+	}
+	if used := size - free; used > size/2 {
+		return 0, fmt.Errorf("the application uses %s of the %s of its %s: nothing is taken of a tmpfs that is more than half full",
+			printable.Bytes(used), printable.Bytes(size), shm)
+	}
+	budget := min(size/share, mostBudget) / int64(n)
+	if budget < leastBudget {
+		return 0, fmt.Errorf("its %s has %s, of which ullage takes an eighth at most: that is less than %s for each JVM",
+			shm, printable.Bytes(size), printable.Bytes(leastBudget))
+	}
+	return budget, nil
+}
+
+// make makes the directory, unless it exists, and gives it to the JVM's user.
+func (p *Place) make(j attach.JVM) error {
+	name, user := filepath.Base(p.Path), j.User()
+	err := p.parent.Mkdir(name, 0o700)
+	p.made = err == nil
+	if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
+	if err == nil && p.made && !user.IsOurs() {
+		err = p.parent.Lchown(name, int(user.UID), int(user.GID))
+	}
+	if err == nil {
+		p.dir, err = p.parent.Open(name)
+	}
+	var info fs.FileInfo
+	if err == nil {
+		info, err = p.dir.Stat()
+	}
+	if err != nil {
+		return fmt.Errorf("make the directory %s: %w", p.Path, err)
+	}
+	if st := info.Sys().(*syscall.Stat_t); !info.IsDir() || info.Mode().Perm() != 0o700 || st.Uid != user.UID {
+		return fmt.Errorf("%s is not a private directory of user %d: remove it", p.Path, user.UID)
+	}
+	p.Source = p.Path
+	if ours, err := os.Stat(p.Path); err != nil || !os.SameFile(ours, info) {
+		p.Source = fmt.Sprintf("/proc/self/fd/%d", p.dir.Fd()) // of another mount namespace, which ends with the JVM
+	}
+	return nil
+}
+
+// On reports whether a directory is on the tmpfs of the place.
+func (p *Place) On(dir string) bool {
+	var ours, its unix.Stat_t
+	return unix.Fstat(int(p.dir.Fd()), &ours) == nil && unix.Stat(dir, &its) == nil && ours.Dev == its.Dev
+}
+
+// Abandon closes the directory, unused. It stays if an earlier run has left it.
+func (p *Place) Abandon() {
+	if p.made {
+		_ = p.Remove()
+	}
+	p.Close()
+}
+
+// Remove removes the directory with all that is in it.
+func (p *Place) Remove() error {
+	if err := p.parent.RemoveAll(filepath.Base(p.Path)); err != nil {
+		return fmt.Errorf("remove %s: %w", p.Path, err)
+	}
+	return nil
+}
+
+// Close closes the directory. A source by the path of its descriptor is gone then.
+func (p *Place) Close() {
+	if p.dir != nil {
+		p.dir.Close()
+	}
+	p.parent.Close()
+}

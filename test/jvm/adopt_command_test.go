@@ -1,0 +1,275 @@
+package jvm
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// adopting runs `ullage adopt` with a destination of its own until the end of the test.
+func adopting(r *levelRig, args ...string) *lab.Sidecar {
+	r.Helper()
+	adopt, err := lab.StartCommand(exec.Command(program, append([]string{"adopt", "--dest", filepath.Join(r.dest, "copy"), "--sync-interval", "50ms"}, args...)...))
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() {
+		adopt.Kill()
+		if r.Failed() {
+			r.Logf("ullage adopt said:\n%s", adopt.Stderr())
+		}
+	})
+	return adopt
+}
+
+// adopted waits until `ullage adopt` says so.
+func adopted(r *levelRig, adopt *lab.Sidecar) {
+	r.Helper()
+	lab.Eventually(r, patience, "the JVM is adopted", func() bool {
+		if adopt.Exited() {
+			r.Fatalf("ullage adopt has ended:\n%s", adopt.Stderr())
+		}
+		return strings.Contains(adopt.Stderr(), "adopted pid ")
+	})
+}
+
+// adoptEnds waits for the end of `ullage adopt` and returns what it said.
+func adoptEnds(r *levelRig, adopt *lab.Sidecar, want int) string {
+	r.Helper()
+	code, err := adopt.Wait(patience)
+	if err != nil || code != want {
+		r.Fatalf("exit code %d, want %d, %v:\n%s", code, want, err, adopt.Stderr())
+	}
+	return adopt.Stderr()
+}
+
+// reported fails unless the report is there, and the copy has a text and lacks nothing.
+func reported(r *levelRig, text string) {
+	r.Helper()
+	if page, err := os.ReadFile(filepath.Join(r.dest, "ullage-report.html")); err != nil || !strings.Contains(string(page), "<html") {
+		r.Errorf("the report has %d bytes, %v", len(page), err)
+	}
+	copied := filepath.Join(r.dest, "copy")
+	if out, err := exec.Command(program, "logs", copied).CombinedOutput(); err != nil || !strings.Contains(string(out), text) {
+		r.Errorf("%q is not in what was shipped, %v:\n%.2000s", text, err, out)
+	}
+	if out, err := exec.Command(program, "check", copied).CombinedOutput(); err != nil {
+		r.Errorf("check: %v\n%s", err, out)
+	}
+}
+
+// left returns what is left of adoptions of a JVM on the tmpfs.
+func left(r *levelRig, jvm *listened) []string {
+	r.Helper()
+	left, err := filepath.Glob(fmt.Sprintf("/dev/shm/ullage-%d-*", jvm.PID()))
+	if err != nil {
+		r.Fatal(err)
+	}
+	return left
+}
+
+// A JVM that was started without any option is shipped for a time and then logs what it
+// logged before, byte for byte. A second `ullage adopt` says who has it.
+func TestAdoptAJVMWithNothingPrepared(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := newLevelRig(t, jdk)
+		jvm := r.launch(place{}, nil, "Churn", "600000", "100", "unprepared-"+jdk.String())
+		pid := strconv.Itoa(jvm.PID())
+		lab.Eventually(r, patience, "the JVM runs", func() bool {
+			return exec.Command(program, "adopt", pid, "--for", "1s", "--dest", filepath.Join(r.truth, "first")).Run() == nil
+		})
+		before := jvm.list()
+		if strings.Contains(before, "ullage") {
+			t.Errorf("the JVM lists\n%s", before)
+		}
+		adopt := adopting(r, "unprepared-"+jdk.String(), "gc*=debug", "--for", "1h")
+		adopted(r, adopt)
+		out, err := exec.Command(program, "adopt", pid, "--dest", filepath.Join(r.truth, "second")).CombinedOutput()
+		if want := fmt.Sprintf("it is adopted already: process %d ships", adopt.PID()); err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("the second: %v, want %q:\n%s", err, want, out)
+		}
+		lab.Eventually(r, patience, "a pause is shipped", func() bool {
+			out, err := exec.Command(program, "logs", filepath.Join(r.dest, "copy")).CombinedOutput()
+			return err == nil && strings.Contains(string(out), "Pause Young")
+		})
+		if err := adopt.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		adoptEnds(r, adopt, 0)
+		reported(r, "[debug")
+		if is := jvm.list(); is != before {
+			t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
+		}
+		if left := left(r, jvm); len(left) > 0 {
+			t.Errorf("left behind: %q", left)
+		}
+	})
+}
+
+// The next `ullage adopt` of a JVM goes on where one was killed, and leaves nothing.
+func TestAdoptAfterAKill(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := newLevelRig(t, jdk)
+		jvm := r.listening(place{}, nil, "Churn", "600000", "100")
+		before, pid := jvm.list(), strconv.Itoa(jvm.PID())
+		adopt := adopting(r, pid, "--for", "1h")
+		adopted(r, adopt)
+		adopt.Kill()
+		if len(left(r, jvm)) != 1 {
+			t.Errorf("left behind: %q", left(r, jvm))
+		}
+		adoptEnds(r, adopting(r, pid, "--for", "2s"), 0)
+		reported(r, "Pause Young")
+		if is := jvm.list(); is != before {
+			t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
+		}
+		if left := left(r, jvm); len(left) > 0 {
+			t.Errorf("left behind: %q", left)
+		}
+
+		adopt = adopting(r, pid, "--for", "1h")
+		adopted(r, adopt)
+		adopt.Kill()
+		if out, err := exec.Command(program, "levels", "reset", "--source", left(r, jvm)[0]).CombinedOutput(); err != nil {
+			t.Errorf("reset: %v\n%s", err, out)
+		}
+		if is := jvm.list(); is != before {
+			t.Errorf("after reset, the JVM lists\n%s, which was\n%s", is, before)
+		}
+		t.Cleanup(func() { os.RemoveAll(left(r, jvm)[0]) })
+	})
+}
+
+// A JVM that ends meanwhile is reported on, and that is no failure.
+func TestAdoptAJVMThatEnds(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := newLevelRig(t, jdk)
+		jvm := r.listening(place{}, nil, "Churn", "600000", "100")
+		adopt := adopting(r, strconv.Itoa(jvm.PID()), "--for", "1h")
+		adopted(r, adopt)
+		lab.Eventually(r, patience, "a pause is logged", func() bool {
+			text, err := os.ReadFile(filepath.Join(left(r, jvm)[0], fmt.Sprintf("gc-%d.log", jvm.PID())))
+			return err == nil && strings.Contains(string(text), "Pause Young")
+		})
+		jvm.Kill()
+		if said := adoptEnds(r, adopt, 0); !strings.Contains(said, "has ended") {
+			t.Errorf("it said:\n%s", said)
+		}
+		reported(r, "Pause Young")
+		if left := left(r, jvm); len(left) > 0 {
+			t.Errorf("left behind: %q", left)
+		}
+	})
+}
+
+// A refusal says the reason, and nothing is changed.
+func TestAdoptRefuses(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := newLevelRig(t, jdk)
+		jvm := r.listening(place{}, nil, "Churn", "600000", "10")
+		before, pid := jvm.list(), strconv.Itoa(jvm.PID())
+		if said := adoptEnds(r, adopting(r, pid, "gc*=info,saftypoint=info"), 1); !strings.Contains(said, "Invalid tag 'saftypoint' in log selection") {
+			t.Errorf("a selection that the JVM does not know: it said:\n%s", said)
+		}
+		if is, left := jvm.list(), left(r, jvm); is != before || len(left) > 0 {
+			t.Errorf("left %q, and the JVM lists\n%s, which was\n%s", left, is, before)
+		}
+		disabled := r.launch(place{}, []string{"-XX:+DisableAttachMechanism"}, "Churn", "600000", "10")
+		lab.Eventually(r, patience, "it is a JVM", func() bool {
+			code, err := adopting(r, strconv.Itoa(disabled.PID())).Wait(patience)
+			return err == nil && code == 1
+		})
+		lab.Eventually(r, patience, "the option is named", func() bool {
+			return strings.Contains(adoptEnds(r, adopting(r, strconv.Itoa(disabled.PID())), 1), "-XX:+DisableAttachMechanism: remove that flag")
+		})
+	})
+}
+
+// The tmpfs is the application's: where it is small, full, missing or read-only, nothing is taken,
+// and a JVM in a mount namespace of its own is adopted through its process.
+func TestAdoptInAnotherMountNamespace(t *testing.T) {
+	needs(t, "unshare")
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		for _, c := range []struct{ name, prepare, want string }{
+			{"64 MiB", "mount -t tmpfs -o size=64m tmpfs /dev/shm", ""},
+			{"64 KiB", "mount -t tmpfs -o size=64k tmpfs /dev/shm", "its /dev/shm has 64.0 KiB"},
+			{"more than half used", "mount -t tmpfs -o size=64m tmpfs /dev/shm; head -c 40M /dev/zero >/dev/shm/app", "the application uses 40.0 MiB of the 64.0 MiB"},
+			{"read-only", "mount -t tmpfs -o ro,size=64m tmpfs /dev/shm", "read-only file system"},
+			{"no tmpfs", "mount --bind / /dev/shm", "its /dev/shm is not a tmpfs"},
+			{"missing", "mount -t tmpfs tmpfs /dev; mknod -m 666 /dev/null c 1 3; mknod -m 444 /dev/random c 1 8; mknod -m 444 /dev/urandom c 1 9", "it has no /dev/shm"},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				r := newLevelRig(t, jdk)
+				jvm := unshared(r, c.prepare)
+				before := jvm.list()
+				adopt := adopting(r, strconv.Itoa(jvm.PID()), "--for", "2s")
+				if c.want == "" {
+					adoptEnds(r, adopt, 0)
+					reported(r, "Pause Young")
+				} else if said := adoptEnds(r, adopt, 1); !strings.Contains(said, c.want) {
+					t.Errorf("it said:\n%s\nwant %q", said, c.want)
+				}
+				if is := jvm.list(); is != before {
+					t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
+				}
+			})
+		}
+	})
+}
+
+// unshared starts a JVM that allocates in a mount namespace that a script prepares.
+func unshared(r *levelRig, prepare string) *listened {
+	r.Helper()
+	cmd := exec.Command("unshare", "--mount", "--propagation", "private", "sh", "-euc", prepare+`; exec "$@"`, "sh",
+		r.jdk.Java(), "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx64m", "-XX:+StartAttachListener", "-cp", classes, "Churn", "600000", "100")
+	p := &listened{r: r, Process: &Process{cmd: cmd, done: make(chan struct{})}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Stdout, cmd.Stderr = &p.said, &p.said
+	if err := cmd.Start(); err != nil {
+		r.Fatal(err)
+	}
+	go func() { _ = cmd.Wait(); close(p.done) }()
+	p.socket = filepath.Join("/tmp", ".java_pid"+strconv.Itoa(p.PID()))
+	r.Cleanup(func() { p.Kill(); os.Remove(p.socket) })
+	return p
+}
+
+// All JVMs of a process namespace are adopted at once, each with a copy of its own. No
+// other test runs meanwhile: another namespace's JVM of the same number would have the same socket.
+func TestAdoptAllJVMs(t *testing.T) {
+	needs(t, "unshare")
+	each(t, func(t *testing.T, jdk lab.JDK) {
+		r := newLevelRig(t, jdk)
+		const script = `mount -t tmpfs -o size=64m tmpfs /dev/shm
+for i in 1 2; do "$@" & done
+until test "$("$ULLAGE" adopt --all --for 1s --dest "$COPY/trial" 2>&1 | grep -c "^adopted pid")" = 2; do sleep 0.1; done
+exec "$ULLAGE" adopt --all --for 2s --dest "$COPY/copy"`
+		cmd := exec.Command("unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-euc", script, "sh",
+			r.jdk.Java(), "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx64m", "-cp", classes, "Churn", "600000", "100")
+		cmd.Env = append(os.Environ(), "ULLAGE="+program, "COPY="+r.dest)
+		all, err := lab.StartCommand(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			all.Kill()
+			for _, socket := range []string{"/tmp/.java_pid2", "/tmp/.java_pid3", "/tmp/.java_pid4"} {
+				os.Remove(socket) // the JVMs are killed
+			}
+		})
+		if said := adoptEnds(r, all, 0); strings.Count(said, "adopted pid") != 2 || !strings.Contains(said, "released: 2 JVMs: ") {
+			t.Errorf("it said:\n%s", said)
+		}
+		copies, err := filepath.Glob(filepath.Join(r.dest, "copy", "*"))
+		if err != nil || len(copies) != 2 {
+			t.Errorf("copies: %q, %v", copies, err)
+		}
+	})
+}
