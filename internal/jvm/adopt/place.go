@@ -89,7 +89,7 @@ func budget(tmpfs *os.Root, n int) (int64, error) {
 	if st.Type != unix.TMPFS_MAGIC {
 		return 0, fmt.Errorf("its %s is not a tmpfs: the JVM might wait for a disk there", shm)
 	}
-	return budgetOf(int64(st.Blocks)*st.Bsize, int64(st.Bfree)*st.Bsize, n)
+	return budgetOf(int64(st.Blocks)*int64(st.Bsize), int64(st.Bfree)*int64(st.Bsize), n)
 }
 
 // budgetOf is budget for a tmpfs of a size, of which so much is free. A tmpfs without a limit has
