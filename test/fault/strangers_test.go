@@ -23,8 +23,7 @@ const (
 // less than 2 MiB more than the scrapes of half an hour, no source file loses
 // its descriptor, and a new one is followed.
 func TestTenThousandStrangersTakeNeitherMemoryNorDescriptors(t *testing.T) {
-	// The queue of a sidecar that gets little CPU fills up, which is memory that no stranger took.
-	r := newRig(t, filepath.Join(t.TempDir(), "dest"), "--queue", "256Ki")
+	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
 	needDescriptors(t, strangersAtOnce+1000)
 	for range scrapesBefore {
 		r.metric("ullage_backlog_bytes")
