@@ -92,7 +92,7 @@ func budget(tmpfs *os.Root, n int) (int64, error) {
 	return budgetOf(int64(st.Blocks)*int64(st.Bsize), int64(st.Bfree)*int64(st.Bsize), n)
 }
 
-// budgetOf is budget for a tmpfs of a size, of which so much is free. A tmpfs without a limit has
+// budgetOf is budget for a tmpfs of that size and with that much free. A tmpfs without a limit has
 // the size 0.
 func budgetOf(size, free int64, n int) (int64, error) {
 	if size == 0 {
