@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"bytes"
 	"fmt"
 	"net"
 	"os"
@@ -15,16 +16,19 @@ import (
 
 const (
 	strangersAtOnce = 10_000
-	strangersCost   = 2 << 20 // bytes, in addition to what consecutive scrapes cost
-	scrapesBefore   = 120     // half an hour's
+	// strangersCost is bytes beyond what a full queue and scrapes cost. Connections that were
+	// all held would take some 20 KiB each.
+	strangersCost = 8 << 20
+	scrapesBefore = 120 // half an hour's
 )
 
-// Ten thousand strangers connect to the admin port, ask, and stay. That costs
-// less than 2 MiB more than the scrapes of half an hour, no source file loses
-// its descriptor, and a new one is followed.
+// Ten thousand strangers connect to the admin port, ask, and stay. No source file loses its
+// descriptor for them, a new one is followed, and the memory is that of a sidecar that has
+// once caught up with a backlog, which fills its queue.
 func TestTenThousandStrangersTakeNeitherMemoryNorDescriptors(t *testing.T) {
 	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
 	needDescriptors(t, strangersAtOnce+1000)
+	r.catchesUp("backlog.log", 16<<20)
 	for range scrapesBefore {
 		r.metric("ullage_backlog_bytes")
 	}
@@ -33,14 +37,7 @@ func TestTenThousandStrangersTakeNeitherMemoryNorDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	connects(t, r.side, strangersAtOnce)
-	path := filepath.Join(r.source, "late.log")
-	if err := os.WriteFile(path, []byte("[1.000s][info][gc] came among strangers\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	lab.Eventually(t, patience, "a file that came among strangers is persisted and gone", func() bool {
-		_, err := os.Lstat(path)
-		return os.IsNotExist(err)
-	})
+	r.catchesUp("late.log", 1)
 	r.persists(perSecond)
 	after, err := r.side.PeakMemory()
 	t.Logf("peak memory: %.1f MiB with scrapes alone, %.1f with strangers", float64(before)/(1<<20), float64(after)/(1<<20))
@@ -48,6 +45,21 @@ func TestTenThousandStrangersTakeNeitherMemoryNorDescriptors(t *testing.T) {
 		t.Errorf("strangers cost %d KiB, at most %d are allowed; error: %v", (after-before)>>10, strangersCost>>10, err)
 	}
 	r.balances()
+}
+
+// catchesUp writes a file of whole lines that are size bytes at least, and waits until it is
+// persisted and gone.
+func (r *rig) catchesUp(name string, size int) {
+	r.Helper()
+	const line = "[1.000s][info][gc] came among strangers\n"
+	path := filepath.Join(r.source, name)
+	if err := os.WriteFile(path, bytes.Repeat([]byte(line), 1+(size-1)/len(line)), 0o666); err != nil {
+		r.Fatal(err)
+	}
+	lab.Eventually(r.T, patience, name+" is persisted and gone", func() bool {
+		_, err := os.Lstat(path)
+		return os.IsNotExist(err)
+	})
 }
 
 // connects opens connections that ask once and stay until the end of the test.
