@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -17,7 +18,7 @@ const pruneAbout = `ullage prune removes the durable copies of pods that are gon
 many pods share.
 
 Usage:
-  ullage prune [--older-than 168h] [--keep-bytes 50Gi] [--yes] DIR
+  ullage prune [--older-than 168h] [--keep-bytes 50Gi] [--yes] [-o json] DIR
 
 Examples:
   ullage prune --older-than 168h /mnt/jvm-logs        # what would go
@@ -43,7 +44,8 @@ const minAge = time.Hour
 // pruneConfig has the settings of `ullage prune`.
 type pruneConfig struct {
 	prune.Config
-	yes bool // without it, nothing is removed
+	yes    bool // without it, nothing is removed
+	asJSON bool
 }
 
 func (c *pruneConfig) flags(fs *flag.FlagSet) {
@@ -51,6 +53,7 @@ func (c *pruneConfig) flags(fs *flag.FlagSet) {
 	settings.DurationVar(fs, &c.OlderThan, "older-than", c.OlderThan, "remove directories that were not written to for this `DURATION`, at least 1h")
 	fs.Var(&c.KeepBytes, "keep-bytes", "keep the youngest of the old directories up to this `SIZE` in total")
 	fs.BoolVar(&c.yes, "yes", false, "remove the directories; without this flag, print what would be removed")
+	cli.JSONFlags(fs, &c.asJSON, "print JSON, one object a line")
 }
 
 func (c *pruneConfig) validate(args []string) []error {
@@ -78,41 +81,89 @@ func pruneCmd(ctx context.Context, args []string, e cli.Env) int {
 		return code
 	}
 	cfg.DryRun = !cfg.yes
-	now, code := time.Now(), cli.OK
-	var gone, left tally
-	err := prune.Run(ctx, fs.Arg(0), cfg.Config, now, func(r prune.Result) {
-		name := printable.Line(r.Path)
-		switch r.State {
-		case prune.Removed, prune.Would:
-			gone.add(r.Bytes)
-		case prune.Failed:
-			code = e.Fail("prune", fmt.Errorf("%s: %w", name, r.Err))
-			return
-		case prune.Foreign:
-			code = e.Fail("prune", fmt.Errorf("%s: it holds files that no sidecar wrote; they stay", name))
-			return
-		default:
-			left.add(r.Bytes)
-			if r.State == prune.Young {
-				return
-			}
-		}
-		fmt.Fprintf(e.Stdout, "%-12s %9s  %6s  %s\n", r.State, printable.Bytes(r.Bytes), printable.Seconds(now.Sub(r.Newest).Seconds()), name)
-	})
-	did := prune.Removed
-	if cfg.DryRun {
-		did = prune.Would
-	}
-	if err == nil || gone.directories+left.directories > 0 {
-		fmt.Fprintf(e.Stdout, "%s: %s; left: %s\n", did, gone, left)
-	}
+	p := &pruned{env: e, asJSON: cfg.asJSON, now: time.Now()}
+	err := prune.Run(ctx, fs.Arg(0), cfg.Config, p.now, p.report)
+	p.summarize(cfg.DryRun, err)
 	if err != nil {
 		return e.Fail("prune", err)
 	}
-	if cfg.DryRun && gone.directories > 0 {
+	if cfg.DryRun && p.gone.directories > 0 {
 		fmt.Fprintln(e.Stderr, "nothing was removed: run the command again with --yes")
 	}
-	return code
+	return p.code
+}
+
+// pruned prints what became of each directory, and counts.
+type pruned struct {
+	env    cli.Env
+	asJSON bool
+	now    time.Time
+
+	gone, left tally
+	code       int
+}
+
+// prunedJSON is a directory, for programs.
+type prunedJSON struct {
+	Path   string `json:"path"` // below the volume's
+	State  string `json:"state"`
+	Bytes  int64  `json:"bytes"`            // on disk
+	Newest string `json:"newest,omitempty"` // the time of the last write, by RFC 3339
+	Error  string `json:"error,omitempty"`
+}
+
+func (p *pruned) report(r prune.Result) {
+	var failure error
+	switch r.State {
+	case prune.Removed, prune.Would:
+		p.gone.add(r.Bytes)
+	case prune.Failed:
+		failure = r.Err
+	case prune.Foreign:
+		failure = errors.New("it holds files that no sidecar wrote; they stay")
+	default:
+		p.left.add(r.Bytes)
+	}
+	if failure != nil {
+		p.code = p.env.Fail("prune", fmt.Errorf("%s: %w", printable.Line(r.Path), failure))
+	}
+	switch {
+	case p.asJSON:
+		p.printJSON(r, failure)
+	case failure == nil && r.State != prune.Young:
+		fmt.Fprintf(p.env.Stdout, "%-12s %9s  %6s  %s\n", r.State, printable.Bytes(r.Bytes), printable.Seconds(p.now.Sub(r.Newest).Seconds()), printable.Line(r.Path))
+	}
+}
+
+// printJSON prints one line. It escapes what a terminal would interpret in a path, which the
+// pods chose.
+func (p *pruned) printJSON(r prune.Result, failure error) {
+	one := prunedJSON{Path: r.Path, State: r.State, Bytes: r.Bytes}
+	if !r.Newest.IsZero() {
+		one.Newest = r.Newest.UTC().Format(time.RFC3339)
+	}
+	if failure != nil {
+		one.Error = failure.Error()
+	}
+	text, err := json.Marshal(one)
+	if err == nil {
+		_, err = fmt.Fprintln(p.env.Stdout, printable.JSON(string(text)))
+	}
+	if err != nil {
+		p.code = p.env.Fail("prune", fmt.Errorf("print JSON: %w", err))
+	}
+}
+
+// summarize prints the totals, unless the volume could not be read at all: err says why.
+func (p *pruned) summarize(dryRun bool, err error) {
+	if p.asJSON || err != nil && p.gone.directories+p.left.directories == 0 {
+		return
+	}
+	did := prune.Removed
+	if dryRun {
+		did = prune.Would
+	}
+	fmt.Fprintf(p.env.Stdout, "%s: %s; left: %s\n", did, p.gone, p.left)
 }
 
 // tally counts directories.

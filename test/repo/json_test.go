@@ -29,6 +29,8 @@ var printed = []struct {
 	{"`ullage status`, `/status`", "one object: %s", [][2]string{{"internal/base/admin/status.go", "Status"}}},
 	{"`kubectl ullage status`, `top`, `levels TARGET`", "an array, an object for each sidecar: %s", [][2]string{{"cmd/kubectl-ullage/json.go", "answerJSON"}}},
 	{"`kubectl ullage doctor`", "an array: %s; a `mark` is `ok`, `note`, `problem` or `unknown`", [][2]string{{"cmd/kubectl-ullage/doctor.go", "findingJSON"}}},
+	{"`ullage prune`", "an object a line, for each directory: %s; a `state` is `removed`, `would remove`, `in use`, `young`, `kept`, `foreign` or `failed`",
+		[][2]string{{"cmd/ullage/prune.go", "prunedJSON"}}},
 	{"`ullage version`, `kubectl ullage version`", "one object: %s", [][2]string{{"internal/base/build/build.go", "Info"}}},
 }
 
