@@ -89,19 +89,19 @@ func (s *storm) settle(t *testing.T, dest string) (events, refused uint64) {
 		last[id] = n
 		lines[id]++
 	}
-	inFlight := uint64(0)
 	for id := range stormThreads {
 		of := s.counter(t, id)
 		open := of(0) - of(1) - of(2)
-		if lines[id] < of(1) || lines[id] > of(1)+open || open > 1 || last[id] > of(0) {
+		if lines[id] > of(1)+open || open > 1 || last[id] > of(0) {
 			t.Errorf("thread %d: %d lines up to number %d, of %d events kept, and %d refused, of %d", id, lines[id], last[id], of(1), of(2), of(0))
 		}
-		inFlight += open
 		begun, kept, refused = begun+of(0), kept+of(1), refused+of(2)
 		events += lines[id]
 	}
-	if marked < refused || marked > refused+inFlight || events+marked > begun {
-		t.Errorf("markers have %d events, %d were refused, %d in flight; %d lines of %d", marked, refused, inFlight, events, begun)
+	// The marker of what the ring refuses is like that of lines that a sidecar drops, killed
+	// too often to keep up.
+	if marked < refused || events+marked < kept+refused || events+marked > begun {
+		t.Errorf("%d lines and %d events in markers, of %d; the ring kept %d and refused %d", events, marked, begun, kept, refused)
 	}
 	return events, refused
 }
