@@ -24,12 +24,14 @@ Usage:
   ullage report [--since T] [--until T] [--stall-floor D] [--text|--json|--perfetto]
                 [--output FILE] [DIR|FILE...]
   ullage report --compare [flags] DIR|FILE DIR|FILE...
+  ullage report --compare [flags] DIR|FILE... vs DIR|FILE...
 
 Examples:
   ullage report /var/lib/ullage
   ullage report --text --since 1h /var/lib/ullage
   ullage report --compare before/gc.log after/gc.log
   ullage report --compare pods/*/gc.log
+  ullage report --compare stable/*.log vs canary/*.log
   ullage report --json gc.log | jq .totals
   ullage report --perfetto gc.log > trace.json
   kubectl exec POD -c ullage -- ullage report --json > pod.json
@@ -46,7 +48,10 @@ with --text or --json text or JSON, written to stdout. With --perfetto it is a
 trace that ui.perfetto.dev opens. --output FILE changes where it goes, and
 --output - is stdout. Text has colors on a terminal, unless NO_COLOR
 is set. --compare puts the reports of two inputs side by side. Of more inputs it
-shows the main figures in a table, their spread, and the outliers first.
+shows the main figures in a table, their spread, and the outliers first. With
+the word vs among the inputs, it also says which figures of those after it (B)
+differ from those before it (A) beyond chance, and by how much; six inputs on
+each side are enough to say so. A file of the name vs is ./vs.
 
 --stall-floor is from which length on a stop, or what it did outside its pauses,
 is suspected of being a stall.
@@ -77,7 +82,7 @@ func (c *reportConfig) flags(fs *flag.FlagSet, now time.Time) {
 	cli.JSONFlags(fs, &c.json, "write JSON instead of a page")
 	fs.BoolVar(&c.perfetto, "perfetto", false, "write a trace for ui.perfetto.dev instead of a page")
 	fs.StringVar(&c.output, "output", "", "write to `FILE`; - is stdout (default: "+defaultPage+" for a page, else stdout)")
-	fs.BoolVar(&c.compare, "compare", false, "put the reports of two inputs side by side, or the figures of more in a table")
+	fs.BoolVar(&c.compare, "compare", false, "put the reports of two inputs side by side, or the figures of more in a table, or of two groups (A vs B)")
 }
 
 // readFlags declares the flags that say what a report is about.
@@ -95,8 +100,8 @@ func (c *reportConfig) validate(args []string) []error {
 		bad = append(bad, errors.New("--perfetto writes a trace of one report: leave out --text, --json and --compare"))
 	}
 	switch {
-	case c.compare && len(args) < 2:
-		bad = append(bad, fmt.Errorf("--compare needs two directories or files or more, and there are %d", len(args)))
+	case c.compare:
+		bad = append(bad, badComparison(args)...)
 	case len(args) == 0:
 		bad = append(bad, errNothingToReport)
 	}
@@ -117,7 +122,7 @@ func reportCmd(ctx context.Context, args []string, e cli.Env) int {
 	e.NoteFuture("report", cfg.Since, now)
 	inputs := [][]string{whatToRead(fs, e)}
 	if cfg.compare && fs.NArg() > 2 {
-		if err := cfg.compareAll(ctx, fs.Args(), e); err != nil {
+		if err := cfg.compareAll(ctx, sidesOf(fs.Args()), e); err != nil {
 			return e.Fail("report", err)
 		}
 		return cli.OK
@@ -138,38 +143,6 @@ func reportCmd(ctx context.Context, args []string, e cli.Env) int {
 		return e.Fail("report", err)
 	}
 	return cli.OK
-}
-
-// compareAll compares more than two inputs. It keeps a few figures of each. One that cannot be read is
-// named, and the others are compared.
-func (c *reportConfig) compareAll(ctx context.Context, inputs []string, e cli.Env) error {
-	var fleet view.Fleet
-	var failed error
-	for _, input := range inputs {
-		r, err := readReport(ctx, []string{input}, c.Config, e)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			fleet.Miss(input, err)
-			failed = err
-			continue
-		}
-		fleet.Add(r)
-	}
-	if len(fleet.Logs) == 0 {
-		return failed
-	}
-	fleet.Compare()
-	return c.write(func(w io.Writer, style view.Style) error {
-		switch {
-		case c.json:
-			return fleet.JSON(w)
-		case c.text:
-			return fleet.Text(w, style)
-		}
-		return fleet.HTML(w)
-	}, e)
 }
 
 // readReport reads one input, with its progress on stderr if that is a terminal.

@@ -17,8 +17,9 @@ import (
 
 // Fleet compares any number of logs, of which it keeps a few figures each. The zero value has none.
 type Fleet struct {
+	Groups  *Groups   `json:"groups"`  // how the two groups differ; null: the logs are one group
 	Figures []Figure  `json:"figures"` // their spread over all logs
-	Logs    []Log     `json:"logs"`    // outliers first, the farthest at the top
+	Logs    []Log     `json:"logs"`    // outliers of their group first, the farthest at the top
 	Unread  []Missing `json:"unread"`  // logs that are not compared
 }
 
@@ -36,10 +37,12 @@ type Figure struct {
 // Log is one log of a comparison, with a value for each figure.
 type Log struct {
 	Name     string     `json:"name"`
+	Group    string     `json:"group"` // A or B; empty: there are no groups
 	Complete bool       `json:"complete"`
 	Values   []*float64 `json:"values"`
 	Outlier  string     `json:"outlier"` // the figure that is farthest from the others; empty: it is not an outlier
 	distance float64
+	span     float64 // of the time in the log, in seconds; 0: unknown
 }
 
 // Missing is a log that was not read.
@@ -48,9 +51,9 @@ type Missing struct {
 	Why  string `json:"why"`
 }
 
-// A log is an outlier where a figure is more than outlierDistance robust deviations away from the median: 0.6745
-// times the distance over the median of all distances (Iglewicz and Hoaglin). Fewer logs than outlierLogs have
-// no usual value.
+// A log is an outlier where a figure is more than outlierDistance robust deviations away from the median of its group:
+// 0.6745 times the distance over the median of all distances (Iglewicz and Hoaglin). Fewer logs than outlierLogs
+// have no usual value.
 const (
 	outlierDistance = 3.5
 	outlierLogs     = 5
@@ -61,16 +64,17 @@ var figures = [...]struct {
 	name   string
 	format func(float64) string
 	of     func(r *Report) *float64
+	grows  bool // with the time in the log
 }{
-	{"time stopped", percent, func(r *Report) *float64 { return r.stopped() }},
-	{"stop, p50", Duration, func(r *Report) *float64 { return r.spread("stops").Percentiles.P50 }},
-	{"stop, p99", Duration, func(r *Report) *float64 { return r.spread("stops").Percentiles.P99 }},
-	{"longest stop", Duration, func(r *Report) *float64 { return known(r.spread("stops").Max) }},
-	{"longest time to safepoint", Duration, func(r *Report) *float64 { return known(r.spread("time to safepoint").Max) }},
-	{"allocated", perSecond, func(r *Report) *float64 { return r.rate("allocated") }},
-	{"heap after GC", Size, func(r *Report) *float64 { return r.last() }},
-	{"full collections an hour", decimals, func(r *Report) *float64 { return perSpan(r, r.Totals.Full) }},
-	{"suspected stalls an hour", decimals, func(r *Report) *float64 { return perSpan(r, r.Totals.Suspected) }},
+	{name: "time stopped", format: percent, of: func(r *Report) *float64 { return r.stopped() }},
+	{name: "stop, p50", format: Duration, of: func(r *Report) *float64 { return r.spread("stops").Percentiles.P50 }},
+	{name: "stop, p99", format: Duration, of: func(r *Report) *float64 { return r.spread("stops").Percentiles.P99 }},
+	{name: "longest stop", format: Duration, of: func(r *Report) *float64 { return known(r.spread("stops").Max) }, grows: true},
+	{name: "longest time to safepoint", format: Duration, of: func(r *Report) *float64 { return known(r.spread("time to safepoint").Max) }, grows: true},
+	{name: "allocated", format: perSecond, of: func(r *Report) *float64 { return r.rate("allocated") }},
+	{name: "heap after GC", format: Size, of: func(r *Report) *float64 { return r.last() }},
+	{name: "full collections an hour", format: decimals, of: func(r *Report) *float64 { return perSpan(r, r.Totals.Full) }},
+	{name: "suspected stalls an hour", format: decimals, of: func(r *Report) *float64 { return perSpan(r, r.Totals.Suspected) }},
 }
 
 func decimals(v float64) string { return fmt.Sprintf("%.3g", v) }
@@ -101,9 +105,9 @@ func (r *Report) last() *float64 {
 	return r.Runs[len(r.Runs)-1].HeapAfter
 }
 
-// Add takes the figures of a log.
-func (f *Fleet) Add(r *Report) {
-	l := Log{Name: r.Name, Complete: r.Complete}
+// Add takes the figures of a log of a group, whose name is empty if there are no groups.
+func (f *Fleet) Add(group string, r *Report) {
+	l := Log{Name: r.Name, Group: group, Complete: r.Complete, span: r.Totals.Span}
 	for _, figure := range figures {
 		l.Values = append(l.Values, figure.of(r))
 	}
@@ -115,47 +119,69 @@ func (f *Fleet) Miss(name string, err error) {
 	f.Unread = append(f.Unread, Missing{Name: name, Why: err.Error()})
 }
 
-// Compare works out the spread of each figure and which logs are outliers.
-func (f *Fleet) Compare() {
+// Compare works out the spread of each figure and which logs are outliers, in one group.
+func (f *Fleet) Compare() { f.compare("") }
+
+// CompareGroups does the same for the logs of the groups A and B, and works out how the two differ.
+func (f *Fleet) CompareGroups() {
+	f.compare(GroupA, GroupB)
+	f.Groups = f.groups()
+}
+
+func (f *Fleet) compare(groups ...string) {
 	f.Figures = nil
-	fill := func(p float64, sorted []float64) *float64 {
+	for i, figure := range figures {
+		all := f.spread(i)
+		all.Name, all.format = figure.name, figure.format
+		f.Figures = append(f.Figures, all)
+		for _, group := range groups {
+			f.outliers(i, group)
+		}
+	}
+	slices.SortFunc(f.Logs, func(a, b Log) int {
+		return cmp.Or(cmp.Compare(b.distance, a.distance), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Group, b.Group))
+	})
+}
+
+// spread returns the spread of a figure over all logs.
+func (f *Fleet) spread(i int) Figure {
+	sorted := slices.Concat(f.values(i, GroupA), f.values(i, GroupB), f.values(i, ""))
+	slices.Sort(sorted)
+	at := func(p float64) *float64 {
 		if len(sorted) == 0 {
 			return nil
 		}
 		return &sorted[int(math.Round(p*float64(len(sorted)-1)))]
 	}
-	for i, figure := range figures {
-		sorted := f.values(i)
-		all := Figure{Name: figure.name, format: figure.format,
-			Low: fill(0, sorted), Q1: fill(0.25, sorted), Median: fill(0.5, sorted), Q3: fill(0.75, sorted), High: fill(1, sorted)}
-		f.Figures = append(f.Figures, all)
-		if len(sorted) < outlierLogs {
-			continue
-		}
-		away := make([]float64, len(sorted))
-		for j, v := range sorted {
-			away[j] = math.Abs(v - *all.Median)
-		}
-		slices.Sort(away)
-		usual := max(*fill(0.5, away)/0.6745, 0.05*math.Abs(*all.Median), 1e-9) // values that are nearly the same have no outliers
-		for j := range f.Logs {
-			l := &f.Logs[j]
-			if v := l.Values[i]; v != nil && math.Abs(*v-*all.Median)/usual > max(outlierDistance, l.distance) {
-				l.distance = math.Abs(*v-*all.Median) / usual
-				l.Outlier = figure.name
-			}
-		}
-	}
-	slices.SortStableFunc(f.Logs, func(a, b Log) int {
-		return cmp.Or(cmp.Compare(b.distance, a.distance), cmp.Compare(a.Name, b.Name))
-	})
+	return Figure{Low: at(0), Q1: at(0.25), Median: at(0.5), Q3: at(0.75), High: at(1)}
 }
 
-// values returns the values of a figure that are known, sorted.
-func (f *Fleet) values(i int) []float64 {
+// outliers marks the logs of a group that a figure makes outliers, if no other one makes them so more.
+func (f *Fleet) outliers(i int, group string) {
+	sorted := f.values(i, group)
+	if len(sorted) < outlierLogs {
+		return
+	}
+	median := medianOf(sorted)
+	away := make([]float64, len(sorted))
+	for j, v := range sorted {
+		away[j] = math.Abs(v - median)
+	}
+	slices.Sort(away)
+	usual := max(medianOf(away)/0.6745, 0.05*math.Abs(median), 1e-9) // values that are nearly the same have no outliers
+	for j := range f.Logs {
+		l := &f.Logs[j]
+		if v := l.Values[i]; v != nil && l.Group == group && math.Abs(*v-median)/usual > max(outlierDistance, l.distance) {
+			l.distance, l.Outlier = math.Abs(*v-median)/usual, figures[i].name
+		}
+	}
+}
+
+// values returns the values of a figure in a group that are known, sorted.
+func (f *Fleet) values(i int, group string) []float64 {
 	var all []float64
 	for _, l := range f.Logs {
-		if l.Values[i] != nil {
+		if l.Values[i] != nil && l.Group == group {
 			all = append(all, *l.Values[i])
 		}
 	}
@@ -163,13 +189,17 @@ func (f *Fleet) values(i int) []float64 {
 	return all
 }
 
-// table returns a header, the spread in five rows, and a row for each log.
-func (f *Fleet) table() [][]string {
-	header := []string{"LOG"}
+// header returns the columns of a table whose first has a name.
+func (f *Fleet) header(name string) []string {
+	header := []string{name}
 	for _, figure := range f.Figures {
-		header = append(header, strings.ToUpper(figure.Name))
+		header = append(header, figure.Name)
 	}
-	rows := [][]string{append(header, "OUTLIER BY")}
+	return header
+}
+
+// spreads returns the spread of all figures in five rows.
+func (f *Fleet) spreads() (rows [][]string) {
 	for _, s := range []struct {
 		name string
 		of   func(Figure) *float64
@@ -182,31 +212,60 @@ func (f *Fleet) table() [][]string {
 		for _, figure := range f.Figures {
 			row = append(row, optional(s.of(figure), figure.format))
 		}
-		rows = append(rows, append(row, ""))
-	}
-	for _, l := range f.Logs {
-		row := []string{printable.Text(l.Name, 80)}
-		if !l.Complete {
-			row[0] += " (not complete)"
-		}
-		for i, v := range l.Values {
-			row = append(row, optional(v, f.Figures[i].format))
-		}
-		rows = append(rows, append(row, l.Outlier))
+		rows = append(rows, row)
 	}
 	return rows
+}
+
+// row returns the values of a log, after its name.
+func (f *Fleet) row(l Log) []string {
+	row := []string{l.title()}
+	for i, v := range l.Values {
+		row = append(row, optional(v, f.Figures[i].format))
+	}
+	return row
+}
+
+func (l Log) title() string {
+	name := printable.Text(l.Name, 80)
+	if l.Group != "" {
+		name = l.Group + ": " + name
+	}
+	if !l.Complete {
+		name += " (not complete)"
+	}
+	return name
 }
 
 // Text writes the comparison for a terminal.
 func (f *Fleet) Text(w io.Writer, style Style) error {
 	p := &printer{style: style}
 	p.heading(fmt.Sprintf("Comparison of %d logs", len(f.Logs)))
-	p.table(f.table())
+	if f.Groups != nil {
+		fmt.Fprintln(p, f.Groups.Verdict)
+		p.table(append([][]string{upper(differenceColumns[:])}, f.Groups.rows()...))
+		p.WriteByte('\n')
+	}
+	rows := [][]string{append(upper(f.header("log")), "OUTLIER BY")}
+	for _, spread := range f.spreads() {
+		rows = append(rows, append(spread, ""))
+	}
+	for _, l := range f.Logs {
+		rows = append(rows, append(f.row(l), l.Outlier))
+	}
+	p.table(rows)
 	for _, m := range f.Unread {
 		fmt.Fprintf(p, "not compared: %s: %s\n", printable.Text(m.Name, 80), printable.Text(m.Why, KeptBytes))
 	}
 	_, err := p.WriteTo(w)
 	return err
+}
+
+func upper(names []string) (all []string) {
+	for _, name := range names {
+		all = append(all, strings.ToUpper(name))
+	}
+	return all
 }
 
 // JSON writes the comparison as one object.
@@ -223,12 +282,30 @@ func (f *Fleet) JSON(w io.Writer) error {
 
 // HTML writes the comparison as a page that needs nothing but itself.
 func (f *Fleet) HTML(w io.Writer) error {
-	all := f.table()
-	rows := g.Map(all[1:], func(cells []string) g.Node { return row(cells[0], g.Map(cells[1:], td)) })
 	title := fmt.Sprintf("%d logs, outliers first", len(f.Logs))
-	return page(w, title, h.Section(h.Aria("label", "comparison"), h.H2(g.Text("Comparison")),
-		table("figures", "Comparison", all[0], rows...),
+	spreads := g.Map(f.spreads(), func(cells []string) g.Node { return row(cells[0], g.Map(cells[1:], td)) })
+	var groups g.Node
+	if f.Groups != nil {
+		groups = f.Groups.section()
+	}
+	return page(w, title,
 		g.If(len(f.Unread) > 0, h.Div(h.Class("status bad"), h.Strong(g.Text("Not compared:")), h.Ul(g.Map(f.Unread, func(m Missing) g.Node {
-			return h.Li(g.Text(m.Name + ": " + m.Why))
-		}))))))
+			return h.Li(g.Text(printable.Text(m.Name, 80) + ": " + printable.Text(m.Why, KeptBytes)))
+		})))),
+		groups,
+		h.Section(h.Aria("label", "spread"), h.H2(g.Text("Spread")), table("figures", "Spread", f.header("over all logs"), spreads...)),
+		h.Section(h.Aria("label", "comparison"), h.H2(g.Text("Comparison")), table("figures many", "Comparison", f.header("log"), g.Map(f.Logs, f.htmlRow)...)))
+}
+
+// htmlRow is the row of a log, with the figure marked that makes it an outlier.
+func (f *Fleet) htmlRow(l Log) g.Node {
+	var cells g.Group
+	for i, text := range f.row(l)[1:] {
+		cell := td(text)
+		if f.Figures[i].Name == l.Outlier {
+			cell = h.Td(h.Strong(h.Class("warn"), g.Text(text), h.Span(h.Class("hidden"), g.Text(" outlier"))))
+		}
+		cells = append(cells, cell)
+	}
+	return row(l.title(), cells)
 }

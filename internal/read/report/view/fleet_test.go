@@ -17,7 +17,7 @@ func fleet(n int) *Fleet {
 		if i == n/2 {
 			throughput = 0.95
 		}
-		f.Add(&Report{Name: fmt.Sprintf("pod-%03d</td>", i), Complete: i > 0, Totals: Totals{Span: 3600, Throughput: &throughput, Suspected: 2}})
+		f.Add("", &Report{Name: fmt.Sprintf("pod-%03d</td>", i), Complete: i > 0, Totals: Totals{Span: 3600, Throughput: &throughput, Suspected: 2}})
 	}
 	f.Miss("gone", errors.New("it does not exist"))
 	f.Compare()

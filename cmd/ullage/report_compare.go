@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/read/report"
+	"github.com/ullage/ullage/internal/read/report/view"
+)
+
+// versus is the word between two groups of inputs.
+const versus = "vs"
+
+// mostReaders is how many logs are read at the same time. Each takes about 20 MiB.
+const mostReaders = 4
+
+// side is an input of a comparison.
+type side struct{ input, group string } // group is empty if there are no groups
+
+// sidesOf returns the inputs with their groups.
+func sidesOf(args []string) (all []side) {
+	group, second := "", ""
+	if slices.Contains(args, versus) {
+		group, second = view.GroupA, view.GroupB
+	}
+	for _, arg := range args {
+		if arg == versus {
+			group = second
+			continue
+		}
+		all = append(all, side{arg, group})
+	}
+	return all
+}
+
+// badComparison returns what is wrong with the inputs of a comparison.
+func badComparison(args []string) (bad []error) {
+	count := map[string]int{}
+	for _, arg := range args {
+		count[arg]++
+	}
+	switch groups := count[versus]; {
+	case groups == 0 && len(args) < 2:
+		bad = append(bad, fmt.Errorf("--compare needs two directories or files or more, and there are %d", len(args)))
+	case groups > 1:
+		bad = append(bad, errors.New("--compare compares two groups, and vs is there more than once (./vs is a file of that name)"))
+	case groups == 1 && (args[0] == versus || args[len(args)-1] == versus):
+		bad = append(bad, errors.New("vs has nothing on one side: name directories or files on both (./vs is a file of that name)"))
+	case groups == 1:
+		for _, arg := range slices.Compact(slices.Sorted(slices.Values(args))) {
+			if count[arg] > 1 {
+				bad = append(bad, fmt.Errorf("%s is there more than once: a log is one sample of one group", arg))
+			}
+		}
+	}
+	return bad
+}
+
+// compareAll compares more than two inputs. It keeps a few figures of each. One that cannot be read is
+// named, and the others are compared.
+func (c *reportConfig) compareAll(ctx context.Context, inputs []side, e cli.Env) error {
+	fleet, failed := c.readAll(ctx, inputs, e)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	for i, err := range failed {
+		if err != nil {
+			fleet.Miss(inputs[i].input, err)
+		}
+	}
+	if len(fleet.Logs) == 0 {
+		return errors.Join(failed...)
+	}
+	if inputs[0].group == "" {
+		fleet.Compare()
+	} else {
+		fleet.CompareGroups()
+	}
+	return c.write(func(w io.Writer, style view.Style) error {
+		switch {
+		case c.json:
+			return fleet.JSON(w)
+		case c.text:
+			return fleet.Text(w, style)
+		}
+		return fleet.HTML(w)
+	}, e)
+}
+
+// readAll reads inputs, several at a time, and returns the error of each.
+func (c *reportConfig) readAll(ctx context.Context, inputs []side, e cli.Env) (*view.Fleet, []error) {
+	var mu sync.Mutex // of the fleet and the progress
+	fleet, progress, done := &view.Fleet{}, cli.NewProgress(e.Stderr), 0
+	defer progress.Clear()
+	failed := make([]error, len(inputs))
+	var readers errgroup.Group
+	readers.SetLimit(min(runtime.GOMAXPROCS(0), mostReaders))
+	for i, in := range inputs {
+		readers.Go(func() error {
+			r, err := report.Read(ctx, []string{in.input}, c.Config)
+			failed[i] = err
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				fleet.Add(in.group, r)
+			}
+			done++
+			progress.Show(fmt.Sprintf("reading: %d of %d logs", done, len(inputs)))
+			return nil
+		})
+	}
+	_ = readers.Wait() // the errors are in failed
+	return fleet, failed
+}
