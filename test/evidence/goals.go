@@ -145,6 +145,10 @@ func costBounds() (all []bound) {
 			bound{what: "the same: peak memory, MiB", limit: 64, experiment: "report", contestant: log.name, key: "peak"},
 			bound{what: "the same: page, KiB", limit: 2048, experiment: "report", contestant: log.name, key: "page"})
 	}
+	all = append(all,
+		bound{what: "`ullage report --compare`, " + comparedName + ": wall time on two cores, s", limit: 60, experiment: "compared", contestant: comparedName, key: "wall"},
+		bound{what: "the same: peak memory, MiB", limit: 128, experiment: "compared", contestant: comparedName, key: "peak"},
+		bound{what: "the same: page, KiB", limit: 3072, experiment: "compared", contestant: comparedName, key: "page"})
 	for _, held := range []string{hindsightHeld, hindsightSaved} {
 		all = append(all, bound{what: "hindsight, " + held + ": CPU, as a multiple of that with " + hindsightOff, limit: 1.15, experiment: "hindsight", contestant: held, key: "cpu", base: hindsightOff})
 	}

@@ -60,6 +60,7 @@ var experiments = []question{
 	{"minute", forLimits, minute},
 	{"injector", forPage, injector},
 	{"report", forPage | forLimits, reports},
+	{"compared", forLimits, compared},
 	{"tried", forPage, measureWays},
 	{"hindsight", forPage, hindsight},
 }

@@ -54,12 +54,8 @@ func reportOn(e *evidence, log, page string) (figures, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(page)
-	if err != nil {
-		return nil, err
-	}
-	f["speed"], f["page"] = float64(e.size)*(1<<20)/1e6/f["cpu"], float64(info.Size())/1024
-	return f, nil
+	f["speed"] = float64(e.size) * (1 << 20) / 1e6 / f["cpu"]
+	return f, f.pageSize(page)
 }
 
 // hindsight runs the Go benchmark of lines that are held.
