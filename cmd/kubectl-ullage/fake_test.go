@@ -18,7 +18,8 @@ import (
 // fakeKubectl writes its arguments to $FAKE/calls, a line each call, and plays what is recorded in
 // $FAKE: NAME.out goes to stdout, NAME.err to stderr, and with the latter it fails. NAME is get,
 // annotate, cat, create, logs, report, port-forward, or the kind of the object to get. For a sidecar's
-// status it is POD.CONTAINER, and POD.CONTAINER.annotated once the pod is annotated.
+// status it is POD.CONTAINER, and POD.CONTAINER.annotated once the pod is annotated; for a report
+// POD.report where there is such a record.
 func fakeKubectl() {
 	f := fake{dir: os.Getenv("FAKE")}
 	args := os.Args[1:]
@@ -54,7 +55,13 @@ func fakeKubectl() {
 			f.status(name)
 			return
 		case "report":
-			f.play("report")
+			record := strings.TrimPrefix(args[1], "pod/") + ".report"
+			if _, out := f.read(record + ".out"); !out {
+				if _, err := f.read(record + ".err"); !err {
+					record = "report"
+				}
+			}
+			f.play(record)
 			return
 		}
 		f.cat(args[6:])

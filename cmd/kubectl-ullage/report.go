@@ -30,18 +30,22 @@ Usage:
 Examples:
   kubectl ullage report web-0
   kubectl ullage report deploy/web --since 24h
+  kubectl ullage report -l app=web --since 24h
   kubectl ullage report web-0 --since 16:00 --until 17:00 --output incident.html
   kubectl ullage report web-0 -o json | jq .totals
 
-TARGET is a pod, a workload, as deploy/web, or -l SELECTOR. Of several pods, the
-command takes the oldest that is ready, and says on stderr which that is.
+TARGET is a pod, or a workload, as deploy/web: of its pods, the command takes
+the oldest that is ready, and says on stderr which that is. Or it is -l
+SELECTOR: of several pods, the page is one table, each pod a row, the outliers
+first. A pod that cannot be read is named there and on stderr.
 
 It runs 'ullage report --json' in the sidecar, makes a page of the figures, and
-writes it into FILE: POD-report.html in the current directory, or with a number
-where there is such a file. Nothing that the container sends is run in the
-browser. T is a duration before now (10m, 36h), a time with its zone, or a local
-one (16:45, 2026-11-20T16:45). It prints the name of the file. Without a
-browser, open the file yourself; BROWSER names another browser.
+writes it into FILE: POD-report.html in the current directory (of several pods
+pods-report.html), or with a number where there is such a file. Nothing that
+the container sends is run in the browser. T is a duration before now (10m,
+36h), a time with its zone, or a local one (16:45, 2026-11-20T16:45). It prints
+the name of the file. Without a browser, open the file yourself; BROWSER names
+another browser.
 
 With -o json it prints the figures instead.
 
@@ -81,34 +85,53 @@ func reportCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	if code, ok := e.Parse(fs, reportAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
 		return code
 	}
-	s, dest, err := cfg.persisted(ctx, e, "report")
+	pods, err := cfg.compares(ctx)
+	if err == nil && pods != nil {
+		err = cfg.fleet(ctx, pods, e)
+	} else if err == nil {
+		err = cfg.one(ctx, e)
+	}
 	if err != nil {
 		return e.Fail("report", err)
 	}
+	return cli.OK
+}
+
+// one makes the report of one pod.
+func (c *reportConfig) one(ctx context.Context, e cli.Env) error {
+	s, dest, err := c.persisted(ctx, e, "report")
+	if err != nil {
+		return err
+	}
 	stop := cli.NewProgress(e.Stderr).Wait("reading what " + s.pod + " persisted")
-	figures, err := s.report(ctx, cfg.reportArgs(dest))
+	figures, err := s.report(ctx, c.reportArgs(dest))
 	stop()
 	if err != nil {
-		return e.Fail("report", fmt.Errorf("make the report in the sidecar: %w", err))
+		return fmt.Errorf("make the report in the sidecar: %w", err)
 	}
-	if cfg.json {
-		if err := view.JSON(e.Stdout, figures); err != nil {
-			return e.Fail("report", err)
-		}
-		return cli.OK
+	if c.json {
+		return view.JSON(e.Stdout, figures)
 	}
 	page, err := s.page(figures)
 	if err != nil {
-		return e.Fail("report", err)
+		return err
 	}
-	file, err := cfg.save(s.pod, page)
+	return c.show(s.pod, page, e)
+}
+
+// show saves a page about what the name says, opens it and prints the name of its file.
+func (c *reportConfig) show(of string, page []byte, e cli.Env) error {
+	file, err := c.save(of, page)
 	if err != nil {
-		return e.Fail("report", err)
+		return err
 	}
 	if err := browse(e, fileURL(file)); err != nil {
 		fmt.Fprintf(e.Stderr, "kubectl ullage report: open the file in a browser: %s\n", printable.Line(err.Error()))
 	}
-	return e.Print("report", file+"\n")
+	if _, err := fmt.Fprintln(e.Stdout, file); err != nil {
+		return fmt.Errorf("print the name of the file: %w", err)
+	}
+	return nil
 }
 
 // reportArgs are the arguments of the sidecar's program.
@@ -161,7 +184,7 @@ func (s sidecar) page(figures *view.Report) ([]byte, error) {
 
 // save writes the page, whole or not at all, and returns the name of its file. The
 // page contains log lines, so only its owner may read it.
-func (c *reportConfig) save(pod string, page []byte) (name string, err error) {
+func (c *reportConfig) save(of string, page []byte) (name string, err error) {
 	dir := filepath.Dir(c.output)
 	if c.output == "" {
 		dir = "."
@@ -181,7 +204,7 @@ func (c *reportConfig) save(pod string, page []byte) (name string, err error) {
 		}
 		return c.output, nil
 	}
-	return unused(f.Name(), pod+"-report")
+	return unused(f.Name(), of+"-report")
 }
 
 // mostReports bounds the numbers of reports in one directory.
