@@ -77,26 +77,6 @@ func (c *reportConfig) validate(args []string) []error {
 	return bad
 }
 
-func reportCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
-	cfg := reportConfig{single: single{cluster: c}}
-	fs := flag.NewFlagSet("report", flag.ContinueOnError)
-	cfg.flags(fs, time.Now())
-	e.Words = cfg.single.cluster.words(ctx)
-	if code, ok := e.Parse(fs, reportAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
-		return code
-	}
-	pods, err := cfg.compares(ctx)
-	if err == nil && pods != nil {
-		err = cfg.fleet(ctx, pods, e)
-	} else if err == nil {
-		err = cfg.one(ctx, e)
-	}
-	if err != nil {
-		return e.Fail("report", err)
-	}
-	return cli.OK
-}
-
 // one makes the report of one pod.
 func (c *reportConfig) one(ctx context.Context, e cli.Env) error {
 	s, dest, err := c.persisted(ctx, e, "report")

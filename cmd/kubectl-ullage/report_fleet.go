@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -16,6 +18,26 @@ import (
 
 // errEnded is the error of a pod without a process that could read its log.
 var errEnded = errors.New("the pod has ended: read its log where the destination is, or in the sink")
+
+func reportCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
+	cfg := reportConfig{single: single{cluster: c}}
+	fs := flag.NewFlagSet("report", flag.ContinueOnError)
+	cfg.flags(fs, time.Now())
+	e.Words = cfg.single.cluster.words(ctx)
+	if code, ok := e.Parse(fs, reportAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
+		return code
+	}
+	pods, err := cfg.compares(ctx)
+	if err == nil && pods != nil {
+		err = cfg.fleet(ctx, pods, e)
+	} else if err == nil {
+		err = cfg.one(ctx, e)
+	}
+	if err != nil {
+		return e.Fail("report", err)
+	}
+	return cli.OK
+}
 
 // compared is one log of a comparison, or a pod that has none to compare.
 type compared struct {

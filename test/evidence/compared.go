@@ -21,7 +21,7 @@ func compared(e *evidence) (*experiment, error) {
 		Name: "compared", Title: "A comparison of many logs", Plot: "wall",
 		Question: "What does it take to compare the logs of 200 pods?",
 		Method: fmt.Sprintf("%d logs of a JVM's day, of %d MiB each, with eight lines for each collection. "+
-			"`ullage report --compare` reads the first half against the second, and writes its page.", comparedLogs, size>>20),
+			"`ullage report --compare` compares the first half with the second and writes its page.", comparedLogs, size>>20),
 		Threat:  "The logs are written by a program, and are alike. They may be in the page cache.",
 		Columns: []column{{"wall", "wall, s"}, {"cpu", "CPU, s"}, {"peak", "peak memory, MiB"}, {"page", "page, KiB"}},
 	}
