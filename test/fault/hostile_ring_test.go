@@ -11,6 +11,7 @@ import (
 // The part of the layout of a ring of events that the tenant forges: see package ring.
 const (
 	ringMagic    = 0x31474E5247474C55
+	ringVersion  = 2
 	ringControl  = 4096
 	ringData     = 65536
 	ringCapacity = 65536
@@ -82,7 +83,7 @@ func (n *tenant) forgeRing(name string) {
 	le := binary.LittleEndian
 	b := make([]byte, ringData+ringCapacity)
 	le.PutUint64(b, ringMagic)
-	le.PutUint32(b[8:], 1)
+	le.PutUint32(b[8:], ringVersion)
 	le.PutUint32(b[12:], ringData)
 	le.PutUint64(b[16:], ringCapacity)
 	le.PutUint32(b[24:], 1)
