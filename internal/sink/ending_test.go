@@ -2,6 +2,7 @@ package sink
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -55,4 +56,26 @@ func TestTheLastCommitIsDeliveredBeforeTheEnd(t *testing.T) {
 	defer cut()
 	r.must(set.Run(ctx, stop))
 	r.expects("gc.log 0 info [1s][info][gc] one", "gc.log 19 info [2s][info][gc] two")
+}
+
+// A power cut has torn the end of a stream that no JVM writes any more. Nothing can be read there:
+// the sink does not lack it, and retention does not wait for the sink.
+func TestATornEndIsNotLacked(t *testing.T) {
+	for name, torn := range map[string]string{"half a frame": "[2s][info][gc] ha", "zeros": strings.Repeat("\x00", 100)} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, false)
+			r.commits("gc.log", "[1s][info][gc] one")
+			r.gets(1)
+			r.must(r.end())
+			f, err := os.OpenFile(r.list("gc.log")[0].Path, os.O_WRONLY|os.O_APPEND, 0)
+			r.must(err)
+			_, err = f.WriteString(torn)
+			r.must(errors.Join(err, f.Close()))
+			r.begin()
+			r.set.Committed(nil, nil)
+			r.waits("the sink needs nothing", func() bool { return r.has(r.list("gc.log")[0]) })
+			r.must(r.end())
+			r.expects("gc.log 0 info [1s][info][gc] one")
+		})
+	}
 }

@@ -61,6 +61,7 @@ type state struct {
 	cursors map[string]cursor
 	pending map[string]bool      // streams to be looked at; true: they had news since the look began
 	behind  map[string]time.Time // since when the sink lacks something of a stream
+	torn    map[string]int64     // bytes at the end of a stream that no longer grows, which are not whole
 	backlog int64
 	failure error
 	counts  admin.Sink // what became of things since the process started
@@ -69,7 +70,7 @@ type state struct {
 func newWorker(s *Set, name, url string, kind Kind, sink Sink, m sinkMetrics, log *slog.Logger) *worker {
 	return &worker{set: s, name: name, url: url, segments: kind.Segments, linger: kind.Linger, sink: sink, metrics: m, log: log, wake: make(chan struct{}, 1),
 		aside: aside{files{s.dest}, name + ".rejected.jsonl"},
-		state: state{cursors: map[string]cursor{}, pending: map[string]bool{}, behind: map[string]time.Time{}}}
+		state: state{cursors: map[string]cursor{}, pending: map[string]bool{}, behind: map[string]time.Time{}, torn: map[string]int64{}}}
 }
 
 // cursorName is the name of the file of the cursors.
@@ -95,6 +96,7 @@ func (w *worker) mark(stream string, since time.Time) {
 		w.state.behind[stream] = since
 	}
 	w.state.pending[stream] = true
+	delete(w.state.torn, stream)
 }
 
 func (w *worker) poke() {
@@ -257,9 +259,15 @@ func (w *worker) unreadable(stop context.Context, stream string, err error) {
 	_ = retry.Sleep(stop, firstPause)
 }
 
-// over takes a stream off the pending ones, unless it has had news meanwhile.
+// over takes a stream off the pending ones, unless it has had news meanwhile. What is left of
+// one that does not grow was torn when its writer died. The cursor stays in front of that: a JVM
+// that comes back to the stream has its lines in that place.
 func (w *worker) over(stream string) bool {
 	mark, growing := w.set.committed(stream)
+	torn := int64(0)
+	if all, err := segment.List(filepath.Join(w.set.dest, stream)); err == nil && !growing {
+		torn, _ = w.leftOf(stream, all)
+	}
 	w.state.mu.Lock()
 	defer w.state.mu.Unlock()
 	if w.state.pending[stream] {
@@ -267,6 +275,9 @@ func (w *worker) over(stream string) bool {
 		return false
 	}
 	delete(w.state.pending, stream)
+	if torn > 0 {
+		w.state.torn[stream] = torn
+	}
 	if open, ok := segment.ParseName(mark.Segment); w.segments && growing && !mark.Sealed && ok {
 		w.state.behind[stream] = open.Start // it will be the sink's once it is sealed
 	} else {
@@ -321,9 +332,12 @@ func (w *worker) needs(info segment.Info) bool {
 	w.state.mu.Lock()
 	defer w.state.mu.Unlock()
 	c, known := w.state.cursors[info.Stream]
-	if !w.state.loaded || !known {
-		return true
-	}
 	at, _ := segment.ParseName(c.Segment)
-	return info.Seq > at.Seq || !w.segments && info.Seq == at.Seq && c.Offset < info.Size
+	switch {
+	case !w.state.loaded:
+		return true
+	case !known || info.Seq > at.Seq:
+		return info.Size > w.state.torn[info.Stream]
+	}
+	return !w.segments && info.Seq == at.Seq && info.Size-c.Offset > w.state.torn[info.Stream]
 }
