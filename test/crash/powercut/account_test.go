@@ -65,6 +65,23 @@ func (m *machine) account(r *recording, p point, s state) error {
 	if total.Complete != (holes == 0) || said.DamagedBytes != int64(holes) {
 		return fmt.Errorf("there are %d bytes of holes, and check says %+v, of the stream %+v", holes, total, said)
 	}
+	if len(m.sinks.URLs) > 0 {
+		return r.copies(p, kept, asWritten(m.copied.Bytes()))
+	}
+	return nil
+}
+
+// copies says what of the lines a sink lacks that had its part of them at a point, and got
+// more after the start. It may get lines again.
+func (r *recording) copies(p point, kept, more []byte) error {
+	lines := append(bytes.Clone(kept), after...)
+	rest, ok := bytes.CutSuffix(lines, more)
+	if !ok {
+		return fmt.Errorf("the sink got what is not the end of the copy: %.200q", more)
+	}
+	if from := bytes.Index(r.text, kept) + len(rest); from > p.copied {
+		return fmt.Errorf("lines are lost for the sink: it had %d bytes, and goes on at %d", p.copied, from)
+	}
 	return nil
 }
 

@@ -11,12 +11,16 @@ import (
 	"path/filepath"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/read/check"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/ship"
+	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/sink/stdout"
+	"github.com/ullage/ullage/test/lab"
 )
 
 // stream is the one whose lines are accounted for.
@@ -24,18 +28,20 @@ const stream = "gc.log"
 
 // machine is the node after a power cut: its tmpfs is empty, and its disk is in a state.
 type machine struct {
-	dir string
-	cfg ship.Config
-	log *bytes.Buffer // what the last sidecar said
+	dir    string
+	cfg    ship.Config
+	sinks  sink.Config
+	log    *bytes.Buffer // what the last sidecar said
+	copied *bytes.Buffer // what its sink got
 }
 
-func newMachine(dir string, compress segment.Compression) *machine {
+func newMachine(dir string, compress segment.Compression, sinks ...string) *machine {
 	cfg := ship.DefaultConfig()
 	cfg.Tail.Source, cfg.Dest = filepath.Join(dir, "source"), filepath.Join(dir, "dest")
 	cfg.Budget, cfg.Queue = 64*settings.Mi, 256*settings.Ki
 	cfg.Segment.Compress = compress
 	cfg.Segment.RetainBytes, cfg.Segment.RetainAge = 0, 0
-	return &machine{dir: dir, cfg: cfg}
+	return &machine{dir: dir, cfg: cfg, sinks: sink.Config{URLs: sinks}}
 }
 
 // put makes the disk's state.
@@ -69,16 +75,27 @@ func (m *machine) put(s state) error {
 // at the end: the process would exit now.
 var errLeft = errors.New("the sidecar has not closed the destination")
 
-// ship ships what a JVM has written, until all of it is durable.
+// ship ships what a JVM has written, until all of it is durable and the sinks have it.
 func (m *machine) ship(lines []byte) error {
-	m.log = new(bytes.Buffer)
+	m.log, m.copied = new(bytes.Buffer), new(bytes.Buffer)
 	if err := os.WriteFile(filepath.Join(m.cfg.Tail.Source, stream), lines, 0o640); err != nil {
+		return err
+	}
+	log, reg := slog.New(slog.NewTextHandler(m.log, nil)), prometheus.NewRegistry()
+	sinks, err := sink.New(m.sinks, map[string]sink.Kind{"stdout": stdout.Kind(m.copied)}, m.cfg.Dest, reg, log)
+	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	log := slog.New(slog.NewTextHandler(m.log, nil))
-	if err := ship.New(m.cfg, prometheus.NewRegistry(), log).Run(ctx, ship.Outlets{CaughtUp: cancel}); err != nil {
+	shipped, allShipped := context.WithCancel(context.Background())
+	late, stop := context.WithTimeout(context.Background(), lab.Patience)
+	defer stop()
+	var feed errgroup.Group
+	feed.Go(func() error { return sinks.Run(shipped, late) })
+	err = ship.New(m.cfg, reg, log).Run(ctx, ship.Outlets{CaughtUp: cancel, Followers: ship.Followers{OnCommit: sinks.Committed}})
+	allShipped()
+	if err := errors.Join(err, feed.Wait()); err != nil {
 		return fmt.Errorf("the sidecar failed: %w", err)
 	}
 	if !bytes.Contains(m.log.Bytes(), []byte("msg=drained")) {

@@ -38,10 +38,12 @@ func TestPowerCutAtAnyMoment(t *testing.T) {
 		name     string
 		happens  func(s *scene, compress string)
 		compress segment.Compression
+		sinks    []string
 	}{
-		{"commits", ordinary, segment.Zstd},
-		{"commits_without_compression", ordinary, segment.None},
-		{"retention", retained, segment.Zstd},
+		{"commits", ordinary, segment.Zstd, nil},
+		{"commits_without_compression", ordinary, segment.None, nil},
+		{"retention", retained, segment.Zstd, nil},
+		{"cursors_of_a_sink", copied, segment.Zstd, []string{copies}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t)
@@ -55,7 +57,7 @@ func TestPowerCutAtAnyMoment(t *testing.T) {
 				if length == 0 {
 					most = max(4, fewStates/len(r.points))
 				}
-				for _, bad := range explore(t, r, c.compress, seed, most) {
+				for _, bad := range explore(t, r, c.compress, seed, most, c.sinks...) {
 					t.Error(bad)
 				}
 			}
@@ -79,6 +81,17 @@ func TestAMissingSyncIsFound(t *testing.T) {
 				t.Errorf("it was not found: %q", bad)
 			}
 		})
+	}
+}
+
+// A sink whose cursor passes lines that it has not got lacks them for ever.
+func TestACursorThatPrecedesItsLinesIsFound(t *testing.T) {
+	s := newScene(t)
+	copied(s, segment.Zstd.String())
+	undelivered := func(_ *scene, calls []call) []call { return slices.DeleteFunc(calls, call.delivers) }
+	bad := explore(t, s.recorded(1, undelivered), segment.Zstd, 1, 4, copies)
+	if len(bad) == 0 || !strings.Contains(strings.Join(bad, ""), "lines are lost for the sink") {
+		t.Errorf("it was not found: %q", bad)
 	}
 }
 
@@ -121,7 +134,7 @@ type job struct {
 
 // explore accounts for the states that a power cut may leave at each moment, so many of each,
 // and returns what is wrong.
-func explore(t *testing.T, r *recording, compress segment.Compression, seed uint64, most int) (bad []string) {
+func explore(t *testing.T, r *recording, compress segment.Compression, seed uint64, most int, sinks ...string) (bad []string) {
 	t.Helper()
 	began := time.Now()
 	jobs := make(chan job)
@@ -129,7 +142,7 @@ func explore(t *testing.T, r *recording, compress segment.Compression, seed uint
 	var wait sync.WaitGroup
 	tmpfs := lab.Tmpfs(t, "1g")
 	for i := range workers() {
-		m := newMachine(filepath.Join(tmpfs, fmt.Sprint(i)), compress)
+		m := newMachine(filepath.Join(tmpfs, fmt.Sprint(i)), compress, sinks...)
 		wait.Go(func() {
 			for j := range jobs {
 				if err := m.account(r, j.p, j.s); err != nil {

@@ -19,6 +19,8 @@ type point struct {
 	after string // the call before
 	safe  int    // so many bytes of the text are committed, as a checkpoint says
 	begin int    // the text begins here: what is before, retention may have deleted
+
+	copied int // so many bytes of the text the sink had
 }
 
 // recording is what sidecars did to a destination, and what they had promised when.
@@ -32,6 +34,7 @@ type recording struct {
 	calls  int
 	sizes  map[string]int // of the committed part of each segment of the stream, decoded
 	safe   int
+	copied int
 }
 
 func newRecording(source, dest string, seed uint64) *recording {
@@ -41,7 +44,7 @@ func newRecording(source, dest string, seed uint64) *recording {
 }
 
 func (r *recording) note(after string) {
-	r.points = append(r.points, point{disk: r.disk.clone(), after: after, safe: r.safe, begin: r.begin()})
+	r.points = append(r.points, point{disk: r.disk.clone(), after: after, safe: r.safe, begin: r.begin(), copied: r.copied})
 }
 
 // add adds the calls of one life of a sidecar.
@@ -57,7 +60,11 @@ func (r *recording) add(calls []call) error {
 		if err != nil {
 			return fmt.Errorf("call %d: %w", r.calls, err)
 		}
-		if changed || committed {
+		delivered, err := r.deliver(c)
+		if err != nil {
+			return fmt.Errorf("call %d: %w", r.calls, err)
+		}
+		if changed || committed || delivered {
 			r.note(fmt.Sprintf("%d: %s %s", r.calls, c.name, strings.TrimPrefix(c.target(), r.disk.at)))
 		}
 	}
@@ -74,6 +81,48 @@ func (c call) target() string {
 	}
 	p, _ := c.path(0)
 	return p
+}
+
+// deliver notes what a write to the standard output delivers to the sink there.
+func (r *recording) deliver(c call) (delivered bool, err error) {
+	if !c.delivers() {
+		return false, nil
+	}
+	lines, err := c.bytes(1)
+	if err != nil {
+		return false, err
+	}
+	text := asWritten(lines[:c.result])
+	at := bytes.Index(r.text, text)
+	if at < 0 {
+		return false, fmt.Errorf("the sink got what was not written: %.200q", text)
+	}
+	r.copied = max(r.copied, at+len(text))
+	return true, nil
+}
+
+// delivers reports whether a call writes lines to the standard output.
+func (c call) delivers() bool {
+	return c.name == "write" && strings.HasPrefix(c.args[1], `"`+hexed(stream+" "))
+}
+
+// hexed returns a text as strace prints it.
+func hexed(text string) (hexed string) {
+	for _, b := range []byte(text) {
+		hexed += fmt.Sprintf(`\x%02x`, b)
+	}
+	return hexed
+}
+
+// asWritten returns the lines of the stream, out of those of the standard output, as the JVM has
+// written them.
+func asWritten(lines []byte) (text []byte) {
+	for line := range bytes.Lines(lines) {
+		if line, ok := bytes.CutPrefix(line, []byte(stream+" ")); ok {
+			text = append(text, line...)
+		}
+	}
+	return text
 }
 
 // savesCheckpoint reports whether a call writes a slot of the checkpoint.

@@ -3,13 +3,14 @@ package powercut
 import (
 	"bytes"
 	"fmt"
-	"github.com/ullage/ullage/test/lab"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 // scene is a source and a destination, and the traces of the sidecars between them.
@@ -169,6 +170,26 @@ func ordinary(s *scene, compress string) {
 	s.persisted()
 	s.stop()
 }
+
+// copied is ordinary with a sink, whose cursor is on the destination.
+func copied(s *scene, compress string) {
+	flags := []string{"--compress", compress, "--sync-interval", "10ms", "--segment-bytes", "16Ki", "--sink", copies}
+	for range 2 {
+		s.start(flags...)
+		for range 3 {
+			s.write(20_000)
+			s.persisted()
+		}
+		s.kill()
+	}
+	s.start(flags...)
+	s.write(20_000)
+	s.persisted()
+	s.stop()
+}
+
+// copies is the sink of a scene that has one.
+const copies = "stdout:"
 
 // retained has retention delete segments, then the newest one of a stream that is idle, with its
 // directory. The stream begins again.
