@@ -84,7 +84,7 @@ func TestAMissingSyncIsFound(t *testing.T) {
 	}
 }
 
-// A sink whose cursor passes lines that it has not got lacks them for ever.
+// A sink whose cursor passes lines before it has them never gets them.
 func TestACursorThatPrecedesItsLinesIsFound(t *testing.T) {
 	s := newScene(t)
 	copied(s, segment.Zstd.String())
