@@ -38,15 +38,16 @@ Examples:
 
 NAME is a word of the JVM's command line: its main class, with or without its
 package, or its jar. SELECTION is written as in -Xlog; the default is
-` + adoptSelection + `. The JVM logs into a private directory in its /dev/shm,
-of which ullage takes an eighth at most; if more than half is used, it takes
-nothing and exits with 1.
+` + adoptSelection + `. The JVM logs into a private directory in its /dev/shm.
+ullage takes at most an eighth of that tmpfs. If more than half of it is used
+already, ullage changes nothing and exits with 1. --all adopts at most 16 JVMs:
+if there are more, it changes none of them and exits with 1.
 
 After the time, or on Ctrl-C or SIGTERM, the JVM logs what it logged before.
-All that it wrote meanwhile is in --dest (default: a new directory here), and a
-report of it is next to that, in ullage-report.html. If the JVM ends earlier,
-that is reported the same way. After kill -9, the next 'ullage adopt' of the JVM
-continues, and then cleans up.
+All that it wrote meanwhile is in --dest (default: a new directory here). A
+report, ullage-report.html, is next to that directory. If the JVM ends earlier,
+ullage reports on it in the same way. After kill -9 of ullage, the next
+'ullage adopt' of the JVM continues, and then cleans up.
 
 Run it as the JVM's user and group, or as root.
 
@@ -182,7 +183,7 @@ func (c *adoptConfig) visit(g adopt.Guest, n int) (*visit, error) {
 		return nil, err
 	}
 	if err = os.MkdirAll(ship.Dest, 0o755); err == nil && v.place.On(ship.Dest) {
-		err = fmt.Errorf("it lies on the tmpfs of %s, which is the application's: name a directory on a disk", g.JVM)
+		err = fmt.Errorf("it is on the tmpfs of %s, which belongs to the application: name a directory on a disk", g.JVM)
 	}
 	if err != nil {
 		v.place.Abandon()

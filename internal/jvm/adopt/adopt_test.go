@@ -40,7 +40,7 @@ func TestWhatIsNotAJVMIsRefused(t *testing.T) {
 	}
 	for target, want := range map[string]string{
 		strconv.Itoa(os.Getpid()):          "adopt.test) is not a HotSpot JVM",
-		strconv.Itoa(gone.Process.Pid):     "there is no process",
+		strconv.Itoa(gone.Process.Pid):     "no process ",
 		"0":                                "0 is not a process ID",
 		"-1":                               "-1 is not a process ID",
 		"5000000":                          "5000000 is not a process ID",

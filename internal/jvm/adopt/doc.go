@@ -6,7 +6,7 @@
 // ends: the JVM rotates the files of the output by itself, and after `kill -9` of the sidecar it
 // overwrites its oldest lines rather than fill the tmpfs.
 //
-// The directory's name has the JVM's process ID and start time. So the next run finds what one that
-// was killed has left, and another JVM of that number, before or in another container, has another
-// directory.
+// The directory's name has the JVM's process ID and start time. So the next run finds the directory
+// that a killed run has left. A JVM that had the same process ID earlier, or has it in another
+// container, has another directory.
 package adopt

@@ -48,7 +48,7 @@ func Config(pid int) attach.Config {
 }
 
 // Find returns the JVM that target names, by its process ID or a word of its command line, or all
-// JVMs for an empty target. Left are the reasons for which others are not among them.
+// JVMs for an empty target. Left has the reasons why other JVMs are not among them.
 func Find(ctx context.Context, target string) (guests []Guest, left []error, err error) {
 	var jvms []attach.JVM
 	if pid, err := strconv.Atoi(target); err == nil {
@@ -89,7 +89,7 @@ func find(ctx context.Context, pid int) (attach.JVM, error) {
 	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return attach.JVM{}, fmt.Errorf("there is no process %d here: 'ullage adopt --all' finds the JVMs", pid)
+		return attach.JVM{}, fmt.Errorf("no process %d was found: 'ullage adopt --all' finds the JVMs", pid)
 	case len(problems) > 0 && attach.KindOf(problems[0]) == attach.NotPermitted && os.Geteuid() != 0:
 		return attach.JVM{}, fmt.Errorf("%s belongs to another user: %s", name, asItsUser)
 	case len(problems) > 0:
@@ -138,11 +138,11 @@ func choose(ctx context.Context, word string) (jvms []attach.JVM, left []error, 
 	case n == 0 && word != "":
 		err = fmt.Errorf("no JVM here has %q in its command line", printable.Escaped(word, maxWord))
 	case n == 0:
-		err = errors.New("there is no JVM here")
+		err = errors.New("no JVM was found")
 	case n > 1 && word != "":
-		err = fmt.Errorf("%d JVMs have %q in their command lines: name one of %s by its number", n, printable.Escaped(word, maxWord), numbers(jvms))
+		err = fmt.Errorf("%d JVMs have %q in their command lines: name one by its process ID: %s", n, printable.Escaped(word, maxWord), numbers(jvms))
 	case n > Most:
-		err = fmt.Errorf("there are %d JVMs, and at most %d are adopted at once: name one by its number", n, Most)
+		err = fmt.Errorf("%d JVMs run here, and ullage adopts at most %d at once: nothing was changed; name one JVM by its process ID", n, Most)
 	}
 	return jvms, left, err
 }

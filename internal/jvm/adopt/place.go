@@ -31,7 +31,7 @@ type Place struct {
 	Source  string // the path by which this process finds it, also after the JVM's end
 	Path    string // the path by which the JVM finds it
 	Budget  int64  // how many bytes it may take
-	Options string // of the JVM's output: with these, the JVM takes no more either
+	Options string // of the JVM's output: with these, the JVM stays within Budget, too
 
 	parent *os.Root
 	dir    *os.File
@@ -75,7 +75,7 @@ func open(j attach.JVM) (*Place, error) {
 }
 
 // budget returns how much one of n places may take of a tmpfs. It fails where the application
-// needs the tmpfs itself, or there is too little of it.
+// needs the tmpfs itself, or the tmpfs is too small.
 func budget(tmpfs *os.Root, n int) (int64, error) {
 	dir, err := tmpfs.Open(".")
 	if err != nil {
@@ -99,12 +99,12 @@ func budgetOf(size, free int64, n int) (int64, error) {
 		return mostBudget / int64(n), nil
 	}
 	if used := size - free; used > size/2 {
-		return 0, fmt.Errorf("the application uses %s of the %s of its %s: nothing is taken of a tmpfs that is more than half full",
+		return 0, fmt.Errorf("the application uses %s of the %s of its %s: ullage takes no space on a tmpfs that is more than half full",
 			printable.Bytes(used), printable.Bytes(size), shm)
 	}
 	budget := min(size/share, mostBudget) / int64(n)
 	if budget < leastBudget {
-		return 0, fmt.Errorf("its %s has %s, of which ullage takes an eighth at most: that is less than %s for each JVM",
+		return 0, fmt.Errorf("its %s has %s: ullage takes at most an eighth, which is less than %s for each JVM",
 			shm, printable.Bytes(size), printable.Bytes(leastBudget))
 	}
 	return budget, nil
