@@ -156,11 +156,20 @@ func (j JVM) mustBe(peer unix.Ucred) error {
 		text = whoMay(peer.Uid, peer.Gid)
 	case j.host != 0 && int(peer.Pid) != j.host:
 		kind = OtherError
-		text = fmt.Sprintf("its attach socket is that of pid %d: two JVMs share one /tmp; give each container its own", peer.Pid)
+		text = fmt.Sprintf("its attach socket is that of %s: two JVMs share one /tmp; give each container its own", peerName(peer.Pid))
 	default:
 		return nil
 	}
 	return &Error{Kind: kind, JVM: j.String(), Text: text}
+}
+
+// peerName names the process on the other side of a socket. The kernel shows 0 for a process that
+// is not visible in our process namespace.
+func peerName(pid int32) string {
+	if pid == 0 {
+		return "a JVM in another container, which has the same number there"
+	}
+	return fmt.Sprintf("pid %d", pid)
 }
 
 // explainClosed returns why there was no reply.
