@@ -164,9 +164,9 @@ java-release: ## the jars as Maven Central wants them, signed, in a directory; p
 	@java/release.sh
 
 .PHONY: adopt-kills
-adopt-kills: ## kill a sidecar 200 times while it adopts or releases a JVM (root, JVMs of 11 to 25; minutes)
-	$(call stage,kills of a sidecar that adopts)
-	ADOPT_ROUNDS=50 $(gotest) -count=1 -v -timeout 60m ./test/jvm -run TestAKillLeavesNoOutputBehind
+adopt-kills: ## kill a sidecar, and 'ullage adopt', 200 times each while it adopts or releases a JVM (root, JVMs of 11 to 25; minutes)
+	$(call stage,kills while a JVM is adopted)
+	ADOPT_ROUNDS=50 $(gotest) -count=1 -v -timeout 60m ./test/jvm -run '^TestAKill(OfTheCommand)?LeavesNoOutputBehind$$'
 
 .PHONY: raise-latency
 raise-latency: ## the time from a changed annotation to the first durable line of the new level, fifty times (a JDK; three minutes)

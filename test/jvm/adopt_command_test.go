@@ -1,15 +1,27 @@
 package jvm
 
 import (
+	"compress/gzip"
+	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
+	logs "go.opentelemetry.io/proto/otlp/logs/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/ullage/ullage/internal/jvm/adopt"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -241,29 +253,33 @@ func unshared(r *levelRig, prepare string) *listened {
 	return p
 }
 
-// All JVMs of a process namespace are adopted at once, each with a copy of its own. No
-// other test runs meanwhile: another namespace's JVM of the same number would have the same socket.
+// inNamespaces runs a script where nothing but its own processes, /tmp and /dev/shm are visible.
+// JVMS is how many JVMs the script starts by "$@", which allocate a number of times a second.
+//
+// The JVMs have a /tmp of their own, since two JVMs that have the same number in two process
+// namespaces have the same name for their sockets: in one /tmp, only one of the two can be reached.
+func inNamespaces(r *levelRig, script string, jvms, rate int) *lab.Sidecar {
+	r.Helper()
+	args := append(r.within(place{tmp: newTmp(r), isolated: true}), "sh", "-euc", `mount -t tmpfs -o size=64m tmpfs /dev/shm
+i=0; while test $i -lt "$JVMS"; do "$@" & i=$((i+1)); done
+`+script, "sh", r.jdk.Java(), "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx64m",
+		"-cp", classes, "Churn", "600000", strconv.Itoa(rate))
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), "ULLAGE="+program, "COPY="+r.dest, "JVMS="+strconv.Itoa(jvms))
+	all, err := lab.StartCommand(cmd)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(all.Kill)
+	return all
+}
+
+// All JVMs of a process namespace are adopted at once, each with a copy of its own.
 func TestAdoptAllJVMs(t *testing.T) {
-	needs(t, "unshare")
-	each(t, func(t *testing.T, jdk lab.JDK) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
-		const script = `mount -t tmpfs -o size=64m tmpfs /dev/shm
-for i in 1 2; do "$@" & done
-until test "$("$ULLAGE" adopt --all --for 1s --dest "$COPY/trial" 2>&1 | grep -c "^adopted pid")" = 2; do sleep 0.1; done
-exec "$ULLAGE" adopt --all --for 2s --dest "$COPY/copy"`
-		cmd := exec.Command("unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-euc", script, "sh",
-			r.jdk.Java(), "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx64m", "-cp", classes, "Churn", "600000", "100")
-		cmd.Env = append(os.Environ(), "ULLAGE="+program, "COPY="+r.dest)
-		all, err := lab.StartCommand(cmd)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			all.Kill()
-			for _, socket := range []string{"/tmp/.java_pid2", "/tmp/.java_pid3", "/tmp/.java_pid4"} {
-				os.Remove(socket) // the JVMs are killed
-			}
-		})
+		all := inNamespaces(r, `until test "$("$ULLAGE" adopt --all --for 1s --dest "$COPY/trial" 2>&1 | grep -c "^adopted pid")" = 2; do sleep 0.1; done
+exec "$ULLAGE" adopt --all --for 2s --dest "$COPY/copy"`, 2, 100)
 		if said := adoptEnds(r, all, 0); strings.Count(said, "adopted pid") != 2 || !strings.Contains(said, "released: 2 JVMs: ") {
 			t.Errorf("it said:\n%s", said)
 		}
@@ -272,4 +288,152 @@ exec "$ULLAGE" adopt --all --for 2s --dest "$COPY/copy"`
 			t.Errorf("copies: %q, %v", copies, err)
 		}
 	})
+}
+
+// More JVMs than are adopted at once are refused before one of them is made to listen or is given
+// a directory.
+func TestAdoptMoreJVMsThanTheLimit(t *testing.T) {
+	t.Parallel()
+	r := newLevelRig(t, jdks[len(jdks)-1])
+	all := inNamespaces(r, `until test "$(grep -lx "VM Thread" /proc/[0-9]*/task/*/comm 2>/dev/null | wc -l)" = "$JVMS"; do sleep 0.1; done
+code=0; "$ULLAGE" adopt --all --for 1s --dest "$COPY/copy" || code=$?
+find /tmp -maxdepth 1 -name ".java_pid*" >&2
+find /dev/shm "$COPY" -mindepth 1 >&2
+exit $code`, adopt.Most+1, 0)
+	const want = "ullage adopt: 17 JVMs run here, and ullage adopts at most 16 at once: nothing was changed; name one JVM by its process ID\n"
+	if said := adoptEnds(r, all, 1); said != want {
+		t.Errorf("it said, and then listed what was made:\n%s\nwant\n%s", said, want)
+	}
+}
+
+// A copy of an adopted JVM's log goes to a sink, whose server has each line that was stored.
+func TestAdoptWithASink(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := newLevelRig(t, jdk)
+		at := receive(t)
+		jvm := r.listening(place{}, nil, "Churn", "600000", "100")
+		before := jvm.list()
+		adopt := adopting(r, strconv.Itoa(jvm.PID()), "--for", "1h", "--sink", "otlp+"+at.URL)
+		adopted(r, adopt)
+		lab.Eventually(r, patience, "a pause is at the server", func() bool { return strings.Contains(at.received(), "Pause Young") })
+		if err := adopt.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		adoptEnds(r, adopt, 0)
+		reported(r, "Pause Young")
+		stored, err := exec.Command(program, "logs", filepath.Join(r.dest, "copy")).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := at.received()
+		for line := range strings.Lines(string(stored)) {
+			if _, message, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "] "); !strings.Contains(got, message+"\n") {
+				t.Errorf("the server does not have %q", line)
+			}
+		}
+		if is := jvm.list(); is != before {
+			t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
+		}
+	})
+}
+
+// receiver is a server for lines as OTLP sends them.
+type receiver struct {
+	*httptest.Server
+	mu     sync.Mutex
+	bodies strings.Builder
+}
+
+func receive(t *testing.T) *receiver {
+	r := &receiver{}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
+		data := &logs.LogsData{}
+		body, err := gzip.NewReader(request.Body)
+		var raw []byte
+		if err == nil {
+			raw, err = io.ReadAll(body)
+		}
+		if err := errors.Join(err, proto.Unmarshal(raw, data)); err != nil {
+			t.Errorf("%s %s: %v", request.Method, request.URL, err)
+		}
+		r.take(data)
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) take(data *logs.LogsData) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, resource := range data.ResourceLogs {
+		for _, scope := range resource.ScopeLogs {
+			for _, record := range scope.LogRecords {
+				fmt.Fprintln(&r.bodies, record.Body.GetStringValue())
+			}
+		}
+	}
+}
+
+// received is the text of all lines so far.
+func (r *receiver) received() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.bodies.String()
+}
+
+// `ullage adopt` is killed at any moment while it adopts or releases. `ullage levels reset`, or the
+// next `ullage adopt`, leaves the JVM as it was.
+func TestAKillOfTheCommandLeavesNoOutputBehind(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := newLevelRig(t, jdk)
+		jvm := r.listening(place{}, nil, "Churn", "600000", "20")
+		before, pid := jvm.list(), strconv.Itoa(jvm.PID())
+		t.Cleanup(func() {
+			for _, dir := range left(r, jvm) {
+				os.RemoveAll(dir)
+			}
+		})
+		behind := 0
+		for round := range killRounds(t) {
+			adopt := adopting(r, pid, "--for", "1h")
+			if round%2 == 1 {
+				adopted(r, adopt)
+				if err := adopt.Signal(os.Interrupt); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(rand.N(400 * time.Millisecond)) // any moment, which no event gives
+			adopt.Kill()
+			if jvm.list() != before {
+				behind++
+			}
+			if round%4 < 2 {
+				resetPlaces(r, left(r, jvm))
+			} else {
+				adoptEnds(r, adopting(r, pid, "--for", "1s"), 0)
+				if left := left(r, jvm); len(left) > 0 {
+					t.Fatalf("round %d: left behind: %q", round, left)
+				}
+			}
+			if is := jvm.list(); is != before {
+				t.Fatalf("round %d: the JVM lists\n%s, which was\n%s", round, is, before)
+			}
+		}
+		t.Logf("%d kills, %d of them left the output to the successor", killRounds(t), behind)
+	})
+}
+
+// resetPlaces has `ullage levels reset` release the JVMs of places that a killed `ullage adopt` has
+// left, and removes the places. A place whose JVM was not adopted yet has nothing to reset.
+func resetPlaces(r *levelRig, places []string) {
+	r.Helper()
+	for _, dir := range places {
+		out, err := exec.Command(program, "levels", "reset", "--source", dir).CombinedOutput()
+		if err != nil && !strings.Contains(string(out), "no 'ullage run' answers") {
+			r.Fatalf("reset: %v\n%s", err, out)
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			r.Fatal(err)
+		}
+	}
 }

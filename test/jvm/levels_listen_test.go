@@ -88,20 +88,20 @@ func (r *levelRig) within(at place) []string {
 	}
 	needs(r, "unshare")
 	const script = `tmp=$1; shift
-for dir in "$1" "$2" "$3" "$4"; do
+for dir in "$1" "$2" "$3" "$4" "$5"; do
 	case "$dir" in /tmp/*)
 		mkdir -p "$tmp/${dir#/tmp/}"
 		mount --bind "$dir" "$tmp/${dir#/tmp/}";;
 	esac
 done
-shift 4
+shift 5
 mount --rbind "$tmp" /tmp
 exec "$@"`
 	args := []string{"unshare", "--mount", "--propagation", "private"}
 	if at.isolated {
 		args = append(args, "--pid", "--net", "--uts", "--ipc", "--fork", "--kill-child", "--mount-proc")
 	}
-	args = append(args, "sh", "-euc", script, "sh", at.tmp, r.source, r.truth, classes, r.jdk.Home)
+	args = append(args, "sh", "-euc", script, "sh", at.tmp, r.source, r.dest, r.truth, filepath.Dir(program), r.jdk.Home)
 	if at.user != 0 {
 		needs(r, "setpriv")
 		id := fmt.Sprint(at.user)
