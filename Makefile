@@ -38,7 +38,7 @@ PROGRAMS := $(if $(filter linux,$(shell go env GOOS)),./cmd/...,$(PLUGIN))
 UNIT := $(if $(filter linux,$(shell go env GOOS)),./cmd/... ./internal/... ./deploy/... ./test/lint ./test/repo ./test/here ./test/try ./test/evidence,$(PLUGIN))
 
 # What make ci runs after make test: minutes each, or they need root, a cluster, or servers.
-REST := vuln fuzz arm64 browser java-test java-release applog crash fault-quick demo-hindsight demo-sinks package e2e
+REST := vuln fuzz arm64 browser java-test java-release applog crash fault-quick demo-hindsight demo-adopt demo-sinks package e2e
 
 # Emulation shows the other compiler's code and its alignment, not the order of memory between two
 # cores: package ring argues for that.
@@ -173,6 +173,11 @@ raise-latency: ## the time from a changed annotation to the first durable line o
 	$(call stage,raise latency)
 	go test -run '^$$' -bench RaiseByAnnotation -benchtime 50x -timeout 30m ./test/jvm
 
+.PHONY: adopt-latency
+adopt-latency: ## the time from the command 'ullage adopt' to the first line on the tmpfs, and the attach's part of it, fifty times (a JDK; a minute)
+	$(call stage,adopt latency)
+	go test -run '^$$' -bench 'Adopt$$' -benchtime 50x -timeout 30m ./test/jvm
+
 .PHONY: java-stress
 java-stress: java ## the claim of a record in the ring under jcstress (network, once; minutes; MODE=default or tough for longer)
 	$(call stage,java stress)
@@ -244,6 +249,11 @@ demo: build ## a real JVM, its log shipped, the sidecar killed in the middle: is
 demo-hindsight: build ## the same log persisted whole, and with --hindsight around an incident: what is stored (needs a JDK)
 	$(call stage,demo of hindsight)
 	@go run ./test/demo -ullage bin/ullage -hindsight
+
+.PHONY: demo-adopt
+demo-adopt: build ## a JVM that runs without a log gets one for 15 s, then a report, and is as it was before (a JDK)
+	$(call stage,demo of adopting)
+	@go run ./test/demo -ullage bin/ullage -adopt
 
 .PHONY: demo-sinks
 demo-sinks: build ## the demo, with an S3 server and a Collector that get copies and are killed (builds both once, minutes)

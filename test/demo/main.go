@@ -15,6 +15,9 @@
 //
 // With -hindsight, the JVM logs the same for two sidecars. One persists all lines, the other
 // withholds those below info and saves the ones around an incident. A table compares.
+//
+// With -adopt, the JVM is started without any log. The command ullage adopt ships one for some
+// seconds and reports on it. What the JVM lists as its outputs is compared before and after.
 package main
 
 import (
@@ -47,6 +50,7 @@ func main() {
 	seconds := fs.Int("seconds", 15, "how long the JVM runs, a `NUMBER` of at least 6")
 	sinks := fs.Bool("sinks", false, "also copy to an S3 server and to an OpenTelemetry Collector, and kill each of them once")
 	hindsight := fs.Bool("hindsight", false, "instead, withhold the lines below info, save those around an incident, and compare what is stored")
+	adopt := fs.Bool("adopt", false, "instead, adopt a JVM that was started without a log, and compare its configuration before and after")
 	_ = fs.Parse(os.Args[1:]) // it exits
 	if *seconds < 6 || fs.NArg() > 0 {
 		fs.Usage()
@@ -56,6 +60,9 @@ func main() {
 	show := func() error { return show(ctx, os.Stdout, *ullage, *seconds, *sinks) }
 	if *hindsight {
 		show = func() error { return showHindsight(ctx, os.Stdout, *ullage, *seconds) }
+	}
+	if *adopt {
+		show = func() error { return showAdopt(ctx, os.Stdout, *ullage, *seconds) }
 	}
 	err := show()
 	cancel()
