@@ -423,8 +423,8 @@ func TestAKillOfTheCommandLeavesNoOutputBehind(t *testing.T) {
 	})
 }
 
-// resetPlaces has `ullage levels reset` release the JVMs of places that a killed `ullage adopt` has
-// left, and removes the places. A place whose JVM was not adopted yet has nothing to reset.
+// resetPlaces releases the JVMs of places that a killed `ullage adopt` has left, by `ullage levels
+// reset`. Then it removes the places. A place whose JVM was not adopted yet has nothing to reset.
 func resetPlaces(r *levelRig, places []string) {
 	r.Helper()
 	for _, dir := range places {
