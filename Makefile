@@ -38,7 +38,7 @@ PROGRAMS := $(if $(filter linux,$(shell go env GOOS)),./cmd/...,$(PLUGIN))
 UNIT := $(if $(filter linux,$(shell go env GOOS)),./cmd/... ./internal/... ./deploy/... ./test/lint ./test/repo ./test/here ./test/try ./test/evidence,$(PLUGIN))
 
 # What make ci runs after make test: minutes each, or they need root, a cluster, or servers.
-REST := vuln fuzz arm64 browser java-test java-release applog crash fault-quick demo-hindsight demo-adopt demo-sinks package e2e
+REST := vuln fuzz arm64 browser java-test java-release applog crash fault-quick demo-hindsight demo-sinks package e2e
 
 # Emulation shows the other compiler's code and its alignment, not the order of memory between two
 # cores: package ring argues for that.
