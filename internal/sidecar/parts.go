@@ -63,11 +63,20 @@ func assemble(cfg Config, of build.Info, log *slog.Logger) (*parts, error) {
 	if cfg.Insight.On {
 		p.insight = insight.New(cfg.Insight, p.triggers, reg, log)
 	}
-	p.jvms = census.New(cfg.Levels.Config, p.marking.journal.Add, reg, log)
+	p.jvms = census.New(cfg.Levels.Config, p.marks(), reg, log)
 	if p.server, err = admin.New(cfg.Admin, reg, p.answers(), log); err != nil {
 		return nil, err
 	}
 	return p, nil
+}
+
+// marks returns what takes the marks of JVMs, and what is known of their heaps.
+func (p *parts) marks() census.Outlets {
+	to := census.Outlets{Mark: p.marking.journal.Add}
+	if p.insight != nil {
+		to.Heap = p.insight.Heap
+	}
+	return to
 }
 
 // markLevel takes the marks of the levels.

@@ -15,7 +15,7 @@ func (p *parts) status(started time.Time) admin.Status {
 	if err := p.ready(); err != nil {
 		st.Ready, st.Reason = false, err.Error()
 	}
-	for _, part := range []interface{ Show(*admin.Status) }{p.shipper, p.rings, p.sinks, p.levels.Status()} {
+	for _, part := range []interface{ Show(*admin.Status) }{p.shipper, p.rings, p.sinks, p.levels.Status(), p.jvms} {
 		part.Show(&st)
 	}
 	if l := st.Levels; l != nil {

@@ -46,6 +46,10 @@ type Status struct {
 	// not follow, by reason. The reasons are a small fixed set.
 	Ignored map[string]int64 `json:"ignored,omitempty"`
 
+	// JVMEnd is the last end of a JVM that was not in order, since the process started. Nil: there
+	// was none.
+	JVMEnd *JVMEnd `json:"jvmEnd,omitempty"`
+
 	// Levels is the state of the JVMs' log levels. Nil: the sidecar does not
 	// change them, and is not asked to.
 	Levels *Levels `json:"levels,omitempty"`
@@ -170,6 +174,16 @@ type Lines struct {
 	// JVMCrashes counts the reports of crashes (hs_err files) since the process
 	// started.
 	JVMCrashes int64 `json:"jvmCrashes,omitempty"`
+}
+
+// JVMEnd is how a JVM ended, as the mark jvm-ended has it.
+type JVMEnd struct {
+	At     time.Time `json:"at"` // when it was seen
+	PID    int       `json:"pid"`
+	Stream string    `json:"stream"`
+	How    string    `json:"how,omitempty"`   // "exited", "killed" or "crashed"; empty: unknown
+	Cause  string    `json:"cause,omitempty"` // "memory-limit", "memory-above" or "heap"; empty: unknown
+	Why    string    `json:"why,omitempty"`   // the evidence and its numbers, for people
 }
 
 // Hindsight is what the tmpfs holds of lines below the persist level.

@@ -14,9 +14,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/insight"
 	"github.com/ullage/ullage/internal/jvm/outputs"
 	"github.com/ullage/ullage/internal/line/mark"
 )
@@ -44,22 +46,34 @@ type Census struct {
 	source  string
 	log     *slog.Logger
 	gauge   prometheus.Gauge
-	mark    func(mark.Mark) // nil: starts and ends are not marked
+	endings *prometheus.CounterVec
+	Outlets
 	began   time.Time
 	lists   bool               // log files elsewhere are looked for
 	members map[string]*member // by JVM ID
 	search  attach.Search
 
+	tmpfs [2]int64 // bytes in use of the source's tmpfs, at the last two looks
+
 	mu      sync.Mutex
-	again   bool // JVMs that wrote nothing to the source are to be asked again
+	end     *admin.JVMEnd // the last one that was not in order
+	again   bool          // JVMs that wrote nothing to the source are to be asked again
 	files   []string
 	crashes []crash
+}
+
+// Outlets are what a Census tells and asks. None of them may block.
+type Outlets struct {
+	Mark func(mark.Mark)                                 // nil: starts and ends are not marked
+	Heap func(stream string, ran time.Time) insight.Heap // see [insight.Insight.Heap]; nil: the heap is not known
 }
 
 // member is what is known about one JVM.
 type member struct {
 	jvm     attach.JVM
 	witness *attach.Witness // of its end; nil: it is not ours
+	memory  counters
+	flags   string // of the JVM, as its mark has them
 	asked   int
 	known   bool      // it has answered
 	ours    bool      // some of its outputs are shipped
@@ -75,14 +89,13 @@ type crash struct {
 	at  time.Time // the report was read
 }
 
-// New returns a Census for a valid cfg that gives its marks to a function, which must
-// not block; nil: no part needs them. With --attach off it does nothing.
-func New(cfg outputs.Config, to func(mark.Mark), reg prometheus.Registerer, log *slog.Logger) *Census {
-	r := &Census{log: log, source: cfg.Source, mark: to, began: time.Now(), members: map[string]*member{}, search: attach.Search{Looks: maxAsked}, gauge: prometheus.NewGauge(prometheus.GaugeOpts{
+// New returns a Census for a valid cfg. With --attach off it does nothing.
+func New(cfg outputs.Config, to Outlets, reg prometheus.Registerer, log *slog.Logger) *Census {
+	r := &Census{log: log, source: cfg.Source, Outlets: to, endings: newEndings(reg), began: time.Now(), members: map[string]*member{}, search: attach.Search{Looks: maxAsked}, gauge: prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "ullage_jvm_disk_outputs", Help: "Log files of JVMs outside of the source, as VM.log lists them: a JVM waits for their disks. JVMs that do not listen for attach are not asked."})}
 	switch r.lists = cfg.Attach.Mode == attach.SharedTmp; {
 	case cfg.Attach.Mode == attach.Off:
-		r.mark = nil
+		r.Mark = nil
 	case !r.lists:
 		cfg.Attach.Mode = attach.ProcessNamespace // the directory may be that of strangers' JVMs
 	}
@@ -95,7 +108,7 @@ func New(cfg outputs.Config, to func(mark.Mark), reg prometheus.Registerer, log 
 // Run looks for JVMs until ctx ends, and then once more which of them have ended: a pod's
 // sidecar is stopped right after its JVM.
 func (r *Census) Run(ctx context.Context) {
-	if !r.lists && r.mark == nil {
+	if !r.lists && r.Mark == nil {
 		return
 	}
 	tick := kernel.NewTicker(lookInterval)
@@ -221,7 +234,7 @@ func (r *Census) inspect(ctx context.Context, m *member) (err error) {
 	m.known, m.since = true, time.Now()
 	if m.ours = len(streams) > 0; m.ours {
 		m.files, m.streams = files, strings.Join(streams, ",")
-		m.witness = r.talk.JVMs.Witness(m.jvm)
+		m.witness, m.memory = r.talk.JVMs.Witness(m.jvm), watchGroup(m.jvm.Process())
 	}
 	return nil
 }
@@ -235,7 +248,7 @@ func (r *Census) meet(ctx context.Context, m *member) {
 		// the JVM runs.
 		r.log.Warn("a JVM logs outside of the source", "file", file, "hint", "the JVM waits for that disk; write the log into the source, which is shipped")
 	}
-	if r.mark != nil {
+	if r.Mark != nil {
 		r.markStart(ctx, m)
 	}
 }
@@ -245,6 +258,7 @@ func (r *Census) meet(ctx context.Context, m *member) {
 // here.
 func (r *Census) markStart(ctx context.Context, m *member) {
 	d := r.talk.Describe(ctx, m.jvm)
+	m.flags = d.Flags
 	kind, uptime := mark.JVMSeen, ""
 	if d.Uptime > 0 {
 		uptime = d.Uptime.String()
@@ -252,12 +266,13 @@ func (r *Census) markStart(ctx context.Context, m *member) {
 			kind = mark.JVMStarted
 		}
 	}
-	r.mark(mark.New(kind, "stream", m.streams, "pid", strconv.Itoa(m.jvm.PID), "uptime", uptime,
+	r.Mark(mark.New(kind, "stream", m.streams, "pid", strconv.Itoa(m.jvm.PID), "uptime", uptime,
 		"version", d.Version, "collector", d.Collector, "main", d.Main, "flags", d.Flags))
 }
 
 // watchAll looks which of the known JVMs have ended, and reports whether any has.
 func (r *Census) watchAll() (ended bool) {
+	r.tmpfs = [2]int64{r.tmpfs[1], kernel.TmpfsUsed(r.source)}
 	for _, m := range r.members {
 		if m.ours && !m.ended {
 			r.watch(m)
@@ -273,6 +288,7 @@ func (r *Census) close() {
 		if m.witness != nil {
 			m.witness.Close()
 		}
+		m.memory.close()
 	}
 }
 
@@ -280,16 +296,18 @@ func (r *Census) close() {
 func (r *Census) watch(m *member) {
 	how, gone := m.witness.Gone()
 	if m.ended = gone; !gone {
+		m.memory.note(time.Now())
 		return
 	}
 	m.witness.Close()
-	if r.mark == nil {
+	defer m.memory.close()
+	if r.Mark == nil {
 		return
 	}
 	if r.crashed(m) {
 		how = mark.Crashed
 	}
-	r.mark(mark.New(mark.JVMEnded, "stream", m.streams, "pid", strconv.Itoa(m.jvm.PID), "how", how))
+	r.markEnd(m, how)
 }
 
 // crashed reports whether a JVM that has ended left a report of a crash: one that was

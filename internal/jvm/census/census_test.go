@@ -48,7 +48,7 @@ func must(t testing.TB, err error) {
 
 func newCensus(r *rig) (*Census, *bytes.Buffer) {
 	var log bytes.Buffer
-	return New(r.cfg, nil, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&log, nil))), &log
+	return New(r.cfg, Outlets{}, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&log, nil))), &log
 }
 
 // A second log on a disk silently defeats the purpose of the tmpfs.

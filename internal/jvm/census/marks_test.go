@@ -21,7 +21,7 @@ import (
 // census returns a Census that marks, and its marks.
 func (r *rig) census() (*Census, *marked.Marks) {
 	m := &marked.Marks{}
-	return New(r.cfg, m.Add, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))), m
+	return New(r.cfg, Outlets{Mark: m.Add}, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))), m
 }
 
 func TestStartsAndEndsOfJVMsAreMarkedOnce(t *testing.T) {
@@ -43,7 +43,7 @@ func TestStartsAndEndsOfJVMsAreMarkedOnce(t *testing.T) {
 	m.Gives(t)
 	j.Kill()
 	look()
-	m.Gives(t, "jvm-ended stream=gc-7.log,safepoint.log pid=7 how=killed")
+	m.Gives(t, "jvm-ended stream=gc-7.log,safepoint.log pid=7 how=killed why=.*")
 	look()
 	m.Gives(t)
 	must(t, os.Remove(j.Socket()))
@@ -93,11 +93,11 @@ func TestAJVMThatCrashedIsMarkedAsCrashed(t *testing.T) {
 			now := time.Now() // the kernel's own time of a file is a few milliseconds coarse
 			must(t, os.Chtimes(report, now, now))
 		}, "crashed"},
-		"a report of another JVM": {func(_ *testing.T, _ *rig, census *Census) { census.Crashed("hs_err_pid77.log") }, "killed"},
+		"a report of another JVM": {func(_ *testing.T, _ *rig, census *Census) { census.Crashed("hs_err_pid77.log") }, "killed why=.*"},
 		"no name of a report": {func(_ *testing.T, _ *rig, census *Census) {
 			census.Crashed("hs_err7.log")
 			census.Crashed("hs_err_pid.log")
-		}, "killed"},
+		}, "killed why=.*"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)

@@ -20,7 +20,7 @@ const (
 	maxBehind  = 2 * time.Minute // how old a stop may be to be judged by samples
 )
 
-// Insight reads the lines of all streams. Its methods other than Run and Recent are for
+// Insight reads the lines of all streams. Its methods other than Run, Recent and Heap are for
 // one goroutine.
 type Insight struct {
 	metrics *metrics
@@ -40,6 +40,7 @@ type Insight struct {
 	nothing pause.Event
 	checked time.Time
 	quiet   atomic.Bool // no line was read for a while
+	heaps   heaps
 }
 
 // New returns an Insight whose metrics are registered on reg, and that shows each stop to
@@ -105,6 +106,7 @@ func (in *Insight) stream(name string) *stream {
 		}
 		oldest.joiner.Flush()
 		in.metrics.forget(oldest.name)
+		in.heaps.forget(oldest.name)
 		delete(in.streams, oldest.name)
 	}
 	s := newStream(in, name)

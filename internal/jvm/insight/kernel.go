@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/kernel"
 )
 
 const (
-	maxFile      = 4 << 10 // bytes that are read of a file
-	usualFile    = 512     // bytes that a file has
-	maxProcesses = 4096    // that are looked at
+	maxProcesses = 4096 // that are looked at
 	maxCgroups   = 16
 )
 
@@ -23,32 +23,9 @@ const (
 // that is missing, or has another form, means an unknown counter.
 type kernelCounters struct{ root string }
 
-// read returns the beginning of a regular file, or nil. The container of a JVM may have
-// put anything in its place, so that opening must not wait. os.File would cost twice as
-// many system calls, several times a second.
+// read returns the beginning of a file, see [kernel.ReadSmall].
 func (k kernelCounters) read(name string) []byte {
-	fd, err := unix.Open(filepath.Join(k.root, name), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return nil
-	}
-	text := make([]byte, 0, usualFile)
-	for len(text) < maxFile {
-		text = slices.Grow(text, 1)
-		n, err := unix.Read(fd, text[len(text):min(cap(text), maxFile)])
-		switch text = text[:len(text)+max(0, n)]; {
-		case err == unix.EINTR:
-		case err != nil:
-			return nil
-		case n == 0:
-			return text
-		}
-	}
-	return text
+	return kernel.ReadSmall(unix.AT_FDCWD, filepath.Join(k.root, name))
 }
 
 // pressure reads for how long tasks waited, of the directory of the node or of a cgroup.
@@ -86,9 +63,7 @@ func micros(text []byte) time.Duration {
 	return time.Duration(n) * time.Microsecond
 }
 
-// cgroups returns the directories of the cgroups that the visible JVMs are in, sorted. A
-// JVM in a container of its own shows its cgroup in its own file system; for another
-// JVM, the path of the cgroup is valid as it is.
+// cgroups returns the directories of the cgroups that the visible JVMs are in, sorted.
 func (k kernelCounters) cgroups() []string {
 	dir, err := os.Open(filepath.Join(k.root, "proc"))
 	if err != nil {
@@ -102,8 +77,8 @@ func (k kernelCounters) cgroups() []string {
 		if _, err := strconv.Atoi(name); err != nil || strings.TrimSpace(string(k.read(filepath.Join("proc", name, "comm")))) != "java" {
 			continue
 		}
-		for _, candidate := range []string{filepath.Join("proc", name, "root/sys/fs/cgroup"), k.path(name)} {
-			if candidate == "" || k.throttled(candidate) < 0 {
+		for _, candidate := range kernel.GroupDirs(k.root, name, "") {
+			if k.throttled(candidate) < 0 {
 				continue
 			}
 			info, err := os.Stat(filepath.Join(k.root, candidate))
@@ -115,14 +90,4 @@ func (k kernelCounters) cgroups() []string {
 	}
 	slices.Sort(found)
 	return found[:min(len(found), maxCgroups)]
-}
-
-// path returns the directory of the cgroup of a process, by its path in the hierarchy.
-func (k kernelCounters) path(process string) string {
-	line, _, _ := strings.Cut(string(k.read(filepath.Join("proc", process, "cgroup"))), "\n")
-	path, ok := strings.CutPrefix(line, "0::/")
-	if !ok || strings.Contains(path, "..") {
-		return ""
-	}
-	return filepath.Join("sys/fs/cgroup", path)
 }

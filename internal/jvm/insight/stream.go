@@ -2,6 +2,7 @@ package insight
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -64,6 +65,9 @@ func (s *stream) take(e *pause.Event) {
 // run begins a run of a JVM.
 func (s *stream) run(r *pause.Run) {
 	s.start = time.Time{}
+	if r.Number > 1 {
+		s.in.heaps.restart(s.name, s.in.now())
+	}
 	if r.Number > 1 && !r.Started {
 		s.in.metrics.starts.Inc() // the lines of its start are not in the log
 	}
@@ -71,18 +75,27 @@ func (s *stream) run(r *pause.Run) {
 
 func (s *stream) paused(p *pause.GCPause) {
 	s.in.metrics.pause(label(p.Collector), p.Action, p.Cause).Observe(p.Duration.Seconds())
-	s.heap(p.Heap)
+	s.heap(p.Heap, p.Collector, p.Action)
 	if s.ratio == nil {
 		s.ratio = s.in.metrics.ratio.WithLabelValues(s.name)
 	}
 	s.load.add(s.when(p.End), p.Duration)
 }
 
+// generational are the collectors whose other pauses leave garbage in the old generation. The
+// collections of the rest are of the whole heap, or of JVMs that do not end with a full one.
+var generational = []pause.Collector{pause.Serial, pause.Parallel, pause.G1}
+
 // heap shows the sizes after a collection.
-func (s *stream) heap(h pause.Heap) {
+func (s *stream) heap(h pause.Heap, of pause.Collector, action string) {
 	if !h.Known {
 		return
 	}
+	last := Heap{Used: h.After, Capacity: h.Capacity, Whole: action == "full" || !slices.Contains(generational, of)}
+	for _, one := range s.joiner.Run().Settings {
+		last.Max = max(last.Max, one.MaxHeap())
+	}
+	s.in.heaps.set(s.name, last)
 	if s.heapAfter == nil {
 		s.heapAfter = s.in.metrics.heapAfter.WithLabelValues(s.name)
 	}
@@ -121,7 +134,7 @@ func (s *stream) collected(c *pause.Collection) {
 	}
 	// The sizes of a pause of JDK 8 may be in a later line than the pause.
 	if len(c.Pauses) == 0 || !c.Pauses[len(c.Pauses)-1].Heap.Known || c.Count == 1 && s.joiner.Continues() {
-		s.heap(c.Heap)
+		s.heap(c.Heap, c.Collector, c.Action)
 	}
 	if live, ok := c.LiveData(); ok {
 		if s.liveData == nil {

@@ -33,8 +33,10 @@ const (
 	// A JVM that is older than the sidecar. Details: the same as of jvm-started.
 	JVMSeen Kind = "jvm-seen"
 
-	// `how` is `exited`, `killed` or `crashed`; it is missing if that is unknown. Details: stream,
-	// pid, how.
+	// `how` is `exited`, `killed` or `crashed`; it is missing if that is unknown. `cause` is
+	// `memory-limit` (of the JVM's own control group), `memory-above` (of one above it, or of the
+	// node) or `heap`, where there is evidence; `why` has the numbers. Details: stream, pid, how,
+	// cause, why.
 	JVMEnded Kind = "jvm-ended"
 
 	// A JVM that had no output into the source was [given one](levels.md#adopt). Details: stream,
@@ -79,6 +81,13 @@ const (
 // Crashed is the value of "how" for a JVM that has left a report of its crash.
 const Crashed = "crashed"
 
+// The values of "cause" for a JVM that has ended.
+const (
+	MemoryLimit = "memory-limit" // the kernel killed it at the limit of its own control group
+	MemoryAbove = "memory-above" // ... of a group above it, or of the node
+	HeapFull    = "heap"         // it ended itself since its heap was full
+)
+
 // Bounds on a mark. A text that is longer is cut, further fields are left out.
 const (
 	maxWord   = 32  // bytes of a kind or of a key
@@ -96,7 +105,7 @@ type Field struct{ Key, Value string }
 // Mark is one event. Make it with [New] or [Parse].
 type Mark struct {
 	Time   time.Time // zero: the journal sets it
-	Level  ul.Level  // Info, or Warning where lines are lost or a JVM crashed
+	Level  ul.Level  // Info, or Warning where lines are lost, and where a JVM crashed or had too little memory
 	Kind   Kind
 	Fields []Field
 }
@@ -114,7 +123,7 @@ func New(kind Kind, pairs ...string) Mark {
 	case ArchivesMissed, Truncated, CrashReport, MarksSuppressed:
 		m.Level = ul.Warning
 	case JVMEnded:
-		if m.Get("how") == Crashed {
+		if m.Get("how") == Crashed || m.Get("cause") != "" {
 			m.Level = ul.Warning
 		}
 	}

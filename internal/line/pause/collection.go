@@ -157,7 +157,3 @@ type Run struct {
 	Workers    int   // parallel threads of the collector; 0: not known
 	Settings   []Setting
 }
-
-// Setting is a property that the JVM logged at its start, as "Heap Max Capacity". Both
-// are untrusted, and printable ASCII.
-type Setting struct{ Name, Value string }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
@@ -50,8 +51,8 @@ func (s *Sum) completeSize(run *view.Run) {
 				refuse(z, flag+" gives the young generation or the marking a size of its own, which the rule does not know")
 			}
 		}
-		if size, ok := strings.CutPrefix(flag, "-Xmx"); ok && javaSize(size) > 0 {
-			z.Now = float64(javaSize(size))
+		if size, ok := strings.CutPrefix(flag, "-Xmx"); ok && pause.Size(size) > 0 {
+			z.Now = float64(pause.Size(size))
 		}
 	}
 	if !s.out.Complete {

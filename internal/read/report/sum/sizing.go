@@ -1,11 +1,11 @@
 package sum
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/read/report/view"
 )
@@ -191,7 +191,7 @@ func (z *sizing) close(r *view.Run, span, least time.Duration, grows bool) *view
 	if z.all.collections == 0 {
 		return nil
 	}
-	out.Now = float64(max(z.peak, sizeOf(r.Settings, "Heap Max Capacity", "Max Capacity")))
+	out.Now = float64(max(z.peak, maxHeap(r.Settings)))
 	m := newModel(z, &busy, r)
 	if out.Allocated = m.allocated; m.lacks == "" {
 		overhead := m.fixed + m.scaled + m.cycles
@@ -229,26 +229,10 @@ func known(c pause.Collector) bool {
 	return false
 }
 
-// sizeOf returns the size that the first setting of the names given has, or 0.
-func sizeOf(all []view.Setting, names ...string) int64 {
+// maxHeap returns the largest heap by the settings of a run, or 0.
+func maxHeap(all []view.Setting) (size int64) {
 	for _, s := range all {
-		for _, name := range names {
-			if s.Name == name {
-				return javaSize(s.Value)
-			}
-		}
+		size = cmp.Or(size, pause.Setting{Name: s.Name, Value: s.Value}.MaxHeap())
 	}
-	return 0
-}
-
-// javaSize reads a size as HotSpot takes and writes it: "512m", "2G", "6656K". It returns 0 for anything else.
-func javaSize(text string) int64 {
-	if text = strings.ToUpper(text); strings.TrimRight(text, "KMGT") != text {
-		text += "i"
-	}
-	size, err := settings.ParseSize(text)
-	if err != nil {
-		return 0
-	}
-	return int64(size)
+	return size
 }

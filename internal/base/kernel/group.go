@@ -1,0 +1,160 @@
+package kernel
+
+import (
+	"bytes"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	maxFile   = 4 << 10 // bytes that are read of a file
+	usualFile = 512     // bytes that a file has
+)
+
+// ReadSmall returns the beginning of a regular file below the open directory at, or nil; see
+// openat(2) for the names. The container of a JVM may have put anything in its place, so that
+// opening must not wait. os.File would cost twice as many system calls.
+func ReadSmall(at int, name string) []byte {
+	fd, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil
+	}
+	text := make([]byte, 0, usualFile)
+	for len(text) < maxFile {
+		text = slices.Grow(text, 1)
+		n, err := unix.Read(fd, text[len(text):min(cap(text), maxFile)])
+		switch text = text[:len(text)+max(0, n)]; {
+		case err == unix.EINTR:
+		case err != nil:
+			return nil
+		case n == 0:
+			return text
+		}
+	}
+	return text
+}
+
+// GroupDirs returns where the control group of a process may be, below a root that is "/" but in
+// tests: by its path in the hierarchy, which is valid for a process that shares our view of it, and
+// in the file system of the process, where a container shows its own. Controller is that of
+// version 1 of the interface; version 2 has one directory for all.
+func GroupDirs(root, process, controller string) []string {
+	base, path := "sys/fs/cgroup", ""
+	for line := range strings.Lines(string(ReadSmall(unix.AT_FDCWD, filepath.Join(root, "proc", process, "cgroup")))) {
+		// hierarchy, controllers, path
+		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		switch {
+		case len(fields) < 3:
+		case controller != "" && slices.Contains(strings.Split(fields[1], ","), controller):
+			base, path = filepath.Join("sys/fs/cgroup", controller), fields[2]
+		case fields[0] == "0" && path == "":
+			path = fields[2]
+		}
+	}
+	dirs := []string{filepath.Join("proc", process, "root", base)}
+	if strings.HasPrefix(path, "/") && !strings.Contains(path, "..") {
+		dirs = slices.Insert(dirs, 0, filepath.Join(base, path))
+	}
+	return dirs
+}
+
+// Group is the control group of a process whose memory is counted. It is not safe for concurrent
+// use. Close it.
+type Group struct {
+	dir int
+	v1  bool
+}
+
+// Memory is what a control group shows of its memory, in bytes. A field of 0 is not known.
+type Memory struct {
+	Limit int64 // of this group itself; 0 also where it has none
+	Peak  int64 // the most that was in use
+
+	// Kills are the processes of the group that the kernel has killed for lack of memory,
+	// whichever memory it was. Hits is how often the group itself was at its limit: of version 2, without
+	// finding memory to free.
+	Kills, Hits uint64
+}
+
+// GroupOf returns the control group of a process, or nil if this process cannot see its counters.
+func GroupOf(process int) *Group { return groupOf("/", strconv.Itoa(process)) }
+
+func groupOf(root, process string) *Group {
+	for _, dir := range GroupDirs(root, process, "memory") {
+		fd, err := unix.Open(filepath.Join(root, dir), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			continue
+		}
+		for _, v1 := range []bool{false, true} {
+			g := &Group{fd, v1}
+			if _, ok := g.Memory(); ok {
+				return g
+			}
+		}
+		unix.Close(fd)
+	}
+	return nil
+}
+
+// Close frees the descriptor of the directory.
+func (g *Group) Close() { unix.Close(g.dir) }
+
+// Memory returns the counters. They are gone with the group, which a container takes with it soon
+// after its last process has ended.
+func (g *Group) Memory() (Memory, bool) {
+	events, limit, peak := "memory.events", "memory.max", "memory.peak"
+	if g.v1 {
+		events, limit, peak = "memory.oom_control", "memory.limit_in_bytes", "memory.max_usage_in_bytes"
+	}
+	text := ReadSmall(g.dir, events)
+	kills, ok := counted(text, "oom_kill")
+	if !ok {
+		return Memory{}, false
+	}
+	m := Memory{Kills: kills, Limit: g.amount(limit), Peak: g.amount(peak)}
+	if m.Hits, _ = counted(text, "oom"); g.v1 {
+		m.Hits = uint64(g.amount("memory.failcnt"))
+	}
+	return m, true
+}
+
+// counted returns the value of a key in a file of lines such as "oom_kill 1".
+func counted(text []byte, key string) (uint64, bool) {
+	for line := range bytes.Lines(text) {
+		if name, value, _ := strings.Cut(strings.TrimSpace(string(line)), " "); name == key {
+			n, err := strconv.ParseUint(value, 10, 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
+}
+
+// unlimited is more than any memory: version 1 shows a limit of nearly 2^63 where there is none.
+const unlimited = 1 << 60
+
+// amount returns the number in a file, or 0.
+func (g *Group) amount(name string) int64 {
+	n, err := strconv.ParseInt(strings.TrimSpace(string(ReadSmall(g.dir, name))), 10, 64)
+	if err != nil || n < 0 || n >= unlimited {
+		return 0
+	}
+	return n
+}
+
+// TmpfsUsed returns how many bytes of the tmpfs of a directory are in use, or 0 if it is on none.
+func TmpfsUsed(dir string) int64 {
+	var st unix.Statfs_t
+	if err := Retry(func() error { return unix.Statfs(dir, &st) }); err != nil || st.Type != unix.TMPFS_MAGIC {
+		return 0
+	}
+	return int64(st.Blocks-st.Bfree) * int64(st.Bsize)
+}

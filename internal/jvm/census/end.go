@@ -1,0 +1,220 @@
+package census
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/base/kernel"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/insight"
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/pause"
+)
+
+// sampleTime is how often the counters of a JVM's cgroup are noted. Its end is judged by what
+// they have grown since the note before the last one: the last one may be from when the JVM
+// was being killed, which takes seconds, and an old one would show kills that concern another process.
+const sampleTime = 30 * time.Second
+
+// counters are those of the cgroup of a JVM, as long as it runs.
+type counters struct {
+	group        *kernel.Group // nil: it cannot be seen
+	before, last kernel.Memory
+	at           time.Time // of last
+}
+
+// watchGroup begins to note the counters of a process; 0: it is not visible.
+func watchGroup(process int) counters {
+	if process == 0 {
+		return counters{}
+	}
+	c := counters{group: kernel.GroupOf(process), at: time.Now()}
+	if c.group != nil {
+		c.last, _ = c.group.Memory()
+		c.before = c.last
+	}
+	return c
+}
+
+// note notes the counters, if it is time to.
+func (c *counters) note(now time.Time) {
+	if c.group == nil || now.Sub(c.at) < sampleTime {
+		return
+	}
+	if m, ok := c.group.Memory(); ok {
+		c.before, c.last, c.at = c.last, m, now
+	}
+}
+
+// end returns what is known at the end of the JVM, and frees the group.
+func (c *counters) end() (grown kernel.Memory, seen sight) {
+	if c.group == nil {
+		return kernel.Memory{}, hidden
+	}
+	defer c.close()
+	m, ok := c.group.Memory()
+	if !ok || m.Kills < c.before.Kills || m.Hits < c.before.Hits {
+		return kernel.Memory{}, gone
+	}
+	m.Kills, m.Hits = m.Kills-c.before.Kills, m.Hits-c.before.Hits
+	return m, visible
+}
+
+func (c *counters) close() {
+	if c.group != nil {
+		c.group.Close()
+		c.group = nil
+	}
+}
+
+// sight is whether the cgroup of a JVM can be seen.
+type sight int
+
+const (
+	hidden sight = iota // the JVM has a container of its own, and its process is not visible
+	gone                // it ended with the JVM, before it was read
+	visible
+)
+
+// evidence is what is known of the end of a JVM.
+type evidence struct {
+	how    string        // by its socket and its report, as in the mark
+	flags  string        // of the JVM
+	heap   insight.Heap  // by its log
+	memory kernel.Memory // of its cgroup, with what Kills and Hits have grown
+	group  sight
+	tmpfs  int64 // bytes in use of the source's tmpfs; 0: the source is on none
+}
+
+// judge returns what ended the JVM, as far as it is known, and the sentence with the numbers. Both
+// are empty for an end in order.
+func (e evidence) judge() (cause, why string) {
+	if e.heap.Max == 0 {
+		e.heap.Max = maxHeap(e.flags)
+	}
+	full := e.heap.Whole && e.heap.Max > 0 && e.heap.Used >= e.heap.Max/10*9
+	exits := strings.Contains(e.flags, "-XX:+ExitOnOutOfMemoryError")
+	ended := e.how == attach.Exited || e.how == mark.Crashed
+	switch m := e.memory; {
+	case !ended && m.Kills > 0 && m.Hits > 0:
+		return mark.MemoryLimit, fmt.Sprintf("the kernel killed it at the memory limit of its own cgroup, %s (%s); %s", sizeOr(m.Limit, "of unknown size"), kills(m.Kills), e.shares())
+	case !ended && m.Kills > 0:
+		return mark.MemoryAbove, fmt.Sprintf("the kernel killed it for lack of memory of the node, or of a cgroup above its own, which was not at its limit (%s); %s", kills(m.Kills), e.shares())
+	case full && exits && (e.how == attach.Exited || e.how == attach.Killed && e.group == visible):
+		return mark.HeapFull, "-XX:+ExitOnOutOfMemoryError is set, and the heap was full: " + e.heapText()
+	case e.how == attach.Killed:
+		return "", fmt.Sprintf("SIGKILL, or an immediate exit of its own; %s; %s", e.groupText(), e.shares())
+	case full:
+		return "", "the heap was full: " + e.heapText()
+	}
+	return "", ""
+}
+
+// maxHeap returns the largest heap by the options of a JVM, or 0.
+func maxHeap(flags string) (size int64) {
+	for flag := range strings.FieldsSeq(flags) {
+		if text, ok := strings.CutPrefix(flag, "-Xmx"); ok {
+			size = pause.Size(text)
+		}
+	}
+	return size
+}
+
+func kills(n uint64) string {
+	if n == 1 {
+		return "1 kill in the last minute"
+	}
+	return fmt.Sprintf("%d kills in the last minute", n)
+}
+
+func sizeOr(n int64, unknown string) string {
+	if n == 0 {
+		return unknown
+	}
+	return printable.Bytes(n)
+}
+
+// groupText says that the cgroup shows no kill.
+func (e evidence) groupText() string {
+	switch {
+	case e.group == hidden:
+		return "its cgroup cannot be seen here"
+	case e.group == gone:
+		return "its cgroup ended with it"
+	case e.memory.Limit == 0:
+		return "its cgroup counts no kill for lack of memory, and has no limit"
+	}
+	return fmt.Sprintf("its cgroup counts no kill for lack of memory: peak %s, limit %s", sizeOr(e.memory.Peak, "unknown"), printable.Bytes(e.memory.Limit))
+}
+
+// heapText says how full the heap was.
+func (e evidence) heapText() string {
+	if e.heap.Max == 0 {
+		return printable.Bytes(e.heap.Used) + " in use after a collection"
+	}
+	return fmt.Sprintf("%s of %s in use after a collection", printable.Bytes(e.heap.Used), printable.Bytes(e.heap.Max))
+}
+
+// shares says who used the memory: the heap, by what the JVM had taken for it, the tmpfs of the
+// log, and what is left of the most that the cgroup has held.
+func (e evidence) shares() string {
+	text := "heap unknown"
+	if e.heap.Used > 0 || e.heap.Capacity > 0 {
+		text = "heap " + sizeOr(e.heap.Capacity, "of unknown size") + " (" + e.heapText() + ")"
+	}
+	if e.tmpfs > 0 {
+		text += ", " + printable.Bytes(e.tmpfs) + " on the log's tmpfs"
+	}
+	if rest := e.memory.Peak - e.heap.Capacity - e.tmpfs; e.memory.Kills > 0 && e.heap.Capacity > 0 && rest > 0 {
+		text += ", about " + printable.Bytes(rest) + " besides"
+	}
+	return text
+}
+
+// newEndings returns the counter of ends, with a series of each cause.
+func newEndings(reg prometheus.Registerer) *prometheus.CounterVec {
+	ends := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ullage_jvm_ends_total",
+		Help: "JVMs that have ended, by the cause or else the way that the mark jvm-ended shows."}, []string{"cause"})
+	for _, cause := range []string{attach.Exited, attach.Killed, mark.Crashed, unknown, mark.MemoryLimit, mark.MemoryAbove, mark.HeapFull} {
+		ends.WithLabelValues(cause)
+	}
+	reg.MustRegister(ends)
+	return ends
+}
+
+// unknown is the cause in the counter where nothing is known.
+const unknown = "unknown"
+
+// markEnd marks the end of a JVM.
+func (r *Census) markEnd(m *member, how string) {
+	e := evidence{how: how, flags: m.flags, tmpfs: max(r.tmpfs[0], r.tmpfs[1])} // what an ended JVM wrote is soon reclaimed
+	e.memory, e.group = m.memory.end()
+	for stream := range strings.SplitSeq(m.streams, ",") {
+		if r.Heap != nil && e.heap == (insight.Heap{}) {
+			e.heap = r.Heap(stream, m.since)
+		}
+	}
+	cause, why := e.judge()
+	r.endings.WithLabelValues(cmp.Or(cause, how, unknown)).Inc()
+	r.Mark(mark.New(mark.JVMEnded, "stream", m.streams, "pid", strconv.Itoa(m.jvm.PID), "how", how, "cause", cause, "why", why))
+	if how == attach.Exited && cause == "" {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.end = &admin.JVMEnd{At: time.Now(), PID: m.jvm.PID, Stream: m.streams, How: how, Cause: cause, Why: why}
+}
+
+// Show adds the last end of a JVM that was not in order. It is safe for concurrent use.
+func (r *Census) Show(st *admin.Status) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	st.JVMEnd = r.end
+}

@@ -1,0 +1,74 @@
+package census
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ullage/ullage/internal/base/kernel"
+	"github.com/ullage/ullage/internal/jvm/insight"
+)
+
+const mib = 1 << 20
+
+// Each end is explained by what is known of it, and by no guess.
+func TestWhatEndedAJVM(t *testing.T) {
+	atLimit := kernel.Memory{Limit: 512 * mib, Peak: 512 * mib, Kills: 1, Hits: 3}
+	calm := kernel.Memory{Limit: 512 * mib, Peak: 300 * mib}
+	heap := insight.Heap{Used: 412 * mib, Capacity: 430 * mib, Max: 436 * mib}
+	full := insight.Heap{Used: 31 * mib, Capacity: 32 * mib, Max: 32 * mib, Whole: true}
+	partly := insight.Heap{Used: 31 * mib, Capacity: 32 * mib, Max: 32 * mib}
+	const exits = "-Xmx32m -XX:+ExitOnOutOfMemoryError"
+	const heapText = "heap 430 MiB (412 MiB of 436 MiB in use after a collection)"
+	const fullText = "heap 32.0 MiB (31.0 MiB of 32.0 MiB in use after a collection)"
+	for name, c := range map[string]struct {
+		evidence
+		cause, why string
+	}{
+		"its cgroup was at its limit": {evidence{how: "killed", heap: heap, memory: atLimit, group: visible, tmpfs: 54 * mib}, "memory-limit",
+			"the kernel killed it at the memory limit of its own cgroup, 512 MiB (1 kill in the last minute); " + heapText + ", 54.0 MiB on the log's tmpfs, about 28.0 MiB besides"},
+		"the node, or a pod above its container": {evidence{how: "killed", heap: heap, memory: kernel.Memory{Limit: 512 * mib, Peak: 440 * mib, Kills: 12}, group: visible}, "memory-above",
+			"the kernel killed it for lack of memory of the node, or of a cgroup above its own, which was not at its limit (12 kills in the last minute); " + heapText + ", about 10.0 MiB besides"},
+		"the socket shows nothing, the cgroup does": {evidence{memory: atLimit, group: visible}, "memory-limit",
+			"the kernel killed it at the memory limit of its own cgroup, 512 MiB (1 kill in the last minute); heap unknown"},
+		"a child of it was killed, and it exited": {evidence{how: "exited", memory: atLimit, group: visible}, "", ""},
+		"SIGKILL with memory to spare": {evidence{how: "killed", heap: heap, memory: calm, group: visible}, "",
+			"SIGKILL, or an immediate exit of its own; its cgroup counts no kill for lack of memory: peak 300 MiB, limit 512 MiB; " + heapText},
+		"no limit": {evidence{how: "killed", memory: kernel.Memory{Peak: mib}, group: visible}, "",
+			"SIGKILL, or an immediate exit of its own; its cgroup counts no kill for lack of memory, and has no limit; heap unknown"},
+		"another container's": {evidence{how: "killed", flags: exits, heap: full}, "",
+			"SIGKILL, or an immediate exit of its own; its cgroup cannot be seen here; " + fullText},
+		"its container is gone": {evidence{how: "killed", flags: exits, heap: full, group: gone}, "",
+			"SIGKILL, or an immediate exit of its own; its cgroup ended with it; " + fullText},
+		"ExitOnOutOfMemoryError, which leaves the socket on JDK 25": {evidence{how: "killed", flags: exits, heap: full, memory: calm, group: visible}, "heap",
+			"-XX:+ExitOnOutOfMemoryError is set, and the heap was full: 31.0 MiB of 32.0 MiB in use after a collection"},
+		"ExitOnOutOfMemoryError, which removes it on JDK 17": {evidence{how: "exited", flags: exits, heap: full}, "heap",
+			"-XX:+ExitOnOutOfMemoryError is set, and the heap was full: 31.0 MiB of 32.0 MiB in use after a collection"},
+		"the log does not show the largest heap, the options do": {evidence{how: "exited", flags: exits, heap: insight.Heap{Used: 31 * mib, Whole: true}}, "heap",
+			"-XX:+ExitOnOutOfMemoryError is set, and the heap was full: 31.0 MiB of 32.0 MiB in use after a collection"},
+		"a full heap, and an exit of any kind": {evidence{how: "exited", heap: full}, "", "the heap was full: 31.0 MiB of 32.0 MiB in use after a collection"},
+		"garbage of a young collection":        {evidence{how: "exited", flags: exits, heap: partly}, "", ""},
+		"a crash with a full heap":             {evidence{how: "crashed", flags: exits, heap: full, memory: atLimit, group: visible}, "", "the heap was full: 31.0 MiB of 32.0 MiB in use after a collection"},
+		"an end in order":                      {evidence{how: "exited", flags: exits, heap: heap, memory: calm, group: visible}, "", ""},
+		"nothing is known":                     {evidence{}, "", ""},
+	} {
+		cause, why := c.judge()
+		if cause != c.cause || why != c.why {
+			t.Errorf("%s: %q, %q\nwant %q, %q", name, cause, why, c.cause, c.why)
+		}
+	}
+}
+
+// A mark cuts a longer text.
+func TestTheLongestExplanationFitsIntoAMark(t *testing.T) {
+	const most = 256
+	huge := insight.Heap{Used: 1023 * mib, Capacity: 1023 * mib, Max: 1023 * mib}
+	for _, hits := range []uint64{0, 1} {
+		e := evidence{how: "killed", heap: huge, memory: kernel.Memory{Limit: 1023 * mib, Peak: 3000 * mib, Kills: 100, Hits: hits}, group: visible, tmpfs: 1023 * mib}
+		if _, why := e.judge(); len(why) > most || !strings.Contains(why, "besides") {
+			t.Errorf("%d bytes: %s", len(why), why)
+		}
+	}
+	if _, why := (evidence{how: "killed", heap: huge, memory: kernel.Memory{Limit: 1023 * mib, Peak: 1023 * mib}, group: visible, tmpfs: 1023 * mib}).judge(); len(why) > most {
+		t.Errorf("%d bytes: %s", len(why), why)
+	}
+}
