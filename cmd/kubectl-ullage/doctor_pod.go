@@ -94,6 +94,9 @@ func (d *doctor) subjectFindings() []finding {
 	default:
 		all = append(all, d.trialFindings()...)
 	}
+	if d.subject.pod != nil {
+		all = append(all, d.subject.pod.ends()...)
+	}
 	return append(all, d.deaths...)
 }
 

@@ -55,6 +55,9 @@ type container struct {
 		Name  string `json:"name"`
 		Value string `json:"value"` // empty where it comes from elsewhere
 	} `json:"env"`
+	Resources struct {
+		Limits map[string]string `json:"limits"`
+	} `json:"resources"`
 }
 
 type containerStatus struct {
@@ -66,10 +69,15 @@ type containerStatus struct {
 		Waiting    *stopped  `json:"waiting"`
 		Terminated *stopped  `json:"terminated"`
 	} `json:"state"`
+	LastState struct {
+		Terminated *stopped `json:"terminated"`
+	} `json:"lastState"` // of the run before the present one
 }
 
 type stopped struct {
-	Reason string `json:"reason"`
+	Reason   string    `json:"reason"`
+	ExitCode int       `json:"exitCode"`
+	Finished time.Time `json:"finishedAt"`
 }
 
 func (p pod) ended() bool { return p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" }

@@ -16,6 +16,9 @@ const (
 	maxProblems = 240
 )
 
+// recently is how long the end of a JVM is a problem of its sidecar, as the last error of its destination is.
+const recently = time.Hour
+
 // problems says in one line what is wrong with a sidecar; "-" is nothing.
 func problems(a answer) string {
 	if a.err != nil {
@@ -24,6 +27,9 @@ func problems(a answer) string {
 	var all []string
 	if !a.status.Ready {
 		all = append(all, "not ready: "+a.status.Reason)
+	}
+	if e := a.status.JVMEnd; e != nil && a.status.Now().Sub(e.At) < recently {
+		all = append(all, "a JVM ended, "+e.Text())
 	}
 	if e := a.status.DestinationErrors; e.Last != "" {
 		all = append(all, fmt.Sprintf("%d at the destination, last: %s", e.Count, e.Last))

@@ -192,6 +192,9 @@ func sinkRows(s admin.Sink) [][2]string {
 
 // jvmRows returns what is wrong with the JVMs, if anything is.
 func jvmRows(st admin.Status) (rows [][2]string) {
+	if e := st.JVMEnd; e != nil {
+		rows = append(rows, [2]string{"jvm end", ago(st, e.At) + ", " + e.Text()})
+	}
 	if st.JVMCrashes > 0 {
 		rows = append(rows, [2]string{"jvm crashes", printable.Count(st.JVMCrashes) + " (ullage logs --stream 'hs_err*' prints their reports)"})
 	}

@@ -41,6 +41,7 @@ func full() admin.Status {
 		Held: admin.Held{Reaches: started, Segments: 80, DeletedSegments: 12, CutBytes: 4096, FreeBytes: 10 << 30},
 		Sinks: []admin.Sink{{Name: "s3", LagSeconds: 1.5, BacklogBytes: 1 << 20, Segments: 12, Bytes: 48 << 20},
 			{Name: "near", Lines: 1000, Bytes: 1 << 20, RejectedLines: 2, RejectedBytes: 300, SkippedSegments: 3, Note: "at least once", Failure: "no connection"}},
+		JVMEnd:  &admin.JVMEnd{At: started.Add(11500 * time.Second), PID: 7, Stream: "gc-7.log", How: "killed", Cause: "memory-limit", Why: "the kernel killed it"},
 		Ignored: map[string]int64{"symlink": 2, "fifo": 1}, StreamsOmitted: 7,
 		Levels: &admin.Levels{
 			Raise: &admin.Raise{Cause: "annotation", Why: "annotation ullage.dev/log", Selection: "gc*=debug", Stream: "gc-*.log", Since: started,
@@ -62,6 +63,7 @@ func full() admin.Status {
 }
 
 const fullText = `state:        ready
+jvm end:      24.2s ago, pid 7: the kernel killed it
 jvm crashes:  2 (ullage logs --stream 'hs_err*' prints their reports)
 other logs:   pid 1: /data/gc.log (outside of the source: the JVM waits for that disk)
 errors:       none

@@ -1,6 +1,10 @@
 package admin
 
-import "time"
+import (
+	"cmp"
+	"fmt"
+	"time"
+)
 
 // MaxStreams bounds how many streams a [Status] lists.
 const MaxStreams = 200
@@ -184,6 +188,11 @@ type JVMEnd struct {
 	How    string    `json:"how,omitempty"`   // "exited", "killed" or "crashed"; empty: unknown
 	Cause  string    `json:"cause,omitempty"` // "memory-limit", "memory-above" or "heap"; empty: unknown
 	Why    string    `json:"why,omitempty"`   // the evidence and its numbers, for people
+}
+
+// Text says which JVM ended, and how or why.
+func (e *JVMEnd) Text() string {
+	return fmt.Sprintf("pid %d: %s", e.PID, cmp.Or(e.Why, e.How, "it is not known how"))
 }
 
 // Hindsight is what the tmpfs holds of lines below the persist level.

@@ -5,12 +5,14 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/line/mark"
 )
 
 // The ways in which a JVM ended, by what its socket shows.
 const (
-	Exited = "exited" // it removed its socket, as a JVM does that ends by itself or by SIGTERM
-	Killed = "killed" // it left its socket behind
+	Exited = mark.Exited
+	Killed = mark.Killed
 )
 
 // orderlyEnd is how long a JVM may take to end once it has removed its socket: the kernel

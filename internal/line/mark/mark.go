@@ -78,8 +78,12 @@ const (
 	MarksSuppressed Kind = "marks-suppressed"
 )
 
-// Crashed is the value of "how" for a JVM that has left a report of its crash.
-const Crashed = "crashed"
+// The values of "how" for a JVM that has ended.
+const (
+	Exited  = "exited"  // it removed its socket, as a JVM does that ends by itself or by SIGTERM
+	Killed  = "killed"  // it left its socket behind
+	Crashed = "crashed" // it left a report of its crash
+)
 
 // The values of "cause" for a JVM that has ended.
 const (

@@ -87,6 +87,8 @@ func (m *marks) instant(k mark.Mark) {
 	case mark.JVMEnded:
 		if k.Get("how") == mark.Crashed {
 			m.sum.BandOver("crash", k.Time, k.Time, fmt.Sprintf("%s: the JVM crashed (pid %s)", k.Get("stream"), k.Get("pid")))
+		} else if e := (view.End{Stream: k.Get("stream"), PID: k.Get("pid"), How: k.Get("how"), Cause: k.Get("cause"), Why: k.Get("why")}); e.Why != "" || e.How == mark.Killed {
+			m.sum.Ended(k.Time, e)
 		}
 	}
 }

@@ -54,6 +54,9 @@ func TestMarksOfTheSidecarAreBandsAndNoLog(t *testing.T) {
 	note(40, mark.New(mark.Truncated, "stream", "gc.log"))
 	note(50, mark.New(mark.LevelRaised, "stream", "gc.log", "pid", "1", "selection", "gc*=trace", "why", "ullage levels set"))
 	note(55, mark.New(mark.JVMEnded, "stream", "gc.log", "pid", "1", "how", mark.Crashed))
+	note(56, mark.New(mark.JVMEnded, "stream", "gc.log", "pid", "7", "how", mark.Exited))
+	note(57, mark.New(mark.JVMEnded, "stream", "gc.log", "pid", "8", "how", mark.Killed, "cause", mark.MemoryLimit, "why", "the kernel killed it"))
+	note(58, mark.New(mark.JVMEnded, "stream", "gc.log", "pid", "9", "how", mark.Killed))
 	note(3600, mark.New(mark.Truncated, "stream", "other.log"))
 	dest := t.TempDir()
 	persist(t, dest, "gc.log", log.String())
@@ -80,8 +83,19 @@ func TestMarksOfTheSidecarAreBandsAndNoLog(t *testing.T) {
 	if r.Complete || r.Begin != axis(begin.UnixNano()) || len(r.Runs) != 1 {
 		t.Errorf("complete: %t, begins at %v, %d runs: the marks are no log, and archives are missing", r.Complete, r.Begin, len(r.Runs))
 	}
-	if len(r.Inputs) != 2 || r.Inputs[1].Name != mark.Stream || r.Inputs[1].Lines != 9 {
+	if len(r.Inputs) != 2 || r.Inputs[1].Name != mark.Stream || r.Inputs[1].Lines != 12 {
 		t.Errorf("inputs %+v", r.Inputs)
+	}
+	// What killed a JVM comes first, and an end in order is no news.
+	ends := []view.End{{At: axis(after(58).UnixNano()), Stream: "gc.log", PID: "9", How: "killed"},
+		{At: axis(after(57).UnixNano()), Stream: "gc.log", PID: "8", How: "killed", Cause: "memory-limit", Why: "the kernel killed it"}}
+	if diff := cmp.Diff(ends, r.Ends); diff != "" || r.Totals.Ends != 2 {
+		t.Errorf("%d ends: %s", r.Totals.Ends, diff)
+	}
+	const news = "\n2 JVMs were killed or ended with a full heap.\n  2026-11-20 10:00:58Z: pid 9, gc.log: killed\n  2026-11-20 10:00:57Z: pid 8, gc.log: the kernel killed it\nNOT COMPLETE"
+	var text bytes.Buffer
+	if err := view.Text(&text, view.Style{}, r); err != nil || !strings.Contains(text.String(), news) {
+		t.Errorf("%v; the text begins\n%.400s", err, text.String())
 	}
 }
 

@@ -48,12 +48,13 @@ function losses(s, recent) {
       LEVELS.filter((level) => (g.byLevel || {})[level] > 0).map((level) => count(g.byLevel[level]) + ' ' + level).join(', ')]));
 }
 
-// problems lists what is wrong now, and first of all that a JVM crashed.
+// problems lists what is wrong now, and first of all what ended a JVM, and that one crashed.
 function problems(s) {
   const all = [];
   const last = s.destinationErrors || {};
   const levels = s.levels || {};
   if (s.jvmCrashes > 0) all.push(alarm((s.jvmCrashes === 1 ? 'A JVM' : count(s.jvmCrashes) + ' JVMs') + ' crashed since the start: ullage logs --stream \'hs_err*\' prints the report' + (s.jvmCrashes === 1 ? '' : 's')));
+  if (s.jvmEnd) all.unshift(alarm('A JVM ended: ' + clock(s.jvmEnd.at) + ' pid ' + s.jvmEnd.pid + ': ' + (s.jvmEnd.why || s.jvmEnd.how || 'it is not known how')));
   if (last.last) all.push('destination: ' + clock(last.lastAt) + ' ' + last.last + ' (' + count(last.count) + ' since the start)');
   for (const one of s.sinks || []) if (one.failure) all.push('sink ' + one.name + ': ' + one.failure);
   if (s.jvmUser) all.push(s.jvmUser.advice);

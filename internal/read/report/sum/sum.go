@@ -17,7 +17,7 @@ import (
 
 const (
 	maxTagSets = 512
-	maxCrashes = 20 // that are listed: the latest ones
+	maxCrashes = 20 // that are listed: the latest ones; also of other ends of JVMs
 )
 
 // Sum is what all streams show.
@@ -133,6 +133,19 @@ func (s *Sum) Crash(at time.Time, c view.Crash) {
 	}
 	all = slices.Insert(all, i, c)
 	s.out.Crashes = all[:min(len(all), maxCrashes)]
+}
+
+// Ended adds the end of a JVM that was killed or ended with a full heap.
+func (s *Sum) Ended(at time.Time, e view.End) {
+	e.At = axis(at.UnixNano())
+	s.out.Totals.Ends++
+	all := s.out.Ends
+	i := slices.IndexFunc(all, func(other view.End) bool { return other.At < e.At })
+	if i < 0 {
+		i = len(all)
+	}
+	all = slices.Insert(all, i, e)
+	s.out.Ends = all[:min(len(all), maxCrashes)]
 }
 
 // Crashes returns the crashes that are listed.

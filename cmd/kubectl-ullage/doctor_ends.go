@@ -1,0 +1,65 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/ullage/ullage/internal/base/build"
+)
+
+// Exit codes of a JVM, and of a process that a signal ended.
+const (
+	exitOutOfMemory = 3 // with -XX:+ExitOnOutOfMemoryError; a program may exit so as well
+	exitSignal      = 128
+)
+
+// ends says how the last run of each container of the application ended, which only Kubernetes knows:
+// a sidecar cannot see the cgroup of another container.
+func (p pod) ends() []finding {
+	var all []finding
+	for _, st := range p.Status.ContainerStatuses {
+		end := cmp.Or(st.LastState.Terminated, st.State.Terminated)
+		if end == nil || sidecarName.MatchString(st.Name) {
+			continue
+		}
+		mark, text, hint := end.judge(p.limitOf(st.Name))
+		if mark == "" {
+			continue
+		}
+		all = append(all, finding{mark, fmt.Sprintf("container %s ended at %s, exit code %d (%s), restarts %d: %s",
+			st.Name, end.Finished.UTC().Format(time.RFC3339), end.ExitCode, cmp.Or(end.Reason, "no reason given"), st.RestartCount, text), hint})
+	}
+	return all
+}
+
+// limitOf returns the memory limit of a container, as the pod has it; empty: it has none.
+func (p pod) limitOf(name string) string {
+	i := slices.IndexFunc(p.Spec.Containers, func(c container) bool { return c.Name == name })
+	if i < 0 {
+		return ""
+	}
+	return p.Spec.Containers[i].Resources.Limits["memory"]
+}
+
+// judge says what the end of a container with a memory limit means. An empty mark: it is no news.
+func (s *stopped) judge(limit string) (mark, text, hint string) {
+	const numbers = "the heap and the tmpfs at that time: kubectl exec POD -c ullage -- ullage logs --marks"
+	switch {
+	case s.Reason == "OOMKilled" && limit != "":
+		return markProblem, "the kernel killed a process of it for lack of memory; its limit is " + limit, numbers + "; what the limit must hold: " + build.Docs + "pods.md#memory"
+	case s.Reason == "OOMKilled":
+		return markProblem, "the kernel killed a process of it for lack of memory; it has no limit of its own", numbers
+	case s.ExitCode == exitSignal+int(syscall.SIGKILL):
+		return markProblem, "SIGKILL, and the runtime saw no lack of memory in its cgroup: a liveness probe, an end that took too long, or the node's own lack of memory", "kubectl describe pod, and the events of the node"
+	case s.ExitCode == exitSignal+int(syscall.SIGABRT), s.ExitCode == exitSignal+int(syscall.SIGSEGV):
+		return markProblem, "it crashed", "ullage logs --stream 'hs_err*' prints the JVM's report"
+	case s.ExitCode == exitOutOfMemory:
+		return markNote, "a JVM with -XX:+ExitOnOutOfMemoryError exits so", numbers
+	case s.ExitCode != 0 && s.ExitCode != exitSignal+int(syscall.SIGTERM):
+		return markNote, "it exited by itself", ""
+	}
+	return "", "", ""
+}

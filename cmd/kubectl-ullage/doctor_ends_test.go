@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// What Kubernetes noted of the last end of a container is said, and no more than that.
+func TestDoctorSaysHowAContainerEnded(t *testing.T) {
+	for name, c := range map[string]struct{ limits, end, mark, text string }{
+		"out of the memory of its limit": {`{"memory":"512Mi"}`, `{"reason":"OOMKilled","exitCode":137,"finishedAt":"2026-11-20T10:00:00Z"}`, markProblem,
+			"container app ended at 2026-11-20T10:00:00Z, exit code 137 (OOMKilled), restarts 2: the kernel killed a process of it for lack of memory; its limit is 512Mi"},
+		"without a limit":    {`{}`, `{"reason":"OOMKilled","exitCode":137}`, markProblem, "it has no limit of its own"},
+		"killed":             {`{}`, `{"reason":"Error","exitCode":137}`, markProblem, "SIGKILL, and the runtime saw no lack of memory"},
+		"crashed":            {`{}`, `{"reason":"Error","exitCode":134}`, markProblem, "(Error), restarts 2: it crashed"},
+		"out of its heap":    {`{}`, `{"exitCode":3}`, markNote, "(no reason given), restarts 2: a JVM with -XX:+ExitOnOutOfMemoryError exits so"},
+		"exited":             {`{}`, `{"reason":"Error","exitCode":1}`, markNote, "it exited by itself"},
+		"stopped":            {`{}`, `{"reason":"Error","exitCode":143}`, "", ""},
+		"completed":          {`{}`, `{"reason":"Completed","exitCode":0}`, "", ""},
+		"it has never ended": {`{}`, `null`, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pods, err := parsePods([]byte(fmt.Sprintf(`{"kind":"Pod","spec":{"containers":[{"name":"app","resources":{"limits":%s}}]},
+				"status":{"containerStatuses":[{"name":"app","restartCount":2,"state":{"running":{}},"lastState":{"terminated":%s}},
+				{"name":"ullage","lastState":{"terminated":{"reason":"OOMKilled","exitCode":137}}}]}}`, c.limits, c.end)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := pods[0].ends()
+			if c.mark == "" {
+				if len(all) != 0 {
+					t.Errorf("%+v, want nothing", all)
+				}
+				return
+			}
+			if len(all) != 1 || all[0].mark != c.mark || !strings.Contains(all[0].text, c.text) {
+				t.Errorf("%+v, want %s: %s", all, c.mark, c.text)
+			}
+		})
+	}
+}
