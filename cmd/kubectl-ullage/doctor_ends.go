@@ -35,6 +35,20 @@ func (p pod) ends() []finding {
 	return all
 }
 
+// killed says in a few words that a container of the application was killed within the last hour; empty: none was.
+func (p pod) killed(now time.Time) string {
+	for _, st := range p.Status.ContainerStatuses {
+		end := cmp.Or(st.LastState.Terminated, st.State.Terminated)
+		if end == nil || sidecarName.MatchString(st.Name) || now.Sub(end.Finished) > recently {
+			continue
+		}
+		if mark, _, _ := end.judge(""); mark == markProblem {
+			return fmt.Sprintf("container %s ended with exit code %d (%s)", st.Name, end.ExitCode, cmp.Or(end.Reason, "no reason given"))
+		}
+	}
+	return ""
+}
+
 // limitOf returns the memory limit of a container, as the pod has it; empty: it has none.
 func (p pod) limitOf(name string) string {
 	i := slices.IndexFunc(p.Spec.Containers, func(c container) bool { return c.Name == name })

@@ -4,7 +4,29 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
+
+// A killed container leads the errors of its pod for an hour.
+func TestStatusNamesAKilledContainer(t *testing.T) {
+	end := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	pods, err := parsePods([]byte(`{"kind":"Pod","status":{"containerStatuses":[{"name":"app","lastState":{"terminated":{"reason":"OOMKilled","exitCode":137,"finishedAt":"2026-11-20T10:00:00Z"}}}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "container app ended with exit code 137 (OOMKilled)"
+	if got := pods[0].killed(end.Add(59 * time.Minute)); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := pods[0].killed(end.Add(61 * time.Minute)); got != "" {
+		t.Errorf("%q after an hour", got)
+	}
+	a := answer{of: sidecar{pod: "web-0", killed: want}}
+	a.status.Ready = true
+	if table := statusTable([]answer{a}, false); !strings.HasSuffix(table, "  "+want+"\n") {
+		t.Errorf("the row ends otherwise:\n%s", table)
+	}
+}
 
 // What Kubernetes noted of the last end of a container is said, and no more than that.
 func TestDoctorSaysHowAContainerEnded(t *testing.T) {

@@ -153,7 +153,7 @@ func (c cluster) sidecars(p pod) []sidecar {
 			s := sidecar{cluster: c.in(p.Metadata.Namespace), pod: p.Metadata.Name, container: one}
 			s.down, s.warnings = whyDown(p, one.Name), injected.Warnings
 			_, s.raising = p.Metadata.Annotations[logKey]
-			s.ended = p.ended()
+			s.ended, s.killed = p.ended(), p.killed(time.Now())
 			found = append(found, s)
 		}
 	}

@@ -28,6 +28,7 @@ type sidecar struct {
 	down      string   // why it cannot be asked; empty: it runs
 	ended     bool     // so has its pod: no fault that it does not run
 	raising   bool     // the pod has the annotation that asks for a level
+	killed    string   // the container of the pod that was killed lately; empty: none was
 	warnings  []string // of the injector, about the pod
 }
 

@@ -70,12 +70,16 @@ func statusCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 func statusTable(answers []answer, namespaces bool) string {
 	header := "POD\tREADY\tUSED\tBACKLOG\tLAG\tLEVEL\tERRORS"
 	return table(answers, namespaces, header, func(a answer) string {
+		wrong := problems(a)
+		if a.of.killed != "" {
+			wrong = strings.TrimSuffix(a.of.killed+"; "+wrong, "; -")
+		}
 		if a.err != nil {
-			return "?\t-\t-\t-\t-\t" + problems(a)
+			return "?\t-\t-\t-\t-\t" + wrong
 		}
 		st := a.status
 		return strings.Join([]string{yesNo(st.Ready), usedShare(st), printable.Quantity(st.BacklogBytes),
-			printable.Seconds(st.LagSeconds), level(st), problems(a)}, "\t")
+			printable.Seconds(st.LagSeconds), level(st), wrong}, "\t")
 	})
 }
 

@@ -113,6 +113,14 @@ ullage-jvm:
     annotations:
       summary: The JVM of {{ $pod }} crashed.
       description: The JVM's report (hs_err) is a stream of the durable copy.
+  # A counter of every cause exists from the start.
+  - alert: UllageJVMKilled
+    expr: |-
+      sum by (namespace, pod, container, cause) (increase(ullage_jvm_ends_total{cause=~"killed|memory-limit|memory-above|heap"}[10m])) > 0
+    labels: {severity: warning}
+    annotations:
+      summary: The JVM of {{ $pod }} was killed or ran out of memory ({{ "{{ $labels.cause }}" }}).
+      description: The mark jvm-ended and ullage status have the evidence with its numbers; kubectl ullage doctor has what Kubernetes noted of the container.
   - alert: UllageLevelRaised
     expr: |-
       max {{ $by }} (ullage_level_raised_jvms) > 0
