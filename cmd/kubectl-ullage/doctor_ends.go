@@ -35,20 +35,6 @@ func (p pod) ends() []finding {
 	return all
 }
 
-// killed says in a few words that a container of the application was killed within the last hour; empty: none was.
-func (p pod) killed(now time.Time) string {
-	for _, st := range p.Status.ContainerStatuses {
-		end := cmp.Or(st.LastState.Terminated, st.State.Terminated)
-		if end == nil || sidecarName.MatchString(st.Name) || now.Sub(end.Finished) > recently {
-			continue
-		}
-		if mark, _, _ := end.judge(""); mark == markProblem {
-			return fmt.Sprintf("container %s ended with exit code %d (%s)", st.Name, end.ExitCode, cmp.Or(end.Reason, "no reason given"))
-		}
-	}
-	return ""
-}
-
 // limitOf returns the memory limit of a container, as the pod has it; empty: it has none.
 func (p pod) limitOf(name string) string {
 	i := slices.IndexFunc(p.Spec.Containers, func(c container) bool { return c.Name == name })
@@ -62,11 +48,11 @@ func (p pod) limitOf(name string) string {
 func (s *stopped) judge(limit string) (mark, text, hint string) {
 	const numbers = "the heap and the tmpfs at that time: kubectl exec POD -c ullage -- ullage logs --marks"
 	switch {
-	case s.Reason == "OOMKilled" && limit != "":
+	case s.Reason == oomKilled && limit != "":
 		return markProblem, "the kernel killed a process of it for lack of memory; its limit is " + limit, numbers + "; what the limit must hold: " + build.Docs + "pods.md#memory"
-	case s.Reason == "OOMKilled":
+	case s.Reason == oomKilled:
 		return markProblem, "the kernel killed a process of it for lack of memory; it has no limit of its own", numbers
-	case s.ExitCode == exitSignal+int(syscall.SIGKILL):
+	case s.ExitCode == exitSigkill:
 		return markProblem, "SIGKILL, and the runtime saw no lack of memory in its cgroup: a liveness probe, an end that took too long, or the node's own lack of memory", "kubectl describe pod, and the events of the node"
 	case s.ExitCode == exitSignal+int(syscall.SIGABRT), s.ExitCode == exitSignal+int(syscall.SIGSEGV):
 		return markProblem, "it crashed", "ullage logs --stream 'hs_err*' prints the JVM's report"

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,6 +80,29 @@ type stopped struct {
 	ExitCode int       `json:"exitCode"`
 	Finished time.Time `json:"finishedAt"`
 }
+
+// recently is how long the end of a JVM is a problem of its sidecar, as the last error of its destination is.
+const recently = time.Hour
+
+// exitSigkill is the exit code of a container that was killed.
+const exitSigkill = 128 + 9
+
+// killed says in a few words that a container of the application was killed within the last hour; empty: none was.
+func (p pod) killed(now time.Time) string {
+	for _, st := range p.Status.ContainerStatuses {
+		end := cmp.Or(st.LastState.Terminated, st.State.Terminated)
+		if end == nil || sidecarName.MatchString(st.Name) || now.Sub(end.Finished) > recently {
+			continue
+		}
+		if end.Reason == oomKilled || end.ExitCode == exitSigkill {
+			return fmt.Sprintf("container %s ended with exit code %d (%s)", st.Name, end.ExitCode, cmp.Or(end.Reason, "no reason given"))
+		}
+	}
+	return ""
+}
+
+// oomKilled is the reason of a container that the kernel killed for lack of memory.
+const oomKilled = "OOMKilled"
 
 func (p pod) ended() bool { return p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" }
 

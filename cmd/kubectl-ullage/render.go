@@ -16,9 +16,6 @@ const (
 	maxProblems = 240
 )
 
-// recently is how long the end of a JVM is a problem of its sidecar, as the last error of its destination is.
-const recently = time.Hour
-
 // problems says in one line what is wrong with a sidecar; "-" is nothing.
 func problems(a answer) string {
 	if a.err != nil {

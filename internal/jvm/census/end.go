@@ -53,7 +53,7 @@ func (c *counters) note(now time.Time) {
 	}
 }
 
-// end returns what is known at the end of the JVM, and frees the group.
+// end returns what is known at the end of the JVM. It frees the group.
 func (c *counters) end() (grown kernel.Memory, seen sight) {
 	if c.group == nil {
 		return kernel.Memory{}, hidden
@@ -93,7 +93,7 @@ type evidence struct {
 	tmpfs  int64 // bytes in use of the source's tmpfs; 0: the source is on none
 }
 
-// judge returns what ended the JVM, as far as it is known, and the sentence with the numbers. Both
+// judge returns what is known to have ended the JVM, and the sentence with the numbers. Both
 // are empty for an end in order.
 func (e evidence) judge() (cause, why string) {
 	if e.heap.Max == 0 {
@@ -149,7 +149,7 @@ func (e evidence) groupText() string {
 	case e.group == gone:
 		return "its cgroup ended with it"
 	case e.memory.Limit == 0:
-		return "its cgroup counts no kill for lack of memory, and has no limit"
+		return "its cgroup counts no kill for lack of memory and has no limit"
 	}
 	return fmt.Sprintf("its cgroup counts no kill for lack of memory: peak %s, limit %s", sizeOr(e.memory.Peak, "unknown"), printable.Bytes(e.memory.Limit))
 }

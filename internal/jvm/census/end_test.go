@@ -34,7 +34,7 @@ func TestWhatEndedAJVM(t *testing.T) {
 		"SIGKILL with memory to spare": {evidence{how: "killed", heap: heap, memory: calm, group: visible}, "",
 			"SIGKILL, or an immediate exit of its own; its cgroup counts no kill for lack of memory: peak 300 MiB, limit 512 MiB; " + heapText},
 		"no limit": {evidence{how: "killed", memory: kernel.Memory{Peak: mib}, group: visible}, "",
-			"SIGKILL, or an immediate exit of its own; its cgroup counts no kill for lack of memory, and has no limit; heap unknown"},
+			"SIGKILL, or an immediate exit of its own; its cgroup counts no kill for lack of memory and has no limit; heap unknown"},
 		"another container's": {evidence{how: "killed", flags: exits, heap: full}, "",
 			"SIGKILL, or an immediate exit of its own; its cgroup cannot be seen here; " + fullText},
 		"its container is gone": {evidence{how: "killed", flags: exits, heap: full, group: gone}, "",

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -87,8 +88,9 @@ func (m *marks) instant(k mark.Mark) {
 	case mark.JVMEnded:
 		if k.Get("how") == mark.Crashed {
 			m.sum.BandOver("crash", k.Time, k.Time, fmt.Sprintf("%s: the JVM crashed (pid %s)", k.Get("stream"), k.Get("pid")))
-		} else if e := (view.End{Stream: k.Get("stream"), PID: k.Get("pid"), How: k.Get("how"), Cause: k.Get("cause"), Why: k.Get("why")}); e.Why != "" || e.How == mark.Killed {
-			m.sum.Ended(k.Time, e)
+		} else if why := cmp.Or(k.Get("why"), k.Get("cause")); why != "" || k.Get("how") == mark.Killed {
+			reason := fmt.Sprintf("pid %s, %s: %s", k.Get("pid"), k.Get("stream"), cmp.Or(why, mark.Killed))
+			m.sum.Crash(k.Time, view.Crash{Marked: true, Reason: reason, File: mark.Stream, Command: view.MarksCommand})
 		}
 	}
 }

@@ -83,11 +83,12 @@ func Read(ctx context.Context, args []string, cfg Config) (*view.Report, error) 
 // nothing is the error for input that has no line of a JVM's log.
 func nothing(s *sum.Sum, cfg Config) error {
 	text := "the input is empty"
+	report, crashed := s.LastCrash()
 	switch {
 	case cfg.window().Bounded():
 		text = "no line is in the window"
-	case len(s.Crashes()) > 0:
-		text = "there is only the report of a crash, " + s.Crashes()[0].File
+	case crashed:
+		text = "there is only the report of a crash, " + report.File
 	}
 	for _, p := range s.Problems() {
 		if text = p.Text; p.Kind == view.ProblemUndated {

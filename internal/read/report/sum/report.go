@@ -85,7 +85,6 @@ func topTags(sets map[string]*view.Share) (top []view.Share) {
 // fillAll makes lists empty instead of null in JSON.
 func fillAll(r *view.Report) {
 	fill(&r.Crashes)
-	fill(&r.Ends)
 	fill(&r.Problems)
 	fill(&r.Inputs)
 	fill(&r.Runs)

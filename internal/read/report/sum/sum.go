@@ -17,7 +17,7 @@ import (
 
 const (
 	maxTagSets = 512
-	maxCrashes = 20 // that are listed: the latest ones; also of other ends of JVMs
+	maxCrashes = 20 // that are listed: the latest ones
 )
 
 // Sum is what all streams show.
@@ -122,10 +122,14 @@ func (s *Sum) BandOver(kind string, begin, end time.Time, text string) {
 // End returns the end of the axis.
 func (s *Sum) End() time.Time { return time.Unix(0, s.axis.end) }
 
-// Crash adds a crash of a JVM.
+// Crash adds a crash of a JVM, or another end that was not in order.
 func (s *Sum) Crash(at time.Time, c view.Crash) {
 	c.At = axis(at.UnixNano())
-	s.out.Totals.Crashes++
+	if c.Marked {
+		s.out.Totals.Ends++
+	} else {
+		s.out.Totals.Crashes++
+	}
 	all := s.out.Crashes
 	i := slices.IndexFunc(all, func(other view.Crash) bool { return other.At < c.At })
 	if i < 0 {
@@ -135,21 +139,14 @@ func (s *Sum) Crash(at time.Time, c view.Crash) {
 	s.out.Crashes = all[:min(len(all), maxCrashes)]
 }
 
-// Ended adds the end of a JVM that was killed or ended with a full heap.
-func (s *Sum) Ended(at time.Time, e view.End) {
-	e.At = axis(at.UnixNano())
-	s.out.Totals.Ends++
-	all := s.out.Ends
-	i := slices.IndexFunc(all, func(other view.End) bool { return other.At < e.At })
+// LastCrash returns the latest report of a crash, if there is one.
+func (s *Sum) LastCrash() (c view.Crash, ok bool) {
+	i := slices.IndexFunc(s.out.Crashes, func(c view.Crash) bool { return !c.Marked })
 	if i < 0 {
-		i = len(all)
+		return view.Crash{}, false
 	}
-	all = slices.Insert(all, i, e)
-	s.out.Ends = all[:min(len(all), maxCrashes)]
+	return s.out.Crashes[i], true
 }
-
-// Crashes returns the crashes that are listed.
-func (s *Sum) Crashes() []view.Crash { return s.out.Crashes }
 
 // Complete adds what else is known of the JVM that was born at a time to its runs: in each stream,
 // the run that started within two seconds of that time. The log's own information takes

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	g "maragu.dev/gomponents"
@@ -10,15 +11,28 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// CrashCommand prints the reports of the crashes in a destination.
-const CrashCommand = "ullage logs --stream 'hs_err*'"
+// CrashCommand prints the reports of the crashes in a destination, and MarksCommand the marks.
+const (
+	CrashCommand = "ullage logs --stream 'hs_err*'"
+	MarksCommand = "ullage logs --marks"
+)
 
-// crashTitle says how often JVMs crashed.
+// crashTitle says how often JVMs crashed, were killed, or ended with a full heap.
 func (r *Report) crashTitle() string {
-	if r.Totals.Crashes == 1 {
-		return "A JVM crashed."
+	var all []string
+	switch n := r.Totals.Ends; {
+	case n == 1:
+		all = append(all, "A JVM was killed or ended with a full heap.")
+	case n > 1:
+		all = append(all, Plural(n, "JVM")+" were killed or ended with a full heap.")
 	}
-	return "JVMs crashed " + Plural(r.Totals.Crashes, "time") + "."
+	switch n := r.Totals.Crashes; {
+	case n == 1:
+		all = append(all, "A JVM crashed.")
+	case n > 1:
+		all = append(all, "JVMs crashed "+Plural(n, "time")+".")
+	}
+	return strings.Join(all, " ")
 }
 
 // text says when the JVM crashed, why, and where the report is.
@@ -31,13 +45,17 @@ func (c Crash) text() string {
 }
 
 // crashNotes returns what follows the list of crashes: how many it lacks, and what prints the
-// reports. That command is ours and never the text of a decoded report: a reader may run it.
+// reports, or the marks. That command is ours and never the text of a decoded report: a reader may run it.
 func (r *Report) crashNotes() (earlier, command string) {
-	if more := r.Totals.Crashes - uint64(len(r.Crashes)); more > 0 && more < r.Totals.Crashes {
+	all := r.Totals.Crashes + r.Totals.Ends
+	if more := all - uint64(len(r.Crashes)); more > 0 && more < all {
 		earlier = "and " + Plural(more, "earlier one")
 	}
 	for _, c := range r.Crashes {
-		if c.Command != "" {
+		switch {
+		case c.Marked && command == "":
+			command = MarksCommand
+		case !c.Marked && c.Command != "":
 			command = CrashCommand
 		}
 	}

@@ -97,7 +97,6 @@ func (r *Report) article(label string, data []byte) g.Node {
 	return h.Article(h.Class("report"), h.Aria("label", "report "+label),
 		g.If(label != "", h.H2(h.Class("label"), g.Text(label+": "+r.Name))),
 		h.P(h.Class("span"), g.Text(about)),
-		g.If(len(r.Ends) > 0, r.ended()),
 		g.If(len(r.Crashes) > 0, r.crashed()),
 		r.completeness(),
 		r.tiles(),

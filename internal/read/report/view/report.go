@@ -13,8 +13,7 @@ const (
 // form, and the table of docs/report.md is made from those of the fields below.
 type Report struct {
 	Name     string  `json:"name"`     // what the report is about, as the command line names it
-	Crashes  []Crash `json:"crashes"`  // crashes of JVMs, the latest first
-	Ends     []End   `json:"ends"`     // JVMs that were killed or ended with a full heap, by their [marks](read-logs.md#marks), the latest first
+	Crashes  []Crash `json:"crashes"`  // crashes of JVMs, and JVMs that were killed or ended with a full heap, the latest first
 	Complete bool    `json:"complete"` // whether the log shows no loss
 	Axis
 	Problems []Problem `json:"problems"` // what figures lack, and remarks
@@ -51,23 +50,14 @@ type Tables struct {
 	Phases  []Spread `json:"phases"`        // percentiles by phase of pauses, and of what ran concurrently
 }
 
-// Crash is a crash of a JVM, by the report that the JVM left. Its texts are untrusted.
+// Crash is a crash of a JVM, by the report that the JVM left, or the end of one that was killed or
+// had a full heap, by the mark of a sidecar. Its texts are untrusted.
 type Crash struct {
 	At      float64 `json:"at"`      // seconds since 1970, also where the log has no dates
-	Reason  string  `json:"reason"`  // the signal or the error; empty: the report does not show it
+	Marked  bool    `json:"marked"`  // a mark shows it, and the JVM did not crash
+	Reason  string  `json:"reason"`  // the signal, the error, or what ended the JVM; empty: the report does not show it
 	File    string  `json:"file"`    // the stream that holds the report, or the file
 	Command string  `json:"command"` // prints the reports; empty: they are not in a destination
-}
-
-// End is the end of a JVM that was killed or ended with a full heap, by the mark of a sidecar. Its texts
-// are untrusted.
-type End struct {
-	At     float64 `json:"at"` // seconds since 1970, also where the log has no dates
-	Stream string  `json:"stream"`
-	PID    string  `json:"pid"`
-	How    string  `json:"how"` // as in the mark jvm-ended, as are the other two
-	Cause  string  `json:"cause"`
-	Why    string  `json:"why"`
 }
 
 // Input is one stream that was read.
@@ -150,7 +140,7 @@ type Minute struct {
 // Totals counts over all runs.
 type Totals struct {
 	Crashes     uint64   `json:"crashes"`
-	Ends        uint64   `json:"ends"` // of JVMs that were killed or ended with a full heap
+	Ends        uint64   `json:"ends"` // JVMs that were killed or ended with a full heap
 	Stops       uint64   `json:"stops"`
 	Paused      float64  `json:"paused_seconds"`
 	Span        float64  `json:"seconds"`       // of the runs whose time is known; 0: of none, or a run is mixed

@@ -105,7 +105,6 @@ func (p *printer) summary() {
 	r, t := p.r, &p.r.Totals
 	fmt.Fprintf(p, "%s\n", p.paint("1", printable.Text(r.Name, 200)))
 	fmt.Fprintln(p, r.Window())
-	p.ends()
 	p.crashes()
 	if r.Complete {
 		fmt.Fprintln(p, p.paint("32", "complete: the log shows no loss"))
