@@ -176,7 +176,7 @@ func TestABrokenCollectorHidesNothingElseAndIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// A sidecar that was killed may have the port for as long as a disk holds it.
+// A killed sidecar keeps the port as long as a stalled disk delays its end.
 func TestATakenPortIsTriedAgain(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// A page in a browser can make a name of its own resolve to this address, and then read what
-// it answers: only names that no stranger can register get an answer.
+// A web page can make its own host name resolve to this address and then read the answers. So the server answers only to host names that no stranger can register.
 func TestANameThatAStrangerCanRegisterGetsNoAnswer(t *testing.T) {
 	h := answering(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
 	for want, hosts := range map[int][]string{

@@ -68,8 +68,7 @@ func TestAStrangerCannotWriteToTheLog(t *testing.T) {
 	}
 }
 
-// scrape asks for metrics that are more than the sockets hold, reads the status
-// line of the answer, and no further: the handler then waits for the client.
+// scrape requests more metrics than the sockets can buffer and reads only the status line of the answer. The handler then waits for the client.
 func scrape(t *testing.T, r *rig, method string) string {
 	t.Helper()
 	head := make([]byte, len("HTTP/1.1 200"))
@@ -142,7 +141,7 @@ func TestRunEndsWhenTheListenerFails(t *testing.T) {
 	}
 }
 
-// If no connection can be made to a sidecar, it has accepted none.
+// A sidecar that cannot be reached has accepted no connection.
 func TestADialThatTimesOutIsNotTakenForARequest(t *testing.T) {
 	t.Parallel()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -172,8 +171,8 @@ func TestADialThatTimesOutIsNotTakenForARequest(t *testing.T) {
 	}
 }
 
-// Clients that connect, ask and stay take neither the probes' place nor the
-// sidecar's descriptors. Some of them ask, some never do, some only begin to.
+// Clients that stay connected must not use up the probes' connections or the sidecar's descriptors. Some send a request, some send nothing, some send half a
+// request.
 func TestStrangersWhoStayLockNobodyOut(t *testing.T) {
 	r := start(t, nil, nil)
 	before := openFiles(t)
@@ -188,7 +187,7 @@ func TestStrangersWhoStayLockNobodyOut(t *testing.T) {
 		}
 		resp.Body.Close()
 	}
-	// The strangers' own ends are ours too, each of which is open until the test ends.
+	// The clients' ends of the connections belong to this process too, and stay open until the test ends.
 	if n := openFiles(t) - before - 8*mostConnections; n > mostConnections+8 {
 		t.Errorf("%d descriptors for %d connections, want %d at most", n, 8*mostConnections, mostConnections)
 	}

@@ -33,7 +33,7 @@ func TestStampsOfTheGoCommand(t *testing.T) {
 	}
 }
 
-// The linker is silent about a variable that is not there, so one is linked.
+// The linker ignores a variable that does not exist, so the test links a program and asks it.
 func TestStampsOfTheLinker(t *testing.T) {
 	for name, tc := range map[string]struct{ ldflags, revision, date string }{
 		"told":            {"-X github.com/ullage/ullage/internal/base/build.revision=abc -X github.com/ullage/ullage/internal/base/build.committed=1795193111", "abc", "2026-11-20T16:45:11Z"},
@@ -50,7 +50,7 @@ func TestStampsOfTheLinker(t *testing.T) {
 	}
 }
 
-// linked builds a program and returns what it says of itself.
+// linked builds a program and returns the build that it reports.
 func linked(t *testing.T, ldflags string) Info {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "stamped")

@@ -88,8 +88,7 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
-// completing begins the scripts that run a shell: prog is on the PATH, which is this test's
-// binary, and the shell has read the script of prog.
+// completing is the start of every shell script: it puts this test's binary on the PATH as prog and loads prog's completion script.
 func completing(t *testing.T, shell, script string) []string {
 	t.Helper()
 	path, err := exec.LookPath(shell)

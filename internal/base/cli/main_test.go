@@ -102,8 +102,7 @@ func TestHelpThatCannotBePrintedFails(t *testing.T) {
 	}
 }
 
-// asMain makes the test's binary a program that drains, once it is told to end,
-// until its stdin ends.
+// asMain turns the test's binary into a program that, after a signal, drains until its stdin ends.
 const asMain = "ULLAGE_TEST_MAIN"
 
 // asProgram makes the test's binary the program of completed.
@@ -184,7 +183,7 @@ func TestASecondCtrlCKills(t *testing.T) {
 	}
 	for _, first := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		p, _ := draining(t, first)
-		// It may say that it drains a moment before it can be killed.
+		// It may print that it drains a moment before a second signal can kill it.
 		ended, work := make(chan struct{}), sync.WaitGroup{}
 		work.Go(func() {
 			for {

@@ -45,7 +45,7 @@ func TestProgressOfAWaitCountsSeconds(t *testing.T) {
 	})
 }
 
-// A file, a pipe and /dev/null are no terminals.
+// A file, a pipe and /dev/null are not terminals.
 func TestWithoutATerminalNoProgressIsShown(t *testing.T) {
 	var out bytes.Buffer
 	p := NewProgress(&out)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// watched returns what a watch prints of these answers, one a look. An empty one is an error.
+// watched returns what a watch prints if it gets one of these answers at each look. An empty answer stands for an error.
 func watched(t *testing.T, answers ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

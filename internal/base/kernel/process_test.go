@@ -52,8 +52,7 @@ func TestStatesOfAProcess(t *testing.T) {
 	becomes(t, cmd.Process.Pid, Dying) // it is gone
 }
 
-// The state of a killed process at any moment of its end, as the kernel shows
-// that of its threads.
+// The states in which the kernel can show the threads of a killed process while it ends.
 func TestStateOfAThread(t *testing.T) {
 	stat := func(state, flags, pending string) string {
 		return "7 (a) S (b) " + state + " 1 7 7 0 -1 " + flags + strings.Repeat(" 0", 21) + " " + pending + strings.Repeat(" 0", 21) + "\n"

@@ -105,7 +105,7 @@ func TestATickerTicksUntilItIsStopped(t *testing.T) {
 	}
 }
 
-// A wake-up of the process is to serve all tickers whose time it is.
+// One wake-up of the process should serve all tickers that are due.
 func TestTickersTickAtTheSameMoments(t *testing.T) {
 	for _, interval := range []time.Duration{time.Millisecond, 500 * time.Millisecond, time.Second, 5 * time.Second, time.Hour} {
 		for _, now := range []int64{0, 1, 499_999_999, 500_000_000, 1e9, 1e9 + 1, 90e9 + 7, 1e18 + 3} {

@@ -115,7 +115,7 @@ func TestSecondsAreAsPreciseAsAPersonReads(t *testing.T) {
 	}
 }
 
-// A raise that is said to end at 10:15:00 has ended by then.
+// If a raise is reported to end at 10:15:00, it must have ended by then.
 func TestUntilRoundsUp(t *testing.T) {
 	end := time.Date(2026, 11, 20, 10, 15, 0, 0, time.Local)
 	for at, want := range map[time.Time]string{end: "10:15:00", end.Add(1): "10:15:01", end.Add(time.Second - 1): "10:15:01"} {

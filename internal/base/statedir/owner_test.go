@@ -32,8 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// claimAndHold claims a source until it owns it, says so, and holds it without a
-// sign of life until its input ends.
+// claimAndHold claims a source until it owns it, reports that, and holds the source until its input ends, without a sign of life.
 func claimAndHold(source string) error {
 	root, err := os.Open(source)
 	if err != nil {
@@ -83,8 +82,7 @@ func startProgram(t *testing.T, path, source string) *other {
 	return &other{cmd, stdin, bufio.NewReader(stdout)}
 }
 
-// owns waits until the process is the owner of the source, and returns whose lock did not
-// count, and why.
+// owns waits until the process owns the source, and returns whose lock was ignored and why.
 func (o *other) owns(t *testing.T) (ousted string) {
 	t.Helper()
 	line, err := o.said.ReadString('\n')
@@ -159,8 +157,8 @@ func TestTheNextClaimantWaitsForTheOwnersEnd(t *testing.T) {
 	}
 }
 
-// A process that holds the lock, be it the application's, delays a sidecar for
-// ownerPatience. It no longer counts then, and the next one waits for us.
+// Any process that holds the lock, even one of the application, delays a sidecar for ownerPatience. After that its lock is ignored, and the next claimant waits
+// for us.
 func TestALockWithoutASignOfLifeDelaysASidecarOnlyBriefly(t *testing.T) {
 	source := t.TempDir()
 	mute := startOther(t, source)
@@ -196,14 +194,13 @@ func TestALockWithoutASignOfLifeDelaysASidecarOnlyBriefly(t *testing.T) {
 		t.Error("the third did not wait")
 	}
 	o.Close()
-	// The third may have looked at the first lock as its holder died, and at the second when
-	// it was free.
+	// The third process may have seen the first lock as its holder died, and the second lock while it was free.
 	if got, dying := third.owns(t), fmt.Sprintf("process %d is dying", mute.Process.Pid); got != "" && got != dying {
 		t.Errorf("the third ousted %q, want nobody or %q", got, dying)
 	}
 }
 
-// copied returns a copy of this program that has a name.
+// copied returns a copy of this program under the given name.
 func copied(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile("/proc/self/exe")
@@ -214,7 +211,7 @@ func copied(t *testing.T, name string) string {
 	return path
 }
 
-// The application locks the file, and gives signs of life as a sidecar does.
+// The application locks the file and gives the same signs of life as a sidecar.
 func TestALockOfAnotherProgramDoesNotKeepASidecarOut(t *testing.T) {
 	own, err := os.Executable()
 	if err != nil {

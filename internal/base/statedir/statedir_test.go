@@ -63,7 +63,7 @@ func TestWhatHasTheNameOfTheDirectoryGoes(t *testing.T) {
 	}
 }
 
-// ... and in that of a file in it.
+// The same for a file in the directory.
 func TestOnlyARegularFileWithOneNameIsOpened(t *testing.T) {
 	for name, put := range map[string]func(path string) error{
 		"a link":                func(path string) error { return os.Symlink("/etc/passwd", path) },

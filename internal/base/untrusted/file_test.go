@@ -12,8 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Who can write to the directory puts something else in the place of a file or of the
-// directory. Opening it leads nowhere else and does not block.
+// A process with write access replaces a file, or the directory, with something else. Opening the file must neither leave the directory nor block.
 func TestOnlyARegularFileIsOpened(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }

@@ -15,7 +15,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// serve runs a server until the test ends, which must leave no goroutine.
+// serve runs a server until the test ends, and checks that it leaves no goroutine.
 func serve(t *testing.T, within time.Duration, handler http.HandlerFunc) (addr string, s *Stopper) {
 	t.Helper()
 	t.Cleanup(func() { goleak.VerifyNone(t) })

@@ -134,8 +134,7 @@ func TestProblemsSayHowToWriteIt(t *testing.T) {
 	}
 }
 
-// hostileSelections are attempts to get something else than a selection
-// through to the JVM.
+// hostileSelections are attempts to pass the JVM something other than a selection.
 var hostileSelections = []string{
 	`gc*=debug" output=/etc/passwd`,
 	"gc*=debug output=/etc/passwd",

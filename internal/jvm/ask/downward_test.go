@@ -126,7 +126,7 @@ func TestALongLineIsSkippedOrAProblem(t *testing.T) {
 }
 
 func TestTheRestOfALongLineIsNoLine(t *testing.T) {
-	// Wherever the buffer ends, what follows looks like a line of ours.
+	// Wherever the buffer ends, the rest of the file looks like one of our annotations.
 	for long := maxLine - 40; long < maxLine+40; long++ {
 		file := strings.Repeat("x", long) + `ullage.dev/log="all=trace"`
 		got, problems, err := ParseAnnotations(strings.NewReader(file), nil)
@@ -201,7 +201,7 @@ func TestAnEndlessFileIsBadAndTakesLittleMemory(t *testing.T) {
 		if r.read > maxFile+maxLine {
 			t.Errorf("%.20q: read %d bytes", text, r.read)
 		}
-		// Strings of ours that are given up at once are garbage, not growth.
+		// Strings that ParseAnnotations discards at once are garbage, not growth.
 		if strings.Contains(text, Prefix) {
 			continue
 		}

@@ -51,7 +51,7 @@ func FuzzParseAnnotations(f *testing.F) {
 	})
 }
 
-// A name of an annotation as Kubernetes allows it, and a little more.
+// The names that Kubernetes allows for annotations, and a few more.
 var annotationName = regexp.MustCompile(`^[-A-Za-z0-9_./]{0,63}$`)
 
 // FuzzParseAnnotationsRoundTrip reads what a kubelet writes of a map.

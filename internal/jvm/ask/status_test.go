@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// kubectl describe shows of an annotation the first 138 bytes of each line. What a status says to
-// people is there in full.
+// kubectl describe shows the first 138 bytes of each line of an annotation. The status text must fit into that.
 func TestKubectlDescribeShowsEachWarning(t *testing.T) {
 	long := strings.Repeat("ä", 200)
 	for name, s := range map[string]Status{

@@ -162,7 +162,7 @@ func TestTheCommandsOfAnAdoption(t *testing.T) {
 	}
 }
 
-// A name or options that a JVM could read in another way are not sent, and stdout is not deleted.
+// Names and options that a JVM could misread are not sent, and stdout is not deleted.
 func TestNoOtherOutputIsCreatedOrDeleted(t *testing.T) {
 	good := Output{Name: "file=/l/gc.log", Decorators: ask.OutputDecorators, Options: ask.OutputOptions}
 	for _, name := range []string{"", "stdout", "stderr", "#2", "file=", `file=/l" what=all=off`, "file=/l\nVM.log disable", `file=/l\`, "file=" + strings.Repeat("x", MaxCommand)} {

@@ -40,7 +40,7 @@ func TestParseDescription(t *testing.T) {
 	}
 }
 
-// The arguments of an application are its secrets, and its names are not obeyed.
+// The arguments of an application can hold secrets, and its names can hold escape sequences.
 func TestADescriptionIsBoundedAndPrintable(t *testing.T) {
 	hostile := "X version \x1b[31m" + strings.Repeat("\u202e", 1000) + "\n-XX:+UseG1GC\nVM Arguments:\njvm_args: " + strings.Repeat("-XX:\x1b ", 1000) + "\njava_command: " +
 		strings.Repeat("\xff\u0000A", 10000) + " secret\n"

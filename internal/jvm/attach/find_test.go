@@ -52,8 +52,8 @@ func TestOnlyWellFormedNamesAreSockets(t *testing.T) {
 	}
 }
 
-// birthTick is longer than a tick of the clock for files' births, which is up to 10 ms
-// (CONFIG_HZ=100): of two files made this far apart, one is older.
+// birthTick is longer than a tick of the clock for files' birth times, which is up to 10 ms (CONFIG_HZ=100). Two files made this far apart have different birth
+// times.
 const birthTick = 20 * time.Millisecond
 
 func TestNewestSocketsAreFoundAmongMany(t *testing.T) {
@@ -269,7 +269,7 @@ func TestASocketWithTwoNamesIsOneJVM(t *testing.T) {
 	}
 }
 
-// Sockets that are piled up do not hide a JVM that was found before.
+// A pile of sockets does not hide a JVM that was found before.
 func TestAKnownJVMIsNotLeftOut(t *testing.T) {
 	tmp := t.TempDir()
 	sockets(t, tmp, ".java_pid1")

@@ -26,7 +26,7 @@ func FuzzParseSelection(f *testing.F) {
 		if again, err := ask.ParseSelection(got); err != nil || again != s {
 			t.Fatalf("%q is %q, %v", got, again, err)
 		}
-		// A level is the one difference to what a JVM lists.
+		// The level is the only difference from what a JVM lists.
 		if err := checkListed("all=off,x=info," + strings.ReplaceAll(got, "all=", "y=")); err != nil {
 			t.Fatal(err)
 		}
@@ -67,8 +67,7 @@ func FuzzParseList(f *testing.F) {
 	})
 }
 
-// FuzzConfigure takes an output that was not parsed: none of its texts may
-// become anything else than the argument that it is.
+// FuzzConfigure takes an output that was not parsed. Each of its texts must reach the JVM as exactly one argument, unchanged.
 func FuzzConfigure(f *testing.F) {
 	f.Add("file=o'dd.log", "all=off,gc=info", "none", "")
 	f.Add(`file=x\`, "all=info", "uptime,level,tags", "foldmultilines=false")

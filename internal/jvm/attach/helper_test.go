@@ -171,8 +171,7 @@ func listen(t *testing.T, tmp string, pid int) *net.UnixListener {
 	return l
 }
 
-// vacate removes what a former process of the same number has left in the socket's place,
-// and in the end what the test leaves.
+// vacate removes what an earlier process with the same number left in the socket's place. At the end of the test it removes what the test left.
 func vacate(t *testing.T, tmp string, pid int) {
 	t.Helper()
 	path := filepath.Join(tmp, socketName(pid))
@@ -180,8 +179,8 @@ func vacate(t *testing.T, tmp string, pid int) {
 	t.Cleanup(func() { _ = os.Remove(path) })
 }
 
-// find looks for JVMs. Other JVMs may run on the machine, and this process may not look into
-// them: find leaves out what the Client says of processes that the test did not start.
+// find looks for JVMs. Other JVMs may run on the machine, and this process may lack access to them, so find leaves out whatever the Client reports about
+// processes that the test did not start.
 func find(t *testing.T, c *Client, known ...string) ([]JVM, []error) {
 	t.Helper()
 	jvms, problems := c.Find(t.Context(), known...)

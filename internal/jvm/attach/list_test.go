@@ -29,7 +29,7 @@ func reply(t testing.TB, name string) string {
 // listOf returns the reply with the outputs in lines.
 func listOf(lines ...string) string { return listHeader + strings.Join(lines, "\n") + "\n" }
 
-// listed is what both JVMs of the replies have, in their order.
+// listed are the outputs that both JVMs of the replies have, in order.
 var listed = []Output{
 	{Name: "stdout", Selection: "all=warning", Decorators: "uptime,level,tags"},
 	{Name: "stderr", Selection: "all=off", Decorators: "uptime,level,tags"},
@@ -83,7 +83,7 @@ func TestParseListOfRealJVMs(t *testing.T) {
 	}
 }
 
-// complete sets what most of the outputs have.
+// complete sets the fields that most of the outputs share.
 func complete(o *Output, options string) {
 	set := func(to *string, value string) {
 		if *to == "" {
@@ -102,10 +102,10 @@ func complete(o *Output, options string) {
 
 func TestParseListOfLongSelections(t *testing.T) {
 	for _, c := range []struct{ reply, name, want string }{
-		// One item is missing at the end and in the middle. Nothing shows.
+		// One item is missing at the end and one in the middle. The reply gives no sign of it.
 		{"list-jdk17.txt", "lost-last", "its selection has 255 bytes: JDK 17 lists 255 or more with parts missing"},
 		{"list-jdk17.txt", "lost-inside", "its selection has 266 bytes"},
-		// This one is complete, but nothing shows that either.
+		// This list is complete, but the reply does not show that either.
 		{"list-jdk17.txt", "whole", "its selection has 255 bytes"},
 		{"list-jdk17.txt", "joined", `item "liveness*=error=debug=stackmap*=info" of its selection is damaged`},
 		{"list-jdk17.txt", "tagless", `item "promotion*=trace=info" of its selection is damaged`},

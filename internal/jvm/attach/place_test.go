@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A process that logs nothing into the source is found only where all are looked for.
+// A process that does not log into the source is found only by a search for all JVMs.
 func TestSurveyAllFindsAJVMThatLogsElsewhere(t *testing.T) {
 	source := t.TempDir()
 	p := start(t, nil, t.TempDir())

@@ -15,7 +15,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// inProcesses looks among processes for JVMs that log into source.
+// inProcesses searches the processes for JVMs that log into source.
 func inProcesses(source string) *Client {
 	cfg := testConfig("/nonexistent")
 	cfg.Mode = ProcessNamespace
@@ -140,8 +140,7 @@ func TestProcessThatOnlyReadsTheLibraryIsNoJVM(t *testing.T) {
 	}
 }
 
-// A JVM whose log was removed, or that closed it, still matters to the process
-// that has raised it.
+// A JVM that closed its log, or whose log was removed, still matters to the process that raised it.
 func TestProcessThatIsKnownIsFoundWithoutALog(t *testing.T) {
 	source := t.TempDir()
 	p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log")
@@ -176,7 +175,7 @@ func TestProcessThatDoesNotLogIntoTheSourceIsNotTouched(t *testing.T) {
 	}
 	c.cfg.PID = p.Process.Pid
 	list1(t, c, one(t, c))
-	// Now it has a socket in /tmp, which is not a JVM of its own either.
+	// Now it has a socket in /tmp, which must not be taken for a second JVM.
 	cfg := testConfig(t.TempDir())
 	must(t, os.Link("/tmp/"+socketName(p.Process.Pid), filepath.Join(cfg.Tmp, socketName(p.Process.Pid))))
 	cfg.Mode = Auto

@@ -41,8 +41,8 @@ func sockets(t *testing.T, tmp string, names ...string) {
 	}
 }
 
-// A socket without a listener is that of a killed JVM. However many there are, they are not
-// JVMs, no problem, and hide no JVM, whether that answers at once or has a full backlog.
+// A socket without a listener was left by a killed JVM. However many there are, they are not listed as JVMs, not reported as problems, and do not hide a JVM,
+// whether it answers at once or has a full backlog.
 func TestSocketsThatNobodyListensOnAreNotJVMs(t *testing.T) {
 	for name, busy := range map[string]bool{"idle": false, "busy": true} {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestSocketsThatNobodyListensOnAreNotJVMs(t *testing.T) {
 	}
 }
 
-// A JVM that is found between bind and listen is waited for.
+// If a JVM is found between bind and listen, the search waits for it.
 func TestAJVMThatJustBeginsToListenIsNotStale(t *testing.T) {
 	tmp := t.TempDir()
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -102,7 +102,7 @@ func TestAJVMThatJustBeginsToListenIsNotStale(t *testing.T) {
 	}
 }
 
-// A JVM that may be raised is given a moment longer, and all of them together.
+// JVMs that may be raised get a moment longer, which they share.
 func TestKnownSocketsAreTriedAgainTogether(t *testing.T) {
 	tmp := t.TempDir()
 	var known []string
@@ -124,7 +124,7 @@ func TestKnownSocketsAreTriedAgainTogether(t *testing.T) {
 	}
 }
 
-// What is not known is not stale: a caller who gives up must not forget a raised JVM.
+// A socket whose state is unknown is not stale: a caller that gives up must not forget a raised JVM.
 func TestALookThatIsGivenUpTakesNoJVMForStale(t *testing.T) {
 	tmp := t.TempDir()
 	deadSockets(t, tmp, socketName(1))

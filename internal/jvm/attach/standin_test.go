@@ -83,8 +83,7 @@ func standIn() error {
 	}
 }
 
-// beVMThread gives a thread the name that HotSpot gives to the thread by
-// which a JVM is recognized.
+// beVMThread gives a thread the name of HotSpot's VM thread, by which a JVM is recognized.
 func beVMThread() {
 	named := make(chan struct{})
 	go func() {

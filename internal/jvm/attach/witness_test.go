@@ -60,7 +60,7 @@ func TestHowAProcessEndedIsSeenByItsSocket(t *testing.T) {
 	}
 }
 
-// stays fails the test if the run has ended.
+// stays fails the test if the run has already ended.
 func stays(t *testing.T, w *Witness) {
 	t.Helper()
 	if how, gone := w.Gone(); gone {

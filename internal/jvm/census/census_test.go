@@ -56,7 +56,7 @@ func TestLogsOutsideOfTheSourceAreFound(t *testing.T) {
 	r := newRig(t)
 	own, data := filepath.Join(r.cfg.Source, "gc.log"), "/data/gc.log"
 	ours := fakejvm.Start(t, r.cfg.Attach.Tmp, 7, own, filepath.Join(r.cfg.Source, "hs.txt"), data, "relative.log", "/dev/stdout", "/proc/1/fd/2")
-	fakejvm.Start(t, r.cfg.Attach.Tmp, 8, "/other/gc.log") // ships nothing: another program's
+	fakejvm.Start(t, r.cfg.Attach.Tmp, 8, "/other/gc.log") // not shipped: another program's file
 	e, log := newCensus(r)
 	e.look(t.Context())
 	want := []string{"pid 7: /data/gc.log", "pid 7: relative.log"}
@@ -77,7 +77,7 @@ func TestLogsOutsideOfTheSourceAreFound(t *testing.T) {
 	if strings.Count(log.String(), "logs outside of the source") != 2 {
 		t.Error("logged twice")
 	}
-	// Another run of the JVM is asked again; one that is gone has no files.
+	// A restarted JVM is asked again. A JVM that is gone has no files.
 	ours.Began = ours.Began[:3]
 	ours.Restart()
 	e.look(t.Context())
@@ -86,7 +86,7 @@ func TestLogsOutsideOfTheSourceAreFound(t *testing.T) {
 	}
 }
 
-// A JVM that does not answer is left alone after a while.
+// After a while, a JVM that does not answer is not asked again.
 func TestAJVMThatDoesNotAnswerIsNotAskedForEver(t *testing.T) {
 	r := newRig(t)
 	r.cfg.Attach.Timeout = impatience

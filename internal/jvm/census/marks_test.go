@@ -121,7 +121,7 @@ func TestAJVMThatCrashedIsMarkedAsCrashed(t *testing.T) {
 	}
 }
 
-// A JVM that does not describe itself is marked by what is known.
+// If a JVM does not describe itself, its mark has only what is known about it.
 func TestAJVMWithoutADescription(t *testing.T) {
 	r := newRig(t)
 	r.cfg.Attach.Timeout = impatience

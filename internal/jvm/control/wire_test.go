@@ -14,8 +14,8 @@ import (
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
-// A command asks any program that listens, and may run in the sidecar's container. Its memory is a
-// few tens of megabytes, whatever the application answers in a few.
+// A command may run in the sidecar's container and get its answer from any program that listens. It needs at most a few tens of megabytes of memory, even if
+// the application answers with a few megabytes.
 func TestAForgedAnswerTakesLittleMemory(t *testing.T) {
 	for name, element := range map[string]string{"numbers": "0,", "empty texts": `"",`, "objects": "{},", "with texts": `"\\\",",{},`} {
 		text := `{"listed":[{"Outputs":[` + strings.Repeat(element, (maxReply-100)/len(element)) + "0]}]}"
@@ -50,7 +50,7 @@ func TestTheLongestListIsDecoded(t *testing.T) {
 	}
 }
 
-// An ullage that knows no streams must not raise all of them instead.
+// An older ullage that does not know streams must not raise all of them instead.
 func TestAnOlderOwnerIsToldApart(t *testing.T) {
 	t.Parallel()
 	answer := Reply{Errors: []string{`decode the request: json: unknown field "stream"`}}
@@ -82,7 +82,7 @@ func TestForgedStreamsAreRefused(t *testing.T) {
 	}
 }
 
-// The bound on a list counts what JVMs call themselves.
+// The bound on a list includes the names of the JVMs.
 func TestTheNamesOfJVMsCount(t *testing.T) {
 	if n := size([]outputs.Listed{{JVM: attach.Description{Main: "four", Version: "17", Collector: "G1"}}}); n != 8 {
 		t.Errorf("%d bytes", n)

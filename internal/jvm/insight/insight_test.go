@@ -55,7 +55,7 @@ func (r *rig) settle() {
 	}
 }
 
-// sample returns what a package pause test has as an excerpt of a real log.
+// sample returns an excerpt of a real log from the test data of package pause.
 func (r *rig) sample(name string) []string {
 	r.Helper()
 	text, err := os.ReadFile(filepath.Join("../../line/pause/testdata", name))
@@ -111,7 +111,7 @@ func (r *rig) want(want float64, name string, labels ...string) {
 	}
 }
 
-// A stop is handed on once, at the line of its safepoint, with the pauses in it.
+// A stop is reported once, at the line of its safepoint, with the pauses in it.
 func TestEachStopIsHandedOn(t *testing.T) {
 	r := newRig(t)
 	var stops, pauses int
@@ -132,7 +132,7 @@ func TestEachStopIsHandedOn(t *testing.T) {
 	}
 }
 
-// Of two JVMs that write to one file, a safepoint may get the pauses of the other one.
+// If two JVMs write to one file, a safepoint may get the pauses of the other JVM.
 func TestNoStopOfTwoJVMsInOneFileIsHandedOn(t *testing.T) {
 	r := newRig(t)
 	stops := 0

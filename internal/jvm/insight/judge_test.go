@@ -171,7 +171,7 @@ func FuzzPressure(f *testing.F) {
 	})
 }
 
-// A reader of a container's log has no files of the documentation.
+// A reader of a container's log does not have the documentation, so the hint must not name a file of it.
 func TestWarningOfAStallLeadsToAPageThatCanBeOpened(t *testing.T) {
 	r := newRig(t)
 	r.kernel(kernelFiles{})

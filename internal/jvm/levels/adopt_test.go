@@ -18,8 +18,7 @@ import (
 	"github.com/ullage/ullage/test/lab/marked"
 )
 
-// foreign returns a pod with a JVM that logs nothing into the source, whose sidecar adopts,
-// and what the JVM lists.
+// foreign returns a pod whose sidecar adopts and whose JVM does not log into the source, with the reply of that JVM to a list.
 func foreign(t *testing.T) (r *rig, j *fakejvm.JVM, list string) {
 	t.Helper()
 	t.Parallel()
@@ -33,7 +32,7 @@ func foreign(t *testing.T) (r *rig, j *fakejvm.JVM, list string) {
 // adoptedOutput is what the JVM lists for its new output, after the name of the source.
 const adoptedOutput = "/gc-%p.log all=off,gc*=debug,safepoint=info time,uptime,level,tags filecount=5,filesize=0,async=false (reconfigured)\n"
 
-// adopted requires that a JVM lists what it listed before, and the output into the source.
+// adopted requires that a JVM lists what it listed before plus the output into the source.
 func (r *rig) adopted(j *fakejvm.JVM, before string) {
 	r.t.Helper()
 	if is := j.List(); is != before+" #3: file="+r.cfg.Source+adoptedOutput {
@@ -49,7 +48,7 @@ func (r *rig) released(j *fakejvm.JVM, before string) {
 	}
 }
 
-// drains has a process end in order.
+// drains ends a process in an orderly way.
 func drains(p *process) {
 	p.t.Helper()
 	must(p.t, p.drain(context.Background()))
@@ -159,7 +158,7 @@ func TestAnAdoptedOutputIsRaisedAndReleased(t *testing.T) {
 	r.adopted(j, before)
 }
 
-// A raise that waits for a JVM is taken by one that is adopted.
+// A raise that waits for a JVM applies to a JVM that is adopted later.
 func TestARaiseWaitsForTheAdoption(t *testing.T) {
 	r, j, _ := foreign(t)
 	r.cfg.Annotations = filepath.Join(t.TempDir(), "annotations")
@@ -198,7 +197,7 @@ func TestWhatAJVMRefusesItIsNotGiven(t *testing.T) {
 	}
 }
 
-// Only its socket is known, and its directory of that name is another one.
+// The sidecar knows only the JVM's socket, and the JVM sees another directory under the name of the source.
 func TestAJVMThatDoesNotSeeTheSourceIsLeftAlone(t *testing.T) {
 	r, j, before := foreign(t)
 	j.Elsewhere = t.TempDir()
@@ -232,8 +231,8 @@ func TestNothingIsAdoptedThatCannotBeSaved(t *testing.T) {
 	r.released(j, before)
 }
 
-// Whenever the sidecar is killed, and whatever the JVM does with the command in progress,
-// the successor adopts JVMs that are still to be adopted and releases the others.
+// The sidecar is killed at any moment, and the JVM may or may not obey the command in progress. The successor adopts the JVMs that are still to be adopted and
+// releases the others.
 func TestAKillAroundAnAdoption(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]fakejvm.Reaction{"before the command": fakejvm.Hang, "after the command, before the save": fakejvm.Stumble} {
@@ -336,7 +335,7 @@ func TestTheNextRunOfAJVMIsAdopted(t *testing.T) {
 	r.released(j, before)
 }
 
-// What the application writes into the saved state removes no output of its own.
+// Nothing that the application writes into the saved state makes the sidecar remove one of the application's own outputs.
 func TestAForgedAdoptionHarmsNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -361,8 +360,7 @@ func TestAForgedAdoptionHarmsNothing(t *testing.T) {
 	}
 }
 
-// If no process manages the levels, a command restores what a killed one has left changed. The
-// annotation that raised is over then, as it is after any reset.
+// If no process manages the levels, a command restores what a killed process left changed. This ends the raise of the annotation, as any reset does.
 func TestWhatAKilledSidecarLeavesIsRestoredWithoutASuccessor(t *testing.T) {
 	r, j, before := foreign(t)
 	if _, err := Restore(t.Context(), r.cfg.Config); !errors.Is(err, control.ErrNoOwner) {
@@ -385,7 +383,7 @@ func TestWhatAKilledSidecarLeavesIsRestoredWithoutASuccessor(t *testing.T) {
 	r.adopted(j, before)
 }
 
-// Another sidecar that adopts is asked again for its JVM, since it may have ended.
+// If another sidecar holds a JVM, its adoption is tried again, since that sidecar may end.
 func TestAHeldJVMIsNotGivenUp(t *testing.T) {
 	t.Parallel()
 	if plan.Lasting(outputs.ErrHeld) || !plan.Lasting(outputs.ErrElsewhere) {

@@ -109,7 +109,7 @@ func TestARaiseOfTheApplicationRunsOutAndDoesNotComeBack(t *testing.T) {
 	}
 }
 
-// A kill prolongs no raise, and does not hide its end.
+// A kill neither prolongs a raise nor hides its end.
 func TestARaiseOfTheApplicationOutlivesAKillUntilItsEnd(t *testing.T) {
 	t.Parallel()
 	r, a, m := application(t)
@@ -134,7 +134,7 @@ func TestARaiseOfTheApplicationOutlivesAKillUntilItsEnd(t *testing.T) {
 	m.Gives(t, `app-level-restored level=debug why="the annotation is gone"`)
 }
 
-// A command's raise is over an annotation's, and a reset ends both.
+// A command's raise takes precedence over an annotation's. A reset ends both.
 func TestTheApplicationIsRaisedByACommand(t *testing.T) {
 	t.Parallel()
 	r, a, m := application(t)

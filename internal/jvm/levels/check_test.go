@@ -60,8 +60,7 @@ func (p *process) started() {
 	within(p.t, patience, "a first update", func() bool { return !p.Status().Reconciled.IsZero() })
 }
 
-// polls waits until a running Loop has looked at everything n times more. It
-// does so only while something is raised.
+// polls waits until a running Loop has looked at everything n more times. The Loop looks repeatedly only while something is raised.
 func (p *process) polls(n int) {
 	p.t.Helper()
 	for range n {
@@ -97,7 +96,7 @@ func (p *process) hasMetric(want float64, name string, label ...string) {
 // logged is what a Loop has logged.
 type logged struct{ lab.Journal }
 
-// says checks how many lines hold a text.
+// says checks how many lines contain a text.
 func (l *logged) says(t testing.TB, times int, text string) {
 	t.Helper()
 	n := 0
@@ -117,7 +116,7 @@ func passes(t testing.TB, moment time.Time) {
 	within(t, patience, "the end of the raise", func() bool { return !time.Now().Before(moment) })
 }
 
-// hasError checks that the status has an error with a text, or none at all.
+// hasError checks that the status has an error that contains a text, or no error if the text is empty.
 func hasError(t testing.TB, st Status, text string) {
 	t.Helper()
 	if all := strings.Join(st.Errors, "\n"); !strings.Contains(all, text) || text == "" && all != "" {

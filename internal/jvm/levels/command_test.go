@@ -121,7 +121,7 @@ func TestASetThatFindsNoJVMLeavesNothing(t *testing.T) {
 	}
 }
 
-// A JVM that has just ended, and is still remembered, has not taken the raise.
+// A JVM that has just ended and is still remembered must not be counted as raised.
 func TestASetThatFindsNoJVMButOneThatHasEndedLeavesNothing(t *testing.T) {
 	r, j := alone(t)
 	p := r.raised(j)
@@ -161,7 +161,7 @@ func TestASetThatSomeJVMsTakeIsWantedAndTellsOfTheOthers(t *testing.T) {
 
 func ignoreChanges(_ []plan.Change, err error) error { return err }
 
-// timedOut reports whether a JVM did not answer. A command has the text alone.
+// timedOut reports whether a JVM did not answer. A command gets only the text of the error.
 func timedOut(err error) bool { return err != nil && strings.Contains(err.Error(), "no answer") }
 
 func TestAResetEndsTheRaiseOfAnAnnotationUntilThatChanges(t *testing.T) {
@@ -245,8 +245,8 @@ func TestAnInterruptedCommandDoesNotWaitForTheSidecar(t *testing.T) {
 	}
 }
 
-// Without a sidecar no process would end a raise. So a command changes nothing, and leaves
-// nothing behind: a shipper decides by what it finds there whether a source is new.
+// Without a sidecar, no process would end a raise. So a command changes nothing and leaves no files: a shipper decides by the files in the state directory
+// whether a source is new.
 func TestWithoutASidecarACommandOnlyLooks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -291,8 +291,7 @@ func TestACommandWaitsForASidecarThatStarts(t *testing.T) {
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 }
 
-// Whatever becomes of the names when the sidecar is killed, a list shows what is raised,
-// a command does not restore it, and the successor does.
+// Whatever happens to the names of the sockets when the sidecar is killed, a list shows what is raised, a command does not restore it, and the successor does.
 func TestASuccessorRestoresWhatAKilledSidecarRaised(t *testing.T) {
 	r, j := alone(t)
 	r.annotate("log", "gc*=debug", "log-for", "1h")

@@ -10,10 +10,8 @@ import (
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
-// killedAt lets a process do one step. It then puts the saved state back to what
-// it was when the JVM got the nth command with that beginning, as if the process
-// had been killed at that moment. how says what the JVM does with that command;
-// it ignores the commands after it.
+// killedAt runs one step of a process. It then resets the saved state to what it was when the JVM got the nth command with that beginning, as if the process
+// had been killed at that moment. how is what the JVM does with that command. The JVM ignores all later commands.
 func (r *rig) killedAt(p *process, j *fakejvm.JVM, n int, prefix string, how fakejvm.Reaction) {
 	r.t.Helper()
 	var saved []byte
@@ -38,7 +36,7 @@ func (r *rig) killedAt(p *process, j *fakejvm.JVM, n int, prefix string, how fak
 	must(r.t, os.WriteFile(r.state(stateName), saved, 0o600))
 }
 
-// settle has a new process bring the JVM in line.
+// settle starts a new process, which brings the JVM to the wanted state.
 func (r *rig) settle() *process {
 	r.t.Helper()
 	p := r.process()

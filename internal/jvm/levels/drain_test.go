@@ -118,8 +118,7 @@ func TestADrainWaitsForNoNextAttempt(t *testing.T) {
 	logs(t, j, fakejvm.OwnSelection)
 }
 
-// Whatever the application puts in the place of the state directory, the levels are
-// restored.
+// Whatever the application replaces the state directory with, the levels are restored.
 func TestADrainNeedsNoStateDirectory(t *testing.T) {
 	r, j := alone(t)
 	p := r.raised(j)

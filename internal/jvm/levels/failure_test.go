@@ -164,7 +164,7 @@ func TestAJVMThatHangsIsToldOfAndTriedAgain(t *testing.T) {
 	p.hasMetric(1, "ullage_level_raised_jvms")
 	p.log.says(t, 1, "no answer")
 
-	// It is left in peace for a second after the attempt has failed.
+	// After a failed attempt, the JVM is not asked again for a second.
 	within(t, patience, "a second attempt", func() bool { return stuck.Count() >= 2 })
 	at := stuck.Times()
 	if idle := at[1].Sub(at[0]) - r.cfg.Attach.Timeout; idle < time.Second-50*time.Millisecond {
@@ -230,8 +230,7 @@ func TestWhatHasTheNameOfASocketIsToldOnceAndHoldsUpNothing(t *testing.T) {
 	r.restored(p, j)
 }
 
-// A JVM that was killed leaves its socket behind, and the next one has another
-// number.
+// A killed JVM leaves its socket behind, and the next JVM has another process number.
 func TestARaisedJVMThatWasKilledIsForgotten(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -26,8 +26,7 @@ func TestASocketWithTwoNamesIsRaisedOnce(t *testing.T) {
 	}
 }
 
-// A cleaner of /tmp removes the socket of a raised JVM, which creates it again
-// when a process attaches. It is no other JVM.
+// A cleaner of /tmp removes the socket of a raised JVM, which creates it again when a process attaches. It must be recognized as the same JVM.
 func TestASocketThatIsCreatedAgainIsThatOfTheSameJVM(t *testing.T) {
 	r, j := alone(t)
 	p := r.raised(j)
@@ -48,7 +47,7 @@ func TestASocketThatIsCreatedAgainIsThatOfTheSameJVM(t *testing.T) {
 	}
 }
 
-// A JVM that is restarted under the same number has its own level.
+// A JVM that is restarted under the same process number keeps its own level.
 func TestARestartedJVMIsAnother(t *testing.T) {
 	r, j := alone(t)
 	p := r.raised(j)
@@ -99,8 +98,7 @@ func TestABaselineOfOtherOutputsReachesNone(t *testing.T) {
 	}
 }
 
-// Whatever has the name of the state's temporary file is not taken apart,
-// however deep it is.
+// Whatever has the name of the state's temporary file is not deleted recursively, however deep it is.
 func TestADirectoryInThePlaceOfTheNewStateIsLeftAlone(t *testing.T) {
 	r, j := alone(t)
 	p := r.process()
@@ -115,7 +113,7 @@ func TestADirectoryInThePlaceOfTheNewStateIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A stopped JVM delays no other, however often the wanted selection changes.
+// A stopped JVM does not delay the others, however often the wanted selection changes.
 func TestASlowJVMHoldsUpNoChange(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -157,7 +155,7 @@ func TestNamesOfAHostileJVMAreBounded(t *testing.T) {
 	}
 }
 
-// A name that is no text could not be found again after it was saved.
+// A name that is not valid UTF-8 could not be found again after it was saved.
 func TestAnOutputWhoseNameIsNoTextIsNotRaised(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -43,8 +43,7 @@ func TestListTellsOfThoseThatDoNotAnswer(t *testing.T) {
 	}
 }
 
-// Sockets that earlier JVMs, or those of others, have left behind are not a
-// failure, unless they were asked for. A sidecar that is asked says the same.
+// Sockets left behind by earlier JVMs, or by JVMs of other users, are a failure only if the command asked for them. A sidecar gives the same answer.
 func TestListPassesOverSocketsThatAreLeftBehind(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -73,8 +72,7 @@ func TestListPassesOverSocketsThatAreLeftBehind(t *testing.T) {
 	}
 }
 
-// However many there are, a list has some, counts all, and is no
-// failure. A JVM that does not answer is one.
+// However many stale sockets there are, a list shows some of them, counts them all and succeeds. A JVM that does not answer makes it fail.
 func TestListPassesOverMoreLeftSocketsThanItLists(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -137,8 +135,7 @@ func TestRotateRotatesThoseThatAnswer(t *testing.T) {
 	}
 }
 
-// A JVM names itself, in one more command. One that does not has no name, and is
-// listed all the same.
+// One more command asks a JVM for its name. A JVM that does not answer it is listed without a name.
 func TestAListNamesTheJVMs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// The application makes sockets of as many JVMs as are looked at, whose lists are
-// as long as any may be, and asks the sidecar for them, as often as it may.
+// The application creates sockets for as many JVMs as the sidecar looks at, gives each the longest list that is accepted, and asks the sidecar for the lists
+// over as many connections as are allowed.
 func TestListsOfManyForgedJVMsTakeLittleMemory(t *testing.T) {
 	r := newRig(t)
 	r.cfg.Attach.Timeout = 5 * time.Second
@@ -41,7 +41,7 @@ func TestListsOfManyForgedJVMsTakeLittleMemory(t *testing.T) {
 				defer conn.Close()
 				_, err = io.WriteString(conn, `{"verb":"list"}`+"\n")
 				must(t, err)
-				// No command reads on before all answers have begun: the sidecar holds all of them.
+				// No command continues to read before all answers have begun, so that the sidecar holds all of them at once.
 				_ = conn.SetReadDeadline(time.Now().Add(patience))
 				_, _ = io.ReadFull(conn, make([]byte, len("\n{")))
 				answered.Done()

@@ -32,8 +32,7 @@ func TestARaiseRunsOutAndDoesNotComeBack(t *testing.T) {
 	j.HasTaken(4)
 }
 
-// The end is a point in time that everybody is shown: it is met when it comes,
-// and not with the next look at the annotations.
+// The end of a raise is shown to users as a point in time. So the raise ends exactly then, not at the next look at the annotations.
 func TestARaiseEndsWhenItsTimeIsOver(t *testing.T) {
 	r, j := alone(t)
 	p := r.process()
@@ -92,7 +91,7 @@ func TestTheSameAnnotationRaisesAgainAfterItWasGone(t *testing.T) {
 	p.hasMetric(3, "ullage_level_raises_total", "annotation")
 }
 
-// Another ID is another raise: it begins again, also after its time was over.
+// Another ID is another raise: it begins again, even after the earlier one expired.
 func TestTheSameSelectionWithAnotherIDIsAnotherRaise(t *testing.T) {
 	r, j := alone(t)
 	p := r.process()

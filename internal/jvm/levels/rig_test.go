@@ -31,7 +31,7 @@ type rig struct {
 	last    *process
 }
 
-// impatience is Attach.Timeout where a JVM does not answer. Elsewhere a busy machine may take its time.
+// impatience is Attach.Timeout in tests whose JVM does not answer. Other tests have a longer limit, for busy machines.
 const impatience = time.Second
 
 func newRig(t testing.TB) *rig {
@@ -76,8 +76,7 @@ func (r *rig) restored(p *process, j *fakejvm.JVM) {
 	logs(r.t, j, fakejvm.OwnSelection)
 }
 
-// annotate writes the annotations as the kubelet does: into a new directory,
-// which a link is swapped to. It takes names without the prefix, and values.
+// annotate writes the annotations as the kubelet does: into a new directory, to which it then swaps a link. It takes pairs of a name without the prefix and a value.
 func (r *rig) annotate(pairs ...string) {
 	r.t.Helper()
 	annotations := map[string]string{"kubernetes.io/config.source": "api"}
@@ -131,8 +130,7 @@ func dial(p *process) (net.Conn, error) {
 	return net.Dial("unix", fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), socketName))
 }
 
-// process is a Loop as one process has it. It stands for a sidecar that is
-// driven by hand with step and can be killed, until run is called.
+// process is the Loop of one process. It stands for a sidecar. Until run is called, the test drives it with step and can kill it.
 type process struct {
 	*Loop
 	t   testing.TB
@@ -140,7 +138,7 @@ type process struct {
 	log *logged
 }
 
-// process returns a new one. The one before it, if there was one, is killed.
+// process returns a new process, and kills the one before it.
 func (r *rig) process() *process {
 	r.t.Helper()
 	if r.last != nil {
@@ -159,7 +157,7 @@ func (r *rig) process() *process {
 // command is a process that runs one command.
 func (r *rig) command() *control.Command { return control.NewCommand(r.cfg.Config) }
 
-// during runs the process while f runs, for a command that asks the process.
+// during runs the process while f runs, so that a command in f can ask it.
 func (p *process) during(f func()) {
 	p.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -172,7 +170,7 @@ func (p *process) during(f func()) {
 	p.runner.work.Wait()
 }
 
-// set raises by a command that asks the process, and reset ends the raise in the same way.
+// set raises with a command that asks the process. reset ends the raise in the same way.
 func (p *process) set(sel string, lasts time.Duration) (changes []plan.Change, until time.Time, err error) {
 	p.t.Helper()
 	p.during(func() {

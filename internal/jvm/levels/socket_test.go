@@ -73,8 +73,7 @@ func TestACommandFindsASidecarBehindALongPath(t *testing.T) {
 	logs(t, j, fakejvm.OwnSelection)
 }
 
-// What a killed process has left behind, and what the application puts in the
-// place of the socket.
+// What a killed process left behind, and what the application replaces the socket with.
 func impostors(t *testing.T) map[string]func(path string) error {
 	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
 	l := listenAt(t, elsewhere)
@@ -219,8 +218,7 @@ func TestARequestIsBoundedAndCanAskForNothingElse(t *testing.T) {
 	}
 }
 
-// Connections that ask for nothing are closed, and hold up neither commands for
-// long nor the end.
+// Connections that send no request are closed. They delay commands only briefly, and do not delay the end.
 func TestIdleConnectionsAreBounded(t *testing.T) {
 	r, j := alone(t)
 	r.annotate()

@@ -19,8 +19,7 @@ func (r *rig) leftBehind(n int) {
 	}
 }
 
-// Killed JVMs have left their sockets behind: these are not in the status, are no errors, and take the
-// place of no JVM. They stay.
+// Killed JVMs have left their sockets behind. The sockets do not appear in the status, are not errors, do not displace a JVM, and are not removed.
 func TestSocketsThatAreLeftBehindAreNotJVMs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -45,7 +44,7 @@ func TestSocketsThatAreLeftBehindAreNotJVMs(t *testing.T) {
 	}
 }
 
-// Where there is nothing else, the sidecar waits for a JVM, and says why.
+// If there are only such sockets, the sidecar waits for a JVM and logs why.
 func TestWhereOnlySocketsAreLeftBehindAJVMIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -15,11 +15,11 @@ import (
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
-// A saved state that is as it should be, with one raise and one baseline.
+// A valid saved state, with one raise and one baseline.
 const soundState = `{"raises":{"annotation":{"selection":"gc*=debug","for":3600000000000,"since":"2026-11-21T08:00:00Z","until":"2026-11-21T09:00:00Z","reason":"annotation","why":"annotation ullage.dev/log","ended":""}},` +
 	`"jvms":{"25:7:1795248000000000000":{"pid":1,"outputs":[{"Index":2,"Name":"file=/var/log/jvm/gc.log","Selection":"all=off,gc*=info","Decorators":"uptime,level,tags","Options":"filecount=5,filesize=0B,async=false","Reconfigured":false,"Err":null}],"applied":"gc*=debug","cause":"annotation"}}}`
 
-// forgeries are what an application may put in the place of the saved state.
+// forgeries are texts with which an application may replace the saved state.
 func forgeries(t *testing.T) map[string]func(path string) error {
 	write := func(text string) func(path string) error {
 		return func(path string) error { return os.WriteFile(path, []byte(text), 0o666) }
@@ -146,7 +146,7 @@ func TestAStateThatIsTakenAwayWhileRaisedHoldsInMemory(t *testing.T) {
 	}
 }
 
-// A selection that a command finds raised must not become the baseline.
+// If a command finds a JVM raised, that selection must not become the baseline.
 func TestACommandAfterTheStateWasTakenAwayDoesNotLoseTheBaseline(t *testing.T) {
 	r, j := alone(t)
 	r.annotate("log", "gc*=debug", "log-for", "1h")

@@ -36,8 +36,7 @@ func twoStreams(t *testing.T) (*rig, *fakejvm.JVM) {
 	return r, j
 }
 
-// only checks that of the three outputs, the given ones have a raise, and the
-// others their own selection.
+// only checks that the given ones of the three outputs are raised, and that the others have their own selection.
 func only(t testing.TB, j *fakejvm.JVM, raise string, outputs ...int) {
 	t.Helper()
 	for o := gcOutput; o <= plainOutput; o++ {
@@ -113,7 +112,7 @@ func TestAListShowsWhichStreamIsRaised(t *testing.T) {
 	only(t, j, "gc*=debug", gcOutput)
 }
 
-// The first stream is restored before the second is raised, whatever asks for it.
+// The first stream is restored before the second is raised, both for a command and for an annotation.
 func TestAnotherStreamTakesTheRaise(t *testing.T) {
 	r, j := twoStreams(t)
 	r.annotate("log", "safepoint*=debug")
@@ -178,8 +177,7 @@ func TestAStreamThatNoJVMHasRaisesNothing(t *testing.T) {
 	}
 }
 
-// A typo in a stream must not end the raise in effect and begin it again: each is a change
-// of the JVM, and a mark.
+// A typo in a stream must not end the raise in effect and begin it again: both steps would change the JVM and write a mark.
 func TestATypoInAStreamLeavesTheRaiseInEffectAlone(t *testing.T) {
 	for _, before := range []string{"", "gc-7.log"} {
 		t.Run(before, func(t *testing.T) {
@@ -209,8 +207,7 @@ func TestATypoInAStreamLeavesTheRaiseInEffectAlone(t *testing.T) {
 	}
 }
 
-// Two JVMs, of which one has the stream: the other is left alone, without an
-// error.
+// Only one of two JVMs has the stream. The other is left alone, without an error.
 func TestAStreamOfOneOfTwoJVMs(t *testing.T) {
 	r, j := twoStreams(t)
 	other := r.jvm(8)
@@ -246,8 +243,7 @@ func TestOutputsWithoutLevelsAreRaisedByName(t *testing.T) {
 	hasError(t, p.Status(), "")
 }
 
-// An annotation names a stream as a command does, and another one is another
-// raise. A bad one keeps the raise in effect.
+// An annotation names a stream in the same way as a command. Naming another stream begins another raise. A malformed name keeps the current raise in effect.
 func TestAnAnnotationRaisesOneStream(t *testing.T) {
 	r, j := twoStreams(t)
 	p := r.process()
@@ -270,7 +266,7 @@ func TestAnAnnotationRaisesOneStream(t *testing.T) {
 	only(t, j, "")
 }
 
-// A sidecar is killed between the streams, wherever that is.
+// A sidecar is killed at any point between the change of the first stream and that of the second.
 func TestAKilledSidecarRestoresTheFirstStream(t *testing.T) {
 	for n := 1; n <= 5; n++ { // list, description; restore, list, list; then the raise
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -306,8 +302,7 @@ func TestAKilledSidecarRestoresTheFirstStream(t *testing.T) {
 	}
 }
 
-// The socket of a raised JVM is created again, and another stream is wanted then:
-// what was raised is not the JVM's own.
+// The socket of a raised JVM is created again, and then another stream is wanted. The raised selection must not be taken for the JVM's own.
 func TestASocketThatIsCreatedAgainForgetsNoStream(t *testing.T) {
 	for _, stream := range []string{"plain.log", "nosuch.log", "gc-7.log", ""} {
 		t.Run(stream, func(t *testing.T) {
@@ -340,8 +335,8 @@ func TestASocketThatIsCreatedAgainForgetsNoStream(t *testing.T) {
 	}
 }
 
-// A state of an ullage that knew no streams has raised all outputs, those without
-// levels too. They stay raised until the end, and are restored then.
+// The saved state of an older ullage, which did not know streams, has raised all outputs, even those without levels. They stay raised until the raise ends, and
+// are then restored.
 func TestAStateWithoutStreamsIsContinued(t *testing.T) {
 	for _, stream := range []string{"", "gc-7.log"} {
 		t.Run(stream, func(t *testing.T) {

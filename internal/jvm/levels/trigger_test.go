@@ -74,7 +74,7 @@ func TestEachConditionFiresOnceWithItsReason(t *testing.T) {
 	}
 }
 
-// takeAlarm does what Run does of an alarm.
+// takeAlarm handles an alarm as Run does.
 func takeAlarm(t *testing.T, p *process) {
 	t.Helper()
 	select {
@@ -125,8 +125,8 @@ func TestATriggerIsArmedOnlyWhenAllIsReadAndAfterTheCoolDown(t *testing.T) {
 	within(t, patience, "it is counted", func() bool { return p.metric("ullage_level_raises_total", ask.DroppedCondition) == 2 })
 }
 
-// A JVM that is short of CPU time answers later than the shortest raise lasts. Its trigger has
-// fired, and does not fire again before the cool-down is over: the raise waits for the answer.
+// A JVM that is short of CPU time takes longer to answer than the shortest raise lasts. Its trigger has fired and does not fire again until the cool-down is
+// over, so the raise must wait for the answer.
 func TestATriggersRaiseLastsItsTimeFromWhenASlowJVMTakesIt(t *testing.T) {
 	r, j := alone(t)
 	r.cfg.TriggerCooldown = time.Hour
@@ -173,8 +173,7 @@ func TestATriggersRaiseWaitsForAJVMThatDoesNotAnswerYet(t *testing.T) {
 	}
 }
 
-// The raise of a command disarms at once, and not with the next look at the
-// annotations: its first lines may meet a condition.
+// A command's raise disarms the triggers at once, not at the next look at the annotations: the first lines of the raise may meet a condition.
 func TestACommandDisarmsATriggerBeforeItRaises(t *testing.T) {
 	r, j := alone(t)
 	r.annotate("trigger", "dropped")
@@ -210,8 +209,7 @@ func TestAnyRaiseDisarmsATrigger(t *testing.T) {
 	}
 }
 
-// A kill at any moment between the raise and the end of the cool-down shortens
-// the cool-down by nothing.
+// A kill at any moment between the raise and the end of the cool-down does not shorten the cool-down.
 func TestARestartKeepsTheCoolDown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -253,7 +251,7 @@ func TestARestartKeepsTheCoolDown(t *testing.T) {
 	}
 }
 
-// A raise that the trigger did not ask for has no cool-down.
+// A raise that no trigger asked for has no cool-down.
 func TestAnotherRaiseHasNoCoolDown(t *testing.T) {
 	r, j := alone(t)
 	r.cfg.TriggerCooldown = time.Hour

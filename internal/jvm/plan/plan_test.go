@@ -25,7 +25,7 @@ func raiseTo(t testing.TB, selection string, lasts time.Duration) ask.Raise {
 	return ask.Raise{Selection: sel, For: lasts}
 }
 
-// newPlan returns a Plan that has found a JVM, whose outputs are shipped.
+// newPlan returns a Plan that has found a JVM whose outputs are shipped.
 func newPlan(now time.Time) (*Plan, attach.JVM) {
 	p := New(func(attach.JVM, attach.Output) bool { return true }, slog.New(slog.DiscardHandler))
 	j := attach.JVM{ID: "25:7:1795248000000000000", PID: 7}
@@ -47,7 +47,7 @@ func one(t *testing.T, p *Plan, now time.Time) *Task {
 	return tasks[0]
 }
 
-// arrive has a task carried out with a result.
+// arrive records the result of a task and finishes its attempt.
 func arrive(t *testing.T, p *Plan, task *Task, now time.Time) {
 	t.Helper()
 	p.Record(task, now)
@@ -108,7 +108,7 @@ func TestAJVMWhoseBaselineCannotBeSavedIsNotRaised(t *testing.T) {
 	}
 }
 
-// A JVM that does not answer prolongs the trigger's raise by no more than it may take to answer.
+// A JVM that does not answer prolongs the trigger's raise by at most the time limit for an answer.
 func TestATriggersRaiseDoesNotWaitForADeafJVMForever(t *testing.T) {
 	now := halfPastEight
 	p, _ := newPlan(now)

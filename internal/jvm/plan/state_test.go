@@ -16,7 +16,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// A saved state that is as it should be, with one raise and one baseline.
+// A valid saved state, with one raise and one baseline.
 const soundState = `{"raises":{"annotation":{"selection":"gc*=debug","for":3600000000000,"since":"2026-11-21T08:00:00Z","until":"2026-11-21T09:00:00Z","reason":"annotation","why":"annotation ullage.dev/log","ended":""}},` +
 	`"jvms":{"25:7:1795248000000000000":{"pid":1,"outputs":[{"Index":2,"Name":"file=/var/log/jvm/gc.log","Selection":"all=off,gc*=info","Decorators":"uptime,level,tags","Options":"filecount=5,filesize=0B,async=false","Reconfigured":false,"Err":null}],"applied":"gc*=debug","cause":"annotation"}}}`
 
@@ -87,8 +87,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// An earlier version wrote the golden file. It is read whole and saved again as
-// it was, but for the order of a raise's members.
+// An earlier version wrote the golden file. Reading and saving it changes only the order of the members of a raise.
 func TestASavedStateOfAnEarlierVersionIsRead(t *testing.T) {
 	saved, err := os.ReadFile("testdata/levels.json")
 	must(t, err)

@@ -69,8 +69,7 @@ var stallTests = map[string]struct {
 	"a long pause": {0, []string{strings.Replace(shortG1, "2.748ms", "2544.748ms", 1), longSafe}, ""},
 }
 
-// A stop fires once, whichever of its lines show it: each of the two triggers has it, nothing
-// is missed, and the trigger that raises is not disarmed again by a line of that stop.
+// A stop fires once, whichever of its lines show it. Both triggers get it, none is missed, and no later line of that stop makes the trigger that raises fire again.
 func TestEachTriggerFiresOnceForAStall(t *testing.T) {
 	for name, c := range stallTests {
 		t.Run(name, func(t *testing.T) {

@@ -48,7 +48,7 @@ func armed(t testing.TB, cfg Config, raises string, saved *[]string) *Set {
 	return s
 }
 
-// show shows lines as the reader does that has not parsed them.
+// show shows lines as a reader does that has not parsed them.
 func show(s *Set, lines ...string) {
 	var c format.Classifier
 	for _, line := range lines {
@@ -103,7 +103,7 @@ func TestAContinuationFiresNothing(t *testing.T) {
 	}
 }
 
-// The two triggers look for different things, and neither hinders the other.
+// The two triggers look for different conditions and do not affect each other.
 func TestTheTriggersFireEachForItsOwnConditions(t *testing.T) {
 	t.Parallel()
 	var saved []string
@@ -155,7 +155,7 @@ func TestPausesOfJDK8Fire(t *testing.T) {
 	}
 }
 
-// Where no lines are held, nothing is saved, whatever --hindsight-on is.
+// If no lines are held, nothing is saved, whatever --hindsight-on is.
 func TestNothingIsSavedWhereNothingIsHeld(t *testing.T) {
 	t.Parallel()
 	s := armed(t, DefaultConfig(), "dropped", nil)
