@@ -154,7 +154,7 @@ func TestNoSelectionGetsThroughThatIsNone(t *testing.T) {
 	}
 }
 
-// checkProblems holds problems to what their documentation promises.
+// checkProblems checks that problems keep the promises of their documentation.
 func checkProblems(t *testing.T, problems []Problem) {
 	t.Helper()
 	if len(problems) > maxProblems || !slices.IsSortedFunc(problems, func(a, b Problem) int { return strings.Compare(a.Key, b.Key) }) {

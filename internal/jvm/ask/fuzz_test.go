@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// checkSound holds a request to what its documentation promises.
+// checkSound checks that a request keeps the promises of its documentation.
 func checkSound(t *testing.T, r Request) {
 	t.Helper()
 	lasts := func(d time.Duration) bool { return d >= MinFor && d <= MaxRaise }

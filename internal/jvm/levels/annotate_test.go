@@ -176,7 +176,7 @@ func TestAnnotationsThatCouldNotBeReadAreReadLater(t *testing.T) {
 	old := time.Now().Add(-time.Hour)
 	must(t, os.Chtimes(r.cfg.Annotations, old, old))
 	dir := filepath.Dir(r.cfg.Annotations)
-	must(t, os.Chmod(dir, 0o755)) // let the other user come by
+	must(t, os.Chmod(dir, 0o755)) // lets the other user reach the file
 	must(t, os.Chmod(filepath.Dir(dir), 0o755))
 	n := newAnnotations(r.cfg.Annotations, nil)
 	lab.AsNobody(t, func() { n.poll(time.Now()) })
@@ -197,7 +197,7 @@ func TestEachNewValueOfTheAnnotationSavesOnce(t *testing.T) {
 		saved = append(saved, cause+": "+why)
 		return control.Saving{}, nil
 	}
-	p.step() // what it finds may be older than the process
+	p.step() // the file may be older than the process
 	for _, value := range []string{"one", "one", "two words", "two", "", "two"} {
 		if r.annotate("save", value); value == "" {
 			r.annotate()

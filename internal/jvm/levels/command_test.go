@@ -237,7 +237,7 @@ func TestAnInterruptedCommandDoesNotWaitForTheSidecar(t *testing.T) {
 	r := newRig(t)
 	r.annotate()
 	p := r.process()
-	p.tick(t.Context()) // it listens, and does nothing more
+	p.tick(t.Context()) // it listens and does nothing else
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if _, _, err := r.command().Set(ctx, raiseTo(t, "gc*=debug", time.Hour)); !errors.Is(err, context.DeadlineExceeded) {

@@ -164,7 +164,7 @@ func TestAJVMThatLogsElsewhereIsLeftAlone(t *testing.T) {
 		p.step()
 	}
 	logs(t, j, fakejvm.Atop("gc*=debug"))
-	hasError(t, p.Status(), "") // it matters only where there is no other
+	hasError(t, p.Status(), "") // it matters only if no other JVM is there
 	if sent := other.Sent(0); !slices.Equal(sent, []string{fakejvm.ListCommand}) {
 		t.Errorf("the other JVM was told %q", sent)
 	}
@@ -190,7 +190,7 @@ func TestTheStateOfThirtyThreeRunsOfAJVMIsReadBack(t *testing.T) {
 	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
-	for range plan.MaxJVMs + 1 { // within the time that one is remembered that has ended
+	for range plan.MaxJVMs + 1 { // within the time for which an ended JVM is remembered
 		p.step()
 		logs(t, j, fakejvm.Atop("gc*=debug"))
 		j.Restart()

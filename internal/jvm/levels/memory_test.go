@@ -28,7 +28,7 @@ func TestListsOfManyForgedJVMsTakeLittleMemory(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	p := r.process()
 	var before runtime.MemStats
-	runtime.GC() // what other tests have left is not taken here
+	runtime.GC() // buffers that other tests left are not reused here
 	runtime.ReadMemStats(&before)
 	var most uint64
 	p.during(func() {

@@ -102,7 +102,7 @@ func TestTheSameSelectionWithAnotherIDIsAnotherRaise(t *testing.T) {
 	p.step()
 	logs(t, j, fakejvm.OwnSelection)
 	p = r.process()
-	p.step() // a restart makes no other raise of it
+	p.step() // after a restart it is still the same raise
 	logs(t, j, fakejvm.OwnSelection)
 	r.annotate("log", "gc*=debug", "log-for", "1h", "log-id", "two")
 	p.step()

@@ -202,7 +202,7 @@ func TestAStateOfAnotherUserIsToldAsThat(t *testing.T) {
 	r := newRig(t)
 	must(t, os.Mkdir(filepath.Dir(r.state(stateName)), 0o700))
 	must(t, os.WriteFile(r.state(stateName), []byte("{}"), 0o600))
-	must(t, os.Chmod(filepath.Dir(r.cfg.Source), 0o755)) // let the other user come by
+	must(t, os.Chmod(filepath.Dir(r.cfg.Source), 0o755)) // lets the other user reach the file
 	p := r.process()
 	lab.AsNobody(t, func() { p.step(); p.step() })
 	p.log.says(t, 1, "cannot read the saved log levels")

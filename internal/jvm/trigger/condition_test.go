@@ -69,7 +69,8 @@ var stallTests = map[string]struct {
 	"a long pause": {0, []string{strings.Replace(shortG1, "2.748ms", "2544.748ms", 1), longSafe}, ""},
 }
 
-// A stop fires once, whichever of its lines show it. Both triggers get it, none is missed, and no later line of that stop makes the trigger that raises fire again.
+// A stop fires once, whichever of its lines show it. Both triggers get it, none is counted as missed, and no further
+// line of that stop fires again.
 func TestEachTriggerFiresOnceForAStall(t *testing.T) {
 	for name, c := range stallTests {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +116,7 @@ func TestWhenAnIOStallIsNeverMet(t *testing.T) {
 	for name, c := range map[string]struct {
 		trigger       string
 		lines         []string
-		without, with string // why it is never met, where stops are not read, and where they are
+		without, with string // why it is never met: if stops are not read, and if they are
 	}{
 		"nothing yet":              {"io-stall", []string{warningLine}, "", ""},
 		"ZGC starts":               {"io-stall,dropped", []string{zUsing}, timed, ""},

@@ -44,7 +44,7 @@ func TestWhatTheAPIRefusesIsToldWithItsRemedy(t *testing.T) {
 			f, clock := newFakeAPI(t), newClock()
 			r := newReplica(t, f, clock)
 			r.mustLook(t)
-			// A renewal is due, and a caBundle that holds more than it should.
+			// A renewal is due, and a caBundle holds more than it should.
 			clock.add(61 * 24 * time.Hour)
 			f.put(configPath, strings.ReplaceAll(testConfiguration, "bm9uc2Vuc2U=", base64.StdEncoding.EncodeToString([]byte(f.bundles()[0]+"more"))))
 			f.setFail(c.what, c.code)
@@ -109,8 +109,7 @@ func TestTheTokenIsReadAgainAndGoesNowhereElse(t *testing.T) {
 	}
 }
 
-// A cluster's CA is replaced while the injector runs: the kubelet delivers the new
-// one, and API servers go over to it.
+// A cluster's CA is replaced while the injector runs: the kubelet delivers the new CA, and the API servers switch to it.
 func TestTheCAOfTheAPIIsReadAgainWhenItDoesNotVouchForTheServer(t *testing.T) {
 	f := newFakeAPI(t)
 	right, err := os.ReadFile(f.cluster.CAFile)

@@ -33,8 +33,7 @@ const testConfiguration = `{"kind":"MutatingWebhookConfiguration","metadata":{"n
 	{"name":"foreign.example.com","clientConfig":{"caBundle":"Zm9yZWlnbg==","service":{"name":"other","namespace":"shop-system"}}},
 	{"name":"namespaces.ullage.dev","clientConfig":{"caBundle":"bm9uc2Vuc2U=","service":{"name":"injector","namespace":"shop-system"}}}]}`
 
-// fakeAPI is an API server with two objects, which does with resource versions
-// and JSON patches what a real one does.
+// fakeAPI is an API server with two objects. It handles resource versions and JSON patches as a real one does.
 type fakeAPI struct {
 	t       *testing.T
 	server  *httptest.Server
@@ -73,7 +72,7 @@ func write(t testing.TB, name string, text []byte) {
 	}
 }
 
-// put makes an object of JSON, as another client does.
+// put creates an object from JSON, as another client would.
 func (f *fakeAPI) put(path, text string) {
 	var object map[string]any
 	if err := json.Unmarshal([]byte(text), &object); err != nil {
@@ -195,7 +194,7 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(object)
 }
 
-// handle returns the code, 0 for none at all, and the object.
+// handle returns the status code, or 0 for no answer at all, and the object.
 func (f *fakeAPI) handle(r *http.Request, body []byte) (int, map[string]any) {
 	object, ok := f.objects[r.URL.Path]
 	code := f.fail[r.Method+" "+r.URL.Path]

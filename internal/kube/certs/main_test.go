@@ -36,5 +36,5 @@ func (c *clock) add(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// newQuietLog is for servers of net/http that have nothing to say.
+// newQuietLog returns the log for servers of net/http whose messages do not matter.
 func newQuietLog() *log.Logger { return log.New(io.Discard, "", 0) }

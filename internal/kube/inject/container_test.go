@@ -10,8 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// A setting of the container counts first on the pod, then in its namespace, then
-// for all.
+// The pod's value of a container setting wins over the namespace's, which wins over the value for all pods.
 func TestWhereTheContainerIsSet(t *testing.T) {
 	cfg := testConfig()
 	cfg.PullSecrets = []string{"all"}

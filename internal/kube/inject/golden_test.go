@@ -34,7 +34,7 @@ func testConfig() wish.Config {
 	return cfg
 }
 
-// expected is what is in a NAME.patch.json.
+// expected is the content of a NAME.patch.json.
 type expected struct {
 	Injected bool       `json:"injected"`
 	Refused  ask.Reason `json:"refused,omitempty"`
@@ -44,8 +44,7 @@ type expected struct {
 }
 
 // TestGolden mutates testdata/NAME.pod.yaml, with testdata/NAME.config.yaml if
-// there is one, and compares with testdata/NAME.patch.json. What must hold for
-// every pod is checked as well.
+// there is one, and compares with testdata/NAME.patch.json. It also checks the invariants that hold for every pod.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.pod.yaml")
 	if err != nil || len(files) == 0 {
@@ -169,8 +168,7 @@ func checkInvariants(t *testing.T, pod []byte, res inject.Result, cfg wish.Confi
 	checkSidecars(t, &typed)
 }
 
-// checkRefused checks that a pod which is not injected gets two annotations at
-// most, and that the second time nothing is left to do.
+// checkRefused checks that a pod that is not injected gets at most two annotations, and that a second pass changes nothing.
 func checkRefused(t *testing.T, pod []byte, res inject.Result, cfg wish.Config) {
 	t.Helper()
 	if len(res.Patch) == 0 {
@@ -201,10 +199,9 @@ func checkRefused(t *testing.T, pod []byte, res inject.Result, cfg wish.Config) 
 	}
 }
 
-// checkKept checks that everything in before is in after: objects may have
-// gained members and lists elements at their end. Of the value of
-// a variable the beginning must be there, before our options, and an amount of
-// memory may have grown.
+// checkKept checks that everything in before is also in after. Objects may have gained members, lists may have gained
+// elements at their end, a variable's value may have gained our options at its end, and an amount of memory may have
+// grown.
 func checkKept(t *testing.T, path string, before, after any) {
 	t.Helper()
 	switch b := before.(type) {

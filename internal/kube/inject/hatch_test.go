@@ -7,8 +7,8 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// A proxy and a certificate, which no setting is for, reach the sidecar: from the pod, and from
-// the chart. Under a policy, a pod may only set what the policy names.
+// A proxy and a certificate, for which there is no setting, reach the sidecar both from the pod and from the chart.
+// Under a policy, a pod may only set what the policy names.
 func TestVariablesForTheSidecar(t *testing.T) {
 	const proxy = `{"name":"HTTPS_PROXY","value":"http://proxy:3128"}`
 	for name, c := range map[string]hatchCase{
@@ -55,8 +55,8 @@ func TestPatchOfTheSidecarsContainer(t *testing.T) {
 	}
 }
 
-// hatchCase is a value of a setting that passes something on to the sidecar's container, and what
-// becomes of it. An empty text is not looked for.
+// hatchCase is a value of a setting that passes something on to the sidecar's container, and the expected result. Empty
+// texts are not checked.
 type hatchCase struct {
 	defaults, asked string // the chart's value and the pod's
 	policy          wish.Policy
@@ -64,7 +64,7 @@ type hatchCase struct {
 	warns, refused  string // in the warnings: with the sidecar, and instead of it
 }
 
-// check injects a pod that asks for the value. Only the wanted warning may be about the setting.
+// check injects a pod that asks for the value. Only the wanted warning may mention the setting.
 func (c hatchCase) check(t *testing.T, setting string) {
 	t.Helper()
 	cfg := testConfig()

@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Heap, log and reserve are held against the limit. The opt-in raises the limit by the tmpfs, with
-// the request if that is the limit, and pins the heap; where it must not, it says why.
+// The sum of heap, log and reserve is compared with the limit. The opt-in raises the limit by the size of the tmpfs,
+// raises the request too if it equals the limit, and pins the heap. If it must not do so, it says why.
 func TestTheLogAgainstTheHeap(t *testing.T) {
 	limits := func(memory string) object { return object{"limits": object{"memory": memory}} }
 	for name, c := range map[string]struct {
@@ -20,7 +20,7 @@ func TestTheLogAgainstTheHeap(t *testing.T) {
 		limit       string // afterwards
 		request     string
 		pin         bool
-		warns       string // empty: nothing is said of memory
+		warns       string // empty: no warning about memory
 	}{
 		"85 % of 512Mi":    {command: []string{"java", "-XX:MaxRAMPercentage=85"}, resources: limits("512Mi"), limit: "512Mi", warns: "heap 436 MiB (-XX:MaxRAMPercentage=85), 64 MiB on the log's tmpfs, and 77 MiB that a JVM needs besides: set ullage.dev/raise-memory-limit"},
 		"-Xmx1000m of 1Gi": {command: []string{"java", "-Xmx1000m"}, resources: limits("1Gi"), limit: "1Gi", warns: "heap 1000 MiB (-Xmx1000m)"},

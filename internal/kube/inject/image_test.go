@@ -28,7 +28,7 @@ func warningsOf(t *testing.T, annotations, container, spec object) string {
 	return strings.Join(res.Warnings, "\n")
 }
 
-// The volume at /tmp hides what the image has there, and a JVM would not find its jar.
+// The volume at /tmp hides the image's own /tmp, so a JVM would not find a jar there.
 func TestWhatTheImageHasInTmpIsSeen(t *testing.T) {
 	for name, c := range map[string]struct {
 		container object
@@ -72,8 +72,8 @@ func TestAnImageOfJDK8IsSeenByItsTag(t *testing.T) {
 	}
 }
 
-// A JVM of JDK 8 would exit at -Xlog, so that a pod whose JVM would read it is left alone where the pod shows the
-// release. A variable says more than a tag.
+// A JVM of JDK 8 would exit at -Xlog. So a pod is left alone if it shows that its JVM is one of JDK 8 and would read
+// the option. A variable is stronger evidence than a tag.
 func TestAPodOfJDK8IsNotGivenOptionsThatEndIt(t *testing.T) {
 	for _, c := range []struct {
 		image, version, variable string

@@ -16,7 +16,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// TestExamples keeps the renderings of deploy/examples in step.
+// TestExamples keeps the renderings of deploy/examples up to date.
 func TestExamples(t *testing.T) {
 	const dir = "../../../deploy/examples/"
 	for _, name := range []string{"demo", "web", "job", "statefulset"} {
@@ -111,8 +111,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestManifestRefuses: nothing is changed where a change would reach further
-// than it should, and nothing is left out silently.
+// TestManifestRefuses checks that a document is left unchanged if a change would affect more than the pod, and that
+// nothing is skipped silently.
 func TestManifestRefuses(t *testing.T) {
 	const head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\n"
 	for name, c := range map[string]struct{ text, want string }{
@@ -223,8 +223,7 @@ func TestManifestDoesWhatThePatchDoes(t *testing.T) {
 	}
 }
 
-// A StatefulSet puts its claim in the place of a volume of the same name: the
-// tmpfs would be on a disk.
+// A StatefulSet replaces a volume with its claim of the same name, so the tmpfs would be on a disk.
 func TestAClaimOfOurNameIsRefused(t *testing.T) {
 	text := `apiVersion: apps/v1
 kind: StatefulSet
@@ -243,8 +242,8 @@ spec:
 	}
 }
 
-// An API server gives a pod the pull secrets of its service account only if the
-// pod names none. A webhook is shown them; a file does not have them.
+// An API server gives a pod the pull secrets of its service account only if the pod names no secrets. A webhook sees
+// the added secrets. A manifest does not have them.
 func TestHiddenPullSecretsAreReported(t *testing.T) {
 	cfg := testConfig()
 	cfg.PullSecrets = []string{"registry"}
@@ -260,8 +259,7 @@ func TestHiddenPullSecretsAreReported(t *testing.T) {
 	}
 }
 
-// If another webhook drops the restartPolicy from a pod of a file, it is not
-// added again.
+// If another webhook drops the restartPolicy from a pod of an injected manifest, the injector does not add it again.
 func TestASidecarOfAFileYields(t *testing.T) {
 	const pod = "{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {ullage.dev/inject: \"true\"}}, spec: {containers: [{name: a, image: \"a:v1\"}]}}"
 	for set, want := range map[string]string{"": "1m", "5m": "5m", "0": "0"} {

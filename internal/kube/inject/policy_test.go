@@ -7,8 +7,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// A platform team fixes a setting, or caps it. The pod is injected all the same
-// and says what it did not get.
+// A platform team fixes or caps a setting. The pod is still injected, and its annotation lists what it did not get.
 func TestPolicyBoundsWhatAPodAsksFor(t *testing.T) {
 	cfg := testConfig()
 	cfg.Defaults = map[string]string{"xlog": "gc=info", "segment-bytes": "8Mi"}

@@ -12,8 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// TestRandomPods builds pods out of everything that matters to the injector and
-// checks what must hold for each.
+// TestRandomPods builds pods from everything that matters to the injector and checks the invariants for each.
 func TestRandomPods(t *testing.T) {
 	injected := 0
 	const rounds = 600
@@ -86,7 +85,7 @@ func randomAnnotations(r *rand.Rand) object {
 		"retain-bytes": {"0", "7000000Ti"},
 		"xlog":         {"gc", "all=trace"}, "options-variable": {"off", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "a b"}, "injected": {"x"}, "warnings": {"x"},
 	}
-	for _, name := range slices.Sorted(maps.Keys(of)) { // a seed makes the same pod again
+	for _, name := range slices.Sorted(maps.Keys(of)) { // the same seed gives the same pod
 		maybe(r, 6, a, ask.Prefix+name, pick(r, of[name]...))
 	}
 	maybe(r, 8, a, "prometheus.io/scrape", "false")

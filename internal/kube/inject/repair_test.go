@@ -9,8 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// injectedPod returns a pod as it is after its injection, with everything that
-// change does to one of its init containers.
+// injectedPod returns an injected pod after change was applied to one of its init containers.
 func injectedPod(t *testing.T, change func(sidecar map[string]any)) []byte {
 	t.Helper()
 	pod := podWith(t, nil)
@@ -58,7 +57,7 @@ func TestALostRestartPolicyIsAddedAgain(t *testing.T) {
 		t.Errorf("the annotation: %+v", s)
 	}
 
-	// The other webhook drops it again, and we are asked again.
+	// The other webhook drops the restartPolicy again, and the API server calls the injector again.
 	delete(after.(map[string]any)["spec"].(map[string]any)["initContainers"].([]any)[0].(map[string]any), "restartPolicy")
 	again, err := json.Marshal(after)
 	if err != nil {
@@ -71,8 +70,8 @@ func TestALostRestartPolicyIsAddedAgain(t *testing.T) {
 	}
 }
 
-// An API server refuses a pod with a probe on an init container that has no
-// restartPolicy, and a mesh refuses the kubelet's requests.
+// An API server refuses a pod that has a probe on an init container without restartPolicy. A service mesh refuses the
+// kubelet's requests.
 func TestTheSidecarHasNoProbes(t *testing.T) {
 	pod := injectedPod(t, func(map[string]any) {})
 	if c := sidecarOf(t, decode(t, pod)); c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil {
@@ -83,7 +82,7 @@ func TestTheSidecarHasNoProbes(t *testing.T) {
 	}
 }
 
-// In a pod whose author has written our annotation by hand, nothing else is changed.
+// If the pod's author wrote our annotation by hand, nothing else in the pod is changed.
 func TestOnlyOurContainersAreRepaired(t *testing.T) {
 	pod := []byte(strings.Replace(string(injectedPod(t, func(map[string]any) {})), `\"sidecar\":\"ullage\"`, `\"sidecar\":\"init\"`, 1))
 	pod = []byte(strings.Replace(string(pod), `"initContainers":[`, `"initContainers":[{"name":"init"},`, 1))

@@ -12,7 +12,7 @@ import (
 
 // In a pod of QoS class Guaranteed the sidecar's limit is a request, which an autoscaler by CPU
 // counts although the sidecar hardly uses it: with 250m a pod of 500m could reach 67 %, and never
-// the usual target of 80 %. The request is what a sidecar needs, and the pod says what it adds.
+// the usual target of 80 %. So the request is what a sidecar needs, and the pod's annotation says how much it adds.
 func TestRequestsThatAnAutoscalerCounts(t *testing.T) {
 	for name, c := range map[string]struct {
 		annotations, limits map[string]string
@@ -69,8 +69,8 @@ func TestGuaranteedIsAnAmountOfCPU(t *testing.T) {
 	}
 }
 
-// On a cluster that lowers limits to the requests, such as GKE Autopilot, the spool has room only
-// if the pod requests what the sidecar's limit is with the buffer.
+// On a cluster that lowers limits to the requests, such as GKE Autopilot, the spool has room only if the sidecar
+// requests its full memory limit, including the buffer.
 func TestARequestOfMemoryMayReachTheLimitWithTheBuffer(t *testing.T) {
 	for asked, want := range map[string]string{"128Mi": "128Mi", "129Mi": "128Mi"} {
 		r, res := sidecarResources(t, podLimited(t, map[string]string{"memory-request": asked}, map[string]string{"memory": "1Gi"}), testConfig())

@@ -31,8 +31,7 @@ func podWith(t *testing.T, annotations map[string]string) []byte {
 
 var longValue = strings.Repeat("x", 200<<10)
 
-// badAnnotations are the ways in which an annotation can be wrong, and what the
-// warning says of it.
+// badAnnotations are malformed annotations and what the warning says about each.
 var badAnnotations = []struct{ name, value, want string }{
 	{"attach", "yes", "use auto, shared-tmp, process-namespace or off"},
 	{"budget", "512Ki", "at least 1Mi"},
@@ -117,8 +116,8 @@ var badAnnotations = []struct{ name, value, want string }{
 	{"match", "\x1b[2J", "write it like *.log*"},
 }
 
-// TestBadAnnotation: the warning names the annotation and says how to write it,
-// the pod says the same, and is left alone otherwise.
+// TestBadAnnotation checks that the warning names the annotation and says how to write it, that the pod's annotation
+// says the same, and that the pod is otherwise left alone.
 func TestBadAnnotation(t *testing.T) {
 	for _, c := range badAnnotations {
 		t.Run(c.name, func(t *testing.T) {
@@ -158,8 +157,7 @@ func statusOf(t *testing.T, pod []byte, res inject.Result) ask.Status {
 	return s
 }
 
-// An API server refuses a pod with more than 256 KiB of annotations. A pod that
-// it would take without ours must start.
+// An API server refuses a pod with more than 256 KiB of annotations. Our annotation must not push a pod over that limit.
 func TestNoAnnotationIsTheLastStraw(t *testing.T) {
 	const maxStatus = 24 << 10 // what is kept free
 	const maxAnnotations = pod.MaxAnnotations

@@ -64,7 +64,7 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 	return f
 }
 
-// recorder returns one that is not yet running, without a pause between events.
+// recorder returns a Recorder that is not running yet and does not pause between events.
 func (f *fakeAPI) recorder(t *testing.T) (r *Recorder, log *lab.Journal, run func()) {
 	t.Helper()
 	log = &lab.Journal{}
@@ -104,8 +104,8 @@ func TestAnEventIsOfThePodsController(t *testing.T) {
 	}
 }
 
-// A Deployment of a hundred pods is one event, and a client of the webhook can
-// only cause events in a namespace.
+// A Deployment of a hundred pods causes one event. A client of the webhook can only cause events, and only in a
+// namespace with a valid name.
 func TestEventsAreBounded(t *testing.T) {
 	f := newFakeAPI(t)
 	r, _, run := f.recorder(t)

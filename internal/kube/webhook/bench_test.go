@@ -16,8 +16,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 )
 
-// BenchmarkReview is one review of a usual size, decided about by a function
-// that reads the pod and answers with a patch of 4 KiB.
+// BenchmarkReview handles one review of a usual size. Its function reads the pod and answers with a patch of 4 KiB.
 func BenchmarkReview(b *testing.B) {
 	h, _, _ := testHandler(false)
 	h.mutate = mutateBench
@@ -30,10 +29,9 @@ func BenchmarkReview(b *testing.B) {
 	}
 }
 
-// BenchmarkServer sends 100 reviews a second over TLS, at set times whether or
-// not earlier ones were answered, and prints what they took and how much memory
-// the process holds, with the clients that are in it. -benchtime 1000x is
-// ten seconds.
+// BenchmarkServer sends 100 reviews a second over TLS, on a fixed schedule that does not wait for earlier answers. It
+// prints the time that they took and the memory of the process, which includes the clients. -benchtime 1000x takes ten
+// seconds.
 func BenchmarkServer(b *testing.B) {
 	url := start(b, mutateBench, 0).url()
 	text := benchBody()

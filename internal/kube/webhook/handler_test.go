@@ -18,7 +18,7 @@ import (
 
 const testPatch = `[{"op":"add","path":"/spec/x","value":1}]`
 
-// mutateTest does what the pod's name says.
+// mutateTest behaves as the pod's name says.
 func mutateTest(pod []byte, namespace string) (Decision, error) {
 	var p struct {
 		Metadata struct {

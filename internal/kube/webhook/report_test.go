@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// The controller that creates a Deployment's pod does not show its warnings. So
-// the log has them, with the name that a person knows.
+// The controller that creates a Deployment's pod does not show the warnings. So they are logged, with the name of the
+// Deployment.
 func TestTheLogSaysWhyAPodHasNoSidecar(t *testing.T) {
 	const replicaSet = `"metadata":{"generateName":"web-5f7-","labels":{"pod-template-hash":"5f7"},` +
 		`"ownerReferences":[{"apiVersion":"x","kind":"Other","name":"no"},{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web-5f7","uid":"1","controller":true}],"name":`

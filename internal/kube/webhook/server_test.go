@@ -66,7 +66,7 @@ func certificate(t testing.TB) certs.Config {
 	return certs.Config{TLSCert: cert, TLSKey: key}
 }
 
-// client returns an HTTP client like an API server's.
+// client returns an HTTP client that behaves like an API server's.
 func (r *rig) client(t *testing.T, tune ...func(*http.Transport)) *http.Client {
 	transport := &http.Transport{MaxIdleConnsPerHost: 100, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	for _, f := range tune {
@@ -91,7 +91,7 @@ func (r *rig) review(c *http.Client, text string) (admissionv1.AdmissionReview, 
 		return a, resp, fmt.Errorf("%s: %s", resp.Status, text)
 	}
 	err = json.NewDecoder(resp.Body).Decode(&a)
-	_, _ = io.Copy(io.Discard, resp.Body) // or the connection is not used again
+	_, _ = io.Copy(io.Discard, resp.Body) // otherwise the connection is not reused
 	return a, resp, err
 }
 

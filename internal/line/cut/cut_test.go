@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// heads returns the beginnings of the lines in raw, which comes in pieces of a size.
+// heads returns the beginnings of the lines in raw, which is fed in pieces of the given size.
 func heads(l *Lines, raw []byte, size int) (heads []string) {
 	for piece := range slices.Chunk(raw, max(size, 1)) {
 		heads = append(heads, fed(l, piece)...)
@@ -90,7 +90,7 @@ func TestLinesAreReturnedOnceTheyAreWhole(t *testing.T) {
 	}
 }
 
-// The oracle is a split of the whole: each line once, and all bytes in their order.
+// The oracle splits the whole text at once: each line appears once, and all bytes are in order.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("one\n\ntwo"), 2)
 	f.Add(bytes.Repeat([]byte("x"), HeadBytes+10), HeadBytes)

@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// streams are scenarios: each line, and after the arrow what it should be.
+// streams are scenarios: each line is followed by an arrow and its expected class.
 var streams = []struct {
 	name  string
 	last  Format
@@ -151,7 +151,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// Where the second of JUL's two lines is not known yet, it gives the level itself.
+// If JUL's second line is not available yet when the first is classified, the second is a header of its own, with the level.
 func TestJULAcrossTheEndOfWhatIsKnown(t *testing.T) {
 	const first = "Nov 23, 2026 7:36:35 AM com.example.Main main"
 	for _, only := range []Format{Auto, JUL} {
@@ -179,7 +179,7 @@ func TestJULAcrossTheEndOfWhatIsKnown(t *testing.T) {
 	}
 }
 
-// Where one format is named, headers of others are lines like any.
+// If a format is named, headers of other formats are ordinary lines.
 func TestOneFormatOnly(t *testing.T) {
 	const marker = "[2026-11-21T10:49:00.123+0000][warning][ullage] gap: 1 lines, 2 bytes dropped in 12.345s: discard info=1"
 	lines := []string{"text", "[0.397s][debug][gc] a", "07:36:35.123 [main] ERROR x - y", "Nov 23, 2026 7:36:35 AM Main main", `{"level":"TRACE"}`, marker, "more"}
@@ -219,7 +219,7 @@ func TestResume(t *testing.T) {
 			for began, i := false, from; i < len(lines); i++ {
 				rest := []byte(strings.Join(lines[i+1:], "\n"))
 				a, b := all.Classify([]byte(lines[i]), rest), late.Classify([]byte(lines[i]), rest)
-				// A weak prefix of UL is a header only where no strong one was seen.
+				// A weak prefix of UL is a header only if no strong prefix was seen before.
 				if began = began || b.Kind == ul.Header && b.Level != ul.Unknown; began && a.Level != b.Level {
 					t.Errorf("%s: from line %d, %q is %s, and %s for all of the stream", c.name, from, lines[i], b.Level, a.Level)
 				}

@@ -42,9 +42,8 @@ func add(f *testing.F, one func(line []byte)) {
 	}
 }
 
-// FuzzClassify holds a Classifier to its contract: it changes nothing, gives every line a
-// level that exists, is the same for the same lines, and finds a header only where it
-// finds one again.
+// FuzzClassify checks the contract of a Classifier: it does not change the line, gives every line a valid level, gives
+// the same result for the same lines, and, in a log of UL, finds a header without a bracket only where Begins does.
 func FuzzClassify(f *testing.F) {
 	last := []byte("07:36:35.123 [main] INFO x")
 	add(f, func(line []byte) {
@@ -74,7 +73,7 @@ func FuzzClassify(f *testing.F) {
 	})
 }
 
-// FuzzWhen holds the time to what can be written: a date of four digits.
+// FuzzWhen checks that each time can be written as a date with a year of four digits.
 func FuzzWhen(f *testing.F) {
 	add(f, func(line []byte) { f.Add(line) })
 	f.Fuzz(func(t *testing.T, line []byte) {
@@ -88,7 +87,7 @@ func FuzzWhen(f *testing.F) {
 	})
 }
 
-// What a hostile line costs is bounded, whatever it holds and however long it is.
+// The cost of a hostile line is bounded, whatever it contains and however long it is.
 func TestHostileLines(t *testing.T) {
 	for _, line := range hostile() {
 		var c Classifier
@@ -109,7 +108,7 @@ func TestHostileLines(t *testing.T) {
 	}
 }
 
-// FuzzJSON holds the look at a flat object to what reading all of an object finds.
+// FuzzJSON compares the quick look at a flat object with a full parse of the object.
 func FuzzJSON(f *testing.F) {
 	add(f, func(line []byte) { f.Add(line) })
 	f.Add([]byte(`{"message":"x \"level\":\"ERROR\" \\","level":"info"}`))

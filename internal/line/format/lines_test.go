@@ -8,7 +8,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// The level and the time of a line are right, or unknown. None is wrong. A time of "" is
+// The level and the time of a line are either right or unknown, never wrong. A time of "" is
 // unknown; the level of a line that must not inherit one is unknown, and the line is a header.
 type sample struct {
 	what, line string
@@ -16,7 +16,7 @@ type sample struct {
 	time       string
 }
 
-// lines are the patterns of libraries and servers, and what those may have in them.
+// lines are the patterns of libraries and servers, with variants of their fields.
 var lines = []sample{
 	{"Logback", "2024-05-07 09:12:44.123 [main] INFO  com.acme.Shop -- text", ul.Info, "09:12:44.123"},
 	{"Logback, MDC in brackets", "2024-05-07 09:12:44.123 [main] [traceId=1] WARN  com.acme.Shop -- text", ul.Warning, "09:12:44.123"},
@@ -135,8 +135,7 @@ var lines = []sample{
 	{"Java's ZonedDateTime in JSON", `{"time":"2024-05-07T11:12:44.123+02:00[Europe/Berlin]","level":"INFO"}`, ul.Info, "09:12:44.123"},
 }
 
-// productLines are lines as the products write them that run on a JVM, or next to one. They are held against the same
-// rules as lines.
+// productLines are lines that products write that run on a JVM or next to one. The rules for lines apply to them too.
 var productLines = []sample{
 	{"Tomcat, CONFIG", "07-May-2024 09:12:44.123 CONFIG [main] org.apache.catalina.startup.Catalina.load text", ul.Info, "09:12:44.123"},
 	{"Tomcat, a thread with a space", "07-May-2024 09:12:44.123 WARNING [Catalina-utility-1 x] org.apache.catalina.util.SessionIdGeneratorBase.createSecureRandom text", ul.Warning, "09:12:44.123"},
@@ -295,8 +294,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A record with an unknown level does not inherit another record's. An object is an exception: after a record that is not
-// one, it may be a further line of that record's message.
+// A record with an unknown level does not inherit the level of another record. JSON objects are the exception: after a
+// record in another format, an object may be a further line of that record's message.
 func TestDatedLinesInheritNothing(t *testing.T) {
 	for _, c := range slices.Concat(lines, productLines) {
 		var k Classifier

@@ -76,7 +76,7 @@ func TestLowest(t *testing.T) {
 	}
 }
 
-// FuzzParse holds what is accepted to what a JVM can read, and to its canonical form.
+// FuzzParse checks that whatever is accepted can be read by a JVM and is in canonical form.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"", "debug", "WARN", "com.acme=debug, org.h.SQL=trace", "info,a=trace", "a..b=debug", "=debug", "a=b=c", "a=off", "\xff=info", strings.Repeat("a=info,", 20)} {
 		f.Add(text)

@@ -60,7 +60,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// checkEvent holds an event to what its documentation promises.
+// checkEvent checks that an event keeps the promises of its documentation.
 func checkEvent(t *testing.T, e Event, line []byte) {
 	t.Helper()
 	for _, d := range []time.Duration{e.Duration, e.Reaching, e.Cleanup, e.At, e.Leaving, e.User, e.Sys, e.Real} {
@@ -104,8 +104,8 @@ func checkPart(t *testing.T, kind Kind, part, line []byte, most int) {
 	}
 }
 
-// Whatever the lines are, each pause is in one stop, a collection has no pause of another
-// one, and nothing grows without bound.
+// Whatever the lines are, each pause belongs to one stop, no collection has a pause of another collection, and nothing
+// grows without bound.
 func FuzzJoiner(f *testing.F) {
 	for _, s := range samples {
 		f.Add(bytes.Join(sample(f, s.name), []byte("\n")))

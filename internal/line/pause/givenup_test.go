@@ -44,8 +44,8 @@ func TestFailuresAndWhatIsGivenUp(t *testing.T) {
 	}
 }
 
-// From a log of JDK 17.0.15: the pause of a degenerated collection does not say why it came,
-// and may hold a full collection.
+// From a log of JDK 17.0.15: the pause of a degenerated collection does not give its cause, and may contain a full
+// collection.
 func TestWhyACollectionOfShenandoahDegenerated(t *testing.T) {
 	all := join(lines(
 		"[0.376s][info ][gc             ] Failed to allocate Shared, 403K",
@@ -105,7 +105,7 @@ func TestACollectionOfShenandoahThatAnotherThreadGivesUp(t *testing.T) {
 	}
 }
 
-// No thread waits for a collection that was given up when there is none.
+// If no collection is running, nothing is given up.
 func TestNothingIsGivenUp(t *testing.T) {
 	all := join(lines("Cancelling GC: Allocation Failure During Evacuation", "Cancelling GC: Stopping VM", "Failed to allocate Shared, 1K",
 		"[1.0s][info][gc] Using G1", "[1.1s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.345ms"))

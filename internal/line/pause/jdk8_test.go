@@ -104,7 +104,7 @@ Desired survivor size 1572864 bytes, new threshold 15 (max 15)
 
 var oldLogs = []string{oldCMS, oldFailed, oldParallel, oldSerial, oldG1}
 
-// points are those in the numbers of a log, but not in its dates, which have a point everywhere.
+// points matches the decimal points in the numbers of a log, but not those in its dates, which have a point in every locale.
 var points = regexp.MustCompile(`\b(\d+)\.(\d+)( sec|: \[|: T| ms|/|[BKM]| sys|, real)`)
 
 // brief describes the pauses of a log.
@@ -267,7 +267,7 @@ func TestStampsOfJDK8(t *testing.T) {
 	}
 }
 
-// If the end of a pause is lost, none of its numbers is used, and it is counted.
+// If the end of a pause is lost, its numbers are not used, and the pause is counted as lost.
 func TestAPauseOfJDK8ThatDoesNotEnd(t *testing.T) {
 	const whole = "3.000: [GC (Allocation Failure) 3.000: [ParNew: 9000K->900K(9000K), 0.0020000 secs] 20000K->13900K(31000K), 0.0021000 secs]"
 	for name, log := range map[string]string{
@@ -308,7 +308,7 @@ func TestNoPauseOfJDK8(t *testing.T) {
 	}
 }
 
-// A line is an event by itself where its record is one line.
+// A line is an event by itself if its record has only one line.
 func TestParseLineOfJDK8(t *testing.T) {
 	e, ok := Parse([]byte("2026-03-01T10:00:01.000+0100: 1.000: [GC (Allocation Failure) [PSYoungGen: 65536K->10748K(76288K)] 65536K->12345K(251392K), 0.6000000 secs] [Times: user=0.03 sys=0.01, real=0.60 secs]"))
 	if !ok || e.Kind != Pause || e.GC != -1 || e.Duration != 600*time.Millisecond || string(e.Name) != "Young (Allocation Failure)" || e.Real != 600*time.Millisecond || !e.Stalled(DefaultFloor) {
@@ -340,7 +340,7 @@ func TestRunsOfJDK8(t *testing.T) {
 	}
 }
 
-// A part of a log, with lines lost, doubled or cut, has no pause that the whole does not have.
+// Part of a log, with lines missing, doubled or cut, never has a pause that the whole log does not have.
 func FuzzPausesOfJDK8(f *testing.F) {
 	for i := range uint64(40) {
 		f.Add(i)
@@ -375,7 +375,7 @@ func FuzzPausesOfJDK8(f *testing.F) {
 	})
 }
 
-// checkOldEvent holds an event of JDK 8, read alone, to what its documentation promises.
+// checkOldEvent checks that an event of JDK 8, read on its own, keeps the promises of its documentation.
 func checkOldEvent(t *testing.T, e Event, line []byte) {
 	t.Helper()
 	for _, d := range []time.Duration{e.Duration, e.Reaching, e.At, e.User, e.Sys, e.Real} {

@@ -45,8 +45,7 @@ func join(lines [][]byte) *joined {
 	return all
 }
 
-// Whatever lines show a pause, and whichever are missing, it is in one stop and in one
-// collection.
+// Whichever lines show a pause and whichever are missing, the pause belongs to one stop and to one collection.
 func TestEachPauseIsInOneStopAndOneCollection(t *testing.T) {
 	for _, s := range samples {
 		lines := sample(t, s.name)
@@ -359,7 +358,7 @@ func TestTwoJVMsInOneFileAreSeenByTheirUptimes(t *testing.T) {
 	}
 }
 
-// The JVM logs its start, one collection, and dies of memory: at uptimes that grow by chance.
+// The JVM logs its start and one collection and then runs out of memory. By chance, the uptimes increase from run to run.
 func TestAJVMThatDiesAfterOneCollectionIsOne(t *testing.T) {
 	var log []string
 	for i := range 12 {
@@ -371,7 +370,7 @@ func TestAJVMThatDiesAfterOneCollectionIsOne(t *testing.T) {
 	}
 }
 
-// Each run may last longer than the one before, and begin where that began.
+// Each run may last longer than the one before and begin at the same uptime.
 func TestAJVMThatCrashesAgainAndAgainIsOne(t *testing.T) {
 	var log []string
 	for run := range 10 {
@@ -442,7 +441,7 @@ func TestAPauseShorterThanTheFloorIsNotSuspectedForItsRoundedTime(t *testing.T) 
 		{"100.001", "0.10", 0, Idle},
 		{"91.812", "0.10", Floor(90 * time.Millisecond), Idle},
 		{"2.748", "0.10", 0, NoSuspicion}, // 90 ms or more
-		{"2.748", "0.11", 0, Idle},        // of which 100 ms or more were a wait to write the pause's line
+		{"2.748", "0.11", 0, Idle},        // 100 ms or more of it were a wait to write the line of the pause
 		{"6.000", "0.00", Floor(5 * time.Millisecond), NoSuspicion},
 	} {
 		all := join(lines(
@@ -454,7 +453,7 @@ func TestAPauseShorterThanTheFloorIsNotSuspectedForItsRoundedTime(t *testing.T) 
 	}
 }
 
-// What a heap dump does after its collection is its own work. From a JVM 17, but for the lengths.
+// The time that a heap dump takes after its collection is work, not a stall. From a JVM 17, except for the durations.
 func TestAnOperationThatCollectsFirstIsNoWait(t *testing.T) {
 	all := join(lines(
 		"[1.000s][info][gc] GC(3) Pause Full (Heap Dump Initiated GC) 24M->5M(64M) 12.748ms",
@@ -501,7 +500,7 @@ func TestJoiningAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Without the level, a line is read whatever it is.
+// A line of an unknown class is always read.
 func TestALineAtTraceIsNoEvent(t *testing.T) {
 	const line = "[1.234s][trace][gc] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.345ms"
 	var class ul.Classifier

@@ -66,7 +66,7 @@ func TestNoEvent(t *testing.T) {
 		"[0.397s][info][gc] GC(-1) Pause Full 1M->1M(2M) 1.234ms",
 		"[0.397s][info][gc] GC(1) o: Pause Mark End 1.234ms",
 		"[0.397s][info][gc] GC(1)  Pause Full 1.234ms",
-		// By another logger, as its tags show, or in the middle of a message.
+		// Logged by another logger, as the tags show, or found in the middle of a message.
 		"[0.397s][info][exceptions] " + full,
 		"[0.397s][info][gcx] " + full,
 		"[0.397s][info][] " + full,
@@ -178,7 +178,7 @@ func checkGlued(t *testing.T, first, second []byte) {
 	}
 }
 
-// Without decorators there is less to tell by: what is glued must not fit.
+// Without decorators there is less to check, so the glued line must not fit any event.
 func TestGluedLinesWithoutDecorations(t *testing.T) {
 	for _, jdk := range []string{"jdk17.log", "jdk25.log"} {
 		lines := sample(t, "no-decorators-"+jdk)

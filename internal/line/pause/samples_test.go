@@ -51,7 +51,7 @@ var samples = []struct {
 	{"z-jdk25.log", 16, 18, 0},
 }
 
-// What HotSpot prints, as regular expressions: a second reader, to compare with.
+// Regular expressions for what HotSpot prints: a second reader to compare with.
 const prefixForm = `^(?:(?:\[[^\]]*\])+ )?`
 
 var (
@@ -100,7 +100,7 @@ func number(text []byte) int64 {
 	return n
 }
 
-// duration reads what a form matched; what the JDK does not print is 0.
+// duration parses the text that a form matched. A duration that the JDK does not print is 0.
 func duration(text []byte) time.Duration {
 	if text == nil {
 		return 0

@@ -2,7 +2,7 @@ package ul
 
 import "testing"
 
-// benchmark runs one over the lines of a real log, in turn.
+// benchmark runs a function over the lines of a real log in turn.
 func benchmark(b *testing.B, lines [][]byte, one func(line []byte)) {
 	size := 0
 	for _, line := range lines {

@@ -115,8 +115,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestClassifyRemembersNothingButTheRecord classifies real lines in every
-// state that another real line leaves behind.
+// TestClassifyRemembersNothingButTheRecord classifies real lines in every state that any other real line leaves behind.
 func TestClassifyRemembersNothingButTheRecord(t *testing.T) {
 	var lines [][]byte
 	for _, s := range samples {
@@ -150,8 +149,7 @@ func TestClassifyHasTheLimitsOfParse(t *testing.T) {
 	}
 }
 
-// checkClassify gives both lines to a Classifier and holds its answers against
-// those of Parse.
+// checkClassify gives both lines to a Classifier and compares its answers with those of Parse.
 func checkClassify(t *testing.T, first, second []byte) {
 	t.Helper()
 	var c Classifier

@@ -51,8 +51,8 @@ func TestALineThatTheJVMCouldNotEnd(t *testing.T) {
 	}
 }
 
-// Lines as a JVM writes them have no other line inside, and a line that is cut anywhere is found
-// once the line before it has shown the decorators.
+// Lines that a JVM wrote contain no other line. A line that is cut anywhere is found once the line before it has shown
+// the decorators.
 func FuzzCuts(f *testing.F) {
 	addSamples(f, func(line []byte) { f.Add(line, uint16(len(line)/2)) })
 	f.Fuzz(func(t *testing.T, line []byte, at uint16) {

@@ -39,7 +39,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// checkRecord holds a record to what its documentation promises.
+// checkRecord checks that a record keeps the promises of its documentation.
 func checkRecord(t *testing.T, r *Record, line []byte) {
 	t.Helper()
 	if !bytes.HasSuffix(line, r.Message) || !within(r.Message, line) {

@@ -175,7 +175,7 @@ func FuzzParseMarker(f *testing.F) {
 	})
 }
 
-// Any gap: its marker is read again, and no line before changes what it is.
+// Any gap: its marker can be read back, and no line before it changes the result.
 func FuzzAppendMarker(f *testing.F) {
 	f.Add([]byte{1, 200, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, uint8(9), uint64(123456), int64(1795258140123), int64(12345), []byte("[gc] weak"))
 	f.Add([]byte{}, uint8(0), uint64(0), int64(math.MinInt64), int64(math.MaxInt64), []byte{})

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A printed is what HotSpot puts into the field of each decorator.
+// A printed has the text that HotSpot puts into the field of each decorator.
 type printed [12]string
 
 var typical = printed{
@@ -58,7 +58,7 @@ func (p *printed) read(set Decorator) (present, ambiguous Decorator, as printed)
 var messages = []string{"GC(0) Pause", "", "[a][b] c", "[0.001s][error][gc] nested", "[       ] blank", " ] x", "[info]"}
 
 func TestEverySubsetOfTheDecoratorsIsReadBack(t *testing.T) {
-	undecorated := map[string]string{ // what messages alone are, with decorators none
+	undecorated := map[string]string{ // messages alone, with the decorators none
 		messages[2]: "header hostname=a tags=b | c",
 		messages[3]: "header error uptime=0.001s tags=gc | nested",
 		messages[4]: "continuation | blank",
@@ -121,7 +121,7 @@ func TestEverySubsetWithAMisleadingHostname(t *testing.T) {
 	for _, host := range []string{"info", "123", "gc", "warning"} {
 		p := typical
 		p[7] = host
-		// With level, pid and tid there is no host name that misleads.
+		// With level, pid and tid, no host name is ambiguous.
 		const beside = LevelDecorator | PID | TID
 		for set := range Decorator(1 << 12) {
 			if set&beside != beside {
@@ -150,7 +150,7 @@ func TestEverySubsetDropsAndContinues(t *testing.T) {
 			if present, _, _ := p.read(set); r.Kind != Drop || r.Dropped != 293 || r.Present != present || r.Level != Warning {
 				t.Fatalf("%s: %s", line, show(&r))
 			}
-			// The width is that of the decorations, and a blank at least.
+			// The width is that of the decorations and at least one blank.
 			r.Parse(fmt.Appendf(nil, "[%*c] x", len(line)-3, ' '))
 			if r.Kind != Continuation || string(r.Message) != "x" {
 				t.Fatalf("%s: continued by %s", line, show(&r))

@@ -35,7 +35,7 @@ func namesOf(volumes []corev1.Volume) (all []string) {
 	return all
 }
 
-// Each of two JVMs gets its own values, except for the copy and the annotations, which they share.
+// Each of two JVMs gets its own values. They share only the copy and the annotations.
 func TestAPlanOfTwoJVMs(t *testing.T) {
 	app := corev1.Container{Name: "app", Env: []corev1.EnvVar{{Name: "JDK_JAVA_OPTIONS", Value: "-Xmx1g"}}}
 	p := made(map[string]string{"container": "app,worker", "dest": "pvc:logs"}, app, corev1.Container{Name: "web"}, corev1.Container{Name: "worker"})

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The heap is what the JVM makes of its options, wherever in the pod these are.
+// The heap size is the one that the JVM derives from its options, wherever in the pod they are set.
 func TestHeapThatThePodShows(t *testing.T) {
 	const gi = 1 << 30
 	env := func(pairs ...string) (all []corev1.EnvVar) {

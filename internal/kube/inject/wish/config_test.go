@@ -65,7 +65,7 @@ func TestAnImageNamesItsRegistry(t *testing.T) {
 	}
 }
 
-// A default that names a claim would stop pods in all namespaces without it.
+// A default that names a claim would keep pods from starting in every namespace that lacks the claim.
 func TestNoClaimIsADefault(t *testing.T) {
 	for dest, ok := range map[string]bool{"pvc:logs": false, " pvc:logs": false, "emptyDir": true, "ephemeral:1Gi": true, "": true} {
 		cfg := DefaultConfig()

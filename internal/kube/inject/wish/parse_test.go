@@ -58,8 +58,7 @@ func FuzzXlog(f *testing.F) {
 	})
 }
 
-// The sidecar reads the annotation adopt itself, and sees when it goes: then the default is in
-// effect.
+// The sidecar reads the annotation adopt itself. When the annotation is removed, the default takes effect.
 func TestTheAnnotationAdoptDoesNotBecomeAFlag(t *testing.T) {
 	const key = ask.Prefix + ask.Adopt
 	for _, c := range []struct{ annotation, byDefault, want string }{
