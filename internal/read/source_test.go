@@ -15,8 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// commits makes a stream of commits, each a segment of its own if apart, and returns its
-// segments.
+// commits makes a stream and returns its segments. If apart is set, each commit is a segment of its own.
 func commits(t *testing.T, apart bool, texts ...string) (dir string, segs []segment.Info) {
 	t.Helper()
 	dest, cfg := t.TempDir(), store.DefaultConfig()
@@ -47,7 +46,7 @@ func commits(t *testing.T, apart bool, texts ...string) (dir string, segs []segm
 	return dir, segs
 }
 
-// all returns the lines and losses of a source, in their order.
+// all returns the lines and losses of a source in order.
 func all(t *testing.T, s *Source) (found []string) {
 	t.Helper()
 	defer s.Close()
@@ -123,7 +122,7 @@ func TestALineGoesOnInTheNextCopyUnlessOneIsMissing(t *testing.T) {
 }
 
 func TestDamageEndsALineAndIsOneLoss(t *testing.T) {
-	big := strings.Repeat("no line of this is read\n", 40_000) // of several windows in which a frame is looked for
+	big := strings.Repeat("no line of this is read\n", 40_000) // spans several of the windows in which a frame is searched for
 	dir, segs := commits(t, false, "one\ntwo, of", big, big, " which the end is missing\n")
 	raw, err := os.ReadFile(segs[0].Path)
 	if err != nil {
@@ -160,7 +159,7 @@ func TestDamageEndsALineAndIsOneLoss(t *testing.T) {
 	}
 }
 
-// A source that is parked in the middle of a frame goes on where it was.
+// A source that is parked in the middle of a frame resumes where it stopped.
 func TestAParkedSourceLosesAndRepeatsNothing(t *testing.T) {
 	texts := []string{"one\ntwo\nthree\nfour\n", "five\nsix, of", " two frames\nseven\n"}
 	dir, _ := commits(t, false, texts...)
@@ -191,8 +190,8 @@ func TestAParkedSourceLosesAndRepeatsNothing(t *testing.T) {
 	}
 }
 
-// The frame that follows a loss is read before the loss is returned. Of a thousand streams that
-// lack a segment, each would hold one.
+// The frame after a loss is read before the loss is returned. Of a thousand streams that each lack a segment, every one
+// would hold such a frame.
 func TestASourceThatIsParkedAtALossHoldsNoFrame(t *testing.T) {
 	dir, segs := commits(t, true, "one, of", " which the middle", " is missing\ntwo\n")
 	if err := os.Remove(segs[1].Path); err != nil {
@@ -219,7 +218,7 @@ func TestASourceThatIsParkedAtALossHoldsNoFrame(t *testing.T) {
 	}
 }
 
-// What a broken file decompresses to is read up to the break, which is reported once.
+// A broken file is decompressed and read up to the break, which is reported once.
 func TestABrokenFileIsReadAsFarAsItGoes(t *testing.T) {
 	_, segs := commits(t, false, "one\n", "two\n")
 	raw, err := os.ReadFile(segs[0].Path)

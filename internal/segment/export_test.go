@@ -2,8 +2,8 @@ package segment
 
 import "os"
 
-// What the tests need of the inside, since they are outside: they write with a store,
-// which imports this package.
+// The tests write with package store, which imports this package. So they are in an external package, and this file
+// exports the internals that they need.
 const (
 	FollowIdle    = followIdle
 	FollowAhead   = followAhead
@@ -21,7 +21,7 @@ var (
 // Window is how many bytes on disk r can hold.
 func (r *Reader) Window() int { return cap(r.in.buf) }
 
-// ReadFrom makes r read from another file and returns the one before.
+// ReadFrom makes r read from another file and returns the previous file.
 func (r *Reader) ReadFrom(file *os.File) (before *os.File) {
 	before, r.in.file = r.in.file, file
 	return before
@@ -36,11 +36,11 @@ func OpenFound(f *Follower, seg Info) error {
 	return f.open()
 }
 
-// LookAgain makes the next call of f.Next look for segments.
+// LookAgain makes the next call of f.Next look for new segments.
 func LookAgain(f *Follower) { f.looked = false }
 
-// Strip returns what is left of raw where cut and deleted are appended again. Of each, the
-// first three bytes are remembered.
+// Strip returns the rest of raw after the bytes of cut and deleted, which a writer appends again. The follower
+// remembers the first three bytes of each.
 func Strip(cut, deleted string, raw ...string) (left string) {
 	past := func(text string) repeated {
 		return repeated{int64(len(text)), []byte(text[:min(len(text), 3)])}

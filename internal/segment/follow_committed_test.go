@@ -7,8 +7,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// A Follower in the writer's process returns what is committed, and nothing that
-// a restart may cut off and replace by other bytes.
+// A Follower in the writer's process returns committed bytes only, never bytes that a restart may cut off and replace.
 func TestFollowOnlyWhatIsCommitted(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
 		var mark segment.Mark
@@ -54,8 +53,8 @@ func TestFollowOnlyWhatIsCommitted(t *testing.T) {
 	})
 }
 
-// Frames past the mark that a Follower has in memory, because it reads ahead, are cut
-// off, and others are committed in their place.
+// A Follower reads ahead, so it has frames past the mark in memory. These frames are cut off, and others are committed
+// in their place.
 func TestFollowerForgetsWhatWasCutOff(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
 		var mark segment.Mark

@@ -130,7 +130,7 @@ func TestFollowThroughNoLinkThatTakesASegmentsPlace(t *testing.T) {
 	})
 }
 
-// A volume can be away for a while and come back.
+// A volume can disappear for a while and come back.
 func TestFollowOfAStreamThatWasAway(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
 		s := d.restart(segment.Mark{})

@@ -35,8 +35,8 @@ func TestFollowPastRetention(t *testing.T) {
 	})
 }
 
-// Many logs begin with the same lines. The lines of a segment that retention deleted
-// are not appended again, so Next skips nothing of the next segment.
+// Many logs begin with the same lines. The lines of a segment that retention deleted are not appended again, so Next
+// must not skip any bytes of the next segment.
 func TestFollowPastRetentionIntoASegmentWithTheSameBeginning(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
 		head := strings.Repeat("[0.001s][info][gc] Using G1\n", 20)
@@ -60,7 +60,7 @@ func TestFollowPastRetentionIntoASegmentWithTheSameBeginning(t *testing.T) {
 	})
 }
 
-// A follower that was away for long learns what it missed.
+// A follower that did not look for a long time is told what it missed.
 func TestFollowCountsWhatRetentionDeletedUnread(t *testing.T) {
 	eachCompression(t, func(t *testing.T, how segment.Compression) {
 		d := newFollowed(t, how)
@@ -90,7 +90,7 @@ func TestFollowCountsWhatRetentionDeletedUnread(t *testing.T) {
 	})
 }
 
-// A segment of one look is deleted before the follower reads it.
+// A segment that a look found is deleted before the follower reads it.
 func TestFollowToldOfASegmentThatIsDeletedBeforeItsTurn(t *testing.T) {
 	d := newFollowed(t, segment.None)
 	mark := segment.Mark{}

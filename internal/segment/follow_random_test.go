@@ -13,18 +13,18 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// sidecar is a writer whose checkpoint is one mark, and which knows what it wrote.
+// sidecar is a writer that remembers what it wrote and whose checkpoint is a single mark.
 type sidecar struct {
 	*followed
 	s     *store.Stream
 	raw   strings.Builder // all that was ever appended, once
-	at    int             // where in raw the stream is
+	at    int             // the position of the stream's end in raw
 	mark  segment.Mark    // of the checkpoint,
 	saved int             // and where in raw that is
 	rand  *rand.Rand
 }
 
-// append appends n bytes of lines, and the same lines again where the stream was cut.
+// append appends n bytes of lines. If the stream was cut, it appends the lines that were cut again.
 func (c *sidecar) append(n int) {
 	for c.raw.Len() < c.at+n {
 		fmt.Fprintf(&c.raw, "line of byte %d\n", c.raw.Len())
@@ -33,7 +33,7 @@ func (c *sidecar) append(n int) {
 	c.at += n
 }
 
-// step does one thing that a sidecar does or that happens to a sidecar.
+// step makes the sidecar do one thing, or lets one thing happen to it.
 func (c *sidecar) step(what byte) {
 	switch what % 8 {
 	case 0, 1, 2:
@@ -93,8 +93,8 @@ func FuzzFollowARandomSidecar(f *testing.F) {
 	})
 }
 
-// FuzzFollowFrom begins at arbitrary places: it must not panic, it must end,
-// and Next returns nothing that the segments do not hold.
+// FuzzFollowFrom begins at arbitrary places. Following must not panic, it must end, and Next must return only bytes
+// that the segments hold.
 func FuzzFollowFrom(f *testing.F) {
 	dest := f.TempDir()
 	s, err := store.Open(dest, configOf(segment.Zstd), nil, nil)

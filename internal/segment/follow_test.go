@@ -24,7 +24,7 @@ type followed struct {
 	f       *segment.Follower
 	opt     segment.FollowOptions
 	closes  bool // what is open, before each look
-	rewinds bool // after each frame, which it reads twice so
+	rewinds bool // after each frame, so that it reads each frame twice
 	got     bytes.Buffer
 	want    string
 	errs    []error // since they were looked at last
@@ -129,8 +129,8 @@ func (d *followed) newest() string {
 	return segs[len(segs)-1].Path
 }
 
-// eachFollowed runs a test for every compression, with a Follower that keeps its segment
-// open, with one that opens it again at each look, and with one that reads each frame twice.
+// eachFollowed runs a test for every compression with three kinds of Follower: one keeps its segment open, one opens it
+// again at each look, and one reads each frame twice.
 func eachFollowed(t *testing.T, run func(t *testing.T, d *followed)) {
 	eachCompression(t, func(t *testing.T, how segment.Compression) {
 		for _, name := range []string{"open", "closed", "rewound"} {
@@ -153,18 +153,17 @@ func TestFollowAcrossARestartHandsOutEachByteOnce(t *testing.T) {
 		d.expect("1\n")
 		texts(t, s, "2\n", "3\n")
 		d.expect("2\n3\n")
-		// Cut, and seen so.
+		// The cut is seen while the segment is still shorter.
 		s = d.restart(mark)
 		d.expect("")
 		texts(t, s, "2\n3\n4\n")
 		d.expect("4\n")
-		// Cut, and longer than before when that is seen: only its content can
-		// tell.
+		// By the time the follower looks, the cut segment is longer than before: only its content shows the cut.
 		s = d.restart(mark)
 		long := "7\n" + strings.Repeat("long ", 100) + "\n"
 		texts(t, s, "2\n3\n", "4\n5\n", "6\n", long)
 		d.expect("5\n6\n" + long)
-		// Everything, as if there had been no commit.
+		// Everything is cut, as if nothing had been committed.
 		s = d.restart(segment.Mark{})
 		d.expectErrors()
 		texts(t, s, "1\n2\n", "3\n4\n5\n6\n"+long+"8\n")
@@ -202,8 +201,8 @@ func TestFollowIntoNewSegmentsThatARestartDeletes(t *testing.T) {
 	})
 }
 
-// The segment before was cut as well, and is sealed now: the writer appends what was cut
-// from it to a new segment, before what was in the deleted segment.
+// The previous segment was also cut and is now sealed. The writer appends the bytes that were cut from it to a new
+// segment, followed by the bytes of the deleted segment.
 func TestFollowWhereARestartCutsASegmentAndSealsIt(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
 		s := d.restart(segment.Mark{})

@@ -36,8 +36,8 @@ func wantFollows(t *testing.T, dest, stream string, want ...[2]uint64) {
 	}
 }
 
-// A number that a restart has passed over must not look like a missing segment: nothing
-// is missing there. A number that was committed must.
+// A number that a restart skipped must not look like a missing segment. A number that was committed must look like one
+// if its segment is gone.
 func TestASegmentBehindAHoleInTheNumbersKnowsWhatItFollows(t *testing.T) {
 	eachCompression(t, func(t *testing.T, how segment.Compression) {
 		dest := t.TempDir()
@@ -50,7 +50,7 @@ func TestASegmentBehindAHoleInTheNumbersKnowsWhatItFollows(t *testing.T) {
 			sync(t, str)
 		}
 		m := str.Mark()
-		must(t, str.Append(lines(3, 50000))) // number 3, which is never committed
+		must(t, str.Append(lines(3, 50000))) // number 3, which never gets committed
 		must(t, s.Close())
 
 		s = openStore(t, dest, cfg)

@@ -12,8 +12,8 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// FuzzReader reads arbitrary bytes as a segment: it must not panic, it must
-// end, and its memory and each frame are bounded.
+// FuzzReader reads arbitrary bytes as a segment. The reader must not panic and must end, and its memory and the size of
+// each frame are bounded.
 func FuzzReader(f *testing.F) {
 	for _, how := range allCompressions {
 		one, two := frameOf(f, how, lines(1, 300)), frameOf(f, how, lines(2, 5000))

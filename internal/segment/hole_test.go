@@ -12,8 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// withHoles reads a file without frames. Each hole is in the text as (hole), and what is cut
-// off as (torn).
+// withHoles reads a file without frames. In the text it returns, (hole) stands for each hole and (torn) for a cut end.
 func withHoles(t *testing.T, name string, data []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)

@@ -11,8 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// Followers that are used one after another return the right lines, without
-// allocating their buffers and decoders again.
+// Followers that are used one after another return the right lines and reuse their buffers and decoders.
 func TestFollowersShareMemory(t *testing.T) {
 	eachCompression(t, func(t *testing.T, how segment.Compression) {
 		dir := t.TempDir()

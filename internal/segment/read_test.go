@@ -130,7 +130,7 @@ func TestResyncSkipsExactlyTheDamage(t *testing.T) {
 					}
 					_, err = r.Next()
 					var bad *segment.CorruptionError
-					var torn *segment.TornError // if it pretends to go on past the end
+					var torn *segment.TornError // if it claims to go on past the end
 					if !errors.As(err, &bad) && !errors.As(err, &torn) || r.Offset() != int64(len(a)) {
 						t.Fatalf("damage: %v", err)
 					}

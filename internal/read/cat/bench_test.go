@@ -22,11 +22,11 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
 }
 
-// noon is when the lines of tests begin.
+// noon is the time of the first line of each test.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// BenchmarkMerge merges streams of a JVM's usual lines, with dates and without, and
-// reports how many MB of lines it prints in a second of CPU time.
+// BenchmarkMerge merges streams of typical JVM lines, with and without dates, and reports how many MB of lines it
+// prints per second of CPU time.
 func BenchmarkMerge(b *testing.B) {
 	const each = 4 << 20 // bytes of a stream
 	for _, streams := range []int{1, 16, 64} {
@@ -45,7 +45,7 @@ func BenchmarkMerge(b *testing.B) {
 				b.SetBytes(int64(total))
 				begun := cpu(b)
 				for b.Loop() {
-					// A single stream has a time for each line only if one is asked for.
+					// A single stream has a time for each line only if the times are requested.
 					p := New(Config{Since: noon.Add(-time.Hour)}, io.Discard, io.Discard)
 					if err := errors.Join(append(p.Find([]string{dir}), p.Run(context.Background()))...); err != nil || p.Failed() {
 						b.Fatal(err)

@@ -29,7 +29,7 @@ func newTimedStream(t *testing.T, how segment.Compression) *timedStream {
 	return &timedStream{shipped: d, stream: d.restart("gc.log", segment.Mark{}), begun: time.Now().UTC().Truncate(time.Second)}
 }
 
-// commit persists text that was read this long after the beginning.
+// commit persists text that was read at the given time after the beginning.
 func (s *timedStream) commit(after time.Duration, text string) {
 	s.t.Helper()
 	s.append(s.stream, text)
@@ -59,7 +59,7 @@ func (s *timedStream) window(from, to time.Duration) Config {
 	return Config{Since: s.begun.Add(from), Until: s.begun.Add(to)}
 }
 
-// withoutFile removes the seek file for the time of a call.
+// withoutFile removes the seek file for the duration of a call.
 func (s *timedStream) withoutFile(call func()) {
 	s.t.Helper()
 	path := filepath.Join(s.dir, "gc.log", seek.Name)
@@ -68,8 +68,8 @@ func (s *timedStream) withoutFile(call func()) {
 	s.must(os.Rename(path+".away", path))
 }
 
-// Where lines have dates, the seek file changes nothing about what is printed: not about
-// further lines of a message, not after a backlog, and not where the clock is set back.
+// If lines have dates, the seek file does not change what is printed. This holds for further lines of a message, after
+// a backlog, and when the clock is set back.
 func TestSeekPrintsTheSameLines(t *testing.T) {
 	for _, how := range []segment.Compression{segment.Zstd, segment.None} {
 		t.Run(how.String(), func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestLinesWithoutTimeHaveThatOfReading(t *testing.T) {
 	})
 }
 
-// An object has the time by which, according to the seek file, the sidecar had read the line.
+// According to the seek file, the sidecar had read the line by a certain time. The JSON object has that time.
 func TestObjectsSayWhenTheirLineWasRead(t *testing.T) {
 	s := newTimedStream(t, segment.Zstd)
 	for minute := range 3 {

@@ -43,7 +43,7 @@ func terminal(t *testing.T) (user, screen *os.File) {
 	return user, screen
 }
 
-// Levels have colors on a terminal alone, and an escape in a line is never obeyed.
+// Levels have colors only on a terminal, and an escape sequence in a line never takes effect.
 func TestColorsOfLevels(t *testing.T) {
 	const text = "[0.1s][info][gc] info\n[0.2s][error][gc] \x1b[2J\n further \xc3\n[0.3s][warning][gc] warning\n[0.4s][debug][gc] debug\n"
 	path := filepath.Join(t.TempDir(), "gc.log")

@@ -18,7 +18,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// follower is a `ullage logs -f` that runs in a test.
+// follower is `ullage logs -f` running in a test.
 type follower struct {
 	t              *testing.T
 	stdout, stderr lab.Journal
@@ -137,16 +137,15 @@ func TestFollowAcrossARestartPrintsEachLineOnce(t *testing.T) {
 		f.expect("1\n")
 		d.append(s, "2\n", "3\n")
 		f.expect("2\n3\n")
-		// Cut, and seen so.
+		// The cut is seen while the segment is still shorter.
 		s = d.restart("gc.log", mark)
 		d.append(s, "2\n3\n4\n")
 		f.expect("4\n")
-		// Cut, and longer than before when that is seen: only the bytes there
-		// show it.
+		// By the time the reader looks, the cut segment is longer than before: only its bytes show the cut.
 		s = d.restart("gc.log", mark)
 		d.append(s, "2\n3\n", "4\n5\n", "6\n", "7\n"+strings.Repeat("long ", 100)+"\n")
 		f.expect("5\n6\n7\n" + strings.Repeat("long ", 100) + "\n")
-		// Everything, as if there had been no commit.
+		// Everything is cut, as if nothing had been committed.
 		s = d.restart("gc.log", segment.Mark{})
 		d.append(s, "1\n2\n", "3\n4\n5\n6\n7\n"+strings.Repeat("long ", 100)+"\n8\n")
 		f.expect("8\n")
@@ -163,7 +162,7 @@ func TestFollowIntoNewSegmentsAndStreams(t *testing.T) {
 		f.expect("1\n")
 		mark.Sealed = true
 		for _, step := range []string{"2\n", "3\n", "4\n"} {
-			// A new segment, deleted again with all that is in it.
+			// A new segment is deleted again with all its content.
 			s = d.restart("gc.log", mark)
 			d.append(s, step)
 			f.expect(step)
@@ -187,7 +186,7 @@ func TestFollowIntoNewSegmentsAndStreams(t *testing.T) {
 	})
 }
 
-// Retention deletes what is old while it is read, and streams that are over.
+// Retention deletes old segments while they are read, and streams that have ended.
 func TestFollowPastRetention(t *testing.T) {
 	eachFollow(t, func(t *testing.T, d *shipped, cfg Config) {
 		s := d.restart("gc.log", segment.Mark{})
@@ -232,8 +231,7 @@ func grow(t *testing.T, d *shipped, path, raw string) {
 	d.must(file.Close())
 }
 
-// One line of any length must not be in memory as a whole, whether it passes
-// or not.
+// However long a line is, the whole line must never be in memory, whether or not it passes the filter.
 func TestAnEndlessLineIsBounded(t *testing.T) {
 	d := newShipped(t, segment.Zstd)
 	s := d.restart("gc.log", segment.Mark{})
@@ -266,7 +264,7 @@ func (n *countingWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// The last lines, and then what is appended: as `tail -n 2 -f`.
+// The last lines, then whatever is appended, as in `tail -n 2 -f`.
 func TestFollowFromTheTail(t *testing.T) {
 	eachFollow(t, func(t *testing.T, d *shipped, cfg Config) {
 		s := d.restart("gc.log", segment.Mark{})

@@ -22,7 +22,7 @@ func gapAt(at time.Time, n uint64) ul.Gap {
 	return g
 }
 
-// A marker must be found however its bytes arrive, and nothing but markers.
+// Markers, and only markers, must be found, however their bytes arrive.
 func TestGapsAreFoundInAnyPieces(t *testing.T) {
 	begin := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	var raw []byte
@@ -50,8 +50,7 @@ func TestGapsAreFoundInAnyPieces(t *testing.T) {
 	}
 }
 
-// The columns of the rows after it are those of the first header, also where a
-// stream comes later.
+// The first header sets the columns of all rows after it, even for a stream that comes later.
 func TestFollowOfGapsListsEachOnce(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t) })
 	d := newShipped(t, segment.Zstd)

@@ -39,7 +39,7 @@ func objects(t *testing.T, dest string) (got []object) {
 	return got
 }
 
-// A line of any length is one object, and no character is cut where a piece of it ends.
+// A line of any length is one object, and no character is cut at the end of a piece of the line.
 func TestJSONOfALongLine(t *testing.T) {
 	for shift := range 5 {
 		long := strings.Repeat("x", shift) + strings.Repeat("größer → 𝕏 \"quoted\"\t", 20<<10) + "\xe2\x82"
@@ -61,7 +61,7 @@ func TestJSONOfALongLine(t *testing.T) {
 	}
 }
 
-// Whatever a line holds, its text is a JSON string of it, as encoding/json reads it.
+// Whatever a line contains, encoding/json reads the same text back from its object.
 func FuzzJSONText(f *testing.F) {
 	f.Add([]byte("a\x00\"\\\x1b[31m größer \xff\xe2\x82 \u2028\x7f"))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -100,7 +100,7 @@ func TestMarksAsObjects(t *testing.T) {
 	}
 }
 
-// The stream of marks is none of a JVM's: it is printed where it is asked for.
+// The stream of marks is not the log of a JVM: it is printed only on request.
 func TestLinesAreWithoutMarks(t *testing.T) {
 	d := incident(t)
 	for name, c := range map[string]struct {
@@ -118,7 +118,7 @@ func TestLinesAreWithoutMarks(t *testing.T) {
 			t.Errorf("%s: %s", name, out)
 		}
 	}
-	// With one more stream than that of marks, a line has no name in front.
+	// If there is only one stream besides that of marks, lines have no name in front.
 	d = newShipped(t, segment.Zstd)
 	d.append(d.restart(mark.Stream, segment.Mark{}), markAt(0, mark.SidecarStarted))
 	if out, stderr := printed(t, Config{}, d.dir); out != "" || !strings.Contains(stderr, "nothing is persisted") {

@@ -114,9 +114,8 @@ func TestMergeIsAStableSortByTime(t *testing.T) {
 	}
 }
 
-// A parked series prints its kept bytes without a place among the open ones. Otherwise it
-// parks another series, and with more streams than places, each frame is read again for a few
-// lines.
+// A parked series prints the bytes that it kept without being opened again. If it were opened, it would park another
+// series, and with more streams than places, each frame would be read again for every few lines.
 func TestASeriesThatPrintsWhatItKeptParksNoOther(t *testing.T) {
 	const lines = 10
 	d, ctx := newShipped(t, segment.Zstd), t.Context()
@@ -148,8 +147,7 @@ func TestASeriesThatPrintsWhatItKeptParksNoOther(t *testing.T) {
 	}
 }
 
-// measured is an output that looks now and then how much memory is in use, and checks that
-// what is written is what is wanted.
+// measured is an output that samples the memory in use and checks that the wanted text is written.
 type measured struct {
 	t      *testing.T
 	wanted *bufio.Reader
@@ -171,8 +169,8 @@ func (m *measured) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// The memory of a merge is bounded, though each stream is a frame of a few KiB that decodes
-// to fifteen times as much as any that a sidecar writes.
+// The memory of a merge is bounded even if each stream is a frame of a few KiB that decodes to fifteen times the size
+// of the largest frame that a sidecar writes.
 func TestStreamsOfHugeFramesAreMergedInBoundedMemory(t *testing.T) {
 	const streams, seconds = maxOpen + 2, 15 // of 1 MB each
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
@@ -220,8 +218,7 @@ func TestStreamsOfHugeFramesAreMergedInBoundedMemory(t *testing.T) {
 	}
 }
 
-// When streams are followed together, each line has the name of its stream, and no line
-// interrupts another.
+// When streams are followed together, each line has the name of its stream, and lines are not mixed.
 func TestFollowOfSeveralStreams(t *testing.T) {
 	eachFollow(t, func(t *testing.T, d *shipped, cfg Config) {
 		first := d.restart("a.log", segment.Mark{})

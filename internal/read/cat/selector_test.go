@@ -81,8 +81,7 @@ func TestSelectionIsBlindToPieces(t *testing.T) {
 	}
 }
 
-// Reading a stream stops where everything that follows is too late; a single late line
-// proves nothing.
+// Reading a stream stops once all later lines are known to be after the window. A single late line does not prove that.
 func TestSelectionEndsBehindUntil(t *testing.T) {
 	until := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	pick := newSelector(Config{Until: until}, "")

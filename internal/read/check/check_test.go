@@ -19,7 +19,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// results receives what a check has found.
+// results collects the findings of a check.
 type results struct {
 	runs    []Run
 	streams []Stream
@@ -116,8 +116,7 @@ func TestACopyThatGrowsIsComplete(t *testing.T) {
 	}
 }
 
-// A power cut may keep a write from the disk and not the one after it. Without compression
-// no checksum shows it.
+// In a power cut, one write may be lost while the next one reaches the disk. Without compression, no checksum reveals that.
 func TestZerosOfAPowerCutAreDamagedBytes(t *testing.T) {
 	c := newCopied(t, segment.None, settings.Mi)
 	line := "[0.000s][info][gc] " + strings.Repeat("x", 108) + "\n"
@@ -128,7 +127,7 @@ func TestZerosOfAPowerCutAreDamagedBytes(t *testing.T) {
 	}
 }
 
-// A kill leaves numbers that are not used again. Nothing is missing there.
+// After a kill, some segment numbers are never used again. That does not mean that segments are missing.
 func TestANumberThatARestartPassedOverIsNotMissing(t *testing.T) {
 	c := newCopied(t, segment.None, settings.Ki)
 	line := "[0.100s][info][gc] " + strings.Repeat("x", 2000) + "\n"
@@ -145,14 +144,14 @@ func TestANumberThatARestartPassedOverIsNotMissing(t *testing.T) {
 	c.commit(s, line)
 	segs, err := segment.List(filepath.Join(c.dir, "gc.log"))
 	c.must(err)
-	c.must(os.Remove(segs[1].Path)) // which knew that the number before it is not missing
+	c.must(os.Remove(segs[1].Path)) // whose writer recorded that the number before it is not missing
 	r, total = c.check(Config{})
 	if total.Complete || r.streams[0].Missing != 2 {
 		t.Errorf("%+v, %+v", total, r.streams)
 	}
 }
 
-// The lines of one JVM must not count for the next, nor a marker for a line.
+// The lines of one JVM must not be counted for the next JVM, and a marker must not be counted as a line.
 func TestRunsAreCountedApart(t *testing.T) {
 	c := newCopied(t, segment.Zstd, settings.Mi)
 	begin := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
@@ -176,7 +175,7 @@ func TestRunsAreCountedApart(t *testing.T) {
 	if st := r.streams[0]; st.Lines != 5 || st.Runs != 2 || st.Gaps != 1 || st.Complete() || total.Complete || !st.First.Equal(begin) {
 		t.Errorf("%+v, %+v", st, total)
 	}
-	// A gap that reaches into the window counts.
+	// A gap that overlaps the window is counted.
 	if _, total := c.check(Config{Since: begin.Add(94 * time.Second)}); total.Complete || total.Lines != 1 {
 		t.Errorf("%+v", total)
 	}
@@ -185,7 +184,7 @@ func TestRunsAreCountedApart(t *testing.T) {
 	}
 }
 
-// The time of a marker is the sidecar's: it must not pass for the time of lines without dates.
+// The time of a marker is the sidecar's. It must not be used as the time of lines without dates.
 func TestAMarkerDoesNotDateUndatedLines(t *testing.T) {
 	c := newCopied(t, segment.Zstd, settings.Mi)
 	gap := ul.Gap{Bytes: 70, First: time.Now(), Last: time.Now()}
@@ -197,7 +196,7 @@ func TestAMarkerDoesNotDateUndatedLines(t *testing.T) {
 	}
 }
 
-// What cannot be opened is a finding, not the end of the check.
+// A file that cannot be opened is reported, and the check continues.
 func TestASegmentThatCannotBeOpened(t *testing.T) {
 	c := newCopied(t, segment.None, settings.Ki)
 	line := "[0.100s][info][gc] " + strings.Repeat("x", 2000) + "\n"
@@ -210,8 +209,7 @@ func TestASegmentThatCannotBeOpened(t *testing.T) {
 	c.must(os.Chmod(segs[1].Path, 0))
 	if f, err := os.Open(segs[1].Path); err == nil {
 		f.Close()
-		// Root reads everything. A directory in the place of the stream cannot be
-		// read by any user.
+		// Root can read any file. So the test replaces the stream with a link, which the check does not follow for any user.
 		c.must(os.Rename(filepath.Join(c.dir, "gc.log"), filepath.Join(c.dir, "was")))
 		c.must(os.Symlink("was", filepath.Join(c.dir, "gc.log")))
 		r := &results{}
@@ -242,7 +240,7 @@ func TestAReceiverAndAContextEndTheCheck(t *testing.T) {
 	}
 }
 
-// A record that lost a part is persisted as it came: all lines are there, and the copy is not complete.
+// A record that lost a part is persisted as it arrived: all lines are there, but the copy is not complete.
 func TestAStreamWithAShortenedRecordIsNotComplete(t *testing.T) {
 	c := newCopied(t, segment.Zstd, 1<<20)
 	at := time.Date(2026, 11, 21, 10, 49, 0, 0, time.UTC)

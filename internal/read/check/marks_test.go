@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// Marks count for the streams that they are about, and are not checked as a stream.
+// Marks are counted for the streams that they describe, and are not checked as a stream of their own.
 func TestMarksAreNoStreamAndCountForTheirs(t *testing.T) {
 	c := newCopied(t, segment.Zstd, settings.Mi)
 	begin := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)

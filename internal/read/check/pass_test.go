@@ -58,7 +58,7 @@ func (j *jvm) line(odds float64) string {
 		ul.Level(1+j.IntN(ul.NumLevels-1)), j.Uint64())
 }
 
-// A check has the same result with and without the writer's sums.
+// A check has the same result with and without the sums that the writer recorded.
 func TestASumStandsForTheLines(t *testing.T) {
 	passed := 0
 	for seed := range uint64(30) {
@@ -89,7 +89,7 @@ func TestASumStandsForTheLines(t *testing.T) {
 	}
 }
 
-// compare checks with and without the sums, and returns how many segments were not decoded.
+// compare runs a check with and without the sums and returns how many segments did not have to be decoded.
 func (c *copied) compare(cfg Config) (passed int) {
 	c.t.Helper()
 	with, sum := c.check(cfg)
@@ -124,7 +124,7 @@ func (c *copied) passed(cfg Config) (n int) {
 	return n
 }
 
-// A sum is only used for exactly its own bytes: damage is found as without a sum.
+// A sum is used only for exactly the bytes that it describes: damage is found just as without sums.
 func TestASumOfOtherBytes(t *testing.T) {
 	for name, change := range map[string]func(c *copied, path string) error{
 		"a wrong bit": func(c *copied, path string) error {
@@ -209,8 +209,7 @@ func TestAForgedFileOfSums(t *testing.T) {
 	}
 }
 
-// BenchmarkCheck prints how fast a copy is checked: what its writer has summed up, and what
-// has to be decoded.
+// BenchmarkCheck prints how fast a copy is checked if the writer recorded sums, and if the segments have to be decoded.
 func BenchmarkCheck(b *testing.B) {
 	c := newCopied(b, segment.Zstd, 4*settings.Mi)
 	s := c.stream("gc.log")

@@ -6,7 +6,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// Two streams of three segments each: what was read grows to the size of all.
+// Two streams of three segments each: the number of bytes read grows to the total size.
 func TestProgressGrowsToTheSizeOfTheCopy(t *testing.T) {
 	c := newCopied(t, segment.None, 1)
 	for _, name := range []string{"a.log", "b.log"} {

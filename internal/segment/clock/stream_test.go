@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// A link that took the place of a segment after it was listed is not followed: a process
-// that may write to the volume could point it at any file.
+// If a link replaces a segment after it was listed, the link is not followed: a process that can write to the volume
+// could point it at any file.
 func TestRunsAheadAreNotLookedForThroughALink(t *testing.T) {
 	dir := t.TempDir()
 	name := "20261120T120000.000Z-000001.log"

@@ -98,8 +98,7 @@ func testTimeline(t *testing.T, steps []step) {
 	}
 }
 
-// Whatever a log says, its lines have a time or none, and only a bounded number of runs
-// is remembered.
+// Whatever a log contains, each line has either a valid time or no time, and only a bounded number of runs is remembered.
 func FuzzTimeline(f *testing.F) {
 	f.Add([]byte("[10.000s][info] a\n[0.010s][info] b\n"), int64(1))
 	f.Add([]byte("[9223372036.854s][info] a\n[0.010s][info] b\n[2026-11-20T11:00:20.000+0000][20.000s][info] b\n"), int64(-1<<62))

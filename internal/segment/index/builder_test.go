@@ -70,7 +70,7 @@ func TestWhatIsRegular(t *testing.T) {
 	}
 }
 
-// The fast parser finds the same clocks as that of records.
+// The fast parser finds the same clocks as the parser of records.
 func FuzzHour(f *testing.F) {
 	for _, line := range []string{"[1.000s][info ][gc] a", "[info][gc] a", "[1.5s][info] a", "[12.345s][7][8][warning][gc] a", "[1.000s][7][host][info] a", "[info", "[info]", "[1.000s][info][error] a"} {
 		f.Add(strings.TrimSuffix(stamped(1, line), "\n"), "[2026-11-22T10:59:59.999+0000]"+line)
@@ -102,7 +102,7 @@ func FuzzHour(f *testing.F) {
 	})
 }
 
-// entry is that of a segment of two lines.
+// entry is the entry of a segment of two lines.
 func entry(seq uint64) Entry {
 	var b Builder
 	gap := ul.Gap{First: at(2), Last: at(3), Bytes: 9}
@@ -157,8 +157,7 @@ func TestEntriesAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-// A reader neither overflows nor panics with any entry, whatever was written into the file
-// with right checksums.
+// A reader neither overflows nor panics, whatever entry with a valid checksum was written into the file.
 func FuzzParse(f *testing.F) {
 	for seq := range uint64(gapped) {
 		e := entry(seq + 1)

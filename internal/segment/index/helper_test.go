@@ -5,7 +5,7 @@ import (
 	"hash/crc32"
 )
 
-// checked makes the checksum of the entry in data right.
+// checked sets the right checksum for the entry in data.
 func checked(data []byte) []byte {
 	if len(data) < atCheck {
 		return data

@@ -61,7 +61,7 @@ func TestWhoseSumsAreBelieved(t *testing.T) {
 	}
 }
 
-// A reader does not wait for what is in the place of the file, nor reads more than its bound.
+// Whatever is in the file's place, a reader neither blocks on it nor reads more than its bound.
 func TestWhatIsNotAFileOfSums(t *testing.T) {
 	e := entry(1)
 	data, _ := e.Append(nil)

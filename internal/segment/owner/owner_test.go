@@ -124,7 +124,7 @@ func TestTheOwnerSaysWhatTheCopyDoesNotShow(t *testing.T) {
 	}
 }
 
-// A sidecar has always read something that it has not committed yet.
+// A running sidecar always has lines that it has read and not yet committed.
 func TestLinesThatBecomeDurableSoonAreWaitedFor(t *testing.T) {
 	o := own(t)
 	asked := 0
@@ -142,7 +142,7 @@ func TestLinesThatBecomeDurableSoonAreWaitedFor(t *testing.T) {
 	}
 }
 
-// What a sidecar has seen before the question says nothing about what was written since.
+// What a sidecar saw before the question proves nothing about lines written since.
 func TestAnOldLookAtTheSourceIsNotBelieved(t *testing.T) {
 	o := own(t)
 	first, asked := time.Now(), 0
@@ -182,7 +182,7 @@ func TestAnOwnerThatCannotBeAskedIsReported(t *testing.T) {
 	}
 }
 
-// What is left of a dead sidecar must not make a copy incomplete permanently.
+// The remains of a dead sidecar must not mark a copy as incomplete permanently.
 func TestADestinationThatIsNotOwnedLacksNothing(t *testing.T) {
 	o := own(t)
 	stop := o.serve(func() admin.Status {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// now is the real time: no test can set when an inode was last changed.
+// now is the real time, because a test cannot set the change time of an inode.
 var now = time.Now()
 
 const day = 24 * time.Hour
@@ -66,7 +66,7 @@ func (v volume) run(cfg Config) map[string]string {
 	return states
 }
 
-// left are the files and empty directories that there are.
+// left returns the files and empty directories that are left.
 func (v volume) left() []string {
 	v.Helper()
 	var names []string
@@ -110,8 +110,7 @@ func TestTheCopiesOfPodsThatAreGoneAreRemoved(t *testing.T) {
 	}
 }
 
-// A pod of a StatefulSet that goes from one JVM to two, or back, leaves its
-// earlier copy next to the living ones.
+// If a pod of a StatefulSet changes from one JVM to two, or back, its earlier copy stays next to the copies in use.
 func TestACopyInACopyIsFound(t *testing.T) {
 	for name, c := range map[string]struct {
 		ages map[string]time.Duration
@@ -200,7 +199,7 @@ func TestTheYoungestOfTheOldOnesAreKept(t *testing.T) {
 	}
 }
 
-// A sidecar that lives holds its lock, however long its JVM has been silent.
+// A running sidecar holds its lock, however long its JVM has been silent.
 func TestALivingSidecarKeepsItsCopy(t *testing.T) {
 	v := newVolume(t)
 	v.pod("shop/idle-0", 100*day)
@@ -226,7 +225,7 @@ func TestALivingSidecarKeepsItsCopy(t *testing.T) {
 	}
 }
 
-// The cursors of sinks, and what they rejected, are ours.
+// The cursors of sinks and the files of rejected lines are ours.
 func TestTheCursorsOfSinksGoWithTheCopy(t *testing.T) {
 	v := newVolume(t)
 	v.pod("shop/web-0", 30*day)
@@ -318,7 +317,7 @@ func TestAThousandDirectories(t *testing.T) {
 	}
 }
 
-// A tenant can create any number of files, of which only a batch is in memory.
+// A tenant can create any number of files. Only one batch of their names is in memory at a time.
 func TestDirectoriesOfMoreThanABatch(t *testing.T) {
 	v := newVolume(t)
 	for _, pod := range []string{"shop/a", "shop/foreign"} {
@@ -340,7 +339,7 @@ func TestDirectoriesOfMoreThanABatch(t *testing.T) {
 	}
 }
 
-// Where names are removed from a directory while it is read, some file systems pass over others.
+// If names are removed from a directory while it is read, some file systems skip other names.
 func TestWhatAPassLeavesOutGoesWithTheNextOne(t *testing.T) {
 	v := newVolume(t)
 	for i := range 6 {
@@ -360,8 +359,8 @@ func TestWhatAPassLeavesOutGoesWithTheNextOne(t *testing.T) {
 	}
 }
 
-// A kubelet makes the directories of a subPath as root. The sidecars' user may
-// remove what is in them, and that is enough.
+// A kubelet creates the directories of a subPath as root. The sidecars' user can remove only their contents, which is
+// enough.
 func TestADirectoryOfAKubeletStaysEmpty(t *testing.T) {
 	v := newVolume(t)
 	v.pod("shop/a", 8*day)
@@ -382,8 +381,8 @@ func TestADirectoryOfAKubeletStaysEmpty(t *testing.T) {
 	}
 }
 
-// A tenant that writes in its own directory decides nothing about the copies of others:
-// one file with two hundred names is as large as one file.
+// A tenant that writes in its own directory must not influence which copies of others are deleted: one file with two
+// hundred names takes the space of one file.
 func TestATenantsHardLinksMakeNoCopyLarger(t *testing.T) {
 	v := newVolume(t)
 	v.pod("shop/victim-1", 12*day)
@@ -402,7 +401,7 @@ func TestATenantsHardLinksMakeNoCopyLarger(t *testing.T) {
 	}
 }
 
-// A copy that is larger than KeepBytes goes without taking an older one with it.
+// A copy larger than KeepBytes is deleted, but not an older copy because of it.
 func TestACopyThatIsTooLargeGoesAlone(t *testing.T) {
 	v := newVolume(t)
 	v.pod("shop/victim-1", 12*day)
@@ -416,8 +415,7 @@ func TestACopyThatIsTooLargeGoesAlone(t *testing.T) {
 	}
 }
 
-// A time of modification in the future, which any owner of a file can set, is not when
-// the file was written.
+// Any owner of a file can set a modification time in the future. Such a time is not taken for the time of the last write.
 func TestATimeInTheFutureKeepsNoCopyForever(t *testing.T) {
 	v := newVolume(t)
 	v.pod("shop/attacker", -1000*day)

@@ -61,8 +61,7 @@ func TestALinkToTheLockOfAnotherPodIsNotFollowed(t *testing.T) {
 	}
 }
 
-// A tenant exchanges the directory of a stream, while it is pruned, for a link to
-// the stream of a pod that lives.
+// While the directory of a stream is pruned, a tenant replaces it with a link to the stream of a running pod.
 func TestADirectoryExchangedForALinkIsNotFollowed(t *testing.T) {
 	v := newVolume(t)
 	v.pod("shop/alive", 100*day)
@@ -101,7 +100,7 @@ func TestADirectoryExchangedForALinkIsNotFollowed(t *testing.T) {
 	}
 }
 
-// Nor is the directory of a pod, once it has been found.
+// The same for the directory of a pod, after it was found.
 func TestAPodExchangedForALinkIsNotFollowed(t *testing.T) {
 	v := newVolume(t)
 	v.pod("shop/first", 50*day)
@@ -120,8 +119,8 @@ func TestAPodExchangedForALinkIsNotFollowed(t *testing.T) {
 	}
 }
 
-// unprivileged lets the rest of a test that runs as root use files as another
-// user, who gets dir. Only the thread of the test changes.
+// unprivileged makes the rest of a test that runs as root access files as another user, who becomes the owner of dir.
+// It changes only the thread of the test.
 func unprivileged(t *testing.T, dir string) {
 	t.Helper()
 	const nobody = 65534
@@ -170,7 +169,7 @@ func TestADirectoryThatCannotBeReadStopsNoOther(t *testing.T) {
 	}
 }
 
-// A pod that is silent, lives, and has more than is kept costs no other pod its copy.
+// A running but silent pod whose copy exceeds the limit does not cause the copy of another pod to be deleted.
 func TestACopyInUseTakesNothingOfWhatIsKept(t *testing.T) {
 	v := newVolume(t)
 	v.pod("shop/idle", 8*day)
@@ -182,7 +181,7 @@ func TestACopyInUseTakesNothingOfWhatIsKept(t *testing.T) {
 	}
 }
 
-// In a directory of the volume, DIR/NAMESPACE/POD looks as NAMESPACE/POD/CONTAINER.
+// Seen from a directory on the volume, DIR/NAMESPACE/POD looks like NAMESPACE/POD/CONTAINER.
 func TestADirectoryThatHoldsDestinationsStays(t *testing.T) {
 	v := newVolume(t)
 	v.pod("logs/shop/web-1", 8*day)

@@ -12,8 +12,8 @@ import (
 // noon is when the log of a test begins.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// world is a node on which a JVM writes a line each second and a sidecar reads them. Its
-// clock is set now and then.
+// world is a node on which a JVM writes a line each second and a sidecar reads the lines. From time to time, the clock
+// of the node is set.
 type world struct {
 	t       *testing.T
 	passed  time.Duration // since the boot, which was at noon
@@ -25,7 +25,7 @@ type world struct {
 	file    []byte
 }
 
-// lineBytes is what a line takes of the segment.
+// lineBytes is the size of a line in the segment.
 const lineBytes = 1000
 
 func (w *world) now() time.Time { return noon.Add(w.passed + w.ahead) }
@@ -41,7 +41,7 @@ func (w *world) run(d time.Duration, down bool) {
 	}
 }
 
-// commit reads all lines there are.
+// commit reads and commits all lines.
 func (w *world) commit() {
 	w.read = len(w.written)
 	at := Place{Seq: 1, Start: noon, Offset: int64(w.read) * lineBytes}
@@ -60,8 +60,7 @@ func (w *world) restart() {
 	w.file = w.file[:w.sidecar.Resume(Parse(w.file), at)*EntryBytes]
 }
 
-// Whatever the clock does, a reader that begins where the seek file shows finds every
-// line of the time that it was asked for.
+// Whatever the clock does, a reader that begins where the seek file points finds every line of the requested time.
 func TestNoLineIsLost(t *testing.T) {
 	for name, live := range map[string]func(w *world){
 		"the clock is right":          func(w *world) { w.run(5*time.Minute, false) },
@@ -162,8 +161,8 @@ func (w *world) check() {
 	}
 }
 
-// Another node, or another boot, counts from another time: that is no step of the clock,
-// and later times can be found all the same.
+// Another node or another boot counts from a different start. This is not a step of the clock, and later times can
+// still be found.
 func TestAnotherBootIsNoStep(t *testing.T) {
 	for _, booted := range []uint32{0, 1 << 30, 3 << 30} {
 		w := &world{t: t, booted: 1 << 31}
@@ -183,7 +182,7 @@ func TestOneEntryIn10Seconds(t *testing.T) {
 	}
 }
 
-// A silence is not inside the lines that one entry covers: a JVM may have been restarted.
+// The lines that one entry covers must not span a silence: the JVM may have been restarted in it.
 func TestASilenceBeginsWithAnEntry(t *testing.T) {
 	w := &world{t: t}
 	w.run(13*time.Second, false)
@@ -236,7 +235,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// A thinned file is in its bound, and shows nothing that the whole one does not.
+// A thinned file stays within its bound and has only entries that the whole file has.
 func TestThin(t *testing.T) {
 	for _, size := range []int64{4 << 10, 1 << 20, 64 << 20, 8 << 30} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
@@ -302,7 +301,7 @@ func TestWhatIsNotASeekFileHasNoEntries(t *testing.T) {
 	}
 }
 
-// Whatever the file holds, its entries are a prefix of it, in order.
+// Whatever the file contains, the entries read are a prefix of it, in order.
 func FuzzParse(f *testing.F) {
 	one, two := Entry{Seq: 1, Start: 5, Offset: 7, Time: 9, Up: 11}, Entry{Seq: 1, Start: 5, Offset: 8, Time: 3, Up: 12}
 	f.Add(two.Append(one.Append(nil)))

@@ -25,7 +25,7 @@ func benchConfig(how segment.Compression) Config {
 	return cfg
 }
 
-// BenchmarkAppend appends frames with a sync each 8 MiB of raw bytes.
+// BenchmarkAppend appends frames and syncs after every 8 MiB of raw bytes.
 func BenchmarkAppend(b *testing.B) {
 	data := lines(1, 8<<20)
 	for _, how := range allCompressions {
@@ -53,7 +53,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkWriteback syncs each 8 MiB, with and without writeBack.
+// BenchmarkWriteback syncs after every 8 MiB, with and without writeBack.
 func BenchmarkWriteback(b *testing.B) {
 	data := lines(1, 8<<20)
 	for _, early := range []bool{false, true} {

@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// Durable bytes leave the page cache, unless a sink is to read them soon.
+// Durable bytes are dropped from the page cache, unless a sink will read them soon.
 func TestCommittedPagesLeaveThePageCache(t *testing.T) {
 	for _, reread := range []bool{false, true} {
 		dest := t.TempDir()
@@ -36,8 +36,8 @@ func TestCommittedPagesLeaveThePageCache(t *testing.T) {
 	}
 }
 
-// cachedPages tells which of the first pages of a file the kernel holds. It asks by
-// mincore(2): a read, even one that must not wait, would have the kernel read ahead.
+// cachedPages reports which of the first pages of a file the kernel has cached. It uses mincore(2), because even a
+// nonblocking read would make the kernel read ahead.
 func cachedPages(t *testing.T, f *os.File, pages int) (cached []bool) {
 	t.Helper()
 	mem, err := unix.Mmap(int(f.Fd()), 0, pages*segment.PageBytes, unix.PROT_READ, unix.MAP_SHARED)
@@ -54,7 +54,7 @@ func cachedPages(t *testing.T, f *os.File, pages int) (cached []bool) {
 	return cached
 }
 
-// A Store that rests frees the encoder's memory, and its frames go on afterwards.
+// An idle Store frees the encoder's memory and can append frames again afterwards.
 func TestRestGivesMemoryBack(t *testing.T) {
 	eachCompression(t, func(t *testing.T, how segment.Compression) {
 		dest := t.TempDir()
@@ -62,7 +62,7 @@ func TestRestGivesMemoryBack(t *testing.T) {
 		str := freshStream(t, s, "gc")
 		inUse := func() uint64 {
 			runtime.GC()
-			runtime.GC() // what pools hold survives one collection
+			runtime.GC() // pooled objects survive one collection
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
 			return m.HeapAlloc

@@ -13,8 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// awayStore is a destination with a committed stream, lines(1, 5000), and what
-// was appended after that.
+// awayStore is a destination with a stream of which lines(1, 5000) are committed and more lines are appended.
 func awayStore(t *testing.T) (s *testStore, str *Stream, m segment.Mark, dest string) {
 	t.Helper()
 	dest = filepath.Join(t.TempDir(), "dest")
@@ -80,8 +79,7 @@ func TestDestinationThatIsAwayIsWaitedFor(t *testing.T) {
 	}
 }
 
-// Nothing is created in another directory that has taken the path, even if a segment was
-// to be created just then.
+// If another directory has taken the path, nothing is created in it, even if a segment was about to be created.
 func TestNothingIsCreatedWhileTheDestinationIsAway(t *testing.T) {
 	s, str, m, dest := awayStore(t)
 	must(t, str.Resume(m, 1<<20))
@@ -158,8 +156,7 @@ func TestDestinationOfAnotherSidecarIsNotTaken(t *testing.T) {
 	}
 }
 
-// Committed segments stay, whatever is moved away and back, at any time, also across a
-// restart.
+// Committed segments stay, whatever is moved away and back, at any time and across a restart.
 func TestCommittedSegmentsThatComeBackStay(t *testing.T) {
 	for name, restart := range map[string]bool{"at once": false, "after a restart": true} {
 		for how, place := range map[string]func(t *testing.T, str *Stream, m segment.Mark){

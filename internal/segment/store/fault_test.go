@@ -92,7 +92,7 @@ func TestFullDiskAtStartIsLoggedAndRetentionMendsIt(t *testing.T) {
 	sync(t, str)
 }
 
-// fillUp takes all space that is left.
+// fillUp uses up the remaining space.
 func fillUp(t *testing.T, path string) {
 	t.Helper()
 	file, err := os.Create(path)

@@ -27,7 +27,7 @@ func child(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
-// onWrite is a writer that calls a function at each write.
+// onWrite is a writer that calls a function for each write.
 type onWrite func()
 
 func (f onWrite) Write(p []byte) (int, error) { f(); return len(p), nil }

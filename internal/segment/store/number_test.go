@@ -62,8 +62,7 @@ func TestNumberThatIsNone(t *testing.T) {
 	}
 }
 
-// Nothing follows from a destination that does not take the number, and the next one is
-// taken again.
+// If the destination does not accept a number, that is logged once, and the next number is recorded again.
 func TestNumberThatCannotBeRecorded(t *testing.T) {
 	dest := t.TempDir()
 	s := openStore(t, dest, DefaultConfig())

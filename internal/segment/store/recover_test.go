@@ -20,8 +20,8 @@ func noise(n int) []byte {
 	return b
 }
 
-// harm is one way in which the end of a segment can be damaged. Its frames end
-// at the given offsets; it returns how many of them stay sound.
+// harm damages the end of a segment in one way. The frames of the segment end at the given offsets. It returns how many
+// of them stay intact.
 type harm struct {
 	name string
 	do   func(data []byte, ends []int) ([]byte, int)

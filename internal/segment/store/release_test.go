@@ -15,8 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// Retention deletes the segments of streams that ended, and those of the stream that is
-// still written last.
+// Retention deletes the segments of streams that ended. The segments of the stream that is still being written go last.
 func TestStreamsThatAreOverGoBeforeTheLivingOne(t *testing.T) {
 	for name, age := range map[string]time.Duration{"bytes": 0, "age": time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -30,7 +29,7 @@ func TestStreamsThatAreOverGoBeforeTheLivingOne(t *testing.T) {
 				str := freshStream(t, s, fmt.Sprintf("over-%02d", i))
 				if i%2 == 0 {
 					sealOne(t, str)
-				} else { // also one that is not sealed
+				} else { // even one that is not sealed
 					appendAll(t, str, lines(1, 100))
 					sync(t, str)
 				}
@@ -85,7 +84,7 @@ func TestReleasedStreamResumes(t *testing.T) {
 				t.Errorf("%v are there", got)
 			}
 			must(t, s.Close())
-			for range 2 { // what is appended and not committed is cut again
+			for range 2 { // bytes that are appended and not committed are cut off
 				s = openStore(t, dest, retaining(0, time.Hour))
 				str = s.Stream("gc")
 				must(t, str.Resume(saved, 1<<20))
@@ -139,7 +138,7 @@ func TestReleaseThatCannotBeSavedIsSavedAgain(t *testing.T) {
 	}
 }
 
-// The ledger agrees with the disk, whatever streams do, without a scan.
+// Whatever streams do, the ledger agrees with the disk without a scan.
 func TestLedgerAgreesWithTheDisk(t *testing.T) {
 	dest := memory(t)
 	s := openStore(t, dest, retaining(200*settings.Ki, 0))
@@ -208,7 +207,7 @@ func TestDirectoriesOfOthersAreLeftAlone(t *testing.T) {
 	}
 }
 
-// A clock that was ahead has put later times into the names of older segments.
+// While the clock was ahead, it put later times into the names of older segments.
 func TestRetentionAfterAClockThatWasAhead(t *testing.T) {
 	const ahead = 30 * 24 * time.Hour
 	for name, c := range map[string]struct {

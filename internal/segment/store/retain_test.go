@@ -16,7 +16,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// retaining is a configuration in which every commit of 4 KiB seals.
+// retaining is a configuration in which every commit of 4 KiB seals the segment.
 func retaining(bytes settings.Size, age time.Duration) Config {
 	return Config{Compress: segment.None, SegmentBytes: 4 * settings.Ki, RetainBytes: bytes, RetainAge: age}
 }
@@ -77,7 +77,7 @@ func TestRetentionByBytesDeletesTheOldestOfAllStreams(t *testing.T) {
 	}
 	must(t, s.scan())
 	must(t, s.Maintain(time.Now()))
-	s.wantGauges(t, 4, 4*4096) // its knowledge matches the disk
+	s.wantGauges(t, 4, 4*4096) // its ledger matches the disk
 }
 
 func TestSegmentThatWasWrittenLastStays(t *testing.T) {
@@ -96,7 +96,7 @@ func TestSegmentThatWasWrittenLastStays(t *testing.T) {
 	}
 	must(t, open.Resume(m, 0))
 	s.wantGauges(t, 1, 4096)
-	// Also while the next one is written and no mark names it.
+	// The same while the next segment is written and no mark names it.
 	appendAll(t, open, lines(1, 100))
 	must(t, s.Maintain(time.Now().Add(time.Hour)))
 	open.Abandon()
@@ -195,7 +195,7 @@ func TestSegmentThatCannotBeDeletedKeepsNoOther(t *testing.T) {
 		time.Sleep(2 * time.Millisecond)
 	}
 	must(t, s.scan())
-	// A directory of its name, as nothing but a real error would do for root.
+	// A directory takes its name: root would not get an error from mere permissions.
 	path := filepath.Join(dest, "gc", marks[0].Segment)
 	must(t, os.Remove(path))
 	must(t, os.Mkdir(path, 0o750))
@@ -219,7 +219,7 @@ func TestMaintainWithNothingToDoIsCheap(t *testing.T) {
 	}
 	now := time.Now()
 	must(t, s.Maintain(now))
-	// One descriptor would be one allocation at least.
+	// Opening a descriptor would take at least one allocation.
 	if n := testing.AllocsPerRun(100, func() { must(t, s.Maintain(now)) }); n > 2 {
 		t.Errorf("%v allocations", n)
 	}
@@ -268,7 +268,7 @@ func TestStepOfTheClockChangesNoAge(t *testing.T) {
 		return began.Add(10 * time.Minute).Round(0).Add(step)
 	}
 	for step, want := range map[time.Duration]time.Duration{0: 11 * time.Minute, time.Hour: 11 * time.Minute, -time.Hour: 0} {
-		// What the system clock says of now, and the monotonic clock of the time since Open.
+		// The time of the system clock, and the time since Open of the monotonic clock.
 		if got := l.age(wrote, after(step), 10*time.Minute); got != want {
 			t.Errorf("a step of %s: age %s, want %s", step, got, want)
 		}

@@ -103,8 +103,7 @@ func TestManyStreamsShareTheBound(t *testing.T) {
 	}
 }
 
-// Small segments are no reason to commit every few streams, or few bytes; little room
-// is one.
+// Small segments are not a reason to commit after every few streams or bytes. Little room is.
 func TestWhatOneCommitMayTake(t *testing.T) {
 	const page, small = 4 << 10, 256 << 10
 	for name, tc := range map[string]struct {

@@ -23,8 +23,8 @@ func timedLine(minute int) []byte {
 	return fmt.Appendf(nil, "[%04d]%s\n", minute, lines(int64(minute), 300)[:300])
 }
 
-// logMinutes appends a frame for each minute from one to another and commits each. The
-// clock of the log begins with that of the segments.
+// logMinutes appends and commits a frame for each minute of a range. The clock of the log begins at the time of the
+// first segment.
 func logMinutes(t *testing.T, str *Stream, begun time.Time, from, to int) (m segment.Mark) {
 	t.Helper()
 	for minute := from; minute < to; minute++ {
@@ -57,7 +57,7 @@ func readSince(t *testing.T, dir string, begun time.Time, minute int) (raw []byt
 	}
 }
 
-// wantSince asks for each tenth minute, and returns how many bytes were skipped in all.
+// wantSince asks for every tenth minute and returns how many bytes were skipped in total.
 func wantSince(t *testing.T, dest string, begun time.Time) (skipped int64) {
 	t.Helper()
 	all := contents(t, dest, "gc")
@@ -72,8 +72,8 @@ func wantSince(t *testing.T, dest string, begun time.Time) (skipped int64) {
 	return skipped
 }
 
-// A Follower begins inside a segment where the seek file shows that nothing before is
-// wanted. With any other seek file it returns more, and never less.
+// A Follower begins inside a segment if the seek file shows that no earlier byte is wanted. With any other seek file it
+// returns more bytes, never fewer.
 func TestSeek(t *testing.T) {
 	eachCompression(t, func(t *testing.T, how segment.Compression) {
 		dest := t.TempDir()
@@ -118,7 +118,7 @@ func flip(b []byte, at int) []byte {
 	return b
 }
 
-// moved returns sound entries whose places are not the ends of frames.
+// moved returns valid entries whose positions are not the ends of frames.
 func moved(file []byte) (b []byte) {
 	for _, e := range seek.Parse(file) {
 		e.Offset += 3
@@ -127,8 +127,8 @@ func moved(file []byte) (b []byte) {
 	return b
 }
 
-// The writer continues the file of the process before. Where segments were cut, or are of
-// another stream of the name, the entries after the cut go.
+// The writer continues the file of the previous process. If segments were cut, or belong to another stream of the same
+// name, the entries after the cut are removed.
 func TestSeekFileContinues(t *testing.T) {
 	eachCompression(t, func(t *testing.T, how segment.Compression) {
 		dest := t.TempDir()
@@ -200,8 +200,8 @@ func TestSeekFileIsBounded(t *testing.T) {
 	}
 }
 
-// A restart of the writer cuts what a Follower has read that began inside the segment: it
-// returns each line once all the same.
+// A Follower begins inside a segment, and a restart of the writer cuts what it has read. The Follower still returns
+// each line once.
 func TestSeekAcrossARestart(t *testing.T) {
 	eachCompression(t, func(t *testing.T, how segment.Compression) {
 		dest := t.TempDir()

@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/index"
 )
 
-// sums returns which segments of a stream have an entry of the bytes that they have.
+// sums returns which segments of a stream have an entry that matches their bytes.
 func sums(t *testing.T, dest, stream string) (known []uint64) {
 	t.Helper()
 	dir := filepath.Join(dest, stream)
@@ -102,7 +102,7 @@ func TestSealedSegmentsAreSummedUp(t *testing.T) {
 	})
 }
 
-// Whenever a process is killed, an entry is used only for the bytes that it is of.
+// Whenever a process is killed, an entry is used only for the bytes that it describes.
 func TestSumsAfterACrash(t *testing.T) {
 	type rig struct {
 		dest string
@@ -124,7 +124,7 @@ func TestSumsAfterACrash(t *testing.T) {
 			mark := put(r)
 			r.SealAll()
 			wantSums(t, r.dest, 1)
-			restart(r, mark) // to which the segment is not sealed
+			restart(r, mark) // at which the segment is not sealed
 			put(r)
 			wantSums(t, r.dest)
 			r.SealAll()
