@@ -138,7 +138,7 @@ type process struct {
 	log *logged
 }
 
-// process returns a new process, and kills the one before it.
+// process returns a new process after killing the previous one.
 func (r *rig) process() *process {
 	r.t.Helper()
 	if r.last != nil {

@@ -200,8 +200,8 @@ func TestSeekFileIsBounded(t *testing.T) {
 	}
 }
 
-// A Follower begins inside a segment, and a restart of the writer cuts what it has read. The Follower still returns
-// each line once.
+// A Follower begins inside a segment, and a restart of the writer cuts bytes that the Follower has read. The Follower
+// still returns each line once.
 func TestSeekAcrossARestart(t *testing.T) {
 	eachCompression(t, func(t *testing.T, how segment.Compression) {
 		dest := t.TempDir()

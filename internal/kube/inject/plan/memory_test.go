@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The heap size is the one that the JVM derives from its options, wherever in the pod they are set.
+// The JVM derives the size of its heap from its options, wherever in the pod they are set.
 func TestHeapThatThePodShows(t *testing.T) {
 	const gi = 1 << 30
 	env := func(pairs ...string) (all []corev1.EnvVar) {
