@@ -14,7 +14,7 @@ func pausesOf(stops []insight.Stop) []admin.Pause {
 	for i := min(len(stops), admin.MaxPauses) - 1; i >= 0; i-- {
 		s := stops[i]
 		pauses = append(pauses, admin.Pause{At: s.End, Stream: s.Stream, Name: nameOf(s), Seconds: s.Duration.Seconds(),
-			ReachSeconds: s.Reaching.Seconds(), Verdict: string(s.Verdict)})
+			ReachSeconds: s.Reaching.Seconds(), Verdict: string(s.Verdict), Evidence: s.Evidence})
 	}
 	return pauses
 }

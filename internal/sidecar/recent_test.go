@@ -46,12 +46,12 @@ func TestTheLastPausesAreNamed(t *testing.T) {
 	got := pausesOf([]insight.Stop{
 		{End: at.Add(3), Duration: time.Millisecond, Operation: pause.None},
 		{End: at.Add(2), Duration: 3 * time.Millisecond, Reaching: 2 * time.Millisecond, Operation: "ThreadDump"},
-		{End: at.Add(1), Duration: time.Second, Operation: "G1CollectFull", Collector: "G1", Action: "full", Cause: "System.gc()", Verdict: insight.Disk},
+		{End: at.Add(1), Duration: time.Second, Operation: "G1CollectFull", Collector: "G1", Action: "full", Cause: "System.gc()", Verdict: insight.Disk, Evidence: "vda was busy"},
 		{End: at, Stream: "gc.log", Duration: time.Second, Operation: pause.None, Action: "remark", Cause: pause.None},
 	})
 	want := []admin.Pause{
 		{At: at, Stream: "gc.log", Name: "remark", Seconds: 1},
-		{At: at.Add(1), Name: "G1 full (System.gc())", Seconds: 1, Verdict: "disk"},
+		{At: at.Add(1), Name: "G1 full (System.gc())", Seconds: 1, Verdict: "disk", Evidence: "vda was busy"},
 		{At: at.Add(2), Name: "safepoint ThreadDump", Seconds: 0.003, ReachSeconds: 0.002},
 		{At: at.Add(3), Name: "safepoint", Seconds: 0.001},
 	}

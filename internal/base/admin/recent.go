@@ -30,6 +30,9 @@ type Pause struct {
 	// Verdict is the suspected cause of the pause, as the label of
 	// ullage_jvm_stalls_suspected_total. Empty: nothing, or it is not judged yet.
 	Verdict string `json:"verdict,omitempty"`
+
+	// Evidence has the kernel's numbers for the verdict in words. Empty: no counter gave it.
+	Evidence string `json:"evidence,omitempty"`
 }
 
 // Gap is lines that were dropped at one place of a stream. Its marker has been

@@ -15,10 +15,13 @@ const (
 	usualFile = 512     // bytes that a file has
 )
 
-// ReadSmall returns the beginning of a regular file below the open directory at, or nil; see
+// ReadSmall returns the first 4 KiB of a file as [ReadUpTo] reads it.
+func ReadSmall(at int, name string) []byte { return ReadUpTo(at, name, maxFile) }
+
+// ReadUpTo returns the beginning of a regular file below the open directory at, or nil; see
 // openat(2) for the names. The container of a JVM may have put anything in its place, so that
 // opening must not wait. os.File would cost twice as many system calls.
-func ReadSmall(at int, name string) []byte {
+func ReadUpTo(at int, name string, most int) []byte {
 	fd, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil
@@ -29,9 +32,9 @@ func ReadSmall(at int, name string) []byte {
 		return nil
 	}
 	text := make([]byte, 0, usualFile)
-	for len(text) < maxFile {
+	for len(text) < most {
 		text = slices.Grow(text, 1)
-		n, err := unix.Read(fd, text[len(text):min(cap(text), maxFile)])
+		n, err := unix.Read(fd, text[len(text):min(cap(text), most)])
 		switch text = text[:len(text)+max(0, n)]; {
 		case err == unix.EINTR:
 		case err != nil:

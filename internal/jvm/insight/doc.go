@@ -19,7 +19,9 @@
 // A culprit is named if, while the application was stopped, its counter grew by at least
 // half of that time more than it grows otherwise. Pressure is that of the node, from
 // /proc/pressure, unless the JVMs' processes are visible (a shared process namespace):
-// then it is also that of their cgroups, and only then is throttling seen at all. A pause
+// then it is also that of their cgroups, and only then is throttling seen at all. The
+// samples also hold the counters of the node's disks, so that the evidence of the verdict
+// disk can name the busiest one. They do not decide: a disk may be busy for others. A pause
 // that is suspected only because its work was not spread over its workers counts only if
 // a culprit is named.
 package insight

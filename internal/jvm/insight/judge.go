@@ -61,7 +61,8 @@ type Stop struct {
 	Collector string        `json:"gc,omitempty"`
 	Action    string        `json:"action,omitempty"` // of the longest pause in it; empty where the collector made none
 	Cause     string        `json:"cause,omitempty"`
-	Verdict   Verdict       `json:"verdict,omitempty"` // of a suspected stall, once it is known
+	Verdict   Verdict       `json:"verdict,omitempty"`  // of a suspected stall, once it is known
+	Evidence  string        `json:"evidence,omitempty"` // the numbers that led to a verdict; empty where no counter grew
 }
 
 // judge holds suspected stops until the samples show what happened meanwhile. Its methods
@@ -112,15 +113,15 @@ func (j *judge) stopped(stream string, s *pause.Stop, end, now time.Time) {
 	}
 	one := suspect{suspicion: suspicion, start: end.Add(-s.Duration), end: end, stream: stream, number: j.total - 1}
 	if len(j.pending) == maxPending || now.Sub(end) > maxBehind {
-		j.decide(one, "")
+		j.decide(one, "", "")
 		return
 	}
 	j.pending = append(j.pending, one)
 }
 
-// decide counts a suspected stop. The culprit is what the samples name, or "". The
-// caller holds the lock.
-func (j *judge) decide(s suspect, culprit Verdict) (Verdict, bool) {
+// decide counts a suspected stop. The culprit is what the samples name, or "", and shown is
+// what they show. The caller holds the lock.
+func (j *judge) decide(s suspect, culprit Verdict, shown string) (Verdict, bool) {
 	verdict := culprit
 	if verdict == "" {
 		switch s.suspicion {
@@ -136,7 +137,8 @@ func (j *judge) decide(s suspect, culprit Verdict) (Verdict, bool) {
 	}
 	j.metrics.stalls.WithLabelValues(string(verdict)).Inc()
 	if s.number >= j.total-maxRecent {
-		j.recent[s.number%maxRecent].Verdict = verdict
+		stop := &j.recent[s.number%maxRecent]
+		stop.Verdict, stop.Evidence = verdict, shown
 	}
 	return verdict, true
 }
@@ -185,13 +187,14 @@ func (j *judge) step(now time.Time) {
 		if s.end.After(now) {
 			return false
 		}
-		if verdict, ok := j.decide(s, j.sampler.culprit(s.start, s.end)); ok && now.Sub(j.logged) >= logEvery {
+		culprit, shown := j.sampler.culprit(s.start, s.end)
+		if verdict, ok := j.decide(s, culprit, shown); ok && now.Sub(j.logged) >= logEvery {
 			j.logged = now
-			// messages.md#the-jvms: `verdict` names what the JVM waited for: see [Was it the JVM or
+			// messages.md#the-jvms: `verdict` names what the JVM waited for, and `evidence` has its numbers: see [Was it the JVM or
 			// the machine?](stalls.md). Logged at most once in 10 s;
 			// `ullage_jvm_stalls_suspected_total` counts all.
 			j.log.Warn("a stop of the JVM seems to be a stall", "stream", s.stream, "duration", s.end.Sub(s.start), "end", s.end,
-				"suspicion", s.suspicion.String(), "verdict", string(verdict), "hint", build.Docs+"stalls.md has the verdicts and what looks like a stall but is not one")
+				"suspicion", s.suspicion.String(), "verdict", string(verdict), "evidence", shown, "hint", build.Docs+"stalls.md has the verdicts and what looks like a stall but is not one")
 		}
 		return true
 	})

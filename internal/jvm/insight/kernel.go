@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	maxProcesses = 4096 // that are looked at
+	maxDiskFile  = 64 << 10 // bytes of /proc/diskstats that are read
+	maxProcesses = 4096     // that are looked at
 	maxCgroups   = 16
 )
 
@@ -29,29 +30,46 @@ func (k kernelCounters) read(name string) []byte {
 }
 
 // pressure reads for how long tasks waited, of the directory of the node or of a cgroup.
-// The form is that of Documentation/accounting/psi.rst: "some avg10=... total=12345",
-// in microseconds.
-func (k kernelCounters) pressure(dir, suffix string) (of [numCounters]time.Duration) {
-	of[throttled] = -1
+// The form is that of Documentation/accounting/psi.rst: "some avg10=... total=12345" and
+// "full avg10=... total=123", in microseconds. The full line is missing on some kernels.
+func (k kernelCounters) pressure(dir, suffix string) counts {
+	of := unknownCounts
 	for c, name := range map[counter]string{memory: "memory", disk: "io", cpu: "cpu"} {
-		of[c] = -1
-		line, _, _ := bytes.Cut(k.read(filepath.Join(dir, name+suffix)), []byte("\n"))
-		if total, ok := bytes.CutPrefix(line, []byte("some ")); ok {
-			_, number, _ := bytes.Cut(total, []byte("total="))
-			of[c] = micros(number)
-		}
+		some, rest, _ := bytes.Cut(k.read(filepath.Join(dir, name+suffix)), []byte("\n"))
+		full, _, _ := bytes.Cut(rest, []byte("\n"))
+		of.some[c], of.full[c] = total(some, "some "), total(full, "full ")
 	}
 	return of
 }
 
-// throttled reads for how long a cgroup was throttled.
-func (k kernelCounters) throttled(dir string) time.Duration {
+// total reads the total of a line of a pressure file, or returns a negative duration.
+func total(line []byte, kind string) time.Duration {
+	rest, ok := bytes.CutPrefix(line, []byte(kind))
+	if !ok {
+		return -1
+	}
+	_, number, _ := bytes.Cut(rest, []byte("total="))
+	return micros(number)
+}
+
+// throttled reads for how long a cgroup was throttled, and in how many periods. Version 1
+// of cgroups has the time in nanoseconds.
+func (k kernelCounters) throttled(dir string) (lost time.Duration, periods int64) {
+	lost, periods = -1, -1
 	for line := range bytes.Lines(k.read(filepath.Join(dir, "cpu.stat"))) {
-		if number, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("throttled_usec ")); ok {
-			return micros(number)
+		name, text, _ := bytes.Cut(bytes.TrimSpace(line), []byte(" "))
+		n, err := strconv.ParseInt(string(text), 10, 64)
+		switch {
+		case err != nil || n < 0:
+		case string(name) == "throttled_usec":
+			lost = micros(text)
+		case string(name) == "throttled_time":
+			lost = time.Duration(n)
+		case string(name) == "nr_throttled":
+			periods = n
 		}
 	}
-	return -1
+	return lost, periods
 }
 
 // micros reads a number of microseconds, or returns a negative duration.
@@ -77,8 +95,8 @@ func (k kernelCounters) cgroups() []string {
 		if _, err := strconv.Atoi(name); err != nil || strings.TrimSpace(string(k.read(filepath.Join("proc", name, "comm")))) != "java" {
 			continue
 		}
-		for _, candidate := range kernel.GroupDirs(k.root, name, "") {
-			if k.throttled(candidate) < 0 {
+		for _, candidate := range kernel.GroupDirs(k.root, name, "cpu") {
+			if lost, _ := k.throttled(candidate); lost < 0 {
 				continue
 			}
 			info, err := os.Stat(filepath.Join(k.root, candidate))

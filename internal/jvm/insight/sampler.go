@@ -23,13 +23,39 @@ const (
 // that swaps waits for the disk as well, and one that is throttled for all of them.
 var culprits = [numCounters]Verdict{throttled: Throttled, memory: Memory, disk: Disk, cpu: CPU}
 
-// sample is what the counters had at one time. A counter that could not be read is
-// negative.
+// counts are counters at one time. One that could not be read is negative.
+type counts struct {
+	some    [numCounters]time.Duration // in which at least one task waited, or was throttled
+	full    [numCounters]time.Duration // in which all tasks waited; throttled has none
+	periods int64                      // in which the CPU limit throttled
+}
+
+// unknownCounts is where nothing could be read.
+var unknownCounts = counts{some: [numCounters]time.Duration{-1, -1, -1, -1}, full: [numCounters]time.Duration{-1, -1, -1, -1}, periods: -1}
+
+// add adds the counters of a further cgroup. A sum is unknown if one of its parts is.
+func (c *counts) add(other *counts) {
+	for k := range numCounters {
+		c.some[k], c.full[k] = sum(c.some[k], other.some[k]), sum(c.full[k], other.full[k])
+	}
+	c.periods = sum(c.periods, other.periods)
+}
+
+func sum[N ~int64](a, b N) N {
+	if a < 0 || b < 0 {
+		return -1
+	}
+	return a + b
+}
+
+// sample is what the counters had at one time.
 type sample struct {
-	at   time.Time
-	node [numCounters]time.Duration // of the node; it has none for throttled
-	jvms [numCounters]time.Duration // the sum over the JVMs' cgroups
-	set  int                        // number of the set of cgroups: sums of different ones are not compared
+	at       time.Time
+	node     counts // of the node; it has none for throttled
+	jvms     counts // the sum over the JVMs' cgroups
+	set      int    // number of the set of cgroups: sums of different ones are not compared
+	disks    [maxDevices]device
+	numDisks int
 }
 
 // sampler keeps the last samples. It is for one goroutine.
@@ -51,22 +77,18 @@ func (s *sampler) sample(now time.Time) {
 		s.found = now
 		s.setCgroups(s.kernel.cgroups())
 	}
-	one := sample{at: now, node: s.kernel.pressure("proc/pressure", ""), jvms: [numCounters]time.Duration{-1, -1, -1, -1}}
-	one.node[throttled] = -1
+	one := &s.samples[s.total%maxSamples]
+	one.at, one.set, one.node, one.jvms = now, s.set, s.kernel.pressure("proc/pressure", ""), unknownCounts
+	one.numDisks = s.kernel.devices(&one.disks)
 	for i, dir := range s.cgroups {
 		counters := s.kernel.pressure(dir, ".pressure")
-		counters[throttled] = s.kernel.throttled(dir)
-		for k, v := range counters {
-			switch {
-			case v < 0 || i > 0 && one.jvms[k] < 0:
-				one.jvms[k] = -1
-			default:
-				one.jvms[k] = max(0, one.jvms[k]) + v
-			}
+		counters.some[throttled], counters.periods = s.kernel.throttled(dir)
+		if i == 0 {
+			one.jvms = counters
+		} else {
+			one.jvms.add(&counters)
 		}
 	}
-	one.set = s.set
-	s.samples[s.total%maxSamples] = one
 	s.total++
 }
 
@@ -82,8 +104,9 @@ func (s *sampler) setCgroups(dirs []string) {
 	}
 }
 
-// culprit returns what the application seems to have waited for between two times, or "".
-func (s *sampler) culprit(start, end time.Time) Verdict {
+// culprit returns what the application seems to have waited for between two times, or "",
+// and what shows that.
+func (s *sampler) culprit(start, end time.Time) (Verdict, string) {
 	oldest := max(0, s.total-maxSamples)
 	before, after := -1, -1
 	for n := oldest; n < s.total; n++ {
@@ -96,18 +119,21 @@ func (s *sampler) culprit(start, end time.Time) Verdict {
 		}
 	}
 	if before < 0 || after < 0 {
-		return ""
+		return "", ""
 	}
 	from, to := &s.samples[before%maxSamples], &s.samples[after%maxSamples]
 	base := &s.samples[max(oldest, before-background)%maxSamples]
 	half := end.Sub(start) / 2
 	for k := range numCounters {
-		if excess(from.node[k], to.node[k], base.node[k], from, to, base) >= half ||
-			from.set == to.set && excess(from.jvms[k], to.jvms[k], base.jvms[k], from, to, base) >= half {
-			return culprits[k]
+		// The JVMs' own counters say more than those of the node, if both grew.
+		if from.set == to.set && excess(from.jvms.some[k], to.jvms.some[k], base.jvms.some[k], from, to, base) >= half {
+			return culprits[k], evidence(k, "the JVM's", &from.jvms, &to.jvms, from, to)
+		}
+		if excess(from.node.some[k], to.node.some[k], base.node.some[k], from, to, base) >= half {
+			return culprits[k], evidence(k, "the node's", &from.node, &to.node, from, to)
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // excess returns by how much a counter grew between two samples, less its growth in

@@ -8,7 +8,7 @@ function pauses(recent, now) {
   bars('pause-chart', 'Pauses', all.map((p) => ({ t: Date.parse(p.at), v: p.seconds, bad: Boolean(p.verdict),
     title: clock(p.at) + ' ' + p.name + ' ' + duration(p.seconds) })), now, duration);
   table('pauses', ['Time', '~Pause', '#Duration', '#To safepoint', 'Suspected'], all.slice(-ROWS).reverse().map((p) =>
-    [clock(p.at), p.name, duration(p.seconds), p.reachSeconds > 0 ? duration(p.reachSeconds) : '–', p.verdict ? alarm(p.verdict) : '–']));
+    [clock(p.at), p.name, duration(p.seconds), p.reachSeconds > 0 ? duration(p.reachSeconds) : '–', p.verdict ? alarm(p.verdict, p.evidence) : '–']));
   show('no-pauses', all.length ? '' : 'No pause was read since the sidecar started. The JVM logs pauses with gc=info or safepoint=info, and --jvm-metrics has the sidecar read them.');
 }
 

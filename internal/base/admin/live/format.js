@@ -48,8 +48,8 @@ function make(tag, attributes, ...children) {
   return el;
 }
 
-// alarm is a text that stands out.
-function alarm(text) { return make('strong', { class: 'bad-text' }, text); }
+// alarm is a text that stands out. The pointer shows why, if that is given.
+function alarm(text, why) { return make('strong', why ? { class: 'bad-text', title: why } : { class: 'bad-text' }, text); }
 
 const byId = (id) => document.getElementById(id);
 

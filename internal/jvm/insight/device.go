@@ -1,0 +1,117 @@
+package insight
+
+import (
+	"bytes"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/kernel"
+)
+
+const (
+	maxDevices    = 16 // that are followed; further ones are left out
+	maxDeviceName = 32 // the kernel's DISK_NAME_LEN
+)
+
+// device is what a block device had done at one time, since it came up.
+type device struct {
+	name   [maxDeviceName]byte // filled up with zeros; an array, since samples are overwritten again and again
+	done   int64               // reads and writes that ended
+	waited time.Duration       // the sum of the times that those took
+	busy   time.Duration       // the time in which a request was under way
+}
+
+func (d *device) String() string { return string(bytes.TrimRight(d.name[:], "\x00")) }
+
+// devices reads the counters of the node's disks into a list that has room for them, and
+// returns how many it read. Disks that were never used, loop devices, memory disks and
+// partitions are left out: what a partition waits for, its disk waits for.
+func (k kernelCounters) devices(list *[maxDevices]device) int {
+	n, disk := 0, ""
+	for line := range bytes.Lines(kernel.ReadUpTo(unix.AT_FDCWD, filepath.Join(k.root, "proc/diskstats"), maxDiskFile)) {
+		name, one, ok := parseDevice(line)
+		if !ok || isPartition(disk, name) {
+			continue
+		}
+		disk = name
+		if one.done == 0 && one.busy == 0 || strings.HasPrefix(name, "loop") || strings.HasPrefix(name, "ram") {
+			continue
+		}
+		if n == len(list) {
+			break
+		}
+		list[n] = one
+		n++
+	}
+	return n
+}
+
+// parseDevice reads a line of the form in Documentation/admin-guide/iostats.rst. Times
+// are in milliseconds. A line without its end was cut by the bound on the file.
+func parseDevice(line []byte) (name string, d device, ok bool) {
+	fields := bytes.Fields(line)
+	if len(fields) < 14 || !bytes.HasSuffix(line, []byte("\n")) || len(fields[2]) > maxDeviceName || !isName(fields[2]) {
+		return "", d, false
+	}
+	var numbers [5]int64
+	for i, field := range [...]int{3, 6, 7, 10, 12} { // reads, their time, writes, their time, time busy
+		n, err := strconv.ParseInt(string(fields[field]), 10, 64)
+		if err != nil || n < 0 || n > 1<<40 {
+			return "", d, false
+		}
+		numbers[i] = n
+	}
+	copy(d.name[:], fields[2])
+	d.done = numbers[0] + numbers[2]
+	d.waited = time.Duration(numbers[1]+numbers[3]) * time.Millisecond
+	d.busy = time.Duration(numbers[4]) * time.Millisecond
+	return string(fields[2]), d, true
+}
+
+// isName reports whether a text can be shown as the name of a device.
+func isName(text []byte) bool {
+	for _, c := range text {
+		if c <= ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// isPartition reports whether a name is that of a partition of a disk: sda1 of sda, and
+// nvme0n1p1 of nvme0n1. dm-10 is not one of dm-1.
+func isPartition(disk, name string) bool {
+	rest, ok := strings.CutPrefix(name, disk)
+	if disk == "" || !ok || rest == "" {
+		return false
+	}
+	if last := disk[len(disk)-1]; last >= '0' && last <= '9' {
+		if rest, ok = strings.CutPrefix(rest, "p"); !ok {
+			return false
+		}
+	}
+	_, err := strconv.ParseUint(rest, 10, 16)
+	return err == nil
+}
+
+// busiest returns what the disk that was busy for longest did between two samples. ok is
+// false unless that disk was busy for at least half of that time.
+func busiest(from, to *sample) (grown device, ok bool) {
+	for i := range to.disks[:to.numDisks] {
+		is := &to.disks[i]
+		for k := range from.disks[:from.numDisks] {
+			was := &from.disks[k]
+			if was.name != is.name || is.busy < was.busy || is.done < was.done || is.waited < was.waited {
+				continue
+			}
+			if busy := is.busy - was.busy; busy > grown.busy {
+				grown = device{name: is.name, done: is.done - was.done, waited: is.waited - was.waited, busy: busy}
+			}
+		}
+	}
+	return grown, grown.busy > 0 && grown.busy >= to.at.Sub(from.at)/2
+}
