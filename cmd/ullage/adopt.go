@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -64,6 +65,7 @@ type adoptConfig struct {
 	target  string // empty: all JVMs
 	all     bool
 	lasts   time.Duration
+	handover
 }
 
 func newAdoptConfig() *adoptConfig {
@@ -82,6 +84,7 @@ func (c *adoptConfig) groups() []settings.Group {
 		settings.DurationVar(fs, &c.lasts, "for", c.lasts, "`DURATION` after which the JVM is released")
 	}}}
 	all = append(all, c.sidecar.Ship.CopyGroups()...)
+	all = append(all, settings.Group{Title: "In a container that ends with the adoption", Flags: c.handover.flags})
 	return append(all, settings.Group{Title: "Further copies", Flags: c.sidecar.Sinks.Flags},
 		settings.Group{Title: "The program itself", Flags: c.sidecar.Log.Flags})
 }
@@ -90,6 +93,9 @@ func (c *adoptConfig) flags(fs *flag.FlagSet) { settings.Declare(fs, c.groups())
 
 // validate reads the arguments and returns what is wrong with them and with the flags.
 func (c *adoptConfig) validate(args []string, now time.Time) (bad []error) {
+	if bad := c.handover.validate(c.sidecar.Ship.Dest, len(args)); len(bad) > 0 || c.fetch {
+		return bad
+	}
 	if !c.all && len(args) == 0 {
 		return []error{errors.New("no JVM is named: give its process ID, a word of its command line, or --all")}
 	}
@@ -122,17 +128,31 @@ func adoptCmd(ctx context.Context, args []string, e cli.Env) int {
 	if !ok {
 		return code
 	}
-	out := newNotes(e.Stderr)
+	dest, out := c.sidecar.Ship.Dest, newNotes(e.Stderr)
+	if c.fetch {
+		if err := c.take(ctx, dest, e); err != nil {
+			return e.Fail("adopt", err)
+		}
+		return cli.OK
+	}
+	if err := c.forget(dest); err != nil {
+		return e.Fail("adopt", err)
+	}
 	visits, err := c.begin(ctx, out, e)
 	if err != nil {
 		return e.Fail("adopt", err)
 	}
-	host := &host{lasts: c.lasts, visits: visits, out: out}
+	host := &host{lasts: c.lasts, visits: visits, out: out, stopped: func() bool { return c.stopped(dest) }}
 	host.wait(ctx)
 	if err := errors.Join(host.end(), c.report(ctx, visits, e)); err != nil {
-		return e.Fail("adopt", err)
+		code = e.Fail("adopt", err)
 	}
-	return cli.OK
+	if slices.ContainsFunc(visits, func(v *visit) bool { return v.adopted }) {
+		if err := c.linger(ctx, dest, out); err != nil {
+			code = e.Fail("adopt", err)
+		}
+	}
+	return code
 }
 
 // begin finds the JVMs and starts a sidecar for each.

@@ -174,9 +174,10 @@ func (v *visit) end() error {
 
 // host watches over visits.
 type host struct {
-	lasts  time.Duration
-	visits []*visit
-	out    *notes
+	lasts   time.Duration
+	visits  []*visit
+	out     *notes
+	stopped func() bool // another process wants the visits to end
 }
 
 // wait shows the progress until the time is over, ctx ends, or no visit is left, and has all of them
@@ -193,7 +194,7 @@ func (h *host) wait(ctx context.Context) {
 		case <-over:
 			waiting = false
 		case <-looks.C:
-			waiting = h.look(time.Until(ends))
+			waiting = h.look(time.Until(ends)) && !h.stopped()
 		}
 	}
 	for _, v := range h.visits {

@@ -1,6 +1,7 @@
 package jvm
 
 import (
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -123,6 +124,50 @@ func TestAdoptAJVMWithNothingPrepared(t *testing.T) {
 			t.Errorf("left behind: %q", left)
 		}
 	})
+}
+
+// In a container that ends with the adoption, the process waits until what it shipped was fetched. A
+// fetch whose reader is gone leaves it there, and one ends the adoption early.
+func TestAdoptHandsOverWhatItShipped(t *testing.T) {
+	r := newLevelRig(t, lab.NeedsJDKs(t)[0])
+	jvm := r.listening(place{}, nil, "Churn", "600000", "100")
+	before, copied := jvm.list(), filepath.Join(r.dest, "copy")
+	adopt := adopting(r, strconv.Itoa(jvm.PID()), "--for", "1h", "--hold", "1h")
+	adopted(r, adopt)
+	lab.Eventually(r, patience, "a pause is shipped", func() bool {
+		out, err := exec.Command(program, "logs", copied).CombinedOutput()
+		return err == nil && strings.Contains(string(out), "Pause Young")
+	})
+	fetch := func(stdin string, more ...string) (tar []byte, err error) {
+		cmd := exec.Command(program, append([]string{"adopt", "--fetch", "--dest", copied}, more...)...)
+		cmd.Stdin = strings.NewReader(stdin)
+		return cmd.Output()
+	}
+	if _, err := fetch("", "--now"); err == nil {
+		t.Error("a fetch without a reader has worked")
+	}
+	lab.Eventually(r, patience, "the adoption has ended", func() bool { return strings.Contains(adopt.Stderr(), "waiting 3600 s for a fetch") })
+	if is := jvm.list(); is != before {
+		t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
+	}
+	reported(r, "Pause Young")
+	archive, err := fetch("fetched\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	adoptEnds(r, adopt, 0)
+	if _, err := os.Stat(copied); !os.IsNotExist(err) {
+		t.Errorf("the destination is there after the fetch: %v", err)
+	}
+	if err := os.Mkdir(copied, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	unpack := exec.Command("tar", "-x", "-C", copied)
+	unpack.Stdin = bytes.NewReader(archive)
+	if out, err := unpack.CombinedOutput(); err != nil {
+		t.Fatalf("tar: %v\n%s", err, out)
+	}
+	reported(r, "Pause Young")
 }
 
 // The next `ullage adopt` of a JVM goes on where one was killed, and leaves nothing.
