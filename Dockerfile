@@ -20,6 +20,8 @@ ENV STAMPS="-X main.version=$VERSION -X github.com/ullage/ullage/internal/base/b
 FROM source AS build-ullage
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     go build -trimpath -buildvcs=false -ldflags "-s -w $STAMPS" -o /out/ ./cmd/ullage
+# 'ullage adopt' in an ephemeral container runs as any user, and has no volume.
+RUN mkdir -p /root-of-image && mkdir -m 1777 /root-of-image/tmp
 
 FROM source AS build-ullage-injector
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
@@ -50,6 +52,7 @@ ARG REVISION
 ARG SOURCE_DATE_EPOCH
 COPY --from=build-ullage /out/ullage /usr/local/bin/ullage
 COPY LICENSE /LICENSE
+COPY --from=build-ullage /root-of-image/ /
 LABEL org.opencontainers.image.title="ullage" \
       org.opencontainers.image.description="Sidecar that keeps a JVM's log away from its pauses" \
       org.opencontainers.image.source="https://github.com/ullage/ullage" \

@@ -97,7 +97,28 @@ func (d *doctor) subjectFindings() []finding {
 	if d.subject.pod != nil {
 		all = append(all, d.subject.pod.ends()...)
 	}
-	return append(all, d.deaths...)
+	return append(append(all, d.adoptedFindings()...), d.deaths...)
+}
+
+// adoptedFindings are about the containers that have adopted a JVM of the pod.
+func (d *doctor) adoptedFindings() []finding {
+	var all []finding
+	if d.subject.pod == nil {
+		return nil
+	}
+	name := d.subject.pod.Metadata.Name
+	for _, st := range d.subject.pod.Status.EphemeralContainerStatuses {
+		switch {
+		case !adopterName.MatchString(st.Name):
+		case st.State.Running != nil:
+			all = append(all, finding{markNote, fmt.Sprintf("container %s adopts a JVM of pod %s, or keeps what it shipped", st.Name, name), "'kubectl ullage adopt " + name + "' waits for that and brings it here"})
+		case st.State.Terminated != nil:
+			all = append(all, finding{markNote, fmt.Sprintf("container %s has adopted a JVM of pod %s, and has ended with exit code %d", st.Name, name, st.State.Terminated.ExitCode), ""})
+		case st.State.Waiting != nil:
+			all = append(all, finding{markNote, fmt.Sprintf("container %s is to adopt a JVM of pod %s, and waits: %s", st.Name, name, st.State.Waiting.Reason), ""})
+		}
+	}
+	return all
 }
 
 // wishFindings judges what asks for a sidecar: the pod or its namespace, and how.

@@ -17,7 +17,8 @@ import (
 
 // fakeKubectl writes its arguments to $FAKE/calls, a line each call, and plays what is recorded in
 // $FAKE: NAME.out goes to stdout, NAME.err to stderr, and with the latter it fails. NAME is get,
-// annotate, cat, create, logs, report, port-forward, or the kind of the object to get. For a sidecar's
+// annotate, auth, cat, create, fetch, logs, replace, report, port-forward, or the kind of the object to get
+// (once a container was added to a pod, pod.adopted, with its name for NAME). For a sidecar's
 // status it is POD.CONTAINER, and POD.CONTAINER.annotated once the pod is annotated; for a report
 // POD.report where there is such a record.
 func fakeKubectl() {
@@ -39,6 +40,10 @@ func fakeKubectl() {
 		f.play("create")
 	case "logs":
 		f.play("logs")
+	case "auth":
+		f.play("auth")
+	case "replace":
+		f.replace(args[1])
 	case "annotate":
 		f.append("annotations", strings.Join(args[3:], "\n")+"\n")
 		f.play("annotate")
@@ -63,6 +68,9 @@ func fakeKubectl() {
 			}
 			f.play(record)
 			return
+		case "adopt":
+			f.fetch()
+			return
 		}
 		f.cat(args[6:])
 	}
@@ -80,7 +88,66 @@ func (f fake) named(args []string) string {
 	case args[0] == "--output=json":
 		return "get"
 	}
+	name, adopted := f.read("adopter")
+	if record, there := f.read(kind + ".adopted"); adopted && there {
+		f.append("played.out", "")
+		text := strings.ReplaceAll(string(record), "NAME", string(name))
+		if err := os.WriteFile(filepath.Join(f.dir, "played.out"), []byte(text), 0o644); err != nil {
+			f.fail(err)
+		}
+		return "played"
+	}
 	return kind
+}
+
+// replace plays the update of a pod. It keeps the name of the last ephemeral container unless it is
+// a dry run.
+func (f fake) replace(raw string) {
+	var body struct {
+		Spec struct {
+			EphemeralContainers []map[string]any `json:"ephemeralContainers"`
+		} `json:"spec"`
+	}
+	if err := json.NewDecoder(os.Stdin).Decode(&body); err != nil {
+		f.fail(err)
+	}
+	f.play("replace")
+	if all := body.Spec.EphemeralContainers; len(all) > 0 && !strings.Contains(raw, "dryRun") {
+		last := all[len(all)-1]
+		text, err := json.MarshalIndent(last, "", " ")
+		if err != nil {
+			f.fail(err)
+		}
+		f.append("added", string(text)+"\n")
+		f.append("adopter", fmt.Sprint(last["name"]))
+	}
+}
+
+// fetch plays what was shipped, in fetch.out. $FAKE/broken has how often the connection breaks in the
+// middle. With $FAKE/waiting, nothing comes until it is interrupted or the adoption is to end.
+func (f fake) fetch() {
+	text, _ := f.read("fetch.out")
+	broken, _ := f.read("broken")
+	most, _ := strconv.Atoi(strings.TrimSpace(string(broken)))
+	calls, _ := f.read("calls")
+	if strings.Count(string(calls), "adopt --fetch") <= most {
+		os.Stdout.Write(text[:600])
+		fmt.Fprintln(os.Stderr, "error: lost connection to pod")
+		os.Exit(1)
+	}
+	if _, waiting := f.read("waiting"); waiting && !slices.Contains(os.Args, "--now") {
+		end := make(chan os.Signal, 1)
+		signal.Notify(end, os.Interrupt)
+		f.append("fetching", "")
+		<-end
+		os.Exit(1)
+	}
+	f.play("fetch")
+	line, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		f.fail(err)
+	}
+	f.append("confirmed", string(line))
 }
 
 func (f fake) fail(err error) {

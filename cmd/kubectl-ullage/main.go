@@ -46,6 +46,7 @@ logs of JVMs.
 			{Name: "check", Summary: "report whether what was persisted is complete", Run: at(checkCmd)},
 			{Name: "open", Summary: "the live page of a pod, in the browser", Run: at(openCmd)},
 			{Name: "report", Summary: "a report of what was persisted, in the browser", Run: at(reportCmd)},
+			{Name: "adopt", Summary: "ship the log of a JVM that has no sidecar, for a time", Run: at(adoptCmd)},
 			{Name: "doctor", Summary: "why a pod has no sidecar, or what is wrong with it", Run: at(doctorCmd)},
 			cli.Version(version),
 		},
@@ -60,13 +61,14 @@ const more = `Examples:
   kubectl ullage report sts/db --since 24h
   kubectl ullage top -A
   kubectl ullage open web-0
+  kubectl ullage adopt deploy/web --for 10m
   kubectl ullage doctor deploy/web
 
 Commands take a TARGET, a pod, web-0, or a workload, written as for kubectl:
 deploy/web, sts/db, ds/NAME, job/NAME, rollout/NAME (of Argo Rollouts),
 deployments.apps/web. Of a workload, levels, status and top take all pods; logs,
-check, open and report take one, the oldest that is ready, and say which on
-stderr; doctor looks at the template and the newest pod.
+check, open, report and adopt take one, the oldest that is ready, and say which
+on stderr; doctor looks at the template and the newest pod.
 
 Every command but version takes -n, --context and --kubeconfig, as kubectl does,
 and -l SELECTOR instead of TARGET; status and top take -A as well. Flags may be
@@ -75,8 +77,9 @@ before or after names.
 It runs the kubectl on the PATH, or the program in $KUBECTL. It needs the right
 to get and list pods and to exec in them (create pods/exec), for a workload the
 right to get it; 'levels' also needs the right to patch pods, 'open' to forward
-ports (create pods/portforward), and 'doctor' says which rights it lacks. Roles
-with just these rights for people on call:
+ports (create pods/portforward), 'adopt' to update pods/ephemeralcontainers, and
+'doctor' says which rights it lacks. Roles for people on call, without that of
+'adopt':
 ` + build.Docs + `plugin.md#rights
 
 Exit status: 0 success, 1 run-time failure, 2 usage error.

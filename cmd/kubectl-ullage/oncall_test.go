@@ -12,10 +12,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/jvm/handover"
 )
 
-// withheld are rights that doctor uses and the roles do not have.
-var withheld = []string{"create pods", "get pods/proxy"}
+// withheld are rights that doctor and adopt use and the roles do not have.
+var withheld = []string{"create pods", "get pods/proxy", "update pods/ephemeralcontainers"}
 
 // TestTheRolesOfPeopleOnCallAreWhatTheCommandsNeed runs every command that reaches a cluster
 // and holds the calls of kubectl that it makes to deploy/oncall.yaml: each right is there,
@@ -60,6 +61,15 @@ func TestTheRolesOfPeopleOnCallAreWhatTheCommandsNeed(t *testing.T) {
 	for _, command := range []string{"levels web-0 gc=debug", "levels web-0 --reset", "status", "status -A", "top", "logs web-0", "check web-0", "open web-0", "report web-0", "doctor", "doctor web-0"} {
 		run(strings.Fields(command)...)
 	}
+	record("auth.out", "yes\n")
+	record("pod.adopted", `{"metadata":{"name":"web-0","namespace":"prod"},"status":{"ephemeralContainerStatuses":[{"name":"NAME","state":{"running":{}}}]}}`)
+	record("pod.out", `{"metadata":{"name":"web-0","namespace":"prod"},"spec":{"securityContext":{"runAsUser":1},"containers":[{"name":"app"}]},"status":{"containerStatuses":[{"name":"app","state":{"running":{}}}]}}`)
+	var copied bytes.Buffer
+	if err := handover.Write(&copied, t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	record("fetch.out", copied.String())
+	run("adopt", "web-0", "--image=ullage")
 	record("get.out", `{"items":[]}`) // a workload without pods: doctor tries a new one
 	run("doctor", "deploy/web")
 
@@ -95,6 +105,10 @@ func rights(t *testing.T, call []string) []string {
 		return []string{"get pods", "patch pods"}
 	case "create":
 		return []string{"create pods"}
+	case "auth": // everybody may ask for their own rights
+		return nil
+	case "replace":
+		return []string{"update pods/ephemeralcontainers"}
 	case "get":
 		if call[1] == "--raw" && strings.HasSuffix(call[2], "/proxy/status") {
 			return []string{"get pods/proxy"}

@@ -25,11 +25,16 @@ type pod struct {
 	Spec     struct {
 		InitContainers []container `json:"initContainers"`
 		Containers     []container `json:"containers"`
+
+		HostPID         bool            `json:"hostPID"`
+		SecurityContext securityContext `json:"securityContext"`
 	} `json:"spec"`
 	Status struct {
 		Phase                 string            `json:"phase"`
 		InitContainerStatuses []containerStatus `json:"initContainerStatuses"`
 		ContainerStatuses     []containerStatus `json:"containerStatuses"`
+
+		EphemeralContainerStatuses []containerStatus `json:"ephemeralContainerStatuses"`
 	} `json:"status"`
 }
 
@@ -59,6 +64,7 @@ type container struct {
 	Resources struct {
 		Limits map[string]string `json:"limits"`
 	} `json:"resources"`
+	SecurityContext securityContext `json:"securityContext"`
 }
 
 type containerStatus struct {
@@ -73,10 +79,17 @@ type containerStatus struct {
 	LastState struct {
 		Terminated *stopped `json:"terminated"`
 	} `json:"lastState"` // of the run before the present one
+	User struct {
+		Linux *struct {
+			UID int64 `json:"uid"`
+			GID int64 `json:"gid"`
+		} `json:"linux"` // nil: the node does not report it
+	} `json:"user"`
 }
 
 type stopped struct {
 	Reason   string    `json:"reason"`
+	Message  string    `json:"message"`
 	ExitCode int       `json:"exitCode"`
 	Finished time.Time `json:"finishedAt"`
 }

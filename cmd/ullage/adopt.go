@@ -65,7 +65,7 @@ type adoptConfig struct {
 	target  string // empty: all JVMs
 	all     bool
 	lasts   time.Duration
-	handover
+	leaving
 }
 
 func newAdoptConfig() *adoptConfig {
@@ -84,7 +84,7 @@ func (c *adoptConfig) groups() []settings.Group {
 		settings.DurationVar(fs, &c.lasts, "for", c.lasts, "`DURATION` after which the JVM is released")
 	}}}
 	all = append(all, c.sidecar.Ship.CopyGroups()...)
-	all = append(all, settings.Group{Title: "In a container that ends with the adoption", Flags: c.handover.flags})
+	all = append(all, settings.Group{Title: "In a container that ends with the adoption", Flags: c.leaving.flags})
 	return append(all, settings.Group{Title: "Further copies", Flags: c.sidecar.Sinks.Flags},
 		settings.Group{Title: "The program itself", Flags: c.sidecar.Log.Flags})
 }
@@ -93,7 +93,7 @@ func (c *adoptConfig) flags(fs *flag.FlagSet) { settings.Declare(fs, c.groups())
 
 // validate reads the arguments and returns what is wrong with them and with the flags.
 func (c *adoptConfig) validate(args []string, now time.Time) (bad []error) {
-	if bad := c.handover.validate(c.sidecar.Ship.Dest, len(args)); len(bad) > 0 || c.fetch {
+	if bad := c.leaving.validate(c.sidecar.Ship.Dest, len(args)); len(bad) > 0 || c.fetch {
 		return bad
 	}
 	if !c.all && len(args) == 0 {

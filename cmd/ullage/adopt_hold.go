@@ -1,7 +1,6 @@
 package main
 
 import (
-	"archive/tar"
 	"bufio"
 	"context"
 	"errors"
@@ -10,13 +9,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/jvm/handover"
 )
 
 // Files next to the destination by which a process that holds what was shipped, and one that
@@ -26,45 +25,42 @@ const (
 	stopMark = ".stop" // the adoption is to end now
 )
 
-// fetched is the line by which the reader of a fetch confirms that it has everything.
-const fetched = "fetched"
-
 // errNotFetched is the error of a fetch whose reader did not confirm. The destination stays.
 var errNotFetched = errors.New("the reader did not confirm that it has everything: fetch it again")
 
-// handover is how what was shipped leaves a container that ends with the adoption.
-type handover struct {
+// leaving is how what was shipped leaves a container that ends with the adoption.
+type leaving struct {
 	hold  time.Duration // 0: the destination is where it is wanted
 	fetch bool          // hand over what another process holds
 	now   bool          // have the other process end its adoption
 }
 
-func (h *handover) flags(fs *flag.FlagSet) {
-	settings.DurationVar(fs, &h.hold, "hold", 0, "after the end, wait for this `DURATION` until 'ullage adopt --fetch' has taken --dest away")
-	fs.BoolVar(&h.fetch, "fetch", false, "wait until the one that holds --dest has ended, write --dest to stdout as a tar, and remove it once stdin says \""+fetched+"\"")
-	fs.BoolVar(&h.now, "now", false, "with --fetch: end the adoption now")
+func (l *leaving) flags(fs *flag.FlagSet) {
+	settings.DurationVar(fs, &l.hold, "hold", 0, "after the end, wait for this `DURATION` until 'ullage adopt --fetch' has taken --dest away")
+	fs.BoolVar(&l.fetch, "fetch", false, "wait until the one that holds --dest has ended, write --dest to stdout as a tar, and remove it once stdin says \""+handover.Confirmation+"\"")
+	fs.BoolVar(&l.now, "now", false, "with --fetch: end the adoption now")
 }
 
 // validate returns what is wrong with the flags, given the destination and the other arguments.
-func (h *handover) validate(dest string, others int) (bad []error) {
+func (l *leaving) validate(dest string, others int) (bad []error) {
 	switch {
-	case h.now && !h.fetch:
+	case l.now && !l.fetch:
 		bad = append(bad, errors.New("--now is for --fetch"))
-	case h.fetch && (others > 0 || h.hold != 0):
+	case l.fetch && (others > 0 || l.hold != 0):
 		bad = append(bad, errors.New("--fetch adopts nothing: give it --dest alone"))
 	}
-	if (h.fetch || h.hold != 0) && dest == "" {
+	if (l.fetch || l.hold != 0) && dest == "" {
 		bad = append(bad, errors.New("--hold and --fetch need the same --dest"))
 	}
-	if h.hold < 0 {
+	if l.hold < 0 {
 		bad = append(bad, errors.New("--hold is negative"))
 	}
 	return bad
 }
 
 // forget removes the marks that an earlier adoption into the same destination has left.
-func (h *handover) forget(dest string) error {
-	if h.hold == 0 {
+func (l *leaving) forget(dest string) error {
+	if l.hold == 0 {
 		return nil
 	}
 	for _, mark := range []string{overMark, stopMark} {
@@ -76,22 +72,22 @@ func (h *handover) forget(dest string) error {
 }
 
 // stopped reports whether a fetch wants the adoption to end.
-func (h *handover) stopped(dest string) bool { return h.hold != 0 && exists(dest+stopMark) }
+func (l *leaving) stopped(dest string) bool { return l.hold != 0 && exists(dest+stopMark) }
 
 // linger has a fetch begin, and waits until it has taken the destination away, the time is over, or
 // ctx ends.
-func (h *handover) linger(ctx context.Context, dest string, out *notes) error {
-	if h.hold == 0 {
+func (l *leaving) linger(ctx context.Context, dest string, out *notes) error {
+	if l.hold == 0 {
 		return nil
 	}
 	if err := os.WriteFile(dest+overMark, nil, 0o600); err != nil {
 		return fmt.Errorf("begin a hand-over: %w", err)
 	}
-	out.say("waiting %s for a fetch of %s", printable.Seconds(h.hold.Seconds()), dest)
-	over, cancel := context.WithTimeout(ctx, h.hold)
+	out.say("waiting %s for a fetch of %s", printable.Seconds(l.hold.Seconds()), dest)
+	over, cancel := context.WithTimeout(ctx, l.hold)
 	defer cancel()
 	if until(over, func() bool { return !exists(dest) }) != nil {
-		return fmt.Errorf("%s was not fetched within %s", printable.Line(dest), h.hold)
+		return fmt.Errorf("%s was not fetched within %s", printable.Line(dest), l.hold)
 	}
 	return nil
 }
@@ -119,8 +115,8 @@ func until(ctx context.Context, is func() bool) error {
 
 // take waits until the destination is complete, writes it to stdout, and removes it once stdin
 // confirms that it has arrived. A stdin that ends ends the fetch: whoever wanted it is gone.
-func (h *handover) take(ctx context.Context, dest string, e cli.Env) error {
-	if h.now {
+func (l *leaving) take(ctx context.Context, dest string, e cli.Env) error {
+	if l.now {
 		if err := os.WriteFile(dest+stopMark, nil, 0o600); err != nil {
 			return fmt.Errorf("end the adoption: %w", err)
 		}
@@ -129,14 +125,14 @@ func (h *handover) take(ctx context.Context, dest string, e cli.Env) error {
 	defer cancel()
 	confirmed := make(chan bool, 1)
 	go func() { // ends with the process at the latest: a read of stdin cannot be cancelled
-		line, _ := bufio.NewReader(io.LimitReader(e.Stdin, int64(len(fetched)+1))).ReadString('\n')
-		confirmed <- strings.TrimSpace(line) == fetched
+		line, _ := bufio.NewReader(io.LimitReader(e.Stdin, int64(len(handover.Confirmation)+1))).ReadString('\n')
+		confirmed <- strings.TrimSpace(line) == handover.Confirmation
 		cancel()
 	}()
 	if err := until(ctx, func() bool { return exists(dest + overMark) }); err != nil {
 		return fmt.Errorf("wait for the end of the adoption: %w", err)
 	}
-	if err := writeTar(e.Stdout, dest); err != nil {
+	if err := handover.Write(e.Stdout, dest); err != nil {
 		return fmt.Errorf("hand over %s: %w", printable.Line(dest), err)
 	}
 	if !<-confirmed {
@@ -146,39 +142,4 @@ func (h *handover) take(ctx context.Context, dest string, e cli.Env) error {
 		return fmt.Errorf("remove what was fetched: %w", err)
 	}
 	return nil
-}
-
-// writeTar writes the regular files of a directory, which nothing writes to any more.
-func writeTar(w io.Writer, dir string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	archive := tar.NewWriter(w)
-	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		return addFile(archive, root, name)
-	})
-	return errors.Join(err, archive.Close())
-}
-
-func addFile(archive *tar.Writer, root *os.Root, name string) error {
-	f, err := root.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	h := &tar.Header{Name: filepath.ToSlash(name), Typeflag: tar.TypeReg, Mode: 0o600, Size: info.Size(), ModTime: info.ModTime()}
-	if err := archive.WriteHeader(h); err != nil {
-		return err
-	}
-	_, err = io.CopyN(archive, f, h.Size)
-	return err
 }

@@ -54,6 +54,12 @@ program() {
 tar_image() {
     local name=$1 a
     for a in ${arch//,/ }; do program "$name" "linux/$a"; done
+    local more=()
+    if [ "$name" = ullage ]; then # 'ullage adopt' in an ephemeral container runs as any user, and has no volume
+        mkdir -p "$out/empty"
+        chmod 1777 "$out/empty"
+        more=("$out/empty=/tmp")
+    fi
     go run ./deploy/image --out "$out/$name.tar" --tag "${IMAGE_PREFIX:-localhost/}$name:$tag" --arch "$arch" \
         --user 65532:65532 --entrypoint "/usr/local/bin/$name" \
         --label "org.opencontainers.image.title=$name" \
@@ -62,7 +68,7 @@ tar_image() {
         --label org.opencontainers.image.licenses=Apache-2.0 \
         --label "org.opencontainers.image.version=$version" \
         --label "org.opencontainers.image.revision=$revision" \
-        "$out/linux-{arch}/$name=/usr/local/bin/$name" LICENSE=/LICENSE
+        "$out/linux-{arch}/$name=/usr/local/bin/$name" LICENSE=/LICENSE "${more[@]}"
 }
 
 # builder prints the first of the programs that works here.

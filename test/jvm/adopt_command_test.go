@@ -23,6 +23,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/ullage/ullage/internal/jvm/adopt"
+	"github.com/ullage/ullage/internal/jvm/handover"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -146,7 +147,7 @@ func TestAdoptHandsOverWhatItShipped(t *testing.T) {
 	if _, err := fetch("", "--now"); err == nil {
 		t.Error("a fetch without a reader has worked")
 	}
-	lab.Eventually(r, patience, "the adoption has ended", func() bool { return strings.Contains(adopt.Stderr(), "waiting 3600 s for a fetch") })
+	lab.Eventually(r, patience, "the adoption has ended", func() bool { return strings.Contains(adopt.Stderr(), "waiting 1h0m0s for a fetch") })
 	if is := jvm.list(); is != before {
 		t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
 	}
@@ -162,10 +163,8 @@ func TestAdoptHandsOverWhatItShipped(t *testing.T) {
 	if err := os.Mkdir(copied, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	unpack := exec.Command("tar", "-x", "-C", copied)
-	unpack.Stdin = bytes.NewReader(archive)
-	if out, err := unpack.CombinedOutput(); err != nil {
-		t.Fatalf("tar: %v\n%s", err, out)
+	if err := handover.Read(bytes.NewReader(archive), copied); err != nil {
+		t.Fatal(err)
 	}
 	reported(r, "Pause Young")
 }

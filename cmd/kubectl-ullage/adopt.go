@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/ullage/ullage/internal/base/build"
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/jvm/ask"
+)
+
+const adoptAbout = `kubectl ullage adopt ships the log of a running JVM in a pod for a time, copies
+it here, and leaves the JVM as it was. Nothing has to be prepared: no injector,
+no sidecar, no volume, no restart.
+
+Usage:
+  kubectl ullage adopt TARGET [SELECTION] [--for 10m] [-c NAME]
+
+Examples:
+  kubectl ullage adopt web-0
+  kubectl ullage adopt deploy/web 'gc*=debug,safepoint=info' --for 5m
+  kubectl ullage adopt web-0 --user 1000:1000 --image registry.example/ullage:v1
+
+TARGET is a pod, a workload, as deploy/web, or -l SELECTOR. Of several pods, the
+command takes the oldest that is ready, and says on stderr which that is.
+SELECTION is written as in -Xlog; the default is
+` + adoptSelection + `.
+
+It adds an ephemeral container to the pod, which runs 'ullage adopt' as the
+JVM's user and sees its processes. The container meets the policy "restricted",
+unless the JVM is root. A dry run asks the cluster first: if a right or a policy
+is in the way, the command says so and changes nothing. When the time is over,
+or on Ctrl-C, the JVM logs what it logged before, and what was shipped is copied
+into a new directory here, with a report in POD-report.html.
+
+If the connection breaks, run the command again: it waits for the container that
+is there and fetches what it shipped. The container keeps that for ` + adoptHoldText + `
+after the end. If the JVM's container ends first, all processes in it end, and
+what was shipped is lost: for such a JVM, inject the sidecar.
+
+Kubernetes never removes an ephemeral container: this one stays in the pod's
+spec, ended. It takes the rights to update pods/ephemeralcontainers and to exec.
+`
+
+const (
+	// adoptSelection is what 'ullage adopt' takes by default, too.
+	adoptSelection = "gc*=info,safepoint=info"
+
+	// adoptHold is for how long the container keeps what it shipped.
+	adoptHold     = 10 * time.Minute
+	adoptHoldText = "10 minutes"
+
+	adoptRetain = "256Mi" // of the node's disk
+
+	startPatience = 2 * time.Minute // for the pull of the image
+	startEvery    = 500 * time.Millisecond
+	fetchAgain    = 2 * time.Second
+)
+
+// published is where the releases of the image are.
+const published = "ghcr.io/ullage/ullage"
+
+// adoptConfig has the settings of `kubectl ullage adopt`.
+type adoptConfig struct {
+	single    // its container is the JVM's
+	selection string
+	lasts     time.Duration
+	image     string
+	user      string // UID:GID; empty: found out
+	dest      string // a new directory here
+}
+
+func (c *adoptConfig) flags(fs *flag.FlagSet) {
+	c.cluster.flags(fs)
+	c.cluster.labelFlags(fs)
+	fs.StringVar(&c.container, "container", "", "`NAME` of the JVM's container, if the pod has several")
+	fs.StringVar(&c.container, "c", "", "short for --container `NAME`")
+	settings.DurationVar(fs, &c.lasts, "for", 10*time.Minute, "`DURATION` after which the JVM is released")
+	fs.StringVar(&c.image, "image", defaultImage(version), "`NAME` of ullage's image, which the pod's own pull secrets must reach")
+	fs.StringVar(&c.user, "user", "", "`UID:GID` of the JVM, if neither the pod's spec nor its status has them")
+	fs.StringVar(&c.dest, "dest", "", "new `DIR` here for what was shipped (default POD-adopted-TIME)")
+}
+
+// defaultImage is the image of a release; other builds have none.
+func defaultImage(version string) string {
+	if v := build.Read(version).Version; released.MatchString(v) && !strings.ContainsAny(v, "+") && strings.Count(v, "-") < 2 {
+		return published + ":" + strings.TrimPrefix(v, "v")
+	}
+	return ""
+}
+
+func (c *adoptConfig) validate(args []string) []error {
+	var bad []error
+	c.selection = adoptSelection
+	if n := len(args); n > 1 || n == 1 && c.cluster.selector != "" {
+		c.selection, args = args[n-1], args[:n-1]
+	}
+	if _, err := ask.ParseSelection(c.selection); err != nil {
+		bad = append(bad, err)
+	}
+	if err := ask.CheckFor(c.lasts); err != nil {
+		bad = append(bad, fmt.Errorf("--for: %w", err))
+	}
+	if c.user != "" {
+		if _, err := parseUser(c.user); err != nil {
+			bad = append(bad, fmt.Errorf("--user: %w", err))
+		}
+	}
+	if c.image == "" {
+		bad = append(bad, errors.New("this build is not a release, so it does not know its image: add --image NAME"))
+	}
+	return append(bad, c.single.validate(args)...)
+}
+
+func adoptCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
+	cfg := adoptConfig{single: single{cluster: c}}
+	fs := flag.NewFlagSet("adopt", flag.ContinueOnError)
+	cfg.flags(fs)
+	e.Words = cfg.cluster.words(ctx)
+	if code, ok := e.Parse(fs, adoptAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
+		return code
+	}
+	if err := cfg.run(ctx, e); err != nil {
+		return e.Fail("adopt", err)
+	}
+	return cli.OK
+}
+
+// run adopts a JVM and brings back what was shipped.
+func (c *adoptConfig) run(ctx context.Context, e cli.Env) error {
+	chosen, err := c.choose(ctx, e, "adopt")
+	if err != nil {
+		return err
+	}
+	in := c.cluster.in(chosen.Metadata.Namespace)
+	a, err := in.adoptable(ctx, chosen.Metadata.Name)
+	if err != nil {
+		return err
+	}
+	name := a.adopter()
+	if name != "" {
+		fmt.Fprintf(e.Stderr, "kubectl ullage adopt: container %s of pod %s adopts the JVM already, as it was told then: waiting for that\n", name, a.Metadata.Name)
+	} else if name, err = c.begin(ctx, e, in, a); err != nil {
+		return fmt.Errorf("pod %s: %w", a.Metadata.Name, err)
+	}
+	guest := adopter{sidecar: sidecar{cluster: in, pod: a.Metadata.Name, container: container{Name: name}}, out: &shared{w: e.Stderr}}
+	if c.dest == "" {
+		c.dest = a.Metadata.Name + "-adopted-" + time.Now().Format("20060102-150405")
+	}
+	figures, err := guest.bringBack(ctx, c.dest, c.lasts+adoptHold)
+	if err != nil {
+		return fmt.Errorf("container %s of pod %s: %w", name, a.Metadata.Name, err)
+	}
+	fmt.Fprintf(e.Stderr, "kubectl ullage adopt: the JVM is released, and what it logged is in %s\n", printable.Line(c.dest))
+	if figures == nil {
+		return nil
+	}
+	page, err := guest.page(figures)
+	if err != nil {
+		return err
+	}
+	file, err := (&reportConfig{}).save(a.Metadata.Name, page)
+	if err != nil {
+		return err
+	}
+	if err := browse(e, fileURL(file)); err != nil {
+		fmt.Fprintf(e.Stderr, "kubectl ullage adopt: open the file in a browser: %s\n", printable.Line(err.Error()))
+	}
+	if e.Print("adopt", file+"\n") != cli.OK {
+		return errors.New("the report was written, its name was not")
+	}
+	return nil
+}
+
+// begin adds the container to the pod and returns its name.
+func (c *adoptConfig) begin(ctx context.Context, e cli.Env, in cluster, a adoptable) (string, error) {
+	if _, err := os.Lstat(c.dest); c.dest != "" && err == nil {
+		return "", fmt.Errorf("%s is there already: --dest names a new directory", printable.Line(c.dest))
+	}
+	jvm, err := a.jvm(c.container)
+	if err == nil {
+		err = a.check(jvm)
+	}
+	if err != nil {
+		return "", err
+	}
+	who, err := a.userOf(jvm)
+	if c.user != "" {
+		who, err = parseUser(c.user)
+	}
+	if err != nil {
+		return "", err
+	}
+	name := newAdopterName(time.Now())
+	body, err := a.with(map[string]any{
+		"name": name, "image": c.image, "imagePullPolicy": "IfNotPresent",
+		"targetContainerName": jvm, "securityContext": a.hardened(jvm, who), "terminationMessagePolicy": "FallbackToLogsOnError",
+		"args": []string{"adopt", "--all", c.selection, "--for=" + c.lasts.String(), "--hold=" + adoptHold.String(), "--dest=" + adoptedDir, "--retain-bytes=" + adoptRetain},
+	})
+	if err != nil {
+		return "", err
+	}
+	if err := in.add(ctx, a, body); err != nil {
+		return "", err
+	}
+	fmt.Fprintf(e.Stderr, "kubectl ullage adopt: container %s of pod %s adopts the JVM of %s for %s\n", name, a.Metadata.Name, jvm, c.lasts)
+	return name, nil
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/handover"
+	"github.com/ullage/ullage/internal/read/report/view"
+)
+
+// adopter is an ephemeral container that adopts a JVM.
+type adopter struct {
+	sidecar
+	out io.Writer // for people; safe for concurrent use
+}
+
+// shared is a writer for several goroutines.
+type shared struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// Write implements [io.Writer].
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(p)
+}
+
+// bringBack waits for the end of the adoption and copies what was shipped into a new directory. It
+// returns the figures of a report, or nil if the JVM logged nothing. After a Ctrl-C it ends the
+// adoption first. A connection that breaks is made again, for as long as the container holds the copy.
+func (a adopter) bringBack(ctx context.Context, dest string, within time.Duration) (*view.Report, error) {
+	if err := a.started(ctx); err != nil {
+		return nil, err
+	}
+	notes := a.follow(ctx)
+	defer notes()
+	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+	defer cancel()
+	waiting, now := ctx, false // until a Ctrl-C
+	for {
+		figures, err := a.fetch(waiting, dest, now)
+		if err == nil {
+			return figures, nil
+		}
+		if !now && ctx.Err() != nil {
+			fmt.Fprintf(a.out, "kubectl ullage adopt: releasing the JVM; another Ctrl-C leaves that to the container\n")
+			waiting, now = bound, true
+			continue
+		}
+		if ended := a.ended(bound); ended != nil {
+			notes() // which says why
+			return nil, ended
+		}
+		if bound.Err() != nil || errors.Is(err, handover.ErrRefused) {
+			return nil, err
+		}
+		fmt.Fprintf(a.out, "kubectl ullage adopt: trying again: %s\n", printable.Line(err.Error()))
+		select {
+		case <-waiting.Done():
+		case <-time.After(fetchAgain):
+		}
+	}
+}
+
+// started waits until the container runs.
+func (a adopter) started(ctx context.Context) error {
+	limit, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	last := errors.New("the node has not reported on it")
+	for {
+		st, err := a.state(limit)
+		switch {
+		case err == nil && st.State.Running != nil:
+			return nil
+		case err == nil && st.State.Terminated != nil:
+			return endedError(*st.State.Terminated, a.words(ctx))
+		case err == nil && st.State.Waiting != nil:
+			last = fmt.Errorf("%s: %s", st.State.Waiting.Reason, st.State.Waiting.Message)
+		case err != nil && limit.Err() == nil:
+			last = err
+		}
+		select {
+		case <-limit.Done():
+			return fmt.Errorf("it does not run yet: %s; if it begins later, it ends by itself", printable.Line(last.Error()))
+		case <-time.After(startEvery):
+		}
+	}
+}
+
+// state returns how the container is doing; zero: the node has not said anything.
+func (a adopter) state(ctx context.Context) (containerStatus, error) {
+	p, err := a.cluster.adoptable(ctx, a.pod)
+	if err != nil {
+		return containerStatus{}, err
+	}
+	for _, st := range p.Status.EphemeralContainerStatuses {
+		if st.Name == a.container.Name {
+			return st, nil
+		}
+	}
+	return containerStatus{}, nil
+}
+
+// ended returns how the container has ended; nil: it runs, or that is not known.
+func (a adopter) ended(ctx context.Context) error {
+	st, err := a.state(ctx)
+	if err != nil || st.State.Terminated == nil {
+		return nil
+	}
+	return endedError(*st.State.Terminated, "")
+}
+
+func endedError(end stopped, words string) error {
+	if words == "" {
+		words = end.Message
+	}
+	if words = strings.TrimSpace(words); words == "" {
+		words = "it gave no reason; the JVM's container may have ended"
+	}
+	return fmt.Errorf("it has ended with exit code %d: %s", end.ExitCode, printable.Text(words, maxComplaint))
+}
+
+// words are the last lines of the container's log.
+func (a adopter) words(ctx context.Context) string {
+	out, err := a.cluster.run(ctx, maxStatus, "logs", "pod/"+a.pod, "--container="+a.container.Name, "--tail=10")
+	if err != nil {
+		return ""
+	}
+	return string(out)
+}
+
+// follow shows the container's log, which says how far it is, until it ends or stop is called.
+func (a adopter) follow(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	cmd := a.cluster.command(ctx, "logs", "--follow", "pod/"+a.pod, "--container="+a.container.Name)
+	screen := cli.Escaping(a.out)
+	cmd.Stdout = screen
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = cmd.Run() // a user may lack the right to read logs, and then lacks them
+		_ = screen.Flush()
+	}()
+	return func() { cancel(); <-done }
+}
+
+// fetch copies what was shipped and has the container know that it arrived. The copy has its name when
+// it is complete.
+func (a adopter) fetch(ctx context.Context, dest string, now bool) (figures *view.Report, err error) {
+	args := []string{"adopt", "--fetch", "--dest=" + adoptedDir}
+	if now {
+		args = append(args, "--now")
+	}
+	cmd := a.cluster.command(ctx, a.execWithStdin(args...)...)
+	complaint := &head{limit: maxComplaint, over: func() {}}
+	cmd.Stderr = complaint
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("make a pipe for kubectl: %w", err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("make a pipe for kubectl: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, a.cluster.notRun(err)
+	}
+	figures, err = a.receive(ctx, out, dest)
+	if err == nil {
+		// If that gets lost, the container ends a little later by itself.
+		_, _ = io.WriteString(stdin, handover.Confirmation+"\n")
+	}
+	stdin.Close()
+	ended := cmd.Wait()
+	switch {
+	case err == nil || errors.Is(err, handover.ErrRefused):
+		return figures, err
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case ended != nil:
+		return nil, a.cluster.explain(ended, string(complaint.kept))
+	}
+	return nil, err
+}
+
+// receive unpacks a tar into a new directory, and has the container report on it while it is there.
+func (a adopter) receive(ctx context.Context, from io.Reader, dest string) (*view.Report, error) {
+	part, err := os.MkdirTemp(filepath.Dir(dest), ".ullage-adopted-*")
+	if err != nil {
+		return nil, fmt.Errorf("make a directory: %w", err)
+	}
+	defer os.RemoveAll(part) // without effect once it has its name
+	if err := handover.Read(bufio.NewReader(from), part); err != nil {
+		return nil, err
+	}
+	figures, err := a.report(ctx, append([]string{"report", "--json"}, jvmDirs(part)...))
+	if err != nil {
+		fmt.Fprintf(a.out, "kubectl ullage adopt: no report ('ullage report' makes one of the copy): %s\n", printable.Line(err.Error()))
+	}
+	if _, err := os.Lstat(dest); err == nil {
+		return nil, fmt.Errorf("%w: %s is there already", handover.ErrRefused, printable.Line(dest))
+	}
+	if err := os.Rename(part, dest); err != nil {
+		return nil, fmt.Errorf("name the directory: %w", err)
+	}
+	return figures, nil
+}
+
+// jvmDir is the directory of one of several JVMs.
+var jvmDir = regexp.MustCompile(`^[0-9]{1,10}$`)
+
+// jvmDirs returns the directories, in the container, of the JVMs whose copies are in one here.
+func jvmDirs(copied string) []string {
+	entries, err := os.ReadDir(copied)
+	var all []string
+	for _, entry := range entries {
+		if err == nil && jvmDir.MatchString(entry.Name()) {
+			all = append(all, path.Join(adoptedDir, entry.Name()))
+		}
+	}
+	if len(all) == 0 {
+		return []string{adoptedDir}
+	}
+	return all
+}

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ullage/ullage/internal/base/printable"
+)
+
+// adopterPrefix begins the names of the ephemeral containers that adopt a JVM.
+const adopterPrefix = "ullage-adopt-"
+
+// adopterName is how the plugin names such containers.
+var adopterName = regexp.MustCompile(`^` + adopterPrefix + `[a-z0-9]{1,20}$`)
+
+// adoptedDir is where such a container keeps the durable copy: the image has a /tmp for every user.
+const adoptedDir = "/tmp/ullage-adopt"
+
+// mainContainer is the annotation that names the container that kubectl takes by default.
+const mainContainer = "kubectl.kubernetes.io/default-container"
+
+// user is whom a container runs as. A nil group is not known.
+type user struct {
+	uid int64
+	gid *int64
+}
+
+// parseUser reads UID or UID:GID.
+func parseUser(text string) (user, error) {
+	uid, gid, both := strings.Cut(text, ":")
+	u, err := strconv.ParseUint(uid, 10, 31)
+	got := user{uid: int64(u)}
+	if err == nil && both {
+		var g uint64
+		g, err = strconv.ParseUint(gid, 10, 31)
+		n := int64(g)
+		got.gid = &n
+	}
+	if err != nil {
+		return user{}, fmt.Errorf("%q is not of the form UID:GID, in digits", text)
+	}
+	return got, nil
+}
+
+// securityContext is what counts here of that of a pod or a container.
+type securityContext struct {
+	RunAsUser      *int64          `json:"runAsUser"`
+	RunAsGroup     *int64          `json:"runAsGroup"`
+	Capabilities   json.RawMessage `json:"capabilities"`
+	SELinuxOptions json.RawMessage `json:"seLinuxOptions"`
+}
+
+// adoptable is a pod with a JVM to adopt, also as the API server has it: an update must not lose
+// fields that this program does not know.
+type adoptable struct {
+	pod
+	tree map[string]any
+}
+
+// adoptable gets a pod.
+func (c cluster) adoptable(ctx context.Context, name string) (adoptable, error) {
+	out, err := c.get(ctx, target{podKind, name})
+	if err != nil {
+		return adoptable{}, err
+	}
+	var a adoptable
+	if err := decodeBoth(out, &a.pod, &a.tree); err != nil {
+		return adoptable{}, err
+	}
+	if m := a.Metadata; !dnsName.MatchString(m.Name) || !dnsName.MatchString(m.Namespace) {
+		return adoptable{}, fmt.Errorf("the API server gives the pod the name %s/%s", printable.Name(m.Namespace), printable.Name(m.Name))
+	}
+	return a, nil
+}
+
+// jvm returns the name of the JVM's container: the given one, the one that kubectl would take, or
+// the first one that is not ours.
+func (a adoptable) jvm(given string) (string, error) {
+	var names []string
+	for _, one := range a.Spec.Containers {
+		if !isSidecar(one) {
+			names = append(names, one.Name)
+		}
+	}
+	for _, name := range []string{given, a.Metadata.Annotations[mainContainer]} {
+		if slices.Contains(names, name) {
+			return name, nil
+		}
+	}
+	if given != "" || len(names) == 0 {
+		return "", fmt.Errorf("it has no container %q for a JVM: it has %s", given, strings.Join(names, ", "))
+	}
+	return names[0], nil
+}
+
+// adopter returns the container that adopts a JVM of the pod now; empty: none does.
+func (a adoptable) adopter() string {
+	for _, st := range a.Status.EphemeralContainerStatuses {
+		if adopterName.MatchString(st.Name) && st.State.Running != nil {
+			return st.Name
+		}
+	}
+	return ""
+}
+
+// check returns why no JVM of the pod can be adopted, or nil.
+func (a adoptable) check(jvm string) error {
+	if a.Spec.HostPID {
+		return errors.New("it sees the processes of its node (hostPID): run 'ullage adopt' on the node")
+	}
+	for _, st := range a.Status.ContainerStatuses {
+		if st.Name == jvm && st.State.Running != nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("its container %s does not run", jvm)
+}
+
+// userOf returns whom a container runs as: what its spec says, else what the node reports.
+func (a adoptable) userOf(name string) (user, error) {
+	all := []securityContext{a.Spec.SecurityContext}
+	for _, one := range a.Spec.Containers {
+		if one.Name == name {
+			all = append(all, one.SecurityContext)
+		}
+	}
+	var uid, gid *int64
+	take := func(u, g *int64) {
+		if u != nil {
+			uid = u
+		}
+		if g != nil {
+			gid = g
+		}
+	}
+	for _, st := range a.Status.ContainerStatuses {
+		if l := st.User.Linux; st.Name == name && l != nil {
+			take(&l.UID, &l.GID)
+		}
+	}
+	for _, sc := range all {
+		take(sc.RunAsUser, sc.RunAsGroup)
+	}
+	if uid == nil {
+		return user{}, fmt.Errorf("the user of container %s is known to its image alone (nodes report it in Kubernetes 1.33 or later): add --user UID:GID", name)
+	}
+	return user{*uid, gid}, nil
+}
+
+// hardened is the security context of the new container. It is what the policy "restricted" asks
+// for, unless the JVM is root: Linux has only a process with the JVM's capabilities look at a JVM.
+func (a adoptable) hardened(jvm string, u user) map[string]any {
+	sc := map[string]any{
+		"runAsUser":                u.uid,
+		"runAsNonRoot":             u.uid != 0,
+		"allowPrivilegeEscalation": false,
+		"capabilities":             map[string]any{"drop": []string{"ALL"}},
+		"seccompProfile":           map[string]any{"type": "RuntimeDefault"},
+	}
+	if u.gid != nil {
+		sc["runAsGroup"] = *u.gid
+	}
+	for _, one := range a.Spec.Containers {
+		if one.Name != jvm {
+			continue
+		}
+		if its := one.SecurityContext; u.uid == 0 {
+			delete(sc, "capabilities")
+			if its.Capabilities != nil {
+				sc["capabilities"] = its.Capabilities
+			}
+		}
+		if one.SecurityContext.SELinuxOptions != nil {
+			sc["seLinuxOptions"] = one.SecurityContext.SELinuxOptions
+		}
+	}
+	return sc
+}
+
+// newAdopterName is a name that no container of the pod has.
+func newAdopterName(now time.Time) string {
+	return adopterPrefix + strconv.FormatInt(now.UnixMilli(), 36)
+}
+
+// with returns the pod with another ephemeral container, as the body of an update.
+func (a adoptable) with(one map[string]any) ([]byte, error) {
+	spec, _ := a.tree["spec"].(map[string]any)
+	meta, _ := a.tree["metadata"].(map[string]any)
+	if spec == nil || meta == nil {
+		return nil, errors.New("the pod has no spec")
+	}
+	there, _ := spec["ephemeralContainers"].([]any)
+	spec["ephemeralContainers"] = append(slices.Clip(there), one)
+	// The status of a pod changes often, and the API server refuses to change another container.
+	delete(meta, "resourceVersion")
+	body, err := json.Marshal(a.tree)
+	spec["ephemeralContainers"] = there
+	if err != nil {
+		return nil, fmt.Errorf("encode the pod: %w", err)
+	}
+	return body, nil
+}
+
+// add has the API server add the ephemeral container of body to the pod: first in a dry run, which
+// changes nothing and asks every policy of the cluster.
+func (c cluster) add(ctx context.Context, a adoptable, body []byte) error {
+	if err := c.mayExec(ctx); err != nil {
+		return err
+	}
+	path := "/api/v1/namespaces/" + a.Metadata.Namespace + "/pods/" + a.Metadata.Name + "/ephemeralcontainers"
+	for _, query := range []string{"?dryRun=All", ""} {
+		if _, err := c.runWith(ctx, bytes.NewReader(body), maxPods, "replace", "--raw="+path+query, "--filename=-"); err != nil {
+			return fmt.Errorf("the cluster does not take the container, and nothing was changed: %w%s", err, refusalHint(err))
+		}
+	}
+	return nil
+}
+
+// refusalHint says what to do about a refusal.
+func refusalHint(err error) string {
+	switch text := err.Error(); {
+	case strings.Contains(text, "cannot update resource"):
+		return " (it takes the right to update pods/ephemeralcontainers)"
+	case strings.Contains(text, "violates PodSecurity"):
+		return " (a JVM that runs as root needs a namespace whose policy lets root in)"
+	}
+	return ""
+}
+
+// mayExec returns an error unless the user has the right to exec in pods, which brings back what was
+// shipped.
+func (c cluster) mayExec(ctx context.Context) error {
+	out, err := c.run(ctx, maxStatus, "auth", "can-i", "create", "pods", "--subresource=exec")
+	if answer := strings.TrimSpace(string(out)); err != nil || answer != "yes" {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return errors.New("nothing was changed: what is shipped comes back by the right to exec in pods (create pods/exec), which you lack")
+	}
+	return nil
+}
