@@ -244,6 +244,9 @@ func (c *adoptConfig) report(ctx context.Context, visits []*visit, e cli.Env) er
 	if err != nil {
 		return fmt.Errorf("report on %s: %w", printable.Line(c.sidecar.Ship.Dest), err)
 	}
+	if err := view.Summary(e.Stdout, reportStyle(e), r); err != nil || c.hold != 0 {
+		return err // the page is made where the copy goes
+	}
 	print := func(w io.Writer, _ view.Style) error { return view.HTML(w, r) }
-	return errors.Join(view.Summary(e.Stdout, reportStyle(e), r), (&reportConfig{output: page}).write(print, e))
+	return (&reportConfig{output: page}).write(print, e)
 }

@@ -151,7 +151,6 @@ func TestAdoptHandsOverWhatItShipped(t *testing.T) {
 	if is := jvm.list(); is != before {
 		t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
 	}
-	reported(r, "Pause Young")
 	archive, err := fetch("fetched\n")
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +165,12 @@ func TestAdoptHandsOverWhatItShipped(t *testing.T) {
 	if err := handover.Read(bytes.NewReader(archive), copied); err != nil {
 		t.Fatal(err)
 	}
-	reported(r, "Pause Young")
+	if out, err := exec.Command(program, "check", copied).CombinedOutput(); err != nil {
+		t.Errorf("check: %v\n%s", err, out)
+	}
+	if out, err := exec.Command(program, "logs", copied).CombinedOutput(); err != nil || !strings.Contains(string(out), "Pause Young") {
+		t.Errorf("what was fetched has no pause, %v:\n%.2000s", err, out)
+	}
 }
 
 // The next `ullage adopt` of a JVM goes on where one was killed, and leaves nothing.

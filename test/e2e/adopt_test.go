@@ -1,0 +1,102 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// unprepared is a Deployment with nothing of ullage, whose user only its image knows.
+func unprepared() object {
+	jvm := jvmPod{Name: "plain", JDK: 25, NotInjected: true, Grace: 1}
+	deployment := workload("Deployment", jvm, "")
+	spec := deployment["spec"].(object)["template"].(object)["spec"].(object)
+	delete(spec, "securityContext")
+	app := spec["containers"].([]any)[0].(object)
+	delete(app, "securityContext")
+	withoutLog(app)
+	return deployment
+}
+
+// withoutLog starts a JVM without an option for logs.
+func withoutLog(container object) {
+	container["command"] = slices.DeleteFunc(container["command"].([]any), func(word any) bool { return word == reference("/ref") })
+}
+
+// adopting runs `kubectl ullage adopt` to its end and returns the text of what it brought back.
+func adopting(s *space, target string, more ...string) (said string) {
+	s.Helper()
+	dir := s.TempDir()
+	copied := filepath.Join(dir, "copied")
+	args := slices.Concat([]string{"-C", dir}, pluginSettings(s), []string{"kubectl", "ullage", "-n", s.name, "adopt", target, "--for", "10s", "--image", "localhost/ullage:" + imageVersion, "--dest", copied}, more)
+	out, said, err := command("", "env", args...)
+	s.must("", err)
+	page, err := os.ReadFile(filepath.Join(dir, strings.TrimSpace(out)))
+	matches(s.T, "the report", s.must(string(page), err), `^<!doctype html>`, `gc-1\.log`)
+	program := filepath.Join(dir, "ullage")
+	_, _, err = command("", "go", "build", "-buildvcs=false", "-o", program, "../../cmd/ullage")
+	s.must("", err)
+	checked, _, err := command("", program, "check", copied)
+	matches(s.T, "ullage check", s.must(checked, err), `^complete: `)
+	lines, _, err := command("", program, "logs", copied)
+	matches(s.T, "ullage logs", s.must(lines, err), `Pause Young`)
+	return said
+}
+
+// sameJVM fails the test unless the JVM of a pod was not restarted, and logs what it logged before.
+func sameJVM(s *space, pod, before string) {
+	s.Helper()
+	if is := s.exec(pod, "app", "jcmd", "1", "VM.log", "list"); is != before {
+		s.Errorf("the JVM lists\n%s\nwhich was\n%s", is, before)
+	}
+	if restarts := s.field("pod/"+pod, ".status.containerStatuses[0].restartCount"); restarts != "0" {
+		s.Errorf("the JVM's container was restarted %s times", restarts)
+	}
+	if left := s.exec(pod, "app", "sh", "-c", "ls /dev/shm"); strings.Contains(left, "ullage") {
+		s.Errorf("left in /dev/shm: %s", left)
+	}
+}
+
+// A JVM that nothing was prepared for, of a user that only the image knows, is shipped for a time and
+// then is as it was. Then doctor shows what is left in the pod's spec.
+func TestAdoptAnUnpreparedDeployment(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	s.apply(manifest(unprepared()))
+	s.kubectl("rollout", "status", "deployment/plain", "--timeout=2m")
+	pod := strings.Fields(s.kubectl("get", "pods", "-l", "app=plain", "-o", "jsonpath={.items[*].metadata.name}"))[0]
+	before := s.exec(pod, "app", "jcmd", "1", "VM.log", "list")
+	said := adopting(s, "deploy/plain")
+	matches(t, "kubectl ullage adopt", said, `adopts the JVM of app for 10s`, `adopted pid 1 `, `the JVM is released`)
+	sameJVM(s, pod, before)
+	s.eventually(time.Minute, "the container has ended", func() bool {
+		return s.field("pod/"+pod, ".status.ephemeralContainerStatuses[0].state.terminated.exitCode") == "0"
+	})
+	out, _, _ := command("", "env", append(pluginSettings(s), "kubectl", "ullage", "-n", s.name, "doctor", pod)...)
+	matches(t, "doctor", out, `(?m)^note +container ullage-adopt-\w+ has adopted a JVM of pod `)
+}
+
+// Where only restricted pods may be, the container that adopts is one too. A JVM whose policy does not
+// let the container in is left alone.
+func TestAdoptInARestrictedNamespace(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t, "pod-security.kubernetes.io/enforce=restricted")
+	jvm := jvmPod{Name: "app", JDK: 25, NotInjected: true, Grace: 1}.object()
+	withoutLog(jvm["spec"].(object)["containers"].([]any)[0].(object))
+	s.apply(manifest(jvm))
+	s.ready("app")
+	before := s.exec("app", "app", "jcmd", "1", "VM.log", "list")
+
+	refused := append(pluginSettings(s), "kubectl", "ullage", "-n", s.name, "adopt", "app", "--user", "0:0", "--image", "localhost/ullage:"+imageVersion)
+	if _, _, err := command("", "env", refused...); err == nil || !strings.Contains(err.Error(), "nothing was changed") || !strings.Contains(err.Error(), "violates PodSecurity") {
+		t.Errorf("as root: %v", err)
+	}
+	if added := s.field("pod/app", ".spec.ephemeralContainers"); added != "" {
+		t.Errorf("the pod was changed by a refused adoption: %s", added)
+	}
+	adopting(s, "app", "gc*=debug,safepoint=info")
+	sameJVM(s, "app", before)
+}
