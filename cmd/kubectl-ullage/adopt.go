@@ -58,10 +58,6 @@ const (
 	adoptHoldText = "10 minutes"
 
 	adoptRetain = "256Mi" // of the node's disk
-
-	startPatience = 2 * time.Minute // for the pull of the image
-	startEvery    = 500 * time.Millisecond
-	fetchAgain    = 2 * time.Second
 )
 
 // published is where the releases of the image are.
@@ -140,7 +136,7 @@ func (c *adoptConfig) run(ctx context.Context, e cli.Env) error {
 		return err
 	}
 	in := c.cluster.in(chosen.Metadata.Namespace)
-	a, err := in.adoptable(ctx, chosen.Metadata.Name)
+	a, err := getAdoptable(ctx, in, chosen.Metadata.Name)
 	if err != nil {
 		return err
 	}
@@ -207,7 +203,7 @@ func (c *adoptConfig) begin(ctx context.Context, e cli.Env, in cluster, a adopta
 	if err != nil {
 		return "", err
 	}
-	if err := in.add(ctx, a, body); err != nil {
+	if err := a.add(ctx, in, body); err != nil {
 		return "", err
 	}
 	fmt.Fprintf(e.Stderr, "kubectl ullage adopt: container %s of pod %s adopts the JVM of %s for %s\n", name, a.Metadata.Name, jvm, c.lasts)

@@ -20,6 +20,12 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
+const (
+	startPatience = 2 * time.Minute // for the pull of the image
+	startEvery    = 500 * time.Millisecond
+	fetchAgain    = 2 * time.Second
+)
+
 // adopter is an ephemeral container that adopts a JVM.
 type adopter struct {
 	sidecar
@@ -103,7 +109,7 @@ func (a adopter) started(ctx context.Context) error {
 
 // state returns how the container is doing; zero: the node has not said anything.
 func (a adopter) state(ctx context.Context) (containerStatus, error) {
-	p, err := a.cluster.adoptable(ctx, a.pod)
+	p, err := getAdoptable(ctx, a.cluster, a.pod)
 	if err != nil {
 		return containerStatus{}, err
 	}
@@ -128,7 +134,7 @@ func (a adopter) ended(ctx context.Context) error {
 const killed = 137
 
 func endedError(end stopped, words string) error {
-	if words == "" {
+	if end.Message != "" {
 		words = end.Message
 	}
 	if words = strings.TrimSpace(words); words == "" {
@@ -203,7 +209,7 @@ func (a adopter) fetch(ctx context.Context, dest string, now bool) (figures *vie
 	return nil, err
 }
 
-// receive unpacks a tar into a new directory, and has the container report on it while it is there.
+// receive unpacks a tar into a new directory. The container, which still has the same, reports on it.
 func (a adopter) receive(ctx context.Context, from io.Reader, dest string) (*view.Report, error) {
 	part, err := os.MkdirTemp(filepath.Dir(dest), ".ullage-adopted-*")
 	if err != nil {

@@ -50,14 +50,6 @@ func parseUser(text string) (user, error) {
 	return got, nil
 }
 
-// securityContext is what counts here of that of a pod or a container.
-type securityContext struct {
-	RunAsUser      *int64          `json:"runAsUser"`
-	RunAsGroup     *int64          `json:"runAsGroup"`
-	Capabilities   json.RawMessage `json:"capabilities"`
-	SELinuxOptions json.RawMessage `json:"seLinuxOptions"`
-}
-
 // adoptable is a pod with a JVM to adopt, also as the API server has it: an update must not lose
 // fields that this program does not know.
 type adoptable struct {
@@ -65,8 +57,8 @@ type adoptable struct {
 	tree map[string]any
 }
 
-// adoptable gets a pod.
-func (c cluster) adoptable(ctx context.Context, name string) (adoptable, error) {
+// getAdoptable gets a pod.
+func getAdoptable(ctx context.Context, c cluster, name string) (adoptable, error) {
 	out, err := c.get(ctx, target{podKind, name})
 	if err != nil {
 		return adoptable{}, err
@@ -81,8 +73,8 @@ func (c cluster) adoptable(ctx context.Context, name string) (adoptable, error) 
 	return a, nil
 }
 
-// jvm returns the name of the JVM's container: the given one, the one that kubectl would take, or
-// the first one that is not ours.
+// jvm returns the name of the JVM's container: the given container, kubectl's default container, or
+// the first container that is not a sidecar.
 func (a adoptable) jvm(given string) (string, error) {
 	var names []string
 	for _, one := range a.Spec.Containers {
@@ -211,8 +203,8 @@ func (a adoptable) with(one map[string]any) ([]byte, error) {
 
 // add has the API server add the ephemeral container of body to the pod: first in a dry run, which
 // changes nothing and asks every policy of the cluster.
-func (c cluster) add(ctx context.Context, a adoptable, body []byte) error {
-	if err := c.mayExec(ctx); err != nil {
+func (a adoptable) add(ctx context.Context, c cluster, body []byte) error {
+	if err := mayExec(ctx, c); err != nil {
 		return err
 	}
 	path := "/api/v1/namespaces/" + a.Metadata.Namespace + "/pods/" + a.Metadata.Name + "/ephemeralcontainers"
@@ -237,7 +229,7 @@ func refusalHint(err error) string {
 
 // mayExec returns an error unless the user has the right to exec in pods, which brings back what was
 // shipped.
-func (c cluster) mayExec(ctx context.Context) error {
+func mayExec(ctx context.Context, c cluster) error {
 	out, err := c.run(ctx, maxStatus, "auth", "can-i", "create", "pods", "--subresource=exec")
 	if answer := strings.TrimSpace(string(out)); err != nil || answer != "yes" {
 		if ctx.Err() != nil {

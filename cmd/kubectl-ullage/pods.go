@@ -67,6 +67,14 @@ type container struct {
 	SecurityContext securityContext `json:"securityContext"`
 }
 
+// securityContext is what counts here of that of a pod or a container.
+type securityContext struct {
+	RunAsUser      *int64          `json:"runAsUser"`
+	RunAsGroup     *int64          `json:"runAsGroup"`
+	Capabilities   json.RawMessage `json:"capabilities"`
+	SELinuxOptions json.RawMessage `json:"seLinuxOptions"`
+}
+
 type containerStatus struct {
 	Name         string `json:"name"`
 	Ready        bool   `json:"ready"`

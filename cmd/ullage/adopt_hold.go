@@ -37,7 +37,7 @@ type leaving struct {
 
 func (l *leaving) flags(fs *flag.FlagSet) {
 	settings.DurationVar(fs, &l.hold, "hold", 0, "after the end, wait for this `DURATION` until 'ullage adopt --fetch' has taken --dest away")
-	fs.BoolVar(&l.fetch, "fetch", false, "wait until the one that holds --dest has ended, write --dest to stdout as a tar, and remove it once stdin says \""+handover.Confirmation+"\"")
+	fs.BoolVar(&l.fetch, "fetch", false, "wait for the end of the adoption into --dest, write --dest to stdout as a tar, and remove it once stdin says \""+handover.Confirmation+"\"")
 	fs.BoolVar(&l.now, "now", false, "with --fetch: end the adoption now")
 }
 
@@ -114,7 +114,7 @@ func until(ctx context.Context, is func() bool) error {
 }
 
 // take waits until the destination is complete, writes it to stdout, and removes it once stdin
-// confirms that it has arrived. A stdin that ends ends the fetch: whoever wanted it is gone.
+// confirms that it has arrived. A stdin that ends ends the fetch: its reader is gone.
 func (l *leaving) take(ctx context.Context, dest string, e cli.Env) error {
 	if l.now {
 		if err := os.WriteFile(dest+stopMark, nil, 0o600); err != nil {

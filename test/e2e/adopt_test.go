@@ -46,7 +46,7 @@ func adopting(s *space, target string, more ...string) (said string) {
 	return said
 }
 
-// sameJVM fails the test unless the JVM of a pod was not restarted, and logs what it logged before.
+// sameJVM fails the test unless the JVM of a pod was not restarted and logs what it logged before.
 func sameJVM(s *space, pod, before string) {
 	s.Helper()
 	if is := s.exec(pod, "app", "jcmd", "1", "VM.log", "list"); is != before {

@@ -74,7 +74,7 @@ func TestAHostileCopyIsRefused(t *testing.T) {
 			archive := tar.NewWriter(&sent)
 			for _, h := range append(entries, file(endMark)) {
 				if err := archive.WriteHeader(&h); err != nil {
-					break // of the one that is too large, whose content is missing
+					break // the content of an entry that is too large is missing
 				}
 			}
 			parent := t.TempDir()
