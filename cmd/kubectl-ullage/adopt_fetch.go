@@ -130,9 +130,6 @@ func (a adopter) ended(ctx context.Context) error {
 	return endedError(*st.State.Terminated, "")
 }
 
-// killed is the exit code of a container that SIGKILL has ended.
-const killed = 137
-
 func endedError(end stopped, words string) error {
 	if end.Message != "" {
 		words = end.Message
@@ -140,7 +137,7 @@ func endedError(end stopped, words string) error {
 	if words = strings.TrimSpace(words); words == "" {
 		words = "it gave no reason; the JVM's container may have ended"
 	}
-	if end.ExitCode == killed {
+	if end.ExitCode == exitSigkill {
 		words = "it was killed, as every process is when the JVM's container ends; before, it said: " + words
 	}
 	return fmt.Errorf("it has ended with exit code %d: %s", end.ExitCode, printable.Text(words, maxComplaint))
