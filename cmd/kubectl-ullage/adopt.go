@@ -36,7 +36,8 @@ SELECTION is written as in -Xlog; the default is
 It adds an ephemeral container to the pod, which runs 'ullage adopt' as the
 JVM's user and sees its processes. The container meets the policy "restricted",
 unless the JVM is root. A dry run asks the cluster first: if a right or a policy
-is in the way, the command says so and changes nothing. When the time is over,
+is in the way, the command says so and changes nothing. If only the image knows
+the JVM's user, a first such container looks it up. When the time is over,
 or on Ctrl-C, the JVM logs what it logged before, and what was shipped is copied
 into a new directory here, with a report in POD-report.html.
 
@@ -45,8 +46,9 @@ is there and fetches what it shipped. The container keeps that for ` + adoptHold
 after the end. If the JVM's container ends first, all processes in it end, and
 what was shipped is lost: for such a JVM, inject the sidecar.
 
-Kubernetes never removes an ephemeral container: this one stays in the pod's
-spec, ended. It takes the rights to update pods/ephemeralcontainers and to exec.
+Kubernetes never removes an ephemeral container: it stays in the pod's spec,
+ended. The command takes the rights to update pods/ephemeralcontainers and to
+exec.
 `
 
 const (
@@ -80,7 +82,7 @@ func (c *adoptConfig) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.container, "c", "", "short for --container `NAME`")
 	settings.DurationVar(fs, &c.lasts, "for", 10*time.Minute, "`DURATION` after which the JVM is released")
 	fs.StringVar(&c.image, "image", defaultImage(version), "`NAME` of ullage's image, which the pod's own pull secrets must reach")
-	fs.StringVar(&c.user, "user", "", "`UID:GID` of the JVM, if neither the pod's spec nor its status has them")
+	fs.StringVar(&c.user, "user", "", "`UID:GID` of the JVM (default found out)")
 	fs.StringVar(&c.dest, "dest", "", "new `DIR` here for what was shipped (default POD-adopted-TIME)")
 }
 
@@ -187,25 +189,67 @@ func (c *adoptConfig) begin(ctx context.Context, e cli.Env, in cluster, a adopta
 	if err != nil {
 		return "", err
 	}
-	who, err := a.userOf(jvm)
-	if c.user != "" {
+	who, known := a.userOf(jvm)
+	switch {
+	case c.user != "":
 		who, err = parseUser(c.user)
+	case !known:
+		if who, err = c.look(ctx, e, in, a, jvm); err == nil {
+			a, err = getAdoptable(ctx, in, a.Metadata.Name)
+		}
 	}
 	if err != nil {
 		return "", err
 	}
-	name := newAdopterName(time.Now())
-	body, err := a.with(map[string]any{
-		"name": name, "image": c.image, "imagePullPolicy": "IfNotPresent",
-		"targetContainerName": jvm, "securityContext": a.hardened(jvm, who), "terminationMessagePolicy": "FallbackToLogsOnError",
-		"args": []string{"adopt", "--all", c.selection, "--for=" + c.lasts.String(), "--hold=" + adoptHold.String(), "--dest=" + adoptedDir, "--retain-bytes=" + adoptRetain},
-	})
+	name := newName(adopterPrefix, time.Now())
+	err = a.add(ctx, in, c.guest(a, name, jvm, who, "--all", c.selection, "--for="+c.lasts.String(), "--hold="+adoptHold.String(), "--dest="+adoptedDir, "--retain-bytes="+adoptRetain))
 	if err != nil {
-		return "", err
-	}
-	if err := a.add(ctx, in, body); err != nil {
 		return "", err
 	}
 	fmt.Fprintf(e.Stderr, "kubectl ullage adopt: container %s of pod %s adopts the JVM of %s for %s\n", name, a.Metadata.Name, jvm, c.lasts)
 	return name, nil
+}
+
+// guest returns an ephemeral container that runs 'ullage adopt' among the processes of a JVM's.
+func (c *adoptConfig) guest(a adoptable, name, jvm string, who user, args ...string) map[string]any {
+	return map[string]any{
+		"name": name, "image": c.image, "imagePullPolicy": "IfNotPresent",
+		"targetContainerName": jvm, "securityContext": a.hardened(jvm, who), "terminationMessagePolicy": "FallbackToLogsOnError",
+		"args": append([]string{"adopt"}, args...),
+	}
+}
+
+// lookerUser is the user and group of a container that looks up a JVM's user, which /proc shows to
+// every user.
+const lookerUser = 65532
+
+// look has a container find out whose the JVM is, where its image alone says so.
+func (c *adoptConfig) look(ctx context.Context, e cli.Env, in cluster, a adoptable, jvm string) (user, error) {
+	group := int64(lookerUser)
+	name := newName(lookerPrefix, time.Now())
+	if err := a.add(ctx, in, c.guest(a, name, jvm, user{lookerUser, &group}, "--who")); err != nil {
+		return user{}, err
+	}
+	fmt.Fprintf(e.Stderr, "kubectl ullage adopt: container %s of pod %s looks up the user of the JVM of %s\n", name, a.Metadata.Name, jvm)
+	looker := adopter{sidecar: sidecar{cluster: in, pod: a.Metadata.Name, container: container{Name: name}}}
+	var who user
+	err := looker.await(ctx, func(st containerStatus) (over bool, err error) {
+		end := st.State.Terminated
+		if end == nil {
+			return false, nil
+		}
+		words := strings.TrimSpace(looker.words(ctx))
+		switch {
+		case end.ExitCode != 0:
+			return false, endedError(*end, words)
+		case words == "":
+			return false, errors.New("its log, which has the answer, cannot be read")
+		}
+		who, err = parseUser(words)
+		return true, err
+	})
+	if err != nil {
+		return user{}, fmt.Errorf("find the user of container %s (--user UID:GID names it): %w", jvm, err)
+	}
+	return who, nil
 }

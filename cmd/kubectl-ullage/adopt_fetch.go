@@ -84,19 +84,30 @@ func (a adopter) bringBack(ctx context.Context, dest string, within time.Duratio
 
 // started waits until the container runs.
 func (a adopter) started(ctx context.Context) error {
+	return a.await(ctx, func(st containerStatus) (bool, error) {
+		if end := st.State.Terminated; end != nil {
+			return false, endedError(*end, a.words(ctx))
+		}
+		return st.State.Running != nil, nil
+	})
+}
+
+// await waits until the container is as wanted.
+func (a adopter) await(ctx context.Context, wanted func(containerStatus) (bool, error)) error {
 	limit, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
 	last := errors.New("the node has not reported on it")
 	for {
 		st, err := a.state(limit)
-		switch {
-		case err == nil && st.State.Running != nil:
-			return nil
-		case err == nil && st.State.Terminated != nil:
-			return endedError(*st.State.Terminated, a.words(ctx))
-		case err == nil && st.State.Waiting != nil:
-			last = fmt.Errorf("%s: %s", st.State.Waiting.Reason, st.State.Waiting.Message)
-		case err != nil && limit.Err() == nil:
+		if err == nil {
+			is, err := wanted(st)
+			if is || err != nil {
+				return err
+			}
+			if st.State.Waiting != nil {
+				last = fmt.Errorf("%s: %s", st.State.Waiting.Reason, st.State.Waiting.Message)
+			}
+		} else if limit.Err() == nil {
 			last = err
 		}
 		select {

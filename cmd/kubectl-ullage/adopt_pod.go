@@ -18,6 +18,9 @@ import (
 // adopterPrefix begins the names of the ephemeral containers that adopt a JVM.
 const adopterPrefix = "ullage-adopt-"
 
+// lookerPrefix begins the names of the ephemeral containers that look up a JVM's user.
+const lookerPrefix = "ullage-look-"
+
 // adopterName is how the plugin names such containers.
 var adopterName = regexp.MustCompile(`^` + adopterPrefix + `[a-z0-9]{1,20}$`)
 
@@ -116,8 +119,9 @@ func (a adoptable) check(jvm string) error {
 	return fmt.Errorf("its container %s does not run", jvm)
 }
 
-// userOf returns whom a container runs as: what its spec says, else what the node reports.
-func (a adoptable) userOf(name string) (user, error) {
+// userOf returns whom a container runs as: what its spec says, else what the node reports. It is
+// not known where only the image says so, before Kubernetes 1.33 and with some runtimes.
+func (a adoptable) userOf(name string) (who user, known bool) {
 	all := []securityContext{a.Spec.SecurityContext}
 	for _, one := range a.Spec.Containers {
 		if one.Name == name {
@@ -142,9 +146,9 @@ func (a adoptable) userOf(name string) (user, error) {
 		take(sc.RunAsUser, sc.RunAsGroup)
 	}
 	if uid == nil {
-		return user{}, fmt.Errorf("the user of container %s is known to its image alone (nodes report it in Kubernetes 1.33 or later): add --user UID:GID", name)
+		return user{}, false
 	}
-	return user{*uid, gid}, nil
+	return user{*uid, gid}, true
 }
 
 // hardened is the security context of the new container. It is what the policy "restricted" asks
@@ -177,9 +181,9 @@ func (a adoptable) hardened(jvm string, u user) map[string]any {
 	return sc
 }
 
-// newAdopterName is a name that no container of the pod has.
-func newAdopterName(now time.Time) string {
-	return adopterPrefix + strconv.FormatInt(now.UnixMilli(), 36)
+// newName is a name that no container of the pod has.
+func newName(prefix string, now time.Time) string {
+	return prefix + strconv.FormatInt(now.UnixMilli(), 36)
 }
 
 // with returns the pod with another ephemeral container, as the body of an update.
@@ -201,9 +205,13 @@ func (a adoptable) with(one map[string]any) ([]byte, error) {
 	return body, nil
 }
 
-// add has the API server add the ephemeral container of body to the pod: first in a dry run, which
+// add has the API server add an ephemeral container to the pod: first in a dry run, which
 // changes nothing and asks every policy of the cluster.
-func (a adoptable) add(ctx context.Context, c cluster, body []byte) error {
+func (a adoptable) add(ctx context.Context, c cluster, one map[string]any) error {
+	body, err := a.with(one)
+	if err != nil {
+		return err
+	}
 	if err := mayExec(ctx, c); err != nil {
 		return err
 	}

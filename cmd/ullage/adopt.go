@@ -93,7 +93,8 @@ func (c *adoptConfig) flags(fs *flag.FlagSet) { settings.Declare(fs, c.groups())
 
 // validate reads the arguments and returns what is wrong with them and with the flags.
 func (c *adoptConfig) validate(args []string, now time.Time) (bad []error) {
-	if bad := c.leaving.validate(c.sidecar.Ship.Dest, len(args)); len(bad) > 0 || c.fetch {
+	adopts := c.all || len(args) > 0
+	if bad := c.leaving.validate(c.sidecar.Ship.Dest, adopts); len(bad) > 0 || c.fetch || c.who {
 		return bad
 	}
 	if !c.all && len(args) == 0 {
@@ -129,8 +130,8 @@ func adoptCmd(ctx context.Context, args []string, e cli.Env) int {
 		return code
 	}
 	dest, out := c.sidecar.Ship.Dest, newNotes(e.Stderr)
-	if c.fetch {
-		if err := c.take(ctx, dest, e); err != nil {
+	if c.who || c.fetch {
+		if err := c.answer(ctx, dest, e); err != nil {
 			return e.Fail("adopt", err)
 		}
 		return cli.OK

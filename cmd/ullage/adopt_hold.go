@@ -15,6 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/handover"
 )
 
@@ -33,20 +34,24 @@ type leaving struct {
 	hold  time.Duration // 0: the destination is where it is wanted
 	fetch bool          // hand over what another process holds
 	now   bool          // have the other process end its adoption
+	who   bool          // only say whose the JVM is
 }
 
 func (l *leaving) flags(fs *flag.FlagSet) {
 	settings.DurationVar(fs, &l.hold, "hold", 0, "after the end, wait for this `DURATION` until 'ullage adopt --fetch' has taken --dest away")
 	fs.BoolVar(&l.fetch, "fetch", false, "wait for the end of the adoption into --dest, write --dest to stdout as a tar, and remove it once stdin says \""+handover.Confirmation+"\"")
 	fs.BoolVar(&l.now, "now", false, "with --fetch: end the adoption now")
+	fs.BoolVar(&l.who, "who", false, "print the user and the group of the JVM here as UID:GID, and adopt nothing")
 }
 
-// validate returns what is wrong with the flags, given the destination and the other arguments.
-func (l *leaving) validate(dest string, others int) (bad []error) {
+// validate returns what is wrong with the flags, given the destination and whether JVMs are named.
+func (l *leaving) validate(dest string, adopts bool) (bad []error) {
 	switch {
+	case l.who && (adopts || l.hold != 0 || l.fetch || l.now):
+		bad = append(bad, errors.New("--who adopts nothing: give it alone"))
 	case l.now && !l.fetch:
 		bad = append(bad, errors.New("--now is for --fetch"))
-	case l.fetch && (others > 0 || l.hold != 0):
+	case l.fetch && (adopts || l.hold != 0):
 		bad = append(bad, errors.New("--fetch adopts nothing: give it --dest alone"))
 	}
 	if (l.fetch || l.hold != 0) && dest == "" {
@@ -56,6 +61,27 @@ func (l *leaving) validate(dest string, others int) (bad []error) {
 		bad = append(bad, errors.New("--hold is negative"))
 	}
 	return bad
+}
+
+// answer runs --who or --fetch, which adopt nothing.
+func (l *leaving) answer(ctx context.Context, dest string, e cli.Env) error {
+	if l.who {
+		return tell(e)
+	}
+	return l.take(ctx, dest, e)
+}
+
+// tell prints whose the JVM here is.
+func tell(e cli.Env) error {
+	users, err := attach.Users()
+	if err != nil {
+		return err
+	}
+	if len(users) != 1 {
+		return fmt.Errorf("the processes here that are JVMs are of %d users: %v", len(users), users)
+	}
+	_, err = fmt.Fprintln(e.Stdout, users[0])
+	return err
 }
 
 // forget removes the marks that an earlier adoption into the same destination has left.

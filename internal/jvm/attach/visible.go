@@ -2,7 +2,9 @@ package attach
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/ullage/ullage/internal/base/kernel"
@@ -45,4 +47,30 @@ func (j JVM) OpenDir(path string) (*os.File, error) {
 		return nil, err
 	}
 	return os.NewFile(uintptr(fd), path), nil
+}
+
+// Users returns the users of the JVMs here, each once. Of a process of another user only the name
+// shows that it is a JVM. If no process is called java, process 1 is taken for one: a container
+// was started with it.
+func Users() (all []kernel.User, err error) {
+	pids, err := visible()
+	if err != nil {
+		return nil, fmt.Errorf("look for processes: %w", err)
+	}
+	of := func(pid int) {
+		if st, err := readStatus(pid); err == nil && pid != os.Getpid() {
+			if u := (kernel.User{UID: st.uid, GID: st.gid}); !slices.Contains(all, u) {
+				all = append(all, u)
+			}
+		}
+	}
+	for _, pid := range pids {
+		if comm, err := readProc(pid, "comm"); err == nil && strings.TrimSpace(comm) == "java" {
+			of(pid)
+		}
+	}
+	if len(all) == 0 {
+		of(1)
+	}
+	return all, nil
 }
