@@ -28,6 +28,8 @@ var sizingLoads = map[bool][]string{false: {"32", "1250", "4000"}, true: {"32", 
 // more often in a smaller heap. What they take is CPU time of the process that the program's own threads did
 // not use, as these measure it: no clock on a wall plays a part in it. On a busy machine, threads of Parallel
 // spin for each other; there its work in two heaps may be the same, so that only how often it comes is held.
+// ZGC begins a cycle by how fast the program allocated and the last cycles went, which a busy machine changes:
+// of it, only the promise is held.
 func TestTheRecommendedHeapKeepsItsPromise(t *testing.T) {
 	jdk := jdks[len(jdks)-1]
 	all, err := Collectors(jdk)
@@ -39,14 +41,8 @@ func TestTheRecommendedHeapKeepsItsPromise(t *testing.T) {
 			continue // for these there is no rule
 		}
 		t.Run(c.Name, func(t *testing.T) {
-			heap, advised := 128, &view.Sizing{}
-			for ; advised.Max == 0; heap *= 2 { // as the refusal of a small heap advises
-				if heap > 1024 {
-					t.Fatalf("no size from a heap of %d MiB: %s", heap/2, advised.Refused)
-				}
-				_, advised = sized(t, jdk, c, heap)
-			}
-			now, most := heap/2, int(advised.Max)>>20
+			now, advised := firstSized(t, jdk, c)
+			most := int(advised.Max) >> 20
 			promised, large := sized(t, jdk, c, most)
 			small, tight := sized(t, jdk, c, int(sizingSmall*float64(most)))
 			t.Logf("%s, %s: from a heap of %d MiB with %.2f %%, %d MiB for %.2f %%: it was %.2f %%, a factor of %.2f; with %.0f %% of that heap %.2f %%", jdk, c.Name,
@@ -54,11 +50,29 @@ func TestTheRecommendedHeapKeepsItsPromise(t *testing.T) {
 			if promised > sizingFactor*advised.Target {
 				t.Errorf("collections took %.2f %% in the recommended heap, want at most %d times %.2f %%", 100*promised, sizingFactor, 100*advised.Target)
 			}
-			if tight != nil && tight.Collections <= large.Collections {
+			if c.Name != "z" && tight != nil && tight.Collections <= large.Collections {
 				t.Errorf("%d collections in %.0f %% of the recommended heap, want more than the %d there", tight.Collections, 100*sizingSmall, large.Collections)
 			}
 		})
 	}
+}
+
+// firstSized returns the first heap, in MiB, of which a report says which size it should have. The refusal
+// of a small heap advises a larger one, and that of a large one says that it is collected too seldom. Where a
+// busy machine has kept the small ones from being judged, they have another try.
+func firstSized(t *testing.T, jdk lab.JDK, c Collector) (heap int, z *view.Sizing) {
+	t.Helper()
+	const smallest, largest, tries = 128, 1024, 16
+	for range tries {
+		if heap *= 2; heap > largest || z == nil || strings.Contains(z.Refused, "are too few") {
+			heap = smallest
+		}
+		if _, z = sized(t, jdk, c, heap); z != nil && z.Max > 0 {
+			return heap, z
+		}
+	}
+	t.Fatalf("no size in %d tries, at last of a heap of %d MiB: %+v", tries, heap, z)
+	return 0, nil
 }
 
 // sized runs the program in a heap of so many MiB. It returns which share of the CPU time its collector took, 1
