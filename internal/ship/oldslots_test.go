@@ -33,6 +33,7 @@ type hoard struct {
 	dests    []string                   // all that were used
 	safe     map[string]map[string]bool // by destination: lines of a commit
 	did      []string                   // what was done, for the message of a failure
+	forged   bool                       // a slot was put back damaged
 }
 
 func newHoard(t *testing.T, seed uint64) *hoard {
@@ -194,6 +195,7 @@ func (h *hoard) spoils() {
 			data := bytes.Clone(h.slots[n])
 			if what == 9 {
 				data[h.rand.IntN(len(data))] ^= 1 << h.rand.IntN(8)
+				h.forged = true
 			}
 			h.must(os.RemoveAll(path))
 			writeFile(h.t, path, data)
@@ -202,7 +204,9 @@ func (h *hoard) spoils() {
 	}
 }
 
-// keepsAll fails the test if a durable line has disappeared.
+// keepsAll fails the test if a durable line has disappeared, or is there twice. A damaged slot
+// can have lines repeated: while the destination does not answer, reading begins with what the
+// slot claims, and the name of a stream in it may be wrong.
 func (h *hoard) keepsAll() {
 	h.t.Helper()
 	for at, dest := range h.dests {
@@ -221,7 +225,7 @@ func (h *hoard) keepsAll() {
 				lost++
 			}
 		}
-		if lost > 0 || twice > 0 {
+		if lost > 0 || twice > 0 && !h.forged {
 			h.t.Fatalf("destination %d: %d durable lines have disappeared of %d, %d are there twice:\n%s", at, lost, len(h.safe[dest]), twice, strings.Join(h.did, "\n"))
 		}
 	}

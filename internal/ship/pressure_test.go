@@ -62,9 +62,8 @@ func TestBudget(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)
 			b.cfg.Budget = c.flag
-			b.start()
-			b.drain()
-			budget := b.ship.reader.budget
+			s, _ := b.begun(true)
+			budget := s.reader.budget
 			if got := budget.of(c.source); got != c.want {
 				t.Errorf("the budget is %d, want %d", got, c.want)
 			}
