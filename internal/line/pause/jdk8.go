@@ -45,85 +45,11 @@ type oldEvent struct {
 	coarse bool // the sizes are rounded to so much that their differences say nothing
 }
 
-type whose uint8
-
-const (
-	ofNone  whose = iota
-	ofPause       // of the pause that ends here
-	ofCycle       // of the current concurrent cycle
-	ofLast        // of the pause that ended last
-)
-
 const (
 	maxDepth = 8    // brackets in each other; a collection before a remark has four
 	maxRest  = 4096 // lines in the middle of a pause; statistics of free lists are some dozens
 	maxFound = 16   // events of one line
 )
-
-// part is what an open bracket contains.
-type part uint8
-
-const (
-	other part = iota
-	pausePart
-	youngPart
-	oldPart
-	metaspacePart
-)
-
-// oldPause is what was read of a pause.
-type oldPause struct {
-	full, g1, mixed, starts, initialMark, remark, cleanup, failed bool
-
-	occupancy bool // it is a remark of CMS, which may collect the young generation first
-	coarse    bool // the heap's sizes are
-	used      bool // the line shows how much is in use, and not what it was before
-	cause     string
-	collector Collector
-	heap      Heap
-	young     Heap
-	old       Heap
-	metaspace Heap
-	oldName   []byte
-}
-
-// claims reports whether a line is to be read as one of JDK 8: it begins like a record of it, or
-// the last record of the stream was one and the line is not of Unified Logging.
-func (o *jdk8) claims(line []byte) bool {
-	if len(line) < len("[GC") {
-		return o.active && len(line) > 0
-	}
-	switch c := line[0]; {
-	case c == '[':
-		if o.active && (line[1]-'A' < 26 || line[1] == '1' && line[2] == ' ') {
-			return true
-		}
-		return line[1] == 'G' && isOldPause(line[1:]) || line[1] == 'F' && isOldPause(line[1:])
-	case isDigit(c):
-		return o.active || mayBeStamped(line)
-	case c == 'O', c == 'J':
-		return o.active || isHeader(line)
-	case c == 'C':
-		return o.active || bytes.HasPrefix(line, []byte(flagsBegin))
-	}
-	return o.active
-}
-
-// mayBeStamped reports whether a line that begins with a digit may have a stamp: that ends with a
-// colon and a space.
-func mayBeStamped(line []byte) bool {
-	const date = len("2015-05-26T14:45:37.987-0200")
-	if len(line) > date && line[date] == ':' {
-		return true
-	}
-	_, n := digits(line)
-	if n == 0 || n == len(line) || line[n] != '.' && line[n] != ',' {
-		return false
-	}
-	_, m := digits(line[n+1:])
-	end := n + 1 + m
-	return m > 2 && end+1 < len(line) && line[end] == ':' && line[end+1] == ' '
-}
 
 // read reads a line without its stamps. The events are valid until the next call. None has a
 // number.
@@ -206,7 +132,8 @@ func (o *jdk8) enter(text []byte, i int) (next int) {
 		o.push(rest)
 		return i + 1
 	case (i == 0 || i > 1 && text[i-1] == ' ' && text[i-2] == ':') && isOldPause(rest):
-		return i + 1 + o.begin(rest)
+		o.begin(rest)
+		return i + 1
 	case o.ended && end >= 0:
 		o.block(inside, i)
 	}
@@ -216,70 +143,11 @@ func (o *jdk8) enter(text []byte, i int) (next int) {
 	return i + 1 + end + 1
 }
 
-// isOldPause reports whether what follows a bracket begins a pause.
-func isOldPause(rest []byte) bool {
-	rest, full := cutPrefix(rest, "Full ")
-	rest, ok := cutPrefix(rest, "GC")
-	if !ok || len(rest) == 0 {
-		return ok
-	}
-	switch rest[0] {
-	case '-', '[', ':', ',', '(':
-		return true
-	case ' ':
-		if full {
-			return true
-		}
-		rest = rest[1:]
-		for _, word := range [...]string{"(", "[", "pause", "remark", "cleanup", "Before GC", "{", "--"} {
-			if bytes.HasPrefix(rest, []byte(word)) {
-				return true
-			}
-		}
-		return len(rest) == 0 || isDigit(rest[0])
-	}
-	return isDigit(rest[0]) || bytes.HasPrefix(rest, []byte("Before GC")) || bytes.HasPrefix(rest, []byte("AdaptiveSize")) || bytes.HasPrefix(rest, []byte("PSAdaptiveSize"))
-}
-
-// begin begins a pause. It returns the length of the words that name it.
-func (o *jdk8) begin(rest []byte) int {
-	o.pause, o.depth, o.lines = oldPause{}, 1, 0
+// begin begins the pause whose bracket was opened before rest.
+func (o *jdk8) begin(rest []byte) {
+	o.pause, o.depth, o.lines = beginOldPause(rest), 1, 0
 	o.begun++
 	o.parts[0], o.ended, o.timed = pausePart, false, false
-	p := &o.pause
-	after, full := cutPrefix(rest, "Full ")
-	p.full = full
-	after, _ = cutPrefix(after, "GC")
-	switch word := bytes.TrimLeft(after, " "); {
-	case bytes.HasPrefix(word, []byte("--")):
-		p.failed = true
-	case full:
-	case bytes.HasPrefix(word, []byte("pause")):
-		p.g1 = true
-	case bytes.HasPrefix(word, []byte("remark")):
-		p.g1, p.remark = true, true
-	case bytes.HasPrefix(word, []byte("cleanup")):
-		p.g1, p.cleanup = true, true
-	}
-	return len(rest) - len(after)
-}
-
-// oldParts are the parts of a pause.
-var oldParts = []struct {
-	begin     string
-	part      part
-	name      []byte // of the old generation
-	collector Collector
-}{
-	{"ParNew", youngPart, []byte("CMS"), CMS},
-	{"DefNew", youngPart, []byte("Tenured"), Serial},
-	{"PSYoungGen", youngPart, []byte("ParOldGen"), Parallel},
-	{"CMS Perm", other, nil, ""},
-	{"CMS", oldPart, []byte("CMS"), CMS},
-	{"Tenured", oldPart, []byte("Tenured"), Serial},
-	{"ParOldGen", oldPart, []byte("ParOldGen"), Parallel},
-	{"PSOldGen", oldPart, []byte("PSOldGen"), Parallel},
-	{"Metaspace", metaspacePart, nil, ""},
 }
 
 // push opens a bracket inside of a pause.
@@ -288,27 +156,9 @@ func (o *jdk8) push(rest []byte) {
 		o.abandon()
 		return
 	}
-	p, kind := &o.pause, other
+	kind := other
 	if o.depth == 1 {
-		for i := range oldParts {
-			if known := &oldParts[i]; bytes.HasPrefix(rest, []byte(known.begin)) {
-				if kind = known.part; kind == oldPart || kind == youngPart && p.oldName == nil {
-					p.oldName = known.name
-				}
-				if p.collector == "" {
-					p.collector = known.collector
-				}
-				break
-			}
-		}
-		switch {
-		case bytes.HasPrefix(rest, []byte("1 CMS-initial-mark")):
-			p.initialMark, p.collector = true, CMS
-		case bytes.HasPrefix(rest, []byte("1 CMS-remark")):
-			p.remark, p.collector = true, CMS
-		case bytes.HasPrefix(rest, []byte("YG occupancy")):
-			p.occupancy, p.remark, p.collector = true, true, CMS
-		}
+		kind = o.pause.enter(rest)
 	}
 	o.parts[o.depth] = kind
 	o.depth++
@@ -319,78 +169,55 @@ func (o *jdk8) leave(text, rest []byte) {
 	if o.depth--; o.depth > 0 {
 		return
 	}
-	e := Event{Kind: Pause}
-	var ok bool
-	if e.Duration, ok = oldLength(text); !ok || !mayFollow(rest) {
+	length, ok := oldLength(text)
+	if !ok || !mayFollow(rest) {
 		o.unread++
 		return
 	}
-	o.end(&e)
+	o.ended = true
+	o.report(length)
 }
 
-// mayFollow reports whether a record may have ended before rest: rest is empty, its CPU times, or
-// another record. After anything else, a bracket inside of the record is lost, and what seems to
-// be the length of the pause is that of a part.
-func mayFollow(rest []byte) bool {
-	if _, ok := decimal(bytes.TrimRight(rest, "\r"), time.Second); ok { // the uptime that -XX:+PrintCMSInitiationStatistics begins with
-		return true
+// report reports the pause that has ended, and what its record says about the collection.
+func (o *jdk8) report(length time.Duration) {
+	p := &o.pause
+	of := p.end()
+	if heap, ok := p.tenured(); ok && of == ofPause {
+		o.put(&Event{Kind: Space, Name: p.oldName, Heap: heap}, of)
 	}
-	rest = bytes.TrimLeft(rest, " \r")
-	return len(rest) == 0 || bytes.HasPrefix(rest, []byte("[Times: ")) || isDigit(rest[0]) && mayBeStamped(rest)
+	if p.metaspace.Known {
+		o.put(&Event{Kind: Metaspace, Heap: p.metaspace}, of)
+	}
+	if p.failed {
+		o.put(&Event{Kind: Failure, Name: oldFailure}, of)
+	}
+	if p.collector != "" {
+		o.collector = p.collector
+	}
+	o.put(&Event{Kind: Pause, Name: p.appendName(o.name[:0]), Duration: length, Heap: p.heap}, of)
+	o.found[len(o.found)-1].coarse = p.coarse
 }
+
+var oldFailure = []byte("Promotion failed")
 
 // group reads the text in round brackets that begins here and returns its length.
 func (o *jdk8) group(text []byte) int {
 	content, _ := nextGroup(text[:min(len(text), maxName)])
-	p := &o.pause
-	switch string(content) {
-	case "":
-		return 1
-	case "promotion failed", "concurrent mode failure", "concurrent mode interrupted", "to-space exhausted", "to-space overflow":
-		p.failed = true
-	}
-	if o.depth > 1 {
+	if len(content) == 0 {
 		return 1
 	}
-	switch string(content) {
-	case "mixed":
-		p.mixed = true
-	case "initial-mark":
-		p.starts = true
-	case "partial": // of JDK 6
-		p.mixed = p.g1
-	case "CMS Initial Mark":
-		p.initialMark, p.collector = true, CMS
-	case "CMS Final Remark":
-		p.remark, p.collector = true, CMS
-	case "System":
-		p.cause = "System.gc()"
-	default:
-		if cause, ok := causes[string(content)]; ok && p.cause == "" {
-			p.cause = cause
-		}
+	if o.pause.failure(content); o.depth > 1 {
+		return 1
 	}
+	o.pause.word(content)
 	return len("()") + len(content)
 }
 
 // sizes reads the sizes that text begins with, if any, and returns the length of what it read.
 func (o *jdk8) sizes(text []byte) int {
 	h, coarse, rest, ok := oldSizes(text)
-	p, in := &o.pause, o.parts[o.depth-1]
-	used := ok && h.Before < 0
-	switch {
-	case !ok, o.depth > 2:
-	case used && in == pausePart && !p.heap.Known:
-		p.heap, p.used = Heap{Before: h.After, After: h.After, Capacity: h.Capacity, Known: true}, true
-	case used, coarse && in != pausePart:
-	case in == pausePart:
-		p.heap, p.used, p.coarse = h, false, coarse
-	case in == youngPart:
-		p.young = h
-	case in == oldPart:
-		p.old = h
-	case in == metaspacePart:
-		p.metaspace = h
+	if ok && o.depth <= 2 {
+		o.pause.sizes(o.parts[o.depth-1], h, coarse)
 	}
 	if ok {
 		return len(text) - len(rest)
@@ -403,65 +230,3 @@ func (o *jdk8) sizes(text []byte) int {
 }
 
 func isWord(c byte) bool { return isDigit(c) || isLetter(c) || c == '.' || c == ',' || c == '_' }
-
-// end reports the pause that has ended.
-func (o *jdk8) end(e *Event) {
-	o.ended = true
-	p := &o.pause
-	of := ofPause
-	if p.initialMark || p.remark || p.cleanup {
-		of = ofCycle
-	}
-	p.full = p.full || p.old.Known && of == ofPause // the old generation was collected as well
-	if of == ofPause && p.old.Known {
-		o.put(&Event{Kind: Space, Name: p.oldName, Heap: p.old}, of)
-	} else if h, young := p.heap, p.young; of == ofPause && h.Known && !p.coarse && young.Known && h.Before >= young.Before && h.After >= young.After {
-		o.put(&Event{Kind: Space, Name: p.oldName, Heap: Heap{Before: h.Before - young.Before, After: h.After - young.After, Known: true}}, of)
-	}
-	if p.metaspace.Known {
-		o.put(&Event{Kind: Metaspace, Heap: p.metaspace}, of)
-	}
-	if p.failed {
-		o.put(&Event{Kind: Failure, Name: oldFailure}, of)
-	}
-	if p.g1 {
-		p.collector = G1
-	}
-	if p.collector != "" {
-		o.collector = p.collector
-	}
-	e.Heap, e.Name = p.heap, o.nameOf(p)
-	o.put(e, of)
-	o.found[len(o.found)-1].coarse = p.coarse
-}
-
-var oldFailure = []byte("Promotion failed")
-
-// nameOf names a pause as later releases do.
-func (o *jdk8) nameOf(p *oldPause) []byte {
-	name := o.name[:0]
-	switch {
-	case p.initialMark:
-		return append(name, "Initial Mark"...)
-	case p.remark:
-		return append(name, "Remark"...)
-	case p.cleanup:
-		return append(name, "Cleanup"...)
-	case p.full:
-		name = append(name, "Full"...)
-	case p.g1 && p.starts:
-		name = append(name, "Young (Concurrent Start)"...)
-	case p.g1 && p.mixed:
-		name = append(name, "Young (Mixed)"...)
-	case p.g1:
-		name = append(name, "Young (Normal)"...)
-	case p.used: // of CMS up to JDK 6: an initial mark or a remark, and nothing shows which
-		return append(name, "CMS"...)
-	default:
-		name = append(name, "Young"...)
-	}
-	if p.cause != "" {
-		name = append(append(append(name, " ("...), p.cause...), ')')
-	}
-	return name
-}
