@@ -233,56 +233,38 @@ func TestNothingIsAdoptedThatCannotBeSaved(t *testing.T) {
 
 // The sidecar is killed at any moment, and the JVM may or may not obey the command in progress. The successor adopts the JVMs that are still to be adopted and
 // releases the others.
-func TestAKillAroundAnAdoption(t *testing.T) {
-	t.Parallel()
-	for name, how := range map[string]fakejvm.Reaction{"before the command": fakejvm.Hang, "after the command, before the save": fakejvm.Stumble} {
-		for _, still := range []bool{true, false} {
-			r := newRig(t)
-			r.cfg.Attach.Timeout = impatience
-			r.cfg.Adopt, r.cfg.Annotations = selected(t, "gc*=debug,safepoint=info"), ""
-			j := fakejvm.Start(t, r.cfg.Attach.Tmp, 7, "/data/app.log")
-			before := j.List()
-			r.killedAt(r.process(), j, 1, fakejvm.Configuring, how)
-			if !still {
-				r.cfg.Adopt = ask.Selection{}
-			}
-			p := r.settle()
-			if still {
-				r.adopted(j, before)
-				drains(p)
-			}
-			r.released(j, before)
-			if t.Failed() {
-				t.Fatalf("%s; still wanted: %v", name, still)
-			}
-		}
-	}
-}
+func TestAKillAroundAnAdoption(t *testing.T) { aroundAKill(t, false) }
 
-func TestAKillAroundARelease(t *testing.T) {
+func TestAKillAroundARelease(t *testing.T) { aroundAKill(t, true) }
+
+// aroundAKill kills the sidecar around its command that creates the output or, where it drains, around
+// the command that removes it.
+func aroundAKill(t *testing.T, drain bool) {
 	t.Parallel()
 	for name, how := range map[string]fakejvm.Reaction{"before the command": fakejvm.Hang, "after the command, before the save": fakejvm.Stumble} {
-		for _, again := range []bool{true, false} {
+		for _, wanted := range []bool{true, false} {
 			r := newRig(t)
 			r.cfg.Attach.Timeout = impatience
 			r.cfg.Adopt, r.cfg.Annotations = selected(t, "gc*=debug,safepoint=info"), ""
 			j := fakejvm.Start(t, r.cfg.Attach.Tmp, 7, "/data/app.log")
 			before := j.List()
 			p := r.process()
-			p.step()
-			p.plan.Draining = true
+			if drain {
+				p.step()
+				p.plan.Draining = true
+			}
 			r.killedAt(p, j, 1, fakejvm.Configuring, how)
-			if !again {
+			if !wanted {
 				r.cfg.Adopt = ask.Selection{}
 			}
 			p = r.settle()
-			if again {
+			if wanted {
 				r.adopted(j, before)
 				drains(p)
 			}
 			r.released(j, before)
 			if t.Failed() {
-				t.Fatalf("%s; wanted again: %v", name, again)
+				t.Fatalf("%s; wanted by the successor: %v", name, wanted)
 			}
 		}
 	}
