@@ -188,10 +188,7 @@ func TestWhatAJVMRefusesItIsNotGiven(t *testing.T) {
 		if st := p.Status(); len(st.JVMs) != 1 || !strings.Contains(st.JVMs[0].Error, words) {
 			t.Errorf("%+v", st)
 		}
-		n := j.Count()
-		p.due(0)
-		p.step()
-		j.HasTaken(n) // it is not asked again
+		spared(p, j)
 		drains(p)
 		p.hasMetric(0, "ullage_adopted_jvms")
 	}
@@ -205,10 +202,7 @@ func TestAJVMThatDoesNotSeeTheSourceIsLeftAlone(t *testing.T) {
 	p.step()
 	r.released(j, before)
 	hasError(t, p.Status(), "is not the directory that is shipped")
-	n := j.Count()
-	p.due(0)
-	p.step()
-	j.HasTaken(n)
+	spared(p, j)
 }
 
 func TestNothingIsAdoptedThatCannotBeSaved(t *testing.T) {
@@ -223,9 +217,7 @@ func TestNothingIsAdoptedThatCannotBeSaved(t *testing.T) {
 	r.released(j, before)
 	hasError(t, p.Status(), "not adopted, because that cannot be saved")
 	free()
-	p.due(0)
-	p.step()
-	p.hasMetric(1, "ullage_adopted_jvms")
+	retried(p, func() bool { return p.metric("ullage_adopted_jvms") == 1 })
 	hasError(t, p.Status(), "")
 	drains(p)
 	r.released(j, before)

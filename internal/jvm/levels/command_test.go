@@ -151,9 +151,7 @@ func TestASetThatSomeJVMsTakeIsWantedAndTellsOfTheOthers(t *testing.T) {
 	}
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 	stuck.When(nil)
-	p.due(0)
-	p.step() // brings the other in line
-	logs(t, stuck, fakejvm.Atop("gc*=debug"))
+	retried(p, func() bool { return stuck.Selection() == fakejvm.Atop("gc*=debug") }) // brings the other in line
 	must(t, ignoreChanges(p.reset()))
 	logs(t, j, fakejvm.OwnSelection)
 	logs(t, stuck, fakejvm.OwnSelection)

@@ -185,19 +185,13 @@ func TestFailuresToAttachAreToldByTheirKind(t *testing.T) {
 		r.annotate("log", "gc*=debug")
 		p := r.process()
 		p.step()
-		p.due(time.Hour)
-		for range 5 {
-			p.step()
-		}
 		if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].Kind != kind || len(st.Errors) != 1 {
 			t.Errorf("%s: %+v", kind, st)
 		}
-		p.hasMetric(1, "ullage_attach_errors_total", string(kind)) // the second attempt is not due
+		p.hasMetric(1, "ullage_attach_errors_total", string(kind))
 		p.log.says(t, 1, "WARN")
 		j.When(nil)
-		p.due(0)
-		p.step()
-		logs(t, j, fakejvm.Atop("gc*=debug"))
+		retried(p, func() bool { return j.Selection() == fakejvm.Atop("gc*=debug") })
 		hasError(t, p.Status(), "")
 	}
 }
@@ -275,9 +269,5 @@ func TestTheTimeOfTheLastReconcileStandsStillWhileOneFails(t *testing.T) {
 		t.Errorf("while it fails it went from %f to %f", good, is)
 	}
 	j.When(nil)
-	p.due(0)
-	p.step()
-	if is := p.metric(at); is <= good {
-		t.Errorf("it stands still at %f when all is well again", is)
-	}
+	retried(p, func() bool { return p.metric(at) > good })
 }

@@ -198,9 +198,21 @@ func (p *process) step() {
 	}
 }
 
-// due delays the next attempt at every JVM that failed.
-func (p *process) due(wait time.Duration) {
-	p.plan.Postpone(wait)
+// retried steps until holds is true: a JVM that failed is tried again after a second.
+func retried(p *process, holds func() bool) {
+	p.t.Helper()
+	within(p.t, patience, "what the next attempt does", func() bool { p.step(); return holds() })
+}
+
+// spared steps until the next attempt would be due, and requires that the JVM is sent nothing.
+func spared(p *process, j *fakejvm.JVM) {
+	p.t.Helper()
+	n := j.Count()
+	for over := time.Now().Add(1500 * time.Millisecond); time.Now().Before(over); time.Sleep(pollInterval) {
+		p.step()
+	}
+	p.step()
+	j.HasTaken(n)
 }
 
 // kill does what the kernel does when the process is killed: the listener goes,

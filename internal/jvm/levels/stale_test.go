@@ -28,7 +28,6 @@ func TestSocketsThatAreLeftBehindAreNotJVMs(t *testing.T) {
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step()
-	p.due(0)
 	p.step()
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 	if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].PID != 7 || len(st.Errors) > 0 {
@@ -59,7 +58,6 @@ func TestWhereOnlySocketsAreLeftBehindAJVMIsWaitedFor(t *testing.T) {
 		t.Error("somebody took a raise")
 	}
 	j := r.jvm(7)
-	p.due(0)
 	p.step()
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 	hasError(t, p.Status(), "")
@@ -75,7 +73,6 @@ func TestARaisedJVMThatWasKilledIsNotShown(t *testing.T) {
 	p.step()
 	logs(t, killed, fakejvm.Atop("gc*=debug"))
 	killed.Kill()
-	p.due(0)
 	p.step()
 	if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].PID != 8 || len(st.Errors) > 0 || len(p.savedJVMs(r)) != 1 {
 		t.Errorf("%+v, %d baselines are saved", st, len(p.savedJVMs(r)))

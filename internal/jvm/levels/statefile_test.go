@@ -262,9 +262,7 @@ func TestAnOutputThatIsTooLongToBeRestoredIsLeftAlone(t *testing.T) {
 	hasError(t, p.Status(), "the command has")
 	r.annotate()
 	p.step()
-	p.due(0)
-	p.step()
-	logs(t, j, selection)
+	retried(p, func() bool { return j.Selection() == selection })
 	hasError(t, p.Status(), "")
 	if saved := p.savedJVMs(r); len(saved) > 0 {
 		t.Errorf("there is a baseline that cannot be restored: %+v", saved)

@@ -85,13 +85,3 @@ func (p *Plan) Failures() (all []error) {
 	}
 	return all
 }
-
-// Postpone delays the next attempt at every JVM that failed.
-func (p *Plan) Postpone(wait time.Duration) {
-	for _, attempts := range []map[string]attempt{p.attempts, p.Adoption.attempts} {
-		for id, a := range attempts {
-			a.next = time.Now().Add(wait)
-			attempts[id] = a
-		}
-	}
-}
