@@ -222,11 +222,7 @@ func TestATakenPortDoesNotKeepRunFromEnding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if err := s.Run(ctx); err != nil {
-		t.Error(err)
-	}
+	ends(t, s)
 }
 
 func TestAnAddressThatCannotBeHadIsAnErrorAtTheStart(t *testing.T) {
@@ -241,11 +237,7 @@ func TestOffListensNowhere(t *testing.T) {
 	if err != nil || s.Addr() != nil {
 		t.Fatalf("address %v, error %v", s.Addr(), err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if err := errors.Join(s.Run(ctx), s.Close()); err != nil {
-		t.Error(err)
-	}
+	ends(t, s)
 }
 
 func TestConfig(t *testing.T) {

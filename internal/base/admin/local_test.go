@@ -81,9 +81,7 @@ func TestATakenLocalAddressIsListenedAtOnceItIsFree(t *testing.T) {
 		_, st, err := c.Status(context.Background())
 		return err == nil && st.Version == "1"
 	})
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	ends(t, s)
 	if _, _, err := c.Status(context.Background()); !errors.Is(err, ErrUnreachable) {
 		t.Errorf("after the end: %v", err)
 	}
@@ -102,7 +100,15 @@ func TestAServerEndsWhileItsLocalAddressIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.ListenAt(addr)
-	if err := s.Close(); err != nil {
+	ends(t, s)
+}
+
+// ends requires that a server whose context has ended ends.
+func ends(t *testing.T, s *Server) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := s.Run(ctx); err != nil {
 		t.Error(err)
 	}
 }

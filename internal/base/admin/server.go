@@ -108,18 +108,6 @@ func (s *Server) Addr() net.Addr {
 	return s.listener.Addr()
 }
 
-// Close frees the address of a server that will not run.
-func (s *Server) Close() error {
-	s.local.stop()
-	if s.listener == nil {
-		return nil
-	}
-	if err := s.listener.Close(); err != nil {
-		return fmt.Errorf("close the admin listener: %w", err)
-	}
-	return nil
-}
-
 // Run serves until ctx ends. Then it lets current requests finish for a moment,
 // closes every connection and waits for the goroutines of the connections. It
 // returns nil after ctx has ended, or the error that ended serving earlier. If

@@ -133,7 +133,7 @@ func TestRunEndsWhenTheListenerFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Close(); err != nil {
+	if err := s.listener.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Run(context.Background()); err == nil {

@@ -389,7 +389,7 @@ func checkOldEvent(t *testing.T, e Event, line []byte) {
 		}
 	}
 	if e.GC != -1 || e.Kind == Pause && (!bytes.Contains(line, []byte("GC")) || len(e.Name) == 0) || len(e.Name) > maxName ||
-		!slices.Contains(Actions(), e.Action()) || !slices.Contains(Causes(), e.Cause()) {
+		!isListed(actions, e.Action()) || !isListed(causes, e.Cause()) {
 		t.Fatalf("%q: %+v", line, e)
 	}
 }

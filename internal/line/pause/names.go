@@ -2,7 +2,6 @@ package pause
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 )
 
@@ -94,24 +93,6 @@ func index(names ...string) map[string]string {
 		m[name] = name
 	}
 	return m
-}
-
-// Actions returns every value of [Event.Action], sorted.
-func Actions() []string { return listed(actions) }
-
-// Causes returns every value of [Event.Cause], sorted.
-func Causes() []string { return listed(causes) }
-
-// Operations returns every value of [Event.Operation], sorted.
-func Operations() []string { return listed(operations) }
-
-func listed(m map[string]string) []string {
-	names := []string{Other, None}
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // Action returns what the collector did, of a Pause, Concurrent, Begin or Cycle: a name

@@ -110,15 +110,6 @@ func (p *Pod) VolumeNames() []string {
 	return names
 }
 
-// Hides reports whose pull secrets the sidecar's would hide: an API server gives a pod
-// those of its service account only if the pod names none itself. Empty: none.
-func (p *Pod) Hides(secrets []string) string {
-	if !p.Offline || len(secrets) == 0 || len(p.Spec.ImagePullSecrets) > 0 {
-		return ""
-	}
-	return fmt.Sprintf("with the pull secrets of the sidecar (%s), the pod no longer gets those of its service account: name them in the pod's imagePullSecrets", strings.Join(secrets, ", "))
-}
-
 // Volume returns the named volume of the pod, or nil.
 func (p *Pod) Volume(name string) *corev1.Volume {
 	for i := range p.Spec.Volumes {
