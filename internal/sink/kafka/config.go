@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"regexp"
 	"strings"
 	"time"
 
@@ -40,8 +39,17 @@ const linger = time.Second
 // Kind makes sinks of Kafka topics.
 func Kind() sink.Kind { return sink.Kind{Open: open, Linger: linger} }
 
-// validTopic is what Kafka accepts.
-var validTopic = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
+// mostTopic bounds the name of a topic, in Kafka.
+const mostTopic = 249
+
+// isTopic reports whether Kafka accepts the name of a topic. A regular expression with that
+// bound costs each command of the program half a millisecond and 220 KiB at its start.
+func isTopic(name string) bool {
+	foreign := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
+	}
+	return len(name) <= mostTopic && strings.Trim(name, ".") != "" && !strings.ContainsFunc(name, foreign)
+}
 
 // codecs are the compressions of a batch. The fastest level of zstd has the smallest tables.
 var codecs = map[string]kgo.CompressionCodec{"zstd": kgo.ZstdCompression().WithLevel(int(zstd.SpeedFastest)), "lz4": kgo.Lz4Compression(), "none": kgo.NoCompression()}
@@ -64,7 +72,7 @@ func open(t sink.Target) (sink.Sink, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case !validTopic.MatchString(s.name) || strings.Trim(s.name, ".") == "":
+	case !isTopic(s.name):
 		return nil, fmt.Errorf("%q is not the name of a topic: use kafka://HOST/TOPIC", s.name)
 	case !known:
 		return nil, errors.New("option compression: use zstd, lz4 or none")
