@@ -222,17 +222,14 @@ func leftovers(ctx context.Context, dest, own *os.Root) (foreign, below bool, er
 		if e.Name() == segment.OwnDir {
 			return nil
 		}
-		var found []destination
+		s := search{ctx: ctx, found: func(destination) {}}
 		if e.IsDir() {
-			err := in(dest, e.Name(), func(dir *os.Root) error {
-				found, err = find(ctx, dir, e.Name(), 1)
-				return err
-			})
+			err := in(dest, e.Name(), func(dir *os.Root) error { return s.find(dir, e.Name(), 1, false) })
 			if err != nil {
 				return err
 			}
 		}
-		foreign, below = foreign || len(found) == 0, below || len(found) > 0
+		foreign, below = foreign || s.count == 0, below || s.count > 0
 		return nil
 	})
 	return foreign, below, err

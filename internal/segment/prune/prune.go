@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -59,9 +58,19 @@ type destination struct {
 	err    error // it, or what is at the path instead, can't be read
 }
 
-// Run prunes the volume that is mounted at dir, and reports every destination in
-// it, the oldest last, and every directory that it can't read. An error concerns
-// the volume as a whole, or is that of ctx.
+// result returns the result for a destination, without its state.
+func (d *destination) result(now time.Time) Result {
+	r := Result{Path: d.path, Bytes: d.bytes, Newest: d.newest}
+	if r.Newest.After(now) { // the volume's clock is ahead of this node's
+		r.Newest = now
+	}
+	return r
+}
+
+// Run prunes the volume that is mounted at dir, and reports every destination in it and every
+// directory that it can't read: the young and the unreadable ones during the search, then the old ones,
+// the oldest last. Only old destinations are held in memory. An error concerns the volume as a
+// whole, or is that of ctx.
 func Run(ctx context.Context, dir string, cfg Config, now time.Time, report func(Result)) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -71,99 +80,41 @@ func Run(ctx context.Context, dir string, cfg Config, now time.Time, report func
 	if err := checkLocks(root); err != nil {
 		return err
 	}
-	found, err := find(ctx, root, ".", 0)
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(found, func(a, b destination) int {
-		return cmp.Or(b.newest.Compare(a.newest), cmp.Compare(a.path, b.path))
-	})
-	kept := int64(0)
-	for _, d := range found {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		r := Result{Path: d.path, Bytes: d.bytes, Newest: d.newest}
-		if r.Newest.After(now) { // the volume's clock is ahead of this node's
-			r.Newest = now
-		}
+	var old []destination
+	s := search{ctx: ctx, found: func(d destination) {
+		r := d.result(now)
 		switch {
 		case d.err != nil:
 			r.State, r.Err = Failed, d.err
 		case now.Sub(d.newest) <= cfg.OlderThan:
 			r.State = Young
-		case kept+d.bytes <= int64(cfg.KeepBytes):
+		default:
+			old = append(old, d)
+			return
+		}
+		report(r)
+	}}
+	if err := s.find(root, ".", 0, false); err != nil {
+		return err
+	}
+	slices.SortFunc(old, func(a, b destination) int {
+		return cmp.Or(b.newest.Compare(a.newest), cmp.Compare(a.path, b.path))
+	})
+	kept := int64(0)
+	for _, d := range old {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		r := d.result(now)
+		if kept+d.bytes <= int64(cfg.KeepBytes) {
 			kept += d.bytes
 			r.State = Kept
-		default: // it goes alone: how large it is decides nothing about older ones
+		} else { // it goes alone: how large it is decides nothing about older ones
 			r.State, r.Err = remove(ctx, root, d, cfg.DryRun)
 		}
 		report(r)
 	}
 	return nil
-}
-
-// maxDepth is that of NAMESPACE/POD/CONTAINER.
-const maxDepth = 3
-
-// find returns the destinations in a directory, and those below. A destination may
-// hold others: a pod with one JVM has had its copy where a later one, with two, has
-// those of both. An error concerns the volume's own directory, or is that of ctx.
-func find(ctx context.Context, dir *os.Root, at string, depth int) ([]destination, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	locked := false
-	err := in(dir, segment.OwnDir, func(own *os.Root) error {
-		info, err := own.Lstat(segment.LockName)
-		locked = err == nil && info.Mode().IsRegular()
-		return nil
-	})
-	var all []destination
-	if locked {
-		d := destination{path: at}
-		d.err = d.measure(dir)
-		all = append(all, d)
-	} else if errors.Is(err, fs.ErrPermission) && depth > 0 {
-		return []destination{{path: at, err: err}}, nil
-	}
-	if depth == maxDepth {
-		return all, nil
-	}
-	below, err := findBelow(ctx, dir, at, depth)
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case locked: // measure has met what can't be read
-		below = slices.DeleteFunc(below, func(d destination) bool { return d.err != nil && d.newest.IsZero() })
-	case err != nil && depth == 0:
-		return nil, err
-	case err != nil:
-		return []destination{{path: at, err: err}}, nil
-	}
-	return append(all, below...), nil
-}
-
-// findBelow returns the destinations below a directory. The error is that of
-// reading it.
-func findBelow(ctx context.Context, dir *os.Root, at string, depth int) ([]destination, error) {
-	var all []destination
-	err := each(dir, func(e fs.DirEntry) error {
-		if !e.IsDir() || e.Name() == segment.OwnDir || depth == 0 && e.Name() == segment.LostFound {
-			return nil
-		}
-		below := path.Join(at, e.Name())
-		err := in(dir, e.Name(), func(dir *os.Root) error {
-			some, err := find(ctx, dir, below, depth+1)
-			all = append(all, some...)
-			return err
-		})
-		if err != nil {
-			all = append(all, destination{path: below, err: err})
-		}
-		return nil
-	})
-	return all, err
 }
 
 // remove removes a destination under its lock.

@@ -339,6 +339,34 @@ func TestDirectoriesOfMoreThanABatch(t *testing.T) {
 	}
 }
 
+// A tenant can create any number of directories that look like those of containers.
+func TestTheDirectoriesInThatOfAPodAreBounded(t *testing.T) {
+	v := newVolume(t)
+	const more = 5
+	for i := range maxInPod + more {
+		v.pod(fmt.Sprintf("shop/web/c%d", i), 8*day)
+	}
+	v.pod("shop/zoo", 8*day)
+	for _, removed := range []int{maxInPod, more} {
+		counts := map[string]int{}
+		for path, state := range v.run(Config{OlderThan: 7 * day}) {
+			if path != "shop/zoo" {
+				counts[state]++
+			}
+		}
+		want := map[string]int{Removed: removed}
+		if removed == maxInPod {
+			want[Failed] = 1
+		}
+		if diff := cmp.Diff(want, counts); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if diff := cmp.Diff([]string{"shop/web"}, v.left()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // If names are removed from a directory while it is read, some file systems skip other names.
 func TestWhatAPassLeavesOutGoesWithTheNextOne(t *testing.T) {
 	v := newVolume(t)

@@ -1,0 +1,101 @@
+package prune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+const (
+	// maxDepth is that of NAMESPACE/POD/CONTAINER, and podDepth that of NAMESPACE/POD.
+	maxDepth = 3
+	podDepth = 2
+
+	// maxInPod bounds the destinations in the directory of one pod: its tenant can create any number,
+	// and old ones are held in memory. The next run finds others once these are removed.
+	maxInPod = 256
+)
+
+// search finds the destinations of a volume.
+type search struct {
+	ctx   context.Context
+	found func(destination)
+	count int // of the destinations and of the directories that can't be read
+}
+
+// find finds the destinations in a directory, and those below. A destination may hold others: a
+// pod with one JVM has had its copy where a later one, with two, has those of both. Within is
+// whether the directory is in a destination, whose measure has met what can't be read. An error
+// concerns the volume's own directory, or is that of ctx.
+func (s *search) find(dir *os.Root, at string, depth int, within bool) error {
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	locked := false
+	err := in(dir, segment.OwnDir, func(own *os.Root) error {
+		info, err := own.Lstat(segment.LockName)
+		locked = err == nil && info.Mode().IsRegular()
+		return nil
+	})
+	if locked {
+		d := destination{path: at}
+		d.err = d.measure(dir)
+		s.add(d, within)
+	} else if errors.Is(err, fs.ErrPermission) && depth > 0 {
+		s.add(destination{path: at, err: err}, within)
+		return nil
+	}
+	if depth == maxDepth {
+		return nil
+	}
+	err = s.findBelow(dir, at, depth, within || locked)
+	switch {
+	case s.ctx.Err() != nil:
+		return s.ctx.Err()
+	case err == nil, locked:
+	case depth == 0:
+		return err
+	default:
+		s.add(destination{path: at, err: err}, within)
+	}
+	return nil
+}
+
+// findBelow finds the destinations below a directory. The error is that of reading it.
+func (s *search) findBelow(dir *os.Root, at string, depth int, within bool) error {
+	before := s.count
+	err := each(dir, func(e fs.DirEntry) error {
+		if !e.IsDir() || e.Name() == segment.OwnDir || depth == 0 && e.Name() == segment.LostFound {
+			return nil
+		}
+		if depth == podDepth && s.count-before >= maxInPod {
+			s.add(destination{path: at, err: fmt.Errorf("there are more than %d directories of containers in it: the others are left for a later run", maxInPod)}, false)
+			return fs.SkipAll
+		}
+		below := path.Join(at, e.Name())
+		err := in(dir, e.Name(), func(dir *os.Root) error { return s.find(dir, below, depth+1, within) })
+		if err != nil {
+			s.add(destination{path: below, err: err}, within)
+		}
+		return s.ctx.Err()
+	})
+	if err == fs.SkipAll {
+		return nil
+	}
+	return err
+}
+
+// add hands on a destination, or what can't be read, unless the destination around it has
+// met that.
+func (s *search) add(d destination, within bool) {
+	if within && d.err != nil && d.newest.IsZero() {
+		return
+	}
+	s.count++
+	s.found(d)
+}
