@@ -3,7 +3,6 @@ package segment
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -25,7 +24,6 @@ const (
 	timeLayout   = "20060102T150405.000Z"
 	maxSeqDigits = 18 // so that a sequence number plus one never overflows
 	maxStream    = 200
-	batch        = 256 // directory entries read at a time
 )
 
 // LostFound is a directory of ext4 in the root of a volume. Only root may read it.
@@ -117,34 +115,23 @@ func compareInfo(a, b Info) int {
 // segments. It reads dir through its descriptor, whatever its path names meanwhile.
 func Each(dir *os.File, fn func(Info) error) error {
 	stream := filepath.Base(dir.Name())
-	for {
-		names, err := dir.Readdirnames(batch)
-		for _, name := range names {
-			info, ok := ParseName(name)
-			if !ok {
-				continue
-			}
-			var st unix.Stat_t
-			info.Stream, info.Path = stream, filepath.Join(dir.Name(), name)
-			err := kernel.Retry(func() error { return unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) })
-			if err == unix.ENOENT || err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
-				continue // deleted since, or not a segment
-			}
-			if err != nil {
-				return &fs.PathError{Op: "stat", Path: info.Path, Err: err}
-			}
-			info.Size, info.Disk, info.ModTime = st.Size, OnDisk(&st), time.Unix(st.Mtim.Unix())
-			if err := fn(info); err != nil {
-				return err
-			}
-		}
-		if err == io.EOF {
+	return untrusted.EachEntry(dir.Readdirnames, func(name string) error {
+		info, ok := ParseName(name)
+		if !ok {
 			return nil
 		}
-		if err != nil {
-			return err
+		var st unix.Stat_t
+		info.Stream, info.Path = stream, filepath.Join(dir.Name(), name)
+		err := kernel.Retry(func() error { return unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+		if err == unix.ENOENT || err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
+			return nil // deleted since, or not a segment
 		}
-	}
+		if err != nil {
+			return &fs.PathError{Op: "stat", Path: info.Path, Err: err}
+		}
+		info.Size, info.Disk, info.ModTime = st.Size, OnDisk(&st), time.Unix(st.Mtim.Unix())
+		return fn(info)
+	})
 }
 
 // Newest returns the last n segments of a stream's directory in their order.
@@ -185,23 +172,12 @@ func List(dir string) ([]Info, error) {
 // EachStream calls fn with the name of every directory in dir, a destination, that
 // may be the directory of a stream.
 func EachStream(dir *os.File, fn func(name string) error) error {
-	for {
-		entries, err := dir.ReadDir(batch)
-		for _, entry := range entries {
-			if !entry.IsDir() || ValidStream(entry.Name()) != nil {
-				continue
-			}
-			if err := fn(entry.Name()); err != nil {
-				return err
-			}
-		}
-		if err == io.EOF {
+	return untrusted.EachEntry(dir.ReadDir, func(entry fs.DirEntry) error {
+		if !entry.IsDir() || ValidStream(entry.Name()) != nil {
 			return nil
 		}
-		if err != nil {
-			return err
-		}
-	}
+		return fn(entry.Name())
+	})
 }
 
 // Streams returns the names of the directories in dest that may belong to streams,

@@ -13,14 +13,7 @@ func errorKind(err error) string {
 	if errors.Is(err, store.ErrAway) {
 		return missingError
 	}
-	for _, k := range errorKinds {
-		for _, errno := range k.errnos {
-			if errors.Is(err, errno) {
-				return k.kind
-			}
-		}
-	}
-	return otherError
+	return errorKinds.of(err)
 }
 
 const (
@@ -29,10 +22,25 @@ const (
 	otherError   = "other"
 )
 
-var errorKinds = []struct {
-	kind   string
+// labels are the values of a metric's label, by the errors that they stand for.
+type labels []struct {
+	label  string
 	errnos []unix.Errno
-}{
+}
+
+// of returns the label of an error.
+func (l labels) of(err error) string {
+	for _, k := range l {
+		for _, errno := range k.errnos {
+			if errors.Is(err, errno) {
+				return k.label
+			}
+		}
+	}
+	return otherError
+}
+
+var errorKinds = labels{
 	{fullError, []unix.Errno{unix.ENOSPC, unix.EDQUOT}},
 	{"read_only", []unix.Errno{unix.EROFS}},
 	{"io", []unix.Errno{unix.EIO, unix.ENXIO, unix.ENODEV, unix.ESTALE}},
@@ -40,24 +48,9 @@ var errorKinds = []struct {
 	{missingError, []unix.Errno{unix.ENOENT, unix.ENOTDIR}},
 }
 
-// refusedReasons are the label values of ullage_refused_streams.
-var refusedReasons = []struct {
-	reason string
-	errnos []unix.Errno
-}{
+// refusedReasons are why the destination refuses a stream, in ullage_refused_streams.
+var refusedReasons = labels{
 	{"occupied", []unix.Errno{unix.ENOTDIR, unix.EISDIR, unix.ELOOP}},
 	{"permission", []unix.Errno{unix.EACCES, unix.EPERM}},
 	{"name", []unix.Errno{unix.EINVAL, unix.EILSEQ, unix.ENAMETOOLONG}},
-}
-
-// refusedReason is why the destination refuses a stream, for a metric label.
-func refusedReason(err error) string {
-	for _, k := range refusedReasons {
-		for _, errno := range k.errnos {
-			if errors.Is(err, errno) {
-				return k.reason
-			}
-		}
-	}
-	return otherError
 }

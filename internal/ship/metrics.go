@@ -57,7 +57,7 @@ func newMetrics(reg prometheus.Registerer, l *link, v *view, ready func() error)
 	m.refusedStreams(nil)
 	// A counter that is there from the beginning shows its first step.
 	for _, k := range errorKinds {
-		m.destinationErrors.WithLabelValues(k.kind)
+		m.destinationErrors.WithLabelValues(k.label)
 	}
 	m.destinationErrors.WithLabelValues(otherError)
 	gauge := func(name, help string, value func() float64) {
@@ -92,10 +92,10 @@ func newMetrics(reg prometheus.Registerer, l *link, v *view, ready func() error)
 func (m *metrics) refusedStreams(refused map[string]error) {
 	counts := map[string]int{}
 	for _, err := range refused {
-		counts[refusedReason(err)]++
+		counts[refusedReasons.of(err)]++
 	}
 	for _, k := range refusedReasons {
-		m.refused.WithLabelValues(k.reason).Set(float64(counts[k.reason]))
+		m.refused.WithLabelValues(k.label).Set(float64(counts[k.label]))
 	}
 }
 

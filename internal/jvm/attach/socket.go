@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/base/retry"
 )
 
@@ -132,7 +132,7 @@ func (s *socket) connect() (*conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make socket: %w", err)
 	}
-	if err := unix.Connect(fd, &unix.SockaddrUnix{Name: "/proc/self/fd/" + strconv.Itoa(s.fd)}); err != nil {
+	if err := unix.Connect(fd, &unix.SockaddrUnix{Name: kernel.NameOf(s.fd)}); err != nil {
 		unix.Close(fd)
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/base/statedir"
 )
 
@@ -117,7 +118,7 @@ func (s *store) dial(ctx context.Context) (net.Conn, error) {
 		return nil, errors.New("it is not a socket")
 	}
 	d := net.Dialer{Timeout: dialTimeout}
-	return d.DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d", fd))
+	return d.DialContext(ctx, "unix", kernel.NameOf(fd))
 }
 
 // ask sends a request to the owner. The application can put its own socket

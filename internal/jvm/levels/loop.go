@@ -315,17 +315,21 @@ func (l *Loop) finish(before *plan.State, began time.Time, err error) {
 	_, r, on := s.Wanted(began)
 	switch {
 	case on:
-		l.next, l.until = earlier(l.next, r.Until), r.Until
+		l.wake(r.Until)
+		l.until = r.Until
 	case len(s.JVMs) == 0:
 		l.next = now.Add(time.Hour) // nothing to do until something changes
 	case l.plan.Raised() == 0:
 		l.next = now.Add(10 * findInterval) // most likely the JVM has ended
 	}
 	if at, due := l.plan.Adoption.Due(now); due {
-		l.next = earlier(l.next, later(at, now.Add(findInterval)))
+		if soonest := now.Add(findInterval); at.Before(soonest) {
+			at = soonest
+		}
+		l.wake(at)
 	}
 	if r, _ := s.AppNow(began); r != nil && !l.plan.Draining {
-		l.next = earlier(l.next, r.Until)
+		l.wake(r.Until)
 		if l.until.IsZero() || r.Until.Before(l.until) {
 			l.until = r.Until
 		}
@@ -367,16 +371,9 @@ func (l *Loop) close() {
 	l.owner.Stop()
 }
 
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
+// wake has the next update come at that time at the latest.
+func (l *Loop) wake(at time.Time) {
+	if at.Before(l.next) {
+		l.next = at
 	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
 }

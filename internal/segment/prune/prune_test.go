@@ -319,6 +319,7 @@ func TestAThousandDirectories(t *testing.T) {
 
 // A tenant can create any number of files. Only one batch of their names is in memory at a time.
 func TestDirectoriesOfMoreThanABatch(t *testing.T) {
+	const batch = 1024 // and more than that
 	v := newVolume(t)
 	for _, pod := range []string{"shop/a", "shop/foreign"} {
 		v.pod(pod, 8*day)

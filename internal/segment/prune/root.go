@@ -3,10 +3,11 @@ package prune
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
+
+	"github.com/ullage/ullage/internal/base/untrusted"
 )
 
 // An [os.Root] follows links within it. So every directory is opened by its bare
@@ -77,30 +78,23 @@ func open(root *os.Root, at string) (*os.Root, error) {
 	return dir, err
 }
 
-// batch is how many names of a directory are in memory: a tenant can create any number.
-const batch = 1024
-
-// each calls do with every entry of a directory. Do may remove it.
+// each calls do with every entry of a directory, to which a tenant can add any number. Do may
+// remove it.
 func each(dir *os.Root, do func(fs.DirEntry) error) error {
 	f, err := dir.Open(".")
 	if err != nil {
 		return fmt.Errorf("read the volume: %w", err)
 	}
 	defer f.Close()
-	for {
-		entries, err := f.ReadDir(batch)
-		for _, e := range entries {
-			if err := do(e); err != nil {
-				return err
-			}
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("read the volume: %w", err)
-		}
+	var failed error // of do
+	err = untrusted.EachEntry(f.ReadDir, func(e fs.DirEntry) error {
+		failed = do(e)
+		return failed
+	})
+	if err != nil && failed == nil {
+		return fmt.Errorf("read the volume: %w", err)
 	}
+	return err
 }
 
 // holds reports whether a directory has such an entry.

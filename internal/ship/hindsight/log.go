@@ -75,10 +75,7 @@ func (l *Log) SetLimit(bytes int64) {
 func (l *Log) Attach(dir *os.File) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.file != nil {
-		l.file.Close()
-		l.file = nil
-	}
+	l.closeFile()
 	l.now, l.committed, l.first = State{}, State{Until: l.committed.Until}, nil
 	if dir == nil {
 		return nil
@@ -133,6 +130,11 @@ func (l *Log) Resume(s State) error {
 func (l *Log) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.closeFile()
+}
+
+// closeFile closes the file, if one is open. The caller holds mu.
+func (l *Log) closeFile() {
 	if l.file != nil {
 		l.file.Close()
 		l.file = nil

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship/position"
 )
@@ -91,7 +91,7 @@ func openFile(c *calls, dir int, name string) (*file, error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 1 {
 		return nil, because(reasonRefused, "open ring: it is not a regular file with one name")
 	}
-	fd, err := unix.Open(procFD(look), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(kernel.NameOf(look), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &Error{reasonRefused, fmt.Errorf("open ring: %w", err)}
 	}
@@ -106,8 +106,6 @@ func openFile(c *calls, dir int, name string) (*file, error) {
 func statx(fd int, st *unix.Statx_t) error {
 	return unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_SYNC_AS_STAT, unix.STATX_BASIC_STATS|unix.STATX_BTIME, st)
 }
-
-func procFD(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
 // readHeader reads the header and compares it with the file.
 func (f *file) readHeader() error {
@@ -251,7 +249,7 @@ func (f *file) openForWriting() error {
 	if f.w >= 0 {
 		return nil
 	}
-	w, err := unix.Open(procFD(f.fd), unix.O_RDWR|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	w, err := unix.Open(kernel.NameOf(f.fd), unix.O_RDWR|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return &Error{reasonRefused, fmt.Errorf("open ring for writing: %w", err)}
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/base/untrusted"
 )
 
 const (
@@ -95,15 +96,7 @@ func eachName(dir *os.File, each func(string)) {
 	if _, err := dir.Seek(0, io.SeekStart); err != nil {
 		return
 	}
-	for {
-		names, err := dir.Readdirnames(512)
-		for _, n := range names {
-			each(n)
-		}
-		if err != nil {
-			return
-		}
-	}
+	_ = untrusted.EachEntry(dir.Readdirnames, func(name string) error { each(name); return nil })
 }
 
 // removeNewborn removes the unfinished ring of a JVM that was killed before the ring was complete.

@@ -1,8 +1,6 @@
 package tail
 
 import (
-	"strconv"
-
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/base/kernel"
@@ -13,11 +11,9 @@ import (
 // A puncher frees pages of files by punching holes.
 type puncher struct{ *env }
 
-func procFD(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
-
 // open opens a file, which is open for reading, for a punch.
 func (p puncher) open(f *source.File) (int, error) {
-	return unix.Open(procFD(f.Inode.FD), unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	return unix.Open(kernel.NameOf(f.Inode.FD), unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 }
 
 // allowed finds out whether holes may be punched into f, which a user has created,

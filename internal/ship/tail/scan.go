@@ -12,6 +12,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/base/untrusted"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/ship/position"
@@ -133,24 +134,17 @@ func (s *Scanner) list() error {
 	if _, err := s.dir.dir.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("rewind source directory: %w", err)
 	}
-	for {
-		names, err := s.dir.dir.Readdirnames(512)
-		for _, name := range names {
-			if !s.cfg.follows(name) {
-				s.sight(name)
-				rings = rings || isRing(name)
-				continue
-			}
-			if reason := s.see(name); reason != "" {
-				s.leaveOut(name, reason)
-			}
+	err := untrusted.EachEntry(s.dir.dir.Readdirnames, func(name string) error {
+		if !s.cfg.follows(name) {
+			s.sight(name)
+			rings = rings || isRing(name)
+		} else if reason := s.see(name); reason != "" {
+			s.leaveOut(name, reason)
 		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("list source directory: %w", err)
-		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("list source directory: %w", err)
 	}
 	s.nameless(was)
 	clear(was)
@@ -268,7 +262,7 @@ func (s *Scanner) openFile(name string) (*source.File, error) {
 	if typeReason(&st) != "" || s.table.Held[position.Identify(&st)] != nil {
 		return nil, nil
 	}
-	fd, err := unix.Open(procFD(look), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(kernel.NameOf(look), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	by := s.creator(&st)
 	if err != nil {
 		if err == unix.EACCES && !by.IsOurs() { // else its mode forbids it

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/ship/position"
 	"github.com/ullage/ullage/internal/ship/source"
@@ -362,7 +363,7 @@ func TestWriterThatOpensAFileAsItIsUnlinkedLosesNothing(t *testing.T) {
 	if held == nil {
 		t.Fatal("the file was let go of together with its name")
 	}
-	w, err := os.OpenFile(procFD(held.Inode.FD), os.O_WRONLY|os.O_APPEND, 0)
+	w, err := os.OpenFile(kernel.NameOf(held.Inode.FD), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
