@@ -45,13 +45,13 @@ func TestGaugesOfTheDestination(t *testing.T) {
 		return b.persisted("gc.log") != "" && b.value("ullage_oldest_segment_timestamp_seconds") > 0
 	})
 	for name, ok := range map[string]func(float64) bool{
-		"ullage_ready":                                    func(v float64) bool { return v == 1 },
-		"ullage_destination_free_bytes":                   func(v float64) bool { return v > 0 },
+		"ullage_ready":                  func(v float64) bool { return v == 1 },
+		"ullage_destination_free_bytes": func(v float64) bool { return v > 0 },
 		"ullage_destination_last_error_timestamp_seconds": func(v float64) bool {
 			// On a busy machine, the destination may have been silent at first.
 			return v == 0 || strings.Contains(statusOf(b.ship).DestinationErrors.Last, errNoAnswer.Error())
 		},
-		"ullage_oldest_segment_timestamp_seconds":         func(v float64) bool { return v >= begin && v < begin+60 },
+		"ullage_oldest_segment_timestamp_seconds": func(v float64) bool { return v >= begin && v < begin+60 },
 	} {
 		if v := b.value(name); !ok(v) {
 			t.Errorf("%s is %v", name, v)
