@@ -66,7 +66,7 @@ func TestStartCost(t *testing.T) {
 	without := median(whole[beside])
 	what := fmt.Sprintf("start of a pod, creation to its JVM's first line, median of %d", rounds)
 	figures.add(what+": without a sidecar", inMillis(without), "")
-	figures.add(what+": ullage adds", inMillis(median(whole[besideUllage])-without), "the kubelet's "+inMillis(relist)+" and "+inMillis(startLimit))
+	figures.add(what+": ullage adds", inMillis(median(whole[besideUllage])-without), inMillis(startLimit))
 	figures.add(what+": a sidecar that does nothing adds, by the kubelet", inMillis(median(whole[besideSleep])-without), "the kubelet's "+inMillis(relist))
 	figures.add(what+": ullage adds more than a sidecar that does nothing", inMillis(median(whole[besideUllage])-median(whole[besideSleep])), inMillis(startLimit))
 	what = fmt.Sprintf("start of a pod, creation to its sidecar's first line, median of %d", rounds)
