@@ -60,7 +60,7 @@ func TestFollowPastRetentionIntoASegmentWithTheSameBeginning(t *testing.T) {
 	})
 }
 
-// A follower that did not look for a long time is told what it missed.
+// A follower that has not looked for long learns what it missed.
 func TestFollowCountsWhatRetentionDeletedUnread(t *testing.T) {
 	eachCompression(t, func(t *testing.T, how segment.Compression) {
 		d := newFollowed(t, how)

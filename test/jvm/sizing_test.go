@@ -57,7 +57,7 @@ func TestTheRecommendedHeapKeepsItsPromise(t *testing.T) {
 	}
 }
 
-// firstSized returns the first heap, in MiB, of which a report says which size it should have. The refusal
+// firstSized returns the first heap, in MiB, for which a report recommends a size. The refusal
 // of a small heap advises a larger one, and that of a large one says that it is collected too seldom. Where a
 // busy machine has kept the small ones from being judged, they have another try.
 func firstSized(t *testing.T, jdk lab.JDK, c Collector) (heap int, z *view.Sizing) {

@@ -141,7 +141,7 @@ func counted(text []byte, key string) (uint64, bool) {
 	return 0, false
 }
 
-// unlimited is more than any memory: version 1 shows a limit of nearly 2^63 where there is none.
+// unlimited is more than any memory: version 1 shows nearly 2^63 for a group without a limit.
 const unlimited = 1 << 60
 
 // amount returns the number in a file, or 0.

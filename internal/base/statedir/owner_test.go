@@ -196,7 +196,7 @@ func TestALockWithoutASignOfLifeDelaysASidecarOnlyBriefly(t *testing.T) {
 	o.Close()
 	// The third process may have seen the first lock as its holder died, and the second lock while it was free.
 	if got, dying := third.owns(t), fmt.Sprintf("process %d is dying", mute.Process.Pid); got != "" && got != dying {
-		t.Errorf("the third ousted %q, want nobody or %q", got, dying)
+		t.Errorf("the third ousted %q, want \"\" or %q", got, dying)
 	}
 }
 

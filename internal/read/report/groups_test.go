@@ -125,7 +125,7 @@ func TestTooFewPodsAreNotCompared(t *testing.T) {
 	}
 }
 
-// TestALongestStopIsNotComparedOverUnlikeTimes is about groups of which one was observed for longer.
+// One group was observed for longer than the other, so its longest stops are not compared.
 func TestALongestStopIsNotComparedOverUnlikeTimes(t *testing.T) {
 	paths := runsOfAWorkload(t, 1, 40, 1.2)
 	for _, path := range paths[20:] {

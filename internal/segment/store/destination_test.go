@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// awayStore is a destination with a stream of which lines(1, 5000) are committed and more lines are appended.
+// awayStore is a destination with a stream that has lines(1, 5000) committed, and more appended.
 func awayStore(t *testing.T) (s *testStore, str *Stream, m segment.Mark, dest string) {
 	t.Helper()
 	dest = filepath.Join(t.TempDir(), "dest")

@@ -28,8 +28,8 @@ func shiftBetween(a, b []float64, confidence float64) (s shift, ok bool) {
 // close enough for larger ones.
 const exactGroup = 50
 
-// trustedRank returns the rank among all n×m differences, counted from either end, at which the interval ends. It is 0 if
-// there is none: then the chance of an error is more than risk for any interval.
+// trustedRank returns the rank among all n×m differences, counted from either end, at which the interval ends. It is 0
+// if every interval has a chance of error above risk.
 func trustedRank(n, m int, risk float64) int {
 	n, m = min(n, m), max(n, m)
 	if n > exactGroup {
@@ -101,7 +101,7 @@ func (d differences) upTo(limit float64) (count int, largest float64) {
 	return count, largest
 }
 
-// medianOf returns the median of sorted values, of which there is at least one.
+// medianOf returns the median of at least one sorted value.
 func medianOf(sorted []float64) float64 {
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
