@@ -207,6 +207,22 @@ func TestACommitWithoutAnAnswerIsNotRepeated(t *testing.T) {
 	r.has("one", "two", "three")
 }
 
+// A client that finds no partition with records, as one of franz-go 1.22 may that has just
+// learned of the topic, leaves its transaction open and reports success.
+func TestATransactionThatTheClientLeavesOpenIsNotTakenForCommitted(t *testing.T) {
+	r := newRig(t)
+	s := r.sink("")
+	if err := s.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.session.send(t.Context(), nil, "gc.log", reach{segment: first, last: 4}); !errors.Is(err, errNotEnded) {
+		t.Errorf("the error is %v, want %v", err, errNotEnded)
+	}
+	s.end()
+	r.delivers(s, batch(t, first, 0, "one", "two"))
+	r.has("one", "two")
+}
+
 func TestAnErrorInATransactionLeavesNothingBehind(t *testing.T) {
 	for name, fault := range map[string]struct {
 		key    kmsg.Key

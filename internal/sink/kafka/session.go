@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -55,6 +56,22 @@ func denied(err error) error {
 	return err
 }
 
+// errNotEnded says that the client took a transaction for empty, and left it open. This may
+// happen in the first transaction of a client (franz-go 1.22): its goroutine that learns the
+// partitions of a topic lets records go before it stores the partitions, and a client that
+// is to commit in between finds no partition with records. It reports success.
+var errNotEnded = errors.New("the client did not end the transaction")
+
+// endings sees whether a client asks the broker to end a transaction.
+type endings struct{ asked atomic.Bool }
+
+// OnBrokerWrite implements [kgo.HookBrokerWrite].
+func (e *endings) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, _ int, _, _ time.Duration, _ error) {
+	if key == kmsg.EndTxn.Int16() {
+		e.asked.Store(true)
+	}
+}
+
 // session is a client with the exclusive use of a transactional id, unless another one
 // has fenced it. After an error it can only be closed.
 type session struct {
@@ -63,6 +80,7 @@ type session struct {
 	id      string
 	exact   bool // with transactions
 	reaches map[string]reach
+	endings *endings
 	within  bool // a transaction is open
 	closing sync.Once
 }
@@ -70,14 +88,15 @@ type session struct {
 // newSession makes a client and ends any transaction that an earlier session of this id has left
 // open.
 func newSession(ctx context.Context, options []kgo.Opt, topic, id string, exact bool) (*session, error) {
+	endings := &endings{}
 	if exact {
-		options = append(options[:len(options):len(options)], kgo.TransactionalID(id), kgo.TransactionTimeout(openFor))
+		options = append(options[:len(options):len(options)], kgo.TransactionalID(id), kgo.TransactionTimeout(openFor), kgo.WithHooks(endings))
 	}
 	client, err := kgo.NewClient(options...)
 	if err != nil {
 		return nil, fmt.Errorf("make the client: %w", err)
 	}
-	s := &session{client: client, topic: topic, id: id, exact: exact, reaches: map[string]reach{}}
+	s := &session{client: client, topic: topic, id: id, exact: exact, reaches: map[string]reach{}, endings: endings}
 	if _, _, err := client.ProducerID(ctx); err != nil {
 		s.close()
 		if exact {
@@ -172,7 +191,8 @@ func (s *session) fetch(ctx context.Context, group string) (reach, error) {
 	return at, nil
 }
 
-// send produces records of a stream, which reach to a place.
+// send produces records of a stream, which reach to a place. After [errNotEnded] the next
+// session of this id ends the transaction, and must send the records again.
 func (s *session) send(ctx context.Context, records []kgo.Record, stream string, to reach) error {
 	if !s.exact {
 		return s.produce(ctx, records)
@@ -181,6 +201,7 @@ func (s *session) send(ctx context.Context, records []kgo.Record, stream string,
 		return fmt.Errorf("begin a transaction: %w", err)
 	}
 	s.within = true
+	s.endings.asked.Store(false)
 	if err := s.produce(ctx, records); err != nil {
 		return err
 	}
@@ -189,6 +210,9 @@ func (s *session) send(ctx context.Context, records []kgo.Record, stream string,
 	}
 	if err := s.client.EndTransaction(ctx, kgo.TryCommit); err != nil {
 		return fmt.Errorf("commit a transaction: %w", err)
+	}
+	if !s.endings.asked.Load() {
+		return errNotEnded
 	}
 	s.within = false
 	s.remember(stream, to)

@@ -105,21 +105,27 @@ func (s *topic) transact(ctx context.Context, b *sink.Batch, from, to int) error
 	if s.session != nil && !s.session.exact && time.Since(s.denied) > deniedFor {
 		s.end() // and try transactions again
 	}
-	if s.session == nil {
-		if err := s.begin(ctx); err != nil {
+	for {
+		if s.session == nil {
+			if err := s.begin(ctx); err != nil {
+				return err
+			}
+		}
+		at, err := s.session.reached(ctx, b.Stream)
+		if err != nil {
 			return err
 		}
+		now := time.Now().Truncate(time.Millisecond)
+		records := s.records.of(b, from, to, func(l *sink.Line) bool { return s.fits(l) && !at.has(&b.Segment, l.Offset) }, now)
+		if len(records) == 0 {
+			return nil
+		}
+		err = s.session.send(ctx, records, b.Stream, reach{segment: b.Segment.Name, last: b.Lines[to-1].Offset})
+		if !errors.Is(err, errNotEnded) {
+			return err
+		}
+		s.end() // and send them in another session
 	}
-	at, err := s.session.reached(ctx, b.Stream)
-	if err != nil {
-		return err
-	}
-	now := time.Now().Truncate(time.Millisecond)
-	records := s.records.of(b, from, to, func(l *sink.Line) bool { return s.fits(l) && !at.has(&b.Segment, l.Offset) }, now)
-	if len(records) == 0 {
-		return nil
-	}
-	return s.session.send(ctx, records, b.Stream, reach{segment: b.Segment.Name, last: b.Lines[to-1].Offset})
 }
 
 // begin opens a session, with transactions unless they were denied lately.
