@@ -17,7 +17,8 @@ type start struct {
 	lost     bool // a previous process had a checkpoint; no valid slot is left
 	outdated bool // another sidecar has used the destination since the checkpoint was saved
 	source   tail.Found
-	streams  []string // those of them that may have segments which belong to what is in their files
+	byName   tail.Found // the same, if the checkpoint is none of ours
+	streams  []string   // those of them that may have segments which belong to what is in their files
 }
 
 // restore brings the source to where the last process ended. It runs before
@@ -51,7 +52,7 @@ func (s *Shipper) restore(keyed bool) (start, error) {
 	}
 	s.view.update(s.src)
 	s.check.SetFiles(s.src.Start.Positions())
-	from := start{keyed: keyed, invalid: len(found.Invalid) > 0, lost: lost, source: s.src.Start.Found()}
+	from := start{keyed: keyed, invalid: len(found.Invalid) > 0, lost: lost, source: s.src.Start.Found(), byName: s.src.Start.FoundByName()}
 	if from.streams = from.source.Streams; !lost && (found.Marked || found.Claimed) {
 		from.streams = saved // nothing of others was persisted
 	}
@@ -88,7 +89,7 @@ func (s *Shipper) unseal(from start) start {
 	invalid := s.check.Unseal(s.store.Load().Key(), s.store.Load().Number())
 	s.reportInvalid(invalid)
 	if from.invalid = len(invalid) > 0; from.invalid {
-		from.streams = from.source.Streams
+		from.source, from.streams = from.byName, from.byName.Streams
 	}
 	return from
 }

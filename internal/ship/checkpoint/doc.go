@@ -39,8 +39,9 @@
 // A start does not wait for the destination. While the key is not known, reading
 // begins with the positions that the newer slot claims, and nothing is saved. Its marks are
 // used once the key has come and the slot is authentic, see [Checkpoint.Unseal];
-// otherwise reading begins again. A forged claim
-// can only hurt the forger's own log, which the forger could delete as well.
+// otherwise reading begins again, and each file is of
+// the stream that its name says. A forged claim can only hurt the forger's own log, which
+// the forger could delete as well.
 //
 // # Crash windows
 //

@@ -77,6 +77,15 @@ func (k Known) Content(id position.Identity) position.Content {
 	return position.Content{Identity: id, Epoch: k.Epoch}
 }
 
+// Named returns the stream that the name of the file says. A file without a name, and one
+// that a checkpoint knew under another name, are of the stream that its lines went to.
+func (f *File) Named() string {
+	if f.Entry.Name == "" {
+		return f.Stream.Name
+	}
+	return naming.StreamOf(f.Entry.Name)
+}
+
 // Held reports whether the file still holds the content.
 func (f *File) Held() bool { return f.Inode.FD >= 0 }
 

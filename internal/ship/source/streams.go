@@ -88,6 +88,19 @@ func (s *Streams) follow(f, g *File) {
 	*list = slices.Insert(*list, slices.Index(*list, f)+1, g)
 }
 
+// move takes f out of its stream and gives it the place among the files of another one that
+// it would have had there.
+func (s *Streams) move(f *File, name string) {
+	placed := slices.Contains(f.Stream.Files, f)
+	s.leave(f)
+	f.Stream, _ = s.get(name)
+	s.join(f)
+	if placed {
+		f.Stream.leave(f)
+		s.insert(f)
+	}
+}
+
 // touch notes that f may have more to read and gives its stream a turn.
 func (s *Streams) touch(f *File) {
 	f.Growth.Dirty = true

@@ -66,6 +66,15 @@ func (t *Table) Add(f *File, stream string) (fresh bool) {
 	return fresh
 }
 
+// Rename gives each file that has a name the stream of that name.
+func (t *Table) Rename() {
+	for _, f := range t.Files {
+		if stream := f.Named(); stream != f.Stream.Name {
+			t.Streams.move(f, stream)
+		}
+	}
+}
+
 // Hold makes f known, and the content that its file holds now, if it has one.
 func (t *Table) Hold(f *File) {
 	t.Files[f.Of] = f

@@ -1,6 +1,9 @@
 package tail
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/ship/position"
 	"github.com/ullage/ullage/internal/ship/source"
@@ -56,23 +59,34 @@ type Found struct {
 	Unread map[string]struct{}
 }
 
-// Found returns what the first Scan has found.
+// Found returns what the first Scan has found. Each file is of the stream that the
+// checkpoint says.
 func (s *Start) Found() Found {
-	found := Found{Unheld: map[string]struct{}{}, Unread: map[string]struct{}{}}
-	for name := range s.table.Streams.ByName {
-		found.Streams = append(found.Streams, name)
-	}
-	for _, f := range s.table.Files {
-		if f.Unheld || f.GivenBack() {
-			found.Unheld[f.Stream.Name] = struct{}{}
-		}
-		if f.Held() && f.Read.Offset < f.Growth.Size || f.Read.Open || !f.Records.Empty() {
-			found.Unread[f.Stream.Name] = struct{}{}
-		}
-	}
+	found := s.found(func(f *source.File) string { return f.Stream.Name })
 	for id := range s.table.Absent.Waiting {
 		found.Unread[s.table.Absent.Saved[id].Stream] = struct{}{}
 	}
+	return found
+}
+
+// FoundByName is [Start.Found] for the streams that files will have after
+// [Start.ForgetCommits].
+func (s *Start) FoundByName() Found { return s.found((*source.File).Named) }
+
+func (s *Start) found(stream func(*source.File) string) Found {
+	streams := map[string]struct{}{}
+	found := Found{Unheld: map[string]struct{}{}, Unread: map[string]struct{}{}}
+	for _, f := range s.table.Files {
+		name := stream(f)
+		streams[name] = struct{}{}
+		if f.Unheld || f.GivenBack() {
+			found.Unheld[name] = struct{}{}
+		}
+		if f.Held() && f.Read.Offset < f.Growth.Size || f.Read.Open || !f.Records.Empty() {
+			found.Unread[name] = struct{}{}
+		}
+	}
+	found.Streams = slices.Collect(maps.Keys(streams))
 	return found
 }
 
@@ -94,11 +108,15 @@ func (s *Start) Claims() bool {
 	return false
 }
 
-// ForgetCommits takes nothing for committed any more: the positions of the
-// checkpoint were wrong. Records stay, and [Start.Rewind] comes next.
+// ForgetCommits takes nothing for committed any more: the checkpoint was wrong, in its
+// positions or in the streams of the files. Records stay, and [Start.Rewind] comes next.
 func (s *Start) ForgetCommits() {
 	s.table.Absent.Clear()
 	s.table.OpenLines.Forget()
+	s.table.Rename()
+	for _, st := range s.table.Streams.ByName {
+		s.changes.metrics.appear(st.Label)
+	}
 	for _, f := range s.table.Files {
 		f.Committed = position.Position{}
 	}
