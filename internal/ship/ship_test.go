@@ -51,6 +51,7 @@ func newBench(t testing.TB) *bench {
 	cfg.Tail.Source, cfg.Dest = source, t.TempDir()
 	cfg.SyncInterval = 20 * time.Millisecond
 	cfg.Budget = 64 * settings.Mi
+	cfg.DrainTimeout = lab.Patience
 	return &bench{t: t, cfg: cfg}
 }
 

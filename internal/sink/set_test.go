@@ -116,12 +116,15 @@ func (r *rig) beginWith(kinds map[string]Kind) {
 		select {
 		case err := <-done:
 			return err
-		case <-time.After(3 * time.Second):
+		case <-time.After(lab.Patience):
 			cut()
 			return <-done
 		}
 	})
-	r.Cleanup(func() { _ = r.end() })
+	r.Cleanup(func() { // a sink that cannot deliver would never end
+		cut()
+		_ = r.end()
+	})
 }
 
 // appends commits lines of a stream.

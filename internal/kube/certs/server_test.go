@@ -16,7 +16,7 @@ import (
 // apiServer returns a client that trusts the caBundle of the moment, at the
 // moment of the certificates' clock.
 func apiServer(f *fakeAPI, c *clock, keepAlive bool) *http.Client {
-	return &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
+	return &http.Client{Timeout: lab.Patience, Transport: &http.Transport{
 		DisableKeepAlives: !keepAlive,
 		TLSClientConfig: &tls.Config{
 			InsecureSkipVerify: true, // in favour of:

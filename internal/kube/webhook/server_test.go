@@ -73,7 +73,7 @@ func (r *rig) client(t *testing.T, tune ...func(*http.Transport)) *http.Client {
 		f(transport)
 	}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, Timeout: 20 * time.Second}
+	return &http.Client{Transport: transport, Timeout: lab.Patience}
 }
 
 func (r *rig) url() string { return "https://" + r.Addr().String() + "/mutate?timeout=5s" }
