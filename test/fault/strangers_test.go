@@ -18,7 +18,7 @@ const (
 	strangersAtOnce = 10_000
 	// strangersCost is bytes beyond what a full queue and scrapes cost. Connections that were
 	// all held would take some 20 KiB each.
-	strangersCost = 8 << 20
+	strangersCost = 4 << 20
 	scrapesBefore = 120 // half an hour's
 )
 
