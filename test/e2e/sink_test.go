@@ -20,8 +20,8 @@ func TestLogOfADeletedPodIsInTheBucket(t *testing.T) {
 		"stringData": object{"AWS_ACCESS_KEY_ID": bucketKey, "AWS_SECRET_ACCESS_KEY": bucketKey, "ULLAGE_DEST": "/tmp/elsewhere"},
 	}))
 	s.apply(jvmPod{
-		Name: "app", JDK: 25, Java: []string{"Churn", "6000", "60"}, After: linger,
-		Annotations: map[string]string{"sink": bucket, "sink-secret": "bucket"},
+		Name: "app", JDK: 25, Java: []string{"Churn", "6000", "60"}, After: linger, Grace: 120,
+		Annotations: map[string]string{"sink": bucket, "sink-secret": "bucket", "drain-timeout": "100s"},
 	}.manifest())
 	s.ready("app")
 	written := writtenBy(s, "app", "app")
@@ -29,7 +29,7 @@ func TestLogOfADeletedPodIsInTheBucket(t *testing.T) {
 	if status := s.exec("app", "ullage", "ullage", "status"); strings.Contains(status, bucketKey) || !strings.Contains(status, "sink s3") {
 		t.Errorf("the sidecar's status:\n%s", status)
 	}
-	s.kubectl("delete", "pod", "app", "--wait", "--timeout=2m")
+	s.kubectl("delete", "pod", "app", "--wait", "--timeout=3m")
 
 	s.apply(manifest(object{
 		"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": "reader", "labels": object{"e2e": "pod"}},
