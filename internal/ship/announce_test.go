@@ -15,8 +15,8 @@ import (
 	"github.com/ullage/ullage/internal/sink"
 )
 
-// The first call of OnCommit has every stream that may grow, see Followers: one that is
-// missing counts as ended, so that a sink uploads its newest segment as if it were whole.
+// The first call of OnCommit has every stream that may grow; see Followers. A missing stream
+// counts as ended, and a sink uploads its newest segment as if it were whole.
 func TestFirstAnnouncementHasEveryStream(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Segment.Compress = segment.None
@@ -39,7 +39,7 @@ func TestFirstAnnouncementHasEveryStream(t *testing.T) {
 	s, from = b.begun(true)
 	s.begins(t, from)
 	if len(calls) < 2 || !calls[1]["a.log"].Sealed {
-		t.Fatalf("the start announced %v, and not that it sealed a.log", calls)
+		t.Fatalf("the start announced %v, want the sealed segment of a.log second", calls)
 	}
 	for _, name := range s.check.Streams() {
 		if _, ok := calls[0][name]; !ok {
@@ -51,7 +51,7 @@ func TestFirstAnnouncementHasEveryStream(t *testing.T) {
 // wholes is a sink of whole segments.
 type wholes struct {
 	mu  sync.Mutex
-	got map[string]string // by path: the text
+	got map[string]string // the text, by path
 }
 
 func (w *wholes) Deliver(_ context.Context, b *sink.Batch) error {
@@ -68,14 +68,14 @@ func (w *wholes) all() map[string]string {
 	return maps.Clone(w.got)
 }
 
-// A JVM starts, and with it a stream, while the sidecar runs. What is appended of it and
-// not committed is no sink's.
+// A JVM starts a stream while the sidecar runs. No sink gets lines of the stream before they
+// are committed.
 func TestNewStreamIsNotDeliveredBeforeItsFirstCommit(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Segment.Compress = segment.None
 	engine := &wholes{got: map[string]string{}}
 	kinds := map[string]sink.Kind{"x": {Segments: true, Open: func(sink.Target) (sink.Sink, error) { return engine, nil }}}
-	var sets []*sink.Set // that of now, and the one of the next process
+	var sets []*sink.Set // of this process, and of the next one
 	for range 2 {
 		set, err := sink.New(sink.Config{URLs: []string{"x://y"}}, kinds, b.cfg.Dest, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 		b.must(err)
@@ -91,13 +91,13 @@ func TestNewStreamIsNotDeliveredBeforeItsFirstCommit(t *testing.T) {
 	w := b.log("gc.log")
 	b.write(w, lines(0, 10))
 	b.reads(s)
-	s.appends(t) // and the disk stalls in fsync, or SyncInterval is not over
+	s.appends(t) // then the disk stalls in fsync, or SyncInterval is not over
 
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	// It looks at the destination, delivers what there is, and ends.
+	// The sink looks at the destination, delivers what is there, and ends.
 	if err := sets[0].Run(over, t.Context()); err == nil {
-		t.Error("the sink claims to have what is not committed")
+		t.Error("the sink claims to have uncommitted lines")
 	}
 	if got := engine.all(); len(got) > 0 {
 		t.Errorf("delivered before any commit: %q", got)
@@ -116,6 +116,6 @@ func TestNewStreamIsNotDeliveredBeforeItsFirstCommit(t *testing.T) {
 		text += got
 	}
 	if want := lines(0, 20); text != want {
-		t.Errorf("the sink says that it has everything, and has %d bytes, want %d", len(text), len(want))
+		t.Errorf("the sink reports that it has everything, but has %d bytes, want %d", len(text), len(want))
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // spoolBacklog leaves a backlog of so many records in the spool, each of a few lines, as a
-// process does that is killed, and returns the lines.
+// killed process does. It returns the lines.
 func spoolBacklog(b *bench, records int) string {
 	b.t.Helper()
 	const each = 50
@@ -42,9 +42,9 @@ func spoolBacklog(b *bench, records int) string {
 	return text.String()
 }
 
-// Each record of the spool may need all of the smallest ring, so that the reader waits
-// until the writer has taken the one before, which is far less than the writer is woken
-// for. No commit is due for an hour.
+// A record of the spool may need all of the smallest ring, so the reader waits until the
+// writer has taken the record before it. That record is much smaller than what the writer is
+// woken for. No commit is due for an hour.
 func TestTheSmallestQueueTakesABacklogOfRecordsBetweenTwoCommits(t *testing.T) {
 	b := newBench(t)
 	want := spoolBacklog(b, 200)

@@ -40,7 +40,7 @@ func TestLinesAreAppendedBeforeAFrameIsFull(t *testing.T) {
 				}
 			}
 			if s.writer.taken.bytes == 0 {
-				t.Errorf("nothing is appended of %d bytes", written)
+				t.Errorf("none of the %d written bytes were appended", written)
 			}
 		})
 	}

@@ -116,8 +116,9 @@ func BenchmarkCatchUp(b *testing.B) {
 	}
 }
 
-// BenchmarkHindsight ships 64 MiB of a log at debug: all of it persisted, the lines below
-// info held in hindsight, and held and saved. It prints what the destination stores.
+// BenchmarkHindsight ships 64 MiB of a log at debug in three ways: all lines are persisted,
+// those below info are held in hindsight, and the held lines are saved as well. It prints how
+// much the destination stores.
 func BenchmarkHindsight(b *testing.B) {
 	text := debugLog(b)
 	for _, c := range []struct {
@@ -153,7 +154,7 @@ func BenchmarkHindsight(b *testing.B) {
 				used += cpuTime(b) - began
 				stored = 0
 				for _, stream := range []string{"gc.log", detailStream} {
-					infos, _ := segment.List(filepath.Join(rig.cfg.Dest, stream)) // there may be none
+					infos, _ := segment.List(filepath.Join(rig.cfg.Dest, stream)) // the stream may have no segments
 					for _, info := range infos {
 						stored += info.Size
 					}

@@ -57,8 +57,7 @@ func TestALostCheckpointRepeatsNoPersistedLine(t *testing.T) {
 	}
 }
 
-// A destination that has no place for saved lines keeps no other line from being
-// persisted.
+// A destination that cannot take saved lines still takes all other lines.
 func TestSavedLinesThatAreRefused(t *testing.T) {
 	b := withholding(t)
 	text := mixed(0, 500)
@@ -95,7 +94,7 @@ func TestPressureGivesUpWhatIsHeld(t *testing.T) {
 	press.marks.take(0.5)
 	press.yield(usage{used: 0.5})
 	if s.detail.held.Stats().Bytes == 0 {
-		t.Error("they are given up too early")
+		t.Error("the held lines are given up too early")
 	}
 	press.marks.take(0.61)
 	press.yield(usage{used: 0.61})
@@ -114,7 +113,7 @@ func TestPressureGivesUpWhatIsHeld(t *testing.T) {
 	holdsTo(b, mixed(0, 5100), later)
 }
 
-// A tmpfs without room for held lines withholds them all the same.
+// Lines are withheld even if the tmpfs has no room to hold them.
 func TestAFullTmpfsHoldsNothing(t *testing.T) {
 	b := withholding(t)
 	s, from := b.begun(true)
@@ -133,8 +132,8 @@ func TestAFullTmpfsHoldsNothing(t *testing.T) {
 	holdsTo(b, mixed(0, 1000), "")
 }
 
-// The reader of a restart meets the line again that had lines saved, before the writer has
-// begun: that is the same save.
+// After a restart, a trigger that comes before the writer has begun continues the save that
+// was under way.
 func TestARestartKnowsThatLinesAreBeingSaved(t *testing.T) {
 	b := withholding(t)
 	s, from := b.begun(true)
@@ -179,7 +178,7 @@ func TestWhatIsHeldGoesWithTheSetting(t *testing.T) {
 	b.start()
 	b.drain()
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
-		t.Errorf("the file is still there: %v", err)
+		t.Errorf("the file of held lines is still there: %v", err)
 	}
 	if got := b.persisted("gc.log"); !strings.HasSuffix(got, mixed(500, 600)) {
 		t.Error("not all later lines are persisted")

@@ -61,7 +61,7 @@ func apart(text string) (persisted, withheld string) {
 	return p.String(), w.String()
 }
 
-// counted returns how many lines the checkpoint says that were withheld.
+// counted returns the numbers of withheld lines in the checkpoint.
 func counted(b *bench) checkpoint.Levels {
 	b.t.Helper()
 	durable, err := store.Open(b.cfg.Dest, b.cfg.Segment, nil, nil)
@@ -108,7 +108,7 @@ func TestLinesBelowThePersistLevelAreCountedAndSavedOnDemand(t *testing.T) {
 			b.appendTo("gc.log", before)
 			b.start()
 			persisted, withheld := apart(before)
-			b.eventually("the lines from info on are persisted", func() bool { return b.persisted("gc.log") == persisted })
+			b.eventually("the lines at info and above are persisted", func() bool { return b.persisted("gc.log") == persisted })
 			if got := b.persisted(detailStream); got != "" {
 				t.Fatalf("saved without a trigger: %q", got)
 			}
@@ -164,10 +164,10 @@ func TestWhatIsHeldIsBoundedAndEnds(t *testing.T) {
 	}
 	b.drain()
 	if got := b.persisted(detailStream); strings.Contains(got, "line 1\n") {
-		t.Error("lines are saved that were read before the window")
+		t.Error("lines from before the window are saved")
 	}
 	if _, withheld := apart(mixed(0, 40000)); !strings.HasSuffix(withheld, b.persisted(detailStream)) {
-		t.Error("what was saved is not the end of what was withheld")
+		t.Error("the saved lines are not the last of the withheld lines")
 	}
 }
 
@@ -177,15 +177,15 @@ type run struct {
 	*Shipper
 }
 
-// reads reads all that there is, which is something.
+// reads reads until there is nothing more, and at least something.
 func (r run) reads() {
 	r.t.Helper()
-	// A busy machine is late to tell of the write.
+	// On a busy machine, the event of the write comes late.
 	r.eventually("something is read", func() bool { r.rounds(); return r.link.queue.Bytes() > 0 })
 }
 
-// A kill at any moment leaves each line persisted or counted as withheld, and what was to
-// be saved is saved once.
+// Whenever the sidecar is killed, each line is persisted or counted as withheld, and each line
+// to be saved is saved once.
 func TestAKillAtAnyMomentLeavesWithheldLinesExact(t *testing.T) {
 	first, second, third := mixed(0, 400), mixed(400, 700), mixed(700, 900)
 	steps := []struct {

@@ -9,9 +9,9 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// TestCommitThatFailsForOneStreamRepeatsNothingOfAnother takes the active
-// segment of one stream away, so that its sync fails after that of the other
-// one, or before; which comes first is left to chance, hence the rounds.
+// TestCommitThatFailsForOneStreamRepeatsNothingOfAnother removes the active
+// segment of one stream, whose sync then fails. Chance decides whether the other
+// stream is synced before or after, so there are several rounds.
 func TestCommitThatFailsForOneStreamRepeatsNothingOfAnother(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Segment.Compress = segment.None
@@ -31,7 +31,7 @@ func TestCommitThatFailsForOneStreamRepeatsNothingOfAnother(t *testing.T) {
 	}
 	b.drain()
 	if got := b.persisted("fine.log"); got != fine.String() {
-		t.Fatalf("persisted %d bytes of the stream beside the broken one, want %d", len(got), fine.Len())
+		t.Fatalf("persisted %d bytes of the other stream, want %d", len(got), fine.Len())
 	}
 }
 

@@ -34,8 +34,7 @@ func TestWholeLinesAreNotCountedAsCut(t *testing.T) {
 	b.staysZero("ullage_jvm_cut_lines_total")
 }
 
-// What alerts are made of is there from the beginning, and tells of a
-// destination that fails.
+// The gauges that alerts use exist from the beginning and show a failing destination.
 func TestGaugesOfTheDestination(t *testing.T) {
 	b := newBench(t)
 	begin := float64(time.Now().Add(-time.Second).Unix())
@@ -66,7 +65,7 @@ func TestGaugesOfTheDestination(t *testing.T) {
 	}
 }
 
-// value returns that of a gauge without labels.
+// value returns the value of a gauge without labels.
 func (b *bench) value(gauge string) float64 {
 	b.t.Helper()
 	families, err := b.reg.Gather()
@@ -81,7 +80,7 @@ func (b *bench) value(gauge string) float64 {
 	return -1
 }
 
-// staysZero fails the test if a counter has counted, with whatever labels.
+// staysZero fails the test if a counter is above zero with any labels.
 func (b *bench) staysZero(counter string) {
 	b.t.Helper()
 	families, err := b.reg.Gather()

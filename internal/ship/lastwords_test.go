@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// At the end of its grace period a pod's JVM is killed at the moment when the
-// sidecar must end.
+// When the grace period of a pod ends, its JVM is killed just as the sidecar must end.
 func TestDrainWaitsForAWriterThatEnds(t *testing.T) {
 	b := newBench(t).start()
 	f, err := os.OpenFile(b.path("gc.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)

@@ -24,7 +24,7 @@ func TestLoadIsCalmOnlyAfterAWhile(t *testing.T) {
 		{"busy at once", 3*calmAfter + 1, true, []bool{false, true}},
 	} {
 		if l.see(c.busy, begin.Add(c.at)); !slices.Equal(told, c.want) {
-			t.Errorf("%s: was told %v, want %v", c.name, told, c.want)
+			t.Errorf("%s: reported %v, want %v", c.name, told, c.want)
 		}
 	}
 	(&load{}).see(true, begin) // without an outlet

@@ -8,9 +8,9 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// The tmpfs had no room for a checkpoint any more, and the sidecar was killed
-// when the marker of a gap was the last that is persisted. Dropped lines are
-// counted, and their remains in the pages are not persisted as well.
+// The tmpfs had no room left for a checkpoint, and the sidecar was killed after it had
+// persisted the marker of a gap and nothing later. The dropped lines are counted; what is left
+// of them in the pages is not persisted as well.
 func TestCheckpointIsLostBehindAMarker(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -60,7 +60,7 @@ func TestCheckpointIsLostBehindAMarker(t *testing.T) {
 			b.ships(fmt.Sprintf("line %d\n", end))
 			marked, persisted := b.sum()
 			if marked == 0 || marked+persisted != end+1 {
-				t.Errorf("%d persisted, %d counted by markers, %d of both together, want %d", persisted, marked, marked+persisted, end+1)
+				t.Errorf("%d lines persisted, %d counted by markers, %d in all, want %d", persisted, marked, marked+persisted, end+1)
 			}
 			b.onceEach()
 		})

@@ -8,8 +8,8 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// leavesUncommitted runs a sidecar that commits the lines before from, appends
-// the lines from there to the line to, and is killed before it commits these.
+// leavesUncommitted runs a sidecar that commits the lines before line from, appends those from
+// there up to line to, and is killed before it commits them.
 func (b *bench) leavesUncommitted(w *os.File, from, to int) {
 	b.t.Helper()
 	s, start := b.begun(true)
@@ -55,7 +55,7 @@ func (b *bench) persistsOnce(stream, want string) {
 	}
 }
 
-// hidings are ways in which a file can be there and not be found by a start.
+// hidings are ways to hide an existing file from a start.
 var hidings = []struct {
 	name         string
 	hide, reveal func(b *bench) error
@@ -99,8 +99,8 @@ func TestFileThatAStartDoesNotFindIsPersistedOnce(t *testing.T) {
 	}
 }
 
-// Everything is committed. One start does not find the file, commits lines of
-// another, and is killed: the next one knows the position all the same.
+// Everything is committed. One start does not find the file, commits lines of another file and
+// is killed. The next start still knows the position.
 func TestPositionOfAFileThatAStartDoesNotFindIsKept(t *testing.T) {
 	for _, h := range hidings {
 		t.Run(h.name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestPositionOfAFileThatWasLetGoOfIsKept(t *testing.T) {
 	b.commits(s)
 	w.Close()
 	b.must(os.Rename(b.path("gc.log"), b.path("gc.tmp")))
-	b.eventually("it is let go of", func() bool {
+	b.eventually("the file is closed", func() bool {
 		b.reads(s)
 		s.reader.settle()
 		return len(s.src.Start.Found().Streams) == 0
@@ -152,8 +152,8 @@ func TestPositionOfAFileThatWasLetGoOfIsKept(t *testing.T) {
 	b.persistsOnce("gc.log", lines(0, 51))
 }
 
-// The position of a file that is gone does not stay in the checkpoint, nor is
-// anything cut off for it that cannot be supplied again.
+// The position of a deleted file leaves the checkpoint, and no line is cut off that cannot be
+// read again.
 func TestFileThatIsGoneIsForgotten(t *testing.T) {
 	b := newBench(t)
 	b.leavesUncommitted(b.log("gc.log"), 100, 200)
@@ -168,13 +168,12 @@ func TestFileThatIsGoneIsForgotten(t *testing.T) {
 	b.persistsOnce("gc.log", lines(0, 200))
 }
 
-// A file goes into another stream by its name before anything of it was
-// committed.
+// A file gets the name of another stream before anything in it is committed.
 func TestFileThatIsRenamedToAnotherStreamBeforeItsFirstCommit(t *testing.T) {
 	for _, committed := range []int{0, 100} {
 		b := newBench(t)
 		w := b.log("gc.log")
-		if committed > 0 { // of another file of the stream
+		if committed > 0 { // in another file of the stream
 			b.leavesUncommitted(w, committed, committed)
 			b.must(os.Remove(b.path("gc.log")))
 			w = b.log("gc.log")
@@ -211,7 +210,7 @@ func TestCopiedAndTruncatedWhileNobodyWasThere(t *testing.T) {
 	})
 	b.drain()
 	if got := b.persisted("gc.log"); strings.Count(got, "\n") != 80 {
-		t.Errorf("of 80 lines %d are persisted", strings.Count(got, "\n"))
+		t.Errorf("%d lines are persisted, want 80", strings.Count(got, "\n"))
 	}
 	b.onceEach()
 }

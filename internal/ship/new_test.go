@@ -9,15 +9,15 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// newSource is the empty tmpfs of the next pod, with the destination of before.
+// newSource makes the empty tmpfs of the next pod, which has the same destination.
 func (b *bench) newSource() {
 	b.t.Helper()
 	b.must(os.RemoveAll(b.cfg.Tail.Source))
 	b.must(os.Mkdir(b.cfg.Tail.Source, 0o755))
 }
 
-// The log levels, or `ullage levels`, make the state directory as well, and a start
-// can be killed when it has made it. The log begins as the last pod's ended.
+// The sidecar's log levels and `ullage levels` also create the state directory, and a start can
+// be killed just after it has. The new log begins with the last line of the old one.
 func TestNewSourceIsNewWhoeverMadeTheStateDirectory(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -48,8 +48,8 @@ func TestNewSourceIsNewWhoeverMadeTheStateDirectory(t *testing.T) {
 	}
 }
 
-// Guarantee 1 holds from the first moment: a silent destination does not keep a
-// new source from dropping, whichever program made the state directory.
+// Guarantee 1 holds from the first moment: lines of a new source can be dropped even if
+// the destination is silent and another program made the state directory.
 func TestLinesOfANewSourceCanBeDropped(t *testing.T) {
 	b := newBench(t)
 	b.small()
@@ -57,13 +57,13 @@ func TestLinesOfANewSourceCanBeDropped(t *testing.T) {
 	b.write(b.log("gc.log"), debugLines(0, 20000))
 	s, from := b.begun(false)
 	if freed := s.drops(ul.Discard, 256<<10); from.lost || freed == 0 {
-		t.Errorf("lost: %t, %d bytes were given back", from.lost, freed)
+		t.Errorf("lost: %t, %d bytes were freed", from.lost, freed)
 	}
 }
 
-// The application takes the state directory away while no sidecar runs. Then
-// nothing tells the source from a new one, and what is left in its files is
-// persisted again: of each file that may be punched less than two pages.
+// The application removes the state directory while no sidecar runs. The source then
+// looks like a new one, and the rest of its files is persisted again: less than two pages of
+// each file that may be punched.
 func TestStateDirectoryIsTakenAwayWhileNobodyIsThere(t *testing.T) {
 	b := newBench(t)
 	w := b.log("gc.log")
@@ -74,6 +74,6 @@ func TestStateDirectoryIsTakenAwayWhileNobodyIsThere(t *testing.T) {
 	b.ships("line 5000\n")
 	got := b.persisted("gc.log")
 	if !strings.HasPrefix(got, lines(0, 5000)) || len(got) > len(lines(0, 5001))+2*os.Getpagesize() {
-		t.Errorf("%d bytes are persisted of %d", len(got), len(lines(0, 5001)))
+		t.Errorf("%d bytes are persisted, of a log of %d", len(got), len(lines(0, 5001)))
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// hoard is an application that keeps a copy of every slot that it has ever seen, and the
-// truth about what its sidecars have made durable.
+// hoard is an application that keeps a copy of every slot that it has ever seen. It also knows
+// which lines its sidecars have made durable.
 type hoard struct {
 	*bench
 	rand     *rand.Rand
@@ -30,9 +30,9 @@ type hoard struct {
 	next     int // number of the next line
 	archives int
 	logs     map[int]string             // the stream that each line was written to
-	dests    []string                   // all that were used
-	safe     map[string]map[string]bool // by destination: lines of a commit
-	did      []string                   // what was done, for the message of a failure
+	dests    []string                   // all destinations so far
+	safe     map[string]map[string]bool // committed lines, by destination
+	did      []string                   // the steps, for the message of a failure
 }
 
 func newHoard(t *testing.T, seed uint64) *hoard {
@@ -71,7 +71,7 @@ func (h *hoard) writes() {
 		h.files[name].Close()
 		delete(h.files, name)
 		h.must(os.Rename(h.path(name), h.path(fmt.Sprintf("%s.%d", name, h.archives))))
-		h.archives++ // each has a name of its own: none is overwritten
+		h.archives++ // each archive gets its own name, so that no archive is overwritten
 		h.note("rotates %s", name)
 	}
 	if h.files[name] == nil {
@@ -163,7 +163,8 @@ func (h *hoard) runs() {
 	h.note("ran to line %d", h.next)
 }
 
-// isKilledInACommit leaves what a kill between the checkpoint and its number leaves.
+// isKilledInACommit leaves the files as a kill would after the checkpoint is saved and before
+// its number is.
 func (h *hoard) isKilledInACommit(s *Shipper) {
 	s.reader.settle() // what was published before
 	number := filepath.Join(h.cfg.Dest, segment.OwnDir, "checkpoint-number")
@@ -175,8 +176,8 @@ func (h *hoard) isKilledInACommit(s *Shipper) {
 	h.note("ran to line %d, killed before the number", h.next)
 }
 
-// commits takes all that is persisted for durable. It is called after a commit, when nothing
-// more than that is appended.
+// commits records every persisted line as durable. It is called right after a commit, when
+// nothing else is appended.
 func (h *hoard) commits() {
 	for _, stream := range []string{"gc.log", "other.log"} {
 		for line := range strings.Lines(h.persisted(stream)) {
@@ -185,7 +186,7 @@ func (h *hoard) commits() {
 	}
 }
 
-// spoils puts anything into the places of the slots.
+// spoils leaves, removes or replaces each slot at random.
 func (h *hoard) spoils() {
 	for _, path := range h.bench.slots() {
 		what := h.rand.IntN(10)
@@ -198,7 +199,7 @@ func (h *hoard) spoils() {
 		default:
 			n := h.rand.IntN(len(h.slots))
 			if what == 4 {
-				n = h.rand.IntN(min(8, len(h.slots))) // one of the first, before anything was committed
+				n = h.rand.IntN(min(8, len(h.slots))) // one of the first slots, from before any commit
 			}
 			data := bytes.Clone(h.slots[n])
 			if what == 9 {
@@ -236,9 +237,8 @@ func (h *hoard) keepsAll() {
 	}
 }
 
-// The application keeps a copy of every slot, and puts back whichever it likes, as often
-// as it likes, also damaged, and mixed with others, while sidecars are killed and
-// destinations change.
+// The application keeps a copy of every slot. Again and again it puts back any of them, some
+// damaged or mixed with others, while sidecars are killed and destinations change.
 func TestNoOldCheckpointShortensWhatIsDurable(t *testing.T) {
 	for seed := range uint64(16) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -278,13 +278,13 @@ func (h *hoard) everyLine() {
 		}
 	}
 	if missing > 0 {
-		h.t.Fatalf("%d lines of %d are nowhere:\n%s", missing, h.next, strings.Join(h.did, "\n"))
+		h.t.Fatalf("%d of %d lines were never persisted:\n%s", missing, h.next, strings.Join(h.did, "\n"))
 	}
 }
 
-// The first slot that knows a log says that nothing of it is committed. The application
-// puts it back once most of the log is punched; or it spoils the newest slot, so that the
-// one before is left.
+// The first slot with a log has position 0: nothing of the log is committed. The application
+// puts that slot back once most of the log is punched; or it damages the newest slot, which
+// leaves the older one.
 func TestAnOldSlotIsNoCheckpoint(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -293,7 +293,7 @@ func TestAnOldSlotIsNoCheckpoint(t *testing.T) {
 		{"the first one", func(h *hoard) {
 			first := slices.IndexFunc(h.slots, func(b []byte) bool { return bytes.Contains(b, []byte(`"stream":"gc.log","offset":0`)) })
 			if first < 0 {
-				h.t.Fatal("no slot says that nothing is committed")
+				h.t.Fatal("no slot has the log at offset 0")
 			}
 			writeFile(h.t, h.bench.slots()[0], h.slots[first])
 			h.must(os.Remove(h.bench.slots()[1]))
@@ -322,7 +322,7 @@ func TestAnOldSlotIsNoCheckpoint(t *testing.T) {
 			}
 			s.killed()
 			if got := allocated(t, w); got > 2*int64(os.Getpagesize()) {
-				t.Fatalf("%d bytes of the log are left, which is no case for this test", got)
+				t.Fatalf("%d bytes of the log are left, too many for this test", got)
 			}
 			c.put(h)
 			h.write(w, lines(10000, 10001))
@@ -337,10 +337,10 @@ func TestAnOldSlotIsNoCheckpoint(t *testing.T) {
 	}
 }
 
-// The application exchanges the name of a stream in the slots. While the destination does not
-// answer, the sidecar reads on for the stream that they claim.
+// The application changes the name of a stream in the slots. While the destination does not
+// answer, the sidecar reads on for the stream that the slots claim.
 func TestASlotThatNamesAnotherStreamRepeatsNothing(t *testing.T) {
-	for _, claimed := range []string{"gc.loo", "up.log"} { // a new one, and one that is there
+	for _, claimed := range []string{"gc.loo", "up.log"} { // a new stream, and an existing one
 		b := newBench(t)
 		w, other := b.log("gc.log"), b.log("up.log")
 		b.write(w, lines(0, 300))
@@ -371,8 +371,8 @@ func TestASlotThatNamesAnotherStreamRepeatsNothing(t *testing.T) {
 	}
 }
 
-// A sidecar waits for the destination, which another sidecar holds and writes to until it
-// ends. What that one has made durable stays.
+// A sidecar waits for the destination, which another sidecar holds and writes to. The lines
+// that the other sidecar made durable stay.
 func TestAnotherSidecarHasUsedTheDestination(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		b := newBench(t)
@@ -430,7 +430,7 @@ func TestAPartOfALongLineOutlivesTheCheckpoint(t *testing.T) {
 			}
 			durable := b.persisted("gc.log")
 			if len(durable) < len(begin)-128<<10 || allocated(t, w) > 256<<10 {
-				t.Fatalf("of %d bytes %d are durable, and %d are left in the source, which is no case for this test", len(begin), len(durable), allocated(t, w))
+				t.Fatalf("of %d bytes %d are durable, and %d are left in the source: too few or too many for this test", len(begin), len(durable), allocated(t, w))
 			}
 			s.killed()
 			b.loseCheckpoint()

@@ -8,11 +8,11 @@ import (
 )
 
 // Lines are dropped, the JVM ends, its log is truncated to nothing, and the
-// sidecar is killed once the marker of these lines is durable: it is not written
-// again. The marker's chunk ends at the beginning of the file, so that the
-// position alone does not tell.
+// sidecar is killed once the marker of these lines is durable. The marker is not
+// written again, although the position alone, at the beginning of the file, does not
+// show that it was written.
 func TestGapOfAnEmptyFileIsToldOnce(t *testing.T) {
-	for _, saved := range []bool{false, true} { // the checkpoint, after the commit
+	for _, saved := range []bool{false, true} { // whether the checkpoint is saved again after the commit
 		b := newBench(t)
 		b.small()
 		w := b.log("gc.log")
@@ -49,7 +49,7 @@ func TestGapOfAnEmptyFileIsToldOnce(t *testing.T) {
 		b.eventually("it is ready", func() bool { return b.ship.Ready() == nil })
 		b.drain()
 		if after, _ := b.sum(); before == 0 || after != before {
-			t.Errorf("checkpoint saved again %t: markers count %d lines, and of %d after a kill", saved, before, after)
+			t.Errorf("checkpoint saved again %t: markers count %d lines before the kill and %d after it", saved, before, after)
 		}
 	}
 }

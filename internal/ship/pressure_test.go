@@ -25,7 +25,7 @@ func TestMarksHaveHysteresis(t *testing.T) {
 	}{
 		{0.24, false, false, false},
 		{0.26, true, false, false},
-		{0.22, true, false, false}, // not before the slack below the mark
+		{0.22, true, false, false}, // still within the slack below the mark
 		{0.20, false, false, false},
 		{0.61, true, true, false},
 		{0.57, true, true, false},
@@ -84,8 +84,8 @@ func TestKeepLevelIsALevelOrOff(t *testing.T) {
 	}
 }
 
-// One stream writes more than the budget, another one little: the latter keeps
-// its lines past both marks.
+// One stream writes more than the budget, another one little. The small stream keeps its
+// lines even above both marks.
 func TestDroppingSparesTheStreamBelowItsShare(t *testing.T) {
 	b := newBench(t)
 	b.small()
@@ -113,15 +113,15 @@ func TestDroppingSparesTheStreamBelowItsShare(t *testing.T) {
 	marked, _ := sumOf(b.persisted("noise.log"))
 	spared, kept := sumOf(b.persisted("gc.log"))
 	if marked == 0 || spared > 0 || kept != 2000 {
-		t.Errorf("%d lines of the noise were dropped; %d of the other stream were dropped, and %d persisted", marked, spared, kept)
+		t.Errorf("%d lines of the noisy stream were dropped; of the other stream, %d were dropped and %d persisted", marked, spared, kept)
 	}
 	if handed["noise.log"] != marked || len(handed) != 1 {
-		t.Errorf("the gaps that were handed over have %v lines, want %d of the noise", handed, marked)
+		t.Errorf("the gaps that were handed over have %v lines, want %d of the noisy stream alone", handed, marked)
 	}
 }
 
-// A budget that is smaller than the tmpfs is used up while most of the tmpfs is free: what is
-// shown must be the part of the budget, since lines are dropped by that.
+// A budget smaller than the tmpfs is used up while most of the tmpfs is free. The status must
+// show the used part of the budget, since that part decides when lines are dropped.
 func TestTheUsedPartOfTheBudgetIsShownWhateverTheFileSystemHasFree(t *testing.T) {
 	b := newBench(t)
 	b.small()
@@ -137,8 +137,7 @@ func TestTheUsedPartOfTheBudgetIsShownWhateverTheFileSystemHasFree(t *testing.T)
 	}
 }
 
-// The queue has no room, and looking at the pressure took long: new files are
-// seen nevertheless.
+// New files are seen even if the queue is full and measuring the pressure took long.
 func TestNewFilesAreSeenWhileTheQueueIsFull(t *testing.T) {
 	for _, c := range []struct {
 		name             string
@@ -158,8 +157,8 @@ func TestNewFilesAreSeenWhileTheQueueIsFull(t *testing.T) {
 	}
 }
 
-// Lines that do not compress take as much memory in the spool. Moving all of them
-// takes long, and must not be done in one go.
+// Lines that do not compress take as much memory in the spool as in the file. Moving all of
+// them takes long, so it must not be done in one go.
 func TestReaderIsNotHeldByLinesThatDoNotCompress(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Budget = 600 * settings.Mi
@@ -181,8 +180,8 @@ func TestReaderIsNotHeldByLinesThatDoNotCompress(t *testing.T) {
 	}
 }
 
-// What was moved goes into the segments as it was compressed then, where these
-// are compressed in the same way, and comes out of all of them as it was.
+// Moved lines are passed on to the segments in their compressed form if the segments use the
+// same compression. In any case the persisted lines are the written ones.
 func TestMovedLinesArePersistedAsTheyWere(t *testing.T) {
 	for _, how := range []segment.Compression{segment.Zstd, segment.None} {
 		b := newBench(t)
@@ -211,7 +210,7 @@ func TestMovedLinesArePersistedAsTheyWere(t *testing.T) {
 			t.Errorf("%s: %d bytes are persisted, want %d", how, len(got), len(want))
 		}
 		if (frames > 0) != (how == segment.Zstd) {
-			t.Errorf("%s: %d frames were handed on as they were", how, frames)
+			t.Errorf("%s: %d frames were handed on compressed", how, frames)
 		}
 	}
 }

@@ -18,16 +18,16 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// obstacles are what can have the name of a stream's directory.
+// obstacles put something else in the place of a stream's directory.
 var obstacles = map[string]func(path string) error{
 	"a file": func(path string) error { return os.WriteFile(path, []byte("an old log\n"), 0o644) },
 	"a link": func(path string) error { return os.Symlink(os.TempDir(), path) },
 	"a loop": func(path string) error { return os.Symlink(filepath.Base(path), path) },
 }
 
-// The name of one stream's directory is taken at the destination. The other
-// stream goes on, and nothing of the first one is lost: it stays on the source,
-// over a restart as well, until the obstacle is gone.
+// At the destination, something else has the name of one stream's directory. The other
+// stream goes on, and no line of the first stream is lost: its lines stay on the source, even
+// over a restart, until the obstacle is gone.
 func TestStreamWhoseNameIsTakenStopsNoOther(t *testing.T) {
 	for name, obstruct := range obstacles {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestStreamWhoseNameIsTakenStopsNoOther(t *testing.T) {
 	}
 }
 
-// refuses waits until a stream is refused, and others are informed.
+// refuses waits until a stream is refused, and readiness and the metric show it.
 func (b *bench) refuses(stream string) {
 	b.t.Helper()
 	b.eventually("the stream is refused", func() bool { return b.refused(stream) })
@@ -80,8 +80,8 @@ func (b *bench) refused(stream string) bool {
 	return slices.ContainsFunc(statusOf(b.ship).Streams, func(st admin.Stream) bool { return st.Name == stream && st.Refused != "" })
 }
 
-// An obstacle comes while lines of the stream are appended and not committed,
-// and goes: the sidecar finds that out by itself, and repeats nothing.
+// An obstacle comes and goes while lines of the stream are appended and not committed.
+// The sidecar notices both by itself and repeats no line.
 func TestStreamIsRefusedInTheMiddleAndComesBack(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -131,8 +131,8 @@ func TestRefusedStreamDoesNotFillTheSource(t *testing.T) {
 	n.settles()
 }
 
-// The same with the extremes of what no flag sets, and with others after a restart: what an
-// earlier sidecar has left is not bounded by the settings of the next one.
+// The same with extreme settings that no flag allows, and with other settings after a restart:
+// the settings of a sidecar do not bound what an earlier one has left.
 func TestRefusedStreamAtTheExtremes(t *testing.T) {
 	queues := []settings.Size{256 * settings.Ki, 300 * settings.Ki, settings.Mi, 1025 * settings.Ki, 64 * settings.Mi}
 	syncs := []settings.Size{64 * settings.Ki, 256 * settings.Ki, 8 * settings.Mi, settings.Gi}
@@ -169,7 +169,7 @@ type noise struct {
 	*bench
 	noisy, quiet    *os.File
 	written, rounds int
-	most            int64 // bytes that the noisy one has had on the source
+	most            int64 // the most bytes that the noisy stream had on the source
 }
 
 func newNoise(b *bench) *noise {
@@ -185,7 +185,7 @@ func (n *noise) writes(lines int) {
 	n.written += lines
 }
 
-// floods writes for some rounds, each as soon as the one before has left room.
+// floods writes for some rounds, each as soon as the source has room for it.
 func (n *noise) floods(rounds int) {
 	n.t.Helper()
 	room := int64(n.cfg.Budget) * int64(max(90, n.cfg.DropAt+5)) / 100
@@ -199,13 +199,13 @@ func (n *noise) floods(rounds int) {
 			if used < room {
 				return true
 			}
-			n.writes(1) // no line is dropped for a JVM that has stopped writing
+			n.writes(1) // a JVM that has stopped writing makes the sidecar drop nothing
 			return false
 		})
 	}
 }
 
-// settles lets the destination take the stream, and draws up the account.
+// settles removes the obstacle and accounts for every line.
 func (n *noise) settles() {
 	n.t.Helper()
 	n.t.Logf("at most %d bytes of the budget of %d", n.most, int64(n.cfg.Budget))
@@ -232,9 +232,8 @@ func allocated(t testing.TB, f *os.File) int64 {
 	return st.Blocks * 512
 }
 
-// The checkpoint is lost, and the name of one stream is taken for so long that
-// the sidecar is restarted meanwhile: the stream is still searched for the place
-// where persisting has ended.
+// The checkpoint is lost, and one stream is refused for so long that the sidecar is
+// restarted meanwhile. The source is still searched for the place where persisting ended.
 func TestLostCheckpointIsRememberedForARefusedStream(t *testing.T) {
 	for name, spoil := range map[string]func(b *bench){
 		"lost": (*bench).loseCheckpoint,
@@ -274,8 +273,8 @@ func TestLostCheckpointIsRememberedForARefusedStream(t *testing.T) {
 	}
 }
 
-// Names that a file system does not take are forgotten when their files are
-// gone, so that making them does not grow anything.
+// A refused stream is forgotten when its files are gone, so an application that creates such
+// names does not make the sidecar grow.
 func TestRefusedStreamWithoutFilesIsForgotten(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// The memory goes restAfter after the last append, however often the writer looks before.
+// The memory is freed restAfter after the last append, however often the writer looks before.
 func TestMemoryOfAppendingGoesOnce(t *testing.T) {
 	b := newBench(t)
 	s, _ := b.begun(true)

@@ -14,8 +14,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// crash ends the Shipper as kill -9 would have at some moment: what it had on
-// the tmpfs and at the destination is as it was, and nothing else is left.
+// crashAndRestart ends the Shipper as kill -9 would at that moment: only its files on the
+// tmpfs and at the destination are left, unchanged. Between runs before the restart.
 func (b *bench) crashAndRestart(between func()) {
 	b.t.Helper()
 	saved := copyTree(b.t, b.cfg.Tail.Source)
@@ -27,8 +27,8 @@ func (b *bench) crashAndRestart(between func()) {
 	b.start()
 }
 
-// A copy has other inodes, so the positions of a checkpoint name none of its
-// files: it stands for a source whose checkpoint fits nothing.
+// copyTree copies a directory. The copies have other inodes, so no position in a checkpoint
+// fits them.
 func copyTree(t testing.TB, dir string) string {
 	t.Helper()
 	copied := filepath.Join(t.TempDir(), "copy")
@@ -162,7 +162,7 @@ func TestReplayedCheckpointCannotDestroyWhatIsDurable(t *testing.T) {
 	b.eventually("100 lines are persisted", b.persistedLines(100))
 	b.drain()
 	old := copyTree(t, b.path(statedir.Name))
-	more := lines(100, 400000) // more than what can be uncommitted
+	more := lines(100, 400000) // more than can be uncommitted
 	b.cfg.SyncBytes = 64 << 10
 	b.appendTo("gc.log", more)
 	b.start()
@@ -209,15 +209,15 @@ func TestCopyOfTheSourceIsAlignedWithTheSegments(t *testing.T) {
 	}
 }
 
-// The state directory is removed with all that is in it while no sidecar runs. A log
-// that was punched shows that it is no new one.
+// The state directory is removed with its content while no sidecar runs. A punched log
+// shows that the source is not new.
 func TestARemovedStateDirectoryIsNoNewSource(t *testing.T) {
 	b := newBench(t)
 	w := b.log("gc.log")
 	b.write(w, lines(0, 5000))
 	b.start()
 	b.eventually("all is persisted", b.persistedLines(5000))
-	b.eventually("most of it is given back", func() bool { return allocated(t, w) < 32<<10 })
+	b.eventually("most of it is freed", func() bool { return allocated(t, w) < 32<<10 })
 	b.drain()
 	if err := os.RemoveAll(b.path(statedir.Name)); err != nil {
 		t.Fatal(err)

@@ -24,8 +24,7 @@ func retains(t *testing.T, bytes settings.Size, age time.Duration) *bench {
 	return b
 }
 
-// The disk is full of our own segments, and they reach their age: that is all
-// it takes to go on.
+// The disk is full of ullage's own segments. Shipping goes on as soon as they reach their age.
 func TestRetentionByAgeMendsAFullDisk(t *testing.T) {
 	b := retains(t, 0, 2*time.Second)
 	lab.MountTmpfs(t, b.cfg.Dest, "1m")
@@ -60,7 +59,7 @@ func TestStreamsThatAreOverAreRetainedLikeOthers(t *testing.T) {
 	}
 	b.drain()
 	if got := b.persisted("living.log"); got != lines(0, 300) {
-		t.Errorf("of the living stream, %d bytes are left", len(got))
+		t.Errorf("%d bytes of the living stream are left", len(got))
 	}
 	if size := diskUse(t, b.cfg.Dest); size > 256<<10 {
 		t.Errorf("%d bytes are in use", size)
@@ -68,7 +67,7 @@ func TestStreamsThatAreOverAreRetainedLikeOthers(t *testing.T) {
 	b.staysZero("ullage_checkpoint_invalid_total")
 }
 
-// A stream whose newest segment retention has deleted goes on, also after a restart.
+// A stream goes on, even after a restart, although retention has deleted its newest segment.
 func TestStreamGoesOnAfterItsNewestSegmentIsDeleted(t *testing.T) {
 	b := retains(t, 0, time.Second)
 	b.appendTo("gc.log", lines(0, 100))
@@ -97,7 +96,7 @@ func (b *bench) has(stream string, line int) func() bool {
 	return func() bool { return strings.Contains(b.persisted(stream), fmt.Sprintf("line %d\n", line)) }
 }
 
-// diskUse returns what a destination's streams take, in blocks.
+// diskUse returns how many bytes the streams of a destination take in blocks.
 func diskUse(t *testing.T, dest string) (sum int64) {
 	t.Helper()
 	err := filepath.WalkDir(dest, func(path string, _ os.DirEntry, err error) error {

@@ -34,7 +34,7 @@ type bench struct {
 	stop func() error
 }
 
-// statusOf is what a Shipper shows.
+// statusOf returns the status that a Shipper shows.
 func statusOf(s *Shipper) (st admin.Status) {
 	s.Show(&st)
 	return st
@@ -107,9 +107,9 @@ func (b *bench) appendTo(name, text string) {
 	}
 }
 
-// persisted returns everything that the segments of a stream hold. While a Shipper that
-// has just begun cuts off what was never committed, and appends again, no frame may be
-// where the one before ended: then it reads them once more.
+// persisted returns the content of a stream's segments. A Shipper that begins cuts off the
+// uncommitted end of a segment and appends to it again. A reader may then find no frame where
+// the last one ended: persisted reads the segments once more.
 func (b *bench) persisted(stream string) (text string) {
 	b.t.Helper()
 	var err error
@@ -135,7 +135,7 @@ func readStream(dest, stream string) (string, error) {
 	for _, info := range infos {
 		r, err := segment.OpenReader(info.Path)
 		if errors.Is(err, os.ErrNotExist) {
-			continue // retention was there in between
+			continue // retention has deleted it since
 		}
 		if err != nil {
 			return "", err

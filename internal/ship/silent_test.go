@@ -17,7 +17,7 @@ func startInSilence(b *bench) {
 	b.to.Destination = func(string) { <-answers }
 	b.t.Cleanup(func() {
 		close(answers)
-		_ = b.ship.end(<-b.ship.ended) // what the end of the process does
+		_ = b.ship.end(<-b.ship.ended) // as the end of the process does
 	})
 	b.start()
 }
@@ -50,7 +50,7 @@ func TestDrainAtASilentDestinationTrustsNoCheckpoint(t *testing.T) {
 func TestDrainOfAnEmptySourceNeedsNoDestination(t *testing.T) {
 	b := newBench(t)
 	b.appendTo("gc.log", lines(0, 10))
-	b.ships("line 9\n") // and unlinks the log: its position stays in the checkpoint
+	b.ships("line 9\n") // this also unlinks the log; its position stays in the checkpoint
 	if left, err := filepath.Glob(b.path("*.log*")); err != nil || len(left) > 0 {
 		t.Fatalf("%v are left in the source (%v), want nothing", left, err)
 	}

@@ -43,7 +43,7 @@ func TestAFirstStartOnAFullVolumeWaitsForSpace(t *testing.T) {
 	b.eventually("it reads all the same", func() bool { return b.ship.link.queue.Bytes() > 0 })
 	time.Sleep(silentTime) // a silent destination would replace the reason
 	if err := b.ship.Ready(); !errors.Is(err, unix.ENOSPC) {
-		t.Errorf("the reason is %v", err)
+		t.Errorf("the reason for not being ready is %v", err)
 	}
 	free()
 	b.eventually("everything is persisted", b.persistedLines(100))
@@ -58,6 +58,6 @@ func TestAFirstStartOnAFullVolumeEndsWithTheDrainTimeout(t *testing.T) {
 	b.start()
 	b.eventually("it is not ready", func() bool { return b.ship.Ready() != nil && b.ship.link.queue.Bytes() > 0 })
 	if err := b.stop(); err == nil || !strings.Contains(err.Error(), "no space left on device") {
-		t.Errorf("it ended with %v", err)
+		t.Errorf("the drain ended with %v, want the error of the full volume", err)
 	}
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// A checkpoint was lost, and the sidecar is killed between the moment in which
-// it knows how the segments end and the one in which it has found that in the
-// source.
+// A checkpoint was lost. The sidecar has read how the segments end and is killed before it has
+// found that place in the source.
 func TestKilledBeforeTheSourceIsAligned(t *testing.T) {
 	b := newBench(t)
 	b.small()
@@ -70,8 +69,8 @@ func TestNothingIsDroppedBeforeTheSourceIsAligned(t *testing.T) {
 	}
 }
 
-// A log is truncated, and then lines of it are dropped while the destination is
-// silent, by a sidecar that is killed.
+// A log is truncated, and a sidecar drops lines of it while the destination is silent. Then
+// that sidecar is killed.
 func TestGapsOfATruncatedLogSurviveASilentStart(t *testing.T) {
 	for _, when := range []string{"never", "while down", "in the silence"} {
 		t.Run(when, func(t *testing.T) {
@@ -115,7 +114,7 @@ func TestGapsOfATruncatedLogSurviveASilentStart(t *testing.T) {
 	}
 }
 
-// The application puts back slots that were its sidecar's and deletes the log.
+// The application puts back old slots of its sidecar and deletes the log.
 func TestReplayedCheckpointWithoutItsFileCutsNothing(t *testing.T) {
 	b := newBench(t)
 	b.appendTo("gc.log", lines(0, 100))
@@ -129,12 +128,11 @@ func TestReplayedCheckpointWithoutItsFileCutsNothing(t *testing.T) {
 	b.eventually("it is ready", func() bool { return b.ship.Ready() == nil })
 	b.drain()
 	if n := strings.Count(b.persisted("gc.log"), "\n"); n != 100000 {
-		t.Errorf("of 100000 durable lines %d are left", n)
+		t.Errorf("%d durable lines are left, want 100000", n)
 	}
 }
 
-// The sidecar was drained and has unlinked what was finished. The next JVM
-// begins with the same lines.
+// The drained sidecar has unlinked the finished log. The next JVM begins with the same lines.
 func TestSameLinesAfterARestartAreOthers(t *testing.T) {
 	for _, text := range []string{"[0.005s][info][gc] Using G1\n", strings.Repeat("[info][app] tick\n", 400)} {
 		for _, fresh := range []bool{false, true} {
@@ -160,8 +158,8 @@ func TestSameLinesAfterARestartAreOthers(t *testing.T) {
 	}
 }
 
-// Killed with much that is appended and not committed, markers among it, while
-// the JVM deletes an archive that was persisted.
+// The sidecar is killed with many lines and markers appended and not committed, and the JVM
+// deletes an archive that was persisted.
 func TestKilledBehindAMarkerAndAnArchiveIsGone(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		b := newBench(t)
@@ -180,7 +178,7 @@ func TestKilledBehindAMarkerAndAnArchiveIsGone(t *testing.T) {
 			s.appends(t)
 		}
 		if s.writer.taken.bytes == 0 {
-			t.Fatal("nothing is uncommitted")
+			t.Fatal("everything is committed")
 		}
 		s.killed()
 		archive.Close()
@@ -196,8 +194,8 @@ func TestKilledBehindAMarkerAndAnArchiveIsGone(t *testing.T) {
 	}
 }
 
-// A sidecar whose JVM had written nothing restarts, and the destination is
-// silent: nothing was lost, so that lines can go.
+// A sidecar whose JVM had written nothing restarts, and the destination is silent. No
+// checkpoint was lost, so lines can be dropped.
 func TestNothingWasLostOfASourceThatHadNothing(t *testing.T) {
 	b := newBench(t)
 	b.small()
@@ -213,8 +211,8 @@ func TestNothingWasLostOfASourceThatHadNothing(t *testing.T) {
 	}
 }
 
-// A checkpoint was lost, and two sidecars, one after the other, have no answer
-// from the destination: both know that what is there may be persisted.
+// A checkpoint was lost, and two sidecars in a row get no answer from the destination. Both
+// know that the lines on the source may be persisted.
 func TestALostCheckpointIsNotForgotten(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Tail.Reclaim = tail.ReclaimNone

@@ -16,8 +16,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// begun returns a Shipper at the moment in which its loops begin, which a test
-// can then do step by step. With a destination that answers it is keyed.
+// begun returns a Shipper whose loops are about to begin, so that a test can do their steps
+// one by one. If the destination answers, the Shipper has its key.
 func (b *bench) begun(answers bool) (*Shipper, start) {
 	b.t.Helper()
 	s := New(b.cfg, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(testWriter{b.t}, nil)))
@@ -44,7 +44,7 @@ func (b *bench) begun(answers bool) (*Shipper, start) {
 	return s, from
 }
 
-// killed leaves behind what kill -9 would.
+// killed ends the Shipper as kill -9 would.
 func (s *Shipper) killed() {
 	s.src.Close()
 	s.check.Attach(nil)
@@ -54,7 +54,7 @@ func (s *Shipper) killed() {
 	}
 }
 
-// log is a file that stays open for writing.
+// log opens a log for writing until the test ends.
 func (b *bench) log(name string) *os.File {
 	b.t.Helper()
 	w, err := os.OpenFile(b.path(name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
@@ -72,7 +72,7 @@ func (b *bench) write(w *os.File, text string) {
 	}
 }
 
-// ships runs a Shipper until the text is persisted of gc.log.
+// ships runs a Shipper until gc.log is persisted up to the text.
 func (b *bench) ships(text string) {
 	b.t.Helper()
 	b.start()
@@ -80,8 +80,8 @@ func (b *bench) ships(text string) {
 	b.drain()
 }
 
-// drops moves lines into the spool and drops them for a reason until so much
-// memory was freed, whatever the marks say, and returns how much was.
+// drops moves lines into the spool and drops them for a reason until so much memory is
+// freed, whatever the marks say. It returns how much was freed.
 func (s *Shipper) drops(why ul.Reason, want int64) (freed int64) {
 	m := s.reader.budget.measure()
 	relief := tail.Relief{Want: want, Least: 1, Keep: ul.Level(s.cfg.KeepLevel)}
@@ -96,7 +96,7 @@ func (s *Shipper) commits(t testing.TB) {
 	}
 }
 
-// small is a tmpfs that is soon too full.
+// small sets a budget that is soon used up.
 func (b *bench) small() { b.cfg.Queue, b.cfg.Budget = 256*settings.Ki, settings.Mi }
 
 func (b *bench) loseCheckpoint() {
@@ -168,13 +168,13 @@ func (s *Shipper) appends(t testing.TB) {
 	}
 }
 
-// sum counts what is persisted of gc.log, and what its markers count.
+// sum returns how many lines of gc.log are persisted, and how many its markers count.
 func (b *bench) sum() (marked, persisted int) {
 	b.t.Helper()
 	return sumOf(b.persisted("gc.log"))
 }
 
-// sumOf counts the lines in a text, and what its markers count.
+// sumOf returns how many lines a text has, and how many its markers count.
 func sumOf(text string) (marked, persisted int) {
 	for line := range strings.Lines(text) {
 		if g, ok := ul.ParseMarker([]byte(line)); ok {
@@ -186,14 +186,14 @@ func sumOf(text string) (marked, persisted int) {
 	return marked, persisted
 }
 
-// The writer answers a reader that drains and makes it begin again before the reader has
-// taken the answer. The answer does not hold for what is read from then on.
+// The writer answers a draining reader and rewinds it before the reader has taken the answer.
+// The answer is not valid for lines that are read after the rewind.
 func TestAnswerFromBeforeARewindEndsNoDrain(t *testing.T) {
 	s, _ := newBench(t).begun(true)
 	s.reader.drain.on, s.reader.drain.asked = true, true
 	s.link.flushed <- struct{}{}
 	s.reader.rewind(rewind{})
 	if s.reader.drain.asked || len(s.link.flushed) > 0 {
-		t.Error("the reader takes the earlier answer for that to the next question")
+		t.Error("the reader takes the earlier answer for the answer to its next question")
 	}
 }

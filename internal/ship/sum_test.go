@@ -15,8 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/index"
 )
 
-// agree compares what whole segments are said to hold with the segments, which it reads, and
-// returns how many are said to.
+// agree reads the segments that have a sum, compares the two, and returns how many there are.
 func (b *bench) agree() (n int) {
 	b.t.Helper()
 	streams, err := segment.Streams(b.cfg.Dest)
@@ -63,7 +62,7 @@ func (b *bench) agreeOn(seg segment.Info, sum index.Segment) {
 	}
 }
 
-// many are lines that take more than 16 KiB on disk.
+// many returns lines that take more than 16 KiB on disk.
 func many(seed int) string {
 	var s strings.Builder
 	r := rand.New(rand.NewPCG(uint64(seed), 0))
@@ -92,7 +91,8 @@ func TestASealedSegmentIsSummedUp(t *testing.T) {
 	}
 }
 
-// What is left at the end is sealed then, and what an earlier process began is not known.
+// The segment that is open at the end is sealed then. It has no sum if an earlier process
+// began it.
 func TestOnlyAWholeSegmentIsSummedUp(t *testing.T) {
 	b := newBench(t)
 	w := b.log("gc.log")
@@ -112,7 +112,7 @@ func TestOnlyAWholeSegmentIsSummedUp(t *testing.T) {
 	s.appends(t)
 	b.must(s.writer.drain(t.Context()))
 	if got := b.agree(); got > 0 {
-		t.Errorf("%d segments of two processes were summed up", got)
+		t.Errorf("%d segments of two processes were summed up, want 0", got)
 	}
 	b.write(w, many(200))
 	b.reads(s)
@@ -123,7 +123,7 @@ func TestOnlyAWholeSegmentIsSummedUp(t *testing.T) {
 	}
 }
 
-// An error of the destination cuts a segment that is not committed off, and its sum.
+// After an error of the destination, an uncommitted segment is cut off, with its sum.
 func TestAnAbandonedSegmentIsNotSummedUp(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Segment.SegmentBytes = 1

@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// muchAppended returns a Shipper that has committed a little, and has appended
-// megabytes since, and where its mark is.
+// muchAppended returns a Shipper that has committed a little and appended megabytes since,
+// and its mark.
 func muchAppended(b *bench) (*Shipper, segment.Mark) {
 	b.t.Helper()
 	w := b.log("gc.log")
@@ -36,7 +36,7 @@ func muchAppended(b *bench) (*Shipper, segment.Mark) {
 	}
 	mark, _ := s.check.Mark("gc.log")
 	if pending := s.writer.taken.bytes; pending < 6<<20 {
-		b.t.Fatalf("%d bytes are pending, which is no case for this test", pending)
+		b.t.Fatalf("%d bytes are pending, too few for this test", pending)
 	}
 	return s, mark
 }
@@ -66,9 +66,9 @@ func (s *Shipper) reopens(t *testing.T) {
 	}
 }
 
-// The application fills the tmpfs while much is appended and not committed, so
-// that the budget shrinks, and then the sync fails: bytes that failed to be
-// synced must be cut nevertheless, or the next sync would call them durable.
+// The application fills the tmpfs while much is appended and not committed, which
+// shrinks the budget. Then the sync fails. The bytes that were not synced must still be
+// cut, or the next sync would make them pass for durable.
 func TestFailedSyncAfterTheBudgetShrank(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Segment.Compress, b.cfg.Queue = segment.None, 8*settings.Mi
@@ -84,8 +84,8 @@ func TestFailedSyncAfterTheBudgetShrank(t *testing.T) {
 	}
 }
 
-// A sidecar is killed with much appended and not committed, and started again
-// with settings that would not allow that much.
+// A sidecar is killed with much appended and not committed. It starts again with settings
+// that would not allow that much.
 func TestRestartWithSmallerCommits(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Segment.Compress, b.cfg.Queue = segment.None, 8*settings.Mi

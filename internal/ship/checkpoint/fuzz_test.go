@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// FuzzSlot writes whatever the input is into one slot, while the other is good.
-// With the key, no input is taken for a checkpoint: the good one is used, or
-// none. Without it, an input may be taken, and nothing panics.
+// FuzzSlot writes the input into one slot, while the other slot is good or missing.
+// With the key, no input is accepted as a checkpoint. Without the key, an input may be
+// accepted, and nothing panics.
 func FuzzSlot(f *testing.F) {
 	dir := f.TempDir()
 	committed(f, otherKey, dir)
@@ -34,13 +34,13 @@ func FuzzSlot(f *testing.F) {
 		silent.Unseal(testKey, 0)
 		c := attached(t, testKey, dir)
 		if found := c.Load(); !found.Marked || !maps.Equal(c.Files(), good.Files()) {
-			t.Fatalf("beside the forged slot: %+v, %+v", found, c.Files())
+			t.Fatalf("the good slot next to the forged one: %+v, %+v", found, c.Files())
 		}
 		if err := os.Remove(filepath.Join(dir, slotNames[0])); err != nil {
 			t.Fatal(err)
 		}
 		if found := attached(t, testKey, dir).Load(); found.Marked {
-			t.Fatalf("the forged slot was taken: %+v", found)
+			t.Fatalf("the forged slot was accepted: %+v", found)
 		}
 	})
 }

@@ -97,7 +97,7 @@ func TestMarksCountOnceTheKeyIsThere(t *testing.T) {
 	}
 }
 
-// The application writes what it likes while no process can tell.
+// The application writes slots while no process has the key to check them.
 func TestSlotThatNobodyCouldAuthenticate(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -159,16 +159,16 @@ func TestSlotThatIsNotOursSaysWhatHasHappened(t *testing.T) {
 			}
 			found := attached(t, testKey, dir).Load()
 			if err := errors.Join(found.Invalid...); !errors.Is(err, c.want) || found.Marked != (c.want == nil) {
-				t.Errorf("%v, and taken: %v; want %v", err, found.Marked, c.want)
+				t.Errorf("error %v, accepted: %v; want error %v", err, found.Marked, c.want)
 			} else if c.want == errSlotMoved && (strings.Contains(err.Error(), "forged") || !strings.Contains(err.Error(), "--dest") || Reason(err) != "other_destination") {
-				t.Errorf("it says %v", err)
+				t.Errorf("the error is %v", err)
 			}
 		})
 	}
 }
 
-// A long file costs nothing before its code is known to be right, and little
-// where the code is unknown.
+// A long slot takes no memory unless its code is right, and little if its code cannot be
+// checked.
 func TestLongSlotIsNotTakenIntoMemory(t *testing.T) {
 	const length = slotMaxBytes - 1024
 	for name, key := range map[string][]byte{"with the key": testKey, "without it": nil} {
@@ -187,16 +187,16 @@ func TestLongSlotIsNotTakenIntoMemory(t *testing.T) {
 			found := c.Load()
 			runtime.ReadMemStats(&after)
 			if found.Marked || found.Claimed || len(c.Files()) > 0 {
-				t.Errorf("it was taken: %d files", len(c.Files()))
+				t.Errorf("the slot was accepted: %d files", len(c.Files()))
 			}
 			if took := after.TotalAlloc - before.TotalAlloc; took > 16<<20 {
-				t.Errorf("it took %d bytes", took)
+				t.Errorf("loading the slot allocated %d bytes", took)
 			}
 		})
 	}
 }
 
-// A kill inside a save leaves the state of before: it is not written over.
+// A save does not write over the newest slot, so a kill during the save leaves that slot.
 func TestSaveLeavesTheNewestSlot(t *testing.T) {
 	for name, key := range map[string][]byte{"after a load": testKey, "after an unseal": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -267,8 +267,8 @@ func TestStreamsWithoutFilesAreForgottenWhenTheyAreMany(t *testing.T) {
 	}
 }
 
-// What the reader says about a content that came back is older than what was
-// committed of it meanwhile.
+// A content came back. The reader's position in it is older than the one that was committed
+// meanwhile.
 func TestPositionThatIsKnownIsNotSetBack(t *testing.T) {
 	c := New()
 	c.SetFile(file1, at99)
@@ -281,8 +281,8 @@ func TestPositionThatIsKnownIsNotSetBack(t *testing.T) {
 	}
 }
 
-// The application keeps a copy of a slot and puts it back; or it spoils the newest one,
-// so that the one before is left.
+// The application keeps a copy of a slot and puts it back; or it damages the newest slot,
+// which leaves the older one.
 func TestSlotThatIsOlderThanTheDestinationKnows(t *testing.T) {
 	for name, key := range map[string][]byte{"at a load": testKey, "at an unseal": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -309,7 +309,7 @@ func TestSlotThatIsOlderThanTheDestinationKnows(t *testing.T) {
 				return c, found.Invalid
 			}
 			if c, invalid := load(c.Number() - 1); len(invalid) > 0 || len(c.Streams()) == 0 {
-				t.Errorf("the newest slot is not taken: %v", invalid) // of a process that was killed before it recorded the number
+				t.Errorf("the newest slot was not accepted: %v", invalid) // of a process that was killed before it recorded the number
 			}
 			if c, invalid := load(c.Number()); len(invalid) != 1 || Reason(invalid[0]) != "stale" || len(c.Streams()) > 0 {
 				t.Errorf("marks %v of a stale slot, invalid: %v", c.Streams(), invalid)
@@ -320,7 +320,7 @@ func TestSlotThatIsOlderThanTheDestinationKnows(t *testing.T) {
 	}
 }
 
-// The other slot of the pair is older, and that is no news.
+// The other slot of the pair is always older, so that is not reported.
 func TestOlderSlotOfThePairIsNotReported(t *testing.T) {
 	dir := t.TempDir()
 	c := committed(t, testKey, dir)
@@ -350,7 +350,7 @@ func TestEachRunHasHigherNumbersThanAllBefore(t *testing.T) {
 	}
 }
 
-// A copy of an earlier slot must be a stale one also where no slot was saved since.
+// A copy of an earlier slot must be stale even if no slot could be saved since.
 func TestSaveWithoutASlotUsesANumber(t *testing.T) {
 	c := attached(t, testKey, t.TempDir())
 	mustSave(t, c)

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// held is a Log in a directory, and what a checkpoint says of it.
+// held is a Log in a directory, with its state in a checkpoint.
 type held struct {
 	*Log
 	t     testing.TB
@@ -178,12 +178,12 @@ func TestTheOldestIsForgotten(t *testing.T) {
 		t.Errorf("by size: %q", got)
 	}
 	if err := h.Append(Batch{Stream: "a", Raw: bytes.Repeat([]byte("0123456789abcdef"), 1<<8)}); err != nil {
-		t.Error(err) // it compresses
+		t.Error(err) // the batch compresses well
 	}
 }
 
-// What is saved must be a run of what was withheld: where lines are missing between others,
-// nothing in the stream says so.
+// Saved lines must be consecutive among the withheld ones: the stream of saved lines does not
+// show a hole.
 func TestWhatIsHeldHasNoHole(t *testing.T) {
 	h := open(t, 4000)
 	h.add("a", 1, "one\n")
@@ -193,7 +193,7 @@ func TestWhatIsHeldHasNoHole(t *testing.T) {
 		t.Fatal("more is held than the limit")
 	}
 	if st := h.Stats(); !st.Oldest.IsZero() {
-		t.Errorf("lines of %s are held, from before those that could not be", st.Oldest)
+		t.Errorf("lines of %s are held, which are older than the refused batch", st.Oldest)
 	}
 	h.add("a", 4, "four\n")
 	h.SaveUntil(noon.Add(time.Minute))
@@ -282,7 +282,7 @@ func TestWhatIsGivenUpDoesNotComeBack(t *testing.T) {
 	}
 }
 
-// The application can do anything to the file. Nothing that is not a record is saved.
+// The application can do anything to the file. Only records are saved.
 func TestAFileThatSomebodyChanged(t *testing.T) {
 	for name, spoil := range map[string]func(path string) error{
 		"emptied":  func(path string) error { return os.Truncate(path, 0) },
@@ -320,8 +320,8 @@ func TestAFileThatSomebodyChanged(t *testing.T) {
 	}
 }
 
-// A record that this process wrote is passed on as it is. Any other is decompressed first:
-// one of an earlier process, and one that the application put in the place of ours.
+// A record that this process wrote is passed on unchanged. Any other record is decompressed
+// first: it may be from an earlier process, or forged by the application.
 func TestOnlyOwnRecordsAreTrusted(t *testing.T) {
 	const lines = "one\ntwo\n"
 	h := open(t, 1<<20)
@@ -351,7 +351,7 @@ func TestOnlyOwnRecordsAreTrusted(t *testing.T) {
 	defer f.Close()
 	_, err = f.Write(append(forged.append(nil), frame...))
 	h.must(err)
-	h.first = nil // it is read again
+	h.first = nil // so that the record is read again
 	if r, ok := h.Next(false); ok {
 		t.Errorf("of the application: %+v", r)
 	}
