@@ -13,7 +13,7 @@ func TestPositionHoldsAsLongAsTheBytesBeforeItAreTheSame(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		offset int64
-		after  string // what the file is then
+		after  string // the later content of the file
 		want   bool
 	}{
 		{"untouched", 1000, text, true},
@@ -59,7 +59,7 @@ func TestPositionBehindTheEndIsAnError(t *testing.T) {
 	}
 }
 
-// What a checkpoint says can be anything.
+// A checkpoint may hold any numbers.
 func TestPositionThatCannotBe(t *testing.T) {
 	for _, p := range []Position{
 		{Offset: -1}, {Offset: 10, CheckLen: 11}, {Offset: 10, CheckLen: -1}, {Offset: PageSize + 1, CheckLen: 2}, {Level: 99},

@@ -50,12 +50,12 @@ func TestFullQueueRefusesAndSaysWhenThereIsSpace(t *testing.T) {
 		t.Fatal("reserved 4 of the 3 bytes left")
 	}
 	if q.Reserve(3) == nil {
-		t.Fatal("3 bytes are left")
+		t.Fatal("could not reserve the 3 bytes left")
 	}
 	q.Release(1)
 	<-q.Space()
 	if q.Reserve(10) == nil {
-		t.Fatal("an empty queue has room for its capacity")
+		t.Fatal("an empty queue has no room for its capacity")
 	}
 }
 
@@ -101,8 +101,8 @@ func signalled(ch <-chan struct{}) bool {
 	}
 }
 
-// A producer that needs the whole ring waits for the last byte in it, which is fewer
-// than a consumer is woken for.
+// A producer that needs the whole ring waits until its last byte is taken, although a consumer
+// is not woken for so few.
 func TestAProducerWithoutRoomWakesTheConsumerWhateverIsQueued(t *testing.T) {
 	q := New[int](100, 8, 50)
 	push(t, q, "a", 0)
@@ -133,11 +133,11 @@ func TestAProducerWithoutADescriptionWakesTheConsumer(t *testing.T) {
 	push(t, q, "b", 1)
 	signalled(q.Ready())
 	if q.Reserve(1) != nil || !signalled(q.Ready()) || !q.Starved() {
-		t.Error("the consumer is not woken although no further chunk can be described")
+		t.Error("the consumer is not woken although the queue cannot describe another chunk")
 	}
 	q.Release(1)
 	if !signalled(q.Space()) || q.Starved() {
-		t.Error("the producer is not woken although one more chunk can be described")
+		t.Error("the producer is not woken although the queue can describe one more chunk")
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// BenchmarkDrain prints what an event costs the sidecar, in a ring of 2 MiB on a tmpfs: rendering,
-// and the calls of each step. The writer's side does not count.
+// BenchmarkDrain prints the cost of an event for the sidecar, in a ring of 2 MiB on a tmpfs: rendering,
+// and the calls of each step. The writer's side is not included.
 func BenchmarkDrain(b *testing.B) {
 	for _, n := range []int{0, 18, 100, 1000} {
 		b.Run(fmt.Sprint(n, " characters"), func(b *testing.B) {
@@ -47,7 +47,7 @@ func BenchmarkDrain(b *testing.B) {
 	}
 }
 
-// threadTime is what the thread has had of a processor.
+// threadTime returns the CPU time of the thread.
 func threadTime(b *testing.B) time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
@@ -56,8 +56,8 @@ func threadTime(b *testing.B) time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// BenchmarkIdle prints what a look at a ring without events costs; there are 8 in a second. See paceBehind for what
-// comes with it.
+// BenchmarkIdle prints the cost of a look at a ring without events. The sidecar looks 8 times a second; paceBehind tells
+// what else that costs.
 func BenchmarkIdle(b *testing.B) {
 	source := tmpfs(b)
 	newWriter(b, source, testName, 2<<20)

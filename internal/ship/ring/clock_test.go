@@ -11,11 +11,11 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// Dates follow a wall clock that was set, from then on. A step that a kill has cut off is rendered with the dates that it
-// began with, whatever the clock says to the next process.
+// Once the wall clock was set, dates follow it. A step that was cut off by a kill is rendered again with the dates of the
+// first time, whatever the next process reads from the clock.
 func TestDatesFollowAWallClockThatIsSet(t *testing.T) {
 	w, s := mapped(t)
-	ahead := int64(1_000 * time.Second) // any
+	ahead := int64(1_000 * time.Second) // any value will do
 	look := func() int64 { return ahead }
 	s.drains[testName].render.ahead = look // after the machine's clock, by which the ring was opened
 	w.event(1, "")
@@ -53,7 +53,7 @@ func TestDatesFollowAWallClockThatIsSet(t *testing.T) {
 		}
 		dates = append(dates, at.Sub(time.Unix(0, testWall)).Truncate(time.Second))
 	}
-	first := dates[0] // it has the difference between the machine's clock and the test's
+	first := dates[0] // includes the difference between the machine's clock and the test's
 	for i := range dates {
 		dates[i] -= first
 	}

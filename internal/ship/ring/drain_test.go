@@ -48,7 +48,7 @@ func TestAnUnusedRingCostsNoFileAndIsRemovedWithItsJVM(t *testing.T) {
 	w, s := mapped(t)
 	s.rounds(3)
 	if got := names(t, s.source); got != testName.ring() {
-		t.Errorf("there are %s", got)
+		t.Errorf("the source has %s, want the ring alone", got)
 	}
 	w.kill()
 	s.drained()
@@ -61,7 +61,7 @@ func TestAnUnusedRingCostsNoFileAndIsRemovedWithItsJVM(t *testing.T) {
 func TestRecordsGoAroundTheEndAtEveryAlignment(t *testing.T) {
 	w, s := mapped(t)
 	var want []string
-	for i := 0; len(want) < 6000; i++ { // each time the end comes at another place of a record
+	for i := 0; len(want) < 6000; i++ { // each time around, the end falls on another part of a record
 		text := strings.Repeat("x", i%257)
 		if !w.event(i, text) {
 			t.Fatal("refused")
@@ -86,7 +86,7 @@ func TestTheRingIsZeroedBeforeItIsGivenBack(t *testing.T) {
 		t.Fatalf("head %d, tail %d", w.head(), w.tail())
 	}
 	if data := w.mem[dataAt:]; !bytes.Equal(data, make([]byte, len(data))) {
-		t.Error("there are bytes left")
+		t.Error("the ring is not zeroed")
 	}
 }
 
@@ -134,8 +134,8 @@ func TestClaimsOfADeadJVMArePassedOver(t *testing.T) {
 	}
 }
 
-// The claim of a thread without a stack is completed as pads by the next event: one up to the end of
-// the ring, and one after it that has whatever the thread has left.
+// The next event completes the claim of a thread without a stack with two pads: one up to the end of
+// the ring, and one after it, over whatever the thread left there.
 func TestTheClaimOfAThreadWithoutAStackIsPassedOver(t *testing.T) {
 	w, s := mapped(t)
 	for w.tail() < w.cap-20_000 {
@@ -155,7 +155,7 @@ func TestTheClaimOfAThreadWithoutAStackIsPassedOver(t *testing.T) {
 	w.write(ul.Warning, kindText, 2, []byte("behind"))
 	s.rounds(3)
 	if data := w.mem[dataAt:]; !bytes.Equal(data, make([]byte, len(data))) {
-		t.Error("there are bytes left")
+		t.Error("the ring is not zeroed")
 	}
 	if got, _ := events(t, s.source, testName); got[len(got)-1] != "2 behind" {
 		t.Errorf("the last message is %.80q", got[len(got)-1])
@@ -186,13 +186,13 @@ func TestDropsBecomeOneMarkerAtTheirPlace(t *testing.T) {
 	}
 	g, ok := ul.ParseMarker([]byte(lines[at]))
 	if !ok || g.Lines[ul.Discard][ul.Info] != uint64(infos) || g.Lines[ul.DropAll][ul.Error] != uint64(errors) || g.Total() != uint64(infos+errors) {
-		t.Errorf("the marker is %s; refused were %d, %d", lines[at], infos, errors)
+		t.Errorf("the marker is %s; the ring refused %d at info and %d at error", lines[at], infos, errors)
 	}
 	wantErrors(t, s, "")
 }
 
-// A ring that is full after a claim for ten seconds is abandoned. The late thread
-// harms nothing, and what it wrote is not lost.
+// A ring is abandoned if it is full for ten seconds with a claim at its head. The late thread
+// does no harm, and its events are not lost.
 func TestAStuckRingIsAbandoned(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		t.Run(fmt.Sprint("restart ", restart), func(t *testing.T) {
@@ -282,7 +282,7 @@ func TestAFullTmpfsDelaysLinesAndLosesNone(t *testing.T) {
 	}
 }
 
-// Without its journal a ring is read at its head, and at most one step twice.
+// Without its journal a ring is read from its head on, and at most one step is read twice.
 func TestWithoutAJournalReadingGoesOnAtTheHead(t *testing.T) {
 	for name, lose := range map[string]func(path string) error{
 		"removed":   os.Remove,
@@ -327,7 +327,7 @@ func TestAJournalWithoutItsRingIsRemoved(t *testing.T) {
 	wantMessages(t, again, "1 one")
 }
 
-// Every other JVM of a pod may have another ring; those of the dead wait for their turn.
+// Each JVM of a pod may have its own ring; those of dead JVMs wait for their turn.
 func TestLeftoversOfAHundredJVMs(t *testing.T) {
 	source := t.TempDir()
 	var all []name
@@ -340,7 +340,7 @@ func TestLeftoversOfAHundredJVMs(t *testing.T) {
 	}
 	s := newSidecar(t, source).start()
 	if len(s.Status()) != maxRings {
-		t.Errorf("%d rings are read at a time", len(s.Status()))
+		t.Errorf("%d rings are read at a time, want the maximum", len(s.Status()))
 	}
 	s.drained()
 	for i, n := range all {
@@ -356,7 +356,7 @@ func TestLeftoversOfAHundredJVMs(t *testing.T) {
 	}
 }
 
-// An unfinished ring is one of a JVM that was killed at its start.
+// A JVM that is killed while it creates its ring leaves an unfinished one.
 func TestWhatAKilledStartHasLeftIsRemoved(t *testing.T) {
 	source := t.TempDir()
 	path := filepath.Join(source, "."+testName.ring()+unfinished)
@@ -370,21 +370,21 @@ func TestWhatAKilledStartHasLeftIsRemoved(t *testing.T) {
 	s.start()
 	s.rounds(1)
 	if _, err := os.Stat(path); err != nil {
-		t.Error("it is removed at once")
+		t.Error("the unfinished ring is removed at once")
 	}
 	s.now = s.now.Add(time.Minute)
 	s.rounds(1)
 	if _, err := os.Stat(path); err != nil {
-		t.Error("it is removed although it has a writer")
+		t.Error("the unfinished ring is removed although it has a writer")
 	}
 	f.Close()
 	s.rounds(1)
 	if _, err := os.Stat(path); err == nil {
-		t.Error("it is there for ever")
+		t.Error("the unfinished ring is never removed")
 	}
 }
 
-// Package tail has to know the texts by their names.
+// Package tail recognizes the texts by their names.
 func TestTailFollowsEveryText(t *testing.T) {
 	for _, n := range []name{testName, "events-1-1763722140123-8"} {
 		if got, ok := parseName(n.ring(), ringSuffix); !ok || got != n {
@@ -396,8 +396,8 @@ func TestTailFollowsEveryText(t *testing.T) {
 	}
 }
 
-// A line after a record, at its level, shows how much of it is missing, and that is counted. Nothing in a
-// record can look like that.
+// A line after a shortened record, at the same level, shows how much is missing, and the record is counted. No text in
+// a record can look like such a line.
 func TestARecordThatWasTooLongSaysSo(t *testing.T) {
 	w, s := mapped(t)
 	text := []byte("[main] com.example.Db failedjava.lang.Exception: a\n... 12345 bytes left out ...\n" +
@@ -418,16 +418,16 @@ func TestARecordThatWasTooLongSaysSo(t *testing.T) {
 		}
 	}
 	if len(found) != 1 || found[0] != len(lines)-2 || !strings.HasPrefix(lines[found[0]], "[2025-11-21T10:49:00.000+0000][error][ullage] cut: ") {
-		t.Errorf("lines %v say that a part is missing\n%s", found, strings.Join(lines, "\n"))
+		t.Errorf("lines %v show that a part is missing\n%s", found, strings.Join(lines, "\n"))
 	}
 	if n := testutil.ToFloat64(s.metrics.cut.WithLabelValues("error")); n != 1 {
-		t.Errorf("%v are counted", n)
+		t.Errorf("%v shortened records are counted, want 1", n)
 	}
 	wantErrors(t, s, "")
 }
 
-// A class loader that ends returns its ring: the ring is read to its end and removed, although the JVM goes
-// on and has it mapped until a collection.
+// A class loader that ends returns its ring. The ring is read to its end and removed, although the JVM goes
+// on and keeps it mapped until a collection.
 func TestARingThatWasGivenBackIsRemovedWhileItsJVMLives(t *testing.T) {
 	w, s := mapped(t)
 	w.event(1, "before")
@@ -438,7 +438,7 @@ func TestARingThatWasGivenBackIsRemovedWhileItsJVMLives(t *testing.T) {
 	s.rounds(20)
 	wantMessages(t, s, "1 before")
 	if got := names(t, s.source); !strings.Contains(got, testName.ring()) {
-		t.Errorf("a thread is in the middle of an event, and there are %s", got)
+		t.Errorf("a thread is in the middle of an event, but the source has only %s", got)
 	}
 	w.fill(pos, 3, 99, testMono, []byte("last"))
 	w.word(pos, 4, ul.Info, kindText, 0)
@@ -450,8 +450,8 @@ func TestARingThatWasGivenBackIsRemovedWhileItsJVMLives(t *testing.T) {
 	wantErrors(t, s, "")
 }
 
-// Only its owner may ask whether a file has a writer. A sidecar that is not the JVM's user reads the ring, and says that
-// it cannot remove it.
+// Only the owner of a file may ask whether it has a writer. A sidecar that does not run as the JVM's user reads the ring
+// and reports that it cannot remove it.
 func TestALeaseThatIsRefusedHasAReason(t *testing.T) {
 	lab.NeedsRoot(t, "it gives a file to another user")
 	w, s := mapped(t)
@@ -460,7 +460,7 @@ func TestALeaseThatIsRefusedHasAReason(t *testing.T) {
 	}
 	w.event(1, "one")
 	refused := make(chan error)
-	go func() { // in a thread that ends with it
+	go func() { // in a thread of its own, which ends with the goroutine
 		runtime.LockOSThread()
 		var caps [2]unix.CapUserData
 		head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
@@ -483,14 +483,14 @@ func TestALeaseThatIsRefusedHasAReason(t *testing.T) {
 		t.Errorf("the status is %+v", st)
 	}
 	if n := strings.Count(s.log.String(), "reason=lease"); n != 1 {
-		t.Errorf("the log says so %d times:\n%s", n, s.log)
+		t.Errorf("the log has the reason %d times, want 1:\n%s", n, s.log)
 	}
 	w.kill()
 	s.drained() // as the user again
 	wantErrors(t, s, "lease=1")
 }
 
-// The bytes of an application's own layout are those of its lines, as if it wrote a file, and one line end ends them.
+// An event in the application's own layout is written byte by byte as if to a file, with exactly one line end after it.
 func TestLinesOfAnApplicationsOwnLayoutStayAsTheyAre(t *testing.T) {
 	w, s := mapped(t)
 	own := []string{"{\"level\":\"ERROR\",\"message\":\"a\\tb\"}\n", "2026-05-07 ERROR \x1b[31mred\x1b[0m\r\n", "ERROR failed\njava.lang.Exception\n\tat b.C\n", "without an end", "\n", ""}
@@ -510,7 +510,7 @@ func TestLinesOfAnApplicationsOwnLayoutStayAsTheyAre(t *testing.T) {
 		t.Errorf("got %q\nwant %q", before, want)
 	}
 	if n := testutil.ToFloat64(s.metrics.events.WithLabelValues("error")); n != float64(len(own)) {
-		t.Errorf("%v events at error are counted", n)
+		t.Errorf("%v events at error are counted, want all", n)
 	}
 	wantErrors(t, s, "")
 }

@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files that this side has")
 
-// The golden ring is what a test of the Java side has written; golden.txt lists its records.
+// A test of the Java side wrote the golden ring; golden.txt lists its records.
 func TestGoldenRingOfTheJavaSide(t *testing.T) {
 	ring, err := os.ReadFile("testdata/golden.ring")
 	if err != nil {
@@ -24,7 +24,7 @@ func TestGoldenRingOfTheJavaSide(t *testing.T) {
 	}
 	raise := raised{levels: parsed(t, "com.acme=trace,debug,org.hibernate.SQL=info"), whole: true, generation: 1}
 	if got := parseRaised(ring); got != raise {
-		t.Errorf("it is raised to %+v, want %+v", got, raise)
+		t.Errorf("the golden ring is raised to %+v, want %+v", got, raise)
 	}
 	s := newSidecar(t, source).start()
 	s.drained()

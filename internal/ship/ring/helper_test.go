@@ -30,7 +30,7 @@ type writer struct {
 	mem  []byte // nil: the JVM is gone
 	cap  uint64
 	keep ul.Level
-	last uint64 // the last head that was read whole
+	last uint64 // the last complete head that was read
 }
 
 // newWriter makes a ring in a source.
@@ -64,7 +64,7 @@ func newWriter(t testing.TB, source string, n name, capacity uint64) *writer {
 	return w
 }
 
-// begin makes a fresh ring one in the middle of its life.
+// begin moves the cursors of a fresh ring to a position, as in the middle of its life.
 func (w *writer) begin(pos uint64) {
 	le.PutUint64(w.mem[controlAt:], pos)
 	le.PutUint64(w.mem[controlAt+headAt:], pos)
@@ -72,7 +72,7 @@ func (w *writer) begin(pos uint64) {
 	w.last = pos
 }
 
-// kill ends the JVM: no process has the ring mapped then.
+// kill ends the JVM, after which no process has the ring mapped.
 func (w *writer) kill() {
 	if w.mem != nil {
 		_ = unix.Munmap(w.mem)
@@ -82,7 +82,7 @@ func (w *writer) kill() {
 
 func (w *writer) tail() uint64 { return le.Uint64(w.mem[controlAt:]) }
 
-// head returns the head, or the one before while it is half written.
+// head returns the head, or its previous value while it is half written.
 func (w *writer) head() uint64 {
 	if h := le.Uint64(w.mem[controlAt+headAt:]); le.Uint64(w.mem[controlAt+headAt+8:]) == ^h {
 		w.last = h
@@ -92,8 +92,8 @@ func (w *writer) head() uint64 {
 
 func (w *writer) at(pos uint64) int { return int(dataAt + pos&(w.cap-1)) }
 
-// claim moves the tail over a record with a payload of n bytes, as Java does, or counts it as
-// refused.
+// claim moves the tail over a record with a payload of n bytes, as Java does, or counts the record
+// as refused.
 func (w *writer) claim(n int, level ul.Level) (pos uint64, ok bool) {
 	need := uint64(recordSize(n))
 	rest := w.cap - w.tail()&(w.cap-1)
@@ -126,7 +126,7 @@ func (w *writer) announce(pos uint64, n int) {
 	le.PutUint64(w.mem[w.at(pos):], uint64(uint32(-int32(n+1))))
 }
 
-// fill stores all of a record but its word.
+// fill stores everything in a record except its word.
 func (w *writer) fill(pos uint64, id, thread uint32, nanos int64, payload []byte) {
 	b := w.mem[w.at(pos):]
 	le.PutUint64(b[timeAt:], uint64(nanos))
@@ -152,7 +152,7 @@ func (w *writer) write(level ul.Level, kind uint8, id uint32, payload []byte) bo
 	return ok
 }
 
-// event writes a text with a number.
+// event writes an event with a number and a text.
 func (w *writer) event(id int, text string) bool {
 	return w.write(ul.Info, kindText, uint32(id), []byte(text))
 }
@@ -192,7 +192,7 @@ func (s *sidecar) start() *sidecar {
 	return s
 }
 
-// rounds goes on by so many rounds. Every one asks whether JVMs are gone.
+// rounds runs n rounds. Each of them asks whether JVMs are gone.
 func (s *sidecar) rounds(n int) {
 	for range n {
 		s.now = s.now.Add(errorPause)
@@ -231,7 +231,7 @@ func events(t testing.TB, source string, n name) (messages, lines []string) {
 	return messages, lines
 }
 
-// errorsBy returns the errors that were counted.
+// errorsBy returns the number of errors by reason.
 func (s *sidecar) errorsBy() string {
 	var b strings.Builder
 	for _, reason := range reasons {
@@ -242,7 +242,7 @@ func (s *sidecar) errorsBy() string {
 	return strings.TrimSpace(b.String())
 }
 
-// names returns what is in a source, without the state directory, and in that.
+// names returns the names in a source and in its state directory.
 func names(t testing.TB, source string) string {
 	t.Helper()
 	var all []string

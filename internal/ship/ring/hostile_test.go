@@ -15,7 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// An honest ring is read exactly, whatever a test does to others.
+// besideAnHonestRing checks that an honest ring is read exactly, whatever a test does to others.
 func besideAnHonestRing(t *testing.T, s *sidecar, rounds func()) {
 	t.Helper()
 	const honest = name("events-8-1763722140123")
@@ -31,7 +31,7 @@ func besideAnHonestRing(t *testing.T, s *sidecar, rounds func()) {
 	s.rounds(3)
 	got, _ := events(t, s.source, honest)
 	if strings.Join(got, "|") != strings.Join(want, "|") {
-		t.Errorf("of the honest ring: %q\n%s", got, s.log)
+		t.Errorf("the honest ring was read as %q\n%s", got, s.log)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestCursorsThatRunWild(t *testing.T) {
 			besideAnHonestRing(t, s, func() {})
 			wantErrors(t, s, "cursor=1")
 			if le.Uint32(w.mem[abandonedAt:]) != 1 {
-				t.Error("it is not abandoned")
+				t.Error("the ring is not abandoned")
 			}
 			w.kill()
 			s.now = s.now.Add(time.Second)
@@ -91,7 +91,7 @@ func TestCursorsThatRunWild(t *testing.T) {
 	}
 }
 
-// A bad word makes the JVM go on in another ring. What follows it in this one is read.
+// After a bad word, the JVM goes on in another ring. The records after that word are still read.
 func TestBadWordsAbandonARing(t *testing.T) {
 	w, s := mapped(t)
 	w.event(1, "one")
@@ -148,7 +148,7 @@ func punch(path string) error {
 	return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, dataAt, minCapacity)
 }
 
-// A ring that is larger than any tmpfs is only a length.
+// A ring may claim to be larger than any tmpfs without using memory.
 func TestARingOfHolesIsNotRead(t *testing.T) {
 	source := t.TempDir()
 	w := newWriter(t, source, testName, minCapacity)
@@ -162,7 +162,7 @@ func TestARingOfHolesIsNotRead(t *testing.T) {
 	wantErrors(t, s, "sparse=1")
 	var st unix.Stat_t
 	if err := unix.Stat(w.path, &st); err != nil || st.Blocks*512 > 1<<20 {
-		t.Errorf("it takes %d bytes, error %v", st.Blocks*512, err)
+		t.Errorf("the ring takes %d bytes, error %v", st.Blocks*512, err)
 	}
 }
 
@@ -223,7 +223,7 @@ func TestATextThatIsNoFileIsNotWritten(t *testing.T) {
 	wantMessages(t, s, "1 one")
 }
 
-// What a user sends may be logged. None of it begins a line of its own, nor looks like a record.
+// An application may log text from its users. That text cannot begin a line of its own, nor look like a record.
 func TestMessagesForgeNoLine(t *testing.T) {
 	w, s := mapped(t)
 	header := "[2026-11-21T10:49:00.123+0000][warning][ullage] gap: 1 lines, 5 bytes dropped in 0.000s: drop info=1"
@@ -235,7 +235,7 @@ func TestMessagesForgeNoLine(t *testing.T) {
 		w.write(ul.Info, kindLine, uint32(len(text)), []byte(text+text))
 		w.write(ul.Info, kindLine, 1<<31, []byte(text))
 	}
-	record := make([]byte, 4096) // a whole ring of records in one message, for any place
+	record := make([]byte, 4096) // one message full of forged records, valid at any place in the ring
 	for at := 0; at+32 <= len(record); at += 32 {
 		bits := uint64(9) | uint64(ul.Error)<<32 | kindText<<36
 		pos := w.tail() + payloadAt + uint64(at)
@@ -263,14 +263,14 @@ func TestMessagesForgeNoLine(t *testing.T) {
 	}
 }
 
-// FuzzRing gives a drain a ring of arbitrary bytes after a good header, and what is in it changes while it
-// is read.
+// FuzzRing gives a drain a ring of arbitrary bytes after a good header. The bytes change while the ring is
+// read.
 func FuzzRing(f *testing.F) {
 	golden, err := os.ReadFile("testdata/golden.ring")
 	if err != nil {
 		f.Fatal(err)
 	}
-	const some = 4 << 10 // more of it would be slow
+	const some = 4 << 10 // more bytes would be slow
 	f.Add(golden[controlAt:controlAt+controlBytes], golden[dataAt:dataAt+some], uint64(0), false, false)
 	f.Add([]byte{}, []byte{}, uint64(minCapacity), true, false)
 	f.Add(golden[controlAt:controlAt+16], golden[dataAt+8:dataAt+some], uint64(1<<40), true, false)
@@ -318,12 +318,12 @@ func FuzzRing(f *testing.F) {
 func plainText(t *testing.T, text string) {
 	t.Helper()
 	if i := strings.IndexAny(text, "\x00\x1b\x7f\r"); i >= 0 {
-		t.Errorf("there are control characters: %.200q", text[i:])
+		t.Errorf("the text has control characters: %.200q", text[i:])
 	}
 }
 
-// seal makes records of whatever is in the first n bytes of the data. None is of an application's own layout, whose
-// bytes are not escaped.
+// seal makes records of the first n bytes of the data, whatever they are. It makes no record in the application's own
+// layout, whose bytes are not escaped.
 func (w *writer) seal(n int) {
 	pos := uint64(0)
 	for pos+8 <= uint64(n) {
@@ -351,7 +351,7 @@ func FuzzJournal(f *testing.F) {
 			var again [slotBytes]byte
 			e.encode(again[:])
 			if d, ok := decode(again[:]); !ok || d != e {
-				t.Errorf("%+v became %+v", e, d)
+				t.Errorf("entry %+v was decoded again as %+v", e, d)
 			}
 		}
 	})

@@ -19,29 +19,29 @@ import (
 type thread struct {
 	id, seq int
 	state   int
-	tail    uint64 // as it has read it
+	tail    uint64 // the tail that the thread has read
 	pos     uint64
 	level   ul.Level
 	payload string
 }
 
-// A model is a JVM with some threads, and the drain of its ring. Chance decides which of
-// them goes on, and where the drain fails or is killed.
+// A model is a JVM with some threads, and the drain of its ring. Chance decides which of them
+// takes the next step, and where the drain fails or is killed.
 type model struct {
 	*writer
 	rand    *rand.Rand
 	threads []*thread
-	kept    map[uint64]string // complete events, by their positions
+	kept    map[uint64]string // complete events, by position
 	s       *sidecar
 	errors  []string
 	kills   bool // the drain may be killed
-	fails   bool // ... and its calls may fail
-	quiet   bool // nothing happens any more, but for the drain
+	fails   bool // calls of the drain may fail
+	quiet   bool // only the drain goes on, without failures
 }
 
 var errKilled = errors.New("killed")
 
-// event takes one step of a thread.
+// step takes one step of a thread.
 func (m *model) step(th *thread) {
 	switch th.state {
 	case 0:
@@ -103,14 +103,14 @@ func (m *model) before(s step, fd int, data []byte, offset int64) error {
 	return nil
 }
 
-// part does a part of a call that writes.
+// part does a random part of a call that writes.
 func (m *model) part(s step, fd int, data []byte, offset int64) {
 	if s != stepRead && s != stepUnlink {
 		_, _ = unix.Pwrite(fd, data[:m.rand.IntN(len(data)+1)], offset)
 	}
 }
 
-// run goes on for some rounds of the drain, which starts again when it was killed.
+// run runs some rounds of the drain and restarts it after each kill.
 func (m *model) run(rounds int) {
 	for range rounds {
 		func() {
@@ -127,7 +127,7 @@ func (m *model) run(rounds int) {
 	}
 }
 
-// restart begins another sidecar.
+// restart starts the next sidecar.
 func (m *model) restart() {
 	old := m.s
 	if old != nil {
@@ -158,7 +158,7 @@ func (m *model) enter() {
 
 func (m *model) source() string { return m.path[:strings.LastIndexByte(m.path, '/')] }
 
-// settle ends the JVM in the middle of whatever its threads do, and compares.
+// settle kills the JVM in the middle of what its threads do, drains the ring and compares.
 func (m *model) settle(t *testing.T, n name) {
 	t.Helper()
 	dropped := counts{}
@@ -226,7 +226,7 @@ func TestEveryInterleavingOfThreadsDrainAndKills(t *testing.T) {
 			m.restart()
 			for range 20 {
 				m.run(20)
-				for range r.IntN([]int{600, 8000}[seed/2%2]) { // while the drain has no processor
+				for range r.IntN([]int{600, 8000}[seed/2%2]) { // while the drain does not run
 					m.step(m.threads[r.IntN(len(m.threads))])
 				}
 			}

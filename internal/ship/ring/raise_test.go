@@ -17,7 +17,7 @@ func (w *writer) isRaisedTo(level ul.Level) {
 	w.hasRaise(loggers.Of(level))
 }
 
-// hasRaise holds a ring to what its JVM is asked for.
+// hasRaise fails the test unless the ring raises its JVM to the wanted levels.
 func (w *writer) hasRaise(want loggers.Levels) {
 	w.t.Helper()
 	if got := parseRaised(w.mem); got.levels != want || !got.whole {
@@ -100,7 +100,7 @@ func TestARaiseOfARingThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A status shows what the JVM sees, and a file that is no ring as that.
+// A status shows the raise that a JVM sees, and reports a file that is not a ring.
 func TestASurveyShowsEachRing(t *testing.T) {
 	source := tmpfs(t)
 	w := newWriter(t, source, testName, minCapacity)
@@ -127,11 +127,11 @@ func TestASurveyShowsEachRing(t *testing.T) {
 		}
 	}
 	if all, err := Survey(filepath.Join(source, "missing")); err != nil || len(all) != 0 {
-		t.Errorf("a missing source has %+v, %v", all, err)
+		t.Errorf("a survey of a missing source returns %+v, %v", all, err)
 	}
 }
 
-// A JVM that has read the rules of one generation looks again when there is another one.
+// A JVM reads the rules again when their generation changes.
 func TestARaiseOfLoggersHasAnotherGenerationEachTime(t *testing.T) {
 	source := tmpfs(t)
 	w := newWriter(t, source, testName, minCapacity)
@@ -153,7 +153,7 @@ func TestARaiseOfLoggersHasAnotherGenerationEachTime(t *testing.T) {
 	next.Raise(acme)
 	next.start()
 	if got := parseRaised(w.mem).generation; got != 5 {
-		t.Errorf("the next sidecar writes what is there as generation %d", got)
+		t.Errorf("the next sidecar writes the same raise as generation %d, want 5", got)
 	}
 	next.Raise(sql)
 	if got := parseRaised(w.mem).generation; got != 6 {
@@ -161,7 +161,7 @@ func TestARaiseOfLoggersHasAnotherGenerationEachTime(t *testing.T) {
 	}
 }
 
-// A sidecar that is killed between its two writes leaves the rules of a later generation, which raise nothing.
+// A sidecar that is killed between its two writes leaves rules of a later generation, which raise nothing.
 func TestARaiseOfLoggersThatIsHalfWrittenIsWrittenAgain(t *testing.T) {
 	source := tmpfs(t)
 	w := newWriter(t, source, testName, minCapacity)
@@ -183,7 +183,7 @@ func TestARaiseOfLoggersThatIsHalfWrittenIsWrittenAgain(t *testing.T) {
 	w.hasRaise(sql)
 }
 
-// What an application writes there raises nothing, and is written over.
+// A raise that an application has written raises nothing and is written over.
 func TestAForgedRaiseIsWrittenOver(t *testing.T) {
 	source := tmpfs(t)
 	w := newWriter(t, source, testName, minCapacity)
@@ -212,7 +212,7 @@ func TestAForgedRaiseIsWrittenOver(t *testing.T) {
 		copy(w.mem, sound)
 		forge(w.mem[:loggersEnd])
 		if got := parseRaised(w.mem); got.whole || !got.levels.IsZero() {
-			t.Errorf("%s: it is %+v", name, got)
+			t.Errorf("%s: the forged raise is %+v", name, got)
 		}
 		next := newSidecar(t, source).start()
 		next.Raise(want)

@@ -58,8 +58,8 @@ func shipped(ctx context.Context, t *testing.T, source, dest string, before func
 	}
 }
 
-// Whole sidecars come and go, most of them in the middle of a step of the drain, under a JVM that logs
-// without a pause. The segments have every event once, and a marker for what the ring refused.
+// Whole sidecars come and go while a JVM logs without a pause. Most of them are killed in the middle of a step of the
+// drain. The segments have every event once, and markers for the events that the ring refused.
 func TestEventsAreShippedOnceAcrossSidecars(t *testing.T) {
 	source, dest := tmpfs(t), t.TempDir()
 	w := newWriter(t, source, testName, 4*minCapacity)
@@ -89,7 +89,7 @@ func TestEventsAreShippedOnceAcrossSidecars(t *testing.T) {
 			left := rng.IntN(200)
 			before = func(s step, _ int, _ []byte, _ int64) error {
 				if s == stepRead {
-					return nil // the shipper, too, reads rings: while it opens the source
+					return nil // the shipper reads rings, too, while it opens the source
 				}
 				if left--; left < 0 {
 					panic(errKilled)
@@ -113,7 +113,7 @@ func TestEventsAreShippedOnceAcrossSidecars(t *testing.T) {
 	shipped(ctx, t, source, dest, nil)
 	n, marked := shippedEvents(t, dest)
 	if n != kept || marked != refused {
-		t.Errorf("%d of %d events, markers of %d of %d refused", n, kept, marked, refused)
+		t.Errorf("%d events, want %d; markers count %d refused events, want %d", n, kept, marked, refused)
 	}
 	t.Logf("%d events, %d refused, the last life took %s", kept, refused, last)
 	if left := names(t, source); strings.Contains(left, "events-") {
@@ -121,8 +121,8 @@ func TestEventsAreShippedOnceAcrossSidecars(t *testing.T) {
 	}
 }
 
-// shippedEvents returns how many events were persisted, which must be numbered consecutively from 0, and how
-// many markers report.
+// shippedEvents returns how many events were persisted and how many the markers count as refused. The persisted events
+// must be numbered consecutively from 0.
 func shippedEvents(t *testing.T, dest string) (n int, marked uint64) {
 	t.Helper()
 	var text bytes.Buffer
@@ -158,7 +158,7 @@ func (s *sidecar) ended() {
 	looked := false
 	s.Run(ctx, func() { looked = true })
 	if !looked {
-		s.t.Error("nobody may ship what was left")
+		s.t.Error("the end of Run does not let the shipper look once more")
 	}
 }
 
@@ -203,7 +203,7 @@ func TestTailKeepsTheTextOfAStepThatIsNotOver(t *testing.T) {
 	}
 	s.kept[0].close()
 	if is, err := unwritten(int(f.Fd())); !is {
-		t.Errorf("the process has the text open twice: %v", err)
+		t.Errorf("the text is still open for writing: %v", err)
 	}
 	s = newSidecar(t, s.source).start()
 	s.rounds(1)
@@ -235,18 +235,18 @@ func TestASourceWithoutRingsCostsNothing(t *testing.T) {
 		t.Errorf("the next look is due after %s", pause)
 	}
 	if all, err := s.reg.Gather(); err != nil || len(all) > 0 {
-		t.Errorf("there are metrics: %v, %v", all, err)
+		t.Errorf("a source without rings has metrics: %v, %v", all, err)
 	}
 	w := newWriter(t, s.source, testName, minCapacity)
 	w.event(1, "first")
 	s.round(time.Now().Add(time.Minute), false)
 	if got := names(t, s.source); got != testName.ring() {
-		t.Errorf("nobody has found the ring, and there are %s", got)
+		t.Errorf("no process has found the ring, but the source has %s", got)
 	}
 	s.ask() // tail has found a ring
 	s.round(time.Now().Add(time.Minute), false)
 	wantMessages(t, s, "1 first")
 	if all, err := s.reg.Gather(); err != nil || len(all) != 6 {
-		t.Errorf("%d metrics, %v", len(all), err)
+		t.Errorf("%d metrics, want 6; error %v", len(all), err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// gluedFile makes a file of a JVM that a full tmpfs cuts at the end of every second page or so: the
-// record that is cut is glued to one that comes later. Glued counts these places.
+// gluedFile makes the log of a JVM in which a full tmpfs cuts a record at the end of every second page
+// or so. The cut record is glued to a later one. Glued counts these places.
 func gluedFile(rng *rand.Rand, records *lab.Records) (file []byte, glued int) {
 	cut := false
 	for range 2000 {
@@ -33,8 +33,8 @@ func gluedFile(rng *rand.Rand, records *lab.Records) (file []byte, glued int) {
 	return file, glued
 }
 
-// Wherever the lines are read apart, each place is counted where a record begins inside a line
-// that was cut, and nothing else is. Also a piece of a line may end where a page ends.
+// Wherever one read ends and the next one begins, exactly the places are counted at which a record
+// begins inside a line that was cut. A piece of a line may also end where a page ends.
 func TestEachGluedLineIsCountedWhereverLinesAreReadApart(t *testing.T) {
 	sum := 0
 	for seed := range uint64(40) {
@@ -58,7 +58,7 @@ func TestEachGluedLineIsCountedWhereverLinesAreReadApart(t *testing.T) {
 		}
 	}
 	if sum < 1000 {
-		t.Errorf("%d lines were glued: the test shows nothing", sum)
+		t.Errorf("%d lines were glued, too few for this test", sum)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestARecordCutAtAnyByteIsCounted(t *testing.T) {
 		for at := 1; at < len(record); at++ {
 			want := 1
 			if record[at-1] == '\n' {
-				want = 0 // it is cut between two of its lines, which shows nowhere
+				want = 0 // a cut between two lines of a record does not show
 			}
 			text := slices.Concat(before, record[:at], next)
 			offset := position.PageAfter(int64(len(before)+at)) - int64(len(before)+at)

@@ -14,12 +14,12 @@ func TestFlowingForgetsAFileThatIsGone(t *testing.T) {
 	table.Forget(f)
 	table.TouchFlowing()
 	if n := len(table.flowing); n > 0 {
-		t.Errorf("%d files flow, and the table has no file", n)
+		t.Errorf("%d files flow, but the table has no file", n)
 	}
 	if table.flowing[:1][0] != nil {
-		t.Error("the list keeps a file alive that was closed")
+		t.Error("the list keeps a closed file alive")
 	}
 	if f.Growth.Dirty {
-		t.Error("a file that is gone has a turn")
+		t.Error("a file that is gone still gets a turn")
 	}
 }

@@ -83,7 +83,7 @@ func FuzzBlock(f *testing.F) {
 			total -= uint64(less.Lines[level])
 		}
 		if total != gap.Total() || len(text)-(len(less.Data)-less.Made) != int(gap.Bytes) {
-			t.Fatalf("%d lines are missing, the gap says %d; %d bytes, the gap says %d",
+			t.Fatalf("%d lines are missing, the gap counts %d; %d bytes, the gap counts %d",
 				total, gap.Total(), len(text)-(len(less.Data)-less.Made), gap.Bytes)
 		}
 	})

@@ -32,7 +32,7 @@ func open(t testing.TB, path string) (*Log, []*Record) {
 	return l, records
 }
 
-// block makes a block of text. Lines that contain the word keep are kept.
+// block makes a block of text. Lines with the word "keep" are kept lines.
 func block(from int64, text string) *Block {
 	b := &Block{}
 	b.Begin(born, "gc.log", from, []byte(text))
@@ -164,7 +164,7 @@ func TestDroppedPartsLeaveMarkersInTheirPlaces(t *testing.T) {
 				t.Errorf("after a restart:\n%swant:\n%s", second.Data, got.Data)
 			}
 			if len(got.Data) > len(text)+ul.MaxMarkerBytes+1 {
-				t.Errorf("%d bytes are handed on for %d", len(got.Data), len(text))
+				t.Errorf("%d bytes are handed on for %d bytes of lines", len(got.Data), len(text))
 			}
 		})
 	}
@@ -246,7 +246,7 @@ func TestKeptLinesMoveTogether(t *testing.T) {
 			if len(found) != 1 || !bytes.Equal(read(t, again, found...).Data, want.Data) {
 				t.Errorf("after a restart there are %d records", len(found))
 			}
-			// A record may stand for 256 MiB of lines that it does not hold.
+			// A record may count 256 MiB of lines that it does not hold.
 			if cap(again.lines) > 1<<10 {
 				t.Errorf("%d bytes of memory for %d bytes of lines", cap(again.lines), len(want.Data))
 			}
@@ -259,11 +259,11 @@ func TestMergeOfRecordsWithLinesIsRefused(t *testing.T) {
 	a := appended(t, l, block(0, "a\n"), Without{})
 	b := appended(t, l, block(2, "b\n"), WithoutLines())
 	if _, err := l.Merge(a, b); err == nil {
-		t.Error("lines were thrown away")
+		t.Error("records with lines were merged, so lines are lost")
 	}
 }
 
-// A kill hit between the append of a merged record and the release of its
+// The sidecar is killed after the append of a merged record and before the release of its
 // parts.
 func TestOfRecordsThatOverlapTheLastCounts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "spool")
@@ -360,14 +360,14 @@ func TestTornAndForeignPagesAreGivenBack(t *testing.T) {
 				t.Fatalf("found %d records, want %d", len(found), c.want)
 			}
 			if got := read(t, again, found...); string(got.Data) != strings.Repeat(text, c.want) {
-				t.Errorf("read %d bytes, want %d of %d", len(got.Data), c.want, len(text))
+				t.Errorf("read %d bytes, want %d times %d", len(got.Data), c.want, len(text))
 			}
 			if got := again.Memory(); got > 64<<10+reserveBytes {
 				t.Errorf("%d bytes are in use", got)
 			}
 			r := appended(t, again, block(1<<30, text), Without{})
 			if got := read(t, again, r); string(got.Data) != text {
-				t.Error("what is appended then cannot be read")
+				t.Error("a block that is appended afterwards cannot be read")
 			}
 		})
 	}
@@ -418,12 +418,12 @@ func TestForgedSumIsNoRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r, err := l.readHead(sum.at); err == nil {
-			t.Errorf("a record of %d bytes without %d", r.End.Offset-r.From, r.Gap().Bytes)
+			t.Errorf("a forged record of %d bytes counts %d dropped ones", r.End.Offset-r.From, r.Gap().Bytes)
 		}
 	}
 }
 
-// A frame that this process wrote is handed on as it is. Any other is decompressed first.
+// A frame that this process wrote is handed on unchanged. Any other frame is decompressed first.
 func TestOnlyOwnFramesAreTrusted(t *testing.T) {
 	path, text := filepath.Join(t.TempDir(), "spool"), manyLines(60, "rest")
 	l, _ := open(t, path)

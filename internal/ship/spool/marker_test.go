@@ -40,14 +40,14 @@ func withMarkers(from int64, level ul.Level) (b *Block, marked ul.Gap) {
 	return b, marked
 }
 
-// What a marker in the lines stands for is exact, whether its line is still there, or was
-// dropped with all others, of one record or of two that are merged, and after a restart.
+// The numbers of a marker among the lines stay exact if its line is kept, is dropped with all
+// others, in one record or in two that are merged, and after a restart.
 func TestMarkersInDroppedLinesKeepTheirNumbers(t *testing.T) {
 	for name, c := range map[string]struct {
 		level   ul.Level
 		without Without
 		drop    bool
-		held    int // lines that are still there
+		held    int // lines that are left
 		dropped uint64
 	}{
 		"kept":                     {ul.Warning, Without{}, false, 20, 0},
@@ -114,7 +114,7 @@ func TestMarkersInDroppedLinesKeepTheirNumbers(t *testing.T) {
 	}
 }
 
-// The bytes of a marker that is dropped are not those of a line that is missing.
+// The bytes of a dropped marker are not counted as those of a missing line.
 func TestDroppedMarkersCountTheBytesOfWhatTheyStandFor(t *testing.T) {
 	l, _ := open(t, filepath.Join(t.TempDir(), "spool"))
 	b, marked := withMarkers(0, ul.Warning)
@@ -141,6 +141,6 @@ func TestAMarkerWithImpossibleNumbersIsALine(t *testing.T) {
 	b.End = position.Position{Offset: int64(len(text)), CheckLen: position.Span(int64(len(text)))}
 	r := appended(t, l, b, WithoutLines())
 	if gap := r.Gap(); gap.Total() != 1 || gap.Bytes != uint64(len(text)) {
-		t.Errorf("%d lines of %d bytes are missing, want the one", gap.Total(), gap.Bytes)
+		t.Errorf("%d lines of %d bytes are missing, want the marker's line alone", gap.Total(), gap.Bytes)
 	}
 }

@@ -35,7 +35,7 @@ func TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked(t *testing.T) {
 	if waiting := r.src.Stats().Ignored[IgnoredTooMany]; waiting > 0 {
 		t.Errorf("%d files wait", waiting)
 	}
-	for i := range files { // all of them in turn, held or not
+	for i := range files { // all of them, held or not
 		r.put(name(i), "two\n")
 	}
 	r.settleAll()
@@ -48,12 +48,12 @@ func TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked(t *testing.T) {
 	}
 	r.settleAll()
 	if n := len(r.src.table.Absent.Waiting) + len(r.src.table.Absent.Aside) + len(r.src.table.Files); n > 0 {
-		t.Errorf("%d files are waited for, and none is left", n)
+		t.Errorf("the table still has %d files, but all were removed", n)
 	}
 }
 
-// A file whose position could not be kept is not closed, since it would be read
-// again. Positions that nothing waits for any more make room.
+// A file is not closed if its position cannot be kept, since it would be read
+// again. Positions that no file needs any more make room.
 func TestFilesSetAsideAreBounded(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
 	r.src.Capacity.maxHeld = 1
@@ -67,7 +67,7 @@ func TestFilesSetAsideAreBounded(t *testing.T) {
 	if n := len(r.src.table.Absent.Aside); n > 0 {
 		t.Errorf("%d files were set aside without room for their positions", n)
 	}
-	r.settleAll() // and those files are not found
+	r.settleAll() // the files of those positions are not found
 	for _, name := range []string{"a.log", "b.log"} {
 		r.want(name, name[:1]+"\n")
 	}
@@ -76,8 +76,8 @@ func TestFilesSetAsideAreBounded(t *testing.T) {
 	}
 }
 
-// A file that was set aside gets a name that does not match, and later its own
-// again.
+// A file that was set aside gets a name that does not match, and later its old
+// name again.
 func TestFileThatWasSetAsideAndRenamedIsNotReadAgain(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
 	r.src.Capacity.maxHeld = 1
@@ -94,7 +94,8 @@ func TestFileThatWasSetAsideAndRenamedIsNotReadAgain(t *testing.T) {
 	}
 }
 
-// A checkpoint tells the contents of a file apart by their epoch. So a file that was truncated, closed and opened again goes on counting.
+// A checkpoint tells the contents of a file apart by their epoch. So the epoch of a truncated file must outlive closing
+// and opening it again.
 func TestFileThatWasSetAsideKeepsItsEpoch(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
 	r.src.Capacity.maxHeld = 1
@@ -119,12 +120,12 @@ func TestFileThatWasSetAsideKeepsItsEpoch(t *testing.T) {
 	}
 	r.want("a.log", "long before\none\ntwo\n")
 	if epoch != 1 {
-		t.Errorf("the last chunk is of epoch %d, and the file was truncated once", epoch)
+		t.Errorf("the last chunk has epoch %d, want 1, since the file was truncated once", epoch)
 	}
 }
 
-// A file that is gone for one scan keeps its place in the checkpoint, or gets it
-// again, if it comes back and is not held.
+// A file is gone for one scan and then comes back without being held. It keeps its place
+// in the checkpoint, or gets it again.
 func TestFileThatComesBackAndWaitsIsInTheCheckpoint(t *testing.T) {
 	for _, forgotten := range []bool{false, true} {
 		t.Run(fmt.Sprintf("forgotten meanwhile: %v", forgotten), func(t *testing.T) {

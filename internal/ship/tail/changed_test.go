@@ -11,7 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// The files of these tests change at the moment that suits them least.
+// The files of these tests change at the worst moment.
 
 func TestRewindIntoAFileThatWasWrittenAgain(t *testing.T) {
 	r := newRig(t)
@@ -111,8 +111,8 @@ func TestPositionIsKeptWhileTheFileHides(t *testing.T) {
 	}
 }
 
-// TestHolesOfAnySizeCostNothing would not end in a lifetime if a hole were
-// read, or punched, piece by piece.
+// TestHolesOfAnySizeCostNothing would run for years if a hole were read, or punched, piece by
+// piece.
 func TestHolesOfAnySizeCostNothing(t *testing.T) {
 	r := newRig(t)
 	f := r.writer("gc.log")
@@ -132,8 +132,8 @@ func TestHolesOfAnySizeCostNothing(t *testing.T) {
 	}
 }
 
-// TestSameBytesAtThePositionOfAnotherContent writes a log again that has, at
-// the read position, just the bytes of the earlier one.
+// TestSameBytesAtThePositionOfAnotherContent writes a log again that has the same bytes as
+// the earlier log at the read position.
 func TestSameBytesAtThePositionOfAnotherContent(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -20,7 +20,7 @@ func TestDescriptorsAreDividedWithinTheLimit(t *testing.T) {
 			t.Errorf("of %d: %d files, %d segments and %d connections, want %d, %d and %d", c.limit, files, segments, got, c.files, c.segments, c.connections)
 		}
 		if c.limit >= 64 && uint64(files+segments+connections(c.limit)+forRings(c.limit)+spareDescriptors) > c.limit && c.limit < 65536 {
-			t.Errorf("of %d: more is given away than there is", c.limit)
+			t.Errorf("of %d: more descriptors are handed out than the limit allows", c.limit)
 		}
 	}
 }

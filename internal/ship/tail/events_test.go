@@ -42,8 +42,8 @@ func TestTextsOfEventsAreFollowedAndRingsNever(t *testing.T) {
 	}
 }
 
-// ringText is what package ring makes of a ring: events, and markers of events that the
-// ring refused. It returns how many events all of them stand for.
+// ringText returns a text as package ring makes it of a ring: events, and markers of events that
+// the ring refused. It also returns how many events the text stands for.
 func ringText(n int) (text string, events uint64) {
 	var b strings.Builder
 	for i := range n {
@@ -59,9 +59,9 @@ func ringText(n int) (text string, events uint64) {
 	return b.String(), events
 }
 
-// A ring reports what it refused in markers among its lines. These lines are spooled,
-// discarded and dropped like others, and whatever becomes of them, each event is a line or is
-// counted once.
+// A ring reports refused events in markers among its lines. These lines are spooled,
+// discarded and dropped like others. In each case, every event is a line or is counted
+// once.
 func TestMarkersOfRefusedEventsKeepTheirNumbersUnderPressure(t *testing.T) {
 	const name, off = "events-7-1763722140123.log", ul.Level(ul.NumLevels)
 	for what, relieve := range map[string]func(r *rig, relief Relief){
@@ -116,7 +116,7 @@ func TestMarkersOfRefusedEventsAreNotWithheld(t *testing.T) {
 	persisted, withheld := string(r.area[:n-c.Withheld]), string(r.area[n-c.Withheld:n])
 	marked, _ := markers(persisted)
 	if lost, _ := markers(withheld); lost > 0 || marked != events-100 || c.Made != len(persisted) {
-		t.Errorf("markers of %d events are withheld, and of %d are not; want all %d; %d bytes were made", lost, marked, events-100, c.Made)
+		t.Errorf("markers of %d events are withheld, markers of %d are not; want 0 and %d; %d bytes were made", lost, marked, events-100, c.Made)
 	}
 	counted := uint32(0)
 	for _, n := range c.Lines {

@@ -32,7 +32,7 @@ func TestLinesOfAnApplicationHaveLevels(t *testing.T) {
 	}
 }
 
-// What --format says about a stream counts, and not what its lines look like.
+// --format decides the format of a stream, whatever its lines look like.
 func TestFormatOfAStreamIsSet(t *testing.T) {
 	levels := map[string]ul.Level{}
 	r := connected(t, Outlets{Line: func(stream string, _ []byte, class ul.Class) { levels[stream] = class.Level }}, func(c *Config) {
@@ -51,8 +51,9 @@ func TestFormatOfAStreamIsSet(t *testing.T) {
 	}
 }
 
-// A JVM may be seen between the two lines of a record of JUL: with lines before them, they
-// wait for each other; alone, the second has the level.
+// The sidecar may look when a JVM has written the first of a JUL record's two lines. If
+// other lines come before the record, its lines wait for each other; if not, only the second
+// line has the level.
 func TestLinesOfJULStayTogether(t *testing.T) {
 	const first, second = "Nov 23, 2026 7:36:35 AM c.e.Main main\n", "SEVERE: bad\n"
 	var levels []ul.Level
@@ -83,8 +84,8 @@ func TestLinesOfJULStayTogether(t *testing.T) {
 	}
 }
 
-// A line is read once, and has one level in all that is counted, though a rewind comes and
-// the Classifier has seen other formats since.
+// A line keeps its level when it is read again after a rewind, although the Classifier has
+// seen other formats since.
 func TestLevelsAreTheSameAfterARewind(t *testing.T) {
 	const text = "07:36:35.123 [main] ERROR c.e.Main -- b\n\tat c.e.Main.main\n{\"level\":\"DEBUG\"}\n{\"@timestamp\":\"2026-11-23T07:36:35Z\"}\n" +
 		"Nov 23, 2026 7:36:35 AM c.e.Main main\nWARNING: c\n more\n[0.1s][info][gc] a\n"
@@ -112,8 +113,8 @@ func TestLevelsAreTheSameAfterARewind(t *testing.T) {
 	r.want("app.log", text+text)
 }
 
-// Under pressure, the lines of an application below --keep-level are dropped, counted as
-// such, and errors are kept with their stack traces.
+// Under pressure, lines of an application below --keep-level are dropped and counted;
+// errors are kept with their stack traces.
 func TestPressureKeepsErrorsOfAnApplication(t *testing.T) {
 	infos := strings.Repeat("2026-11-23T07:36:35.123Z  INFO 1 --- [demo] [main] c.e.Main : a\n", 1000)
 	const failed = "2026-11-23T07:36:35.123Z ERROR 1 --- [demo] [main] c.e.Main : b\njava.io.IOException: c\n\tat c.e.Main.main\nCaused by: d\n"
@@ -137,6 +138,6 @@ func TestPressureKeepsErrorsOfAnApplication(t *testing.T) {
 		}
 	}
 	if kept.String() != failed+failed || lost != 3000 || r.droppedMetric() < 2000 {
-		t.Errorf("%d of 3000 lines at info are there or counted, %.0f dropped; kept:\n%s", lost, r.droppedMetric(), kept.String())
+		t.Errorf("%d of 3000 lines at info are handed on or counted, %.0f dropped; kept:\n%s", lost, r.droppedMetric(), kept.String())
 	}
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // A dropped record, a hole, and a record with lines follow each other. The marker
-// and the frame of the lines are two chunks, since a chunk that is a frame is
-// nothing else.
+// and the frame of the lines are two chunks, since a chunk with a frame holds only that
+// frame.
 func TestMarkerInFrontOfAHoleIsNoPartOfAFrame(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Frames = true })
 	w := r.writer("gc.log")
@@ -46,7 +46,7 @@ func TestMarkerInFrontOfAHoleIsNoPartOfAFrame(t *testing.T) {
 		}
 		frames++
 		if lines, err = decoder.DecodeAll(r.area[:n], lines); err != nil {
-			t.Fatalf("a chunk of %d bytes, %d of them markers, is no frame: %v", n, c.Made, err)
+			t.Fatalf("a chunk of %d bytes, %d of them markers, is not a frame: %v", n, c.Made, err)
 		}
 	}
 	total, n := markers(string(lines))

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// steps are what a model can do; see step.
+// steps lists the steps of a model, one letter each; see step.
 const steps = "pwWLrRtczk"
 
 // FuzzFollow drives a writer that splits, rotates and truncates, and a reader
-// that commits, rewinds and restarts, in the order that the input says. In the
+// that commits, rewinds and restarts, in the order that the input gives. In the
 // end every written line was read once, in order.
 func FuzzFollow(f *testing.F) {
 	for _, story := range []string{"wwrwtwRwcwWwrwkwzw", "wprpwRwwpRwkprwptw", "LrkLcLRwkw", "wRwRwRwRcrzkrw"} {
@@ -52,14 +52,14 @@ func newModel(t *testing.T) *model {
 
 func (m *model) step(op byte) {
 	switch op {
-	case 'p': // a part of a line; never the same one, since no reader can tell a file
-		// that was truncated and has the same bytes again
+	case 'p': // a part of a line, different each time: no reader can tell that a file was
+		// truncated if the same bytes were written again
 		m.lines++
 		m.append(fmt.Sprintf("part %d ", m.lines))
 	case 'w': // a line
 		m.lines++
 		m.append(fmt.Sprintf("line %d\n", m.lines))
-	case 'W': // many
+	case 'W': // many lines
 		for range 300 {
 			m.step('w')
 		}
@@ -68,14 +68,14 @@ func (m *model) step(op byte) {
 		m.step('w')
 	case 'r':
 		m.read()
-	case 'R': // a rotation, after which the new file is seen; archives are not
-		// overwritten, since a restart cannot know what then was in them
+	case 'R': // a rotation, after which the new file is seen; no archive is
+		// overwritten, since a restart cannot know what an overwritten one held
 		m.endLine()
 		m.archives++
 		m.w = m.rotate(m.w, "gc.log", fmt.Sprintf("gc.log.%d", m.archives))
 		m.src.listing.stale = true
 		m.src.Scanner.Scan()
-	case 't': // a truncation of what has been read
+	case 't': // a truncation once everything was read
 		m.endLine()
 		m.read()
 		m.commitAll()

@@ -98,8 +98,8 @@ func TestHolesAreSteppedOver(t *testing.T) {
 		r.write(f, "line\n")
 		r.read()
 	}
-	// What is in the first page between the line and the hole is part of the
-	// file; from the hole itself no byte is carried.
+	// The zeros between the line and the hole, in the same page, are part of the file. No byte
+	// of the hole itself is handed on.
 	got := r.got["gc.log"].String()
 	if !strings.HasPrefix(got, "before\n") || !strings.HasSuffix(got, "line\n") || len(got) > 3*position.PageSize {
 		t.Fatalf("read %s", abbreviate(got))
@@ -131,7 +131,7 @@ func TestDirectoryThatIsReplacedIsNoticed(t *testing.T) {
 	r.write(f, "old\n")
 	r.read()
 	if r.src.CloseGone() {
-		t.Fatal("the directory is still there")
+		t.Fatal("the directory is taken for gone, but is still there")
 	}
 	if err := os.Rename(r.dir, r.dir+".moved"); err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func TestDirectoryThatIsReplacedIsNoticed(t *testing.T) {
 	if err := r.src.Open(); err != nil {
 		t.Fatal(err)
 	}
-	r.write(f, "last of the old\n") // still held
+	r.write(f, "last of the old\n") // the old file is still held
 	f.Close()
 	r.put("gc.log", "new\n")
 	r.read()
@@ -204,7 +204,7 @@ func TestScansOfManyFilesLeaveTimeForOtherThings(t *testing.T) {
 	r := newRig(t)
 	step := time.Duration(0)
 	r.src.env.now = func() time.Time { r.now = r.now.Add(step); return r.now }
-	step = 10 * time.Millisecond // as if each look at the clock took so long
+	step = 10 * time.Millisecond // each look at the clock seems to take this long
 	r.put("a.log", "")
 	r.src.listing.stale = true
 	if found, err := r.src.Scanner.Scan(); err != nil || found != 1 {
@@ -214,7 +214,7 @@ func TestScansOfManyFilesLeaveTimeForOtherThings(t *testing.T) {
 	r.put("b.log", "")
 	r.src.listing.stale = true
 	if found, _ := r.src.Scanner.Scan(); found != 0 || !r.src.Scanner.Stale() {
-		t.Fatalf("a scan followed at once and found %d", found)
+		t.Fatalf("a second scan followed at once and found %d", found)
 	}
 	r.now = r.now.Add(time.Second)
 	if found, _ := r.src.Scanner.Scan(); found != 1 || r.src.Scanner.Stale() {

@@ -84,18 +84,18 @@ func TestAHalfWrittenReportIsGivenBackByNobody(t *testing.T) {
 	}
 	r.read()
 	r.commit()
-	r.commit() // the writer is asked for once nothing was written since the last tick
+	r.commit() // the second tick without a write looks for a writer
 	r.want("hs_err_pid1.log", whole+"END.\n")
 	if _, err := os.Stat(r.path("hs_err_pid1.log")); !os.IsNotExist(err) {
 		t.Errorf("the complete report is still there: %v", err)
 	}
 }
 
-// Any process may name its log so. Without a bound it would fill the tmpfs.
+// Any process may give its log the name of a report. Without a bound, such a log would fill the tmpfs.
 func TestAnEndlessReportIsGivenBackLikeALog(t *testing.T) {
 	r := newRig(t)
 	report := r.writer("hs_err_pid1.log")
-	for range 9 { // MiB, which no report has
+	for range 9 { // MiB, more than any report has
 		r.write(report, strings.Repeat(strings.Repeat("x", 1023)+"\n", 1024))
 		r.read()
 		r.commit()
@@ -106,7 +106,7 @@ func TestAnEndlessReportIsGivenBackLikeALog(t *testing.T) {
 	}
 }
 
-// A restart of the sidecar reads a report further, and must not take it for another.
+// After a restart, the sidecar reads on in a report and must not count it as another crash.
 func TestACrashCountsOnce(t *testing.T) {
 	r := newRig(t)
 	count := func(want float64) {
@@ -120,7 +120,7 @@ func TestACrashCountsOnce(t *testing.T) {
 	r.put("replay_pid1.log", "not a report\n")
 	r.read()
 	r.commit()
-	count(0) // it is empty
+	count(0) // the report is empty
 	r.write(report, "#\n# A fatal error\n")
 	r.read()
 	count(0) // a kill now would make the next start count it
@@ -134,7 +134,7 @@ func TestACrashCountsOnce(t *testing.T) {
 	r.write(report, "END.\n")
 	r.read()
 	r.commit()
-	count(0) // of this process
+	count(0) // this process has counted none yet
 	r.put("hs_err_pid2.log", "#\n")
 	r.read()
 	r.commit()

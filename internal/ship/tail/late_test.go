@@ -16,8 +16,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
-// A hole that comes into a file between two blocks that are moved is stepped over, as
-// anywhere else. (records.solid remembers that there was none.)
+// A hole that appears in a file between the moves of two blocks is stepped over like any
+// other. (Records.Solid has the part in which an earlier look found no hole.)
 func TestHoleThatCameSinceTheLastBlockIsNotRead(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
@@ -49,12 +49,13 @@ func TestHoleThatCameSinceTheLastBlockIsNotRead(t *testing.T) {
 	}
 	r.read()
 	if n := strings.Count(r.text(), "\x00"); n > 0 {
-		t.Errorf("%d NUL bytes of a hole were handed on as the JVM's", n)
+		t.Errorf("%d NUL bytes of a hole were handed on as if the JVM had written them", n)
 	}
 }
 
-// At the start there are no descriptors left to open the spool; a second later
-// there are. Nothing is read before: its records would be passed over as holes.
+// At the start no descriptor is left to open the spool; a second later there are some.
+// Nothing is read before the spool is open: the lines in its records would be passed over as
+// holes.
 func TestSpoolThatOpensLateLosesNoLines(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
@@ -71,7 +72,7 @@ func TestSpoolThatOpensLateLosesNoLines(t *testing.T) {
 	r.last = map[File]Chunk{}
 	r.src = New(r.cfg, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	r.src.env.now = func() time.Time { return r.now }
-	// As with EMFILE: what has the name cannot be opened just now.
+	// The file of the spool exists and cannot be opened now (EMFILE).
 	restore := onlyTwoDescriptors(t)
 	err := r.src.Open()
 	restore()
@@ -90,14 +91,14 @@ func TestSpoolThatOpensLateLosesNoLines(t *testing.T) {
 	r.commit()
 	total, n := markers(r.text())
 	if lines := strings.Count(r.text(), "\n") - n; lines+int(total) < 20020 {
-		t.Errorf("%d lines were handed on and %d are counted, of 20020", lines, total)
+		t.Errorf("%d lines were handed on and %d are counted, want 20020 in all", lines, total)
 	}
 	if m := r.src.spool.memory(); m > 256<<10 {
 		t.Errorf("all is durable, and the spool takes %d bytes", m)
 	}
 }
 
-// onlyTwoDescriptors leaves two of them.
+// onlyTwoDescriptors leaves two free descriptors to the process.
 func onlyTwoDescriptors(t *testing.T) (restore func()) {
 	t.Helper()
 	var old unix.Rlimit
@@ -112,11 +113,11 @@ func onlyTwoDescriptors(t *testing.T) (restore func()) {
 		}
 		held = append(held, fd)
 	}
-	// The lowest numbers are given first: two below the limit are free.
+	// The kernel hands out the lowest numbers first, so that two below the limit are free.
 	limit := held[2]
 	unix.Close(held[0])
 	unix.Close(held[1])
-	// Any other free number below the limit would count as well.
+	// Any other free number below the limit could be used as well.
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(limit), Max: old.Max}); err != nil {
 		t.Fatal(err)
 	}

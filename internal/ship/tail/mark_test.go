@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/line/mark"
 )
 
-// What happens to the source is reported with the stream that it happened to.
+// Changes of the source are reported with the stream that they concern.
 func TestWhatHappensToTheSourceIsReported(t *testing.T) {
 	var got []string
 	r := connected(t, Outlets{
@@ -44,7 +44,7 @@ func TestWhatHappensToTheSourceIsReported(t *testing.T) {
 	}
 }
 
-// The file of marks is followed whatever matches, and comes again after it was unlinked:
+// The file of marks is followed whatever --match is. It is unlinked and created again, since
 // no process has it open between two marks.
 func TestMarksAreAStreamOfTheSource(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Match = "gc*.log" })

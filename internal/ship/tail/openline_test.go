@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// reopen opens the source again with the positions that the checkpoint has.
+// reopen opens the source again with the positions of a checkpoint.
 func (r *rig) reopen(saved map[position.Content]position.Saved) {
 	r.t.Helper()
 	r.src.Close()
@@ -158,8 +158,8 @@ func TestOpenLongLineGoesOnAfterARestartAndARewind(t *testing.T) {
 	r.want("gc.log", long+"end\n"+innocent)
 }
 
-// The persisted copies of two streams end in open lines, and no file has the rest.
-// A kill after that must not let one of the streams forget it.
+// The persisted copies of two streams end in open lines, and no file has the rest of either.
+// A kill after that must not make one of the streams forget its open line.
 func TestOpenLinesOfNoFileAreKeptForEachStream(t *testing.T) {
 	r := newRig(t)
 	streams := []string{"a.log", "b.log"}

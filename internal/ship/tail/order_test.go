@@ -43,11 +43,11 @@ func TestRotationBetweenTheListingAndTheLookKeepsTheOrder(t *testing.T) {
 	r.want("gc.log", "1\n2\n3\n4\n")
 }
 
-// TestRotationsAtAnyMomentOfScansKeepTheOrder rotates as fast as it can while
-// scans follow each other, each of which meets a rotation sooner or later.
+// TestRotationsAtAnyMomentOfScansKeepTheOrder rotates as fast as it can during one scan
+// after the other, so that rotations fall on every moment of a scan.
 func TestRotationsAtAnyMomentOfScansKeepTheOrder(t *testing.T) {
 	r := newRig(t)
-	for i := range 50 { // so that a listing takes its time
+	for i := range 50 { // so that a listing takes longer
 		r.writer(fmt.Sprintf("other-%d.log", i))
 	}
 	var want strings.Builder
@@ -79,8 +79,8 @@ func TestRotationsAtAnyMomentOfScansKeepTheOrder(t *testing.T) {
 	r.want("gc.log", want.String())
 }
 
-// A clock that went back between two rotations gives the newer file the older
-// time of birth. These files are born in the wrong order.
+// If the clock is set back between two rotations, the newer file has the earlier
+// time of birth. These files are born in that wrong order.
 func TestNamesTellTheOrderAlsoWhenTheClockWentBack(t *testing.T) {
 	r := newRig(t)
 	r.put("gc.log", "3\n4\n")
@@ -118,7 +118,7 @@ func TestFileThatIsSeenLaterIsTheNewerOneWheneverItWasBorn(t *testing.T) {
 	}
 }
 
-// A file that a scan leaves out for now may be older than the files that it finds.
+// A file that a scan skips for now may be older than the files that the scan finds.
 func TestFileThatHadToWaitHasItsPlaceByAge(t *testing.T) {
 	r := newRig(t)
 	r.put("gc.log.0", "1\n")
@@ -160,7 +160,7 @@ func TestAgeOfFiles(t *testing.T) {
 	}
 }
 
-// TestInodesOfATmpfsCountUp looks whether the kernel does what compare relies on.
+// TestInodesOfATmpfsCountUp checks the property of the kernel that source.Age relies on.
 func TestInodesOfATmpfsCountUp(t *testing.T) {
 	r := newRig(t)
 	if !r.src.dir.countsUp {

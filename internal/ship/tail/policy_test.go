@@ -9,7 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// held is the memory that each stream takes now.
+// held returns how much memory each stream takes now.
 func (r *rig) held() map[string]int64 {
 	r.src.Relief.Weigh()
 	held := map[string]int64{}
@@ -23,9 +23,9 @@ func TestStreamBelowItsShareLosesNothing(t *testing.T) {
 	const mib = 1 << 20
 	for _, c := range []struct {
 		name    string
-		level   string // of what the first stream writes
+		level   string // of the lines of the first stream
 		written []int64
-		fixed   int64 // of a stream of which nothing can be dropped
+		fixed   int64 // memory of a stream whose lines cannot be dropped
 		allowed int64
 		left    []int64
 	}{
@@ -69,8 +69,7 @@ func TestStreamBelowItsShareLosesNothing(t *testing.T) {
 	}
 }
 
-// Lines that were moved are discarded of a stream that is over its share, and
-// its kept lines stay.
+// A stream over its share loses moved lines by Discard. Its kept lines stay.
 func TestDiscardTakesMovedLinesOfStreamsOverTheirShare(t *testing.T) {
 	const mib = 1 << 20
 	for _, c := range []struct {
@@ -100,7 +99,7 @@ func TestDiscardTakesMovedLinesOfStreamsOverTheirShare(t *testing.T) {
 	}
 }
 
-// Of streams that are over, the largest goes first, down to the next one.
+// Pressure drops lines of the largest stream first, until it is as small as the next one.
 func TestPressureIsRelievedFromTheLargestStream(t *testing.T) {
 	const mib = 1 << 20
 	r := newRig(t)
@@ -118,7 +117,7 @@ func TestPressureIsRelievedFromTheLargestStream(t *testing.T) {
 	}
 }
 
-// Each stream gets an equal amount, whatever the pieces in which they are read.
+// Each stream is read in equal amounts, whatever the size of the pieces.
 func TestStreamsTakeTurnsByBytes(t *testing.T) {
 	const mib = 1 << 20
 	for _, c := range []struct {
@@ -151,14 +150,14 @@ func TestStreamsTakeTurnsByBytes(t *testing.T) {
 				read[c.File.Stream()] += n
 			}
 			if noise := read["noise.log"]; noise > int(size)+mib+turnBytes {
-				t.Errorf("to read %d bytes, %d of the other stream were read", size, noise)
+				t.Errorf("%d bytes of gc.log were read along with %d of the other stream, want about as many", size, noise)
 			}
 		})
 	}
 }
 
-// A line that does not end was handed on in part when the source fills up: what
-// comes of it after that can go, and it counts as one dropped line.
+// The source fills up after a part of an endless line was handed on. The rest of the line can
+// be dropped, and counts as one dropped line.
 func TestRestOfAnEndlessLineIsDropped(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
@@ -176,7 +175,7 @@ func TestRestOfAnEndlessLineIsDropped(t *testing.T) {
 		r.look()
 		r.src.Relief.Weigh()
 		if freed := r.src.Relief.Drop(ul.DropAll, everything); freed < 7<<20 {
-			t.Fatalf("dropping gives back %d bytes", freed)
+			t.Fatalf("dropping freed %d bytes, want at least 7 MiB", freed)
 		}
 	}
 	r.read()
@@ -200,6 +199,6 @@ func TestRestOfAnEndlessLineIsDropped(t *testing.T) {
 		t.Errorf("markers count %d lines, the metric %v", dropped, marked)
 	}
 	if text := r.text(); !strings.HasSuffix(text, "\nlast\n") || strings.Contains(text, "\n\n[") {
-		t.Errorf("the line is not ended once: %s", abbreviate(text))
+		t.Errorf("the line does not end exactly once: %s", abbreviate(text))
 	}
 }

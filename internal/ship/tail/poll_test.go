@@ -9,7 +9,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// In these tests, only their own events are handled.
+// These tests handle only the events that they make.
 
 func TestPollFollowsAFileThatFlowsAndItsRotation(t *testing.T) {
 	r := newRig(t)
@@ -34,7 +34,7 @@ func TestPollLeavesAFileAloneThatHadNothing(t *testing.T) {
 	r.write(f, "one\n")
 	r.read()
 	r.src.Watcher.Poll()
-	r.readTouched() // nothing: the flow has ended
+	r.readTouched() // reads nothing: the flow has ended
 	r.now = r.now.Add(time.Hour)
 	r.src.Watcher.Poll()
 	r.write(f, "two\n")
@@ -43,7 +43,7 @@ func TestPollLeavesAFileAloneThatHadNothing(t *testing.T) {
 	r.want("gc.log", "one\n")
 }
 
-// setAge sets the clock to so long after the last change of the directory.
+// setAge sets the clock to d after the last change of the directory.
 func setAge(r *rig, d time.Duration) {
 	r.t.Helper()
 	changed, err := r.src.dir.changed()
@@ -79,8 +79,8 @@ func TestPollScansForAChangeOfTheDirectoryOnceItsTimeIsOver(t *testing.T) {
 	}
 }
 
-// The kernel keeps thousands of events of a storm of names, and the watcher passes them on
-// one by one for minutes.
+// After a storm of new names the kernel has queued thousands of events, which the watcher
+// passes on one by one for minutes.
 func TestEventsOfWhatAScanHasSeenMakeNoScanDue(t *testing.T) {
 	r := newRig(t)
 	r.put("gc.log", "x\n")

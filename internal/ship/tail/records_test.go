@@ -17,7 +17,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// openAgain does what the reader does when the directory was replaced.
+// openAgain opens the source again, as the reader does if its directory was replaced.
 func (r *rig) openAgain() {
 	r.t.Helper()
 	r.src.closeDir()
@@ -26,7 +26,7 @@ func (r *rig) openAgain() {
 	}
 }
 
-// replaceState makes another state directory.
+// replaceState replaces the state directory by a new one.
 func (r *rig) replaceState() {
 	r.t.Helper()
 	if err := os.RemoveAll(r.path(statedir.Name)); err != nil {
@@ -35,7 +35,7 @@ func (r *rig) replaceState() {
 	r.openAgain()
 }
 
-// killed begins again from a checkpoint, as after a kill.
+// killed starts again from a checkpoint, as after a kill.
 func (r *rig) killed(saved map[position.Content]position.Saved, lost bool) {
 	r.t.Helper()
 	r.src.Close()
@@ -44,7 +44,7 @@ func (r *rig) killed(saved map[position.Content]position.Saved, lost bool) {
 	r.look()
 }
 
-// committed is what the checkpoint has: everything that is durable.
+// committed returns the positions of the checkpoint: those of everything durable.
 func (r *rig) committed() map[position.Content]position.Saved {
 	saved := map[position.Content]position.Saved{}
 	for of, f := range r.src.table.Files {
@@ -71,8 +71,8 @@ func TestNothingIsMovedWithoutASpool(t *testing.T) {
 	r.want("gc.log", text)
 }
 
-// A directory that was moved away comes back, with the spool in it: what is
-// written there for older records leaves newer ones alone.
+// A directory that was moved away comes back with the spool in it. Writes for older records
+// leave newer ones alone.
 func TestSpoolThatComesBackIsGoneOnWith(t *testing.T) {
 	r := newRig(t)
 	r.put("gc.log", uls("old", "warning", 60000))
@@ -84,7 +84,7 @@ func TestSpoolThatComesBackIsGoneOnWith(t *testing.T) {
 	relief := everything
 	relief.Want = 200 << 10
 	r.src.Relief.Weigh()
-	r.src.Relief.Drop(ul.DropAll, relief) // the oldest records, which are summed up
+	r.src.Relief.Drop(ul.DropAll, relief) // drops and sums up the oldest records
 	r.read()
 	r.want("other.log", other)
 	total, n := markers(r.text())
@@ -127,7 +127,7 @@ func TestReplacedStateDirectoriesHoldNoDescriptors(t *testing.T) {
 }
 
 // A file with records waits for a descriptor while the state directory is
-// replaced. What is committed of it is not read again.
+// replaced. The committed part of the file is not read again.
 func TestPositionThatWaitsOutlivesItsDirectory(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
@@ -151,8 +151,7 @@ func TestPositionThatWaitsOutlivesItsDirectory(t *testing.T) {
 	}
 }
 
-// noDescriptors lets no file be opened until the function that it returns is
-// called.
+// noDescriptors keeps the process from opening any file until end is called.
 func noDescriptors(t *testing.T) (end func()) {
 	t.Helper()
 	var was unix.Rlimit
@@ -169,8 +168,8 @@ func noDescriptors(t *testing.T) (end func()) {
 	}
 }
 
-// Blocks that were moved cannot be punched for a while, and the process is
-// killed then: they are no truncated file's.
+// Moved blocks cannot be punched for a while, and the process is killed meanwhile. The
+// next process must not take the file for a truncated one.
 func TestBlocksThatCouldNotBePunchedAreReadOnce(t *testing.T) {
 	r := newRig(t)
 	text := uls("x", "info", 40000)
@@ -181,7 +180,7 @@ func TestBlocksThatCouldNotBePunchedAreReadOnce(t *testing.T) {
 	r.src.Relief.Move(everything)
 	end()
 	if n := len(r.src.table.Held[r.fileOf("gc.log")].Records.List); n > 1 {
-		t.Errorf("%d blocks were moved, although none could be given back", n)
+		t.Errorf("%d blocks were moved, although no memory could be freed", n)
 	}
 	r.killed(r.committed(), false)
 	r.read()
@@ -197,7 +196,7 @@ func (r *rig) fileOf(name string) position.Identity {
 	return position.Identify(&st)
 }
 
-// Without a checkpoint, what was moved may be persisted already.
+// Without a checkpoint, moved lines may be persisted already.
 func TestNothingMovedIsDroppedBeforeTheSourceIsAligned(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		r := newRig(t)
@@ -221,8 +220,8 @@ func TestNothingMovedIsDroppedBeforeTheSourceIsAligned(t *testing.T) {
 	}
 }
 
-// Lines handed on from a content that is gone cannot be handed on again, and
-// nothing is left of it.
+// Lines that were handed on from a truncated content cannot be handed on again. Nothing is
+// left of that content.
 func TestNothingIsLeftOfATruncatedFileAfterARewind(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
@@ -236,12 +235,12 @@ func TestNothingIsLeftOfATruncatedFileAfterARewind(t *testing.T) {
 		r.read()
 	}
 	if n := len(r.src.table.Files); n != 1 {
-		t.Errorf("%d contents are known of one file", n)
+		t.Errorf("%d contents of the file are known, want 1", n)
 	}
 }
 
-// The end of the persisted copy is in a file whose earlier content has left
-// records: they are persisted as well.
+// The persisted copy ends in a file whose earlier content has left records. These records are
+// persisted as well.
 func TestAlignTakesEarlierContentsForPersisted(t *testing.T) {
 	r, w := moving(t, uls("old", "info", 2000))
 	r.truncate()
@@ -263,8 +262,7 @@ func TestAlignTakesEarlierContentsForPersisted(t *testing.T) {
 	}
 }
 
-// A line is handed on in part, its rest is moved, and the file is gone at the
-// next start.
+// A part of a line is handed on, its rest is moved, and the file is gone at the next start.
 func TestOpenLineGoesOnInTheRecordsOfAFileThatIsGone(t *testing.T) {
 	r := newRig(t)
 	text := strings.Repeat("y", 4*r.cfg.LineLimit) + "\n" + uls("x", "info", 1)
@@ -307,7 +305,7 @@ func TestMovedLineBehindAHoleIsALine(t *testing.T) {
 	}
 }
 
-// A process that maps a file into memory and reads it fills its holes with zeros.
+// A process that reads a file through a memory map fills its holes with zeros.
 func TestFileThatIsReadThroughAMapIsNoOther(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
@@ -334,8 +332,8 @@ func TestFileThatIsReadThroughAMapIsNoOther(t *testing.T) {
 	r.want("gc.log", text+more)
 }
 
-// A file is moved to another directory while the sidecar is down, and comes back
-// while its records are handed on.
+// A file is moved to another directory while the sidecar is down. It comes back while its
+// records are handed on.
 func TestFileThatComesBackIsThatOfItsRecords(t *testing.T) {
 	text := uls("x", "info", 2000)
 	r, w := moving(t, text)
@@ -359,8 +357,8 @@ func TestFileThatComesBackIsThatOfItsRecords(t *testing.T) {
 	r.want("gc.log", text+more)
 }
 
-// The newer one of two files is deleted while the sidecar is down: its records
-// come after the older file all the same.
+// The newer of two files is deleted while the sidecar is down. Its records still come
+// after the older file.
 func TestRecordsOfAFileThatIsGoneKeepTheirPlace(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
@@ -378,8 +376,8 @@ func TestRecordsOfAFileThatIsGoneKeepTheirPlace(t *testing.T) {
 	}
 }
 
-// The beginning of an endless line was moved and handed on; what follows of it is
-// dropped: the line is not whole, and a marker counts it.
+// The beginning of an endless line was moved and handed on. The rest is dropped, so that the
+// line is not whole, and a marker counts it.
 func TestRestOfALineIsDroppedBehindItsMovedBeginning(t *testing.T) {
 	r, w := moving(t, strings.Repeat("y", 3<<20))
 	if !r.take() {

@@ -30,14 +30,14 @@ func TestRefusedStreamIsReadAgainFromItsCommit(t *testing.T) {
 		t.Errorf("handed on while refused: %q", got)
 	}
 	if got := r.got["good.log"].String(); got != "1\n" {
-		t.Errorf("handed on of the other stream: %q", got)
+		t.Errorf("the other stream handed on %q", got)
 	}
 	r.got["bad.log"].Reset()
 	r.src.Capacity.Refuse(nil)
 	r.src.Start.Rewind()
 	r.read()
 	if got := r.got["bad.log"].String(); got != "2\n3\n" {
-		t.Errorf("handed on afterwards: %q, want what was not committed", got)
+		t.Errorf("handed on afterwards: %q, want the uncommitted lines", got)
 	}
 }
 
@@ -76,15 +76,15 @@ func TestRefusedStreamsLeaveDescriptors(t *testing.T) {
 	}
 }
 
-// The checkpoint meets a file before it commits anything of it. If the file goes
-// while it waits for a descriptor, the checkpoint lets go of it as well.
+// The checkpoint knows a file before anything in it is committed. If the file is deleted
+// while it waits for a descriptor, the checkpoint forgets it.
 func TestReleasedFileThatIsDeletedIsLetGoOf(t *testing.T) {
 	r := newRig(t)
 	r.src.Capacity.maxHeld = 2
 	for _, name := range []string{"a.log", "b.log"} {
 		r.put(name, "1\n")
 	}
-	r.read() // and nothing is committed
+	r.read() // nothing is committed
 	met := map[position.Content]bool{}
 	for id := range r.src.table.Files {
 		met[id] = true
@@ -111,7 +111,7 @@ func TestReleasedFileThatIsDeletedIsLetGoOf(t *testing.T) {
 	}
 }
 
-// Only refused streams lose lines where only these may.
+// Relief that may drop only lines of refused streams takes no other lines.
 func TestOnlyRefusedStreamsLoseLines(t *testing.T) {
 	r := newRig(t)
 	text := ""
@@ -129,7 +129,7 @@ func TestOnlyRefusedStreamsLoseLines(t *testing.T) {
 	relief := everything
 	relief.Refused = true
 	if freed := r.src.Relief.Drop(ul.DropAll, relief); freed == 0 || freed > int64(len(text)) {
-		t.Errorf("%d bytes were dropped, and %d are in the refused stream", freed, len(text))
+		t.Errorf("%d bytes were dropped, want some of the %d bytes of the refused stream", freed, len(text))
 	}
 	r.read()
 	if got := r.got["good.log"].String(); got != text+text {
@@ -137,8 +137,8 @@ func TestOnlyRefusedStreamsLoseLines(t *testing.T) {
 	}
 }
 
-// A refused stream is gone once a scan has looked for its files and has found none, and not
-// while they wait for a descriptor.
+// A refused stream is gone once a scan has looked for its files and found none. It is not gone
+// while its files wait for a descriptor.
 func TestRefusedStreamIsGoneOnlyOnceAScanHasLookedForIt(t *testing.T) {
 	r := newRig(t)
 	r.src.Capacity.maxHeld = 2
@@ -160,7 +160,7 @@ func TestRefusedStreamIsGoneOnlyOnceAScanHasLookedForIt(t *testing.T) {
 		t.Fatalf("%d files are held, want 1", len(r.src.table.Files))
 	}
 	r.read()
-	gone("never.log") // one of the others is held, and one waits
+	gone("never.log") // of the other two files, one is held and one waits
 	waits := "a.log"
 	for _, f := range r.src.table.Held {
 		if f.Entry.Name == waits {
@@ -171,5 +171,5 @@ func TestRefusedStreamIsGoneOnlyOnceAScanHasLookedForIt(t *testing.T) {
 	os.Remove(r.path("b.log"))
 	gone("never.log")
 	r.read()
-	gone(waits, "never.log") // the lines of the other are in a file without a name
+	gone(waits, "never.log") // the lines of the third stream are in a held file without a name
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// dropSteps are what a dropModel can do.
+// dropSteps lists the steps of a dropModel, one letter each.
 const dropSteps = "wWmnsdDarctkRvpTuSb"
 
 // FuzzDrop drives a JVM that writes records of all levels, a reader that reads,
-// commits, rewinds and restarts, and pressure. At the end every line was
+// commits, rewinds and restarts, and pressure. At the end every line is
 // persisted once and in its place, or is counted by the marker in its place.
 func FuzzDrop(f *testing.F) {
 	for _, story := range []string{"WdWdscWDWc", "WWnWdsWdrWdcWDkWdc", "WdkWdkcWDRWdctWDt", "mWndWDaWsWdRrWDkmc", "WsWsdcdWdDWdDcRk", "pWdpWdvsskvWdvWdDsck", "WvTWvsTWdrck", "WvsuWvDbWdSvWc", "WvSWvbDWvsrSDk"} {
@@ -65,7 +65,7 @@ type writtenLine struct {
 	level ul.Level
 }
 
-// dropModel is a rig, what was written to it, and what was persisted of that.
+// dropModel is a rig with the lines that were written to it and those that were persisted.
 type dropModel struct {
 	*rig
 	rand      *rand.Rand
@@ -73,10 +73,10 @@ type dropModel struct {
 	archives  int
 	lines     []writtenLine
 	persisted strings.Builder
-	committed int // bytes of it that a rewind keeps
+	committed int // bytes of persisted that a rewind keeps
 	dropped   uint64
 	moved     int  // records that were seen
-	fragile   bool // a restart would lose lines: their file, or its records, have no name
+	fragile   bool // a restart would lose lines, whose file or records have no name
 }
 
 func newDropModel(t testing.TB, seed uint64) *dropModel {
@@ -98,7 +98,7 @@ func (m *dropModel) step(op byte) {
 				m.record(ul.Debug, 1)
 			}
 		}
-	case 'n': // none that could go
+	case 'n': // only lines that are kept
 		for range 40 {
 			m.record(ul.Warning, 1)
 		}
@@ -106,7 +106,7 @@ func (m *dropModel) step(op byte) {
 		for range 300 {
 			m.record(m.level(), 1+m.rand.IntN(8)/7)
 		}
-	case 's': // some is read
+	case 's': // some chunks are read
 		m.scan()
 		for range m.rand.IntN(4) {
 			m.next()
@@ -150,9 +150,9 @@ func (m *dropModel) step(op byte) {
 	}
 }
 
-// truncateInPlace is what a JVM with filecount=0 does at its start. The lines of
-// the file that were neither read nor moved are lost, and the lines that were
-// read could not be read again.
+// truncateInPlace truncates the log as a JVM with filecount=0 does at its start. Lines of
+// the file that were neither read nor moved are lost. Lines that were read cannot be read
+// again, so truncateInPlace commits them first.
 func (m *dropModel) truncateInPlace() {
 	m.scan()
 	f := m.src.table.Held[m.fileOf("gc.log")]
@@ -178,7 +178,7 @@ func (m *dropModel) truncateInPlace() {
 	m.scan()
 }
 
-// level is mostly one that is dropped, so that there are pages to free.
+// level returns mostly a level whose lines are dropped, so that there are pages to free.
 func (m *dropModel) level() ul.Level {
 	if m.rand.IntN(100) == 0 {
 		return ul.Warning + ul.Level(m.rand.IntN(2))
@@ -297,13 +297,13 @@ func (m *dropModel) finish() {
 		at++
 	}
 	if at != len(m.lines) {
-		m.t.Fatalf("it ends after %d of %d lines", at, len(m.lines))
+		m.t.Fatalf("the persisted text ends after %d of %d lines", at, len(m.lines))
 	}
 	if gone != m.dropped {
 		m.t.Errorf("markers count %d lines, the metric %v", gone, m.dropped)
 	}
 	if u := m.src.Stats().Unpersisted; u != (admin.Unpersisted{}) {
-		m.t.Errorf("when all is durable, %+v is not", u)
+		m.t.Errorf("everything is durable, but unpersisted is %+v", u)
 	}
 	for _, f := range m.src.table.Files {
 		if !f.Records.Empty() {
@@ -311,7 +311,7 @@ func (m *dropModel) finish() {
 		}
 	}
 	if memory := m.src.spool.memory(); memory > 128<<10 {
-		m.t.Errorf("the spool takes %d bytes when all is durable", memory)
+		m.t.Errorf("everything is durable, but the spool takes %d bytes", memory)
 	}
 }
 
@@ -330,11 +330,11 @@ func (m *dropModel) skip(at int, g ul.Gap) int {
 	for level, n := range levels {
 		marked := g.Lines[ul.Discard][level] + g.Lines[ul.DropAll][level]
 		if n != marked || ul.Level(level) >= ul.Warning && g.Lines[ul.Discard][level] > 0 {
-			m.t.Fatalf("before line %d: of level %s %d lines are missing, the marker says %+v", at, ul.Level(level), n, g)
+			m.t.Fatalf("before line %d: at level %s %d lines are missing, the marker has %+v", at, ul.Level(level), n, g)
 		}
 	}
 	if bytes != g.Bytes {
-		m.t.Fatalf("before line %d: %d bytes are missing, the marker says %d", at, bytes, g.Bytes)
+		m.t.Fatalf("before line %d: %d bytes are missing, the marker counts %d", at, bytes, g.Bytes)
 	}
 	return at
 }

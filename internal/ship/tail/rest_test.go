@@ -17,6 +17,6 @@ func TestWaitingForAProcessorIsNoReasonToRest(t *testing.T) {
 	r.put("b.log", "x\n")
 	r.src.listing.stale = true
 	if found, err := r.src.Scanner.Scan(); found != 1 || err != nil {
-		t.Errorf("200 ms after a scan, %d new files are found, error: %v", found, err)
+		t.Errorf("200 ms after a scan, %d new files are found, want 1; error: %v", found, err)
 	}
 }

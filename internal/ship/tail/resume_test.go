@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// restart opens the source again, with the positions of what was committed.
+// restart opens the source again with the committed positions.
 func (r *rig) restart() {
 	r.t.Helper()
 	saved := map[position.Content]position.Saved{}
@@ -112,16 +112,16 @@ func TestPositionsThatAFileDoesNotHold(t *testing.T) {
 		p := good
 		c.change(&p)
 		if held.Inode.Holds(p) {
-			t.Errorf("%s: %+v was taken for a position", c.name, p)
+			t.Errorf("%s: %+v was accepted as a position", c.name, p)
 		}
 	}
 	if !held.Inode.Holds(good) {
-		t.Errorf("%+v was not taken for a position", good)
+		t.Errorf("%+v was not accepted as a position", good)
 	}
 }
 
-// TestAlignFindsThePlaceFromHowThePersistedCopyEnds tries, for each end of a
-// persisted copy of some lines, to find it in the files.
+// TestAlignFindsThePlaceFromHowThePersistedCopyEnds looks for different ends of a persisted
+// copy in the files.
 func TestAlignFindsThePlaceFromHowThePersistedCopyEnds(t *testing.T) {
 	const total = 3000
 	line := func(i int) string { return fmt.Sprintf("[%d.%03ds][info][gc] line %d\n", i/1000, i%1000, i) }
@@ -136,7 +136,7 @@ func TestAlignFindsThePlaceFromHowThePersistedCopyEnds(t *testing.T) {
 		name      string
 		persisted int  // lines
 		rotated   int  // lines in an older file
-		punched   bool // whole pages of what is persisted
+		punched   bool // the whole pages of the persisted part
 	}{
 		{"in the middle", 1500, 0, false},
 		{"punched", 1500, 0, true},

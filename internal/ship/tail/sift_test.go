@@ -15,7 +15,7 @@ func TestWithheldLinesStandBehindTheOthers(t *testing.T) {
 		of       *source.Stream
 		below    ul.Level
 		in       string
-		open     ul.Level // of the line that the text continues; Unknown: it continues none
+		open     ul.Level // of the line that the text continues; Unknown if the text begins with a new line
 		kept, to string
 	}{
 		"nothing is withheld":      {log, ul.Trace, "[1s][trace][gc] a\n", 0, "[1s][trace][gc] a\n", ""},
@@ -30,7 +30,7 @@ func TestWithheldLinesStandBehindTheOthers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &sifter{below: c.below}
-			for range 2 { // nothing is left of the first time
+			for range 2 { // the first round must leave nothing for the second
 				data := []byte(c.in)
 				held := s.siftLines(c.of, data, ul.Unknown, c.open != ul.Unknown, c.open)
 				at := len(data) - held

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The state directory is replaced so often that no further spool may be open. It
+// The state directory is replaced so often that no further spool may be opened. The new spool
 // is opened once the records in the older ones are durable.
 func TestSpoolThatCouldNotBeOpenedIsTriedAgain(t *testing.T) {
 	r := newRig(t)
@@ -23,7 +23,7 @@ func TestSpoolThatCouldNotBeOpenedIsTriedAgain(t *testing.T) {
 		r.src.Tick()
 	}
 	if n := strings.Count(logged.String(), "opening the spool failed"); n != 1 {
-		t.Errorf("the failure was logged %d times", n)
+		t.Errorf("the failure was logged %d times, want 1", n)
 	}
 	r.read()
 	r.commit()
@@ -34,11 +34,11 @@ func TestSpoolThatCouldNotBeOpenedIsTriedAgain(t *testing.T) {
 		t.Error("nothing can be moved, although the older records are durable")
 	}
 	if n := strings.Count(logged.String(), "spool opened"); n != 1 {
-		t.Errorf("that it is open was logged %d times", n)
+		t.Errorf("the opening of the spool was logged %d times, want 1", n)
 	}
 }
 
-// Moving lines takes memory, which goes with the last record, and comes back with the next.
+// Moving lines takes memory. It is freed with the last record and allocated again for the next.
 func TestMemoryOfMovingGoesWithTheLastRecord(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
@@ -56,8 +56,8 @@ func TestMemoryOfMovingGoesWithTheLastRecord(t *testing.T) {
 	}
 }
 
-// A process that only reads what an earlier one has moved takes memory, too. So does the
-// log of a state directory that was left.
+// Reading lines that an earlier process has moved takes memory, too. So does the log of a
+// state directory that was left.
 func TestMemoryOfReadingGoesWithTheLastRecord(t *testing.T) {
 	for name, leave := range map[string]func(*spooler){"in the log": func(*spooler) {}, "in a log of before": (*spooler).leave} {
 		t.Run(name, func(t *testing.T) {

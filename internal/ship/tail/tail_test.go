@@ -23,8 +23,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rig is a source directory, on tmpfs where there is one, and what has been
-// read from it.
+// rig is a source directory, on a tmpfs if there is one, with the text that was read from
+// it.
 type rig struct {
 	t    testing.TB
 	dir  string
@@ -42,7 +42,7 @@ func newRig(t testing.TB, change ...func(*Config)) *rig {
 	return connected(t, Outlets{}, change...)
 }
 
-// connected is a rig that reports what it sees.
+// connected returns a rig whose source reports to outlets.
 func connected(t testing.TB, to Outlets, change ...func(*Config)) *rig {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "ullage-tail-")
@@ -67,7 +67,7 @@ func (r *rig) open() {
 	r.last = map[File]Chunk{}
 	r.src = New(r.cfg, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	r.src.Connect(r.to)
-	// The clock stands still during a scan, so another one may follow at once.
+	// The clock stands still during a scan, so that another scan may follow at once.
 	r.src.env.now = func() time.Time { return r.now }
 	if err := r.src.Open(); err != nil {
 		r.t.Fatal(err)
@@ -103,7 +103,7 @@ func (r *rig) put(name, text string) {
 	f.Close()
 }
 
-// rotate does what HotSpot does: close, rename to the archive, open again.
+// rotate rotates a log as HotSpot does: close, rename to the archive, open again.
 func (r *rig) rotate(f *os.File, name, archive string) *os.File {
 	r.t.Helper()
 	f.Close()
@@ -121,7 +121,7 @@ func (r *rig) read() {
 	r.readTouched()
 }
 
-// readTouched scans if that is due and reads what is known to have more.
+// readTouched scans if a scan is due and reads the files that are known to have grown.
 func (r *rig) readTouched() {
 	r.t.Helper()
 	if _, err := r.src.Scanner.Scan(); err != nil {
@@ -211,8 +211,8 @@ func TestRotatedFilesAreOneStreamInOrder(t *testing.T) {
 					r.read()
 				}
 				f = r.rotate(f, "gc.log", archives[i%len(archives)])
-				// A file is held from its first sight, which comes before the
-				// archive that it becomes is overwritten.
+				// The scan holds the file before it becomes an archive that is
+				// overwritten.
 				r.src.listing.stale = true
 				r.src.Scanner.Scan()
 			}
@@ -350,7 +350,7 @@ func TestWriterThatOpensAFileAsItIsUnlinkedLosesNothing(t *testing.T) {
 	r := newRig(t)
 	r.put("gc.log", "a\n")
 	r.read()
-	for range 5 { // until the name is gone, while the descriptor is kept
+	for range 5 { // until the name is gone and only the descriptor is left
 		r.commit()
 		if len(r.names()) == 0 {
 			break
@@ -361,7 +361,7 @@ func TestWriterThatOpensAFileAsItIsUnlinkedLosesNothing(t *testing.T) {
 		held = f
 	}
 	if held == nil {
-		t.Fatal("the file was let go of together with its name")
+		t.Fatal("the file was closed together with its name")
 	}
 	w, err := os.OpenFile(kernel.NameOf(held.Inode.FD), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -432,7 +432,7 @@ func TestTruncatedFileIsNotPunched(t *testing.T) {
 	}
 	fresh := strings.Repeat("a new line of another length\n", 3000)
 	r.write(f, fresh)
-	r.commit() // of the old content
+	r.commit() // commits the old content
 	r.read()
 	r.want("gc.log", strings.Repeat("old line\n", 2000)+fresh)
 }
@@ -552,7 +552,7 @@ func TestLostEventsAreMadeUpFor(t *testing.T) {
 			f := r.writer("gc.log")
 			r.write(f, "one\n")
 			r.read()
-			// No event of these is handled.
+			// No event of the following writes is handled.
 			r.write(f, "two\n")
 			f = r.rotate(f, "gc.log", "gc.log.0")
 			r.write(f, "three\n")

@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// What was dropped before a truncation is marked in front of what is new.
+// A marker of the lines that were dropped before a truncation precedes the new lines.
 func TestTruncationKeepsCounts(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
@@ -24,8 +24,8 @@ func TestTruncationKeepsCounts(t *testing.T) {
 	r.accounted()
 }
 
-// Nothing of that is lost with a sidecar that is killed before the marker is
-// durable, nor marked twice where the file is truncated once more.
+// If a sidecar is killed before such a marker is durable, the dropped lines are still counted.
+// They are not counted twice if the file is truncated once more.
 func TestTruncationKeepsCountsAfterAKill(t *testing.T) {
 	for _, commit := range []bool{false, true} {
 		r := newRig(t)
@@ -57,7 +57,7 @@ func TestTruncationKeepsCountsAfterAKill(t *testing.T) {
 	}
 }
 
-// The marker is on its way when the file is truncated again.
+// The marker was read and is not durable when the file is truncated again.
 func TestTruncatedAgainBeforeTheMarkerIsDurable(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
@@ -73,8 +73,7 @@ func TestTruncatedAgainBeforeTheMarkerIsDurable(t *testing.T) {
 	r.accounted()
 }
 
-// One marker is on its way, and another gap follows it, when the file is
-// truncated.
+// The marker of one gap was read and the next gap was not when the file is truncated.
 func TestTruncatedBetweenTwoMarkers(t *testing.T) {
 	for _, rewind := range []bool{false, true} {
 		r := newRig(t)
@@ -123,7 +122,7 @@ func TestTruncatedToNothingIsMarked(t *testing.T) {
 	}
 }
 
-// While the sidecar is down, whatever was committed before.
+// The file is truncated while the sidecar is down, whether or not lines were committed before.
 func TestTruncatedWhileDownIsMarked(t *testing.T) {
 	for _, committed := range []bool{false, true} {
 		r := newRig(t)
@@ -145,7 +144,7 @@ func TestTruncatedWhileDownIsMarked(t *testing.T) {
 	}
 }
 
-// The destination fails, and that makes the sidecar look.
+// The destination fails. The rewind that follows finds the truncation.
 func TestTruncatedBeforeARewindKeepsMovedLines(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
@@ -165,7 +164,7 @@ func TestTruncatedBeforeARewindKeepsMovedLines(t *testing.T) {
 	}
 }
 
-// flood is warnings far enough from one another for gaps between them.
+// flood returns warnings far enough from one another for gaps between them.
 func flood() string {
 	var b strings.Builder
 	for i := range 300 {

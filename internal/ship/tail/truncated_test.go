@@ -36,7 +36,7 @@ func (r *rig) look() {
 	}
 }
 
-// everything asks for all memory that there is.
+// everything asks for all memory.
 var everything = Relief{Want: 1 << 40, Least: 1, Keep: ul.Warning}
 
 // move moves all unread lines into the spool.
@@ -47,14 +47,14 @@ func (r *rig) move() {
 	r.src.Relief.Move(everything)
 }
 
-// discard does so and drops what is below warning.
+// discard moves all unread lines and drops those below warning.
 func (r *rig) discard() {
 	r.t.Helper()
 	r.move()
 	r.src.Relief.Drop(ul.Discard, everything)
 }
 
-// truncate is what a JVM with filecount=0 does at its start.
+// truncate truncates the log as a JVM with filecount=0 does at its start.
 func (r *rig) truncate() {
 	r.t.Helper()
 	if err := os.Truncate(r.path("gc.log"), 0); err != nil {
@@ -75,7 +75,7 @@ func (r *rig) accounted() {
 	accountedFor(r, r.droppedMetric())
 }
 
-// accountedFor fails the test unless the markers count so many lines.
+// accountedFor fails the test unless the markers count this many dropped lines.
 func accountedFor(r *rig, dropped float64) {
 	r.t.Helper()
 	if total, n := markers(r.text()); float64(total) != dropped {
@@ -83,7 +83,7 @@ func accountedFor(r *rig, dropped float64) {
 	}
 }
 
-// moving is a rig with a file in which a text was written and moved.
+// moving returns a rig with a log whose text was moved.
 func moving(t *testing.T, text string) (*rig, *os.File) {
 	t.Helper()
 	r := newRig(t)
@@ -93,8 +93,7 @@ func moving(t *testing.T, text string) (*rig, *os.File) {
 	return r, w
 }
 
-// discarding is a rig with a file in which texts were written, and all that is
-// below warning was dropped.
+// discarding returns a rig with a log of the texts, whose lines below warning were dropped.
 func discarding(t *testing.T, texts ...string) (*rig, *os.File) {
 	t.Helper()
 	r := newRig(t)
@@ -138,7 +137,7 @@ func TestTruncatedWhileStalledKeepsNewLines(t *testing.T) {
 	r.accounted()
 }
 
-// Gaps of a checkpoint that reach past the end of the file.
+// After a restart, the gaps in the checkpoint reach past the end of the truncated file.
 func TestTruncatedBehindAGapThenRestarted(t *testing.T) {
 	r, w := discarding(t, uls("old", "info", 2000))
 	dropped := rewrittenWhileDown(r, w, uls("new", "info", 500))
@@ -147,7 +146,7 @@ func TestTruncatedBehindAGapThenRestarted(t *testing.T) {
 	accountedFor(r, dropped+r.droppedMetric())
 }
 
-// The same without a restart, and the file grows slowly up to the gap.
+// The truncated file grows slowly up to the old gap, without a restart.
 func TestTruncatedAheadOfReading(t *testing.T) {
 	r, w := discarding(t, uls("a", "warning", 100), uls("old", "info", 2000))
 	r.truncate()
@@ -167,11 +166,11 @@ func TestTruncatedAheadOfReading(t *testing.T) {
 	r.accounted()
 }
 
-// Truncated before anything of it was read, with a gap further on.
+// A file with a gap is truncated before any line of it was read.
 func TestTruncatedBeforeAGapIsReadOnce(t *testing.T) {
 	r, w := discarding(t, uls("w", "warning", 100), uls("old", "info", 2000))
 	text := uls("new", "info", 3000)
-	want := uls("w", "warning", 100) + text // they were kept in the spool
+	want := uls("w", "warning", 100) + text // the spool kept the warnings
 	rewrite(r, w, text)
 	r.read()
 	got := r.text()
@@ -187,13 +186,13 @@ func TestTruncatedBeforeAGapIsReadOnce(t *testing.T) {
 	r.accounted()
 }
 
-// The segments decide where reading begins: records after that place stay.
+// The segments decide where reading begins. Records after that place stay.
 func TestAlignKeepsRecords(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
 	head := uls("head", "warning", 100)
 	r.write(w, head)
-	r.read() // and committed, but the checkpoint is lost
+	r.read() // these lines are persisted, but the checkpoint is lost
 	r.write(w, uls("old", "info", 2000))
 	r.write(w, uls("tail", "warning", 10))
 	r.discard()
@@ -216,7 +215,7 @@ func TestFurtherLinesShareTheirRecordsFate(t *testing.T) {
 	}
 }
 
-// manyGaps makes a file with n gaps, each a kept warning apart.
+// manyGaps makes a file with n gaps and a kept warning after each.
 func manyGaps(r *rig, n int) {
 	w := r.writer("gc.log")
 	var b strings.Builder
@@ -235,7 +234,7 @@ func manyGaps(r *rig, n int) {
 	r.discard()
 }
 
-// Kept lines between gaps go one by one, until there is room enough.
+// Kept lines between gaps are dropped one by one until enough memory is free.
 func TestDropTakesNoMoreThanItIsAskedFor(t *testing.T) {
 	r := newRig(t)
 	manyGaps(r, 3000)
@@ -245,8 +244,8 @@ func TestDropTakesNoMoreThanItIsAskedFor(t *testing.T) {
 	r.src.Relief.Drop(ul.DropAll, relief)
 	after := r.src.Relief.Weigh().Memory
 	gone := r.src.env.metrics.dropped.streams["gc.log"].lines[ul.DropAll][ul.Warning]
-	t.Logf("asked for 64 KiB; %d KiB came back, %v of 3000 kept warnings are gone", (before-after)>>10, gone)
+	t.Logf("asked for 64 KiB; %d KiB were freed, %v of 3000 kept warnings were dropped", (before-after)>>10, gone)
 	if before-after > 256<<10 {
-		t.Errorf("%d KiB", (before-after)>>10)
+		t.Errorf("%d KiB were freed, want at most 256", (before-after)>>10)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// finished lets the rig read and commit a log, up to where its name is removed.
+// finished reads and commits a log whose name is to be removed next.
 func (r *rig) finished(text string) *source.File {
 	r.t.Helper()
 	r.put("gc.log", text)
@@ -35,7 +35,7 @@ func (r *rig) finished(text string) *source.File {
 func (r *rig) taken(name string) string { return filepath.Join(r.dir, statedir.Name, takenPrefix+name) }
 
 // TestLogOfAStartingJVMKeepsItsName starts a JVM with filecount=1 at any moment
-// of the removal of a finished log: it renames that and opens its own.
+// of the removal of a finished log. The JVM renames that log and opens its own.
 func TestLogOfAStartingJVMKeepsItsName(t *testing.T) {
 	r := newRig(t)
 	for i := range 600 {
@@ -70,8 +70,8 @@ func TestLogOfAStartingJVMKeepsItsName(t *testing.T) {
 	}
 }
 
-// TestFileThatTakesTheNameOfAFinishedOneKeepsIt has the JVM start just after
-// the look at the name.
+// TestFileThatTakesTheNameOfAFinishedOneKeepsIt starts the JVM just after the sidecar has
+// looked at the name.
 func TestFileThatTakesTheNameOfAFinishedOneKeepsIt(t *testing.T) {
 	r := newRig(t)
 	f := r.finished("of the JVM before\n")
@@ -89,7 +89,7 @@ func TestFileThatTakesTheNameOfAFinishedOneKeepsIt(t *testing.T) {
 func TestAnotherFileInThePlaceOfAFinishedOneGetsItsNameBack(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		next string // what has the name in the source by then
+		next string // the text of the file that has the name in the source by then
 		back string
 	}{
 		{"under its name", "", "gc.log"},
@@ -113,8 +113,8 @@ func TestAnotherFileInThePlaceOfAFinishedOneGetsItsNameBack(t *testing.T) {
 	}
 }
 
-// TestKillWhileANameIsRemoved leaves what a kill between the two steps leaves:
-// the file in the state directory.
+// TestKillWhileANameIsRemoved leaves the file in the state directory, as a kill between the
+// two steps of a removal does.
 func TestKillWhileANameIsRemoved(t *testing.T) {
 	r := newRig(t)
 	jvm := r.writer("gc.log")
@@ -129,7 +129,7 @@ func TestKillWhileANameIsRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r.write(jvm, "two\n") // unaware
+	r.write(jvm, "two\n") // the JVM does not know of the rename
 	r.restart()
 	r.write(jvm, "three\n")
 	r.read()
@@ -153,9 +153,8 @@ func TestWriterThatOpensAFinishedFileKeepsTheName(t *testing.T) {
 	r.want("gc.log", "one\ntwo\n")
 }
 
-// TestLeaseHoldsUpNoRotation pins what the lease on a finished log can hold up,
-// should the process be stopped while it has one: an opening of this file for
-// writing, but not a rotation.
+// TestLeaseHoldsUpNoRotation checks what can wait for a process that is stopped while it has
+// a lease on a finished log: opening that log for writing, but not a rotation.
 func TestLeaseHoldsUpNoRotation(t *testing.T) {
 	r := newRig(t)
 	f := r.finished("one\n")
@@ -173,13 +172,13 @@ func TestLeaseHoldsUpNoRotation(t *testing.T) {
 	}
 	if fd, err := unix.Open(r.path("gc.log.0"), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0); err != unix.EWOULDBLOCK {
 		unix.Close(fd)
-		t.Errorf("opening the log in place does not wait: %v", err)
+		t.Errorf("opening the leased log for writing does not wait: %v", err)
 	}
 }
 
-// A file that is truncated and deleted has nothing left to be committed, while a
-// chunk of it may be on its way: the commit of that puts it into the checkpoint
-// again.
+// A file is truncated and deleted while one of its chunks is not committed yet. The
+// commit of that chunk puts the file into the checkpoint again, which must then forget
+// it.
 func TestFileThatGoesBeforeItsCommitIsLetGoOf(t *testing.T) {
 	r := newRig(t)
 	r.put("gc.log", "1\n")
@@ -198,7 +197,7 @@ func TestFileThatGoesBeforeItsCommitIsLetGoOf(t *testing.T) {
 	for f, c := range r.last {
 		r.src.Reclaimer.Committed(c)
 		if gone, _ := r.src.Reclaimer.Reclaim(); !slices.Contains(gone, f.Content()) {
-			t.Errorf("let go of: %v, want %v", gone, f.Content())
+			t.Errorf("forgotten: %v, want %v", gone, f.Content())
 		}
 	}
 }

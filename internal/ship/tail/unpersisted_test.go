@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// wantUnpersisted looks at the source at a time.
+// wantUnpersisted fails the test unless the source has this much unpersisted at a time.
 func wantUnpersisted(r *rig, when string, at time.Time, want admin.Unpersisted) {
 	r.t.Helper()
 	if got := statsOf(r.src.env, r.src.table, r.src.listing, r.src.Capacity, at).Unpersisted; got != want {
@@ -45,7 +45,7 @@ func TestWhatIsNotDurableIsKnownWithSinceWhen(t *testing.T) {
 	wantUnpersisted(r, "a mark is not durable", second(5), admin.Unpersisted{})
 }
 
-// The marker of a gap waits for the destination as all lines do.
+// The marker of a gap waits for the destination like any line.
 func TestDroppedLinesAreNotDurableBeforeTheirMarkerIs(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
@@ -65,14 +65,14 @@ func TestDroppedLinesAreNotDurableBeforeTheirMarkerIs(t *testing.T) {
 	dropped := u.DroppedLines
 	r.killed(r.committed(), false)
 	if u = r.src.Stats().Unpersisted; u.DroppedLines != dropped {
-		t.Errorf("after a kill: %+v, and %d lines were dropped", u, dropped)
+		t.Errorf("after a kill: %+v, want %d dropped lines", u, dropped)
 	}
 	r.read()
 	if u = r.src.Stats().Unpersisted; u.DroppedLines != dropped {
-		t.Errorf("the marker is read and not durable: %+v, and %d lines were dropped", u, dropped)
+		t.Errorf("the marker is read and not durable: %+v, want %d dropped lines", u, dropped)
 	}
 	r.commit()
 	if u = r.src.Stats().Unpersisted; u != (admin.Unpersisted{}) {
-		t.Errorf("the marker is durable: %+v", u)
+		t.Errorf("the marker is durable: %+v, want nothing", u)
 	}
 }

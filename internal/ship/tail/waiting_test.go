@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// A JVM writes, and more archives are there than may be held. They are read in turns, in any order
-// of their numbers, and none was overwritten.
+// A JVM writes, and there are more archives than may be held. They are read in turns, in any order of
+// their numbers, and no archive was overwritten.
 func TestArchivesThatWaitAreNotMissed(t *testing.T) {
 	for _, mode := range []Mode{ReclaimAuto, ReclaimNone} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -28,9 +28,9 @@ func TestArchivesThatWaitAreNotMissed(t *testing.T) {
 			}
 			missed := func() float64 { return testutil.ToFloat64(r.src.env.metrics.missedFiles) }
 			if got := missed(); got != 0 {
-				t.Errorf("%v archives are counted as missed, and all were read", got)
+				t.Errorf("%v archives are counted as missed, but all were read", got)
 			}
-			// None waits any more: a gap counts again.
+			// No archive waits any more, so a gap in the numbers is counted again.
 			r.src.Capacity.maxHeld = 2 * archives
 			for _, n := range []int{archives, archives + 1, archives + 3} {
 				r.put(fmt.Sprintf("gc.log.%d", n), "more\n")
