@@ -29,7 +29,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// line is what a reader says about a line.
+// line is a line as a reader reports it.
 type line struct {
 	Time  time.Time
 	Level string
@@ -37,7 +37,8 @@ type line struct {
 	Text  string
 }
 
-// commit is what a sidecar commits at once, and when it had read the last of it.
+// commit is a text that a sidecar commits at once, and the time when it had read the end of the
+// text.
 type commit struct {
 	after time.Duration
 	text  string
@@ -47,9 +48,9 @@ type commit struct {
 type scenario struct {
 	commits []commit
 	apart   bool  // each commit is a segment of its own
-	remove  []int // segments, by their place, that are gone
-	app     bool  // it is the log of an application, of which a report uses nothing
-	mixed   bool  // dates are not in the order of uptimes: what a reader sums up of a run differs
+	remove  []int // the indexes of missing segments
+	app     bool  // the copy is the log of an application, which a report does not use
+	mixed   bool  // dates are not in the order of uptimes, so that readers differ in the range of a run
 }
 
 const paused = "Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 1.000ms"
@@ -62,7 +63,7 @@ func undated(from, to int) string {
 	return b.String()
 }
 
-// date is the decorator of a time.
+// date returns the decorator of a time.
 func date(at time.Time) string { return at.Format("[2006-01-02T15:04:05.000-0700]") }
 
 func dated(begin time.Time, from, to int) string {
@@ -73,7 +74,7 @@ func dated(begin time.Time, from, to int) string {
 	return b.String()
 }
 
-// app is the log of an application, in JSON and in a pattern, with messages of two lines.
+// app returns the log of an application, in JSON and in a pattern, with messages of two lines.
 func app(begin time.Time, from, to int) string {
 	var b strings.Builder
 	for i := from; i < to; i++ {
@@ -87,7 +88,7 @@ func app(begin time.Time, from, to int) string {
 	return b.String()
 }
 
-// scenarios are copies of logs that were read around a time.
+// scenarios returns copies of logs that were read around a time.
 func scenarios(now time.Time) map[string]scenario {
 	long := func(n int) string { return strings.Repeat("x", n) }
 	return map[string]scenario{
@@ -121,7 +122,8 @@ func scenarios(now time.Time) map[string]scenario {
 	}
 }
 
-// All readers of a copy report the same about each line. This test finds a second rule.
+// All readers of a copy report the same about each line. This test fails if one of them has its
+// own rule.
 func TestAllReadersAgreeOnEachLine(t *testing.T) {
 	for name, of := range scenarios(time.Now().UTC().Truncate(time.Millisecond)) {
 		for _, how := range []segment.Compression{segment.Zstd, segment.Gzip, segment.None} {
@@ -170,7 +172,7 @@ func sumUp(t *testing.T, dir string) {
 	}
 }
 
-// agree compares what all readers say about a destination.
+// agree compares the reports of all readers about a destination.
 func agree(t *testing.T, dir string, of scenario) {
 	printed, delivered := catLines(t, dir, cat.Config{}), sinkLines(t, dir)
 	if len(printed) == 0 {
@@ -180,20 +182,20 @@ func agree(t *testing.T, dir string, of scenario) {
 		p, d := printed[i], delivered[i]
 		p.Run = 0
 		if d.Time = d.Time.Truncate(time.Millisecond); p.Time.IsZero() {
-			p.Time = d.Time // nothing shows the time of the line, and an engine needs one
+			p.Time = d.Time // the line shows no time, but an engine needs one
 		}
 		if p != d.line {
 			t.Fatalf("line %d:\nprinted   %+v\ndelivered %+v", i, short(p), short(d.line))
 		}
 		if !d.shown && d.Time.After(d.written) {
-			t.Fatalf("line %d was written at %v, and persisted by %v", i, d.Time, d.written)
+			t.Fatalf("line %d was written at %v, after it was persisted at %v", i, d.Time, d.written)
 		}
 	}
 	if len(printed) != len(delivered) {
-		t.Fatalf("%d lines are printed, and %d delivered", len(printed), len(delivered))
+		t.Fatalf("%d lines are printed, but %d are delivered", len(printed), len(delivered))
 	}
 	want, got := runsOf(printed), checkRuns(t, dir, check.Config{})
-	if of.mixed { // dates displace estimates in the range of a run
+	if of.mixed { // dates replace estimates in the range of a run
 		for i := range min(len(want), len(got)) {
 			want[i].First, want[i].Last = got[i].First, got[i].Last
 		}
@@ -226,13 +228,13 @@ func agree(t *testing.T, dir string, of scenario) {
 		}
 		n := len(withoutGaps(inside))
 		if checked != n || gaps != len(inside)-n {
-			t.Errorf("from %v to %v, %d lines and %d gaps are printed, and %d and %d checked", w.since, w.until, n, len(inside)-n, checked, gaps)
+			t.Errorf("from %v to %v, %d lines and %d gaps are printed, but %d and %d are checked", w.since, w.until, n, len(inside)-n, checked, gaps)
 		}
 		if of.app {
 			continue
 		}
 		reported, err := report.Read(t.Context(), []string{dir}, report.Config{Since: w.since, Until: w.until})
-		// A line that shows nothing, where a window begins, is no log of a JVM.
+		// A window with only gaps and lines without a level is not the log of a JVM.
 		record := func(l line) bool { return l.Level != "unknown" && !isGap(l) }
 		if errors.Is(err, report.ErrNoLog) && !slices.ContainsFunc(inside, record) {
 			continue
@@ -251,7 +253,7 @@ func agreeOnReport(t *testing.T, printed []line, r *view.Report) {
 	for _, l := range withoutGaps(printed) {
 		levels[l.Level]++
 		if strings.HasSuffix(l.Text, paused) {
-			times = append(times, l.Time.Add(-time.Millisecond).UnixMilli()) // a stop is at its beginning
+			times = append(times, l.Time.Add(-time.Millisecond).UnixMilli()) // the report has the time at which a stop begins
 		}
 	}
 	gaps := uint64(0)
@@ -261,11 +263,11 @@ func agreeOnReport(t *testing.T, printed []line, r *view.Report) {
 		}
 	}
 	if n := uint64(len(printed) - len(withoutGaps(printed))); n != gaps {
-		t.Errorf("%d gaps are printed, and %d reported", n, gaps)
+		t.Errorf("%d gaps are printed, but %d are reported", n, gaps)
 	}
 	for _, share := range r.Volume.Levels {
 		if levels[share.Name] != share.Lines {
-			t.Errorf("%d lines of level %s are printed, and %d reported", levels[share.Name], share.Name, share.Lines)
+			t.Errorf("%d lines of level %s are printed, but %d are reported", levels[share.Name], share.Name, share.Lines)
 		}
 		delete(levels, share.Name)
 	}
@@ -286,7 +288,7 @@ func agreeOnReport(t *testing.T, printed []line, r *view.Report) {
 		t.Errorf("times of stops (-printed +reported)\n%s", d)
 	}
 	if dated := slices.ContainsFunc(printed, func(l line) bool { return !l.Time.IsZero() }); r.Dated != dated {
-		t.Errorf("dated: %v, where lines are: %v", r.Dated, dated)
+		t.Errorf("the report is dated: %v, but its lines are: %v", r.Dated, dated)
 	}
 }
 
@@ -294,12 +296,12 @@ func agreeOnReport(t *testing.T, printed []line, r *view.Report) {
 func agreeOnRuns(t *testing.T, want []run, r *view.Report) {
 	t.Helper()
 	if len(want) != len(r.Runs) {
-		t.Fatalf("%d runs are printed, and %d reported", len(want), len(r.Runs))
+		t.Fatalf("%d runs are printed, but %d are reported", len(want), len(r.Runs))
 	}
 	for i, w := range want {
 		got := r.Runs[i]
 		if begin, end := int64(math.Round(got.Begin*1e3)), int64(math.Round(got.End*1e3)); begin != w.First.UnixMilli() || end != w.Last.UnixMilli() {
-			t.Errorf("run %d is printed from %v to %v, and reported from %v to %v", i+1, w.First, w.Last, time.UnixMilli(begin).UTC(), time.UnixMilli(end).UTC())
+			t.Errorf("run %d is printed from %v to %v, but reported from %v to %v", i+1, w.First, w.Last, time.UnixMilli(begin).UTC(), time.UnixMilli(end).UTC())
 		}
 	}
 }
@@ -406,7 +408,7 @@ func catLines(t *testing.T, dir string, cfg cat.Config) (lines []line) {
 // taken is a line that a sink has taken.
 type taken struct {
 	line
-	shown   bool      // the line is a date's, or of a record that has one
+	shown   bool      // the line has a date, or its record has one
 	written time.Time // the last write of its segment
 }
 
@@ -436,7 +438,7 @@ func (s *taking) Deliver(_ context.Context, b *sink.Batch) error {
 
 func (s *taking) Close() error { return nil }
 
-// sinkLines returns what a sink gets of a destination that is complete.
+// sinkLines returns the lines that a sink gets from a complete destination.
 func sinkLines(t *testing.T, dir string) []taken {
 	t.Helper()
 	to := &taking{}
@@ -453,7 +455,7 @@ func (r *results) Lack(owner.Lack) error     { return nil }
 func (r *results) Stream(check.Stream) error { return nil }
 func (r *results) Run(run check.Run) error   { r.runs = append(r.runs, run); return nil }
 
-// run is what can be compared of a run.
+// run has the parts of a run that can be compared.
 type run struct {
 	First, Last time.Time
 	Lines, Gaps int
@@ -493,7 +495,7 @@ func runsOf(lines []line) (runs []run) {
 			}
 			continue
 		}
-		of := max(l.Run, 1) // lines before the first uptime are of the first run
+		of := max(l.Run, 1) // lines before the first uptime belong to the first run
 		if of != at {
 			end()
 			at = of

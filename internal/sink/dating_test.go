@@ -86,7 +86,7 @@ func TestTimesOfLines(t *testing.T) {
 					seg = segment.Info{Name: text, Start: ofDay(t, text), ModTime: ofDay(t, text).Add(7 * time.Second), Compress: segment.None}
 					continue
 				}
-				if seg.Size == 0 { // so that the first line of a segment is a frame
+				if seg.Size == 0 { // the first line of a segment is its first frame
 					seg.Size = int64(len(text))
 					d.Frame(seg, segment.Frame{End: seg.Size, Raw: seg.Size}, []byte(text))
 				}
@@ -110,7 +110,8 @@ func TestDatingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A restart in the middle of a segment dates lines as before: the cursor has what it takes.
+// After a restart in the middle of a segment, lines are dated as before, from the state in the
+// cursor.
 func TestARestartDatesLinesAsBefore(t *testing.T) {
 	r := newRig(t, false)
 	var times []time.Time
@@ -125,9 +126,9 @@ func TestARestartDatesLinesAsBefore(t *testing.T) {
 	r.must(r.end())
 	r.begin()
 	start := r.list("gc.log")[0].Start
-	// A line is never dated later than the last write of its segment, so this one has to be
-	// written more than its millisecond after the first, by the clock of files: that of the
-	// kernel's tick, which is late by up to 10 ms.
+	// A line is never dated later than the last write of its segment. So the second line must be
+	// written more than a millisecond after the first one, by the clock of files. That clock
+	// moves with the kernel's tick and is late by up to 10 ms.
 	clock := filepath.Join(t.TempDir(), "clock")
 	for written := start; written.Sub(start) < 2*time.Millisecond; {
 		r.must(os.WriteFile(clock, []byte("x"), 0o600))
@@ -139,7 +140,7 @@ func TestARestartDatesLinesAsBefore(t *testing.T) {
 	r.gets(2)
 	r.must(r.end())
 	if len(times) != 2 || !times[0].Equal(start) || !times[1].Equal(start.Add(time.Millisecond)) {
-		t.Errorf("a segment of %s has lines of %s", start, times)
+		t.Errorf("the lines of a segment of %s are dated %s", start, times)
 	}
 }
 

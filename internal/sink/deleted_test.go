@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// Retention deletes segment 1 of a stream, all of which the sink has: --retain-age, in a
-// pod that was quiet. The following lines are delivered once, the first one included.
-// (The Follower takes a cursor in a deleted segment 1 for one of a restart, and strips as
-// many raw bytes from what follows: it compares them with no head.)
+// The sink has all lines of segment 1, which retention deletes: --retain-age, in a quiet
+// pod. The next lines are delivered once, including the first of them. (The Follower could take
+// the cursor in the deleted segment for one from before a restart, and strip as many raw bytes
+// from the next segment without comparing them.)
 func TestLinesBehindADeletedFirstSegmentComeOnce(t *testing.T) {
 	for _, n := range []int{1, 50, 100, 400} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestLinesBehindADeletedFirstSegmentComeOnce(t *testing.T) {
 				}
 			}
 			if lost+again+odd > 0 {
-				t.Errorf("of %d lines, %d are lost, %d came again, and %d others came; the sink says: lag %g s, skipped segments %d", n, lost, again, odd, r.set.Status()[0].LagSeconds, r.set.Status()[0].SkippedSegments)
+				t.Errorf("of %d lines, %d are lost, %d came again, and %d others came; the sink reports: lag %g s, skipped segments %d", n, lost, again, odd, r.set.Status()[0].LagSeconds, r.set.Status()[0].SkippedSegments)
 			}
 		})
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// onSave calls a function the first time that a worker fails to save its cursor, which is
-// between the end of a round and the look at whether to go on.
+// onSave calls a function when a worker fails to save its cursor for the first time. At that
+// moment a round has ended, and the worker has not yet decided whether to go on.
 type onSave struct {
 	slog.Handler
 	once *sync.Once
@@ -35,7 +35,7 @@ func (h onSave) Handle(_ context.Context, r slog.Record) error {
 func (h onSave) Enabled(context.Context, slog.Level) bool { return true }
 func (h onSave) WithAttrs([]slog.Attr) slog.Handler       { return h }
 
-// The last commit and the end come together, just when the worker has nothing left to do.
+// The last commit and the end come together, just when the worker has nothing to do.
 func TestTheLastCommitIsDeliveredBeforeTheEnd(t *testing.T) {
 	r := newRig(t, false)
 	r.must(r.end())
@@ -50,7 +50,7 @@ func TestTheLastCommitIsDeliveredBeforeTheEnd(t *testing.T) {
 	var err error
 	set, err = New(Config{URLs: URLs{"test://there"}}, kinds, r.dest, prometheus.NewRegistry(), slog.New(h))
 	r.must(err)
-	set.workers[0].saved = time.Now() // not in the middle of the round
+	set.workers[0].saved = time.Now() // no save is due in the middle of the round
 	set.Committed(map[string]segment.Mark{"gc.log": r.appends("gc.log", "[1s][info][gc] one")}, nil)
 	stop, cut := context.WithTimeout(t.Context(), lab.Patience)
 	defer cut()
@@ -58,8 +58,8 @@ func TestTheLastCommitIsDeliveredBeforeTheEnd(t *testing.T) {
 	r.expects("gc.log 0 info [1s][info][gc] one", "gc.log 19 info [2s][info][gc] two")
 }
 
-// A power cut has torn the end of a stream that no JVM writes any more. Nothing can be read there:
-// the sink does not lack it, and retention does not wait for the sink.
+// A power cut has torn the end of a stream that no JVM writes any more. The torn end cannot be read,
+// so the sink does not lack it, and retention does not wait for the sink.
 func TestATornEndIsNotLacked(t *testing.T) {
 	for name, torn := range map[string]string{"half a frame": "[2s][info][gc] ha", "zeros": strings.Repeat("\x00", 100)} {
 		t.Run(name, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// Feed delivers all lines of one stream, to which nothing is appended, to a sink: for tests
-// that compare a sink with the other readers, which import this package.
+// Feed delivers all lines of one finished stream to a sink. Tests use it to compare a sink with
+// the other readers, which import this package.
 func Feed(ctx context.Context, dir, stream string, to Sink) error {
 	var m lineMemory
 	complete := func() (segment.Mark, bool) { return segment.Mark{}, false }

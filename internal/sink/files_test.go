@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Another pod that writes to the volume of the destination puts something in the place of
-// a sink's files. The sink delivers and saves its cursor, and what is outside of the
-// destination stays as it is.
+// Another pod that writes to the volume of the destination replaces a sink's files. The sink
+// still delivers and saves its cursor, and does not touch files outside the destination.
 func TestAnotherPodPutsThingsInThePlaceOfASinksFiles(t *testing.T) {
 	for name, put := range map[string]func(r *rig, state files, outside string) error{
 		"a FIFO that becomes the cursor": func(_ *rig, state files, _ string) error {
@@ -50,13 +49,13 @@ func TestAnotherPodPutsThingsInThePlaceOfASinksFiles(t *testing.T) {
 			}
 			text, err := os.ReadFile(filepath.Join(outside, "precious"))
 			if entries, _ := os.ReadDir(outside); err != nil || string(text) != "precious" || len(entries) != 1 {
-				t.Errorf("outside there is %v, the file is %q, error %v", entries, text, err)
+				t.Errorf("outside the destination are %v, the file is %q, error %v", entries, text, err)
 			}
 		})
 	}
 }
 
-// What a sink refused is appended to a file of the sink's own alone.
+// Refused lines are listed only in a file that belongs to the sink alone.
 func TestAListOfWhatWasSetAsideThatIsAnothersFile(t *testing.T) {
 	for name, put := range map[string]func(path, precious string) error{
 		"a hard link": func(path, precious string) error { return os.Link(precious, path) },
@@ -78,7 +77,7 @@ func TestAListOfWhatWasSetAsideThatIsAnothersFile(t *testing.T) {
 	}
 }
 
-// A cursor file that is larger than any that a sink writes is not decoded.
+// A cursor file that is larger than a sink writes it is not decoded.
 func TestAHugeCursorFile(t *testing.T) {
 	state := newState(t)
 	text := `{"streams":{"gc.log":{"segment":""}},"more":"` + strings.Repeat("x", cursorLimit) + `"}`
@@ -86,6 +85,6 @@ func TestAHugeCursorFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c, err := loadCursors(state, "test.json"); err == nil {
-		t.Errorf("it is read: %v", c)
+		t.Errorf("the huge file was decoded: %v", c)
 	}
 }

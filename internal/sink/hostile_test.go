@@ -21,8 +21,8 @@ func (r *rig) list(stream string) []segment.Info {
 	return all
 }
 
-// An engine of segments that is away while retention deletes the segment that it is
-// being given goes on with the next one.
+// An engine of segments is away, and retention deletes the segment that is being delivered.
+// The engine goes on with the next segment.
 func TestASegmentDeletedWhileItIsDelivered(t *testing.T) {
 	r := newRig(t, true)
 	r.engine.fails = func(b *Batch) error { // as s3 does
@@ -47,13 +47,13 @@ func TestASegmentDeletedWhileItIsDelivered(t *testing.T) {
 	r.gets(1) // the second segment
 }
 
-// A stream that retention has deleted, directory and all, while its lines wait.
+// Retention deletes a stream with its directory while lines of it wait.
 func TestAStreamThatIsGone(t *testing.T) {
 	r := newRig(t, false)
 	r.commits("other.log", "[1s][info][gc] one")
 	r.gets(1)
 	r.must(os.RemoveAll(filepath.Join(r.dest, "gone.log")))
-	r.set.Committed(nil, []string{"gone.log"}) // idle, and forgotten
+	r.set.Committed(nil, []string{"gone.log"}) // the stream is idle and forgotten
 	w := r.set.workers[0]
 	r.waits("the worker has looked at the stream", func() bool {
 		w.state.mu.Lock()
@@ -67,7 +67,7 @@ func TestAStreamThatIsGone(t *testing.T) {
 	r.must(r.end())
 }
 
-// A cursor that no Follower takes counts as lost.
+// A cursor that a Follower does not accept counts as lost.
 func TestAHostileCursor(t *testing.T) {
 	for name, text := range map[string]string{
 		"level":       `{"streams":{"gc.log":{"segment":"SEG","offset":0,"raw":0,"level":200}}}`,

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// newState makes the directory of the files of sinks, in a destination of its own.
+// newState makes the directory for the files of sinks in a new destination.
 func newState(t *testing.T) files {
 	t.Helper()
 	state := files{t.TempDir()}
@@ -22,7 +22,7 @@ func TestADestinationKeepsItsName(t *testing.T) {
 	state := files{t.TempDir()}
 	ids := make([]string, 4)
 	var all sync.WaitGroup
-	for i := range ids { // the sinks of a process begin at once
+	for i := range ids { // the sinks of a process begin at the same time
 		all.Go(func() {
 			id, err := identity(state)
 			if err != nil {
@@ -38,7 +38,7 @@ func TestADestinationKeepsItsName(t *testing.T) {
 		}
 	}
 	if other, err := identity(files{t.TempDir()}); err != nil || other == ids[0] {
-		t.Errorf("another destination has the name %q, error %v", other, err)
+		t.Errorf("another destination has the name %q, want a different one; error %v", other, err)
 	}
 	left, err := os.ReadDir(state.path(""))
 	if err != nil || len(left) != 1 {
@@ -66,11 +66,11 @@ func TestADestinationsNameThatIsALinkIsNotFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if id, err := identity(state); err == nil {
-		t.Errorf("the name is %q", id)
+		t.Errorf("the name is %q, want an error", id)
 	}
 }
 
-// selfKept is an engine with a cursor of its own, and less to promise than it documents.
+// selfKept is an engine that keeps its own cursor and promises less than it documents.
 type selfKept struct {
 	engine
 	id string
@@ -107,6 +107,6 @@ func TestASlowLogIsDeliveredWithALinger(t *testing.T) {
 		t.Errorf("20 lines in 0.4 s took %d deliveries", tries)
 	}
 	r.commits("gc.log", "[1s][info][gc] the last one")
-	r.must(r.end()) // does not wait
+	r.must(r.end()) // the end does not wait for the linger
 	r.gets(21)
 }

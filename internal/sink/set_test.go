@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// engine keeps what it is given, and fails as a test wants.
+// engine keeps everything that is delivered, and fails when a test wants it to.
 type engine struct {
 	mu    sync.Mutex
 	lines []string // "stream offset text"
@@ -59,7 +59,7 @@ func (e *engine) got() []string {
 	return slices.Concat(e.lines, e.files)
 }
 
-// rig is a destination that a test writes, and a sink of it.
+// rig is a destination that a test writes to, with a sink.
 type rig struct {
 	*testing.T
 	dest   string
@@ -99,7 +99,7 @@ func (r *rig) begin() {
 	r.beginWith(kinds)
 }
 
-// beginWith starts the sinks of other kinds.
+// beginWith starts sinks of the given kinds.
 func (r *rig) beginWith(kinds map[string]Kind) {
 	r.Helper()
 	r.reg = prometheus.NewRegistry()
@@ -263,7 +263,7 @@ func TestSegmentsArriveOnceTheyAreSealed(t *testing.T) {
 	r.commits("gc.log", "[2s][info][gc] in the next segment")
 	r.expects("gc.log " + mark.Segment)
 	if err := r.end(); err == nil || !strings.Contains(err.Error(), "lacks") {
-		t.Errorf("a segment that is not sealed is left; error %v", err)
+		t.Errorf("a segment that is not sealed is left, but the error is %v", err)
 	}
 }
 
@@ -274,7 +274,7 @@ func TestRetentionWaitsForASinkAndCountsWhatItDoesNotWaitFor(t *testing.T) {
 	all, err := segment.List(filepath.Join(r.dest, "gc.log"))
 	r.must(err)
 	if !r.set.Needs(all[0]) {
-		t.Error("the sink does not need what it has not got")
+		t.Error("the sink does not need a segment that it lacks")
 	}
 	r.set.Deleted(all[0])
 	if n := testutil.ToFloat64(r.set.workers[0].metrics.skippedSegments); n != 1 {

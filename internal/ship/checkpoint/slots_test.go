@@ -267,8 +267,8 @@ func TestStreamsWithoutFilesAreForgottenWhenTheyAreMany(t *testing.T) {
 	}
 }
 
-// A content came back. The reader's position in it is older than the one that was committed
-// meanwhile.
+// A content came back. The reader's position in it is older than the position that was
+// committed meanwhile.
 func TestPositionThatIsKnownIsNotSetBack(t *testing.T) {
 	c := New()
 	c.SetFile(file1, at99)

@@ -282,7 +282,7 @@ func TestAFullTmpfsDelaysLinesAndLosesNone(t *testing.T) {
 	}
 }
 
-// Without its journal a ring is read from its head on, and at most one step is read twice.
+// Without its journal, reading a ring begins at its head, and at most one step is read twice.
 func TestWithoutAJournalReadingGoesOnAtTheHead(t *testing.T) {
 	for name, lose := range map[string]func(path string) error{
 		"removed":   os.Remove,

@@ -100,7 +100,7 @@ func TestARaiseOfARingThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A status shows the raise that a JVM sees, and reports a file that is not a ring.
+// A status shows the raise that a JVM sees. It also reports files that are not rings.
 func TestASurveyShowsEachRing(t *testing.T) {
 	source := tmpfs(t)
 	w := newWriter(t, source, testName, minCapacity)

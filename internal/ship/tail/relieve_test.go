@@ -65,7 +65,7 @@ type writtenLine struct {
 	level ul.Level
 }
 
-// dropModel is a rig with the lines that were written to it and those that were persisted.
+// dropModel is a rig with the lines that were written to it and the text that was persisted.
 type dropModel struct {
 	*rig
 	rand      *rand.Rand

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const first, second = "20261122T100000.000Z-000001.log.zst", "20261122T110000.000Z-000002.log.zst"
 
-// rig is a cluster that answers as a test wants, and a sink.
+// rig is a cluster that answers as a test wants.
 type rig struct {
 	*testing.T
 	cluster *kfake.Cluster
@@ -47,7 +47,7 @@ func newRig(t *testing.T) *rig {
 	return &rig{t, cluster}
 }
 
-// sink makes one, as a process that starts does.
+// sink opens a sink, as a process that starts does.
 func (r *rig) sink(more string) *topic {
 	r.Helper()
 	s, err := open(target(r, "kafka://"+strings.Join(r.cluster.ListenAddrs(), ",")+"/lines?"+more))
@@ -68,7 +68,7 @@ func target(t testing.TB, text string) sink.Target {
 	return sink.Target{Name: "kafka", URL: u, Options: sink.NewOptions(u.Query()), Pod: sink.Pod{Namespace: "shop", Name: "web-0"}}
 }
 
-// batch makes one of the lines in a segment that begin at an offset.
+// batch makes a batch of lines that begin at an offset of a segment.
 func batch(t testing.TB, name string, offset int64, lines ...string) *sink.Batch {
 	t.Helper()
 	seg, ok := segment.ParseName(name)
@@ -90,7 +90,8 @@ func (r *rig) delivers(s sink.Sink, b *sink.Batch) {
 	}
 }
 
-// has compares what readers of committed records see.
+// has fails the test unless readers of committed records see exactly these lines. It returns the
+// records.
 func (r *rig) has(want ...string) []*kgo.Record {
 	r.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(r.cluster.ListenAddrs()...), kgo.ConsumeTopics("lines"), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
@@ -121,7 +122,7 @@ func (r *rig) has(want ...string) []*kgo.Record {
 	return all
 }
 
-// fails lets the broker answer the next request of a kind with an error.
+// fails makes the broker answer the next request of a kind with an error.
 func (r *rig) fails(key kmsg.Key, answer func(kmsg.Request) (kmsg.Response, error)) {
 	r.cluster.ControlKey(key.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
 		resp, err := answer(req)
@@ -149,10 +150,10 @@ func TestARecordIsALineWithItsPlace(t *testing.T) {
 		t.Errorf("headers %s, want %s", headers(1), want)
 	}
 	if key := string(all[0].Key); key != "shop/web-0/gc.log" {
-		t.Errorf("the key is %q", key)
+		t.Errorf("the key is %q, want shop/web-0/gc.log", key)
 	}
 	if !all[0].Timestamp.Equal(b.Lines[0].Time) {
-		t.Errorf("the time is %s", all[0].Timestamp)
+		t.Errorf("the time is %s, want that of the line", all[0].Timestamp)
 	}
 }
 
@@ -162,7 +163,7 @@ func TestALineOfTheFutureHasTheTimeOfSending(t *testing.T) {
 	b.Lines[0].Time = time.Now().Add(time.Hour)
 	r.delivers(r.sink(""), b)
 	if at := r.has("one")[0].Timestamp; time.Since(at).Abs() > time.Minute {
-		t.Errorf("the time is %s", at)
+		t.Errorf("the time is %s, want that of sending", at)
 	}
 }
 
@@ -181,7 +182,8 @@ func TestWhatIsCommittedIsNotSentAgain(t *testing.T) {
 	r.has("one", "two", "three", "four")
 }
 
-// A stream that began again, or a destination that was set back, has other lines.
+// A segment with a lower number has other lines if its stream began again or its destination was
+// restored from an older copy.
 func TestAnotherSegmentOfALowerNumberIsSent(t *testing.T) {
 	r := newRig(t)
 	s := r.sink("")
@@ -190,7 +192,7 @@ func TestAnotherSegmentOfALowerNumberIsSent(t *testing.T) {
 	r.has("before", "after")
 }
 
-// The answer to a commit is lost, after the broker has committed.
+// The broker commits, but its answer is lost.
 func TestACommitWithoutAnAnswerIsNotRepeated(t *testing.T) {
 	r := newRig(t)
 	s := r.sink("")
@@ -207,8 +209,8 @@ func TestACommitWithoutAnAnswerIsNotRepeated(t *testing.T) {
 	r.has("one", "two", "three")
 }
 
-// A client that finds no partition with records, as one of franz-go 1.22 may that has just
-// learned of the topic, leaves its transaction open and reports success.
+// A client that finds no partition with records leaves its transaction open and reports
+// success. A client of franz-go 1.22 that has just learned of the topic may do so.
 func TestATransactionThatTheClientLeavesOpenIsNotTakenForCommitted(t *testing.T) {
 	r := newRig(t)
 	s := r.sink("")
@@ -250,7 +252,7 @@ func TestAnErrorInATransactionLeavesNothingBehind(t *testing.T) {
 			if err := s.Deliver(t.Context(), batch(t, first, 0, "one")); err != nil {
 				t.Log(err)
 				r.delivers(s, batch(t, first, 0, "one"))
-			} else if name != "the connection is cut at the reach" { // a request is repeated after a cut
+			} else if name != "the connection is cut at the reach" { // the client repeats a request after a cut
 				t.Error("the delivery did not fail")
 			}
 			r.delivers(s, batch(t, first, 4, "two"))
@@ -259,7 +261,7 @@ func TestAnErrorInATransactionLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// produced is an answer that refuses all records.
+// produced returns an answer that refuses all records.
 func produced(req *kmsg.ProduceRequest, why *kerr.Error) *kmsg.ProduceResponse {
 	resp := req.ResponseKind().(*kmsg.ProduceResponse)
 	for _, t := range req.Topics {
@@ -301,7 +303,8 @@ func TestALineThatIsTooLargeIsRejectedAndTheOthersArrive(t *testing.T) {
 	r.has("one", "two")
 }
 
-// A topic that takes small batches alone gets them and rejects what fits none.
+// A topic that accepts only small batches gets small ones. A line that fits into no small batch is
+// rejected.
 func TestATopicOfSmallBatchesGetsSmallOnes(t *testing.T) {
 	r := newRig(t)
 	s := r.sink("compression=none")
@@ -326,7 +329,7 @@ func TestATopicOfSmallBatchesGetsSmallOnes(t *testing.T) {
 		}
 	}
 	if !slices.Equal(rejected.Lines, []int{40}) {
-		t.Errorf("lines %d are rejected", rejected.Lines)
+		t.Errorf("lines %d are rejected, want line 40", rejected.Lines)
 	}
 	r.has(append(texts[:40:40], "the end")...)
 }
@@ -340,7 +343,7 @@ func TestDeniedTransactionsAreNotedAndTriedAgain(t *testing.T) {
 		return resp, nil
 	})
 	if err := s.Deliver(t.Context(), batch(t, first, 0, "one")); err == nil {
-		t.Error("the denial is no error")
+		t.Error("a denied transaction returned no error")
 	}
 	r.delivers(s, batch(t, first, 0, "one"))
 	if note := s.Note(); !strings.Contains(note, "at least once") {
@@ -365,7 +368,7 @@ func TestADeliveryEndsWithItsContext(t *testing.T) {
 	err := s.Deliver(ctx, batch(t, first, 4, "two"))
 	close(block)
 	if err == nil {
-		t.Error("it was delivered")
+		t.Error("a delivery without an answer succeeded")
 	}
 	r.delivers(s, batch(t, first, 4, "two"))
 	r.has("one", "two")

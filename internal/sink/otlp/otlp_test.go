@@ -130,7 +130,7 @@ func record(second int, level logs.SeverityNumber, name, body string, attrs ...*
 	return &logs.LogRecord{TimeUnixNano: uint64(noon.Add(time.Duration(second) * time.Second).UnixNano()), SeverityNumber: level, SeverityText: name, Body: text(body), Attributes: attrs}
 }
 
-// The request is what the generated types say it is.
+// The generated types read the request as it was meant.
 func TestRecords(t *testing.T) {
 	s := serve(t)
 	gap := ul.Gap{Bytes: 99, First: noon, Last: noon.Add(1500 * time.Millisecond)}
@@ -164,7 +164,7 @@ func TestRecords(t *testing.T) {
 	}
 	for _, l := range s.got[0].ResourceLogs[0].ScopeLogs[0].LogRecords {
 		if at := time.Unix(0, int64(l.ObservedTimeUnixNano)); time.Since(at) > time.Minute {
-			t.Errorf("observed at %s", at)
+			t.Errorf("a record was observed at %s, want now", at)
 		}
 	}
 }
@@ -174,7 +174,7 @@ func TestAnswers(t *testing.T) {
 	rejected, busy := &sink.RejectedError{}, &sink.BusyError{}
 	for name, c := range map[string]struct {
 		answer func(w http.ResponseWriter, bodies []string)
-		want   string // in the error; "": none
+		want   string // part of the error; "" if there is no error
 		holds  func(err error) bool
 	}{
 		"taken": {func(w http.ResponseWriter, _ []string) { w.Header().Set("Content-Type", contentType) }, "", nil},
@@ -243,7 +243,7 @@ func TestTheSearchForRefusedLinesEnds(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if n := len(s.got); n > 2*maxRequests {
-		t.Errorf("%d requests", n)
+		t.Errorf("the search took %d requests, too many", n)
 	}
 }
 
@@ -342,7 +342,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// One core encodes and compresses so many lines a second and serves them.
+// BenchmarkDeliver prints how many lines one core encodes, compresses and serves in a second.
 func BenchmarkDeliver(b *testing.B) {
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	defer s.Close()
@@ -367,7 +367,7 @@ func BenchmarkDeliver(b *testing.B) {
 	b.ReportMetric(float64(b.N*len(lines))/(processorTime(b)-before).Seconds(), "lines/cpu-s")
 }
 
-// processorTime is what this process has used, the server's part of it too.
+// processorTime returns the CPU time of this process, including the server's part.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var used unix.Rusage

@@ -60,7 +60,7 @@ func segmentOf(t *testing.T, size int64) *sink.Batch {
 	return &sink.Batch{Stream: "gc.log", Segment: info, Bytes: size}
 }
 
-// A segment of the default --segment-bytes, which every full one exceeds by a little.
+// A full segment is a little larger than the default --segment-bytes.
 func TestMemoryOfAFullSegment(t *testing.T) {
 	s := served(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -87,8 +87,8 @@ func TestMemoryOfAFullSegment(t *testing.T) {
 	}
 }
 
-// A server that answers with a header and half of a body, and then nothing, does not hold
-// a sink permanently.
+// A server that sends a header and a part of a body, and then nothing more, does not block a sink
+// permanently.
 func TestAnAnswerWithoutEnd(t *testing.T) {
 	for name, answer := range map[string]func(w http.ResponseWriter, gone <-chan struct{}){
 		"stalls": func(w http.ResponseWriter, gone <-chan struct{}) { <-gone },
@@ -116,14 +116,14 @@ func TestAnAnswerWithoutEnd(t *testing.T) {
 		s.(*uploader).bucket.pauses.patience = 100 * time.Millisecond
 		ctx, cancel := context.WithTimeout(t.Context(), lab.Patience)
 		if _ = s.Deliver(ctx, segmentOf(t, 4096)); ctx.Err() != nil {
-			t.Errorf("%s: Deliver returned because the test ended it", name)
+			t.Errorf("%s: Deliver returned only when its context ended", name)
 		}
 		cancel()
 		close(gone)
 	}
 }
 
-// A day of many small segments makes many indexes, and not an ever longer one.
+// A day of many small segments makes many indexes instead of a single one that grows without a bound.
 func TestMemoryOfAnIndex(t *testing.T) {
 	var sent int64
 	s := served(t, func(w http.ResponseWriter, r *http.Request) {
@@ -151,7 +151,7 @@ func TestKeysTellContainersApart(t *testing.T) {
 	a := s.bucket.key(sink.Pod{Namespace: "shop", Name: "web-0", Container: "app"}, "gc-1.log", info)
 	b := s.bucket.key(sink.Pod{Namespace: "shop", Name: "web-0", Container: "worker"}, "gc-1.log", info)
 	if a == b {
-		t.Errorf("both are %s", a)
+		t.Errorf("both containers have the key %s", a)
 	}
 }
 
@@ -160,11 +160,11 @@ func TestAPasswordInTheEndpoint(t *testing.T) {
 	u, _ := url.Parse("s3://logs/prod")
 	o := sink.NewOptions(url.Values{"endpoint": {"https://me:hunter2@s3.example"}, "region": {"x"}})
 	if _, err := Parse(u, &o); err == nil {
-		t.Error("it is accepted")
+		t.Error("a password in the endpoint is accepted")
 	}
 }
 
-// What a server says is bounded before it is kept for /status and for the exit message.
+// The message of a server is cut to a maximum before it is kept for /status and the exit message.
 func TestALongAnswer(t *testing.T) {
 	s := served(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -181,7 +181,7 @@ func TestAnEndlessListing(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `<ListBucketResult>`)
 		one := strings.Repeat("<Contents><Key>k</Key></Contents>", 4096)
-		for range 1000 { // never ends, for what a client should read
+		for range 1000 { // far more than a client should read
 			if _, err := io.WriteString(w, one); err != nil {
 				return
 			}
@@ -239,8 +239,8 @@ func TestASegmentThatBecomesALink(t *testing.T) {
 	}
 }
 
-// A web server that says 200 to everything is no object store: S3 answers an upload with
-// the ETag of the object.
+// A web server that answers every request with 200 is not an object store: S3 answers an upload
+// with the ETag of the object.
 func TestAnAnswerWithoutAnETag(t *testing.T) {
 	tagged := false
 	s := served(t, func(w http.ResponseWriter, r *http.Request) {

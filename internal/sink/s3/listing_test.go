@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// listed lists what a server says and returns the keys of the segments, by how many bytes
-// the heap grew, and the error that ended it.
+// listed lists the bucket of a server. It returns the keys of the segments, by how many bytes the
+// heap grew, and the error that ended the listing.
 func listed(t *testing.T, most int, page func(w io.Writer, token string)) (keys []string, grown int64, failed error) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -52,7 +52,7 @@ func contents(key string) string { return "<Contents><Key>" + key + "</Key><Size
 
 const truncated = "<IsTruncated>true</IsTruncated><NextContinuationToken>more</NextContinuationToken>"
 
-// A server that begins the list again with each page would be printed without end.
+// A server begins the list again with each page, which must not be listed without end.
 func TestAListingThatRepeatsItselfEnds(t *testing.T) {
 	keys, _, err := listed(t, 1000, func(w io.Writer, _ string) {
 		fmt.Fprint(w, truncated, contents(keyOf("web-0", 1)), contents(keyOf("web-0", 2)))
@@ -62,7 +62,7 @@ func TestAListingThatRepeatsItselfEnds(t *testing.T) {
 	}
 }
 
-// Pages of the largest answer, and no end of them: a reader holds one at a time.
+// A reader of endless pages of the largest size holds one page at a time.
 func TestAListingWithoutEndInBoundedMemory(t *testing.T) {
 	n := 0
 	const most = 200_000
@@ -95,7 +95,7 @@ func TestOddKeysAreNotSegments(t *testing.T) {
 	good := keyOf("web-0", 1)
 	odd := []string{
 		"prod/log/", "prod/log/x", "prod/log/../../etc/passwd", strings.Repeat("a/", 500), "other/" + good,
-		strings.Replace(good, "namespace=shop", "namespace=%2e%2e%2Fup", 1), // an upload writes it otherwise
+		strings.Replace(good, "namespace=shop", "namespace=%2e%2e%2Fup", 1), // an upload escapes it differently
 		strings.Replace(good, "pod=", "pod=%zz", 1),
 		strings.Replace(good, "date=2026-11-22", "date=1999-01-01", 1),
 		strings.Replace(good, ".log.zst", ".log.exe", 1),
@@ -115,8 +115,7 @@ func TestOddKeysAreNotSegments(t *testing.T) {
 	}
 }
 
-// A server that answers with the same page, without segments, would be asked without
-// end.
+// A server repeats the same page without segments, which must not be requested without end.
 func TestEmptyPagesThatRepeatEnd(t *testing.T) {
 	_, _, err := listed(t, 10, func(w io.Writer, _ string) { fmt.Fprint(w, truncated) })
 	if err == nil || !strings.Contains(err.Error(), "again and again") {

@@ -88,8 +88,7 @@ func TestTheIndexCountsWhatASegmentHolds(t *testing.T) {
 	}
 }
 
-// The line before damage ends there, and the bytes after the damage are no part of that
-// line.
+// A line that damage interrupts ends there: the bytes after the damage are not part of it.
 func TestNoLineGoesOnAcrossDamageInTheIndex(t *testing.T) {
 	zip, err := zstd.NewWriter(nil)
 	if err != nil {
@@ -110,7 +109,7 @@ func TestNoLineGoesOnAcrossDamageInTheIndex(t *testing.T) {
 	}
 }
 
-// A URL that is right needs no connection.
+// A correct URL is accepted without a connection.
 func TestParse(t *testing.T) {
 	kind := map[string]sink.Kind{"s3": Kind()}
 	bad := sink.Config{URLs: sink.URLs{"s3://logs/a/b/?name=near&endpoint=https://127.0.0.1:1&region=r&path-style=true&sse=s3&storage-class=STANDARD_IA&part-size=8Mi&credentials=env"}}.Validate(kind)
@@ -125,8 +124,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What the writer has summed up goes into the index unread, if it is the file that was
-// summed up.
+// The writer's sum of a segment goes into the index, without reading the segment, if the sum is
+// that of this file.
 func TestASumReplacesReadingTheSegment(t *testing.T) {
 	var uploaded string
 	s := served(t, func(w http.ResponseWriter, r *http.Request) {

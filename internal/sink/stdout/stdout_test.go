@@ -49,8 +49,8 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// The pipe is not read for a while: the delivery ends with its context, and its batch
-// comes once when it is read again.
+// Nothing reads the pipe for a while. The delivery ends with its context, and its batch
+// arrives once when the pipe is read again.
 func TestAFullPipeBlocksNobody(t *testing.T) {
 	r, w := io.Pipe()
 	s := opened(t, w, "")
@@ -66,13 +66,13 @@ func TestAFullPipeBlocksNobody(t *testing.T) {
 	}
 	w.Close()
 	if text := <-got; strings.Count(text, "one") != 1 {
-		t.Errorf("it came as %q", text)
+		t.Errorf("the batch arrived as %q, want it once", text)
 	}
 }
 
 func TestUnknownFormat(t *testing.T) {
 	values := url.Values{"format": {"xml"}}
 	if _, err := Kind(io.Discard).Open(sink.Target{Options: sink.NewOptions(values)}); err == nil {
-		t.Error("no error")
+		t.Error("an unknown format is accepted")
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// Where the system has no certificates, the public authorities are trusted: each one
-// verifies itself, and the ones that object stores and collectors have are among them.
+// If the system has no certificates, the public authorities are trusted. Each of them verifies
+// itself, and the authorities of object stores and collectors are among them.
 func TestPublicAuthoritiesWhereTheSystemHasNone(t *testing.T) {
 	t.Setenv("SSL_CERT_FILE", "")
 	t.Setenv("SSL_CERT_DIR", "")
@@ -59,6 +59,6 @@ func TestAStoreOfTheSystemIsNotExtended(t *testing.T) {
 func TestAMissingStoreThatTheEnvironmentNames(t *testing.T) {
 	t.Setenv("SSL_CERT_FILE", "/none/ca.crt")
 	if _, err := orPublic(x509.NewCertPool()); err == nil {
-		t.Error("the public authorities take its place")
+		t.Error("the public authorities replace the missing store, want an error")
 	}
 }
