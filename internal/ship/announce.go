@@ -29,10 +29,10 @@ func (a *announcer) begin() {
 	a.to.Followers.OnCommit(marks, nil)
 }
 
-// saved announces the marks that the checkpoint did not have before. A stream that
-// was placed without anything committed has one as well: from then on it may grow.
+// saved announces the marks that are new in the checkpoint. A stream that was placed before
+// its first commit has a mark as well, after which it may grow.
 func (a *announcer) saved() {
-	marks := a.check.TakeMarks() // also where no follower reads: they would pile up
+	marks := a.check.TakeMarks() // even without followers: the marks would pile up
 	if a.began {
 		a.to.Followers.OnCommit(marks, nil)
 	}

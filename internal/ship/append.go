@@ -13,8 +13,8 @@ import (
 )
 
 // appendBatch takes about a frame of bytes from the queue and appends them, one
-// frame for each stream in it. It takes less if more streams would be involved
-// than can have a segment open before the next commit.
+// frame for each stream in it. It takes less if the bytes belong to more streams than
+// may have a segment open before the next commit.
 func (w *writer) appendBatch(ctx context.Context) error {
 	if err := w.takeBatch(); err != nil {
 		return err
@@ -33,12 +33,12 @@ func (w *writer) appendBatch(ctx context.Context) error {
 	}
 	w.link.queue.Release(len(w.batch))
 	w.link.progress.Store(time.Now().UnixNano())
-	clear(w.batch) // or it would keep files alive that were closed
+	clear(w.batch) // or the batch would keep closed files alive
 	return nil
 }
 
-// takeBatch peeks at the queue and sorts what is there by stream. It passes
-// over streams that are refused.
+// takeBatch peeks at the queue and sorts its chunks by stream. It passes over refused
+// streams.
 func (w *writer) takeBatch() error {
 	w.batch = w.link.queue.Peek(w.batch[:0], w.link.frame())
 	w.order = w.order[:0]
@@ -113,7 +113,7 @@ func (f *Followers) gaps(stream string, c *queue.Chunk[tail.Chunk]) {
 	}
 }
 
-// size returns how many bytes of the batch the stream's parts are.
+// size returns the size in bytes of the stream's parts of the batch.
 func (st *writerStream) size(batch []queue.Chunk[tail.Chunk]) (n int) {
 	for _, i := range st.parts {
 		n += len(batch[i].Data)
@@ -122,7 +122,7 @@ func (st *writerStream) size(batch []queue.Chunk[tail.Chunk]) (n int) {
 }
 
 // appendFrames appends the stream's parts of the batch: lines as one frame, and
-// parts that are frames as they are.
+// frames unchanged.
 func (w *writer) appendFrames(st *writerStream) (err error) {
 	for parts := st.parts; len(parts) > 0 && err == nil; {
 		n := 1
@@ -156,8 +156,7 @@ func (w *writer) appendLines(st *writerStream, parts []int) error {
 	return st.appendFrame(frame)
 }
 
-// appendFrame appends lines as one frame. There may be no frames: all lines of a batch may be
-// withheld.
+// appendFrame appends lines as one frame. Raw is empty if all lines of a batch are withheld.
 func (st *writerStream) appendFrame(raw []byte) error {
 	if len(raw) == 0 {
 		return nil

@@ -12,14 +12,15 @@ import (
 )
 
 const (
-	// defaultBudget is taken where nothing else bounds the source.
+	// defaultBudget is used if nothing else bounds the source.
 	defaultBudget = 64 << 20
 
-	// minBudget is what is left to the backlog when others fill the tmpfs.
+	// minBudget is the least budget, even if other files fill the tmpfs.
 	minBudget = 1 << 20
 )
 
-// budget is what the backlog may take of the source, and what depends on that.
+// budget decides how much of the source the backlog may take and sets the bounds that depend
+// on it.
 type budget struct {
 	cfg  Config
 	log  *slog.Logger
@@ -34,7 +35,7 @@ type budget struct {
 // usage is the memory of the source that is in use, for the marks.
 type usage struct {
 	own     int64   // memory of the source files and of the spool
-	streams int     // that have more than a few pages of it
+	streams int     // number of streams with more than a few pages of it
 	used    float64 // share of the budget
 	budget  int64
 	written int64 // sizes of all source files
@@ -58,7 +59,7 @@ func (b *budget) measure() usage {
 // heldBytes is how much of a budget held lines may use, compressed.
 func heldBytes(budget int64) int64 { return max(64<<10, budget/8) }
 
-// of is the budget in bytes.
+// of returns the budget in bytes.
 func (b *budget) of(u tail.Usage) int64 {
 	switch {
 	case b.cfg.Budget != 0 && (u.Total == 0 || int64(b.cfg.Budget) < u.Total):
@@ -79,7 +80,7 @@ func unlimited(u tail.Usage) bool {
 	return u.Total == 0 || uint64(u.Total) >= info.Totalram*uint64(info.Unit)/2-1<<20
 }
 
-// check holds --budget to the tmpfs, and warns where nothing bounds it.
+// check compares --budget with the size of the tmpfs and warns if nothing bounds the source.
 func (b *budget) check(u tail.Usage) error {
 	switch {
 	case !u.Tmpfs:
@@ -99,9 +100,9 @@ func (b *budget) check(u tail.Usage) error {
 	return nil
 }
 
-// adapt brings what depends on the budget up to date: a tmpfs can get another
-// size at any time. Lines on their way to the destination stay on the source
-// until they are durable, so they must be a small part of the budget.
+// adapt updates the bounds that depend on the budget, since a tmpfs can be resized at any
+// time. Lines on their way to the destination stay on the source until they are durable, so
+// they must be a small part of the budget.
 func (b *budget) adapt(bytes int64) {
 	b.view.setBudget(bytes)
 	sync := min(int64(b.cfg.SyncBytes), max(64<<10, bytes/8))

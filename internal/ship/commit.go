@@ -88,7 +88,7 @@ func (w *writer) committed() {
 	}
 }
 
-// persisted counts what a commit made durable of the stream, and what it withheld.
+// persisted counts the lines of the stream that a commit made durable or withheld.
 func (st *writerStream) persisted(m *metrics) {
 	count(m.withheldLines.MustCurryWith(prometheus.Labels{"stream": st.label}), st.withheld.lines)
 	count(m.savedLines, st.saved)

@@ -22,22 +22,22 @@ type Config struct {
 	Segment store.Config
 
 	Dest      string        // durable directory
-	Budget    settings.Size // what the backlog may take of the tmpfs; 0 means its size
+	Budget    settings.Size // how much of the tmpfs the backlog may take; 0 means its size
 	KeepLevel KeepLevel
 
-	// Queue is the memory between reader and writer, of which at most a quarter of the
-	// budget is used. A full queue leaves the backlog on the tmpfs. At least 256 KiB. Not a flag.
+	// Queue is the memory between reader and writer; at most a quarter of the budget is used.
+	// A full queue leaves the backlog on the tmpfs. At least 256 KiB. Not a flag.
 	Queue settings.Size
 
-	// SpoolAt is the percentage of the budget past which lines are moved into the spool,
-	// DiscardAt the one past which lines below KeepLevel are dropped, and DropAt the one past
-	// which all lines are. They are from 5 to 95, each below the next. Not flags.
+	// SpoolAt, DiscardAt and DropAt are percentages of the budget. Above SpoolAt, lines are
+	// moved into the spool; above DiscardAt, lines below KeepLevel are dropped; above DropAt,
+	// all lines are. They are from 5 to 95, each below the next. Not flags.
 	SpoolAt, DiscardAt, DropAt int
 
 	// PersistLevel is the level below which lines are withheld: counted, and not
 	// persisted. [ul.Trace] withholds none.
 	PersistLevel ul.Level
-	Hindsight    time.Duration // for which withheld lines are held; 0: they are not
+	Hindsight    time.Duration // how long withheld lines are held; 0: not at all
 
 	SyncInterval time.Duration // longest time from reading a line to its commit
 	SyncBytes    settings.Size // most bytes between commits; at most an eighth of the budget. At least 64 KiB. Not a flag
@@ -68,7 +68,7 @@ func (c *Config) Groups() []settings.Group {
 	return append([]settings.Group{{Title: "What is shipped", Flags: c.Tail.Flags}}, c.CopyGroups()...)
 }
 
-// CopyGroups returns those of the settings that are not about the source.
+// CopyGroups returns the settings that are not about the source.
 func (c *Config) CopyGroups() []settings.Group {
 	return []settings.Group{
 		{Title: "The durable copy, and what happens under pressure", Flags: c.flags},
@@ -116,8 +116,8 @@ func (c Config) Validate() []error {
 // withholds reports whether any line can be withheld.
 func (c Config) withholds() bool { return c.PersistLevel > ul.Trace }
 
-// KeepLevel is the lowest level whose lines are kept under pressure, or "off":
-// no lines are.
+// KeepLevel is the lowest level whose lines are kept under pressure, or "off" to keep
+// none.
 type KeepLevel ul.Level
 
 // Choices returns the names of the levels, and off.
@@ -158,15 +158,15 @@ func (c Config) lineLimit() int { return min(1<<20, int(c.Queue)/4) - tail.AreaS
 func (c Config) frameBytes() int { return min(512<<10, int(c.Queue)/4) }
 
 // How much is appended at once between commits. Lines in the queue are not in the copy.
-// Where nothing is compressed, more makes an append no cheaper; elsewhere, it makes
-// frames that compress better.
+// Without compression, a larger append is no cheaper; with compression, it makes frames
+// that compress better.
 const (
 	plainBatch  = 256 << 10
 	packedBatch = 448 << 10
 )
 
-// batchBytes is how much gathers in the queue before the writer is woken and appends
-// it, between commits, where a frame has so many bytes.
+// batchBytes returns how many bytes gather in the queue before the writer is woken to
+// append them between commits, for frames of so many bytes.
 func (c Config) batchBytes(frame int) int {
 	if c.Segment.Compress == segment.None {
 		return min(plainBatch, frame)

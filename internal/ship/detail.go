@@ -18,11 +18,11 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// detail is what the writer does with lines below the persist level. It counts them, holds
+// detail handles lines below the persist level for the writer. It counts them, holds
 // them in hindsight, and supplies the lines that are to be saved.
 //
-// A commit makes one step of all: the positions after the lines, their counts, where
-// the held ones are, and the marks after the saved ones.
+// A commit makes one step of all: the positions after the lines, their counts, the place of
+// the held ones, and the marks after the saved ones.
 type detail struct {
 	level  ul.Level // lines below it are withheld; [ul.Trace] withholds none
 	log    *slog.Logger
@@ -34,16 +34,16 @@ type detail struct {
 	failed retry.Limiter // lines cannot be held
 }
 
-// withheld is lines that are not persisted.
+// withheld counts lines that are not persisted.
 type withheld struct {
 	lines [ul.NumLevels]uint64
 	bytes uint64
 }
 
-// hintUnheld is what follows from an error of the hindsight.
+// hintUnheld is the hint for errors of the hindsight.
 const hintUnheld = "withheld lines are counted and not held; all else works"
 
-// attach goes on in another state directory, or none, where nothing is held.
+// attach continues in another state directory. Without one, nothing is held.
 func (d *detail) attach(dir *os.File) {
 	if d.held == nil {
 		hindsight.Remove(dir) // what an earlier process held
@@ -57,7 +57,7 @@ func (d *detail) attach(dir *os.File) {
 	d.check.Held = d.held.State()
 }
 
-// resume continues with what the checkpoint says that is held.
+// resume continues with the held lines of the checkpoint.
 func (d *detail) resume() {
 	if d.held == nil {
 		d.check.Held = hindsight.State{}
@@ -69,18 +69,18 @@ func (d *detail) resume() {
 	}
 }
 
-// supplies reports whether what is past the mark of a stream comes from the hindsight,
-// which supplies it again.
+// supplies reports whether the bytes past the mark of a stream come from the hindsight,
+// which can supply them again.
 func (d *detail) supplies(stream string) bool {
 	return d.held != nil && strings.HasSuffix(stream, naming.DetailSuffix)
 }
 
-// begin makes the next checkpoint say that lines are being saved, so that a restart goes on
-// with that.
+// begin notes for the next checkpoint that lines are being saved, so that a restart goes on
+// saving them.
 func (d *detail) begin() { d.check.Held.Until = d.held.State().Until }
 
 // hold takes the withheld lines out of a stream's parts of the batch and holds them. It adds
-// them to what was withheld of the stream.
+// them to the stream's sum.
 func (d *detail) hold(stream string, batch []queue.Chunk[tail.Chunk], parts []int, sum *withheld) {
 	if d.level == ul.Trace {
 		return
@@ -105,7 +105,7 @@ func (d *detail) hold(stream string, batch []queue.Chunk[tail.Chunk], parts []in
 	d.lines = b.Raw
 }
 
-// split takes the withheld lines out of a chunk and returns them and how many they are.
+// split takes the withheld lines out of a chunk and returns them with their numbers by level.
 func (d *detail) split(c *queue.Chunk[tail.Chunk]) (lines [ul.NumLevels]uint32, raw []byte) {
 	if c.Meta.File.Whole() {
 		return lines, nil
@@ -145,21 +145,21 @@ func (d *detail) commits() {
 	}
 }
 
-// committed frees what was saved, and is committed.
+// committed frees saved lines that are committed.
 func (d *detail) committed() {
 	if d.held != nil {
 		d.held.Committed(d.check.Held)
 	}
 }
 
-// rewind forgets what is not committed.
+// rewind forgets everything that is not committed.
 func (d *detail) rewind() {
 	if d.held != nil {
 		d.held.Rewind()
 	}
 }
 
-// forget forgets what is not committed of a stream: its lines are read again.
+// forget forgets the uncommitted lines of a stream, which are read again.
 func (d *detail) forget(stream string) {
 	if d.held == nil {
 		return

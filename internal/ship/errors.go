@@ -8,7 +8,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// errorKind is the class of an error of the destination, for a metric label.
+// errorKind returns the class of an error of the destination, for a metric label.
 func errorKind(err error) string {
 	if errors.Is(err, store.ErrAway) {
 		return missingError
@@ -22,7 +22,7 @@ const (
 	otherError   = "other"
 )
 
-// labels are the values of a metric's label, by the errors that they stand for.
+// labels maps errors to the values of a metric's label.
 type labels []struct {
 	label  string
 	errnos []unix.Errno
@@ -48,7 +48,7 @@ var errorKinds = labels{
 	{missingError, []unix.Errno{unix.ENOENT, unix.ENOTDIR}},
 }
 
-// refusedReasons are why the destination refuses a stream, in ullage_refused_streams.
+// refusedReasons are the reasons for a refused stream, in ullage_refused_streams.
 var refusedReasons = labels{
 	{"occupied", []unix.Errno{unix.ENOTDIR, unix.EISDIR, unix.ELOOP}},
 	{"permission", []unix.Errno{unix.EACCES, unix.EPERM}},

@@ -12,24 +12,24 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// health is what the writer shows to others: whether the destination, and the checkpoint,
-// take lines, and what they have.
+// health is the state that the writer shows to others: whether the destination and the checkpoint
+// take lines, and how far they are.
 type health struct {
 	mu         sync.Mutex
 	lastCommit time.Time
 	marks      map[string]segment.Mark // committed
 	refused    map[string]error        // streams, and why; never changed in place
 
-	failure     error     // why they do not, now
-	waiting     time.Time // when the oldest line was read that waits for the end of the failure
+	failure     error     // why lines are not taken now
+	waiting     time.Time // when the oldest line that waits for the end of the failure was read
 	failures    int64
 	lastFailure string
 	lastFailed  time.Time
 	maintenance string // last error of maintaining the segments
 }
 
-// setFailure notes why lines are not taken, and since when the oldest one
-// waits; or nil when they are taken again. It reports whether that is news.
+// setFailure notes why lines are not taken, or nil when they are taken again, and
+// since when the oldest line waits. It reports whether that is news.
 func (h *health) setFailure(err error, oldest time.Time) (news bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -38,7 +38,7 @@ func (h *health) setFailure(err error, oldest time.Time) (news bool) {
 		h.waiting = oldest
 	}
 	if err == nil && h.failure != nil {
-		h.lastFailed = time.Now() // it did until now
+		h.lastFailed = time.Now() // the failure has lasted until now
 	}
 	h.failure = err
 	if err != nil {
@@ -64,18 +64,18 @@ func (h *health) noteError(err error) {
 	h.lastFailure, h.lastFailed = err.Error(), time.Now()
 }
 
-// errorMemory is for how long the last error is shown after it is over. The
-// metrics know it longer.
+// errorMemory is how long the last error is shown after it is over. The metrics show
+// it longer.
 const errorMemory = time.Hour
 
-// show adds what the destination has and lacks to a status that lists the streams.
+// show adds the state of the destination to a status that lists the streams.
 func (h *health) show(st *admin.Status) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	st.LastCommit, st.DestinationErrors = h.lastCommit, h.errors(time.Now())
 	for i := range st.Streams {
 		one := &st.Streams[i]
-		if at := h.marks[one.Name]; !at.Gone { // else it has none, or an older one
+		if at := h.marks[one.Name]; !at.Gone { // otherwise the stream has no segment, or only older ones
 			one.Segment, one.SegmentBytes = at.Segment, at.Offset
 		}
 		if err := h.refused[one.Name]; err != nil {
@@ -84,8 +84,8 @@ func (h *health) show(st *admin.Status) {
 	}
 }
 
-// errors counts the errors, with mu held. It shows the last error until that has been over
-// for errorMemory.
+// errors returns the number of errors, with mu held, and the last error until that one has
+// been over for errorMemory.
 func (h *health) errors(now time.Time) admin.Errors {
 	if h.failure == nil && now.Sub(h.lastFailed) > errorMemory {
 		return admin.Errors{Count: h.failures}
@@ -93,7 +93,7 @@ func (h *health) errors(now time.Time) admin.Errors {
 	return admin.Errors{Count: h.failures, Last: h.lastFailure, LastAt: h.lastFailed}
 }
 
-// lastErrorSeconds is the time of the last error as a metric; 0 for none.
+// lastErrorSeconds returns the time of the last error as a metric; 0 if there was no error.
 func (h *health) lastErrorSeconds() float64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -121,8 +121,8 @@ func (h *health) current() error {
 	return h.failure
 }
 
-// waitingSince returns when the oldest line was read that waits for the end of a
-// failure. The zero time: none does.
+// waitingSince returns when the oldest line that waits for the end of a failure was
+// read, or the zero time if no line waits.
 func (h *health) waitingSince() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -26,7 +26,7 @@ type link struct {
 	rewind  chan rewind   // writer to reader: read again from the last commit
 
 	syncBytes  atomic.Int64 // set by the reader once it knows the budget
-	frameBytes atomic.Int64 // ... and so is this: most bytes of one frame
+	frameBytes atomic.Int64 // most bytes of one frame; set likewise
 	progress   atomic.Int64 // when the destination last took something; ns
 	oldest     atomic.Int64 // when the oldest appended, not committed line was read; ns, 0 for none
 	commits    atomic.Int64
@@ -37,11 +37,11 @@ type flush struct {
 	claims bool // the checkpoint claims that lines of the source are durable, see [tail.Start.Claims]
 }
 
-// rewind asks the reader to read again from the last commit; of the streams in
-// ends, from where their segments end. The answer is where that is.
+// rewind asks the reader to read again from the last commit, and the streams in ends from
+// where their segments end. The answer has the positions.
 type rewind struct {
 	ends        map[string][]byte
-	uncommitted bool // there was no commit: what was taken for one is forgotten
+	uncommitted bool // nothing was committed: the positions that were taken for committed are forgotten
 	news        bool // there should have been a checkpoint
 	done        chan map[position.Content]position.Saved
 }
@@ -64,7 +64,7 @@ func newLink(cfg Config) *link {
 	return l
 }
 
-// frame is how many bytes make one now: less where the budget is small.
+// frame returns how many bytes one frame has now: fewer if the budget is small.
 func (l *link) frame() int { return int(l.frameBytes.Load()) }
 
 // setFrame sets how many bytes one frame has at most.
@@ -73,8 +73,8 @@ func (l *link) setFrame(cfg Config, bytes int) {
 	l.queue.SetWake(cfg.batchBytes(bytes))
 }
 
-// requestRewind makes the reader forget what is not committed, and waits until
-// it has.
+// requestRewind makes the reader forget everything uncommitted and waits until the reader has
+// done so.
 func (l *link) requestRewind(ctx context.Context, request rewind) (map[position.Content]position.Saved, error) {
 	request.done = make(chan map[position.Content]position.Saved, 1)
 	select {
@@ -91,8 +91,8 @@ func (l *link) requestRewind(ctx context.Context, request rewind) (map[position.
 }
 
 // lag returns the age of the oldest line that was read and is not committed.
-// While the destination fails, lines are read again and again: the first time
-// counts.
+// While the destination fails, lines are read again and again; their age is then
+// counted from the first time.
 func (l *link) lag(now time.Time) time.Duration {
 	if since := l.health.waitingSince(); !since.IsZero() {
 		return max(0, now.Sub(since))

@@ -5,7 +5,7 @@ import "time"
 // calmAfter is how long the source must not have been busy before it is calm.
 const calmAfter = 2 * time.Second
 
-// load is how much there is to do. It reports when the source becomes busy or calm, see [Outlets].
+// load reports when the source becomes busy or calm, see [Outlets].
 type load struct {
 	tell func(busy bool) // may be nil
 	busy bool            // as last reported

@@ -12,7 +12,7 @@ import (
 // there are no commits.
 const maintainInterval = time.Minute
 
-// maintainEvery is that interval, or less where segments are to be sealed sooner.
+// maintainEvery returns that interval, or a shorter one if segments are to be sealed sooner.
 func (c Config) maintainEvery() time.Duration {
 	if age := c.Segment.SegmentAge; age > 0 {
 		return min(maintainInterval, max(time.Second, age/4))
@@ -30,11 +30,11 @@ const (
 // counted.
 func (w *writer) maintain(ctx context.Context) {
 	if w.taken.bytes == 0 {
-		// A stream that is refused may have uncommitted bytes past its mark.
+		// A refused stream may have uncommitted bytes past its mark.
 		refused := func(name string) bool { _, is := w.refused.streams[name]; return is }
 		idle := w.check.ForgetIdle(maxIdleStreams, refused)
 		for _, name := range idle {
-			w.tolerate(w.store.Stream(name).Close()) // also one that nothing was written to since the start
+			w.tolerate(w.store.Stream(name).Close()) // even if nothing was written to the stream since the start
 			delete(w.streams, name)
 		}
 		w.link.health.forget(idle)
@@ -48,8 +48,8 @@ func (w *writer) maintain(ctx context.Context) {
 	w.retain(ctx)
 }
 
-// retain lets the store seal and delete. Where the newest segment of a stream
-// goes too, the checkpoint records that first.
+// retain seals and deletes segments. Before the newest segment of a stream is deleted,
+// the checkpoint records that.
 func (w *writer) retain(ctx context.Context) {
 	err := w.store.Maintain(time.Now(), func(released []*store.Stream) error {
 		for _, st := range released {
@@ -81,7 +81,7 @@ func (w *writer) tolerate(err error) {
 	}
 }
 
-// commitSeals makes the checkpoint say which segments were sealed without a commit: by
+// commitSeals records in the checkpoint which segments were sealed without a commit: by
 // age, or at the end. A segment whose seal is not in the checkpoint may grow again after
 // a restart.
 func (w *writer) commitSeals(ctx context.Context) error {

@@ -24,8 +24,8 @@ type metrics struct {
 	refused           *prometheus.GaugeVec
 }
 
-// newMetrics registers the metrics of the two loops. Gauges are read when they
-// are scraped, from what the loops show.
+// newMetrics registers the metrics of the two loops. Gauges are read from the state that
+// the loops show when they are scraped.
 func newMetrics(reg prometheus.Registerer, l *link, v *view, ready func() error) *metrics {
 	m := &metrics{
 		persistedLines: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -55,7 +55,7 @@ func newMetrics(reg prometheus.Registerer, l *link, v *view, ready func() error)
 	reg.MustRegister(m.withheldLines, m.withheldBytes, m.savedLines, m.unheld)
 	reg.MustRegister(m.persistedLines, m.persistedBytes, m.commits, m.destinationErrors, m.checkpointErrors, m.checkpointInvalid, m.refused)
 	m.refusedStreams(nil)
-	// A counter that is there from the beginning shows its first step.
+	// A counter shows its first step only if it exists before.
 	for _, k := range errorKinds {
 		m.destinationErrors.WithLabelValues(k.label)
 	}

@@ -16,7 +16,7 @@ type news struct {
 	report
 }
 
-// report is what the reader has to say of the source.
+// report is the reader's news about the source.
 type report struct {
 	dir     *os.File // the state directory, if dirNews; a descriptor of its own, or nil
 	dirNews bool

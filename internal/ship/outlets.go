@@ -41,13 +41,12 @@ func (o *Outlets) destination(dir string) {
 	}
 }
 
-// Followers read the segments while they are written, in this process. The functions
-// are called by the writer, and must not block. The zero value is that there are
-// none.
+// Followers are functions for parts of this process that read the segments while they are
+// written. The writer calls them; they must not block. The zero value has no followers.
 type Followers struct {
 	// OnCommit is called when streams are committed up to marks, before anything is
-	// appended to a stream that is new, and when streams have ended, so that nothing is
-	// appended to what they have. The first call has every stream that may grow. It must
+	// appended to a new stream, and when streams have ended, so that nothing more is
+	// appended to their segments. The first call has every stream that may grow. It must
 	// not keep marks. Nil: there are no followers.
 	OnCommit func(marks map[string]segment.Mark, ended []string)
 

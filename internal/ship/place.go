@@ -11,17 +11,17 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// placing is a writer at its start, when the segments of streams are placed
-// after what is committed of them.
+// placing is a writer at its start, which places the segments of each stream after its
+// committed bytes.
 type placing struct {
 	*writer
 	from start
 }
 
-// begin makes the destination ours and places the segments of all streams:
-// streams with a mark after that, and the others after all of them that is
-// sound. The reader runs already. For the others it began with the files'
-// content, and begins again now that the ends of their segments are known.
+// begin acquires the destination and places the segments of all streams: streams with a
+// mark after the mark, and the others after their last sound frame. The reader runs
+// already. It has read the files of the others from the beginning, and begins again now
+// that the ends of their segments are known.
 func (p *placing) begin(ctx context.Context) error {
 	if err := p.store.Acquire(ctx); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (p *placing) begin(ctx context.Context) error {
 		return err
 	}
 	if len(p.refused.streams) == 0 {
-		p.check.Uncommitted = own // what was past the marks is cut off
+		p.check.Uncommitted = own // the bytes past the marks are cut off
 	}
 	p.link.health.setFailure(nil, time.Time{})
 	again := rewind{ends: p.ends, uncommitted: p.from.invalid && !p.from.keyed, news: p.from.invalid}
@@ -48,22 +48,22 @@ func (p *placing) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	// Always: from now on, all checkpoints of earlier processes are old ones.
+	// In each case: from now on, all checkpoints of earlier processes are stale.
 	p.check.BeginRun()
 	if err := p.saveCheckpoint(ctx); err != nil {
 		return err
 	}
 	p.unsaved = false
-	// Not before: followers and retention take every stream that is not placed for ended.
+	// Not earlier: followers and retention regard every stream that is not placed as ended.
 	p.follow.begin()
 	p.retain(ctx)
 	p.view.setRestored()
 	return nil
 }
 
-// compareNumber looks whether the checkpoint is still the newest, now that the destination
-// is ours. It was when it was loaded, but another sidecar may have held the destination
-// since, with another source.
+// compareNumber checks that the checkpoint is still the newest, now that the destination is
+// acquired. It was the newest when it was loaded, but another sidecar with another source may
+// have held the destination since.
 func (p *placing) compareNumber() {
 	newest := p.store.Number()
 	if newest <= p.check.Number() {
@@ -93,7 +93,7 @@ func (p *placing) unplaced() []string {
 	return names
 }
 
-// placeStreams places all streams, and again if the destination is replaced.
+// placeStreams places all streams, and starts over if the destination is replaced.
 func (p *placing) placeStreams(ctx context.Context) error {
 	for _, name := range p.unplaced() {
 		err := p.placeStream(ctx, name)
@@ -107,7 +107,7 @@ func (p *placing) placeStreams(ctx context.Context) error {
 	return nil
 }
 
-// errReplaced says that the destination is another directory than before.
+// errReplaced reports that the destination is a different directory than before.
 var errReplaced = errors.New("the destination was replaced")
 
 // placeStream places the segments of a stream. Errors of the destination are
@@ -134,10 +134,9 @@ func (p *placing) placeStream(ctx context.Context, name string) error {
 	return nil
 }
 
-// placeOrRefuse is tryPlace, and no error if the destination refuses the stream
-// alone. The start is then repeated with what is known by now. A restart
-// meanwhile must know as well if there is no mark, since the checkpoint was
-// lost.
+// placeOrRefuse calls tryPlace, and returns nil if the destination refuses only this
+// stream. Placing it is then retried later. If the stream has no mark because the
+// checkpoint was lost, the checkpoint records that for a restart in the meantime.
 func (p *placing) placeOrRefuse(name string) error {
 	err := p.tryPlace(name)
 	if !errors.Is(err, store.ErrRefused) {
@@ -164,23 +163,23 @@ func (p *placing) tryPlace(name string) error {
 		}
 		p.stale(name, err)
 	}
-	// What cannot be read again must not be cut off.
+	// Bytes that cannot be read again must not be cut off.
 	err := p.recover(name, seg)
 	if !marked && !p.from.lost && !p.from.invalid {
-		delete(p.ends, name) // nothing of what is in the source was persisted
+		delete(p.ends, name) // no line in the source was persisted
 	}
 	return err
 }
 
-// resumeDry places a stream of which the source has nothing more. Then nothing
-// is past the mark; or it cannot be supplied again, since its file was deleted,
-// or the checkpoint is an old one that was put back. It stays.
+// resumeDry places a stream without unread lines in the source. Normally nothing is past the
+// mark. Bytes past it cannot be supplied again: their file was deleted, or the checkpoint is
+// an old one that was put back. So they stay.
 func (p *placing) resumeDry(name string, seg *store.Stream, mark segment.Mark) error {
 	err := seg.Resume(mark, 0)
 	if errors.Is(err, store.ErrMark) {
 		p.log.Debug("keeping segment data after the mark", "stream", name, "error", err)
 		err = p.recover(name, seg)
-		delete(p.ends, name) // there is nothing to look it up in
+		delete(p.ends, name) // the source has no lines to look for the end in
 	}
 	return err
 }

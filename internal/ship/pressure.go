@@ -10,25 +10,25 @@ import (
 )
 
 const (
-	// pressurePace is how often the source is looked at while the queue has no
-	// room. A JVM that writes 50 MB/s fills 1 MiB of it in twice that.
+	// pressurePace is the time between two looks at the source while the queue has no
+	// room. A JVM that writes 50 MB/s fills 1 MiB of the source in twice that.
 	pressurePace = 10 * time.Millisecond
 
 	// mostRest bounds one round of relief, and the rest after a look that took
 	// long: on a busy machine such a look mostly waited for a processor.
 	mostRest = 10 * pressurePace
 
-	// reliefBytes is about how much is freed before the other things that a
-	// reader has to do get their turn.
+	// reliefBytes is about how much is freed before the other work of the reader
+	// gets its turn.
 	reliefBytes = 4 << 20
 
 	// A record takes two to three pages besides its lines, and short blocks compress less.
 	// So a block of a file is worth a record if it has mostLeast bytes, or as many as the
-	// streams can wait for together in a part of the budget, see least. Where lines would
-	// be dropped otherwise, leastLeast is enough.
+	// streams can wait for together in a part of the budget, see least. If lines would be
+	// dropped otherwise, leastLeast is enough.
 	mostLeast  = 768 << 10
 	leastLeast = 16 << 10
-	leastPart  = 4 // of what is in use when spooling begins
+	leastPart  = 4 // the divisor of the memory in use when spooling begins
 
 	// A destination that has taken nothing for stallTime counts as stalled for
 	// now. rateTime is the interval at which the amount written is measured.
@@ -48,9 +48,9 @@ type pressure struct {
 	budget *budget
 
 	marks   marks
-	refused bool // only lines of streams go that the destination refuses
+	refused bool // only lines of refused streams are dropped
 
-	at      time.Time // not before is it looked at again
+	at      time.Time // the earliest time of the next look
 	rate    rate
 	freed   int64                        // bytes that the last look freed
 	yielded retry.Limiter                // held lines were given up
@@ -63,13 +63,13 @@ func newPressure(cfg Config, log *slog.Logger, l *link, src *tail.Reliever, b *b
 		marks: marks{spoolAt: percent(cfg.SpoolAt), discardAt: percent(cfg.DiscardAt), dropAt: percent(cfg.DropAt)}}
 }
 
-// rate is how source and destination keep up with each other.
+// rate measures whether the destination keeps up with the source.
 type rate struct {
 	looked  time.Time
-	written int64     // sizes of all source files, then
+	written int64     // sizes of all source files at the last look
 	own     int64     // their memory
 	grew    time.Time // when a look last found that the JVMs wrote
-	writing bool      // they did so not long ago
+	writing bool      // the JVMs wrote recently
 	growing int       // looks in a row that found more in use
 }
 
@@ -89,9 +89,9 @@ func (t *rate) take(m usage, now time.Time) {
 	t.looked, t.written, t.own = now, m.written, m.own
 }
 
-// lags reports whether lines must go: the JVMs write, and the destination
-// takes nothing, or less than they write. With a healthy one, a full queue and
-// a full source are no reason: they become empty.
+// lags reports whether memory must be freed: the JVMs write, and the destination
+// takes nothing, or less than they write. A full queue and a full source alone are no
+// reason: a healthy destination empties them.
 func (p *pressure) lags(m usage) bool {
 	now := time.Now()
 	p.rate.take(m, now)
@@ -100,8 +100,8 @@ func (p *pressure) lags(m usage) bool {
 }
 
 // relieve frees memory as long as the source is too full. It is called while the queue has no
-// room, which is full, and while streams are refused: otherwise reading is what makes room. A
-// destination that takes the other streams is no reason to drop lines of those.
+// room, as full reports, and while streams are refused. Otherwise reading makes room. While the
+// destination takes the other streams, their lines are not dropped.
 func (p *pressure) relieve(full bool) {
 	started := time.Now()
 	m := p.budget.measure()
@@ -119,14 +119,13 @@ func (p *pressure) relieve(full bool) {
 	}
 	rest := pressurePace
 	if !p.marks.on() || p.freed == 0 {
-		// Looking after very many files takes longer, and must not be all we do.
+		// With very many files a look takes longer, and must leave time for other work.
 		rest = min(max(rest, 10*time.Since(started)), mostRest)
 	}
 	p.at = time.Now().Add(rest)
 }
 
-// yield gives up the lines that are held in hindsight before lines that are not withheld
-// would be dropped.
+// yield gives up the lines that are held in hindsight before any other line is dropped.
 func (p *pressure) yield(m usage) {
 	held := p.budget.held
 	if held == nil || !p.marks.discarding && !p.marks.dropping || held.Stats().Bytes == 0 {
@@ -160,8 +159,8 @@ func (p *pressure) relieveUntil(m usage) {
 }
 
 // relieveOnce frees some memory in the way that costs least: moving lines loses
-// none. Past the last mark, where the JVMs would soon have no room, lines go at
-// once, since that is quicker; lines to keep go last.
+// none. Past the last mark, where the JVMs would soon have no room, lines are dropped
+// at once, since that is quicker; lines to keep are dropped last.
 func (p *pressure) relieveOnce(m usage) (freed int64) {
 	relief := tail.Relief{
 		Want:    min(max(int64((m.used-p.marks.low())*float64(m.budget)), 256<<10), reliefBytes),
@@ -191,13 +190,13 @@ func (p *pressure) relieveOnce(m usage) (freed int64) {
 	return freed
 }
 
-// least is how much of a file is worth a record.
+// least returns how many bytes of a file are worth a record.
 func (p *pressure) least(m usage) int64 {
 	part := int64(p.marks.spoolAt*float64(m.budget)) / leastPart / int64(max(1, m.streams))
 	return max(leastLeast, min(part, mostLeast))
 }
 
-// drop drops lines, and logs that, at most once a minute for each reason.
+// drop drops lines and logs that at most once a minute for each reason.
 func (p *pressure) drop(why ul.Reason, relief tail.Relief, m usage) (freed int64) {
 	if freed = p.src.Drop(why, relief); freed == 0 {
 		return 0

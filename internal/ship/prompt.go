@@ -9,29 +9,29 @@ const (
 	// promptInterval is how long lines wait for a commit after a [Shipper.Prompt].
 	promptInterval = 20 * time.Millisecond
 
-	// promptCommits is how many commits come so soon. The first of them may lack the lines that
-	// are waited for: while lines flow, the reader looks at a file only now and then.
+	// promptCommits is the number of commits that come so soon. The first of them may lack the
+	// lines that a person waits for: while lines flow, the reader looks at a file only now and then.
 	promptCommits = 4
 )
 
-// prompt is a wish for commits that do not wait for the sync interval.
+// prompt is a request for commits that do not wait for the sync interval.
 type prompt struct {
-	asked chan struct{} // capacity 1: the wish is new
+	asked chan struct{} // capacity 1: there is a new request
 	left  atomic.Int32  // commits that are still to come soon
 }
 
-// Prompt has the next lines committed at once rather than after the sync interval: a person
-// waits for them. It is safe for concurrent use.
+// Prompt asks for the next lines to be committed at once rather than after the sync interval,
+// because a person waits for them. It is safe for concurrent use.
 func (s *Shipper) Prompt() {
 	p := &s.link.prompt
 	p.left.Store(promptCommits)
 	select {
 	case p.asked <- struct{}{}:
-	default: // the writer has yet to see an earlier one
+	default: // the writer has yet to see an earlier request
 	}
 }
 
-// interval returns how long a line may wait for its commit, where syncInterval is the setting.
+// interval returns how long a line may wait for its commit if syncInterval is the setting.
 func (p *prompt) interval(syncInterval time.Duration) time.Duration {
 	if p.left.Load() > 0 {
 		return min(promptInterval, syncInterval)
@@ -42,6 +42,6 @@ func (p *prompt) interval(syncInterval time.Duration) time.Duration {
 // committed notes a commit.
 func (p *prompt) committed() {
 	if left := p.left.Load(); left > 0 {
-		p.left.CompareAndSwap(left, left-1) // a new wish has all of its commits
+		p.left.CompareAndSwap(left, left-1) // a new request keeps all of its commits
 	}
 }

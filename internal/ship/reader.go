@@ -21,12 +21,12 @@ type reader struct {
 	pace *kernel.Timer
 
 	read int  // bytes in the last round
-	full bool // ... which ended because the queue has no room
-	more bool // ... or because it was long enough
+	full bool // that round ended because the queue has no room
+	more bool // that round ended because it was long enough
 
-	eventful bool // what reading does not show was written: to refused streams
+	eventful bool // JVMs wrote to refused streams, which reading does not show
 
-	caughtUp time.Time // when all that was written had been read; at first, long ago
+	caughtUp time.Time // when everything written had been read; at first, long ago
 
 	handled time.Time // when events last had a turn
 	shown   time.Time // when the view was last brought up to date
@@ -42,7 +42,7 @@ type reader struct {
 // pollInterval is the slow poll, in case events were missed.
 const pollInterval = time.Second
 
-// waits is what was logged of waiting for the source: that it is missing, and that another
+// waits notes which reasons for waiting for the source were logged: it is missing, or another
 // sidecar owns it.
 type waits struct{ missing, owned bool }
 
@@ -50,14 +50,15 @@ type waits struct{ missing, owned bool }
 type draining struct {
 	on     bool
 	since  time.Time
-	silent bool // no process writes any more, or it takes too long
-	asked  bool // the writer to flush
+	silent bool // no process writes any more, or waiting for that takes too long
+	asked  bool // the writer was asked to flush
 
 	waiting int // files that waited for a place, and had one, after the last flush
 }
 
-// goesOn reports, after a flush, whether files that waited for a place can be read now:
-// the reader closes some of the others after each flush. It returns false once they do not get fewer.
+// goesOn reports, after a flush, whether files that waited for a place can be read now, since
+// the reader closes some of the others after each flush. It returns false once the number of
+// waiting files does not fall.
 func (d *draining) goesOn(waiting int) bool {
 	was := d.waiting
 	d.waiting = waiting

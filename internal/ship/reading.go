@@ -11,19 +11,19 @@ import (
 
 const (
 	// After a round of reading, events are left in the kernel for a while: most of
-	// them merge there, and one wake-up serves many lines. It is shorter where much
-	// is written, and where files come and go: a JVM that rotates small files
-	// overwrites an archive soon, and what was not seen until then is gone. Then
-	// the files that were read from, and the directory, are looked at without
-	// events, which wake two threads each. As long as lines flow, events get a turn
-	// only now and then, for other files.
+	// them merge there, and one wake-up serves many lines. The pause is shorter while
+	// much is written, and while files come and go: a JVM that rotates small files soon
+	// overwrites an archive, whose unseen lines are then lost. During such times the
+	// files that were read from, and the directory, are looked at without waiting for
+	// events, which wake two threads each. As long as lines flow, events get a turn only
+	// now and then, for other files.
 	calmPace   = 20 * time.Millisecond
 	eventPace  = 100 * time.Millisecond
 	hurryPace  = 2 * time.Millisecond
 	hurryBytes = 64 << 10
 
 	roundBytes = 1 << 20 // read before other things get their turn
-	maxEvents  = 4096    // taken in at once
+	maxEvents  = 4096    // handled at once
 
 	showInterval = 100 * time.Millisecond
 )
@@ -158,15 +158,14 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	return false, nil
 }
 
-// lastWords is for how long draining waits for writers that end. At the end of a
-// pod's grace period, the kubelet kills the JVM and the sidecar at the same
-// moment, and the JVM may write a little longer.
+// lastWords is how long draining waits for writers that end. At the end of a pod's
+// grace period, the kubelet kills the JVM and the sidecar at the same moment, and the
+// JVM may write a little longer.
 const lastWords = 500 * time.Millisecond
 
-// finished reports whether what was read is all that draining waits for. Once
-// no process writes any more there is another round, for what was written just
-// before. It is not asked while a scan is due that it is too early for: that
-// may find files.
+// finished reports whether draining has read everything. Once no process writes any
+// more there is another round, for the lines that were written just before. Run does not
+// call finished while a scan is due but still too early: that scan may find files.
 func (r *reader) finished() bool {
 	if r.drain.silent {
 		return true
@@ -191,9 +190,8 @@ func (r *reader) hurried() bool {
 	return r.read >= hurryBytes || time.Since(r.load.rotated) < time.Second
 }
 
-// paceFull is how long nothing is looked at while the queue has no room. That
-// nothing can be read, and that looking at the pressure takes long, must not
-// keep new files from being seen.
+// paceFull returns how long the reader waits while the queue has no room. New files must
+// be seen even if nothing can be read and looking at the pressure takes long.
 func (r *reader) paceFull() time.Duration {
 	pace := pressurePace
 	if time.Since(r.load.rotated) < time.Second {
@@ -208,7 +206,7 @@ func (r *reader) take(ev fsnotify.Event) {
 	r.takeWaiting()
 }
 
-// takeWaiting handles the events that are there.
+// takeWaiting handles the events that wait.
 func (r *reader) takeWaiting() {
 	events, _ := r.src.Watcher.Events()
 	for range maxEvents {
@@ -221,9 +219,9 @@ func (r *reader) takeWaiting() {
 	}
 }
 
-// settle reclaims what has been committed. Until the destination has confirmed the
-// checkpoint, nothing is: a checkpoint of another destination would let the only copy
-// of a finished log be unlinked.
+// settle reclaims committed bytes. It reclaims nothing until the destination has confirmed the
+// checkpoint: with a checkpoint of another destination, it would unlink the only copy of a
+// finished log.
 func (r *reader) settle() {
 	r.takeCommitted()
 	if !r.view.isRestored() {
@@ -232,7 +230,7 @@ func (r *reader) settle() {
 	r.link.news.setFiles(r.src.Reclaimer.Reclaim())
 }
 
-// show lets others see how the source is, not too often.
+// show updates the view of the source, not too often.
 func (r *reader) show() {
 	if now := time.Now(); now.Sub(r.shown) >= showInterval {
 		r.shown = now

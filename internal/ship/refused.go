@@ -2,11 +2,10 @@ package ship
 
 import "time"
 
-// refusedRetry is how often streams are tried again that the destination
-// refuses.
+// refusedRetry is the time between two tries of refused streams.
 const refusedRetry = 5 * time.Second
 
-// refuse goes on without a stream. Place is how it is tried again.
+// refuse goes on without a stream. Place tries the stream again.
 func (w *writer) refuse(name string, err error, place func() error) {
 	w.store.Stream(name).Abandon()
 	w.m.destinationErrors.WithLabelValues(errorKind(err)).Inc()
@@ -21,8 +20,8 @@ func (w *writer) refuse(name string, err error, place func() error) {
 	}
 }
 
-// refuseOpen is refuse for a stream that was placed. What was appended of it
-// and not committed is past its mark, where the next resume cuts it off.
+// refuseOpen is refuse for a stream that was placed. Its uncommitted bytes are past its
+// mark, where the next resume cuts them off.
 func (w *writer) refuseOpen(st *writerStream, err error) {
 	for f := range w.taken.last {
 		if f.Stream() == st.name {
@@ -40,7 +39,7 @@ func (w *writer) refuseOpen(st *writerStream, err error) {
 	w.refuse(st.name, err, func() error { return w.resume(st) })
 }
 
-// showRefused lets others see which streams are refused.
+// showRefused updates the metrics and the health with the refused streams.
 func (w *writer) showRefused() {
 	errs := make(map[string]error, len(w.refused.streams))
 	for name, r := range w.refused.streams {

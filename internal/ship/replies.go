@@ -7,13 +7,13 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// replies is what the writer passes to the reader: what is durable, and what is refused.
+// replies is the state that the writer passes to the reader: durable chunks and refused streams.
 type replies struct {
 	wake chan struct{} // there is something to take
 
 	mu        sync.Mutex
 	published map[tail.File]tail.Chunk
-	refused   map[string]error // streams, and why; never changed in place. Nil: no news
+	refused   map[string]error // streams and reasons; never changed in place. Nil: no news
 }
 
 // publish passes on that everything up to the given chunks is durable.
@@ -45,9 +45,9 @@ func (r *replies) ring() {
 	}
 }
 
-// take calls each for what was published since the last call and returns the streams that
-// are refused, or nil if that is no news. A stream is refused after its last commit was
-// published, and is read again from there: a part that sees the refusal has seen that
+// take calls each for the chunks that were published since the last call. It returns the
+// refused streams, or nil if they have not changed. A stream is refused after its last commit
+// was published, and is read again from there. So a part that sees the refusal has seen that
 // commit.
 func (r *replies) take(each func(tail.Chunk)) (refused map[string]error) {
 	r.mu.Lock()

@@ -10,32 +10,32 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// start is what is known of streams when reading begins.
+// start is the state of checkpoint and streams when reading begins.
 type start struct {
 	keyed    bool // the destination had answered, so that its key is known
 	invalid  bool // a slot of the checkpoint exists and is not used
 	lost     bool // a previous process had a checkpoint; no valid slot is left
 	outdated bool // another sidecar has used the destination since the checkpoint was saved
 	source   tail.Found
-	byName   tail.Found // the same, if the checkpoint is none of ours
-	streams  []string   // those of them that may have segments which belong to what is in their files
+	byName   tail.Found // the same, if the checkpoint is not ours
+	streams  []string   // the streams that may have segments with lines of their files
 }
 
 // restore brings the source to where the last process ended. It runs before
-// the loops, so it uses what belongs to both. Nothing is asked of the
-// destination, which may stand still: begin does that.
+// the loops, so it may use what belongs to both. It does not call the destination, which
+// may be stalled: begin does that.
 func (s *Shipper) restore(keyed bool) (start, error) {
 	s.link.news.take().apply(s.check, s.detail)
 	found := s.check.Load()
 	s.reportInvalid(found.Invalid)
 	if keyed {
-		// Before the reader meets a trigger, which would begin to save a second time.
-		// Without the key, the checkpoint may be that of another destination: begin goes
-		// on with it.
+		// This comes before the reader meets a trigger, which would begin to save a second
+		// time. Without the key, the checkpoint may be that of another destination: begin
+		// then resumes.
 		s.detail.resume()
 	}
-	// A sidecar without a checkpoint makes one first. A sidecar that finds none, where
-	// there was one, knows that it was lost.
+	// A new source gets a checkpoint first of all. So if there was a checkpoint and no valid
+	// slot is left, it was lost.
 	lost := s.check.Lost || found.Begun && !found.Marked && !found.Claimed
 	s.check.Lost = lost
 	saved := streamsOf(s.check.Files())
@@ -54,7 +54,7 @@ func (s *Shipper) restore(keyed bool) (start, error) {
 	s.check.SetFiles(s.src.Start.Positions())
 	from := start{keyed: keyed, invalid: len(found.Invalid) > 0, lost: lost, source: s.src.Start.Found(), byName: s.src.Start.FoundByName()}
 	if from.streams = from.source.Streams; !lost && (found.Marked || found.Claimed) {
-		from.streams = saved // nothing of others was persisted
+		from.streams = saved // no line of other streams was persisted
 	}
 	return from, nil
 }
@@ -69,7 +69,7 @@ func streamsOf(files map[position.Content]position.Saved) []string {
 	return slices.Collect(maps.Keys(names))
 }
 
-// hintInvalid is what follows from a checkpoint that is not used.
+// hintInvalid is the hint for a checkpoint that is not used.
 const hintInvalid = "without a valid one, nothing that is durable is cut, and the segments decide where reading resumes; no process but the sidecar should write to .ullage in the source"
 
 func (s *Shipper) reportInvalid(invalid []error) {
@@ -83,8 +83,8 @@ func (s *Shipper) reportInvalid(invalid []error) {
 	}
 }
 
-// unseal finds out whether the checkpoint that reading began with, while the
-// destination did not answer, is one of ours.
+// unseal finds out whether the checkpoint that reading began with, before the
+// destination answered, is ours.
 func (s *Shipper) unseal(from start) start {
 	invalid := s.check.Unseal(s.store.Load().Key(), s.store.Load().Number())
 	s.reportInvalid(invalid)

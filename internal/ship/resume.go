@@ -18,15 +18,14 @@ func (w *writer) destinationFailed(err error, backoff time.Duration) {
 	}
 }
 
-// resume places a stream after what is committed. What others have changed of
-// that is lost, and the stream goes on after what they have left; no segment
-// that was committed goes.
+// resume places a stream after its committed bytes. Committed bytes that another process
+// has changed are lost, and the stream goes on after the bytes that are left; no committed
+// segment is deleted.
 func (w *writer) resume(st *writerStream) error {
 	mark, _ := w.check.Mark(st.name)
-	// It is our own last mark. How much may be past it is not a question of the
-	// present settings: the budget may have shrunk since the append, and what is
-	// not cut would be read back from pages that a failed sync has marked clean,
-	// and be taken for durable.
+	// The mark is our own last one. The present settings do not bound the bytes past it,
+	// since the budget may have shrunk since the append. Bytes that are not cut would be read
+	// back from pages that a failed sync has marked clean, and would be taken for durable.
 	err := st.segments.Resume(mark, store.Unbounded)
 	if !errors.Is(err, store.ErrMark) {
 		return err
@@ -46,9 +45,8 @@ func (w *writer) resume(st *writerStream) error {
 	return nil
 }
 
-// recover places a stream after everything of it that is sound. Its mark counts
-// once the reader has found that place in the source: a checkpoint with the one
-// and without the other would be a wrong one.
+// recover places a stream after its last sound frame. The mark is valid once the reader has
+// found the same place in the source: a checkpoint with only one of the two would be wrong.
 func (w *writer) recover(name string, seg *store.Stream) error {
 	end, _, err := seg.Recover()
 	if err != nil {
@@ -70,7 +68,7 @@ func (w *writer) rewind(ctx context.Context, request rewind) error {
 		return err
 	}
 	if len(request.ends) > 0 || request.uncommitted {
-		w.link.news.take().apply(w.check, w.detail) // of before
+		w.link.news.take().apply(w.check, w.detail) // news from before the rewind
 		w.check.SetFiles(files)
 	}
 	for name, mark := range w.recovered {

@@ -24,7 +24,7 @@ func (w *writer) reopen(ctx context.Context) error {
 		if err := w.resume(st); errors.Is(err, store.ErrRefused) {
 			w.refuseOpen(st, err)
 		} else if err != nil {
-			w.retain(ctx) // what is left to resume may need space
+			w.retain(ctx) // the streams that are left to resume may need space
 			return err
 		}
 		st.forget()
@@ -38,18 +38,18 @@ func (w *writer) reopen(ctx context.Context) error {
 	if err := w.saveMarks(ctx); err != nil {
 		return err
 	}
-	// A full disk may be full of our own old segments. Retention deletes no
-	// segment of a stream that is not resumed.
+	// The disk may be full of our own old segments. Retention deletes no segment of a
+	// stream that is not resumed.
 	w.retain(ctx)
 	return nil
 }
 
-// readmit tries the refused streams again. All streams are read again from their last
-// commit, even if they cannot be placed, since their lines in the queue are discarded with
-// the others. A stream that was never placed is forgotten once the reader has seen that it
-// has no files any more, and no sooner: while it is refused, a lost checkpoint is
-// remembered for it, without which its persisted lines would be persisted again. It reports
-// whether the reader begins again.
+// readmit tries the refused streams again and reports whether the reader begins again. If it
+// does, all streams are read again from their last commit, even streams that cannot be placed,
+// since their lines in the queue are discarded with the others. A stream that was never placed
+// is forgotten once the reader has seen that it has no files any more, and no sooner. While
+// such a stream is refused, a lost checkpoint is remembered for it; otherwise its persisted
+// lines would be persisted again.
 func (w *writer) readmit(ctx context.Context) (rewound bool, err error) {
 	var back []string
 	for name, r := range w.refused.streams {

@@ -7,9 +7,9 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// rewind forgets what is not committed, and returns where reading goes on. The
-// writer waits meanwhile. For the streams in ends, the source is searched for how
-// their segments end.
+// rewind forgets everything uncommitted and returns the positions at which reading goes
+// on. The writer waits meanwhile. For the streams in ends, the source is searched for the
+// ends of their segments.
 func (r *reader) rewind(request rewind) map[position.Content]position.Saved {
 	r.takeCommitted()
 	r.link.queue.Reset()
@@ -24,19 +24,19 @@ func (r *reader) rewind(request rewind) map[position.Content]position.Saved {
 	if r.drain.on {
 		r.drain.asked = false
 		select {
-		case <-r.link.flush: // asked before
+		case <-r.link.flush: // a request from before the rewind
 		default:
 		}
 		select {
-		case <-r.link.flushed: // answered before
+		case <-r.link.flushed: // an answer from before the rewind
 		default:
 		}
 	}
 	return r.src.Start.Positions()
 }
 
-// align finds in the source where the streams end that have no mark, and lets
-// reading begin there. News says that there should have been a checkpoint.
+// align finds the ends of streams without a mark in the source, where reading then
+// begins. News reports that there should have been a checkpoint.
 func (r *reader) align(ends map[string][]byte, news bool) {
 	found := 0
 	for name, end := range ends {
@@ -61,7 +61,7 @@ func (r *reader) align(ends map[string][]byte, news bool) {
 		"hint", "the segments decide where reading resumes")
 }
 
-// takeCommitted applies what was published, and learns which streams are refused.
+// takeCommitted applies the published commits and the refused streams.
 func (r *reader) takeCommitted() {
 	if refused := r.link.replies.take(r.src.Reclaimer.Committed); refused != nil {
 		r.src.Capacity.Refuse(refused)

@@ -15,14 +15,14 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// Run ships until ctx ends, and passes on to the outlets what happens. Then it drains: it reads every file to its end,
-// commits, and returns nil. The source may be missing at first. It fails if the
+// Run ships until ctx ends and reports events to the outlets. Then it drains: it reads every file to its end,
+// commits, and returns nil. The source may be missing at first. Run fails if the
 // destination cannot be written to at the start, unless its volume is full, and if the budget is more than
 // the source has.
 //
-// A drain is over only once the destination has confirmed what the checkpoint claims of lines that are
-// still in the source. If draining takes longer than DrainTimeout, Run returns an error that says what
-// is left. A call into the destination may still be blocked then, so the process should exit.
+// A drain is over only once the destination has confirmed every claim of the checkpoint about lines that are
+// still in the source. If draining takes longer than DrainTimeout, Run returns an error with the bytes that
+// are left. A call into the destination may still be blocked then, so the process should exit.
 func (s *Shipper) Run(ctx context.Context, to Outlets) error {
 	connect(s, to)
 	if err := s.reader.waitForSource(ctx); err != nil {
@@ -34,7 +34,7 @@ func (s *Shipper) Run(ctx context.Context, to Outlets) error {
 	}
 	stop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	// A start that is refused ends before ctx, and drains nothing.
+	// A failed start ends before ctx and drains nothing.
 	drains := context.AfterFunc(ctx, func() {
 		s.log.Info("draining", "timeout", s.cfg.DrainTimeout.String())
 		time.AfterFunc(s.cfg.DrainTimeout, cancel)
@@ -58,14 +58,14 @@ func (s *Shipper) Run(ctx context.Context, to Outlets) error {
 	return s.undrained("a call into the destination has not returned")
 }
 
-// answerTime is for how long a start waits for the destination. Then it reads and relieves
-// the source, without it, and logs that after silentTime. A JVM goes on writing meanwhile.
+// answerTime is how long a start waits for the destination. Then the sidecar reads and relieves
+// the source without it, since JVMs go on writing, and logs that after silentTime.
 const (
 	answerTime = 50 * time.Millisecond
 	silentTime = time.Second
 )
 
-// errNoAnswer is why nothing becomes durable after that.
+// errNoAnswer is the reason why nothing becomes durable after that.
 var errNoAnswer = errors.New("destination: it has not answered since the start")
 
 // opened is the destination's answer.
@@ -115,7 +115,7 @@ func (s *Shipper) work(ctx, stop context.Context, cancel func()) error {
 		return err
 	}
 	var loops errgroup.Group
-	var failed error // the writer; what the reader says then follows from it
+	var failed error // of the writer; the reader's error then follows from it
 	loops.Go(func() error {
 		defer cancel()
 		err := s.reader.run(ctx, stop)
@@ -123,7 +123,7 @@ func (s *Shipper) work(ctx, stop context.Context, cancel func()) error {
 		return err
 	})
 	loops.Go(func() error {
-		// Stop has no cause of its own, whatever ends ctx.
+		// Stop never has a cause of its own, so its error is Canceled whatever ends ctx.
 		if err := s.write(stop, answer, from); !errors.Is(err, context.Canceled) {
 			failed = err
 			cancel()
@@ -136,8 +136,8 @@ func (s *Shipper) work(ctx, stop context.Context, cancel func()) error {
 	return failed
 }
 
-// ask begins to open the destination and waits a moment for the answer. Keyed
-// says that it is there, and with it the key.
+// ask begins to open the destination and waits a moment for the answer. Keyed reports
+// that the answer has come, and the key with it.
 func (s *Shipper) ask(stop context.Context) (answer chan opened, keyed bool, err error) {
 	answer = make(chan opened, 1)
 	go func() { answer <- s.open(stop) }()
@@ -199,8 +199,8 @@ func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) 
 }
 
 // await waits for the destination. A reader that drains meanwhile is done only if no line
-// depends on the destination: nothing is queued, and no line of the source is durable only by
-// what the checkpoint claims. The claim may be about another destination; that shows once
+// depends on the destination: nothing is queued, and the checkpoint does not claim lines in the
+// source to be durable. Such a claim may be about another destination, which shows once
 // this one has answered.
 func (s *Shipper) await(answer <-chan opened) opened {
 	for {
@@ -239,8 +239,8 @@ func (s *Shipper) end(err error) error {
 	return err
 }
 
-// unpersisted says which lines stay on the source because the destination
-// refuses their streams, or nil.
+// unpersisted returns an error if lines stay on the source because the destination
+// refuses their stream, or nil.
 func (s *Shipper) unpersisted() error {
 	var st admin.Status
 	s.Show(&st)
@@ -252,8 +252,8 @@ func (s *Shipper) unpersisted() error {
 	return nil
 }
 
-// undrained says what is left of the source, or returns nil if JVMs wrote none of it: what
-// the sidecar itself has noted in the stream of marks is no reason to fail.
+// undrained returns an error with the bytes that are left on the source, or nil if only marks
+// are left: the sidecar wrote them itself, so they are no reason to fail.
 func (s *Shipper) undrained(why string) error {
 	var st admin.Status
 	s.view.show(&st)

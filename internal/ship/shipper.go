@@ -28,14 +28,14 @@ type Shipper struct {
 	view    *view
 
 	src    *tail.Source
-	store  atomic.Pointer[store.Store] // nil: it has not answered yet
+	store  atomic.Pointer[store.Store] // nil: the destination has not answered yet
 	link   *link
-	check  *checkpoint.Checkpoint // until the loops run; then the writer's alone
-	detail *detail                // as check, but what is held is safe for concurrent use
+	check  *checkpoint.Checkpoint // the writer's alone once the loops run
+	detail *detail                // likewise, but its held is safe for concurrent use
 	reader *reader
 	writer *writer
 
-	ended   chan error  // both loops have; Run leaves them behind if the destination holds the writer
+	ended   chan error  // both loops have ended; Run does not wait for them if the destination holds the writer
 	drained atomic.Bool // everything was committed
 }
 
@@ -60,14 +60,14 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 	return s
 }
 
-// connect has a Shipper pass on what happens. It comes before all else.
+// connect sets the outlets of a Shipper, before it does anything else.
 func connect(s *Shipper, to Outlets) {
 	s.to, s.reader.to, s.reader.load.tell = to, to, to.Busy
 	s.src.Connect(to.Source)
 }
 
-// stallLag is for how long, beyond what the settings ask for, lines may wait
-// before that is a stall.
+// stallLag is how much longer than the settings ask for a line may wait before that
+// counts as a stall.
 const stallLag = 5 * time.Second
 
 // Ready returns why lines do not become durable now, or nil when they do.
@@ -102,18 +102,18 @@ func (s *Shipper) AwaitTurn(ctx context.Context) bool {
 
 // Saving is what a call of [Shipper.Save] has begun.
 type Saving struct {
-	From  time.Time // since when the oldest lines that are held were written; zero: none are
+	From  time.Time // since when the oldest held lines were written; zero: no lines are held
 	Until time.Time // lines that are written until then are saved as well
-	Bytes int64     // that are held, compressed
+	Bytes int64     // held bytes, compressed
 	Began bool      // nothing was being saved before
 }
 
-// ErrNoHindsight says that no line is held that could be saved.
+// ErrNoHindsight reports that no lines are held in hindsight, so none can be saved.
 var ErrNoHindsight = errors.New("no lines are held in hindsight: set --persist-level above trace, and --hindsight")
 
-// Save has the withheld lines persisted that are held in hindsight, and the lines that are
-// written in the next as long time, each stream's in a stream with [naming.DetailSuffix]. It
-// does not wait for that, and is safe for concurrent use.
+// Save asks for the lines that are held in hindsight to be persisted, as well as the withheld
+// lines of the coming period of the same length. Each stream's lines go into a stream with
+// [naming.DetailSuffix]. Save does not wait for that, and is safe for concurrent use.
 func (s *Shipper) Save() (Saving, error) {
 	held := s.detail.held
 	if held == nil {
@@ -124,7 +124,7 @@ func (s *Shipper) Save() (Saving, error) {
 	held.SaveUntil(until)
 	select {
 	case s.link.save <- struct{}{}:
-	default: // the writer has yet to see an earlier one
+	default: // the writer has yet to see an earlier call
 	}
 	return Saving{From: st.Oldest, Until: until, Bytes: st.Bytes, Began: st.Until.Before(now)}, nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// view is what the reader shows of the source to others. It copies; no other
-// part touches the source.
+// view is the state of the source that the reader shows to others. It holds copies, so that
+// no other part touches the source.
 type view struct {
 	mu        sync.Mutex
 	sourceErr error
@@ -121,7 +121,7 @@ func (v *view) notReady() error {
 	return nil
 }
 
-// unreadable says what of the source could not be read at all, or nil.
+// unreadable returns why nothing of the source could be read, or nil.
 func (v *view) unreadable() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -36,29 +36,29 @@ type writer struct {
 	order   []*writerStream // of the batch
 	staging staging
 
-	ends      map[string][]byte       // how streams end whose marks were of no use, until the reader knows
-	recovered map[string]segment.Mark // and the marks that they have then
+	ends      map[string][]byte       // the ends of recovered streams, until the reader knows them
+	recovered map[string]segment.Mark // the marks of these streams after that
 	refused   refusals
 	follow    announcer
 	detail    *detail
-	unsaved   bool // marks, or the key, that a checkpoint has to have before the next append
+	unsaved   bool // there are marks, or a key, to be saved in a checkpoint before the next append
 
 	taken taken
 	marks map[string]segment.Mark // of the commit that is under way
 }
 
-// taken is what was appended since the last commit.
+// taken sums up what was appended since the last commit.
 type taken struct {
 	last    map[tail.File]tail.Chunk // the last chunk of each file
 	bytes   int
-	streams int       // that they are of
+	streams int       // number of their streams
 	oldest  time.Time // when the first of them was read; zero if there are none
 }
 
 // A refusal is a stream that the destination refuses, while it takes others.
 // Its lines stay on the source, where they are read again, or dropped, as in
-// an outage; what of it is in the queue is passed over. It comes back with a
-// rewind: only that leaves nothing in the queue that was read before.
+// an outage; its lines in the queue are passed over. The stream comes back with a
+// rewind, because only a rewind removes earlier lines from the queue.
 type refusal struct {
 	err   error
 	place func() error // places its segments
@@ -70,7 +70,7 @@ type refusals struct {
 	logged  retry.Limiter // a stream is refused
 }
 
-// bounds are what one commit may take.
+// bounds limit one commit.
 type bounds struct {
 	streams int           // as many segments may be open at once, or made
 	room    int64         // bytes that the volume has room for
@@ -87,15 +87,15 @@ type writerStream struct {
 	lines       [ul.NumLevels]uint64
 	taken       int       // bytes, as they were in the queue
 	bytes       uint64    // of lines
-	made        uint64    // those of bytes that are markers of gaps, and not the JVM's
+	made        uint64    // bytes of markers of gaps among them, which are not the JVM's
 	read        time.Time // when the last of the lines was read
 
 	withheld   withheld
-	saved      [ul.NumLevels]uint64 // lines that were withheld, and are persisted here
-	savedBytes uint64               // those of bytes that are such lines
+	saved      [ul.NumLevels]uint64 // lines that were withheld and are persisted here
+	savedBytes uint64               // bytes of such lines among bytes
 }
 
-// forget forgets what of the stream is taken and not committed.
+// forget forgets the lines of the stream that are taken and not committed.
 func (st *writerStream) forget() {
 	none := [ul.NumLevels]uint64{}
 	st.taken, st.bytes, st.made, st.savedBytes, st.parts = 0, 0, 0, 0, st.parts[:0]
@@ -118,12 +118,12 @@ func newWriter(cfg Config, to Outlets, l *link, durable *store.Store, check *che
 	}
 }
 
-// nothing reports whether all lines that were read are committed, where so many bytes
-// are queued.
+// nothing reports whether all lines that were read are committed, given the number of queued
+// bytes.
 func (t *taken) nothing(queued int) bool { return t.bytes == 0 && queued == 0 }
 
-// since returns when the oldest line was read that is not committed, or the zero time if there
-// is none.
+// since returns when the oldest uncommitted line was read, or the zero time if all lines are
+// committed.
 func (t *taken) since(l *link) time.Time {
 	if c, ok := l.queue.Front(); ok && t.oldest.IsZero() {
 		return c.Read
@@ -137,17 +137,18 @@ func (t *taken) forget() {
 	t.bytes, t.streams, t.oldest = 0, 0, time.Time{}
 }
 
-// filesInCommit is of how many files a commit has chunks, and one more batch. The last
-// chunk of each is kept until then: it bounds the memory where there are thousands of files.
+// filesInCommit is the number of files, apart from those of one more batch, after which a commit
+// is due. The last chunk of each file is kept until the commit, so this bounds the memory if
+// there are thousands of files.
 const filesInCommit = 512
 
-// full reports whether another frame would be more than may be pending, or may
-// need more segments open than there can be, or whether it has many files.
+// full reports whether a commit is due before the next frame: too many bytes would be
+// pending, or too many segments open, or there are many files.
 func (t *taken) full(frame int, b bounds) bool {
 	return t.bytes > 0 && int64(t.bytes+frame) > b.bytes() || t.streams >= b.streams || len(t.last) >= filesInCommit
 }
 
-// worth reports whether so much is pending that it is committed although there
-// is still time, if nothing else is to be done: the source keeps it until then,
-// in memory. While there is a backlog, commits are larger and fewer.
+// worth reports whether so much is pending that an idle writer commits it before the time
+// is over: until the commit it takes memory on the source. While there is a backlog,
+// commits are larger and fewer.
 func (t *taken) worth(most int64) bool { return int64(t.bytes) >= most/4 }

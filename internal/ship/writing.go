@@ -60,7 +60,7 @@ func (w *writer) ship(ctx context.Context) error {
 		case <-w.link.prompt.asked:
 		case <-idle.C:
 			if w.taken.nothing(w.link.queue.Bytes()) {
-				// What failed to be written may be gone from the source.
+				// The lines that could not be written may be gone from the source.
 				w.link.health.setFailure(nil, time.Time{})
 			}
 			w.maintain(ctx)
@@ -90,10 +90,10 @@ func (w *writer) ship(ctx context.Context) error {
 	}
 }
 
-// work appends full frames, and commits when that is due. It returns how long
-// it can be until something is due. While the reader has no room for its next chunk,
-// work appends whatever is queued, without a commit: the reader may need the whole
-// ring, for instance for one record of the spool.
+// work appends full frames, and commits when that is due. It returns the longest time
+// until the next call. While the reader has no room for its next chunk, work appends
+// everything that is queued, without a commit: the reader may need the whole ring, for
+// instance for one record of the spool.
 func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 	for {
 		saved, err := w.saveHeld(ctx)

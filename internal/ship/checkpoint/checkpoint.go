@@ -20,7 +20,7 @@ type Checkpoint struct {
 	fresh map[string]segment.Mark // set since the last TakeMarks
 	files map[position.Content]position.Saved
 
-	// Lost says that an earlier checkpoint was lost and the source is not yet aligned with
+	// Lost reports that an earlier checkpoint was lost and the source is not yet aligned with
 	// the segments.
 	Lost bool
 
@@ -124,9 +124,9 @@ func (c *Checkpoint) ForgetIdle(most int, keep func(stream string) bool) (idle [
 // descriptor.
 func (c *Checkpoint) Attach(dir *os.File) { c.slots.attach(dir) }
 
-// SetKey sets what the destination knows: the key that authenticates the slots, and the
-// number of the newest checkpoint that was saved for it. Load refuses older ones. What is
-// saved from now on has a higher number.
+// SetKey sets the key of the destination, which authenticates the slots, and the number of the
+// newest checkpoint that was saved for it. Load refuses older ones. Later saves have higher
+// numbers.
 func (c *Checkpoint) SetKey(key []byte, newest uint64) { c.slots.setKey(key, newest) }
 
 // Number returns the number of the newest checkpoint that is known: of the last Save, of
@@ -136,8 +136,8 @@ func (c *Checkpoint) Number() uint64 { return c.slots.seq }
 
 // runNumbers is how many numbers a process has for its checkpoints. The destination
 // records the first one of a process durably. So the checkpoints of a process have
-// higher numbers than those of all before it, also where a crash of the node has lost
-// what the destination recorded last.
+// higher numbers than those of all earlier processes, even if a crash of the node has lost
+// the number that the destination recorded last.
 const runNumbers = 1 << 32
 
 // BeginRun makes the next Save the first one of this process.
@@ -148,8 +148,8 @@ func (c *Checkpoint) BeginRun() { c.slots.seq |= runNumbers - 1 }
 // or the previous one.
 //
 // [ErrNoRoom] is the exception: a restart then finds no checkpoint, and the
-// segments decide. The caller may therefore reclaim all the same where nothing
-// else could free memory. A stale checkpoint would be wrong.
+// segments decide. The caller may therefore still reclaim if nothing else could free
+// memory. A stale checkpoint would be wrong.
 func (c *Checkpoint) Save() error { return c.slots.save(c.encode) }
 
 // encode writes the JSON of the checkpoint value by value. Passing the whole
@@ -209,9 +209,9 @@ func (c *Checkpoint) Load() Found {
 	return found
 }
 
-// Unseal is the SetKey that Load did without. If the slot that Load used is
-// authentic and the newest, its marks are valid from now on. Otherwise invalid gives
-// the reason; it is nil if there was no slot.
+// Unseal sets the key that Load lacked. If the slot that Load used is authentic and the
+// newest, its marks are valid from now on. Otherwise invalid gives the reason; it is nil
+// if there was no slot.
 func (c *Checkpoint) Unseal(key []byte, newest uint64) (invalid []error) {
 	st, marked, invalid := c.slots.unseal(key, newest)
 	if marked {

@@ -39,17 +39,16 @@
 // A start does not wait for the destination. While the key is not known, reading
 // begins with the positions that the newer slot claims, and nothing is saved. Its marks are
 // used once the key has come and the slot is authentic, see [Checkpoint.Unseal];
-// otherwise reading begins again, and each file is of
-// the stream that its name says. A forged claim can only hurt the forger's own log, which
-// the forger could delete as well.
+// otherwise reading begins again, and each file belongs to the stream of its name. A
+// forged claim can only hurt the forger's own log, which the forger could delete as well.
 //
 // # Crash windows
 //
 // Save writes the older slot, so that a kill inside it leaves the other one. After Save,
-// the caller records the number at the destination, and only then reclaims: a kill between
-// the two leaves a slot that is newer than the number, and one that has the number. Either
-// may be used, since the source has every line since the older of the two. This is the one
-// case in which a restart cuts synced lines; they are persisted again.
+// the caller records the number at the destination, and only then reclaims. A kill after Save
+// and before the record leaves a slot that is newer than the number, and a slot with the
+// number. Either may be used, since the source has every line since the older of the two. Only
+// in this case does a restart cut synced lines; they are persisted again.
 //
 // The number is written in place into the page cache, and a commit does not sync it: a
 // killed process leaves its page cache behind, and a crash of the node takes the tmpfs with

@@ -57,9 +57,9 @@ type slot struct {
 
 // find returns the newest valid slot, or nil if there is none, and an error
 // for each slot that exists and is not valid. Without the key, every slot of
-// the right form is valid. With it, a slot is not valid if a newer one was saved
-// since: the application has put the slot back, or has spoiled the newer one. That is
-// no error while the newest is there, since the other slot of the pair always is older.
+// the right form is valid. With the key, a slot is not valid if a newer one was saved
+// since: the application has put the slot back, or has damaged the newer one. While the
+// newest slot is there, find reports no error: the other slot of the pair is always older.
 func (s *slots) find() (found *slot, invalid []error) {
 	var stale []error
 	for at, name := range slotNames {
@@ -161,7 +161,7 @@ func (s *slot) decode(data []byte) error {
 	}
 	for i := range s.Files {
 		if segment.ValidStream(s.Files[i].Stream) != nil {
-			s.Files[i].Stream = "" // what the file's name says
+			s.Files[i].Stream = "" // the file's name determines the stream
 		}
 	}
 	return nil
@@ -169,7 +169,7 @@ func (s *slot) decode(data []byte) error {
 
 func decodeList[T any](dec *json.Decoder) (list []T, err error) {
 	if begin, err := dec.Token(); err != nil || begin == nil {
-		return nil, err // null is an empty one
+		return nil, err // null is an empty list
 	} else if begin != json.Delim('[') {
 		return nil, fmt.Errorf("%v in the place of a list", begin)
 	}
@@ -266,8 +266,8 @@ func (s *slots) load() (st state, found Found) {
 	return st, found
 }
 
-// unseal is the setKey that load did without and returns the state of the
-// newest authentic slot. The state is marked if load used that slot.
+// unseal sets the key that load lacked and returns the state of the newest authentic
+// slot. The state is marked if load used that slot.
 func (s *slots) unseal(key []byte, newest uint64) (st state, marked bool, invalid []error) {
 	s.next, s.seq = 0, 0 // rather than a number that any process could have written
 	s.setKey(key, newest)

@@ -59,7 +59,7 @@ type slots struct {
 	size    [2]int64 // the reserved memory
 	begun   bool     // markName exists
 	seq     uint64   // the highest number, see Checkpoint.Number
-	newest  uint64   // what the destination has recorded: a slot with a lower number is stale
+	newest  uint64   // the number at the destination; a slot with a lower one is stale
 	buf     bytes.Buffer
 }
 
@@ -91,7 +91,7 @@ func (s *slots) removed() bool {
 // ErrNoRoom reports that the tmpfs of the source has no room for a checkpoint.
 var ErrNoRoom = errors.New("the source has no room for the checkpoint")
 
-// setKey sets what the destination knows.
+// setKey sets the key and the newest number of the destination.
 func (s *slots) setKey(key []byte, newest uint64) {
 	s.key, s.newest = key, newest
 	s.seq = max(s.seq, newest)

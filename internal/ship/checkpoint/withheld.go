@@ -10,11 +10,11 @@ import (
 // Levels are numbers of lines, by level.
 type Levels [ul.NumLevels]uint64
 
-// Withheld is the lines that were withheld since there is a checkpoint. The zero value
-// means that none were.
+// Withheld counts the lines that were withheld since the first checkpoint. The zero value
+// counts none.
 type Withheld struct {
-	Held  hindsight.State   `json:"held,omitzero"`   // where the held ones are
-	Lines map[string]Levels `json:"lines,omitempty"` // how many there were, by stream; see Add
+	Held  hindsight.State   `json:"held,omitzero"`   // where the held lines are
+	Lines map[string]Levels `json:"lines,omitempty"` // their numbers, by stream; see Add
 }
 
 // pastStreams stands for the streams that were forgotten.
@@ -35,7 +35,7 @@ func (w *Withheld) Add(stream string, lines Levels) {
 	w.Lines[stream] = sum
 }
 
-// Total returns how many lines were withheld of all streams.
+// Total returns how many lines of all streams were withheld.
 func (w *Withheld) Total() (sum Levels) {
 	for _, lines := range w.Lines {
 		for level, n := range lines {

@@ -17,8 +17,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// encodeWindow is how far back a match may lie. It is that of the segments, so that a frame
-// can become one of theirs. A larger window does not compress UL lines better.
+// encodeWindow is how far back a match may lie. The segments have the same window, so that a
+// frame can become one of theirs. A larger window does not compress UL lines better.
 const encodeWindow = 256 << 10
 
 // Codec compresses lines and decompresses frames of at most [segment.FrameBytes] of them. The
@@ -60,7 +60,7 @@ func (c *Codec) Compress(lines []byte) (frame []byte, err error) {
 var errChanged = errors.New("not the frame that was written")
 
 // Decompress appends the lines of a frame to dst. It returns an error unless the frame has
-// that checksum and as many bytes of lines.
+// that checksum and that many bytes of lines.
 func (c *Codec) Decompress(dst, frame []byte, check, raw uint32) (_ []byte, err error) {
 	if position.Checksum(frame) != check {
 		return nil, errChanged

@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// Seals distinguish what this process has written to a log from what another process has
-// written in its place. Bytes whose seal fits need not be decompressed to be trusted.
+// Seals distinguish bytes that this process has written to a log from bytes that another
+// process has put in their place. Bytes whose seal fits are trusted without decompressing them.
 // Another writer of the file cannot make bytes that fit: the hash has a key that never
 // leaves the process. The zero value has none.
 type Seals struct {
-	key maphash.Seed // of the first seal and all after it
-	all []seal       // by their place, which grows
+	key maphash.Seed // of all seals
+	all []seal       // in ascending order of their places
 }
 
-// seal is the hash of what is at an offset.
+// seal is the hash of the bytes at an offset.
 type seal struct {
 	at  int64
 	sum uint64
 }
 
-// maxSeals bounds the memory for them, to 64 KiB. What is older is decompressed.
+// maxSeals bounds the memory for seals to 64 KiB. Older bytes are decompressed.
 const maxSeals = 4096
 
-// Add remembers the bytes at an offset, which nothing follows.
+// Add remembers the bytes at an offset, which are the last of the log.
 func (s *Seals) Add(at int64, b []byte) {
 	if s.all == nil {
 		s.key = maphash.MakeSeed()
@@ -36,7 +36,7 @@ func (s *Seals) Add(at int64, b []byte) {
 	s.all = append(s.all, seal{at, maphash.Bytes(s.key, b)})
 }
 
-// Fit reports whether the bytes at an offset are what was last added there.
+// Fit reports whether these bytes were the last that Add was given for an offset.
 func (s *Seals) Fit(at int64, b []byte) bool {
 	i, ok := s.find(at)
 	return ok && s.all[i].sum == maphash.Bytes(s.key, b)

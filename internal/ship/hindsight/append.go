@@ -13,7 +13,7 @@ import (
 
 // Append holds a batch. It frees the records that no trigger can want any more, and the
 // oldest ones if there is no room otherwise. After an error the log holds nothing: the
-// batch after this one must not seem to follow the one before it.
+// next batch must not seem to follow the previous one.
 func (l *Log) Append(b Batch) error {
 	if len(b.Raw) == 0 {
 		return nil
@@ -64,15 +64,15 @@ func (l *Log) add(b Batch) error {
 }
 
 // expire forgets the records that were read before the window that ends with lines
-// written since a time. While lines are saved, those before it have been.
+// written since a time. It keeps records that are yet to be saved.
 func (l *Log) expire(since int64) {
 	for h := l.peek(); h != nil && h.read < since-int64(l.window) && !l.wanted(h); h = l.peek() {
 		l.drop()
 	}
 }
 
-// endSaving notes that nothing is to be saved any more, if lines that were written since
-// a time are the next: a restart must not take what it finds for lines of the window.
+// endSaving notes that the saving has ended, if the next lines were written after its end:
+// a restart must not take the records that it finds for lines of the window.
 func (l *Log) endSaving(since int64) {
 	if h, until := l.peek(), l.until.Load(); since > until && (h == nil || !l.wanted(h)) {
 		l.until.CompareAndSwap(until, 0)
@@ -110,8 +110,8 @@ func (l *Log) peek() *head {
 }
 
 // Next returns the oldest committed record if its lines are to be saved. [Log.Saved]
-// then goes on after it. Its Raw is nil if raw is false and the frame is known to be
-// whole without decompressing it, as one is that this process wrote.
+// then goes on after it. Its Raw is nil if raw is false and this process wrote the frame,
+// which is then known to be whole without decompressing it.
 func (l *Log) Next(raw bool) (r Record, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -148,7 +148,7 @@ func (l *Log) read(r *Record, raw bool) error {
 	return nil
 }
 
-// Saved says that the lines of a record were passed on.
+// Saved notes that the lines of a record were passed on.
 func (l *Log) Saved(r Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -5,8 +5,8 @@
 // and appends them to this log, compressed. When a record is appended, the log forgets
 // records that are older than the window, and further ones until there is room for the new
 // one. So it holds the last lines before a pause however long the pause is. When a trigger
-// fires, the writer moves the records into a stream of the destination, and the records that
-// come until the window has passed again.
+// fires, the writer moves the records into a stream of the destination, and also the records
+// of the next window.
 //
 // # The file
 //
@@ -29,11 +29,10 @@
 // # Crash windows
 //
 // The log has no state of its own: [State] is in the checkpoint, with the positions of
-// the source and the marks of the segments. What was appended and not committed is
-// past State.End, and a restart cuts it off and reads the lines from the source again.
-// A record that was saved is freed once the checkpoint has both the mark after its
-// lines and a State.Head after it. So no line is held twice or saved twice, whenever
-// the process is killed.
+// the source and the marks of the segments. Uncommitted records are past State.End: a
+// restart cuts them off and reads the lines from the source again. A saved record is freed
+// once the checkpoint has both the mark after its lines and a State.Head after it. So no
+// line is held twice or saved twice, whenever the process is killed.
 //
 // Only committed records are saved: the lines of the others may have to be read again.
 //

@@ -18,11 +18,11 @@ import (
 const fileName = "hindsight"
 
 // State is the part of a [Log] that a checkpoint keeps: offsets in its file. The zero
-// value is that of an empty log.
+// value is the state of an empty log.
 type State struct {
 	Head  int64 `json:"head"`            // where the oldest record begins
-	End   int64 `json:"end"`             // where the next one will
-	Until int64 `json:"until,omitempty"` // lines written before are saved, ns as in a record; 0: none are
+	End   int64 `json:"end"`             // where the next record will begin
+	Until int64 `json:"until,omitempty"` // lines written before this time are saved, ns as in a record; 0: nothing is saved
 }
 
 // Log is the hindsight of one source. Make it with [New]; without [Log.Attach] it holds
@@ -31,7 +31,7 @@ type State struct {
 type Log struct {
 	window time.Duration
 	began  time.Time    // see nanos
-	until  atomic.Int64 // asked for; ns as in a record
+	until  atomic.Int64 // the end of the saving that was asked for; ns as in a record
 
 	mu        sync.Mutex
 	limit     int64
@@ -46,15 +46,14 @@ type Log struct {
 	own   frame.Seals
 }
 
-// New returns a Log that keeps records for a window, and of at most limit bytes.
+// New returns a Log that keeps records for a window, and at most limit bytes of them.
 func New(window time.Duration, limit int64) *Log {
 	return &Log{window: window, began: time.Now(), limit: limit}
 }
 
-// nanos returns a time as records and [State] have it: Unix time as it would be had the
-// system clock not been set since the process began. Otherwise, after a clock is set
-// back, lines would not grow too old, and would go on being saved, until the clock has
-// caught up.
+// nanos returns a time as records and [State] have it: Unix time as if the system clock had
+// not been set since the process began. Otherwise, after the clock was set back, lines would
+// not become too old, and would go on being saved, until the clock has caught up.
 func (l *Log) nanos(t time.Time) int64 { return l.began.UnixNano() + int64(t.Sub(l.began)) }
 
 // time is the opposite of nanos.
@@ -70,8 +69,8 @@ func (l *Log) SetLimit(bytes int64) {
 }
 
 // Attach opens the file in the state directory dir; nil means that there is none. The
-// content of a previous directory is forgotten. [Log.Resume] says what of the file
-// counts, and before that the log is empty. After an error the log holds nothing.
+// content of a previous directory is forgotten. The log is empty until [Log.Resume] sets
+// which part of the file is valid. After an error the log holds nothing.
 func (l *Log) Attach(dir *os.File) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,9 +99,9 @@ func Remove(dir *os.File) {
 	}
 }
 
-// Resume continues with what a checkpoint says that the file holds, and cuts off the
-// rest. A state that does not fit the file is that of an empty log. Lines are saved for
-// one more window at most, since the clock may have been set back meanwhile.
+// Resume continues with the records in the state of a checkpoint, and cuts off the rest of
+// the file. If the state does not fit the file, the log is empty. Lines are saved for one
+// more window at most, since the clock may have been set back meanwhile.
 func (l *Log) Resume(s State) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -141,8 +140,8 @@ func (l *Log) closeFile() {
 	}
 }
 
-// SaveUntil has the lines saved that the log holds, and the lines that are written
-// until then.
+// SaveUntil asks for the held lines to be saved, and for all lines that are written until
+// a time.
 func (l *Log) SaveUntil(t time.Time) {
 	for at := l.nanos(t); ; {
 		was := l.until.Load()
@@ -152,15 +151,15 @@ func (l *Log) SaveUntil(t time.Time) {
 	}
 }
 
-// State returns what the next checkpoint has to say.
+// State returns the state for the next checkpoint.
 func (l *Log) State() State {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return State{l.now.Head, l.now.End, l.until.Load()}
 }
 
-// Committed says that a checkpoint with s, a result of [Log.State] since the last Attach,
-// was saved, and frees what is before its head.
+// Committed notes that a checkpoint with s, a result of [Log.State] since the last Attach,
+// was saved, and frees the records before its head.
 func (l *Log) Committed(s State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -169,15 +168,15 @@ func (l *Log) Committed(s State) {
 	frame.Punch(l.file, from, s.Head)
 }
 
-// Rewind forgets what was appended and saved since the last commit.
+// Rewind undoes everything that was appended and saved since the last commit.
 func (l *Log) Rewind() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.now, l.first = l.committed, nil
 }
 
-// Yield frees all that the log holds: the memory is needed for lines that are not
-// withheld. It returns how many bytes that frees.
+// Yield frees all records, because the memory is needed for lines that are not withheld. It
+// returns how many bytes that frees.
 func (l *Log) Yield() (freed int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -187,27 +186,27 @@ func (l *Log) Yield() (freed int64) {
 	return max(0, freed)
 }
 
-// free frees what was forgotten, before a checkpoint says so. A restart begins at the earlier
-// head: where a page was freed, it finds no record there, and forgets all.
+// free frees forgotten records before the next checkpoint. A restart still begins at the earlier
+// head. If a page was freed there, it finds no record and forgets all.
 func (l *Log) free() {
 	frame.Punch(l.file, l.committed.Head, l.now.Head)
 	l.committed.Head = min(l.now.Head, l.committed.End)
 }
 
-// Stats is what a [Log] holds.
+// Stats describes the content of a [Log].
 type Stats struct {
 	Bytes  int64     // of the tmpfs
 	Oldest time.Time // since when the oldest lines were written; zero: nothing is held
-	Until  time.Time // lines written before are saved; zero: none were asked for
+	Until  time.Time // lines written before this time are saved; zero: nothing is saved
 }
 
-// Stats returns what the log holds.
+// Stats describes the content of the log.
 func (l *Log) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	st := Stats{Bytes: l.now.End - l.committed.Head}
 	if h := l.peek(); h != nil {
-		st.Oldest = l.time(h.since).Round(0) // another process may have written the record: no monotonic clock says when
+		st.Oldest = l.time(h.since).Round(0) // another process may have written the record, so the time has no monotonic clock
 	}
 	if until := l.until.Load(); until > 0 {
 		st.Until = l.time(until)
@@ -215,5 +214,5 @@ func (l *Log) Stats() Stats {
 	return st
 }
 
-// errNoFile says that there is nowhere to hold lines.
+// errNoFile reports that there is nowhere to hold lines.
 var errNoFile = errors.New("the state directory is missing")

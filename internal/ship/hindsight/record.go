@@ -15,16 +15,16 @@ const (
 	headBytes   = 68
 	atChecked   = 12
 	maxName     = 255
-	maxFrame    = segment.FrameBytes + 4<<10 // of bytes that do not compress
+	maxFrame    = segment.FrameBytes + 4<<10 // a frame of bytes that do not compress
 	maxLineSize = segment.FrameBytes
 )
 
-// Batch is lines of one stream that are held together.
+// Batch holds lines of one stream that are held together.
 type Batch struct {
 	Stream string
 
-	// Since is a time at which everything written before had been read, so that
-	// these lines were written later. Read is when the last of them was read.
+	// Since is a time by which everything written earlier had been read, so these
+	// lines were written later. Read is when the last of them was read.
 	Since, Read time.Time
 
 	Lines [ul.NumLevels]uint32 // that end in Raw
@@ -43,7 +43,7 @@ type Record struct {
 // Size returns how many bytes the lines are.
 func (r *Record) Size() int { return int(r.raw) }
 
-// head is what the log knows of a record without its lines.
+// head is a record without its lines.
 type head struct {
 	stream            string
 	since, read       int64
