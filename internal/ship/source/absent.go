@@ -24,9 +24,9 @@ const MaxFiles = 2048
 type Absent struct {
 	Saved   map[position.Identity]Known
 	Waiting map[position.Identity]struct{}
-	Sighted map[position.Identity]struct{} // those of saved whose file the current listing has seen
-	back    map[position.Identity]struct{} // those of waiting that the checkpoint may have forgotten
-	Aside   map[position.Identity]aside    // those of waiting that need not be held
+	Sighted map[position.Identity]struct{} // the part of Saved whose files the current listing has seen
+	back    map[position.Identity]struct{} // the part of Waiting that the checkpoint may have forgotten
+	Aside   map[position.Identity]aside    // the part of Waiting whose files need not be held
 }
 
 func newAbsent() Absent {
@@ -40,12 +40,12 @@ func newAbsent() Absent {
 }
 
 // An aside is a finished file that keeps its name and was closed, so that
-// another one can be held: where files are not unlinked, that is how those
-// beyond the descriptors have their turn. It is held again once it changes.
+// another file can be held: if files are not unlinked, files beyond the number of
+// descriptors get their turn in this way. An aside is held again once it changes.
 type aside struct{ size, changed int64 }
 
-// Full reports whether no more positions can be kept. Positions that nothing
-// waits for make room.
+// Full reports whether no more positions can be kept. Positions that do not wait for
+// their file make room.
 func (a *Absent) Full() bool {
 	if len(a.Saved) >= MaxFiles && len(a.Saved) > len(a.Waiting) {
 		maps.DeleteFunc(a.Saved, func(id position.Identity, _ Known) bool { return !a.waits(id) })
@@ -59,7 +59,7 @@ func (a *Absent) Await(id position.Identity, saved Known) {
 	a.Waiting[id] = struct{}{}
 }
 
-// waits reports whether the checkpoint has to have the position.
+// waits reports whether the checkpoint must keep the position.
 func (a *Absent) waits(id position.Identity) bool {
 	_, ok := a.Waiting[id]
 	return ok
@@ -85,7 +85,7 @@ func (a *Absent) Sight(id position.Identity) {
 	}
 }
 
-// Positions returns what is known of all files that are not held.
+// Positions returns the positions of all files that are not held.
 func (a *Absent) Positions() map[position.Content]position.Saved {
 	all := map[position.Content]position.Saved{}
 	for id, k := range a.Saved {
@@ -95,7 +95,7 @@ func (a *Absent) Positions() map[position.Content]position.Saved {
 }
 
 // Unseen ends the waits of files that a scan of the whole directory has not
-// seen and returns what was known of them.
+// seen and returns their positions.
 func (a *Absent) Unseen() map[position.Identity]Known {
 	gone := map[position.Identity]Known{}
 	for id := range a.Waiting {
@@ -115,7 +115,7 @@ func (a *Absent) SetAside(id position.Identity, saved Known, st *unix.Statx_t) {
 	a.Aside[id] = aside{int64(st.Size), changeTime(st)}
 }
 
-// IsAside reports whether the file was set aside and is as it was then.
+// IsAside reports whether the file was set aside and has not changed since.
 func (a *Absent) IsAside(id position.Identity, st *unix.Statx_t) bool {
 	was, ok := a.Aside[id]
 	if ok && was != (aside{int64(st.Size), changeTime(st)}) {

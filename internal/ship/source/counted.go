@@ -8,7 +8,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// Counted is what of a content the metrics of reading have.
+// Counted is the part of a content that is counted in the metrics of reading.
 type Counted struct {
 	To   int64  // the lines before this offset
 	Rest bool   // the unterminated rest after the last line end
@@ -18,9 +18,9 @@ type Counted struct {
 
 // TakeCuts returns how many of the lines in data, which lies at offset, HotSpot
 // began on a full tmpfs and could not end, and for how long no line came after
-// them. It fills the page, gives up what did not fit, and writes its next message,
-// once there is room, right after it. So such a line goes on at the beginning of a
-// page with a prefix like that of the lines around it. Each page is looked at once.
+// them. HotSpot fills the page, gives up the rest of the message and, once there is
+// room, writes its next message right there. So such a line goes on at the beginning of
+// a page with a prefix like that of the lines around it. Each page is looked at once.
 //
 // Data ends with a line end, unless a line is longer than what is read at once. A loss
 // between two lines does not show: the next line is like any other.
@@ -40,8 +40,8 @@ func (c *Counted) TakeCuts(data []byte, offset int64, open bool) (cuts int, lost
 	return cuts, lost
 }
 
-// header is what is kept of a line with decorations. The zero value means that there is
-// none.
+// header has the decorators and the time of a line with decorations. The zero value means that
+// there is no such line.
 type header struct {
 	present ul.Decorator
 	clock   time.Duration // since 1970 or, without a date, since the JVM's start; 0: unknown
@@ -61,8 +61,7 @@ func headerOf(line []byte) (h header) {
 	return h
 }
 
-// lastHeader returns the last header in data, or before if there is none among its last
-// lines.
+// lastHeader returns the last header in data, or before if the last lines of data have no header.
 func lastHeader(data []byte, before header) header {
 	const most = 64 // further lines of one message
 	for end, n := len(data), 0; end > 0 && n < most; n++ {
@@ -75,10 +74,11 @@ func lastHeader(data []byte, before header) header {
 	return before
 }
 
-// cutAt reports whether at data[i], inside a line, another one begins, and how much
-// later: with a prefix of the same decorators as the line has, or else, if that was
-// cut inside its own, as the last line before it that has any; before all of data that
-// is h. What is only the rest of a prefix lacks the first of them.
+// cutAt reports whether another line begins at data[i], inside a line, and how much
+// later it was written. It begins with a prefix of the same decorators as the line around
+// it. If that line was cut inside its prefix, the last line with decorations before it is
+// compared, which is h before all of data. The rest of a single prefix is no beginning: it
+// lacks the first decorators.
 func (h header) cutAt(data []byte, i int) (took time.Duration, is bool) {
 	glued := headerOf(lineAt(data, i))
 	if glued.present == 0 {

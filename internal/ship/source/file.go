@@ -9,9 +9,9 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// A File is one content of a source file. While it is what the file holds, it
-// has the file open; what is left of an earlier content are records of the
-// spool. The package's comment says whose its fields are.
+// A File is one content of a source file. While the file has this content, the File
+// holds it open; of an earlier content, only records of the spool are left. The
+// package's comment lists which part changes which field.
 type File struct {
 	Of     position.Content
 	Stream *Stream
@@ -27,35 +27,35 @@ type File struct {
 	Records   Records // of lines that were moved into the spool
 	awaited   awaited
 
-	Unaligned bool // it may be persisted already
+	Unaligned bool // its lines may be persisted already
 	Unheld    bool // the file did not hold its saved position: it was truncated while no sidecar looked
-	Stuck     bool // nothing of it can be moved or dropped now
+	Stuck     bool // none of its lines can be moved or dropped now
 }
 
-// awaited is a place of a content, and when it was first known that all lines before it
-// have to become durable. The next place is taken once the last one is durable, so that
-// the time follows a content that always has something to commit.
+// awaited is a place in a content, and when it was first known that all lines before it
+// have to become durable. The next place is chosen once this one is durable, so that the
+// time advances even if a content always has something to commit.
 type awaited struct {
 	to    int64
 	since time.Time // zero: nothing is awaited
 }
 
-// Rank is what orders the files of a stream, see compareAge.
+// Rank orders the files of a stream, see compareAge.
 type Rank struct {
 	Pass  int   // the listing that found it
 	Round int   // of the scan that found it; 0: it was read before
-	Age   int64 // orders it among those of one round
+	Age   int64 // orders the files of one round
 }
 
 // Entry is the name of a file in the directory.
 type Entry struct {
-	Name     string // now; empty once it has none there
-	Fresh    bool   // its name has not been looked at
-	Renamed  bool   // it has a name that was not looked at for archives that are missing
+	Name     string // now; empty if the file has no name there any more
+	Fresh    bool   // the name has not been looked at
+	Renamed  bool   // the name is new and was not checked for missing archives
 	KeepName bool   // unlinking was refused; do not try again
 }
 
-// Growth is how much a file was seen to grow.
+// Growth describes how a file was seen to grow.
 type Growth struct {
 	Dirty bool  // may have more to read
 	flows bool  // had something to read since the last TouchFlowing
@@ -77,8 +77,8 @@ func (k Known) Content(id position.Identity) position.Content {
 	return position.Content{Identity: id, Epoch: k.Epoch}
 }
 
-// Named returns the stream that the name of the file says. A file without a name, and one
-// that a checkpoint knew under another name, are of the stream that its lines went to.
+// Named returns the stream of the file's name. A file without a name belongs to the stream
+// that its lines went to.
 func (f *File) Named() string {
 	if f.Entry.Name == "" {
 		return f.Stream.Name
@@ -89,7 +89,7 @@ func (f *File) Named() string {
 // Held reports whether the file still holds the content.
 func (f *File) Held() bool { return f.Inode.FD >= 0 }
 
-// Saved returns the position that is kept of a file that is closed.
+// Saved returns the position to keep when the file is closed.
 func (f *File) Saved() Known {
 	return Known{Saved: position.Saved{Stream: f.Stream.Name, Position: f.Committed}, Epoch: f.Of.Epoch}
 }
@@ -105,8 +105,8 @@ func (f *File) GivenBack() bool {
 	return r == nil || r.From > 0
 }
 
-// CaughtUp reports whether everything that is in the file, as last seen, has
-// been committed.
+// CaughtUp reports whether everything that was last seen in the file has been
+// committed.
 func (f *File) CaughtUp() bool {
 	if !f.Held() {
 		return f.Committed == f.Queued && f.Records.Next(f.Read.Offset) == nil
@@ -121,7 +121,7 @@ func (f *File) grow(size int64, now time.Time) {
 	f.Growth.Young = true
 }
 
-// Backlog leaves out what was dropped: it is not there any more.
+// Backlog returns the number of uncommitted bytes, without dropped ones, which are gone.
 func (f *File) Backlog() int64 {
 	if !f.Held() {
 		return f.Records.Bytes - f.Records.Lost
@@ -141,7 +141,7 @@ func (f *File) MoveTo(p position.Position) error {
 // JumpTo moves the read position to p, over bytes that were not read.
 func (f *File) JumpTo(p position.Position) error { return f.Read.jumpTo(p, f.Inode.FD, f.Entry.Name) }
 
-// rewind goes back to what is committed.
+// rewind goes back to the committed position.
 func (f *File) rewind() error {
 	if !f.Held() {
 		f.Read.Position, f.Queued = f.Committed, f.Committed
@@ -156,9 +156,8 @@ func (f *File) rewind() error {
 	return err
 }
 
-// renewed returns the File of what is in a truncated file now. What is left of
-// f are the records whose lines are not durable, and the chunks on their way to the
-// destination.
+// renewed returns the File of the new content of a truncated file. Of f, only the records
+// whose lines are not durable and the chunks on their way to the destination are left.
 func (f *File) renewed() *File {
 	g := &File{
 		Of:     position.Content{Identity: f.Of.Identity, Epoch: f.Of.Epoch + 1},
@@ -178,12 +177,12 @@ func (f *File) Failed(call string, err error) error {
 	return fmt.Errorf("%s %q: %w", call, f.Entry.Name, err)
 }
 
-// Intact reports whether a record is still one of what is in the file: the
-// bytes before its end are the moved ones, and what was freed was not written
-// again. Two logs may well have the same bytes at the same place.
+// Intact reports whether a record still belongs to the content of the file: the bytes
+// before its end are the moved ones, and the freed pages were not written again. Both are
+// checked, since two logs may well have the same bytes at the same place.
 func (f *File) Intact(r *Spooled) bool {
 	if !f.Held() {
-		return true // nothing but records is left of the content
+		return true // only records are left of the content
 	}
 	if !f.Inode.Holds(r.End) {
 		return false
@@ -199,7 +198,7 @@ func (f *File) Intact(r *Spooled) bool {
 	return f.Inode.zeroAt(data)
 }
 
-// HoldsRecords reports whether all records can be of what is in the file.
+// HoldsRecords reports whether all records still belong to the content of the file.
 func (f *File) HoldsRecords() bool {
 	for i := range f.Records.List {
 		if !f.Intact(&f.Records.List[i]) {
@@ -209,15 +208,15 @@ func (f *File) HoldsRecords() bool {
 	return true
 }
 
-// Changed reports whether the file differs from what was read of it.
+// Changed reports whether the file has changed since it was read.
 func (f *File) Changed() bool {
 	size, _, err := f.Inode.Stat()
 	return err != nil || size != f.Growth.Size || !f.Inode.Holds(f.Read.Position)
 }
 
 // unknownGrace is how long a file must have been quiet to count as finished
-// where the kernel does not show whether it has a writer: the lease is granted
-// to the file's owner only.
+// if the kernel does not show whether it has a writer: only the file's owner gets
+// a lease.
 const unknownGrace = 5 * time.Second
 
 // Writerless reports whether the file has no writer any more.
@@ -232,7 +231,7 @@ func (f *File) Writerless(now time.Time) bool {
 	return rotatedAway && now.Sub(f.Growth.Grew) > unknownGrace
 }
 
-// Front returns where the part of f begins that is neither handed on nor moved,
+// Front returns the beginning of the part of f that is neither handed on nor moved,
 // whether that is inside a line, and the level there.
 func (f *File) Front() (offset int64, open bool, level ul.Level) {
 	if r := f.Records.Last(); r != nil && r.End.Offset > f.Read.Offset {
@@ -248,9 +247,9 @@ func (f *File) Front() (offset int64, open bool, level ul.Level) {
 // some 100 KB. A larger file is treated like a log: it could fill the tmpfs.
 const maxWhole = 8 << 20
 
-// Whole reports whether no part of the file is freed before all of it is durable and has
-// no writer any more, not even under pressure. A dying JVM does not write its report
-// twice, and other programs read it while it is written (-XX:OnError).
+// Whole reports whether no part of the file may be freed, not even under pressure, before the
+// whole file is durable and has no writer any more. A dying JVM does not write its report
+// twice, and other programs read the report while it is written (-XX:OnError).
 func (f *File) Whole() bool {
 	return naming.KindOf(f.Stream.Name) != naming.KindLog && f.Growth.Size <= maxWhole
 }

@@ -7,15 +7,14 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// An Inode is the open source file that holds a content now, and what is known
-// of its pages.
+// An Inode is the open source file that has a content now, and the state of its pages.
 type Inode struct {
 	FD        int   // read-only, so that our own descriptor does not deny us the lease; -1: not held
 	Punchable bool  // holes may be punched into it
 	Reclaimed int64 // punched up to here
 	hollow    bool  // the first page was seen to be a hole
 
-	Stranger *kernel.User // who created it, if that user's JVM does not obey this process; nil: it does
+	Stranger *kernel.User // the user who created it, if that user's JVM does not obey this process; otherwise nil
 }
 
 // beginsWithHole reports whether the first page is a hole.
@@ -24,7 +23,7 @@ func (i *Inode) beginsWithHole() bool {
 	return err == nil && data >= position.PageSize
 }
 
-// NextHole returns where the data that offset lies in ends.
+// NextHole returns the end of the data around offset.
 func (i *Inode) NextHole(offset int64) (int64, error) { return unix.Seek(i.FD, offset, unix.SEEK_HOLE) }
 
 // NextData returns the first offset at or after the given one that is not in a
@@ -68,7 +67,7 @@ func (i *Inode) Refilled() bool {
 	if !i.hollow {
 		return false
 	}
-	// A hole that a process maps into memory and reads has zeros afterwards.
+	// A process that reads a hole through a memory map leaves zeros in it.
 	data, err := i.NextData(0)
 	return err == nil && data == 0 && !i.zeroAt(0)
 }
@@ -85,7 +84,7 @@ func (i *Inode) zeroAt(offset int64) bool {
 // reaches it, and the bytes before it are the consumed ones.
 func (i *Inode) Holds(p position.Position) bool { return !i.Refilled() && p.In(i.FD) }
 
-// writers is what the kernel says about who has a file open for writing.
+// writers is the kernel's answer to whether a process has a file open for writing.
 type writers int
 
 const (
@@ -97,13 +96,13 @@ const (
 // writers asks the kernel by taking a read lease, which it grants when no
 // process has the file open for writing, and dropping it at once.
 //
-// Who opens this file for writing between the two calls waits until the second
-// one, or for /proc/sys/fs/lease-break-time at most (45 s), should the process
-// be stopped just there. So the calls are raw: the Go scheduler cannot let other
-// goroutines run between them, and only the kernel can take the processor away.
-// No rotation waits. A JVM then renames its file and creates another, and a
-// lease holds up neither; only a JVM that opens a finished log in place, which
-// filecount=0 makes it do at its start, opens a file that can have a lease.
+// A process that opens this file for writing between the two calls waits until the
+// second one. If this process is stopped just there, it waits for
+// /proc/sys/fs/lease-break-time (45 s). So the calls are raw: the Go scheduler cannot
+// let other goroutines run between them, and only the kernel can take the processor
+// away. A rotation never waits: the JVM renames its file and creates another, and a lease
+// delays neither. Only a JVM that opens a finished log in place opens a file that can
+// have a lease, as filecount=0 makes it do at its start.
 func (i *Inode) writers() writers {
 	switch _, _, err := unix.RawSyscall(unix.SYS_FCNTL, uintptr(i.FD), unix.F_SETLEASE, unix.F_RDLCK); err {
 	case 0:

@@ -9,22 +9,22 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// An openLine is a line over the limit of which a part was handed on, the last
-// of its stream, and not yet the end.
+// An openLine is the last line of a stream, longer than the limit, of which a part was
+// handed on and not yet the end.
 type openLine struct {
 	of    position.Content // the file that has the rest, or nowhere
 	level ul.Level
 }
 
-// OpenLines are the streams that end in an open line. Where nothing of such a
-// line follows, because its file was truncated, or is gone at a restart, the
-// next chunk of the stream would run into it: that chunk gets a '\n' in front.
+// OpenLines are the streams that end in an open line. If the rest of such a line never
+// comes, because its file was truncated or is gone at a restart, the next chunk of
+// the stream would run into the line. So that chunk gets a '\n' in front.
 //
 // The checkpoint keeps an open line in the position of its file, see [OpenLines.AddTo].
 type OpenLines struct {
-	handedOn map[string]openLine // by stream: how what was handed on ends
-	durable  map[string]openLine // ... and what is durable, which a rewind goes back to
-	chunks   uint64              // that were handed on
+	handedOn map[string]openLine // open lines at the end of the handed-on lines, by stream
+	durable  map[string]openLine // open lines at the end of the durable ones, to which a rewind goes back
+	chunks   uint64              // number of chunks that were handed on
 }
 
 func newOpenLines() *OpenLines {
@@ -34,10 +34,10 @@ func newOpenLines() *OpenLines {
 // maxOpenLines bounds the streams without files whose open line is remembered.
 const maxOpenLines = MaxFiles
 
-// Next numbers the chunk of f up to end, which is handed on now. If the stream ended
-// in an open line that the chunk does not continue, abandoned says so, and level is
-// that of the line, which has to be ended in front of the chunk. Continues says that
-// the chunk begins where the last one of the same file ended.
+// Next numbers the chunk of f up to end, which is handed on now. Abandoned reports that
+// the stream ended in an open line that the chunk does not continue. The line has to be ended
+// in front of the chunk, and level is its level. Continues reports that the chunk begins
+// at the end of the file's last one.
 func (o *OpenLines) Next(f *File, end position.Position, continues bool) (number uint64, level ul.Level, abandoned bool) {
 	was, open := o.handedOn[f.Stream.Name]
 	o.chunks++
@@ -61,9 +61,9 @@ func setOpenLine(open map[string]openLine, f *File, end position.Position) {
 	}
 }
 
-// commit notes that f is durable up to end, which is that of the chunk with a number,
-// and returns the file of the line that was open before. Chunks that are published
-// together come in any order, so only the last one of a stream counts.
+// commit notes that f is durable up to end, the end of the chunk with that number, and
+// returns the file of the line that was open before. Chunks that are published together
+// come in any order, so only the last chunk of a stream is used.
 func (o *OpenLines) commit(f *File, end position.Position, number uint64) (ended position.Content, open bool) {
 	st := f.Stream
 	if number < st.durable {
@@ -75,8 +75,7 @@ func (o *OpenLines) commit(f *File, end position.Position, number uint64) (ended
 	return was.of, open
 }
 
-// isOf reports whether the position of a file stands for an open line that is
-// durable.
+// isOf reports whether the position of a file represents a durable open line.
 func (o *OpenLines) isOf(id position.Content) bool {
 	for _, line := range o.durable {
 		if line.of == id {
@@ -96,15 +95,15 @@ func (o *OpenLines) Load(files map[position.Content]position.Saved) {
 	o.Rewind()
 }
 
-// Forget takes nothing for durable any more.
+// Forget forgets the durable open lines.
 func (o *OpenLines) Forget() { clear(o.durable) }
 
-// Rewind goes back to what is durable.
+// Rewind goes back to the durable open lines.
 func (o *OpenLines) Rewind() { o.handedOn = maps.Clone(o.durable) }
 
-// AddTo adds to the positions for a checkpoint those of open lines that have
-// none: of files that are absent, or that were truncated. These have an open
-// position at offset 0, which stands for the content before.
+// AddTo adds the positions of open lines to the positions for a checkpoint, if they are
+// missing there: the lines of absent or truncated files. A line without a position gets an
+// open one at offset 0, which represents the earlier content.
 func (o *OpenLines) AddTo(saved, absent map[position.Content]position.Saved) {
 	for name, line := range o.durable {
 		has, known := saved[line.of]
@@ -118,8 +117,8 @@ func (o *OpenLines) AddTo(saved, absent map[position.Content]position.Saved) {
 	}
 }
 
-// Align notes how the persisted copy of a stream ends: open says that it ends in
-// a line that no file has the rest of.
+// Align notes how the persisted copy of a stream ends. Open reports that it ends in a
+// line whose rest is in no file.
 func (o *OpenLines) Align(stream string, open bool) {
 	for _, lines := range []map[string]openLine{o.handedOn, o.durable} {
 		delete(lines, stream)
@@ -134,5 +133,5 @@ func (o *OpenLines) Align(stream string, open bool) {
 func nowhere(stream string) position.Content {
 	h := fnv.New64a()
 	io.WriteString(h, stream)
-	return position.Content{Identity: position.Identity{Ino: h.Sum64()}} // of no device
+	return position.Content{Identity: position.Identity{Ino: h.Sum64()}} // without a device
 }

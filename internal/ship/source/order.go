@@ -11,7 +11,7 @@ import (
 // compareAge orders the files of one stream from the oldest to the newest.
 // Clocks are only used if nothing else gives the order:
 //
-//   - A file that an earlier scan found is older than one that came since.
+//   - A file that an earlier scan found is older than a file that came since.
 //   - The file that has the name of the output is newer than its archives.
 //   - On tmpfs inode numbers count up.
 //
@@ -30,8 +30,8 @@ func compareAge(f, g *File) int {
 // live reports whether f has the name of the output itself.
 func (f *File) live() bool { return f.Entry.Name == f.Stream.Name }
 
-// Age returns what orders the files that one scan finds: a number that is
-// larger for a younger file.
+// Age returns a number that orders the files that one scan finds: it is larger for a
+// younger file.
 func Age(st *unix.Statx_t, countsUp bool) int64 {
 	switch id := position.Identify(st); {
 	case countsUp:

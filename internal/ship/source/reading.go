@@ -17,13 +17,13 @@ type Reading struct {
 
 	before     [position.CheckBytes]byte // the bytes before Offset
 	beforeLen  int
-	OpenLevel  ul.Level // of the line that is consumed in part
+	OpenLevel  ul.Level // level of the partly consumed line
 	Ended      bool     // the rest was handed on, up to Offset
 	Relevel    bool     // Offset was moved: the classifier has to resume at Level
 	HoleFreeTo int64    // no hole was found between the read position and this offset
 }
 
-// ErrRewritten says that a file does not hold a position any more.
+// ErrRewritten reports that a file no longer holds a position.
 var ErrRewritten = errors.New("it was truncated and written again")
 
 // Advance moves the position over data, which begins at the position, and
@@ -49,7 +49,7 @@ func (r *Reading) setCheck() {
 	r.CheckLen = r.beforeLen
 }
 
-// Jump moves the position without having read what is before it.
+// Jump moves the position without reading the bytes before it.
 func (r *Reading) Jump(offset int64) {
 	r.Offset = offset
 	r.beforeLen = 0

@@ -8,8 +8,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
-// A Spooled is a record of the spool, with the log that it is in: where the
-// state directory is replaced, older records stay in the file that was there.
+// A Spooled is a record of the spool, with its log: after the state directory is
+// replaced, older records stay in the old file.
 type Spooled struct {
 	*spool.Record
 	Log *spool.Log
@@ -19,19 +19,19 @@ type Spooled struct {
 	Full bool
 }
 
-// Records are those of one content whose lines are not durable, in the order of
-// the content, and without overlaps.
+// Records are the records of one content whose lines are not durable, in the order of
+// the content and without overlaps.
 type Records struct {
 	List      []Spooled
-	Bytes     int64 // of the content that they stand for
-	Lost      int64 // ... and that were dropped
-	lostLines int64 // ... the lines of these bytes
+	Bytes     int64 // bytes of the content in these records
+	Lost      int64 // dropped bytes among them
+	lostLines int64 // dropped lines
 	Solid     Stretch
 }
 
 // Stretch is a part of a file after the block that was read last, in which no hole was
-// seen: looking for one takes as long as the file has pages. What lies before it may
-// have been punched since. The zero value is that nothing is known.
+// seen. It is remembered because the time to look for a hole grows with the number of pages.
+// The part before it may have been punched since. The zero value means that nothing is known.
 type Stretch struct{ From, To int64 }
 
 func (r *Records) Empty() bool { return len(r.List) == 0 }
@@ -98,9 +98,9 @@ func (r *Records) FreeBefore(offset int64) {
 	r.List = slices.Delete(r.List, 0, n)
 }
 
-// Merge makes one record of those at index at-1 and at, if the second continues
-// the first and nothing but kept lines is left of them. It returns how much memory
-// that freed, or 0 if it was not done.
+// Merge makes one record of the two at index at-1 and at, if the second continues
+// the first and only kept lines are left of them. It returns how much memory that
+// freed, or 0 if it did not merge them.
 func (r *Records) Merge(at int) (freed int64, err error) {
 	if at < 1 || at >= len(r.List) {
 		return 0, nil
@@ -118,9 +118,9 @@ func (r *Records) Merge(at int) (freed int64, err error) {
 	return max(1, a.Memory()+b.Memory()-sum.Memory()), nil
 }
 
-// Pages returns the whole pages that the record stands for, from which offset on
-// and up to which. The page with the last byte stays, since the bytes in it
-// distinguish the position after the record from that of a rewritten file.
+// Pages returns the beginning and the end of the whole pages that the record replaces. The
+// page with the last byte stays, since its bytes distinguish the position after the
+// record from a position in a rewritten file.
 func (r Spooled) Pages() (from, to int64) {
 	from, to = position.PageAfter(r.From), position.PageBefore(r.End.Offset)
 	return from, max(from, to)
@@ -140,7 +140,7 @@ func (r *Records) BeginAt(offset int64) bool {
 	return rec != nil && rec.From == offset
 }
 
-// Drop drops the lines of a record for a reason, and returns which parts of it, also
+// Drop drops the lines of a record for a reason. It returns which parts it dropped, even
 // with an error.
 func (r *Records) Drop(rec *Spooled, why ul.Reason) (freed int64, dropped []spool.Part, err error) {
 	before, lost := rec.Gap(), rec.Lost()

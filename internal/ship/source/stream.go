@@ -12,25 +12,25 @@ import (
 type Stream struct {
 	Name   string  // of the output: "gc.log"
 	Label  string  // its value of the metrics label: the name, or [OtherLabel] beyond the bound
-	Whole  bool    // no line of it is withheld, whatever its level: it holds marks, or what a JVM writes other than its logs
+	Whole  bool    // no line of it is withheld, whatever its level: it holds marks, or files of a JVM other than logs
 	events bool    // the sidecar itself writes its files, with a marker where a ring refused events
 	Files  []*File // from the oldest to the newest
-	Found  []*File // have no place among them yet, and are not read before
+	Found  []*File // files that are not read until they have a place in Files
 	Class  format.Classifier
 	active bool  // in Streams.active
-	Credit int   // bytes left in its turn; negative: it took more
+	Credit int   // bytes left in its turn; negative if it took more
 	Memory int64 // of its files and of its records, as Weigh found it and relief changed it
 
 	Refused  bool   // in Streams.Refused
-	durable  uint64 // number of the last chunk that is
+	durable  uint64 // number of the last durable chunk
 	Archives Archives
 
 	Format format.Format // as it was logged last
 }
 
-// Marker returns the gap that a line is the marker of, if the sidecar wrote it into the
-// stream. It is not a line of the JVM, is never withheld, and counts as what it stands for
-// if it is dropped.
+// Marker returns the gap of a marker that the sidecar wrote into the stream. A marker is not
+// a line of the JVM and is never withheld. If it is dropped, the lines in its gap are
+// counted instead.
 func (st *Stream) Marker(line []byte) (gap ul.Gap, is bool) {
 	if !st.events {
 		return ul.Gap{}, false

@@ -15,16 +15,16 @@ const maxLabels = 256 // distinct stream labels in metrics; further streams shar
 // OtherLabel is the stream label of the streams beyond the bound on labels.
 const OtherLabel = "(other)"
 
-// Streams is the streams that have files, and which of them are refused.
+// Streams holds the streams that have files, and knows which of them are refused.
 type Streams struct {
 	ByName map[string]*Stream
-	labels map[string]bool // that metrics have
-	active []*Stream       // have a dirty file, in the order of their turns
+	labels map[string]bool // labels in the metrics
+	active []*Stream       // streams with a dirty file, in the order of their turns
 
 	formats format.Rules
 
 	Refused      map[string]error // streams that the destination refuses
-	RefusedFiles int              // held, of these
+	RefusedFiles int              // number of their files that are held
 
 	ranking []Ranked // of the last Rank
 }
@@ -88,8 +88,7 @@ func (s *Streams) follow(f, g *File) {
 	*list = slices.Insert(*list, slices.Index(*list, f)+1, g)
 }
 
-// move takes f out of its stream and gives it the place among the files of another one that
-// it would have had there.
+// move moves f from its stream to another one, into the place that it would have had there.
 func (s *Streams) move(f *File, name string) {
 	placed := slices.Contains(f.Stream.Files, f)
 	s.leave(f)
@@ -186,7 +185,7 @@ type Ranked struct {
 // Rank returns the streams, those with the largest backlog first. The slice is valid until
 // the next call: thousands of streams are ranked ten times a second.
 func (s *Streams) Rank() []Ranked {
-	clear(s.ranking) // or it would keep streams alive that are gone
+	clear(s.ranking) // or it would keep forgotten streams alive
 	s.ranking = s.ranking[:0]
 	for _, st := range s.ByName {
 		r := Ranked{Stream: st}

@@ -10,41 +10,40 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// Table is all that is known of the source files, and the only owner of
-// which of them there are: the contents of which anything is left, in which file
-// each one is, in which stream, under which name, and what the checkpoint has to
-// learn of that.
+// Table is the state of all source files. Only the Table adds and removes contents: it
+// has every content with anything left of it, its file, its stream and its name. It also
+// notes the changes that the checkpoint has to learn.
 type Table struct {
 	Streams   Streams
-	Files     map[position.Content]*File  // all contents of which anything is left
-	Held      map[position.Identity]*File // those of them that are in a file that is open
-	Absent    Absent                      // of files that are not, how far they were consumed
+	Files     map[position.Content]*File  // all contents with anything left of them
+	Held      map[position.Identity]*File // the contents of open files
+	Absent    Absent                      // how far files that are not open were consumed
 	Names     Names
 	OpenLines *OpenLines
 
-	back map[position.Content]position.Saved // that the checkpoint may have forgotten; since the last TakeBack
-	gone []position.Content                  // that the checkpoint need not have; since the last TakeGone
+	back map[position.Content]position.Saved // positions that the checkpoint may have forgotten, since the last TakeBack
+	gone []position.Content                  // contents that the checkpoint no longer needs, since the last TakeGone
 
-	flowing []*File // the streams that flow
+	flowing []*File // the files that flow, see Flow
 
-	Draining bool // there is no later
+	Draining bool // this is the last chance to read
 }
 
-// Names is which file has which name in the directory.
+// Names maps the names in the directory to files.
 type Names struct {
 	Now   map[string]*File
 	spare map[string]*File // the map for the names of the next listing
 }
 
-// Begin begins another listing and returns the names of the one before. They
-// are valid until the next begin.
+// Begin begins another listing and returns the names of the previous one. They
+// are valid until the next Begin.
 func (n *Names) Begin() (was map[string]*File) {
 	clear(n.spare)
 	n.Now, n.spare = n.spare, n.Now
 	return n.spare
 }
 
-// New returns a table without files. The rules say which format a stream has.
+// New returns a table without files. The rules give the formats of streams.
 func New(formats format.Rules) *Table {
 	return &Table{
 		Streams:   newStreams(formats),
@@ -115,7 +114,7 @@ func (t *Table) LetGo(of position.Content) {
 // ComeBack notes that the checkpoint may have forgotten the position of a file.
 func (t *Table) ComeBack(f *File) { t.back[f.Of] = f.Saved().Saved }
 
-// Drain notes that this is the last chance.
+// Drain notes that this is the last chance to read.
 func (t *Table) Drain() {
 	t.Draining = true
 	t.TouchAll()
@@ -147,7 +146,7 @@ func (t *Table) TouchFlowing() {
 			t.Touch(f)
 		}
 	}
-	clear(t.flowing) // or it would keep files alive that were closed
+	clear(t.flowing) // or it would keep closed files alive
 	t.flowing = t.flowing[:0]
 }
 
@@ -157,8 +156,8 @@ func (t *Table) Grow(f *File, size int64, now time.Time) {
 	t.Touch(f)
 }
 
-// Renew takes what is in a file now for another content, to be read from its
-// beginning after what is left of the one before.
+// Renew makes the present bytes of a file a new content, which is read from its beginning
+// after the rest of the old content.
 func (t *Table) Renew(f *File) *File {
 	g := f.renewed()
 	t.Hold(g)
@@ -173,8 +172,8 @@ func (t *Table) Renew(f *File) *File {
 	return g
 }
 
-// Rewind goes back to what is committed of f. An error says that the file does not hold
-// that any more; what is in it now is then read from its beginning.
+// Rewind goes back to the committed position of f. It returns an error if the file no longer
+// holds that position; the new content is then read from its beginning.
 func (t *Table) Rewind(f *File) error {
 	err := f.rewind()
 	if err != nil {
@@ -185,22 +184,22 @@ func (t *Table) Rewind(f *File) error {
 	return err
 }
 
-// Commit records that f is durable up to end, which is that of the chunk with a number.
+// Commit records that f is durable up to end, the end of the chunk with that number.
 func (t *Table) Commit(f *File, end position.Position, number uint64) {
 	f.Committed = end
 	f.Records.FreeBefore(end.Offset)
 	t.commitOpenLine(f, end, number)
 	switch {
 	case t.Files[f.Of] != f:
-		t.LetGo(f.Of) // the checkpoint has it again
+		t.LetGo(f.Of) // the checkpoint has the position again
 	case !f.Held() && f.CaughtUp():
 		t.Finish(f)
 	}
 }
 
-// commitOpenLine notes how the durable part of the stream ends. The checkpoint
-// kept the position of a file that is gone for the sake of its open line: it
-// need not once that line has ended.
+// commitOpenLine notes how the durable part of the stream ends. The checkpoint has kept
+// the position of a deleted file because of its open line, and can forget it once that
+// line has ended.
 func (t *Table) commitOpenLine(f *File, end position.Position, number uint64) {
 	of, open := t.OpenLines.commit(f, end, number)
 	if open && !t.Absent.waits(of.Identity) && t.Files[of] == nil {
@@ -209,8 +208,8 @@ func (t *Table) commitOpenLine(f *File, end position.Position, number uint64) {
 	}
 }
 
-// TakeGone returns the contents that the checkpoint need not have any more, since
-// the last call.
+// TakeGone returns the contents that the checkpoint has stopped needing since the last
+// call.
 func (t *Table) TakeGone() (gone []position.Content) {
 	gone, t.gone = t.gone, nil
 	// The checkpoint needs the position of a file that came back meanwhile.
@@ -219,8 +218,8 @@ func (t *Table) TakeGone() (gone []position.Content) {
 	})
 }
 
-// TakeBack returns what the checkpoint may have forgotten, since the last call:
-// the positions of files that were gone, and came back.
+// TakeBack returns the positions that the checkpoint may have forgotten since the last call:
+// those of files that were gone and came back.
 func (t *Table) TakeBack() map[position.Content]position.Saved {
 	for id := range t.Absent.back {
 		k := t.Absent.Saved[id]

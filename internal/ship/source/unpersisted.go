@@ -6,7 +6,7 @@ import (
 	"github.com/ullage/ullage/internal/base/admin"
 )
 
-// unpersisted returns what the durable copy does not show of the content.
+// unpersisted returns how much of the content the durable copy does not show.
 func (f *File) unpersisted(now time.Time) admin.Unpersisted {
 	if !f.waits() {
 		f.awaited = awaited{}
@@ -31,7 +31,7 @@ func (f *File) waits() bool {
 	return f.Committed != f.Queued || !f.Records.Empty() || f.Held() && f.Growth.Dirty && f.Read.Offset < f.Growth.Size
 }
 
-// Unpersisted returns what the durable copy does not show of the stream.
+// Unpersisted returns how much of the stream the durable copy does not show.
 func (st *Stream) Unpersisted(now time.Time) (u admin.Unpersisted) {
 	for _, files := range [][]*File{st.Files, st.Found} {
 		for _, f := range files {
