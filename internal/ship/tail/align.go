@@ -13,16 +13,16 @@ import (
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
-// An aligner finds where in the source the persisted copy ends.
+// An aligner finds the place in the source where the persisted copy ends.
 type aligner struct {
 	table  *source.Table
 	spool  *spooler
-	sifted bool // not all lines before the end are persisted
+	sifted bool // some lines before the end are not persisted
 }
 
-// align is [Start.Align]. It takes the files before the place for persisted, because files are read in
-// the order of their birth. It does not skip a file that did not hold its saved position: that file
-// was truncated, so its lines may be newer than the place.
+// align is [Start.Align]. It takes files that are older than the place for persisted, because files are
+// read in the order of their birth. It does not skip a file that did not hold its saved position: that
+// file was truncated, so its lines may be newer than the place.
 func (a *aligner) align(stream string, end []byte) (bool, error) {
 	st := a.table.Streams.ByName[stream]
 	a.table.OpenLines.Align(stream, len(end) > 0 && end[len(end)-1] != '\n')
@@ -58,7 +58,7 @@ func (a *aligner) align(stream string, end []byte) (bool, error) {
 }
 
 // behindMarkers returns the part of a persisted end after the last marker of a
-// gap: the source no longer holds what is before it.
+// gap: the source no longer holds the lines before it.
 func behindMarkers(end []byte) []byte {
 	for at := len(end); at > 0; {
 		begin := bytes.LastIndexByte(end[:at-1], '\n') + 1
@@ -71,7 +71,7 @@ func behindMarkers(end []byte) []byte {
 }
 
 // skipTo moves all positions of f to offset and frees the records before it. It
-// reports whether f still has what was found in it.
+// reports whether f still has the content that was searched.
 func (a *aligner) skipTo(f *source.File, offset int64) bool {
 	for _, r := range f.Records.List {
 		if r.From < offset && offset < r.End.Offset {
@@ -92,7 +92,7 @@ func (a *aligner) skipTo(f *source.File, offset int64) bool {
 		err = f.MoveTo(p)
 	}
 	if err != nil {
-		a.table.Renew(f) // truncated just now
+		a.table.Renew(f) // the file was truncated just now
 		return false
 	}
 	f.Counted.To = max(f.Counted.To, counted)
@@ -124,9 +124,9 @@ func (a *aligner) findEnd(f *source.File, end []byte) (offset int64, found bool,
 	return part, part > 0, nil
 }
 
-// searchFile returns the offset in the file after the bytes of end. If only the
-// last part of end is there, where data begins, because the pages before were
-// freed or the rest of end is in an older file, that is not exact.
+// searchFile returns the offset in the file after the bytes of end. The offset is not exact
+// if only the last part of end is found, at the beginning of data: earlier pages were
+// freed, or the rest of end is in an older file.
 func searchFile(f *source.File, end []byte) (offset int64, exact bool, err error) {
 	start, err := f.Inode.NextData(0)
 	if err != nil {
@@ -139,7 +139,7 @@ func searchFile(f *source.File, end []byte) (offset int64, exact bool, err error
 			at, kept, begins = data, 0, true // over a hole
 		}
 		if at >= f.Growth.Size && at > start {
-			return offset, false, nil // as it was when the search began: it may grow without end
+			return offset, false, nil // the search ends at the size at its beginning: the file may grow without end
 		}
 		n, err := unix.Pread(f.Inode.FD, buf[kept:], at)
 		if err != nil {
@@ -163,9 +163,9 @@ func searchFile(f *source.File, end []byte) (offset int64, exact bool, err error
 	}
 }
 
-// overlap returns the length of the longest end of a that b begins with, at
-// most a page: no more than that is left before a committed position. Unless
-// b may begin inside a line, the end has to be whole lines.
+// overlap returns the length of the longest end of a that b begins with. It is at
+// most a page, since no more is left before a committed position. Unless b may begin
+// inside a line, the end must consist of whole lines.
 func overlap(a, b []byte, inside bool) int {
 	for k := min(len(a), len(b), position.PageSize); k > 0; k-- {
 		whole := k == len(a) || a[len(a)-k-1] == '\n'

@@ -26,11 +26,11 @@ type mover struct {
 type load struct {
 	least, most int64         // bytes of the file
 	keep        ul.Level      // lines at or above it are kept when lines are discarded
-	without     spool.Without // these lines
+	without     spool.Without // the parts that are not stored
 }
 
-// relieve moves one block of f. A file that cannot be relieved is passed
-// over until the next call of Move or Drop.
+// relieve moves one block of f. If that fails, f is passed over until the next call of
+// Move or Drop.
 func (m *mover) relieve(f *source.File, l load) (freed int64) {
 	n, err := m.move(f, l)
 	if err == source.ErrRewritten {
@@ -47,8 +47,8 @@ func (m *mover) relieve(f *source.File, l load) (freed int64) {
 	return n
 }
 
-// move moves the next block of f, and reports how much memory that freed:
-// nothing if there is no such block.
+// move moves the next block of f and returns how much memory that freed: 0 if there
+// is no such block.
 func (m *mover) move(f *source.File, l load) (freed int64, err error) {
 	if err := sound(f); err != nil {
 		return 0, err
@@ -71,7 +71,7 @@ func (m *mover) move(f *source.File, l load) (freed int64, err error) {
 	m.metrics.countRead(f.Stream.Label, read)
 	f.Counted.To = max(f.Counted.To, b.End.Offset)
 	if l.without == spool.WithoutRest() && b.Kept() > b.Len()/2 {
-		return 0, nil // it would take long to compress, and free little
+		return 0, nil // compressing the block would take long and free little
 	}
 	record, err := m.spool.log.Append(b, l.without)
 	if err != nil {
@@ -91,9 +91,9 @@ func (m *mover) move(f *source.File, l load) (freed int64, err error) {
 	return max(1, freed), nil
 }
 
-// sound checks that f still holds the known content: the queue may be full for
-// long, and no line is read meanwhile. New bytes that a JVM writes over a
-// truncated file must not pass for the old ones.
+// sound checks that f still holds the known content, since the queue may be full for
+// long, and then no line is read. New bytes that a JVM writes into a truncated file must
+// not pass for the old ones.
 func sound(f *source.File) error {
 	size, _, err := f.Inode.Stat()
 	if err != nil {
@@ -106,8 +106,8 @@ func sound(f *source.File) error {
 	return nil
 }
 
-// endOf returns the position after data, which was read at an offset. It is
-// made of the bytes that were read: the file may have others by now.
+// endOf returns the position after data, which was read at an offset. The position has
+// the checksum of the bytes that were read, since the file may have others by now.
 func endOf(f *source.File, data []byte, offset int64) (position.Position, error) {
 	end := offset + int64(len(data))
 	k := position.Span(end)
@@ -118,7 +118,7 @@ func endOf(f *source.File, data []byte, offset int64) (position.Position, error)
 }
 
 // readBlock reads the block that begins at from, or after the hole there: whole
-// lines, or a piece of one that is longer than a block, or that a hole ends.
+// lines, or a piece of a line that is longer than a block or ends at a hole.
 func (m *mover) readBlock(f *source.File, from *int64, most int64) ([]byte, error) {
 	begin, err := f.Inode.NextData(*from)
 	if err != nil {
@@ -152,8 +152,8 @@ func (m *mover) readBlock(f *source.File, from *int64, most int64) ([]byte, erro
 	return data[:keep], nil
 }
 
-// holeBehind returns where the first hole after begin is, if a block of so many bytes
-// can reach it.
+// holeBehind returns the offset of the first hole after begin, if a block of so many bytes can
+// reach it.
 func (m *mover) holeBehind(f *source.File, begin, most int64) (int64, error) {
 	if solid := f.Records.Solid; begin >= solid.From && min(f.Growth.Size, begin+most) <= solid.To {
 		return solid.To, nil
@@ -166,9 +166,9 @@ func (m *mover) holeBehind(f *source.File, begin, most int64) (int64, error) {
 	return hole, nil
 }
 
-// lastMessage returns where the last message in data begins. It may have further
-// lines, which a JVM writes with a second write, and which have to go where
-// their message goes.
+// lastMessage returns where the last message in data begins. The JVM may write further
+// lines of that message with a second write, and they have to go where their message
+// goes.
 func lastMessage(data []byte, class format.Classifier) int {
 	for end := bytes.LastIndexByte(data, '\n') + 1; end > 0; {
 		begin := bytes.LastIndexByte(data[:end-1], '\n') + 1
@@ -182,14 +182,14 @@ func lastMessage(data []byte, class format.Classifier) int {
 
 // classify takes the lines of data into the block, each with its level, and
 // shows the lines that were not read before to [Outlets.Line]. It returns the
-// level after the last of them, and what the metrics of reading count.
+// level after the last line, and the volume for the metrics of reading.
 func (m *mover) classify(f *source.File, b *spool.Block, data []byte, open bool, level, keep ul.Level) (ul.Level, volume) {
 	m.noteCuts(f, data, b.From, open)
 	class := f.Stream.Class
 	class.Resume(level)
 	var read volume
 	offset := b.From
-	counts := !open || b.From == f.Read.Offset // the rest of one that is handed on in part
+	counts := !open || b.From == f.Read.Offset // or the rest of a line that was handed on in part
 	for len(data) > 0 {
 		line, ended := data, false
 		if end := bytes.IndexByte(data, '\n'); end >= 0 {
@@ -227,7 +227,7 @@ func (m *mover) classify(f *source.File, b *spool.Block, data []byte, open bool,
 	return level, read
 }
 
-// effective is the level that decides: a line without a level is information.
+// effective returns the level that decides: a line without a level is handled like info.
 func effective(l ul.Level) ul.Level {
 	if l == ul.Unknown {
 		return ul.Info
@@ -235,8 +235,8 @@ func effective(l ul.Level) ul.Level {
 	return l
 }
 
-// mergeAround makes one record of the record at an index and its adjacent
-// neighbours that have no lines and were not handed on.
+// mergeAround merges the record at an index with its neighbours, if these were not handed
+// on and hold only kept lines and counts.
 func (m *mover) mergeAround(f *source.File, at int) (freed int64, err error) {
 	if !m.punch.records(f) {
 		return 0, nil

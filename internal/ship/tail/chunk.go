@@ -10,26 +10,26 @@ import (
 )
 
 // A Chunk describes bytes that [Reader.Next] put into the caller's area: whole
-// lines of one source file, a piece of a line over the limit, or what takes the
-// place of records: lines with markers, or one zstd frame.
+// lines of one source file, a piece of a line over the limit, or the content of
+// records: lines with markers, or one zstd frame.
 type Chunk struct {
 	File  File
 	End   position.Position    // after the chunk in the source file
 	Lines [ul.NumLevels]uint32 // lines that end in the chunk, by level
-	Read  time.Time            // when
-	Since time.Time            // when everything written before had been read; the caller of Next sets it
+	Read  time.Time            // when it was read
+	Since time.Time            // a time by which everything written earlier had been read; the caller of Next sets it
 
-	Made int // bytes of it that are markers of gaps, and not the JVM's
+	Made int // bytes of markers of gaps in it, which are not the JVM's
 
-	// Withheld is how many bytes at the end of the chunk are lines below
-	// [Config.PersistLevel], in their order; the others precede them, in theirs.
+	// Withheld is the number of bytes at the end of the chunk that are lines below
+	// [Config.PersistLevel], in their order. All other lines precede them, in their order.
 	Withheld int
 
 	// Frame is the length of the lines if the chunk is not the lines themselves,
 	// but one zstd frame of them.
 	Frame int
 
-	number uint64 // counts what is handed on
+	number uint64 // in the order of handing on
 }
 
 // AreaSlack is how much larger than LineLimit the area for Next must be. It has
@@ -57,7 +57,7 @@ func (f File) Stream() string { return f.is.Stream.Name }
 func (f File) Label() string { return f.is.Stream.Label }
 
 // Whole reports whether no line of the stream is withheld, whatever its level: it holds
-// marks, or what a JVM writes other than its logs.
+// marks, or files of a JVM other than logs.
 func (f File) Whole() bool { return f.is.Stream.Whole }
 
 // OtherLabel is the stream label of the streams beyond the bound on labels.

@@ -48,7 +48,7 @@ type Config struct {
 	Reclaim Mode
 
 	// LineLimit is the length in bytes at which a line is handed on in pieces.
-	// [Reader.Area] says how much memory Next needs. Not a flag.
+	// [Reader.Area] returns how much memory Next needs. Not a flag.
 	LineLimit int
 
 	// PersistLevel is the level below which lines are withheld, see [Chunk.Withheld]; the
@@ -60,8 +60,8 @@ type Config struct {
 	// [Outlets.Watched]; empty: none. Not a flag.
 	Watched string
 
-	// Frames says that the receiver of chunks accepts zstd frames, see
-	// [Chunk.Frame]. Not a flag.
+	// Frames is set if the receiver of chunks accepts zstd frames, see [Chunk.Frame]. Not a
+	// flag.
 	Frames bool
 }
 

@@ -13,15 +13,14 @@ const (
 	mostForRings     = 64 // see package ring
 )
 
-// Descriptors divides what the process may open (RLIMIT_NOFILE, which Go has
-// raised to its hard limit): how many source files are held open at most, and
-// how many segments may be. Both are at least 1, and neither can take what the
-// other needs.
+// Descriptors divides the descriptors of the process (RLIMIT_NOFILE, which Go has
+// raised to its hard limit). It returns how many source files and how many segments
+// may be open. Both are at least 1, and neither can take descriptors that the other needs.
 func Descriptors() (files, segments int) { return divide(descriptorLimit()) }
 
-// Connections is how many connections from clients may be open at once, for
-// which Descriptors leaves room: 32, or fewer if there are less than 512
-// descriptors.
+// Connections returns how many connections from clients may be open at once.
+// Descriptors leaves room for them. There are 32, or fewer if the process has less than
+// 512 descriptors.
 func Connections() int { return connections(descriptorLimit()) }
 
 func descriptorLimit() uint64 {
@@ -38,7 +37,7 @@ func connections(limit uint64) int { return int(max(2, min(limit/16, mostConnect
 func forRings(limit uint64) int { return int(min(limit/16, mostForRings)) }
 
 func divide(limit uint64) (files, segments int) {
-	// Bounded first, since there may be no limit, which is the largest number.
+	// The limit is bounded first: without a limit it is the largest number.
 	rest := int(min(limit, source.MaxFiles+4*mostSegments)) - spareDescriptors - connections(limit) - forRings(limit)
 	segments = max(1, min(rest/4, mostSegments))
 	return max(1, min(rest-segments, source.MaxFiles)), segments

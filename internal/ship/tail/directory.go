@@ -20,21 +20,20 @@ import (
 // events. It is open or closed as a whole, except that there may be no watcher.
 type directory struct {
 	path    string
-	watched string   // another directory whose events are wanted; empty: none
+	watched string   // another directory to watch; empty if there is none
 	dir     *os.File // nil: closed
 	state   *os.File
 	watcher *fsnotify.Watcher // nil: only the poll sees changes
 
 	claimant statedir.Claimant
-	owner    *statedir.Owner // nil while dir is
-	former   statedir.Former // how the owner before the first one of this process ended
-	reported bool            // to Outlets.Opened
+	owner    *statedir.Owner // nil while dir is nil
+	former   statedir.Former // how the last owner before this process ended
+	reported bool            // former was passed to Outlets.Opened
 
 	countsUp bool // inode numbers give the order of files
 }
 
-// ErrNoDirectory says that the source's path, or a part of it, names something
-// other than a directory.
+// ErrNoDirectory reports that the source's path, or a part of it, is not a directory.
 var ErrNoDirectory = errors.New("the source is not a directory")
 
 // open opens both directories and claims the source.
@@ -66,7 +65,7 @@ func (d *directory) open() error {
 	return nil
 }
 
-// report calls opened, the first time.
+// report calls opened, but only once.
 func (d *directory) report(opened func(statedir.Former)) {
 	if opened != nil && !d.reported {
 		opened(d.former)
@@ -85,7 +84,7 @@ func (d *directory) watch() error {
 		return err
 	}
 	if d.watched != "" {
-		_ = w.Add(d.watched) // who wants these events polls as well
+		_ = w.Add(d.watched) // the receiver of these events polls as well
 	}
 	d.watcher = w
 	return nil
@@ -106,11 +105,11 @@ func (d *directory) close() {
 
 func (d *directory) opened() bool { return d.dir != nil }
 
-// fd returns the descriptor of the source directory, which has to be open.
+// fd returns the descriptor of the source directory, which must be open.
 func (d *directory) fd() int { return int(d.dir.Fd()) }
 
-// changed returns when an entry of the source directory last came, went or got another
-// name. The directory has to be open.
+// changed returns when an entry of the source directory was last created, removed or renamed.
+// The directory must be open.
 func (d *directory) changed() (time.Time, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(d.fd(), &st); err != nil {

@@ -14,9 +14,9 @@ import (
 
 // dropCounts counts dropped lines and their bytes. Each stream has 14 of these
 // series once it has a line, and most of them stay at zero. A vector of counters
-// takes 10 KB for them, and with 256 streams more than all else that is known of
-// the streams. So the numbers lie side by side here, and the series are made
-// when they are scraped.
+// takes 10 KB for them; with 256 streams that is more than everything else about the
+// streams. So the numbers are in arrays here, and the series are made when they are
+// scraped.
 type dropCounts struct {
 	lines, bytes *prometheus.Desc
 
@@ -24,7 +24,7 @@ type dropCounts struct {
 	streams map[string]dropCount // by label
 }
 
-// dropCount is what was dropped of one stream.
+// dropCount counts the dropped lines and bytes of one stream.
 type dropCount struct {
 	lines [ul.NumReasons][ul.NumLevels]uint64
 	bytes [ul.NumReasons]uint64

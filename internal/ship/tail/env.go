@@ -9,10 +9,10 @@ import (
 
 const (
 	blockBytes = 256 << 10 // bytes of one read, and of one punch
-	scanRest   = 4         // times the duration of a scan is the least between two
+	scanRest   = 4         // the least time between two scans, as a multiple of the duration of a scan
 )
 
-// env is what all parts of a Source are given.
+// env is shared by all parts of a Source.
 type env struct {
 	cfg     Config
 	to      Outlets
@@ -21,14 +21,14 @@ type env struct {
 	now     func() time.Time
 }
 
-// mark reports something that happened.
+// mark reports an event as a mark.
 func (e *env) mark(kind mark.Kind, details ...string) {
 	if e.to.Mark != nil {
 		e.to.Mark(mark.New(kind, details...))
 	}
 }
 
-// add adds a content of the named stream and makes the series of a stream that is new.
+// add adds a content of the named stream and makes the series of a new stream.
 func (e *env) add(c *source.Table, f *source.File, stream string) (fresh bool) {
 	if fresh = c.Add(f, stream); fresh {
 		e.metrics.appear(f.Stream.Label)

@@ -12,7 +12,7 @@ const (
 	ignoreLinks     = "hardlink" // more names than one
 
 	IgnoredPermission = "permission"
-	IgnoredTooMany    = "too_many" // files held open; it waits
+	IgnoredTooMany    = "too_many" // too many files are held open; the entry waits
 	IgnoredError      = "error"
 )
 
@@ -28,7 +28,7 @@ func followedLater(reason string) bool {
 	return false
 }
 
-// typeReason says why an inode is not followed, or nothing.
+// typeReason returns why an inode is not followed, or "".
 func typeReason(st *unix.Statx_t) string {
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFREG:

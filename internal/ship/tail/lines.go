@@ -19,8 +19,8 @@ type lineReader struct {
 	sifter *sifter
 }
 
-// errStepped says that the read position was moved over a hole, to a place
-// where a record may begin.
+// errStepped reports that the read position was moved over a hole, to a place where a
+// record may begin.
 var errStepped = errors.New("a hole was stepped over")
 
 // next reads one chunk of f up to the next record. No bytes means that there is
@@ -41,7 +41,7 @@ func (l *lineReader) next(f *source.File, area []byte) (int, Chunk, error) {
 	case keep > 0:
 		return l.take(f, area[:keep])
 	case recounted && n == int(f.Counted.To-f.Read.Offset):
-		// This piece was handed on before: its end is that of a chunk.
+		// This piece was handed on before, and a chunk ended where it ends.
 		return l.take(f, area[:n])
 	case n > l.cfg.LineLimit:
 		return l.take(f, area[:l.cfg.LineLimit])
@@ -79,7 +79,7 @@ func (l *lineReader) fill(f *source.File, area []byte) (n int, atEnd bool, err e
 }
 
 // pread reads area from the read position and compares, in the same call, the
-// bytes before it with the bytes that were consumed. rewritten says that they
+// bytes before it with the bytes that were consumed. rewritten reports that they
 // differ or are gone.
 func pread(f *source.File, area []byte) (n int, rewritten bool, err error) {
 	var overlap [position.CheckBytes]byte
@@ -120,7 +120,7 @@ func (l *lineReader) cutAt(f *source.File, h hole, area []byte, err error) (int,
 	case h.data > 0:
 		return l.stepOver(f, area, h.data)
 	case h.at <= f.Read.Offset:
-		return 0, Chunk{}, nil // it was punched just now: the next read sees that
+		return 0, Chunk{}, nil // the hole was punched just now: the next read sees it
 	}
 	// Whole lines before the hole come first; then the line that it cuts off.
 	before := area[:h.at-f.Read.Offset]
@@ -152,8 +152,8 @@ func (l *lineReader) stepOver(f *source.File, area []byte, data int64) (int, Chu
 	return 1, c, nil
 }
 
-// noteUnwritten logs that a hole that is stepped over reaches to the end of a file that has a writer. A writer that
-// maps its file into memory makes it longer first and writes then: such lines are before the read position.
+// noteUnwritten logs if a skipped hole reaches to the end of a file that has a writer. A writer that maps its file
+// into memory first makes the file longer and then writes. The read position is past such lines.
 func (l *lineReader) noteUnwritten(f *source.File, data int64) {
 	size, _, err := f.Inode.Stat()
 	if err != nil || data < size || f.Writerless(l.now()) {
@@ -166,8 +166,8 @@ func (l *lineReader) noteUnwritten(f *source.File, data int64) {
 		"hint", "a writer that maps its file into memory is not supported; with Log4j use File or RandomAccessFile")
 }
 
-// mayEnd reports whether f is complete, so that the bytes after its last line
-// end are its last line.
+// mayEnd reports whether f is complete. The bytes after its last line end are then its last
+// line.
 func (l *lineReader) mayEnd(f *source.File) bool {
 	quiet := !f.Growth.Young || l.table.Draining || f.Entry.Name == "" || f.Stream.Superseded(f)
 	return quiet && f.Writerless(l.now())
@@ -189,10 +189,10 @@ func (l *lineReader) take(f *source.File, data []byte) (int, Chunk, error) {
 	return len(data), c, nil
 }
 
-// takeRest hands on the n bytes after the last line end of a file that has no
-// writer any more, and a line end.
+// takeRest hands on the n bytes after the last line end of a file without a writer,
+// followed by a line end.
 func (l *lineReader) takeRest(f *source.File, area []byte, n int) (int, Chunk, error) {
-	// Read once more: there may have been a writer until just now.
+	// The file is read once more: a writer may have ended just now.
 	again, _, err := l.fill(f, area)
 	if err != nil || again != n || n > 0 && bytes.IndexByte(area[:n], '\n') >= 0 {
 		l.table.Touch(f)
@@ -213,7 +213,7 @@ func (l *lineReader) takeRest(f *source.File, area []byte, n int) (int, Chunk, e
 	return n + 1, c, nil
 }
 
-// chunk describes what was just handed on and counts it if it is new.
+// chunk describes the bytes that were just handed on and counts them if they are new.
 func (l *lineReader) chunk(f *source.File, lines [ul.NumLevels]uint32, dropped uint64, sourceBytes int, first bool) Chunk {
 	if f.Read.Level = f.Stream.Class.Level(); f.Read.Open {
 		f.Read.Level = f.Read.OpenLevel
@@ -229,10 +229,10 @@ func (l *lineReader) chunk(f *source.File, lines [ul.NumLevels]uint32, dropped u
 	return Chunk{File: File{f}, End: f.Read.Position, Lines: lines, Read: l.now()}
 }
 
-// classify counts the lines that end in data by level and shows them, if this is the
-// first time, to [Outlets.Line]. A line that was begun in an earlier piece has the level
-// of its beginning, and was shown then. Made counts the bytes of markers: the sidecar
-// wrote these, not the JVM.
+// classify counts the lines that end in data by level. If this is the first time, it shows
+// them to [Outlets.Line]. A line that began in an earlier piece has the level of its
+// beginning, and was shown then. Made counts the bytes of markers, which the sidecar wrote
+// and not the JVM.
 func (l *lineReader) classify(f *source.File, data []byte, first bool) (lines [ul.NumLevels]uint32, dropped uint64, made int) {
 	show := l.to.Line
 	if !first {
@@ -277,9 +277,9 @@ func (l *lineReader) classify(f *source.File, data []byte, first bool) (lines [u
 	return lines, dropped, made
 }
 
-// noteFormat logs in which format a stream is, once a header shows it and if it is not UL.
-// Applications can make any number of streams, so it logs one of them a minute: the others
-// follow.
+// noteFormat logs the format of a stream once a header shows it, unless it is UL. Applications
+// can make any number of streams, so noteFormat logs one of them a minute, and the others
+// later.
 func (l *lineReader) noteFormat(st *source.Stream) {
 	found := st.Class.Format()
 	if st.Format != format.Auto || found == format.Auto || found == format.UL || !l.log.format.Allow(l.now()) {

@@ -6,25 +6,25 @@ import (
 	"github.com/ullage/ullage/internal/base/kernel"
 )
 
-// listing is what was found in the source directory, as of the last time that it
-// was listed, and when it is due again.
+// listing is the result of the last listing of the source directory, with the time of
+// the next one.
 type listing struct {
-	ignored map[string]int64 // entries that it left alone, by reason
-	leaves  hidden           // streams of the entries that it left alone and may follow later
-	hidden  hidden           // ... as of the last scan that saw the whole directory
+	ignored map[string]int64 // entries that are not followed, by reason
+	leaves  hidden           // streams of entries that may be followed later
+	hidden  hidden           // the same, as of the last scan that saw the whole directory
 	stale   bool             // a scan is due
-	after   time.Time        // ... but not before
-	denied  *kernel.User     // whose files we may not read; nil: there are none
+	after   time.Time        // the earliest time of that scan
+	denied  *kernel.User     // a user whose files we may not read; nil if there is none
 	pass    int              // listings so far
-	waited  int              // the last of them in which a file waited, since too many are held; 0: none
-	awaited time.Time        // since when files have waited for a descriptor; zero: none does
-	round   int              // counts the scans that left out nothing: what comes later is younger
+	waited  int              // the last listing in which a file waited, since too many are held; 0: no listing
+	awaited time.Time        // since when files have waited for a descriptor; zero: no file waits
+	round   int              // counts the scans that left out nothing; files that come later are younger
 
-	upTo time.Time // the last change of the directory that the last scan is sure to have seen
+	upTo time.Time // the last change of the directory that the last scan has certainly seen
 }
 
 // hidden are refused streams that may have files which are not held. Streams that
-// the destination takes are not in it: that would be a name for every file that
+// the destination takes are not in it, since that would take a name for every file that
 // waits.
 type hidden map[string]struct{}
 
@@ -61,13 +61,13 @@ func (l *listing) leaveOut(reason string) {
 // expire makes a scan due.
 func (l *listing) expire() { l.stale = true }
 
-// mtimeStep is longer than the step of the clock that a file system takes times
-// from, which is that of the kernel's tick.
+// mtimeStep is longer than a step of the clock of file systems, which moves with the kernel's
+// tick.
 const mtimeStep = 20 * time.Millisecond
 
-// sawUpTo notes that a scan began at a time, when the last change of the directory was at
-// another. A change that was so recent that a later one may have the same time is not
-// noted. One in the future is: the clock was set back, and a later change has another time.
+// sawUpTo notes the last change of the directory before a scan began. It does not note a
+// change that was so recent that a later one may have the same time. It does note a change in
+// the future: the clock was set back, and a later change has another time.
 func (l *listing) sawUpTo(changed, began time.Time) {
 	l.upTo = time.Time{}
 	if age := began.Sub(changed); age < 0 || age >= mtimeStep {
@@ -75,12 +75,12 @@ func (l *listing) sawUpTo(changed, began time.Time) {
 	}
 }
 
-// outdated reports whether the directory has changed since the last scan began, or may
-// have, where its last change was at a time.
+// outdated reports whether the directory has changed, or may have, since the last scan began,
+// given the time of its last change.
 func (l *listing) outdated(changed time.Time) bool { return !changed.Equal(l.upTo) }
 
-// leftOut reports whether the last listing had a file that may be followed
-// later, and so be older than one that was found now.
+// leftOut reports whether the last listing had a file that may be followed later. Such a
+// file may be older than a file that was found now.
 func (l *listing) leftOut() bool {
 	for reason, n := range l.ignored {
 		if n > 0 && followedLater(reason) {
@@ -93,7 +93,7 @@ func (l *listing) leftOut() bool {
 // crowded reports whether files wait until others are closed.
 func (l *listing) crowded() bool { return l.ignored[IgnoredTooMany] > 0 }
 
-// end ends a scan, which has found a place for each file or not.
+// end ends a scan. Placed reports whether it found a place for each file.
 func (l *listing) end(placed bool) {
 	if !placed {
 		l.expire()
@@ -102,10 +102,10 @@ func (l *listing) end(placed bool) {
 	}
 }
 
-// rest puts off the next scan after one that began at a time, and took so much
-// CPU time of the thread. Only CPU time counts: on a busy machine a thread can
-// wait 25 ms for a processor in the middle of a scan, and during a rest of four
-// times that, a JVM that rotates small files would overwrite an archive unseen.
+// rest puts off the next scan after one that ran from begin to end, with so much CPU time
+// of the thread. The pause follows from the CPU time: on a busy machine a thread can wait
+// 25 ms for a processor in the middle of a scan. During a pause of four times that, a JVM
+// that rotates small files would overwrite an archive unseen.
 func (l *listing) rest(began, end time.Time, cpu time.Duration) {
 	l.after = end.Add(scanRest * min(end.Sub(began), cpu))
 }

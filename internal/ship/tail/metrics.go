@@ -82,11 +82,11 @@ func (m *metrics) appear(label string) {
 	m.dropped.appear(label)
 }
 
-// Show adds what was read of the listed streams and what the sidecar and the JVMs dropped to a
-// status. It may be called from any goroutine.
+// Show adds the read volume of the listed streams to a status, and the lines that the sidecar and
+// the JVMs dropped. It may be called from any goroutine.
 func (s *Source) Show(st *admin.Status) {
 	m := &s.env.metrics
-	// Marks are not lines of a JVM: a sidecar that has read nothing else has read nothing.
+	// Marks are not lines of a JVM, so they are not counted as read.
 	logs := func(c prometheus.Collector) admin.Samples { return admin.SamplesOf(c).Without("stream", mark.Stream) }
 	bytes := logs(m.readBytes)
 	st.Read = admin.Volume{Lines: logs(m.readLines).Sum(), Bytes: bytes.Sum()}
@@ -99,14 +99,14 @@ func (s *Source) Show(st *admin.Status) {
 	}
 }
 
-// volume is what was read.
+// volume is an amount of read lines.
 type volume struct {
 	lines   [ul.NumLevels]uint32
 	bytes   int
-	dropped uint64 // lines that the JVM says that it dropped itself
+	dropped uint64 // lines that the JVM dropped itself, by its own report
 }
 
-// countRead counts what is read of a stream for the first time.
+// countRead counts lines of a stream that are read for the first time.
 func (m *metrics) countRead(label string, v volume) {
 	for level, n := range v.lines {
 		if n > 0 {
@@ -119,8 +119,8 @@ func (m *metrics) countRead(label string, v volume) {
 	}
 }
 
-// countCuts counts lines of a stream that the JVM could not end, and the time until it wrote the
-// next ones.
+// countCuts counts lines of a stream that the JVM could not end, and the time until it wrote
+// the next lines.
 func (m *metrics) countCuts(label string, cuts int, lost time.Duration) {
 	m.jvmCut.WithLabelValues(label).Add(float64(cuts))
 	m.jvmLost.WithLabelValues(label).Add(lost.Seconds())

@@ -10,12 +10,12 @@ import (
 // chunks. The reader calls them. None of them may block, and each may be nil.
 type Outlets struct {
 	// Line receives each new line, without its newline, as it is read, with the label of
-	// its stream. Of a line that is handed on in pieces, it receives the first. It must not
-	// keep the line.
+	// its stream. If a line is handed on in pieces, Line receives only the first. It must
+	// not keep the line.
 	Line func(stream string, line []byte, class ul.Class)
 
-	// Mark receives what happened to the source: archives that were missed, files that
-	// were truncated, reports of crashes.
+	// Mark receives events of the source: missed archives, truncated files, reports of
+	// crashes.
 	Mark func(mark.Mark)
 
 	// Opened is called when the source is open for the first time, with how its former
@@ -26,6 +26,6 @@ type Outlets struct {
 	Rings func()
 
 	// Watched is called when an entry of [Config.Watched] has changed, often several times for
-	// one change, and not at all where the kernel gives no events.
+	// one change, and not at all if the kernel gives no events.
 	Watched func()
 }

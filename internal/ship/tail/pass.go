@@ -18,8 +18,8 @@ type recordReader struct {
 // records after it that have no lines left. A record is always handed on as a
 // whole, so that no position lies inside one.
 //
-// The lines after a marker go into the same chunk, if there are any yet: when a
-// checkpoint is lost, [Start.Align] can only look up what is persisted after the
+// The lines after a marker go into the same chunk, if they are written already: when
+// a checkpoint is lost, [Start.Align] can only look up lines that are persisted after the
 // last marker.
 func (p *recordReader) next(f *source.File, area []byte) (int, Chunk, error) {
 	if n, c, err := p.frame(f, area); n > 0 || err != nil {
@@ -52,7 +52,7 @@ func (p *recordReader) next(f *source.File, area []byte) (int, Chunk, error) {
 	f.Stream.Class.Resume(end.Level)
 	f.Counted.To = max(f.Counted.To, end.Offset)
 	if len(o.Data) == 0 {
-		return 0, Chunk{}, nil // no more than a piece of a line that has its marker already
+		return 0, Chunk{}, nil // only a piece of a line that has its marker already
 	}
 	if o.Torn > 0 {
 		var lines [ul.NumLevels]uint64
@@ -65,8 +65,8 @@ func (p *recordReader) next(f *source.File, area []byte) (int, Chunk, error) {
 	return p.addLines(f, area, len(o.Data), c)
 }
 
-// frame hands on the frame of the record at the read position as it is, if it
-// has one and the stream has no line to be ended in front of it.
+// frame hands on the frame of the record at the read position unchanged, if the record
+// has one and no open line of the stream must be ended first.
 func (p *recordReader) frame(f *source.File, area []byte) (int, Chunk, error) {
 	r := f.Records.Next(f.Read.Offset)
 	if !p.cfg.Frames || r == nil || p.open.InFrontOf(f) {
@@ -74,7 +74,7 @@ func (p *recordReader) frame(f *source.File, area []byte) (int, Chunk, error) {
 	}
 	frame, raw, err := r.Log.Frame(r.Record)
 	if err != nil || len(frame) == 0 || len(frame) > len(area) {
-		return 0, Chunk{}, nil // an error comes again
+		return 0, Chunk{}, nil // an error will occur again
 	}
 	var lines [ul.NumLevels]uint32
 	for _, part := range []spool.Part{spool.Kept, spool.Rest} {
@@ -94,9 +94,9 @@ func (p *recordReader) frame(f *source.File, area []byte) (int, Chunk, error) {
 	return copy(area, frame), c, nil
 }
 
-// addLines adds to c, a chunk of n bytes in area, the lines after it, if it has
-// none and there is room. A record may begin after a hole, and its frame cannot
-// be a part of a chunk.
+// addLines adds the next lines to c, a chunk of n bytes in area, if c has no lines and there
+// is room. It stops at the next record, which may begin after a hole: a frame cannot be
+// a part of a chunk.
 func (p *recordReader) addLines(f *source.File, area []byte, n int, c Chunk) (int, Chunk, error) {
 	rest := area[n:]
 	if n > c.Made || c.Withheld > 0 || !f.Held() || len(rest) < p.cfg.LineLimit+ul.MaxMarkerBytes+2 {
@@ -107,7 +107,7 @@ func (p *recordReader) addLines(f *source.File, area []byte, n int, c Chunk) (in
 		more, behind, err = p.lines.next(f, rest)
 	}
 	if more == 0 || err != nil {
-		return n, c, nil // an error comes again
+		return n, c, nil // an error will occur again
 	}
 	behind.Made += c.Made
 	for level, lines := range c.Lines {
@@ -116,8 +116,8 @@ func (p *recordReader) addLines(f *source.File, area []byte, n int, c Chunk) (in
 	return n + more, behind, nil
 }
 
-// lose counts the lines of a record as dropped that another process has changed
-// in the spool.
+// lose counts the lines of a record as dropped if another process has changed them in the
+// spool.
 func (p *recordReader) lose(f *source.File, r *source.Spooled, why error) error {
 	p.metrics.readErrors.Inc()
 	// messages.md#pressure: Another process changed `SOURCE/.ullage/spool`. The lines of that

@@ -8,15 +8,15 @@ import (
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
-// A policy chooses the stream whose memory is freed, and its oldest lines that
-// may go, by what each stream takes.
+// A policy chooses the stream whose memory is freed, and its oldest lines that may be
+// moved or dropped, by the memory of each stream.
 type policy struct{ streams *source.Streams }
 
 // share returns how much memory each stream may have, so that all of them
-// together have as much as allowed: an equal part, and more where others need
-// less. The memory of streams that can free nothing (their lines are in the
-// queue, or in files that may not be punched) comes off first: the JVMs need
-// their headroom all the same.
+// together have as much as allowed: an equal part, and more if others need less. The
+// memory of streams that can free nothing (their lines are in the queue, or in files
+// that may not be punched) is subtracted first, since the JVMs still need their
+// headroom.
 func (p policy) share(allowed int64) int64 {
 	var sharing []int64
 	for _, st := range p.streams.ByName {
@@ -51,9 +51,9 @@ func relievable(st *source.Stream) bool {
 	return false
 }
 
-// largestOver returns the stream with moved lines to drop that takes the most
-// memory, more than its share: a refused stream if there is one. Nil: there is
-// none.
+// largestOver returns the stream with moved lines to drop that takes the most memory,
+// and more than its share. Refused streams come first. It returns nil if there is no such
+// stream.
 func (p policy) largestOver(share int64, why ul.Reason, refusedOnly bool) (largest *source.Stream) {
 	for _, st := range p.streams.ByName {
 		switch {
@@ -70,8 +70,7 @@ func (p policy) largestOver(share int64, why ul.Reason, refusedOnly bool) (large
 }
 
 // oldestHolding returns the place of the stream's oldest record with lines that
-// may be dropped for a reason, or nil. Records that were handed on are not
-// touched any more.
+// may be dropped for a reason, or nil. It passes over records that were handed on.
 func oldestHolding(st *source.Stream, why ul.Reason) (*source.File, int) {
 	for _, f := range st.Files {
 		if f.Stuck || f.Unaligned {
@@ -88,7 +87,7 @@ func oldestHolding(st *source.Stream, why ul.Reason) (*source.File, int) {
 
 // largestUnmoved returns the oldest file with at least that many bytes to move,
 // from the stream that has most to move and takes more memory than its share.
-// Refused streams have none. Nil: there is no such file.
+// Refused streams have no share. It returns nil if there is no such file.
 func (p policy) largestUnmoved(share, least int64, refusedOnly bool) (oldest *source.File) {
 	most := int64(0)
 	for _, st := range p.streams.ByName {

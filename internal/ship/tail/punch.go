@@ -16,8 +16,8 @@ func (p puncher) open(f *source.File) (int, error) {
 	return unix.Open(kernel.NameOf(f.Inode.FD), unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 }
 
-// allowed finds out whether holes may be punched into f, which a user has created,
-// and logs once when they may not although they were asked for.
+// allowed finds out whether holes may be punched into f, which a user has created. If they
+// may not although the mode asks for it, allowed logs that once.
 func (p puncher) allowed(f *source.File, by *kernel.User) bool {
 	if !p.cfg.punches(f.Entry.Name) {
 		return false
@@ -92,8 +92,8 @@ func (p puncher) pages(f *source.File, at, end int64) int64 {
 	return at
 }
 
-// record frees the pages of the source file that a record stands for, if they
-// are unchanged, and returns how many bytes it asked to free.
+// record frees the pages of the source file that a record replaces, if they are
+// unchanged, and returns how many bytes it asked to free.
 func (p puncher) record(f *source.File, r *source.Spooled) int64 {
 	if !r.Full || !f.Held() || !f.Intact(r) {
 		return 0
@@ -105,9 +105,9 @@ func (p puncher) record(f *source.File, r *source.Spooled) int64 {
 	return to - from
 }
 
-// records reports whether all records of f are punched, after another attempt at
-// the others. Before that no record may be appended for f: a restart takes data in
-// the pages of any but the last one for a sign of a truncation.
+// records tries again to punch the unpunched records of f, and reports whether all are
+// punched now. Before that no record may be appended for f: a restart takes data in
+// the pages of any record except the last one for a sign of a truncation.
 func (p puncher) records(f *source.File) bool {
 	for i := range f.Records.List {
 		r := &f.Records.List[i]

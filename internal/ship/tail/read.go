@@ -2,7 +2,7 @@ package tail
 
 import "github.com/ullage/ullage/internal/ship/source"
 
-// turnBytes is about how much of a stream is read before another one has its
+// turnBytes is about how much of a stream is read before another stream has its
 // turn.
 const turnBytes = blockBytes
 
@@ -16,7 +16,7 @@ type Reader struct {
 	changes *truncations
 }
 
-// Area returns how long the area for Next has to be now.
+// Area returns the length that the area for Next must have now.
 func (r *Reader) Area() int {
 	area := r.cfg.LineLimit + AreaSlack
 	for _, f := range r.table.Files {
@@ -32,8 +32,8 @@ func (r *Reader) Area() int {
 
 // Next reads the next chunk of any file that has one into area, of [Reader.Area]
 // bytes and returns its length. ok is false when there is nothing to read for
-// now. Streams take turns of equally many bytes, so that one stream cannot keep
-// the lines of another from being read.
+// now. Streams take turns of equally many bytes, so that one stream cannot block
+// another.
 func (r *Reader) Next(area []byte) (n int, c Chunk, ok bool) {
 	for st := r.table.Streams.Turn(turnBytes); st != nil; st = r.table.Streams.Turn(turnBytes) {
 		if n, c, ok = r.nextOf(st, area); ok {
@@ -60,7 +60,7 @@ func (r *Reader) nextOf(st *source.Stream, area []byte) (n int, c Chunk, ok bool
 		n, c, err := r.nextChunk(f, area[:len(area)-1])
 		if err == source.ErrRewritten {
 			r.changes.truncated(f)
-			i = -1 // the file has another place among the others
+			i = -1 // there is a new file, at another place
 			continue
 		}
 		if err != nil {
@@ -82,8 +82,8 @@ func (r *Reader) nextOf(st *source.Stream, area []byte) (n int, c Chunk, ok bool
 	return 0, Chunk{}, false
 }
 
-// nextChunk reads one chunk of f. No bytes means that there is none for now, and
-// errRewritten that the file was truncated in place.
+// nextChunk reads one chunk of f. It returns no bytes if there is no chunk for now, and
+// source.ErrRewritten if the file was truncated in place.
 func (r *Reader) nextChunk(f *source.File, area []byte) (n int, c Chunk, err error) {
 	for {
 		f.SkipLost()
@@ -105,9 +105,9 @@ func (r *Reader) nextChunk(f *source.File, area []byte) (n int, c Chunk, err err
 	}
 }
 
-// handOn counts c, of n bytes in area, as handed on. It puts the end of an open
-// line in front of c if one was abandoned; the area has room for that. Counted
-// says that the lines of c are in the read metrics already.
+// handOn counts c, of n bytes in area, as handed on. If an open line was abandoned, it
+// puts the end of that line in front of c, for which the area has room. Counted reports
+// that the lines of c are in the read metrics already.
 func (r *Reader) handOn(area []byte, n int, c Chunk, continues, counted bool) (int, Chunk) {
 	number, level, abandoned := r.table.OpenLines.Next(c.File.is, c.End, continues)
 	if c.number = number; !abandoned {

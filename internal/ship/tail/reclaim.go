@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// A Reclaimer frees the memory of what is committed: pages of files that are
-// still written, and whole files that are finished.
+// A Reclaimer frees the memory of committed bytes: pages of files that are still
+// written, and whole files that are finished.
 type Reclaimer struct {
 	*env
 	dir     *directory
@@ -21,17 +21,17 @@ type Reclaimer struct {
 	unlink  *unlinker
 }
 
-// Reclaim frees what is committed: pages of files that are still written, and
-// whole files that are finished. It returns, since the last call, the contents
-// that a checkpoint need not have any more, and the positions that it may have
-// forgotten, of files that came back.
+// Reclaim frees committed bytes: pages of files that are still written, and whole files
+// that are finished. It returns the contents that a checkpoint has stopped needing
+// since the last call, and the positions of files that came back, which the checkpoint
+// may have forgotten.
 func (r *Reclaimer) Reclaim() (gone []position.Content, back map[position.Content]position.Saved) {
 	for _, f := range r.table.Held {
 		if r.cfg.reclaims(f.Entry.Name) {
 			r.punch.committed(f)
 		}
-		// The file that most likely still has a writer is asked about once in a
-		// tick only, if no request waits for it.
+		// A file that most likely still has a writer is looked at only once in a
+		// tick, unless something waits for it.
 		due := r.listing.crowded() || f.Growth.Quiet || f.Entry.Name == "" || f.Stream.Superseded(f) || r.table.Draining
 		f.Growth.Quiet = false
 		if due && f.CaughtUp() {
@@ -51,8 +51,8 @@ func (r *Reclaimer) Committed(c Chunk) {
 	r.table.Commit(c.File.is, c.End, c.number)
 }
 
-// begun counts a report of a crash once its first bytes are durable. From then on the
-// checkpoint has a position in it, so that no restart counts it again.
+// begun counts a report of a crash once its first bytes are durable. The checkpoint then
+// has a position in it, so that no restart counts it again.
 func (r *Reclaimer) begun(f *source.File) {
 	if naming.KindOf(f.Stream.Name) != naming.KindCrash {
 		return
@@ -67,8 +67,8 @@ func (r *Reclaimer) begun(f *source.File) {
 	}
 }
 
-// makeRoom closes finished files for which the scan has found no other name,
-// if others wait for that, and makes the next scan due.
+// makeRoom closes finished files for which the scan has found no other name, if other
+// files wait for a descriptor. It then makes the next scan due.
 func (r *Reclaimer) makeRoom() {
 	if !r.listing.crowded() || r.listing.stale {
 		return
@@ -84,10 +84,10 @@ func (r *Reclaimer) makeRoom() {
 	}
 }
 
-// finish closes a file of which everything is committed, if no process writes to
-// it any more. A file that has a name loses the name first and is closed by a
-// later call, because a process may have opened it just before. A file that still
-// has a name elsewhere may come back, so its position waits.
+// finish closes a fully committed file if no process writes to it any more. A file with a
+// name loses the name first and is closed by a later call, because a process may have
+// opened it just before. A file that still has a name elsewhere may come back, so its
+// position waits.
 func (r *Reclaimer) finish(f *source.File) {
 	if !f.Writerless(r.now()) {
 		return
@@ -97,7 +97,7 @@ func (r *Reclaimer) finish(f *source.File) {
 		return
 	}
 	if f.Changed() {
-		r.table.Grow(f, size, r.now()) // it grew, or was truncated and written again
+		r.table.Grow(f, size, r.now()) // the file grew, or was truncated and written again
 		return
 	}
 	if links == 0 || f.Entry.Name == "" && !r.listing.stale {
@@ -111,7 +111,7 @@ func (r *Reclaimer) finish(f *source.File) {
 	}
 	switch {
 	case f.Entry.Name == "" || !r.dir.opened():
-		// It may have another name, which the scan will find.
+		// The file may have another name, which the scan will find.
 	case r.cfg.reclaims(f.Entry.Name) && !f.Entry.KeepName:
 		r.unlink.unlink(f)
 	case r.listing.crowded():
@@ -119,8 +119,8 @@ func (r *Reclaimer) finish(f *source.File) {
 	}
 }
 
-// setAside closes a finished file that keeps its name. Without room to remember
-// it, the file stays held: otherwise it would be read again.
+// setAside closes a finished file that keeps its name. If there is no room to remember the
+// file, it stays held: otherwise it would be read again.
 func (r *Reclaimer) setAside(f *source.File) {
 	var st unix.Statx_t
 	absent := &r.table.Absent

@@ -15,10 +15,10 @@ type Capacity struct {
 	changes *truncations
 }
 
-// Refuse sets the streams that the destination refuses. Nothing of them is handed on:
-// what was handed on and is not committed counts as unread again, stays where it is,
-// and can be dropped. A stream that is no longer named is read from its committed
-// positions, after the [Start.Rewind] that has to follow.
+// Refuse sets the streams that the destination refuses. No line of them is handed on.
+// Uncommitted lines that were handed on count as unread again: they stay on the source and
+// can be dropped. A stream that is no longer named is read from its committed positions,
+// after the [Start.Rewind] that has to follow.
 //
 // Files of refused streams may take half of the descriptors. The others are
 // closed, and wait like files beyond the number that may be held.
@@ -62,14 +62,14 @@ func (c *Capacity) tooMany(name string) bool {
 }
 
 // release closes a file of a refused stream that the next scan will find again
-// and remembers its position. A file without a name would be lost, and records
-// are not taken in a second time.
+// and remembers its position. It keeps a file without a name, which would be lost, and a
+// file with records, which cannot be adopted a second time.
 func (c *Capacity) release(f *source.File) {
 	if !f.Stream.Refused || f.Entry.Name == "" || !f.Records.Empty() {
 		return
 	}
 	if absent := &c.table.Absent; !absent.Full() {
-		absent.Await(f.Of.Identity, f.Saved()) // also of nothing: the checkpoint may have met the file
+		absent.Await(f.Of.Identity, f.Saved()) // even without a position: the checkpoint may know the file
 	} else if f.Committed.Offset > 0 || f.Of.Epoch > 0 {
 		return
 	}
@@ -79,10 +79,9 @@ func (c *Capacity) release(f *source.File) {
 	c.table.Forget(f)
 }
 
-// gone returns the refused streams that were seen to have no files any more: none is
-// held, and a scan of the whole directory that began after the refusal was known has
-// found none. A stream is not gone while a file of it waits for a descriptor, or a
-// position waits for its file.
+// gone returns the refused streams without files: no file is held, and a scan of the whole
+// directory that began after the refusal was known has found no file. A stream is not gone
+// while a file of it waits for a descriptor, or a position waits for its file.
 func (c *Capacity) gone() map[string]struct{} {
 	streams, absent := &c.table.Streams, &c.table.Absent
 	var gone map[string]struct{}

@@ -11,17 +11,17 @@ import (
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
-// A Relief says how much memory the source is to free, and at whose cost.
+// A Relief is a request to free memory of the source.
 type Relief struct {
 	Want    int64    // bytes of memory
 	Least   int64    // bytes of a file that are worth a record
 	Keep    ul.Level // lines at or above it are kept when lines are discarded
-	Allowed int64    // what all streams may have together, see Drop
-	Refused bool     // only of streams that the destination refuses
+	Allowed int64    // bytes that all streams may have together, see Drop
+	Refused bool     // free only memory of refused streams
 }
 
 // A Reliever frees the memory of lines that are not durable. Its policy chooses the
-// stream and the lines, its caller when, and how much. A [Source] has one.
+// stream and the lines, its caller the time and the amount. A [Source] has one.
 type Reliever struct {
 	*env
 	dir    *directory
@@ -34,12 +34,12 @@ type Reliever struct {
 // relieveTime bounds one Move or Drop: reading waits meanwhile.
 const relieveTime = 100 * time.Millisecond
 
-// Usage is what the source and its files occupy, in bytes.
+// Usage is how many bytes the source and its files occupy.
 type Usage struct {
 	Backlog  int64 // written and not committed
-	Spooled  int64 // ... of it, lines that were moved into the spool
+	Spooled  int64 // the part of Backlog that was moved into the spool
 	Total    int64 // size of the file system
-	Headroom int64 // free in it
+	Headroom int64 // free bytes in it
 	Tmpfs    bool
 }
 
@@ -60,17 +60,17 @@ func (r *Reliever) Usage() Usage {
 	return u
 }
 
-// Weight is what the source takes.
+// Weight is how much memory the source takes.
 type Weight struct {
 	Memory  int64 // of the files and of the spool, bytes
 	Length  int64 // of the files
-	Streams int   // that have more than a few pages of the memory
+	Streams int   // number of streams with more than a few pages of the memory
 }
 
-// fewPages is the memory of a stream that hardly counts.
+// fewPages is the memory up to which a stream is not counted.
 const fewPages = 4 * position.PageSize
 
-// Weigh asks the kernel. Move and Drop go by the streams that it has found.
+// Weigh asks the kernel. Move and Drop use the memory that it has found for each stream.
 func (r *Reliever) Weigh() (w Weight) {
 	for _, st := range r.table.Streams.ByName {
 		st.Memory = 0
@@ -94,7 +94,7 @@ func (r *Reliever) Weigh() (w Weight) {
 	return w
 }
 
-// Memory asks the kernel for what Weigh calls Memory, and changes nothing.
+// Memory returns the Memory of Weigh, and changes nothing.
 func (r *Reliever) Memory() int64 {
 	sum := r.spool.memory()
 	for _, st := range r.table.Streams.ByName {
@@ -110,14 +110,14 @@ func (r *Reliever) Memory() int64 {
 	return sum
 }
 
-// Refusing reports whether any file is of a stream that the destination refuses.
+// Refusing reports whether any file belongs to a refused stream.
 func (r *Reliever) Refusing() bool { return r.table.Streams.RefusedFiles > 0 }
 
 // Move moves unread lines into the spool, compressed, the oldest of the stream
 // with the most of them first, until it has freed as much memory as wanted, or
-// nothing is left that is worth a record, or it takes too long. It returns how
-// much memory it freed: at least 1 if it moved anything. No line is lost, unless
-// the tmpfs has no room even for the compressed lines: these are dropped at once,
+// no block is left that is worth a record, or it takes too long. It returns how
+// much memory it freed: at least 1 if it moved anything. Lines are lost only if the
+// tmpfs has no room even for the compressed lines. These are then dropped at once,
 // whatever their level and the stream's share.
 func (r *Reliever) Move(relief Relief) (freed int64) {
 	left := r.recordsLeft()
@@ -134,11 +134,11 @@ func (r *Reliever) Move(relief Relief) (freed int64) {
 // Drop drops lines until it has freed as much memory as wanted: moved lines
 // first, then unmoved ones. [ul.Discard] drops the lines below the level to keep,
 // but leaves an unmoved block alone if these lines are less than half of it.
-// [ul.DropAll] takes all.
+// [ul.DropAll] drops all lines.
 //
-// A stream that takes less memory than its share loses nothing. Of the others
-// the largest one loses lines first, beginning with its oldest. Refused streams
-// have no share, and go before all others.
+// A stream that takes less memory than its share loses nothing. The largest of the
+// other streams loses lines first, beginning with its oldest. Refused streams have no
+// share, and lose lines before all others.
 func (r *Reliever) Drop(why ul.Reason, relief Relief) (freed int64) {
 	left := r.recordsLeft()
 	without := spool.WithoutRest()
@@ -174,7 +174,7 @@ func (r *Reliever) recordsLeft() int {
 }
 
 // toMove returns the oldest file with a block to move, of the stream that has
-// most to move and takes more memory than share. Nil: there is none.
+// most to move and takes more memory than share, or nil if there is no such file.
 func (r *Reliever) toMove(relief Relief, share int64) *source.File {
 	if r.spool.log == nil {
 		return nil
@@ -182,7 +182,7 @@ func (r *Reliever) toMove(relief Relief, share int64) *source.File {
 	return r.policy.largestUnmoved(share, relief.Least, relief.Refused)
 }
 
-// dropOldest drops the lines of the oldest record of the stream that has any.
+// dropOldest drops the lines of the stream's oldest record with any.
 func (r *Reliever) dropOldest(st *source.Stream, why ul.Reason) (freed int64) {
 	f, at := oldestHolding(st, why)
 	record := f.Records.List[at].Record

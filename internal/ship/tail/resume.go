@@ -7,9 +7,9 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// leftovers is what an earlier process has left: positions in the checkpoint and
-// records in the spool. It brings them together with the files that a scan finds,
-// and with files that are gone.
+// leftovers handles the positions in the checkpoint and the records in the spool that an
+// earlier process has left. It brings them together with the files that a scan finds, and
+// with files that are gone.
 type leftovers struct {
 	*env
 	dir   *directory
@@ -17,20 +17,19 @@ type leftovers struct {
 	spool *spooler
 	punch puncher
 
-	expected  bool // the records were taken in
-	unaligned bool // what the first scan finds may be persisted already
+	expected  bool // the records were adopted
+	unaligned bool // lines that the first scan finds may be persisted already
 }
 
-// expectOnce adopts the records, if no checkpoint has come with them.
+// expectOnce adopts the records if no checkpoint came with them.
 func (l *leftovers) expectOnce() {
 	if !l.expected {
 		l.expect(nil)
 	}
 }
 
-// expect adopts what an earlier process has left: positions, and the records of
-// the spool. The newest content of a file waits for the file. Only the records
-// of an older one are left.
+// expect adopts the positions of an earlier process and the records of the spool. The newest
+// content of a file waits for the file. Of an older content, only the records are left.
 func (l *leftovers) expect(saved map[position.Content]position.Saved) {
 	l.expected = true
 	newest := map[position.Identity]source.Known{}
@@ -90,8 +89,8 @@ func (l *leftovers) strand(of position.Content, saved position.Saved) bool {
 	return true
 }
 
-// resume moves a file that was just opened to its saved position, and takes in
-// the records after it. A file that does not hold these was truncated.
+// resume moves a newly opened file to its saved position and adopts the records after it. A
+// file that does not hold these was truncated.
 func (l *leftovers) resume(f *source.File, saved position.Saved, waited bool) {
 	if data, err := f.Inode.NextData(0); err == nil {
 		f.Inode.Reclaimed = data &^ (position.PageSize - 1)
@@ -106,7 +105,7 @@ func (l *leftovers) resume(f *source.File, saved position.Saved, waited bool) {
 	}
 	l.table.Absent.Remove(f.Of.Identity)
 	saved.Open = saved.Open && saved.Offset > 0
-	f.Read.Position, f.Queued, f.Committed = saved.Position, saved.Position, saved.Position // also if it was truncated
+	f.Read.Position, f.Queued, f.Committed = saved.Position, saved.Position, saved.Position // even if it was truncated
 	if f.Inode.Holds(saved.Position) && f.HoldsRecords() && f.MoveTo(saved.Position) == nil {
 		l.table.ComeBack(f)
 		for i := range f.Records.List {

@@ -34,17 +34,17 @@ type Scanner struct {
 	punch    puncher
 	reclaim  *Reclaimer
 
-	renamed []*source.Stream // have a file with a new name, during a scan
+	renamed []*source.Stream // streams with a file that has a new name, during a scan
 }
 
 // Stale reports whether a scan is due, although it may be too early for it.
 func (s *Scanner) Stale() bool { return s.listing.stale && s.dir.opened() }
 
 // Scan brings the set of held files in step with the directory, if that is due: it
-// opens files that are new, and returns their number, and learns new names of the files
-// that it has. It lists the directory until it has found a place for each new file, see
-// [source.Streams.Place]. Between two scans passes several times the processor time
-// that one takes, so that a storm of renames among thousands of files cannot keep a
+// opens new files, returns their number, and learns new names of the files that are
+// held. It lists the directory until it has found a place for each new file, see
+// [source.Streams.Place]. The time between two scans is several times the processor time
+// of a scan, so that a storm of renames among thousands of files cannot keep a
 // processor busy.
 func (s *Scanner) Scan() (found int, err error) {
 	started := s.now()
@@ -53,7 +53,7 @@ func (s *Scanner) Scan() (found int, err error) {
 	}
 	s.left.expectOnce()
 	s.listing.stale = false
-	runtime.LockOSThread() // the CPU time of another thread would say nothing
+	runtime.LockOSThread() // the CPU time must be that of one thread
 	defer runtime.UnlockOSThread()
 	cpu := threadCPU()
 	defer func() { s.listing.rest(started, s.now(), threadCPU()-cpu) }()
@@ -87,8 +87,8 @@ func (s *Scanner) Scan() (found int, err error) {
 	return found, nil
 }
 
-// sawAll ends a scan during which the directory did not change: whatever later
-// scans find is new, and a file that this one did not see is gone.
+// sawAll ends a scan during which the directory did not change: files that later
+// scans find are new, and a file that this scan did not see is gone.
 func (s *Scanner) sawAll() {
 	for id, saved := range s.table.Absent.Unseen() {
 		of := saved.Content(id)
@@ -101,8 +101,8 @@ func (s *Scanner) sawAll() {
 	s.listing.sawAll()
 }
 
-// countMissed looks at the files of a stream that have a new name, after a scan,
-// and counts the archives that were overwritten unread.
+// countMissed looks at the new names of a stream's files after a scan and counts the
+// archives that were overwritten unread.
 func (s *Scanner) countMissed(st *source.Stream) {
 	for _, f := range st.Files {
 		if !f.Entry.Renamed {
@@ -174,8 +174,8 @@ func (s *Scanner) leaveOut(name, reason string) {
 	s.log.once("ignored "+reason, "source entry is not followed", "reason", reason, "name", name, "hint", hint)
 }
 
-// nameless takes the name from the files that have lost it since the last
-// scan. They are read to their end nevertheless.
+// nameless takes the name from files that have lost it since the last scan. They are
+// still read to their end.
 func (s *Scanner) nameless(was map[string]*source.File) {
 	for name, f := range was {
 		if f.Entry.Name == name && s.table.Names.Now[name] != f {
@@ -193,7 +193,7 @@ func (s *Scanner) see(name string) (reason string) {
 	}
 	var st unix.Statx_t
 	if err := statx(s.dir.fd(), name, unix.AT_SYMLINK_NOFOLLOW, &st); err != nil {
-		s.listing.stale = s.listing.stale || err == unix.ENOENT // it may have been renamed during the scan
+		s.listing.stale = s.listing.stale || err == unix.ENOENT // the file may have been renamed during the scan
 		return ignoreUnless(err, unix.ENOENT)
 	}
 	id := position.Identify(&st)
@@ -241,14 +241,13 @@ func (s *Scanner) sight(name string) {
 	case nil:
 		s.table.Absent.Sight(position.Identify(&st))
 	case unix.ENOENT:
-		s.listing.expire() // it may have been renamed during the scan
+		s.listing.expire() // the file may have been renamed during the scan
 	}
 }
 
-// openFile opens the named file and begins to follow it. The descriptor is first
-// one that can only be looked at (O_PATH): opening a FIFO or a device would
-// already be an act. It returns nil if the name turned out to be no file that
-// may be followed.
+// openFile opens the named file and begins to follow it. It first opens a descriptor
+// that allows only to look at the file (O_PATH), since opening a FIFO or a device can
+// have effects. It returns nil if the name has become a file that may not be followed.
 func (s *Scanner) openFile(name string) (*source.File, error) {
 	look, err := unix.Openat(s.dir.fd(), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -265,7 +264,7 @@ func (s *Scanner) openFile(name string) (*source.File, error) {
 	fd, err := unix.Open(kernel.NameOf(look), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	by := s.creator(&st)
 	if err != nil {
-		if err == unix.EACCES && !by.IsOurs() { // else its mode forbids it
+		if err == unix.EACCES && !by.IsOurs() { // otherwise the file's mode forbids it
 			s.listing.denied = by
 		}
 		return nil, err
@@ -293,7 +292,7 @@ func (s *Scanner) creator(st *unix.Statx_t) *kernel.User {
 }
 
 // follow continues with a newly opened file where an earlier process, or this
-// one, has left off. It returns the content that is in the file now.
+// one, has left off. It returns the present content of the file.
 func (s *Scanner) follow(f *source.File) *source.File {
 	id, stream := f.Of.Identity, naming.StreamOf(f.Entry.Name)
 	saved, waited := s.table.Absent.Saved[id]
@@ -301,18 +300,18 @@ func (s *Scanner) follow(f *source.File) *source.File {
 		f.Of.Epoch = saved.Epoch
 		stream = cmp.Or(saved.Stream, stream)
 		if saved.Offset > 0 {
-			f.Rank.Round = 0 // persisted in part, and so older than what is unread
+			f.Rank.Round = 0 // a partly persisted file is older than unread ones
 		}
 	}
 	if left := s.table.Files[f.Of]; left != nil {
-		// The records of this content were taken in without the file.
+		// The records of this content were adopted without the file.
 		left.Inode.FD, left.Inode.Punchable, left.Inode.Stranger = f.Inode.FD, f.Inode.Punchable, f.Inode.Stranger
 		left.Entry, left.Growth = f.Entry, f.Growth
 		s.table.Hold(left)
 		s.left.rejoin(left)
 	} else {
 		if s.add(s.table, f, stream) {
-			f.Stream.Archives.Wait(s.listing.waited) // a stream of which all files waited is forgotten
+			f.Stream.Archives.Wait(s.listing.waited) // a stream is forgotten while all its files wait
 		}
 		s.left.resume(f, saved.Saved, waited)
 	}

@@ -7,16 +7,16 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// A sifter moves the lines of a chunk that are withheld to its end. The zero value
-// withholds nothing.
+// A sifter moves the withheld lines of a chunk to its end. The zero value withholds
+// nothing.
 type sifter struct {
-	below ul.Level // lines less severe than that are withheld
+	below ul.Level // lines below this level are withheld
 
 	runs []siftRun // of the chunk that is being classified
 	held []byte
 }
 
-// A siftRun is consecutive bytes of a chunk that go the same way.
+// A siftRun is a run of bytes of a chunk that are all held or all kept.
 type siftRun struct {
 	bytes int
 	held  bool
@@ -43,8 +43,8 @@ func (s *sifter) take(st *source.Stream, bytes int, l ul.Level) {
 	s.runs = append(s.runs, siftRun{bytes, held})
 }
 
-// sift moves the withheld lines of data, which take has noted since the last call, to
-// the end of data, and returns how many bytes they are.
+// sift moves the withheld lines of data to its end and returns how many bytes they take. The
+// calls of take since the last sift were about data.
 func (s *sifter) sift(data []byte) (held int) {
 	if len(s.runs) == 0 {
 		return 0
@@ -63,9 +63,9 @@ func (s *sifter) sift(data []byte) (held int) {
 	return copy(data[kept:], s.held)
 }
 
-// siftLines is take and sift for lines that were read from the spool. The record before
-// them has the level before, and open is the level of the line that they continue, if
-// they do. A marker is never withheld.
+// siftLines is take and sift for lines that were read from the spool. Before is the level of
+// the previous record. If the lines continue an open line, open is its level. A marker is
+// never withheld.
 func (s *sifter) siftLines(st *source.Stream, data []byte, before ul.Level, continues bool, open ul.Level) (held int) {
 	if !s.on() {
 		return 0
@@ -91,9 +91,8 @@ func (s *sifter) siftLines(st *source.Stream, data []byte, before ul.Level, cont
 	return s.sift(data)
 }
 
-// lastLine returns the last line of the end of a persisted stream, the newline
-// included: where lines are withheld, the lines before it need not be its neighbours in
-// the source.
+// lastLine returns the last line of the end of a persisted stream, with the newline. If
+// lines are withheld, the lines before it need not be its neighbours in the source.
 func lastLine(end []byte) []byte {
 	if len(end) == 0 {
 		return end

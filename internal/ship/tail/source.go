@@ -17,13 +17,13 @@ import (
 // [Source.Open] until it succeeds, after [Source.Connect] if other parts are to know what it
 // sees.
 type Source struct {
-	Watcher   *Watcher   // what there is to scan and to read
-	Scanner   *Scanner   // which files there are
-	Capacity  *Capacity  // how many of them are held open
-	Start     *Start     // where reading begins, at a start and again
-	Reader    *Reader    // lines
-	Relief    *Reliever  // memory of lines that are not durable
-	Reclaimer *Reclaimer // memory of lines that are
+	Watcher   *Watcher   // notices what has to be scanned and read
+	Scanner   *Scanner   // finds files
+	Capacity  *Capacity  // bounds how many files are held open
+	Start     *Start     // finds where reading begins, at a start and after a rewind
+	Reader    *Reader    // reads lines
+	Relief    *Reliever  // frees memory of lines that are not durable
+	Reclaimer *Reclaimer // frees memory of durable lines
 
 	env     *env
 	dir     *directory
@@ -129,9 +129,9 @@ func (s *Source) State() *os.File { return s.dir.state }
 // Source's.
 func (s *Source) Dir() *os.File { return s.dir.dir }
 
-// CloseGone closes the directory that is open if it, or the state directory in it,
-// is no longer what the path names, and reports that. The caller then opens the
-// new one; the files of the old one stay held until they are finished.
+// CloseGone closes the open directory if the path no longer leads to it or to its state
+// directory, and reports that. The caller then opens the new directory; the files of the
+// old one stay held until they are finished.
 func (s *Source) CloseGone() bool {
 	gone := s.dir.replaced()
 	if gone {
@@ -171,10 +171,9 @@ func (s *Source) Tick() {
 	}
 }
 
-// Drain notes that the end has come: from now on the unterminated rest of any file that
-// has no writer is handed on at once. It makes a scan due, and returns how many files the
-// last one left out because too many were held, or 0 if there is no place for one now
-// either.
+// Drain notes that the end has come: from now on the unterminated rest of any file without
+// a writer is handed on at once. It makes a scan due and returns how many files the last scan
+// left out because too many were held, or 0 if there is still no place for another file.
 func (s *Source) Drain() (waiting int) {
 	s.listing.expire()
 	s.table.Drain()

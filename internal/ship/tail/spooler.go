@@ -22,7 +22,7 @@ const spoolName = "spool"
 // records.
 const mostLogs = 16
 
-// spooler is the spool of a Source, and what moving lines into it needs.
+// spooler is the spool of a Source, with the memory for moving lines into it.
 type spooler struct {
 	log   *spool.Log // nil: nothing can be moved
 	old   []*spool.Log
@@ -39,7 +39,7 @@ func (p *spooler) area(n int) []byte {
 	return p.data
 }
 
-// rest frees the memory that moving and reading lines takes, if no record is left.
+// rest frees the memory for moving and reading lines, if no record is left.
 func (p *spooler) rest(files map[position.Content]*source.File) {
 	if p.resting() || len(p.pending) > 0 {
 		return
@@ -117,7 +117,7 @@ func (p *spooler) open(dir *directory, known func(position.Content) bool) error 
 		case !naming.Valid(r.Stream):
 			log.Free(r)
 		default:
-			// Only the last one may not have been punched any more.
+			// Only the last record may be unpunched.
 			if n := len(list); n > 0 {
 				list[n-1].Full = false
 			}
@@ -130,7 +130,7 @@ func (p *spooler) open(dir *directory, known func(position.Content) bool) error 
 	return nil
 }
 
-// leave continues without the log, in which others still have records.
+// leave continues without the log, which may still hold records of files.
 func (p *spooler) leave() {
 	if p.log != nil {
 		p.old = append(p.old, p.log)
@@ -138,8 +138,7 @@ func (p *spooler) leave() {
 	}
 }
 
-// closeUnused closes the earlier logs that hold no record any more, neither of
-// the files nor pending.
+// closeUnused closes earlier logs without records, of the files or pending.
 func (p *spooler) closeUnused(files map[position.Content]*source.File) {
 	if len(p.old) == 0 {
 		return
@@ -180,8 +179,8 @@ func (p *spooler) close() {
 	p.old = nil
 }
 
-// take returns the pending records of a content that are after a position and
-// frees the others.
+// take returns the pending records of a content after a position and frees its other
+// records.
 func (p *spooler) take(of position.Content, behind int64) []source.Spooled {
 	list := p.pending[of]
 	delete(p.pending, of)

@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// A Start brings reading to where persisting has ended: at a start, and whenever
-// the writer begins again. A [Source] has one.
+// A Start makes reading begin where persisting has ended: at a start, and whenever the
+// writer begins again. A [Source] has one.
 type Start struct {
 	table   *source.Table
 	left    *leftovers
@@ -18,20 +18,20 @@ type Start struct {
 	changes *truncations
 }
 
-// Restore gives the positions of a checkpoint, before the first Scan. A file
-// that does not hold its position is read from its beginning. Lost says that a
-// checkpoint is missing: what the first Scan finds may be persisted already, and
-// nothing of it is moved or dropped before [Start.Aligned].
+// Restore sets the positions of a checkpoint, before the first Scan. A file that
+// does not hold its position is read from its beginning. Lost reports that a
+// checkpoint is missing: lines that the first Scan finds may be persisted already, and
+// none of them is moved or dropped before [Start.Aligned].
 func (s *Start) Restore(saved map[position.Content]position.Saved, lost bool) {
 	s.left.unaligned = lost
 	s.table.OpenLines.Load(saved)
 	s.left.expect(saved)
 }
 
-// LostAfterAll is the lost of [Start.Restore] after the first Scan, for a source without
-// a checkpoint, and reports whether that is so: a file in it has a hole at its beginning.
-// Its bytes were freed, so they were persisted, and the checkpoint was removed with all
-// that shows that there was one.
+// LostAfterAll reports after the first Scan, for a source without a checkpoint, whether
+// the checkpoint was lost, and then does what lost does in [Start.Restore]. A file with a
+// hole at its beginning shows that: its bytes were freed, so they were persisted, and the
+// checkpoint was removed with all traces of it.
 func (s *Start) LostAfterAll() bool {
 	punched := false
 	for _, f := range s.table.Files {
@@ -45,13 +45,13 @@ func (s *Start) LostAfterAll() bool {
 	return punched
 }
 
-// Found is what a scan has found of streams, by name.
+// Found is the result of a scan for streams, by name.
 type Found struct {
-	Streams []string // that have files
+	Streams []string // streams with files
 
-	// Unheld are the streams with a file that did not hold its position, or that has
-	// a hole right there: what was in it was committed, and freed. For these, the
-	// source cannot supply again what a checkpoint regards as uncommitted.
+	// Unheld are the streams with a file that did not hold its position, or with a hole
+	// right there: its bytes were committed and freed. For these streams, the source
+	// cannot supply again what a checkpoint regards as uncommitted.
 	Unheld map[string]struct{}
 
 	// Unread are the streams with something to read, or with a file that is not
@@ -59,8 +59,8 @@ type Found struct {
 	Unread map[string]struct{}
 }
 
-// Found returns what the first Scan has found. Each file is of the stream that the
-// checkpoint says.
+// Found returns the result of the first Scan. Each file belongs to its stream in the
+// checkpoint.
 func (s *Start) Found() Found {
 	found := s.found(func(f *source.File) string { return f.Stream.Name })
 	for id := range s.table.Absent.Waiting {
@@ -92,7 +92,7 @@ func (s *Start) found(stream func(*source.File) string) Found {
 
 // Claims reports whether any log in the source has a position other than its beginning.
 // Before the destination has confirmed the checkpoint, the lines up to that position are
-// durable only by what the checkpoint claims. The sidecar's own marks do not matter.
+// durable only by a claim of the checkpoint. The sidecar's own marks do not matter.
 func (s *Start) Claims() bool {
 	for _, f := range s.table.Files {
 		if f.Committed.Offset > 0 && f.Stream.Name != mark.Stream {
@@ -108,8 +108,8 @@ func (s *Start) Claims() bool {
 	return false
 }
 
-// ForgetCommits takes nothing for committed any more: the checkpoint was wrong, in its
-// positions or in the streams of the files. Records stay, and [Start.Rewind] comes next.
+// ForgetCommits forgets all committed positions: the checkpoint was wrong, in its
+// positions or in the streams of the files. Records stay, and [Start.Rewind] must follow.
 func (s *Start) ForgetCommits() {
 	s.table.Absent.Clear()
 	s.table.OpenLines.Forget()
@@ -126,17 +126,17 @@ func (s *Start) ForgetCommits() {
 // [Reader.Next] hands it on again.
 func (s *Start) Rewind() { s.changes.rewindAll() }
 
-// Align finds, without a checkpoint, how far a stream was persisted: end is how
-// the persisted copy ends, the more of it the better. The files of the stream
-// are searched for it, and reading begins after the place. If it is nowhere,
-// everything that is in the files is read, and Align reports false.
+// Align finds, without a checkpoint, how far a stream was persisted. It searches the files
+// of the stream for end, the end of the persisted copy, the longer the better, and reading
+// begins after that place. If end is not found, everything in the files is read, and Align
+// reports false.
 func (s *Start) Align(stream string, end []byte) (bool, error) { return s.aligner.align(stream, end) }
 
 // Aligned notes that reading begins where persisting has ended.
 func (s *Start) Aligned() { s.left.aligned() }
 
-// Positions returns the read position of every content that is not at its
-// beginning, or that has records, and those of files that may still be found.
+// Positions returns the read position of every content that is not at its beginning or
+// has records, and the positions of files that may still be found.
 func (s *Start) Positions() map[position.Content]position.Saved {
 	saved := map[position.Content]position.Saved{}
 	absent := &s.table.Absent

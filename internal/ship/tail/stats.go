@@ -24,15 +24,15 @@ type Stats struct {
 	Unpersisted admin.Unpersisted
 	At          time.Time
 
-	Gone    map[string]struct{} // refused streams of which a scan since has found no file
-	Ignored map[string]int64    // entries that the last scan left alone, by reason
+	Gone    map[string]struct{} // refused streams for which a later scan found no file
+	Ignored map[string]int64    // entries that the last scan did not follow, by reason
 
-	// Reclaim is which mode is in effect for the files held now, for a human:
+	// Reclaim is the mode in effect for the files that are held now, for a human:
 	// "punch", "unlink" or "none", or "punch for 3 of 5 files".
 	Reclaim string
 
 	// Stranger is the user who created a source file, if its memory cannot be freed or its
-	// JVM cannot be spoken to because the sidecar runs as another user. Nil: there is none.
+	// JVM cannot be attached to because the sidecar runs as another user. Nil if there is none.
 	Stranger *kernel.User
 }
 
@@ -51,8 +51,8 @@ func statsOf(e *env, c *source.Table, l *listing, limits *Capacity, now time.Tim
 	return s
 }
 
-// strangerOf returns who created source files that the sidecar cannot treat as its own, of
-// several users always the same one.
+// strangerOf returns the user who created source files that the sidecar cannot treat as its
+// own. If there are several such users, it always returns the same one.
 func strangerOf(c *source.Table, l *listing) *kernel.User {
 	by := l.denied
 	for _, f := range c.Held {
@@ -95,8 +95,9 @@ func reclaimMode(c *source.Table, asked Mode) string {
 	return fmt.Sprintf("punch for %d of %d files, else unlink", punchable, len(c.Held))
 }
 
-// unpersistedLogs returns what the durable copy does not show of all streams. Marks are not
-// lines of a JVM. Of files that wait for a descriptor only the time is known.
+// unpersistedLogs returns how much of all streams the durable copy does not show. It leaves out
+// marks, which are not lines of a JVM. For files that wait for a descriptor, only the time is
+// known.
 func unpersistedLogs(c *source.Table, l *listing, now time.Time) (u admin.Unpersisted) {
 	switch {
 	case !l.crowded():

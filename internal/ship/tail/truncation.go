@@ -8,7 +8,7 @@ import (
 )
 
 // truncations starts reading files that were truncated in place from their new
-// beginning and reports them. What was neither read nor moved before is lost.
+// beginning and reports them. Lines that were neither read nor moved before are lost.
 type truncations struct {
 	*env
 	table *source.Table
@@ -31,7 +31,7 @@ func (t *truncations) truncated(f *source.File) {
 }
 
 // report marks that a file was truncated, and up to where it had been read or moved
-// before. How much was after that is unknown.
+// before. How much the file had after that is unknown.
 func (t *truncations) report(f *source.File, front int64) {
 	t.mark(mark.Truncated, "stream", f.Stream.Name, "read-to", strconv.FormatInt(front, 10))
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// takenPrefix comes before the name of a file that is in the state directory because it
-// is about to be unlinked.
+// takenPrefix precedes the name of a file that is in the state directory because it is
+// about to be unlinked.
 const takenPrefix = "finished-"
 
-// An unlinker removes the names of finished files. It returns the names that it
-// has taken from others.
+// An unlinker removes the names of finished files. If it has taken the name of another
+// file, it returns that name.
 type unlinker struct {
 	*env
 	dir     *directory
@@ -26,19 +26,18 @@ type unlinker struct {
 	listing *listing
 }
 
-// unlink removes the name of f, which has no writer and is committed as a
-// whole.
+// unlink removes the name of f, which has no writer and is fully committed.
 //
-// A name can be removed, an inode cannot: between a look at the name and its
-// removal a JVM may give it to another file, or open f for writing. So unlink
-// first moves whatever has the name into the state directory, where no JVM opens it, and
-// looks then: if it is another file, or f is written to after all, the file
-// gets its name back. None of the moves replaces a file.
+// The kernel removes names, not inodes: between a look at the name and its
+// removal a JVM may give the name to another file, or open f for writing. So unlink
+// first moves the file with that name into the state directory, where no JVM opens it,
+// and then looks at it. If it is another file, or f is written to after all, the file
+// gets its name back. No move replaces a file.
 //
 // A kill after the first move leaves the file in the state directory under takenPrefix
-// and its name. A JVM that has it open writes on, unaware. The next Open returns the
+// and its name. A JVM that has it open goes on writing. The next Open returns the
 // name, see [unlinker.putBackTaken], and the scan finds the file: f with its position
-// in the checkpoint, another file as one that is new.
+// in the checkpoint, or another file as a new one.
 func (u *unlinker) unlink(f *source.File) {
 	if is(u.dir.fd(), f.Entry.Name, f.Of.Identity) != nil {
 		u.listing.expire()
@@ -73,7 +72,7 @@ func (u *unlinker) remove(f *source.File) {
 	u.table.Touch(f)
 }
 
-// is returns nil if the named file is the one with that identity.
+// is returns nil if the named file has that identity.
 func is(dir int, name string, id position.Identity) error {
 	var st unix.Statx_t
 	if err := statx(dir, name, unix.AT_SYMLINK_NOFOLLOW, &st); err != nil {

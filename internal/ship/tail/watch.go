@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// A Watcher notices that there is something to scan or to read: by events of the
-// directory, and by looking from time to time.
+// A Watcher notices what has to be scanned or read, by events of the directory and by
+// looking from time to time.
 type Watcher struct {
 	*env
 	dir     *directory
@@ -19,7 +19,7 @@ type Watcher struct {
 }
 
 // Events returns the directory's events for [Watcher.Handle], and the errors for
-// [Watcher.HandleError]; nil when there are none to wait for.
+// [Watcher.HandleError], or nil if there is no watcher.
 func (w *Watcher) Events() (<-chan fsnotify.Event, <-chan error) {
 	if w.dir.watcher == nil {
 		return nil, nil
@@ -29,7 +29,7 @@ func (w *Watcher) Events() (<-chan fsnotify.Event, <-chan error) {
 
 // Handle handles one event: it marks what has to be read or scanned. Thousands of events
 // can wait in the kernel after a storm of names. A scan that began after the last change of
-// the directory has seen what all of them report, and no further scan is due for them.
+// the directory has seen all that they report, so they make no further scan due.
 func (w *Watcher) Handle(ev fsnotify.Event) {
 	if ev.Op&^fsnotify.Chmod == 0 {
 		return
@@ -46,9 +46,8 @@ func (w *Watcher) Handle(ev fsnotify.Event) {
 		return
 	}
 	if ev.Op == fsnotify.Write {
-		// A write to a file that is not held gives a scan nothing new to find, unless the
-		// file was set aside. The creation of a file that is yet to be found is an event
-		// of its own.
+		// After a write to a file that is not held, a scan would find nothing new, unless
+		// the file was set aside. The creation of a file has an event of its own.
 		if len(w.table.Absent.Aside) > 0 && w.cfg.follows(name) && !w.listing.crowded() {
 			w.listing.expire()
 		}
@@ -59,16 +58,16 @@ func (w *Watcher) Handle(ev fsnotify.Event) {
 
 // Poll marks what has to be read or scanned without any event: the files that
 // [Reader.Next] has read from since the last Poll, and the directory if an entry of it has
-// changed. While lines flow, it costs two calls of the kernel where events cost several
-// wake-ups of threads, and it sees a rotation although a thousand events of writes
-// are in front of that of the rotation.
+// changed. While lines flow, Poll costs two system calls, and events cost several wake-ups of
+// threads. It also sees a rotation at once, although the rotation's event is queued after a
+// thousand events of writes.
 func (w *Watcher) Poll() {
 	w.table.TouchFlowing()
 	w.poll()
 }
 
-// poll makes a scan due if an entry of the directory has come, gone or got another
-// name since the last scan began, or may have.
+// poll makes a scan due if an entry of the directory was created, removed or renamed, or may
+// have been, since the last scan began.
 func (w *Watcher) poll() {
 	if !w.dir.opened() {
 		return
@@ -108,7 +107,7 @@ func (w *Watcher) tick() {
 			continue
 		}
 		if !f.Growth.Young && (f.Read.Offset < f.Growth.Size || f.Read.Open) {
-			w.table.Touch(f) // its rest may be due
+			w.table.Touch(f) // the rest of the file may be due
 		}
 		f.Growth.Quiet = !f.Growth.Young
 		f.Growth.Young = false
