@@ -43,7 +43,7 @@ func New[M any](capacity, maxChunks, wake int) *Queue[M] {
 }
 
 // SetWake changes the number of bytes at which Ready is signalled. It signals Ready
-// if so many are queued already: no Push will cross the number then.
+// if that many bytes are queued already, since no Push will then cross the number.
 func (q *Queue[M]) SetWake(bytes int) {
 	q.mu.Lock()
 	q.wake = bytes
@@ -185,9 +185,9 @@ func (q *Queue[M]) Reset() {
 	signal(q.space)
 }
 
-// Space is signalled by a Release that leaves at most half of the capacity in
-// use and room for what a Reserve failed to get, and by Reset: a producer that waits for a full queue wakes once for much
-// work instead of once for each chunk. One signal may stand for several.
+// Space is signalled by Reset, and by a Release that leaves at most half of the capacity in use
+// and enough room for a failed Reserve. So a producer that waits for a full queue wakes once for
+// much work instead of once for each chunk. One signal may stand for several.
 func (q *Queue[M]) Space() <-chan struct{} { return q.space }
 
 // Ready is signalled as described at New.

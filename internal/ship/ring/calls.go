@@ -27,7 +27,7 @@ type calls struct {
 	before func(s step, fd int, data []byte, offset int64) error
 }
 
-// read fills data from an offset. A file that ends before is an io.ErrUnexpectedEOF.
+// read fills data from an offset. If the file ends before that, the error is io.ErrUnexpectedEOF.
 func (c *calls) read(fd int, data []byte, offset int64) error {
 	if c.before != nil {
 		if err := c.before(stepRead, fd, data, offset); err != nil {

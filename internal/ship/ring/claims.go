@@ -6,20 +6,20 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// abandonAfter is for how long one claim may hold up a full ring before the JVM is asked to go on
-// in another one.
+// abandonAfter is how long one claim may block a full ring before the JVM is asked to go on in
+// another ring.
 const abandonAfter = 10 * time.Second
 
-// A tally is what was found in the records of one step.
+// A tally counts the findings in the records of one step.
 type tally struct {
 	events [ul.NumLevels]uint64
-	cut    [ul.NumLevels]uint64 // of these, with a part missing
-	claims uint64               // that were never completed
-	words  uint64               // bad ones
+	cut    [ul.NumLevels]uint64 // events among them with a part missing
+	claims uint64               // claims that were never completed
+	words  uint64               // bad words
 }
 
-// measure returns how many bytes of b can be taken: those of complete records, and of such as
-// need not be waited for. The entry notes what was skipped in an abandoned ring.
+// measure returns how many bytes of b can be taken: complete records, and claims that reading
+// need not wait for. The entry notes the skipped claims of an abandoned ring.
 func (d *drain) measure(b []byte, e *entry, t *tally) (n int) {
 	for n < len(b) {
 		pos := e.from + uint64(n)
@@ -30,10 +30,10 @@ func (d *drain) measure(b []byte, e *entry, t *tally) (n int) {
 			continue
 		}
 		if n > 0 && !fits {
-			break // the rest of it is not in b
+			break // the rest of the record is not in b
 		}
 		if !fits {
-			w = word{state: bad} // it would wrap around, or reaches past the tail
+			w = word{state: bad} // the record would wrap around, or reaches past the tail
 		}
 		if !d.mayPass(e, w, pos, t) {
 			d.wait(pos, w.state)
@@ -64,7 +64,7 @@ func (d *drain) mayPass(e *entry, w word, pos uint64, t *tally) bool {
 
 // skip returns how many bytes of b, which begins at pos with the word w, are not a complete record.
 // A claim has the length in its word; before the word is written, the claim consists of zeros up to
-// the next record. After a bad word come bytes of any kind, up to a word with its check.
+// the next record. After a bad word come bytes of any kind, up to a word with a valid check.
 func skip(b []byte, pos uint64, w word) int {
 	if w.state == claimed && w.size <= len(b) {
 		return w.size
@@ -87,7 +87,7 @@ func (d *drain) wait(pos uint64, s state) {
 	d.blocked = blocked{pos: pos, state: s, since: d.looked}
 }
 
-// judge abandons a ring that cannot be read on: it has a bad word, which was the same at two
+// judge abandons a ring that cannot be read any further: it has had the same bad word at two
 // looks, or it is full after a claim that no thread completes.
 func (d *drain) judge(now time.Time) error {
 	w := d.blocked
@@ -114,7 +114,7 @@ func (d *drain) judge(now time.Time) error {
 	return because(reason, "the ring is abandoned at %d, where reading has waited for %s", w.pos, now.Sub(w.since).Round(time.Millisecond))
 }
 
-// takeLate renders the first of the records that were passed over, if it was completed since.
+// takeLate renders the first record that was passed over, if a thread has completed it since.
 func (d *drain) takeLate(e *entry) (lines []byte, t tally, err error) {
 	pos := e.late[0]
 	copy(e.late[:], e.late[1:])

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// If the difference to the wall clock changes by more than this, the clock was set. One that NTP
-	// slews does not differ: the monotonic clock is slewed with it.
+	// If the difference to the wall clock changes by more than this, the clock was set. A clock that
+	// NTP slews does not differ, since the monotonic clock is slewed with it.
 	leastStep = int64(20 * time.Millisecond)
 
 	// mostBetween bounds the time between two readings of one clock, between which the other clock is
@@ -17,7 +17,7 @@ const (
 )
 
 // wallAhead returns by how many nanoseconds the wall clock is ahead of CLOCK_MONOTONIC, which is System.nanoTime() of a
-// JVM on this machine. It returns 0 if it was interrupted too often to say.
+// JVM on this machine. It returns 0 if it was interrupted too often to measure that.
 func wallAhead() int64 {
 	for range 4 {
 		var before, wall, after unix.Timespec
@@ -33,7 +33,7 @@ func wallAhead() int64 {
 }
 
 // anchor shifts the dates of the entry and of later entries by as much as the wall clock was set since
-// the last look. A machine that was suspended has such a clock, too: the monotonic one stops. The entry has the
+// the last look. A suspended machine has the same effect, since its monotonic clock stops. The entry records the
 // shift, so that another process renders the same lines.
 func (e *entry) anchor(ahead int64) {
 	if ahead == 0 {

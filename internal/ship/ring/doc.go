@@ -24,14 +24,13 @@
 //	zero     the ring's bytes are returned as zeros
 //	head     ... and the JVM may claim them again
 //
-// What a step writes into the text depends on nothing but the ring's bytes and the
-// journal's entry, and no process changes these bytes before the head moves. So the
-// next process that finds an entry whose text is shorter than the entry says renders
-// the same bytes again, writes the missing ones, and goes on. The text never has a
-// byte that a later start takes back, so that tail may read it at any moment. While
-// a drain lives it has its text open for writing. It opens the text before tail's
-// first scan, so that tail never takes a line that a kill has cut off for the last
-// one.
+// The lines of a step depend only on the ring's bytes and the journal's entry, and no
+// process changes these bytes before the head moves. So if the next process finds a text
+// that is shorter than its entry requires, it renders the same bytes again, writes the
+// missing ones, and goes on. No later start removes a byte from the text, so that tail
+// may read it at any moment. While a drain lives it has its text open for writing. It
+// opens the text before tail's first scan, so that tail never takes a line that a kill
+// has cut off for the last one.
 //
 // Zeros have two uses. A free word is zero, so that a message whose bytes look like
 // a record cannot be taken for one when the ring comes round. And a claim whose
@@ -42,13 +41,13 @@
 //
 // A record is claimed before it is complete. A drain waits at a claim: the thread may be
 // preempted, at a safepoint, or in a debugger. It passes over a claim only when the JVM is
-// gone. The log call of such a claim has never returned. Whether the JVM is gone, the kernel
-// knows: it grants a read lease on a file that no process has open or mapped for writing.
+// gone. The log call of such a claim has never returned. The kernel knows whether the JVM is
+// gone: it grants a read lease on a file that no process has open or mapped for writing.
 //
 // If a ring is full after one claim for ten seconds, or has bytes that no writer
 // writes, the drain abandons it: it flags the ring, and the JVM goes on in another
-// one. Nothing of an abandoned ring is ever returned to the JVM, so that a late
-// thread harms nothing. What such threads complete is read when the JVM no longer
+// one. No byte of an abandoned ring is ever returned to the JVM, so that a late
+// thread does no harm. Records that such threads complete are read when the JVM no longer
 // maps the ring.
 //
 // # Memory order
@@ -101,8 +100,8 @@
 // copies and then checks the copy, so that a ring that is truncated is a short read
 // and no signal. Numbers are compared with the size of the file. Control characters in
 // messages are escaped, so that no event makes a second line, and further lines of a record
-// cannot begin like a line of their own. Lines of an application's own layout are the exception: they
-// are as they came, as in a file that the application writes.
+// cannot begin like a line of their own. Lines in an application's own layout are the exception:
+// they stay unchanged, as in a file that the application writes.
 //
 // A [Rings] starts no goroutine: its owner calls Run in one.
 package ring

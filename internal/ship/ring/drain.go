@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// workspace is what the drains of one source share.
+// workspace is shared by the drains of one source.
 type workspace struct {
 	*calls
 	metrics *metrics
@@ -19,7 +19,7 @@ type workspace struct {
 	*buffers
 }
 
-// buffers are memory that steps take place in. A process without events has none.
+// buffers are the memory for steps. A process without events has none.
 type buffers struct {
 	block []byte // of blockBytes
 	lines []byte
@@ -35,7 +35,7 @@ type drain struct {
 	render  renderer
 
 	last  entry
-	freed uint64 // the JVM may have claimed the bytes before it again
+	freed uint64 // the JVM may have claimed the bytes before this position again
 	owed  bool   // the last entry's step is not over
 	gone  bool   // no process writes the ring any more
 
@@ -45,7 +45,7 @@ type drain struct {
 	blocked blocked
 }
 
-// drops are events that the ring refused, and that no marker reports yet.
+// drops are refused events of the ring that no marker reports yet.
 type drops struct {
 	seen  counts
 	place uint64 // of the marker
@@ -57,11 +57,11 @@ type blocked struct {
 	pos   uint64
 	state state // free: claimed just now, or reading waits at nothing
 	since time.Time
-	again bool // it was looked at before
+	again bool // it was the same at an earlier look
 }
 
-// openDrain opens a ring and goes on where the journal says, or where an earlier process has
-// moved the head to.
+// openDrain opens a ring and goes on at the journal's position, or at the head that an earlier
+// process has set.
 func openDrain(w *workspace, n name) (*drain, error) {
 	f, err := openFile(w.calls, int(w.source.Fd()), n.ring())
 	if err != nil {
@@ -89,7 +89,7 @@ func (d *drain) begin() error {
 		return d.resume(c)
 	}
 	if err == nil {
-		j.f.Close() // of another ring that had the name
+		j.f.Close() // the journal belongs to another ring that had the name
 	}
 	if !c.intact || !d.plausible(c.tail, c.head) {
 		return because(reasonCursor, "the ring has head %d and tail %d, and no journal", c.head, c.tail)
@@ -102,7 +102,7 @@ func (d *drain) begin() error {
 	return nil
 }
 
-// plausible reports whether a tail can be that of a ring of which so much was returned.
+// plausible reports whether a tail is possible for a ring whose bytes up to freed were returned.
 func (d *drain) plausible(tail, freed uint64) bool {
 	return tail >= freed && tail-freed <= d.file.capacity && tail%8 == 0 && freed%8 == 0
 }
@@ -111,7 +111,7 @@ func (d *drain) plausible(tail, freed uint64) bool {
 func (d *drain) resume(c control) error {
 	e := &d.last
 	if d.freed = e.from; e.pos != e.to {
-		d.freed = e.pos // it was a late record's
+		d.freed = e.pos // the entry is that of a late record
 	}
 	d.owed = true
 	if c.intact && c.head == e.pos {
@@ -130,7 +130,7 @@ func (d *drain) resume(c control) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	// The text was removed, with whatever was unread in it.
+	// The text was removed, with its unread lines.
 	d.metrics.errors.WithLabelValues(reasonText).Inc()
 	return nil
 }
@@ -145,8 +145,8 @@ func (d *drain) close() {
 	d.file.close()
 }
 
-// step takes out what is complete, at most about a block, and reports how many bytes of the
-// ring that were. An error leaves the drain as it is, and the next step tries again.
+// step takes out complete records, at most about a block, and returns how many bytes of the
+// ring it took. After an error the drain is unchanged, and the next step tries again.
 func (d *drain) step(now time.Time) (taken uint64, err error) {
 	if d.owed {
 		if err := d.settle(); err != nil {
@@ -192,7 +192,7 @@ func (d *drain) look(now time.Time) error {
 	if err != nil {
 		return err
 	}
-	// What was returned is known here before the JVM can know it.
+	// The drain knows which bytes were returned before the JVM can know it.
 	if c.tail < d.last.pos || !d.plausible(c.tail, d.freed) {
 		return because(reasonCursor, "the ring has tail %d, %d were read, and %d freed", c.tail, d.last.pos, d.freed)
 	}
@@ -203,7 +203,7 @@ func (d *drain) look(now time.Time) error {
 	return nil
 }
 
-// drops returns what the ring has refused since the last marker. They were refused between two looks.
+// drops returns the events that the ring has refused since the last marker. It refused them between two looks.
 func (d *drain) drops(c control, now time.Time) drops {
 	seen := c.dropped
 	var gap ul.Gap
@@ -225,7 +225,7 @@ func (d *drain) drops(c control, now time.Time) drops {
 	return drops{seen: seen, place: c.tail, gap: gap}
 }
 
-// take renders what is complete from the entry's position on, and sets where that ends. The lines are
+// take renders the complete records after the entry's position and sets where they end. The lines are
 // valid until the next call.
 func (d *drain) take(e *entry) (lines []byte, t tally, err error) {
 	if e.lates > 0 && d.gone && e.pos == d.control.tail {
@@ -244,7 +244,7 @@ func (d *drain) take(e *entry) (lines []byte, t tally, err error) {
 		return nil, t, err
 	}
 	n := d.measure(b, e, &t)
-	// The same bytes once more, so that none was read before the word that vouches for it.
+	// The same bytes are read once more, so that no byte was read before the word that completes it.
 	if err := d.file.data(b[:n], e.pos); err != nil {
 		return nil, t, err
 	}
@@ -253,16 +253,16 @@ func (d *drain) take(e *entry) (lines []byte, t tally, err error) {
 	return lines, t, nil
 }
 
-// reserve makes the room that rendering needs. A ring without events needs none.
+// reserve allocates the memory for rendering. A ring without events needs none.
 func (d *buffers) reserve() {
 	if d.block == nil {
 		d.block, d.lines = make([]byte, blockBytes), make([]byte, 0, enoughText+64<<10)
 	}
 }
 
-// lineUp renders the records in b, which begins at the entry's place, until it has enough text, and
-// returns how many bytes of b that are. It depends on nothing else, so that another
-// process renders the same.
+// lineUp renders the records in b, which begins at the entry's place, until it has enough text. It
+// returns how many bytes of b it has rendered. The lines depend only on b and the entry, so that
+// another process renders the same.
 func (d *drain) lineUp(b []byte, e *entry, t *tally) (n int, lines []byte) {
 	lines = d.lines[:0]
 	d.render.shift = e.shift

@@ -12,8 +12,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// An Error says why a ring, or a part of it, could not be taken out. Its reason is the value of
-// a metric's label.
+// An Error is the error of a ring, or a part of it, that could not be taken out. Its reason is the
+// value of a metric's label.
 type Error struct {
 	Reason string
 	Err    error
@@ -24,20 +24,20 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // The reasons.
 const (
-	reasonHeader  = "header"   // it is not a ring of this version
-	reasonRefused = "refused"  // it may not be opened, or is not a regular file with one name
-	reasonSize    = "size"     // truncated, or not as large as its header says
-	reasonSparse  = "sparse"   // it has holes: who fills them pays for the memory
-	reasonCursor  = "cursor"   // its tail cannot be one
-	reasonWord    = "word"     // bytes that no writer writes
-	reasonClaim   = "claim"    // claimed, and never completed: the thread was killed
-	reasonStuck   = "stuck"    // claimed for so long that the ring was abandoned
+	reasonHeader  = "header"   // the file is not a ring of this version
+	reasonRefused = "refused"  // the file may not be opened, or is not a regular file with one name
+	reasonSize    = "size"     // the ring was truncated, or its size differs from that in its header
+	reasonSparse  = "sparse"   // the ring has holes, whose memory is charged to the process that fills them
+	reasonCursor  = "cursor"   // the ring's tail is impossible
+	reasonWord    = "word"     // the ring has bytes that no writer writes
+	reasonClaim   = "claim"    // a record was claimed and never completed: the thread was killed
+	reasonStuck   = "stuck"    // a record was claimed for so long that the ring was abandoned
 	reasonJournal = "journal"  // the journal is lost or not valid
-	reasonChanged = "changed"  // the ring's bytes are not what the journal knows
+	reasonChanged = "changed"  // the ring's bytes differ from those of the journal's entry
 	reasonText    = "text"     // the text cannot be written
-	reasonRoom    = "room"     // ... since the tmpfs is full
-	reasonTooMany = "too_many" // more rings than are read at a time
-	reasonLease   = "lease"    // whether its JVM is gone, the kernel does not say
+	reasonRoom    = "room"     // the tmpfs has no room for the text or the journal
+	reasonTooMany = "too_many" // there are more rings than are read at a time
+	reasonLease   = "lease"    // the kernel does not tell whether the ring's JVM is gone
 	reasonOther   = "other"
 )
 
@@ -57,11 +57,11 @@ func reasonOf(err error) string {
 	return reasonOther
 }
 
-// A header is what the JVM wrote about a ring before the ring got its name.
+// A header is the part of a ring that the JVM wrote before the ring got its name.
 type header struct {
 	capacity uint64
 	pid      int64
-	offset   int64 // what to add to a time of System.nanoTime() for nanoseconds since the epoch
+	offset   int64 // added to a time of System.nanoTime(), it gives nanoseconds since the epoch
 	raised   raised
 }
 
@@ -69,15 +69,15 @@ type header struct {
 type file struct {
 	*calls
 	header
-	fd int // read-only, so that it does not keep us from the lease
+	fd int // read-only, so that it does not deny us the lease
 	w  int // for writing, -1: closed
 	id position.Identity
 
-	lease error // why the kernel did not say whether the JVM is gone. Nil: it did
+	lease error // why the kernel did not tell whether the JVM is gone; nil if it did
 }
 
-// openFile opens the named ring in the directory dir. The descriptor is first one that can only
-// be looked at: opening a FIFO or a device would already be an act.
+// openFile opens the named ring in the directory dir. It first opens a descriptor that allows only
+// to look at the file, since opening a FIFO or a device can have effects.
 func openFile(c *calls, dir int, name string) (*file, error) {
 	look, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -154,7 +154,7 @@ func (f *file) checkMemory() error {
 	return nil
 }
 
-// A control is what the control block says. No number in it was checked.
+// A control is the content of the control block. Its numbers are not checked.
 type control struct {
 	tail    uint64
 	head    uint64
@@ -187,7 +187,7 @@ func (f *file) control() (c control, err error) {
 	return c, nil
 }
 
-// at returns where a position is in the file.
+// at returns the offset of a position in the file.
 func (f *file) at(pos uint64) int64 { return dataAt + int64(pos&(f.capacity-1)) }
 
 // span returns how many bytes there are from a position to the end of the data.
@@ -203,8 +203,8 @@ func (f *file) data(b []byte, pos uint64) error {
 
 var zeros [64 << 10]byte
 
-// zero returns the bytes between two positions that do not wrap around to the JVM, as
-// zeros.
+// zero writes zeros between two positions that do not wrap around, to return these bytes to the
+// JVM.
 func (f *file) zero(from, to uint64) error {
 	if err := f.openForWriting(); err != nil {
 		return err
@@ -257,17 +257,17 @@ func (f *file) openForWriting() error {
 	return nil
 }
 
-// writerless reports whether the JVM is gone. No process opens a ring again, so that the answer
-// yes is final. While the kernel does not answer, lease says why.
+// writerless reports whether the JVM is gone. No process opens a ring again, so the answer yes
+// is final. While the kernel does not answer, lease has the reason.
 func (f *file) writerless() (is bool) {
 	f.closeForWriting()
 	is, f.lease = unwritten(f.fd)
 	return is
 }
 
-// unwritten reports whether no process has a file open or mapped for writing, ourselves included: only then
-// the kernel grants a read lease. The calls are raw, so that the Go scheduler cannot let other goroutines run
-// while we hold it. Only the owner of a file gets a lease.
+// unwritten reports whether no process, including this one, has a file open or mapped for writing: only then
+// does the kernel grant a read lease. The calls are raw, so that the Go scheduler cannot let other goroutines run
+// while we hold the lease. Only the owner of a file gets a lease.
 func unwritten(fd int) (bool, error) {
 	_, _, errno := unix.RawSyscall(unix.SYS_FCNTL, uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK)
 	switch errno {

@@ -13,8 +13,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// An entry is one step of a drain: the records between From and To of the ring, and a marker
-// of what was dropped, are the bytes between Base and End of the text.
+// An entry is one step of a drain: the records between from and to in the ring, and a marker of
+// refused events, become the bytes between base and end in the text.
 type entry struct {
 	seq  uint64
 	ring position.Identity
@@ -24,22 +24,23 @@ type entry struct {
 	from, to  uint64
 	base, end int64
 
-	told counts // dropped, and in markers up to end
-	gap  ul.Gap // whose marker ends the step. Zero: there is none
+	told counts // refused events in the markers up to end
+	gap  ul.Gap // the gap of the marker that ends the step; zero if there is no marker
 
-	// late are claims in an abandoned ring that were passed over, and may still be
-	// completed. Of the entry's own records, those at late positions are left out.
+	// late are claims in an abandoned ring that were passed over and may still be
+	// completed. The entry leaves out records at late positions.
 	late      [maxLate]uint64
 	lates     int
 	abandoned bool
 
-	// clock is how far the wall clock was ahead of the monotonic one at the last look; 0: never, or by an earlier
-	// version. shift is by how much it was set since the ring's first entry: it changes the entry's dates.
+	// clock is how far the wall clock was ahead of the monotonic one at the last look; 0 if there was no look, or an
+	// earlier version wrote the entry. shift is by how much the wall clock was set since the ring's first entry. It
+	// changes the entry's dates.
 	clock, shift int64
 }
 
-// maxLate bounds the claims that are passed over in an abandoned ring: as many as threads were
-// in the middle of an event at the same time. Reading waits at the next one.
+// maxLate bounds the claims that are passed over in an abandoned ring. There is one for each thread
+// that was in the middle of an event. Reading waits at the next one.
 const maxLate = 16
 
 // isLate reports whether the record at a position was passed over.
@@ -52,8 +53,8 @@ func (e *entry) isLate(pos uint64) bool {
 	return false
 }
 
-// The journal is two slots in one page. An entry goes into the older slot, so that the other
-// one is whole at any moment.
+// The journal is two slots in one page. An entry goes into the older slot, so that the other slot
+// is whole at any moment.
 const (
 	journalMagic = 0x314A474E52474C55 // "ULGRNGJ1"
 	slotBytes    = 1024
@@ -79,7 +80,7 @@ func openJournal(c *calls, dir *os.File, n name) (*journal, entry, error) {
 	var b [slotBytes]byte
 	for slot := range int64(2) {
 		if err := j.read(int(f.Fd()), b[:], slot*slotBytes); err != nil {
-			continue // it is torn, as is one of a kill before the first entry
+			continue // the slot is torn, as after a kill before the first entry
 		}
 		if e, ok := decode(b[:]); ok && int64(e.seq%2) == slot && e.seq > newest.seq {
 			newest = e
@@ -95,7 +96,7 @@ func openJournal(c *calls, dir *os.File, n name) (*journal, entry, error) {
 
 var errJournal = errors.New("open journal: it has no valid entry")
 
-// createJournal makes a journal whose only entry is e. Whatever has its name is removed.
+// createJournal makes a journal whose only entry is e. It removes any file with that name.
 func createJournal(c *calls, dir *os.File, n name, e *entry) (*journal, error) {
 	statedir.Displace(dir, n.journal())
 	f, err := statedir.OpenFile(dir, n.journal(), unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
@@ -123,8 +124,8 @@ func (j *journal) save(e *entry) error {
 	return nil
 }
 
-// A slot is a sequence of numbers of 8 bytes after the magic one, and a CRC-32C of
-// all that is in front of it at its end.
+// A slot holds numbers of 8 bytes each, the magic number first, and ends with a CRC-32C of everything
+// before.
 type packer struct {
 	b []byte
 	n int
@@ -181,7 +182,7 @@ func (e *entry) encode(b []byte) {
 	le.PutUint32(b[slotBytes-4:], position.Checksum(b[:slotBytes-4]))
 }
 
-// decode reads a slot. Anything may be in it.
+// decode reads a slot, which may have any content.
 func decode(b []byte) (e entry, ok bool) {
 	p := packer{b: b}
 	if position.Checksum(b[:slotBytes-4]) != le.Uint32(b[slotBytes-4:]) || p.take() != journalMagic {
@@ -198,7 +199,7 @@ func decode(b []byte) (e entry, ok bool) {
 	return e, e.from <= e.to && e.to-e.from <= maxCapacity && e.base >= 0 && e.base <= e.end && e.end-e.base <= mostText && e.pos%8 == 0 && e.from%8 == 0
 }
 
-// nanos keeps the zero time apart, which is far from all that nanoseconds reach.
+// nanos handles the zero time separately, because nanoseconds cannot represent it.
 func nanos(t time.Time) uint64 {
 	if t.IsZero() {
 		return 0

@@ -32,7 +32,7 @@ const (
 	headerBytes  = 64
 
 	// Only the sidecar writes these. raise.go has the form of the first and the last.
-	raisedAt    = 128 // u32: from which levels on events are wanted; 0: nothing is raised
+	raisedAt    = 128 // u32: the lowest levels of wanted events; 0: nothing is raised
 	abandonedAt = 132 // u32: 1 makes the JVM go on in another ring
 	loggersAt   = 256 // which loggers are raised, and to which levels
 	loggersEnd  = loggersAt + rulesText + loggers.MaxText
@@ -40,7 +40,7 @@ const (
 	// The control block. The sidecar writes the head, the JVM all else.
 	controlAt      = 4096
 	controlBytes   = 512
-	closedBit      = 1 << 62 // of the tail: the JVM has returned the ring, and claims nothing any more
+	closedBit      = 1 << 62 // of the tail: the JVM has returned the ring and makes no more claims
 	headAt         = 128     // u64, followed by its complement
 	dropsAt        = 256     // u64 by reason and level
 	droppedBytesAt = dropsAt + 8*ul.NumReasons*ul.NumLevels
@@ -70,21 +70,21 @@ const (
 	kindText  = 2 // an id and a text
 	kindLongs = 3 // numbers for a template
 	kindLine  = 4 // [thread] logger message, and further lines, after the first id bytes
-	kindOwn   = 5 // lines as the application's own layout has made them
+	kindOwn   = 5 // lines in the application's own layout
 )
 
-// flagCut says that a part of a record is missing, because the record was too long.
+// flagCut marks a record with a part missing, because it was too long.
 const flagCut = 2
 
 var le = binary.LittleEndian
 
-// state is how far a record has come.
+// state is how far a record is written.
 type state uint8
 
 const (
 	free     state = iota // zero: not claimed, or claimed just now
-	claimed               // its length is known, its content is not
-	complete              // all of it is there
+	claimed               // the length is known, the content is not
+	complete              // the whole record is there
 	bad                   // no writer writes such a word
 )
 

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	maxFound   = 1024                  // names of rings that are looked at in one listing
-	newbornAge = 10 * time.Second      // an unfinished ring that is older and has no writer, is removed
-	clockStep  = 20 * time.Millisecond // two changes of a directory that are closer may have the same time
-	listRest   = 10                    // times the duration of a listing is the least until the next one
+	maxFound   = 1024                  // the most names of rings that one listing looks at
+	newbornAge = 10 * time.Second      // an older unfinished ring without a writer is removed
+	clockStep  = 20 * time.Millisecond // closer changes of a directory may have the same time
+	listRest   = 10                    // the least time between two listings, as a multiple of the duration of one
 )
 
 // changed reports whether a name was made or removed in the source since it was last listed.
@@ -28,7 +28,7 @@ func (r *Rings) changed() bool {
 	return unix.Fstat(int(r.work.source.Fd()), &st) == nil && st.Mtim != r.seen.modified
 }
 
-// list opens the rings that are new, from the oldest to the newest.
+// list opens new rings, from the oldest to the newest.
 func (r *Rings) list(now time.Time) {
 	began := time.Now()
 	var st unix.Stat_t
@@ -73,7 +73,7 @@ func (r *Rings) list(now time.Time) {
 // refuse counts a ring that is not read. Each listing tries it again.
 func (r *Rings) refuse(n name, err error, before map[name]string) {
 	if errors.Is(err, fs.ErrNotExist) {
-		return // it is gone already
+		return // the ring is gone already
 	}
 	reason := reasonOf(err)
 	r.refused[n] = reason
@@ -91,7 +91,7 @@ func (r *Rings) refuse(n name, err error, before map[name]string) {
 	}
 }
 
-// eachName calls each with the names in a directory, of which there may be any number.
+// eachName calls each with the names in a directory, which may have any number of them.
 func eachName(dir *os.File, each func(string)) {
 	if _, err := dir.Seek(0, io.SeekStart); err != nil {
 		return

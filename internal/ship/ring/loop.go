@@ -12,9 +12,9 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// Run takes events out of rings until ctx ends, and then what the rings still hold, for a little while at
-// most. It calls ending after it has looked at each ring once more at the end of ctx: since then, each ring
-// with something left in it has its text open for writing.
+// Run takes events out of rings until ctx ends. Then it takes out the rest, for a little while at most. It
+// calls ending after it has looked at each ring once more at the end of ctx. From then on, each ring with
+// events left in it has its text open for writing.
 func (r *Rings) Run(ctx context.Context, ending func()) {
 	timer := kernel.NewTimer(0)
 	defer timer.Stop()
@@ -39,13 +39,14 @@ func (r *Rings) Run(ctx context.Context, ending func()) {
 	defer r.mu.Unlock()
 	for _, d := range r.drains {
 		r.part(d.drain)
-		_ = d.raise(loggers.Levels{}) // the next process knows what is wanted; without one, it is unknown
+		_ = d.raise(loggers.Levels{}) // nothing is raised until the next process knows what is wanted
 	}
 	r.leave()
 }
 
-// wait waits for a pause, for a listing that is wanted, or for done, and reports whether it was done. Without
-// a pause there is more to take: a goroutine that waits for a timer then waits for a processor as well.
+// wait waits for a pause, for a wanted listing, or for done, and reports whether done has come. A pause of 0
+// means that there is more to take. Then wait sets no timer, after which the goroutine would have to wait for a
+// processor as well.
 func (r *Rings) wait(timer *kernel.Timer, pause time.Duration, done <-chan struct{}) bool {
 	if pause == 0 {
 		select {
@@ -68,8 +69,8 @@ func (r *Rings) wait(timer *kernel.Timer, pause time.Duration, done <-chan struc
 	return false
 }
 
-// part makes a text one that tail may remove: it is whole, and the journal says that there is none. The text
-// of a step that is not over stays open until the process ends, so that tail keeps it for the next one.
+// part lets tail remove a whole text: it saves an entry without the text in the journal. The text of an unfinished
+// step stays open until the process ends, so that tail keeps it for the next process.
 func (r *Rings) part(d *drain) {
 	switch {
 	case d.text == nil, d.journal == nil: // nothing was appended
@@ -79,7 +80,7 @@ func (r *Rings) part(d *drain) {
 	default:
 		e := d.next()
 		e.text, e.base, e.end = position.Identity{}, 0, 0
-		_ = d.journal.save(&e) // else the next process misses the text, and counts that
+		_ = d.journal.save(&e) // after an error, the next process misses the text and counts that
 	}
 }
 
@@ -89,7 +90,7 @@ func (r *Rings) idle() bool {
 	defer r.mu.Unlock()
 	for _, reason := range r.refused {
 		if reason == reasonTooMany {
-			return false // it has its turn
+			return false // the ring is yet to have its turn
 		}
 	}
 	return len(r.drains) == 0
@@ -102,8 +103,8 @@ func (r *Rings) ask() {
 	r.seen.asked = true
 }
 
-// round takes one step of each ring, and returns when the next round is due. All says that nothing waits for its
-// time: neither a listing nor the question whether JVMs are gone.
+// round takes one step of each ring and returns when the next round is due. With all, it does everything at once:
+// also a listing, and the question whether JVMs are gone.
 func (r *Rings) round(now time.Time, all bool) (pause time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,7 +128,7 @@ func (r *Rings) round(now time.Time, all bool) (pause time.Duration) {
 	return pause
 }
 
-// drain takes a step of one ring, and returns when the next one is due.
+// drain takes a step of one ring and returns when the next one is due.
 func (r *Rings) drain(n name, d *running, now time.Time) time.Duration {
 	if now.Before(d.after) {
 		return errorPace
@@ -158,12 +159,12 @@ func (r *Rings) drain(n name, d *running, now time.Time) time.Duration {
 	return paceBehind(now.Sub(d.busy))
 }
 
-// floodPace is when a ring is looked at next that a flood fills. Half of 4 MiB is full after 20 ms at 100 MB/s: so
-// a drain may miss its turn by most of that, as it does where the kernel runs others.
+// floodPace is the time until the next look at a ring that a flood fills. At 100 MB/s, half of 4 MiB is full after
+// 20 ms. So a drain may be late by most of that, as it is if the kernel runs other threads.
 const floodPace = 2 * time.Millisecond
 
-// paceBehind returns when a ring is looked at next that had its last event so long ago. A look itself costs 2 µs,
-// but that a process wakes up costs a hundred times as much.
+// paceBehind returns the time until the next look at a ring that had its last event so long ago. A look itself costs
+// 2 µs, but waking up the process costs a hundred times as much.
 func paceBehind(event time.Duration) time.Duration {
 	switch {
 	case event < 100*time.Millisecond:
@@ -176,7 +177,7 @@ func paceBehind(event time.Duration) time.Duration {
 	return 200 * time.Millisecond
 }
 
-// note keeps the error of a step and gives a ring up that cannot be read on.
+// note keeps the error of a step and gives up a ring that cannot be read any further.
 func (d *running) note(r *Rings, err error, now time.Time) {
 	d.why = err
 	if err == nil {
@@ -189,11 +190,11 @@ func (d *running) note(r *Rings, err error, now time.Time) {
 	switch reason {
 	case reasonSize, reasonSparse, reasonCursor:
 		d.failed = true
-		_ = d.file.setFlag(abandonedAt, 1) // else the JVM finds its ring full
+		_ = d.file.setFlag(abandonedAt, 1) // otherwise the JVM finds its ring full
 	case reasonStuck, reasonWord:
 	default:
 		if !first {
-			return // it is the same trouble
+			return // the reason was counted and logged before
 		}
 	}
 	r.metrics.errors.WithLabelValues(reason).Inc()
@@ -211,10 +212,10 @@ func (r *Rings) remove(n name, d *running, now time.Time) {
 		return
 	}
 	r.end(n)
-	r.seen.asked = true // another one may have its turn
+	r.seen.asked = true // another ring may have its turn
 }
 
-// tick asks whether JVMs are gone, and looks at what may have happened to the files.
+// tick asks whether JVMs are gone and checks the files of the rings.
 func (r *Rings) tick(now time.Time) {
 	for n, d := range r.drains {
 		if !d.gone {
@@ -236,8 +237,8 @@ func (r *Rings) tick(now time.Time) {
 	}
 }
 
-// unanswered notes that the kernel does not say whether a ring's JVM is gone. Such a ring is read, and stays: without a word
-// about it, the first sign would be that a later start of the JVM finds too many rings.
+// unanswered notes that the kernel does not tell whether a ring's JVM is gone. Such a ring is read, but never removed.
+// Without this warning, the first sign would be that a later start of the JVM finds too many rings.
 func (r *Rings) unanswered(n name, why error) {
 	r.metrics.errors.WithLabelValues(reasonLease).Inc()
 	// messages.md#events: The sidecar does not run as the JVM's user, so the kernel does not
@@ -247,8 +248,8 @@ func (r *Rings) unanswered(n name, why error) {
 		"hint", "run the sidecar as the JVM's user: the ring is read, and is never removed")
 }
 
-// checkText leaves a text that was unlinked: tail reads it to its end, and after a restart it would
-// stay unread.
+// checkText closes a text that was unlinked. Tail reads the old file to its end, but after a restart new lines in it
+// would stay unread.
 func (d *drain) checkText() {
 	if d.text == nil || d.owed {
 		return
@@ -259,7 +260,7 @@ func (d *drain) checkText() {
 	}
 }
 
-// named reports whether the ring has its name.
+// named reports whether the ring still has its name.
 func (d *drain) named() bool {
 	var st unix.Stat_t
 	return unix.Fstatat(int(d.source.Fd()), d.name.ring(), &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Ino == d.file.id.Ino

@@ -6,7 +6,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// metrics are what a source with rings has. They have no value before there is one: most pods have none.
+// metrics are those of a source with rings. They have no values before there is a ring, since most pods have none.
 type metrics struct {
 	events  *prometheus.CounterVec
 	cut     *prometheus.CounterVec
@@ -40,8 +40,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 }
 
-// begin gives every metric its values: a rate or an increase sees no step of a counter that appears with
-// it.
+// begin gives every metric a value: a rate or an increase does not see the step with which a counter
+// appears.
 func (m *metrics) begin() {
 	if m.begun {
 		return
@@ -59,7 +59,7 @@ func (m *metrics) begin() {
 	}
 }
 
-// count counts a step that is in the journal.
+// count counts the events of a step that is in the journal.
 func (m *metrics) count(t *tally, e *entry) {
 	for level, n := range t.events {
 		if n > 0 {

@@ -20,7 +20,7 @@ func (n name) journal() string { return string(n) + journalSuffix }
 
 // parseName returns the name in a file's name with that suffix. A name is
 // "events-", the number of the process, its start in milliseconds since the epoch, and
-// perhaps another number, with dashes between them. Package tail knows texts by the same rule.
+// perhaps another number, with dashes between them. Package tail recognizes texts by the same rule.
 func parseName(file, suffix string) (name, bool) {
 	base, ok := strings.CutSuffix(file, suffix)
 	rest, ok2 := strings.CutPrefix(base, ringPrefix)
@@ -51,7 +51,7 @@ func (n name) compare(other name) int {
 	return strings.Compare(string(n), string(other))
 }
 
-// start returns the digits of the process's start, without zeros in front.
+// start returns the digits of the process's start, without leading zeros.
 func (n name) start() string {
 	return strings.TrimLeft(strings.Split(string(n), "-")[2], "0")
 }

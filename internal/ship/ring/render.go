@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	blockBytes = 128 << 10 // of the ring, read at once
-	enoughText = 256 << 10 // no record is begun after so much text of one step
+	blockBytes = 128 << 10 // bytes of the ring that are read at once
+	enoughText = 256 << 10 // a step begins no record after this much text
 
 	// mostText bounds the text of one step: each byte of the last record may become four, with a tab in
 	// front of each, and a marker follows.
 	mostText = enoughText + 5*maxPayload + 64<<10
 )
 
-// A renderer writes records as lines. It is for one ring.
+// A renderer writes the records of one ring as lines.
 //
 //	[2026-11-21T10:49:00.123+0000][5001000001ns][99][info][event] 17 after connect
 //
-// The decorations are UL's: time, timenanos, level, tags, and where UL has the thread of the operating system, the number that Java
-// gives a thread.
+// The decorations are UL's: time, timenanos, thread, level, tags. The thread is Java's number of the thread, and not the operating
+// system's as in UL.
 type renderer struct {
 	file      *file
 	ahead     func() int64 // wallAhead
@@ -38,8 +38,8 @@ type renderer struct {
 
 const stampMillis = len("[2006-01-02T15:04:05.")
 
-// record appends the line, or lines, of a complete record that is not a pad. What an application's own layout has made is
-// as it is, as in a file that the application writes itself.
+// record appends the line, or lines, of a complete record that is not a pad. Lines in an application's own layout stay
+// unchanged, as in a file that the application writes itself.
 func (r *renderer) record(out, rec []byte, w word) []byte {
 	nanos := int64(le.Uint64(rec[timeAt:]))
 	if w.kind == kindOwn {
@@ -64,7 +64,7 @@ func (r *renderer) decorated(out, rec []byte, w word, nanos int64) []byte {
 	return r.message(out, rec, w)
 }
 
-// message appends what follows the decorations, and a newline.
+// message appends the text after the decorations, and a newline.
 func (r *renderer) message(out, rec []byte, w word) []byte {
 	id, payload := le.Uint32(rec[idAt:]), rec[payloadAt:payloadAt+w.n]
 	switch w.kind {
@@ -93,8 +93,8 @@ var levelTag = func() (tags [ul.NumLevels]string) {
 	return tags
 }()
 
-// appendFurther appends the further lines of a record. None of them may look like the first
-// line of another record, of events or in a format of applications.
+// appendFurther appends the further lines of a record. A further line must not look like the
+// first line of another record, of events or in a format of applications.
 func appendFurther(out, text []byte) []byte {
 	for {
 		end := bytes.IndexByte(text, '\n')
@@ -155,7 +155,7 @@ func appendEscaped(out, text []byte) []byte {
 	}
 }
 
-// plain returns how many bytes text begins with that need no escape.
+// plain returns how many bytes at the beginning of text need no escape.
 func plain(text []byte) int {
 	for i := 0; i < len(text); i++ {
 		// Eight bytes at a time, as long as all of them are plain. The high bit of a byte
@@ -183,11 +183,11 @@ func plain(text []byte) int {
 type templates struct {
 	file  *file
 	texts [][]byte
-	end   int // of the read ones, in the file
+	end   int // offset of the first unread template in the file
 }
 
-// expand appends the template with that ordinal, counted from 1, with numbers in the place of each {}.
-// What there is no place for follows, as does everything where there is no such template.
+// expand appends the template with that ordinal, counted from 1, with a number in the place of each {}.
+// Numbers without a place follow the text. If there is no such template, all numbers follow its ordinal.
 func (t *templates) expand(out []byte, id int, numbers []byte) []byte {
 	text := t.text(id)
 	if text == nil {
@@ -220,7 +220,7 @@ func (t *templates) text(id int) []byte {
 	return t.texts[id-1]
 }
 
-// readNext reads one more template, and reports whether there is one.
+// readNext reads one more template and reports whether there was one.
 func (t *templates) readNext() bool {
 	t.end = max(t.end, templatesAt)
 	var size [2]byte

@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	// errorPace is when a ring that has not had its turn, or that is waited for, is looked at again, and noPace
-	// when there is none: Wake comes before.
+	// errorPace is the time until the next look at a ring that waits for its turn or for its JVM to end. noPace is
+	// the time if there is no ring: Wake comes before.
 	errorPace = 20 * time.Millisecond
 	noPace    = time.Hour
 
-	// Whether a JVM is gone is asked once in a tick.
+	// tickInterval is the time between two questions whether a JVM is gone.
 	tickInterval = time.Second
 
-	// lastWords is for how long Run goes on after the end of its context while a ring has a writer. Draining
-	// waits a little longer for what comes of that.
+	// lastWords is how long Run goes on after the end of its context while a ring has a writer. Draining the source
+	// waits a little longer, for the lines of that.
 	lastWords = 400 * time.Millisecond
 
-	// maxRings are read at a time: each has four descriptors, for which package tail leaves room. A JVM begins
-	// no ring where there are eight.
+	// maxRings is how many rings are read at a time: each has four descriptors, for which package tail leaves room. A
+	// JVM begins no ring if there are eight.
 	maxRings = 16
 
-	// errorPause is from an error of a ring to the next try.
+	// errorPause is the time from an error of a ring to the next try.
 	errorPause = 100 * time.Millisecond
 )
 
@@ -48,30 +48,30 @@ type Rings struct {
 	drains map[name]*running
 	seen   changes
 	kept   []*text        // open until the process ends
-	raised loggers.Levels // what the JVMs are asked for
+	raised loggers.Levels // levels that the JVMs are asked for
 
 	buffers buffers
 
 	refused map[name]string // reasons why rings could not be opened, as of the last listing
-	logged  map[string]bool // the ones in the log
+	logged  map[string]bool // reasons that were logged
 }
 
-// running is a drain, and when it is its turn.
+// running is a drain and the time of its next turn.
 type running struct {
 	*drain
-	busy   time.Time       // it had an event last
-	after  time.Time       // not before, since there was an error
-	failed bool            // it is not read any more, and waits until its JVM is gone
-	why    error           // the last error. Nil: the last step had none
-	logged map[string]bool // reasons that are in the log
+	busy   time.Time       // when the ring had its last event
+	after  time.Time       // the earliest time of the next step, after an error
+	failed bool            // the ring is not read any more, and stays until its JVM is gone
+	why    error           // the error of the last step, or nil
+	logged map[string]bool // reasons that were logged
 }
 
-// changes is what was last seen of the source directory.
+// changes is the last known state of the source directory.
 type changes struct {
-	modified  unix.Timespec // zero: what comes may have the same time
+	modified  unix.Timespec // the last change; zero if a later change may have the same time
 	unsettled bool          // there is a ring that its JVM has not completed
-	asked     bool          // a listing is due ...
-	after     time.Time     // ... but not before
+	asked     bool          // a listing is due
+	after     time.Time     // the earliest time of that listing
 	ticked    time.Time
 }
 
@@ -81,9 +81,9 @@ func New(reg prometheus.Registerer, log *slog.Logger) *Rings {
 		drains: map[name]*running{}, logged: map[string]bool{}}
 }
 
-// Open begins with the rings of a source, and leaves those of an earlier one: it takes the directory and
-// its state directory, which it does not keep. Before it returns it has opened the texts that an
-// earlier process has left unfinished, for the sake of who reads them next.
+// Open leaves the rings of an earlier source and begins with those of the source in a directory, with its
+// state directory. It does not keep the two files. Before it returns, it opens the texts that an earlier
+// process has left unfinished, so that tail does not take them for finished.
 func (r *Rings) Open(source, state *os.File) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,8 +104,8 @@ func (r *Rings) Open(source, state *os.File) {
 	r.Wake()
 }
 
-// Wake says that the source has rings, as often as they are found there: Run lists them then, unless it has
-// all of them. It does not wait.
+// Wake reports that the source has rings. It may be called each time that rings are found: Run then lists the
+// rings, unless it knows all of them. Wake does not wait.
 func (r *Rings) Wake() {
 	if r.mu.TryLock() {
 		known := r.work != nil && !r.seen.unsettled && len(r.refused) == 0 && !r.changed()
@@ -140,7 +140,7 @@ func (r *Rings) Raise(to loggers.Levels) {
 	}
 }
 
-// raise asks the JVM for what is wanted, if there is one.
+// raise asks the JVM for levels, unless it is gone.
 func (d *running) raise(to loggers.Levels) error {
 	if d.failed || d.gone {
 		return nil

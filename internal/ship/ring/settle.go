@@ -9,7 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// enter makes e the last entry. After that the step must come to its end.
+// enter makes e the last entry. After that the step must be finished.
 func (d *drain) enter(e *entry, lines []byte) error {
 	if d.text == nil && len(lines) > 0 {
 		t, size, err := takeText(d.calls, d.source, d.name)
@@ -40,7 +40,7 @@ func journalError(err error) error {
 	return &Error{reasonJournal, err}
 }
 
-// finish brings the last entry's step to its end: append, zero, head.
+// finish finishes the last entry's step: append, zero, head.
 func (d *drain) finish(lines []byte) error {
 	if len(lines) > 0 {
 		if err := d.text.append(lines, d.last.end-int64(len(lines))); err != nil {
@@ -50,9 +50,8 @@ func (d *drain) finish(lines []byte) error {
 	return d.giveBack()
 }
 
-// giveBack lets the JVM claim the bytes of the last entry again. Nothing is returned to a JVM that is
-// gone, or of an abandoned ring. After an error of setHead the JVM may have seen the head, so that the
-// bytes are not zeroed again.
+// giveBack lets the JVM claim the bytes of the last entry again, unless the JVM is gone or the ring is
+// abandoned. After an error of setHead the JVM may have seen the head, so the bytes are not zeroed again.
 func (d *drain) giveBack() error {
 	e := &d.last
 	if e.pos == e.to && e.from < e.to && !e.abandoned && !d.gone {
@@ -70,8 +69,8 @@ func (d *drain) giveBack() error {
 	return nil
 }
 
-// settle brings a step to its end that an error, or the end of an earlier process, has
-// interrupted. If its text is complete, its bytes in the ring may be zeros already.
+// settle finishes a step that was interrupted by an error or the end of an earlier process. If
+// its text is complete, its bytes in the ring may be zeros already.
 func (d *drain) settle() error {
 	e := &d.last
 	if d.text == nil || e.end == e.base {
@@ -110,8 +109,8 @@ func (d *drain) again() ([]byte, error) {
 	return e.gap.AppendMarker(lines), nil
 }
 
-// mismatch ends a step whose bytes, in the ring or in the text, were changed. What is missing of its
-// lines is lost. The next step begins at the end of the text.
+// mismatch ends a step whose bytes in the ring or in the text were changed by another process. Its
+// missing lines are lost. The next step begins at the end of the text.
 func (d *drain) mismatch(size int64) error {
 	d.metrics.errors.WithLabelValues(reasonChanged).Inc()
 	var last [1]byte

@@ -22,8 +22,8 @@ type Surveyed struct {
 	Problem  string         // why the file could not be read
 }
 
-// Survey returns the rings in a source by the start of their JVMs. It changes nothing. A source that is missing has
-// none. If there are more than 1,024 rings, it returns 1,024 of them.
+// Survey returns the rings in a source by the start of their JVMs. It changes nothing. A missing source has no rings.
+// If there are more than 1,024 rings, it returns 1,024 of them.
 func Survey(source string) ([]Surveyed, error) {
 	dir, err := os.Open(source)
 	if os.IsNotExist(err) {
@@ -45,7 +45,7 @@ func Survey(source string) ([]Surveyed, error) {
 		one := Surveyed{Name: n.ring()}
 		if err := one.read(int(dir.Fd())); err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
-				continue // it is gone already
+				continue // the ring is gone already
 			}
 			one.Problem = err.Error()
 		}

@@ -34,7 +34,7 @@ func openText(c *calls, source *os.File, n name, flags int) (*text, error) {
 	return &text{calls: c, f: f, id: position.Identify(&st)}, nil
 }
 
-// takeText opens the text of a name, or makes it, and returns where its lines go on. An
+// takeText opens or makes the text of a name and returns the offset for further lines. An
 // existing text was left by a process whose journal was lost.
 func takeText(c *calls, source *os.File, n name) (*text, int64, error) {
 	t, err := openText(c, source, n, unix.O_CREAT)

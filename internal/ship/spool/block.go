@@ -21,8 +21,8 @@ type Block struct {
 	parts [2]part
 	runs  []run
 
-	told    ul.Gap // what the markers stand for
-	markers uint32 // bytes of them
+	told    ul.Gap // sum of the gaps of the markers
+	markers uint32 // bytes of the markers
 }
 
 // Begin empties the block and keeps its allocated memory.
@@ -61,26 +61,26 @@ func (b *Block) Take(line []byte, level ul.Level, kept, counts bool) {
 	}
 }
 
-// mostTold bounds the bytes that one marker may stand for, so that the sum of a block cannot
+// mostTold bounds the bytes in the gap of one marker, so that the sum of a block cannot
 // overflow: an application can write a line that looks like a marker.
 const mostTold = 1 << 40
 
-// TakeMarker is Take for a line that is the marker of a gap and must not be lost with its
-// numbers. Pressure spares it, and once all lines of the block are dropped, the marker that
-// replaces them counts the gap in place of the line.
+// TakeMarker is Take for a line that is the marker of a gap, whose numbers must not be lost.
+// Pressure spares the line. Once all lines of the block are dropped, the marker that replaces
+// them counts the gap in place of the line.
 func (b *Block) TakeMarker(line []byte, level ul.Level, gap ul.Gap) {
 	if gap.Bytes > mostTold || gap.Total() > gap.Bytes {
 		b.Take(line, level, true, true) // not a marker of ours
 		return
 	}
 	b.Take(line, level, true, false)
-	gap.First, gap.Last = time.Time{}, time.Time{} // the record has its own
+	gap.First, gap.Last = time.Time{}, time.Time{} // the record has its own times
 	b.told.Add(gap)
 	b.markers += uint32(len(line))
 }
 
-// sum returns what is missing once Kept is gone, or nil if there are no markers in the
-// block. It comes after close.
+// sum returns the lines that are missing once Kept is gone, or nil if the block has no
+// markers. Call it after close.
 func (b *Block) sum() *ul.Gap {
 	if b.markers == 0 {
 		return nil

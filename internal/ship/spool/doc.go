@@ -46,9 +46,9 @@
 // least [MinRest] bytes; a shorter one is kept too. So the markers that replace
 // the rest are never longer than the block was.
 //
-// A stream of the sidecar's own has markers in its lines: of events that a ring refused.
+// A stream of the sidecar's own has markers in its lines, for events that a ring refused.
 // A marker is always a kept line. Once the kept lines of a record are dropped too, the
-// record counts what its markers stand for in their place, so that the numbers are exact.
+// record counts the gaps of its markers in their place, so that the numbers are exact.
 //
 // Adjacent records that hold only kept lines and counts are merged, so that the
 // lines kept during a long stall share pages. A merged record covers more of the
@@ -74,8 +74,8 @@
 // counts and lengths against their bounds before it allocates memory for them, and
 // frees what is out of bounds. A forged record changes only the forger's own log,
 // and the forger could have written the same lines there directly.
-// A frame that the destination is given as it is must be one that this process has
-// written, or it is decompressed first: see package frame.
+// A frame goes to the destination unchanged only if this process has written it. Any
+// other frame is decompressed first: see package frame.
 //
 // A [Log] starts no goroutine and is not safe for concurrent use.
 package spool

@@ -25,8 +25,8 @@ type Log struct {
 	seq      uint64
 
 	codec frame.Codec
-	lines []byte // of one part, joined, to be compressed; or of both, decompressed
-	frame []byte // of one part, as it was read
+	lines []byte // joined lines of one part, before compression; or decompressed lines of both
+	frame []byte // frame of one part, as it was read
 	own   frame.Seals
 	head  []byte
 	runs  []run
@@ -179,8 +179,8 @@ func (r *Record) continues(b *Record) bool {
 // replaces r.
 func (l *Log) Free(r *Record) { frame.Punch(l.file, r.at, r.end()) }
 
-// Rest frees the memory that compressing and reading records takes, some MiB. The next
-// record takes it again.
+// Rest frees the memory for compressing and reading records, some MiB. The next record
+// allocates it again.
 func (l *Log) Rest() {
 	l.codec.Rest()
 	l.lines, l.frame, l.head, l.runs = nil, nil, nil, nil

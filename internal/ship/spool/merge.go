@@ -28,8 +28,8 @@ func (r *Record) Merges(b *Record) bool {
 	return r.merged() && b.merged() && kept <= mostMergedKept && r.runs+b.runs+2 <= maxRuns && b.End.Offset-r.From <= mostMerged
 }
 
-// merged reports whether r can be part of a merged record with kept lines: everything
-// dropped from r was dropped as discard, and all of it was lines of the file itself.
+// merged reports whether r can be part of a merged record with kept lines: all lines that
+// were dropped from r were dropped as discard, and were lines of the file itself.
 func (r *Record) merged() bool {
 	if r.Holds(Kept) || r.parts[Kept].raw == 0 {
 		gap := r.Gap()
@@ -79,8 +79,8 @@ func (l *Log) Merge(a, b *Record) (*Record, error) {
 	return r, nil
 }
 
-// keptSum returns what is missing once the kept lines of both records are gone, or nil if
-// no marker is among them.
+// keptSum returns the lines that are missing once the kept lines of both records are gone, or
+// nil if these have no markers.
 func keptSum(a, b *Record) *ul.Gap {
 	var sum ul.Gap
 	markers := false

@@ -15,7 +15,7 @@ type Reading struct {
 	Data  []byte               // lines and markers
 	Made  int                  // bytes of Data that are not the JVM's
 	Lines [ul.NumLevels]uint32 // the JVM's lines that begin in Data
-	Gap   ul.Gap               // what was dropped after Data and has no marker yet
+	Gap   ul.Gap               // dropped lines after Data that have no marker yet
 
 	// Open reports that Data ends inside a line of the level Level. A marker
 	// then needs a line end before it.
@@ -157,7 +157,7 @@ func (l *Log) load(r *Record) (parts [2][]byte, runs []run, err error) {
 	if l.runs, err = r.parseRuns(l.runs[:0], head); err != nil {
 		return parts, nil, errPayload
 	}
-	size := 0 // of the lines that r still holds; it may stand for 256 MiB of others
+	size := 0 // bytes of the lines that r still holds; it may count 256 MiB of other lines
 	for p := range r.parts {
 		if r.Holds(Part(p)) {
 			size += int(r.parts[p].raw)
@@ -186,7 +186,7 @@ func (l *Log) decompress(dst []byte, r *Record, which Part) ([]byte, error) {
 	return l.unpack(dst, r, which)
 }
 
-// readFrame reads the frame of one part, and returns where it is.
+// readFrame reads the frame of one part and returns its offset.
 func (l *Log) readFrame(r *Record, which Part) (at int64, err error) {
 	stored := int(r.parts[which].stored)
 	l.frame = slices.Grow(l.frame[:0], stored)[:stored]

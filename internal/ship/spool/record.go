@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// BlockBytes is the most that one record holds of a source file. A block
+	// BlockBytes is the most bytes of a source file in one record. A block
 	// and a marker together fit into one frame of a segment.
 	BlockBytes = 1<<20 - 4<<10
 
@@ -22,14 +22,14 @@ const (
 	// of overhead for each block, and the frame's header and checksum.
 	maxStored = BlockBytes + BlockBytes/(64<<10)*3 + 64
 
-	// mostMerged is the most bytes of the source file that a merged record stands for.
+	// mostMerged is the most bytes of the source file that a merged record covers.
 	mostMerged = 256 << 20
 
 	// maxName is the longest name of a stream in bytes.
 	maxName = 255
 
-	// maxRuns and maxHead follow: every run but the last has at least MinRest
-	// bytes.
+	// maxRuns and maxHead follow from MinRest: every run but the last has at least
+	// MinRest bytes.
 	maxRuns = BlockBytes/MinRest + 1
 	maxRun  = 2*binary.MaxVarintLen32 + 1 + ul.NumLevels*binary.MaxVarintLen32
 	maxHead = headerBytes + maxName + maxRuns*maxRun
@@ -47,7 +47,7 @@ const (
 	Rest
 )
 
-// state is what happened to a part.
+// state is the state of a part.
 type state byte
 
 const (
@@ -85,11 +85,11 @@ type Record struct {
 	End    position.Position // the end of the block
 
 	first, last time.Time // when the first and the last line were read
-	sum         *ul.Gap   // what is missing once Kept is gone; nil: as many lines as the part has
+	sum         *ul.Gap   // lines that are missing once Kept is gone; nil: as many as the part has
 	parts       [2]part
 
 	seq  uint64
-	at   int64 // where it begins in the log
+	at   int64 // where the record begins in the log
 	head int64 // bytes of its head
 	runs int   // number of runs
 }
@@ -108,7 +108,7 @@ func (r *Record) Lines(p Part) (lines [ul.NumLevels]uint32, bytes uint32) {
 	return r.parts[p].lines, r.parts[p].raw
 }
 
-// Gap returns what has been dropped from the record so far.
+// Gap returns the lines that were dropped from the record so far.
 func (r *Record) Gap() ul.Gap {
 	var g ul.Gap
 	if !r.Holds(Kept) {
@@ -120,8 +120,8 @@ func (r *Record) Gap() ul.Gap {
 	return g
 }
 
-// keptGap returns the gap for the part Kept once that is gone. A marker in the part
-// represents the lines that it counts, and is not a line itself.
+// keptGap returns the gap for the part Kept once it is gone. For a marker in the part, the gap has
+// the lines that the marker counts, and not the marker's own line.
 func (r *Record) keptGap() ul.Gap {
 	if r.sum != nil {
 		return *r.sum
@@ -334,8 +334,8 @@ func (p *part) valid() bool {
 		(p.raw <= BlockBytes || !p.held())
 }
 
-// Dropped returns the reason for which the lines of a part were dropped. gone
-// is false if they were not dropped.
+// Dropped returns why the lines of a part were dropped. gone is false if they were
+// not.
 func (r *Record) Dropped(p Part) (why ul.Reason, gone bool) {
 	switch r.parts[p].state {
 	case discarded:
