@@ -13,12 +13,12 @@ const (
 	maxPause   = time.Minute
 )
 
-// backoff is how long to leave an engine alone. The zero value is that the last try went
-// well.
+// backoff determines the pauses between tries. Its zero value is the state after a try that
+// succeeded.
 type backoff struct{ retry.Backoff }
 
-// after returns how long to wait after err: what the engine says, or twice as long as
-// after the error before it. The jitter keeps a fleet from coming back at once.
+// after returns how long to wait after err: as long as the engine asks for, or twice as long
+// as after the previous error. The jitter keeps the sidecars of a fleet from retrying at once.
 func (b *backoff) after(err error) time.Duration {
 	b.First, b.Most = firstPause, maxPause
 	pause := b.Next()

@@ -18,24 +18,25 @@ import (
 // metrics of its own.
 const maxSinks = 8
 
-// Config says where the durable copy is copied to. The zero value has no sinks.
+// Config holds the settings of the sinks. The zero value has no sinks.
 type Config struct {
 	URLs    URLs
 	Require bool // a sink that fails makes the sidecar unready
 
-	// UploadAge is [store.Config.SegmentAge] where a sink takes whole segments: a quiet
-	// JVM's log arrives that soon. Zero: that of a sidecar without such a sink.
+	// UploadAge is the [store.Config.SegmentAge] of a sidecar with a sink of whole segments:
+	// the log of a quiet JVM arrives within this time. Zero: the age of a sidecar without
+	// such a sink.
 	UploadAge time.Duration
 
-	// Formats are those of the source, so that a line has one level everywhere. Not a
-	// flag.
+	// Formats are the rules of the source, so that a line has one level everywhere. They
+	// are not a flag.
 	Formats format.Rules
 
-	// Pod is whose log it is. All of it may be empty.
+	// Pod is the pod of the JVM. Each of its fields may be empty.
 	Pod Pod
 }
 
-// Pod is whose log a sidecar ships, as a sink shows it.
+// Pod names the container whose log a sidecar ships, for the sinks.
 type Pod struct {
 	Namespace, Name, Container string
 }
@@ -53,13 +54,13 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Pod.Container, "container-name", c.Pod.Container, "`NAME` of the JVM's container, for sinks")
 }
 
-// Schemes are those of the sinks that there are. Programs that only check settings do
-// not link the sinks.
+// Schemes returns the schemes of all kinds of sinks. It is a list because programs that only
+// check settings do not link the sinks.
 func Schemes() []string {
 	return []string{"kafka", "otlp+http", "otlp+https", "s3", "stdout"}
 }
 
-// Credentials are the environment variables that the sinks of a scheme read secrets from.
+// Credentials returns the environment variables from which the sinks of a scheme read secrets.
 func Credentials(scheme string) []string {
 	switch scheme {
 	case "kafka":
@@ -72,8 +73,8 @@ func Credentials(scheme string) []string {
 	return nil
 }
 
-// Validate returns one error for each setting that cannot work with these kinds, which
-// are by the scheme of their URLs. With nil, it checks no options.
+// Validate returns one error for each setting that cannot work with these kinds. Their keys
+// are the schemes of the URLs. If kinds is nil, Validate checks no options.
 func (c Config) Validate(kinds map[string]Kind) []error {
 	var bad []error
 	if len(c.URLs) > maxSinks {
@@ -111,8 +112,8 @@ func check(kinds map[string]Kind, t Target) error {
 	return s.Close()
 }
 
-// SealAfter returns whether a sink takes whole segments, and after which age one is sealed
-// for it; zero: as without such a sink.
+// SealAfter reports whether a sink takes whole segments. age is when a segment is sealed for it;
+// zero: as without such a sink.
 func (c Config) SealAfter(kinds map[string]Kind) (age time.Duration, whole bool) {
 	for _, u := range c.URLs {
 		if scheme, _, _ := strings.Cut(u, ":"); kinds[scheme].Segments {
@@ -141,14 +142,14 @@ func (u *URLs) String() string {
 
 // Kind makes the sinks of one scheme.
 type Kind struct {
-	Segments bool // the sinks take whole segments, and not lines
+	Segments bool // the sinks take whole segments instead of lines
 
 	// Linger is the least time between two looks for more lines once a sink has all of
-	// them. It bounds the cost of deliveries while lines come slowly. Zero: none.
+	// them. It bounds the cost of deliveries while lines arrive slowly. Zero: no pause.
 	Linger time.Duration
 
-	// Open makes the sink for a URL of the scheme and checks what can be checked
-	// without a connection. The only I/O is to read the files that the URL names.
+	// Open makes the sink for a URL of the scheme and makes all checks that need no
+	// connection. Its only I/O is to read the files that the URL names.
 	Open func(Target) (Sink, error)
 }
 
@@ -161,8 +162,9 @@ type Target struct {
 	Formats format.Rules
 }
 
-// validName returns whether name=... may be that: it becomes a file's name and a metric's
-// label. (A regular expression would take 30 KiB in each sidecar, with or without a sink.)
+// validName reports whether name is a valid name=...: it becomes the name of a file and the
+// label of a metric. (A regular expression would take 30 KiB in each sidecar, even without
+// sinks.)
 func validName(name string) bool {
 	for _, c := range []byte(name) {
 		if !alphanumeric(c) && c != '.' && c != '-' {
@@ -212,8 +214,8 @@ func known(scheme string, kinds map[string]Kind) bool {
 	return kinds[scheme].Open != nil
 }
 
-// redact returns a URL as logs may show it: without its options, in which a password may
-// be by mistake.
+// redact returns a URL as logs may show it: without its options, which may contain a password
+// by mistake.
 func redact(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {

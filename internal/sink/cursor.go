@@ -15,47 +15,47 @@ import (
 )
 
 const (
-	cursorLimit = 4 << 20  // of what is read of a cursor file: ten thousand streams
+	cursorLimit = 4 << 20  // bytes read of a cursor file: ten thousand streams
 	maxRaw      = 1 << 59  // raw bytes of a segment
-	maxSkip     = 64 << 20 // of a frame, and of what is read with it
+	maxSkip     = 64 << 20 // raw bytes of a frame and of the bytes read with it
 )
 
-// cursor is how far a sink has acknowledged one stream. The zero value is a place
-// before the oldest segment.
+// cursor is the place up to which a sink has acknowledged one stream. The zero value is before
+// the oldest segment.
 type cursor struct {
-	Segment string   `json:"segment"`         // its name; a sink of whole segments has all of it
-	Offset  int64    `json:"offset"`          // on disk, of the frame that Skip counts from
+	Segment string   `json:"segment"`         // the name; a sink of whole segments has all of this segment
+	Offset  int64    `json:"offset"`          // on disk, of the frame from which Skip counts
 	Raw     int64    `json:"raw"`             // raw bytes of the segment before that frame
-	Skip    int64    `json:"skip,omitempty"`  // raw bytes after it that are acknowledged too
-	Level   ul.Level `json:"level,omitempty"` // that a continuation inherits there
-	Dates   dates    `json:"dates,omitzero"`  // the state from which the times of lines are derived there
+	Skip    int64    `json:"skip,omitempty"`  // acknowledged raw bytes after the begin of that frame
+	Level   ul.Level `json:"level,omitempty"` // inherited by a continuation at this place
+	Dates   dates    `json:"dates,omitzero"`  // the state from which the times of the next lines are derived
 }
 
-// place is where a Follower begins for c. Committed bytes never change, so that there
-// is nothing to compare.
+// place returns the place at which a Follower begins for c. Committed bytes never change, so
+// that the Follower need not compare any.
 func (c cursor) place() segment.Place {
 	return segment.Place{Segment: c.Segment, Offset: c.Offset, Raw: c.Raw}
 }
 
-// cursors are those of one sink, as they are in its file.
+// cursors is the content of the cursor file of one sink.
 type cursors struct {
 	Sink    string            `json:"sink"` // its name, for people
 	Streams map[string]cursor `json:"streams"`
 }
 
-// errMalformed is the error of a cursor file whose bytes were read and are not cursors:
-// reading it again would not help.
+// errMalformed is the error for a cursor file that was read but holds no cursors: reading it
+// again would not help.
 var errMalformed = errors.New("malformed")
 
-// loadCursors reads the file of a sink. A file that does not exist holds none. The error
-// is errMalformed, or that of the file system, which may be another one the next time.
+// loadCursors reads the cursor file of a sink. If the file does not exist, there are no cursors.
+// The error is errMalformed, or an error of the file system, which a retry may not meet.
 func loadCursors(state files, name string) (map[string]cursor, error) {
 	path := state.path(name)
 	f, err := state.read(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]cursor{}, nil
 	}
-	// Whatever another pod has put in the place of the file, no sink has written to it.
+	// Another pod may have put something else in the place of the file. No sink wrote that.
 	if errors.Is(err, untrusted.ErrNotRegular) || errors.Is(err, unix.ELOOP) {
 		return nil, fmt.Errorf("read the cursor: %w: %w", errMalformed, err)
 	}
@@ -104,6 +104,6 @@ func (c cursor) check(stream string) error {
 
 // encodeCursors returns the text of a cursor file.
 func encodeCursors(c cursors) []byte {
-	text, _ := json.Marshal(c) // of texts and numbers: it cannot fail
+	text, _ := json.Marshal(c) // cannot fail: c consists of texts and numbers
 	return append(text, '\n')
 }

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// Times are from 1970 to dusk, the end of 2199, so that engines can count them in Unix
-	// nanoseconds. A JVM may have started maxUptime before.
+	// Times are between 1970 and dusk, the end of 2199, so that engines can count them in Unix
+	// nanoseconds. A JVM may have started up to maxUptime before that.
 	dusk      = ul.Dusk * int64(time.Second)
 	maxUptime = ul.MaxUptime
 )
@@ -19,10 +19,10 @@ const (
 // dating dates the lines of one stream as all readers of a copy do, see package clock. The
 // zero value is ready for the first line of a stream.
 //
-// A sink reads lines as soon as they are committed, and does not know yet what later writes
-// will show. So the time of an undated line can be later than what 'ullage logs' prints an
-// hour afterwards, but never later than the commit. If a sink gets the line again after a
-// kill, the time can differ.
+// A sink reads lines as soon as they are committed, before later writes show their times. So
+// 'ullage logs' may print an earlier time of an undated line an hour afterwards. The sink's time
+// is never later than the commit. If a sink gets the line again after a kill, the time can
+// differ.
 type dating struct{ clock.Dating }
 
 func newDating(class format.Classifier) dating {
@@ -30,9 +30,9 @@ func newDating(class format.Classifier) dating {
 }
 
 // line returns the class and the time of the next line of the stream, which is in seg. A
-// line without a time has that of the last line before it that shows one, or else that of
-// the last change of seg. A marker has the time at which lines were dropped: the lines
-// around it may be older. Rest is what is known to follow.
+// line without a time takes the time of the last line before it that shows one, or else of
+// the last change of seg. The time of a marker is when lines were dropped: the lines
+// around it may be older. rest holds the known bytes after the line.
 func (d *dating) line(seg *segment.Info, text, rest []byte) (ul.Class, time.Time) {
 	l := d.Line(text, rest)
 	switch {
@@ -45,7 +45,7 @@ func (d *dating) line(seg *segment.Info, text, rest []byte) (ul.Class, time.Time
 	return l.Class, bounded(l.Time)
 }
 
-// bounded returns t in UTC, or the bound that it is beyond.
+// bounded returns t in UTC, moved into the bounds.
 func bounded(t time.Time) time.Time {
 	switch {
 	case t.Unix() <= 0:
@@ -56,7 +56,7 @@ func bounded(t time.Time) time.Time {
 	return t.UTC()
 }
 
-// dates is what a cursor remembers of a dating. Times are in Unix nanoseconds; 0: not known.
+// dates is the state of a dating in a cursor. Times are in Unix nanoseconds; 0: not known.
 type dates struct {
 	Start  int64 `json:"start,omitempty"`  // of the JVM
 	Uptime int64 `json:"uptime,omitempty"` // the greatest of that JVM, nanoseconds
@@ -65,7 +65,7 @@ type dates struct {
 	Exact  bool  `json:"exact,omitempty"`  // Start is from a line with date and uptime
 }
 
-// dates returns what to remember.
+// dates returns the state for a cursor.
 func (d *dating) dates() dates {
 	s := d.Clock.State()
 	return dates{Start: nanos(s.Start), Uptime: int64(s.Uptime), Last: nanos(s.Last), Lower: s.Guessed, Exact: s.Exact}

@@ -8,9 +8,9 @@ import (
 )
 
 // The sink has all lines of segment 1, which retention deletes: --retain-age, in a quiet
-// pod. The next lines are delivered once, including the first of them. (The Follower could take
-// the cursor in the deleted segment for one from before a restart, and strip as many raw bytes
-// from the next segment without comparing them.)
+// pod. The next lines are delivered once, including the first of them. (The cursor holds no
+// head of the segment. So a Follower that assumed a restart would strip as many raw bytes from
+// the next segment without comparing them.)
 func TestLinesBehindADeletedFirstSegmentComeOnce(t *testing.T) {
 	for _, n := range []int{1, 50, 100, 400} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

@@ -15,19 +15,19 @@ import (
 
 const (
 	// A delivery that gets no answer ends after attemptTimeout plus the time that its
-	// bytes take at this many a second.
+	// bytes take at slowest, in bytes per second.
 	attemptTimeout = time.Minute
 	slowest        = 16 << 10
 )
 
 // The results of deliver.
 const (
-	delivered = iota // b is acknowledged, or set aside
-	deleted          // retention has deleted its segment
+	delivered = iota // the batch is acknowledged, or set aside
+	deleted          // retention has deleted the segment of the batch
 	stopped          // stop has ended
 )
 
-// deliver hands b to the sink until it is acknowledged, or set aside, or cannot be.
+// deliver hands b to the sink until b is acknowledged or set aside, or can be neither.
 func (w *worker) deliver(stop context.Context, b *Batch) int {
 	for {
 		err := w.attempt(stop, b)
@@ -52,14 +52,14 @@ func (w *worker) deliver(stop context.Context, b *Batch) int {
 	}
 }
 
-// attempt is one try. It may take as long as a slow server needs for this many bytes.
+// attempt makes one try. It may take as long as a slow server needs for the bytes of b.
 func (w *worker) attempt(stop context.Context, b *Batch) error {
 	ctx, cancel := context.WithTimeout(stop, attemptTimeout+time.Duration(b.Bytes/slowest)*time.Second)
 	defer cancel()
 	return w.sink.Deliver(ctx, b)
 }
 
-// acknowledged counts what the engine has taken, and that it works.
+// acknowledged counts the bytes and lines that the engine has taken. It ends a failure.
 func (w *worker) acknowledged(bytes int64, lines int) {
 	if w.segments {
 		w.metrics.segments.Inc()
@@ -76,7 +76,7 @@ func (w *worker) acknowledged(bytes int64, lines int) {
 	w.recovered()
 }
 
-// recovered records that nothing is wrong now.
+// recovered ends a failure.
 func (w *worker) recovered() {
 	w.backoff.Reset()
 	w.state.mu.Lock()
@@ -89,7 +89,8 @@ func (w *worker) recovered() {
 	}
 }
 
-// fail counts an error and logs the first of a row. The text of a server is bounded here.
+// fail counts an error. If the last try succeeded, fail also logs it. The text of a server is
+// bounded here.
 func (w *worker) fail(err error) {
 	w.metrics.errors.WithLabelValues(kindOf(err)).Inc()
 	text := printable.Text(err.Error(), maxReason)
@@ -116,17 +117,17 @@ func (w *worker) skip(info segment.Info) {
 // maxReason bounds the text of an error, in bytes.
 const maxReason = 1024
 
-// asideBytes bounds the list of what was set aside. Entries that do not fit are only counted.
+// asideBytes bounds the list of refused lines. Entries that do not fit are only counted.
 const asideBytes = 1 << 20
 
-// aside is the list of refused lines of a sink, one JSON object a line. The lines
-// themselves are in the segments.
+// aside is the list of refused lines of a sink, as ranges: one JSON object a line. The
+// refused lines themselves are in the segments.
 type aside struct {
 	state files
 	name  string
 }
 
-// refusedRange is one entry of it.
+// refusedRange is one entry of aside.
 type refusedRange struct {
 	Time    time.Time `json:"time"`
 	Stream  string    `json:"stream"`
@@ -134,11 +135,11 @@ type refusedRange struct {
 	From    int64     `json:"from"` // offset of the first line among the raw bytes of the segment
 	Lines   int       `json:"lines"`
 	Bytes   int64     `json:"bytes"`
-	Among   int       `json:"among,omitempty"` // the engine refuses Lines of so many lines, and does not say which; Bytes is an estimate
+	Among   int       `json:"among,omitempty"` // the engine refuses Lines of so many lines without naming them; Bytes is an estimate
 	Error   string    `json:"error"`
 }
 
-// setAside notes what of b the engine refuses and counts it.
+// setAside notes and counts the lines of b that the engine refuses.
 func (w *worker) setAside(b *Batch, why *RejectedError) {
 	r := refusedRange{Time: time.Now().UTC(), Stream: b.Stream, Segment: b.Segment.Name, Lines: len(b.Lines), Bytes: b.Bytes, Error: printable.Text(why.Err.Error(), 512)}
 	if len(b.Lines) > 0 {
@@ -176,7 +177,7 @@ func (a aside) add(r refusedRange) error {
 		return fmt.Errorf("set aside: %w", err)
 	}
 	defer f.Close()
-	text, _ := json.Marshal(r) // of texts and numbers: it cannot fail
+	text, _ := json.Marshal(r) // cannot fail: r consists of texts and numbers
 	info, err := f.Stat()
 	if err != nil || info.Size()+int64(len(text)) > asideBytes {
 		return errors.Join(err, errors.New("set aside: the list is full"))

@@ -1,17 +1,17 @@
-// Package sink copies what is durable to further destinations.
+// Package sink copies the durable segments to further destinations.
 //
 // A sink is an engine that gets the segments: an object store, a collector, a broker.
 // The segments stay the source of truth. A sink follows them with a cursor of its
 // own, so that a slow, absent or faulty engine delays only its own copy, and neither
-// a JVM nor a commit nor the reclaim. The package does not affect what is persisted.
+// a JVM nor a commit nor the reclaim. The package does not change the segments.
 //
 // # Parts
 //
 //	Set → worker → feed → segment
 //	             → Sink (an engine: internal/sink/s3, ...)
 //
-// A [Set] holds the sinks that are configured. It has one worker for each, with a
-// goroutine of its own. The worker takes a [Batch] from a feed, hands it to its
+// A [Set] holds the configured sinks. It has one worker for each, with a goroutine of
+// its own. The worker takes a [Batch] from a feed, hands it to its
 // [Sink], and moves the cursor once the engine has acknowledged the batch. There are
 // two feeds: one cuts committed lines out of the segments, the other hands out whole
 // segments once they are sealed.
@@ -19,8 +19,8 @@
 // # Order and repetition
 //
 // The batches of one stream are delivered one at a time, in their order. A batch holds
-// bytes of one segment, and only committed ones: a restart of the sidecar cuts off what
-// is not committed, and appends other bytes in its place. So the name of a segment and
+// bytes of one segment, and only committed ones: a restart of the sidecar cuts off the
+// other bytes, and appends different ones in their place. So the name of a segment and
 // an offset among its raw bytes identify a line permanently, and an engine that knows
 // this identity can refuse a repetition.
 //
@@ -35,15 +35,15 @@
 // # Retention
 //
 // A segment that a sink still needs is kept beyond --retain-age, and not beyond
-// --retain-bytes. What is deleted before a sink has it is counted as skipped by that
-// sink.
+// --retain-bytes. If it is deleted before a sink has all of it, that sink counts it as
+// skipped.
 //
 // # Errors
 //
-// A worker repeats a delivery that failed, after a pause that doubles up to a minute,
-// with a jitter, or that the engine names. A batch that the engine refuses for its
-// content would be refused each time: the worker notes it in the sink's list of what
-// was set aside, counts it, and continues after it. Its lines stay in the segments.
+// A worker repeats a failed delivery after a pause. The pause doubles up to a minute and
+// has a jitter, unless the engine asks for another one. A batch that the engine refuses for
+// its content would be refused each time: the worker notes it in the sink's list of refused
+// lines, counts it, and continues after it. Its lines stay in the segments.
 //
 // Errors of a sink make the pod unready only with --require-sink.
 package sink

@@ -13,20 +13,20 @@ import (
 	"github.com/ullage/ullage/internal/base/untrusted"
 )
 
-// stateDir is where the files of sinks are, in a destination. No stream has such a name.
+// stateDir is the directory of the sinks' files in a destination. No stream has such a name.
 const stateDir = ".ullage/sinks"
 
-// files are those in the stateDir of a destination. A destination can be on a volume that
-// other pods write to, so that every file is opened in a directory that was itself opened
-// by its name alone: no link leads out of the destination, no FIFO blocks, and nothing is
-// written to a file that has another name as well.
+// files gives access to the files in the stateDir of a destination. Other pods may write to
+// the volume of a destination. So every file is opened by its name alone, in a directory that
+// was opened in the same way: no link leads out of the destination, no FIFO blocks, and nothing
+// is written to a file that has a second name.
 type files struct{ dest string }
 
-// path is the name of a file for people.
+// path returns the path of a file, for people.
 func (f files) path(name string) string { return filepath.Join(f.dest, stateDir, name) }
 
-// dir opens the directory. With create, dir makes what is missing, and removes a link that
-// has the name of a directory.
+// dir opens the directory. With create, dir makes missing directories, and removes a link that
+// has the name of one.
 func (f files) dir(create bool) (*os.File, error) {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	at, err := unix.Open(f.dest, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -67,8 +67,8 @@ func (f files) open(dir *os.File, name string, flags int) (*os.File, error) {
 	return file, nil
 }
 
-// read opens a file to read it. A file that does not exist, or a directory that does not,
-// is [fs.ErrNotExist].
+// read opens a file to read it. If the file or its directory does not exist, the error is
+// [fs.ErrNotExist].
 func (f files) read(name string) (*os.File, error) {
 	dir, err := f.dir(false)
 	if err != nil {
@@ -88,10 +88,10 @@ func (f files) list(name string) (*os.File, error) {
 	return f.open(dir, name, unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT)
 }
 
-// write makes a new file with that text and makes the text durable. What has its name is
-// removed, not opened.
+// write makes a new file with this text and makes the text durable. An old file of the same
+// name is removed, not opened.
 func (f files) write(dir *os.File, name string, text []byte) error {
-	_ = unix.Unlinkat(int(dir.Fd()), name, 0) // what cannot be removed makes open fail
+	_ = unix.Unlinkat(int(dir.Fd()), name, 0) // if this fails, open fails too
 	file, err := f.open(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL)
 	if err != nil {
 		return err
@@ -103,8 +103,8 @@ func (f files) write(dir *os.File, name string, text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// replace writes text to a file in the directory of name, makes it durable, and gives
-// it that name. After a crash, the file is the old one or the new one.
+// replace writes text to a new file, makes it durable, and renames it to name. After a crash,
+// the old file or the new one is there.
 func (f files) replace(name string, text []byte) error {
 	dir, err := f.dir(true)
 	if err != nil {

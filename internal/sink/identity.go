@@ -14,14 +14,14 @@ import (
 	"github.com/ullage/ullage/internal/base/retry"
 )
 
-// identityFile has the name of a destination: random, and as old as its first sink that
-// is [Identified]. No sink has such a name.
+// identityFile holds the name of a destination. The name is random, and is made for the first
+// sink that is [Identified]. No sink is called like this file.
 const identityFile = "_destination"
 
 var validIdentity = regexp.MustCompile(`^[0-9a-f]{24}$`)
 
-// identify gives the sink the name of the destination, if the sink takes one. Without it,
-// nothing can be delivered.
+// identify gives the sink the name of the destination if the sink takes one. Such a sink can
+// deliver nothing before.
 func (w *worker) identify(stop context.Context) {
 	sink, takes := w.sink.(Identified)
 	if !takes {
@@ -41,8 +41,8 @@ func (w *worker) identify(stop context.Context) {
 	}
 }
 
-// identity returns the name of the destination with that state. The first call makes it
-// and makes it durable before an engine hears it.
+// identity returns the name of the destination. The first call chooses the name. It is
+// durable before an engine gets it.
 func identity(state files) (string, error) {
 	text, err := readIdentity(state)
 	if err == nil && validIdentity.MatchString(text) {
@@ -59,8 +59,8 @@ func identity(state files) (string, error) {
 	return readIdentity(state) // another sink of this process may have been first
 }
 
-// create makes the file with that text, which appears whole or not at all, and makes it
-// durable. A valid one stays.
+// create makes a durable file with this text. The file appears whole or not at all. If a valid
+// file exists, it stays.
 func create(state files, text string) error {
 	dir, err := state.dir(true)
 	if err != nil {
@@ -71,7 +71,7 @@ func create(state files, text string) error {
 	if err := state.write(dir, next, []byte(text)); err != nil {
 		return err
 	}
-	defer func() { _ = unix.Unlinkat(at, next, 0) }() // renamed, or not needed
+	defer func() { _ = unix.Unlinkat(at, next, 0) }() // by now it is renamed, or no longer needed
 	if was, e := readIdentity(state); e == nil && !validIdentity.MatchString(was) {
 		err = unix.Renameat(at, next, at, identityFile)
 	} else if err = unix.Linkat(at, next, at, identityFile, 0); err == unix.EEXIST {
@@ -80,7 +80,7 @@ func create(state files, text string) error {
 	return errors.Join(err, dir.Sync())
 }
 
-// readIdentity returns what is in the file, at most a little more than a name.
+// readIdentity returns the content of the file, up to a little more than the length of a name.
 func readIdentity(state files) (string, error) {
 	f, err := state.read(identityFile)
 	if err != nil {
@@ -90,7 +90,7 @@ func readIdentity(state files) (string, error) {
 	var text [64]byte
 	n, err := f.Read(text[:])
 	if n == 0 && err != nil {
-		return "", nil // empty: not a name
+		return "", nil // an empty file holds no name
 	}
 	return string(text[:n]), nil
 }

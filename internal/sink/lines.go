@@ -27,23 +27,23 @@ const (
 //
 //	segment → Follower → buf → lines → batch
 //
-// buf holds bytes of one segment, from the first that is not acknowledged on. ends are
-// the ends of the frames in it: only there can another feed begin, and the cursor
-// counts the bytes from there.
+// buf holds bytes of one segment, beginning with the first unacknowledged one. ends are
+// the ends of the frames in it: another feed can begin only at one of them, so that the
+// cursor counts its bytes from the last one before it.
 type lineFeed struct {
 	follower *segment.Follower
 	memory   *lineMemory
-	trouble  func(error) // takes what the Follower could not return
+	trouble  func(error) // called with the error for bytes that the Follower could not return
 	dates    dating
 
 	done  cursor // acknowledged
 	skip  int64  // bytes that the Follower returns again, since the feed began inside a frame
 	buf   []byte
 	ends  []frameEnd
-	fresh []frame // of buf, whose lines are not dated yet
-	taken int64   // bytes that were in buf before it
+	fresh []frame // the frames of buf that the clock has not taken in yet
+	taken int64   // bytes that have left buf
 	ahead []byte  // the first frame of the next segment, in the Follower's memory
-	whole bool    // nothing follows buf without a break: its last line may have no end
+	whole bool    // a break follows buf: its last line may have no end
 
 	batch Batch
 	cut   int // bytes of buf that the batch takes
@@ -59,16 +59,15 @@ type lineMemory struct {
 	seek     seekFile
 }
 
-// seekFile is the content of a seek file, and the file's state when it was read. It is read
-// again when it has changed: that is at most once in 10 s or in 1 MiB.
+// seekFile is the content of a seek file, and the file's state when it was read. A changed file
+// is read again: that happens at most once in 10 s or in 1 MiB.
 type seekFile struct {
 	path  string
 	was   fs.FileInfo
 	index *seek.Index
 }
 
-// index returns the seek file in the directory of a stream. A file that cannot be read is
-// as none.
+// index returns the seek file in the directory of a stream, or nil if it cannot be read.
 func (m *lineMemory) index(dir string) *seek.Index {
 	path := filepath.Join(dir, seek.Name)
 	info, err := os.Lstat(path)
@@ -82,16 +81,16 @@ func (m *lineMemory) index(dir string) *seek.Index {
 	return m.seek.index
 }
 
-// frame is a frame in buf whose times the clock has to take in before its lines.
+// frame is a frame in buf. The clock has to take in its times before its lines are dated.
 type frame struct {
 	segment.Frame
-	begin, end int64 // of its bytes among all that were in buf
+	begin, end int64 // of its bytes, counted among all bytes that buf has held
 }
 
 // frameEnd is the end of a frame in a segment.
 type frameEnd struct{ disk, raw int64 }
 
-// newLineFeed begins at c, with a new Classifier. Committed is as in
+// newLineFeed returns a feed that begins at c, with a new Classifier. committed is as in
 // [segment.FollowOptions]. The feed uses m until it is closed.
 func newLineFeed(dir, stream string, class format.Classifier, c cursor, m *lineMemory, committed func() (segment.Mark, bool), trouble func(error)) (*lineFeed, error) {
 	follower, err := segment.OpenFollower(dir, segment.FollowOptions{From: c.place(), Memory: &m.follower, Committed: committed})
@@ -106,14 +105,14 @@ func newLineFeed(dir, stream string, class format.Classifier, c cursor, m *lineM
 	return f, nil
 }
 
-// next returns the next batch, which is valid until acknowledge, and has to be
-// acknowledged before next is called again. The error is io.EOF if nothing more is
-// committed, or a [*segment.ReadError].
+// next returns the next batch. It is valid until acknowledge, which has to be called before the
+// next call of next. The error is io.EOF if nothing more is committed, or a
+// [*segment.ReadError].
 func (f *lineFeed) next() (*Batch, error) {
 	for {
 		err := f.fill()
 		if f.lines(); f.cut > 0 {
-			return &f.batch, nil // an error comes again
+			return &f.batch, nil // the next call meets the error again
 		}
 		if err != nil {
 			return nil, err
@@ -137,15 +136,15 @@ func (f *lineFeed) acknowledge() cursor {
 }
 
 func (f *lineFeed) close() {
-	_ = f.follower.Close() // it was only read from
+	_ = f.follower.Close() // the follower only reads: an error loses nothing
 	f.memory.lines, f.memory.ends = f.batch.Lines, f.ends
 	if f.memory.buf = f.buf; cap(f.buf) > maxLine {
 		f.memory.buf = nil
 	}
 }
 
-// fill reads until buf has enough for a batch, or what follows belongs into another
-// one. The error says why it has less.
+// fill reads until buf holds enough for a batch, or until the next bytes belong into another
+// batch. An error ends it earlier.
 func (f *lineFeed) fill() error {
 	if len(f.buf) == 0 {
 		f.whole = false
@@ -175,19 +174,19 @@ func (f *lineFeed) fill() error {
 	return nil
 }
 
-// enough reports whether buf has a batch: at least one line, or a piece of one.
+// enough reports whether buf holds enough for a batch: at least one line, or a piece of one.
 func (f *lineFeed) enough() bool {
 	return f.whole || len(f.buf) >= maxLine || len(f.buf) >= batchBytes && bytes.IndexByte(f.buf, '\n') >= 0
 }
 
-// enter begins another segment with raw, its first frame.
+// enter begins the next segment with raw, its first frame.
 func (f *lineFeed) enter(raw []byte) {
 	f.done, f.skip, f.ends = cursor{Segment: f.follower.Segment().Name, Level: f.done.Level, Dates: f.done.Dates}, 0, f.ends[:0]
 	f.fresh = f.fresh[:0]
 	f.add(raw)
 }
 
-// add takes a frame of the segment whose bytes are in buf.
+// add appends a frame of the same segment to buf.
 func (f *lineFeed) add(raw []byte) {
 	f.batch.Segment = f.follower.Segment()
 	n := min(f.skip, int64(len(raw)))
@@ -226,15 +225,15 @@ func (f *lineFeed) lines() {
 	f.batch.Bytes = int64(f.cut)
 }
 
-// line adds a line to the batch. Rest is what is known to follow.
+// line adds a line to the batch. rest holds the known bytes after the line.
 func (f *lineFeed) line(offset int64, text, rest []byte) {
 	f.clock(f.cut + len(text))
 	class, at := f.dates.line(&f.batch.Segment, text, rest)
 	f.batch.Lines = append(f.batch.Lines, Line{Offset: offset, Text: text, Time: at, Class: class})
 }
 
-// clock lets the clock take in the frames of buf, up to the frame with the byte at an offset,
-// as a reader does that needs all of a line before it looks at it.
+// clock passes the frames of buf to the clock, up to the frame with the byte at this offset. A
+// reader that looks at a line only once it has all of it does the same.
 func (f *lineFeed) clock(offset int) {
 	for len(f.fresh) > 0 && f.fresh[0].begin-f.taken <= int64(offset) {
 		next := f.fresh[0]

@@ -11,7 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// measure searches the destination for what is left for the sink. The first look finds what an earlier process has left.
+// measure searches the destination for bytes that the sink lacks. The first search finds those
+// left by an earlier process.
 func (w *worker) measure() {
 	w.measured, w.stale = time.Now(), false
 	streams, err := segment.Streams(w.set.dest)
@@ -46,8 +47,8 @@ func (w *worker) measure() {
 	}
 }
 
-// leftOf returns how many bytes of these segments the sink has not acknowledged, and
-// when the oldest of them was written last, at the latest.
+// leftOf returns how many bytes of these segments the sink has not acknowledged, and the latest
+// time at which the oldest of them can have been written.
 func (w *worker) leftOf(stream string, all []segment.Info) (bytes int64, oldest time.Time) {
 	mark, growing := w.set.committed(stream)
 	for _, info := range all {
@@ -70,7 +71,7 @@ func (w *worker) leftOf(stream string, all []segment.Info) (bytes int64, oldest 
 	return bytes, oldest
 }
 
-// left returns an error that says what the sink lacks, or nil.
+// left returns an error with the number of bytes that the sink lacks, or nil.
 func (w *worker) left() error {
 	w.measure()
 	w.state.mu.Lock()
@@ -85,7 +86,7 @@ func (w *worker) left() error {
 	return err
 }
 
-// status returns the state of the sink. Its backlog is that of some seconds ago.
+// status returns the state of the sink. The backlog may be some seconds old.
 func (w *worker) status(now time.Time) admin.Sink {
 	w.state.mu.Lock()
 	defer w.state.mu.Unlock()

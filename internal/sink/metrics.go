@@ -2,7 +2,7 @@ package sink
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// metrics are those of all sinks; the label is a sink's name.
+// metrics are the metrics of all sinks. The label is the name of a sink.
 type metrics struct {
 	lines, bytes, segments        *prometheus.CounterVec
 	errors                        *prometheus.CounterVec
@@ -11,7 +11,7 @@ type metrics struct {
 	cursorsLost                   *prometheus.CounterVec
 }
 
-// sinkMetrics are those of one sink.
+// sinkMetrics are the metrics of one sink.
 type sinkMetrics struct {
 	lines, bytes, segments        prometheus.Counter
 	errors                        *prometheus.CounterVec // by kind
@@ -39,7 +39,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 }
 
-// of returns the metrics of one sink, initialized to zero, so that the first step of each shows.
+// of returns the metrics of one sink. They begin at zero, so that the first increase of each
+// is visible.
 func (m *metrics) of(name string) sinkMetrics {
 	s := sinkMetrics{
 		lines: m.lines.WithLabelValues(name), bytes: m.bytes.WithLabelValues(name), segments: m.segments.WithLabelValues(name),
@@ -54,7 +55,7 @@ func (m *metrics) of(name string) sinkMetrics {
 	return s
 }
 
-// gauges are read when they are scraped. It is a [prometheus.Collector].
+// gauges is a [prometheus.Collector] of values that are read during a scrape.
 type gauges struct {
 	set          *Set
 	lag, backlog *prometheus.Desc

@@ -11,29 +11,29 @@ import (
 	"github.com/ullage/ullage/internal/base/settings"
 )
 
-// Options are those after the question mark of a sink's URL. Each getter returns the
-// given value or else the default. The first error is kept for Done. Its usage
-// explains the option in docs/sinks.md.
+// Options are the options after the question mark of a sink's URL. Each getter returns the
+// value in the URL, or else the default. The first error is kept for Done. The usage that a
+// getter takes explains the option in docs/sinks.md.
 type Options struct {
 	values url.Values
-	asked  map[string]Option // what getters were called with, by name
+	asked  map[string]Option // the arguments of the getters, by name
 	err    error
 }
 
-// Option is an option that a getter was called for.
+// Option is an option for which a getter was called.
 type Option struct{ Name, Default, Usage string }
 
-// NewOptions returns those of a parsed query.
+// NewOptions returns the options of a parsed query.
 func NewOptions(query url.Values) Options {
 	return Options{values: query, asked: map[string]Option{}}
 }
 
-// Asked returns the options that getters were called for, by name.
+// Asked returns the options for which getters were called, in the order of their names.
 func (o *Options) Asked() []Option {
 	return slices.SortedFunc(maps.Values(o.asked), func(a, b Option) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// Text returns an option as it is.
+// Text returns the text of an option.
 func (o *Options) Text(name, otherwise, usage string) string {
 	o.asked[name] = Option{name, otherwise, usage}
 	if !o.values.Has(name) {
@@ -42,12 +42,12 @@ func (o *Options) Text(name, otherwise, usage string) string {
 	return o.values.Get(name)
 }
 
-// Bool returns an option that is true or false.
+// Bool returns an option whose value is true or false.
 func (o *Options) Bool(name string, otherwise bool, usage string) (value bool) {
 	return parsed(o, name, otherwise, usage, strconv.ParseBool)
 }
 
-// Size returns an option such as 8Mi.
+// Size returns an option whose value is a size such as 8Mi.
 func (o *Options) Size(name string, otherwise settings.Size, usage string) settings.Size {
 	return parsed(o, name, otherwise, usage, func(text string) (size settings.Size, err error) {
 		err = size.Set(text)
@@ -69,8 +69,8 @@ func parsed[T any](o *Options, name string, otherwise T, usage string, parse fun
 	return value
 }
 
-// Done returns the first error of the getters, or one that names an option that none
-// of them asked for.
+// Done returns the first error of the getters, or else an error that lists the options for
+// which no getter was called.
 func (o *Options) Done() error {
 	if o.err != nil {
 		return o.err

@@ -6,20 +6,20 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// Parts are the parts of a line, for engines that want them separately. The slices
-// are of the line, or constants.
+// Parts are the parts of a line, for engines that take them separately. The slices share
+// the memory of the line, or are constants.
 type Parts struct {
 	Message []byte // the line without its decorations
-	Tags    []byte // separated by commas; nil: none
-	PID     []byte // digits; nil: not shown, or not sure
-	TID     []byte // digits; nil: as above
+	Tags    []byte // separated by commas; nil: the line has none
+	PID     []byte // digits; nil: not shown, or not certain
+	TID     []byte // digits; nil: like PID
 
 	Uptime time.Duration // negative: not shown
 	GC     int64         // the number of the garbage collection; negative: not shown
 
-	Gap    ul.Gap // where IsGap
+	Gap    ul.Gap // valid if IsGap
 	IsGap  bool   // the line is a marker: it stands for lines that the sidecar dropped
-	Missed uint64 // lines that the JVM itself dropped, and reports here
+	Missed uint64 // lines that the JVM itself dropped, and reports in this line
 }
 
 // Parts splits the line.
@@ -30,7 +30,7 @@ func (l *Line) Parts() Parts {
 	}
 	var r ul.Record
 	if r.Parse(l.Text); l.Kind == ul.Continuation && r.Kind != ul.Continuation {
-		return p // it resembles a header by accident
+		return p // the text resembles a header by accident
 	}
 	p.Message = r.Message
 	if len(r.Tags) > 0 {

@@ -9,14 +9,15 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// segmentFeed hands out the sealed segments of one stream, as they are.
+// segmentFeed hands out the sealed segments of one stream unchanged.
 type segmentFeed struct {
 	done  cursor
-	left  []segment.Info // sealed, and not acknowledged
+	left  []segment.Info // sealed, but not acknowledged
 	batch Batch
 }
 
-// newSegmentFeed begins after c. Committed is as in [segment.FollowOptions].
+// newSegmentFeed returns a feed that begins after c. committed is as in
+// [segment.FollowOptions].
 func newSegmentFeed(dir, stream string, c cursor, committed func() (segment.Mark, bool)) (*segmentFeed, error) {
 	all, err := segment.List(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -42,7 +43,7 @@ func newSegmentFeed(dir, stream string, c cursor, committed func() (segment.Mark
 }
 
 // next returns the next segment. It must be acknowledged before next is called again.
-// The error is io.EOF if no other is sealed.
+// The error is io.EOF if no other segment is sealed.
 func (f *segmentFeed) next() (*Batch, error) {
 	if len(f.left) == 0 {
 		return nil, io.EOF

@@ -17,7 +17,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// Set is all sinks of a sidecar. Create it with [New], then call [Set.Run] once. All
+// Set holds all sinks of a sidecar. Create it with [New], then call [Set.Run] once. All
 // methods but Run return at once and may be called from any goroutine.
 type Set struct {
 	dest    string
@@ -28,7 +28,7 @@ type Set struct {
 
 	mu    sync.Mutex
 	begun bool                    // marks has every stream that may grow
-	marks map[string]segment.Mark // how far streams are committed; one that is missing cannot grow
+	marks map[string]segment.Mark // how far streams are committed; a missing stream cannot grow
 }
 
 // New makes the sinks of a valid cfg, for the segments in dest.
@@ -54,9 +54,9 @@ func New(cfg Config, kinds map[string]Kind, dest string, reg prometheus.Register
 	return s, nil
 }
 
-// Committed records how far streams are durable, and which of them have ended: nothing
-// will be appended to what they have. The first call has every stream that may grow;
-// before it nothing is delivered.
+// Committed records how far streams are durable, and which streams have ended: nothing will be
+// appended to those. The first call must name every stream that may grow. Nothing is delivered
+// before it.
 func (s *Set) Committed(marks map[string]segment.Mark, ended []string) {
 	s.mu.Lock()
 	s.begun = true
@@ -78,14 +78,14 @@ func (s *Set) committed(stream string) (mark segment.Mark, growing bool) {
 	return mark, growing || !s.begun
 }
 
-// hasBegun reports whether it is known what is committed.
+// hasBegun reports whether Committed was called.
 func (s *Set) hasBegun() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.begun
 }
 
-// Needs reports whether a sink has yet to acknowledge something of a segment.
+// Needs reports whether a sink has not acknowledged all of a segment yet.
 func (s *Set) Needs(info segment.Info) bool {
 	for _, w := range s.workers {
 		if w.needs(info) {
@@ -105,8 +105,8 @@ func (s *Set) Deleted(info segment.Info) {
 }
 
 // Run feeds the sinks until ctx ends, then until they have everything that is
-// committed, or stop ends. The error says what is left then. A sink that cannot be fed
-// does not end Run.
+// committed, or stop ends. The error tells how much they lack at the end. A sink that cannot be
+// fed does not end Run.
 func (s *Set) Run(ctx, stop context.Context) error {
 	if len(s.workers) == 0 {
 		return nil
@@ -124,7 +124,7 @@ func (s *Set) Run(ctx, stop context.Context) error {
 		all.Go(func() error { errs[i] = w.run(ctx, stop); return nil })
 	}
 	done := make(chan struct{})
-	go func() { _ = all.Wait(); close(done) }() // the errors are in errs, all of them
+	go func() { _ = all.Wait(); close(done) }() // all errors are in errs
 	select {
 	case <-done:
 		return errors.Join(errs...)
@@ -138,14 +138,14 @@ func (s *Set) Run(ctx, stop context.Context) error {
 	}
 }
 
-// grace is how long Run waits for calls that ignore the end of stop, such as one into a
-// frozen disk. They are left behind then, and the process ends.
+// grace is how long Run waits for calls that ignore the end of stop, such as a call into a
+// frozen disk. After that, Run returns without them, and the process ends.
 const grace = time.Second
 
-// failing is for how long a sink has to fail before that is worth a word.
+// failing is how long a sink may lag and fail before the sidecar is unready.
 const failing = 30 * time.Second
 
-// Ready returns why the sidecar is not ready: a sink that is required fails.
+// Ready returns an error if a required sink fails: the sidecar is not ready then.
 func (s *Set) Ready() error {
 	if !s.require {
 		return nil

@@ -18,38 +18,39 @@ type Sink interface {
 	// may be called again with a batch that the engine has taken in part. It must
 	// return soon after ctx ends, and must not keep b or anything in it.
 	//
-	// An error is repeated, but for a [*RejectedError]. A [*BusyError] says when.
+	// After an error, the delivery is repeated, except after a [*RejectedError]. A
+	// [*BusyError] determines when.
 	Deliver(ctx context.Context, b *Batch) error
 
-	// Close releases what the sink holds. Nothing is delivered after it.
+	// Close releases the resources of the sink. Nothing is delivered after it.
 	Close() error
 }
 
-// Identified is a [Sink] that keeps a cursor of its own in its engine, and knows lines
-// there that are delivered again.
+// Identified is a [Sink] that keeps a cursor of its own in its engine, and recognizes lines
+// that are delivered again.
 type Identified interface {
-	// Identify says whose lines are delivered: id belongs to the destination, and stays
-	// with it. It has letters and digits. The worker calls it once, before Deliver.
+	// Identify names the origin of the lines: id belongs to the destination and never changes.
+	// It consists of letters and digits. The worker calls Identify once, before Deliver.
 	Identify(id string)
 }
 
-// Noter is a [Sink] that may have to promise less than its documentation does.
+// Noter is a [Sink] that may keep less than its documentation promises.
 type Noter interface {
-	// Note returns for people where the sink falls short of its promises; empty:
-	// nowhere. It may be called from any goroutine.
+	// Note returns a text for people about the promises that the sink does not keep. It is
+	// empty if the sink keeps all. Note may be called from any goroutine.
 	Note() string
 }
 
-// Batch is what a sink gets at once: committed bytes of one segment.
+// Batch is the unit of delivery: committed bytes of one segment.
 type Batch struct {
 	Stream  string
 	Segment segment.Info
 
-	// Lines are in their order, at least one. Nil for a sink of whole segments: it
-	// takes the file at Segment.Path, which is sealed.
+	// Lines are the lines in their order, at least one. For a sink of whole segments, Lines
+	// is nil: such a sink takes the file at Segment.Path, which is sealed.
 	Lines []Line
 
-	Bytes int64 // of the lines, newlines included; of the file, as it is on disk
+	Bytes int64 // of the lines, including newlines; without lines, of the file on disk
 }
 
 // Line is one line of a segment. A line that is longer than a frame, see
@@ -59,15 +60,15 @@ type Line struct {
 	Text   []byte // without the newline
 
 	// Time is when the line was written, in UTC, between 1970 and 2200: its date, or the
-	// start of its JVM plus its uptime, where the start is estimated. A line that shows
-	// neither has the time of the last line before it that does. In a stream without
-	// times, it is about when the line became durable.
+	// estimated start of its JVM plus its uptime. A line that shows neither takes the time of
+	// the last line before it that does. In a stream without times, Time is about when the
+	// line became durable.
 	Time time.Time
 	ul.Class
 }
 
-// UID returns what identifies a line of b permanently among those of its sidecar, also
-// when it is delivered again.
+// UID returns the permanent name of a line of b. It is unique among the lines of its sidecar,
+// and does not change if the line is delivered again.
 func (b *Batch) UID(l *Line) string { return string(b.AppendUID(nil, l)) }
 
 // AppendUID appends the UID of a line.
@@ -77,8 +78,8 @@ func (b *Batch) AppendUID(dst []byte, l *Line) []byte {
 	return strconv.AppendInt(dst, l.Offset, 10)
 }
 
-// BusyError says that an engine wants no delivery for a while (HTTP: 429 or 503 with a
-// Retry-After).
+// BusyError is the error of an engine that wants no delivery for a while (HTTP: 429 or 503 with
+// a Retry-After).
 type BusyError struct {
 	After time.Duration // zero: not known
 	Err   error
@@ -89,10 +90,11 @@ func (e *BusyError) Error() string { return fmt.Sprintf("engine is busy: %v", e.
 // Unwrap returns Err.
 func (e *BusyError) Unwrap() error { return e.Err }
 
-// RejectedError says that an engine refuses lines because of their content, and always will.
+// RejectedError is the error of an engine that refuses lines because of their content, and will
+// always refuse them.
 type RejectedError struct {
-	// Lines are the indexes of the lines in the batch that are refused, in their order, and
-	// Some is how many more are refused, where the engine does not say which. It has
+	// Lines are the indexes of the refused lines in the batch, in their order. Some is the
+	// number of further refused lines that the engine does not name. The engine has
 	// acknowledged all others. If both are zero, the whole batch is refused.
 	Lines []int
 	Some  int
@@ -112,7 +114,7 @@ const (
 	kindUnavailable = "unavailable" // everything else: no connection, no permission, a server error
 )
 
-// errorKinds are all of them.
+// errorKinds are all kinds of errors.
 var errorKinds = []string{kindBusy, kindRejected, kindTimeout, kindUnavailable}
 
 func kindOf(err error) string {

@@ -18,19 +18,19 @@ import (
 )
 
 const (
-	saveInterval    = time.Second      // between two saves of the cursor: what a kill repeats
-	measureInterval = 10 * time.Second // between two looks at what is left, while something is
-	turn            = 16               // batches of one stream, before another has its turn
+	saveInterval    = time.Second      // between two saves of the cursor: a kill repeats the lines of this time
+	measureInterval = 10 * time.Second // between two calls of measure while the sink lacks something
+	turn            = 16               // batches of one stream before the turn of another
 )
 
-// feed hands out the batches of one stream. There are two: of lines and of segments.
+// feed hands out the batches of one stream: lines or whole segments.
 type feed interface {
 	next() (*Batch, error)
 	acknowledge() cursor
 	close()
 }
 
-// worker feeds one sink. Run is its goroutine; what others see is in state.
+// worker feeds one sink. run is its goroutine. Other goroutines use only state.
 type worker struct {
 	set      *Set
 	name     string
@@ -42,29 +42,29 @@ type worker struct {
 	log      *slog.Logger
 	wake     chan struct{}
 
-	saved    time.Time // when the cursors were
-	unsaved  bool      // they have moved since
-	unsaving bool      // the last try to save them failed
-	measured time.Time // when what is left was
-	stale    bool      // it has changed since
+	saved    time.Time // when the cursors were saved
+	unsaved  bool      // the cursors have moved since then
+	unsaving bool      // the last try to save the cursors failed
+	measured time.Time // when measure was called
+	stale    bool      // cursors have moved since then
 	backoff  backoff
 	aside    aside
-	memory   lineMemory // of the feed of lines that has its turn
+	memory   lineMemory // of the feed of lines whose turn it is
 
 	state state
 }
 
-// state is the part of a worker that others may read. mu guards it.
+// state is the part of a worker that other goroutines may use. mu guards it.
 type state struct {
 	mu      sync.Mutex
-	loaded  bool // cursors are those of the file
+	loaded  bool // the cursors were read from the file
 	cursors map[string]cursor
-	pending map[string]bool      // streams to be looked at; true: they had news since the look began
+	pending map[string]bool      // streams that await a turn; true: with news since the last turn began
 	behind  map[string]time.Time // since when the sink lacks something of a stream
-	torn    map[string]int64     // bytes at the end of a stream that no longer grows, which are not whole
+	torn    map[string]int64     // torn bytes at the end of a stream that no longer grows
 	backlog int64
 	failure error
-	counts  admin.Sink // what became of things since the process started
+	counts  admin.Sink // the counters since the process started
 }
 
 func newWorker(s *Set, name, url string, kind Kind, sink Sink, m sinkMetrics, log *slog.Logger) *worker {
@@ -73,7 +73,7 @@ func newWorker(s *Set, name, url string, kind Kind, sink Sink, m sinkMetrics, lo
 		state: state{cursors: map[string]cursor{}, pending: map[string]bool{}, behind: map[string]time.Time{}, torn: map[string]int64{}}}
 }
 
-// cursorName is the name of the file of the cursors.
+// cursorName returns the name of the cursor file.
 func (w *worker) cursorName() string { return w.name + ".json" }
 
 // expect records which streams have news.
@@ -106,7 +106,7 @@ func (w *worker) poke() {
 	}
 }
 
-// run feeds the sink until ctx ends, then until it has everything, or stop ends.
+// run feeds the sink until ctx ends, then until the sink has everything, or stop ends.
 func (w *worker) run(ctx, stop context.Context) error {
 	defer func() {
 		if err := w.sink.Close(); err != nil {
@@ -143,8 +143,8 @@ func (w *worker) run(ctx, stop context.Context) error {
 	return w.left()
 }
 
-// begin loads the cursors, and takes every stream of the destination for pending. A cursor
-// that cannot be read is tried again until stop ends: a sink that began without it would
+// begin loads the cursors. Then it makes the streams pending of which the sink lacks something.
+// If the cursors cannot be read, begin retries until stop ends: without them, the sink would
 // get everything twice.
 func (w *worker) begin(stop context.Context) {
 	cursors, err := loadCursors(files{w.set.dest}, w.cursorName())
@@ -184,7 +184,7 @@ func (w *worker) round(stop context.Context) (more bool) {
 	return more
 }
 
-// due returns the pending streams, if something of them can be committed.
+// due returns the pending streams, or none before the first call of Committed.
 func (w *worker) due() (streams []string) {
 	if !w.set.hasBegun() {
 		return nil
@@ -201,7 +201,7 @@ func (w *worker) due() (streams []string) {
 // turn delivers some batches of a stream, and reports whether it may have more.
 func (w *worker) turn(stop context.Context, stream string) bool {
 	f, err := w.feedOf(stream)
-	if err != nil && !w.segments { // it is the cursor: nothing was read yet
+	if err != nil && !w.segments { // the error is about the cursor: no segment was read yet
 		w.metrics.cursorsLost.Inc()
 		w.log.Error("reading the cursor of a sink failed", "stream", stream, "error", err, "hint", "the sink gets the stream again, beginning with the oldest segment")
 		w.moved(stream, cursor{})
@@ -228,7 +228,7 @@ func (w *worker) turn(stop context.Context, stream string) bool {
 		case stopped:
 			return false
 		case deleted:
-			return true // look again: it is not the only one, maybe
+			return true // the next turn lists the segments again: more of them may be deleted
 		}
 		w.moved(stream, f.acknowledge())
 		w.save(time.Now(), false)
@@ -236,7 +236,7 @@ func (w *worker) turn(stop context.Context, stream string) bool {
 	return true
 }
 
-// feedOf makes the feed of a stream.
+// feedOf returns a new feed of a stream.
 func (w *worker) feedOf(stream string) (feed, error) {
 	dir := filepath.Join(w.set.dest, stream)
 	w.state.mu.Lock()
@@ -253,15 +253,15 @@ func (w *worker) feedOf(stream string) (feed, error) {
 	})
 }
 
-// unreadable waits before a stream whose segments cannot be read is tried again.
+// unreadable notes that the segments of a stream cannot be read, and waits before the next try.
 func (w *worker) unreadable(stop context.Context, stream string, err error) {
 	w.fail(fmt.Errorf("read the durable copy of stream %q: %w", stream, err))
 	_ = retry.Sleep(stop, firstPause)
 }
 
-// over takes a stream off the pending ones, unless it has had news meanwhile. What is left of
-// one that does not grow was torn when its writer died. The cursor stays in front of that: a JVM
-// that comes back to the stream has its lines in that place.
+// over removes a stream from pending, unless there is news of it. If the stream does not grow,
+// its remaining bytes were torn when the writer died. The cursor stays before them: if the
+// stream continues later, its lines are written in their place.
 func (w *worker) over(stream string) bool {
 	mark, growing := w.set.committed(stream)
 	torn := int64(0)
@@ -279,14 +279,15 @@ func (w *worker) over(stream string) bool {
 		w.state.torn[stream] = torn
 	}
 	if open, ok := segment.ParseName(mark.Segment); w.segments && growing && !mark.Sealed && ok {
-		w.state.behind[stream] = open.Start // it will be the sink's once it is sealed
+		w.state.behind[stream] = open.Start // the sink gets this segment once it is sealed
 	} else {
 		delete(w.state.behind, stream)
 	}
 	return true
 }
 
-// forget takes a stream off that has no directory, unless it has had news meanwhile.
+// forget deletes the cursor of a stream without a directory. It removes the stream from pending,
+// unless there is news of it.
 func (w *worker) forget(stream string) bool {
 	w.state.mu.Lock()
 	delete(w.state.cursors, stream)
@@ -309,7 +310,7 @@ func (w *worker) lacks() bool {
 	return len(w.state.behind) > 0
 }
 
-// save saves the cursors if they have moved and it is time.
+// save saves the cursors if they have moved, at most once per saveInterval unless due is set.
 func (w *worker) save(now time.Time, due bool) {
 	if !w.unsaved || !due && now.Sub(w.saved) < saveInterval {
 		return
@@ -327,7 +328,7 @@ func (w *worker) save(now time.Time, due bool) {
 	w.unsaved, w.unsaving = err != nil, err != nil
 }
 
-// needs reports whether the sink has yet to acknowledge something of a segment.
+// needs reports whether the sink has not acknowledged all of a segment yet.
 func (w *worker) needs(info segment.Info) bool {
 	w.state.mu.Lock()
 	defer w.state.mu.Unlock()
