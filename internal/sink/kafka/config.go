@@ -17,10 +17,10 @@ import (
 
 // Bounds of one transaction.
 const (
-	// attempt is how long it may take. A transaction that takes longer is halved.
+	// attempt is how long a transaction may take. One that takes longer is halved.
 	attempt = 30 * time.Second
-	// openFor is how long a broker keeps it open, and so how long readers wait for a
-	// process that has died. It is longer than attempt.
+	// openFor is how long a broker keeps a transaction open, and so how long readers wait
+	// for a process that has died. It is longer than attempt.
 	openFor = 45 * time.Second
 )
 
@@ -28,22 +28,22 @@ const (
 	defaultPort = "9092"
 	maxBrokers  = 16
 
-	batchBytes = 1_000_012 // of records in a request; what a topic takes by default
+	batchBytes = 1_000_012 // of records in a request: a topic's limit by default
 	readBytes  = 4 << 20   // of an answer
 	writeBytes = 4 << 20   // of a request
 )
 
-// linger is the time between two rounds of transactions while lines come slowly.
+// linger is the time between two rounds of transactions while lines arrive slowly.
 const linger = time.Second
 
 // Kind makes sinks of Kafka topics.
 func Kind() sink.Kind { return sink.Kind{Open: open, Linger: linger} }
 
-// mostTopic bounds the name of a topic, in Kafka.
+// mostTopic is Kafka's bound on the name of a topic.
 const mostTopic = 249
 
-// isTopic reports whether Kafka accepts the name of a topic. A regular expression with that
-// bound costs each command of the program half a millisecond and 220 KiB at its start.
+// isTopic reports whether Kafka accepts the name of a topic. (A regular expression with this
+// bound would cost each command of the program half a millisecond and 220 KiB at its start.)
 func isTopic(name string) bool {
 	foreign := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
@@ -121,7 +121,7 @@ func brokersOf(hosts string) ([]string, error) {
 	return brokers, nil
 }
 
-// clientOptions are those of every client: bounds, and no requests but the sink's own.
+// clientOptions returns the options of every client: bounds, and no requests but the sink's own.
 func clientOptions(brokers []string, topic string, codec kgo.CompressionCodec, dial transport.DialFunc) []kgo.Opt {
 	return []kgo.Opt{
 		kgo.SeedBrokers(brokers...), kgo.ClientID("ullage"), kgo.Dialer(dial), kgo.DisableClientMetrics(),

@@ -14,8 +14,8 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 )
 
-// The environment variables of a user and its password, and the files with the same in a
-// directory: those of a Secret of type kubernetes.io/basic-auth.
+// The environment variables of a user and its password, and the files that hold them in a
+// directory, as in a Secret of type kubernetes.io/basic-auth.
 const (
 	userVariable, passwordVariable = "KAFKA_USERNAME", "KAFKA_PASSWORD"
 	userFile, passwordFile         = "username", "password"
@@ -24,8 +24,8 @@ const (
 // maxSecret bounds a file with a user or a password.
 const maxSecret = 4096
 
-// loginOf returns how a connection authenticates, or nil if it does not. Credentials are
-// read for each connection.
+// loginOf returns the authentication of connections, or nil for none. Credentials are read for
+// each connection.
 func loginOf(mechanism, from string, encrypted bool) (sasl.Mechanism, error) {
 	kind, dir, _ := strings.Cut(from, ":")
 	if from != "env" && (kind != "dir" || dir == "") {

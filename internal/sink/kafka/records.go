@@ -10,8 +10,8 @@ import (
 	"github.com/ullage/ullage/internal/sink"
 )
 
-// ahead is how far in the future the time of a line may be. Brokers refuse a record with
-// a later one, and a line can hold any date.
+// ahead is how far in the future the time of a record may be. Brokers refuse later times, and
+// a line can hold any date.
 const ahead = time.Minute
 
 // levelNames are the values of the header level.
@@ -22,18 +22,18 @@ var levelNames = func() (names [ul.NumLevels][]byte) {
 	return names
 }()
 
-// records makes records of lines, in memory that it uses again.
+// records makes records of lines, in memory that it reuses.
 type records struct {
-	prefix   string // of the key, before the stream
-	sendTime bool   // a record has the time at which it is sent
+	prefix   string // the part of the key before the stream
+	sendTime bool   // the time of a record is when it is sent
 
 	all     []kgo.Record
 	headers []kgo.RecordHeader
 	text    []byte // keys, uids, numbers
 }
 
-// of returns the records of those lines of b from index from to to that are kept. They
-// are valid until the next call, and as long as b is.
+// of returns the records of the lines b.Lines[from:to] for which keep returns true. They are
+// valid until the next call, and as long as b is.
 func (r *records) of(b *sink.Batch, from, to int, keep func(*sink.Line) bool, now time.Time) []kgo.Record {
 	r.all, r.headers, r.text = r.all[:0], r.headers[:0], r.text[:0]
 	key := r.keep(func(t []byte) []byte { return append(append(t, r.prefix...), b.Stream...) })
@@ -55,7 +55,7 @@ func (r *records) of(b *sink.Batch, from, to int, keep func(*sink.Line) bool, no
 	return r.all
 }
 
-// keep appends to text and returns what was appended.
+// keep appends to text and returns the appended part.
 func (r *records) keep(add func([]byte) []byte) []byte {
 	begin := len(r.text)
 	r.text = add(r.text)

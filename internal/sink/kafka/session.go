@@ -15,22 +15,24 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// maxReaches bounds the reaches in memory. Beyond it they are asked for again.
+// maxReaches bounds the reaches in memory. If there are more, the session forgets all and asks
+// for them again.
 const maxReaches = 1024
 
-// abortTime is how long a session that ends may take to abort its transaction.
+// abortTime is how long a session may take to abort its transaction when it ends.
 const abortTime = 300 * time.Millisecond
 
-// reach is how far a broker has a stream: up to the line at an offset of a segment. The
-// zero value is before every line.
+// reach is the last line of a stream that a broker has, as an offset of a segment. The zero
+// value is before every line.
 type reach struct {
 	segment string
 	last    int64 // offset of the last line among the raw bytes
 }
 
-// has reports whether the broker has the line at an offset of a segment. Numbers order
-// the segments of a stream, and so do the times in their names. Where these contradict,
-// the stream began again, or the destination was set back: the line is another one.
+// has reports whether the broker has the line at an offset of a segment. Both the numbers and
+// the times in their names order the segments of a stream. If the two contradict each other,
+// the stream began again, or the destination was restored from a snapshot: the broker has a
+// different line.
 func (r reach) has(seg *segment.Info, offset int64) bool {
 	if seg.Name == r.segment {
 		return offset <= r.last
@@ -39,14 +41,14 @@ func (r reach) has(seg *segment.Info, offset int64) bool {
 	return ok && seg.Seq < last.Seq && !seg.Start.After(last.Start)
 }
 
-// deniedError says that the broker does not let the user use transactions.
+// deniedError is the error of a broker that denies the user transactions.
 type deniedError struct{ err error }
 
 func (e *deniedError) Error() string { return fmt.Sprintf("transactions are denied: %v", e.err) }
 
 func (e *deniedError) Unwrap() error { return e.err }
 
-// denied wraps err if it says that.
+// denied wraps err in a deniedError if the broker denies transactions.
 func denied(err error) error {
 	for _, one := range []error{kerr.TransactionalIDAuthorizationFailed, kerr.GroupAuthorizationFailed, kerr.TopicAuthorizationFailed, kerr.UnsupportedVersion} {
 		if errors.Is(err, one) {
@@ -56,13 +58,13 @@ func denied(err error) error {
 	return err
 }
 
-// errNotEnded says that the client took a transaction for empty, and left it open. This may
-// happen in the first transaction of a client (franz-go 1.22): its goroutine that learns the
-// partitions of a topic lets records go before it stores the partitions, and a client that
-// is to commit in between finds no partition with records. It reports success.
+// errNotEnded is the error for a transaction that the client regarded as empty, and left open.
+// This can happen in the first transaction of a client (franz-go 1.22): the goroutine that
+// learns the partitions of a topic releases records before it stores the partitions. If the
+// client commits in between, it finds no partition with records, and reports success.
 var errNotEnded = errors.New("the client did not end the transaction")
 
-// endings sees whether a client asks the broker to end a transaction.
+// endings records whether a client has asked the broker to end a transaction.
 type endings struct{ asked atomic.Bool }
 
 // OnBrokerWrite implements [kgo.HookBrokerWrite].
@@ -72,7 +74,7 @@ func (e *endings) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, _ int, _, _ tim
 	}
 }
 
-// session is a client with the exclusive use of a transactional id, unless another one
+// session is a client with the exclusive use of a transactional id, unless another session
 // has fenced it. After an error it can only be closed.
 type session struct {
 	client  *kgo.Client
@@ -85,8 +87,7 @@ type session struct {
 	closing sync.Once
 }
 
-// newSession makes a client and ends any transaction that an earlier session of this id has left
-// open.
+// newSession makes a client. It ends an open transaction of an earlier session of this id.
 func newSession(ctx context.Context, options []kgo.Opt, topic, id string, exact bool) (*session, error) {
 	endings := &endings{}
 	if exact {
@@ -107,15 +108,15 @@ func newSession(ctx context.Context, options []kgo.Opt, topic, id string, exact 
 	return s, nil
 }
 
-// close aborts the transaction that is open, so that readers need not wait for it, and
-// closes the client.
+// close aborts an open transaction, so that readers need not wait for it, and closes the
+// client.
 func (s *session) close() {
 	if s.within {
 		s.within = false
 		ctx, cancel := context.WithTimeout(context.Background(), abortTime)
 		defer cancel()
 		if s.client.AbortBufferedRecords(ctx) == nil {
-			_ = s.client.EndTransaction(ctx, kgo.TryAbort) // else the broker does it, later
+			_ = s.client.EndTransaction(ctx, kgo.TryAbort) // if this fails, the broker aborts it later
 		}
 	}
 	s.shut()
@@ -124,10 +125,10 @@ func (s *session) close() {
 // shut closes the client: all calls return.
 func (s *session) shut() { s.closing.Do(s.client.Close) }
 
-// group is that of a stream. It has no members, only a committed offset.
+// group returns the consumer group of a stream. It has no members, only a committed offset.
 func (s *session) group(stream string) string { return s.id + "-" + stream }
 
-// reached returns how far the broker has a stream, as the last transaction left it.
+// reached returns the reach of a stream after the last transaction.
 func (s *session) reached(ctx context.Context, stream string) (reach, error) {
 	if !s.exact {
 		return reach{}, nil
@@ -191,8 +192,8 @@ func (s *session) fetch(ctx context.Context, group string) (reach, error) {
 	return at, nil
 }
 
-// send produces records of a stream, which reach to a place. After [errNotEnded] the next
-// session of this id ends the transaction, and must send the records again.
+// send produces records of a stream up to the line at the reach to. After [errNotEnded] the
+// next session of this id ends the transaction, and must send the records again.
 func (s *session) send(ctx context.Context, records []kgo.Record, stream string, to reach) error {
 	if !s.exact {
 		return s.produce(ctx, records)
@@ -239,7 +240,7 @@ func (s *session) produce(ctx context.Context, records []kgo.Record) error {
 	}
 	err := s.client.Flush(ctx)
 	if err != nil {
-		s.within = false // no process can abort it in time
+		s.within = false // the transaction cannot be aborted in time
 		s.shut()         // otherwise the client keeps records that may be on the wire
 	}
 	all.Wait()
@@ -249,7 +250,7 @@ func (s *session) produce(ctx context.Context, records []kgo.Record) error {
 	return first
 }
 
-// commitReach adds a group to the transaction, and its offset.
+// commitReach adds a group and its offset to the transaction.
 func (s *session) commitReach(ctx context.Context, group string, to reach) error {
 	id, epoch, err := s.client.ProducerID(ctx)
 	if err != nil {

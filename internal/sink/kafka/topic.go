@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	mostBytes  = 256 << 10 // of lines in a transaction; one line may have more
-	leastBytes = 4 << 10   // ... that a slow broker brings it down to
+	mostBytes  = 256 << 10 // of lines in a transaction; a single line may have more
+	leastBytes = 4 << 10   // the same limit, after halvings for a slow broker
 	mostRecord = 999_000   // bytes of a line: with key and headers it fits batchBytes
 	deniedFor  = time.Minute * 10
 )
@@ -29,12 +29,12 @@ type topic struct {
 	records records
 
 	limit   int // bytes of lines in the next transaction
-	most    int // ... that limit may grow to
-	ceiling int // bytes of a line that the topic takes
+	most    int // the bound on limit
+	ceiling int // most bytes of a line that the topic takes
 
-	session *session // nil: none is open
+	session *session // nil: no session is open
 	denied  time.Time
-	note    atomic.Pointer[string] // why lines may come twice; nil: they do not
+	note    atomic.Pointer[string] // why lines may come twice; nil: each comes once
 }
 
 // Identify implements [sink.Identified].
@@ -48,8 +48,8 @@ func (s *topic) Note() string {
 	return ""
 }
 
-// Deliver implements [sink.Sink]. Each committed transaction is progress, even if a later
-// one fails: the reach of the stream shows it.
+// Deliver implements [sink.Sink]. Each committed transaction is progress even if a later one
+// fails, because it moves the reach of the stream.
 func (s *topic) Deliver(ctx context.Context, b *sink.Batch) error {
 	for from := 0; from < len(b.Lines); {
 		to, bytes := s.chunk(b, from)
@@ -68,7 +68,7 @@ func (s *topic) Close() error {
 	return nil
 }
 
-// chunk returns the end of the lines that the next transaction has.
+// chunk returns the end of the lines for the next transaction, and their bytes.
 func (s *topic) chunk(b *sink.Batch, from int) (to, bytes int) {
 	for to = from; to < len(b.Lines); to++ {
 		n := len(b.Lines[to].Text)
@@ -83,8 +83,8 @@ func (s *topic) chunk(b *sink.Batch, from int) (to, bytes int) {
 // fits reports whether the topic takes a line.
 func (s *topic) fits(l *sink.Line) bool { return len(l.Text) <= s.ceiling }
 
-// refused returns an error that names the lines of b that the topic does not take. It
-// depends on the lines alone, so that a repeated batch has the same.
+// refused returns an error that names the lines of b that are too large for the topic. The
+// error depends only on the lines, so that it is the same for a repeated batch.
 func (s *topic) refused(b *sink.Batch) error {
 	var large []int
 	for i := range b.Lines {
@@ -98,12 +98,12 @@ func (s *topic) refused(b *sink.Batch) error {
 	return &sink.RejectedError{Lines: large, Err: fmt.Errorf("a line of more than %d bytes is too large for topic %s (max.message.bytes)", s.ceiling, s.name)}
 }
 
-// transact sends those lines of b from index from to to that the broker does not have.
+// transact sends the lines b.Lines[from:to] that the broker does not have.
 func (s *topic) transact(ctx context.Context, b *sink.Batch, from, to int) error {
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
 	if s.session != nil && !s.session.exact && time.Since(s.denied) > deniedFor {
-		s.end() // and try transactions again
+		s.end() // the next session tries transactions again
 	}
 	for {
 		if s.session == nil {
@@ -124,7 +124,7 @@ func (s *topic) transact(ctx context.Context, b *sink.Batch, from, to int) error
 		if !errors.Is(err, errNotEnded) {
 			return err
 		}
-		s.end() // and send them in another session
+		s.end() // the next session sends the records again
 	}
 }
 
@@ -142,7 +142,7 @@ func (s *topic) begin(ctx context.Context) error {
 	return nil
 }
 
-// end ends the session. The next one finds out what the broker has.
+// end ends the session. The next one asks for the reaches again.
 func (s *topic) end() {
 	if s.session != nil {
 		s.session.close()
@@ -150,8 +150,8 @@ func (s *topic) end() {
 	}
 }
 
-// failed ends the session after err, with the lines and bytes that it had sent, and
-// returns the error for the worker.
+// failed ends the session after err. It returns the error for the worker. lines and bytes are
+// the size of the failed transaction.
 func (s *topic) failed(ctx context.Context, err error, lines, bytes int) error {
 	s.end()
 	var denial *deniedError
@@ -163,7 +163,7 @@ func (s *topic) failed(ctx context.Context, err error, lines, bytes int) error {
 	case errors.Is(err, kerr.MessageTooLarge) && lines == 1:
 		s.ceiling = min(s.ceiling, bytes-1)
 	case errors.Is(err, kerr.MessageTooLarge):
-		s.most = max(bytes/2, 1) // down to a line
+		s.most = max(bytes/2, 1) // a transaction has at least one line
 		s.limit = min(s.limit, s.most)
 	case errors.Is(err, kerr.InvalidTimestamp):
 		err = fmt.Errorf("topic %s refuses the time of a line (message.timestamp.before.max.ms, message.timestamp.after.max.ms): change the topic, or use timestamp=send: %w", s.name, err)

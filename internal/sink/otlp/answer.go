@@ -14,16 +14,16 @@ import (
 	"github.com/ullage/ullage/internal/sink/transport"
 )
 
-// maxMessage bounds what a server says, in bytes.
+// maxMessage bounds the message of a server, in bytes.
 const maxMessage = 256
 
-// partial is a partial success: so many records are refused.
+// partial is a partial success: count records are refused.
 type partial struct {
 	count   int
 	message string
 }
 
-// judge returns what an answer says.
+// judge returns the partial success of an answer, or its error.
 func judge(resp *http.Response, body []byte, now time.Time) (partial, error) {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch code := resp.StatusCode; {
@@ -46,7 +46,7 @@ func judge(resp *http.Response, body []byte, now time.Time) (partial, error) {
 	return partial{}, answerError(resp, kind, body)
 }
 
-// answerError returns what a server says with a status other than 200.
+// answerError returns the error in an answer with a status other than 200.
 func answerError(resp *http.Response, kind string, body []byte) error {
 	text := string(body)
 	if kind == contentType {
@@ -61,7 +61,7 @@ func answerError(resp *http.Response, kind string, body []byte) error {
 // statusMessage returns field 2 of a google.rpc.Status: its message.
 func statusMessage(body []byte) string {
 	message := ""
-	_ = eachField(body, func(field protowire.Number, value []byte, _ uint64) error { // what was read until an error will do
+	_ = eachField(body, func(field protowire.Number, value []byte, _ uint64) error { // the fields before an error are enough
 		if field == 2 {
 			message = string(value)
 		}

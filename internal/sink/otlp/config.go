@@ -16,8 +16,8 @@ import (
 // Kind makes sinks for one scheme: otlp+https or otlp+http.
 func Kind() sink.Kind { return sink.Kind{Open: open} }
 
-// open reads the options of a sink. Settings that the environment has for OpenTelemetry's
-// own exporters are read under their names.
+// open reads the options of a sink. It also reads environment variables of OpenTelemetry's own
+// exporters, under the same names.
 func open(t sink.Target) (sink.Sink, error) {
 	service := t.Options.Text("service", "", "the resource's `service.name`: by default `OTEL_SERVICE_NAME`, else `--container-name`")
 	fixed, err := pairs("OTEL_EXPORTER_OTLP_LOGS_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
@@ -52,7 +52,7 @@ func open(t sink.Target) (sink.Sink, error) {
 	return s, nil
 }
 
-// endpointOf returns where requests go. OTLP's path is the default.
+// endpointOf returns the URL of requests. OTLP's path is the default.
 func endpointOf(u *url.URL) string {
 	to := *u
 	_, to.Scheme, _ = strings.Cut(u.Scheme, "+")
@@ -62,7 +62,7 @@ func endpointOf(u *url.URL) string {
 	return to.String()
 }
 
-// prefixOf returns what tells the lines of this sidecar from those of all others.
+// prefixOf returns the prefix of the uids of this sidecar: it differs from that of all others.
 func prefixOf(pod sink.Pod) string {
 	name := pod.Name
 	if name == "" {

@@ -45,7 +45,7 @@ const (
 // severities are SEVERITY_NUMBER_TRACE, _DEBUG and so on.
 var severities = [ul.NumLevels]uint64{ul.Unknown: 0, ul.Trace: 1, ul.Debug: 5, ul.Info: 9, ul.Warning: 13, ul.Error: 17}
 
-// encoder encodes batches. It keeps its memory from one to the next.
+// encoder encodes batches. It reuses its memory for the next batch.
 type encoder struct {
 	resource  []header // attributes of every batch
 	uidPrefix string
@@ -54,12 +54,12 @@ type encoder struct {
 	ends    []int // of each record in records
 	record  []byte
 	uid     []byte
-	prefix  int // of uid, what all lines of the batch share
+	prefix  int // length of the part of uid that all lines of the batch share
 	clean   []byte
 }
 
-// recordOverhead is roughly what a record takes in addition to its text, so that
-// records grows once.
+// recordOverhead is the rough size of a record without its text. With it, records grows only
+// once.
 const recordOverhead = 192
 
 // batch encodes the lines of b.
@@ -118,7 +118,7 @@ func (e *encoder) line(l *sink.Line, now time.Time) {
 	e.record = r
 }
 
-// utf8 returns text, with U+FFFD in place of what is not UTF-8.
+// utf8 returns text, with U+FFFD in place of each run of bytes that are not UTF-8.
 func (e *encoder) utf8(text []byte) []byte {
 	if utf8.Valid(text) {
 		return text
@@ -136,7 +136,7 @@ func (e *encoder) utf8(text []byte) []byte {
 
 var replacement = []byte("\ufffd")
 
-// appendGap appends what a marker says.
+// appendGap appends the attributes of a marker.
 func appendGap(r []byte, g *ul.Gap) []byte {
 	r = protowire.AppendTag(r, recordEvent, protowire.BytesType)
 	r = protowire.AppendString(r, "ullage.gap")
@@ -153,7 +153,7 @@ func appendGap(r []byte, g *ul.Gap) []byte {
 	return r
 }
 
-// envelope returns the part of the message before this many bytes of records, which end it.
+// envelope returns the part of the message before its records, which have this many bytes.
 func (e *encoder) envelope(stream string, records int) []byte {
 	var resource []byte
 	for _, a := range e.resource {
@@ -185,7 +185,7 @@ func appendFixed(r []byte, field protowire.Number, at time.Time) []byte {
 	return protowire.AppendFixed64(r, uint64(at.UnixNano()))
 }
 
-// appendKey begins an attribute whose AnyValue has so many bytes.
+// appendKey begins an attribute whose AnyValue has value bytes.
 func appendKey(r []byte, field protowire.Number, key string, value int) []byte {
 	r = protowire.AppendTag(r, field, protowire.BytesType)
 	r = protowire.AppendVarint(r, uint64(sizeOf(len(key))+sizeOf(value)))
@@ -208,7 +208,7 @@ func appendInt(r []byte, key string, value uint64) []byte {
 	return protowire.AppendVarint(r, value)
 }
 
-// appendDigits appends a number that a line shows, unless it is out of range.
+// appendDigits appends a number from a line, unless it is out of range.
 func appendDigits(r []byte, key string, digits []byte) []byte {
 	n, err := strconv.ParseUint(string(digits), 10, 63)
 	if err != nil {
@@ -223,8 +223,7 @@ func appendDouble(r []byte, key string, value float64) []byte {
 	return protowire.AppendFixed64(r, math.Float64bits(value))
 }
 
-// resourceOf returns the attributes of every record: those of the environment,
-// and those of the pod.
+// resourceOf returns the attributes of every record, from the pod and from the environment.
 func resourceOf(pod sink.Pod, service string, more []header) []header {
 	own := []header{{"service.name", service}, {"k8s.namespace.name", pod.Namespace},
 		{"k8s.pod.name", pod.Name}, {"k8s.container.name", pod.Container}}

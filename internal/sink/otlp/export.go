@@ -43,8 +43,8 @@ type delivery struct {
 	headers  []header
 	requests int
 
-	lines []int // that are refused
-	some  int   // records that are refused besides; the server does not say which
+	lines []int // refused lines
+	some  int   // further refused records, which the server does not name
 	why   error
 }
 
@@ -71,10 +71,10 @@ func (x *exporter) Close() error {
 	return nil
 }
 
-// refused says that a server refuses the content of a request, all of it.
+// refused is the error of a server that refuses the whole content of a request.
 type refused struct{ error }
 
-// send sends the lines from one index up to another. It halves what is refused.
+// send sends the lines with the indexes [from, to). It halves a refused request.
 func (d *delivery) send(ctx context.Context, from, to int) error {
 	d.requests++
 	err := d.post(ctx, from, to)
@@ -113,7 +113,7 @@ func (d *delivery) post(ctx context.Context, from, to int) error {
 }
 
 // exchange sends body and returns the answer and at most answerBytes of the answer's body,
-// for which the server has answerTime. Headers that it repeats are overwritten.
+// for which the server has answerTime. The values of sent headers in it are overwritten.
 func (d *delivery) exchange(ctx context.Context) (*http.Response, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.to, bytes.NewReader(d.body.Bytes()))
 	if err != nil {

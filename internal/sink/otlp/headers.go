@@ -19,23 +19,23 @@ type header struct{ name, value string }
 // headerBytes bounds a file of headers.
 const headerBytes = 64 << 10
 
-// headers are what the sink sends with each request, such as credentials: from a file,
-// or else fixed ones. The zero value has none.
+// headers are the headers of each request, such as credentials. They come from a file, or else
+// are fixed. The zero value has none.
 type headers struct {
 	path  string
 	fixed []header
 }
 
-// headersOf reads the option headers, which names a file with a header on
-// each line: "Name: value". Without it, the headers are fixed, those of the environment.
+// headersOf reads the option headers, which names a file with a header on each line:
+// "Name: value". Without the option, the headers are the fixed ones of the environment.
 func headersOf(o *sink.Options, fixed []header) (headers, error) {
 	h := headers{path: o.Text("headers", "", "a file with a header on each line, `Name: value`, read for each delivery: by default `OTEL_EXPORTER_OTLP_LOGS_HEADERS`, else `OTEL_EXPORTER_OTLP_HEADERS`"), fixed: fixed}
 	_, err := h.read()
 	return h, err
 }
 
-// read returns the headers. It reads the file again each time, so that a renewed token
-// needs no restart. An error does not show values.
+// read returns the headers. It reads the file each time, so that a renewed token needs no
+// restart. Its errors do not show values.
 func (h headers) read() ([]header, error) {
 	found := h.fixed
 	if h.path != "" {

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// leastSecret is the length at which a value is regarded as a secret: shorter ones are
+// leastSecret is the length from which a value is regarded as a secret. Shorter values are
 // words such as "true".
 const leastSecret = 6
 
-// redact overwrites the values of the sent headers in a server's answer: a server or a
-// proxy that repeats a request in its error would otherwise have credentials in logs and
-// in the status. The length stays.
+// redact overwrites the values of the sent headers in a server's answer, without changing its
+// length. Otherwise, if a server or a proxy repeats a request in its error, logs and the status
+// would show credentials.
 func redact(answer []byte, sent []header) {
 	for _, h := range sent {
 		for _, secret := range secretsIn(h.value) {
@@ -30,8 +30,8 @@ func redact(answer []byte, sent []header) {
 	}
 }
 
-// secretsIn returns a header's value, the part after the scheme of credentials, and
-// the password of Basic ones.
+// secretsIn returns the value of a header, the part of it after the scheme of credentials, and
+// the password of Basic credentials.
 func secretsIn(value string) []string {
 	secrets := []string{value}
 	scheme, credentials, found := strings.Cut(value, " ")

@@ -23,16 +23,16 @@ const (
 	mostPart  = 5 * settings.Gi
 )
 
-// Bucket is a place in a bucket, and how to reach it. Make one with [Parse].
+// Bucket is a place in a bucket, with a client. Make one with [Parse].
 type Bucket struct {
 	client *minio.Core
 	pauses *pauses
 
 	Name   string
-	Prefix string // without slashes around it; empty: none
+	Prefix string // without slashes around it; may be empty
 
 	part         settings.Size
-	encryption   encrypt.ServerSide // nil: as the bucket says
+	encryption   encrypt.ServerSide // nil: the default of the bucket
 	storageClass string
 }
 
@@ -92,9 +92,9 @@ func Parse(u *url.URL, o *sink.Options) (*Bucket, error) {
 	return b, nil
 }
 
-// credentialsOf returns where the keys come from. They are looked up when they are
-// needed, and again when they expire. The service that hands out a role's keys is asked
-// as the bucket is: trusting the same certificates, with the same bounds.
+// credentialsOf returns the source of the keys. They are looked up when they are needed, and
+// again when they expire. For the service that hands out a role's keys, the same certificates
+// and bounds apply as for the bucket.
 func credentialsOf(from, profile, region string, trust transport.Trust) (*credentials.Credentials, error) {
 	inner, err := transport.HTTP(trust)
 	if err != nil {
@@ -119,7 +119,7 @@ func credentialsOf(from, profile, region string, trust transport.Trust) (*creden
 	return nil, fmt.Errorf("option credentials=%q: use auto, env, file:PATH, role or none", from)
 }
 
-// encryptionOf returns what the server is asked to encrypt with.
+// encryptionOf returns the encryption that the server shall use.
 func encryptionOf(option, scheme string) (encrypt.ServerSide, error) {
 	kind, key, _ := strings.Cut(option, ":")
 	switch {

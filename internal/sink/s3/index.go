@@ -20,10 +20,10 @@ import (
 	"github.com/ullage/ullage/internal/sink"
 )
 
-// Index says what some segments hold that one sidecar created on one day. It is an object
-// of JSON, replaced as a whole with each segment, of at most 500 segments and of one
-// process. A segment that was uploaded again after a kill is in two indexes. Fields may be
-// added, none changes its meaning.
+// Index describes segments that one sidecar created on one day: at most 500, all uploaded by one
+// process. It is a JSON object that is replaced as a whole with each segment. A segment that
+// was uploaded again after a kill is in two indexes. Fields may be added, but none changes its
+// meaning.
 type Index struct {
 	Version   int     `json:"version"` // 1
 	Namespace string  `json:"namespace,omitempty"`
@@ -40,21 +40,21 @@ type Entry struct {
 	Size   int64  `json:"size"` // of the object
 	Raw    int64  `json:"raw"`  // of its lines, uncompressed
 
-	Lines map[string]uint64 `json:"lines"` // by level; continuations have that of their record
+	Lines map[string]uint64 `json:"lines"` // by level; a continuation has the level of its record
 
 	// First and Last are the earliest and the latest time of the dated lines that begin
-	// and end its frames; zero where none is dated.
+	// and end the frames of the segment. They are zero if no such line is dated.
 	First time.Time `json:"first,omitzero"`
 	Last  time.Time `json:"last,omitzero"`
 
-	// Gaps are the lines that the markers in the segment stand for, by reason and level.
+	// Gaps are the dropped lines that the markers in the segment count, by reason and level.
 	Gaps map[string]map[string]uint64 `json:"gaps,omitempty"`
 
-	Damaged bool `json:"damaged,omitempty"` // some of it could not be decoded, and is not counted
+	Damaged bool `json:"damaged,omitempty"` // a part of the segment could not be decoded, and is not counted
 }
 
-// indexEntries bounds an index object, which is uploaded again with each segment. After
-// that, another one is begun.
+// indexEntries bounds an index object, which is uploaded again with each segment. A full one is
+// followed by another.
 const indexEntries = 500
 
 // days are the index objects that one process writes, one at a time.
@@ -65,7 +65,7 @@ type days struct {
 	index  Index
 }
 
-// add enters a segment and uploads the index that has it.
+// add adds the entry of a segment to the index. Then it uploads the index.
 func (d *days) add(ctx context.Context, day string, entry Entry) error {
 	if day != d.index.Date || len(d.index.Segments) >= indexEntries {
 		d.begun = time.Now()
@@ -90,7 +90,7 @@ func (i *Index) put(e Entry) {
 	i.Segments = slices.Insert(i.Segments, at, e)
 }
 
-// describe reads a segment, with a new Classifier of its stream.
+// describe reads a segment and makes its entry. class is a new Classifier of the stream.
 func describe(key string, b *sink.Batch, class format.Classifier) (Entry, error) {
 	r, err := segment.OpenListed(b.Segment)
 	if err != nil {
@@ -109,7 +109,7 @@ func describe(key string, b *sink.Batch, class format.Classifier) (Entry, error)
 			continue
 		case errors.As(err, &bad):
 			damaged = true
-			c.end() // no line goes on across damage
+			c.end() // a line ends at damage
 			if _, _, err = r.Resync(); err == nil {
 				continue
 			}
@@ -124,7 +124,7 @@ func describe(key string, b *sink.Batch, class format.Classifier) (Entry, error)
 	}
 }
 
-// entryOf makes an entry of the sum.
+// entryOf makes an entry from the sum of a segment.
 func entryOf(key string, b *sink.Batch, s index.Sum) Entry {
 	e := Entry{Key: key, Stream: b.Stream, Size: b.Segment.Size, Raw: s.Raw, Lines: byLevel(s.Lines), First: s.First, Last: s.Last}
 	if s.Gap.Total() == 0 {
@@ -162,7 +162,7 @@ func (c *counter) take(raw []byte) {
 	c.count(raw)
 }
 
-// end ends a line that has no end: the segment ends here, or bytes are missing.
+// end ends a line without a newline: the segment ends here, or bytes are missing.
 func (c *counter) end() {
 	c.lines.End()
 	c.count(nil)

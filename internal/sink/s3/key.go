@@ -17,7 +17,7 @@ const (
 	dayLayout   = "2006-01-02"
 )
 
-// unknown is the partition for names that a sidecar does not know.
+// unknown is the partition for a name that a sidecar does not know.
 const unknown = "unknown"
 
 // key returns the name of a segment's object.
@@ -26,7 +26,7 @@ func (b *Bucket) key(pod sink.Pod, stream string, seg segment.Info) string {
 		part("date", seg.Start.UTC().Format(dayLayout)), seg.Name)
 }
 
-// indexKey returns the name of an index object of a day, which was begun at a time.
+// indexKey returns the name of an index object of a day that was begun at this time.
 func (b *Bucket) indexKey(pod sink.Pod, day string, begun time.Time) string {
 	return b.join(indexFolder, part("namespace", pod.Namespace), part("pod", pod.Name), part("container", pod.Container), part("date", day),
 		begun.UTC().Format("20060102T150405.000Z")+".json")
@@ -42,9 +42,8 @@ func (b *Bucket) join(parts ...string) string {
 // part returns a folder that is a partition.
 func part(name, value string) string { return name + "=" + escape(cmp.Or(value, unknown)) }
 
-// escape writes what is neither a letter, a digit nor one of -_.~ as %XX, byte by byte:
-// so no name leads out of its folder, and readers of partitions, which undo this, get
-// the name back.
+// escape writes each byte as %XX unless it is a letter, a digit or one of -_.~. So no name leads
+// out of its folder. Readers of partitions decode the name.
 func escape(text string) string {
 	var s strings.Builder
 	for _, c := range []byte(text) {

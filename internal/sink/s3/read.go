@@ -18,18 +18,18 @@ import (
 type Object struct {
 	Namespace, Pod, Container, Stream string
 
-	Segment segment.Info // its name, what the name says, and its size
+	Segment segment.Info // from the name and the size of the object
 	Key     string
 }
 
-// Reader reads what sidecars have uploaded. Make one with [OpenBucket].
+// Reader reads the segments that sidecars have uploaded. Make one with [OpenBucket].
 type Reader struct {
 	bucket         *Bucket
 	namespace, pod string // empty: all
 }
 
-// OpenBucket makes a Reader for a URL as --sink has it. Two more options, namespace and
-// pod, select whose segments are read.
+// OpenBucket makes a Reader for a URL like that of --sink. Two more options, namespace and
+// pod, select the pods whose segments are read.
 func OpenBucket(text string) (*Reader, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.User != nil {
@@ -43,11 +43,11 @@ func OpenBucket(text string) (*Reader, error) {
 }
 
 // Objects returns the segments, by namespace, pod, container and stream, and within a stream in the
-// order in which they were written. It ends with the first error. A list whose keys are not in
-// order, as they are in S3, is an error: it might be without end.
+// order in which they were written. It ends with the first error. It is an error if the server
+// does not list keys in their order, as S3 does: such a list might have no end.
 func (r *Reader) Objects(ctx context.Context) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
-		ctx, cancel := context.WithCancel(ctx) // or the listing would go on after an early end
+		ctx, cancel := context.WithCancel(ctx) // otherwise the listing would continue after an early end
 		defer cancel()
 		prefix := r.bucket.join(logFolder, "")
 		if r.namespace != "" {
@@ -69,7 +69,7 @@ func (r *Reader) Objects(ctx context.Context) iter.Seq2[Object, error] {
 			last = info.Key
 			o, ok := r.bucket.parseKey(info.Key)
 			if !ok || r.pod != "" && o.Pod != r.pod {
-				continue // not one of ours
+				continue // no segment of the selected pods
 			}
 			o.Segment.Size = info.Size
 			if !yield(o, nil) {
@@ -79,7 +79,7 @@ func (r *Reader) Objects(ctx context.Context) iter.Seq2[Object, error] {
 	}
 }
 
-// Open returns the bytes of a segment, as they are in the bucket.
+// Open returns the bytes of a segment in the bucket.
 func (r *Reader) Open(ctx context.Context, o Object) (io.ReadCloser, error) {
 	body, _, _, err := r.bucket.client.GetObject(ctx, r.bucket.Name, o.Key, minio.GetObjectOptions{})
 	if err != nil {
@@ -88,7 +88,7 @@ func (r *Reader) Open(ctx context.Context, o Object) (io.ReadCloser, error) {
 	return body, nil
 }
 
-// parseKey is the inverse of key. A key that no upload would have made is not one.
+// parseKey is the inverse of key. It accepts only keys that an upload would have made.
 func (b *Bucket) parseKey(key string) (o Object, ok bool) {
 	rest, ok := strings.CutPrefix(key, b.join(logFolder, ""))
 	if !ok {

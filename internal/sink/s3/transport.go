@@ -11,11 +11,11 @@ import (
 	"github.com/ullage/ullage/internal/sink/transport"
 )
 
-// pauses is a transport that remembers how long the server asks clients to wait, which
-// the client library does not pass on.
+// pauses is a transport that remembers how long the server asks clients to wait: the client
+// library does not pass this on.
 type pauses struct {
 	inner http.RoundTripper
-	after atomic.Int64 // a time.Duration; 0: it did not say
+	after atomic.Int64 // a time.Duration; 0: the server asked for no pause
 
 	patience time.Duration // for the whole of an answer
 
@@ -25,8 +25,8 @@ type pauses struct {
 // errRepeats ends a listing that would have no end.
 var errRepeats = errors.New("the server answers with the same page of its list again and again")
 
-// RoundTrip implements [http.RoundTripper]. The answers of a server are bounded in
-// length and in time, except for the objects that are read back.
+// RoundTrip implements [http.RoundTripper]. It bounds the answers of a server in length and in
+// time, except for objects that are read.
 func (p *pauses) RoundTrip(r *http.Request) (*http.Response, error) {
 	if token := r.URL.Query().Get("continuation-token"); p.page.Swap(token) == token && token != "" {
 		return nil, errRepeats
@@ -45,7 +45,7 @@ func (p *pauses) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// maxEntries is the most objects in a page of a listing; 1,000 are asked for. An empty
+// maxEntries bounds the objects in a page of a listing. The client asks for 1,000. An empty
 // entry takes a dozen bytes in an answer, and many times that in memory.
 const maxEntries = 10_000
 
@@ -64,11 +64,11 @@ func (p *page) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// maxAnswer is the most that is read of an answer. A listing of 1,000 objects has less.
+// maxAnswer bounds an answer, in bytes. A listing of 1,000 objects has less.
 const maxAnswer = 2 << 20
 
-// bounded is the transport to the services that hand out keys. An answer of theirs ends
-// at maxAnswer bytes; the client bounds its time.
+// bounded is the transport to the services that hand out keys. It ends an answer at maxAnswer
+// bytes; the client bounds the time.
 type bounded struct{ http.RoundTripper }
 
 // RoundTrip implements [http.RoundTripper].
@@ -81,5 +81,5 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// last returns the server's wish after the last request.
+// last returns how long the server asked clients to wait in its last answer.
 func (p *pauses) last() time.Duration { return time.Duration(p.after.Load()) }

@@ -53,8 +53,8 @@ func (u *uploader) Deliver(ctx context.Context, b *sink.Batch) error {
 	return u.days.add(ctx, b.Segment.Start.UTC().Format(dayLayout), entry)
 }
 
-// send uploads a segment, a file that does not change, and returns its entry. Where the
-// writer has not summed it up, it is decoded while it is uploaded.
+// send uploads a segment, a file that does not change, and returns its entry. If the writer
+// has left no sum of the segment, send decodes the segment during the upload.
 func (u *uploader) send(ctx context.Context, key string, b *sink.Batch) (entry Entry, err error) {
 	f, err := segment.OpenFile(b.Segment)
 	if err != nil {
@@ -78,7 +78,7 @@ func (u *uploader) send(ctx context.Context, key string, b *sink.Batch) (entry E
 // Close implements [sink.Sink].
 func (u *uploader) Close() error { return nil }
 
-// uploadFile makes one object of a file: by one request, or in parts.
+// uploadFile makes one object of a file, by one request or in parts.
 func (b *Bucket) uploadFile(ctx context.Context, key string, f *os.File, size int64, crc uint32) error {
 	whole := io.NewSectionReader(f, 0, size)
 	if size > int64(b.part) {
@@ -99,8 +99,8 @@ func (b *Bucket) upload(ctx context.Context, key string, from io.Reader, size in
 	return b.stored(key, info)
 }
 
-// stored returns an error unless the answer to an upload has the object's ETag, as that of
-// every object store has: a proxy or a web server may say 200 to anything.
+// stored returns an error if the answer to an upload has no ETag. Every object store sends one,
+// but a proxy or a web server may answer 200 to anything.
 func (b *Bucket) stored(key string, info minio.UploadInfo) error {
 	if info.ETag == "" {
 		return fmt.Errorf("upload s3://%s/%s: the answer has no ETag, and is not one of S3", b.Name, key)
@@ -108,8 +108,8 @@ func (b *Bucket) stored(key string, info minio.UploadInfo) error {
 	return nil
 }
 
-// uploadParts makes one object of a file in parts, one after the other, so that only one
-// of them is in flight.
+// uploadParts makes one object of a file in parts, one after the other, so that only one part
+// is in flight.
 func (b *Bucket) uploadParts(ctx context.Context, key string, from *io.SectionReader, name string) error {
 	opts := b.options(typeOf(name))
 	opts.PartSize, opts.NumThreads = uint64(b.part), 1
@@ -127,8 +127,8 @@ func (b *Bucket) options(contentType string) minio.PutObjectOptions {
 	return minio.PutObjectOptions{ContentType: contentType, ServerSideEncryption: b.encryption, StorageClass: b.storageClass}
 }
 
-// typeOf returns the media type of a segment. There is no content encoding: clients
-// would decompress what is named as compressed.
+// typeOf returns the media type of a segment. The object has no content encoding: otherwise
+// clients would decompress it although its name is that of a compressed file.
 func typeOf(path string) string {
 	switch {
 	case strings.HasSuffix(path, ".zst"):
@@ -139,10 +139,10 @@ func typeOf(path string) string {
 	return "text/plain; charset=utf-8"
 }
 
-// maxMessage bounds how much of a server's message is kept, in bytes.
+// maxMessage bounds a server's message, in bytes.
 const maxMessage = 256
 
-// explain returns an error of the server as the worker understands it.
+// explain turns an error of the server into an error that the worker understands.
 func (b *Bucket) explain(what, key string, err error) error {
 	var answer minio.ErrorResponse
 	var network net.Error
@@ -150,7 +150,7 @@ func (b *Bucket) explain(what, key string, err error) error {
 	case errors.As(err, &answer):
 	case errors.As(err, &network), errors.Is(err, context.Canceled), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s %s: %w", what, key, err)
-	default: // it may quote what a file of credentials holds
+	default: // the error may quote a file of credentials
 		return fmt.Errorf("%s %s: the credentials cannot be read, or the answer is not one of S3", what, key)
 	}
 	answer.Message = printable.Text(answer.Message, maxMessage)
@@ -164,7 +164,7 @@ func (b *Bucket) explain(what, key string, err error) error {
 	return err
 }
 
-// hint says what to do about an answer whose cause people can fix.
+// hint returns advice on an answer whose cause people can fix.
 func hint(answer minio.ErrorResponse) string {
 	switch answer.Code {
 	case "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "XAdminUserNotFound":

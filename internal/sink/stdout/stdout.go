@@ -1,11 +1,11 @@
-// Package stdout is the sink for teams whose node agent takes logs from the standard
+// Package stdout is the sink for clusters whose node agent takes logs from the standard
 // output of containers.
 //
 //	stdout:              each line as it is, after the name of its stream and a space
 //	stdout:?format=json  one JSON object a line: stream, level, uid, text
 //
-// A line may come twice after the sidecar was killed. The uid, made of stream, segment
-// and offset, shows which ones do.
+// After the sidecar was killed, some lines may come twice. They have the same uid, which is
+// made of stream, segment and offset.
 package stdout
 
 import (
@@ -17,10 +17,9 @@ import (
 	"github.com/ullage/ullage/internal/sink"
 )
 
-// Kind makes sinks that write to w, which nothing else may write to. A write that blocks
-// blocks this sink alone, also beyond its Close: a write cannot be taken back. The
-// runtime ends a process that writes to descriptor 1 when that is no longer read: w must
-// be another one.
+// Kind returns a kind whose sinks write to w. Nothing else may write to w. A write that blocks
+// blocks this sink alone, and may block even after Close: a write cannot be canceled. w must
+// not be descriptor 1: if that is no longer read, the runtime ends a process that writes to it.
 func Kind(w io.Writer) sink.Kind {
 	return sink.Kind{Open: func(t sink.Target) (sink.Sink, error) { return open(t, w) }}
 }
@@ -30,7 +29,7 @@ type output struct {
 	to     io.Writer
 	asJSON bool
 	text   []byte
-	wrote  chan error // of the write under way; nil: none is
+	wrote  chan error // the result of the write under way; nil: no write is
 }
 
 func open(t sink.Target, w io.Writer) (sink.Sink, error) {

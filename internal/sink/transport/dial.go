@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Bounds of what a server can do to its sink.
+// Bounds on how long a server can delay its sink.
 const (
 	ConnectTimeout = 10 * time.Second // to connect, and again for TLS
 	AnswerTimeout  = time.Minute      // for the answer to a request that is sent
@@ -17,7 +17,7 @@ const (
 type DialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
 // Dial makes a connection whose writes fail if the server takes nothing for StallTimeout.
-// A slow one may take as long as it needs.
+// A slow server may take as long as it needs.
 func Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := net.Dialer{Timeout: ConnectTimeout}
 	c, err := dialer.DialContext(ctx, network, address)

@@ -9,12 +9,11 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// systemRoots returns a copy of the system's certificates. Where the system has none, as
-// in our image, which consists of the program alone, it returns the public ones that
-// are built in. A store that exists always wins: one that is mounted into the image at
-// /etc/ssl/certs, or that SSL_CERT_FILE or SSL_CERT_DIR names. If those variables name
-// nothing readable, the result is an error: an operator who narrows what is trusted must
-// not get every public authority because of a typing error.
+// systemRoots returns a copy of the system's certificates. If the system has none, it returns
+// the public ones that are built in: our image consists of the program alone. An existing
+// store always wins, whether it is mounted at /etc/ssl/certs or named by SSL_CERT_FILE or
+// SSL_CERT_DIR. If those variables name nothing readable, the result is an error: an operator
+// who trusts only some authorities must not get every public one because of a typing error.
 func systemRoots() (*x509.CertPool, error) {
 	roots, err := x509.SystemCertPool()
 	if err != nil {
@@ -43,7 +42,7 @@ var publicRoots = sync.OnceValue(func() *x509.CertPool {
 	for root := range bundle.Roots() {
 		cert, err := x509.ParseCertificate(root.Certificate)
 		switch {
-		case err != nil: // a parser that no longer accepts one authority still has the others
+		case err != nil: // if the parser no longer accepts one authority, the others still count
 		case root.Constraint != nil:
 			pool.AddCertWithConstraint(cert, root.Constraint)
 		default:

@@ -11,17 +11,17 @@ import (
 	"github.com/ullage/ullage/internal/sink"
 )
 
-// Trust says whom a sink trusts, and as whom it presents itself. All are files in PEM.
+// Trust names the authorities that a sink trusts, and its own certificate, as files in PEM.
 // The zero value trusts the system's authorities and presents no certificate. A system
 // without certificates, such as our image, trusts the public ones: see [systemRoots].
 type Trust struct {
 	CA   string // trusted as well as the system's certificates
-	Cert string // of the client; Key is set too then
+	Cert string // of the client; set together with Key
 	Key  string
 }
 
 // TrustOf reads the options ca, cert and key of a sink's URL, and the files that they
-// name: what cannot work shows at the start.
+// name, so that a wrong one is reported at the start.
 func TrustOf(o *sink.Options) (Trust, error) {
 	t := Trust{
 		CA:   o.Text("ca", "", "a file with certificates to trust as well as the system's, for all that the sink connects to; read for each connection"),
@@ -60,7 +60,8 @@ func (t Trust) Config(host string) (*tls.Config, error) {
 	return c, nil
 }
 
-// DialTLS returns a function that makes TLS connections. It reads the files for each.
+// DialTLS returns a function that makes TLS connections. It reads the files for each
+// connection.
 func (t Trust) DialTLS() DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, _, err := net.SplitHostPort(address)
