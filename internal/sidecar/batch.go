@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// batch makes every thread of the process SCHED_BATCH (sched(7)): it does not preempt a
-// thread that runs when it wakes up, and it keeps its fair share of the processors. So a
-// JVM that shares a processor with the sidecar is not interrupted in the middle of its
-// work, such as a write to its log. The policy needs no privilege, and holds across
-// cgroups. New threads have that of the thread that makes them.
+// batch makes every thread of the process SCHED_BATCH (sched(7)). Such a thread does not preempt
+// a running one when it wakes up. It keeps its fair share of the processors. So a JVM that
+// shares a processor with the sidecar is not interrupted in the middle of its work, such as a
+// write to its log. The policy needs no privilege, and holds across cgroups. A new thread
+// inherits the policy of the thread that makes it.
 func batch() error {
 	for {
 		changed, err := batchThreads()
@@ -24,7 +24,7 @@ func batch() error {
 	}
 }
 
-// batchThreads changes the threads that there are, and returns whether one needed it.
+// batchThreads changes the policy of all present threads, and reports whether any needed it.
 func batchThreads() (changed bool, err error) {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -37,13 +37,13 @@ func batchThreads() (changed bool, err error) {
 		}
 		attr, err := unix.SchedGetAttr(id, 0)
 		if errors.Is(err, unix.ESRCH) {
-			continue // it has ended
+			continue // the thread has ended
 		}
 		if err != nil {
 			return false, fmt.Errorf("read a thread's policy: %w", err)
 		}
 		if attr.Policy != unix.SCHED_NORMAL {
-			continue // batch already, or another policy that was chosen
+			continue // SCHED_BATCH already, or a policy that was chosen
 		}
 		attr.Policy = unix.SCHED_BATCH
 		if err := unix.SchedSetAttr(id, attr, 0); err != nil && !errors.Is(err, unix.ESRCH) {

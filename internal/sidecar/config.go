@@ -26,20 +26,20 @@ type Config struct {
 	Admin    admin.Config
 	Sinks    sink.Config
 
-	// SinkKinds are the sinks that there are, by the scheme of their URLs. Not a flag.
+	// SinkKinds are the known kinds of sinks, by the scheme of their URLs. Not a flag.
 	SinkKinds map[string]sink.Kind
 
 	Log settings.Log
 
-	// Shown, if not nil, is given what answers for the sidecar, before the sidecar begins. Not a flag.
+	// Shown, if not nil, is called with the answers of the sidecar before the sidecar begins. Not a flag.
 	Shown func(admin.Answers)
 
-	// StallFloor is the length at which a stop of a JVM may be suspected of being a stall.
+	// StallFloor is the length from which a stop of a JVM is suspected of being a stall.
 	// If zero, it is [pause.DefaultFloor]. Not a flag.
 	StallFloor pause.Floor
 
 	// YieldAfter is how long the sidecar waits for the first log of a JVM before
-	// it ends, once in the life of the pod. If zero, it waits without a limit.
+	// it exits, once in the life of the pod. If zero, it waits without a limit.
 	YieldAfter time.Duration
 }
 
@@ -75,8 +75,8 @@ func (c Config) Validate() []error {
 	return bad
 }
 
-// knownAnnotations are the annotations, without their prefix, that are not
-// live: each flag's, and the ones that only say how to inject the sidecar.
+// knownAnnotations returns the annotations, without their prefix, that are not
+// live: those of the flags, and those only for the injection.
 func knownAnnotations() []string {
 	known := ask.AtAdmission()
 	cfg := DefaultConfig()

@@ -10,8 +10,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// connect returns the parts that receive what the shipper sees and does. Busy is called with
-// whether there is much to do, and may be nil.
+// connect returns the functions that receive the events of the shipper. busy is called with true
+// while there is much to do, and with false afterwards. It may be nil.
 func (p *parts) connect(busy func(bool)) ship.Outlets {
 	line, caughtUp := p.cfg.observers(p.triggers, p.insight)
 	return ship.Outlets{
@@ -30,8 +30,8 @@ func (p *parts) connect(busy func(bool)) ship.Outlets {
 	}
 }
 
-// observers returns the functions that receive each line that is read, and that learn when
-// all lines were read. Each line is parsed once at most. Both are nil if no part needs lines.
+// observers returns two functions: line receives each line that is read, and caughtUp is called
+// when all lines were read. Each line is parsed at most once. Both are nil if no part needs lines.
 func (c *Config) observers(triggers *trigger.Set, in *insight.Insight) (line func(stream string, line []byte, class ul.Class), caughtUp func()) {
 	raises := c.Levels.Annotations != "" && c.Levels.Attach.Mode != attach.Off
 	switch {
@@ -46,8 +46,8 @@ func (c *Config) observers(triggers *trigger.Set, in *insight.Insight) (line fun
 	return nil, nil
 }
 
-// followers are who reads the segments while they are written: the sinks, and those who ask
-// for the last gaps.
+// followers returns the outlets for those who follow the segments while they are written: the
+// sinks, and the answer about the last gaps.
 func (p *parts) followers() ship.Followers {
 	follow := ship.Followers{OnGap: p.recent.gap}
 	if len(p.cfg.Sinks.URLs) == 0 {
@@ -60,8 +60,8 @@ func (p *parts) followers() ship.Followers {
 	return follow
 }
 
-// listenFor lets readers of the durable copy in dir ask the sidecar. The opener of the
-// destination reports why it does not exist.
+// listenFor opens the socket on which readers of the durable copy in dir ask the sidecar. If dir
+// does not exist, the opener of the destination reports why.
 func (p *parts) listenFor(dir string) {
 	if addr, err := owner.Address(dir); err == nil {
 		p.server.ListenAt(addr)

@@ -1,8 +1,8 @@
-// Package sidecar is the whole of `ullage run`: every one of its settings,
-// and the wiring of its parts. The settings are declared by the packages that
-// they are for; here they come together, so that whatever sets them, a command
-// line, the environment or a pod's annotations, is held to the same rules.
+// Package sidecar is the whole of `ullage run`: all its settings, and the wiring
+// of its parts. Each package declares its own settings. Package sidecar combines
+// them, so that the same rules hold for a command line, the environment and a
+// pod's annotations.
 //
-// [Run] makes the parts, each from those before it; connects them by one table of who
-// receives what the shipper sees; runs them; and drains them.
+// [Run] makes the parts, each from earlier ones; connects them by one table of the receivers of
+// the shipper's events; runs them; and drains them.
 package sidecar

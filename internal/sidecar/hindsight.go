@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/ship"
 )
 
-// saving lets triggers, commands and annotations save the lines that are held in hindsight.
+// saving saves the lines that are held in hindsight, for triggers, commands and annotations.
 type saving struct {
 	shipper *ship.Shipper
 	journal *journal
@@ -26,7 +26,7 @@ func newSaving(shipper *ship.Shipper, journal *journal, log *slog.Logger) *savin
 	return &saving{shipper: shipper, journal: journal, log: log, logged: map[string]*retry.Limiter{}}
 }
 
-// save saves what is held, and marks that, unless it is being saved already.
+// save saves the held lines and adds a mark, unless they are being saved already.
 func (s *saving) save(cause, why string) (control.Saving, error) {
 	saving, err := s.shipper.Save()
 	if err != nil {
@@ -45,9 +45,9 @@ func (s *saving) save(cause, why string) (control.Saving, error) {
 	return control.Saving{From: saving.From, Until: saving.Until, Bytes: saving.Bytes}, nil
 }
 
-// mayLog reports whether no saving of the cause was logged in the last minute, and how many
-// were suppressed since the last one that was. A short --hindsight lets conditions begin any
-// number of savings; the marks have their own limit.
+// mayLog reports whether no saving of this cause was logged in the last minute. It returns how
+// many were suppressed since the last one that was logged. With a short --hindsight, conditions
+// can begin any number of savings. The marks have their own limit.
 func (s *saving) mayLog(cause string, now time.Time) (suppressed int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +59,7 @@ func (s *saving) mayLog(cause string, now time.Time) (suppressed int, ok bool) {
 	return logged.Take(now)
 }
 
-// at returns a time as marks have it, or nothing for none.
+// at returns a time in the format of marks, or "" for the zero time.
 func at(t time.Time) string {
 	if t.Unix() <= 0 {
 		return ""
@@ -67,7 +67,7 @@ func at(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.000-0700")
 }
 
-// saves returns what saves lines when a condition for that is met, or nil where none are held.
+// saves returns the function that a condition calls to save lines, or nil if no lines are held.
 func (c *Config) saves(s *saving) func(cause, why string) {
 	if c.Ship.PersistLevel <= ul.Trace || c.Ship.Hindsight == 0 {
 		return nil

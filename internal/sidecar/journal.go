@@ -15,26 +15,26 @@ import (
 	"github.com/ullage/ullage/internal/line/mark"
 )
 
-// Bounds on the rate of marks: JVMs, and programs that truncate their logs, may
-// cause any number.
+// Bounds on the rate of marks. JVMs, and programs that truncate their logs, may cause any
+// number of them.
 const (
 	maxMarks = 60
 	period   = time.Minute
 )
 
-// journal appends marks to the file of the source. It never waits: where the file cannot
-// be written to, or there are too many marks, marks are lost. It is safe for concurrent
-// use. A nil journal takes marks and does nothing.
+// journal appends marks to the file of the source. It never waits: if the file cannot be
+// written, or there are too many marks, marks are lost. It is safe for concurrent use. A nil
+// journal takes marks and does nothing.
 type journal struct {
 	source string
 	log    *slog.Logger
 	now    func() time.Time
 
 	mu         sync.Mutex
-	since      time.Time // when marks was last 0
-	marks      int       // since then
-	suppressed int       // not written, and not reported
-	failing    bool      // the last mark could not be written, and that was logged
+	since      time.Time // the begin of the current period
+	marks      int       // number of marks since then
+	suppressed int       // number of suppressed marks that no mark reports yet
+	failing    bool      // the last mark could not be written, and a log line reports it
 }
 
 // newJournal returns the journal of a source, which need not exist yet. It touches nothing.
@@ -42,9 +42,8 @@ func newJournal(source string, log *slog.Logger) *journal {
 	return &journal{source: source, log: log, now: time.Now}
 }
 
-// Add appends a mark and gives it the time of now if it has none. Beyond 60 marks in a
-// minute it only counts; the next mark that is written, or [journal.Close], has the
-// count before it.
+// Add appends a mark, with the current time if it has none. Beyond 60 marks in a minute it only
+// counts them. The count is written before the next mark, or by [journal.Close].
 func (j *journal) Add(m mark.Mark) {
 	if j == nil {
 		return
@@ -62,8 +61,8 @@ func (j *journal) Add(m mark.Mark) {
 	j.write(now, m)
 }
 
-// Close reports the marks that were suppressed last and appends the last ones, however
-// many there were.
+// Close reports the marks that were suppressed last. Then it appends the last marks, regardless
+// of the limit.
 func (j *journal) Close(last ...mark.Mark) {
 	if j == nil {
 		return
@@ -73,7 +72,7 @@ func (j *journal) Close(last ...mark.Mark) {
 	j.write(j.now(), last...)
 }
 
-// write appends marks, after one for the suppressed ones.
+// write appends marks, after a mark for the suppressed ones.
 func (j *journal) write(now time.Time, marks ...mark.Mark) {
 	var text []byte
 	if j.suppressed > 0 {
@@ -115,7 +114,7 @@ func (j *journal) append(text []byte) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() // an error would be one of a network's file system
+	defer f.Close() // only a network's file system could return an error here
 	if err := reserve(f, len(text)); err != nil {
 		return fmt.Errorf("reserve space for a mark: %w", err)
 	}
@@ -126,8 +125,8 @@ func (j *journal) append(text []byte) error {
 	return err
 }
 
-// reserve takes the memory for the next n bytes of a file: a full tmpfs would take a part
-// of a line otherwise. Where the file system cannot do that, the write goes ahead without.
+// reserve allocates the next n bytes of a file: otherwise a full tmpfs would take a part of a
+// line. If the file system cannot allocate, the write follows without it.
 func reserve(f *os.File, n int) error {
 	info, err := f.Stat()
 	if err != nil {

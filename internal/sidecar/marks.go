@@ -12,12 +12,12 @@ import (
 	"github.com/ullage/ullage/internal/line/mark"
 )
 
-// marking ties what reports events to the journal of marks.
+// marking connects the sources of events to the journal of marks.
 type marking struct {
 	journal *journal
 	started time.Time
-	opened  atomic.Bool   // the source is ours, and its journal
-	settled chan struct{} // closed when the JVMs that have ended are marked
+	opened  atomic.Bool   // the source and its journal are ours
+	settled chan struct{} // closed when the ends of JVMs are marked
 }
 
 // lastLook bounds the wait for these marks at the end.
@@ -27,7 +27,7 @@ func newMarking(source string, log *slog.Logger) *marking {
 	return &marking{journal: newJournal(source, log), started: time.Now(), settled: make(chan struct{})}
 }
 
-// ofSource returns what takes the marks of the source.
+// ofSource returns the function that takes the marks of the source.
 func (m *marking) ofSource(jvms *census.Census) func(mark.Mark) {
 	return func(a mark.Mark) {
 		if a.Kind == mark.CrashReport {
@@ -37,7 +37,7 @@ func (m *marking) ofSource(jvms *census.Census) func(mark.Mark) {
 	}
 }
 
-// begins returns what marks that the source is ours.
+// begins returns the function that adds the first mark once the source is ours.
 func (m *marking) begins(of build.Info) func(statedir.Former) {
 	return func(former statedir.Former) {
 		m.opened.Store(true)
@@ -45,9 +45,10 @@ func (m *marking) begins(of build.Info) func(statedir.Former) {
 	}
 }
 
-// before returns a context that ends when ctx does, once released is closed, the last ends of JVMs
-// and that of the sidecar are marked, and looked is closed: the drain that follows then ships all
-// that adopted JVMs have written, these marks, and what rings have had. The caller calls stop when it needs the context no more.
+// before returns a context that ends after ctx: once released is closed, the last ends of JVMs
+// and the end of the sidecar are marked, and looked is closed. So the following drain ships
+// everything that adopted JVMs have written, these marks, and the events of the rings. The
+// caller calls stop when it no longer needs the context.
 func (m *marking) before(ctx context.Context, released, looked <-chan struct{}) (until context.Context, stop func()) {
 	until, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	unregister := context.AfterFunc(ctx, func() {

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	startTakes = time.Second // after this, memory is freed that only the start needed
-	mostKept   = time.Minute // the longest for which garbage is kept
+	startTakes = time.Second // after this time, memory that only the start needed is freed
+	mostKept   = time.Minute // the longest time for which garbage is kept
 )
 
 // giveBack returns the memory of garbage to the system until ctx ends: when the start is
 // over, since a source with thousands of files takes most of the heap in its first second;
 // ten seconds later, when the writer rests after its first lines; and every minute. The pages
-// of the program stay mapped. They are in the page cache, which the kernel takes back at
-// will, and a page that is unmapped and touched again counts for long as one that the
-// container needs.
+// of the program stay mapped. They are in the page cache, from which the kernel can take them at
+// any time. If a page is unmapped and touched again, it counts for a long time as a page that
+// the container needs.
 func giveBack(ctx context.Context) {
 	next := kernel.NewTimer(startTakes)
 	defer next.Stop()

@@ -23,8 +23,8 @@ import (
 	"github.com/ullage/ullage/internal/sink"
 )
 
-// parts are what a sidecar consists of. Each is made of those before it, and none of them
-// does anything before run.
+// parts holds the parts of a sidecar. Each is made from earlier ones, and none does anything
+// before run.
 type parts struct {
 	cfg Config
 	of  build.Info
@@ -70,7 +70,7 @@ func assemble(cfg Config, of build.Info, log *slog.Logger) (*parts, error) {
 	return p, nil
 }
 
-// marks returns what takes the marks of JVMs, and what is known of their heaps.
+// marks returns the functions that take the marks of JVMs and the data about their heaps.
 func (p *parts) marks() census.Outlets {
 	to := census.Outlets{Mark: p.marking.journal.Add}
 	if p.insight != nil {
@@ -90,10 +90,10 @@ func (p *parts) markLevel(m mark.Mark) {
 	p.marking.journal.Add(m)
 }
 
-// complete sets what follows from the settings of others.
+// complete sets the settings that follow from those of other parts.
 func (c *Config) complete() {
 	if c.Sinks.Pod.Name == "" {
-		c.Sinks.Pod.Name, _ = os.Hostname() // that of the pod, in one
+		c.Sinks.Pod.Name, _ = os.Hostname() // in a pod, this is the pod's name
 	}
 	c.Sinks.Formats = c.Ship.Tail.Formats
 	if len(c.Sinks.URLs) > 0 {
@@ -112,7 +112,7 @@ func (c *Config) complete() {
 	c.Admin.Connections = tail.Connections()
 }
 
-// answers are what the admin HTTP says of the other parts.
+// answers returns the answers of the admin HTTP about the other parts.
 func (p *parts) answers() admin.Answers {
 	started := time.Now()
 	return admin.Answers{
@@ -122,5 +122,5 @@ func (p *parts) answers() admin.Answers {
 	}
 }
 
-// ready returns why lines do not reach the destination and the required sinks now, or nil.
+// ready returns an error if lines do not reach the destination or a required sink now.
 func (p *parts) ready() error { return cmp.Or(p.shipper.Ready(), p.sinks.Ready()) }

@@ -8,7 +8,7 @@ import (
 	"github.com/ullage/ullage/internal/line/pause"
 )
 
-// pausesOf are the last stops of the JVMs as /recent shows them, the newest last.
+// pausesOf returns the last stops of the JVMs for /recent, the newest last.
 func pausesOf(stops []insight.Stop) []admin.Pause {
 	pauses := make([]admin.Pause, 0, min(len(stops), admin.MaxPauses))
 	for i := min(len(stops), admin.MaxPauses) - 1; i >= 0; i-- {

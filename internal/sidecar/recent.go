@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// recent keeps the last gaps for people who look at the sidecar. Its methods may be
-// called concurrently. The zero value has none.
+// recent keeps the last gaps, to show them to people. Its methods may be called concurrently.
+// The zero value has no gaps.
 type recent struct {
 	mu   sync.Mutex
 	gaps []admin.Gap // the oldest first
@@ -41,7 +41,7 @@ func (r *recent) gap(stream string, g ul.Gap) {
 	r.gaps = append(r.gaps, one)
 }
 
-// answer returns the last events, for /recent. Without jvms there are no pauses.
+// answer returns the last events, for /recent. If jvms is nil, they include no pauses.
 func (r *recent) answer(jvms *insight.Insight) admin.Recent {
 	events := admin.Recent{Pauses: []admin.Pause{}}
 	if jvms != nil {

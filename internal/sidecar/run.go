@@ -12,9 +12,9 @@ import (
 	"github.com/ullage/ullage/internal/ship"
 )
 
-// Run ships until ctx ends and then drains, and meanwhile keeps the JVMs' log levels as
-// wanted. The admin HTTP goes on until all of it is over. Busy is called with whether
-// there is much to do, see [ship.Outlets], and may be nil.
+// Run ships until ctx ends and then drains. Meanwhile it keeps the JVMs' log levels as wanted.
+// The admin HTTP runs until the drain is over. busy is called with true while there is much to
+// do, see [ship.Outlets]. It may be nil.
 func Run(ctx context.Context, cfg Config, of build.Info, busy func(bool), log *slog.Logger) error {
 	p, err := assemble(cfg, of, log)
 	if err != nil {
@@ -42,9 +42,9 @@ func (p *parts) begin() {
 	}
 }
 
-// run runs all parts until ctx ends, and then drains: first what the JVMs' ends and the rings
-// have to add to the source, then the source, then what the sinks have not sent, and last the
-// HTTP that shows all of this.
+// run runs all parts until ctx ends, and then drains: first the ends of JVMs and the events of
+// rings are added to the source, then the source is drained, then the sinks, and last the HTTP
+// that shows all of this.
 func (p *parts) run(ctx context.Context, to ship.Outlets) error {
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	var serve, work errgroup.Group
@@ -52,7 +52,7 @@ func (p *parts) run(ctx context.Context, to ship.Outlets) error {
 
 	ctx, cancel := context.WithCancel(ctx)
 	shipped, allShipped := context.WithCancel(context.WithoutCancel(ctx))
-	looked, endLooking := context.WithCancel(context.WithoutCancel(ctx)) // at the rings, for the last time
+	looked, endLooking := context.WithCancel(context.WithoutCancel(ctx)) // looked ends after the last look at the rings
 	released, endAdopting := context.WithCancel(context.WithoutCancel(ctx))
 	work.Go(func() error {
 		defer endAdopting()
@@ -77,8 +77,8 @@ func (p *parts) run(ctx context.Context, to ship.Outlets) error {
 	return errors.Join(err, serve.Wait())
 }
 
-// ours returns what runs a part from when the source is ours, and not if ctx ends before: the levels,
-// the events of rings and the census belong to the owner of the source, as its lines do.
+// ours returns a function that runs a part once the source is ours, unless ctx ends before that.
+// Like the lines of the source, the levels, the events of rings and the census belong to its owner.
 func (p *parts) ours(ctx context.Context, run func(context.Context) error) func() error {
 	return func() error {
 		if !p.shipper.AwaitTurn(ctx) {
@@ -88,7 +88,7 @@ func (p *parts) ours(ctx context.Context, run func(context.Context) error) func(
 	}
 }
 
-// events returns what runs the rings; it calls looked when they were looked at for the last time.
+// events returns the function that runs the rings. It calls looked after the last look at them.
 func (p *parts) events(looked func()) func(context.Context) error {
 	return func(ctx context.Context) error { p.rings.Run(ctx, looked); return nil }
 }
@@ -96,8 +96,8 @@ func (p *parts) events(looked func()) func(context.Context) error {
 // census watches the JVMs.
 func (p *parts) census(ctx context.Context) error { p.jvms.Run(ctx); return nil }
 
-// feed runs the sinks until everything is shipped, and then until they have it all or the
-// drain timeout is over. The timeout begins when ctx ends.
+// feed runs the sinks until everything is shipped, and then until the sinks have everything or
+// the drain timeout is over. The timeout begins when ctx ends.
 func (p *parts) feed(ctx, shipped context.Context) error {
 	stop, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()

@@ -27,7 +27,7 @@ func (p *parts) status(started time.Time) admin.Status {
 	return st
 }
 
-// absolute is a path as another process, with another working directory, finds it.
+// absolute returns a path that is also valid in another working directory.
 func absolute(path string) string {
 	if full, err := filepath.Abs(path); err == nil {
 		return full

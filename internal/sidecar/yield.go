@@ -14,8 +14,8 @@ import (
 // yieldPoll is how often the sidecar looks for the first log.
 const yieldPoll = 500 * time.Millisecond
 
-// yieldMark is the file in the state directory that says that a sidecar of this
-// source has yielded before.
+// yieldMark is the file in the state directory that exists once a sidecar of this
+// source has yielded.
 const yieldMark = "yielded"
 
 // yield ends the sidecar by calling end if no log appears in the source for
@@ -23,8 +23,8 @@ const yieldMark = "yielded"
 //
 // In a pod whose sidecar has lost its restartPolicy, the sidecar is an ordinary
 // init container: the kubelet starts no JVM before the sidecar has ended with 0.
-// Nothing tells a container which of the two it is. Exiting is harmless for a
-// real sidecar: the kubelet starts it again, and the mark then keeps it alive.
+// A container cannot find out whether it is a real sidecar. Exiting is harmless
+// for a real one: the kubelet starts it again, and the mark then keeps it alive.
 // The mark is made first, so that no sidecar exits twice.
 func (c Config) yield(ctx context.Context, end func(), log *slog.Logger) {
 	if c.YieldAfter == 0 {
@@ -60,7 +60,7 @@ func (c Config) yield(ctx context.Context, end func(), log *slog.Logger) {
 	}
 }
 
-// idle says that there is no log yet, and that no sidecar has yielded before.
+// idle reports whether there is no log yet and no sidecar has yielded before.
 func (c Config) idle() bool {
 	entries, err := os.ReadDir(c.Ship.Tail.Source)
 	if err != nil {
