@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// With the policy, the injector's account writes the caBundle as before, and can
-// change nothing else of the object that RBAC lets it patch.
+// With the policy, the injector's account can still write the caBundle, but can change nothing else of the object
+// that RBAC lets it patch.
 func TestTheAccountIsHeldToTheCABundle(t *testing.T) {
 	s := newSpace(t)
 	policy := s.must(helm(append([]string{"template", release, chart, "-n", system, "--show-only", "templates/accountpolicy.yaml", "--kube-version", "1.30.0", "--set", "accountPolicy.enabled=true"}, chartValues()...)...))
@@ -19,8 +19,7 @@ func TestTheAccountIsHeldToTheCABundle(t *testing.T) {
 		_, err := kubectl("", account, "patch", object, "--type=json", "--patch", text)
 		return err
 	}
-	// Until the API server has learned of the policy, a change goes through: each
-	// attempt is another change.
+	// Until the API server has learned of the policy, changes succeed. So each attempt makes a different change.
 	t.Cleanup(func() { _, _ = kubectl("", "label", object, "e2e-try-") })
 	s.eventually(time.Minute, "the policy is in force", func() bool {
 		err := patch(fmt.Sprintf(`[{"op":"add","path":"/metadata/labels/e2e-try","value":"%d"}]`, time.Now().UnixNano()))

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Where only pods of the `restricted` Pod Security Standard may be, a pod that
-// is one is still one with its sidecar.
+// In a namespace that admits only pods of the `restricted` Pod Security Standard, a restricted pod is still
+// restricted with its sidecar.
 func TestRestrictedNamespace(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t, "pod-security.kubernetes.io/enforce=restricted", "pod-security.kubernetes.io/warn=restricted")
@@ -25,9 +25,8 @@ func TestRestrictedNamespace(t *testing.T) {
 	sameAsReference(s, "app")
 }
 
-// A ResourceQuota wants every container to say what it takes, a LimitRange says
-// it for the others. A sidecar has its share in both; where there is no room
-// for it, Kubernetes says so as it does for any container.
+// A ResourceQuota requires limits of every container, and a LimitRange supplies the missing ones. Both apply to a
+// sidecar too. If the quota has no room for it, Kubernetes says so as for any container.
 func TestResourceQuotaAndLimitRange(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -43,12 +42,12 @@ func TestResourceQuotaAndLimitRange(t *testing.T) {
 	s.apply(shortJVM("app").manifest())
 	s.ready("app")
 	if got := s.field("pod/app", ".spec.initContainers[0].resources.limits"); !strings.Contains(got, `"cpu"`) {
-		t.Errorf("the sidecar has the limits %s, want one of cpu, which the quota counts", got)
+		t.Errorf("the sidecar has the limits %s, want a cpu limit, which the quota requires", got)
 	}
 	sameAsReference(s, "app")
 
-	// 384Mi and the sidecar's 128Mi are in use: as much is left for a JVM of
-	// 512Mi, but not for its sidecar as well.
+	// 384Mi and the sidecar's 128Mi are in use. The rest of the quota is enough for a JVM of 512Mi, but not for its
+	// sidecar as well.
 	second := jvmPod{Name: "second", JDK: 25, Memory: "512Mi"}
 	full := second
 	full.NotInjected = true
@@ -60,14 +59,14 @@ func TestResourceQuotaAndLimitRange(t *testing.T) {
 	}
 }
 
-// A namespace's label asks for all of its pods, and a pod's own label counts
-// for more. Kubernetes' own namespace and the injector's are left alone.
+// A namespace's label selects all of its pods, and a pod's own label overrides it. Kubernetes' own namespace and the
+// injector's are left alone.
 func TestWhoIsInjected(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t, "ullage.dev/injection=enabled")
 	plain := newSpace(t)
 	for _, test := range []struct {
-		what, namespace, label string // "": without
+		what, namespace, label string // "": no label
 		injected               bool
 	}{
 		{"a pod without the label in an enabled namespace", s.name, "", true},
@@ -96,8 +95,8 @@ func TestWhoIsInjected(t *testing.T) {
 	sameAsReference(s, "app")
 }
 
-// A pod with a bad annotation starts, without a sidecar and as it was, and
-// kubectl shows which annotation it is, its value and what would do.
+// A pod with a bad annotation starts unchanged, without a sidecar. kubectl shows the annotation's name and value, and
+// what would be accepted.
 func TestBadAnnotationsAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -159,15 +158,15 @@ func TestPortsThatThePodHasAreLeftAlone(t *testing.T) {
 		return out, warnings
 	}
 	if out, _ := create(":9919", 9919); out != "9920 9920" {
-		t.Errorf("where the pod has port 9919, the sidecar's port and the annotated one are %q, want 9920", out)
+		t.Errorf("the pod uses port 9919: the sidecar's port and the annotated one are %q, want 9920", out)
 	}
 	if out, warnings := create(":65535", 65535); out != " " || !strings.Contains(warnings, "ullage.dev/listen: no port is left") {
-		t.Errorf("where no port is left, the sidecar's port is %q, and the warning %q", out, warnings)
+		t.Errorf("no port is left: the sidecar's port is %q, the warning %q", out, warnings)
 	}
 }
 
-// Where only the image knows the user, the pod is injected, told what it lacks
-// and how to get it, and nothing of its log is lost.
+// If only the image knows the user, the pod is injected and warned of what it lacks and how to fix that. Its log is
+// complete.
 func TestUserThatOnlyTheImageKnows(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -188,8 +187,8 @@ func TestUserThatOnlyTheImageKnows(t *testing.T) {
 	sameAsReference(s, "app")
 }
 
-// The sidecar has no token of the pod's service account, though the API server
-// gives one to each container, also to a container that a webhook adds.
+// The sidecar has no token of the pod's service account, though the API server gives one to each container, even to
+// one that a webhook adds.
 func TestTheSidecarHasNoToken(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// unprepared is a Deployment with nothing of ullage, whose user only its image knows.
+// unprepared is a Deployment without anything of ullage. Only its image knows the user.
 func unprepared() object {
 	jvm := jvmPod{Name: "plain", JDK: 25, NotInjected: true, Grace: 1}
 	deployment := workload("Deployment", jvm, "")
@@ -26,7 +26,8 @@ func withoutLog(container object) {
 	container["command"] = slices.DeleteFunc(container["command"].([]any), func(word any) bool { return word == reference("/ref") })
 }
 
-// adopting runs `kubectl ullage adopt` to its end and returns the text of what it brought back.
+// adopting runs `kubectl ullage adopt` to its end, checks the report and the copy that it fetched, and returns its
+// stderr.
 func adopting(s *space, target string, more ...string) (said string) {
 	s.Helper()
 	dir := s.TempDir()
@@ -46,7 +47,8 @@ func adopting(s *space, target string, more ...string) (said string) {
 	return said
 }
 
-// sameJVM fails the test unless the JVM of a pod was not restarted and logs what it logged before.
+// sameJVM fails the test if the JVM of a pod was restarted, logs anything else than before, or has files of ullage
+// left in /dev/shm.
 func sameJVM(s *space, pod, before string) {
 	s.Helper()
 	if is := s.exec(pod, "app", "jcmd", "1", "VM.log", "list"); is != before {
@@ -60,8 +62,8 @@ func sameJVM(s *space, pod, before string) {
 	}
 }
 
-// A JVM that nothing was prepared for, of a user that only the image knows, is shipped for a time and
-// then is as it was. Then doctor shows what is left in the pod's spec.
+// An unprepared JVM, whose user only the image knows, is shipped for a while. Afterwards it is as it was, and doctor
+// shows what is left in the pod's spec.
 func TestAdoptAnUnpreparedDeployment(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -79,8 +81,8 @@ func TestAdoptAnUnpreparedDeployment(t *testing.T) {
 	matches(t, "doctor", out, `(?m)^note +container ullage-adopt-\w+ has adopted a JVM of pod \S+, and has ended with exit code 0$`)
 }
 
-// Where only restricted pods may be, the container that adopts is one too. A JVM whose policy does not
-// let the container in is left alone.
+// In a namespace that admits only restricted pods, the adopting container is restricted too. If the policy refuses
+// the container, nothing is changed.
 func TestAdoptInARestrictedNamespace(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t, "pod-security.kubernetes.io/enforce=restricted")

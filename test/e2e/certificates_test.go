@@ -13,12 +13,10 @@ import (
 	"time"
 )
 
-// The certificates' Secret is emptied. The injectors make a new CA, are trusted
-// with both, and a minute later serve with a certificate of the new one; no pod
-// that is created meanwhile goes without a sidecar.
+// The certificates' Secret is emptied. The injectors make a new CA, API servers trust both CAs, and a minute later
+// the injectors serve with a certificate of the new CA. Every pod created meanwhile gets a sidecar.
 //
-// The test mostly waits, longer than all others: so it is in a file whose tests begin
-// early.
+// The test mostly waits, longer than all others, so it is in a file whose tests begin early.
 func TestInjectorCertificatesAreRenewedWhileInUse(t *testing.T) {
 	t.Parallel() // no other test should notice
 	s := newSpace(t)
@@ -54,7 +52,7 @@ func TestInjectorCertificatesAreRenewedWhileInUse(t *testing.T) {
 	figures.add("certificates emptied: pods created meanwhile, all injected", fmt.Sprint(created), "at least 50")
 }
 
-// caBundle returns the CAs that API servers trust the injector with.
+// caBundle returns the CAs by which API servers trust the injector.
 func caBundle(s *space) []*x509.Certificate {
 	s.Helper()
 	encoded := s.must(kubectl("", "get", "mutatingwebhookconfiguration", "ullage-injector", "-o", "jsonpath={.webhooks[0].clientConfig.caBundle}"))
@@ -86,8 +84,7 @@ func otherThan(s *space, earlier *x509.Certificate, certificate func() (*x509.Ce
 	return now
 }
 
-// certificateOf returns what asks an injector for the certificate that it
-// serves with at the moment.
+// certificateOf returns a function that asks an injector for its current serving certificate.
 func certificateOf(s *space, pod string) func() (*x509.Certificate, error) {
 	f := &forwarded{space: s, namespace: system, pod: pod, port: 9443}
 	return func() (*x509.Certificate, error) {

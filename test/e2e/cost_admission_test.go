@@ -27,10 +27,9 @@ type loadResult struct {
 	Samples       int
 }
 
-// An injector answers 100 reviews a second. A program in a pod asks one of the
-// injectors, over the pods' network and TLS, as an API server does; whatever
-// else the node runs takes its time as well. Of a round that was disturbed so
-// much that it is over the limit, there are two repetitions.
+// An injector answers 100 reviews a second. A program in a pod asks one of the injectors, over the pods' network and
+// TLS, as an API server does. Other work on the node slows it down, so a round over the limit is repeated up to
+// twice.
 func TestAdmissionCost(t *testing.T) {
 	s := newSpace(t)
 	startTools(s, "client")
@@ -59,7 +58,7 @@ func TestAdmissionCost(t *testing.T) {
 	}
 }
 
-// loadFrom asks the injector at an address for a round.
+// loadFrom runs one round against the injector at an address.
 func loadFrom(s *space, address string) loadResult {
 	s.Helper()
 	out := s.must(kubectl(review(), "-n", s.name, "exec", "-i", "client", "--", "/tmp/load",
@@ -74,12 +73,12 @@ func loadFrom(s *space, address string) loadResult {
 		s.Errorf("of %d reviews %d were sent and %d answered with a patch; the last error is %q", reviewRate*reviewSeconds, r.Sent, r.Patched, r.Error)
 	}
 	if r.Samples == 0 {
-		s.Error("the injector does not tell its memory")
+		s.Error("the injector does not report its memory")
 	}
 	return r
 }
 
-// review is an API server's question about a pod with a JVM: 10 KiB.
+// review returns an API server's question about a pod with a JVM: 10 KiB.
 func review() string {
 	pod := jvmPod{Name: "web", JDK: 25}
 	o := pod.object()

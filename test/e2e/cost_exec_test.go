@@ -11,10 +11,9 @@ import (
 	"time"
 )
 
-// Who reads a log and goes away leaves no program behind in the sidecar, where
-// each would take 10 MiB of a limit of 64 MiB permanently: a container runtime
-// need not tell the program, nor read what it writes. Processes of the sidecar
-// are seen in a pod that shares its pid namespace.
+// A reader of a log that goes away leaves no program behind in the sidecar. Each would permanently take 10 MiB of a
+// limit of 64 MiB, since a container runtime need neither tell the program nor read its output. The pod shares its
+// pid namespace, so the test sees the sidecar's processes.
 func TestReadersLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -30,7 +29,7 @@ func TestReadersLeaveNothingBehind(t *testing.T) {
 		return err == nil && read > 32<<20
 	})
 	plugin := goBuild(s, "../../cmd/kubectl-ullage")
-	// More is there than what fits between the program and us, so that it waits.
+	// The copy is larger than all buffers between the program and the test, so the program blocks.
 	for name, end := range map[string]func(*exec.Cmd) error{
 		"interrupted":    func(c *exec.Cmd) error { return c.Process.Signal(syscall.SIGINT) },
 		"killed":         func(c *exec.Cmd) error { return c.Process.Kill() },
@@ -43,8 +42,7 @@ func TestReadersLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// readAndEnd starts a command, reads a line that it prints, lets its end come
-// about and closes its output.
+// readAndEnd starts a command, reads a line that it prints, calls end and closes its output.
 func readAndEnd(s *space, cmd *exec.Cmd, end func(*exec.Cmd) error) {
 	s.Helper()
 	out, err := cmd.StdoutPipe()
@@ -59,13 +57,13 @@ func readAndEnd(s *space, cmd *exec.Cmd, end func(*exec.Cmd) error) {
 		s.Errorf("%v: read %q: %v", cmd.Args, line, err)
 	}
 	if !readersIn(s, "app") {
-		s.Errorf("%v: its program is not seen in the pod", cmd.Args)
+		s.Errorf("%v: no program that reads the log is visible in the pod", cmd.Args)
 	}
 	if err := end(cmd); err != nil {
 		s.Error(err)
 	}
 	out.Close()
-	_ = cmd.Wait() // of a signal, or of the pipe
+	_ = cmd.Wait() // an error is due to the signal or the closed pipe
 }
 
 // readersIn says whether a program reads the log in a sidecar of a pod.
@@ -74,7 +72,7 @@ func readersIn(s *space, pod string) bool {
 	return strings.Contains(s.exec(pod, "app", "ps", "-o", "args"), "ullage logs ")
 }
 
-// Both images say of which commit they are, if git knew it.
+// Both images record their commit, if git knew it.
 func TestImagesSayWhatTheyAre(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -99,8 +97,7 @@ func TestImagesSayWhatTheyAre(t *testing.T) {
 	}
 }
 
-// Of two sidecars in a pod each answers a status that does not say where it
-// listens.
+// Each of two sidecars in a pod answers `ullage status` without being told where it listens.
 func TestEachSidecarOfAPodTellsItsStatus(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)

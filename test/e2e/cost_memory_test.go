@@ -11,13 +11,12 @@ import (
 	"time"
 )
 
-// sampling is how often a container tells its memory, in a second.
+// sampling is how many times a second a container reports its memory.
 const sampling = 5
 
-// What a JVM's container is charged for the log of a JVM that writes 20 MB/s.
-// All of it is shmem: the tmpfs counts for the container that writes to it. The
-// pods run at the same time: reclaiming as by default, and not at all, for
-// comparison.
+// Measures how much memory a JVM's container is charged for a log of 20 MB/s. All of it is shmem: the tmpfs is
+// charged to the container that writes to it. Two pods run at the same time: one reclaims as by default, the other
+// not at all, for comparison.
 func TestLogMemoryCost(t *testing.T) {
 	s := newSpace(t)
 	long := 20 * time.Second
@@ -49,20 +48,20 @@ func TestLogMemoryCost(t *testing.T) {
 		figures.add(fmt.Sprintf("memory of a JVM's container for its log, %s, %s, %d times a second: most", f.name, lasts, sampling),
 			fmt.Sprintf("%s (median %s) at %.1f MB/s", inMiB(slices.Max(f.shmem)), inMiB(f.median()), f.rate/1e6), f.limit)
 	}
-	// Else it is not the log that was measured, or nothing was freed.
+	// Otherwise something else than the log was measured, or nothing was freed.
 	with, none := pods[0], pods[1]
 	if most := float64(slices.Max(none.shmem)); most < none.rate*none.lasts.Seconds()/2 {
-		t.Errorf("without reclaim %.0f bytes of shmem do not hold %s of %.0f bytes/s", most, none.lasts, none.rate)
+		t.Errorf("without reclaim at most %.0f bytes of shmem, less than half of %s at %.0f bytes/s", most, none.lasts, none.rate)
 	}
 	if slices.Max(with.shmem) > slices.Max(none.shmem)/4 {
-		t.Errorf("%s: %d bytes of shmem, and %d without reclaim", with.name, slices.Max(with.shmem), slices.Max(none.shmem))
+		t.Errorf("%s: %d bytes of shmem, more than a quarter of the %d without reclaim", with.name, slices.Max(with.shmem), slices.Max(none.shmem))
 	}
 }
 
-// flooded is a pod with a JVM that logs 20 MB/s, and what was seen of it.
+// flooded is a pod with a JVM that logs 20 MB/s, and its measurements.
 type flooded struct {
 	name, limit  string
-	lasts, whole time.Duration // that it is measured, and should be
+	lasts, whole time.Duration // how long it is measured, and should be
 	annotations  map[string]string
 
 	rate  float64 // bytes a second that were logged and read
@@ -82,7 +81,7 @@ func (f *flooded) pod() jvmPod {
 	}
 }
 
-// sample measures for as long as is asked for.
+// sample measures for the wanted time.
 func (f *flooded) sample(s *space) error {
 	pod := f.pod().Name
 	before, err := metric(s, pod, "ullage_read_bytes_total")
@@ -112,7 +111,7 @@ func (f *flooded) sample(s *space) error {
 		f.shmem = append(f.shmem, bytes)
 	}
 	if len(f.shmem) < int(f.lasts.Seconds()) {
-		return fmt.Errorf("memory.stat told of shmem %d times in %s", len(f.shmem), f.lasts)
+		return fmt.Errorf("memory.stat reported shmem %d times in %s", len(f.shmem), f.lasts)
 	}
 	return nil
 }

@@ -15,9 +15,8 @@ import (
 const (
 	startLimit = 300 * time.Millisecond
 
-	// How often a kubelet looks at its containers. It starts those of the
-	// application when it has seen the sidecar run, so what any sidecar
-	// (an init container with restartPolicy Always) adds is up to a second.
+	// How often a kubelet looks at its containers. It starts the application's containers once it has seen the
+	// sidecar run, so any sidecar (an init container with restartPolicy Always) adds up to a second.
 	relist = time.Second
 )
 
@@ -28,14 +27,12 @@ const (
 	besideSleep  = "sleep" // a sidecar that does nothing, to know the kubelet's part
 )
 
-// A pod with the sidecar starts later. Pods without, with, and with another
-// sidecar are created in turns, each after the one before has run, and at
-// random, since their ends and the kubelet's look at containers are in step. A
-// JVM tells when it logs its first line, with milliseconds; the clock of its
-// node need not be ours, but the difference is the same for all pods, and goes
-// out. The first line of a sidecar divides the time: what comes before is due to the
-// sidecar, and what comes after is the kubelet's wait for its next look, and the start
-// of the JVM's container.
+// A pod with the sidecar starts later. Pods without a sidecar, with ours, and with another one are created in turns,
+// each after the previous pod has run. The time between them is random, since otherwise the kubelet's looks would be
+// in step with the pods' ends. A JVM logs the time of its first line in milliseconds. Its node's clock may differ
+// from ours, but the difference is the same for all pods and cancels out. The first line of a sidecar divides the
+// time: the part before it is due to the sidecar, the part after it is the kubelet's wait for its next look and the
+// start of the JVM's container.
 func TestStartCost(t *testing.T) {
 	s := newSpace(t)
 	rounds := 4
@@ -51,7 +48,7 @@ func TestStartCost(t *testing.T) {
 		}
 	}
 	whole, sidecar, rest := map[string][]time.Duration{}, map[string][]time.Duration{}, map[string][]time.Duration{}
-	for i := 1; i <= rounds; i++ { // the first ones have found cold caches
+	for i := 1; i <= rounds; i++ { // the first pods find cold caches
 		for _, with := range []string{beside, besideUllage, besideSleep} {
 			name := fmt.Sprintf("%s-%d", with, i)
 			first := firstLine(s, name)
@@ -110,7 +107,7 @@ func firstLine(s *space, pod string) time.Time {
 	}
 	line := startLine.FindStringSubmatch(s.kubectl("logs", pod, "-c", "app"))
 	if line == nil {
-		s.Fatalf("%s: the JVM has not said when it started", pod)
+		s.Fatalf("%s: the JVM has not logged when it started", pod)
 	}
 	ms, err := strconv.ParseInt(line[1], 10, 64)
 	if err != nil {

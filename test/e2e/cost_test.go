@@ -27,7 +27,7 @@ func median(of []time.Duration) time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// What nodes hold of an image, and what it takes unpacked.
+// Measures how much space an image takes on the nodes, and how much unpacked.
 func TestImagesAreSmall(t *testing.T) {
 	t.Parallel()
 	for image, limit := range map[string]int64{"ullage": 22 * mib, "ullage-injector": 30 * mib} {
@@ -49,8 +49,8 @@ func TestImagesAreSmall(t *testing.T) {
 	}
 }
 
-// onNodes returns the largest size that a node tells of an image. A kubelet tells of a
-// new one within ten seconds.
+// onNodes returns the largest size that a node reports for an image. A kubelet reports a new image within ten
+// seconds.
 func onNodes(t *testing.T, image string) (bytes int64) {
 	t.Helper()
 	err := wait(time.Minute, func() bool {
@@ -58,7 +58,7 @@ func onNodes(t *testing.T, image string) (bytes int64) {
 		return bytes > 0
 	})
 	if err != nil {
-		t.Fatalf("a node that tells the size of %s:%s: %v (a kubelet tells of 50 images, unless nodeStatusMaxImages is larger)", image, imageVersion, err)
+		t.Fatalf("no node reports the size of %s:%s: %v (a kubelet reports 50 images, unless nodeStatusMaxImages is larger)", image, imageVersion, err)
 	}
 	return bytes
 }
@@ -92,8 +92,8 @@ func sizeOnNodes(t *testing.T, image string) (bytes int64) {
 	return bytes
 }
 
-// unpackedSize returns the sum of the layers of an archive that was loaded into
-// the nodes. That of another version does not count.
+// unpackedSize returns the total size of the layers in an archive that was loaded into the nodes. An archive of
+// another version is an error.
 func unpackedSize(archive, image string) (int64, error) {
 	blobs, err := readArchive(archive)
 	if err != nil {

@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// A node is drained as docs/pods.md has it: the eviction ends a pod while its JVM
-// logs much, as a deletion does. The pod of the same name goes on after it with the
-// same claims, on another node if there is one. The pod begins on the last node:
-// where that is the second one of the local cluster, no other test wants to go there.
+// A node is drained as in docs/pods.md: the eviction ends a pod while its JVM logs much, as a deletion does. A pod of
+// the same name continues with the same claims, on another node if there is one. The first pod is on the last node:
+// in the local cluster, no other test uses a second node.
 func TestNodeIsDrained(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -44,7 +43,7 @@ func TestNodeIsDrained(t *testing.T) {
 	figures.add("node drained: eviction of a pod while its JVM logs", time.Since(began).Round(100*time.Millisecond).String(), "30 s")
 	moves := sameMachine(s)
 	if !moves {
-		t.Log("the cluster has no two nodes with one disk: the pod goes on where it was")
+		t.Log("the cluster has no two nodes with one disk: the pod continues on its node")
 		uncordon()
 	}
 	s.eventually(time.Minute, "another pod", func() bool {
@@ -62,7 +61,7 @@ func TestNodeIsDrained(t *testing.T) {
 	bothLives(s.T, refs, dest, sameBytes)
 }
 
-// prefersNode returns the affinity of a pod that goes to a node if it may.
+// prefersNode returns the affinity of a pod that prefers a node.
 func prefersNode(node string) object {
 	term := object{"matchFields": []any{object{"key": "metadata.name", "operator": "In", "values": []any{node}}}}
 	return object{"nodeAffinity": object{
@@ -70,15 +69,15 @@ func prefersNode(node string) object {
 	}}
 }
 
-// sameMachine reports whether the nodes are several, of one machine: then the
-// directories of the volumes are on all of them.
+// sameMachine reports whether there are several nodes, all on one machine. Then each of them has the volumes'
+// directories.
 func sameMachine(s *space) bool {
 	s.Helper()
 	boots := strings.Fields(s.must(kubectl("", "get", "nodes", "-o", "jsonpath={.items[*].status.nodeInfo.bootID}")))
 	return len(boots) > 1 && len(slices.Compact(boots)) == 1
 }
 
-// A JVM crashes: the durable copy has HotSpot's report, whole, as well as the log.
+// After a crash of the JVM, the durable copy has HotSpot's whole report as well as the log.
 func TestJVMCrashes(t *testing.T) {
 	eachJDK(t, func(s *space, jdk int) {
 		makeClaim(s, "logs", "ref")
@@ -96,7 +95,7 @@ func TestJVMCrashes(t *testing.T) {
 		report := streamIn(s.T, dest, "hs_err_pid1.log")
 		if !bytes.HasPrefix(report, []byte("#\n# A fatal error has been detected by the Java Runtime Environment:\n")) ||
 			!bytes.Contains(report, []byte("SIGSEGV")) || !bytes.HasSuffix(report, []byte("\nEND.\n")) {
-			s.Errorf("the report is not whole: %d bytes, from %.200q to %q", len(report), report, report[max(0, len(report)-200):])
+			s.Errorf("the report is incomplete: %d bytes, from %.200q to %q", len(report), report, report[max(0, len(report)-200):])
 		}
 	})
 }

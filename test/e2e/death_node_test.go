@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// A sidecar is killed while the JVM logs, again and again. The kubelet starts
-// it again, the second time only after ten seconds, and it goes on exactly
-// where its last commit was.
+// A sidecar is killed again and again while the JVM logs. The kubelet restarts it, the second time only after ten
+// seconds, and it continues exactly at its last commit.
 func TestSidecarKilled(t *testing.T) {
 	const kills = 2
 	eachJDK(t, func(s *space, jdk int) {
@@ -30,7 +29,7 @@ func TestSidecarKilled(t *testing.T) {
 	})
 }
 
-// morePersisted waits until the sidecar has persisted more than it had.
+// morePersisted waits until the sidecar has persisted more lines.
 func morePersisted(s *space, pod string) {
 	s.Helper()
 	had := -1

@@ -31,8 +31,8 @@ func TestJobCompletes(t *testing.T) {
 	})
 }
 
-// A JVM, process 1 as mostly, is killed by kill -9 while it logs, and its
-// container starts again: all lines of both lives are persisted.
+// A JVM, as usual process 1 of its container, is killed by kill -9 while it logs, and the container restarts. All
+// lines of both lives are persisted.
 func TestJVMKilled(t *testing.T) {
 	eachJDK(t, func(s *space, jdk int) {
 		makeClaim(s, "logs", "ref")
@@ -60,14 +60,14 @@ func TestJVMKilled(t *testing.T) {
 	})
 }
 
-// A JVM grows beyond the limit of its container, to which the tmpfs is charged
-// as well, and the kernel kills it: all that it logged is persisted.
+// A JVM grows beyond its container's memory limit, to which the tmpfs is charged as well, and the kernel kills it.
+// All that it logged is persisted.
 func TestJVMOutOfMemory(t *testing.T) {
 	eachJDK(t, func(s *space, jdk int) {
 		makeClaim(s, "logs", "ref")
 		s.apply(jvmPod{
-			// What survives a collection is promoted at once. It fills the old
-			// generation, which is far larger than the limit.
+			// Objects that survive a collection are promoted at once. They fill the old generation, which is far
+			// larger than the limit.
 			Name: "app", JDK: jdk, Java: []string{"-Xms1g", "-Xmx1g", "-Xmn8m", "-XX:MaxTenuringThreshold=0", "Churn", "60000", "400"},
 			Memory: "128Mi", Ref: "ref", Annotations: onClaim,
 		}.manifest())
@@ -84,8 +84,7 @@ func TestJVMOutOfMemory(t *testing.T) {
 // pod that has two volumes of one claim.
 var onClaim = map[string]string{"dest": "pvc:logs"}
 
-// readClaims returns a directory with the reference outputs, and one with what
-// was persisted of a pod.
+// readClaims returns a directory with the reference outputs, and one with a pod's durable copy.
 func readClaims(s *space, pod string) (refs, dest string) {
 	s.Helper()
 	return readClaim(s, "ref"), filepath.Join(readClaim(s, "logs"), s.name, pod)
@@ -105,8 +104,7 @@ func eachJDK(t *testing.T, test func(s *space, jdk int)) {
 	}
 }
 
-// hasEnded requires of the first container of a list in the pod's status that
-// it has ended so: exit code and reason.
+// hasEnded requires that the first container of a list in the pod's status has ended with this exit code and reason.
 func hasEnded(s *space, pod, list, want string) {
 	s.Helper()
 	ended := ".status." + list + "[0].state.terminated"
@@ -121,8 +119,7 @@ func awaitLogging(s *space, pod string) {
 	until(s, pod, "app", "a hundred collections", "[ $(grep -c Pause /ref/gc.log) -ge 100 ]")
 }
 
-// linger keeps a container, in which the JVM is not process 1, when that has
-// ended, and says so: see written.
+// linger keeps a container running after its JVM, which is not process 1, has ended. The file ended tells writtenBy.
 const linger = "touch /ref/ended; sleep 600"
 
 // endOf asks the JVM in a container that lingers to end, and returns all that it
@@ -149,8 +146,8 @@ func writtenBy(s *space, pod, container string) string {
 	return text
 }
 
-// bothLives compares the reference outputs of two JVMs, in refs, with what was
-// persisted in dest. How the first has ended, its comparison knows.
+// bothLives compares the reference outputs of two JVMs, in refs, with what was persisted in dest. First compares
+// those of the first JVM, in the way that suits its end.
 func bothLives(t *testing.T, refs, dest string, first func(t *testing.T, written, persisted []byte)) {
 	t.Helper()
 	written := [2][]byte{readIn(t, refs, "gc.log.0"), readIn(t, refs, "gc.log")}
@@ -158,7 +155,7 @@ func bothLives(t *testing.T, refs, dest string, first func(t *testing.T, written
 	before, ok := bytes.CutSuffix(persisted, written[1])
 	if !ok {
 		same(t, string(bytes.Join(written[:], nil)), string(persisted)) // says what differs
-		t.Fatal("the second life does not stand behind the first")
+		t.Fatal("the persisted log does not end with that of the second life")
 	}
 	same(t, string(written[1]), string(persisted[len(before):]))
 	first(t, written[0], before)
@@ -173,8 +170,7 @@ func readIn(t *testing.T, dir, name string) []byte {
 	return data
 }
 
-// persistedIn returns all streams of JVMs in dest, which begin with a time, in
-// their order.
+// persistedIn returns all streams of JVMs in dest in chronological order: they begin with a time.
 func persistedIn(t *testing.T, dest string) []byte {
 	t.Helper()
 	dirs, err := filepath.Glob(filepath.Join(dest, "gc-*.log"))
@@ -189,19 +185,18 @@ func persistedIn(t *testing.T, dest string) []byte {
 	return bytes.Join(streams, nil)
 }
 
-// cutOff requires that what was persisted of a JVM that was killed is what it
-// wrote. To the first output, ours, it may have written one message more than
-// to the second.
+// cutOff requires that what was persisted of a killed JVM is what it wrote to its second output. It may have written
+// one more message to the first output, which is ours.
 func cutOff(t *testing.T, written, persisted []byte) {
 	t.Helper()
 	more, ok := bytes.CutPrefix(persisted, written)
 	if !ok {
 		same(t, string(written), string(persisted)) // says what differs
-		t.Fatal("what was persisted does not begin with what was written")
+		t.Fatal("the persisted log does not begin with the written one")
 	}
 	same(t, string(written), string(persisted[:len(written)]))
 	if headers := bytes.Count(more, []byte("\n[")); headers > 0 {
-		t.Errorf("more than one message more: %.2000q", more)
+		t.Errorf("more than one message was persisted in addition: %.2000q", more)
 	}
 	t.Logf("%d lines, byte-identical, and %d bytes more in the output that is written first", bytes.Count(written, []byte("\n")), len(more))
 }

@@ -1,17 +1,15 @@
-// Package e2e tests ullage as its users have it: installed with helm into a
-// real cluster, in pods with real JVMs, with kubectl for everything.
+// Package e2e tests ullage as its users run it: installed with helm into a real cluster, in pods with real JVMs, with
+// kubectl for everything.
 //
-// `make e2e` starts a cluster where there is none (see test/cluster), loads the
-// images into it and runs the suite, which does not know which cluster it got.
-// It needs Kubernetes 1.29 or later, no release of ullage in the cluster but that of an
-// earlier run, and the rights of an administrator. It begins by removing what a run that
-// was interrupted has left. Without `make e2e` the tests are skipped, with a word on
-// that: no test may touch a cluster just since one is configured.
+// `make e2e` starts a cluster if there is none (see test/cluster), loads the images into it and runs the suite, which
+// does not know which cluster it got. The suite needs Kubernetes 1.29 or later, the rights of an administrator, and a
+// cluster without a release of ullage, except one of an earlier run. It begins by removing what an interrupted run
+// has left. Without `make e2e` the tests are skipped, with a message: no test may touch a cluster merely because one
+// is configured.
 //
-// Tests that stop or replace the injector run one after the other. All others
-// are parallel, each in a namespace of its own, and begin when those are done. They
-// mostly wait, but on a small machine each kubectl counts: what a shell in a container
-// can wait for, it does (see until), and a pod on each node serves all tests.
+// Tests that stop or replace the injector run one after the other. All others are parallel, each in a namespace of
+// its own, and begin when those are done. They mostly wait. On a small machine each kubectl is expensive, so a shell
+// in a container does the waiting if it can (see until), and one pod on each node serves all tests.
 //
 // # The independent truth
 //

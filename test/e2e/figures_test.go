@@ -19,7 +19,7 @@ type table struct {
 
 type figure struct{ what, measured, limit string }
 
-// add adds a row. Limit is for people: tests do not fail by a stopwatch.
+// add adds a row. The limit is for readers: no test fails by a stopwatch.
 func (t *table) add(what, measured, limit string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// forwarded is a port of a pod that is reached at an address of this machine until the
-// test's end. A kubectl port-forward ends when the node closes a connection first, and
-// at once if the pod is ending: the next question for the address starts another one.
+// forwarded is a port of a pod, reached at an address of this machine until the test's end. A kubectl port-forward
+// ends when the node closes a connection first, and at once if the pod is ending. The next call of address then
+// starts another one.
 type forwarded struct {
 	*space
 	namespace, pod string
 	port           int
 
-	at    string        // of the kubectl that runs
-	ended chan struct{} // closed when that has ended; nil: none was started
+	at    string        // of the running kubectl
+	ended chan struct{} // closed when that kubectl has ended; nil: not started
 }
 
 // address returns the address, or why there is none at the moment.

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// While no injector runs pods start without a sidecar, as fast as ever, and
-// when one is back they get theirs again.
+// While no injector runs, pods start without a sidecar and as fast as ever. When one is back, new pods get a sidecar
+// again.
 func TestInjectorIsDownAndBack(t *testing.T) {
 	s := newSpace(t)
 	t.Cleanup(func() { s.must("", scale(2)) })
@@ -38,9 +38,8 @@ func TestInjectorIsDownAndBack(t *testing.T) {
 	}
 }
 
-// A new version, or new settings, replace the injectors one after the other,
-// and no pod that is created meanwhile goes without a sidecar. A bad annotation
-// is refused from then on, as the new settings have it.
+// A new version or new settings replace the injectors one after the other, and every pod created meanwhile gets a
+// sidecar. From then on a bad annotation is refused, as the new settings demand.
 func TestInjectorUpgradeMissesNoPod(t *testing.T) {
 	s := newSpace(t)
 	t.Cleanup(func() {
@@ -63,11 +62,11 @@ func TestInjectorUpgradeMissesNoPod(t *testing.T) {
 		t.Errorf("with onError=deny a pod with a bad annotation was not refused with its name: %v", err)
 	}
 	if _, err := s.try("get", "pod", "bad"); err == nil {
-		t.Errorf("the refused pod is there")
+		t.Errorf("the refused pod was created")
 	}
 }
 
-// scale sets how many injectors there are, and waits for those.
+// scale sets the number of injectors and waits until it is reached.
 func scale(replicas int) error {
 	if _, err := kubectl("", "-n", system, "scale", injector, fmt.Sprintf("--replicas=%d", replicas)); err != nil {
 		return err
@@ -82,8 +81,7 @@ func injectors(s *space) string {
 	return s.must(kubectl("", "-n", system, "get", "pods", "-l", "app.kubernetes.io/name=ullage-injector", "-o", "jsonpath={.items[*].metadata.name}"))
 }
 
-// serving returns the names of the injectors' pods, without ending ones, once as
-// many are ready as there should be.
+// serving waits until two injectors are ready and returns the names of their pods. Ending pods are left out.
 func serving(s *space) []string {
 	s.Helper()
 	var names []string
@@ -97,7 +95,7 @@ func serving(s *space) []string {
 	return names
 }
 
-// servingIn returns which pods of a list are ready and do not end.
+// servingIn returns the names of the pods in a list that are ready and not ending.
 func servingIn(list string) (names []string, err error) {
 	var pods struct {
 		Items []struct {
@@ -127,8 +125,8 @@ func containersOf(s *space, pod string) string {
 	return strings.TrimSpace(s.field("pod/"+pod, ".spec.containers[*].name") + " " + s.field("pod/"+pod, ".spec.initContainers[*].name"))
 }
 
-// creations creates pods with the label, one after the other. They are dry runs
-// on the API server: all of admission, and no pod.
+// creations creates pods with the label, one after the other. Each is a dry run on the API server: it has all of
+// admission, but creates no pod.
 type creations struct {
 	*space
 	least int
@@ -137,14 +135,14 @@ type creations struct {
 	over  chan struct{}
 
 	created atomic.Int64
-	missed  []string // what was said about those without a sidecar; read after over
+	missed  []string // outputs for pods without a sidecar; read after over
 }
 
 // batch is how many pods one kubectl creates: starting it is most of the work.
 const batch = 5
 
-// createPods begins: a batch each interval, or if that is 0 all the time, until
-// told to stop, and in any case at least so many pods.
+// createPods begins to create a batch at each interval, or without pause if that is 0, until it is told to stop and
+// has created at least that many pods.
 func createPods(s *space, least int, every time.Duration) *creations {
 	c := &creations{space: s, least: least, every: every, end: make(chan struct{}), over: make(chan struct{})}
 	go c.run()

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// helm test, upgrade, rollback and uninstall do what they say to pods that are
-// created from then on, and nothing to running ones: these go on shipping, and
-// in the end each line is persisted once.
+// helm test, upgrade, rollback and uninstall take effect on pods that are created afterwards, and not on running
+// ones. Running pods continue to ship, and in the end each line is persisted once.
 func TestRunningPodsDoNotNoticeWhatHelmDoes(t *testing.T) {
 	s := newSpace(t)
 	t.Cleanup(func() {
@@ -51,12 +50,12 @@ func TestRunningPodsDoNotNoticeWhatHelmDoes(t *testing.T) {
 			t.Errorf("the upgrade ended with %v, want an error of its pre-upgrade hook", err)
 		}
 		if log := s.must(kubectl("", "logs", "-n", system, "job/"+release+"-injector-check")); !strings.Contains(log, "debgu") {
-			t.Errorf("the check says nothing of the setting: %s", log)
+			t.Errorf("the check does not name the setting: %s", log)
 		}
 		if now := s.must(kubectl("", "get", "replicasets", "-n", system, "-o", "name")); now != injectors {
 			t.Errorf("injectors were rolled out: %s, before: %s", now, injectors)
 		}
-		s.must("", install()) // which removes what the failed check has left
+		s.must("", install()) // removes what the failed check has left
 	})
 	newPods("64Mi")
 
@@ -74,14 +73,13 @@ func TestRunningPodsDoNotNoticeWhatHelmDoes(t *testing.T) {
 	sameAsReference(s, "app")
 }
 
-// identityOf is what changes if a pod is touched: by a new one, a new container,
-// or a new specification.
+// identityOf returns a text that changes if the pod, a container or the specification is replaced.
 func identityOf(s *space, pod string) string {
 	s.Helper()
 	return s.field("pod/"+pod, ".metadata.uid} {.metadata.annotations} {.spec} {.status.initContainerStatuses[*].containerID} {.status.containerStatuses[*].containerID")
 }
 
-// awaitShipping waits until a sidecar has persisted more than it had.
+// awaitShipping waits until a sidecar has persisted more lines.
 func awaitShipping(s *space, pod string) {
 	s.Helper()
 	persisted := func() int { return len(s.exec(pod, "ullage", "ullage", "logs", "/var/lib/ullage")) }
@@ -95,22 +93,21 @@ func dryRun(s *space, p jvmPod, path string) string {
 	return s.must(kubectl(p.manifest(), "-n", s.name, "create", "-f", "-", "--dry-run=server", "-o", "jsonpath={"+path+"}"))
 }
 
-// nothingLeft fails the test if objects of the release stay, of whatever kind
-// and wherever.
+// nothingLeft fails the test if objects of the release are left, of any kind, anywhere.
 func nothingLeft(s *space) {
 	s.Helper()
-	// What can be listed, but the copies and measurements that others serve.
+	// Kinds that can be listed and deleted, so no metrics, and no events.
 	kinds := strings.Fields(s.must(kubectl("", "api-resources", "--verbs=list,delete", "-o", "name")))
 	kinds = slices.DeleteFunc(kinds, func(kind string) bool { return strings.HasPrefix(kind, "events") })
 	if len(kinds) < 30 {
-		s.Fatalf("the cluster has %d kinds of objects: too few to believe", len(kinds))
+		s.Fatalf("the cluster has %d kinds of objects: too few to be true", len(kinds))
 	}
 	left := func() string {
 		labelled := s.must(kubectl("", "get", strings.Join(kinds, ","), "-A", "-o", "name", "--ignore-not-found", "-l", "app.kubernetes.io/part-of=ullage,app.kubernetes.io/instance="+release))
 		own := s.must(kubectl("", "-n", system, "get", "pods,secrets,configmaps,leases", "-o", "name"))
 		return labelled + strings.ReplaceAll(own, "configmap/kube-root-ca.crt\n", "")
 	}
-	// Slices of endpoints and pods are collected a moment later.
+	// Slices of endpoints and pods are garbage-collected a moment later.
 	var last string
 	if err := wait(time.Minute, func() bool { last = left(); return last == "" }); err != nil {
 		s.Errorf("after the uninstallation this is left:\n%s", last)

@@ -12,11 +12,10 @@ import (
 	"time"
 )
 
-// commandTimeout bounds every kubectl and helm that does not say otherwise.
+// commandTimeout bounds every kubectl and helm.
 const commandTimeout = 4 * time.Minute
 
-// kubectl runs kubectl with stdin and returns what it printed to stdout; the
-// error has what it said on stderr.
+// kubectl runs kubectl with stdin and returns its stdout. The error includes its stderr.
 func kubectl(stdin string, args ...string) (string, error) {
 	out, _, err := command(stdin, "kubectl", args...)
 	return out, err
@@ -40,8 +39,8 @@ func command(stdin, name string, args ...string) (stdout, stderr string, err err
 	return out.String(), errs.String(), err
 }
 
-// space is a namespace that belongs to one test and is deleted with it. Its methods are
-// what kubectl does there; what a test makes and reads with them is functions.
+// space is a namespace that belongs to one test and is deleted with it. Its methods run kubectl there; helpers built
+// on them are functions.
 type space struct {
 	*testing.T
 	name string
@@ -75,7 +74,7 @@ func spaceName(t *testing.T) string {
 	return fmt.Sprintf("e2e-%.40s-%d", strings.Trim(name, "-"), time.Now().UnixNano()%1e6)
 }
 
-// remove deletes the namespace; of a test that failed, after showing what is in it.
+// remove deletes the namespace. If the test failed, it first shows what is in the namespace.
 func (s *space) remove() {
 	if s.Failed() {
 		s.show()
@@ -84,7 +83,7 @@ func (s *space) remove() {
 		return
 	}
 	if _, err := kubectl("", "delete", "namespace", s.name, "--wait=false"); err != nil {
-		s.Logf("the namespace stays: %v", err)
+		s.Logf("cannot delete the namespace: %v", err)
 	}
 }
 
@@ -125,8 +124,7 @@ func (s *space) must(out string, err error) string {
 	return out
 }
 
-// apply creates what a manifest says and returns the warnings that came with
-// it.
+// apply applies a manifest and returns the warnings that came with it.
 func (s *space) apply(manifest string) (warnings string) {
 	s.Helper()
 	_, warnings, err := command(manifest, "kubectl", "-n", s.name, "apply", "-f", "-")
@@ -168,8 +166,8 @@ func (s *space) eventually(within time.Duration, what string, holds func() bool)
 	}
 }
 
-// wait looks at intervals: mostly by a kubectl, which takes a fifth of a second of a
-// processor.
+// wait calls holds at intervals, not all the time: most calls run a kubectl, which takes a fifth of a second of CPU
+// time.
 func wait(within time.Duration, holds func() bool) error {
 	for end := time.Now().Add(within); !holds(); time.Sleep(300 * time.Millisecond) {
 		if time.Now().After(end) {

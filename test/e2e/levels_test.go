@@ -19,9 +19,8 @@ import (
 
 const raise = "gc*=debug"
 
-// An annotation of a running pod raises what its JVM logs, and its removal
-// restores that. The time that counts is the user's: from kubectl's return to
-// the first raised line that is persisted.
+// An annotation of a running pod raises what its JVM logs, and its removal restores that. The measured time is the
+// user's: from kubectl's return to the first raised line that is persisted.
 func TestAnnotationRaisesAndRestores(t *testing.T) {
 	const trials = 5 // with each JDK
 	var mu sync.Mutex
@@ -80,15 +79,15 @@ func newRaised(t *testing.T, jdk int) *raised {
 	return r
 }
 
-// outputs returns the table of outputs in what `ullage levels list` prints: before it comes that of
-// the JVMs, which get older.
+// outputs returns the table of outputs that `ullage levels list` prints. The table of JVMs before it shows their
+// ages, which change.
 func outputs(list string) string {
 	_, outputs, _ := strings.Cut(list, "\n\n")
 	return outputs
 }
 
-// jcmd asks the JVM with none of our code in between. A jcmd is a Java program
-// itself: with the options from the environment it would log, too.
+// jcmd asks the JVM without any of our code. A jcmd is itself a Java program: with the options from the environment,
+// it would log too.
 func (r *raised) jcmd() string {
 	r.Helper()
 	list := r.exec("app", "app", "jcmd", "1", "VM.log", "list")
@@ -128,9 +127,8 @@ func (r *raised) trial() (up, down time.Duration, again int) {
 	return r.lines.at(first).Sub(annotated), r.lines.at(last).Sub(removed), again
 }
 
-// annotate annotates a pod. As docs/troubleshooting.md advises, it repeats that every
-// five seconds until seen is called: a kubelet that has missed a change writes it at
-// the next one. Seen returns how often that was.
+// annotate annotates a pod. As docs/troubleshooting.md advises, it repeats that every five seconds until seen is
+// called: a kubelet that has missed a change writes it at the next one. Seen returns the number of repetitions.
 func annotate(s *space, pod string, changes ...string) (seen func() int) {
 	s.Helper()
 	s.kubectl(append([]string{"annotate", "--overwrite", "pod", pod}, changes...)...)
@@ -184,7 +182,7 @@ func unraised(text string) (rest string, changes []time.Time) {
 	return b.String(), append(changes, last)
 }
 
-// followed is what one `ullage logs -f` prints, each line with its arrival.
+// followed collects the lines that one `ullage logs -f` prints, each with the time of its arrival.
 type followed struct {
 	*space
 	mu    sync.Mutex
@@ -234,8 +232,7 @@ func (f *followed) count() int {
 	return len(f.text)
 }
 
-// await waits until the lines from index to some line are what the caller
-// wants. It returns the index of that line.
+// await waits until are accepts the lines from index up to some line. It returns the index of that line.
 func (f *followed) await(index int, what string, are func(lines []string) bool) int {
 	f.Helper()
 	found := -1
@@ -278,8 +275,7 @@ func (f *followed) last(is func(line string) bool) int {
 	return -1
 }
 
-// The plugin raises, shows and restores, and a raise leaves all other lines as
-// they are: without the lines that are due to it, they are the JVM's own.
+// The plugin raises, shows and restores. A raise only adds lines: without these, the log is the JVM's own.
 func TestPlugin(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -334,7 +330,7 @@ func pluginSettings(s *space) []string {
 	return []string{"PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH"), "BROWSER=true"}
 }
 
-// plugin returns what runs `kubectl ullage` in the namespace.
+// plugin returns a function that runs `kubectl ullage` in the namespace.
 func plugin(s *space, settings []string) func(args ...string) string {
 	return func(args ...string) string {
 		s.Helper()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// What `make e2e` says in the environment.
+// Settings from `make e2e`, in the environment.
 var (
 	enabled      = os.Getenv("ULLAGE_E2E") != ""
 	imageVersion = os.Getenv("ULLAGE_E2E_VERSION") // tag of both images
@@ -63,7 +63,7 @@ func run(m *testing.M) int {
 		}
 	}
 	if !keep && !installed {
-		if out, err := helm("uninstall", release, "-n", system, "--ignore-not-found"); err != nil { // the end of the injectors is not waited for: see sweep
+		if out, err := helm("uninstall", release, "-n", system, "--ignore-not-found"); err != nil { // does not wait until the injectors have ended: see sweep
 			fmt.Fprintf(os.Stderr, "test/e2e: uninstall: %v\n%s", err, out)
 		}
 	}
@@ -102,9 +102,8 @@ func chartValues() []string {
 	}
 }
 
-// install installs the chart, or brings it back to what the suite expects. The
-// first webhook call after it can come before the Service's rules are in
-// place, so that it ends with an injected pod.
+// install installs the chart, or brings it back to what the suite expects. The first webhook calls may come before
+// the Service's rules are in place, so install returns only when a pod was injected.
 func install(more ...string) error {
 	args := append([]string{"upgrade", "--install", release, chart, "-n", system, "--create-namespace", "--reset-values", "--wait", "--timeout", installIn.String()}, chartValues()...)
 	if out, err := helm(append(args, more...)...); err != nil {
@@ -113,7 +112,7 @@ func install(more ...string) error {
 	return injects(time.Minute)
 }
 
-// injects waits until the API server has its pods injected.
+// injects waits until a new pod is injected.
 func injects(within time.Duration) error {
 	pod := jvmPod{Name: "probe", JDK: 25}.manifest()
 	end := time.Now().Add(within)

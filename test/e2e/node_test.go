@@ -7,18 +7,16 @@ import (
 )
 
 const (
-	// elsewhere is the namespace of the suite's own pods: that of a test may not
-	// allow such pods.
+	// elsewhere is the namespace of the suite's own pods: a test's namespace may not admit them.
 	elsewhere = "default"
 
 	// volumesDir is the directory of the nodes in which the volumes of the tests are.
 	volumesDir = "/var/tmp/ullage-e2e"
 )
 
-// helper is the pod on a node that does there what no pod of a test may: as root,
-// with the directory of the volumes at /node, and with all processes of the node in
-// sight. It is there as long as the suite runs, because a pod takes seconds to
-// start.
+// helper returns the name of the pod that does on a node what no pod of a test may do. It runs as root, with the
+// directory of the volumes at /node, and sees all processes of the node. It runs as long as the suite, because a pod
+// takes seconds to start.
 func helper(node string) string { return "ullage-e2e-on-" + strings.ReplaceAll(node, ".", "-") }
 
 // nodes are the names of the cluster's nodes. Volumes are on the first of them.
@@ -67,7 +65,7 @@ func helperPod(node string) string {
 	})
 }
 
-// endHelpers removes the helpers, and what the tests have left in the volumes.
+// endHelpers removes the helpers and what the tests have left in the volumes.
 func endHelpers() error {
 	for _, node := range nodes {
 		_, err := tryOnNode(node, "sh", "-c", "rm -rf /node/*")
@@ -91,13 +89,12 @@ func onNode(s *space, node string, command ...string) string {
 	return s.must(tryOnNode(node, command...))
 }
 
-// killer returns what sends a signal to a process of a pod: the one whose command
-// line matches a pattern of sh. It is the node that kills, as process 1 of a
-// container takes no SIGKILL from within.
+// killer returns a function that sends a signal to the process of a pod whose command line matches a pattern of sh.
+// The signal comes from the node, because process 1 of a container takes no SIGKILL from within.
 func killer(s *space, pod string) func(signal, pattern string) {
 	s.Helper()
 	node := s.field("pod/"+pod, ".spec.nodeName")
-	// A cgroup has the pod's uid in its name, with other dashes under systemd.
+	// A cgroup's name contains the pod's uid, with other dashes under systemd.
 	uid := strings.ReplaceAll(s.field("pod/"+pod, ".metadata.uid"), "-", ".")
 	const script = `for p in /proc/[0-9]*; do
 		grep -q "$0" $p/cgroup 2>/dev/null || continue
@@ -106,13 +103,13 @@ func killer(s *space, pod string) func(signal, pattern string) {
 	return func(signal, pattern string) {
 		s.Helper()
 		if out := onNode(s, node, "sh", "-c", script, uid, signal, pattern); out != "killed\n" {
-			s.Fatalf("not one process of pod %s matches %s: %q", pod, pattern, out)
+			s.Fatalf("want one process of pod %s that matches %s, got %q", pod, pattern, out)
 		}
 	}
 }
 
-// until has a shell in a container wait until a condition of sh holds. For the
-// machine, that is far less work than a kubectl for each look.
+// until waits in a shell of a container until a condition of sh holds. That costs the machine far less than a kubectl
+// for each look.
 func until(s *space, pod, container, what, condition string) {
 	s.Helper()
 	const within = 2 * time.Minute

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// platformValues are what the administrator of a platform adds to the line that installs
-// the chart, for [platform].
+// platformValues are the settings that the administrator of a platform adds to the command that installs the chart,
+// for [platform].
 const platformValues = " --set events.enabled=true --set 'policy.env={SSL_CERT_FILE}' --set 'policy.containerPatch={volumeMounts}'"
 
-// platform is a namespace with what other clusters have and ours have not: an autoscaler, a
-// pod of QoS class Guaranteed with a mesh's container in front, one whose image alone knows the
-// user and whose heap takes most of the limit, an S3 server with a certificate that
-// only the system's store vouches for, and people on call with the rights of deploy/oncall.yaml.
+// platform is a namespace with features of other clusters that ours lack: an autoscaler, a pod of QoS class
+// Guaranteed with a mesh's container in front, a pod whose image alone knows the user and whose heap takes most of
+// the limit, an S3 server whose certificate only the system's store trusts, and people on call with the rights of
+// deploy/oncall.yaml.
 type platform struct {
 	*space
 	bucket string // URL of the sink
@@ -25,7 +25,7 @@ type platform struct {
 	env    []string // of onCall's commands
 }
 
-// works fails the test unless everything on the platform works, or says on the pod what to write.
+// works fails the test unless everything on the platform works, or the pod says what to write.
 func (p *platform) works() {
 	p.Helper()
 	var ca string
@@ -61,7 +61,7 @@ func (p *platform) deployment(jvm jvmPod) (deployment, spec object) {
 	deployment = workload("Deployment", jvm, "")
 	spec = deployment["spec"].(object)["template"].(object)["spec"].(object)
 	app := spec["containers"].([]any)[0].(object)
-	// A second log on a disk is what doctor calls a problem.
+	// doctor calls a second log on a disk a problem.
 	app["command"] = slices.DeleteFunc(app["command"].([]any), func(word any) bool { return word == reference("/ref") })
 	return deployment, spec
 }
@@ -98,7 +98,7 @@ func (p *platform) loose() object {
 	return deployment
 }
 
-// misspelt is a Deployment that gets no sidecar. Nothing of it runs for long.
+// misspelt is a Deployment that gets no sidecar. Its pod only sleeps.
 func (p *platform) misspelt() object {
 	deployment, spec := p.deployment(jvmPod{Name: "misspelt", Annotations: map[string]string{"bufer": "64Mi"}})
 	app := spec["containers"].([]any)[0].(object)
@@ -168,7 +168,7 @@ func (p *platform) checkBucket(pod string) {
 	}
 }
 
-// checkLoose has the pod say what to write and writes it.
+// checkLoose requires that the pod says what to write, writes it, and requires that the pod no longer says so.
 func (p *platform) checkLoose(pod string) {
 	p.Helper()
 	const (
@@ -186,7 +186,7 @@ func (p *platform) checkLoose(pod string) {
 	pod = pods[len(pods)-1]
 	for _, settled := range []string{user, heap} {
 		if described := p.described(pod); strings.Contains(described, settled) {
-			p.Errorf("what the pod has said was done, and it still says %q:\n%s", settled, described)
+			p.Errorf("the pod's advice was followed, and it still says %q:\n%s", settled, described)
 		}
 	}
 	if limit := p.field("pod/"+pod, `.spec.containers[0].resources.limits.memory`); limit != "448Mi" {
@@ -212,14 +212,14 @@ func (p *platform) described(pod string) string {
 	return strings.Join(strings.Fields(p.kubectl("describe", "pod", pod)), " ")
 }
 
-// bindOnCall gives a group the rights of deploy/oncall.yaml in the namespace, by the commands of the
-// docs, and the plugin to a user in it.
+// bindOnCall gives a group the rights of deploy/oncall.yaml in the namespace, by the commands of the docs, and gives
+// the plugin to a user of that group.
 func (p *platform) bindOnCall() {
 	p.Helper()
 	const cluster = "ullage-oncall-cluster"
 	p.kubectl("apply", "-f", "../../deploy/oncall.yaml")
 	p.kubectl("create", "rolebinding", "ullage-oncall", "--clusterrole=ullage-oncall", "--group=oncall")
-	p.must(kubectl("", "delete", "clusterrolebinding", cluster, "--ignore-not-found")) // of an earlier run
+	p.must(kubectl("", "delete", "clusterrolebinding", cluster, "--ignore-not-found")) // left by an earlier run
 	p.must(kubectl("", "create", "clusterrolebinding", cluster, "--clusterrole="+cluster, "--group=oncall"))
 	p.Cleanup(func() {
 		_, _ = kubectl("", "delete", "clusterrolebinding", cluster)
@@ -245,7 +245,7 @@ func (p *platform) bindOnCall() {
 	p.onCall = plugin(p.space, p.env)
 }
 
-// checkOnCall has a user on call use the plugin, with a workload as the target.
+// checkOnCall uses the plugin as a user on call, with a workload as the target.
 func (p *platform) checkOnCall() {
 	p.Helper()
 	if _, _, err := command("", "env", append(p.env, "kubectl", "-n", system, "get", "pods")...); err == nil || !strings.Contains(err.Error(), `User "somebody" cannot list resource "pods"`) {
@@ -265,7 +265,7 @@ func (p *platform) checkOnCall() {
 	matches(p.T, "levels", p.onCall("levels", "deploy/web", raise, "--for", "10m"), `pid \d+: gc\*=debug on top of its own`, `(?m)^raised: `)
 }
 
-// checkAutoscaler waits until the autoscaler has scaled out the Deployment, to a pod that has its sidecar as well.
+// checkAutoscaler waits until the autoscaler has scaled out the Deployment and the new pod has a sidecar too.
 func (p *platform) checkAutoscaler() {
 	p.Helper()
 	p.eventually(time.Minute, "two injected pods of web", func() bool {

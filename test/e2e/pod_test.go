@@ -42,7 +42,7 @@ func (p jvmPod) manifest() string { return manifest(p.object()) }
 func manifest(o object) string {
 	text, err := json.Marshal(o)
 	if err != nil {
-		panic(err) // of maps, strings and numbers
+		panic(err) // maps, strings and numbers always encode
 	}
 	return string(text)
 }
@@ -118,7 +118,7 @@ func (p jvmPod) command() []any {
 	return []any{"sh", "-c", line.String() + "; " + p.After}
 }
 
-// or returns value, or what counts where it is zero.
+// or returns value, or otherwise if value is zero.
 func or[T comparable](value, otherwise T) T {
 	var zero T
 	if value == zero {

@@ -9,9 +9,8 @@ import (
 	"github.com/ullage/ullage/test/jvm"
 )
 
-// Two JVMs in one pod, of different versions: each has a sidecar of its own,
-// and what each writes is persisted. The level of one can be raised alone, and
-// the annotation of the pod raises both.
+// Two JVMs of different versions run in one pod. Each has a sidecar of its own, and its log is persisted. The level
+// of one can be raised alone, and the annotation of the pod raises both.
 func TestTwoJVMsInAPod(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -34,7 +33,7 @@ func TestTwoJVMsInAPod(t *testing.T) {
 	}
 	s.exec("app", "ullage-2", "ullage", "levels", "set", raise, "--for", "10m")
 	if !isRaised("ullage-2") || isRaised("ullage") {
-		t.Error("one JVM was to be raised, that in b")
+		t.Error("want a raise of the JVM in b, and of it alone")
 	}
 	debugLine(s, "app", "ullage-2")
 	s.exec("app", "ullage-2", "ullage", "levels", "reset")
@@ -69,8 +68,8 @@ func debugLine(s *space, pod, sidecar string) {
 	})
 }
 
-// persistedAll waits until a sidecar has persisted as many lines as its JVM has
-// written, without the lines that are due to a raise, and compares them.
+// persistedAll waits until a sidecar has persisted as many lines as its JVM has written, not counting raised lines,
+// and compares them.
 func persistedAll(s *space, pod, container, sidecar, written string) {
 	s.Helper()
 	var persisted string
@@ -89,8 +88,7 @@ func isWhole(written, persisted string, changes []time.Time) bool {
 	return c.Persisted-c.Repeated >= c.Written
 }
 
-// Two pods on one claim at the same time: each has a directory of its own, in
-// which there is what its JVM has written.
+// Two pods use one claim at the same time. Each has a directory of its own, with what its JVM has written.
 func TestTwoPodsOnAClaim(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -118,12 +116,12 @@ func TestTwoPodsOnAClaim(t *testing.T) {
 	}
 	dirs, err := filepath.Glob(filepath.Join(claim, "*", "*"))
 	if err != nil || len(dirs) != len(jdk) {
-		t.Errorf("directories on the claim: %q, not one for each pod", dirs)
+		t.Errorf("directories on the claim: %q, want one for each pod", dirs)
 	}
 }
 
-// A pod that has an init container, a sidecar of its own, and read-only roots.
-// Its own come first; the JVM starts with all of them there.
+// A pod has an init container, a sidecar of its own, and read-only roots. Its own containers come first, and all of
+// them are there when the JVM starts.
 func TestPodWithAnotherSidecar(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)

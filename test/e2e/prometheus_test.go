@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// scraping is what everybody has who goes by the annotations of pods, but for
-// where the pods come from: see discover.
+// scraping is the usual configuration for pods with annotations, except that it gets the pods from a file: see
+// discover.
 const scraping = `
 global:
   scrape_interval: 1s
@@ -38,8 +38,7 @@ scrape_configs:
         target_label: pod
 `
 
-// A Prometheus that knows nothing of ullage finds a sidecar, once, by what the
-// injector has written to the pod.
+// A Prometheus that knows nothing of ullage finds a sidecar once, by the annotations that the injector has written.
 func TestPrometheusScrapesByThePodsAnnotations(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -60,15 +59,14 @@ func TestPrometheusScrapesByThePodsAnnotations(t *testing.T) {
 		return now > first
 	})
 	t.Logf("Prometheus has seen %v persisted lines, and then %v", first, now)
-	// A scrape that took longer than the second that it has is not up.
+	// A target is not up if its scrape took longer than the second that is allowed.
 	s.eventually(time.Minute, "the pod is up", func() bool { return query(s, `min(up{pod="app"})`) == 1 })
 	if n := query(s, `count(up)`); n != 1 {
 		t.Errorf("%v addresses are scraped, want 1", n)
 	}
 }
 
-// Two JVMs in a pod, and a pod with metrics of its own: the job in the
-// documentation finds every sidecar, once.
+// The job in the documentation finds every sidecar once: of two JVMs in a pod, and of a pod with metrics of its own.
 func TestPrometheusScrapesByTheNameOfThePort(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/monitoring.md")
@@ -92,7 +90,7 @@ func TestPrometheusScrapesByTheNameOfThePort(t *testing.T) {
 	for _, name := range []string{"two", "own", "other"} {
 		s.ready(name)
 	}
-	// The API server looks for the label, here as there.
+	// As in the job, the API server selects the pods by the label.
 	found := regexp.MustCompile(`kubernetes_sd_configs:\n +- role: pod\n +selectors: \[\{role: pod, label: (\S+)\}\]`).FindStringSubmatch(string(job[1]))
 	if found == nil {
 		t.Fatalf("the job selects no pods by a label:\n%s", job[1])
@@ -159,7 +157,7 @@ func discover(s *space, which ...string) string {
 	return string(text)
 }
 
-// prometheus starts one with a configuration and these targets.
+// prometheus starts a Prometheus with a configuration and targets.
 func prometheus(s *space, config, targets string) {
 	s.Helper()
 	s.apply(manifest(object{
@@ -187,8 +185,7 @@ func prometheus(s *space, config, targets string) {
 	s.ready("prometheus")
 }
 
-// query asks the Prometheus of the namespace, through the API server. What the
-// Prometheus lacks is 0.
+// query asks the Prometheus of the namespace, through the API server. It returns 0 for an unknown series.
 func query(s *space, expression string) float64 {
 	s.Helper()
 	path := fmt.Sprintf("/api/v1/namespaces/%s/pods/prometheus:9090/proxy/api/v1/query?query=%s", s.name, url.QueryEscape(expression))

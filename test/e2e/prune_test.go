@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The chart's CronJob on a claim of two pods, of which one is gone: its directory
-// goes, and the other pod's sidecar notices nothing.
+// The chart's CronJob runs on a claim of two pods after one of them is gone. It removes the directory of that pod,
+// and the other pod's sidecar notices nothing.
 func TestPruneBesideALivingSidecar(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -46,9 +46,8 @@ func TestPruneBesideALivingSidecar(t *testing.T) {
 	}
 }
 
-// A StatefulSet whose own claims take the durable copy, as volume:NAME/DIR, goes
-// through a rolling update: each pod goes on with its own, after what its
-// predecessor has written, and each line of both is there once.
+// A StatefulSet whose own claims hold the durable copies, as volume:NAME/DIR, goes through a rolling update. Each pod
+// continues its copy after its predecessor's lines, and each line of both is there once.
 func TestAStatefulSetsOwnClaims(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -70,7 +69,7 @@ func TestAStatefulSetsOwnClaims(t *testing.T) {
 	pod["containers"].([]any)[0].(object)["volumeMounts"] = []any{object{"name": "data", "mountPath": "/ref"}}
 	s.apply(manifest(store))
 
-	for life, file := range []string{"gc.log", "gc.log.0"} { // which each life has, the second JVM renames the first one's
+	for life, file := range []string{"gc.log", "gc.log.0"} { // each life writes gc.log; the second JVM renames the first one's
 		s.kubectl("rollout", "status", "statefulset/store", "--timeout=3m")
 		for i := range replicas {
 			pod := fmt.Sprintf("store-%d", i)

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// What `make push` has pushed to a registry is installed by the line that it prints, with some
-// values: the node pulls both images from there. With what other clusters have, everything works,
-// or the pod's warnings say what to write.
+// The command that `make push` prints, with some more values, installs what was pushed to a registry: the node pulls
+// both images from there. On a platform with features of other clusters, everything works, or the pod's warnings say
+// what to write.
 func TestPushedIsInstalled(t *testing.T) {
 	s := newSpace(t)
 	if !onThisMachine() {

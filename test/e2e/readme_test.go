@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// TestReadme pastes the README's example for Kubernetes into a shell, as it stands.
-// Only what the example has made is gone afterwards: the suite's own injector goes
-// on.
+// TestReadme pastes the README's example for Kubernetes into a shell, as it stands. Afterwards only what the example
+// created is gone: the suite's own injector still runs.
 func TestReadme(t *testing.T) {
 	t.Parallel() // it has namespaces and an injector of its own
 	readme, err := os.ReadFile("../../README.md")
@@ -63,8 +62,8 @@ func paste(t *testing.T, what, example string) string {
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", example)
 	cmd.Dir = root
 	cmd.WaitDelay = 10 * time.Second // its children may keep the pipe
-	// The version is that of the suite's images: building it is quick. A user's shell is
-	// not one of make's, where make prints which directory it enters.
+	// The version is that of the suite's images: building it is quick. A user's shell is not started by make, in
+	// which another make prints the directory that it enters.
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "MAKE") || strings.HasPrefix(v, "MFLAGS=")
 	}), "VERSION="+imageVersion)

@@ -8,9 +8,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A pod without any volume of its own that lasts sends its log to an S3 server in the
-// cluster, with credentials from a Secret. When the pod is gone, the log is read back from
-// there.
+// A pod without a lasting volume sends its log to an S3 server in the cluster, with credentials from a Secret. When
+// the pod is gone, the log is read back from there.
 func TestLogOfADeletedPodIsInTheBucket(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)

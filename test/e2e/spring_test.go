@@ -22,7 +22,7 @@ func TestSpringBootLogsEvents(t *testing.T) {
 	}}.manifest())
 	s.ready("app")
 	list := func() string {
-		out, _ := s.tryExec("app", "ullage", "ullage", "levels", "list") // an error: it is tried again
+		out, _ := s.tryExec("app", "ullage", "ullage", "levels", "list") // after an error, the caller tries again
 		_, rings, _ := strings.Cut(out, "REFUSED")
 		return rings
 	}

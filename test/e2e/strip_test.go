@@ -20,10 +20,9 @@ import (
 	"time"
 )
 
-// Another webhook, built with the types of an old Kubernetes, drops the
-// restartPolicy of init containers, as several in wide use have done. The pod
-// must start: with its sidecar where ours is asked again after the other one,
-// and without it where the other one has the last word.
+// Another webhook, built with the types of an old Kubernetes, drops the restartPolicy of init containers, as several
+// in wide use have done. The pod must start: with its sidecar if our webhook is called again after the other one, and
+// without it if the other one comes last.
 func TestAWebhookThatStripsTheRestartPolicy(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -62,7 +61,7 @@ func TestAWebhookThatStripsTheRestartPolicy(t *testing.T) {
 	}
 }
 
-// A Deployment with a bad annotation: its owner finds the reason on the pod.
+// The owner of a Deployment with a bad annotation finds the reason on the pod.
 func TestAPodOfADeploymentSaysWhyItHasNoSidecar(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -110,7 +109,7 @@ func newStripper(s *space, name, reinvocation string) *stripper {
 		}},
 	}), "create", "-f", "-"))
 	s.Cleanup(func() { _, _ = kubectl("", "delete", "mutatingwebhookconfiguration", name) })
-	// An API server learns of a new webhook within a second or so, on a machine that has time.
+	// An API server learns of a new webhook within a second or so if the machine is not busy.
 	probe := jvmPod{Name: "probe", JDK: 25}.manifest()
 	_ = wait(30*time.Second, func() bool {
 		_, _ = kubectl(probe, "-n", s.name, "create", "-f", "-", "--dry-run=server")

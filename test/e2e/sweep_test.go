@@ -11,13 +11,12 @@ const (
 	madeKey, madeValue = "app.kubernetes.io/created-by", "ullage-e2e"
 	made               = madeKey + "=" + madeValue
 
-	// drained is the label of a node while a test has it drained.
+	// drained is the label of a node while a test drains it.
 	drained = "e2e.ullage.dev/drained"
 )
 
-// sweep removes what a run that was interrupted has left in the cluster: namespaces
-// whose JVMs go on, volumes, webhooks, a node that takes no pods, and a release that
-// helm takes to be in the middle of an upgrade.
+// sweep removes what an interrupted run has left in the cluster: namespaces whose JVMs still run, volumes, webhooks,
+// a node that takes no pods, and a release that helm believes to be in the middle of an upgrade.
 func sweep() error {
 	names, err := kubectl("", "get", "namespaces", "-l", made, "-o", "jsonpath={.items[*].metadata.name}")
 	if err != nil {

@@ -16,9 +16,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// makeClaim makes volumes on the node, which any user may write to and which any
-// number of pods may share, and claims that are bound to them. The local
-// cluster has nothing that makes volumes.
+// makeClaim makes volumes on the node, which any user may write to and any number of pods may share, and claims that
+// are bound to them. The local cluster has no provisioner.
 func makeClaim(s *space, names ...string) {
 	s.Helper()
 	makeClaims(s, "ReadWriteMany", names...)
@@ -78,13 +77,13 @@ func makeVolume(s *space, name, class string) {
 	})
 }
 
-// readClaim copies what is in a claim of claim's to a directory and returns that.
+// readClaim copies the content of a claim of makeClaim to a directory and returns the directory.
 func readClaim(s *space, name string) string {
 	s.Helper()
 	return readVolume(s, s.name+"-"+name)
 }
 
-// readVolume does the same of a volume.
+// readVolume does the same for a volume.
 func readVolume(s *space, name string) string {
 	s.Helper()
 	dir := s.TempDir()
@@ -103,7 +102,7 @@ func unpack(dir, archive string) error {
 	for r := tar.NewReader(text); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
-			_, err := io.Copy(io.Discard, text) // to its checksum
+			_, err := io.Copy(io.Discard, text) // up to its checksum
 			return err
 		}
 		if err != nil {
@@ -125,8 +124,7 @@ func unpack(dir, archive string) error {
 	}
 }
 
-// streamIn returns a persisted stream in the directory that a sidecar calls its
-// --dest, decoded without any of ullage's code.
+// streamIn returns a persisted stream in a sidecar's --dest, decoded without any of ullage's code.
 func streamIn(t *testing.T, dest, name string) []byte {
 	t.Helper()
 	var text bytes.Buffer
@@ -136,7 +134,7 @@ func streamIn(t *testing.T, dest, name string) []byte {
 	return text.Bytes()
 }
 
-// referenceIn returns the reference output in dir, that of earlier JVMs first.
+// referenceIn returns the reference output in dir, earlier JVMs first.
 func referenceIn(t *testing.T, dir string) []byte {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join(dir, "gc.log*"))

@@ -28,7 +28,7 @@ func TestEveryWorkloadIsInjected(t *testing.T) {
 				class = classOf(s, "data")
 			}
 			s.apply(manifest(workload(kind, jvm, class)))
-			if kind == "CronJob" { // its time is not waited for
+			if kind == "CronJob" { // the test does not wait for its schedule
 				s.kubectl("create", "job", "--from=cronjob/app", "app-now")
 			}
 			sameAsReference(s, injectedPod(s, "app"))
@@ -36,8 +36,7 @@ func TestEveryWorkloadIsInjected(t *testing.T) {
 	}
 }
 
-// workload returns one of the kind, with one pod. A StatefulSet has a volume of
-// the class for each pod.
+// workload returns a workload of the kind, with one pod. A StatefulSet has a volume of the class for each pod.
 func workload(kind string, jvm jvmPod, class string) object {
 	if kind != "CronJob" {
 		jvm.Restart = "Always"
@@ -71,7 +70,7 @@ func workload(kind string, jvm jvmPod, class string) object {
 	return o
 }
 
-// injectedPod returns the name of a pod of an app's workload, which it waits for.
+// injectedPod waits for a pod of an app's workload and returns its name.
 func injectedPod(s *space, app string) string {
 	s.Helper()
 	var pod string
@@ -86,7 +85,7 @@ func injectedPod(s *space, app string) string {
 	return pod
 }
 
-// injectManifest runs `ullage-injector inject`, as who has no webhook does.
+// injectManifest runs `ullage-injector inject`, as a user without the webhook does.
 func injectManifest(s *space, binary, text string) string {
 	s.Helper()
 	config := filepath.Join(s.TempDir(), "config.yaml")
@@ -101,8 +100,8 @@ func injectManifest(s *space, binary, text string) string {
 	return out
 }
 
-// What `ullage-injector inject` makes of a manifest does the same as the webhook,
-// without it, and where there is one as well, only once.
+// A manifest from `ullage-injector inject` works as if the webhook had injected it. If there is a webhook too, the
+// pod is injected only once.
 func TestInjectedManifestIsAppliedWithAndWithoutTheWebhook(t *testing.T) {
 	t.Parallel()
 	binary := filepath.Join(t.TempDir(), "ullage-injector")
@@ -152,7 +151,7 @@ func TestExamplesApply(t *testing.T) {
 			t.Errorf("kubectl apply -f %s: %v\n%s%s", file, err, warnings, out)
 		}
 	}
-	// Together, they must not be in each other's way either.
+	// The examples must not conflict when all are applied together either.
 	s.kubectl("apply", "-f", "../../deploy/examples")
 	s.kubectl("apply", "-f", "../../deploy/examples")
 }

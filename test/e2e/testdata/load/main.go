@@ -1,8 +1,6 @@
-// Command load sends one and the same AdmissionReview, as it comes on stdin, to
-// a webhook at a steady rate, and prints as JSON what became of that. A request
-// goes out at its time, whether or not earlier ones are answered, and takes from
-// that time to the end of the answer. Meanwhile it asks the webhook's metrics
-// for its memory.
+// Command load sends an AdmissionReview, read from stdin, to a webhook again and again at a steady rate, and prints
+// the results as JSON. A request goes out at its time, whether or not earlier ones are answered, and its duration is
+// from that time to the end of the answer. Meanwhile it asks the webhook's metrics for its memory.
 //
 //	load URL METRICS_URL RATE SECONDS
 package main
@@ -28,8 +26,8 @@ type Result struct {
 	Sent, Patched int           // how many reviews, and how many answers with a patch
 	Error         string        // the last one
 	P50, P99, Max time.Duration // of all reviews
-	Resident      int64         // bytes, the most that the webhook said of itself
-	Samples       int           // how often it said so
+	Resident      int64         // bytes: the most that the webhook reported
+	Samples       int           // how often it reported them
 }
 
 func main() {
@@ -54,7 +52,7 @@ func run(args []string) error {
 	}
 	l := &load{url: args[0], review: review, client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
 		TLSClientConfig:     &tls.Config{InsecureSkipVerify: true}, // not what is measured
-		ForceAttemptHTTP2:   true,                                  // as API servers speak
+		ForceAttemptHTTP2:   true,                                  // as API servers do
 		MaxIdleConnsPerHost: 25,
 	}}}
 	done, sampled := make(chan struct{}), make(chan struct{})
@@ -73,7 +71,7 @@ type load struct {
 	review []byte
 	client *http.Client
 
-	mu sync.Mutex // of what is below
+	mu sync.Mutex // guards the fields below
 	Result
 }
 
@@ -156,5 +154,5 @@ func resident(url string) (int64, error) {
 			return int64(f), err
 		}
 	}
-	return 0, fmt.Errorf("%s does not tell its memory", url)
+	return 0, fmt.Errorf("%s does not report its memory", url)
 }
