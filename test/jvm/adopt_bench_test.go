@@ -70,7 +70,7 @@ func firstLine(b *testing.B, pattern string, began time.Time) time.Duration {
 	}
 }
 
-// adoptsByCommand has `ullage adopt` adopt a JVM and release it.
+// adoptsByCommand adopts a JVM with `ullage adopt` and releases it.
 func adoptsByCommand(b *testing.B, pid int) time.Duration {
 	b.Helper()
 	cmd := exec.Command(program, "adopt", strconv.Itoa(pid), "gc*=info", "--for", "1h", "--dest", filepath.Join(b.TempDir(), "copy"))

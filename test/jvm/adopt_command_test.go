@@ -43,7 +43,7 @@ func adopting(r *levelRig, args ...string) *lab.Sidecar {
 	return adopt
 }
 
-// adopted waits until `ullage adopt` says so.
+// adopted waits until `ullage adopt` reports that it adopted a JVM.
 func adopted(r *levelRig, adopt *lab.Sidecar) {
 	r.Helper()
 	lab.Eventually(r, patience, "the JVM is adopted", func() bool {
@@ -54,7 +54,7 @@ func adopted(r *levelRig, adopt *lab.Sidecar) {
 	})
 }
 
-// adoptEnds waits for the end of `ullage adopt` and returns what it said.
+// adoptEnds waits for the end of `ullage adopt` and returns its stderr.
 func adoptEnds(r *levelRig, adopt *lab.Sidecar, want int) string {
 	r.Helper()
 	code, err := adopt.Wait(patience)
@@ -64,7 +64,7 @@ func adoptEnds(r *levelRig, adopt *lab.Sidecar, want int) string {
 	return adopt.Stderr()
 }
 
-// reported fails unless the report is there, and the copy has a text and lacks nothing.
+// reported fails the test unless there is a report, and a complete copy that contains a text.
 func reported(r *levelRig, text string) {
 	r.Helper()
 	if page, err := os.ReadFile(filepath.Join(r.dest, "ullage-report.html")); err != nil || !strings.Contains(string(page), "<html") {
@@ -79,7 +79,7 @@ func reported(r *levelRig, text string) {
 	}
 }
 
-// left returns what is left of adoptions of a JVM on the tmpfs.
+// left returns the directories on the tmpfs that adoptions of a JVM have left.
 func left(r *levelRig, jvm *listened) []string {
 	r.Helper()
 	left, err := filepath.Glob(fmt.Sprintf("/dev/shm/ullage-%d-*", jvm.PID()))
@@ -89,8 +89,8 @@ func left(r *levelRig, jvm *listened) []string {
 	return left
 }
 
-// A JVM that was started without any option is shipped for a time and then logs what it
-// logged before, byte for byte. A second `ullage adopt` says who has it.
+// A JVM that was started without any option is shipped for a while. Afterwards its configuration is as before, byte
+// for byte. A second `ullage adopt` names the process that has adopted the JVM.
 func TestAdoptAJVMWithNothingPrepared(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -127,8 +127,8 @@ func TestAdoptAJVMWithNothingPrepared(t *testing.T) {
 	})
 }
 
-// In a container that ends with the adoption, the process waits until what it shipped was fetched. A
-// fetch whose reader is gone leaves it there, and one ends the adoption early.
+// In a container that ends with the adoption, the process waits until its copy was fetched. A fetch without a reader
+// leaves the copy there, and a fetch with --now ends the adoption early.
 func TestAdoptHandsOverWhatItShipped(t *testing.T) {
 	r := newLevelRig(t, lab.NeedsJDKs(t)[0])
 	jvm := r.listening(place{}, nil, "Churn", "600000", "100")
@@ -145,7 +145,7 @@ func TestAdoptHandsOverWhatItShipped(t *testing.T) {
 		return cmd.Output()
 	}
 	if _, err := fetch("", "--now"); err == nil {
-		t.Error("a fetch without a reader has worked")
+		t.Error("a fetch without a reader succeeded, want an error")
 	}
 	lab.Eventually(r, patience, "the adoption has ended", func() bool { return strings.Contains(adopt.Stderr(), "waiting 1h0m0s for a fetch") })
 	if is := jvm.list(); is != before {
@@ -157,7 +157,7 @@ func TestAdoptHandsOverWhatItShipped(t *testing.T) {
 	}
 	adoptEnds(r, adopt, 0)
 	if _, err := os.Stat(copied); !os.IsNotExist(err) {
-		t.Errorf("the destination is there after the fetch: %v", err)
+		t.Errorf("the destination exists after the fetch: %v", err)
 	}
 	if err := os.Mkdir(copied, 0o700); err != nil {
 		t.Fatal(err)
@@ -169,11 +169,11 @@ func TestAdoptHandsOverWhatItShipped(t *testing.T) {
 		t.Errorf("check: %v\n%s", err, out)
 	}
 	if out, err := exec.Command(program, "logs", copied).CombinedOutput(); err != nil || !strings.Contains(string(out), "Pause Young") {
-		t.Errorf("what was fetched has no pause, %v:\n%.2000s", err, out)
+		t.Errorf("the fetched copy has no pause, %v:\n%.2000s", err, out)
 	}
 }
 
-// The next `ullage adopt` of a JVM goes on where one was killed, and leaves nothing.
+// The next `ullage adopt` of a JVM continues where a killed one stopped, and leaves nothing behind.
 func TestAdoptAfterAKill(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -207,7 +207,7 @@ func TestAdoptAfterAKill(t *testing.T) {
 	})
 }
 
-// A JVM that ends meanwhile is reported on, and that is no failure.
+// If a JVM ends while it is adopted, it is reported on, and that is not a failure.
 func TestAdoptAJVMThatEnds(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -229,7 +229,7 @@ func TestAdoptAJVMThatEnds(t *testing.T) {
 	})
 }
 
-// A refusal says the reason, and nothing is changed.
+// A refusal gives the reason, and nothing is changed.
 func TestAdoptRefuses(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -252,8 +252,8 @@ func TestAdoptRefuses(t *testing.T) {
 	})
 }
 
-// The tmpfs is the application's: where it is small, full, missing or read-only, nothing is taken,
-// and a JVM in a mount namespace of its own is adopted through its process.
+// The tmpfs belongs to the application: if it is small, full, missing or read-only, ullage takes nothing of it. A JVM
+// in a mount namespace of its own is adopted through its process.
 func TestAdoptInAnotherMountNamespace(t *testing.T) {
 	needs(t, "unshare")
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
@@ -301,11 +301,11 @@ func unshared(r *levelRig, prepare string) *listened {
 	return p
 }
 
-// inNamespaces runs a script where nothing but its own processes, /tmp and /dev/shm are visible.
-// JVMS is how many JVMs the script starts by "$@", which allocate a number of times a second.
+// inNamespaces runs a script that sees nothing but its own processes, /tmp and /dev/shm. The script starts as many
+// JVMs as JVMS says by "$@". They allocate a number of times a second.
 //
-// The JVMs have a /tmp of their own, since two JVMs that have the same number in two process
-// namespaces have the same name for their sockets: in one /tmp, only one of the two can be reached.
+// The JVMs have a /tmp of their own: if two JVMs have the same number in two process namespaces, their sockets have
+// the same name, and in one /tmp only one of the two can be reached.
 func inNamespaces(r *levelRig, script string, jvms, rate int) *lab.Sidecar {
 	r.Helper()
 	args := append(r.within(place{tmp: newTmp(r), isolated: true}), "sh", "-euc", `mount -t tmpfs -o size=64m tmpfs /dev/shm
@@ -338,8 +338,8 @@ exec "$ULLAGE" adopt --all --for 2s --dest "$COPY/copy"`, 2, 100)
 	})
 }
 
-// More JVMs than are adopted at once are refused before one of them is made to listen or is given
-// a directory.
+// If more JVMs run than can be adopted at once, they are refused before any of them is made to listen or gets a
+// directory.
 func TestAdoptMoreJVMsThanTheLimit(t *testing.T) {
 	t.Parallel()
 	r := newLevelRig(t, jdks[len(jdks)-1])
@@ -350,7 +350,7 @@ find /dev/shm "$COPY" -mindepth 1 >&2
 exit $code`, adopt.Most+1, 0)
 	const want = "ullage adopt: 17 JVMs run here, and ullage adopts at most 16 at once: nothing was changed; name one JVM by its process ID\n"
 	if said := adoptEnds(r, all, 1); said != want {
-		t.Errorf("it said, and then listed what was made:\n%s\nwant\n%s", said, want)
+		t.Errorf("ullage adopt printed, followed by the files that it made:\n%s\nwant\n%s", said, want)
 	}
 }
 
@@ -363,7 +363,7 @@ func TestAdoptWithASink(t *testing.T) {
 		before := jvm.list()
 		adopt := adopting(r, strconv.Itoa(jvm.PID()), "--for", "1h", "--sink", "otlp+"+at.URL)
 		adopted(r, adopt)
-		lab.Eventually(r, patience, "a pause is at the server", func() bool { return strings.Contains(at.received(), "Pause Young") })
+		lab.Eventually(r, patience, "the server has a pause", func() bool { return strings.Contains(at.received(), "Pause Young") })
 		if err := adopt.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
@@ -429,8 +429,8 @@ func (r *receiver) received() string {
 	return r.bodies.String()
 }
 
-// `ullage adopt` is killed at any moment while it adopts or releases. `ullage levels reset`, or the
-// next `ullage adopt`, leaves the JVM as it was.
+// `ullage adopt` is killed at random moments while it adopts or releases. `ullage levels reset`, or the next `ullage
+// adopt`, restores the JVM.
 func TestAKillOfTheCommandLeavesNoOutputBehind(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -450,7 +450,7 @@ func TestAKillOfTheCommandLeavesNoOutputBehind(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			time.Sleep(rand.N(400 * time.Millisecond)) // any moment, which no event gives
+			time.Sleep(rand.N(400 * time.Millisecond)) // a random moment: there is no event to wait for
 			adopt.Kill()
 			if jvm.list() != before {
 				behind++
@@ -471,8 +471,8 @@ func TestAKillOfTheCommandLeavesNoOutputBehind(t *testing.T) {
 	})
 }
 
-// resetPlaces releases the JVMs of places that a killed `ullage adopt` has left, by `ullage levels
-// reset`. Then it removes the places. A place whose JVM was not adopted yet has nothing to reset.
+// resetPlaces releases the JVMs of the places that a killed `ullage adopt` has left, by `ullage levels reset`, and
+// then removes the places. If the JVM of a place was not adopted yet, there is nothing to reset.
 func resetPlaces(r *levelRig, places []string) {
 	r.Helper()
 	for _, dir := range places {

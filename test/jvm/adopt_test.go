@@ -14,14 +14,14 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// adoptFlags have a sidecar adopt the JVMs of one /tmp alone: others of this machine are
-// not the test's.
+// adoptFlags returns the flags for a sidecar that adopts only the JVMs of one /tmp: the machine's other JVMs do not
+// belong to the test.
 func adoptFlags(at place, selection string) []string {
 	return []string{"--attach", "shared-tmp", "--jvm-tmp", at.tmp, "--adopt", selection}
 }
 
-// A JVM that was started without any -Xlog is given an output, which is a stream like any
-// other, and has its own configuration when the sidecar has ended, byte for byte.
+// A JVM that was started without any -Xlog gets an output, which is a stream like any other. When the sidecar has
+// ended, the JVM has its own configuration again, byte for byte.
 func TestARunningJVMIsAdopted(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -33,7 +33,7 @@ func TestARunningJVMIsAdopted(t *testing.T) {
 		stream := fmt.Sprintf("gc-%d.log", jvm.PID())
 		r.shipped(stream, "Pause Young")
 		r.shipped("ullage.log", "mark: jvm-adopted stream="+stream)
-		r.shipped("ullage.log", "mark: jvm-seen stream="+stream) // its name and version are asked for as well
+		r.shipped("ullage.log", "mark: jvm-seen stream="+stream) // the sidecar also asks for the JVM's name and version
 		r.want("gc*=debug", "1h")
 		r.shipped(stream, "[debug")
 		if l := r.levels(); len(l.Errors) > 0 || len(l.JVMs) != 1 || l.JVMs[0].Adopted != "gc*=info,safepoint=info" {
@@ -52,7 +52,7 @@ func TestARunningJVMIsAdopted(t *testing.T) {
 	})
 }
 
-// The JVM's own words are shown, and nothing is changed.
+// The sidecar reports the JVM's own words and changes nothing.
 func TestASelectionThatTheJVMDoesNotKnowIsNotAdopted(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -80,9 +80,9 @@ func TestToAdoptTakesNoSafepoint(t *testing.T) {
 		own := filepath.Join(r.truth, "safepoints.log")
 		flags := []string{"-XX:+UnlockDiagnosticVMOptions", "-XX:GuaranteedSafepointInterval=0", "-Xlog:safepoint=info:file=" + own + ":uptime"}
 		if jdk.Version < 15 {
-			flags = append(flags, "-XX:-UseBiasedLocking") // which takes safepoints of its own at any lock
+			flags = append(flags, "-XX:-UseBiasedLocking") // biased locking takes safepoints of its own at any lock
 		}
-		jvm := r.listening(at, flags, "Churn", "600000", "0") // which waits
+		jvm := r.listening(at, flags, "Churn", "600000", "0") // at a rate of 0, Churn only waits
 		safepoints := func() int {
 			text, err := os.ReadFile(own)
 			if err != nil {
@@ -118,8 +118,8 @@ func killRounds(t *testing.T) int {
 	return n
 }
 
-// A sidecar is killed at any moment while it adopts or releases. `ullage levels reset`, or the
-// next sidecar, leaves the JVM as it was.
+// A sidecar is killed at random moments while it adopts or releases. `ullage levels reset`, or the next sidecar,
+// restores the JVM.
 func TestAKillLeavesNoOutputBehind(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -131,7 +131,7 @@ func TestAKillLeavesNoOutputBehind(t *testing.T) {
 		adopted := 0
 		for round := range killRounds(t) {
 			r.up()
-			time.Sleep(rand.N(400 * time.Millisecond)) // any moment, which no event gives
+			time.Sleep(rand.N(400 * time.Millisecond)) // a random moment: there is no event to wait for
 			if round%2 == 1 {
 				lab.Eventually(r, patience, "the JVM is adopted", func() bool { return strings.Contains(jvm.list(), r.source) })
 				if err := r.side.Signal(os.Interrupt); err != nil {
@@ -151,7 +151,7 @@ func TestAKillLeavesNoOutputBehind(t *testing.T) {
 			} else {
 				r.flags, plain = plain, r.flags
 				r.up()
-				if _, err := r.side.Addr(patience); err != nil { // it has its handler of signals
+				if _, err := r.side.Addr(patience); err != nil { // by now it handles signals
 					t.Fatal(err)
 				}
 				lab.Eventually(r, patience, "the successor has released the JVM", func() bool { return jvm.list() == before })

@@ -13,8 +13,8 @@ func streamOf(p *Process) string { return fmt.Sprintf("gc-%d.log", p.PID()) }
 
 var jvmDrop = regexp.MustCompile(`(?m)^\[.*\] +(\d+) messages dropped due to async logging$`)
 
-// The JVM itself drops what its buffer for -Xlog:async cannot take, and says
-// so in the log. What it says is counted.
+// The JVM itself drops lines that its buffer for -Xlog:async cannot take, and reports that in the log. The sidecar
+// counts the reported lines.
 func TestDropsOfTheJVMAreCounted(t *testing.T) {
 	alongsideFrom(t, asyncLogging, func(t *testing.T, jdk lab.JDK) {
 		r := newRig(t, jdk, "64m")
@@ -31,7 +31,7 @@ func TestDropsOfTheJVMAreCounted(t *testing.T) {
 			}
 			said += n
 		}
-		t.Logf("the JVM says %d times that it dropped lines, %d in all", len(reports), said)
+		t.Logf("the JVM reports %d times that it dropped lines, %d in all", len(reports), said)
 		if said == 0 || counted != float64(said) {
 			t.Errorf("%v counted, the JVM said %d", counted, said)
 		}

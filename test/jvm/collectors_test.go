@@ -9,8 +9,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// Every collector has words of its own for what it does. All of them log to
-// one source, one after the other.
+// Every collector words its messages in its own way. All of them log to one source, one after the other.
 func TestEveryCollector(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		collectors, err := Collectors(jdk)

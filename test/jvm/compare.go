@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Comparison is the fate of the lines that a JVM wrote, by its second output;
-// see the package documentation. Numbers are of lines.
+// Comparison is what became of the lines that a JVM wrote, according to its second output; see the package
+// documentation. Numbers are of lines.
 type Comparison struct {
 	Written   int
 	Persisted int
 	Missing   int // written and not persisted
-	Twice     int // persisted once more than written
+	Twice     int // persisted more often than written
 	Foreign   int // persisted and never written
-	Moved     int // at another place among those of its thread
+	Moved     int // at another place among the lines of its thread
 	Repeated  int // written twice by the JVM itself, as its level changed
 	Identical bool
-	First     string // what is wrong first, for people
+	First     string // the first wrong line, for people
 }
 
 // Same reports whether what was persisted is what was written.
@@ -41,13 +41,11 @@ func (c Comparison) String() string {
 	return text
 }
 
-// Compare compares the text that was persisted of an output with that of a
-// second one. Where they are not identical, their decorations must begin with
-// a time and have the thread as the third field, as [Decorations] has it.
+// Compare compares the persisted text of an output with a second output. If they are not identical, their decorations
+// must begin with a time and have the thread as the third field, as [Decorations] does.
 //
-// Changes are the moments in which the level of the first output, and not of
-// the second, was changed. HotSpot may then write a message twice to it, which
-// is not the shipper's fault; see the package documentation.
+// Changes are the moments at which the level of the first output was changed, but not that of the second. HotSpot may
+// then write a message to the first output twice, which is not the shipper's fault; see the package documentation.
 func Compare(written, persisted []byte, changes ...time.Time) Comparison {
 	c := Comparison{
 		Written: bytes.Count(written, newline), Persisted: bytes.Count(persisted, newline),
@@ -69,13 +67,12 @@ func Compare(written, persisted []byte, changes ...time.Time) Comparison {
 
 var newline = []byte("\n")
 
-// nearby is how far from the change of a level repeated lines are attributed to
-// the change: its moment is only known from outside the JVM.
+// nearby is the largest distance between a repeated line and the change of level to which it is attributed: the
+// moment of the change is only known from outside the JVM.
 const nearby = time.Second
 
-// withoutRepeats takes out of a thread's lines, and counts, what the JVM itself
-// repeated when its level changed: a message that follows itself at once, near a
-// change, and was written once.
+// withoutRepeats removes from a thread's lines, and counts, the messages that the JVM itself repeated when its level
+// changed: a message that directly follows itself near a change, and was written once.
 func (c *Comparison) withoutRepeats(want, got []string, changes []time.Time) []string {
 	if len(changes) == 0 {
 		return got
@@ -130,7 +127,7 @@ func TimeOf(line []byte) (time.Time, bool) {
 	return at, ok && err == nil
 }
 
-// count compares how often there is each line.
+// count compares how often each line occurs.
 func (c *Comparison) count(want, got map[string][]string) {
 	balance := map[string]int{}
 	for _, lines := range got {
@@ -176,7 +173,7 @@ func (c *Comparison) order(want, got map[string][]string) {
 	}
 }
 
-// wrong keeps the earliest line of all that are wrong: they begin with a time.
+// wrong keeps the earliest of all wrong lines: they begin with a time.
 func (c *Comparison) wrong(what, line string) {
 	text := fmt.Sprintf("%.300s (%s)", line, what)
 	if c.First == "" || text < c.First {
@@ -184,9 +181,8 @@ func (c *Comparison) wrong(what, line string) {
 	}
 }
 
-// byThread returns the lines of each thread in their order, without the
-// padding of their decorations. Continuation lines are those of the thread
-// that wrote the header, since a message is never torn.
+// byThread returns the lines of each thread in their order, without the padding of their decorations. Continuation
+// lines belong to the thread that wrote the header, since a message is never torn.
 func byThread(text []byte) map[string][]string {
 	threads := map[string][]string{}
 	thread := ""

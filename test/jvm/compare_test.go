@@ -10,7 +10,7 @@ func TestCompare(t *testing.T) {
 	const (
 		a  = "[2026-11-20T16:45:11.123+0100][0.1s][11][info ][gc] one\n"
 		b  = "[2026-11-20T16:45:11.123+0100][0.1s][12][info ][gc] two\n"
-		b2 = "[2026-11-20T16:45:11.123+0100][0.1s][12][info ][gc     ] two\n" // padded otherwise
+		b2 = "[2026-11-20T16:45:11.123+0100][0.1s][12][info ][gc     ] two\n" // with other padding
 		m  = "[2026-11-20T16:45:11.124+0100][0.1s][11][info ][gc] three\n more of it\n"
 	)
 	for name, tc := range map[string]struct {
@@ -39,8 +39,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// HotSpot repeats a message in the moment in which it changes an output's level.
-// That is not an error, but every other repeat is.
+// HotSpot repeats a message at the moment when it changes an output's level. That is not an error; every other repeat
+// is.
 func TestCompareWhereALevelChanged(t *testing.T) {
 	const (
 		a = "[2026-11-20T16:45:11.123+0100][0.1s][11][info ][gc] one\n"

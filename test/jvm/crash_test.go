@@ -29,8 +29,8 @@ func (r *rig) injectedOptions() []string {
 	return strings.Fields(value)
 }
 
-// witness holds files of the source open from when they appear, so that they can be
-// compared after the sidecar has unlinked them.
+// witness opens files of the source as soon as they appear and keeps them open, so that they can be compared after
+// the sidecar has unlinked them.
 type witness struct {
 	*rig
 	mu   sync.Mutex
@@ -61,7 +61,7 @@ func newWitness(r *rig) *witness {
 	return w
 }
 
-// look opens the files that have come, other than logs.
+// look opens new files other than logs.
 func (w *witness) look() {
 	entries, err := os.ReadDir(w.source)
 	if err != nil {
@@ -102,18 +102,18 @@ func (w *witness) written(name string) []byte {
 	return text
 }
 
-// crash starts a JVM that leaves all that a dying JVM can leave in the source and
-// kills it as a defect in native code does.
+// crash starts a JVM that leaves in the source every file that a dying JVM can leave. It then kills the JVM as a defect in
+// native code would.
 func (w *witness) crash() {
 	w.Helper()
 	flags := append(w.injectedOptions(), "-XX:+UnlockDiagnosticVMOptions", "-XX:+LogVMOutput",
 		"-XX:LogFile="+filepath.Join(w.source, "hotspot_%p.log"),
-		// A compiler that crashes leaves such a file; this one leaves it at each method.
+		// A compiler that crashes leaves such a file; this one leaves a file at each method.
 		"-XX:CompileCommand=quiet", "-XX:CompileCommand=DumpReplay,*::hashCode", "-Xcomp", "-XX:CompileCommand=compileonly,*::hashCode")
-	if w.jdk.Version < 21 { // only its second compiler does
+	if w.jdk.Version < 21 { // only the second compiler of these JVMs leaves such files
 		flags = append(flags, "-XX:TieredStopAtLevel=4", "-XX:-TieredCompilation")
 	}
-	before := len(w.kinds()[naming.KindReplay]) // of JVMs that have ended
+	before := len(w.kinds()[naming.KindReplay]) // left by JVMs that have ended
 	p := w.startIn(w.source, flags, "Churn", "600000", "20")
 	lab.Eventually(w, patience, "the JVM's log is persisted, and the compiler has left a file", func() bool {
 		log := fmt.Sprintf(`ullage_persisted_bytes_total{stream="gc-%d.log"}`, p.PID())
@@ -123,12 +123,11 @@ func (w *witness) crash() {
 		w.Fatal(err)
 	}
 	if err := p.Wait(patience); err == nil {
-		w.Error("the JVM has ended without an error")
+		w.Error("the JVM has ended without an error, want a crash")
 	}
 }
 
-// statusShowsCrashes requires that /status shows what the metrics count, and since when
-// the copy has it.
+// statusShowsCrashes requires that /status shows as many crashes as the metrics, and from when on the copy has lines.
 func (w *witness) statusShowsCrashes(want int64) {
 	w.Helper()
 	_, body, err := w.side.Get("/status")
@@ -141,10 +140,9 @@ func (w *witness) statusShowsCrashes(want int64) {
 	}
 }
 
-// A dying JVM leaves a report, the output of the VM and what the compilers were doing.
-// Each of them is in the durable copy, as a stream of its own and byte for byte, and
-// each report counts as one crash: a pod that is gone takes the files along. The logs
-// alone match here.
+// A dying JVM leaves a report, the output of the VM and what the compilers were doing. The durable copy has each of
+// these files as a stream of its own, byte for byte, because the files are lost with the pod. Each report counts as
+// one crash. Only the names of logs match --match here.
 func TestWhatACrashLeavesIsPersisted(t *testing.T) {
 	alongsideFrom(t, dumpReplay, func(t *testing.T, jdk lab.JDK) {
 		w := newWitness(newRig(t, jdk, "64m", "--match", "gc*.log*"))
@@ -165,16 +163,16 @@ func TestWhatACrashLeavesIsPersisted(t *testing.T) {
 			names := w.kinds()[kind]
 			t.Logf("%s: %q", kind, names)
 			if len(names) < 2 {
-				t.Errorf("%d files of kind %s, of two JVMs", len(names), kind)
+				t.Errorf("%d files of kind %s, want one for each of two JVMs", len(names), kind)
 			}
 			for _, name := range names {
 				written := w.written(name)
-				// The sidecar ends the last line of a file that does not end it itself.
+				// The sidecar adds a newline if the last line of a file lacks one.
 				persisted := bytes.TrimSuffix(w.persisted(name), newline)
 				// A compiler's thread may be gone before it has written anything.
 				empty := len(written) == 0 && kind != naming.KindReplay
 				if empty || !bytes.Equal(bytes.TrimSuffix(written, newline), persisted) {
-					t.Errorf("%s: %d bytes were persisted of %d, or others", name, len(persisted), len(written))
+					t.Errorf("%s: %d bytes were persisted of %d, or they differ", name, len(persisted), len(written))
 				}
 			}
 		}
@@ -189,8 +187,8 @@ func TestWhatACrashLeavesIsPersisted(t *testing.T) {
 	})
 }
 
-// A JVM with the injector's options maps no file of counters, which would be on
-// a disk, and jcmd still reaches it by its number.
+// A JVM with the injector's options does not map a file of counters, which would be on a disk, and jcmd still reaches
+// it by its number.
 func TestNoCountersAreMappedFromADisk(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newRig(t, jdk, "64m")
@@ -219,8 +217,8 @@ func TestNoCountersAreMappedFromADisk(t *testing.T) {
 	})
 }
 
-// A real JVM has a second log on a disk: the sidecar finds it, where it reaches
-// the JVM as the injector has arranged it.
+// A real JVM has a second log on a disk. The sidecar finds that log if it reaches the JVM as the injector has
+// arranged it.
 func TestASecondLogIsFound(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)

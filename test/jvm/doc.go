@@ -1,6 +1,5 @@
-// Package jvm tests the whole program against real JVMs. Its other code runs
-// Java programs and compares what a JVM wrote with what was persisted; the demo
-// uses that code as well.
+// Package jvm tests the whole program against real JVMs. Its non-test code runs Java programs and compares what a JVM
+// wrote with what was persisted; the demo uses that code as well.
 //
 // # The independent truth
 //
@@ -12,15 +11,15 @@
 //
 //   - With a collector that logs from one thread at a time (Serial, Parallel)
 //     the two files are the same, byte for byte.
-//   - With the others they hold the same lines, but two threads that log at
-//     the same moment may come in one order here and in the other order there
+//   - With the others they hold the same lines, but if two threads log at the
+//     same moment, their lines may come in another order here than there
 //     (some 100 in 200,000 lines with G1, some 1,000 with Z). The lines of one
 //     thread are always in the same order: the decorator tid tells them apart.
-//   - Padding is that of the output, which can differ where two lines that
-//     widen it have changed places.
+//   - Padding belongs to an output. It can differ if two lines that widen it
+//     have changed places.
 //   - A JVM that is killed has written its last message to the first output
 //     and perhaps not to the second. The order is that of the command line.
-//   - In the moment in which VM.log changes the level of one output, it may
+//   - At the moment when VM.log changes the level of one output, the JVM may
 //     write a message to that output twice: it links the output at its new
 //     level before it unlinks the output from the old one, and a thread that
 //     logs meanwhile meets both. Both have the same time, to the nanosecond,
@@ -28,14 +27,11 @@
 //
 // # Log levels
 //
-// The tests of log levels ask the JVM itself what it logs, by `jcmd PID VM.log
-// list` or in the same few bytes on its attach socket: with none of the code
-// under test. After a raise, that list must be what it was before, byte for
-// byte but for " (reconfigured)".
+// The tests of log levels ask the JVM itself what it logs, by `jcmd PID VM.log list` or by sending the same few bytes
+// to its attach socket, without any of the code under test. After a raise, that list must be what it was before, byte
+// for byte except for " (reconfigured)".
 //
-// HotSpot puts its socket into /tmp, whatever java.io.tmpdir says, so that the
-// JVMs of tests that run side by side meet there. Most tests therefore look for
-// JVMs among the processes, where a sidecar sees those alone that log to its
-// own source; in the others, each JVM gets a /tmp of its own, which needs root
-// and unshare(1).
+// HotSpot puts its socket into /tmp, whatever java.io.tmpdir says, so the JVMs of tests that run side by side meet
+// there. Most tests therefore look for JVMs among the processes, where a sidecar sees only JVMs that log to its own
+// source. In the other tests each JVM gets a /tmp of its own, which needs root and unshare(1).
 package jvm

@@ -46,8 +46,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestTheREADMEsFirstCommands pastes what a newcomer types first: the address of the
-// repository leads git to this tree, with what is not committed yet.
+// TestTheREADMEsFirstCommands pastes what a newcomer types first. The address of the repository leads git to this
+// tree, including what is not committed yet.
 func TestTheREADMEsFirstCommands(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -70,8 +70,7 @@ func TestTheREADMEsFirstCommands(t *testing.T) {
 	}
 }
 
-// repository makes a repository with one commit: the files below root, as they are
-// now, that git does not ignore.
+// repository makes a repository with one commit: all files below root that git does not ignore, as they are now.
 func repository(t *testing.T, root string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -97,15 +96,13 @@ func paste(t *testing.T, root, example string) string {
 	return run(t, work, own.Replace(example), "ULLAGE_LISTEN="+addr, "ULLAGE_ADDR="+addr)
 }
 
-// run gives commands to a shell in dir, with further settings in its environment, and
-// returns what they print.
+// run passes commands to a shell in dir, with further settings in its environment, and returns what they print.
 func run(t *testing.T, dir, commands string, env ...string) string {
 	t.Helper()
 	cmd := exec.Command("bash", "-euo", "pipefail", "-c", commands)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
-	// Where a command fails, what the commands before it started in the background goes
-	// on, and has the pipe open.
+	// If a command fails, processes that earlier commands started in the background continue and keep the pipe open.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = 10 * time.Second
 	defer func() {

@@ -13,9 +13,9 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// waiting is like alongside, for a test that mostly waits: the JVMs of all JDKs run
-// side by side and take only one of the slots of -parallel. The test gets one of the
-// first slots, since the JDKs of other tests queue up after the tests themselves.
+// waiting is alongside for a test that mostly waits: the JVMs of all JDKs run side by side and take only one of the
+// slots of -parallel. The test gets one of the first slots, since the JDKs of other tests queue up after the tests
+// themselves.
 func waiting(t *testing.T, test func(t *testing.T, jdk lab.JDK)) {
 	t.Helper()
 	t.Parallel()
@@ -29,13 +29,12 @@ func waiting(t *testing.T, test func(t *testing.T, jdk lab.JDK)) {
 // incidentWindow is the default of --hindsight.
 const incidentWindow = time.Minute
 
-// incidentRecord bounds how much older than the window the oldest lines can be: a record
-// has the lines between two commits, which are a second apart, or more where the machine is
-// busy, and one is forgotten when a newer one is appended.
+// incidentRecord limits how much older than the window the oldest lines can be. A record holds the lines between two
+// commits, which are a second apart, or more on a busy machine, and is forgotten only when a newer one is appended.
 const incidentRecord = 8 * time.Second
 
-// The bounds are the defaults. A pause of the collector is the incident. The sidecar is
-// killed in the minute before it, and while it saves that minute.
+// The limits are the defaults, and the incident is a pause of the collector. The sidecar is killed in the minute
+// before the incident, and again while it saves that minute.
 func TestHindsightHasTheMinuteBeforeAnIncident(t *testing.T) {
 	waiting(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk, "--persist-level", "info", "--hindsight-on", "pause>500ms", "--sync-interval", "1s", "--compress", "zstd")
@@ -61,8 +60,8 @@ func TestHindsightHasTheMinuteBeforeAnIncident(t *testing.T) {
 	})
 }
 
-// savedOnce requires that a pause that ended at a time had lines saved, and one mark. On a
-// busy machine, another pause may have been long before it.
+// savedOnce requires that lines were saved, with one mark, for a pause that ended at a time. On a busy machine there
+// may have been another pause long before it.
 func savedOnce(r *levelRig, withheld []byte, end time.Time) {
 	r.Helper()
 	marks := savingMark.FindAllStringSubmatch(r.soFar("ullage.log"), -1)
@@ -80,9 +79,9 @@ func savedOnce(r *levelRig, withheld []byte, end time.Time) {
 	first, _ := TimeOf(withheld)
 	switch early := !first.Before(end.Add(-incidentWindow - incidentRecord)); {
 	case early:
-		r.Logf("the machine held the JVM up %s after its start: it has written nothing that is too old to be saved", end.Sub(first))
+		r.Logf("the incident came only %s after the JVM's first line, so no line is too old to be saved", end.Sub(first))
 	case len(marks) > 1:
-		r.Errorf("%d marks of one save: %q", len(marks), marks)
+		r.Errorf("%d marks, want one: %q", len(marks), marks)
 	}
 	savedSince(r, withheld, end.Add(-incidentWindow))
 }
@@ -92,7 +91,7 @@ var (
 	savingMark = regexp.MustCompile(`(?m)^.* mark: detail-saved cause=pause .*until=(\S+)$`)
 )
 
-// longPause returns when the JVM logged its first pause of more than 500 ms, or zero.
+// longPause returns when the JVM logged its first pause of at least 500 ms, or the zero time.
 func longPause(r *levelRig) (end time.Time) {
 	r.Helper()
 	for _, found := range endOfPause.FindAllSubmatch(r.written("gc.log"), -1) {
@@ -104,8 +103,7 @@ func longPause(r *levelRig) (end time.Time) {
 	return time.Time{}
 }
 
-// countedExactly requires that what the sidecar counts as withheld is what the JVM wrote
-// below info.
+// countedExactly requires that the sidecar counts as withheld exactly the lines that the JVM wrote below info.
 func countedExactly(r *levelRig, withheld []byte) {
 	r.Helper()
 	var class ul.Classifier
@@ -119,8 +117,7 @@ func countedExactly(r *levelRig, withheld []byte) {
 	}
 }
 
-// savedSince requires that what was saved is all that was withheld since a time, and
-// hardly more.
+// savedSince requires that everything withheld since a time was saved, and hardly anything more.
 func savedSince(r *levelRig, withheld []byte, since time.Time) {
 	r.Helper()
 	saved := byThread(r.persisted(detail))
@@ -136,13 +133,13 @@ func savedSince(r *levelRig, withheld []byte, since time.Time) {
 			at, ok := TimeOf([]byte(line))
 			switch {
 			case ok && i < first && !at.Before(since):
-				r.Errorf("it is from the window, and not saved: %s", line)
+				r.Errorf("a line from the window was not saved: %s", line)
 			case ok && i >= first && at.Before(since.Add(-incidentRecord)):
-				r.Errorf("it is older than the window, and saved: %s", line)
+				r.Errorf("a line older than the window was saved: %s", line)
 			}
 		}
 	}
 	if len(saved) > 0 {
-		r.Errorf("lines of %d threads are saved that wrote none", len(saved))
+		r.Errorf("lines of %d threads were saved that wrote no withheld lines", len(saved))
 	}
 }

@@ -35,29 +35,27 @@ func debugging(r *levelRig, program ...string) *Process {
 	return r.start(r.outputs(Output{Selection: "gc*=debug,safepoint=info", File: "gc.log"}), program...)
 }
 
-// persistedExactly requires that what was persisted is what the JVM wrote at info and
-// above.
+// persistedExactly requires that exactly the JVM's lines at info and above were persisted. It returns the others.
 func persistedExactly(r *levelRig) (withheld []byte) {
 	r.Helper()
 	info, withheld := split(r.written("gc.log"))
 	c := Compare(info, r.persisted("gc.log"))
 	r.Logf("%s; %d lines withheld, %d saved", c, bytes.Count(withheld, newline), bytes.Count(r.persisted(detail), newline))
 	if !c.Same() {
-		r.Error("what was persisted is not what the JVM wrote from info on")
+		r.Error("the persisted lines are not those that the JVM wrote at info and above")
 	}
 	return withheld
 }
 
-// A kill of the sidecar lies between the lines and the command that saves them. The lines
-// of the window before the command and of the window after it are there, each once, and
-// older ones are not.
+// The sidecar is killed between the lines and the command that saves them. The lines of the window before the command
+// and of the window after it are saved, each once, and older ones are not.
 func TestHindsightHasTheDetailBeforeACommand(t *testing.T) {
 	const window = 2 * time.Second
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk, "--persist-level", "info", "--hindsight", window.String(), "--hindsight-on", "")
-		jvm := debugging(r, "Churn", "600000", "50") // so many collections that a window is a small part of all
+		jvm := debugging(r, "Churn", "600000", "50") // enough collections that a window is a small part of them
 		r.shipped("gc.log", "Pause Young")
-		time.Sleep(2 * window) // the JVM writes more than is held
+		time.Sleep(2 * window) // the JVM writes more than the sidecar holds
 		r.side.Kill()
 		r.up()
 		asked := time.Now()
@@ -73,7 +71,7 @@ func TestHindsightHasTheDetailBeforeACommand(t *testing.T) {
 		r.side.Kill()
 		time.Sleep(window / 2)
 		r.up()
-		time.Sleep(2 * window) // and the JVM writes more after the window
+		time.Sleep(2 * window) // the JVM also writes after the window
 		jvm.Terminate()
 		r.stop()
 		withheld := persistedExactly(r)
@@ -84,19 +82,19 @@ func TestHindsightHasTheDetailBeforeACommand(t *testing.T) {
 			rec.Parse(bytes.TrimSuffix(line, newline))
 			when, _ := rec.When()
 			if when.After(asked.Add(-window)) && when.Before(asked.Add(window)) && !bytes.Contains(saved, line) {
-				t.Errorf("asked for at %s, and not saved: %s", asked, line)
+				t.Errorf("the save was requested at %s, but this line was not saved: %s", asked, line)
 			}
 		}
 		if n, all := bytes.Count(saved, newline), bytes.Count(withheld, newline); n > all*9/10 {
 			t.Errorf("%d of %d withheld lines are saved: that is nearly all", n, all)
 		}
 		if marks := r.soFar("ullage.log"); strings.Count(marks, "mark: detail-saved cause=command") != 1 {
-			t.Errorf("not one mark: %s", marks)
+			t.Errorf("want one mark: %s", marks)
 		}
 	})
 }
 
-// savedRuns requires that what was saved is a run of lines of each thread.
+// savedRuns requires that the saved lines of each thread are consecutive lines of that thread.
 func savedRuns(r *levelRig, withheld []byte) {
 	r.Helper()
 	all := byThread(withheld)
@@ -104,12 +102,12 @@ func savedRuns(r *levelRig, withheld []byte) {
 		want := all[thread]
 		at := slices.Index(want, got[0])
 		if at < 0 || at+len(got) > len(want) || !slices.Equal(want[at:at+len(got)], got) {
-			r.Errorf("thread %s: the %d saved lines are no run of the %d that it wrote", thread, len(got), len(want))
+			r.Errorf("thread %s: the %d saved lines are not consecutive among the %d that it wrote", thread, len(got), len(want))
 		}
 	}
 }
 
-// Every pause fires: all that the JVM wrote since its start is saved.
+// Every pause fires, so all that the JVM has written since its start is saved.
 func TestHindsightHasTheDetailAroundAPause(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk, "--persist-level", "info", "--hindsight", "30s", "--hindsight-on", "pause>1ms")

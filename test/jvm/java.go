@@ -35,8 +35,7 @@ type Collector struct {
 	Flags []string
 }
 
-// Collectors returns the collectors that a JDK has: it asks the JVM, since
-// vendors leave some out.
+// Collectors asks a JVM which collectors it has, since vendors leave some out.
 func Collectors(jdk lab.JDK) ([]Collector, error) {
 	candidates := []Collector{
 		{"serial", []string{"-XX:+UseSerialGC"}},
@@ -47,7 +46,7 @@ func Collectors(jdk lab.JDK) ([]Collector, error) {
 		// It never collects, so it needs room for all that is ever allocated.
 		{"epsilon", []string{"-XX:+UnlockExperimentalVMOptions", "-XX:+UseEpsilonGC", "-Xmx1g"}},
 	}
-	if jdk.Version >= 21 && jdk.Version <= 23 { // before, there is none; in 24 and later, Z is generational
+	if jdk.Version >= 21 && jdk.Version <= 23 { // earlier JDKs have no generational Z, later ones no other
 		candidates = append(candidates, Collector{"z-generational", []string{"-XX:+UseZGC", "-XX:+ZGenerational"}})
 	}
 	if jdk.Version >= 24 {

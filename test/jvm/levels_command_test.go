@@ -23,7 +23,7 @@ type ullageLog struct {
 	stdout, stderr output
 }
 
-// output is what a process has said so far.
+// output is what a process has printed so far.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -70,7 +70,7 @@ func (r *levelRig) end(l *ullageLog, code int) {
 	}
 }
 
-// log runs `ullage levels` to its end and returns what it said.
+// log runs `ullage levels` to its end and returns what it printed.
 func (r *levelRig) log(code int, verb string, args ...string) (stdout, stderr string) {
 	r.Helper()
 	l := r.begin(verb, args...)
@@ -88,12 +88,12 @@ func said(t testing.TB, text string, parts ...string) {
 	}
 }
 
-// ownLog is the flag of a shipped output of each JVM's own.
+// ownLog is the flag of an output that is shipped, with a file for each JVM.
 func (r *levelRig) ownLog() string {
 	return Output{Selection: "gc*=info", File: filepath.Join(r.source, "gc-%p.log"), Decorations: "uptime,level,tags", Options: "filecount=3"}.Flag()
 }
 
-// The list shows what the JVMs list themselves.
+// The list shows the same as the JVMs' own lists.
 func TestLevelsCommandList(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -121,7 +121,7 @@ func TestLevelsCommandList(t *testing.T) {
 	})
 }
 
-// asListed writes the JSON of a list as a JVM does and checks the rest of it.
+// asListed writes the JSON of a list in the form of the JVM's list and checks the rest of it.
 func (r *levelRig) asListed(text string, p *listened) string {
 	r.Helper()
 	var outputs []struct {
@@ -144,7 +144,7 @@ func (r *levelRig) asListed(text string, p *listened) string {
 	return list.String()
 }
 
-// The sidecar knows of a raise that a person has set and ends it.
+// A sidecar knows of a raise that a person has set and ends it.
 func TestLevelsCommandBesideASidecar(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -175,7 +175,7 @@ func TestLevelsCommandBesideASidecar(t *testing.T) {
 	})
 }
 
-// bystander waits until the sidecar runs and a command can see that.
+// bystander waits until the sidecar runs and takes commands.
 func (r *levelRig) bystander() {
 	r.Helper()
 	lab.Eventually(r, patience, "the sidecar takes requests about the levels", func() bool {
@@ -213,7 +213,7 @@ func TestLevelsCommandWithoutASidecar(t *testing.T) {
 	})
 }
 
-// A refusal is HotSpot's own words, whole.
+// A refusal is reported in HotSpot's own words, unabridged.
 func TestLevelsCommandRefused(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -246,7 +246,7 @@ func TestLevelsCommandRefused(t *testing.T) {
 	})
 }
 
-// The JVM goes on in a new file, and nothing of the old one is lost.
+// After a rotation the JVM logs to a new file, and nothing of the old one is lost.
 func TestLevelsCommandRotate(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -260,10 +260,10 @@ func TestLevelsCommandRotate(t *testing.T) {
 		out, _ := r.log(0, "rotate")
 		said(r, out, fmt.Sprintf("pid %d: rotated %s\n", jvm.PID(), log.File))
 		if strings.Contains(out, second.File) {
-			t.Errorf("a file without archives is said to be rotated:\n%s", out)
+			t.Errorf("a file without archives is reported as rotated:\n%s", out)
 		}
 		if os.SameFile(was, inode(r, log.File)) {
-			t.Error("the JVM goes on in the same file")
+			t.Error("the JVM still logs to the same file")
 		}
 		lines := strings.Count(r.soFar("gc.log"), "Pause Young")
 		lab.Eventually(t, patience, "more is persisted", func() bool { return strings.Count(r.soFar("gc.log"), "Pause Young") > lines+10 })

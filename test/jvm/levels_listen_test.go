@@ -16,15 +16,14 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// listened is a JVM that is asked for its log configuration, by nothing of the
-// code under test.
+// listened is a JVM that is asked for its log configuration without any of the code under test.
 type listened struct {
 	*Process
 	r      *levelRig
 	socket string
 }
 
-// place is where a JVM runs. The zero value is that of the test itself.
+// place is where a JVM runs. The zero value is the place of the test itself.
 type place struct {
 	tmp      string // its /tmp; empty: the machine's
 	isolated bool   // in namespaces of its own; needs tmp
@@ -33,7 +32,7 @@ type place struct {
 	env      []string
 }
 
-// listening starts a JVM with an attach listener, and waits for it.
+// listening starts a JVM with an attach listener and waits until it listens.
 func (r *levelRig) listening(at place, flags []string, program ...string) *listened {
 	r.Helper()
 	p := r.launch(at, append([]string{"-XX:+StartAttachListener"}, flags...), program...)
@@ -47,8 +46,7 @@ func (r *levelRig) listening(at place, flags []string, program ...string) *liste
 	return p
 }
 
-// launch starts a JVM, which is gone at the end of the test with all that it
-// leaves behind.
+// launch starts a JVM. At the end of the test it is gone, with everything that it has left behind.
 func (r *levelRig) launch(at place, flags []string, program ...string) *listened {
 	r.Helper()
 	args := append(r.within(at), r.jdk.Java(), "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx64m", "-cp", classes)
@@ -74,13 +72,13 @@ func (r *levelRig) launch(at place, flags []string, program ...string) *listened
 	p.socket = filepath.Join(tmp, ".java_pid"+strconv.Itoa(pid))
 	r.Cleanup(func() {
 		p.Kill()
-		os.Remove(p.socket) // a JVM that is killed leaves it there
+		os.Remove(p.socket) // a killed JVM leaves it behind
 	})
 	return p
 }
 
-// within returns the command that runs another one in a place. What the JVM
-// needs and would be hidden by its own /tmp is mounted into that.
+// within returns the prefix for a command that is to run in a place. Directories that the JVM needs and that its own
+// /tmp would hide are mounted into that.
 func (r *levelRig) within(at place) []string {
 	r.Helper()
 	if at.tmp == "" {
@@ -110,7 +108,7 @@ exec "$@"`
 	return args
 }
 
-// needs skips the test where there is no root, or not the program.
+// needs skips the test if it does not run as root or the program is missing.
 func needs(t testing.TB, program string) {
 	t.Helper()
 	lab.NeedsRoot(t, "to give a JVM a /tmp or a user of its own")
@@ -122,7 +120,7 @@ func needs(t testing.TB, program string) {
 // newTmp returns a directory to be the /tmp of JVMs.
 func newTmp(t testing.TB) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "jvm-tmp-") // a short name: it is that of a socket
+	dir, err := os.MkdirTemp("", "jvm-tmp-") // a short name, since it is part of a socket's name
 	if err == nil {
 		err = os.Chmod(dir, 0o777|os.ModeSticky)
 	}
@@ -160,14 +158,13 @@ func (p *listened) list() string {
 	var text string
 	lab.Eventually(p.r, patience, "the JVM answers", func() (ok bool) {
 		var err error
-		text, err = jcmd(p.socket, "VM.log list") // while its backlog is full it takes no connection
+		text, err = jcmd(p.socket, "VM.log list") // fails while the JVM's backlog of connections is full
 		return err == nil
 	})
 	return text
 }
 
-// configuration is the list of the JVM's outputs as they are set, however that
-// came about.
+// configuration returns the JVM's outputs as they are set, without the remark that an output was reconfigured.
 func (p *listened) configuration() string {
 	p.r.Helper()
 	return outputsIn(p.list())
@@ -178,7 +175,7 @@ func outputsIn(list string) string {
 	return strings.ReplaceAll(outputs, " (reconfigured)", "")
 }
 
-// jcmd asks the JDK's own tool for the same. It makes a JVM listen.
+// jcmd gets the same list by the JDK's own tool, which makes a JVM listen.
 func (p *listened) jcmd() string {
 	p.r.Helper()
 	out, err := exec.Command(filepath.Join(p.r.jdk.Home, "bin", "jcmd"), strconv.Itoa(p.PID()), "VM.log", "list").CombinedOutput()
@@ -188,8 +185,8 @@ func (p *listened) jcmd() string {
 	return outputsIn(string(out))
 }
 
-// signal sends the JVM a signal. After SIGSTOP it waits until each thread stands still: a
-// busy machine lets them go on for a while, and one may answer a command.
+// signal sends the JVM a signal. After SIGSTOP it waits until every thread is stopped: on a busy machine, threads run
+// on for a while, and one may answer a command.
 func (p *listened) signal(s syscall.Signal) {
 	p.r.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {

@@ -21,8 +21,8 @@ func lineWith(t *testing.T, text, part string) string {
 
 const allDecorators = "time,utctime,uptime,timemillis,uptimemillis,timenanos,uptimenanos,hostname,pid,tid,level,tags"
 
-// oddOutputs are those of an application that has its own mind about logging.
-// Two of them are shipped: their names begin with "shipped".
+// oddOutputs are the outputs of an application with unusual settings for its logs. Those whose names begin with
+// "shipped" are shipped.
 func oddOutputs(r *levelRig) []string {
 	flags := []string{
 		"-Xlog:gc=info:file=" + r.source + "/shipped one = 100%.log:uptime,level,tags:filecount=0",
@@ -40,9 +40,8 @@ func oddOutputs(r *levelRig) []string {
 	return flags
 }
 
-// What the application does with its own outputs is its business: a raise
-// changes the shipped ones and leaves nothing behind. The lines of some show no
-// level: they are raised by name alone.
+// The application's own outputs are left alone: a raise changes only the shipped ones, and leaves nothing behind.
+// Outputs whose lines show no level are raised only by name.
 func TestLevelsOfOddOutputs(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -78,8 +77,7 @@ func TestLevelsOfOddOutputs(t *testing.T) {
 	})
 }
 
-// onlyShipped requires that only the selections of shipped outputs have
-// changed.
+// onlyShipped requires that only selections of shipped outputs have changed.
 func (r *levelRig) onlyShipped(before, raised string) {
 	r.Helper()
 	was, is := strings.Split(before, "\n"), strings.Split(raised, "\n")
@@ -93,7 +91,7 @@ func (r *levelRig) onlyShipped(before, raised string) {
 	}
 }
 
-// changedLines counts the lines of b that are not those of a.
+// changedLines counts the lines of b that are not in a.
 func changedLines(a, b string) (n int) {
 	lines := strings.Split(a, "\n")
 	for i, line := range strings.Split(b, "\n") {
@@ -104,15 +102,15 @@ func changedLines(a, b string) (n int) {
 	return n
 }
 
-// leaveOut leaves the selection out of a line of the list.
+// leaveOut removes the selection from a line of the list.
 func leaveOut(line string) string {
 	begin := strings.LastIndex(line, " all=") + 1
 	end := begin + strings.IndexByte(line[begin:], ' ')
 	return line[:begin] + line[end:]
 }
 
-// JDK 17 lists a selection of 255 bytes or more with parts missing: what cannot
-// be restored is not raised. A later one lists it whole.
+// JDK 17 lists a selection of 255 bytes or more with parts missing. What cannot be restored is not raised. Later JDKs
+// list it whole.
 func TestLevelsOfALongSelection(t *testing.T) {
 	var items []string
 	for _, tags := range []string{"heap", "ergo", "age", "alloc", "metaspace", "phases", "ref", "start", "task", "humongous", "region", "remset", "stats"} {

@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// The JVM runs in what the kernel has of a container: all it shares with the
-// sidecar are its /tmp and the source. In there it is process 1, each time.
+// The JVM runs in the namespaces of a container: it shares only its /tmp and the source with the sidecar. In its own
+// namespace it is always process 1.
 func TestLevelsAcrossNamespaces(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -42,8 +42,7 @@ func TestLevelsAcrossNamespaces(t *testing.T) {
 	})
 }
 
-// The JVM serves its own user and group alone. Every other sidecar says whom to
-// run it as, and ships on.
+// A JVM serves only its own user and group. Any other sidecar reports as whom to run it, and continues to ship.
 func TestLevelsOfAnotherUser(t *testing.T) {
 	const user = 12345 // of the JVM, and its group
 	for _, attach := range []string{"shared-tmp", "process-namespace", "auto"} {
@@ -82,7 +81,7 @@ func TestLevelsOfAnotherUser(t *testing.T) {
 	}
 }
 
-// listener returns the flag of a JVM that has to listen of itself.
+// listener returns the flag that makes a JVM listen from its start, if the sidecar cannot make it listen.
 func listener(attach string) []string {
 	if attach == "process-namespace" {
 		return nil
@@ -90,8 +89,7 @@ func listener(attach string) []string {
 	return []string{"-XX:+StartAttachListener"}
 }
 
-// notPermitted requires that the sidecar says so, with what it needs, and
-// ships what comes after that.
+// notPermitted requires that the sidecar reports the refusal and the user that it needs, and continues to ship.
 func (r *levelRig) notPermitted(jvm *listened, user, uid, gid uint32) {
 	r.Helper()
 	said := ""
@@ -107,7 +105,7 @@ func (r *levelRig) notPermitted(jvm *listened, user, uid, gid uint32) {
 		return strings.Contains(said, want) && l.Raise != nil
 	})
 	if r.metric(`ullage_attach_errors_total{kind="not_permitted"}`) == 0 {
-		r.Error("it is not counted as not_permitted")
+		r.Error("the error is not counted as not_permitted")
 	}
 	lines := strings.Count(r.soFar("gc.log"), "Pause Young")
 	lab.Eventually(r, patience, "more lines are persisted", func() bool { return strings.Count(r.soFar("gc.log"), "Pause Young") > lines })
@@ -133,8 +131,7 @@ func open(t testing.TB, paths ...string) {
 	}
 }
 
-// A JVM that does not permit attaching is left alone: SIGQUIT would have it
-// print all its threads.
+// A JVM that does not permit attaching is left alone: SIGQUIT would make it print all its threads.
 func TestLevelsOfAJVMThatCannotBeAttachedTo(t *testing.T) {
 	const disable = "-XX:+DisableAttachMechanism"
 	for name, tc := range map[string]struct{ flags, env []string }{
@@ -146,7 +143,7 @@ func TestLevelsOfAJVMThatCannotBeAttachedTo(t *testing.T) {
 				r := raising(t, jdk)
 				jvm := r.launch(place{env: tc.env}, append(tc.flags, r.gcLog()), "Churn", "600000", "5")
 				r.want("gc*=debug", "1h")
-				lab.Eventually(t, patience, "the sidecar has tried twice, in vain", func() bool {
+				lab.Eventually(t, patience, "two attempts of the sidecar have failed", func() bool {
 					return r.metric(`ullage_attach_errors_total{kind="disabled"}`) >= 2
 				})
 				if l := r.levels(); len(l.JVMs) != 1 || l.JVMs[0].Kind != "disabled" || !strings.Contains(l.JVMs[0].Error, disable) {

@@ -17,8 +17,8 @@ import (
 // randomRounds is how often a JVM is raised and restored.
 const randomRounds = 200
 
-// Whatever selection is requested, and whether the JVM takes it, takes a part
-// of it, or refuses it, afterwards the JVM's configuration is as it was.
+// After any selection, whether the JVM takes all of it, takes a part or refuses it, the JVM's configuration is
+// restored.
 func TestLevelsRandomRounds(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -51,7 +51,7 @@ func TestLevelsRandomRounds(t *testing.T) {
 type outcome string
 
 const (
-	refused outcome = "refused" // by the JVM, at least in part
+	refused outcome = "refused" // the JVM refused at least a part
 	raised  outcome = "raised"
 	useless outcome = "without effect" // the outputs have it already
 )
@@ -89,14 +89,13 @@ func tagsIn(t *testing.T, list string) []string {
 	return strings.Split(strings.TrimSpace(tags), ", ")
 }
 
-// randomSelections makes selections of a JVM's tags.
+// randomSelections makes random selections from a JVM's tags.
 type randomSelections struct {
 	*rand.Rand
 	tags []string
 }
 
-// selection returns 1 to 16 items. Most name a tag that some tag set has; no
-// JVM has all of the pairs.
+// selection returns 1 to 16 items. Most name a tag that occurs in some tag set; no JVM has all of the pairs.
 func (r randomSelections) selection() string {
 	items := make([]string, 1+r.IntN(16))
 	for i := range items {
@@ -106,7 +105,7 @@ func (r randomSelections) selection() string {
 			if other := r.tags[r.IntN(len(r.tags))]; other != tags {
 				tags += "+" + other
 			}
-		case n < 2: // often there is no tag set of that tag alone
+		case n < 2: // often no tag set consists of that tag alone
 		case n < 6:
 			tags = "all"
 		default:

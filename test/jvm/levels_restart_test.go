@@ -9,8 +9,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// The sidecar is ended while the JVM is raised, and started again. No restart
-// prolongs a raise, nor forgets one.
+// The sidecar is ended while the JVM is raised, and is started again. A restart neither prolongs nor forgets a raise.
 func TestLevelsAfterARestart(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -53,7 +52,7 @@ func goesOn(r *levelRig, jvm *listened, before string) {
 	until := r.killRaised(jvm, "3s")
 	r.up()
 	if again := r.raisedUntil(); !again.Equal(until) {
-		r.Errorf("the raise ends at %s, it was to end at %s", again, until)
+		r.Errorf("the raise ends at %s, want %s", again, until)
 	}
 	r.selects(jvm, "gc*=debug")
 	r.configured(jvm, before)
@@ -64,8 +63,8 @@ func goesOn(r *levelRig, jvm *listened, before string) {
 	}
 }
 
-// drained is about SIGTERM instead: nothing stays raised, and the raise goes on
-// with the next sidecar, to the same end.
+// drained ends the sidecar with SIGTERM instead: nothing stays raised, and the raise continues with the next sidecar,
+// to the same end.
 func drained(r *levelRig, jvm *listened, before string) {
 	r.want("gc*=debug", "1h")
 	until := r.raisedUntil()
@@ -75,12 +74,12 @@ func drained(r *levelRig, jvm *listened, before string) {
 	}
 	r.up()
 	if again := r.raisedUntil(); !again.Equal(until) {
-		r.Errorf("the raise ends at %s, it was to end at %s", again, until)
+		r.Errorf("the raise ends at %s, want %s", again, until)
 	}
 }
 
-// besideAnother is about a second sidecar on the same source, with a destination
-// of its own: it waits and leaves the levels alone.
+// besideAnother starts a second sidecar on the same source, with a destination of its own. It waits and leaves the
+// levels alone.
 func besideAnother(r *levelRig, jvm *listened, before string) {
 	r.want("gc*=debug", "1h")
 	r.raisedUntil()
@@ -125,8 +124,7 @@ func restoresAtOnce(r *levelRig, jvm *listened, before string) {
 	}
 }
 
-// The raise outlives a JVM: the next one gets it too, and its own
-// configuration back.
+// The raise outlives a JVM: the next JVM gets it too, and in the end has its own configuration again.
 func TestLevelsAfterARestartOfTheJVM(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -138,7 +136,7 @@ func TestLevelsAfterARestartOfTheJVM(t *testing.T) {
 		second := r.listening(place{}, []string{r.gcLog(), "-Xlog:safepoint*=trace:file=" + r.truth + "/own.log"}, "Churn", "600000", "0")
 		r.selects(second, "gc*=debug")
 		if again := r.raisedUntil(); !again.Equal(until) {
-			t.Errorf("the raise ends at %s, it was to end at %s", again, until)
+			t.Errorf("the raise ends at %s, want %s", again, until)
 		}
 		r.annotate(nil)
 		const own = " #3: "

@@ -18,8 +18,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// levelRig is a rig whose sidecar changes log levels as the annotations file
-// notes asks. The sidecar can be started again.
+// levelRig is a rig whose sidecar changes log levels as the annotations in the file notes request. The sidecar can be
+// started again.
 type levelRig struct {
 	*rig
 	notes string
@@ -27,8 +27,7 @@ type levelRig struct {
 	user  *syscall.Credential // of the sidecar; nil: ours
 }
 
-// newLevelRig makes the directories, which all users may write to, and starts
-// no sidecar.
+// newLevelRig makes the directories, which all users may write to. It starts no sidecar.
 func newLevelRig(t *testing.T, jdk lab.JDK, flags ...string) *levelRig {
 	t.Helper()
 	r := &levelRig{rig: &rig{T: t, jdk: jdk, source: lab.Tmpfs(t, "64m"), dest: t.TempDir(), truth: t.TempDir()}}
@@ -45,8 +44,8 @@ func newLevelRig(t *testing.T, jdk lab.JDK, flags ...string) *levelRig {
 	return r
 }
 
-// raising returns a rig with a sidecar that looks for JVMs among the
-// processes: it sees those alone that log to this source.
+// raising returns a rig with a sidecar that looks for JVMs among the processes. It sees only JVMs that log to this
+// source.
 func raising(t *testing.T, jdk lab.JDK, flags ...string) *levelRig {
 	t.Helper()
 	r := newLevelRig(t, jdk, append(flags, "--attach", "process-namespace")...)
@@ -54,7 +53,7 @@ func raising(t *testing.T, jdk lab.JDK, flags ...string) *levelRig {
 	return r
 }
 
-// up starts the sidecar, once more if it was killed.
+// up starts the sidecar, also again after a kill.
 func (r *levelRig) up() {
 	r.Helper()
 	cmd := exec.Command(program, r.flags...)
@@ -111,7 +110,7 @@ func statusOf(r *levelRig) (st admin.Status) {
 	return st
 }
 
-// levels returns that part of /status.
+// levels returns the part of /status about levels.
 func (r *levelRig) levels() admin.Levels {
 	r.Helper()
 	st := statusOf(r)
@@ -136,7 +135,7 @@ func (r *levelRig) raisedUntil() time.Time {
 	return until
 }
 
-// shipped waits until what was persisted of a stream has a text.
+// shipped waits until the persisted lines of a stream contain a text.
 func (r *levelRig) shipped(stream, text string) {
 	r.Helper()
 	lab.Eventually(r, patience, fmt.Sprintf("%q is in what was persisted of %s", text, stream), func() bool {
@@ -144,7 +143,7 @@ func (r *levelRig) shipped(stream, text string) {
 	})
 }
 
-// soFar is what has been persisted of a stream.
+// soFar returns what has been persisted of a stream so far.
 func (r *levelRig) soFar(stream string) string {
 	r.Helper()
 	var text bytes.Buffer
@@ -154,13 +153,13 @@ func (r *levelRig) soFar(stream string) string {
 	return text.String()
 }
 
-// configured waits until the JVM's configuration is as wanted.
+// configured waits until the JVM has the wanted configuration.
 func (r *levelRig) configured(p *listened, want string) {
 	r.Helper()
 	is := ""
 	defer func() {
 		if r.Failed() {
-			r.Logf("the configuration is\n%sand should be\n%s", is, want)
+			r.Logf("the configuration is\n%swant\n%s", is, want)
 		}
 	}()
 	lab.Eventually(r, patience, "the JVM's own log configuration", func() bool {
@@ -169,7 +168,7 @@ func (r *levelRig) configured(p *listened, want string) {
 	})
 }
 
-// selects waits until one of the JVM's outputs has a selection with an item.
+// selects waits until an item is in the selection of one of the JVM's outputs.
 func (r *levelRig) selects(p *listened, item string) {
 	r.Helper()
 	lab.Eventually(r, patience, item+" in the JVM's log configuration", func() bool {

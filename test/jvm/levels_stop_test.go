@@ -8,8 +8,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A JVM that is stopped answers nothing and does what it was told when it goes
-// on: what was asked for last counts.
+// A stopped JVM answers nothing. When it continues, it does what it was told; the last request wins.
 func TestLevelsOfAStoppedJVM(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -25,8 +24,8 @@ func TestLevelsOfAStoppedJVM(t *testing.T) {
 	})
 }
 
-// The sidecar has to end after its first attempt to restore a stopped JVM has timed
-// out. The JVM continues a moment later, so the drain can restore it, and must.
+// The sidecar is asked to end after its first attempt to restore a stopped JVM has timed out. The JVM continues a
+// moment later, so the drain can still restore it, and must.
 func TestLevelsDrainTriesAgain(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -47,7 +46,7 @@ func TestLevelsDrainTriesAgain(t *testing.T) {
 	})
 }
 
-// raisedJVM returns a JVM that is raised, and its configuration before.
+// raisedJVM raises a JVM and returns it with the configuration that it had before.
 func (r *levelRig) raisedJVM() (jvm *listened, before string) {
 	r.Helper()
 	jvm = r.listening(place{}, []string{r.gcLog()}, "Churn", "600000", "0")
@@ -66,10 +65,9 @@ func (r *levelRig) timedOut() {
 	})
 }
 
-// A person turns off all logging of a raised JVM. To look for that before each
-// restore would cost each JVM one more command, so the restore turns the output on
-// again: the JVM creates the output a second time. The sidecar logs that, and the
-// raise is over.
+// A person turns off all logging of a raised JVM. Looking for that before each restore would cost every JVM one more
+// command. So the restore turns the output on again: the JVM creates the output a second time. The sidecar logs that,
+// and the raise is over.
 func TestLevelsOfAnOutputThatIsGone(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -84,7 +82,7 @@ func TestLevelsOfAnOutputThatIsGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.annotate(nil)
-		lab.Eventually(t, patience, "the raise is over, and it is told what became of the output", func() bool {
+		lab.Eventually(t, patience, "the raise is over, and the sidecar has logged what became of the output", func() bool {
 			return r.levels().Raise == nil && strings.Contains(r.side.Stderr(), "an output was deleted while it was raised")
 		})
 		if is := jvm.configuration(); !strings.Contains(is, "all=off,gc*=info ") {

@@ -10,8 +10,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// streams are the flags of three shipped outputs. The lines of the last one show
-// no level.
+// streams returns the flags of three shipped outputs. The lines of the last one show no level.
 func (r *levelRig) streams() []string {
 	return []string{
 		Output{Selection: "gc*=info", File: filepath.Join(r.source, "gc-%p.log"), Decorations: "uptime,level,tags"}.Flag(),
@@ -20,8 +19,8 @@ func (r *levelRig) streams() []string {
 	}
 }
 
-// A raise of one stream leaves the others alone, one of another stream takes its
-// place, and one without a stream leaves out the lines without levels.
+// A raise of one stream leaves the others alone. A raise of another stream replaces it, and one without a stream
+// leaves out outputs whose lines show no level.
 func TestLevelsOfOneStream(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -62,7 +61,7 @@ func TestLevelsOfOneStream(t *testing.T) {
 		_, complaint := r.log(1, "set", "gc*=trace", "--stream", "nosuch.log")
 		said(t, complaint, `is the stream to raise, "nosuch.log"`, "plain.log")
 		if is := jvm.configuration(); changedLines(before, is) != 2 {
-			t.Errorf("the raise before is not in effect:\n%s", is)
+			t.Errorf("the earlier raise is no longer in effect:\n%s", is)
 		}
 		r.log(0, "reset")
 		r.configured(jvm, before)
@@ -72,7 +71,7 @@ func TestLevelsOfOneStream(t *testing.T) {
 	})
 }
 
-// A JVM is listed as what it is, whether a sidecar is asked or the JVM.
+// The list names a JVM's main class, version and collector, whether it comes from a sidecar or from the JVM.
 func TestLevelsCommandListNamesTheJVM(t *testing.T) {
 	collectors := map[string]string{"-XX:+UseSerialGC": "Serial", "-XX:+UseG1GC": "G1", "-XX:+UseParallelGC": "Parallel"}
 	alongside(t, func(t *testing.T, jdk lab.JDK) {

@@ -14,8 +14,8 @@ func (r *levelRig) gcLog() string {
 	return Output{Selection: "gc*=info,safepoint=info", File: filepath.Join(r.source, "gc.log"), Decorations: "uptime,level,tags"}.Flag()
 }
 
-// A person edits the annotation: lines of the new level come at once, and when
-// the time is over the JVM logs what it logged before.
+// A person edits the annotation. Lines of the new level come at once, and when the time is over, the JVM logs what it
+// logged before.
 func TestLevelsRaiseByAnnotation(t *testing.T) {
 	for name, tc := range map[string]struct {
 		from  int
@@ -46,7 +46,7 @@ func TestLevelsRaiseByAnnotation(t *testing.T) {
 	}
 }
 
-// The second raise takes the place of the first, and does not add to it.
+// The second raise replaces the first, and does not add to it.
 func TestLevelsRaiseTwiceAndRemove(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -64,9 +64,8 @@ func TestLevelsRaiseTwiceAndRemove(t *testing.T) {
 	})
 }
 
-// A JVM without an earlier attach has no socket. It is asked to open one as
-// soon as it is seen, which it may take ill while it starts; it says nothing
-// about it in its output.
+// A JVM without an earlier attach has no socket. It is asked to open one as soon as it is seen, although a JVM that
+// still starts could react badly. It prints nothing about that.
 func TestLevelsOfAJVMThatDoesNotListenYet(t *testing.T) {
 	for name, flags := range map[string][]string{"default": nil, "without signals": {"-Xrs"}} {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +94,7 @@ func TestLevelsOfAJVMThatDoesNotListenYet(t *testing.T) {
 	}
 }
 
-// hasLogged waits until a JVM has opened its log, by when it takes SIGQUIT.
+// hasLogged waits until a JVM has opened its log: by then it handles SIGQUIT.
 func (r *levelRig) hasLogged(p *listened) {
 	r.Helper()
 	lab.Eventually(r, patience, "the JVM logs", func() bool { return size(r.rig, filepath.Join(r.source, "gc.log")) > 0 })

@@ -25,8 +25,8 @@ func (r *levelRig) trigger(condition, selection, lasts string) {
 	})
 }
 
-// once is the duration of a raise that is seen only once, however busy the machine is: the test ends
-// it, and a second one would come after the cool-down.
+// once is the duration of a raise that can be seen only once, however busy the machine is: the test ends it, and a
+// second one would come after the cool-down.
 const once = "1h"
 
 // fired waits for a raise, and requires that the JVM took it for the given reason.
@@ -46,11 +46,11 @@ func (r *levelRig) fired(reason, why string) {
 		r.Errorf("raised by %q: %q", raise.Cause, raise.Why)
 	}
 	if r.metric(`ullage_level_raises_total{reason="`+reason+`"}`) == 0 {
-		r.Errorf("it is not counted as %s", reason)
+		r.Errorf("the raise is not counted as %s", reason)
 	}
 }
 
-// A pause fires, but for those in a raise and in the cool-down after it.
+// A pause fires, except during a raise and in the cool-down after it.
 func TestLevelsRaiseByPause(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -71,8 +71,8 @@ func TestLevelsRaiseByPause(t *testing.T) {
 	})
 }
 
-// ZGC logs no CPU times of its pauses. Where its log has no safepoints either, or they are not
-// joined to the pauses, the status of an io-stall says so.
+// ZGC logs no CPU times of its pauses. If its log has no safepoints either, or they are not joined to the pauses, the
+// status reports that an io-stall is never met.
 func TestLevelsTriggerThatIsNeverMet(t *testing.T) {
 	for why, tc := range map[string]struct{ selection, flag string }{
 		"no safepoints":       {"gc*=info", "--jvm-metrics=true"},
@@ -93,9 +93,9 @@ func TestLevelsTriggerThatIsNeverMet(t *testing.T) {
 	}
 }
 
-// A pipe without a reader is like a disk that stalls: the JVM waits in the write of a pause's
-// line, after the pause and inside the safepoint. Its log has no CPU times. Lines of phases do
-// not go into the pipe: their wait is a part of the pause.
+// A pipe that is not read is like a disk that stalls: the JVM waits while it writes the line of a pause, after the
+// pause and inside the safepoint. Its log has no CPU times. Lines of phases do not go into the pipe: waits for them
+// would be a part of the pause.
 func TestLevelsRaiseByAWaitBesideAPause(t *testing.T) {
 	for name, flags := range map[string][]string{"serial": nil, "g1": {"-XX:-UseSerialGC", "-XX:+UseG1GC"}} {
 		t.Run(name, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestLevelsRaiseByAWaitBesideAPause(t *testing.T) {
 	}
 }
 
-// slowPipe is a FIFO that holds a page and is read, but in a stall.
+// slowPipe is a FIFO that holds a page and is read all the time, except in a stall.
 type slowPipe struct {
 	*os.File
 	reading sync.Mutex
@@ -138,7 +138,7 @@ func newSlowPipe(t *testing.T) *slowPipe {
 	if err := syscall.Mkfifo(path, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.OpenFile(path, os.O_RDWR, 0) // with a writer of our own, it never ends
+	f, err := os.OpenFile(path, os.O_RDWR, 0) // opened for writing too, so that it never ends
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func (p *slowPipe) stall(d time.Duration) {
 	}
 }
 
-// A sidecar that leaves levels alone says so of a trigger.
+// A sidecar that does not change levels reports so for a trigger.
 func TestLevelsTriggerWithAttachOff(t *testing.T) {
 	t.Parallel()
 	r := newLevelRig(t, jdks[0], "--attach", "off")
@@ -194,7 +194,7 @@ func TestLevelsTriggerWithAttachOff(t *testing.T) {
 	})
 }
 
-// The other conditions, each with a JVM that fulfils it.
+// Tests the other conditions, each with a JVM that meets it.
 func TestLevelsRaiseByOtherTriggers(t *testing.T) {
 	for condition, tc := range map[string]struct {
 		why     string
@@ -224,8 +224,8 @@ func TestLevelsRaiseByOtherTriggers(t *testing.T) {
 	}
 }
 
-// stall stops a JVM that does nothing but collect, each time for a quarter of a
-// second, until a stop has hit a collection and the sidecar has seen its line.
+// stall stops a JVM that only collects, for a quarter of a second at a time, until a stop has hit a collection and
+// the sidecar has seen its line.
 func (r *levelRig) stall(jvm *listened) {
 	r.Helper()
 	var changed time.Time

@@ -14,14 +14,14 @@ import (
 // The releases that brought what tests use.
 const (
 	asyncLogging = 17 // -Xlog:async
-	zgc          = 15 // as no experiment
+	zgc          = 15 // no longer experimental
 	dumpReplay   = 17 // of a method, by -XX:CompileCommand
 )
 
 // What TestMain has found and made.
 var (
-	kit     lab.JDK   // the oldest that can compile
-	jdks    []lab.JDK // of each release that ullage is for, the oldest first; in make test, two of those at hand
+	kit     lab.JDK   // the oldest JDK that can compile
+	jdks    []lab.JDK // one of each supported release, oldest first; in make test, two of the installed ones
 	program string    // ullage
 	classes string    // directory of the compiled Java programs
 )
@@ -43,7 +43,7 @@ func prepare(m *testing.M) (code int, err error) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, err // a failure: without a JVM nothing is proved
+		return 0, err // a failure: without a JVM, nothing is proved
 	}
 	kit = kits[0]
 	if jdks, err = lab.Runtimes(!here); err != nil {
@@ -71,8 +71,8 @@ func prepare(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// outOfHome copies a JVM from the user's home to a directory, since tests run JVMs as users
-// that may not look into the home. It returns where the JVM is then.
+// outOfHome copies a JVM from the user's home to a directory, since tests run JVMs as users that cannot look into the
+// home. It returns the JVM's path.
 func outOfHome(java, dir string) (string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil || !strings.HasPrefix(java, home+"/") {
@@ -94,13 +94,13 @@ func each(t *testing.T, test func(t *testing.T, jdk lab.JDK)) {
 	}
 }
 
-// alongside is each for tests that others may run together with.
+// alongside is each for tests that may run together with others.
 func alongside(t *testing.T, test func(t *testing.T, jdk lab.JDK)) {
 	t.Helper()
 	alongsideFrom(t, 0, test)
 }
 
-// alongsideFrom is alongside for what only a release and later ones have.
+// alongsideFrom is alongside for features that need a release of Java or a later one.
 func alongsideFrom(t *testing.T, release int, test func(t *testing.T, jdk lab.JDK)) {
 	t.Helper()
 	t.Parallel()
@@ -125,8 +125,8 @@ type rig struct {
 	side   *lab.Sidecar
 }
 
-// newRig starts a sidecar with a tmpfs of the given size. It commits more often
-// than by default, for the sake of the tests' duration.
+// newRig starts a sidecar with a tmpfs of the given size. It commits more often than by default, to keep the tests
+// short.
 func newRig(t *testing.T, jdk lab.JDK, tmpfs string, flags ...string) *rig {
 	t.Helper()
 	r := &rig{T: t, jdk: jdk, source: lab.Tmpfs(t, tmpfs), dest: t.TempDir(), truth: t.TempDir()}
@@ -140,7 +140,7 @@ func newRig(t *testing.T, jdk lab.JDK, tmpfs string, flags ...string) *rig {
 	return r
 }
 
-// startSidecar starts a sidecar, perhaps after another one.
+// startSidecar starts a sidecar, perhaps after another one has ended.
 func (r *rig) startSidecar(flags ...string) {
 	r.Helper()
 	args := []string{"run", "--source", r.source, "--dest", r.dest, "--listen", "127.0.0.1:0", "--sync-interval", "200ms"}
@@ -151,8 +151,8 @@ func (r *rig) startSidecar(flags ...string) {
 	}
 }
 
-// outputs returns the flags for an output in the source and for a second one
-// of the same decorations. The one in the source comes first.
+// outputs returns the flags for an output in the source and a second one with the same decorations. The one in the
+// source comes first.
 func (r *rig) outputs(o Output) []string {
 	second := o
 	second.File, second.Options = filepath.Join(r.truth, o.File), ""
@@ -186,8 +186,8 @@ func (r *rig) run(flags []string, program ...string) {
 	}
 }
 
-// emptied waits until the source holds nothing but the sidecar's own: then
-// everything in it is durable, and all of its memory was freed.
+// emptied waits until the source holds only the sidecar's own files. Then everything that was in it is durable, and
+// all of its memory was freed.
 func (r *rig) emptied() {
 	r.Helper()
 	var left []string
@@ -209,7 +209,7 @@ func (r *rig) emptied() {
 	})
 }
 
-// stop ends the sidecar, which drains.
+// stop drains and ends the sidecar.
 func (r *rig) stop() {
 	r.Helper()
 	if err := r.side.Stop(patience); err != nil {
@@ -227,7 +227,7 @@ func (r *rig) persisted(stream string) []byte {
 	return text.Bytes()
 }
 
-// written returns a second output.
+// written returns the content of a second output.
 func (r *rig) written(name string) []byte {
 	r.Helper()
 	text, err := os.ReadFile(filepath.Join(r.truth, name))
@@ -260,7 +260,7 @@ func (r *rig) identical(written, persisted []byte) {
 	}
 }
 
-// same requires the same lines, in the order of each thread.
+// same requires the same lines, in the same order for each thread.
 func (r *rig) same(written, persisted []byte) {
 	r.Helper()
 	c := Compare(written, persisted)

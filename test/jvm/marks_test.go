@@ -12,8 +12,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// Starts and ends of real JVMs, a raise, a kill of the sidecar and its end: each is marked
-// once, with how it came about. The log of the JVMs has no byte of that.
+// Starts and ends of real JVMs, a raise, a kill of the sidecar and its end are each marked once, with how they came
+// about. The JVMs' own logs contain no mark.
 func TestWhatHappensIsMarked(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -21,7 +21,7 @@ func TestWhatHappensIsMarked(t *testing.T) {
 		r.flags = append(r.flags, "--attach", "shared-tmp", "--jvm-tmp", at.tmp)
 		flags := []string{"-Xlog:gc*=info:file=" + r.source + "/gc-%p.log", "-XX:ErrorFile=" + filepath.Join(r.source, "hs_err_pid%p.log"), "-Dpassword=secret"}
 		r.up()
-		if _, err := r.side.Addr(patience); err != nil { // a JVM that is older than the sidecar is seen, and has not started
+		if _, err := r.side.Addr(patience); err != nil { // the sidecar runs first: it would report an older JVM as seen, not as started
 			t.Fatal(err)
 		}
 		var want []string
@@ -63,7 +63,7 @@ func TestWhatHappensIsMarked(t *testing.T) {
 			}
 		}
 		if strings.Contains(out, "secret") || strings.Count(out, "crash-report") != 1 {
-			t.Error("a secret of the application, or not one report of a crash")
+			t.Error("the marks contain a secret of the application, or not exactly one crash report")
 		}
 		if t.Failed() {
 			t.Log(out)

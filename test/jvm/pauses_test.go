@@ -16,7 +16,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// told is what the log of one JVM shows, joined.
+// told is what the log of one JVM shows: the joined events.
 type told struct {
 	run         pause.Run
 	pauses      map[int64][]time.Duration // by the number of the collection
@@ -85,9 +85,8 @@ func (r *told) count() (n int) {
 	return n
 }
 
-// What is read out of the log is what the JVM counts by itself: in the log's own lines of
-// safepoints, in its beans, and in the events of its flight recorder. So is what 'ullage
-// report' shows of the same log.
+// The pauses read from the log agree with the JVM's own counts: in the log's own lines of safepoints, in its
+// beans, and in the events of its flight recorder. The same is true of 'ullage report' of that log.
 func TestPausesAreThoseThatTheJVMCounts(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		collectors, err := Collectors(jdk)
@@ -124,7 +123,7 @@ func TestPausesAreThoseThatTheJVMCounts(t *testing.T) {
 	})
 }
 
-// safepointLines counts the lines of safepoints, and adds up their times.
+// safepointLines counts the lines of safepoints and adds up their times.
 func safepointLines(t *testing.T, log []byte) (lines int, total time.Duration) {
 	t.Helper()
 	for line := range strings.Lines(string(log)) {
@@ -151,7 +150,7 @@ func safepointLines(t *testing.T, log []byte) (lines int, total time.Duration) {
 	return lines, total
 }
 
-// sameSafepoints compares with the lines of safepoints, read by other means.
+// sameSafepoints compares with the lines of safepoints, which it reads in another way.
 func (r *rig) sameSafepoints(log []byte, got *told) {
 	r.Helper()
 	lines, total := safepointLines(r.T, log)
@@ -204,8 +203,8 @@ func (r *rig) recorded(jdk lab.JDK, recording string) map[int64][]time.Duration 
 	return recorded
 }
 
-// sameRecording compares with the pauses of the flight recorder, for the collections that
-// it has. Of these, it removes those between whose two clocks the JVM lost its CPU: few may be.
+// sameRecording compares with the pauses of the flight recorder, for the collections that it has. It removes
+// collections during which the JVM lost its CPU between reading its two clocks: these may only be few.
 func (r *rig) sameRecording(recorded map[int64][]time.Duration, got *told) {
 	r.Helper()
 	if len(recorded) < len(got.pauses)/2 {
@@ -232,13 +231,13 @@ func (r *rig) sameRecording(recorded map[int64][]time.Duration, got *told) {
 	}
 }
 
-// bean is what a GarbageCollectorMXBean counted.
+// bean is the count of a GarbageCollectorMXBean.
 type bean struct {
 	name string
 	n    int
 }
 
-// tally is what Tally has printed.
+// tally is the output of Tally.
 type tally struct {
 	asked time.Time
 	beans []bean
@@ -265,13 +264,12 @@ func tallyOf(t *testing.T, said string) (all tally) {
 	return all
 }
 
-// sameBeans compares with what GarbageCollectorMXBeans counted. A concurrent cycle, which
-// has up to three pauses, may end in the log after the JVM has read its beans, and on a busy
-// machine so may others.
+// sameBeans compares with the counts of the GarbageCollectorMXBeans. A concurrent cycle, which has up to three
+// pauses, may end in the log after the JVM has read its beans. On a busy machine, so may other collections.
 func (r *rig) sameBeans(counted tally, got *told) {
 	r.Helper()
 	after := 1 + got.endedSince(counted.asked)
-	sums := map[string]int{} // of several beans
+	sums := map[string]int{} // over several beans
 	young := got.actions["young"] + got.actions["mixed"] + got.actions["concurrent start"] + got.actions["prepare mixed"]
 	for _, b := range counted.beans {
 		want, later := -1, 0

@@ -37,7 +37,7 @@ func (o Output) Flag() string {
 // Process is one running JVM. Every Process has to be ended: by Wait or Kill.
 type Process struct {
 	cmd  *exec.Cmd
-	said bytes.Buffer // read it only when done is closed
+	said bytes.Buffer // may be read once done is closed
 	done chan struct{}
 }
 
@@ -48,7 +48,7 @@ func Start(jdk lab.JDK, args ...string) (*Process, error) { return StartIn("", j
 // StartIn is Start in a directory, where the JVM leaves files without a path of
 // their own. Empty: our working directory.
 func StartIn(dir string, jdk lab.JDK, args ...string) (*Process, error) {
-	// A file in /tmp for jps is of no use here, and the second compiler makes noise.
+	// A file in /tmp for jps is useless here, and the second compiler adds noise.
 	args = append([]string{"-XX:-UsePerfData", "-XX:TieredStopAtLevel=1"}, args...)
 	p := &Process{cmd: exec.Command(jdk.Java(), args...), done: make(chan struct{})}
 	p.cmd.Dir = dir
@@ -76,14 +76,14 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
-// Terminate ends the JVM as `kill` does, and waits for its end. Unlike one that is
-// killed, it has then written each message to all of its outputs.
+// Terminate ends the JVM as `kill` does, and waits for its end. Unlike a killed JVM, it has then written each message
+// to all of its outputs.
 func (p *Process) Terminate() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // fails only if it has ended
 	<-p.done
 }
 
-// Wait waits until the program has ended, which must be without an error.
+// Wait waits until the program has ended. An unsuccessful end is an error.
 func (p *Process) Wait(timeout time.Duration) error {
 	select {
 	case <-p.done:

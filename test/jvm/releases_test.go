@@ -19,8 +19,8 @@ var update = flag.Bool("update", false, "write the table of docs/pods.md instead
 
 var releases = []int{11, 17, 21, 25}
 
-// differences say which releases of Java have what matters to ullage. Each is checked on a JVM of each
-// release, and docs/pods.md has them as a table.
+// differences say which releases of Java have a feature that matters to ullage. Each is checked on a JVM of each
+// release, and docs/pods.md lists them in a table.
 var differences = []struct {
 	what string
 	in   []int
@@ -70,8 +70,8 @@ func starting(t *testing.T, jdk lab.JDK, text string, options ...string) bool {
 	return err == nil && strings.Contains(string(out), text)
 }
 
-// addsOutput reports whether a running JVM takes an output, logs to it and gives it up, with its other
-// outputs as they were.
+// addsOutput reports whether a running JVM takes an output, logs to it and removes it, without a change of its other
+// outputs.
 func addsOutput(t *testing.T, jdk lab.JDK) bool {
 	p, err := Start(jdk, "-Xmx64m", "-cp", classes, "Collect", "600000")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// shown is what 'ullage report' shows of the log of one JVM.
+// shown is the content of an 'ullage report' of the log of one JVM.
 type shown struct {
 	Complete bool
 	Totals   struct {
@@ -64,10 +64,10 @@ func (s *shown) hasSafepoints(t *testing.T, log []byte) {
 	}
 }
 
-// pauseLine has the number of the collection, and the milliseconds at the end of the line.
+// pauseLine matches a line with the number of the collection, and the milliseconds of its pause at the end.
 var pauseLine = regexp.MustCompile(`(?m)\] GC\(\d+\) .*Pause .* (\d+)\.(\d{3})ms$`)
 
-// hasPauses compares the pauses in the report with their lines, read by other means.
+// hasPauses compares the pauses in the report with their lines, which it reads in another way.
 func (s *shown) hasPauses(t *testing.T, log []byte) {
 	t.Helper()
 	lines, total := 0, time.Duration(0)
@@ -84,8 +84,8 @@ func (s *shown) hasPauses(t *testing.T, log []byte) {
 	}
 }
 
-// hasRecording compares the pauses in the report with those of the flight recorder.
-// It adds what the log has of collections that the recorder has not.
+// hasRecording compares the pauses in the report with those of the flight recorder. To the latter it adds the log's
+// pauses of collections that the recorder lacks.
 func (s *shown) hasRecording(t *testing.T, recorded map[int64][]time.Duration, got *told) {
 	t.Helper()
 	want, total := 0, time.Duration(0)
@@ -112,8 +112,8 @@ func (s *shown) hasRecording(t *testing.T, recorded map[int64][]time.Duration, g
 	}
 }
 
-// hasBeans compares the pauses and collections in the report with what
-// GarbageCollectorMXBeans counted; see sameBeans for what may be missing there.
+// hasBeans compares the pauses and collections in the report with the counts of the GarbageCollectorMXBeans; see
+// sameBeans for what these may lack.
 func (s *shown) hasBeans(t *testing.T, counted tally, got *told) {
 	t.Helper()
 	pauses, cycles, full := 0, 0, -1

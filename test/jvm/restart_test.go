@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A JVM starts again with the same file name. With filecount=0 it truncates
-// the file, with another one it renames it.
+// A JVM starts again with the same file name. With filecount=0 it truncates the file, otherwise it renames the old
+// one.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	for _, filecount := range []string{"filecount=0", "filecount=3"} {
@@ -48,13 +48,13 @@ func testRestart(t *testing.T, jdk lab.JDK, filecount string, end func(*rig, *Pr
 	}
 	first := r.start(flags("first.log"), "Churn", "1200", "300")
 	end(r, first)
-	// A writer keeps the sidecar from unlinking the file before it is used again.
+	// An open writer keeps the sidecar from unlinking the file before it is used again.
 	hold, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	written := size(r, file)
-	if filecount == "filecount=0" { // what is not read by the time of the truncation is gone
+	if filecount == "filecount=0" { // the truncation removes what was not read yet
 		lab.Eventually(t, patience, "the first life is committed", func() bool {
 			return r.metric(`ullage_persisted_bytes_total{stream="gc.log"}`) == float64(written)
 		})
@@ -75,9 +75,8 @@ func testRestart(t *testing.T, jdk lab.JDK, filecount string, end func(*rig, *Pr
 	r.identical(r.written("second.log"), persisted[len(before):])
 }
 
-// cutOff requires that what was persisted of a JVM that was perhaps killed is
-// what it wrote. To the first output, ours, it may have written one message
-// more than to the second.
+// cutOff requires that what was persisted of a JVM is what it wrote to its second output. If it was killed, it may
+// have written one more message to the first output, which is ours.
 func (r *rig) cutOff(written, persisted []byte) {
 	r.Helper()
 	more, ok := bytes.CutPrefix(persisted, written)
@@ -93,7 +92,7 @@ func (r *rig) cutOff(written, persisted []byte) {
 		}
 	}
 	if headers > 1 {
-		r.Errorf("more than one message more: %.2000q", more)
+		r.Errorf("more than one message was persisted in addition: %.2000q", more)
 	}
 }
 
@@ -109,8 +108,7 @@ func size(r *rig, path string) int64 {
 	return stat.Size()
 }
 
-// A JVM is killed in the middle of its work. All that it wrote is persisted,
-// and the memory of its file is freed.
+// A JVM is killed in the middle of its work. All that it wrote is persisted, and the memory of its file is freed.
 func TestKilledJVM(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newRig(t, jdk, "64m")

@@ -20,22 +20,21 @@ func TestRotation(t *testing.T) {
 	for name, archive := range map[string]string{"filecount=3": `^gc\.log\.[0-2]$`, "filecount=12": `^gc\.log\.(0\d|1[01])$`} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, jdk lab.JDK) {
-				// A machine that stands still for the 50 ms of three rotations
-				// takes archives away unseen, and the sidecar says so.
+				// If the machine stalls for the 50 ms of three rotations, archives are overwritten unseen, and the
+				// sidecar reports that.
 				for range 3 {
 					if testRotation(t, jdk, name, regexp.MustCompile(archive)) {
 						return
 					}
-					t.Log("archives were overwritten before they were seen: once more")
+					t.Log("archives were overwritten before they were seen: trying again")
 				}
-				t.Error("archives were overwritten before they were seen, each time")
+				t.Error("archives were overwritten before they were seen, in each of three attempts")
 			})
 		})
 	}
 }
 
-// testRotation reports whether the sidecar has seen all archives. Then nothing
-// may be missing.
+// testRotation reports whether the sidecar has seen all archives. If so, nothing may be missing.
 func testRotation(t *testing.T, jdk lab.JDK, filecount string, archive *regexp.Regexp) bool {
 	r := newRig(t, jdk, "64m")
 	flags := r.outputs(Output{Selection: debug, File: "gc.log", Decorations: "time,uptime,level,tags", Options: filecount + ",filesize=64K"})
@@ -63,8 +62,8 @@ func testRotation(t *testing.T, jdk lab.JDK, filecount string, archive *regexp.R
 	return true
 }
 
-// Several threads log at once, so that the lines of one must be in the same
-// order, and of all there must be the same number.
+// Several threads log at once. The lines of each thread must be in the same order, and the number of all lines must
+// be the same.
 func TestRotationWithConcurrentThreads(t *testing.T) {
 	each(t, func(t *testing.T, jdk lab.JDK) {
 		r := newRig(t, jdk, "64m")

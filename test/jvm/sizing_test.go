@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	sizingFactor = 3   // within which a promise is kept
-	sizingSmall  = 0.7 // of the recommended heap: there it is not
+	sizingFactor = 3   // a promise is kept within this factor
+	sizingSmall  = 0.7 // share of the recommended heap in which it is not kept
 )
 
-// sizingLoads are what the program is to do: MiB that live, MiB to allocate, and arithmetic for each KiB. What
-// a collector that is mostly concurrent took is known by an upper bound alone, so that it needs less to do.
+// sizingLoads are the arguments of the program: MiB that live, MiB to allocate, and arithmetic for each KiB. For a
+// mostly concurrent collector only an upper bound of its CPU time is known, so the program needs to do less.
 var sizingLoads = map[bool][]string{false: {"32", "1250", "4000"}, true: {"32", "600", "12000"}}
 
-// The heap that a report recommends keeps its promise: collections take what it says, within a factor, and come
-// more often in a smaller heap. What they take is CPU time of the process that the program's own threads did
-// not use, as these measure it: no clock on a wall plays a part in it. On a busy machine, threads of Parallel
-// spin for each other; there its work in two heaps may be the same, so that only how often it comes is held.
-// ZGC begins a cycle by how fast the program allocated and the last cycles went, which a busy machine changes:
-// of it, only the promise is held.
+// The heap that a report recommends keeps its promise: collections take the promised share of the CPU time, within a
+// factor, and are more frequent in a smaller heap. Their share is the CPU time of the process that the program's own
+// threads did not use, by their own measurement; no wall clock is involved. On a busy machine, threads of Parallel
+// spin for each other, so its work may be the same in two heaps; only the frequency is checked there. ZGC begins a
+// cycle by the rate of allocation and the duration of the last cycles, which a busy machine changes; for ZGC only the
+// promise is checked.
 func TestTheRecommendedHeapKeepsItsPromise(t *testing.T) {
 	jdk := jdks[len(jdks)-1]
 	all, err := Collectors(jdk)
@@ -57,9 +57,9 @@ func TestTheRecommendedHeapKeepsItsPromise(t *testing.T) {
 	}
 }
 
-// firstSized returns the first heap, in MiB, for which a report recommends a size. The refusal
-// of a small heap advises a larger one, and that of a large one says that it is collected too seldom. Where a
-// busy machine has kept the small ones from being judged, they have another try.
+// firstSized returns the first heap, in MiB, for which a report recommends a size. The refusal of a small heap
+// advises a larger one, and that of a large heap says that it is collected too seldom. If a busy machine has kept the
+// small heaps from being judged, they are tested again.
 func firstSized(t *testing.T, jdk lab.JDK, c Collector) (heap int, z *view.Sizing) {
 	t.Helper()
 	const smallest, largest, tries = 128, 1024, 16
@@ -71,12 +71,12 @@ func firstSized(t *testing.T, jdk lab.JDK, c Collector) (heap int, z *view.Sizin
 			return heap, z
 		}
 	}
-	t.Fatalf("no size in %d tries, at last of a heap of %d MiB: %+v", tries, heap, z)
+	t.Fatalf("no recommended size in %d attempts, the last with a heap of %d MiB: %+v", tries, heap, z)
 	return 0, nil
 }
 
-// sized runs the program in a heap of so many MiB. It returns which share of the CPU time its collector took, 1
-// if the heap was too small, and what a report says about the heap.
+// sized runs the program in a heap of that many MiB. It returns which share of the CPU time its collector took, 1 if
+// the heap was too small, and what a report says about the heap.
 func sized(t *testing.T, jdk lab.JDK, c Collector, mib int) (share float64, z *view.Sizing) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "gc.log")

@@ -9,8 +9,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A tmpfs of 16 MiB holds far less than what the JVM writes to it, as fast as
-// it can. The sidecar runs with its defaults.
+// A tmpfs of 16 MiB holds far less than a JVM writes to it at full speed. The sidecar runs with its defaults.
 func TestASmallTmpfsNeverFills(t *testing.T) {
 	each(t, func(t *testing.T, jdk lab.JDK) {
 		for _, milliseconds := range []string{"5000", "20000"} { // on a busy machine it takes longer
@@ -18,7 +17,7 @@ func TestASmallTmpfsNeverFills(t *testing.T) {
 				return
 			}
 		}
-		t.Error("the JVM has not written what would fill the tmpfs twice")
+		t.Error("the JVM has written too little to fill the tmpfs twice")
 	})
 }
 
@@ -40,14 +39,14 @@ func fills(t *testing.T, jdk lab.JDK, milliseconds string) int {
 	t.Logf("%.1f MiB written, at most %.1f MiB of 16 MiB in use, drained in %s",
 		float64(len(written))/(1<<20), float64(largest)/(1<<20), time.Since(begun).Round(time.Millisecond))
 	if largest >= small {
-		t.Errorf("%d bytes in use", largest)
+		t.Errorf("%d bytes in use, want less than the tmpfs has", largest)
 	}
 	r.same(written, r.persisted("gc.log"))
 	return len(written)
 }
 
-// inUse returns what the source takes: of the tmpfs that was mounted for it,
-// files without a name included, or of the directory that replaces one.
+// inUse returns how much memory the source takes. If a tmpfs was mounted for it, that includes files without a name;
+// otherwise it is the size of the directory.
 func inUse(r *rig, mounted int64) int64 {
 	var st unix.Statfs_t
 	if err := unix.Statfs(r.source, &st); err != nil {

@@ -39,8 +39,8 @@ func TestTimesOfDefaultDecorators(t *testing.T) {
 	})
 }
 
-// JVMs are restarted after pauses, within one segment, and the sidecar is killed in one of
-// the pauses. Segments are too few to date the lines by; the seek file has more times.
+// JVMs are restarted after pauses, within one segment, and the sidecar is killed in one of the pauses. There are too
+// few segments to date the lines by; the seek file has more times.
 func TestTimesOverAPauseAndAKill(t *testing.T) {
 	const pause = 7 * time.Second // longer than what closeTo allows, and than the silence that gets an entry
 	alongside(t, func(t *testing.T, jdk lab.JDK) {

@@ -58,9 +58,8 @@ func TestWhoReadsTheOptions(t *testing.T) {
 	})
 }
 
-// TestOptionsOfTheImageSurvive: what an image sets in JAVA_TOOL_OPTIONS, an agent
-// or a heap size, is in effect together with our options, and not instead of
-// them.
+// TestOptionsOfTheImageSurvive checks that options that an image sets in JAVA_TOOL_OPTIONS, an agent or a heap size,
+// are in effect together with ours, not instead of them.
 func TestOptionsOfTheImageSurvive(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		s := newStarts(t, jdk)
@@ -120,7 +119,7 @@ func (s *starts) compiles() bool {
 	return err == nil
 }
 
-// linked makes a runtime as small images have it; nil: this Java has no linker.
+// linked makes a runtime as in small images. It returns nil if this Java has no linker.
 func (s *starts) linked() []string {
 	s.Helper()
 	if !s.compiles() {
@@ -131,7 +130,7 @@ func (s *starts) linked() []string {
 	return []string{filepath.Join(home, "bin", "java"), "-cp", classes, "Say"}
 }
 
-// embedded builds the program with a JVM in it; nil: there is no C compiler, or no headers.
+// embedded builds a program that contains a JVM. It returns nil if there is no C compiler or no headers.
 func (s *starts) embedded() []string {
 	s.Helper()
 	if _, err := exec.LookPath("cc"); err != nil || !s.compiles() {
@@ -171,25 +170,24 @@ func (s *starts) logs(t *testing.T) int {
 	return len(found)
 }
 
-// options returns the injector's own for the variable, with the log in the
-// directory of the test.
+// options returns the injector's own options for the variable, with the log in the directory of the test.
 func (s *starts) options(t *testing.T, variable string) string {
 	t.Helper()
 	name, value := s.injected(t, map[string]string{"ullage.dev/options-variable": variable})
 	if name != variable {
-		t.Fatalf("the injector sets %s, and %s was asked for", name, variable)
+		t.Fatalf("the injector sets %s, want %s", name, variable)
 	}
 	return value
 }
 
-// defaultVariable returns what the injector sets when it is not told.
+// defaultVariable returns the variable and the value that the injector sets by default.
 func (s *starts) defaultVariable(t *testing.T) string {
 	t.Helper()
 	name, value := s.injected(t, nil)
 	return name + "=" + value
 }
 
-// injected injects a pod and returns the variable that it has then.
+// injected injects a pod and returns the variable that the injector has set.
 func (s *starts) injected(t *testing.T, annotations map[string]string) (name, value string) {
 	t.Helper()
 	if err := os.MkdirAll(s.source, 0o755); err != nil {
@@ -215,7 +213,7 @@ func (s *starts) injected(t *testing.T, annotations map[string]string) (name, va
 		if err != nil || json.Unmarshal(text, &env) != nil || len(env) != 1 {
 			t.Fatalf("%s, %v", text, err)
 		}
-		// Sockets of other tests' JVMs are in /tmp: none more.
+		// Other tests' JVMs have sockets in /tmp, so these JVMs must not add more.
 		value := strings.ReplaceAll(env[0].Value, " -XX:+StartAttachListener", "")
 		return env[0].Name, strings.ReplaceAll(value, "/var/log/jvm", s.source)
 	}

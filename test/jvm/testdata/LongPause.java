@@ -3,9 +3,9 @@ import java.lang.management.ManagementFactory;
 import java.util.SplittableRandom;
 
 /**
- * Makes garbage at a steady rate. Once, after a time, collects ever more small objects
- * until one collection has taken as long as wanted; then goes on without these objects.
- * Arguments: milliseconds until then, milliseconds of the pause, megabytes a second.
+ * Makes garbage at a steady rate. After a time, it creates more and more small objects until one collection has taken
+ * as long as wanted, and then goes on without these objects. Arguments: milliseconds until then, milliseconds of the
+ * pause, megabytes a second.
  */
 public final class LongPause {
     private static final int PIECE = 16 << 10;

@@ -1,6 +1,6 @@
 /**
- * Prints the value of a system property, and what else is asked for: "child" runs
- * the same in another JVM. Arguments: the property's name, "child" or nothing.
+ * Prints the value of a system property. With "child", another JVM does the same. Arguments: the property's name,
+ * "child" or nothing.
  */
 public final class Say {
     public static void main(String[] args) throws Exception {

@@ -3,10 +3,10 @@ import java.lang.management.ThreadMXBean;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Two threads work and allocate: arguments are MiB that live, MiB to allocate, and rounds of
- * arithmetic for each KiB. A tenth of what is allocated replaces something that lives. In the end it
- * prints what share of the CPU time of the process, after a tenth of the work, was not the threads'
- * own: that is the collector's. Wall time plays no part in it.
+ * Two threads work and allocate: arguments are MiB that live, MiB to allocate, and rounds of arithmetic for each KiB.
+ * A tenth of the allocated memory replaces something that lives. In the end the program prints which share of the CPU
+ * time of the process, after a tenth of the work, its threads did not use themselves: that is the collector's share.
+ * No wall time is involved.
  */
 class Sizes {
     static byte[][] live;

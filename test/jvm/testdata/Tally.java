@@ -5,10 +5,9 @@ import jdk.jfr.FlightRecorder;
 import jdk.jfr.Recording;
 
 /**
- * Allocates a fixed amount of memory, of which a part stays in use for a while, collects
- * explicitly, stops the flight recorder, and prints what the JVM's own beans have counted: the time at which
- * it asked them, in milliseconds, and a line for each bean, with its name, the number of collections and their milliseconds.
- * Argument: megabytes.
+ * Allocates a fixed amount of memory, part of which stays in use for a while, collects explicitly, stops the flight
+ * recorder, and prints the counts of the JVM's own beans: the time at which it asked them, in milliseconds, and a
+ * line for each bean, with its name, the number of collections and their milliseconds. Argument: megabytes.
  */
 public final class Tally {
     private static final int PIECE = 16 << 10;

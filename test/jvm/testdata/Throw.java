@@ -12,7 +12,7 @@ public final class Throw {
             try {
                 throw new IllegalStateException("number " + i + " of " + count + " " + filler);
             } catch (IllegalStateException expected) {
-                // Logged by now, which is all that it was thrown for.
+                // Logged by now: that is why it was thrown.
             }
             double ahead = i / rate - (System.nanoTime() - begun) / 1e9;
             if (ahead > 0.002) {

@@ -1,6 +1,6 @@
 /**
- * Asks for a thread whose stack is larger than any address space (2^47 bytes),
- * every 50 ms, which the JVM warns of. Argument: milliseconds.
+ * Asks every 50 ms for a thread whose stack is larger than any address space (2^47 bytes). The JVM warns of that.
+ * Argument: milliseconds.
  */
 public final class Warn {
     public static void main(String[] args) throws InterruptedException {
@@ -8,7 +8,7 @@ public final class Warn {
             try {
                 new Thread(null, () -> {}, "too large", 1L << 47).start();
             } catch (OutOfMemoryError expected) {
-                // Warned of by now, which is all that it was tried for.
+                // Warned of by now: that is why it was attempted.
             }
             Thread.sleep(50);
         }
