@@ -14,7 +14,7 @@ public class Numbered {
                     try {
                         raise("SEQ " + thread + " " + i + " END");
                     } catch (Exception expected) {
-                        // That it was thrown is what is logged.
+                        // It was thrown only to be logged.
                     }
                 }
             });

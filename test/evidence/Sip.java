@@ -1,4 +1,4 @@
-/** Makes a megabyte of garbage every 50 ms, as an application does that has little to do. */
+/** Makes a megabyte of garbage every 50 ms, as an application with little work does. */
 public class Sip {
     static Object last;
 

@@ -15,7 +15,7 @@ import (
 //go:embed app
 var appSources embed.FS
 
-// application are the experiments with Java's logging libraries and the ring.
+// application has the experiments with Java's logging libraries and the ring.
 type application struct {
 	*evidence
 	classpath string // with the compiled programs
@@ -50,7 +50,7 @@ func compileApplication(e *evidence) (a application, err error) {
 	return a, run(e.jdks[0].Javac(), "-proc:none", "-cp", a.classpath, "-d", dir, filepath.Join(dir, "Fly.java"), filepath.Join(dir, "Apps.java"), filepath.Join(dir, "Million.java"), filepath.Join(dir, "Stopped.java"))
 }
 
-// ofApplication makes an experiment with applications one of this program.
+// ofApplication turns an experiment with applications into an experiment of this program.
 func ofApplication(run func(application) (*experiment, error)) func(*evidence) (*experiment, error) {
 	return func(e *evidence) (*experiment, error) {
 		a, err := compileApplication(e)
@@ -71,7 +71,7 @@ func (a application) java(p place, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// pairs reads the line of key=value pairs that ends an output.
+// pairs reads the key=value pairs in the last line of an output.
 func pairs(out string) (figures, error) {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	f := figures{}
@@ -126,10 +126,10 @@ func (a application) fly(kind string) (figures, error) {
 	return pairs(string(out))
 }
 
-// appender is a way in which an application logs.
+// appender is a way for an application to log.
 type appender struct {
 	name, spec string
-	shipped    bool // to a tmpfs, with a sidecar; else to the disk
+	shipped    bool // to a tmpfs, with a sidecar; if false, to the disk
 }
 
 var appenders = []appender{
@@ -145,14 +145,14 @@ var appenders = []appender{
 	{"ring that waits + ullage", "ring:wait", true},
 }
 
-// trial is what an appender is put through.
+// trial is a load on an appender.
 type trial struct {
 	threads, rate int // 0: as fast as possible
 	freeze        time.Duration
 	kill          bool // by kill -9, while it logs
 }
 
-// try runs every appender, for each number of threads, once a round.
+// try runs every appender with each number of threads, once a round.
 func (a application) try(x *experiment, t trial, threads ...int) (*experiment, error) {
 	x.Columns = []column{{"ops", "events/s"}, {"longest", "longest call, ms"}, {"written", "events"}, {"lost", "lost"}, {"share", "lost, %"}, {"severe", "lost at warning or above"}}
 	if t.freeze > 0 && os.Geteuid() != 0 {

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestEventsAreCounted finds whole lines of Apps.java in every form that an
-// appender gives them, and what was severe.
+// TestEventsAreCounted finds whole lines of Apps.java in the form of every appender and counts the severe ones.
 func TestEventsAreCounted(t *testing.T) {
 	var q sequences
 	const text = "2026-11-23 12:00:00,000 [Thread-1] ERROR ROOT - SEQ E 1 of a request\n" +
@@ -32,7 +31,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestCountsOfThreads adds up two threads, as they were when the JVM was killed.
+// TestCountsOfThreads adds up the counts of two threads, as they were when the JVM was killed.
 func TestCountsOfThreads(t *testing.T) {
 	var text []byte
 	for _, v := range []uint64{100, 5, 2_000_000, 50, 2, 3_500_000} {

@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// catchUp ships a real JVM's log that is there already.
+// catchUp ships an existing log of a real JVM.
 func catchUp(e *evidence) (*experiment, error) {
 	data := filepath.Join(e.shm, "data")
 	if err := e.makeLog(data); err != nil {
@@ -62,10 +62,10 @@ func warmUp(e *evidence, data string) error {
 	return err
 }
 
-// catTo measures what copies without a look at a line.
+// catTo measures a copy without a look at a line.
 func catTo(e *evidence, data string) (figures, error) { return copied(e, data, `exec cat "$0" > "$1"`) }
 
-// ddName is the row of what copies and waits for the disk once.
+// ddName is the row of a copy that waits for the disk once.
 const ddName = "dd, fsync"
 
 // copied measures a shell command that copies data to the disk.
@@ -89,7 +89,7 @@ func countLines(path string) (int, error) {
 	return int(n), err
 }
 
-// newlines counts the lines that are written to it.
+// newlines counts the lines written to it.
 type newlines int
 
 func (n *newlines) Write(p []byte) (int, error) {
@@ -97,7 +97,7 @@ func (n *newlines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// perGiB scales what a measurement of a whole log took to a GiB of it.
+// perGiB scales the measurement of a whole log to a GiB of it.
 func (e *evidence) perGiB(f figures, err error) (figures, error) {
 	for _, key := range []string{"cpu", "wall", "disk"} {
 		if v, ok := f[key]; ok {
@@ -107,7 +107,7 @@ func (e *evidence) perGiB(f figures, err error) (figures, error) {
 	return f, err
 }
 
-// makeLog fills a file with a real JVM's log, in whole lines but for the last.
+// makeLog fills a file with a real JVM's log. All its lines are whole, except perhaps the last.
 func (e *evidence) makeLog(path string) error {
 	raw := filepath.Join(e.shm, "raw")
 	defer os.Remove(raw)
@@ -133,7 +133,7 @@ func (e *evidence) makeLog(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// drain lets a contestant ship data, and end.
+// drain lets a contestant ship data and end.
 func (e *evidence) drain(c *contestant, data string, lines int) (figures, error) {
 	p, err := e.place(c, "")
 	if err != nil {
@@ -167,7 +167,7 @@ func (e *evidence) drain(c *contestant, data string, lines int) (figures, error)
 	return f, err
 }
 
-// same compares what was persisted with what was written.
+// same compares the persisted data with the written data.
 func same(data, dest string) error {
 	want, err := os.Open(data)
 	if err != nil {
@@ -184,7 +184,7 @@ func same(data, dest string) error {
 	return nil
 }
 
-// comparer fails at the first write that differs from what want has there.
+// comparer fails at the first write that differs from the same part of want.
 type comparer struct{ want io.Reader }
 
 func (c *comparer) Write(p []byte) (int, error) {

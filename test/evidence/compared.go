@@ -11,7 +11,7 @@ import (
 // comparedLogs is how many logs are compared.
 const comparedLogs = 200
 
-// comparedName is the only row of the experiment with them.
+// comparedName is the only row of that experiment.
 const comparedName = "200 logs of a day"
 
 // compared compares the logs of many pods with ullage report.

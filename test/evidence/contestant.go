@@ -21,9 +21,9 @@ import (
 type contestant struct {
 	name    string
 	version string
-	config  string // what the page shows of it
+	config  string // as the page shows it
 	command func(ctx context.Context, p place) (*exec.Cmd, error)
-	ullage  bool // the output is segments, and a signal drains; else one file, and a signal ends it
+	ullage  bool // the output is segments and a signal drains; otherwise one file, and a signal ends it
 }
 
 // place is where a contestant works.
@@ -33,8 +33,8 @@ type place struct {
 	state  string // its own files
 }
 
-// place makes the directories of a contestant, all of them empty. The volume is
-// where its output and its own files are; empty: on the disk.
+// place makes the empty directories of a contestant. The volume holds its output and its own files; if empty, they
+// are on the disk.
 func (e *evidence) place(c *contestant, volume string) (p place, err error) {
 	name := strings.ReplaceAll(strings.ReplaceAll(c.name, " ", "-"), ",", "")
 	if volume == "" {
@@ -50,7 +50,7 @@ func (e *evidence) place(c *contestant, volume string) (p place, err error) {
 	return p, err
 }
 
-// remove gives the memory and the space of a place back.
+// remove frees the memory and the space of a place.
 func (p place) remove() {
 	for _, dir := range []string{p.source, p.dest, p.state} {
 		_ = os.RemoveAll(dir) // scratch: the run's end removes what is left
@@ -59,8 +59,7 @@ func (p place) remove() {
 
 func (p place) log() string { return filepath.Join(p.source, "gc.log") }
 
-// start runs the contestant. The sidecar is up when start returns; the others
-// do not say when they are.
+// start runs the contestant. When it returns, a sidecar is up; other contestants do not report when they are.
 func (c *contestant) start(ctx context.Context, p place) (*shipper, error) {
 	cmd, err := c.command(ctx, p)
 	if err != nil {
@@ -69,7 +68,7 @@ func (c *contestant) start(ctx context.Context, p place) (*shipper, error) {
 	return c.launch(cmd)
 }
 
-// startAlone is start in a process namespace of its own, as a container has one.
+// startAlone is start in a process namespace of its own, as in a container.
 func (c *contestant) startAlone(ctx context.Context, p place) (*shipper, error) {
 	cmd, err := c.command(ctx, p)
 	if err != nil {
@@ -78,7 +77,7 @@ func (c *contestant) startAlone(ctx context.Context, p place) (*shipper, error) 
 	return c.launch(lab.Alone(cmd))
 }
 
-// pinned lets the contestant, which is returned, run on one CPU.
+// pinned limits the contestant to one CPU and returns it.
 func (c *contestant) pinned() *contestant {
 	free := c.command
 	c.command = func(ctx context.Context, p place) (*exec.Cmd, error) {
@@ -105,8 +104,8 @@ func (c *contestant) launch(cmd *exec.Cmd) (s *shipper, err error) {
 	return s, nil
 }
 
-// end lets the contestant finish, and waits until it has ended. Want is the size of a
-// complete output, 0 if it is not known. The time is that of the last output.
+// end lets the contestant finish and waits until it has ended. Want is the size of a complete output, or 0 if
+// unknown. It returns the time of the last output.
 func (c *contestant) end(s *shipper, p place, want int64) (last time.Time, err error) {
 	if c.ullage {
 		err = s.Stop(10 * time.Minute)
@@ -140,7 +139,7 @@ func (p place) settle(s *shipper, want int64) (last time.Time) {
 	return last
 }
 
-// size is that of all output.
+// size returns the size of all output.
 func (p place) size() (sum int64) {
 	_ = filepath.WalkDir(p.dest, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -164,7 +163,7 @@ func (c *contestant) outputs(p place) ([]string, error) {
 	return paths, err
 }
 
-// read writes the lines that came out.
+// read writes the lines of the output.
 func (c *contestant) read(w io.Writer, p place) error {
 	paths, err := c.outputs(p)
 	if err != nil {
@@ -178,7 +177,7 @@ func (c *contestant) read(w io.Writer, p place) error {
 	return nil
 }
 
-// balance holds what came out against what was written.
+// balance compares the output with the written lines.
 func (c *contestant) balance(p place, w *lab.Writer) (lab.Balance, error) {
 	r, pipe := io.Pipe()
 	go func() { pipe.CloseWithError(c.read(pipe, p)) }()

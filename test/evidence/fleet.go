@@ -14,7 +14,7 @@ const restart = 3600.0
 type fleet struct {
 	pods, onNode  float64
 	lineBytes     float64
-	memoryMiB     float64    // of a sidecar, with its part of what all of a node share
+	memoryMiB     float64    // of a sidecar, with its part of the memory that all sidecars of a node share
 	cpu           [3]float64 // of a sidecar at each of the rates, % of a core
 	bytesOnDisk   float64    // for each byte of a line
 	decodeSeconds float64    // CPU time of the injector for a pod: the review
@@ -24,7 +24,7 @@ type fleet struct {
 // review is the injector's CPU time for a pod, in seconds.
 func (f fleet) review() float64 { return f.decodeSeconds + f.mutateSeconds }
 
-// fleet collects the figures. It is not ok when one of them was not measured.
+// fleet collects the figures. It is not ok if one of them was not measured.
 func (r *record) fleet() (f fleet, ok bool) {
 	f = fleet{pods: 100_000, onNode: mostSidecars, lineBytes: usualLine}
 	for _, want := range []struct {
@@ -64,7 +64,7 @@ var rates = [...]struct {
 	{"`all=trace`", linesASec},
 }
 
-// write renders the formulas and what they come to.
+// write renders the formulas and their results.
 func (f fleet) write(s *strings.Builder) {
 	s.WriteString("\n## A fleet, on paper\n\n**Question.** What does a cluster of 100,000 pods need, and a node of 110?\n\n")
 	fmt.Fprintf(s, "**Method.** The figures above, in formulas. A sidecar takes %s %% of a core at %s lines/s of %s bytes each, %s %% at %s, and %s %% at %s: a line that comes alone wakes it up, and many together do that once. "+
@@ -79,7 +79,7 @@ func (f fleet) write(s *strings.Builder) {
 		"PUT requests and objects a month of a copy in S3 are [on a page of their own](../sinks.md#requests-and-objects-on-paper).\n")
 }
 
-// result sums up what the tables say.
+// result sums up the tables.
 func (f fleet) result(s *strings.Builder) {
 	least, most := rates[0], rates[len(rates)-1]
 	storage := func(lines float64) string {

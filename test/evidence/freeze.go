@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A scheme has the colours of a picture. GitHub chooses one of two files by the reader's theme,
-// which a media query inside of a file does not see.
+// A scheme has the colours of a picture. GitHub chooses one of two files by the reader's theme: a media query inside
+// a file does not see that theme.
 type scheme struct{ name, text, quiet, back, bad, others, ours string }
 
 var schemes = []scheme{
@@ -37,7 +37,7 @@ type freezeStrip struct {
 	frozen        [2]float64 // from when to when, in seconds
 }
 
-// freezeStrips returns the three ways that a reader chooses between; nil if the record has not all of them.
+// freezeStrips returns the three ways that a reader chooses between, or nil if the record lacks one of them.
 func (r *record) freezeStrips() (strips []freezeStrip) {
 	group := ""
 	for _, g := range r.groups("stopped") { // in the order of JDKs
@@ -66,7 +66,7 @@ func (r *record) freezeStrips() (strips []freezeStrip) {
 	return strips
 }
 
-// freezePicture draws stalls over time, all strips to one linear scale: what is short looks short.
+// freezePicture draws stalls over time, all strips on one linear scale, so that a short stall looks short.
 func freezePicture(strips []freezeStrip, c scheme) string {
 	const left, right, top, high, gap = 46.0, 790.0, 54.0, 64.0, 34.0
 	tenths, most := 1, 0.0

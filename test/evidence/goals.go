@@ -12,7 +12,7 @@ type goal struct {
 	what     string
 	measured interval
 	limit    float64
-	least    bool // the limit is the least value, and not the largest
+	least    bool // the limit is the least value, not the largest
 }
 
 // The verdicts on a goal.
@@ -78,7 +78,7 @@ var steadyBounds = []bound{
 	{what: "20,000 lines/s: p99 of a line's age, ms (the limit is that of Fluent Bit 5.1.1, which was measured elsewhere and not by this run)", limit: 199, experiment: "steady", contestant: packed, key: "p99"},
 }
 
-// lossBounds are those of lines that a fault may not cost.
+// lossBounds are the bounds of lines lost by a fault.
 var lossBounds = []bound{
 	{what: "rotation storm: lines lost", experiment: "storm", contestant: packed, key: "lost"},
 	{what: "rotation storm: lines twice", experiment: "storm", contestant: packed, key: "twice"},
@@ -88,7 +88,7 @@ var lossBounds = []bound{
 	{what: "frozen disk: lines lost", experiment: "frozen", contestant: packed, key: "lost"},
 }
 
-// eventBounds are those of the ring.
+// eventBounds are the bounds of the ring.
 var eventBounds = []bound{
 	{what: "1,000,000 events/s into the ring: lost", experiment: "million", contestant: millionRing, key: "lost"},
 	{what: "the same: p99.99 of a call, µs", limit: 50, experiment: "million", contestant: millionRing, key: "p9999"},
@@ -137,7 +137,7 @@ func boundsFor(r *record) []bound {
 	return append(append(all, eventBounds...), costBounds()...)
 }
 
-// costBounds are those of reports, of hindsight and of reading pauses.
+// costBounds are the bounds of reports, of hindsight and of reading pauses.
 func costBounds() (all []bound) {
 	for _, log := range reportLogs {
 		all = append(all,
@@ -158,7 +158,7 @@ func costBounds() (all []bound) {
 	return all
 }
 
-// goals are those whose figures were measured. A goal that was missed stays.
+// goals returns the goals whose figures were measured, including missed ones.
 func (r *record) goals() (all []goal) {
 	for _, b := range boundsFor(r) {
 		values := r.row(b.experiment, b.contestant).values(b.key)

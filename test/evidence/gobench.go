@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// readerName is the row of what the reader does with a line.
+// readerName is the row of the reader's work on a line.
 const readerName = "tail, classify and queue"
 
 // readerAlone runs the Go benchmark of the reader.
@@ -28,7 +28,7 @@ type benchmarked struct {
 	figures figures
 }
 
-// units are the keys of what benchmarks print.
+// units are the keys for the units that benchmarks print.
 var units = map[string]string{"ns/op": "ns", "B/op": "bytes", "allocs/op": "allocs", "cpu-ms/op": "cpu", "MiB-stored": "stored"}
 
 // goBench runs Go benchmarks of a package, with further flags of go test, and returns at least one.

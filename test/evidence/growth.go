@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// burden is what is written next to a sidecar.
+// burden is the load that is written next to a sidecar.
 type burden struct {
 	rate  int // lines a second, into the first file
-	bytes int // a line with its newline; as many as shortLine has, or at least lineHead and a stamp
+	bytes int // a line with its newline: the length of shortLine, or at least that of lineHead and a stamp
 	files int // open, with a line each; one of them grows
 	jvms  int // real ones, instead of files
 }
 
-// size is a burden, and its name, whose digits say how much there is of what grows.
+// size is a burden and its name. The digits of the name are the amount of what grows.
 type size struct {
 	name string
 	load burden
@@ -28,7 +28,7 @@ type size struct {
 
 const (
 	usualLine = 130
-	mostHeld  = 2_000 // files that are certainly held, while others have them open
+	mostHeld  = 2_000 // so many files are certainly held while other processes have them open
 )
 
 // growthOf measures the sidecar under loads that differ in one thing.
@@ -52,16 +52,15 @@ func growthOf(e *evidence, x *experiment, sizes []size) (*experiment, error) {
 	return x, nil
 }
 
-// slope returns what a column grows by from the first row to the last, for each
-// unit of what grows between them.
+// slope returns the growth of a column from the first row to the last, for each unit of what grows between them.
 func (e *experiment) slope(key string, by float64) float64 {
 	before, _, _, _ := e.Rows[0].of(key)
 	after, _, _, _ := e.Rows[len(e.Rows)-1].of(key)
 	return (after - before) / by
 }
 
-// amount renders a value in the largest unit in which it is one or more, or in
-// the smallest. Each unit is a step-th of the one before.
+// amount renders a value in the largest unit in which it is at least one, or in the smallest. Each unit is a step-th
+// of the one before.
 func amount(v float64, unit string, step float64, smaller ...string) string {
 	for _, next := range smaller {
 		if v >= 1 || v <= -1 {
@@ -72,8 +71,8 @@ func amount(v float64, unit string, step float64, smaller ...string) string {
 	return figure(v) + " " + unit
 }
 
-// underLoad measures the sidecar under a burden. Its CPU time has what the burden
-// makes it do every second; what it does once is over before.
+// underLoad measures the sidecar under a burden. Its CPU time is that of work that repeats every second: work that
+// occurs once is done before.
 func underLoad(e *evidence, c *contestant, p place, l burden) (figures, error) {
 	s, err := c.start(e.ctx, p)
 	if err != nil {
@@ -93,7 +92,7 @@ func underLoad(e *evidence, c *contestant, p place, l burden) (figures, error) {
 	go func() { late <- c.follow(p, done) }()
 	held := min(l.files, mostHeld)
 	p.await(held)
-	time.Sleep(2*time.Second + time.Duration(held)*10*time.Millisecond) // until the last of them is committed, and the work of their start is done
+	time.Sleep(2*time.Second + time.Duration(held)*10*time.Millisecond) // until the last file is committed and the work of the start is done
 	got, err := e.over(s, e.window/2)
 	close(done)
 	ages := <-late
@@ -105,17 +104,16 @@ func underLoad(e *evidence, c *contestant, p place, l burden) (figures, error) {
 	return got, err
 }
 
-// await waits until so many streams have a directory, at most 2 minutes.
+// await waits at most 2 minutes until that many streams have a directory.
 func (p place) await(streams int) {
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		if all, _ := os.ReadDir(p.dest); len(all) >= streams { // no directory yet: none
+		if all, _ := os.ReadDir(p.dest); len(all) >= streams { // there may be no directory yet
 			return
 		}
 	}
 }
 
-// writeFiles opens the files of a burden, and writes into the first one until
-// stop is called.
+// writeFiles opens the files of a burden, and writes to the first one until stop is called.
 func writeFiles(p place, l burden) (stop func() error, err error) {
 	var files []*os.File
 	shut := func() {
@@ -140,8 +138,8 @@ func writeFiles(p place, l burden) (stop func() error, err error) {
 	}
 	done, fed := make(chan struct{}), make(chan error, 1)
 	go func() {
-		// A generator must not take the core that is to be measured: from 50,000
-		// lines/s on, a write has many lines.
+		// A generator must not take the core that is to be measured, so at 50,000 lines/s and above a write has many
+		// lines.
 		w := io.Writer(files[0])
 		var buffer *bufio.Writer
 		if l.rate >= 50_000 {
@@ -166,7 +164,7 @@ func runJVMs(e *evidence, p place, n int) (stop func() error, err error) {
 	var running []*exec.Cmd
 	stop = func() error {
 		for _, cmd := range running {
-			_ = cmd.Process.Kill() // fails only if the JVM has ended, which Wait says
+			_ = cmd.Process.Kill() // fails only if the JVM has ended, which Wait reports
 			_ = cmd.Wait()         // an error, as it was killed
 		}
 		return nil
@@ -182,7 +180,7 @@ func runJVMs(e *evidence, p place, n int) (stop func() error, err error) {
 	return stop, nil
 }
 
-// lines, and those below, ask for one size each.
+// growingLines and the functions below it return an experiment for one kind of growth each.
 func growingLines(e *evidence) (*experiment, error) {
 	var sizes []size
 	for _, n := range []int{1_000, 10_000, 100_000, 1_000_000} {

@@ -28,11 +28,10 @@ var modes = []mode{
 
 var places = []string{"disk", "tmpfs", "tmpfs + ullage"}
 
-// startRounds is the least number of rounds of a start that takes a tenth of a second, unless the run
-// is a quick one.
+// startRounds is the least number of rounds for a start that takes a tenth of a second, except in a quick run.
 const startRounds = 20
 
-// hello lets each JDK start, say hello and end, with all that it can log.
+// hello lets each JDK start, say hello and end, with everything that it can log.
 func hello(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "hello", Title: "HelloWorld at all=trace", Plot: "wall",
@@ -97,7 +96,7 @@ func sayHello(e *evidence, jdk lab.JDK, m mode, place string) (figures, error) {
 	return f, err
 }
 
-// countIn counts the lines of gc.log where they are at the end.
+// countIn counts the lines of gc.log at the place where they end up.
 func countIn(source, dest string, shipped bool) (l lines, err error) {
 	if !shipped {
 		file, err := os.Open(filepath.Join(source, "gc.log"))

@@ -17,7 +17,7 @@ var decades = []struct {
 	text string
 }{{.1, "0.1 ms"}, {1, "1 ms"}, {10, "10 ms"}, {100, "100 ms"}, {1000, "1 s"}, {10_000, "10 s"}}
 
-// hiccupAt returns where a hiccup is in a chart of such a height.
+// hiccupAt returns the position of a hiccup in a chart of that height.
 func hiccupAt(ms, height float64) float64 {
 	ms = min(max(ms, leastHiccup), mostHiccup)
 	return height * math.Log(ms/leastHiccup) / math.Log(mostHiccup/leastHiccup)
@@ -99,7 +99,8 @@ func bars(s *strings.Builder, r *row, left, right, base, perTenth float64, heigh
 	fmt.Fprintf(s, "<path class=\"%s\" stroke-width=\"%.1f\" d=\"%s\"/>\n", r.class("bars"), 0.8*perTenth, d.String())
 }
 
-// The percentiles of a curve, by their column, and where they are: nines are as far apart as they are rare.
+// The percentiles of a curve, by their column, and their positions: the distance between nines grows with their
+// rarity.
 var curve = []struct {
 	key, text string
 	nines     float64

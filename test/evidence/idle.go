@@ -46,10 +46,10 @@ func (e *evidence) over(s *shipper, d time.Duration) (figures, error) {
 	return figures{"cpu": (after - used).Seconds() / d.Seconds() * 100, "wakes": max(0, float64(switches(s.PID())-woken)/d.Seconds()), "rss": most, "least": least}, nil
 }
 
-// settled is how long after its start a contestant that has nothing to do is left alone.
+// settled is how long an idle contestant is left alone after its start.
 const settled = 20 * time.Second
 
-// idle measures all contestants at the same time: nothing happens.
+// idle measures all contestants at the same time, while nothing happens.
 func idle(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "idle", Title: "Idle, with five files", Plot: "cpu",

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// interval is a median, and where that of ever more rounds would lie.
+// interval is a median and the range in which the median of very many rounds would lie.
 type interval struct{ median, low, high float64 }
 
 // String renders the interval, as "1.2 (1.1–1.4)", or without the bounds if there is no distance between them.
@@ -66,8 +66,8 @@ func medianOf(values []float64, drawn []int) float64 {
 	return (some[(n-1)/2] + some[n/2]) / 2
 }
 
-// over returns the interval of how many times as large values are as a base, round by round: what
-// slows down a whole round is in both. Rounds that only one of them has do not count.
+// over returns the interval of the ratio of values to a base, round by round: anything that slows down a whole round
+// affects both. Rounds that only one of them has are left out.
 func over(values, base []float64) (interval, bool) {
 	n := min(len(values), len(base))
 	if n == 0 || medianOf(base, sequence(n)) <= 0 {
@@ -91,14 +91,14 @@ func sequence(n int) []int {
 	return all
 }
 
-// percentiles has what experiments may print, by the key of its column.
+// percentiles has the percentiles that experiments may print, by the key of their column.
 var percentiles = map[string]float64{"p50": .5, "p90": .9, "p99": .99, "p999": .999, "p9999": .9999, "p99999": .99999}
 
-// leastBeyond is how many values lie beyond a percentile that says anything. Of fewer values, it is
-// one of the largest by chance.
+// leastBeyond is how many values must lie beyond a percentile to make it meaningful. With fewer, the percentile is
+// one of the largest values by chance.
 const leastBeyond = 10
 
-// summarize enters those percentiles of values that say something.
+// summarize enters the meaningful percentiles of values.
 func (f figures) summarize(values []float64) {
 	sorted := slices.Sorted(slices.Values(values))
 	for key, q := range percentiles {
@@ -108,7 +108,7 @@ func (f figures) summarize(values []float64) {
 	}
 }
 
-// dropUntold removes the percentiles of too few values, whose number is a column.
+// dropUntold removes the percentiles that have too few values. The number of values is a column.
 func (f figures) dropUntold(number string) {
 	for key, q := range percentiles {
 		if !tells(q, f[number]) {

@@ -26,11 +26,11 @@ func TestIntervalOfRounds(t *testing.T) {
 	}
 }
 
-// TestTheIntervalHoldsTheTruth: of many experiments with nine rounds each, about 95 % have an interval with the median in it
-// that the rounds were drawn from.
+// TestTheIntervalHoldsTheTruth makes many experiments of nine rounds each. About 95 % of their intervals must contain
+// the median of the distribution from which the rounds were drawn.
 func TestTheIntervalHoldsTheTruth(t *testing.T) {
 	state, held := uint64(1), 0
-	next := func() float64 { // from 0 to 1, of which the median is 0.5
+	next := func() float64 { // from 0 to 1, with the median 0.5
 		state = state*6364136223846793005 + 1442695040888963407
 		return float64(state>>11) / (1 << 53)
 	}
@@ -49,7 +49,7 @@ func TestTheIntervalHoldsTheTruth(t *testing.T) {
 	}
 }
 
-// TestAMultipleIsTakenRoundByRound: a machine that is slower in some rounds is so for both.
+// TestAMultipleIsTakenRoundByRound checks that a machine that is slower in some rounds does not change a ratio.
 func TestAMultipleIsTakenRoundByRound(t *testing.T) {
 	base := []float64{1, 2, 4, 3, 1.5, 8}
 	twice := make([]float64, len(base))
@@ -65,7 +65,7 @@ func TestAMultipleIsTakenRoundByRound(t *testing.T) {
 		}
 	}
 	if got, ok := over([]float64{1, 1, 1, 1, 1}, []float64{0, 0, 1, 1, 1}); !ok || math.IsInf(got.high, 0) || math.IsNaN(got.high) {
-		t.Errorf("where two rounds took nothing: %v %v", got, ok)
+		t.Errorf("with two rounds that took nothing: %v %v", got, ok)
 	}
 }
 
@@ -110,7 +110,8 @@ func TestAPercentileNeedsTenValuesBeyondIt(t *testing.T) {
 	}
 }
 
-// TestEveryRoundHasItsOwnOrder, and the rows that of the entries.
+// TestEveryRoundHasItsOwnOrder checks that the order differs from round to round, and that the rows keep the order of
+// the entries.
 func TestEveryRoundHasItsOwnOrder(t *testing.T) {
 	const n, rounds = 12, 4
 	e, x := &evidence{rounds: rounds}, &experiment{}

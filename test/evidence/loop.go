@@ -11,14 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// loopSync is after how many bytes of its input a loop waits for the disk.
+// loopSync is the number of bytes of input after which a loop waits for the disk.
 const loopSync = 8 << 20
 
-// loopName is the way of a loop that guarantees nothing.
+// loopName is the name of a loop that guarantees nothing.
 const loopName = "read, compress, write"
 
-// A way moves a log to the disk block by block, without any guarantee, and without a look
-// at its lines.
+// A way moves a log to the disk block by block, without any guarantee and without a look at its lines.
 type way struct {
 	name    string
 	block   int            // bytes that are read at a time
@@ -33,7 +32,7 @@ type way struct {
 
 const usualBlock = 512 << 10
 
-// The first is the loop that a catch-up is held against, the others are alternatives.
+// The first way is the loop with which a catch-up is compared, the others are alternatives.
 var ways = []way{
 	{name: loopName, block: usualBlock, options: encoding()},
 	{name: "read, write", block: usualBlock},
@@ -51,12 +50,12 @@ var ways = []way{
 	{name: loopName + ", one stream with a window of 8 MiB", block: usualBlock, options: encoding(zstd.WithWindowSize(8 << 20)), stream: true},
 }
 
-// encoding are the options of the sidecar's encoder, and others that replace them.
+// encoding returns the options of the sidecar's encoder, and others that replace them.
 func encoding(others ...zstd.EOption) []zstd.EOption {
 	return append([]zstd.EOption{zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(usualBlock)}, others...)
 }
 
-// runLoop copies a file in the way of a name.
+// runLoop copies a file in the way with that name.
 func runLoop(name, from, to string) (err error) {
 	i := slices.IndexFunc(ways, func(w way) bool { return w.name == name })
 	if i < 0 {

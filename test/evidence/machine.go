@@ -16,7 +16,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// machine is what the figures depend on.
+// machine describes what the figures depend on.
 type machine struct {
 	CPU       string
 	Cores     int
@@ -26,7 +26,7 @@ type machine struct {
 	Versions  []string
 }
 
-// describe asks the system. What it does not know stays empty.
+// describe asks the system. What the system does not report stays empty.
 func describe(ullage, dest string, jdks []lab.JDK) machine {
 	m := machine{Cores: runtime.NumCPU(), CPU: field("/proc/cpuinfo", "model name")}
 	if kib, err := strconv.Atoi(strings.TrimSuffix(field("/proc/meminfo", "MemTotal"), " kB")); err == nil {
@@ -88,8 +88,7 @@ func now() (t ticks) {
 	return t
 }
 
-// noise says what the machine lost to other machines since before, and the
-// load with which the run began.
+// noise describes the CPU time that other machines have taken since before, and the load at the begin of the run.
 func noise(load float64, before ticks) string {
 	after := now()
 	share := 0.0
@@ -99,21 +98,21 @@ func noise(load float64, before ticks) string {
 	return fmt.Sprintf("load average %.2f before the run (0 is quiet); %.2f %% of the CPU time was stolen by other machines", load, share)
 }
 
-// loadAverage is the kernel's, over the last minute.
+// loadAverage returns the kernel's load average over the last minute.
 func loadAverage() float64 {
 	var info unix.Sysinfo_t
-	_ = unix.Sysinfo(&info) // it fails for no pointer of ours
+	_ = unix.Sysinfo(&info) // fails only for a bad pointer
 	return float64(info.Loads[0]) / 65536
 }
 
-// What a machine may do besides the run. The page states these bounds.
+// Limits on what the machine may do besides the run. The page states them.
 const (
 	calmOthers      = 0.10 // of a core, in each second before a round
 	disturbedOthers = 0.25 // of a core, on average over a measurement
 	mostStolen      = 0.02 // of the CPU time, in both cases
 )
 
-// noted is what the machine did besides the run, over some time.
+// noted is what the machine did besides the run during some time.
 type noted struct {
 	over   time.Duration
 	others float64 // cores that other processes used
@@ -131,7 +130,7 @@ func (n noted) String() string {
 	return fmt.Sprintf("other processes take %.0f %% of a core, other machines %.1f %% of the CPU time, load average %.1f", 100*n.others, 100*n.stolen, n.load)
 }
 
-// enter adds to the figures of a measurement what else the machine did, under keys that no table has.
+// enter adds to the figures of a measurement what else the machine did, under keys that no table uses.
 func (n noted) enter(f figures) {
 	if f == nil {
 		return
@@ -145,7 +144,7 @@ func (n noted) enter(f figures) {
 type moment struct {
 	at     time.Time
 	all    ticks
-	own    float64         // of this program, and of all that it has started
+	own    float64         // of this program and of all processes that it has started
 	kernel map[int]float64 // of the kernel's threads, which write to the disk on behalf of others
 }
 
@@ -194,9 +193,9 @@ func takeMoment() moment {
 	return m
 }
 
-// descends tells whether a process is another one, or was started by it.
+// descends reports whether a process is another one, or was started by it.
 func descends(pid, from int, parents map[int]int) bool {
-	for range parents { // not without end, if a number was used again while the files were read
+	for range parents { // bounded, since a number may have been reused while the files were read
 		if pid == from {
 			return true
 		}

@@ -1,18 +1,17 @@
 // Command evidence runs contestants side by side, records what they cost, and
 // writes a page with tables and plots from that record alone.
 //
-// In each round every contestant runs once, so that a machine that slows down
-// slows all of them. It needs a JDK (17 or newer), and on a tmpfs at /dev/shm
-// and in the directory of --dest room for three times --size. As root, it also
-// freezes a disk. Other shippers take part if they are on the PATH; rsyslog and
-// syslog-ng are fetched from Debian; an OpenTelemetry Collector, Filebeat and
-// vlagent are built from Go modules. Both happen once and go into the user's cache.
+// In each round every contestant runs once, so that a machine that slows down slows all of them. It needs a JDK (17
+// or newer), and room for three times --size both on a tmpfs at /dev/shm and in the directory of --dest. As root, it
+// also freezes a disk. Other shippers take part if they are on the PATH. rsyslog and syslog-ng are fetched from
+// Debian; an OpenTelemetry Collector, Filebeat and vlagent are built from Go modules. Both happen once, into the
+// user's cache.
 //
 //	evidence loop WAY FROM TO   is a contestant: it copies a file
 //	evidence -limits            compares ullage with its limits, without the others and a page
 //
-// With -limits it needs no other shipper, but 12 GiB in the directory of --dest; the part
-// with a tmpfs of 16 MiB takes root.
+// With -limits it needs no other shipper, but 12 GiB in the directory of --dest. The part with a tmpfs of 16 MiB
+// needs root.
 package main
 
 import (
@@ -129,7 +128,7 @@ type request struct {
 	record, page, quote string // files
 }
 
-// asked returns the experiments that are named, or if there is no name those for the purpose.
+// asked returns the named experiments, or without a name those for the purpose.
 func (r request) asked(in purpose) (asked []question) {
 	for _, q := range experiments {
 		if r.only == "" && q.in&in != 0 || slices.Contains(strings.Split(r.only, ","), q.name) {
@@ -139,7 +138,7 @@ func (r request) asked(in purpose) (asked []question) {
 	return asked
 }
 
-// holdToLimits measures the sidecar by itself, and prints that.
+// holdToLimits measures the sidecar by itself and prints the results with the limits.
 func (r request) holdToLimits(e *evidence) error {
 	got, err := e.measure(r.command, r.asked(forLimits))
 	got.print()
@@ -149,7 +148,7 @@ func (r request) holdToLimits(e *evidence) error {
 
 // compare measures and writes the record and the page.
 func (r request) compare(e *evidence) error {
-	for _, path := range []string{r.record, r.page} { // not after half an hour
+	for _, path := range []string{r.record, r.page} { // now, not after half an hour
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
@@ -161,7 +160,7 @@ func (r request) compare(e *evidence) error {
 	return errors.Join(failed, r.render())
 }
 
-// render writes the page from the record, and what quotes it.
+// render writes the page from the record, and the documents that quote it.
 func (r request) render() error {
 	got, err := load(r.record)
 	if err != nil {

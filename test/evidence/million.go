@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// The contestants of the experiment that goals are set for.
+// The contestants that have goals.
 const (
 	millionRing    = "ring, a number and a string"
 	millionLogback = "Logback, ring"

@@ -34,8 +34,7 @@ const (
 	perSecond     = 10 << 30 / int(minuteLogTime/time.Second)
 )
 
-// minute reads one minute out of 10 GiB, in the middle of a segment, with the seek file
-// and without.
+// minute reads one minute out of 10 GiB, in the middle of a segment, with and without the seek file.
 func minute(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "minute", Title: "One minute out of 10 GiB",
@@ -128,7 +127,7 @@ func (l *minuteLog) forget() error {
 	return nil
 }
 
-// makeMinuteLog writes the log as a sidecar does that commits each second.
+// makeMinuteLog writes the log as a sidecar that commits each second does.
 func makeMinuteLog(dest string, dated bool) (*minuteLog, error) {
 	l := &minuteLog{dir: filepath.Join(dest, "gc.log"), dated: dated, begun: time.Now().UTC().Truncate(time.Second).Add(-minuteLogTime)}
 	if err := os.MkdirAll(l.dir, 0o750); err != nil {
@@ -155,7 +154,7 @@ func makeMinuteLog(dest string, dated bool) (*minuteLog, error) {
 	return l, os.WriteFile(filepath.Join(l.dir, seek.Name), file, 0o640)
 }
 
-// second writes the lines of a second, which are read at its end.
+// second writes the lines of a second and then reads them.
 func (l *minuteLog) second(up time.Duration) error {
 	read := l.begun.Add(up + time.Second)
 	if l.file != nil && (read.Sub(l.at.Start) >= time.Hour || l.at.Offset >= 64<<20) {

@@ -11,7 +11,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// nodeLines is what each JVM of a node logs in a second: about a collection, at level info.
+// nodeLines is how many lines each JVM of a node logs in a second: about a collection, at level info.
 const nodeLines = 10
 
 // mostSidecars is how many pods a node has by default, and wholeNode their row.
@@ -40,14 +40,14 @@ func node(e *evidence) (*experiment, error) {
 	return x, nil
 }
 
-// berth is a sidecar of a node, and the file that its JVM writes.
+// berth is a sidecar of a node and the file that its JVM writes.
 type berth struct {
 	*shipper
 	place place
 	log   *os.File
 }
 
-// sidecars measures n of them.
+// sidecars measures n sidecars.
 func sidecars(e *evidence, n int) (f figures, err error) {
 	var all []berth
 	defer func() {
@@ -73,7 +73,7 @@ func sidecars(e *evidence, n int) (f figures, err error) {
 	}
 	done, fed := make(chan struct{}), make(chan fedLines, 1)
 	go func() { fed <- feedAll(all, done) }()
-	time.Sleep(5 * time.Second) // what the starts took is free again
+	time.Sleep(5 * time.Second) // memory that the starts needed is free again
 	f, err = overAll(e, all, e.window)
 	close(done)
 	wrote := <-fed
@@ -95,7 +95,7 @@ func sidecars(e *evidence, n int) (f figures, err error) {
 	return f, nil
 }
 
-// stopAll lets all sidecars drain, at the same time.
+// stopAll drains all sidecars at the same time.
 func stopAll(all []berth) error {
 	stopped := make(chan error)
 	for _, b := range all {
@@ -108,7 +108,7 @@ func stopAll(all []berth) error {
 	return err
 }
 
-// fedLines is how many lines were written.
+// fedLines is the number of lines written.
 type fedLines struct {
 	lines int
 	err   error
@@ -135,11 +135,11 @@ func feedAll(all []berth, done <-chan struct{}) (n fedLines) {
 	}
 }
 
-// pssSamples are few: the kernel walks through all pages of a process for one, half a millisecond long.
+// pssSamples are few, because for each the kernel walks through all pages of a process, which takes half a
+// millisecond.
 const pssSamples = 4
 
-// overAll measures all sidecars for a while. To ask them for their metrics takes CPU time, which
-// is not counted.
+// overAll measures all sidecars for a while. The CPU time that it takes to ask them for their metrics is not counted.
 func overAll(e *evidence, all []berth, d time.Duration) (figures, error) {
 	asked, err := commitsOf(all)
 	if err != nil {
@@ -191,7 +191,7 @@ func cpuOf(all []berth) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// commits are those of all sidecars until then.
+// commits are the commits of all sidecars until a time.
 type commits struct {
 	at             time.Time
 	count, seconds float64
@@ -211,8 +211,7 @@ func commitsOf(all []berth) (c commits, err error) {
 	return c, nil
 }
 
-// shared returns the memory of a process in MiB, with its part of what it shares, 0 if it
-// has ended.
+// shared returns the memory of a process in MiB, with its part of the memory that it shares, or 0 if it has ended.
 func shared(pid int) float64 {
 	kib, _ := strconv.Atoi(strings.TrimSuffix(field(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Pss"), " kB"))
 	return float64(kib) / 1024

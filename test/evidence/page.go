@@ -75,8 +75,8 @@ func (r *record) head(s *strings.Builder) {
 	}
 }
 
-// wasBusy tells whether the run was measured on a machine that was not quiet. A record from before runs
-// waited has the load average alone.
+// wasBusy reports whether the machine was busy during the run. An old record, from before runs waited, has only the
+// load average.
 func wasBusy(r *record) bool {
 	if r.Calm != nil {
 		return r.Calm.GaveUp
@@ -84,7 +84,7 @@ func wasBusy(r *record) bool {
 	return r.Machine.Cores > 0 && r.Load > float64(r.Machine.Cores)
 }
 
-// calmness says what was done to measure on a quiet machine.
+// calmness describes what was done to measure on a quiet machine.
 func calmness(r *record) string {
 	if r.Calm == nil {
 		return ""
@@ -99,7 +99,7 @@ func calmness(r *record) string {
 		100*calmOthers, 100*mostStolen, calmFor, seconds(r.Calm.Waited), 100*disturbedOthers, 100*mostStolen, sum.Repeated, sum.Kept)
 }
 
-// repeated says what a figure of the page is.
+// repeated describes what a figure of the page is.
 func (r *record) repeated() string {
 	most := 0
 	for _, e := range r.Experiments {
@@ -121,7 +121,7 @@ func (e *experiment) rounds() (least int) {
 	return least
 }
 
-// lasted says how often every contestant ran, and how long all of that took.
+// lasted describes how often every contestant ran, and how long all of that took.
 func (e *experiment) lasted() string {
 	text := "One round"
 	if n := e.rounds(); n != 1 {
@@ -144,7 +144,7 @@ func seconds(n float64) string {
 	return fmt.Sprintf("%.0f minutes", n/60)
 }
 
-// result says in words what the table and the plot show.
+// result describes in words what the table and the plot show.
 func (e *experiment) result() string {
 	var parts []string
 	if say := results[e.Name]; say != nil {
@@ -182,8 +182,7 @@ func (e *experiment) spread() string {
 	return text + "."
 }
 
-// exactness names the contestants that neither lost nor repeated a line in any round, and
-// what the others did.
+// exactness names the contestants that neither lost nor repeated a line in any round, and the losses of the others.
 func (e *experiment) exactness() string {
 	var exact, others []string
 	for _, r := range e.Rows {
@@ -217,10 +216,10 @@ func (e *experiment) exactness() string {
 	return "These lost and repeated no line: " + strings.Join(byThreads(exact), "; ") + ". The others did, at most in a round: " + strings.Join(others, "; ") + "."
 }
 
-// threadsMark is between a contestant and how many threads it had.
+// threadsMark separates a contestant from its number of threads.
 const threadsMark = "; threads: "
 
-// byThreads puts together what differs in the number of threads alone.
+// byThreads joins names that differ only in the number of threads.
 func byThreads(names []string) (all []string) {
 	threads := map[string][]string{}
 	for _, name := range names {
@@ -268,7 +267,7 @@ func (e *experiment) table(s *strings.Builder) {
 	}
 }
 
-// listings writes what rows have to show besides figures.
+// listings writes what rows have to show in addition to figures.
 func (e *experiment) listings(s *strings.Builder) {
 	for _, r := range e.Rows {
 		if len(r.Listing) > 0 {

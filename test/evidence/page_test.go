@@ -59,7 +59,7 @@ func TestPageFromRecord(t *testing.T) {
 	}
 }
 
-// TestFleet holds what the formulas come to against sums made by hand.
+// TestFleet compares the results of the formulas with sums made by hand.
 func TestFleet(t *testing.T) {
 	r := &record{}
 	for _, x := range []struct {
@@ -77,7 +77,7 @@ func TestFleet(t *testing.T) {
 		r.Experiments = append(r.Experiments, e)
 	}
 	if _, ok := r.fleet(); ok {
-		t.Error("a figure is missing, and the fleet was computed")
+		t.Error("the fleet was computed although a figure is missing")
 	}
 	r.Experiments[len(r.Experiments)-1].add("Mutate", figures{"ns": 600_000})
 	f, ok := r.fleet()
@@ -101,7 +101,7 @@ func TestFleet(t *testing.T) {
 	}
 }
 
-// TestGoals: reached, missed and explained, and left out without a figure.
+// TestGoals has goals that were reached, that were missed and are explained, and one left out without a figure.
 func TestGoals(t *testing.T) {
 	r := &record{Contestants: []configured{{Name: "ullage, none"}, {Name: "slow"}, {Name: "fast"}}}
 	x := &experiment{Name: "catchup"}
@@ -124,8 +124,8 @@ func TestGoals(t *testing.T) {
 	}
 }
 
-// TestGoalsOfReportsHindsightAndPauses: a speed has a least value, and ratios are those of
-// one experiment.
+// TestGoalsOfReportsHindsightAndPauses checks that a speed has a least value, and that ratios are taken within one
+// experiment.
 func TestGoalsOfReportsHindsightAndPauses(t *testing.T) {
 	report, held, copies := &experiment{Name: "report"}, &experiment{Name: "hindsight"}, &experiment{Name: "tried"}
 	report.add(reportLogs[0].name, figures{"speed": 299, "peak": 20})
@@ -157,11 +157,11 @@ func TestBenchmarkLine(t *testing.T) {
 		t.Error(all)
 	}
 	if all := parseBench("PASS\n"); len(all) > 0 {
-		t.Error("figures out of nothing:", all)
+		t.Error("figures from no benchmark:", all)
 	}
 }
 
-// This fails if a plot was edited by hand, or not drawn after a change of how plots are drawn.
+// This fails if a plot was edited by hand, or if the drawing of plots changed and the plots were not drawn again.
 func TestPicturesAreThoseOfTheRecord(t *testing.T) {
 	const committed = "../../docs/benchmarks"
 	r, err := load(filepath.Join(committed, "record.json"))
@@ -182,7 +182,7 @@ func TestPicturesAreThoseOfTheRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(filepath.Join(committed, entry.Name())); err != nil || string(got) != string(want) {
-			t.Errorf("docs/benchmarks/%s is not what the record gives (%v): run make plots", entry.Name(), err)
+			t.Errorf("docs/benchmarks/%s differs from the plot of the record (%v): run make plots", entry.Name(), err)
 		}
 		if len(want) > 200<<10 {
 			t.Errorf("docs/benchmarks/%s has %d bytes, over 200 KiB", entry.Name(), len(want))

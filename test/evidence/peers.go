@@ -15,8 +15,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// configs are the peers' configurations: what their documentation recommends
-// for files that rotate and for a restart.
+// configs are the peers' configurations, as their documentation recommends for files that rotate and for a restart.
 //
 //go:embed peers/*
 var configs embed.FS
@@ -28,8 +27,8 @@ type peer struct {
 	config  string // in peers
 	version []string
 	args    func(root, config string, p place) []string
-	built   lab.Program // what is built from Go modules, unless it is on the PATH; the zero value: nothing
-	pushes  bool        // it writes no file; what it pushes is received, and written to one
+	built   lab.Program // built from Go modules unless it is on the PATH; the zero value: nothing
+	pushes  bool        // it pushes, and a receiver writes to a file
 }
 
 var peers = []peer{
@@ -54,15 +53,14 @@ var peers = []peer{
 	{name: "Vector", program: "vector", config: "vector.yaml", version: []string{"--version"}, args: func(_, config string, _ place) []string { return []string{"--quiet", "--config", config} }},
 }
 
-// The rows of the sidecar that only the limits look at.
+// The rows of the sidecar that only the limits use.
 const (
 	blindName = "ullage, zstd, without the metrics of the JVM"
 	armedName = "ullage, zstd, with a trigger"
 )
 
-// shippers are the contestants of this machine: the sidecar with and without
-// compression, and each peer that it has or that can be brought. For the limits, they are
-// the sidecar alone, also with settings that are to cost little.
+// shippers are the contestants of this machine: the sidecar with and without compression, and each peer that the
+// machine has or can fetch. For the limits, they are only the sidecar, also with settings that should cost little.
 func (e *evidence) shippers() ([]*contestant, error) {
 	all := []*contestant{e.sidecar("ullage, none", "none"), e.sidecar("ullage, zstd", "zstd")}
 	if e.alone {
@@ -93,7 +91,7 @@ func (e *evidence) shippers() ([]*contestant, error) {
 	return all, nil
 }
 
-// sidecar is a contestant with flags that come last, and so win.
+// sidecar returns a contestant with flags that come last, and so win.
 func (e *evidence) sidecar(name, compress string, last ...string) *contestant {
 	flags := append([]string{"--compress", compress, "--budget", "64Mi", "--listen", "127.0.0.1:0", "--retain-bytes", "100Gi", "--drain-timeout", "10m"}, last...)
 	return &contestant{name: name, ullage: true, config: "ullage run --source DIR --dest DIR " + strings.Join(flags, " "),
@@ -102,7 +100,7 @@ func (e *evidence) sidecar(name, compress string, last ...string) *contestant {
 		}}
 }
 
-// contestant finds the program of a peer, or says why it is missing.
+// contestant finds the program of a peer, or returns why it is missing.
 func (e *evidence) contestant(p peer, root string) (c *contestant, missing string, err error) {
 	text, err := configs.ReadFile("peers/" + p.config)
 	if err != nil {
@@ -114,7 +112,7 @@ func (e *evidence) contestant(p peer, root string) (c *contestant, missing strin
 	}
 	program, env, missing := p.find(root)
 	if env == nil {
-		root = "" // it is installed and finds its modules
+		root = "" // an installed program finds its modules
 	}
 	if program == "" {
 		return nil, missing, nil
@@ -146,8 +144,8 @@ func (e *evidence) contestant(p peer, root string) (c *contestant, missing strin
 		}}, "", nil
 }
 
-// find returns the program, or why it is missing, and what it needs in its environment when it is not
-// installed but lies below root.
+// find returns the program, or why it is missing. If the program is not installed but lies below root, it also
+// returns the environment that it needs.
 func (p peer) find(root string) (program string, env []string, missing string) {
 	if p.program != "" {
 		if path, err := exec.LookPath(p.program); err == nil {
@@ -185,6 +183,6 @@ func (p peer) asked(program string, env []string) string {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, p.version...)
 	cmd.Env = append(os.Environ(), env...)
-	out, _ := cmd.CombinedOutput() // a program that cannot say it has no version
+	out, _ := cmd.CombinedOutput() // a program that fails has no version
 	return numbered.FindString(string(out))
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# peers.sh DIR puts Debian's rsyslog and syslog-ng into DIR, without installing them: as packages they exclude each
-# other, and both want to be the machine's own. It fails where there is no apt-get, or no mirror.
+# peers.sh DIR puts Debian's rsyslog and syslog-ng into DIR without installing them: as packages they exclude each
+# other, and each wants to be the machine's own logger. It fails without apt-get or a mirror.
 set -euo pipefail
 
 dir=$1

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestConfigurationOfEveryPeer starts a program in place of each peer and reads
-// the configuration that it is given.
+// TestConfigurationOfEveryPeer starts a program in place of each peer and reads the configuration that the peer would
+// get.
 func TestConfigurationOfEveryPeer(t *testing.T) {
 	for _, p := range peers {
 		t.Run(p.name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestConfigurationOfEveryPeer(t *testing.T) {
 	}
 }
 
-// TestAbsentPeer is no error: the machine does not have it.
+// TestAbsentPeer checks that it is not an error if the machine lacks a peer.
 func TestAbsentPeer(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	c, missing, err := (&evidence{ctx: t.Context()}).contestant(peers[0], t.TempDir())
@@ -63,7 +63,7 @@ func TestAbsentPeer(t *testing.T) {
 	}
 }
 
-// TestSlopes: units, the least squares of a line, and the ends of a table.
+// TestSlopes checks units, the least squares of a line, and the ends of a table.
 func TestSlopes(t *testing.T) {
 	for _, c := range []struct {
 		v    float64

@@ -62,7 +62,7 @@ func memory(pid int) float64 {
 	return float64(bytes) / (1 << 20)
 }
 
-// peakMemory returns the largest memory of a process in MiB that samples showed until done.
+// peakMemory returns the largest memory of a process in MiB among samples taken until done is closed.
 func peakMemory(pid int, done <-chan struct{}) (peak float64) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -76,7 +76,7 @@ func peakMemory(pid int, done <-chan struct{}) (peak float64) {
 	}
 }
 
-// shipper is a contestant that runs.
+// shipper is a running contestant.
 type shipper struct {
 	*lab.Sidecar
 	cmd     *exec.Cmd
@@ -104,8 +104,7 @@ func fresh(parts ...string) (string, error) {
 	return dir, errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755))
 }
 
-// lines counts the lines that are written to it, and the messages that
-// HotSpot reports as dropped.
+// lines counts the lines written to it, and the messages that HotSpot reports as dropped.
 type lines struct{ count, dropped float64 }
 
 var dropped = regexp.MustCompile(`(\d+) messages dropped due to async logging`)

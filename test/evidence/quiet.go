@@ -10,17 +10,15 @@ const (
 	mostRepeats = 2 // of a measurement in a round
 )
 
-// quiet waits for a quiet machine, and has disturbed measurements repeated. The zero value does
-// neither.
+// quiet waits for a quiet machine and repeats disturbed measurements. The zero value does neither.
 type quiet struct {
-	patience time.Duration // for all waits of the run together; 0: none, and no repeats
+	patience time.Duration // for all waits of the run together; 0: no waits and no repeats
 	look     func() noted  // over the next second; nil: at this machine
 	watch    func() (end func() noted)
 	calm     calm
 }
 
-// await waits until the machine was quiet for some seconds. When the patience is used up, it
-// returns at once.
+// await waits until the machine has been quiet for some seconds, or until the patience is used up.
 func (q *quiet) await() {
 	look := q.look
 	if look == nil {
@@ -43,8 +41,8 @@ func (q *quiet) await() {
 	}
 }
 
-// undisturbed calls measure, again if others disturbed it, but not without end. It returns what the
-// machine did meanwhile.
+// undisturbed calls measure, and a limited number of times again if others disturbed it. It returns what the machine
+// did meanwhile.
 func (q *quiet) undisturbed(x *experiment, measure func() error) (noted, error) {
 	watch := q.watch
 	if watch == nil {

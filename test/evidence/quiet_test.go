@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// TestARoundWaitsForAQuietMachine, for some seconds in a row, and not without end.
+// TestARoundWaitsForAQuietMachine checks that a round waits for some quiet seconds in a row, but not forever.
 func TestARoundWaitsForAQuietMachine(t *testing.T) {
 	quietly, noisily := noted{over: time.Second}, noted{over: time.Second, others: 1}
 	stolen := noted{over: time.Second, stolen: .5}
 	for name, c := range map[string]struct {
 		patience     time.Duration
-		seconds      []noted // the last one again and again
+		seconds      []noted // the last one repeats
 		looks        int
 		waited       float64
 		gaveUp       bool
@@ -40,7 +40,7 @@ func TestARoundWaitsForAQuietMachine(t *testing.T) {
 	}
 }
 
-// TestADisturbedMeasurementIsRepeated, at most twice, and is counted.
+// TestADisturbedMeasurementIsRepeated checks that it is repeated at most twice and counted.
 func TestADisturbedMeasurementIsRepeated(t *testing.T) {
 	quietly, noisily := noted{}, noted{others: 1}
 	for name, c := range map[string]struct {
@@ -71,7 +71,7 @@ func TestADisturbedMeasurementIsRepeated(t *testing.T) {
 	}
 }
 
-// TestOwnProcessesAreNotOthers: what this test uses, and what a child of it does, is not taken for a disturbance.
+// TestOwnProcessesAreNotOthers checks that this test and its children do not count as a disturbance.
 func TestOwnProcessesAreNotOthers(t *testing.T) {
 	before := takeMoment()
 	for _, script := range []string{"i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done", "exec sleep 0"} {
@@ -85,19 +85,19 @@ func TestOwnProcessesAreNotOthers(t *testing.T) {
 	}
 	m, later := moment{all: ticks{total: 100, busy: 50, stolen: 1}, own: 10, kernel: map[int]float64{3: 5}}, moment{all: ticks{total: 300, busy: 130, stolen: 3}, own: 40, kernel: map[int]float64{3: 10, 4: 5}}
 	m.at, later.at = time.Unix(0, 0), time.Unix(1, 0)
-	if n := later.since(m); n.others != .4 || n.stolen != .01 { // 80 less 30 of our own, and 10 of the kernel
+	if n := later.since(m); n.others != .4 || n.stolen != .01 { // 80, minus 30 of our own and 10 of the kernel
 		t.Errorf("others used %g cores, and %g were stolen; want 0.4 and 0.01", n.others, n.stolen)
 	}
 }
 
-// TestTheStatOfAProcessWithANameOfParentheses has the times after the last of them.
+// TestTheStatOfAProcessWithANameOfParentheses checks that the times come after the last parenthesis.
 func TestTheStatOfAProcessWithANameOfParentheses(t *testing.T) {
 	parent, used := parseStat("12 (a) b (c)) S 7 12 12 0 -1 4194304 1 2 3 4 10 20 30 40 20 0 1 0 5 6 7\n")
 	if parent != 7 || used != 100 {
 		t.Errorf("got %d and %g, want 7 and 100", parent, used)
 	}
 	if parent, used := parseStat("12 (a"); parent != 0 || used != 0 {
-		t.Errorf("of a line that is cut: got %d and %g, want 0 and 0", parent, used)
+		t.Errorf("of a truncated line: got %d and %g, want 0 and 0", parent, used)
 	}
 	parents := map[int]int{os.Getpid(): 1, 70: os.Getpid(), 71: 70, 80: 81, 81: 80}
 	for pid, want := range map[int]bool{os.Getpid(): true, 71: true, 1: false, 80: false, 99: false} {
@@ -107,7 +107,7 @@ func TestTheStatOfAProcessWithANameOfParentheses(t *testing.T) {
 	}
 }
 
-// TestThePageSaysWhatWasDoneForQuiet, and what it came to.
+// TestThePageSaysWhatWasDoneForQuiet checks that the page also has the result.
 func TestThePageSaysWhatWasDoneForQuiet(t *testing.T) {
 	x := &experiment{Name: "x", repeat: repeat{Repeated: 3, Kept: 1}}
 	x.add("a", figures{})
@@ -120,7 +120,7 @@ func TestThePageSaysWhatWasDoneForQuiet(t *testing.T) {
 		}
 	}
 	if strings.Contains(s.String(), "was busy") {
-		t.Errorf("the run waited, and the page calls the machine busy:\n%s", &s)
+		t.Errorf("the run waited, but the page calls the machine busy:\n%s", &s)
 	}
 	if got, want := x.lasted(), "One round; 3 measurements repeated, 1 disturbed ones kept."; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -128,6 +128,6 @@ func TestThePageSaysWhatWasDoneForQuiet(t *testing.T) {
 	r.Calm.GaveUp = true
 	s.Reset()
 	if r.head(&s); !strings.Contains(s.String(), "was busy") {
-		t.Errorf("the run gave up, and the page does not call the machine busy:\n%s", &s)
+		t.Errorf("the run gave up, but the page does not call the machine busy:\n%s", &s)
 	}
 }

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Other documents quote the record between two marks that name the quote. There is
-// nothing else between the marks, so a table changes only with the record.
+// Other documents quote the record between two marks, the first of which names the quote. Nothing else is between the
+// marks, so a table changes only with the record.
 const (
 	quoteBegin = "<!-- evidence: "
 	quoteEnd   = "<!-- end of evidence -->"
 )
 
-// quotes make what other documents quote.
+// quotes make the texts that other documents quote.
 var quotes = map[string]func(*record) string{
 	"standstill": (*record).quoteStandstill,
 	"price":      (*record).quotePrice,
@@ -69,7 +69,7 @@ func (r *record) quoteTable(name, head string) string {
 	return strings.Replace(s.String(), "|", "| "+head, 1)
 }
 
-// quoteStandstill says how long an application stood still while the disk of its log did.
+// quoteStandstill compares how long an application was stopped while the disk of its log was.
 func (r *record) quoteStandstill() string {
 	var jdks []string
 	for _, group := range r.groups("stopped") {
@@ -114,7 +114,7 @@ var quotedLoggings = map[string]string{
 	shippedLogging:                 "tmpfs + ullage",
 }
 
-// standstill renders milliseconds.
+// standstill renders a duration in milliseconds.
 func standstill(ms float64) string {
 	if ms >= 1000 {
 		return fmt.Sprintf("%.1f s", ms/1000)
@@ -134,8 +134,7 @@ func (r *record) quotePrice() string {
 		v("idle", "rss"), v("idle", "cpu"), v("steady", "rss"), v("steady", "cpu"))
 }
 
-// quotePeers compares shippers, a row each, by the figures that a reader of a summary asks for
-// first.
+// quotePeers compares shippers, a row each, by the figures that readers of a summary want first.
 func (r *record) quotePeers() string {
 	var s strings.Builder
 	s.WriteString("| | CPU at 20,000 lines/s, % of a core | memory, MiB | lines lost while the disk is frozen for 30 s, % | in a rotation storm, % | by five `kill -9`: lost / duplicated |\n|---|---|---|---|---|---|\n")
@@ -164,7 +163,7 @@ func (r *record) quotePeers() string {
 	return s.String()
 }
 
-// quoteRun says when and where the record was made, and what limits its figures.
+// quoteRun describes when and where the record was made, and what limits its figures.
 func (r *record) quoteRun() string {
 	date, _, _ := strings.Cut(r.Date, "T")
 	busy := ""

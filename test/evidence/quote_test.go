@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// quoting are the documents that make evidence renews, as the Makefile has them.
+// quoting returns the documents that make evidence renews, according to the Makefile.
 func quoting(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("../../Makefile")
@@ -21,7 +21,7 @@ func quoting(t *testing.T) []string {
 	return strings.Split(strings.Fields(rest)[0], ",")
 }
 
-// This fails if a quoted table was edited by hand, or if the record alone was renewed.
+// This fails if a quoted table was edited by hand, or if only the record was renewed.
 func TestDocumentsHaveTheFiguresOfTheRecord(t *testing.T) {
 	r, err := load("../../docs/benchmarks/record.json")
 	if err != nil {

@@ -16,12 +16,11 @@ import (
 
 const (
 	raises    = 100
-	raiseWait = 10 * time.Second // for one to be seen
+	raiseWait = 10 * time.Second // until a raise is seen
 )
 
-// raised measures how long after an edit of the annotations file the JVM writes its first
-// line at the new level, by the time that the line itself has. Each JDK is raised and
-// restored many times.
+// raised measures the time from an edit of the annotations file until the JVM writes its first line at the new level,
+// by the time in that line. Each JDK is raised and restored many times.
 func raised(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "raise", Title: fmt.Sprintf("From an edited annotation to a line at its level, of %d", raises),
@@ -47,8 +46,8 @@ func raised(e *evidence) (*experiment, error) {
 	return x, nil
 }
 
-// raiseOften raises one JVM that collects dozens of times a second, so that there is always
-// something to log, and returns how long each raise took, in ms.
+// raiseOften raises one JVM that collects dozens of times a second, so that there is always something to log, and
+// returns the duration of each raise in ms.
 func raiseOften(e *evidence, jdk lab.JDK, classes string) ([]float64, error) {
 	notes := filepath.Join(e.shm, "annotations")
 	c := e.sidecar("ullage, zstd", "zstd", "--annotations", notes, "--attach", "process-namespace")
@@ -84,8 +83,8 @@ func raiseOften(e *evidence, jdk lab.JDK, classes string) ([]float64, error) {
 	return firstTraces(p.dest, edits)
 }
 
-// raiseOnce asks for a raise at a moment that has nothing to do with the
-// sidecar's clock and ends the raise once it is seen.
+// raiseOnce requests a raise at a moment that is unrelated to the sidecar's clock. It ends the raise once it is
+// seen.
 func raiseOnce(e *evidence, s *shipper, notes string) (edit time.Time, err error) {
 	time.Sleep(rand.N(300 * time.Millisecond))
 	edit = time.Now()
@@ -102,7 +101,7 @@ func raiseOnce(e *evidence, s *shipper, notes string) (edit time.Time, err error
 	return edit, untilRaised(e, s, 0)
 }
 
-// untilRaised waits until so many JVMs are raised.
+// untilRaised waits until that many JVMs are raised.
 func untilRaised(e *evidence, s *shipper, raised float64) error {
 	for deadline := time.Now().Add(raiseWait); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if e.ctx.Err() != nil {
@@ -112,7 +111,7 @@ func untilRaised(e *evidence, s *shipper, raised float64) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("after %s there are not %.0f JVMs raised; ullage said:\n%s", raiseWait, raised, s.Stderr())
+	return fmt.Errorf("after %s, the number of raised JVMs is not %.0f; ullage said:\n%s", raiseWait, raised, s.Stderr())
 }
 
 // firstTraces returns how many milliseconds after each edit the first line at
@@ -137,7 +136,7 @@ func firstTraces(dest string, edits []time.Time) ([]float64, error) {
 	}
 	var late []float64
 	for _, edit := range edits {
-		// The JVM's clock shows whole milliseconds, cut off.
+		// The JVM's clock shows whole milliseconds, rounded down.
 		i, _ := slices.BinarySearchFunc(traces, edit.Truncate(time.Millisecond), time.Time.Compare)
 		if i == len(traces) {
 			return nil, fmt.Errorf("no line at trace follows the edit of %s", edit)

@@ -34,14 +34,14 @@ func (r *record) writeGoals(s *strings.Builder) {
 	}
 }
 
-// twice are the contestants of two experiments that do the same: their names in both.
+// twice are contestants that do the same in two experiments: their names in both.
 var twice = []struct{ catchup, tried string }{
 	{loopName, loopName},
 	{"ullage, none", "`ullage run --compress none`"},
 	{"ullage, zstd", "`ullage run --compress zstd`"},
 }
 
-// repeatability says how far apart measurements of the same thing are.
+// repeatability describes how far measurements of the same thing differ.
 func (r *record) repeatability() string {
 	var pairs []string
 	most := 0.0
@@ -60,8 +60,7 @@ func (r *record) repeatability() string {
 		"A goal that is reached or missed by less than that could be the other in the next run.", math.Ceil(most), strings.Join(pairs, "; "))
 }
 
-// A reason says why a goal may be missed. It is printed with a goal that was and has its figures from the
-// record.
+// A reason explains why a goal may be missed. It is printed with a missed goal and has its figures from the record.
 type reason struct {
 	figures string // of the goals, by a space apart
 	why     string
@@ -89,7 +88,7 @@ var reasons = []reason{
 	{"tried/cpu", "Why reading pauses weighs that much.", (*record).pausesTime},
 }
 
-// catchUpTime divides the CPU time of a catch-up by those of loops that do a part of it.
+// catchUpTime divides the CPU time of a catch-up by the times of loops that do a part of it.
 func (r *record) catchUpTime() string {
 	const bare = "read, write, `sync_file_range`, punch holes"
 	copied, ok1 := r.median("tried", bare, "cpu")

@@ -20,14 +20,14 @@ import (
 // longestLine is the longest line that a receiver takes.
 const longestLine = 1 << 20
 
-// A receiver appends what a shipper pushes to a file, in place of the store that the shipper is for. Its
-// CPU time is not the shipper's.
+// A receiver takes the place of the store that a shipper is made for. It appends what the shipper pushes to a file.
+// Its CPU time is not the shipper's.
 type receiver struct {
 	mu   sync.Mutex
 	path string
 }
 
-// receive listens until the context ends, and returns where.
+// receive listens until the context ends and returns the address.
 func receive(ctx context.Context, path string) (address string, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -39,8 +39,8 @@ func receive(ctx context.Context, path string) (address string, err error) {
 	return l.Addr().String(), nil
 }
 
-// ServeHTTP writes the messages of a request of JSON lines, compressed or not. It answers when they are in
-// the file. What it cannot read, it refuses.
+// ServeHTTP writes the messages of a request of JSON lines, compressed or not. It answers once they are in the file
+// and refuses what it cannot read.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,8 +88,8 @@ func messages(out *bufio.Writer, body io.Reader) error {
 	return nil
 }
 
-// argumentsIn returns the lines of a file, as the arguments of a program that has no file of settings;
-// nil if it cannot be read.
+// argumentsIn returns the lines of a file as arguments, for a program without a file of settings. It returns nil if
+// the file cannot be read.
 func argumentsIn(path string) []string {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"text/tabwriter"
 )
 
-// record is one run of the evidence. The page and the plots are made from it alone.
+// record is one run of the evidence. The page and the plots are made only from it.
 type record struct {
 	Date        string // RFC 3339, UTC
 	Command     string
@@ -19,9 +19,9 @@ type record struct {
 	Noise       string  // what else the machine did meanwhile
 	Load        float64 `json:",omitzero"` // the load average of the last minute before the run
 	Calm        *calm   `json:",omitempty"`
-	Seconds     float64 `json:",omitzero"` // that the whole run took
+	Seconds     float64 `json:",omitzero"` // duration of the whole run
 	Contestants []configured
-	Absent      []string `json:",omitempty"` // the peers that could not be had, and why
+	Absent      []string `json:",omitempty"` // the missing peers, and why
 	Experiments []*experiment
 }
 
@@ -39,24 +39,24 @@ type experiment struct {
 	Plot     string     // the key of the column that is drawn; empty: none
 	Shade    [2]float64 `json:",omitzero"` // from when to when, in seconds, something was done to the disk
 	Rows     []*row
-	NotRun   string  `json:",omitempty"` // why this machine cannot do it; empty: it was done
-	Seconds  float64 `json:",omitzero"`  // that it took
+	NotRun   string  `json:",omitempty"` // why this machine cannot run it; empty: it ran
+	Seconds  float64 `json:",omitzero"`  // its duration
 	repeat
 }
 
-// calm is what the record keeps of the waits.
+// calm is the record of the waits.
 type calm struct {
 	Waited float64 // seconds
-	GaveUp bool    // the patience was used up, and the machine was not quiet
+	GaveUp bool    // the patience was used up before the machine was quiet
 }
 
 // A repeat counts the measurements of an experiment that others disturbed.
 type repeat struct {
-	Repeated int `json:",omitzero"` // they were measured again
-	Kept     int `json:",omitzero"` // they are in the tables, as the last repeat was disturbed as well
+	Repeated int `json:",omitzero"` // measured again
+	Kept     int `json:",omitzero"` // in the tables, since the last repeat was disturbed as well
 }
 
-// String says how many measurements of an experiment were disturbed; empty if none were.
+// String describes how many measurements of an experiment were disturbed. It is empty if none were.
 func (r repeat) String() string {
 	var parts []string
 	if r.Repeated > 0 {
@@ -89,7 +89,7 @@ type row struct {
 // figures are the values of one run, by the key of their column.
 type figures map[string]float64
 
-// row returns the row of a contestant, which is made when it is asked for first.
+// row returns the row of a contestant. The first call for a contestant adds it.
 func (e *experiment) row(contestant string) *row {
 	for _, r := range e.Rows {
 		if r.Contestant == contestant {
@@ -107,7 +107,7 @@ func (e *experiment) add(contestant string, f figures) {
 	r.Runs = append(r.Runs, f)
 }
 
-// values returns a column of those runs that have it.
+// values returns a column of the runs that have it.
 func (r *row) values(key string) (all []float64) {
 	for _, f := range r.Runs {
 		if v, has := f[key]; has {
@@ -117,8 +117,7 @@ func (r *row) values(key string) (all []float64) {
 	return all
 }
 
-// of returns the median, the least and the largest value of a column. It is
-// not ok when no run has the column.
+// of returns the median, the least and the largest value of a column. It is not ok if no run has the column.
 func (r *row) of(key string) (median, least, largest float64, ok bool) {
 	values := r.values(key)
 	if len(values) == 0 {

@@ -8,8 +8,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// reportLogs are the logs that a report is made of, with the lines at level debug that
-// each collection has.
+// reportLogs are the logs for reports, with the number of lines at level debug for each collection.
 var reportLogs = []struct {
 	name   string
 	phases int

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// results answer the question of an experiment from its rows, by its name. The spread of the plotted column answers the
-// others'. A record from before an experiment had a figure gives a shorter answer.
+// results answer the question of an experiment from its rows, by its name. Other experiments are answered by the
+// spread of the plotted column. If a record is older than a figure, the answer is shorter.
 var results = map[string]func(*experiment) string{
 	"frozen":    (*experiment).frozenResult,
 	"hello":     (*experiment).helloResult,
@@ -70,7 +70,7 @@ func (e *experiment) frozenResult() string {
 	return strings.Join(append(parts, "Peak memory is "+e.extent("peak")+" MiB."), " ")
 }
 
-// helloResult says what each place costs, by the way to log.
+// helloResult describes the cost of each place, by the way to log.
 func (e *experiment) helloResult() string {
 	var parts, drops []string
 	for _, r := range e.Rows {
@@ -92,7 +92,7 @@ func (e *experiment) helloResult() string {
 	return "Wall time with the log on the disk / on tmpfs / on tmpfs with `ullage`: " + strings.Join(parts, "; ") + ". " + dropped
 }
 
-// stoppedResult holds the longest hiccups against those without a log, by the workload.
+// stoppedResult compares the longest hiccups with those without a log, by the workload.
 func (e *experiment) stoppedResult() string {
 	var parts []string
 	for _, group := range (&record{Experiments: []*experiment{e}}).groups(e.Name) {
@@ -130,7 +130,7 @@ func (e *experiment) millionResult() string {
 	return text
 }
 
-// growthResult says what one more of what grows costs.
+// growthResult describes the cost of one more of what grows.
 func growthResult(unit string) func(*experiment) string {
 	return func(e *experiment) string {
 		if len(e.Rows) < 2 {

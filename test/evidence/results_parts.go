@@ -81,7 +81,7 @@ func (e *experiment) triedResult() string {
 		figure(cpuPlain), list(cheaper), figure(cpuPacked), list(cheaperPacked), figure(disk), list(smaller))
 }
 
-// hindsightResult holds what is held and what is saved against what is persisted.
+// hindsightResult compares holding and saving with persisting.
 func (e *experiment) hindsightResult() string {
 	cpu, stored := max(e.value(hindsightOff, "cpu"), 1e-9), max(e.value(hindsightOff, "stored"), 1e-9)
 	share := func(name string) string {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestResultsAnswerFromTheRows: each of these sentences has its figures from the rows alone.
+// TestResultsAnswerFromTheRows checks that each of these sentences has its figures only from the rows.
 func TestResultsAnswerFromTheRows(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -46,7 +46,7 @@ func TestResultsAnswerFromTheRows(t *testing.T) {
 	}
 }
 
-// TestExactContestantsAreListedOnce, whatever their numbers of threads.
+// TestExactContestantsAreListedOnce checks that names with different numbers of threads are joined.
 func TestExactContestantsAreListedOnce(t *testing.T) {
 	got := strings.Join(byThreads([]string{"a, b; threads: 1", "c", "a, b; threads: 50"}), "; ")
 	if got != "a, b (threads: 1, 50); c" {
@@ -54,7 +54,7 @@ func TestExactContestantsAreListedOnce(t *testing.T) {
 	}
 }
 
-// TestPageTellsOfABusyMachineAndWhatWasNotRun, and goes on without it.
+// TestPageTellsOfABusyMachineAndWhatWasNotRun checks that the page also has everything else.
 func TestPageTellsOfABusyMachineAndWhatWasNotRun(t *testing.T) {
 	x := &experiment{Name: "saturated", Title: "Saturated", Question: "Why?", Plot: "longest", NotRun: "it has no disk"}
 	y := &experiment{Name: "y", Title: "Run", Seconds: 75}
@@ -82,7 +82,7 @@ func TestPageTellsOfABusyMachineAndWhatWasNotRun(t *testing.T) {
 	}
 }
 
-// TestRepeatability compares what two experiments measure of the same thing.
+// TestRepeatability compares what two experiments measure for the same thing.
 func TestRepeatability(t *testing.T) {
 	a, b := &experiment{Name: "catchup"}, &experiment{Name: "tried"}
 	a.add(loopName, figures{"cpu": 1})

@@ -40,16 +40,16 @@ type question struct {
 	run  func(*evidence) (*experiment, error)
 }
 
-// purpose says what an experiment is run for, unless it is asked for by name.
+// purpose is the reason to run an experiment that is not requested by name.
 type purpose int
 
 const (
 	forPage   purpose = 1 << iota // the page, which compares
-	forLimits                     // the limits, which make bench holds ullage against
+	forLimits                     // the limits, with which make bench compares ullage
 )
 
-// measure runs experiments. One that fails does not cost the others half an hour: the
-// record has the successful ones, and the error the rest.
+// measure runs experiments. If one fails after half an hour, the others are not lost: the record has the successful
+// ones, and the error names the failed ones.
 func (e *evidence) measure(command string, asked []question) (r *record, err error) {
 	r = &record{Date: time.Now().UTC().Format(time.RFC3339), Command: command, Machine: describe(e.ullage, e.disk, e.jdks)}
 	for _, c := range e.contestants {
@@ -84,7 +84,7 @@ func (e *evidence) measure(command string, asked []question) (r *record, err err
 	return r, err
 }
 
-// within calls f while the scratch directories are there.
+// within calls f while the scratch directories exist.
 func (e *evidence) within(dest string, f func() error) error {
 	cleanup, err := e.prepare(dest)
 	defer cleanup()

@@ -16,11 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A mechanism is how others make a log wait on a disk that they keep full.
+// A mechanism is how other processes make a log wait on a disk that they keep full.
 type mechanism struct {
 	name    string
 	dirty   bool // few bytes of the disk may wait in the page cache
-	journal bool // others change many files, and sync them
+	journal bool // others change many files and sync them
 }
 
 var mechanisms = []mechanism{
@@ -71,7 +71,7 @@ func (a application) saturated() (*experiment, error) {
 	return x, a.inTurn(x, all)
 }
 
-// long is the saturated disk for so long that ten hiccups lie beyond p99.99, in one round.
+// long uses the saturated disk long enough that, in one round, ten hiccups lie beyond p99.99.
 func long(a application) (*experiment, error) {
 	x := &experiment{
 		Name: "long", Title: "Stop the world, on a disk that is saturated for three minutes", Plot: "p9999", Shade: lasting.shade(),
@@ -89,7 +89,7 @@ func long(a application) (*experiment, error) {
 	return x, a.quiet.inTurn(x, 1, a.stops(x, rated.on(newest)+", "+last.name, setting{newest, rated, last.fault(lasting)}, essentialLoggings()))
 }
 
-// essentialLoggings are no log, one on the disk, and ours.
+// essentialLoggings are logging off, logging to the disk, and ours.
 func essentialLoggings() (some []logging) {
 	for _, l := range loggings {
 		if l.place == "off" || l.place == "shipped" || l.place == "disk" && l.flags == nil {
@@ -99,7 +99,7 @@ func essentialLoggings() (some []logging) {
 	return some
 }
 
-// saturable returns the mechanisms that this machine has, and why it has not all of them.
+// saturable returns the mechanisms that this machine has, and why it lacks the others.
 func saturable() (can []mechanism, cannot string) {
 	if os.Geteuid() != 0 {
 		return nil, onlyRoot
@@ -123,7 +123,7 @@ func (m mechanism) fault(when spell) fault {
 	return fault{when, func(v *volume) error { return v.saturate(m, when.bad()) }, []string{"-J", "size=4"}}
 }
 
-// saturate has others write to the volume. The volume stays slow until relieve is called.
+// saturate makes other processes write to the volume. The volume stays slow until relieve is called.
 func (v *volume) saturate(m mechanism, lasts time.Duration) error {
 	number, err := os.ReadFile(filepath.Join("/sys/block", filepath.Base(v.Loop), "dev"))
 	if err != nil {
@@ -148,7 +148,7 @@ func (v *volume) saturate(m mechanism, lasts time.Duration) error {
 	return err
 }
 
-// slow limits what the device takes and, if asked, what of it may wait in the page cache.
+// slow limits the speed of the device and, if dirty is set, how much of its data may wait in the page cache.
 func (v *volume) slow(device string, dirty bool) error {
 	limit := func(perSecond int) error {
 		return os.WriteFile(throttles, fmt.Appendf(nil, "%s %d\n", device, perSecond), 0)
@@ -168,8 +168,8 @@ func (v *volume) slow(device string, dirty bool) error {
 	return errors.Join(knob("strict_limit", "1"), knob("max_bytes", strconv.Itoa(dirtyBytes)))
 }
 
-// startLoop runs a line of the shell again and again. A process that waits for the disk ends when the
-// disk has taken what it wrote.
+// startLoop runs a line of the shell again and again. A process that waits for the disk ends when the disk has taken
+// its data.
 func startLoop(ctx context.Context, line, path string) error {
 	loop := exec.CommandContext(ctx, "sh", "-c", "while :; do "+line+"; done", "sh", path)
 	if err := loop.Start(); err != nil {
@@ -179,8 +179,7 @@ func startLoop(ctx context.Context, line, path string) error {
 	return nil
 }
 
-// observe returns how long a small direct write takes, and how much the disk writes, until the context
-// ends.
+// observe measures, until the context ends, how long a small direct write takes and how much the disk writes.
 func (v *volume) observe(ctx context.Context, lasts time.Duration) (figures, error) {
 	f, err := os.OpenFile(filepath.Join(v.Dir, "probe"), os.O_CREATE|os.O_WRONLY|unix.O_DIRECT, 0o644)
 	if err != nil {
@@ -210,14 +209,14 @@ func (v *volume) observe(ctx context.Context, lasts time.Duration) (figures, err
 	return figures{"await": sum.Seconds() * 1000 / float64(max(1, writes)), "use": 100 * (after - before) / (diskRate * lasts.Seconds())}, err
 }
 
-// aligned returns a block that may be written without the page cache.
+// aligned returns a block that can be written without the page cache.
 func aligned(size int) []byte {
 	block := make([]byte, 2*size)
 	skip := size - int(uintptr(unsafe.Pointer(&block[0]))%uintptr(size))
 	return block[skip : skip+size]
 }
 
-// writtenTo returns how many bytes a device has written since it is there.
+// writtenTo returns how many bytes a device has written since it exists.
 func writtenTo(device string) (float64, error) {
 	text, err := os.ReadFile(filepath.Join("/sys/block", filepath.Base(device), "stat"))
 	if err != nil {

@@ -41,7 +41,7 @@ func (q *sequences) readFile(path string) error {
 	return q.read(f)
 }
 
-// readAll counts in what a sidecar has persisted of all streams.
+// readAll counts in the lines that a sidecar has persisted of all streams.
 func (q *sequences) readAll(ctx context.Context, ullage, dest string) error {
 	cmd := exec.CommandContext(ctx, ullage, "logs", dest)
 	out, err := cmd.StdoutPipe()

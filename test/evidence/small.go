@@ -17,10 +17,9 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// small lets each JDK write 2 GiB through a tmpfs of 16 MiB, in numbered messages, and looks
-// for each of them. On a machine with other work, the sidecar may be too slow for the JVM: then
-// it drops messages, for which markers account, and a JVM that finds the tmpfs full loses what it
-// would write.
+// small lets each JDK write 2 GiB through a tmpfs of 16 MiB, in numbered messages, and looks for each of them. On a
+// busy machine the sidecar may be too slow for the JVM. Then it drops messages, which markers count, and a JVM that
+// finds the tmpfs full loses what it would write.
 func small(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "small", Title: "2 GiB through a tmpfs of 16 MiB",
@@ -47,8 +46,8 @@ func small(e *evidence) (*experiment, error) {
 	return x, nil
 }
 
-// through lets one JDK write. It only interprets: compiled code can throw and
-// catch without the JVM, and its log, ever seeing it.
+// through lets one JDK write. The JVM only interprets: compiled code can throw and catch without the JVM, and its
+// log, ever seeing it.
 func through(e *evidence, jdk lab.JDK, source string) (figures, error) {
 	const exceptions = 1_550_000 // of each of two threads: over 2 GiB
 	dest, err := fresh(e.disk, "small")
@@ -79,7 +78,7 @@ func through(e *evidence, jdk lab.JDK, source string) (figures, error) {
 	if err != nil {
 		return nil, err
 	}
-	if bytes.Contains(out, []byte("No space left on device")) { // HotSpot says so once
+	if bytes.Contains(out, []byte("No space left on device")) { // HotSpot reports it once
 		n.cut, n.lost = n.lost, 0
 	}
 	if n.dropped+n.cut == 0 && n.size < 2<<30 {
@@ -88,7 +87,7 @@ func through(e *evidence, jdk lab.JDK, source string) (figures, error) {
 	return figures{"lost": float64(n.lost), "dropped": float64(n.dropped), "cut": float64(n.cut), "twice": float64(n.twice), "use": float64(largest) / (1 << 20), "rate": float64(n.size) / 1e6 / took}, err
 }
 
-// largestUse asks the file system for its use, often, until done is closed.
+// largestUse asks the file system often for its use, until done is closed.
 func largestUse(dir string, done <-chan struct{}) (largest int64) {
 	for {
 		var st unix.Statfs_t
@@ -103,23 +102,22 @@ func largestUse(dir string, done <-chan struct{}) (largest int64) {
 	}
 }
 
-// number is in the header line of each message; "Exception <a" is not in the
-// line that says who catches it.
+// number matches the header line of each message; "Exception <a" is not in the line that names the catcher.
 var number = regexp.MustCompile(`Exception <a [^\n]*SEQ ([01]) (\d+) END`)
 
-// numbers is what became of the messages of two threads, each of which counts its own.
+// numbers counts what became of the messages of two threads. Each thread numbers its own.
 type numbers struct {
 	size    int64 // of what was persisted
-	lost    int   // missing where no marker accounts for as many lines
-	dropped int   // missing where markers do
+	lost    int   // missing, and no marker counts as many lines
+	dropped int   // missing, and markers count them
 	cut     int   // missing without a marker, of a JVM that found the tmpfs full
 	twice   int   // persisted after a later one of the thread
 
-	next   [2]int // what is expected of each thread
+	next   [2]int // the next number expected from each thread
 	marked [2]int // lines in markers since its last message
 }
 
-// countNumbers looks for each number in what was persisted.
+// countNumbers looks for each number in the persisted log.
 func countNumbers(dest string, count int) (*numbers, error) {
 	r, w := io.Pipe()
 	defer r.Close()
@@ -166,7 +164,7 @@ func (n *numbers) line(line []byte) {
 	n.marked[thread] = 0
 }
 
-// skip takes a thread's numbers below one as missing.
+// skip counts a thread's numbers below one as missing.
 func (n *numbers) skip(thread, below int) {
 	missing := below - n.next[thread]
 	if missing <= n.marked[thread] {

@@ -39,7 +39,7 @@ func entries(dir string) (float64, error) {
 	return float64(len(all)), err
 }
 
-// soaking has the samples of every vital.
+// soaking has the samples of each vital.
 type soaking struct {
 	at     []float64   // hours
 	values [][]float64 // by vital
@@ -60,7 +60,7 @@ func (k *soaking) sample(s *shipper, p place, started time.Time) error {
 	return nil
 }
 
-// soak lets a sidecar run, and looks for what grows.
+// soak lets a sidecar run and looks for growth.
 func soak(e *evidence) (*experiment, error) {
 	flags := []string{"--segment-bytes", "256Ki", "--retain-bytes", "4Mi", "--sync-interval", "100ms"}
 	c := e.sidecar("ullage, zstd", "zstd", flags...)
@@ -83,7 +83,7 @@ func soak(e *evidence) (*experiment, error) {
 	started := time.Now()
 	for ctx.Err() == nil {
 		time.Sleep(e.soaked / 40)
-		if time.Since(started) > e.soaked/4 { // what a start fills is full
+		if time.Since(started) > e.soaked/4 { // everything that a start fills is full
 			if err := k.sample(s, p, started); err != nil {
 				return nil, err
 			}

@@ -25,7 +25,7 @@ type logging struct {
 	from  int // the first JDK that has it
 }
 
-// shippedLogging is the way that this project is for.
+// shippedLogging is the way to log for which this project exists.
 const shippedLogging = "log on tmpfs, ullage to the disk"
 
 var loggings = []logging{
@@ -37,10 +37,10 @@ var loggings = []logging{
 	{shippedLogging, "shipped", nil, 17},
 }
 
-// A spell is how long each JVM runs, and from when to when its disk is bad.
+// A spell is how long each JVM runs, and during which time its disk is bad.
 type spell struct{ runs, from, until time.Duration }
 
-// A fault is what is done to the disk, which is made for it with these options of mkfs.ext4.
+// A fault is done to the disk. The disk is made with these options of mkfs.ext4.
 type fault struct {
 	spell
 	strike func(*volume) error
@@ -68,7 +68,7 @@ const stoppedMethod = "A JVM logs `gc*=debug,safepoint*=debug` while it makes ga
 const stoppedThreat = "The workload and the sidecar share the machine's cores, so hiccups of some milliseconds are waits for a core; " +
 	"logging off shows how many there are without a log."
 
-// A workload is what the JVM does.
+// A workload is the work of the JVM.
 type workload struct{ name, arg, heap string }
 
 var (
@@ -101,14 +101,14 @@ func (a application) stopped() (*experiment, error) {
 // on names a workload on a JDK.
 func (w workload) on(jdk lab.JDK) string { return fmt.Sprintf("JDK %d, %s", jdk.Version, w.arg) }
 
-// A setting is what a JVM runs, and what happens to its disk.
+// A setting is the workload of a JVM and the fault of its disk.
 type setting struct {
 	jdk lab.JDK
 	workload
 	fault
 }
 
-// stops are the runs of a setting, a group of rows, by ways of logging.
+// stops returns the runs of a setting, a group of rows, by ways of logging.
 func (a application) stops(x *experiment, group string, s setting, ways []logging) (all []entry) {
 	for _, l := range ways {
 		if s.jdk.Version < l.from {
@@ -184,7 +184,7 @@ func (a application) stopOne(in setting, l logging, t *tracer) (f figures, tenth
 	return f, tenths, f.readDurable(l.place, text)
 }
 
-// untilKilled runs a JVM, has something done after a while, and kills the JVM when it has said what it measured.
+// untilKilled runs a JVM, calls bad after a while, and kills the JVM when it has printed its measurements.
 func (a application) untilKilled(cmd *exec.Cmd, after time.Duration, t *tracer, bad func() error) (f figures, tenths []float64, err error) {
 	cmd.Stderr = os.Stderr
 	pipe, err := cmd.StdoutPipe()
@@ -210,7 +210,7 @@ func (a application) untilKilled(cmd *exec.Cmd, after time.Duration, t *tracer, 
 		}
 	}
 	if len(said) > 0 {
-		err = <-done // also of a JVM that has ended: its disk is not removed while it is frozen
+		err = <-done // also if the JVM has ended: a frozen disk must not be removed
 	}
 	if len(said) < 3 {
 		err = errors.Join(err, fmt.Errorf("the JVM said only %q", said))
@@ -231,7 +231,7 @@ func (a application) untilKilled(cmd *exec.Cmd, after time.Duration, t *tracer, 
 
 var pauseOf = regexp.MustCompile(`GC\((\d+)\) Pause (?:Young|Full)`)
 
-// durable returns the log as it is on the disk; nothing if it is not there.
+// durable returns the log on the disk, or nothing if there is none.
 func (l logging) durable(dest string) ([]byte, error) {
 	switch l.place {
 	case "disk":
@@ -244,7 +244,7 @@ func (l logging) durable(dest string) ([]byte, error) {
 	return nil, nil
 }
 
-// readDurable counts the collections and the drops in what is on the disk.
+// readDurable counts the collections and the drops in the log on the disk.
 func (f figures) readDurable(place string, text []byte) error {
 	switch place {
 	case "off":
@@ -261,7 +261,7 @@ func (f figures) readDurable(place string, text []byte) error {
 	for _, m := range pauseOf.FindAllSubmatch(text, -1) {
 		seen[string(m[1])] = true
 	}
-	// A collection that ends after the JVM has counted is in the log as well.
+	// The log also has a collection that ends after the JVM has counted.
 	f["durable"], f["dropped"] = 100*min(1, float64(len(seen))/max(1, f["collections"])), l.dropped
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// lossColumns say what became of the lines.
+// lossColumns show what became of the lines.
 var lossColumns = []column{{"written", "lines"}, {"lost", "lost"}, {"share", "lost, %"}, {"twice", "twice"}, {"torn", "torn"}}
 
 // losses are the figures of a balance. A torn line does not count as written.
@@ -64,7 +64,7 @@ func rotated(e *evidence, c *contestant) (figures, error) {
 	return losses(b), err
 }
 
-// crowded is the storm on cores that others want as well.
+// crowded is the storm on cores that other processes want as well.
 func crowded(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "crowded", Title: "A rotation storm, with two busy loops", Plot: "share",
@@ -92,7 +92,7 @@ func crowded(e *evidence) (*experiment, error) {
 	return x, e.inTurn(x, entriesOf(e.contestants, func(c *contestant) (figures, error) { return rotated(e, c) }))
 }
 
-// kills ends every contestant five times in a row without a warning.
+// kills ends every contestant five times in a row without warning.
 func kills(e *evidence) (*experiment, error) {
 	const every = 2 * time.Second
 	x := &experiment{
@@ -194,7 +194,7 @@ func freezeDisk(e *evidence, c *contestant, d time.Duration) (figures, error) {
 	time.Sleep(3 * time.Second)
 	spooled := 0.0
 	err = v.frozen(func() { time.Sleep(d); spooled = c.spooled(s, p) })
-	defer s.Kill() // not before the thaw: a process that is held by the disk does not end
+	defer s.Kill() // deferred until after the thaw: a process that waits for the disk does not end
 	time.Sleep(3 * time.Second)
 	cancel()
 	if err := <-wrote; err != nil {
@@ -219,7 +219,7 @@ func freezeDisk(e *evidence, c *contestant, d time.Duration) (figures, error) {
 	return f, err
 }
 
-// spooled returns how many bytes of lines a byte of the spool's memory holds, 0 without a spool.
+// spooled returns how many bytes of lines a byte of the spool's memory holds, or 0 without a spool.
 func (c *contestant) spooled(s *shipper, p place) float64 {
 	if !c.ullage {
 		return 0
@@ -232,10 +232,10 @@ func (c *contestant) spooled(s *shipper, p place) float64 {
 	return lines / float64(memory)
 }
 
-// onlyRoot is why others cannot run an experiment with a volume.
+// onlyRoot is why other users cannot run an experiment with a volume.
 const onlyRoot = "only root can mount and freeze a file system"
 
-// volume is one of 2 GiB.
+// volume is a volume of 2 GiB.
 type volume struct {
 	*lab.Volume
 
@@ -255,7 +255,7 @@ func (e *evidence) newVolume(mkfs ...string) (*volume, error) {
 	return &volume{Volume: v}, err
 }
 
-// frozen runs while with a disk that takes nothing.
+// frozen calls while during a freeze of the disk.
 func (v *volume) frozen(while func()) error {
 	if err := v.Freeze(); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// style is light or dark as the reader's system is.
+// style is light or dark, like the reader's system.
 const style = `text { font: 13px system-ui, sans-serif; fill: #1f2328 }
 .bar { fill: #8c959f } .bar.ours { fill: #0969da } .bars { stroke: #8c959f } .bars.ours { stroke: #0969da } .range { stroke: #1f2328; stroke-width: 1.5 } .back { fill: #ffffff }
 @media (prefers-color-scheme: dark) {
@@ -50,7 +50,7 @@ func (e *experiment) draw(path string) error {
 	return os.WriteFile(path, []byte(s.String()), 0o644)
 }
 
-// class returns the class of a row's marks: those of this project stand out among others.
+// class returns the class of a row's marks: the marks of this project stand out.
 func (r *row) class(mark string) string {
 	if strings.Contains(r.Contestant, "ullage") {
 		return mark + " ours"

@@ -10,7 +10,8 @@ import (
 // shownStalls is how many writes the page shows of a run.
 const shownStalls = 5
 
-// traced times each write of a log on the saturated disk, in runs of their own, as a trace slows a JVM.
+// traced times each write of a log on the saturated disk. It does so in runs of their own, because a trace slows a
+// JVM.
 func traced(a application) (*experiment, error) {
 	x := &experiment{
 		Name: "traced", Title: "The writes that waited", Plot: "longest",

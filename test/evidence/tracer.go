@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// A tracer times each write of a JVM to its log, and samples where in the kernel its threads wait. All
-// methods of a nil tracer do nothing.
+// A tracer times each write of a JVM to its log and samples where in the kernel its threads wait. All methods of a
+// nil tracer do nothing.
 type tracer struct {
 	prefix  string // of strace's files, one a thread
 	writes  []tracedWrite
 	pauses  []pause
 	samples []sample
-	hidden  error // why the kernel does not say where threads wait
+	hidden  error // why the kernel does not show where threads wait
 }
 
 // A tracedWrite is one write(2) to the log.
@@ -34,22 +34,22 @@ type tracedWrite struct {
 
 func (w tracedWrite) ended() time.Time { return w.began.Add(w.took) }
 
-// A pause is a line of the log about a time in which the application stood still, which ended when the
-// line says.
+// A pause is a line of the log about a time during which the application was stopped. It ended when the line says.
 type pause struct {
 	ended time.Time
 	took  time.Duration
 	text  string
 }
 
-// A sample is the kernel's stack of a thread that waits, innermost function first.
+// A sample is the kernel's stack of a waiting thread, innermost function first.
 type sample struct {
 	at     time.Time
 	thread int
 	stack  []string
 }
 
-// around has a command traced. The process that is started is the command itself, as strace is its grandchild.
+// around returns a command that traces another one. The started process is the traced command itself, since strace is
+// its grandchild.
 func (t *tracer) around(command []string, log string) []string {
 	if t == nil {
 		return command
@@ -58,7 +58,7 @@ func (t *tracer) around(command []string, log string) []string {
 		"-e", "trace=write,writev,pwrite64", "-e", "signal=none", "-P", log, "-o", t.prefix}, command...)
 }
 
-// sample begins to look at the threads of a process, a hundred times a second, until end is called.
+// sample looks at the threads of a process a hundred times a second, until end is called.
 func (t *tracer) sample(pid int) (end func()) {
 	if t == nil {
 		return func() {}
@@ -82,7 +82,7 @@ func (t *tracer) sample(pid int) (end func()) {
 	}
 }
 
-// look keeps the stacks of those threads that write and wait without being interruptible.
+// look keeps the stacks of threads that write and wait uninterruptibly.
 func (t *tracer) look(pid int) {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid)) // the pattern is well-formed
 	for _, task := range tasks {
@@ -93,12 +93,12 @@ func (t *tracer) look(pid int) {
 		at := time.Now()
 		text, err := os.ReadFile(filepath.Join(task, "stack"))
 		if err != nil {
-			if !errors.Is(err, os.ErrNotExist) { // it has not ended
+			if !errors.Is(err, os.ErrNotExist) { // the thread still runs
 				t.hidden = err
 			}
 			continue
 		}
-		thread, _ := strconv.Atoi(filepath.Base(task)) // the kernel names it so
+		thread, _ := strconv.Atoi(filepath.Base(task)) // the kernel's name for a thread is a number
 		if stack := parseStack(string(text)); slices.ContainsFunc(stack, func(f string) bool { return strings.Contains(f, "write") }) {
 			t.samples = append(t.samples, sample{at, thread, stack})
 		}
@@ -116,7 +116,7 @@ func parseStack(text string) (functions []string) {
 	return functions
 }
 
-// waits are the functions of the kernel that say what a write waits for.
+// waits are the kernel functions that show what a write waits for.
 var waits = []struct{ function, on string }{
 	{"balance_dirty_pages", onPages}, {"wait_on_page_writeback", onPages}, {"folio_wait_writeback", onPages}, {"folio_wait_stable", onPages}, {"wait_for_stable_page", onPages},
 	{"jbd2_log_wait_commit", onJournal}, {"jbd2_log_wait_for_space", onJournal}, {"do_get_write_access", onJournal}, {"wait_transaction_locked", onJournal},
@@ -130,7 +130,7 @@ const (
 	onOther   = "other"
 )
 
-// reason returns the function that a thread waits in, and what that waits for.
+// reason returns the function in which a thread waits, and what that waits for.
 func (s sample) reason() (function, on string) {
 	for _, f := range s.stack {
 		for _, w := range waits {
@@ -165,7 +165,7 @@ func parsePauses(text string) (all []pause) {
 	return all
 }
 
-// readWrites reads what strace has written.
+// readWrites reads the files of strace.
 func (t *tracer) readWrites() error {
 	files, err := filepath.Glob(t.prefix + ".*")
 	if err != nil {
@@ -204,12 +204,12 @@ func parseWrite(line string) (w tracedWrite, ok bool) {
 	return tracedWrite{began: time.UnixMicro(int64(math.Round(began * 1e6))), took: time.Duration(took * 1e9), text: m[2]}, true
 }
 
-// A stall is a write that waited, with what the JVM and the kernel say of that time.
+// A stall is a write that waited, with what the JVM and the kernel report about that time.
 type stall struct {
 	tracedWrite
-	pause     pause // the longest that it is a part of; the zero value: none
+	pause     pause // the longest pause that contains it; the zero value: none
 	functions map[string]int
-	on        map[string]int // how many samples wait for what
+	on        map[string]int // number of samples by what they wait for
 }
 
 const (
@@ -265,12 +265,12 @@ func (t *tracer) figures() figures {
 			f[reason] = 100 * float64(on[reason]) / float64(samples)
 		}
 	}
-	f["stalls"] += 0 // also none is a figure
+	f["stalls"] += 0 // zero is a figure too
 	f["proven"] += 0
 	return f
 }
 
-// String puts the write next to the pause and the functions.
+// String describes the write with the pause and the functions.
 func (s stall) String() string {
 	beside := "no pause"
 	if s.pause.took > 0 {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The lines are of a JVM under strace on a disk that was saturated.
+// The lines come from a JVM under strace on a saturated disk.
 const (
 	stalledLine = `1795791486.100000 write(4</tmp/v/gc.log>, "[2026-11-27T14:58:06.100+0000][0.546s][info ][gc] GC(7) Pause Young (\"Normal\")\n", 104) = 104 <0.668123>`
 	briefLine   = `1795791487.346643 write(4</tmp/v/gc.log>, "[2026-11-27T14:58:07.346+0000] a line"..., 137) = 137 <0.000040>`
@@ -31,7 +31,7 @@ const (
 `
 )
 
-// TestATracedWrite is one line of strace.
+// TestATracedWrite reads one line of strace.
 func TestATracedWrite(t *testing.T) {
 	for _, c := range []struct {
 		line string
@@ -48,12 +48,12 @@ func TestATracedWrite(t *testing.T) {
 	}
 	for _, line := range []string{"", "+++ killed by SIGKILL +++", "1795791486.1 write(4</tmp/v/gc.log>, \"a\", 1 <unfinished ...>", `1795791486.1 write(4</tmp/v/gc.log>, "a", 1) = -1 ENOSPC (No space left on device) <0.1>`} {
 		if w, ok := parseWrite(line); ok {
-			t.Errorf("%q is taken for a write: %+v", line, w)
+			t.Errorf("%q is parsed as a write: %+v", line, w)
 		}
 	}
 }
 
-// TestAStallIsProven by the pause that it is a part of, and by the functions that the kernel waited in.
+// TestAStallIsProven checks the pause that contains a stall, and the functions in which the kernel waited.
 func TestAStallIsProven(t *testing.T) {
 	r := &tracer{pauses: parsePauses(stalledLog)}
 	if len(r.pauses) != 3 {
@@ -100,18 +100,18 @@ func TestAStallIsProven(t *testing.T) {
 	}
 }
 
-// TestNoStallIsAFigure, as is no trace.
+// TestNoStallIsAFigure checks that zero stalls are a figure, but not without a trace.
 func TestNoStallIsAFigure(t *testing.T) {
 	f := (&tracer{}).figures()
 	if v, ok := f["stalls"]; !ok || v != 0 {
 		t.Errorf("of no writes: got %v, want no stall", f)
 	}
 	if got := (*tracer)(nil).around([]string{"java"}, "log"); len(got) != 1 {
-		t.Errorf("without a tracer the command is %q, want it as it was", got)
+		t.Errorf("without a tracer the command is %q, want it unchanged", got)
 	}
 }
 
-// TestFunctionsOfTheKernelAreToldApart by what they wait for.
+// TestFunctionsOfTheKernelAreToldApart checks what each function waits for.
 func TestFunctionsOfTheKernelAreToldApart(t *testing.T) {
 	for _, c := range []struct{ stack, function, on string }{
 		{pagesStack, "balance_dirty_pages", onPages},
@@ -129,7 +129,7 @@ func TestFunctionsOfTheKernelAreToldApart(t *testing.T) {
 	}
 }
 
-// TestWhatADeviceHasWritten is the seventh field of its statistics.
+// TestWhatADeviceHasWritten reads the seventh field of a device's statistics.
 func TestWhatADeviceHasWritten(t *testing.T) {
 	got, err := sectorsWritten("    2996        0   149502      479     3416      634   486752     4175        0     2896     6141\n")
 	if want := 486752.0 * 512; err != nil || got != want {

@@ -8,15 +8,14 @@ import (
 	"path/filepath"
 )
 
-// pausePairs are rows of the sidecar without its look for pauses, and with it. Without
-// compression, that look is a larger share of the CPU time.
+// pausePairs are rows of the sidecar with and without its look for pauses. Without compression, that look is a larger
+// share of the CPU time.
 var pausePairs = []struct{ name, compress, off, on string }{
 	{"without compression (the strictest case)", "none", "`ullage run --compress none --jvm-metrics=false`", "`ullage run --compress none`"},
 	{"with zstd", "zstd", "`ullage run --compress zstd --jvm-metrics=false`", "`ullage run --compress zstd`"},
 }
 
-// triedTimes is how often each sidecar runs in a round: what the look for pauses costs is less
-// than two runs may differ.
+// triedTimes is how often each sidecar runs in a round: the look for pauses costs less than two runs may differ.
 const triedTimes = 3
 
 // measureWays measures alternatives for the sidecar's copy.
@@ -50,7 +49,7 @@ func measureWays(e *evidence) (*experiment, error) {
 	return x, os.Remove(data)
 }
 
-// tryWay measures one way, which may free the log that it copies.
+// tryWay measures one way. If the way frees the log, it works on a copy.
 func tryWay(e *evidence, w way, data string) (f figures, err error) {
 	if w.free {
 		whole := data
@@ -63,8 +62,7 @@ func tryWay(e *evidence, w way, data string) (f figures, err error) {
 	return loopBy(e, w.name, data)
 }
 
-// triedSidecars measures the sidecar itself: without the look for pauses and with it, and
-// on one CPU.
+// triedSidecars measures the sidecar itself, with and without the look for pauses, and on one CPU.
 func triedSidecars(e *evidence, data string) ([]entry, error) {
 	lines, err := countLines(data)
 	if err != nil {

@@ -5,15 +5,14 @@ import (
 	"math/rand/v2"
 )
 
-// entry is what runs once a round: the name of its row, and how to measure it.
+// entry runs once a round: it is the name of a row and how to measure it.
 type entry struct {
 	name string
 	run  func() (figures, error)
 }
 
-// inTurn runs each entry once a round, in another order each time: what runs before may leave
-// a cache, a full disk or a warm processor, and no entry shall have the same before it in
-// every round. The rows are in the order of the entries.
+// inTurn runs each entry once a round, in a random order: a predecessor may leave a cache, a full disk or a warm
+// processor, and no entry should have the same predecessor in every round. The rows are in the order of the entries.
 func (e *evidence) inTurn(x *experiment, entries []entry) error {
 	return e.quiet.inTurn(x, e.rounds, entries)
 }
@@ -36,7 +35,7 @@ func (q *quiet) inTurn(x *experiment, rounds int, entries []entry) error {
 	})
 }
 
-// eachRound calls run once a round, each of which begins on a quiet machine.
+// eachRound calls run once a round. Each round begins on a quiet machine.
 func (q *quiet) eachRound(rounds int, run func() error) error {
 	for round := range rounds {
 		q.await()

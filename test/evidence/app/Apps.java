@@ -22,8 +22,9 @@ import org.slf4j.LoggerFactory;
  * Logs by Logback from several threads: APPENDER FILE THREADS SECONDS RATE END. An appender is file, ring, ring:wait,
  * ring:encoder, ring:encoder:wait, async:QUEUE:discard or async:QUEUE:wait, or log4j2:discard or log4j2:wait for Log4j's. A rate of 0 is as fast as possible.
  *
- * <p>An end that is a file keeps each thread's counts there, so that they outlive a kill -9: the events whose call has
- * returned, the severe ones among them, and the longest call in nanoseconds, as three longs in the machine's order.
+ * <p>An end that is a file name keeps each thread's counts in that file, so that they outlive a kill -9: the events
+ * whose call has returned, the severe ones among them, and the longest call in nanoseconds, as three longs in the
+ * machine's order.
  */
 public class Apps {
     static final String TEXT = " of a request that took 42 ms, and whose line has the usual length of a line";
@@ -63,7 +64,7 @@ public class Apps {
         System.out.printf("ops=%.0f written=%d severe=%d longest=%.3f%n", written.get() / seconds, written.get(), severe.get(), longest.get() / 1e6);
         System.out.flush();
         if (args[0].startsWith("log4j2:")) {
-            LogManager.shutdown(); // it would open its files if it had none yet
+            LogManager.shutdown(); // with another appender, this would open Log4j's files
         } else {
             context.stop();
         }
@@ -90,7 +91,7 @@ public class Apps {
         }
     }
 
-    /** An appender for files behind one with a queue of 1,024, which is Log4j's default. */
+    /** An appender for files after one with a queue of 1,024, which is Log4j's default. */
     static Log log4j(boolean discard, String file) {
         if (discard) {
             System.setProperty("log4j2.asyncQueueFullPolicy", "Discard"); // of info and below

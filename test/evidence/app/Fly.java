@@ -55,7 +55,7 @@ public class Fly {
         measure(call, ring);
     }
 
-    /** Bursts are measured as a whole and event by event in turn. Between two of them, whoever takes the events catches up. */
+    /** Measures bursts as a whole and event by event, in turn. In between, the reader of the events catches up. */
     static void measure(Call call, EventLog ring) throws InterruptedException {
         var threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
         long[] each = new long[BURST * (BURSTS - WARMUP) / 2];

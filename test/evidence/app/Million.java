@@ -8,9 +8,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Logs at a rate, or as fast as it can if that is 0, and measures each call: APPENDER FILE THREADS SECONDS RATE. An
- * appender is event, for the ring without
- * a library in front of it, or one of Apps: of that one's events, 1 % are errors and 4 % are warnings. For some seconds before, the threads log a
- * tenth of the rate.
+ * appender is event, for the ring without a library in front of it, or one of Apps: 1 % of its events are errors and
+ * 4 % are warnings. For some seconds before, the threads log at a tenth of the rate.
  */
 public class Million {
     static final long WARMUP = 3_000_000_000L;
@@ -103,7 +102,7 @@ public class Million {
         return 64 * exponent + (int) ((exponent < 6 ? nanos << (6 - exponent) : nanos >> (exponent - 6)) & 63);
     }
 
-    /** Returns the upper end of the bucket that a share of n calls ends in, in nanoseconds. */
+    /** Returns the upper end of the bucket that contains the percentile of a share of n calls, in nanoseconds. */
     static double percentile(long n, double share) {
         long rest = (long) Math.ceil(n * share);
         for (int i = 0; i < CALLS.length(); i++) {

@@ -9,10 +9,10 @@ import javax.management.openmbean.CompositeData;
 import org.HdrHistogram.Histogram;
 
 /**
- * Makes garbage, and measures how long all threads stand still: WORKLOAD SECONDS. The workload is linkedin (100,000 objects
- * of 10 KB are kept, and half of them are removed again and again) or rate (four threads, 400 MB/s, 200 MB are kept).
- * A thread that sleeps for a millisecond finds out by how much it wakes up late: a hiccup. Collections are counted from the
- * start of the JVM, as its log has them; how long they and hiccups take is recorded after a warm-up.
+ * Makes garbage, and measures how long all threads are stopped: WORKLOAD SECONDS. The workload is linkedin (100,000
+ * objects of 10 KB are kept, and half of them are removed again and again) or rate (four threads, 400 MB/s, 200 MB
+ * are kept). A thread that sleeps for a millisecond measures how late it wakes up: a hiccup. Collections are counted
+ * from the start of the JVM, as in its log; durations of collections and hiccups are recorded after a warm-up.
  *
  * <p>At the end it prints the longest hiccup that each tenth of a second has a part of, in milliseconds, then key=value pairs, and waits
  * to be killed.
@@ -28,7 +28,7 @@ public class Stopped {
         var collectors = new ArrayList<GarbageCollectorMXBean>();
         for (var collector : ManagementFactory.getGarbageCollectorMXBeans()) {
             if (collector.getName().contains("Concurrent")) {
-                continue; // those are no collections
+                continue; // a concurrent cycle is not a collection
             }
             collectors.add(collector);
             ((NotificationEmitter) collector).addNotificationListener((n, h) -> {
@@ -68,7 +68,7 @@ public class Stopped {
             text.append(String.format("%.2f ", tenths[i] / 1e6));
         }
         System.out.println(text);
-        long collections = 0; // the last thing, as each of them is in the log
+        long collections = 0; // asked last, since the log has every one of them
         for (var collector : collectors) {
             collections += collector.getCollectionCount();
         }
@@ -97,7 +97,7 @@ public class Stopped {
         }
     }
 
-    /** Allocates so many bytes a second, and keeps the last ones. */
+    /** Allocates bytes at a rate per second, and keeps the last arrays. */
     static void rate(long bytes, int kept) {
         final int size = 2000;
         byte[][] live = new byte[kept / size][];
