@@ -15,10 +15,10 @@ import (
 
 const (
 	fullErrors = `ullage_destination_errors_total{kind="full"}`
-	atOnce     = 500 // files of the tenant's in the source
+	atOnce     = 500 // files of the tenant in the source
 )
 
-// room is what a volume has free.
+// room returns the free bytes and inodes of a volume.
 func (v *volume) room() (bytes, inodes uint64) {
 	v.t.Helper()
 	var st unix.Statfs_t
@@ -28,9 +28,8 @@ func (v *volume) room() (bytes, inodes uint64) {
 	return st.Bavail * uint64(st.Frsize), st.Ffree
 }
 
-// churns makes files of all sizes and of ever new names in the source, as fast
-// as they are taken, next to the JVM's: each becomes a stream of its own. It
-// keeps a hundred of them open for writing.
+// churns makes files of all sizes, always with new names, in the source next to the JVM's, as fast as they are taken.
+// Each becomes a stream of its own. It keeps a hundred of them open for writing.
 func (r *rig) churns(files int, v *volume) (leastBytes, leastInodes uint64) {
 	r.Helper()
 	leastBytes, leastInodes = v.room()
@@ -71,9 +70,9 @@ func (r *rig) churns(files int, v *volume) (leastBytes, leastInodes uint64) {
 	return leastBytes, leastInodes
 }
 
-// An hour of a tenant that makes a new file each tenth of a second, at speed:
-// the volume never runs out of bytes or inodes, whether --retain-bytes is less
-// than the volume has, or more; and the JVM's lines go on.
+// A tenant makes in fast motion the files of an hour in which it makes a new file every tenth of a second. The volume
+// never runs out of bytes or inodes, whether --retain-bytes is below or above the size of the volume, and the JVM's
+// lines continue.
 func TestVolumeNeverRunsOutUnderChurn(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"bound below the volume": {"--retain-bytes", "8Mi"},
@@ -86,7 +85,7 @@ func TestVolumeNeverRunsOutUnderChurn(t *testing.T) {
 			bytes, inodes := r.churns(files, v)
 			t.Logf("%d files in %s; at the least %d KiB and %d inodes were free", files, time.Since(begun).Round(time.Second), bytes>>10, inodes)
 			if n := r.metric(fullErrors); n > 0 || bytes < 1<<20 || inodes < 16 {
-				t.Errorf("the volume ran out: %v errors, %d bytes and %d inodes were free; it said:\n%s", n, bytes, inodes, r.side.Stderr())
+				t.Errorf("the volume ran out: %v errors, %d bytes and %d inodes were free; the sidecar said:\n%s", n, bytes, inodes, r.side.Stderr())
 			}
 			r.turnsGreen()
 			r.persists(1000)
@@ -98,8 +97,8 @@ func TestVolumeNeverRunsOutUnderChurn(t *testing.T) {
 	}
 }
 
-// A sidecar that has much to catch up with does not run into the end of a small volume:
-// it commits no more at once than retention keeps free.
+// A sidecar that has much to catch up with does not fill a small volume: it commits no more at once than retention
+// keeps free.
 func TestCatchingUpDoesNotFillTheVolume(t *testing.T) {
 	v := newVolumeOf(t, "32M")
 	r := newRig(t, v.Dir+"/dest", "--retain-bytes", "1Gi")
@@ -110,9 +109,9 @@ func TestCatchingUpDoesNotFillTheVolume(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.side = lab.Run(t, r.source, r.dest, r.flags...)
-		lab.Eventually(t, 3*patience, "it catches up", func() bool { return r.metric("ullage_backlog_bytes") < 1<<20 })
+		lab.Eventually(t, 3*patience, "the sidecar catches up", func() bool { return r.metric("ullage_backlog_bytes") < 1<<20 })
 		if n := r.metric(fullErrors); n > 0 {
-			t.Errorf("%v writes found no space; it said:\n%s", n, r.side.Stderr())
+			t.Errorf("%v writes found no space; the sidecar said:\n%s", n, r.side.Stderr())
 		}
 	}
 	r.stop()
@@ -121,8 +120,8 @@ func TestCatchingUpDoesNotFillTheVolume(t *testing.T) {
 	}
 }
 
-// Another program fills the volume, and stays: what is new is worth more than
-// what is old, so the oldest segments give way.
+// Another program fills the volume, and its file stays. New lines are worth more than old ones, so the oldest
+// segments give way.
 func TestOldestSegmentsGiveWayToNewOnesOnAVolumeFullOfOthers(t *testing.T) {
 	v := newVolume(t)
 	r := newRig(t, v.Dir+"/dest")

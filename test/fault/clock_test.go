@@ -11,10 +11,9 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// steppedClock is a file for package time: some time after the start of the
-// program, the wall clock is another one, and the monotonic clock goes on, as
-// after settimeofday. A step of the machine's own clock would be one for
-// everything else on it.
+// steppedClock is a file for package time: some time after the start of the program, the wall clock steps and the
+// monotonic clock goes on, as after settimeofday. A step of the machine's own clock would affect everything else on
+// the machine.
 const steppedClock = `package time
 
 import "syscall"
@@ -37,8 +36,8 @@ func stepped(sec int64, nsec int32, mono int64) (int64, int32, int64) {
 }
 `
 
-// buildStepped builds ullage, as it is, with a clock that can be stepped. The
-// first time it compiles all of the standard library, for about a minute.
+// buildStepped builds ullage, otherwise unchanged, with a clock that can be stepped. The first time, it compiles all
+// of the standard library for about a minute.
 func buildStepped(t *testing.T) (bin string) {
 	t.Helper()
 	root, err := exec.Command("go", "env", "GOROOT").Output()
@@ -73,9 +72,8 @@ func buildStepped(t *testing.T) (bin string) {
 	return bin
 }
 
-// The clock steps by an hour in the middle of the work: nothing is lost,
-// repeated or deleted before its time, also when the next start knows nothing
-// of it, and what is measured stays in reason.
+// The clock steps by an hour in the middle of the work. Nothing is lost, repeated or deleted before its time, even if
+// the next start does not know of the step, and measurements stay plausible.
 func TestClockStepsByAnHour(t *testing.T) {
 	if !long(true, false) {
 		t.Skip("compiles the standard library: ULLAGE_FAULT_LONG=1")
@@ -120,8 +118,8 @@ func (r *rig) lagIsReasonable() {
 	}
 }
 
-// Files that are an hour older or younger than the clock says, as after a step
-// that was not noticed, are files like others.
+// Files that are an hour older or younger than the clock says, as after an unnoticed step, are treated like other
+// files.
 func TestFilesAnHourOff(t *testing.T) {
 	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
 	path := filepath.Join(r.source, stream)

@@ -9,9 +9,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// The volume of the destination is unmounted, or another one is mounted over
-// it. Nothing is put where it does not belong, nothing that was committed goes,
-// and all is well when the volume is back.
+// The volume of the destination is unmounted, or another one is mounted over it. Nothing is written to the wrong
+// place, nothing that was committed is lost, and once the volume is back the sidecar recovers.
 func TestVolumeOfTheDestinationIsAway(t *testing.T) {
 	for name, c := range map[string]struct{ take, back func(v *volume) error }{
 		"unmounted": {
@@ -34,7 +33,7 @@ func TestVolumeOfTheDestinationIsAway(t *testing.T) {
 				return r.metric(`ullage_destination_errors_total{kind="missing"}`) >= 4
 			})
 			if entries, err := os.ReadDir(v.Dir); err != nil || len(entries) > 0 {
-				t.Errorf("it has made %v, error: %v", entries, err)
+				t.Errorf("the sidecar has made %v, error: %v", entries, err)
 			}
 			if err := c.back(v); err != nil {
 				t.Fatal(err)

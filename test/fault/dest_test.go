@@ -27,7 +27,7 @@ func (v *volume) useInodes() (free func()) {
 		f.Close()
 	}
 	if n == 10_000 {
-		v.t.Fatal("the file system has no end of inodes")
+		v.t.Fatal("the file system never ran out of inodes")
 	}
 	return func() {
 		if err := os.RemoveAll(dir); err != nil {
@@ -36,7 +36,7 @@ func (v *volume) useInodes() (free func()) {
 	}
 }
 
-// There is space, but no inode for the next segment.
+// There is free space, but no inode for the next segment.
 func TestNoInodeIsLeft(t *testing.T) {
 	v := newVolume(t, "-N", "64")
 	r := newRig(t, v.Dir+"/dest", "--retain-bytes", "0")
@@ -54,7 +54,7 @@ func TestNoInodeIsLeftAtTheStart(t *testing.T) {
 	r := newRig(t, v.Dir+"/dest", "--retain-bytes", "0")
 	r.side.Kill()
 	free := v.useInodes()
-	// A destination that was never used needs inodes before the first line. Its sidecar waits.
+	// A destination that was never used needs inodes before the first line, so its sidecar waits.
 	another := lab.Run(t, lab.Tmpfs(t, "8m"), v.Dir+"/another")
 	ready := func(want int, text string) func() bool {
 		return func() bool {
@@ -62,7 +62,7 @@ func TestNoInodeIsLeftAtTheStart(t *testing.T) {
 			return err == nil && status == want && strings.Contains(body, text)
 		}
 	}
-	lab.Eventually(t, lab.Patience, "a new destination says what it waits for", ready(503, "make space on the volume"))
+	lab.Eventually(t, lab.Patience, "the sidecar of a new destination reports what it waits for", ready(503, "make space on the volume"))
 	r.side = lab.Run(t, r.source, r.dest, r.flags...)
 	r.turnsRed("full", "no space left on device")
 	free()
@@ -71,8 +71,7 @@ func TestNoInodeIsLeftAtTheStart(t *testing.T) {
 	lab.Eventually(t, lab.Patience, "the new destination is used", ready(200, ""))
 }
 
-// Each write to the device takes 200 ms: a commit takes many of them, and the
-// JVM takes no notice.
+// Each write to the device takes 200 ms. A commit needs many writes, and the JVM does not notice.
 func TestDeviceTakes200MillisecondsAWrite(t *testing.T) {
 	v := newVolume(t)
 	r := newRig(t, v.Dir+"/dest")
@@ -97,8 +96,8 @@ func TestDeviceTakes200MillisecondsAWrite(t *testing.T) {
 	r.balances()
 }
 
-// The same under a flood that is too much for such a device: what the device
-// does not take is dropped by level, and the JVM always finds room.
+// The same device gets a flood that is too much for it. Lines that it cannot take are dropped by level, and the JVM
+// always finds room.
 func TestSlowDeviceUnderAFlood(t *testing.T) {
 	v := newVolumeOf(t, "2G")
 	p := newPressed(t, "32m", v.Dir+"/dest", "--compress", "none")
@@ -122,8 +121,7 @@ func TestSlowDeviceUnderAFlood(t *testing.T) {
 	}
 }
 
-// replaced moves the destination away, puts something else in its place, and
-// collects the content of both at the end.
+// replaced moves the destination away, puts something else in its place, and in the end collects the content of both.
 func replaced(t *testing.T, replace func(dest string)) *rig {
 	v := newVolume(t)
 	r := newRig(t, v.Dir+"/dest")
@@ -136,8 +134,8 @@ func replaced(t *testing.T, replace func(dest string)) *rig {
 	return r
 }
 
-// The sidecar goes on writing to the moved directory until the next segment is
-// due, and continues where it was once the directory is back.
+// The sidecar continues to write to the moved directory until the next segment is due. Once the directory is back, it
+// continues there.
 func TestDestinationIsMovedAwayAndBack(t *testing.T) {
 	for name, replace := range map[string]func(string){
 		"nothing is there": func(string) {},
@@ -196,8 +194,8 @@ func TestDestinationIsReplaced(t *testing.T) {
 	r.compare()
 }
 
-// If the whole destination is deleted, what was in it is gone. The rest is
-// persisted as soon as there is a directory again, and a restart goes on.
+// If the whole destination is deleted, its content is lost. Later lines are persisted as soon as a directory exists
+// again, and a restart continues there.
 func TestDestinationIsDeleted(t *testing.T) {
 	v := newVolume(t)
 	r := newRig(t, v.Dir+"/dest")
@@ -209,7 +207,7 @@ func TestDestinationIsDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.turnsGreen()
-	before := r.writer.Written() // at most this was deleted
+	before := r.writer.Written() // no more than this was deleted
 	r.persists(1000)
 	r.side.Kill()
 	r.side = lab.Run(t, r.source, r.dest, r.flags...)

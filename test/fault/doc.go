@@ -1,51 +1,44 @@
-// Package fault breaks the destination of a running sidecar, the real program
-// on real file systems: it is full, fails with I/O errors, becomes read-only,
-// is frozen, loses its permissions or its directories, or was torn by a power
-// cut. Each test ends with the balance: what was written is persisted, once.
+// Package fault breaks the destination of a running sidecar, with the real program on real file systems: the
+// destination is full, fails with I/O errors, becomes read-only, is frozen, loses its permissions or its directories,
+// or was torn by a power cut. Each test ends with the balance: every written line is persisted once.
 //
-// It needs root, loop devices, mkfs.ext4 and bindfs: each test mounts an ext4
-// of its own from an image, and a tmpfs as the source. Without them the tests are
-// skipped and say why. It takes about three minutes, and half an
-// hour in full length, with ULLAGE_FAULT_LONG=1.
+// It needs root, loop devices, mkfs.ext4 and bindfs: each test mounts an ext4 of its own from an image, and a tmpfs
+// as the source. Without them the tests are skipped and say why. They take about three minutes, and half an hour in
+// full length, with ULLAGE_FAULT_LONG=1.
 //
 // # How the faults are made
 //
 //   - I/O errors: the loop device is made shorter under the mounted file
 //     system, so that the kernel refuses writes past its end. An fsync then
-//     fails with EIO, the pages are lost, and a later fsync says that all is
-//     well. No device mapper is needed.
-//   - Lost writes: the device lies on a tmpfs that others fill up, so that it
-//     fails every write to a block that it has not had before. After a new
-//     mount the pages that an fsync failed to write are zeros, whatever later
-//     ones said; each test first sees that with a file of its own.
-//   - Read-only: `mount -o remount,ro` is refused by the kernel while any
-//     process has a file open for writing, and a sidecar always has one, its
-//     lock. So what a sidecar can meet is a file system that made itself
-//     read-only after an error (errors=remount-ro), and that is only mended by
-//     mounting it again.
-//   - Stalls: fsfreeze. A process that is held in a call into a frozen file
-//     system cannot be ended before the thaw, not by kill -9 either: it keeps
-//     its locks. So there are two kinds of kill -9 in a freeze: of a sidecar
-//     none of whose threads is in such a call, which was stopped before the
-//     freeze to make sure of that, and of one that is held.
-//   - Silence: the destination is served by a process, by way of FUSE, and that
-//     is stopped. Then nothing returns, not even a look, as with a server that
-//     is dead.
+//     fails with EIO, the pages are lost, and a later fsync reports success.
+//     No device mapper is needed.
+//   - Lost writes: the device lies on a tmpfs that other files fill up, so that
+//     it fails every write to a new block. After a new mount, the pages that an
+//     fsync failed to write are zeros, whatever later ones reported; each test
+//     first checks that with a file of its own.
+//   - Read-only: the kernel refuses `mount -o remount,ro` while any process has
+//     a file open for writing, and a sidecar always has one open, its lock. So a
+//     sidecar can only meet a file system that made itself read-only after an
+//     error (errors=remount-ro), which can only be repaired by a new mount.
+//   - Stalls: fsfreeze. A process in a call into a frozen file system cannot be
+//     ended before the thaw, not even by kill -9, and keeps its locks. So there
+//     are two kinds of kill -9 in a freeze: of a sidecar without a thread in
+//     such a call, which is ensured by stopping it before the freeze, and of a
+//     sidecar that is held.
+//   - Silence: a process serves the destination by FUSE, and is stopped. Then
+//     no call returns, not even a look, as with a dead server.
 //
 // # Floods
 //
-// What happens under pressure is shown with floods (see test/lab): up to 200
-// MB/s of lines at all levels from a process of its own, whose every write is
-// timed. The sidecar moves what the destination does not take into the spool,
-// compressed, and drops lines only past the marks after that. Each flood ends
-// with an account to the line: persisted, or dropped at a place where a marker
-// has the very count, by level; and the JVM itself has never met a full tmpfs.
-// Times are printed, counts are asked for. A slow write in which the writer's
-// thread was not asleep was preempted: others had the CPU.
+// The behaviour under pressure is shown with floods (see test/lab): up to 200 MB/s of lines at all levels from a
+// process of its own, which times every write. The sidecar moves lines that the destination does not take into the
+// spool, compressed, and drops lines only past the marks after that. Each flood ends with an account of every line:
+// persisted, or dropped at a place where a marker has the exact count, by level. The JVM itself has never met a full
+// tmpfs. Times are only printed, counts are checked. A slow write during which the writer's thread was not asleep was
+// preempted: other threads had the CPU.
 //
-// TestHeadline lets real JVMs log to a frozen disk, and through ullage. How
-// long a safepoint was is told by a second output on a tmpfs, and by the JVM's
-// own counters, which have no part in its log. Which lines a JVM has lost is
-// told by the second output; with -Xlog:async, where both outputs lose the
-// same, by the JVM's own count in the log.
+// TestHeadline lets real JVMs log to a frozen disk, and through ullage. The length of a safepoint comes from a second
+// output on a tmpfs, and from the JVM's own counters, which do not depend on its log. The lines that a JVM has lost
+// come from the second output. With -Xlog:async both outputs lose the same lines, so their number comes from the
+// JVM's own count in the log.
 package fault

@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// Without a bound for them, no segment gives way: all is there in the end.
+// Without --retain-bytes, no segment gives way: in the end everything is there.
 func TestDestinationIsFullUntilSpaceReturns(t *testing.T) {
 	v := newVolume(t)
 	r := newRig(t, v.Dir+"/dest", "--retain-bytes", "0")
@@ -39,16 +39,13 @@ func TestDestinationIsFullAtTheStart(t *testing.T) {
 	r.balances()
 }
 
-// An fsync that failed has lost its pages, and the next one succeeds: only what
-// is on the device after a new mount counts. Without a journal the file system
-// itself survives this.
+// A failed fsync has lost its pages, and the next one succeeds: only the content of the device after a new mount
+// proves anything. Without a journal the file system itself survives this.
 func TestSyncFailsWithIOErrors(t *testing.T) {
 	v := newVolume(t, "-b", "4096", "-N", "1024", "-O", "^has_journal,^resize_inode")
-	// The file system's own blocks and those of the directories lie before the
-	// ballast and stay sound: what fails is the data. (A directory that cannot
-	// be read gives "cannot allocate memory": the kernel has no buffer for a
-	// block past the end of a device, and it forgets its buffers when the
-	// device's size is set.)
+	// The file system's own blocks and those of the directories lie before the ballast and stay intact: only data
+	// fails. (A directory that cannot be read gives "cannot allocate memory": the kernel has no buffer for a block
+	// past the end of a device, and it forgets its buffers when the device's size is set.)
 	const sound = 4 << 20
 	if err := os.MkdirAll(filepath.Join(v.Dir, "dest", stream), 0o700); err != nil {
 		t.Fatal(err)
@@ -65,8 +62,8 @@ func TestSyncFailsWithIOErrors(t *testing.T) {
 		r.writes(perSecond / 2)
 		v.shorten(0)
 		if r.brokenForGood() {
-			// Without a journal, ext4 itself may not get over what it could not
-			// write. Then a repair and a restart have to do.
+			// Without a journal, ext4 itself may not recover from what it could not write. Then a repair and a
+			// restart must help.
 			r.side.Kill()
 			v.remount()
 			r.side = lab.Run(t, r.source, r.dest, r.flags...)
@@ -82,8 +79,8 @@ func TestSyncFailsWithIOErrors(t *testing.T) {
 	r.compare()
 }
 
-// brokenForGood waits until the sidecar is ready, or a sync of what it writes
-// to still fails for the test as well, long after the device has come back.
+// brokenForGood waits until the sidecar is ready. It returns true if, long after the device has come back, a sync of
+// the sidecar's files still fails for the test as well.
 func (r *rig) brokenForGood() bool {
 	r.Helper()
 	for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(50 * time.Millisecond) {
@@ -122,7 +119,7 @@ func TestFileSystemTurnsReadOnly(t *testing.T) {
 	r.balances()
 }
 
-// asNobody makes the sidecar another user, who cannot do everything.
+// asNobody makes the sidecar run as another user, who may not do everything.
 func asNobody(r *rig) {
 	r.Helper()
 	r.side.Kill()
@@ -150,8 +147,8 @@ func TestPermissionIsTakenAway(t *testing.T) {
 	r.balances()
 }
 
-// If the directory is moved away, what was in it is there; what comes later is
-// in a new one. Together they are everything, once.
+// If the directory is moved away, it keeps its content, and later lines are in a new one. Together they have
+// everything, once.
 func TestStreamDirectoryIsMovedAway(t *testing.T) {
 	v := newVolume(t)
 	r := newRig(t, v.Dir+"/dest", "--segment-bytes", "64Ki")
@@ -180,8 +177,7 @@ func TestStreamDirectoryIsMovedAway(t *testing.T) {
 	r.compare()
 }
 
-// What was deleted is gone, but everything later is persisted, and the deletion
-// is counted.
+// Deleted lines are gone, but everything later is persisted, and the deletion is counted.
 func TestStreamDirectoryIsDeleted(t *testing.T) {
 	v := newVolume(t)
 	r := newRig(t, v.Dir+"/dest", "--segment-bytes", "64Mi")

@@ -12,14 +12,13 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// Something writes four times the budget at once, while another stream writes
-// little. The sidecar drops lines of the former, as it must, and none of the
-// latter, of whatever level.
+// One stream gets four times the budget at once, while another one gets little. The sidecar drops lines of the
+// former, as it must, and never a line of the latter, at any level.
 func TestNoisyStreamCostsAQuietOneNothing(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		frozen bool
-		line   string // followed by what does not compress; empty: one line without an end
+		line   string // followed by incompressible text; empty: one endless line
 	}{
 		{"one endless line, healthy", false, ""},
 		{"one endless line, frozen", true, ""},
@@ -45,7 +44,7 @@ func TestNoisyStreamCostsAQuietOneNothing(t *testing.T) {
 			r.persists(1000)
 			quiet, noisy := droppedOf(r, stream), droppedOf(r, "noise.log")
 			if c.frozen && noisy < 128*mib || quiet > 0 {
-				t.Errorf("dropped: %v bytes of the quiet stream, %v of the noisy one", quiet, noisy)
+				t.Errorf("dropped: %v bytes of the quiet stream, want 0; %v of the noisy one, want 128 MiB if frozen", quiet, noisy)
 			}
 			t.Logf("%.0f MiB of the noise were dropped", noisy/mib)
 			r.balances()
@@ -53,8 +52,8 @@ func TestNoisyStreamCostsAQuietOneNothing(t *testing.T) {
 	}
 }
 
-// noise writes to another stream, as fast as possible: lines that begin so, or
-// with nothing one endless line. The spool can make little of it.
+// noise writes to another stream as fast as possible: lines that begin with the given text, or one endless line if it
+// is empty. They hardly compress in the spool.
 func (r *rig) noise(line string, size int) {
 	r.Helper()
 	f, err := os.Create(filepath.Join(r.source, "noise.log"))
@@ -79,7 +78,7 @@ func (r *rig) noise(line string, size int) {
 	r.Logf("%d MiB of noise in %s", size/mib, time.Since(begun).Round(time.Millisecond))
 }
 
-// droppedOf returns how many bytes of a stream the sidecar says it dropped.
+// droppedOf returns how many bytes of a stream the sidecar has dropped by its own count.
 func droppedOf(r *rig, stream string) (sum float64) {
 	r.Helper()
 	for _, reason := range []string{"discard", "drop"} {

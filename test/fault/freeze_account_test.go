@@ -11,9 +11,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// comesBack waits until the sidecar, which may be killed or ended once more, is
-// ready after the thaw and its lag has fallen by itself. It returns how long
-// after the thaw the sidecar was ready.
+// comesBack waits until the sidecar is ready after the thaw and its lag has fallen by itself. Depending on the fault,
+// the sidecar is killed or ended once more. It returns how long after the thaw the sidecar was ready.
 func (r *stall) comesBack(fault string) time.Duration {
 	r.Helper()
 	thawed := time.Now()
@@ -39,7 +38,7 @@ func (r *stall) comesBack(fault string) time.Duration {
 	})
 	green := time.Since(thawed)
 	if !r.lagFalls(patience) {
-		// A machine that has no time to spare for a flood and a sidecar.
+		// The machine has no time to spare for a flood and a sidecar.
 		r.Logf("the lag does not fall while the flood goes on")
 		if _, err := r.flood.Stop(); err != nil {
 			r.Error(err)
@@ -99,12 +98,12 @@ func (r *stall) account(f freezing, green time.Duration) (row []any) {
 	if len(report.Losses) > 0 || a.Cut > 0 {
 		r.Errorf("the tmpfs was full %d times, and the JVM lost %d lines", len(report.Losses), a.Cut)
 	}
-	// A counter begins at zero with each process.
+	// A counter starts at zero in each process.
 	if f.fault == nothing && fmt.Sprint(counted) != fmt.Sprint(a.Dropped) {
-		r.Errorf("ullage_dropped_lines_total says %v, the markers say %v", counted, a.Dropped)
+		r.Errorf("ullage_dropped_lines_total is %v, the markers have %v", counted, a.Dropped)
 	}
 	if r.peak > mostMemory {
-		r.Errorf("the sidecar took %d bytes of memory", r.peak)
+		r.Errorf("the sidecar took %d bytes of memory, over the limit", r.peak)
 	}
 	l := func(phase int) lab.Latency { return r.flood.Latency(phase) }
 	return []any{f.rate / 1e6, f.frozen, f.fault, l(before).Slowest, l(within).Slowest, l(after).Slowest, l(before).P999, l(within).P999, l(before).P9999, l(within).P9999,
@@ -113,7 +112,7 @@ func (r *stall) account(f freezing, green time.Duration) (row []any) {
 
 var droppedSeries = regexp.MustCompile(`(?m)^ullage_dropped_lines_total\{level="(\w+)",reason="(\w+)",stream="` + regexp.QuoteMeta(stream) + `"\} (\S+)$`)
 
-// droppedBy returns what the metrics say was dropped.
+// droppedBy returns the dropped lines according to the metrics.
 func droppedBy(r *stall) lab.Drops {
 	r.Helper()
 	_, text, err := r.side.Get("/metrics")

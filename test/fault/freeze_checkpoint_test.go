@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// saves is what was written to the slots of a checkpoint, by looks at them now
-// and then: each save has a number, and is taken to be as large as the save that
-// the look found.
+// saves measures what was written to the slots of a checkpoint, by a look now and then. Each save has a number, and
+// is assumed to be as large as the save that the look found.
 type saves struct {
 	began time.Time
 	first uint64 // the number that the first look found
@@ -27,7 +26,7 @@ func (s *saves) look(source string) {
 		var length int64
 		var code string
 		var seq uint64
-		// A slot that is being written shows half of each; the next look counts it.
+		// A slot that is being written has half of each save; the next look counts it.
 		if _, err := fmt.Sscanf(string(text), "ullage-checkpoint 1 %d %s", &length, &code); err != nil {
 			continue
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// What is done to the sidecar in a freeze.
+// Faults of the sidecar during a freeze.
 const (
 	nothing    = "nothing"
 	killed     = "kill -9 inside, and after"
@@ -33,7 +33,7 @@ func (f freezing) String() string {
 	return fmt.Sprintf("%dMBs/%s/%s", f.rate/1e6, f.frozen, f.fault)
 }
 
-// freezings are all combinations, and for a quick run the most telling.
+// freezings returns all combinations, or in a quick run the most significant ones.
 func freezings() (all []freezing) {
 	const short, most = 1500 * time.Millisecond, 60 * time.Second
 	for _, frozen := range []time.Duration{short, most} {
@@ -52,9 +52,8 @@ func freezings() (all []freezing) {
 	})
 }
 
-// The disk is frozen under a JVM that logs through a tmpfs of 64 MiB: it does
-// not notice, whatever happens to the sidecar, every line is accounted for, and
-// none at warning or above is dropped.
+// The disk is frozen under a JVM that logs through a tmpfs of 64 MiB. The JVM does not notice, whatever happens to
+// the sidecar. Every line is accounted for, and no line at warning or above is dropped.
 func TestFrozenUnderAFlood(t *testing.T) {
 	rows := newStallTable("Freezes of the destination")
 	defer rows.Print(t)
@@ -63,7 +62,7 @@ func TestFrozenUnderAFlood(t *testing.T) {
 	}
 }
 
-// newStallTable returns a table for what account returns.
+// newStallTable returns a table for the rows of account.
 func newStallTable(title string) *lab.Table {
 	return lab.NewTable(title+" under a flood through a tmpfs of 64 MiB",
 		"MB/s", "for", "sidecar", "slowest write before", "in it", "after", "p99.9 before", "in it", "p99.99 before", "in it",
@@ -77,7 +76,7 @@ const (
 	after
 )
 
-// drainIn is the sidecar's --drain-timeout where SIGTERM comes in a freeze.
+// drainIn returns the sidecar's --drain-timeout for a SIGTERM during a freeze.
 func drainIn(f freezing) time.Duration { return max(time.Second, f.frozen/3) }
 
 func freezeUnder(t *testing.T, f freezing) (row []any) {
@@ -111,7 +110,7 @@ func freezeUnder(t *testing.T, f freezing) (row []any) {
 	return r.account(f, green)
 }
 
-// stall is a flood, a sidecar and a destination that is to be frozen.
+// stall is a flood, a sidecar and a destination that will be frozen.
 type stall struct {
 	*testing.T
 	v            *volume
@@ -120,7 +119,7 @@ type stall struct {
 	side         *lab.Sidecar
 	flood        *lab.Flooding
 	begun        time.Time
-	peak         int64 // memory of any sidecar
+	peak         int64 // largest memory of any sidecar
 	saves        saves // of the checkpoint
 }
 
@@ -141,8 +140,8 @@ func newStall(t *testing.T, rate int64, flags ...string) *stall {
 	return r
 }
 
-// start starts a sidecar. At the end of the test it is killed, and not waited
-// for: the kernel may hold it until the thaw, which then is still to come.
+// start starts a sidecar. At the end of the test it is killed without waiting for its end: the kernel may hold it
+// until the thaw, which may come later.
 func (r *stall) start() {
 	r.Helper()
 	args := append([]string{"run", "--source", r.source, "--dest", r.dest, "--listen", "127.0.0.1:0"}, r.flags...)
@@ -161,7 +160,7 @@ func (r *stall) start() {
 	})
 }
 
-// answersUntil asks the sidecar all the time: each answer comes while the disk is frozen.
+// answersUntil queries the sidecar all the time: each answer must come while the disk is frozen.
 func (r *stall) answersUntil(end time.Time) {
 	r.Helper()
 	slowest, asked := time.Duration(0), 0
@@ -188,8 +187,8 @@ func (r *stall) remember() {
 	r.saves.look(r.source)
 }
 
-// halt stops the sidecar, and waits until each of its threads is stopped: then
-// none of them is in a call into the destination.
+// halt stops the sidecar and waits until all its threads are stopped. Then no thread is in a call into the
+// destination.
 func (r *stall) halt() {
 	r.Helper()
 	r.remember()
@@ -208,8 +207,8 @@ func (r *stall) halt() {
 	})
 }
 
-// kill ends the sidecar: at once, or, if one of its threads is held in the
-// frozen file system, at the thaw; until then it keeps its locks.
+// kill kills the sidecar. It ends at once, or, if a thread is held in the frozen file system, at the thaw. Until then
+// it keeps its locks.
 func (r *stall) kill(atOnce bool) {
 	r.Helper()
 	r.remember()
@@ -225,8 +224,7 @@ func (r *stall) kill(atOnce bool) {
 	}
 }
 
-// again starts a sidecar, as the kubelet does: again if it ends. It has to
-// answer before the end.
+// again starts a sidecar as the kubelet does: once more if it ends. The sidecar must answer before the given end.
 func (r *stall) again(end time.Time) {
 	r.Helper()
 	begun := time.Now()
@@ -244,8 +242,8 @@ func (r *stall) again(end time.Time) {
 	}
 }
 
-// terminate sends SIGTERM, and expects that the sidecar gives up in time. The
-// JVM writes nearly to the end of that, as one does that is slow to stop.
+// terminate sends SIGTERM and expects that the sidecar gives up in time. The JVM writes almost until then, like a JVM
+// that is slow to stop.
 func (r *stall) terminate(within time.Duration) {
 	r.Helper()
 	r.remember()
@@ -257,7 +255,7 @@ func (r *stall) terminate(within time.Duration) {
 	if _, err := r.flood.Stop(); err != nil {
 		r.Error(err)
 	}
-	lab.Eventually(r, patience, "the sidecar says what is left", func() bool {
+	lab.Eventually(r, patience, "the sidecar reports what is left", func() bool {
 		return strings.Contains(r.side.Stderr(), "not drained within") || r.side.Exited()
 	})
 	r.Logf("gave up after %s: %s", time.Since(begun).Round(10*time.Millisecond), lastLine(r.side.Stderr()))

@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// exitsUndrained ends a sidecar whose destination does not take lines: it has
-// to give up, while the destination stays so, and to say what is left.
+// exitsUndrained ends a sidecar whose destination does not take lines. The sidecar must give up while the destination
+// stays like that, and report what is left.
 func exitsUndrained(t *testing.T, side *lab.Sidecar) {
 	t.Helper()
 	saysUndrained(t, side)
@@ -25,7 +25,7 @@ func saysUndrained(t *testing.T, side *lab.Sidecar) {
 	if err := side.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	lab.Eventually(t, patience, "the sidecar says what is left", func() bool {
+	lab.Eventually(t, patience, "the sidecar reports what is left", func() bool {
 		return strings.Contains(side.Stderr(), "not drained within") && strings.Contains(side.Stderr(), "bytes of")
 	})
 	t.Logf("gave up after %s: %s", time.Since(begun).Round(10*time.Millisecond), lastLine(side.Stderr()))
@@ -36,8 +36,8 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-// The process gives up in time. Where the kernel holds a thread in the frozen
-// call, its end is seen, with its exit code, at the thaw only.
+// The process gives up in time. If the kernel holds a thread in the frozen call, its end and its exit code are
+// visible only at the thaw.
 func TestTerminatedWhileFrozen(t *testing.T) {
 	v := newVolume(t)
 	r := newRig(t, v.Dir+"/dest", "--drain-timeout", "1s")
@@ -76,8 +76,8 @@ func TestKilledWhileFrozen(t *testing.T) {
 	r.balances()
 }
 
-// The kernel keeps all that a sidecar had that was killed in a call into a
-// frozen disk, its port too. The next one does its work all the same.
+// If a sidecar is killed in a call into a frozen disk, the kernel keeps everything that it held, including its port.
+// The next sidecar still does its work.
 func TestKilledWhileFrozenKeepsItsPort(t *testing.T) {
 	v := newVolume(t)
 	r := newRig(t, v.Dir+"/dest")
@@ -91,7 +91,7 @@ func TestKilledWhileFrozenKeepsItsPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := r.side.Wait(100 * time.Millisecond); err == nil {
-		t.Error("the killed one has ended: the test shows nothing")
+		t.Error("the killed sidecar has ended: the test proves nothing")
 	}
 	r.flags = append(r.flags, "--listen", addr)
 	r.side = lab.Run(t, r.source, r.dest, r.flags...)
@@ -103,8 +103,7 @@ func TestKilledWhileFrozenKeepsItsPort(t *testing.T) {
 	r.balances()
 }
 
-// A stall is no error: the sidecar waits, the JVM does not, and afterwards
-// everything is there.
+// A stall is not an error: the sidecar waits, the JVM does not, and afterwards every line is there.
 func TestFrozenForAWhile(t *testing.T) {
 	v := newVolume(t)
 	r := newRig(t, v.Dir+"/dest")

@@ -14,10 +14,10 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// figures are what one JVM, and the writer that ran with it, went through. Lost
-// lines are -1 where they were not counted.
+// figures are the measurements of one JVM and of the writer that ran with it. Lost lines are -1 if they were not
+// counted.
 type figures struct {
-	write, safepoint                      time.Duration // the longest in the freeze
+	write, safepoint                      time.Duration // the longest during the freeze
 	away                                  time.Duration // of a Java thread: a log can stop it outside of a safepoint too
 	quietWrite, quietSafepoint, quietAway time.Duration // before the freeze
 	lost, severe                          int
@@ -25,13 +25,13 @@ type figures struct {
 	quiet, frozen, over                   time.Time // when it was warm, frozen, and past the thaw
 }
 
-// javaRun is a JVM that logs as a contender says, about 2 MB/s.
+// javaRun is a JVM that logs in the way of a contender, about 2 MB/s.
 type javaRun struct {
 	*testing.T
 	jdk   lab.JDK
-	dir   string // on tmpfs, of what ullage never sees
+	dir   string // on tmpfs, for files that ullage never sees
 	truth string // the second output
-	watch string // what the program tells about safepoints
+	watch string // the program's figures about safepoints
 	p     *jvm.Process
 }
 
@@ -40,7 +40,7 @@ const stamp = "2006-01-02T15:04:05.000-0700"
 
 const (
 	selection = "gc*=debug,safepoint*=debug"
-	coolDown  = 2 * time.Second // the JVM goes on after the thaw
+	coolDown  = 2 * time.Second // the JVM still runs after the thaw
 )
 
 // warmUp is how long a JVM runs before it is measured.
@@ -60,7 +60,7 @@ func startJava(t *testing.T, jdk lab.JDK, classes, log string, d time.Duration, 
 		options = "filecount=0" // HotSpot refuses to rotate a pipe
 	}
 	args := append([]string{
-		// The counters of safepoints need them, and no file, which might stall.
+		// The counters of safepoints need performance data, but not in a file, which might stall.
 		"-XX:+UsePerfData", "-XX:+PerfDisableSharedMem", "--add-exports=java.management/sun.management=ALL-UNNAMED",
 		"-Xmx64m", "-Xmn4m", "-XX:+UseG1GC",
 		jvm.Output{Selection: selection, File: log, Options: options}.Flag(),
@@ -70,7 +70,7 @@ func startJava(t *testing.T, jdk lab.JDK, classes, log string, d time.Duration, 
 	if r.p, err = jvm.Start(jdk, args...); err != nil {
 		t.Fatal(err)
 	}
-	// Not waited for: one that is held in a frozen file system ends at the thaw.
+	// The test does not wait: a process that is held in a frozen file system ends at the thaw.
 	t.Cleanup(func() {
 		select {
 		case <-r.p.Done():
@@ -83,12 +83,10 @@ func startJava(t *testing.T, jdk lab.JDK, classes, log string, d time.Duration, 
 
 var safepointTotal = regexp.MustCompile(`^\[([^]]+)\].* Total: +(\d+) ns`)
 
-// longest returns the longest safepoint between two moments, and for how long a
-// Java thread that sleeps for 1 ms at a time was away. There are two clocks for
-// safepoints: the total in the log, of which the JVM may have dropped lines,
-// and the counters, which leave out how long the collector's own threads took
-// to stop, in a write to their log for instance. The longer one is used. Where
-// the thread saw more than one safepoint at once, it is their sum.
+// longest returns the longest safepoint between two moments, and how long a Java thread that sleeps for 1 ms at a
+// time was away. Safepoints have two clocks: the total in the log, of which the JVM may have dropped lines, and the
+// counters, which leave out the time until the collector's own threads stopped, for instance in a write to their log.
+// The longer one is used. If the thread saw more than one safepoint at once, it is their sum.
 func (r *javaRun) longest(from, to time.Time) (safepoint, away time.Duration) {
 	r.Helper()
 	safepoint, away = r.watched(from, to)
@@ -99,7 +97,7 @@ func (r *javaRun) longest(from, to time.Time) (safepoint, away time.Duration) {
 			continue
 		}
 		ns, _ := strconv.ParseInt(string(found[2]), 10, 64)
-		// Stamped when it is over, at the thaw or later.
+		// The line is stamped at the end of the safepoint, at the thaw or later.
 		if when, err := time.Parse(stamp, string(found[1])); err == nil && when.After(from) && when.Before(to) {
 			logged = max(logged, time.Duration(ns))
 		}
@@ -108,7 +106,7 @@ func (r *javaRun) longest(from, to time.Time) (safepoint, away time.Duration) {
 	return max(safepoint, logged), away
 }
 
-// watched reads what the program has told.
+// watched reads the figures that the program has written.
 func (r *javaRun) watched(from, to time.Time) (safepoint, away time.Duration) {
 	r.Helper()
 	text, err := os.ReadFile(r.watch)
@@ -119,7 +117,7 @@ func (r *javaRun) watched(from, to time.Time) (safepoint, away time.Duration) {
 	for line := range bytes.Lines(text) {
 		var at, count, took, gone int64
 		if n, _ := fmt.Sscan(string(line), &at, &count, &took, &gone); n != 4 {
-			continue // the last one, of a JVM that has ended
+			continue // the last line, cut by the end of the JVM
 		}
 		if when := time.UnixMilli(at); when.Before(from) || when.After(to) {
 			continue
@@ -129,14 +127,14 @@ func (r *javaRun) watched(from, to time.Time) (safepoint, away time.Duration) {
 		away = max(away, time.Duration(gone)*time.Millisecond)
 	}
 	if seen < 5 {
-		r.Errorf("the JVM had %d safepoints only between %s and %s", seen, from, to)
+		r.Errorf("the JVM had only %d safepoints between %s and %s", seen, from, to)
 	}
 	return safepoint, away
 }
 
 var asyncDrop = regexp.MustCompile(`(?m)\] +(\d+) messages dropped due to async logging$`)
 
-// lostAsync sums up what the JVM says in an output that it dropped of it.
+// lostAsync sums up the dropped lines that the JVM reports in an output.
 func lostAsync(text []byte) (lost int) {
 	for _, found := range asyncDrop.FindAllSubmatch(text, -1) {
 		n, _ := strconv.Atoi(string(found[1]))
@@ -176,13 +174,13 @@ func (r *javaRun) compare(persisted []byte) (lost int) {
 	r.Helper()
 	c := jvm.Compare(r.read(r.truth), persisted)
 	if c.Twice > 0 || c.Foreign > 0 {
-		r.Errorf("what is in the log is not what the JVM wrote: %s", c)
+		r.Errorf("the log differs from what the JVM wrote: %s", c)
 	}
 	return c.Missing
 }
 
-// account compares, by level, the second output with what was persisted and
-// what the markers in it say.
+// account compares, by level, the second output with the persisted lines and with the counts of the markers among
+// them.
 func (r *javaRun) account(dest string) (lost, severe int) {
 	r.Helper()
 	var text bytes.Buffer
@@ -207,14 +205,13 @@ func (r *javaRun) account(dest string) (lost, severe int) {
 		missing[level] -= n
 	}
 	if missing != dropped || lost != dropped.Total() {
-		r.Errorf("%d lines are missing (%s), the markers say %d (%s)", lost, missing, dropped.Total(), dropped)
+		r.Errorf("%d lines are missing (%s), the markers have %d (%s)", lost, missing, dropped.Total(), dropped)
 	}
 	r.Logf("%s: %d lines persisted, dropped: %s", r.jdk, bytes.Count(persisted.Bytes(), []byte("\n")), dropped)
 	return lost, dropped.From(lab.Warning)
 }
 
-// levelsOf counts the lines of a JVM's log by their level; further lines of a
-// record have that of its header.
+// levelsOf counts the lines of a JVM's log by level. Further lines of a record have the level of its header.
 func levelsOf(text []byte) (counts lab.Counts) {
 	level := lab.Unknown
 	for line := range bytes.Lines(text) {

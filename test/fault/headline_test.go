@@ -29,9 +29,8 @@ var direct = []contender{
 	{name: "frozen disk, -Xlog:async:stall", flags: []string{"-Xlog:async:stall"}, from: 24},
 }
 
-// What ullage may cost: a pause in a freeze against one without. Maxima of a
-// machine with other work scatter, so this is printed and not asked for; what
-// is asked for is that nothing waited for the disk.
+// The allowed ratio of a pause in a freeze to one without. On a busy machine maxima scatter, so the ratio is only
+// printed. The test checks that nothing waited for the disk.
 const (
 	mostRatio = 1.5
 	waited    = time.Second
@@ -40,11 +39,11 @@ const (
 // budget is the size of the tmpfs.
 const budget = "64m"
 
-// besides is how fast a writer writes while each JVM runs.
+// besides is the rate of a writer that runs next to each JVM.
 const besides = 2e6
 
-// TestHeadline prints a table of what a frozen disk does to a JVM that logs to
-// it, and to one that logs through ullage.
+// TestHeadline prints a table of the effect of a frozen disk on JVMs that log to it, and on JVMs that log through
+// ullage.
 func TestHeadline(t *testing.T) {
 	needRoot(t)
 	freeze := long(60*time.Second, 1500*time.Millisecond)
@@ -64,7 +63,7 @@ func TestHeadline(t *testing.T) {
 	defer rows.Print(t)
 	for _, c := range direct {
 		if (c.flags != nil || c.piped) && long(false, true) {
-			continue // a quick run has the two ends
+			continue // a quick run has only the two extremes
 		}
 		runs := make(map[lab.JDK]figures)
 		for _, jdk := range of(jdks, c) {
@@ -81,8 +80,7 @@ func TestHeadline(t *testing.T) {
 	rows.Add(ratios(jdks, runs)...)
 }
 
-// of returns the JDKs that a contender runs on: the newest is enough for a
-// quick run.
+// of returns the JDKs on which a contender runs: in a quick run only the newest.
 func of(jdks []lab.JDK, c contender) (fit []lab.JDK) {
 	for _, jdk := range long(jdks, jdks[len(jdks)-1:]) {
 		if jdk.Version >= c.from {
@@ -92,7 +90,7 @@ func of(jdks []lab.JDK, c contender) (fit []lab.JDK) {
 	return fit
 }
 
-// onDisk lets a JVM, and a writer with it, log to a disk that is frozen.
+// onDisk lets a JVM and a writer log to a disk that is frozen.
 func onDisk(t *testing.T, c contender, jdk lab.JDK, classes string, freeze time.Duration) (f figures) {
 	v := newVolumeOf(t, "2G")
 	log := filepath.Join(v.Dir, stream)
@@ -120,7 +118,7 @@ func onDisk(t *testing.T, c contender, jdk lab.JDK, classes string, freeze time.
 		f.lost = java.compare(text)
 	}
 	f.written += f.lost
-	// What the JVM drops it drops blindly; the levels are unknown.
+	// The JVM drops lines without regard to their level, so the levels are unknown.
 	f.severe = -1
 	if f.lost == 0 {
 		f.severe = 0
@@ -129,8 +127,8 @@ func onDisk(t *testing.T, c contender, jdk lab.JDK, classes string, freeze time.
 	return f
 }
 
-// pipeTo returns a named pipe, and a function that waits until a process has written all that
-// came through it to the file. A container runtime reads stdout in the same way.
+// pipeTo returns a named pipe, and a function that waits until a process has copied everything from the pipe to the
+// file. A container runtime reads stdout in the same way.
 func pipeTo(t *testing.T, file string) (pipe string, drained func()) {
 	t.Helper()
 	pipe = filepath.Join(t.TempDir(), "pipe")
@@ -141,7 +139,7 @@ func pipeTo(t *testing.T, file string) (pipe string, drained func()) {
 	if err := cat.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// Not waited for: a process that is held in a frozen file system ends at the thaw.
+	// The test does not wait: a process that is held in a frozen file system ends at the thaw.
 	t.Cleanup(func() { _ = cat.Process.Kill() })
 	return pipe, func() {
 		if err := cat.Wait(); err != nil {
@@ -159,14 +157,14 @@ func (f *figures) lasts(t *testing.T, v *volume, flood *lab.Flooding, quiet, fre
 	flood.Phase(within)
 	time.Sleep(freeze)
 	thaw()
-	// What waited for the thaw ends after it.
+	// Calls that waited for the thaw end after it.
 	f.over = time.Now().Add(coolDown / 2)
 	time.Sleep(time.Until(f.over))
 	flood.Phase(after)
 }
 
-// throughUllage lets a JVM and a writer log to a tmpfs of 64 MiB, for a while
-// without a freeze and for as long with one.
+// throughUllage lets a JVM and a writer log to a tmpfs of 64 MiB, for a while without a freeze and then equally long
+// with one.
 func throughUllage(t *testing.T, jdk lab.JDK, classes string, freeze time.Duration) (f figures) {
 	const beside = "writer.log"
 	v := newVolumeOf(t, "2G")
@@ -215,11 +213,10 @@ func throughUllage(t *testing.T, jdk lab.JDK, classes string, freeze time.Durati
 	return f
 }
 
-// quietPhase is that of a writer before the freeze, when all is warm.
+// quietPhase is the phase of a writer before the freeze, when everything is warm.
 const quietPhase = after + 1
 
-// rowOf makes a row of the figures of each JDK; the writer's are those of the
-// run where they were worst.
+// rowOf makes a row of the figures of each JDK. The writer's figures are the worst of all runs.
 func rowOf(name string, jdks []lab.JDK, runs map[lab.JDK]figures, quiet bool) []any {
 	var write time.Duration
 	severe := 0
@@ -243,8 +240,7 @@ func rowOf(name string, jdks []lab.JDK, runs map[lab.JDK]figures, quiet bool) []
 	return append(append(append(row, stops...), lost...), orDash(severe >= 0, severe))
 }
 
-// share is how many lines were lost, and of how many in a hundred that the JVM
-// wrote in the freeze.
+// share returns how many lines were lost, with their percentage of the lines that the JVM wrote during the freeze.
 func (f figures) share() string {
 	if f.lost == 0 || f.written == 0 {
 		return strconv.Itoa(f.lost)
@@ -259,7 +255,7 @@ func orDash(ok bool, v any) any {
 	return "-"
 }
 
-// ratios is the row that holds a freeze against none.
+// ratios returns the row that compares a freeze with no freeze.
 func ratios(jdks []lab.JDK, runs map[lab.JDK]figures) []any {
 	var write, quiet time.Duration
 	row := []any{fmt.Sprintf("ratio of the two (limit %.1f)", mostRatio), "-"}

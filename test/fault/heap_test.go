@@ -17,10 +17,10 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A pod of 512 MiB gives 85 % of it to the heap. When the sidecar takes nothing, as in a long stall,
-// the log on the tmpfs is memory of the JVM's container, and the kernel kills the JVM. The injector
-// has warned. With the opt-in it raises the limit and pins the heap, and the JVM lives. A limit that
-// is raised without a pin would be no help: the heap takes most of it.
+// A pod of 512 MiB gives 85 % of it to the heap. If the sidecar takes nothing, as in a long stall, the log on the
+// tmpfs uses memory of the JVM's container, and the kernel kills the JVM. The injector has warned of that. With the
+// opt-in it raises the limit and pins the heap, and the JVM survives. A raised limit without a pin would not help:
+// the heap would take most of it.
 func TestAHeapThatLeavesNoRoomForTheLog(t *testing.T) {
 	needRoot(t)
 	jdks := lab.NeedsJDKs(t)
@@ -29,7 +29,7 @@ func TestAHeapThatLeavesNoRoomForTheLog(t *testing.T) {
 		for _, c := range []struct {
 			name          string
 			optIn, unpin  bool
-			limit         int64 // that the container gets
+			limit         int64 // of the container
 			warned, lives bool
 		}{
 			{"as it is", false, false, 512 << 20, true, false},
@@ -43,15 +43,15 @@ func TestAHeapThatLeavesNoRoomForTheLog(t *testing.T) {
 				}
 				const warning = "may take more than its memory limit of 512 MiB, and be killed: heap 436 MiB (-XX:MaxRAMPercentage=85), 64 MiB on the log's tmpfs"
 				if strings.Contains(warnings, warning) != c.warned {
-					t.Errorf("a warning is wanted: %v; warnings:\n%s", c.warned, warnings)
+					t.Errorf("want a warning: %v; warnings:\n%s", c.warned, warnings)
 				}
 				if c.unpin {
 					options = strings.ReplaceAll(options, fmt.Sprintf("-XX:MaxRAM=%d", 512<<20), "")
 				}
 				g := newGroup(t, "memory", "memory.limit_in_bytes", "memory.max")
 				g.set(g.file, strconv.FormatInt(limit, 10))
-				_ = os.WriteFile(filepath.Join(g.dir, "memory.swappiness"), []byte("0"), 0) // of v1, and
-				_ = os.WriteFile(filepath.Join(g.dir, "memory.swap.max"), []byte("0"), 0)   // of v2: a pod has no swap
+				_ = os.WriteFile(filepath.Join(g.dir, "memory.swappiness"), []byte("0"), 0) // version 1 of control groups
+				_ = os.WriteFile(filepath.Join(g.dir, "memory.swap.max"), []byte("0"), 0)   // version 2: a pod has no swap
 				source := lab.Tmpfs(t, "64m")
 				cmd := exec.Command("sh", "-c", `echo $$ >"$0" && exec "$@"`, filepath.Join(g.dir, "cgroup.procs"),
 					filepath.Join(jdk.Home, "bin/java"), "-XX:MaxRAMPercentage=85", "-XX:InitialRAMPercentage=85", "-XX:+AlwaysPreTouch", "-XX:+UseSerialGC", "-cp", classes, "Heap", filepath.Join(source, "stall.log"), "54", "40")
@@ -68,8 +68,8 @@ func TestAHeapThatLeavesNoRoomForTheLog(t *testing.T) {
 	}
 }
 
-// injectedHeap injects the pod and returns the memory limit of the JVM's container in bytes, the
-// options of the JVM, and the warnings.
+// injectedHeap injects the pod and returns the memory limit of the JVM's container in bytes, the JVM's options, and
+// the warnings.
 func injectedHeap(t *testing.T, optIn bool) (limit int64, options, warnings string) {
 	t.Helper()
 	pod := fmt.Sprintf(`{"metadata":{"annotations":{"ullage.dev/raise-memory-limit":"%v"}},"spec":{"securityContext":{"runAsUser":1,"runAsGroup":1},"containers":[

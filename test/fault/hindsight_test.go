@@ -20,10 +20,9 @@ const (
 	detail      = stream + "+detail"
 )
 
-// Another program's file takes every page of the tmpfs, also the pages that the sidecar frees.
-// What the writer then gets into its log is persisted, or withheld and counted. The oldest lines
-// that are held make room for the newest, so that what is saved has no hole. What is written
-// when there is room again is held again.
+// Another program's file takes every page of the tmpfs, even the pages that the sidecar frees. Each line that the
+// writer still gets into its log is persisted, or withheld and counted. The oldest held lines make room for the
+// newest, so the saved lines have no hole. Lines that are written once there is room again are held again.
 func TestHindsightOnAFullTmpfs(t *testing.T) {
 	kills := long(20, 3)
 	t.Run("little", func(t *testing.T) { holdsOnAFullTmpfs(t, 300_000, 0) })
@@ -66,8 +65,8 @@ func holdsOnAFullTmpfs(t *testing.T, rate int64, kills int) {
 	t.Logf("%d records lost by the writer in %d places, %d bytes of withheld lines not saved", lost, len(p.report.Losses), unsaved)
 }
 
-// passes waits until the sidecar has appended all lines that the writer has attempted by
-// now, and returns their number.
+// passes waits until the sidecar has appended all lines that the writer has attempted so far, and returns their
+// number.
 func (p *pressed) passes() (lines int64) {
 	p.Helper()
 	lines = p.flood.Lines()
@@ -84,8 +83,8 @@ func (p *pressed) passes() (lines int64) {
 	return lines
 }
 
-// fills takes every page of a tmpfs, and the pages that others free, until remove. Now and
-// then it frees a few itself, for which the writer and the sidecar then compete.
+// fills takes every page of a tmpfs, also pages that others free, until remove is called. Now and then it frees a few
+// pages itself, for which the writer and the sidecar then compete.
 func fills(t *testing.T, dir string) (remove func()) {
 	t.Helper()
 	f, err := os.OpenFile(filepath.Join(dir, "heap.hprof"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
@@ -121,26 +120,25 @@ func fills(t *testing.T, dir string) (remove func()) {
 	}
 }
 
-// parts requires that each line that the writer wrote is persisted or counted as withheld,
-// by its level, and that each withheld line after a saved line, or with the number after or a
-// later number, is saved, in order and once. It returns how many bytes of the others are not
-// saved.
+// parts requires that each line in the log is persisted or counted as withheld, by its level. It also requires that
+// each withheld line after a saved line, or with a number of at least after, is saved, in order and once. It returns
+// how many bytes of the other withheld lines are not saved.
 func (p *pressed) parts(after int64) (unsaved int) {
 	p.Helper()
 	var class ul.Classifier
 	var persisted, got, saved bytes.Buffer
 	var counts lab.Counts
-	begun := false // a line was found that was saved
+	begun := false // a saved line was found
 	for name, to := range map[string]*bytes.Buffer{stream: &got, detail: &saved} {
 		if err := lab.ReadStream(to, p.dest, name); err != nil {
 			p.Fatal(err)
 		}
 	}
 	for line := range lab.LinesOf(p.report) {
-		// What is glued to a cut line has the level that the cut one shows.
+		// A line that is glued to a cut one has the level that the cut one shows.
 		level := lab.Level(class.Classify(bytes.TrimSuffix(line.Text, []byte("\n"))).Level)
 		if !line.Loose && level != line.Level {
-			p.Fatalf("the level is %s: %s", line.Level, line.Text)
+			p.Fatalf("the level is %s, but is read as another one: %s", line.Level, line.Text)
 		}
 		if !ul.Level(level).Below(ul.Info) {
 			persisted.Write(line.Text)
@@ -154,7 +152,7 @@ func (p *pressed) parts(after int64) (unsaved int) {
 		}
 		unsaved += len(line.Text)
 		if begun || line.Number >= after {
-			p.Errorf("not saved, although there was room, or an older line was saved: %.100s", line.Text)
+			p.Errorf("not saved, although there was room or an older line was saved: %.100s", line.Text)
 		}
 	}
 	if !bytes.Equal(got.Bytes(), persisted.Bytes()) {

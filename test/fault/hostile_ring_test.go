@@ -17,7 +17,7 @@ const (
 	ringCapacity = 65536
 )
 
-// ring makes a ring of events, or does something to one, to its journal or its text.
+// ring makes a ring of events, or damages a ring, its journal or its text.
 func (n *tenant) ring() {
 	id := fmt.Sprintf("events-%d-%d", rand.IntN(4), 1763722140123+rand.IntN(6))
 	ring, text, journal := filepath.Join(n.dir, id+".ring"), filepath.Join(n.dir, id+".log"), filepath.Join(n.dir, ".ullage", id+".journal")
@@ -46,7 +46,7 @@ func (n *tenant) ring() {
 	}
 }
 
-// linkAs gives the name to a victim, or to nothing.
+// linkAs makes the name a link to a victim, or removes it.
 func (n *tenant) linkAs(name string) {
 	_ = os.RemoveAll(name)
 	switch rand.IntN(3) {
@@ -69,8 +69,8 @@ func (n *tenant) scribble(name string, size int) {
 	}
 }
 
-// forgeRing writes a whole ring with some good records, and cursors that may be wild. It keeps the last one
-// open, as a JVM does that lives.
+// forgeRing writes a whole ring with some good records and perhaps wild cursors. It keeps the newest ring open, as a
+// living JVM does.
 func (n *tenant) forgeRing(name string) {
 	if n.full() {
 		return

@@ -20,16 +20,15 @@ func init() {
 	}
 }
 
-// tenant is a process of the application's user in the source directory. It
-// does what it can, but it leaves the files of the honest stream alone, and the
-// tmpfs with room for them.
+// tenant is a process of the application's user in the source directory. It does whatever it can, but leaves the
+// files of the honest stream alone and room for them on the tmpfs.
 type tenant struct {
 	dir     string
-	victims []string // files that are none of its business
+	victims []string // files that do not belong to it
 	acts    int
-	endless *os.File // a line without an end
+	endless *os.File // the file of an endless line
 	old     []byte   // a checkpoint of the sidecar's own
-	held    *os.File // a ring that it has open
+	held    *os.File // a ring that it keeps open
 }
 
 // run acts every millisecond until it is killed.
@@ -48,7 +47,7 @@ func (n *tenant) name() string {
 
 func (n *tenant) victim() string { return n.victims[rand.IntN(len(n.victims))] }
 
-// link makes symbolic and hard links to files of others.
+// link makes symbolic and hard links to files that do not belong to it.
 func (n *tenant) link() {
 	name := n.name()
 	_ = os.Remove(name)
@@ -71,8 +70,8 @@ func (n *tenant) rename() {
 	_ = os.Rename(from, to)
 }
 
-// open opens a file of its own. In a pod, the tenant sees nothing of the
-// destination; here it could, and does not write through its own links.
+// open opens one of the tenant's own files, never a link. In a pod, the tenant does not see the destination. Here it
+// could, but it does not write through its own links.
 func (n *tenant) open(name string, flags int) *os.File {
 	f, err := os.OpenFile(name, os.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|flags, 0o666)
 	if err != nil {
@@ -97,7 +96,7 @@ func (n *tenant) truncate() {
 	_ = f.Truncate(int64(rand.IntN(60)))
 }
 
-// hole makes a file look as if it had a terabyte.
+// hole makes a file look as if it had a terabyte of data.
 func (n *tenant) hole() {
 	f := n.open(n.name(), os.O_CREATE)
 	if f == nil {
@@ -108,7 +107,7 @@ func (n *tenant) hole() {
 	_, _ = f.WriteString("[0.001s][info][gc] a line before a hole\n")
 }
 
-// endlessLine makes a line longer: a gibibyte in the end, if there is time.
+// endlessLine makes a line longer, up to a gibibyte if there is time.
 func (n *tenant) endlessLine() {
 	const most = 1 << 30
 	if n.endless == nil {
@@ -128,13 +127,13 @@ func (n *tenant) endlessLine() {
 
 var endlessText = bytes.Repeat([]byte("x"), 128<<10)
 
-// full reports whether the tmpfs would be, for the honest writer.
+// full reports whether the tmpfs would become too full for the honest writer.
 func (n *tenant) full() bool {
 	var st unix.Statfs_t
 	return unix.Statfs(n.dir, &st) != nil || st.Bavail < st.Blocks*3/4
 }
 
-// special makes what is no file.
+// special makes entries that are not regular files.
 func (n *tenant) special() {
 	name := n.name()
 	_ = os.RemoveAll(name)
@@ -151,20 +150,19 @@ func (n *tenant) special() {
 	}
 }
 
-// slot names one of the sidecar's checkpoints.
+// slot returns the path of one of the sidecar's checkpoints.
 func (n *tenant) slot() string {
 	return filepath.Join(n.dir, ".ullage", fmt.Sprintf("checkpoint-%d", rand.IntN(2)))
 }
 
-// isDirectory reports whether a name is a directory's, and no link's, whose
-// target the tenant would not see in a pod.
+// isDirectory reports whether a name is a directory, not a link to one: in a pod, the tenant would not see the link's
+// target.
 func isDirectory(name string) bool {
 	info, err := os.Lstat(name)
 	return err == nil && info.IsDir()
 }
 
-// forge writes a checkpoint of its own over the sidecar's, or an old one, or
-// damages it.
+// forge writes a forged or an old checkpoint over the sidecar's, or damages it.
 func (n *tenant) forge() {
 	slot := n.slot()
 	if !isDirectory(filepath.Dir(slot)) {
@@ -194,8 +192,7 @@ func (n *tenant) forge() {
 	}
 }
 
-// replace puts something else in the place of the checkpoint, or of its
-// directory.
+// replace replaces the checkpoint or its directory with something else.
 func (n *tenant) replace() {
 	slot := n.slot()
 	if own := filepath.Dir(slot); rand.IntN(20) == 0 || !isDirectory(own) {
@@ -214,7 +211,7 @@ func (n *tenant) replace() {
 	}
 }
 
-// garbage writes bytes that are no lines.
+// garbage writes bytes that are not lines.
 func (n *tenant) garbage() {
 	if n.full() {
 		return

@@ -20,9 +20,8 @@ import (
 
 const tenantID = 65534 // of the application, and so of the sidecar
 
-// A process of the application makes trouble in the source of an honest JVM:
-// the honest stream is exact, also over a restart, nothing outside the two
-// directories is touched, and memory is bounded.
+// A process of the application makes trouble in the source of an honest JVM. The honest stream is exact, even over a
+// restart, nothing outside the two directories is touched, and memory is bounded.
 func TestHostileTenant(t *testing.T) {
 	needRoot(t)
 	mount := lab.Tmpfs(t, "64m")
@@ -46,7 +45,7 @@ func TestHostileTenant(t *testing.T) {
 		return side
 	}
 	r.side = start()
-	// The JVM has the same user, so that its file can be punched.
+	// The JVM runs as the same user, so that its file can be punched.
 	honest := filepath.Join(r.source, stream)
 	if err := os.WriteFile(honest, nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -75,15 +74,14 @@ func TestHostileTenant(t *testing.T) {
 	events, errors := counted(r, "ullage_events_total"), counted(r, "ullage_event_ring_errors_total")
 	t.Logf("events: %s; errors of rings: %s", events, errors)
 	if peak > mostMemoryOfMany {
-		t.Errorf("the sidecar took %d bytes of memory", peak)
+		t.Errorf("the sidecar took %d bytes of memory, over the limit", peak)
 	}
 	r.balances()
 	outside.check(t)
 	strangers(t, r.dest)
 }
 
-// endures lets time pass and sees that the sidecar goes on. It returns its
-// peak of memory.
+// endures lets time pass, checks that the sidecar keeps running, and returns its peak of memory.
 func (r *rig) endures(d time.Duration) (peak int64) {
 	r.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); {
@@ -149,8 +147,7 @@ func counted(r *rig, metric string) string {
 	return strings.Join(found, " ")
 }
 
-// strangers fails the test if there is anything in the destination that is
-// neither the sidecar's own nor a stream.
+// strangers fails the test if the destination contains anything except the sidecar's own files and streams.
 func strangers(t *testing.T, dest string) {
 	t.Helper()
 	entries, err := os.ReadDir(dest)
@@ -166,9 +163,8 @@ func strangers(t *testing.T, dest string) {
 	}
 }
 
-// canary is a file that no process has a reason to touch, on the same file
-// system as the source, so that it can be linked, and of the same owner. A read
-// of it is noticed.
+// canary is a file that no process has a reason to touch. It has the same owner and is on the same file system as the
+// source, so that it can be linked. The test notices any read of it.
 type canary struct {
 	file   string
 	was    unix.Stat_t
@@ -201,11 +197,11 @@ func newCanary(t *testing.T, dir string) *canary {
 	return c
 }
 
-// check fails the test if it was read or changed.
+// check fails the test if the canary was read or changed.
 func (c *canary) check(t *testing.T) {
 	t.Helper()
 	if n, err := unix.Read(c.notify, make([]byte, 64<<10)); err != unix.EAGAIN {
-		t.Errorf("somebody has read or changed a file outside of both directories: %d bytes of events, error: %v", n, err)
+		t.Errorf("a file outside of both directories was read or changed: %d bytes of events, error: %v", n, err)
 	}
 	var is unix.Stat_t
 	if err := unix.Stat(c.file, &is); err != nil || is.Size != c.was.Size || is.Blocks != c.was.Blocks || is.Mtim != c.was.Mtim || is.Mode != c.was.Mode {

@@ -16,8 +16,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// answers are what the questions of docs/incident.md must be answered with, in the order of the
-// page: regular expressions for the output, and the exit status.
+// answers are the required answers to the questions of docs/incident.md, in the order of the page: regular
+// expressions for the output, and the exit status.
 var answers = []struct {
 	title  string
 	want   []string
@@ -33,13 +33,13 @@ var answers = []struct {
 	{"8. Which heap", []string{`(?m)^- No size of the heap is recommended: `}, 0},
 }
 
-// beforeItHappened is the index of the question that is for a sidecar that withholds lines.
+// beforeItHappened is the index of the question for a sidecar that withholds lines.
 const beforeItHappened = 6
 
-// TestQuestionsOfAnIncident asks what docs/incident.md asks, by the commands as they stand there.
-// The log has HotSpot's default decorators. Its JVM is killed and starts again, the sidecar is
-// killed, and a frozen disk leaves a hole. The seventh question is for a sidecar that withholds
-// the lines by which the one before it has the JVM's level raised.
+// TestQuestionsOfAnIncident asks the questions of docs/incident.md with the commands on the page. The log has
+// HotSpot's default decorators. Its JVM is killed and starts again, the sidecar is killed, and a frozen disk leaves a
+// hole. The seventh question is for a sidecar that withholds lines, namely those of a level to which its predecessor
+// has raised the JVM.
 func TestQuestionsOfAnIncident(t *testing.T) {
 	needRoot(t)
 	i := newIncident(t)
@@ -57,7 +57,7 @@ func TestQuestionsOfAnIncident(t *testing.T) {
 		return err == nil && n > 0
 	}
 	lab.Eventually(t, patience, "the sidecar drops lines", func() bool {
-		// One start exhausts the budget, where the sidecar has no time to compress what it holds.
+		// One start exhausts the budget if the sidecar has no time to compress what it holds.
 		second := i.java("all=trace", "Incident", "1")
 		if err := second.Wait(patience); err != nil {
 			t.Fatal(err)
@@ -99,10 +99,10 @@ func TestQuestionsOfAnIncident(t *testing.T) {
 			command := strings.ReplaceAll(q.command, "16:45", at.Format("15:04:05"))
 			out, status := i.ask(command)
 			for end := time.Now().Add(patience); n == beforeItHappened && !matches(out, want.want) && time.Now().Before(end); {
-				out, status = i.ask(command) // what was saved becomes durable in a moment
+				out, status = i.ask(command) // saved lines become durable a moment later
 			}
 			if status != want.status || !matches(out, want.want) {
-				t.Errorf("exit status %d, want %d, and what matches %q:\n%s\n%.4000s", status, want.status, want.want, command, out)
+				t.Errorf("exit status %d, want %d and output that matches %q:\n%s\n%.4000s", status, want.status, want.want, command, out)
 			}
 		})
 	}
@@ -112,7 +112,7 @@ func matches(out string, all []string) bool {
 	return !slices.ContainsFunc(all, func(one string) bool { return !regexp.MustCompile(one).MatchString(out) })
 }
 
-// withholds replaces the sidecar by one that withholds lines, and returns when it has.
+// withholds replaces the sidecar by one that withholds lines. It returns the time once lines are withheld.
 func (i *incident) withholds() time.Time {
 	i.Helper()
 	i.side.Kill()
@@ -144,7 +144,7 @@ func newIncident(t *testing.T) *incident {
 	return i
 }
 
-// runs starts a sidecar, with a budget that the start of one JVM exhausts.
+// runs starts a sidecar with a budget that the start of one JVM exhausts.
 func (i *incident) runs(flags ...string) {
 	i.Helper()
 	i.side = lab.Run(i, i.source, i.dest, append(flags, "--budget", "2Mi")...)
@@ -165,8 +165,7 @@ func (i *incident) java(selection string, args ...string) *jvm.Process {
 	return p
 }
 
-// ask runs a command in a shell with the settings that the sidecar's container has and returns
-// its output and exit status.
+// ask runs a command in a shell with the settings of the sidecar's container and returns its output and exit status.
 func (i *incident) ask(command string) (out string, status int) {
 	i.Helper()
 	addr, err := i.side.Addr(patience)
@@ -184,7 +183,7 @@ func (i *incident) ask(command string) (out string, status int) {
 	return string(text), cmd.ProcessState.ExitCode()
 }
 
-// question is one of the page, and the command that answers it.
+// question is a question of the page with the command that answers it.
 type question struct{ title, command string }
 
 func incidentPage(t *testing.T) (all []question) {

@@ -14,8 +14,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A real JVM in a real cgroup ends for lack of memory: outside of its heap, on the tmpfs of its log,
-// or in its heap. The mark of its end, the status, the counter and the report name which, with the numbers.
+// A real JVM in a real cgroup runs out of memory: outside of its heap, on the tmpfs of its log, or in its heap. The
+// mark of its end, the status, the counter and the report name the cause, with the numbers.
 func TestWhatKilledAJVMIsNamed(t *testing.T) {
 	needRoot(t)
 	jdks := lab.NeedsJDKs(t)
@@ -41,7 +41,7 @@ func TestWhatKilledAJVMIsNamed(t *testing.T) {
 				lab.Eventually(t, lab.Patience, "the JVM is known", func() bool { return marked(`jvm-started|jvm-seen`) != "" })
 				take()
 				var mark string
-				lab.Eventually(t, lab.Patience, "its end is marked", func() bool { mark = marked(`jvm-ended.*$`); return mark != "" })
+				lab.Eventually(t, lab.Patience, "the JVM's end is marked", func() bool { mark = marked(`jvm-ended.*$`); return mark != "" })
 				t.Log(mark)
 				if !regexp.MustCompile(` cause=` + c.cause + ` why="` + c.why + `"$`).MatchString(mark) {
 					t.Errorf("the mark: %s", mark)
@@ -58,12 +58,13 @@ func TestWhatKilledAJVMIsNamed(t *testing.T) {
 	}
 }
 
-// doomed starts a JVM in the cgroup, with 256 MiB, and returns what has it take memory until it ends.
+// doomed starts a JVM in the cgroup, with 256 MiB. It returns a function that makes the JVM take memory until it
+// ends.
 func doomed(t *testing.T, g *group, jdk lab.JDK, classes, source, takes string) (take func()) {
 	t.Helper()
 	g.set(g.file, strconv.Itoa(256*mib))
-	_ = os.WriteFile(filepath.Join(g.dir, "memory.swappiness"), []byte("0"), 0) // of v1, and
-	_ = os.WriteFile(filepath.Join(g.dir, "memory.swap.max"), []byte("0"), 0)   // of v2: a pod has no swap
+	_ = os.WriteFile(filepath.Join(g.dir, "memory.swappiness"), []byte("0"), 0) // version 1 of control groups
+	_ = os.WriteFile(filepath.Join(g.dir, "memory.swap.max"), []byte("0"), 0)   // version 2: a pod has no swap
 	cmd := exec.Command("sh", "-c", `echo $$ >"$0" && exec "$@"`, filepath.Join(g.dir, "cgroup.procs"),
 		jdk.Java(), "-Xmx64m", "-XX:MaxDirectMemorySize=1g", "-XX:+UseSerialGC", "-XX:+StartAttachListener", "-XX:+ExitOnOutOfMemoryError",
 		"-Xlog:gc*=info:file="+filepath.Join(source, "gc-%p.log"), "-cp", classes, "Doomed", takes, filepath.Join(source, "dump.bin"))

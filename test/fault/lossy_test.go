@@ -9,11 +9,9 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// newLossyVolume makes a volume whose device lies on a tmpfs of its own, in
-// memory that is taken as it is written to. When others have taken all of that
-// tmpfs, the device fails each write to a block that it has not had before: an
-// fsync fails once, the next one says that all is well, and the blocks read as
-// zeros once they have left the page cache.
+// newLossyVolume makes a volume whose device lies on a tmpfs of its own, which provides memory as it is written to.
+// Once other files have taken all of that tmpfs, the device fails each write to a new block: an fsync fails once, the
+// next one reports success, and the blocks read as zeros once they have left the page cache.
 func newLossyVolume(t *testing.T) (v *volume, fail, mend func()) {
 	t.Helper()
 	memory := lab.Tmpfs(t, "96m")
@@ -22,13 +20,13 @@ func newLossyVolume(t *testing.T) (v *volume, fail, mend func()) {
 	filler := filepath.Join(memory, "filler")
 	fail = func() {
 		t.Helper()
-		syscall.Sync() // what is under way has its blocks
+		syscall.Sync() // writes under way get their blocks
 		lab.Fill(t, filler)
 	}
 	return v, fail, func() { _ = os.Remove(filler) }
 }
 
-// losesWrites makes sure that the device does what it is there for.
+// losesWrites checks that the device really loses writes.
 func (v *volume) losesWrites() {
 	v.t.Helper()
 	f, err := os.Create(filepath.Join(v.Dir, "control"))
@@ -47,9 +45,9 @@ func (v *volume) losesWrites() {
 	}
 }
 
-// Megabytes are appended and wait for a slow device when the application fills
-// the tmpfs, so that commits become small; then the sync fails, and the next one
-// would succeed: only what is on the device after a new mount counts.
+// Megabytes are appended and wait for a slow device. Then the application fills the tmpfs, so that commits become
+// small. The sync fails, and the next one would succeed: only the content of the device after a new mount proves
+// anything.
 func TestDeviceLosesWhatItFailedToSync(t *testing.T) {
 	v, fail, mend := newLossyVolume(t)
 	source, dest := lab.Tmpfs(t, "64m"), filepath.Join(v.Dir, "dest")
@@ -65,8 +63,8 @@ func TestDeviceLosesWhatItFailedToSync(t *testing.T) {
 	limit.add(r.side)
 	before := r.metric("ullage_segments_written_bytes_total")
 	r.burst(40_000)         // 7 MB, in one commit
-	const pending = 4 << 20 // more than may be on disk after a mark with the budget that will be left
-	lab.Eventually(t, patience, "much is appended", func() bool {
+	const pending = 4 << 20 // more than a mark of the remaining budget may leave uncommitted on the disk
+	lab.Eventually(t, patience, "several MiB are appended", func() bool {
 		return r.metric("ullage_segments_written_bytes_total")-before > pending
 	})
 	lab.Fill(t, filepath.Join(source, "ballast"))
@@ -86,7 +84,7 @@ func TestDeviceLosesWhatItFailedToSync(t *testing.T) {
 	r.compare()
 }
 
-// appends writes so many lines at once.
+// appends writes at least that many lines at once.
 func (r *rig) appends(lines int) {
 	r.Helper()
 	if err := r.writer.Write(lines); err != nil {
@@ -94,8 +92,7 @@ func (r *rig) appends(lines int) {
 	}
 }
 
-// burst writes so many lines while the sidecar stands still, so that it finds
-// them all at once.
+// burst writes at least that many lines while the sidecar is stopped, so that it finds them all at once.
 func (r *rig) burst(lines int) {
 	r.Helper()
 	for _, sig := range []os.Signal{syscall.SIGSTOP, syscall.SIGCONT} {

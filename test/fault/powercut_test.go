@@ -10,8 +10,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A power cut ends the node: the tmpfs and the checkpoint are gone, and the
-// unsynced end of the newest segment is in any state.
+// A power cut ends the node: the tmpfs and the checkpoint are gone, and the unsynced end of the newest segment may be
+// in any state.
 func TestPowerCut(t *testing.T) {
 	for _, compress := range []string{"zstd", "none"} {
 		for _, c := range []struct {
@@ -65,13 +65,13 @@ func powerCut(t *testing.T, compress string, tear func([]byte) []byte) {
 	}
 	kept, ok := bytes.CutSuffix(text.Bytes(), textOf(2, again.Written()))
 	if !ok {
-		t.Fatalf("what was written after the power cut is not at the end; the sidecar said:\n%s", side.Stderr())
+		t.Fatalf("the lines written after the power cut are not at the end; the sidecar said:\n%s", side.Stderr())
 	}
 	if written := textOf(1, before.Written()); !bytes.HasPrefix(written, kept) || len(kept) > 0 && kept[len(kept)-1] != '\n' {
-		t.Error("what was kept is not a beginning, of whole lines, of what was written")
+		t.Error("the kept lines are not whole lines from the beginning of the written ones")
 	}
 	if len(kept) < whole {
-		t.Errorf("%d bytes were kept, and %d were in segments that are sound", len(kept), whole)
+		t.Errorf("%d bytes were kept, want at least the %d in intact segments", len(kept), whole)
 	}
 }
 
@@ -86,7 +86,7 @@ func write(t *testing.T, w *lab.Writer, lines int) {
 	}
 }
 
-// textOf returns the lines of a seed, at least so many.
+// textOf returns at least that many lines of a seed.
 func textOf(seed uint64, lines int) []byte {
 	var text []byte
 	for l := lab.NewLines(seed, 0); l.Count() < lines; {
@@ -95,8 +95,7 @@ func textOf(seed uint64, lines int) []byte {
 	return text
 }
 
-// tearLast damages the newest segment and returns how many bytes, decoded, are
-// in the others.
+// tearLast damages the newest segment and returns how many decoded bytes the others have.
 func tearLast(t *testing.T, dest string, tear func([]byte) []byte) (whole int) {
 	t.Helper()
 	paths, err := lab.Segments(dest, stream)

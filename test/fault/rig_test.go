@@ -56,26 +56,26 @@ func (v *volume) mount() {
 	}
 }
 
-// remount mounts the volume again, so that only what reached the device is
-// left. No process may use it meanwhile.
+// remount mounts the volume again, so that it has only what reached the device. No process may use it meanwhile.
 func (v *volume) remount() {
 	v.t.Helper()
 	must(v.t, "umount", v.Dir)
 	var out string
 	var err error
-	// The mount namespace of a process that has ended goes a moment later, and its mount of this device with it.
+	// When a process has ended, its mount namespace disappears a moment later, and with it the namespace's mount of
+	// this device.
 	lab.Eventually(v.t, patience, "nothing else uses the device", func() bool {
 		out, err = command("e2fsck", "-fy", v.Loop)
 		return !strings.Contains(out, "is in use")
 	})
-	// 1: errors of the file system were corrected.
+	// Exit status 1: errors of the file system were corrected.
 	if err != nil && !strings.Contains(err.Error(), "exit status 1") {
 		v.t.Fatalf("%v\n%s", err, out)
 	}
 	v.mount()
 }
 
-// fill leaves no space and returns the file that takes it.
+// fill takes all free space and returns the file that takes it.
 func (v *volume) fill() (ballast string) {
 	v.t.Helper()
 	ballast = filepath.Join(v.Dir, "ballast")
@@ -83,7 +83,7 @@ func (v *volume) fill() (ballast string) {
 	return ballast
 }
 
-// shorten makes the loop device end after so many bytes; 0 is all of it again.
+// shorten makes the loop device end after that many bytes; 0 restores its full size.
 func (v *volume) shorten(bytes uint64) {
 	v.t.Helper()
 	dev, err := os.OpenFile(v.Loop, os.O_RDWR, 0)
@@ -144,20 +144,20 @@ func newRig(t *testing.T, dest string, flags ...string) *rig {
 	return r
 }
 
-// write starts a writer of another seed.
+// write starts a writer with another seed.
 func (r *rig) write(seed uint64) {
 	r.Helper()
 	r.writer, r.stop = lab.Write(r, lab.Output{Path: filepath.Join(r.source, stream), Seed: seed, Rate: perSecond})
 }
 
-// writes waits until the writer has written so many lines more.
+// writes waits until the writer has written that many further lines.
 func (r *rig) writes(lines int) {
 	r.Helper()
 	end := r.writer.Written() + lines
 	lab.Eventually(r, patience, "the writer goes on", func() bool { return r.writer.Written() >= end })
 }
 
-// persists waits until the sidecar has persisted so many lines more.
+// persists waits until the sidecar has persisted that many further lines.
 func (r *rig) persists(lines float64) {
 	r.Helper()
 	end := r.persisted() + lines
@@ -180,8 +180,8 @@ func (r *rig) metric(series string) float64 {
 	return value
 }
 
-// turnsRed waits until /readyz gives a reason that contains the text, and the
-// errors are counted by kind.
+// turnsRed waits until /readyz gives a reason that contains the text, and requires that errors of that kind are
+// counted.
 func (r *rig) turnsRed(kind, reason string) {
 	r.Helper()
 	var body string
@@ -217,7 +217,7 @@ func (r *rig) turnsGreen() {
 	r.Logf("green again after %s", time.Since(begun).Round(10*time.Millisecond))
 }
 
-// balances ends writer and sidecar in an orderly way and compares.
+// balances ends the writer and the sidecar in an orderly way and compares.
 func (r *rig) balances() {
 	r.Helper()
 	r.stop()

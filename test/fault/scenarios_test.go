@@ -8,8 +8,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// scenarios is what became of the lines in the tests of this package, but for
-// those with a table of their own. The last test prints it.
+// scenarios shows what became of the lines in the tests of this package, except in tests with a table of their own.
+// The last test prints it.
 var scenarios = lab.NewTable("Faults, and what became of the lines",
 	"scenario", "lines", "persisted", "dropped", "of these at warning or above", "gaps", "lost by the JVM", "slowest write", "account")
 

@@ -10,9 +10,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// In a shared process namespace the JVM sees the sidecar and is the same user.
-// What the sidecar sees, such as the key of the checkpoint, stays out of its
-// reach; and what the sidecar looks up about itself does not.
+// In a shared process namespace the JVM sees the sidecar and runs as the same user. Secrets of the sidecar, such as
+// the key of the checkpoint, stay out of its reach. The sidecar can still look up data about itself.
 func TestTenantSeesNothingOfTheSidecarsProcess(t *testing.T) {
 	needRoot(t)
 	const nobody = 65534
@@ -38,6 +37,6 @@ func TestTenantSeesNothingOfTheSidecarsProcess(t *testing.T) {
 		}
 	}
 	if n, err := side.Metric("process_open_fds"); err != nil || n < 5 {
-		t.Errorf("it counts %v of its own descriptors, %v", n, err)
+		t.Errorf("the sidecar counts %v of its own descriptors, %v", n, err)
 	}
 }

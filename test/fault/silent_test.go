@@ -14,9 +14,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// server is a destination that a process serves, as an NFS server does, by way
-// of FUSE. While the process is stopped no call into it returns, not even one
-// that only looks.
+// server is a destination that a process serves by FUSE, as an NFS server does. While the process is stopped, no call
+// into the destination returns, not even one that only looks.
 type server struct {
 	t   *testing.T
 	dir string
@@ -33,7 +32,7 @@ func newServer(t *testing.T) *server {
 	if err := os.Mkdir(s.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// Nothing is remembered: each look asks the server.
+	// No attribute is cached: each look asks the server.
 	s.cmd = exec.Command("bindfs", "-f", "-o", "attr_timeout=0,entry_timeout=0,negative_timeout=0", t.TempDir(), s.dir)
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -57,9 +56,9 @@ func (s *server) signal(sig os.Signal) {
 	}
 }
 
-// The destination does not answer when the sidecar starts: for the first time,
-// or again, with a checkpoint. It reads, moves and drops lines all the same,
-// answers, and after a kill -9 in the middle of that every line is accounted for.
+// The destination does not answer when the sidecar starts, either for the first time or again with a checkpoint. The
+// sidecar still reads, moves and drops lines and answers requests. After a kill -9 in the middle of that, every line
+// is accounted for.
 func TestDestinationIsSilentAtTheStart(t *testing.T) {
 	rows := newStallTable("A destination that does not answer at the start")
 	defer rows.Print(t)
@@ -70,7 +69,7 @@ func TestDestinationIsSilentAtTheStart(t *testing.T) {
 			rows.Add(silent(t, s.dir, name, func() { s.signal(syscall.SIGSTOP) }, func() { s.signal(syscall.SIGCONT) })...)
 		})
 	}
-	// A disk that can be read, and not written to.
+	// A frozen disk can be read, but not written to.
 	t.Run("frozen", func(t *testing.T) {
 		v := newVolumeOf(t, "2G")
 		var thaw func()
@@ -78,8 +77,8 @@ func TestDestinationIsSilentAtTheStart(t *testing.T) {
 	})
 }
 
-// silent starts a sidecar while the destination is stopped, kills it in the
-// middle, and resumes.
+// silent starts a sidecar while the destination is stopped, kills the sidecar in the middle, and resumes the
+// destination.
 func silent(t *testing.T, dir, begin string, stop, resume func()) (row []any) {
 	duration := long(20*time.Second, 3*time.Second)
 	f := freezing{rate: 50e6, frozen: duration, fault: begin + ", kill -9"}
@@ -130,8 +129,7 @@ func (r *stall) restart(within time.Duration) {
 	r.again(time.Now().Add(within))
 }
 
-// With nothing to ship there is nothing to wait for; with anything the sidecar
-// says what is left when its time is over.
+// With nothing to ship, the sidecar has nothing to wait for. Otherwise it reports what is left when its time is over.
 func TestTerminatedWhileTheDestinationIsSilent(t *testing.T) {
 	s := newServer(t)
 	s.signal(syscall.SIGSTOP)
@@ -150,11 +148,11 @@ func TestTerminatedWhileTheDestinationIsSilent(t *testing.T) {
 		if err := r.side.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
-		lab.Eventually(t, patience, "it ends", func() bool { return r.side.Exited() || strings.Contains(r.side.Stderr(), "not drained within 1s: ") })
+		lab.Eventually(t, patience, "the sidecar ends or gives up", func() bool { return r.side.Exited() || strings.Contains(r.side.Stderr(), "not drained within 1s: ") })
 		if said := strings.Contains(r.side.Stderr(), "26 bytes"); said != (c.code != 0) {
-			t.Errorf("with the log %q it said:\n%s", c.log, r.side.Stderr())
+			t.Errorf("with the log %q the sidecar said:\n%s", c.log, r.side.Stderr())
 		}
-		// A call into a server that does not answer may hold the process.
+		// A call into a server that does not answer can hold the process.
 		if code, err := r.side.Wait(time.Second); err == nil && code != c.code {
 			t.Errorf("with the log %q: exit code %d, want %d", c.log, code, c.code)
 		}

@@ -15,14 +15,13 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// TestSourceThatIsFull starts on a tmpfs without a free byte, even for a
-// checkpoint: with one stream, and with more files than the slots that an
-// earlier run has reserved can name.
+// TestSourceThatIsFull starts on a tmpfs without a free byte, even for a checkpoint. It does so with one stream, and
+// with more files than fit into the slots that an earlier run has reserved.
 func TestSourceThatIsFull(t *testing.T) {
 	lab.NeedsRoot(t, "it mounts a tmpfs")
 	for _, c := range []struct {
 		name   string
-		before bool // a run that reserved slots and was killed
+		before bool // an earlier run reserved slots and was killed
 		files  int
 	}{
 		{"before the first start", false, 1},
@@ -56,14 +55,14 @@ func TestSourceThatIsFull(t *testing.T) {
 				}
 			}
 			if left, _ := filepath.Glob(filepath.Join(source, "jvm*")); len(left) > 0 {
-				t.Errorf("left in the source: %v; it said:\n%s", left, s.Stderr())
+				t.Errorf("left in the source: %v; the sidecar said:\n%s", left, s.Stderr())
 			}
 		})
 	}
 }
 
-// fill writes lines into as many files until nothing fits any more. It returns
-// what is in each. The last line of each may be torn; the sidecar ends it.
+// fill writes lines into that many files until nothing fits any more and returns the content of each. The last line
+// of each may be torn; the sidecar ends it.
 func fill(t *testing.T, dir string, files int) map[string]string {
 	t.Helper()
 	written := map[string]string{}
@@ -96,8 +95,8 @@ func fill(t *testing.T, dir string, files int) map[string]string {
 	return written
 }
 
-// TestDrainReadsFilesThatWaited holds more files open than the sidecar has descriptors for. It closes
-// them when the sidecar gets SIGTERM: it reads as many as it may hold, then the next ones.
+// TestDrainReadsFilesThatWaited holds more files open than the sidecar has descriptors for. It closes them when the
+// sidecar gets SIGTERM. The sidecar reads as many files as it may hold, then the next ones.
 func TestDrainReadsFilesThatWaited(t *testing.T) {
 	const files = 300
 	source, dest := lab.Tmpfs(t, "8m"), t.TempDir()

@@ -13,8 +13,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// TestSpoolOnAFullTmpfs has no byte left for lines, again and again: there is
-// room for records without any, or nothing could be dropped.
+// TestSpoolOnAFullTmpfs has no byte left for lines, several times. There is still room for records without lines:
+// otherwise nothing could be dropped.
 func TestSpoolOnAFullTmpfs(t *testing.T) {
 	lab.NeedsRoot(t, "it mounts a tmpfs")
 	dir := lab.Tmpfs(t, "8m")
@@ -30,7 +30,7 @@ func TestSpoolOnAFullTmpfs(t *testing.T) {
 	var b spool.Block
 	line := make([]byte, 200<<10)
 	for i := range line {
-		line[i] = byte(rand.Uint32()) // which does not compress
+		line[i] = byte(rand.Uint32()) // random bytes do not compress
 	}
 	for i := range int64(8) {
 		lab.Fill(t, filepath.Join(dir, fmt.Sprint("filler-", i)))

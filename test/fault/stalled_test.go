@@ -18,8 +18,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A process by the name of java that a real control group throttles is named in the verdict,
-// with the kernel's own numbers. The lines of the stop are made up, the counters are not.
+// A process with the name java is throttled by a real control group. The verdict names it, with the kernel's own
+// numbers. The lines about the stop are invented, the counters are real.
 func TestThrottledByARealLimit(t *testing.T) {
 	limit := cpuGroup(t)
 	java := filepath.Join(t.TempDir(), "java")

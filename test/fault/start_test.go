@@ -27,7 +27,7 @@ func runAs(t *testing.T, uid uint32, args ...string) *lab.Sidecar {
 	return side
 }
 
-// refuses waits for an exit with 1 and a reason that has all the words.
+// refuses waits for exit status 1 and a reason that contains all the words.
 func refuses(t *testing.T, side *lab.Sidecar, words ...string) {
 	t.Helper()
 	code, err := side.Wait(patience)
@@ -39,7 +39,7 @@ func refuses(t *testing.T, side *lab.Sidecar, words ...string) {
 	}
 	for _, word := range words {
 		if !strings.Contains(side.Stderr(), word) {
-			t.Errorf("%q is not in what it said:\n%s", word, side.Stderr())
+			t.Errorf("%q is not in the sidecar's output:\n%s", word, side.Stderr())
 		}
 	}
 	t.Log(strings.TrimSpace(side.Stderr()))
@@ -61,13 +61,13 @@ func TestDestinationIsNotWritableAtTheStart(t *testing.T) {
 func TestSecondSidecarOnTheSameDestination(t *testing.T) {
 	source, dest := lab.Tmpfs(t, "16m"), t.TempDir()
 	first := lab.Run(t, source, dest)
-	// The address is known before the destination is.
+	// The sidecar reports its address before it has the destination.
 	lab.Eventually(t, patience, "the first one has the destination", func() bool {
 		status, _, err := first.Get("/readyz")
 		return err == nil && status == http.StatusOK
 	})
 	refuses(t, lab.Run(t, lab.Tmpfs(t, "16m"), dest), dest, "in use by another ullage", "pid ")
 	if first.Exited() {
-		t.Error("the first one has ended")
+		t.Error("the first sidecar has ended")
 	}
 }

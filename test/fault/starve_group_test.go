@@ -19,18 +19,17 @@ type group struct {
 	*testing.T
 	dir, file string
 	v2        bool   // of the interface
-	device    string // major:minor, empty for a limit that is not of a device
+	device    string // major:minor, empty unless the limit is of a device
 }
 
-// cpuGroup limits what its processes may take of one processor, in per cent.
+// cpuGroup limits the time that its processes get of one processor, in per cent.
 func cpuGroup(t *testing.T) *group {
 	t.Helper()
 	return newGroup(t, "cpu", "cpu.cfs_quota_us", "cpu.max")
 }
 
-// deviceGroup limits the writes in a second of its processes to the volume's
-// device. Those of the kernel's own threads, the journal's for instance, are
-// not theirs.
+// deviceGroup limits how many writes a second its processes may send to the volume's device. Writes of the kernel's
+// own threads, for instance for the journal, are not counted.
 func deviceGroup(t *testing.T, v *volume) *group {
 	t.Helper()
 	g := newGroup(t, "blkio", "blkio.throttle.write_iops_device", "io.max")
@@ -42,8 +41,8 @@ func deviceGroup(t *testing.T, v *volume) *group {
 	return g
 }
 
-// newGroup makes a control group, of the first version of the interface or of
-// the second, or skips the test. It is gone after the test.
+// newGroup makes a control group, of version 1 or version 2 of the interface, or skips the test. The group is removed
+// after the test.
 func newGroup(t *testing.T, controller, v1, v2 string) *group {
 	t.Helper()
 	needRoot(t)
@@ -64,7 +63,7 @@ func newGroup(t *testing.T, controller, v1, v2 string) *group {
 	return g
 }
 
-// writes sets how many writes a second there may be; 0 is no limit.
+// writes sets the limit of writes a second; 0 means no limit.
 func (g *group) writes(n int) {
 	g.Helper()
 	value := strconv.Itoa(n)
@@ -77,7 +76,7 @@ func (g *group) writes(n int) {
 	g.set(g.file, g.device+" "+value)
 }
 
-// percent sets the limit of processor time.
+// percent sets the limit of processor time in per cent.
 func (g *group) percent(n int) {
 	g.Helper()
 	value := strconv.Itoa(n * 1000)
@@ -100,7 +99,7 @@ func (g *group) set(file, value string) {
 	}
 }
 
-// free takes a process out again.
+// free takes a process out of the group again.
 func (g *group) free(pid string) {
 	_ = os.WriteFile(filepath.Join(filepath.Dir(g.dir), "cgroup.procs"), []byte(pid), 0)
 }

@@ -12,26 +12,25 @@ import (
 )
 
 const (
-	// mostMemory bounds what a sidecar of few files may have in memory of its own, whatever is done to it.
+	// mostMemory is the limit of memory of its own for a sidecar with few files, whatever happens to it.
 	mostMemory = 24 << 20
-	// mostMemoryOfMany bounds it where there are hundreds of files or more, which take
-	// about 1 KiB each while they are open, and the spool as well.
+	// mostMemoryOfMany is the limit with hundreds of files or more, which take about 1 KiB each while they are open,
+	// and for the spool as well.
 	mostMemoryOfMany = 28 << 20
 )
 
 // memory watches all sidecars of this package.
 var memory = watchMemory()
 
-// watch knows the peak of each sidecar that was seen, by its process id, and which
-// have a bound of their own.
+// watch records the peak of each sidecar, by its process id, and which sidecars have a limit of their own.
 type watch struct {
 	mu       sync.Mutex
 	peaks    map[string]int64
 	excepted map[string]bool
 }
 
-// watchMemory looks at the children of this process, for as long as it lives.
-// A process of the lab is itself this program, and does nothing here.
+// watchMemory looks at the children of this process as long as it runs. In a process that the lab has started from
+// this program, it does nothing.
 func watchMemory() *watch {
 	w := &watch{peaks: map[string]int64{}, excepted: map[string]bool{}}
 	if children, _ := filepath.Glob("/proc/self/task/*/children"); len(children) > 0 && os.Getenv("ULLAGE_LAB_FLOOD") == "" && os.Getenv(tenantEnv) == "" {
@@ -44,7 +43,7 @@ func watchMemory() *watch {
 	return w
 }
 
-// look takes the peaks of all children that run ullage.
+// look records the peaks of all children that run ullage.
 func (w *watch) look() {
 	lists, _ := filepath.Glob("/proc/self/task/*/children")
 	for _, list := range lists {
@@ -68,14 +67,14 @@ func (w *watch) take(pid string) {
 	w.peaks[pid] = max(w.peaks[pid], peak)
 }
 
-// except leaves out a sidecar that has a bound of its own.
+// except leaves out a sidecar that has a limit of its own.
 func (w *watch) except(pid int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.excepted[strconv.Itoa(pid)] = true
 }
 
-// most returns the highest peak, and of how many sidecars.
+// most returns the highest peak and the number of sidecars.
 func (w *watch) most() (peak int64, count int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

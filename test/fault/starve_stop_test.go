@@ -18,8 +18,8 @@ const (
 	cutSeconds = `ullage_jvm_cut_seconds_total{stream="` + stream + `"}`
 )
 
-// While the sidecar is stopped, no room becomes free. The tmpfs is full, the
-// JVM goes on without its log, and its lost lines are counted.
+// While the sidecar is stopped, no room becomes free. The tmpfs fills up, the JVM continues without its log, and its
+// lost lines are counted.
 func TestSidecarIsStopped(t *testing.T) {
 	p := newPressed(t, "32m", filepath.Join(t.TempDir(), "dest"))
 	p.pour(20e6)
@@ -29,14 +29,14 @@ func TestSidecarIsStopped(t *testing.T) {
 	}
 	p.lasts(long(30*time.Second, 5*time.Second))
 	if p.flood.Lost() == 0 {
-		t.Error("the tmpfs was never full: the test shows nothing")
+		t.Error("the tmpfs was never full: the test proves nothing")
 	}
 	if err := p.side.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	p.persists()
 	p.stop()
-	// A loss shows where another record begins inside the cut line, and nowhere else.
+	// A loss is visible only if another record begins inside the cut line.
 	glued := float64(p.report.Glued())
 	defer func() { t.Logf("%d losses, %v of them glued", len(p.report.Losses), glued) }()
 	lab.Eventually(t, patience, "everything is durable, and every glued line is counted", func() bool {
@@ -46,7 +46,7 @@ func TestSidecarIsStopped(t *testing.T) {
 	t.Logf("%d lines lost by the writer", account.Cut)
 }
 
-// The same with a real JVM, which has to end well.
+// The same happens to a real JVM, which must end without an error.
 func TestSidecarIsStoppedBesideAJVM(t *testing.T) {
 	needRoot(t)
 	jdks := lab.NeedsJDKs(t)
@@ -75,7 +75,7 @@ func stopBeside(t *testing.T, jdk lab.JDK, classes string) {
 		t.Fatal(err)
 	}
 	defer p.Kill()
-	// How long a JVM takes until its log has filled the tmpfs is the machine's.
+	// How soon a JVM fills the tmpfs with its log depends on the machine.
 	lab.Eventually(t, patience, "the tmpfs is full", func() bool { return lab.InUse(source) >= mib*2-64<<10 })
 	since := time.Now()
 	time.Sleep(full)
@@ -86,17 +86,17 @@ func stopBeside(t *testing.T, jdk lab.JDK, classes string) {
 	if err := p.Wait(patience); err != nil {
 		t.Error(err)
 	}
-	lab.Eventually(t, patience, "what the JVM has lost is counted", func() bool {
+	lab.Eventually(t, patience, "the JVM's lost lines are counted", func() bool {
 		n, err := side.Metric(cutLines)
 		return err == nil && n > 0
 	})
 	if lost, err := side.Metric(cutSeconds); err != nil || lost < stopped.Seconds()/2 {
-		t.Errorf("%v s without lines are counted, %v, and the tmpfs was full for %s", lost, err, stopped)
+		t.Errorf("%v s without lines are counted, %v, although the tmpfs was full for %s", lost, err, stopped)
 	}
 	if err := side.Stop(patience); err != nil {
 		t.Error(err)
 	}
-	// A reader of the copy learns of it as well.
+	// A reader of the copy learns of it too.
 	gaps, err := command(lab.Binary(), "logs", "--gaps", dest)
 	if err != nil || !regexp.MustCompile(`(?m)^\S+ +`+stream+` +jvm-full +- +- +[0-9.]+ `).MatchString(gaps) {
 		t.Errorf("ullage logs --gaps: %v\n%s", err, gaps)

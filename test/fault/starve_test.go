@@ -14,9 +14,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A hundredth of a processor is not enough to ship. What the JVM writes waits
-// on the tmpfs, the JVM itself notices nothing, and when there is time again
-// everything is shipped.
+// A hundredth of a processor is not enough to ship. The JVM's lines wait on the tmpfs, the JVM itself notices
+// nothing, and once there is time again everything is shipped.
 func TestHundredthOfAProcessor(t *testing.T) {
 	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
 	limit := cpuGroup(t)
@@ -31,7 +30,7 @@ func TestHundredthOfAProcessor(t *testing.T) {
 	share := 100 * (cpuTime(t, r.side) - used).Seconds() / spent.Seconds()
 	t.Logf("%d lines in %s while the sidecar had %.1f%% of a processor", r.writer.Written()-before, spent.Round(time.Millisecond), share)
 	if share > 5 {
-		t.Error("it had more than it was to have: the test shows nothing")
+		t.Error("the sidecar had more of the processor than the limit: the test proves nothing")
 	}
 	limit.percent(100)
 	r.turnsGreen()
@@ -48,7 +47,7 @@ func cpuTime(t *testing.T, side *lab.Sidecar) time.Duration {
 	return used
 }
 
-// runVia runs the sidecar by way of another program, which executes it.
+// runVia starts the sidecar through another program, which executes it.
 func runVia(t *testing.T, r *rig, program ...string) *lab.Sidecar {
 	t.Helper()
 	args := append(program, lab.Binary(), "run", "--source", r.source, "--dest", r.dest, "--listen", "127.0.0.1:0")
@@ -60,12 +59,12 @@ func runVia(t *testing.T, r *rig, program ...string) *lab.Sidecar {
 	return side
 }
 
-// Without events, the sidecar only polls: later, not less.
+// Without events, the sidecar only polls: it reads later, but not less.
 func TestInotifyInstancesAreExhausted(t *testing.T) {
 	needRoot(t)
 	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
 	r.side.Kill()
-	// The limit of a user namespace is its own: no other process notices.
+	// The limit belongs to a user namespace, so no other process notices.
 	r.side = runVia(t, r, "unshare", "--user", "--map-root-user", "sh", "-c", `echo 0 >/proc/sys/user/max_inotify_instances && exec "$@"`, "sh")
 	if _, err := r.side.Addr(patience); err != nil {
 		t.Skip("needs user namespaces: ", err)
@@ -81,15 +80,15 @@ func TestInotifyInstancesAreExhausted(t *testing.T) {
 	r.balances()
 }
 
-// manyFiles is many files in the source, each finished, and what is in them.
+// manyFiles is a set of many finished files in the source, with their content.
 type manyFiles struct {
 	streams, files int // the files of each stream; 1: no archives
 	text           map[string]*bytes.Buffer
 }
 
-// write makes the files, the archives of a stream in the order of their age.
-// Between two of one stream others are made, so that their times of birth,
-// which the kernel rounds to a tick of some milliseconds, differ.
+// write makes the files, the archives of a stream in the order of their age. Between two files of a stream it makes
+// files of other streams, so that their times of birth, which the kernel rounds to a tick of some milliseconds,
+// differ.
 func (c *manyFiles) write(t *testing.T, source string) {
 	t.Helper()
 	c.text = map[string]*bytes.Buffer{}
@@ -115,7 +114,7 @@ func (c *manyFiles) write(t *testing.T, source string) {
 
 func (c *manyFiles) name(n int) string { return fmt.Sprintf("jvm-%d.log", n) }
 
-// gone waits until every file was persisted and unlinked.
+// gone waits until every file is persisted and unlinked.
 func (c *manyFiles) gone(t *testing.T, side *lab.Sidecar, source string) {
 	t.Helper()
 	defer func() {
@@ -129,8 +128,8 @@ func (c *manyFiles) gone(t *testing.T, side *lab.Sidecar, source string) {
 	})
 }
 
-// compare holds what was persisted against what was written. Of more files than
-// are held at once, those of one stream may come in another order.
+// compare compares the persisted lines with the written ones. If there are more files than can be held at once, files
+// of one stream may come in another order.
 func (c *manyFiles) compare(t *testing.T, dest string) {
 	t.Helper()
 	disordered := 0
@@ -143,7 +142,7 @@ func (c *manyFiles) compare(t *testing.T, dest string) {
 			disordered++
 		}
 		if !slices.Equal(sorted(got.String()), sorted(want.String())) {
-			t.Fatalf("stream %s: %d bytes were persisted, %d written, or others", name, got.Len(), want.Len())
+			t.Fatalf("stream %s: %d bytes were persisted, %d written, or they differ", name, got.Len(), want.Len())
 		}
 	}
 	t.Logf("%d streams, the files of %d of them in another order", len(c.text), disordered)
@@ -151,8 +150,7 @@ func (c *manyFiles) compare(t *testing.T, dest string) {
 
 func sorted(text string) []string { return slices.Sorted(strings.Lines(text)) }
 
-// With fewer descriptors than files, files take turns, and the destination
-// still gets its own.
+// With fewer descriptors than files, files take turns, and the destination still gets the descriptors that it needs.
 func TestOutOfFileDescriptors(t *testing.T) {
 	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
 	r.side.Kill()
@@ -180,7 +178,7 @@ func TestTenThousandFiles(t *testing.T) {
 	peak, err := r.side.PeakMemory()
 	t.Logf("it took %.1f MiB of memory", float64(peak)/(1<<20))
 	if err != nil || peak > mostMemoryOfMany {
-		t.Errorf("that is too much, error: %v", err)
+		t.Errorf("more memory than the limit, error: %v", err)
 	}
 	c.compare(t, r.dest)
 	r.balances()

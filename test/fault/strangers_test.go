@@ -16,15 +16,15 @@ import (
 
 const (
 	strangersAtOnce = 10_000
-	// strangersCost is bytes beyond what a full queue and scrapes cost. Connections that were
-	// all held would take some 20 KiB each.
+	// strangersCost is the allowed cost in bytes in addition to that of a full queue and scrapes. If all connections
+	// were held, they would take some 20 KiB each.
 	strangersCost = 4 << 20
-	scrapesBefore = 120 // half an hour's
+	scrapesBefore = 120 // as many as in half an hour
 )
 
-// Ten thousand strangers connect to the admin port, ask, and stay. No source file loses its
-// descriptor for them, a new one is followed, and the memory is that of a sidecar that has
-// once caught up with a backlog, which fills its queue.
+// Ten thousand strangers connect to the admin port, send a request, and stay. No source file loses its descriptor to
+// them, a new file is followed, and the memory is that of a sidecar that has once caught up with a backlog, which
+// fills its queue.
 func TestTenThousandStrangersTakeNeitherMemoryNorDescriptors(t *testing.T) {
 	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
 	needDescriptors(t, strangersAtOnce+1000)
@@ -47,8 +47,7 @@ func TestTenThousandStrangersTakeNeitherMemoryNorDescriptors(t *testing.T) {
 	r.balances()
 }
 
-// catchesUp writes a file of whole lines that are size bytes at least, and waits until it is
-// persisted and gone.
+// catchesUp writes a file of whole lines of at least size bytes, and waits until it is persisted and gone.
 func (r *rig) catchesUp(name string, size int) {
 	r.Helper()
 	const line = "[1.000s][info][gc] came among strangers\n"
@@ -62,7 +61,7 @@ func (r *rig) catchesUp(name string, size int) {
 	})
 }
 
-// connects opens connections that ask once and stay until the end of the test.
+// connects opens connections that send one request each and stay until the end of the test.
 func connects(t *testing.T, side *lab.Sidecar, count int) {
 	t.Helper()
 	addr, err := side.Addr(patience)
@@ -76,12 +75,12 @@ func connects(t *testing.T, side *lab.Sidecar, count int) {
 		}
 		t.Cleanup(func() { c.Close() })
 		_ = c.SetWriteDeadline(time.Now().Add(patience))
-		_, _ = fmt.Fprint(c, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") // one that had to go for others cannot
+		_, _ = fmt.Fprint(c, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") // fails if the connection was closed in favour of others
 	}
 }
 
-// needDescriptors raises the limit of this process, so that it can hold the
-// strangers' ends. A sidecar that runs already keeps its own limit.
+// needDescriptors raises the limit of this process, so that it can hold the strangers' ends. A running sidecar keeps
+// its own limit.
 func needDescriptors(t *testing.T, count uint64) {
 	t.Helper()
 	needRoot(t)

@@ -15,8 +15,7 @@ import (
 // spooledBytes shows that lines were moved, whether or not any were dropped.
 const spooledBytes = "ullage_spooled_bytes"
 
-// pressed is a flood, a sidecar with small segments and, mostly, a destination
-// that is in the way.
+// pressed is a flood, a sidecar with small segments and, in most tests, a destination that is slow or stopped.
 type pressed struct {
 	*testing.T
 	source, dest string
@@ -26,7 +25,7 @@ type pressed struct {
 	report       lab.FloodReport
 }
 
-// newPressed starts a sidecar on a tmpfs of a size. The flood comes later.
+// newPressed starts a sidecar on a tmpfs of a size. The flood starts later.
 func newPressed(t *testing.T, size, dest string, flags ...string) *pressed {
 	t.Helper()
 	needRoot(t)
@@ -38,14 +37,14 @@ func newPressed(t *testing.T, size, dest string, flags ...string) *pressed {
 	return p
 }
 
-// pour starts the flood, of so many bytes a second.
+// pour starts the flood with that many bytes a second.
 func (p *pressed) pour(rate int64) {
 	p.Helper()
 	p.flood = lab.RunFlood(p.T, lab.Flood{Path: filepath.Join(p.source, stream), Seed: uint64(time.Now().UnixNano()), Rate: rate})
 	lab.Eventually(p, patience, "the flood has begun", func() bool { return p.flood.Lines() > 0 })
 }
 
-// lasts lets time pass, with the flood going on.
+// lasts lets time pass while the flood goes on.
 func (p *pressed) lasts(d time.Duration) { time.Sleep(d) }
 
 // stop ends the flood.
@@ -71,8 +70,7 @@ func (p *pressed) persists() {
 	})
 }
 
-// settles ends the flood and the sidecar in an orderly way and draws up the
-// account, which must be exact, and agree with the metrics.
+// settles ends the flood and the sidecar in an orderly way and draws up the account, which must be exact.
 func (p *pressed) settles() lab.Account {
 	p.Helper()
 	p.stop()
@@ -88,7 +86,7 @@ func (p *pressed) settles() lab.Account {
 	return account
 }
 
-// counted sums up the lines that the metrics call dropped.
+// counted sums up the lines that are dropped according to the metrics.
 func (p *pressed) counted() int {
 	p.Helper()
 	sum := 0.0
@@ -113,7 +111,7 @@ func (p *pressed) metric(series string) float64 {
 	return value
 }
 
-// takes makes a file of so many bytes that is none of the sidecar's business.
+// takes makes a file of that many bytes that does not belong to the sidecar.
 func takes(t *testing.T, dir string, bytes int64) (path string) {
 	t.Helper()
 	path = filepath.Join(dir, "heap.hprof")
@@ -128,11 +126,11 @@ func takes(t *testing.T, dir string, bytes int64) (path string) {
 	return path
 }
 
-// saysOf waits until the sidecar has said all the words.
+// saysOf waits until the sidecar's output contains all the words.
 func saysOf(t *testing.T, side *lab.Sidecar, words ...string) {
 	t.Helper()
 	defer func() { t.Logf("it said:\n%s", side.Stderr()) }()
-	lab.Eventually(t, patience, "it says so", func() bool {
+	lab.Eventually(t, patience, "the sidecar says so", func() bool {
 		for _, word := range words {
 			if !strings.Contains(side.Stderr(), word) {
 				return false

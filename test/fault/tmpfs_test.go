@@ -14,8 +14,8 @@ import (
 
 const mib = 1 << 20
 
-// The tmpfs is shared: another program takes most of it while the destination
-// is frozen. The backlog has to fit into what is left, or go.
+// The tmpfs is shared: another program takes most of it while the destination is frozen. The backlog must fit into
+// what is left, or be dropped.
 func TestTmpfsIsFilledBySomebodyElse(t *testing.T) {
 	v := newVolume(t)
 	p := newPressed(t, "64m", v.Dir+"/dest", "--retain-bytes", "16Mi", "--segment-bytes", "1Mi")
@@ -30,10 +30,10 @@ func TestTmpfsIsFilledBySomebodyElse(t *testing.T) {
 		t.Errorf("the writer found no room for %d records", n)
 	}
 	if headroom := p.metric("ullage_source_free_bytes"); headroom > float64(64*mib-size) {
-		t.Errorf("the headroom metric is %v, it does not know of the other one", headroom)
+		t.Errorf("the headroom metric is %v: it ignores the other program's file", headroom)
 	}
 	if p.metric(spooledBytes) < 5e6 {
-		t.Error("hardly anything was moved: the marks do not follow what is free")
+		t.Error("hardly anything was moved: the marks do not follow the free space")
 	}
 	dropped := p.counted()
 	if err := os.Remove(foreign); err != nil {
@@ -41,13 +41,13 @@ func TestTmpfsIsFilledBySomebodyElse(t *testing.T) {
 	}
 	thaw()
 	p.persists()
-	t.Logf("%d lines were dropped with the other one there", dropped)
+	t.Logf("%d lines were dropped while the other program's file was there", dropped)
 	if account := p.settles(); account.Dropped.Total().Total() < dropped {
 		t.Errorf("the metrics counted %d dropped lines, the markers %d", dropped, account.Dropped.Total().Total())
 	}
 }
 
-// A tmpfs can be made smaller while it is in use, down to what is in it.
+// A tmpfs can be made smaller while it is in use, down to the size of its content.
 func TestTmpfsIsMadeSmaller(t *testing.T) {
 	v := newVolume(t)
 	p := newPressed(t, "64m", v.Dir+"/dest", "--retain-bytes", "16Mi", "--segment-bytes", "1Mi")
@@ -58,7 +58,7 @@ func TestTmpfsIsMadeSmaller(t *testing.T) {
 	p.lasts(long(20*time.Second, 4*time.Second))
 	// The backlog cannot use the checkpoint's part of it.
 	if budget := p.metric("ullage_budget_bytes"); budget > 16*mib || budget < 15*mib {
-		t.Errorf("the budget is %v, not that of the smaller tmpfs", budget)
+		t.Errorf("the budget is %v, want that of the smaller tmpfs", budget)
 	}
 	if n := p.flood.Lost(); n > 0 {
 		t.Errorf("the writer found no room for %d records", n)
@@ -71,8 +71,8 @@ func TestTmpfsIsMadeSmaller(t *testing.T) {
 	p.settles()
 }
 
-// No machine of ours persists so much; what is too much is dropped and marked,
-// or, where the writer is faster than the sidecar can look, cut by the writer.
+// None of our machines persists so much. The excess is dropped and marked, or cut by the writer if it is faster than
+// the sidecar can look.
 func TestTwoHundredMegabytesASecond(t *testing.T) {
 	p := newPressed(t, "64m", filepath.Join(t.TempDir(), "dest"))
 	p.pour(200e6)
@@ -81,7 +81,7 @@ func TestTwoHundredMegabytesASecond(t *testing.T) {
 	rate := float64(p.flood.Bytes()) / time.Since(begun).Seconds() / 1e6
 	p.persists()
 	if lost, cut := p.flood.Lost(), p.metric(cutLines); lost == 0 && cut > 0 {
-		t.Errorf("%v lines are counted as cut, and the tmpfs was never full", cut)
+		t.Errorf("%v lines are counted as cut, although the tmpfs was never full", cut)
 	}
 	lost := p.flood.Lost()
 	account := p.settles()
@@ -109,8 +109,8 @@ func TestFiftyMegabytesASecondForAMinute(t *testing.T) {
 	}
 }
 
-// Without a limit it is the JVM's memory limit that ends a backlog: the sidecar
-// says so, and keeps to a budget of its own.
+// If the tmpfs has no size limit, the JVM's memory limit ends a backlog. The sidecar warns of that and keeps to a
+// budget of its own.
 func TestTmpfsWithoutASize(t *testing.T) {
 	v := newVolume(t)
 	source := t.TempDir()
@@ -127,7 +127,7 @@ func TestTmpfsWithoutASize(t *testing.T) {
 	thaw := v.freeze()
 	most := int64(0)
 	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		var st unix.Stat_t // such a tmpfs does not tell what is in use
+		var st unix.Stat_t // such a tmpfs does not report its use
 		if err := unix.Stat(filepath.Join(source, stream), &st); err != nil {
 			t.Fatal(err)
 		}
@@ -155,9 +155,8 @@ func TestBudgetIsLargerThanTheTmpfs(t *testing.T) {
 	saysOf(t, side, "--budget", "64Mi", "16Mi")
 }
 
-// Go runs the tests of a package in the order of its files' names, so that this
-// one comes last. It names the tests that ran with it and prints what became of
-// their lines.
+// Go runs the tests of a package in the order of its files' names, so this one comes last. It prints the peak memory,
+// and what became of the lines in the tests that ran with it.
 func TestPeakMemoryOfAllSidecars(t *testing.T) {
 	peak, count := memory.most()
 	scenarios.Print(t)
@@ -165,6 +164,6 @@ func TestPeakMemoryOfAllSidecars(t *testing.T) {
 	memory.Add(count, fmt.Sprintf("%.1f MiB", float64(peak)/mib), fmt.Sprintf("%d MiB", mostMemory/mib))
 	memory.Print(t)
 	if peak > mostMemory {
-		t.Errorf("one of them took %d bytes, more than %d", peak, mostMemory)
+		t.Errorf("a sidecar took %d bytes, more than %d", peak, mostMemory)
 	}
 }

@@ -13,9 +13,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A pod does not say as whom its JVM runs, so the sidecar has the image's user and --attach
-// off. Who the JVM is, the sidecar sees by the log: what must be set is in each place that
-// says that something is off.
+// A pod does not say as whom its JVM runs, so the sidecar runs as the image's user with --attach off. The sidecar
+// sees the JVM's user by the log. Every report that something is off includes what must be set.
 func TestSidecarOfAnotherUserSaysWhatToSet(t *testing.T) {
 	needRoot(t)
 	const ours = 65532
@@ -56,17 +55,17 @@ func TestSidecarOfAnotherUserSaysWhatToSet(t *testing.T) {
 				return err == nil && json.Unmarshal([]byte(body), &st) == nil && st.JVMUser != nil && st.Levels != nil && st.Levels.Trigger != nil
 			})
 			if never := st.Levels.Trigger.Never; never != "--attach is off: levels are not changed; "+c.want {
-				t.Errorf("the trigger says %q", never)
+				t.Errorf("the trigger reports %q", never)
 			}
 			if st.JVMUser.Advice != c.want || st.JVMUser.UID != 1001 || (st.JVMUser.GID == nil) != (c.source&os.ModeSetgid != 0) {
 				t.Errorf("/status says %+v, want %q", *st.JVMUser, c.want)
 			}
 			out, err := exec.Command(lab.Binary(), "status", "--addr", addr).CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "the sidecar leaves it alone ("+c.want+")") {
-				t.Errorf("ullage status: %v: what to set is not beside the log level:\n%s", err, out)
+				t.Errorf("ullage status: %v: the setting is not next to the log level:\n%s", err, out)
 			}
 			if !strings.Contains(side.Stderr(), c.want) {
-				t.Errorf("the log has not %q:\n%s", c.want, side.Stderr())
+				t.Errorf("the log lacks %q:\n%s", c.want, side.Stderr())
 			}
 			if n, err := side.Metric("ullage_jvm_user_differs"); err != nil || n != 1 {
 				t.Errorf("ullage_jvm_user_differs is %v, %v, want 1", n, err)
@@ -75,7 +74,7 @@ func TestSidecarOfAnotherUserSaysWhatToSet(t *testing.T) {
 	}
 }
 
-// With the user of the JVM nothing is off, and nothing is said.
+// With the user of the JVM, nothing is off and nothing is reported.
 func TestSidecarOfTheSameUserSaysNothingOfUsers(t *testing.T) {
 	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
 	if err := os.WriteFile(filepath.Join(r.source, "gc-1.log"), []byte("[1.000s][info][gc] one\n"), 0o644); err != nil {
@@ -88,7 +87,7 @@ func TestSidecarOfTheSameUserSaysNothingOfUsers(t *testing.T) {
 	}
 }
 
-// Whatever the JVM's user does to the modes of its files, it is not another user.
+// Whatever the JVM's user does to the modes of its files, the sidecar does not take it for another user.
 func TestAModeIsNotTakenForAnotherUser(t *testing.T) {
 	needRoot(t)
 	const ours = 65532

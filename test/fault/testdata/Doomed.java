@@ -3,7 +3,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Collects its heap, waits for a line of its input, and then takes memory until it ends: in its heap, outside of it, or on a tmpfs. */
+/** Collects, waits for a line of input, and then takes memory until it ends: in its heap, outside, or on a tmpfs. */
 public class Doomed {
     private static final int MIB = 1 << 20;
 

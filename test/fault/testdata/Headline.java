@@ -4,11 +4,10 @@ import java.io.PrintWriter;
 import java.lang.reflect.Method;
 
 /**
- * Allocates, so that the JVM collects and logs, and tells how long its
- * safepoints were: by the JVM's own counters, which have no part in its log. A
- * thread looks at them every millisecond; each line of the file is the time in
- * ms since 1970, how many safepoints began since the last one, how many ms those
- * took together that ended, and for how many ms the thread itself was away.
+ * Allocates, so that the JVM collects and logs, and records how long its safepoints were: by the JVM's own counters,
+ * which do not depend on its log. A thread looks at them every millisecond. Each line of the file is the time in ms
+ * since 1970, how many safepoints began since the last line, how many ms those that ended took together, and for how
+ * many ms the thread itself was away.
  *
  * Arguments: milliseconds, megabytes to allocate a second, the file.
  */
@@ -33,14 +32,14 @@ public final class Headline {
             if (ahead > 0.002) {
                 Thread.sleep((long) (ahead * 1000));
             } else if (ahead < -0.1) {
-                begun -= (long) (ahead * 1e9); // what a stall has cost is not made up for
+                begun -= (long) (ahead * 1e9); // time that a stall has cost is not made up for
             }
         }
     }
 
     private static void watch(String path) {
         try (PrintWriter out = new PrintWriter(new FileWriter(path))) {
-            // By reflection, since no compiler is to depend on what is internal.
+            // By reflection, since a compiler should not depend on internals.
             Object counters = Class.forName("sun.management.ManagementFactoryHelper").getMethod("getHotspotRuntimeMBean").invoke(null);
             Class<?> type = Class.forName("sun.management.HotspotRuntimeMBean");
             Method safepoints = type.getMethod("getSafepointCount");

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * Writes a log as a JVM does while the sidecar takes nothing. Besides the heap, it uses as much memory as an
+ * Writes a log as a JVM does while the sidecar takes nothing. In addition to the heap, it uses as much memory as an
  * application needs for classes, compiled code and threads. The heap itself is in use from the start
  * (-XX:+AlwaysPreTouch).
  */

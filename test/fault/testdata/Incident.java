@@ -1,6 +1,6 @@
 /**
- * Holds millions of small objects, and has them collected again and again: each full collection
- * takes more than 100 ms. The argument is for how many milliseconds.
+ * Holds millions of small objects and collects garbage again and again: each full collection takes more than 100 ms.
+ * The argument is the duration in milliseconds.
  */
 public final class Incident {
     private static final int NODES = 6_000_000; // about 150 MB
