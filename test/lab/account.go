@@ -9,35 +9,33 @@ import (
 	"strconv"
 )
 
-// Account is what became of the lines of a [Flood]: each was lost by the
-// writer itself, at a full tmpfs, or persisted, or dropped at a place where a
-// marker says so.
+// Account is what became of the lines of a [Flood]: the writer itself lost a line at a full tmpfs, or the line was
+// persisted, or it was dropped at a place where a marker says so.
 type Account struct {
 	Tried     int    // lines that the writer made
-	Cut       int    // of them, those whose newline a full tmpfs did not take: the JVM's own loss
+	Cut       int    // those whose newline a full tmpfs did not take: the JVM's own loss
 	Written   Counts // complete lines of the file, by level
-	Persisted Counts // of these, as they are or glued as they were written
+	Persisted Counts // written lines that were persisted, perhaps glued as in the file
 	Dropped   Drops  // by the markers, by reason and level
-	Withheld  Counts // missing where no marker is, as lines below --persist-level may be
+	Withheld  Counts // missing without a marker, as lines below --persist-level may be
 	Gaps      int    // places with a marker
-	Split     int    // of them, those with more than one
-	Loose     int    // lines glued to a cut one, and the others of their record: their level is unknown
+	Split     int    // places with more than one marker
+	Loose     int    // lines glued to a cut one, and further lines of their record: their level is unknown
 
-	Unmarked int // lines that are missing where no marker is, or not as many as are missing
+	Unmarked int // missing lines that no marker counts
 	Twice    int // persisted again, or later than they should be
 	Foreign  int // persisted and never written
 	Changed  int // persisted with other bytes
 
-	Wrong []string // the first things that are, for people
+	Wrong []string // the first errors, for people
 }
 
-// mostWrong is how much of what is wrong is kept.
+// mostWrong is how many errors are kept.
 const mostWrong = 10
 
-// Exact reports whether every line that was written was persisted once, in
-// order and byte for byte, or lies in a gap whose marker is at that very place
-// and has its count, for each level, and the sum of the bytes of all. Only
-// where lines are loose may counts of levels differ, by as many.
+// Exact reports whether every written line was persisted once, in order and byte for byte, or lies in a gap. The
+// marker of a gap must be at that very place and have the gap's number of lines, for each level, and of bytes. Counts
+// of levels may differ only by as many lines as are loose.
 func (a Account) Exact() bool { return len(a.Wrong) == 0 }
 
 func (a Account) String() string {
@@ -61,15 +59,14 @@ func (a Account) String() string {
 	return text
 }
 
-// Settle draws up the account of a flood that has stopped, of all that was
-// persisted of its stream.
+// Settle draws up the account of a flood that has stopped, from everything that was persisted of its stream.
 func Settle(dest, stream string, report FloodReport) (Account, error) {
 	return settle(newSettlement(report), dest, stream)
 }
 
-// SettleWithheld is Settle where lines were withheld, as many of each level as the
-// checkpoint counts. Their places are unknown: what is missing at one beyond its markers
-// is taken for withheld, and all of these lines have to be as many.
+// SettleWithheld is Settle for a flood with withheld lines, as many of each level as the checkpoint counts. Their
+// places are unknown. So a line that is missing in addition to those of a marker counts as withheld, and the sum of
+// these lines must be that of the checkpoint.
 func SettleWithheld(dest, stream string, report FloodReport, withheld Counts) (Account, error) {
 	s := newSettlement(report)
 	s.withholds = true
@@ -108,8 +105,7 @@ func settle(s *settlement, dest, stream string) (Account, error) {
 	}
 }
 
-// settlement walks through what was persisted and what was written, side by
-// side.
+// settlement walks through the persisted lines and the written lines, side by side.
 type settlement struct {
 	account Account
 	truth   *truth
@@ -117,13 +113,13 @@ type settlement struct {
 	withholds bool // lines may be missing without a marker
 
 	next physical // the next line that was written
-	more bool     // there is one
+	more bool     // there is a next line
 	read int      // persisted lines, markers too
 	gap  gap
-	odd  []byte // a line that was never written, but for a cut one at the end
+	odd  []byte // a line that was never written; only a cut one at the end is allowed
 }
 
-// gap is what is missing, and what markers say, before the next line.
+// gap is what is missing before the next line, and what the markers there say.
 type gap struct {
 	missing Counts
 	bytes   int64
@@ -137,7 +133,7 @@ func newSettlement(report FloodReport) *settlement {
 	return s
 }
 
-// advance goes on to the next line that was written.
+// advance proceeds to the next written line.
 func (s *settlement) advance() {
 	if s.next, s.more = s.truth.read(); !s.more {
 		return
@@ -154,7 +150,7 @@ func (s *settlement) wrong(format string, args ...any) {
 	}
 }
 
-// line takes the next line that was persisted.
+// line takes the next persisted line.
 func (s *settlement) line(line []byte) {
 	s.foreign()
 	s.read++
@@ -186,7 +182,7 @@ func (s *settlement) line(line []byte) {
 	s.advance()
 }
 
-// foreign reports an odd line that is not the last one.
+// foreign reports an odd line unless it is the last one.
 func (s *settlement) foreign() {
 	if s.odd != nil {
 		s.account.Foreign++
@@ -195,7 +191,7 @@ func (s *settlement) foreign() {
 	}
 }
 
-// skip takes the lines before the one with a number as missing.
+// skip counts the lines before the given number as missing.
 func (s *settlement) skip(number int) {
 	for s.more && int(s.next.number) < number {
 		s.gap.missing[s.next.level]++
@@ -243,8 +239,8 @@ func (s *settlement) settle() {
 		g.missing.Total(), g.missing, g.bytes, len(g.markers), said.Total(), said, bytes)
 }
 
-// within reports whether o has at least as many lines of each level, but for some whose
-// level is not known.
+// within reports whether o has at least as many lines of each level, apart from at most loose lines whose level is
+// unknown.
 func (c Counts) within(o Counts, loose int) bool {
 	more := 0
 	for level, n := range c {
@@ -253,7 +249,7 @@ func (c Counts) within(o Counts, loose int) bool {
 	return more <= loose && c.Total() <= o.Total()
 }
 
-// distance is by how much counts differ.
+// distance is the sum of the differences between counts.
 func distance(a, b Counts) (sum int) {
 	for i := range a {
 		sum += max(a[i]-b[i], b[i]-a[i])
@@ -261,8 +257,8 @@ func distance(a, b Counts) (sum int) {
 	return sum
 }
 
-// end closes the account. What the writer has left of a last line without a
-// newline may be there or not: a sidecar that drains ends such a line.
+// end closes the account. The beginning of a last line without a newline may be persisted or not: a sidecar that
+// drains ends such a line.
 func (s *settlement) end() Account {
 	s.skip(s.account.Tried)
 	if held := s.truth.held; len(held) > 0 && bytes.Equal(s.odd, append(held, '\n')) {
@@ -275,8 +271,7 @@ func (s *settlement) end() Account {
 	return s.account
 }
 
-// lastNumber returns the last number in a line of [Records]: a line that was
-// glued to a cut one has two.
+// lastNumber returns the last number in a line of [Records]: a line that is glued to a cut one has two numbers.
 func lastNumber(line []byte) (int, bool) {
 	at := bytes.LastIndexByte(line, '#') + 1
 	if at == 0 || len(line) < at+10 {

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// lines returns the lines that a report stands for, each with its level.
+// lines returns the complete lines of a report, each with its level.
 func lines(r FloodReport) (texts []string, levels []Level, held string) {
 	t := newTruth(r)
 	for {
@@ -28,7 +28,7 @@ func lines(r FloodReport) (texts []string, levels []Level, held string) {
 	}
 }
 
-// marker spells the marker of lines that are discarded.
+// marker returns the marker for discarded lines.
 func marker(texts []string, levels []Level) string {
 	var c Counts
 	for _, l := range levels {
@@ -62,7 +62,7 @@ func report(seed, records uint64, losses ...Loss) FloodReport {
 	return FloodReport{Seed: seed, Records: records, Lines: r.Lines(), Losses: losses}
 }
 
-// Each of these is one thing that may be wrong, and must be seen.
+// Each case has one thing that may be wrong and must be noticed.
 func TestSettle(t *testing.T) {
 	r := report(3, 2000)
 	l, levels, _ := lines(r)
@@ -107,7 +107,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// Losses of the writer itself are known, and no loss of the sidecar.
+// Losses of the writer itself are known and do not count as the sidecar's losses.
 func TestSettleWithCutLines(t *testing.T) {
 	whole := report(5, 1000)
 	l, _, _ := lines(whole)
@@ -135,8 +135,7 @@ func TestSettleWithCutLines(t *testing.T) {
 	}
 }
 
-// What a report says was written is what is in the file, byte for byte, also
-// where the tmpfs was full for most of the time.
+// The lines of a report are the content of the file, byte for byte, even if the tmpfs was full for most of the time.
 func TestFloodOfATmpfsThatIsFull(t *testing.T) {
 	dir := Tmpfs(t, "2m")
 	if InUse(dir) == 0 {
@@ -144,9 +143,9 @@ func TestFloodOfATmpfsThatIsFull(t *testing.T) {
 	}
 	path := filepath.Join(dir, "gc.log")
 	f := RunFlood(t, Flood{Path: path, Seed: 9, Rate: 20e6})
-	Eventually(t, Patience, "it is full", func() bool { return f.Lost() > 100 })
+	Eventually(t, Patience, "the tmpfs is full", func() bool { return f.Lost() > 100 })
 	f.Phase(1)
-	// Space comes back while it writes, a page here, and a few there.
+	// While the flood writes, space comes back, one or a few pages at a time.
 	var taken []byte
 	for i := range 40 {
 		file, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -168,7 +167,7 @@ func TestFloodOfATmpfsThatIsFull(t *testing.T) {
 	copy(got, taken)
 	l, _, held := lines(r)
 	if want := []byte(strings.Join(l, "") + held); !bytes.Equal(got, want) {
-		t.Errorf("the file has %d bytes, the report says %d, which is not the same", len(got), len(want))
+		t.Errorf("the %d bytes of the file differ from the %d of the report", len(got), len(want))
 	}
 	if int64(len(got)) != r.Bytes || len(r.Losses) < 10 {
 		t.Errorf("%d bytes in the file, %d in the report, %d losses", len(got), r.Bytes, len(r.Losses))
@@ -230,11 +229,11 @@ func TestSettleWithheld(t *testing.T) {
 	}
 }
 
-// The archives and the newest file are what the report says, one after the other.
+// The archives and the newest file, one after the other, have the bytes of the report.
 func TestFloodThatRotates(t *testing.T) {
 	path := filepath.Join(Tmpfs(t, "64m"), "gc.log")
 	f := RunFlood(t, Flood{Path: path, Seed: 9, Rate: 10e6, Files: 1000, FileBytes: 100_000})
-	Eventually(t, time.Minute, "it has rotated", func() bool { return f.Bytes() > 1e6 })
+	Eventually(t, time.Minute, "the flood has rotated", func() bool { return f.Bytes() > 1e6 })
 	r, err := f.Stop()
 	if err != nil {
 		t.Fatal(err)
@@ -252,6 +251,6 @@ func TestFloodThatRotates(t *testing.T) {
 		got.Write(text)
 	}
 	if l, _, _ := lines(r); got.String() != strings.Join(l, "") {
-		t.Errorf("%d bytes are in the files, which are not the %d of the report", got.Len(), r.Bytes)
+		t.Errorf("the %d bytes of the files differ from the %d of the report", got.Len(), r.Bytes)
 	}
 }

@@ -30,7 +30,7 @@ func Segments(dest, stream string) ([]string, error) {
 	}
 	var found []segment
 	for _, e := range entries {
-		if e.Name() == ".seek" || e.Name() == ".sums" { // hints, which lines do not depend on
+		if e.Name() == ".seek" || e.Name() == ".sums" { // hints: the lines do not depend on them
 			continue
 		}
 		name, _, _ := strings.Cut(e.Name()[strings.LastIndexByte(e.Name(), '-')+1:], ".")
@@ -53,8 +53,7 @@ func Segments(dest, stream string) ([]string, error) {
 	return paths, nil
 }
 
-// ReadSegment writes the decoded bytes of one segment to w, all of which must
-// be sound.
+// ReadSegment writes the decoded bytes of one segment to w. It fails if any of them is damaged.
 func ReadSegment(w io.Writer, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -73,7 +72,7 @@ func ReadSegment(w io.Writer, path string) error {
 	case ".gz":
 		d, err := gzip.NewReader(f)
 		if errors.Is(err, io.EOF) {
-			return nil // no member yet
+			return nil // there is no member yet
 		}
 		if err != nil {
 			return fmt.Errorf("read segment %s: %w", filepath.Base(path), err)
@@ -106,7 +105,7 @@ type Balance struct {
 	Persisted  int // lines in the segments, whatever they are
 	Lost       int
 	Twice      int    // further occurrences of a line
-	Difference string // the first one of bytes, empty if there is none
+	Difference string // the first difference of bytes, or empty
 }
 
 // Exact reports whether the persisted bytes are the written ones.
@@ -120,8 +119,7 @@ func (b Balance) String() string {
 	return text + ", byte-identical"
 }
 
-// Check compares what was persisted of a stream with what w, which must have
-// stopped, has written.
+// Check compares the persisted lines of a stream with the lines that w has written. The writer must have stopped.
 func Check(dest, stream string, w *Writer) (Balance, error) {
 	r, pipe := io.Pipe()
 	go func() { pipe.CloseWithError(ReadStream(pipe, dest, stream)) }()
@@ -129,7 +127,7 @@ func Check(dest, stream string, w *Writer) (Balance, error) {
 	return Compare(r, w)
 }
 
-// Compare is Check for lines that any program has persisted.
+// Compare is Check for lines that any other program has persisted.
 func Compare(persisted io.Reader, w *Writer) (Balance, error) {
 	c := newComparison(w)
 	in := bufio.NewReaderSize(persisted, 256<<10)
@@ -147,11 +145,11 @@ func Compare(persisted io.Reader, w *Writer) (Balance, error) {
 	}
 }
 
-// comparison takes persisted lines and holds them against the lines made again.
+// comparison takes persisted lines and compares them with lines that it makes again.
 type comparison struct {
 	balance Balance
 	lines   *Lines
-	record  []byte // what is left of the present one
+	record  []byte // the rest of the current record
 	seen    []uint8
 }
 
@@ -172,7 +170,7 @@ func (c *comparison) line(line []byte) {
 	}
 }
 
-// want returns the next line that was written, nil after the last one.
+// want returns the next written line, nil after the last one.
 func (c *comparison) want() []byte {
 	if len(c.record) == 0 {
 		if c.lines.Count() >= c.balance.Written {
@@ -195,7 +193,7 @@ func (c *comparison) end() Balance {
 		}
 	}
 	if want := c.want(); want != nil && c.balance.Difference == "" {
-		c.balance.Difference = fmt.Sprintf("it ends after %d lines, before %.120q", c.balance.Persisted, want)
+		c.balance.Difference = fmt.Sprintf("the persisted lines end after %d lines, before %.120q", c.balance.Persisted, want)
 	}
 	return c.balance
 }

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// WriteDay writes the log of one JVM over a day to a file, with as many collections as fill the
-// size in bytes. A collection has eight lines, each about its pause, and so many lines of phases
-// at level debug.
+// WriteDay writes the log of one JVM over a day to a file, with as many collections as fill the size in bytes. A
+// collection has eight lines about its pause, and the given number of lines of phases at level debug.
 func WriteDay(file string, size int64, phases int) error {
 	f, err := os.Create(file)
 	if err != nil {
@@ -23,7 +22,7 @@ func WriteDay(file string, size int64, phases int) error {
 		up := time.Duration(float64(24*time.Hour) * float64(written) / float64(size)).Seconds()
 		stamp := fmt.Sprintf("[%s][%.3fs]", begin.Add(time.Duration(up*1e9)).Format("2006-01-02T15:04:05.000-0700"), up)
 		line := func(level, tags, format string, args ...any) {
-			n, _ := fmt.Fprintf(w, "%s[%-5s][%-14s] ", stamp, level, tags) // an error stays until Flush
+			n, _ := fmt.Fprintf(w, "%s[%-5s][%-14s] ", stamp, level, tags) // Flush returns the error
 			m, _ := fmt.Fprintf(w, format+"\n", args...)
 			written += int64(n + m)
 		}

@@ -1,6 +1,5 @@
-// Package lab is what the tests of the whole program share: it builds ullage,
-// runs it as a process that can be killed, writes numbered lines as HotSpot
-// writes its log, and compares what was persisted with what was written.
+// Package lab has what the tests of the whole program share: it builds ullage, runs it as a process that can be
+// killed, writes numbered lines as HotSpot writes its log, and compares the persisted lines with the written ones.
 //
 //	bin, err := lab.Build(dir)
 //	side, err := lab.Start(bin, "run", "--source", src, "--dest", dst, "--listen", "127.0.0.1:0")
@@ -9,11 +8,9 @@
 //	side.Kill()
 //	balance, err := lab.Check(dst, "gc.log", w)
 //
-// A flood is a writer for what happens under pressure: lines at all levels, up
-// to 200 MB/s from a process of its own, each write timed, with HotSpot's own
-// losses at a full tmpfs. Its account has also what was dropped on purpose: a
-// line is persisted once and in order, or lies in a gap whose marker is at that
-// very place and has its count:
+// A flood is a writer for tests under pressure: lines at all levels, up to 200 MB/s from a process of its own, each
+// write timed, with HotSpot's own losses at a full tmpfs. Its account also has what was dropped on purpose. A line is
+// persisted once and in order, or lies in a gap whose marker is at that very place and has its count:
 //
 //	flood, err := lab.StartFlood(lab.Flood{Path: src + "/gc.log", Rate: 50e6})
 //	flood.Phase(1) // the fault begins
@@ -24,6 +21,6 @@
 // Reading back is independent of the code under test: it takes the segments in
 // the order of their numbers and decodes them with a standard reader.
 //
-// The functions that take a [testing.TB] fail the test; the others return
-// errors, so that programs that are no test can use them.
+// Functions with a [testing.TB] fail the test. The others return errors, so that programs other than tests can use
+// them.
 package lab

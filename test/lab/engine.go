@@ -11,7 +11,7 @@ import (
 // Program is a server that is built from Go modules.
 type Program struct {
 	dir     string // of the module, in test/servers
-	module  string // whose version the cache's entry has
+	module  string // its version is in the name of the cache's entry
 	program string
 }
 
@@ -24,7 +24,7 @@ var (
 	FilelogProgram   = Program{"filelog", "go.opentelemetry.io/collector/otelcol", "github.com/ullage/ullage/test/servers/filelog"}
 )
 
-// Identity is a server's certificate and key, as files. The zero value is that of one without TLS.
+// Identity is a server's certificate and key, as files. The zero value is for a server without TLS.
 type Identity struct{ Cert, Key string }
 
 // S3Server returns the command of an S3 server whose buckets are directories in root.
@@ -40,9 +40,9 @@ func S3Server(say func(format string, args ...any), address, access, secret, roo
 	return append(command, "posix", root), nil
 }
 
-// Collector returns the command of an OpenTelemetry Collector that writes each request to a
-// file. Its configuration is written into dir. With rotation, its file exporter writes without
-// a buffer: what is acknowledged is in the file.
+// Collector returns the command of an OpenTelemetry Collector that writes each request to a file. Its configuration
+// is written into dir. With rotation, its file exporter writes without a buffer: an acknowledged request is in the
+// file.
 func Collector(say func(format string, args ...any), dir, address, file string, id Identity) ([]string, error) {
 	program, err := CollectorProgram.Build(say)
 	if err != nil {
@@ -60,15 +60,15 @@ service: {telemetry: {metrics: {level: none}}, pipelines: {logs: {receivers: [ot
 	return []string{program, "--config", config}, os.WriteFile(config, []byte(text), 0o644)
 }
 
-// Engine is a server of a test, which is ended and started again.
+// Engine is a server of a test, which can be ended and started again.
 type Engine struct {
-	*Sidecar             // the process that runs, or ran last
+	*Sidecar             // the current process, or the last one
 	Command  []string    // the program and its arguments
-	Env      []string    // more than the test's own
+	Env      []string    // in addition to the test's own
 	Answers  func() bool // whether the server is up
 }
 
-// Start starts the server, and waits until it answers.
+// Start starts the server and waits until it answers.
 func (e *Engine) Start() error {
 	cmd := exec.Command(e.Command[0], e.Command[1:]...)
 	cmd.Env = append(os.Environ(), e.Env...)

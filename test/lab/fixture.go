@@ -55,8 +55,7 @@ func Certificate(tb testing.TB, hosts ...string) (cert, key string) {
 	return cert, key
 }
 
-// DownwardFile returns annotations in the form in which the kubelet writes them
-// into a downward-API volume.
+// DownwardFile returns annotations in the form in which the kubelet writes them into a downward-API volume.
 func DownwardFile(annotations map[string]string) string {
 	var b strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
@@ -65,9 +64,9 @@ func DownwardFile(annotations map[string]string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Needs skips a test on a machine that lacks something. Make test lists the reasons that
-// begin with "needs". In CI, where a list of skipped tests would not be read, the test
-// fails: CI has root, and all that make setup installs.
+// Needs skips a test on a machine that lacks something. Make test lists the reasons that begin with "needs". In CI
+// a list of skipped tests would not be read, so the test fails there: CI has root and everything that make setup
+// installs.
 func Needs(tb testing.TB, what string) {
 	tb.Helper()
 	if os.Getenv("CI") != "" {
@@ -84,8 +83,8 @@ func NeedsRoot(tb testing.TB, why string) {
 	}
 }
 
-// NeedsPtrace skips a test that can only run as a root who may look into processes of other
-// users, and says why. Docker takes that right away.
+// NeedsPtrace skips a test unless it runs as a root that may look into processes of other users, and says why. Docker
+// removes that right.
 func NeedsPtrace(tb testing.TB, why string) {
 	tb.Helper()
 	NeedsRoot(tb, why)
@@ -98,7 +97,7 @@ func NeedsPtrace(tb testing.TB, why string) {
 	}
 }
 
-// MountTmpfs mounts a tmpfs of a size on a directory, until the test ends.
+// MountTmpfs mounts a tmpfs of a size on a directory until the test ends.
 func MountTmpfs(tb testing.TB, dir, size string) {
 	tb.Helper()
 	NeedsRoot(tb, "it mounts a tmpfs")

@@ -23,13 +23,12 @@ type board struct {
 	phase atomic.Int32 // set by the observer
 	lines atomic.Int64 // attempted
 	bytes atomic.Int64 // written
-	lost  atomic.Int64 // records that are not written, or in part
+	lost  atomic.Int64 // records not written, or only in part
 	took  [MaxPhases]latencies
 }
 
-// BeFlood becomes the writer that [StartFlood] has started, if this process is
-// one, and does not return then. [Main] calls it; a program that is no test
-// calls it first of all.
+// BeFlood becomes the writer that [StartFlood] has started, if this process is such a writer. Then it does not
+// return. [Main] calls it; a program that is not a test calls it before anything else.
 func BeFlood() {
 	text := os.Getenv(floodEnv)
 	if text == "" {
@@ -42,8 +41,7 @@ func BeFlood() {
 	os.Exit(0)
 }
 
-// beFlood writes until standard input ends, and tells on standard output what
-// was lost.
+// beFlood writes until standard input ends, then reports on standard output what was lost.
 func beFlood(text []byte) error {
 	var f Flood
 	if err := json.Unmarshal(text, &f); err != nil {
@@ -94,14 +92,14 @@ type flooder struct {
 	records *Records
 	losses  []Loss
 	over    atomic.Bool
-	naps    int64 // how often the thread went to sleep before the present write
+	naps    int64 // how often the thread went to sleep before the current write
 }
 
 const (
 	tick      = 500 * time.Microsecond
 	slowWrite = time.Millisecond
-	// mostBehind is how far a writer that was held up goes after its rate. A JVM
-	// that was held up has done less, and does not log it later.
+	// mostBehind is how far a delayed writer may fall behind its rate. A JVM that was delayed has done less, and does
+	// not log it later.
 	mostBehind = 100 * time.Millisecond
 )
 
@@ -114,7 +112,7 @@ func (w *flooder) open() error {
 	return nil
 }
 
-// rotate is HotSpot's, as that of a [Writer].
+// rotate does the same as HotSpot and [Writer].
 func (w *flooder) rotate() error {
 	if err := unix.Close(w.fd); err != nil {
 		return fmt.Errorf("close %s: %w", w.flood.Path, err)
@@ -154,8 +152,8 @@ func (w *flooder) run() error {
 	return nil
 }
 
-// write writes one record as HotSpot's stdio does: 4096 bytes at a time, each
-// to its end or to the first error, at which the rest is forgotten.
+// write writes one record as HotSpot's stdio does: 4096 bytes at a time. Each part is written to its end or to the
+// first error, after which the rest is dropped.
 func (w *flooder) write(record []byte) error {
 	written := 0
 	for written < len(record) {
@@ -177,8 +175,8 @@ func (w *flooder) write(record []byte) error {
 	return nil
 }
 
-// timed is one write(2), timed. It is a raw one: the Go scheduler, which does
-// not learn of it, has no part in its time.
+// timed does one timed write(2). It is a raw system call: the Go scheduler does not learn of it, so it does not
+// affect the time.
 func (w *flooder) timed(p []byte) (n int, errno syscall.Errno) {
 	begun := time.Now()
 	r, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(w.fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)))
@@ -192,7 +190,7 @@ func (w *flooder) timed(p []byte) (n int, errno syscall.Errno) {
 	return int(r), errno
 }
 
-// lose notes that only so many bytes of the present record were written.
+// lose records that only some bytes of the current record were written.
 func (w *flooder) lose(written int) {
 	w.board.lost.Add(1)
 	index := w.records.Count() - 1

@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// Jars returns the directory with the libraries that the pom.xml in dir asks for, and with
-// the classes of the Java files next to it. Maven fetches the libraries once, into the
-// cache, whose entry has a hash of all of these files. Say is called before what takes a
-// minute; javac gets the options.
+// Jars returns a directory with the libraries that the pom.xml in dir requests, and with the classes of the Java
+// files next to it. Maven fetches the libraries once into the cache, under a hash of all these files. Say is called
+// before work that takes a minute. The options are for javac.
 func Jars(dir string, say func(format string, args ...any), options ...string) (string, error) {
 	pom := filepath.Join(dir, "pom.xml")
 	sources, err := filepath.Glob(filepath.Join(dir, "*.java"))

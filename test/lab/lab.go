@@ -13,12 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// binary is what Main has built.
+// binary is the path of the program that Main has built.
 var binary string
 
-// Main builds ullage once and runs the tests of a package: call it from
-// TestMain. Binary then returns the program's path. In a process that
-// StartFlood has started it is the writer.
+// Main builds ullage once and runs the tests of a package: call it from TestMain. Binary then returns the program's
+// path. In a process that StartFlood has started, Main becomes the writer.
 func Main(m *testing.M) {
 	BeFlood()
 	os.Exit(main(m))
@@ -28,7 +27,7 @@ func main(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "ullage-lab-")
 	if err == nil {
 		defer os.RemoveAll(dir)
-		// Other users run it as well.
+		// Other users run the program as well.
 		err = os.Chmod(dir, 0o755)
 	}
 	if err == nil {
@@ -44,8 +43,8 @@ func main(m *testing.M) int {
 // Binary returns the path of the program that Main has built.
 func Binary() string { return binary }
 
-// Run starts `ullage run` with an admin HTTP on a free port and kills it at the
-// end of the test if it is still there.
+// Run starts `ullage run` with an admin HTTP on a free port. At the end of the test it kills the process if it still
+// runs.
 func Run(tb testing.TB, source, dest string, flags ...string) *Sidecar {
 	tb.Helper()
 	args := append([]string{"run", "--source", source, "--dest", dest, "--listen", "127.0.0.1:0"}, flags...)
@@ -57,9 +56,8 @@ func Run(tb testing.TB, source, dest string, flags ...string) *Sidecar {
 	return s
 }
 
-// Write starts a writer and returns it with what stops it and waits for it. Stop may be
-// called again, and is called at the end of the test. An error of the writer fails the
-// test.
+// Write starts a writer. It returns the writer and a function that stops it and waits for its end. Stop may be called
+// again, and is called at the end of the test. An error of the writer fails the test.
 func Write(tb testing.TB, out Output) (w *Writer, stop func()) {
 	tb.Helper()
 	w = NewWriter(out)
@@ -76,8 +74,8 @@ func Write(tb testing.TB, out Output) (w *Writer, stop func()) {
 	return w, stop
 }
 
-// Tmpfs returns a directory on tmpfs: one of the given size, mounted for the
-// test, if that is allowed, else one in /dev/shm. It is gone after the test.
+// Tmpfs returns a directory on tmpfs: one of the given size, mounted for the test, if that is allowed, otherwise one
+// in /dev/shm. It is removed after the test.
 func Tmpfs(tb testing.TB, size string) string {
 	tb.Helper()
 	if os.Geteuid() == 0 {
@@ -95,8 +93,8 @@ func Tmpfs(tb testing.TB, size string) string {
 	return dir
 }
 
-// Patience is how long a test waits for what takes a moment. Only a defect takes so long: it is there so that a test
-// which hangs says what it waited for, and it is no measure of anything. The machine may have other work.
+// Patience is how long a test waits for an event that takes a moment. Only a defect takes that long: the limit makes
+// a test that hangs report what it waited for. It measures nothing, since the machine may have other work.
 const Patience = 2 * time.Minute
 
 // Eventually fails the test unless the condition holds within the time.
@@ -109,9 +107,8 @@ func Eventually(tb testing.TB, within time.Duration, what string, holds func() b
 	}
 }
 
-// InUse returns how many bytes are in use on a tmpfs that Tmpfs has mounted.
-// In /dev/shm, which others use too, it sums up the files below dir; those
-// without a name are not seen then.
+// InUse returns how many bytes are in use on a tmpfs that Tmpfs has mounted. In /dev/shm, which others use too, it
+// sums up the files below dir, without files that have no name any more.
 func InUse(dir string) int64 {
 	var fs unix.Statfs_t
 	var root, above unix.Stat_t

@@ -12,16 +12,15 @@ const (
 	buckets = 40 << subBits
 )
 
-// latencies is a histogram in memory that two processes share. One of them
-// adds, the other reads.
+// latencies is a histogram in memory that two processes share: one adds, the other reads.
 type latencies struct {
 	slowest atomic.Int64
 	slept   atomic.Int64 // slowest of the writes that waited for something
 	buckets [buckets]atomic.Int64
 }
 
-// add counts one write. slept says that the thread was asleep in it, as it is
-// when it waits for a disk or a lock; without that, a slow write was preempted.
+// add records one write. slept says that the thread was asleep during it, as when it waits for a disk or a lock.
+// Otherwise a slow write was preempted.
 func (l *latencies) add(d time.Duration, slept bool) {
 	l.buckets[bucketOf(uint64(d))].Add(1)
 	if int64(d) > l.slowest.Load() {
@@ -32,8 +31,8 @@ func (l *latencies) add(d time.Duration, slept bool) {
 	}
 }
 
-// bucketOf returns the index of a duration in ns: below 16 itself, then 16
-// buckets for each power of two.
+// bucketOf returns the index for a duration in ns: below 16 the duration itself, then 16 buckets for each power of
+// two.
 func bucketOf(ns uint64) int {
 	power := max(0, bits.Len64(ns)-subBits-1)
 	return min(buckets-1, power<<subBits+int(ns>>power))
@@ -45,14 +44,12 @@ func ceiling(bucket int) time.Duration {
 	return time.Duration((uint64(bucket-power<<subBits)+1)<<power - 1)
 }
 
-// Latency is how long the writes of a while took.
+// Latency describes how long the writes of a period took.
 type Latency struct {
 	Writes  int64
 	Slowest time.Duration
-	// Slept is the slowest of the writes that took over 1 ms and in which the
-	// thread was asleep: it waited for a lock, for memory or for a disk. A
-	// write that was slow without that was preempted: other threads had the
-	// CPU.
+	// Slept is the slowest write of over 1 ms during which the thread was asleep: it waited for a lock, for memory or
+	// for a disk. In other slow writes the thread was preempted: other threads had the CPU.
 	Slept            time.Duration
 	P50, P999, P9999 time.Duration // upper bounds, exact to a sixteenth
 }

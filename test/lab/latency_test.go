@@ -19,7 +19,7 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// TestFloodRate prints what the machine does, which no test may ask for.
+// TestFloodRate prints how fast the machine is, which no test may require.
 func TestFloodRate(t *testing.T) {
 	for _, rate := range []int64{2e6, 50e6, 200e6, 0} {
 		dir := Tmpfs(t, "1g")
@@ -33,7 +33,7 @@ func TestFloodRate(t *testing.T) {
 		took := time.Since(begun).Seconds()
 		t.Logf("%d MB/s wanted, %.0f MB/s written, %.0f bytes a line, lost %d; %s", rate/1e6, float64(r.Bytes)/1e6/took, float64(r.Bytes)/float64(r.Lines), len(r.Losses), f.Latency(0))
 		if r.Lines == 0 || f.Latency(0).Writes == 0 {
-			t.Error("nothing was written, or nothing timed")
+			t.Error("nothing was written or timed")
 		}
 	}
 }

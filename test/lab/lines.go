@@ -5,9 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// Lines makes numbered lines, the same ones for the same seed: the writer and
-// the check each have their own. Every line, continuation lines too, holds
-// " line N " with a number that counts from 0.
+// Lines makes numbered lines, always the same for a seed: the writer and the check each have their own. Every line,
+// even a continuation line, contains " line N " with a number that counts from 0.
 type Lines struct {
 	rng  *rand.Rand
 	rate int
@@ -15,20 +14,18 @@ type Lines struct {
 	buf  []byte
 }
 
-// NewLines returns the lines of a seed. The rate is that of the uptime that
-// they show.
+// NewLines returns the lines of a seed. The lines show an uptime that advances at the rate.
 func NewLines(seed uint64, rate int) *Lines {
 	return &Lines{rng: rand.New(rand.NewPCG(seed, 0)), rate: max(1, rate)}
 }
 
-// Count returns how many lines there were so far.
+// Count returns how many lines there have been so far.
 func (l *Lines) Count() int { return l.next }
 
 const filler = "0123456789 abcdefghijklmnopqrstuvwxyz: 12M->3M(64M) 0.123ms µs \xff "
 
-// Next returns the next record, with its newline, which is valid until the
-// next call: mostly one line of 40 to 300 bytes, now and then one with
-// continuation lines, rarely one that is longer than a write of HotSpot.
+// Next returns the next record with its newline, valid until the next call. Most records are one line of 40 to 300
+// bytes, some have continuation lines, and a few are longer than a write of HotSpot.
 func (l *Lines) Next() []byte {
 	l.buf = l.buf[:0]
 	l.header()

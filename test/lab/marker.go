@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Marker is what a marker line says about the gap at its place. It is read here
-// again, with nothing of the code under test.
+// Marker is what a marker line says about the gap at its place. This parser shares nothing with the code under test.
 type Marker struct {
 	Time    time.Time // of the first dropped line
 	Lines   int
@@ -24,7 +23,7 @@ type Drops map[string]Counts
 // Counts is a number of lines for each level.
 type Counts [NumLevels]int
 
-// Total sums up.
+// Total returns the sum over all levels.
 func (c Counts) Total() (sum int) {
 	for _, n := range c {
 		sum += n
@@ -32,7 +31,7 @@ func (c Counts) Total() (sum int) {
 	return sum
 }
 
-// From sums up a level and all above.
+// From returns the sum over a level and all levels above.
 func (c Counts) From(level Level) (sum int) {
 	for _, n := range c[level:] {
 		sum += n
@@ -75,7 +74,7 @@ var markerTag = []byte("[ullage] gap: ")
 
 // ParseMarker reads a marker line. Its sum must be that of its counts.
 func ParseMarker(line []byte) (Marker, bool) {
-	// The look saves the expression for all other lines.
+	// This cheap test keeps the expression away from all other lines.
 	if !bytes.Contains(line[:min(len(line), 64)], markerTag) {
 		return Marker{}, false
 	}

@@ -10,25 +10,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Memory returns the bytes of memory of its own that a process has: what is resident without
-// pages of files, the program's among them, which the page cache has anyway. Memory fails
-// once the process has ended.
+// Memory returns how many bytes of memory of its own a process has: its resident memory without pages of files, among
+// them the program's, which are in the page cache anyway. Memory fails once the process has ended.
 func Memory(pid int) (int64, error) {
 	figures, err := residents(pid)
 	return figures["RssAnon"] + figures["RssShmem"], err
 }
 
-// PeakMemory returns the most bytes of memory of its own that a process ever had: what was
-// resident at the peak, less the pages of files that are resident now. The figure is never below
-// Memory, and too low by pages of files that came after the peak. PeakMemory fails once the
-// process has ended.
+// PeakMemory returns the most bytes of memory of its own that a process ever had: what was resident at the peak, less
+// the pages of files that are resident now. The figure is never below Memory, and too low by pages of files that came
+// after the peak. PeakMemory fails once the process has ended.
 func PeakMemory(pid int) (int64, error) {
 	figures, err := residents(pid)
 	return figures["VmHWM"] - figures["RssFile"], err
 }
 
-// CPUTime returns the user and system time of a process that runs, from the clock that Linux
-// has for it: clock_getcpuclockid(3).
+// CPUTime returns the user and system time of a running process, from the clock that Linux has for it:
+// clock_getcpuclockid(3).
 func CPUTime(pid int) (time.Duration, error) {
 	var t unix.Timespec
 	if err := unix.ClockGettime(int32(^pid<<3|2), &t); err != nil {
@@ -37,8 +35,7 @@ func CPUTime(pid int) (time.Duration, error) {
 	return time.Duration(t.Nano()), nil
 }
 
-// residents returns what the kernel says of the resident memory of a process, in bytes: see
-// proc_pid_status(5).
+// residents returns what the kernel reports about the resident memory of a process, in bytes: see proc_pid_status(5).
 func residents(pid int) (map[string]int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// punch frees n bytes, as the sidecar does, and returns what they were.
+// punch frees n bytes, as the sidecar does, and returns their former content.
 func punch(t *testing.T, f *os.File, at int64, n int) []byte {
 	t.Helper()
 	text := make([]byte, n)

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Python returns a Python that has packages, each as pip names a requirement. It is a
-// virtual environment of the cache, under a name that has their versions, and is made once:
-// with the network, in a minute or less.
+// Python returns a Python that has packages, each as pip names a requirement. It is a virtual environment in the
+// cache, under a name that contains their versions. It is made once, from the network, in at most a minute.
 func Python(name string, requirements ...string) (python string, err error) {
 	cache, err := CacheDir()
 	if err != nil {
@@ -19,7 +18,7 @@ func Python(name string, requirements ...string) (python string, err error) {
 	}
 	dir := filepath.Join(cache, "python", name)
 	python = filepath.Join(dir, "bin", "python")
-	ready := filepath.Join(dir, "installed") // written last
+	ready := filepath.Join(dir, "installed") // the last file that is written
 	if _, err := os.Stat(ready); err == nil {
 		return python, nil
 	}

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Level is the level of a line, as UL has them. The zero value is that of a
-// line without one.
+// Level is the level of a line, as in UL. The zero value is for a line without a level.
 type Level uint8
 
 // The levels, the more severe the greater.
@@ -37,8 +36,8 @@ func levelNamed(name string) (Level, bool) {
 	return Unknown, false
 }
 
-// Of 5000 records one is an error and ten are warnings; the others are less.
-// Of 400, one has more lines than one; of 10,000, one is longer than a write.
+// Of 5000 records one is an error and ten are warnings; the others are less severe. Of 40, one has several lines; of
+// 10,000, one is longer than a write.
 const (
 	perError    = 5000
 	perWarning  = 500
@@ -47,16 +46,13 @@ const (
 	variants    = 32 // of each kind of record
 )
 
-// Records makes numbered records at all levels, the same ones for the same
-// seed: mostly info, debug and trace, as a JVM's log at all=trace, with lines
-// of 60 to 280 bytes, 170 on average. One record in 40 has two to eight further
-// lines, either raw or after a blank bracket, as JDKs write them; rarely one is
-// longer than a write of HotSpot. Every line holds "#NNNNNNNNNN ", ten digits
-// of a number that counts the lines from 0; a header's uptime is the same
-// number, as milliseconds.
+// Records makes numbered records at all levels, always the same for a seed: mostly info, debug and trace, as in a
+// JVM's log at all=trace, with lines of 60 to 280 bytes, 170 on average. One record in 40 has two to eight further
+// lines, either raw or after a blank bracket, as JDKs write them; a few are longer than a write of HotSpot. Every
+// line contains "#NNNNNNNNNN ", a number of ten digits that counts the lines from 0. A header's uptime is the same
+// number in milliseconds.
 //
-// They are cheap, about 50 ns each: a record is one of some hundred that were
-// made before, with the numbers put in.
+// They are cheap, about 50 ns each: a record is one of some hundred templates with the numbers filled in.
 type Records struct {
 	seed   uint64
 	count  uint64
@@ -68,7 +64,7 @@ type Records struct {
 	huge     record
 }
 
-// record is the text of one with room for the numbers.
+// record is the text of a record with room for the numbers.
 type record struct {
 	text  []byte
 	level Level
@@ -89,7 +85,7 @@ func NewRecords(seed uint64) *Records {
 	return r
 }
 
-// makeRecord makes one of so many lines, with a filler of n bytes in each.
+// makeRecord makes a record with that many lines, each with a filler of n bytes.
 func makeRecord(rng *rand.Rand, level Level, lines, n int) record {
 	header := "[0000000.000s][" + level.String() + strings.Repeat(" ", 7-len(level.String())) + "][gc,phases      ]"
 	next := []string{"   ", "[" + strings.Repeat(" ", len(header)-2) + "] "}[rng.IntN(2)]
@@ -111,14 +107,13 @@ func makeRecord(rng *rand.Rand, level Level, lines, n int) record {
 	return r
 }
 
-// Count returns how many records there were so far.
+// Count returns how many records there have been so far.
 func (r *Records) Count() uint64 { return r.count }
 
-// Lines returns how many lines there were so far.
+// Lines returns how many lines there have been so far.
 func (r *Records) Lines() uint64 { return r.lines }
 
-// Next returns the next record, with its newline, which is valid until the
-// next call, and its level, which is that of all of its lines.
+// Next returns the next record with its newline, valid until the next call, and the level of all its lines.
 func (r *Records) Next() ([]byte, Level) {
 	rec := r.pick()
 	r.count++
@@ -137,7 +132,7 @@ func (r *Records) Next() ([]byte, Level) {
 	return rec.text, rec.level
 }
 
-// pick chooses by the number of the record alone.
+// pick chooses only by the number of the record.
 func (r *Records) pick() *record {
 	x := mixed(r.seed + r.count*0x9e3779b97f4a7c15)
 	variant := x % variants

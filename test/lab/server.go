@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Build builds the server into the cache, unless it is there, and returns its path. Say is
-// called before what takes minutes.
+// Build builds the server into the cache, unless it is already there, and returns its path. Say is called before work
+// that takes minutes.
 func (p Program) Build(say func(format string, args ...any)) (string, error) {
 	module, err := Command(time.Minute, "go", "env", "GOMOD")
 	if err != nil {
@@ -44,7 +44,7 @@ func (p Program) Build(say func(format string, args ...any)) (string, error) {
 	return path, nil
 }
 
-// CacheDir returns where what is built or downloaded stays.
+// CacheDir returns the directory in which built and downloaded files stay.
 func CacheDir() (string, error) {
 	if cache := os.Getenv("ULLAGE_CACHE"); cache != "" {
 		return cache, nil
@@ -56,7 +56,7 @@ func CacheDir() (string, error) {
 	return filepath.Join(home, "ullage"), nil
 }
 
-// Command runs a command and returns what it printed. The error has that, too.
+// Command runs a command and returns its output, which is also in the error.
 func Command(within time.Duration, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()

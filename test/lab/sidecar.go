@@ -29,14 +29,13 @@ func Build(dir string) (string, error) {
 	return bin, nil
 }
 
-// Sidecar is one running process of ullage. Its methods may be called
-// concurrently. Every Sidecar has to be ended: by Kill, or by Wait after a
-// signal.
+// Sidecar is one running process of ullage. Its methods may be called concurrently. Every Sidecar must be ended by
+// Kill, or by Wait after a signal.
 type Sidecar struct {
 	cmd    *exec.Cmd
 	stderr tail
 	done   chan struct{} // closed when the process has ended and was waited for
-	addr   chan struct{} // closed when stderr has told the address
+	addr   chan struct{} // closed once the address was in stderr
 	listen string
 }
 
@@ -61,9 +60,9 @@ func StartCommand(cmd *exec.Cmd) (*Sidecar, error) {
 	return s, nil
 }
 
-// Alone gives a command, which has not been started, a process namespace of its own, as a
-// container has one: the processes of a machine come and go all the time, and a sidecar
-// would look at each. Only root may have one; for others the command stays as it is.
+// Alone gives a command that has not been started a process namespace of its own, as in a container. Otherwise the
+// sidecar would look at each process of the machine that comes and goes. Only root may create a namespace; for other
+// users the command stays as it is.
 func Alone(cmd *exec.Cmd) *exec.Cmd {
 	if os.Geteuid() != 0 {
 		return cmd
@@ -74,7 +73,7 @@ func Alone(cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// listening is in the line with which `ullage run` says that it is up.
+// listening matches the line with which `ullage run` reports that it is up.
 var listening = regexp.MustCompile(` listen=(\S+)`)
 
 // look finds the address in a line of stderr. It is called by one goroutine.
@@ -88,12 +87,11 @@ func (s *Sidecar) look(line []byte) {
 // PID returns the process id.
 func (s *Sidecar) PID() int { return s.cmd.Process.Pid }
 
-// Stderr returns the last part, 64 KiB, of what the process said.
+// Stderr returns the last 64 KiB of the process's output on stderr.
 func (s *Sidecar) Stderr() string { return s.stderr.String() }
 
-// Kill ends the process as `kill -9` does, and waits for its end. A process
-// that is held in a call into a frozen file system ends when that is thawed:
-// use Signal and Wait there.
+// Kill ends the process as `kill -9` does, and waits for its end. A process that is held in a call into a frozen file
+// system ends at the thaw: use Signal and Wait there.
 func (s *Sidecar) Kill() {
 	_ = s.cmd.Process.Kill() // fails only if the process has ended
 	<-s.done
@@ -127,7 +125,7 @@ func (s *Sidecar) Wait(timeout time.Duration) (code int, err error) {
 	}
 }
 
-// Stop sends SIGTERM and expects that the process drains and exits with 0.
+// Stop sends SIGTERM and fails unless the process drains and exits with 0.
 func (s *Sidecar) Stop(timeout time.Duration) error {
 	if err := s.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -139,7 +137,7 @@ func (s *Sidecar) Stop(timeout time.Duration) error {
 	return err
 }
 
-// Addr waits until the process says where its admin HTTP listens.
+// Addr waits until the process reports where its admin HTTP listens.
 func (s *Sidecar) Addr(timeout time.Duration) (string, error) {
 	select {
 	case <-s.addr:
@@ -151,7 +149,7 @@ func (s *Sidecar) Addr(timeout time.Duration) (string, error) {
 	}
 }
 
-// Get asks the admin HTTP for a path, such as "/readyz".
+// Get requests a path, such as "/readyz", from the admin HTTP.
 func (s *Sidecar) Get(path string) (status int, body string, err error) {
 	addr, err := s.Addr(Patience)
 	if err != nil {
@@ -175,11 +173,11 @@ func (s *Sidecar) Get(path string) (status int, body string, err error) {
 	return resp.StatusCode, string(text), nil
 }
 
-// client keeps no connections: the process at an address changes.
+// client keeps no connections, because the process at an address changes.
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// Metric returns the value of a series, written as /metrics does:
-// `ullage_destination_errors_total{kind="full"}`. One that is not there is 0.
+// Metric returns the value of a series, written as in /metrics: `ullage_destination_errors_total{kind="full"}`. It
+// returns 0 for an unknown series.
 func (s *Sidecar) Metric(series string) (float64, error) {
 	status, body, err := s.Get("/metrics")
 	if err == nil && status != http.StatusOK {
@@ -196,13 +194,13 @@ func (s *Sidecar) Metric(series string) (float64, error) {
 	return 0, nil
 }
 
-// PeakMemory is PeakMemory of the process.
+// PeakMemory returns [PeakMemory] of the process.
 func (s *Sidecar) PeakMemory() (int64, error) { return PeakMemory(s.PID()) }
 
 // tailBytes is how much of stderr is kept.
 const tailBytes = 64 << 10
 
-// tail keeps the end of what is written to it and shows whole lines to seen.
+// tail keeps the end of what is written to it and passes whole lines to seen.
 type tail struct {
 	mu   sync.Mutex
 	text []byte

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Table is what tests have measured, for people. Make one with [NewTable].
+// Table shows people what tests have measured. Make one with [NewTable].
 type Table struct {
 	title string
 	rows  [][]string
@@ -28,7 +28,7 @@ func (t *Table) Add(cells ...any) {
 	t.rows = append(t.rows, row)
 }
 
-// cell is what a duration looks like in a table.
+// cell renders a duration for a table.
 func cell(v any) string {
 	d, ok := v.(time.Duration)
 	switch {
@@ -42,7 +42,7 @@ func cell(v any) string {
 	return d.Round(time.Millisecond).String()
 }
 
-// String renders the table in Markdown, aligned for those who read it as it is.
+// String renders the table in Markdown, aligned for reading as plain text.
 func (t *Table) String() string {
 	widths := make([]int, len(t.rows[0]))
 	for _, row := range t.rows {
@@ -65,8 +65,7 @@ func (t *Table) String() string {
 	return b.String()
 }
 
-// Print logs the table and appends it to the file that ULLAGE_FAULT_TABLES
-// names, if it does.
+// Print logs the table. It also appends the table to the file that ULLAGE_FAULT_TABLES names, if any.
 func (t *Table) Print(tb testing.TB) {
 	tb.Helper()
 	text := fmt.Sprintf("\n%s:\n\n%s", t.title, t)

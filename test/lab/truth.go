@@ -2,14 +2,13 @@ package lab
 
 import "bytes"
 
-// truth makes the lines of a file again, from the records of its seed and what
-// the writer has lost.
+// truth makes the lines of a file again, from the records of its seed and the writer's losses.
 type truth struct {
 	records *Records
 	total   uint64 // records that were attempted
-	losses  []Loss // not yet come to
+	losses  []Loss // not reached yet
 
-	rest  []byte // of the present record, what the file has of it
+	rest  []byte // the part of the current record that is in the file
 	level Level
 	loose bool
 	next  uint64 // number of the line that rest begins with
@@ -20,12 +19,11 @@ type truth struct {
 
 // physical is one line of a file, as its reader sees it.
 type physical struct {
-	text   []byte // with its newline, valid until the next one is asked for
-	number uint64 // of the line whose newline it is
-	level  Level  // of that line
-	// loose is set for a line that begins with a cut one, and for the other
-	// lines of its record: the header is not where a reader looks for it, so
-	// the reader may see a wrong level.
+	text   []byte // with its newline, valid until the next read
+	number uint64 // of the line that ends here
+	level  Level  // of the same line
+	// loose is set for a line that begins with a cut one, and for further lines of its record: the header is not
+	// where a reader looks for it, so the reader may see a wrong level.
 	loose bool
 }
 
@@ -33,8 +31,7 @@ func newTruth(r FloodReport) *truth {
 	return &truth{records: NewRecords(r.Seed), total: r.Records, losses: r.Losses}
 }
 
-// read returns the next line, or false after the last one; then what is held is
-// a last line without a newline.
+// read returns the next line, or false after the last one. Then held is a last line without a newline.
 func (t *truth) read() (physical, bool) {
 	for {
 		end := bytes.IndexByte(t.rest, '\n') + 1
@@ -57,7 +54,7 @@ func (t *truth) read() (physical, bool) {
 	}
 }
 
-// load takes the next record.
+// load loads the next record.
 func (t *truth) load() {
 	index := t.records.Count()
 	t.next, t.loose = t.records.Lines(), false
@@ -71,21 +68,19 @@ func (t *truth) load() {
 	}
 }
 
-// lose removes from the current record what is not in the file and skips the lost records after
-// it.
+// lose removes from the current record what is not in the file and skips the lost records after it.
 func (t *truth) lose(loss Loss) {
 	t.rest = t.rest[:loss.Written]
 	if loss.Records > 1 {
-		t.rest = bytes.Clone(t.rest) // the text is that of a template
+		t.rest = bytes.Clone(t.rest) // the template itself must not change
 		for range loss.Records - 1 {
 			t.records.Next()
 		}
 	}
 }
 
-// Glued returns in how many places of the file a record begins inside a line that the full
-// tmpfs has cut. A record that was cut at the end of a line is not counted, because such a
-// loss does not show.
+// Glued returns at how many places of the file a record begins inside a line that the full tmpfs has cut. A record
+// that was cut at the end of a line is not counted, because such a loss is invisible.
 func (r FloodReport) Glued() int {
 	t := newTruth(r)
 	for more := true; more; {

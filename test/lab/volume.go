@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Volume is an ext4 on a loop device, which can be full, stand still or be torn.
+// Volume is an ext4 on a loop device that can be full, frozen or torn.
 type Volume struct {
 	Dir   string // where it is mounted
 	Image string
 	Loop  string
 }
 
-// NewVolume makes the image of a volume in a directory, of a size such as "2G", and mounts it
-// there. The options are those of mkfs.ext4. Also after an error, the caller calls Remove.
+// NewVolume makes the image of a volume in a directory, of a size such as "2G", and mounts it there. The options mkfs
+// are for mkfs.ext4. The caller must call Remove, even after an error.
 func NewVolume(in, size, mount string, mkfs ...string) (*Volume, error) {
 	v := &Volume{Image: filepath.Join(in, "image"), Dir: filepath.Join(in, "volume")}
 	if err := os.Mkdir(v.Dir, 0o755); err != nil {
@@ -54,7 +54,7 @@ func (v *Volume) fsfreeze(how string) error {
 	return err
 }
 
-// Remove unmounts what is mounted of the volume. The image stays.
+// Remove unmounts the volume wherever it is mounted. The image stays.
 func (v *Volume) Remove() {
 	_ = v.Thaw() // fails unless it is frozen
 	_ = unix.Unmount(v.Dir, unix.MNT_DETACH)
@@ -63,7 +63,7 @@ func (v *Volume) Remove() {
 	}
 }
 
-// MountVolume mounts a volume for a test, to which any user may write.
+// MountVolume mounts a volume for a test. Any user may write to it.
 func MountVolume(tb testing.TB, size string, mkfs ...string) *Volume {
 	tb.Helper()
 	return MountVolumeIn(tb, tb.TempDir(), size, "errors=remount-ro", mkfs...)
@@ -86,7 +86,7 @@ func MountVolumeIn(tb testing.TB, in, size, mount string, mkfs ...string) *Volum
 	return v
 }
 
-// Frozen freezes the volume until thaw, which may be called again, or the end of the test.
+// Frozen freezes the volume until thaw is called or the test ends. Thaw may be called again.
 func (v *Volume) Frozen(tb testing.TB) (thaw func()) {
 	tb.Helper()
 	if err := v.Freeze(); err != nil {
@@ -106,7 +106,7 @@ func (v *Volume) Frozen(tb testing.TB) (thaw func()) {
 	return thaw
 }
 
-// Fill makes a file of all the space that there is.
+// Fill makes a file that takes all free space.
 func Fill(tb testing.TB, path string) {
 	tb.Helper()
 	f, err := os.Create(path)

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// slot is what a slot of a checkpoint has about lines that are not persisted.
+// slot has what a slot of a checkpoint records about lines that are not persisted.
 type slot struct {
 	Seq      uint64
 	Withheld struct {
@@ -19,8 +19,7 @@ type slot struct {
 	}
 }
 
-// newestSlot returns the newest of the two slots of a source. One that is being written
-// has nothing.
+// newestSlot returns the newer of the two slots of a source. A slot that is being written is left out.
 func newestSlot(source string) (newest slot, err error) {
 	for i := range 2 {
 		text, err := os.ReadFile(filepath.Join(source, ".ullage", fmt.Sprintf("checkpoint-%d", i)))
@@ -42,15 +41,14 @@ func newestSlot(source string) (newest slot, err error) {
 	return newest, nil
 }
 
-// Withheld returns how many lines of a stream, by level, the checkpoint of a source counts
-// as withheld.
+// Withheld returns how many lines of a stream the checkpoint of a source counts as withheld, by level.
 func Withheld(source, stream string) (Counts, error) {
 	s, err := newestSlot(source)
 	return s.Withheld.Lines[stream], err
 }
 
-// SavesUntil returns until when withheld lines are saved, as the checkpoint of a source has
-// it, in Unix time in ns; 0: none are, or there is no checkpoint.
+// SavesUntil returns until when withheld lines are saved, according to the checkpoint of a source, in Unix time in
+// ns. It returns 0 if no lines are saved or there is no checkpoint.
 func SavesUntil(source string) int64 {
 	s, _ := newestSlot(source)
 	return s.Withheld.Held.Until
@@ -58,10 +56,10 @@ func SavesUntil(source string) int64 {
 
 // Line is a line of the file of a [Flood], as a reader of the file sees it.
 type Line struct {
-	Text   []byte // with its newline, valid until the next line is asked for
-	Number int64  // of the line whose newline it is
-	Level  Level  // of that line
-	Loose  bool   // it is glued to a cut line, or a further line of such a record: a reader may take it for another level
+	Text   []byte // with its newline, valid until the next line
+	Number int64  // of the line that ends here
+	Level  Level  // of the same line
+	Loose  bool   // glued to a cut line, or a further line of such a record: a reader may see another level
 }
 
 // LinesOf returns the complete lines of the file of a flood, in their order.
@@ -76,9 +74,8 @@ func LinesOf(r FloodReport) iter.Seq[Line] {
 	}
 }
 
-// Unended returns what the file of a flood has of a last line without a newline, which a
-// full tmpfs has cut; nil: the last line is complete. A sidecar that drains ends such a
-// line.
+// Unended returns the part of a last line without a newline in the file of a flood, which a full tmpfs has cut. It is
+// nil if the last line is complete. A sidecar that drains ends such a line.
 func Unended(r FloodReport) []byte {
 	t := newTruth(r)
 	for more := true; more; {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Output says how a [Writer] writes, in the terms of -Xlog.
+// Output describes how a [Writer] writes, in the terms of -Xlog.
 type Output struct {
 	Path      string // of the newest file, "/source/gc.log"
 	Seed      uint64 // of the lines
@@ -34,22 +34,22 @@ type Writer struct {
 	slowest atomic.Int64
 }
 
-// NewWriter returns a Writer that has opened nothing yet.
+// NewWriter returns a Writer that has not opened anything yet.
 func NewWriter(out Output) *Writer {
 	return &Writer{out: out, lines: NewLines(out.Seed, out.Rate)}
 }
 
-// Written returns how many lines were written so far.
+// Written returns how many lines have been written so far.
 func (w *Writer) Written() int { return int(w.written.Load()) }
 
-// Bytes returns how many bytes were written so far.
+// Bytes returns how many bytes have been written so far.
 func (w *Writer) Bytes() int64 { return w.bytes.Load() }
 
 // Slowest returns the longest time that one record took.
 func (w *Writer) Slowest() time.Duration { return time.Duration(w.slowest.Load()) }
 
-// Run writes at the rate until ctx ends, then closes the file. A failed write
-// ends it with an error; the end of ctx isn't an error.
+// Run writes at the rate until ctx ends, then closes the file. A failed write ends it with an error; the end of ctx
+// is not an error.
 func (w *Writer) Run(ctx context.Context) error {
 	begun, before := time.Now(), w.Written()
 	for ctx.Err() == nil {
@@ -69,7 +69,7 @@ func (w *Writer) Run(ctx context.Context) error {
 	return w.Close()
 }
 
-// pause is the writer's tick.
+// pause waits for the given time, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -77,8 +77,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// Write writes at least n lines at once and leaves the file open, as a JVM
-// does that has nothing to say.
+// Write writes at least n lines at once and leaves the file open, as an idle JVM does.
 func (w *Writer) Write(n int) error {
 	for end := w.Written() + n; w.Written() < end; {
 		if err := w.record(); err != nil {
@@ -88,8 +87,7 @@ func (w *Writer) Write(n int) error {
 	return nil
 }
 
-// Close closes the file, as the end of the JVM does. The Writer can go on: it
-// then appends.
+// Close closes the file, as at the end of the JVM. The Writer can continue: it then appends.
 func (w *Writer) Close() error {
 	if w.file == nil {
 		return nil
@@ -99,7 +97,7 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// stdioBytes is the size of the buffer that HotSpot writes through.
+// stdioBytes is the size of HotSpot's write buffer.
 const stdioBytes = 4096
 
 func (w *Writer) record() error {
@@ -142,7 +140,7 @@ func (w *Writer) open() error {
 	return nil
 }
 
-// rotate is HotSpot's LogFileOutput::rotate.
+// rotate does the same as HotSpot's LogFileOutput::rotate.
 func (w *Writer) rotate() error {
 	if err := w.Close(); err != nil {
 		return fmt.Errorf("rotate the log: %w", err)
@@ -154,8 +152,8 @@ func (w *Writer) rotate() error {
 	return w.open()
 }
 
-// toArchive makes the file an archive, in place of one that may be there. The number of an
-// archive is padded to the digits of the highest one: .0 of 5 files, .00 of 12.
+// toArchive makes the file an archive and replaces an existing one. The number of an archive is padded to the digits
+// of the highest one: .0 of 5 files, .00 of 12.
 func toArchive(path string, slot, files int) error {
 	archive := fmt.Sprintf("%s.%0*d", path, len(strconv.Itoa(files-1)), slot)
 	if err := os.Remove(archive); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -18,31 +18,31 @@ import (
 	"time"
 )
 
-// Reaction is how a fake JVM takes one command.
+// Reaction is how a fake JVM reacts to a command.
 type Reaction int
 
 const (
 	Obey    Reaction = iota
 	Hang             // does nothing, and does not answer until the client goes
-	Stumble          // does it, and does not answer
+	Stumble          // obeys, but does not answer
 	Mute             // closes without an answer
-	Garble           // answers what is no reply
+	Garble           // answers with something that is not a reply
 	Lie              // lists its outputs as if all of them were at trace
 )
 
 // Output is one output as VM.log lists it.
 type Output struct{ Name, Selection, Decorators, Options, Reconfigured string }
 
-// JVM plays VM.log as HotSpot does for what a Loop may send, through an attach
-// socket in a shared /tmp. Like HotSpot it serves one client at a time.
+// JVM plays VM.log as HotSpot does for the commands that a Loop may send, through an attach socket in a shared /tmp.
+// Like HotSpot, it serves one client at a time.
 type JVM struct {
 	t   testing.TB
 	tmp string
 	pid int
 
-	sync.Mutex          // held while a command is done
+	sync.Mutex          // held while a command is executed
 	Began      []Output // outputs of a fresh JVM
-	Elsewhere  string   // where the directories are that it names itself; empty: where they are for us
+	Elsewhere  string   // where the directories that it names itself are; empty: where the test sees them
 	Outputs    []Output
 	past       []string // selections of the first file, by commands
 	commands   []string
@@ -56,7 +56,7 @@ type JVM struct {
 // The baseline of a fake JVM, unless it is told otherwise.
 const OwnSelection = "all=off,gc*=info,safepoint=info"
 
-// Start starts a JVM with one output for each file, besides stdout and stderr.
+// Start starts a JVM with stdout, stderr and one output for each file.
 func Start(t testing.TB, tmp string, pid int, files ...string) *JVM {
 	t.Helper()
 	j := &JVM{t: t, tmp: tmp, pid: pid}
@@ -72,13 +72,13 @@ func Start(t testing.TB, tmp string, pid int, files ...string) *JVM {
 	return j
 }
 
-// Start listens, as HotSpot does: under another name first.
+// Start listens under another name first, as HotSpot does.
 func (j *JVM) Start() {
 	j.t.Helper()
 	dir, err := os.Open(j.tmp)
 	j.must(err)
 	defer dir.Close()
-	// A path through the descriptor fits an address, whatever the test is called.
+	// A path through the descriptor fits into an address, however long the test's name is.
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/.java_pid%d.tmp", dir.Fd(), j.pid)})
 	j.must(err)
 	l.SetUnlinkOnClose(false)
@@ -91,7 +91,7 @@ func (j *JVM) Start() {
 
 func (j *JVM) Socket() string { return filepath.Join(j.tmp, fmt.Sprintf(".java_pid%d", j.pid)) }
 
-// Kill ends it as SIGKILL does: the socket's name stays.
+// Kill ends the JVM as SIGKILL does: the socket's name stays.
 func (j *JVM) Kill() {
 	j.Lock()
 	ended := j.ended
@@ -103,7 +103,7 @@ func (j *JVM) Kill() {
 	<-ended
 }
 
-// Restart is another run of the JVM under the same number.
+// Restart starts another run of the JVM under the same number.
 func (j *JVM) Restart() {
 	j.t.Helper()
 	j.Kill()
@@ -152,7 +152,7 @@ func (j *JVM) answer(c net.Conn) {
 	}
 }
 
-// take notes a command and does it, or not.
+// take records a command. It executes it unless the reaction forbids that.
 func (j *JVM) take(cmd string) (Reaction, string) {
 	j.Lock()
 	defer j.Unlock()
@@ -170,18 +170,18 @@ func (j *JVM) take(cmd string) (Reaction, string) {
 	return how, j.do(cmd)
 }
 
-// When says how commands are taken from now on. The function is called with
-// the command, before that is done, and must not call the JVM.
+// When sets how further commands are taken. The function is called with the command before it is executed, and must
+// not call the JVM.
 func (j *JVM) When(react func(cmd string) Reaction) {
 	j.Lock()
 	defer j.Unlock()
 	j.react = react
 }
 
-// Always takes every command in the same way.
+// Always reacts to every command in the same way.
 func Always(r Reaction) func(string) Reaction { return func(string) Reaction { return r } }
 
-// Once takes the nth command that begins so in another way, from 1.
+// Once reacts in another way to the nth command with a prefix, counted from 1.
 func Once(n int, prefix string, r Reaction) func(string) Reaction {
 	return func(cmd string) Reaction {
 		if strings.HasPrefix(cmd, prefix) {
@@ -277,20 +277,20 @@ func (j *JVM) create(name, what, decorators, options string) string {
 func (j *JVM) remove(name string) string {
 	kept := slices.DeleteFunc(slices.Clone(j.Outputs), func(o Output) bool { return o.Name == name })
 	if len(kept) == len(j.Outputs) {
-		j.t.Errorf("the output %s is deleted, and the JVM has none of that name: it would create it", name)
+		j.t.Errorf("the output %s is deleted, but does not exist: the JVM would create it", name)
 	}
 	j.Outputs = kept
 	return ""
 }
 
-// List is what the JVM answers to VM.log list.
+// List returns the JVM's answer to VM.log list.
 func (j *JVM) List() string {
 	j.Lock()
 	defer j.Unlock()
 	return j.list()
 }
 
-// merge puts an item on top of a selection. It wins over what it covers.
+// merge puts an item on top of a selection. The item wins where both apply.
 func merge(selection, item string) string {
 	tags, _, _ := strings.Cut(item, "=")
 	if tags == "all" {
@@ -317,10 +317,10 @@ func (j *JVM) list() string {
 	return b.String()
 }
 
-// Selection is that of its first file.
+// Selection returns the selection of its first file.
 func (j *JVM) Selection() string { return j.SelectionOf(2) }
 
-// HasLogged reports whether a command has ever made a selection that of its first file.
+// HasLogged reports whether a command has ever given its first file this selection.
 func (j *JVM) HasLogged(selection string) bool {
 	j.Lock()
 	defer j.Unlock()
@@ -339,7 +339,7 @@ func (j *JVM) Count() int {
 	return len(j.commands)
 }
 
-// HasTaken checks how many commands the JVM has got.
+// HasTaken checks how many commands the JVM has received.
 func (j *JVM) HasTaken(n int) {
 	j.t.Helper()
 	if got := j.Count(); got != n {
@@ -347,21 +347,21 @@ func (j *JVM) HasTaken(n int) {
 	}
 }
 
-// Sent are the nth command, counted from 0, and all later ones.
+// Sent returns the nth command, counted from 0, and all later ones.
 func (j *JVM) Sent(n int) []string {
 	j.Lock()
 	defer j.Unlock()
 	return slices.Clone(j.commands[n:])
 }
 
-// Times are those of the commands.
+// Times returns the times of the commands.
 func (j *JVM) Times() []time.Time {
 	j.Lock()
 	defer j.Unlock()
 	return slices.Clone(j.at)
 }
 
-// Atop is what a fake JVM logs with a raise on top of its baseline.
+// Atop returns what a fake JVM logs with a raise on top of its baseline.
 func Atop(raise string) string {
 	selection := ""
 	for item := range strings.SplitSeq(OwnSelection+","+raise, ",") {

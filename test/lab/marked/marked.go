@@ -22,7 +22,7 @@ func (m *Marks) Add(a mark.Mark) {
 	m.lines = append(m.lines, string(a.AppendDetails([]byte(a.Kind+" "))))
 }
 
-// Take returns the marks since the last Take.
+// Take returns the marks since the last call of Take.
 func (m *Marks) Take() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -31,7 +31,7 @@ func (m *Marks) Take() []string {
 	return lines
 }
 
-// Gives takes the marks. The test fails unless each mark matches its pattern.
+// Gives takes the marks and fails the test unless each mark matches its pattern.
 func (m *Marks) Gives(t *testing.T, patterns ...string) {
 	t.Helper()
 	got := m.Take()
