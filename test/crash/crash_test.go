@@ -21,20 +21,20 @@ func TestMain(m *testing.M) { lab.Main(m) }
 
 const (
 	linesPerSecond = 20_000
-	mostMemory     = 32 << 20 // of the sidecar, far above what it takes
+	mostMemory     = 32 << 20 // of the sidecar, far above its usual memory
 	mostTmpfs      = 64 << 20
 )
 
-// series is one sidecar's many lives.
+// series is the many lives of one sidecar.
 type series struct {
 	flags   []string
-	outputs []lab.Output // without Path, which is by the index
+	outputs []lab.Output // without Path, which follows from the index
 	lives   int          // each ended by kill -9; one more ends by SIGTERM
 	life    func(rng *rand.Rand, n int) time.Duration
 }
 
-// anyMoment is mostly in the middle of work, and one time in four in the
-// start: while the program loads, restores, or reads for the first time.
+// anyMoment is mostly in the middle of work, and one time in four during the start, while the program loads,
+// restores, or reads for the first time.
 func anyMoment(rng *rand.Rand, _ int) time.Duration {
 	if rng.IntN(4) == 0 {
 		return time.Duration(rng.IntN(20_000)) * time.Microsecond
@@ -42,8 +42,8 @@ func anyMoment(rng *rand.Rand, _ int) time.Duration {
 	return 50*time.Millisecond + time.Duration(rng.IntN(350_000))*time.Microsecond
 }
 
-// inBursts kills each sidecar 5 to 30 ms after its start, so that whole rows of
-// lives commit nothing, and lets every tenth live for longer.
+// inBursts kills each sidecar 5 to 30 ms after its start, so that long series of lives commit nothing. Every tenth
+// lives longer.
 func inBursts(rng *rand.Rand, n int) time.Duration {
 	if n%10 == 9 {
 		return 500*time.Millisecond + time.Duration(rng.IntN(300_000))*time.Microsecond
@@ -51,7 +51,7 @@ func inBursts(rng *rand.Rand, n int) time.Duration {
 	return 5*time.Millisecond + time.Duration(rng.IntN(25_000))*time.Microsecond
 }
 
-// rotating is a log of 20 MiB in all, 5 files as HotSpot's default.
+// rotating is a log of 20 MiB in all, in 5 files as by HotSpot's default.
 var rotating = lab.Output{Rate: linesPerSecond, Files: 5, FileBytes: 4 << 20}
 
 // Small segments and frequent commits, so that kills hit every phase.
@@ -71,8 +71,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 }
 
 func TestKilledWithDefaultSettings(t *testing.T) {
-	// Archives with two digits and commits a second apart: most lives end with
-	// much that is appended and not committed.
+	// Archives have two digits and commits are a second apart: most lives end with much that is appended and not
+	// committed.
 	padded := lab.Output{Rate: linesPerSecond, Files: 12, FileBytes: 2 << 20}
 	run(t, series{outputs: []lab.Output{padded}, lives: 12, life: func(rng *rand.Rand, n int) time.Duration {
 		if n%3 == 2 {
@@ -95,8 +95,7 @@ func TestKilledInRapidSuccession(t *testing.T) {
 	run(t, series{flags: busy, outputs: []lab.Output{rotating}, lives: 150, life: inBursts})
 }
 
-// run kills a sidecar again and again under its writers, lets the last one
-// drain, and compares.
+// run kills a sidecar again and again under its writers, lets the last sidecar drain, and compares.
 func run(t *testing.T, s series) {
 	random := *seed
 	if random == 0 {
@@ -155,8 +154,7 @@ func start(t *testing.T, source, dest string, flags []string) *lab.Sidecar {
 	return side
 }
 
-// startWriters starts one writer for each output. stop ends them and returns
-// what went wrong.
+// startWriters starts one writer for each output. stop ends them and returns their errors.
 func startWriters(t *testing.T, source string, outputs []lab.Output, random uint64) (stop func() error, writers []*lab.Writer) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var g errgroup.Group
@@ -174,16 +172,15 @@ func startWriters(t *testing.T, source string, outputs []lab.Output, random uint
 	return stop, writers
 }
 
-// watch takes the measurements while sidecars live.
+// watch measures while sidecars live.
 type watch struct {
 	source string
 	memory int64 // most of any sidecar
-	tmpfs  int64 // most in use by files with names
+	tmpfs  int64 // most that files with names have used
 	err    error
 }
 
-// live looks on while the sidecar lives for a time. One that ends by itself is
-// an error.
+// live measures while the sidecar lives for a time. A sidecar that ends by itself is an error.
 func (w *watch) live(side *lab.Sidecar, d time.Duration) {
 	const look = 25 * time.Millisecond
 	for end := time.Now().Add(d); ; {
@@ -203,11 +200,11 @@ func (w *watch) live(side *lab.Sidecar, d time.Duration) {
 }
 
 // mostBehind is how much of the rotating logs sidecars may leave unread. A JVM overwrites its archives whether or not
-// they are read, here after 10 MiB at the least.
+// they were read, here after at least 10 MiB.
 const mostBehind = 3 << 20
 
-// catchUp lets a sidecar live longer if it and those before it have had too little CPU time to keep up with the JVMs.
-// That is the machine's other work, and what is lost then is not lost by a kill.
+// catchUp lets a sidecar live longer if it and its predecessors had too little CPU time to keep up with the JVMs.
+// Lines that are lost because of other work on the machine are not lost by a kill.
 func (w *watch) catchUp(t *testing.T, side *lab.Sidecar) {
 	t.Helper()
 	if lab.InUse(w.source) < mostBehind {
@@ -216,12 +213,11 @@ func (w *watch) catchUp(t *testing.T, side *lab.Sidecar) {
 	lab.Eventually(t, lab.Patience, "the sidecar has caught up", func() bool { return side.Exited() || lab.InUse(w.source) < mostBehind/2 })
 }
 
-// check holds the measurements against the bounds, and sees that the sidecar
-// freed everything in the end.
+// check compares the measurements with the limits, and checks that the sidecar has freed everything in the end.
 func (w *watch) check(t *testing.T, most int64) {
 	t.Helper()
 	if w.memory > most || w.tmpfs > mostTmpfs {
-		t.Errorf("memory of the sidecar is bounded by %d bytes and it took %d; the tmpfs by %d and it took %d",
+		t.Errorf("the limit of the sidecar's memory is %d bytes and it took %d; the limit of the tmpfs is %d and it took %d",
 			most, w.memory, mostTmpfs, w.tmpfs)
 	}
 	left, err := filepath.Glob(filepath.Join(w.source, "*.log*"))

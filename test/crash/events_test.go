@@ -35,7 +35,7 @@ func stormClasses(t *testing.T, jdk lab.JDK) string {
 	return jdk.Classes(t, append(sources, "testdata/Storm.java")...)
 }
 
-// startStorm starts a storm whose events go as the setting says.
+// startStorm starts a storm whose events go where the setting says.
 func startStorm(t *testing.T, jdk lab.JDK, classes, setting string, rate, seconds int) *storm {
 	t.Helper()
 	s := &storm{counts: filepath.Join(t.TempDir(), "counts")}
@@ -52,7 +52,7 @@ func startStorm(t *testing.T, jdk lab.JDK, classes, setting string, rate, second
 	return s
 }
 
-// counter returns the counters of a thread: calls that were begun, that kept the event, and that refused it.
+// counter returns a thread's counters: calls that began, calls that kept the event, and calls that refused it.
 func (s *storm) counter(t *testing.T, id int) func(at int) uint64 {
 	t.Helper()
 	counts, err := os.ReadFile(s.counts)
@@ -62,8 +62,8 @@ func (s *storm) counter(t *testing.T, id int) func(at int) uint64 {
 	return func(at int) uint64 { return binary.LittleEndian.Uint64(counts[64*id+8*at:]) }
 }
 
-// settle compares what was persisted of a storm with what its calls have returned. A call that a kill has
-// interrupted may have had its effect.
+// settle compares the persisted lines of a storm with the results of its calls. A call that a kill has interrupted
+// may have had its effect.
 func (s *storm) settle(t *testing.T, dest string) (events, refused uint64) {
 	t.Helper()
 	var text bytes.Buffer
@@ -93,20 +93,20 @@ func (s *storm) settle(t *testing.T, dest string) (events, refused uint64) {
 		of := s.counter(t, id)
 		open := of(0) - of(1) - of(2)
 		if lines[id] > of(1)+open || open > 1 || last[id] > of(0) {
-			t.Errorf("thread %d: %d lines up to number %d, of %d events kept, and %d refused, of %d", id, lines[id], last[id], of(1), of(2), of(0))
+			t.Errorf("thread %d: %d lines up to number %d, but %d events were kept and %d refused, of %d", id, lines[id], last[id], of(1), of(2), of(0))
 		}
 		begun, kept, refused = begun+of(0), kept+of(1), refused+of(2)
 		events += lines[id]
 	}
-	// The marker of what the ring refuses is like that of lines that a sidecar drops, killed
-	// too often to keep up.
+	// The marker for events that the ring refuses looks like that for lines that a sidecar drops, if it is killed too
+	// often to keep up.
 	if marked < refused || events+marked < kept+refused || events+marked > begun {
 		t.Errorf("%d lines and %d events in markers, of %d; the ring kept %d and refused %d", events, marked, begun, kept, refused)
 	}
 	return events, refused
 }
 
-// ended waits until nothing of the rings is left in the source.
+// ended waits until the source has no files of rings any more.
 func ended(t *testing.T, source string) {
 	t.Helper()
 	lab.Eventually(t, lab.Patience, "all events are durable", func() bool {
@@ -118,15 +118,15 @@ func ended(t *testing.T, source string) {
 	})
 }
 
-// TestEventsOfKilledJVMsAndSidecars kills the JVM, the sidecar again and again, or both. Every event whose call
-// has returned is a line once, in the order of its thread, or in a marker.
+// TestEventsOfKilledJVMsAndSidecars kills the JVM, the sidecar again and again, or both. Every event whose call has
+// returned is persisted as a line once, in the order of its thread, or is counted in a marker.
 func TestEventsOfKilledJVMsAndSidecars(t *testing.T) {
 	jdks := lab.NeedsJDKs(t)
 	classes := stormClasses(t, jdks[0])
 	for i, c := range []struct {
 		name     string
 		ring     string
-		rate     int // events a second; 0: as many as the threads can
+		rate     int // events a second; 0: as many as the threads can log
 		killJVM  bool
 		killSide bool
 	}{
@@ -137,7 +137,7 @@ func TestEventsOfKilledJVMsAndSidecars(t *testing.T) {
 		{"both again", "4Mi", 300_000, true, true},
 		{"both in another flood", "256Ki", 0, true, true},
 	} {
-		jdk := jdks[(i+i/4)%len(jdks)] // each of the last four is on another one
+		jdk := jdks[(i+i/4)%len(jdks)] // each of the last four runs on another JDK
 		t.Run(c.name+" on "+jdk.String(), func(t *testing.T) {
 			random := *seed
 			if random == 0 {

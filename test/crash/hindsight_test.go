@@ -13,16 +13,15 @@ import (
 )
 
 const (
-	heldTmpfs  = "512m" // an eighth of it holds more than the window has
+	heldTmpfs  = "512m" // an eighth of it is larger than the window
 	heldRate   = 50_000_000
 	heldWindow = 2 * time.Second
 	heldKills  = 12
 )
 
-// TestKilledWithHindsight kills the sidecar again and again under 50 MB/s, before and while
-// held lines are saved. Each line at info and above is persisted once, each other one is
-// counted once, and the saved ones are a run of those: all of the window before the command
-// and of the window after it are among them.
+// TestKilledWithHindsight kills the sidecar again and again under 50 MB/s, before and while held lines are saved.
+// Each line at info and above is persisted once, and each other line is counted once as withheld. The saved lines are
+// consecutive withheld lines, and include the whole window before the command and the whole window after it.
 func TestKilledWithHindsight(t *testing.T) {
 	random := *seed
 	if random == 0 {
@@ -39,7 +38,7 @@ func TestKilledWithHindsight(t *testing.T) {
 	}
 	drain(t, side)
 	if len(report.Losses) > 0 {
-		t.Fatalf("the tmpfs was full %d times while no sidecar was there: it is too small for this machine", len(report.Losses))
+		t.Fatalf("the tmpfs was full %d times while no sidecar ran: it is too small for this machine", len(report.Losses))
 	}
 	persisted, withheld, saved := k.compare(report)
 	rate := fmt.Sprintf("%.1f", float64(report.Bytes)/took.Seconds()/1e6)
@@ -48,7 +47,7 @@ func TestKilledWithHindsight(t *testing.T) {
 	rows.Print(t)
 }
 
-// heldKilling is a flood whose sidecar is killed, and asked once to save what it holds.
+// heldKilling is a flood whose sidecar is killed, and is once told to save what it holds.
 type heldKilling struct {
 	*testing.T
 	seed         uint64
@@ -56,7 +55,7 @@ type heldKilling struct {
 	source, dest string
 	flood        *lab.Flooding
 	looks        []look
-	asked        time.Time // when the sidecar was asked to save
+	asked        time.Time // when the sidecar was told to save
 }
 
 // look is how many lines the flood had attempted at a time.
@@ -89,7 +88,7 @@ func (k *heldKilling) kills() {
 	}
 }
 
-// save has the sidecar save, and waits until a kill cannot make it forget that.
+// save tells the sidecar to save, and waits until a kill cannot make it forget that.
 func (k *heldKilling) save() {
 	k.Helper()
 	lab.Eventually(k, lab.Patience, "the window has passed", func() bool { return time.Since(k.looks[0].at) > heldWindow+500*time.Millisecond })
@@ -100,14 +99,14 @@ func (k *heldKilling) save() {
 	lab.Eventually(k, lab.Patience, "the save is in the checkpoint", func() bool { return lab.SavesUntil(k.source) > 0 })
 }
 
-// compare compares what the flood wrote with what became of it, and returns how many bytes
-// are persisted, withheld and saved.
+// compare compares the flood's lines with the persisted and saved ones, and returns how many bytes were persisted,
+// withheld and saved.
 func (k *heldKilling) compare(report lab.FloodReport) (persisted, withheld, saved int) {
 	k.Helper()
 	var info, less, got, kept bytes.Buffer
 	var counts lab.Counts
 	from, to := k.window()
-	first, last := -1, 0 // of the withheld bytes, those of the windows
+	first, last := -1, 0 // the bytes of the windows within the withheld ones
 	for line := range lab.LinesOf(report) {
 		if line.Level >= lab.Info {
 			info.Write(line.Text)
@@ -131,7 +130,7 @@ func (k *heldKilling) compare(report lab.FloodReport) (persisted, withheld, save
 	}
 	at := bytes.Index(less.Bytes(), kept.Bytes())
 	if kept.Len() == 0 || at < 0 || at > first || at+kept.Len() < last {
-		k.Errorf("seed %d: the %d bytes that were saved are not a run of what was withheld that has bytes %d to %d, but at %d", k.seed, kept.Len(), first, last, at)
+		k.Errorf("seed %d: the %d saved bytes are not consecutive withheld bytes that include %d to %d; they begin at %d", k.seed, kept.Len(), first, last, at)
 	}
 	if counted, err := lab.Withheld(k.source, stream(0)); err != nil || counted != counts {
 		k.Errorf("seed %d: %v lines are counted as withheld, want %v, error: %v", k.seed, counted, counts, err)
@@ -139,8 +138,8 @@ func (k *heldKilling) compare(report lab.FloodReport) (persisted, withheld, save
 	return got.Len(), less.Len(), kept.Len()
 }
 
-// window returns the first line of the window before the command, by what is known, and
-// the first one past the window after it.
+// window returns the first line that is known to be in the window before the command, and the first line past the
+// window after it.
 func (k *heldKilling) window() (from, to int64) {
 	for _, l := range k.looks {
 		if from == 0 && l.at.After(k.asked.Add(-heldWindow)) {

@@ -11,17 +11,17 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// longerThanPatience is longer than the time after which a sidecar takes the
-// source over from a process that holds the lock and gives no sign of life.
+// longerThanPatience is longer than the time after which a sidecar takes the source over from a process that holds
+// the lock without a sign of life.
 const longerThanPatience = 12 * time.Second
 
-// A second sidecar on one source waits, visibly, for as long as the first lives,
-// and goes on with the lines where the first ended, by whatever end.
+// A second sidecar on one source waits, visibly, as long as the first one lives. Whatever ended the first one, the
+// second continues with the lines where the first ended.
 func TestASecondSidecarWaitsForTheEndOfTheFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		end       syscall.Signal
-		lasts     time.Duration // until then
-		stopped   bool          // the first is stopped meanwhile
+		lasts     time.Duration // until the first ends
+		stopped   bool          // the first is stopped during that time
 		elsewhere bool          // the second is in a PID namespace of its own, and cannot see the first
 	}{
 		"killed":                           {syscall.SIGKILL, 0, false, false},
@@ -44,7 +44,7 @@ func TestASecondSidecarWaitsForTheEndOfTheFirst(t *testing.T) {
 			}
 			time.Sleep(c.lasts)
 			if strings.Contains(second.Stderr(), "source directory opened") || second.Exited() {
-				t.Errorf("the second did not wait; it said\n%s", second.Stderr())
+				t.Errorf("the second sidecar did not wait; it said\n%s", second.Stderr())
 			}
 			if c.stopped {
 				signal(t, first, syscall.SIGCONT)
@@ -52,20 +52,20 @@ func TestASecondSidecarWaitsForTheEndOfTheFirst(t *testing.T) {
 			signal(t, first, c.end)
 			ended := time.Now()
 			ready(t, second)
-			t.Logf("the second is ready %s later", time.Since(ended).Round(time.Millisecond))
+			t.Logf("the second sidecar is ready %s later", time.Since(ended).Round(time.Millisecond))
 			stop()
 			drain(t, second)
 			if balance, err := lab.Check(dest, stream(0), writer); err != nil || !balance.Exact() {
 				t.Errorf("%v, error: %v", balance, err)
 			}
 			if n := strings.Count(second.Stderr(), "waiting for the owner of the source"); n != 1 {
-				t.Errorf("the second said %d times that it waits", n)
+				t.Errorf("the second sidecar said %d times that it waits, want once", n)
 			}
 		})
 	}
 }
 
-// waiting starts another sidecar, and waits until it says that it waits.
+// waiting starts another sidecar and waits until that one reports that it waits.
 func waiting(t *testing.T, source, dest string, elsewhere bool) *lab.Sidecar {
 	t.Helper()
 	cmd := exec.Command(lab.Binary(), "run", "--source", source, "--dest", dest, "--listen", "127.0.0.1:0")

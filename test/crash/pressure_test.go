@@ -19,9 +19,8 @@ const (
 	pressedMost  = 24 << 20   // of memory
 )
 
-// TestKilledUnderPressure kills the sidecar again and again, half of the times
-// while its destination is frozen and lines are moved and dropped, or right after
-// that, in the middle of catching up. Every line is persisted once, or lies in a
+// TestKilledUnderPressure kills the sidecar again and again. Half of the kills come while its destination is frozen
+// and lines are moved and dropped, or right after that, while it catches up. Every line is persisted once, or is in a
 // gap whose marker counts it.
 func TestKilledUnderPressure(t *testing.T) {
 	kills := 30
@@ -61,30 +60,30 @@ func TestKilledUnderPressure(t *testing.T) {
 	t.Logf("seed %d: %v", random, account)
 	t.Logf("at most %.1f MiB of memory; %v", float64(p.memory)/(1<<20), flood.Latency(0))
 	if p.memory > pressedMost {
-		t.Errorf("a sidecar took %d bytes of memory", p.memory)
+		t.Errorf("a sidecar took %d bytes of memory, over the limit", p.memory)
 	}
 	if p.discarding+p.dropping == 0 {
-		t.Error("no sidecar had dropped anything: there was no pressure")
+		t.Error("no sidecar has dropped anything: there was no pressure")
 	}
 	if account.Cut > 0 {
-		t.Logf("while no sidecar was there, the JVM found the tmpfs full %d times", len(report.Losses))
+		t.Logf("while no sidecar ran, the JVM found the tmpfs full %d times", len(report.Losses))
 	}
 	if p.invalid > 0 {
-		t.Errorf("%d starts found no checkpoint that they could use, although nobody touches it and one was saved", p.invalid)
+		t.Errorf("%d starts found no usable checkpoint, although one was saved and nothing else changes it", p.invalid)
 	}
 }
 
-// pressed is a row of sidecars under a flood.
+// pressed is a series of sidecars under a flood.
 type pressed struct {
 	*testing.T
 	watch
 	volume       *lab.Volume
 	source, dest string
 	rng          *rand.Rand
-	discarding   int  // lives that had dropped lines below --keep-level
-	dropping     int  // ... and that had dropped all
-	invalid      int  // starts without a checkpoint, where one had been saved
-	unsaved      bool // the last sidecar could save none: the tmpfs had no room, as it logs
+	discarding   int  // lives that have dropped lines below --keep-level
+	dropping     int  // lives that have dropped all lines
+	invalid      int  // starts that found no usable checkpoint although one was saved
+	unsaved      bool // the last sidecar logged that the tmpfs had no room for a checkpoint
 }
 
 func (p *pressed) start() *lab.Sidecar {
@@ -96,7 +95,7 @@ func (p *pressed) start() *lab.Sidecar {
 	return side
 }
 
-// ended takes in what a sidecar has said that was killed.
+// ended evaluates the output of a killed sidecar.
 func (p *pressed) ended(side *lab.Sidecar) {
 	for line := range strings.Lines(side.Stderr()) {
 		switch {
@@ -120,7 +119,7 @@ func (p *pressed) ended(side *lab.Sidecar) {
 	}
 }
 
-// life is one without a fault.
+// life is a life without a fault.
 func (p *pressed) life() {
 	side := p.start()
 	p.live(side, time.Duration(p.rng.IntN(300))*time.Millisecond)
@@ -131,8 +130,8 @@ func (p *pressed) life() {
 	}
 }
 
-// frozenLife is one that ends in a freeze, or right after it. The kernel lets
-// go of a process that it holds in a frozen call at the thaw.
+// frozenLife is a life that ends in a freeze, or right after it. If the kernel holds the process in a frozen call,
+// the process ends at the thaw.
 func (p *pressed) frozenLife() {
 	p.Helper()
 	side := p.start()

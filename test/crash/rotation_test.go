@@ -11,9 +11,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// rotationStorm is of logs that live about as long as the sidecar takes from one
-// scan to the next: some milliseconds. Each archive has a name of its own, so
-// that none is overwritten however late the sidecar is.
+// rotationStorm has logs that live about as long as the sidecar needs from one scan to the next: some milliseconds.
+// Each archive has a name of its own, so none is overwritten, however late the sidecar is.
 func rotationStorm(fileBytes int64) []lab.Output {
 	return []lab.Output{
 		{Rate: 80_000, Files: 1000, FileBytes: fileBytes},
@@ -22,8 +21,8 @@ func rotationStorm(fileBytes int64) []lab.Output {
 	}
 }
 
-// TestRotationStormKeepsTheOrder lets rotations fall into every moment of scans,
-// of a sidecar that gets processor time last. No process is killed.
+// TestRotationStormKeepsTheOrder has rotations at every moment of a scan, by a sidecar that gets processor time last.
+// No process is killed.
 func TestRotationStormKeepsTheOrder(t *testing.T) {
 	runs, length, fileBytes := 4, 3*time.Second, int64(45_000)
 	if os.Getenv("ULLAGE_FAULT_LONG") != "" {
@@ -37,7 +36,7 @@ func TestRotationStormKeepsTheOrder(t *testing.T) {
 	}
 }
 
-// runRotationStorm runs a sidecar of some niceness, and writers.
+// runRotationStorm runs a sidecar with a niceness, and writers.
 func runRotationStorm(t *testing.T, niceness int, length time.Duration, outputs []lab.Output) {
 	random := *seed
 	if random == 0 {
@@ -59,7 +58,7 @@ func runRotationStorm(t *testing.T, niceness int, length time.Duration, outputs 
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := side.Addr(lab.Patience); err != nil { // a signal would end one that has not come to its first line
+	if _, err := side.Addr(lab.Patience); err != nil { // a signal would kill a sidecar that has not printed its first line
 		t.Fatal(err)
 	}
 	if err := side.Stop(lab.Patience); err != nil {
@@ -78,8 +77,8 @@ func runRotationStorm(t *testing.T, niceness int, length time.Duration, outputs 
 	}
 }
 
-// TestRotationsBesideAFileThatFlows writes two files in turn, so that the kernel merges no events of theirs:
-// a rotation's event waits for those of thousands of lines. An archive lives for 0.4 s.
+// TestRotationsBesideAFileThatFlows writes two files in turn, so that the kernel cannot merge their events: a
+// rotation's event waits for the events of thousands of lines. An archive lives for 0.4 s.
 func TestRotationsBesideAFileThatFlows(t *testing.T) {
 	runRotationStorm(t, 0, 3*time.Second, []lab.Output{{Rate: 10_000, Files: 2, FileBytes: 350_000}, {Rate: 10_000}})
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/sidecar"
 )
 
-// An extreme is one or several flags that are drawn together, and the values to draw from:
-// the least, the most, the default, and what is odd.
+// An extreme is one or several flags that are drawn together, and the values to draw from: the least, the most, the
+// default, and odd ones.
 type extreme struct {
 	flags  []string
 	values [][]string
@@ -42,7 +42,7 @@ var tortured = []extreme{
 	one("format", "", "*=auto", "gc-*=ul"),
 }
 
-// untortured are the settings that ship lines and always have one value here.
+// untortured are the settings that ship lines but always have one value here, with the reason.
 var untortured = map[string]string{
 	"source":        "the directory of the round",
 	"dest":          "the directory of the round",
@@ -70,7 +70,7 @@ func draw(rng *rand.Rand, fixed map[string]string) []string {
 	return flags
 }
 
-// A setting that ships lines is tortured, or says why it is not.
+// Each setting that ships lines is tortured or has a reason why it is not.
 func TestTortureKnowsEverySetting(t *testing.T) {
 	cfg := ship.DefaultConfig()
 	ships := flag.NewFlagSet("ship", flag.ContinueOnError)
@@ -82,13 +82,13 @@ func TestTortureKnowsEverySetting(t *testing.T) {
 	for _, e := range tortured {
 		for _, name := range e.flags {
 			if known[name] = true; run.Lookup(name) == nil {
-				t.Errorf("--%s is tortured, and ullage run has no such setting", name)
+				t.Errorf("--%s is tortured, but ullage run has no such setting", name)
 			}
 		}
 	}
 	for name := range untortured {
 		if ships.Lookup(name) == nil || known[name] {
-			t.Errorf("--%s is an exception, and is tortured or is no setting that ships lines", name)
+			t.Errorf("--%s is an exception, but is tortured or does not ship lines", name)
 		}
 	}
 	ships.VisitAll(func(f *flag.Flag) {
@@ -98,7 +98,7 @@ func TestTortureKnowsEverySetting(t *testing.T) {
 	})
 }
 
-// Whatever is drawn is valid together.
+// All drawn settings are valid together.
 func TestTortureDrawsValidSettings(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for range 2000 {

@@ -29,7 +29,7 @@ const (
 // destination is full from time to time. In the end every line is persisted once and in
 // order, or counted by a marker or as withheld, and SIGTERM drains the source.
 //
-// ULLAGE_TORTURE says for how long: 10m. The flag -seed repeats a round.
+// ULLAGE_TORTURE sets the length: 10m. The flag -seed repeats a round.
 func TestTorture(t *testing.T) {
 	length := tortureTime
 	if text := os.Getenv("ULLAGE_TORTURE"); text != "" {
@@ -64,11 +64,11 @@ type torture struct {
 	rng    *rand.Rand
 	seed   uint64
 	dest   string
-	filler string // a file that fills the destination; empty: it is never full
+	filler string // a file that fills the destination; empty: the destination is never full
 	floods []*lab.Flooding
 	side   *lab.Sidecar
-	ends   map[string]int // how often each kind of end was
-	flags  []string       // of the present life
+	ends   map[string]int // how often each kind of end occurred
+	flags  []string       // of the current life
 }
 
 func newTorture(t *testing.T, seed uint64, disk string, fills bool) *torture {
@@ -79,7 +79,7 @@ func newTorture(t *testing.T, seed uint64, disk string, fills bool) *torture {
 		r.filler = filepath.Join(disk, "filler")
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(r.dest); r.empty() })
-	// Each archive has a name of its own, so that none is overwritten while no sidecar is there.
+	// Each archive has a name of its own, so none is overwritten while no sidecar runs.
 	for i, flood := range []lab.Flood{
 		{Rate: 500_000 << r.rng.IntN(4), Files: 1000, FileBytes: 50_000 << r.rng.IntN(5)},
 		{Rate: 100_000 << r.rng.IntN(4), Files: 1000, FileBytes: 20_000 << r.rng.IntN(5)},
@@ -121,19 +121,19 @@ func (r *torture) run() {
 	r.Logf("%d lives: %v; at most %.1f MiB of memory", lives+1, r.ends, float64(r.memory)/(1<<20))
 }
 
-// start begins a life.
+// start starts a life.
 func (r *torture) start(fixed map[string]string) {
 	r.Helper()
 	r.flags = draw(r.rng, fixed)
 	r.side = start(r.T, r.source, r.dest, r.flags)
-	if r.rng.IntN(4) > 0 { // else what follows hits the start
+	if r.rng.IntN(4) > 0 { // otherwise the torment hits the start
 		if _, err := r.side.Addr(lab.Patience); err != nil {
 			r.Fatal(err)
 		}
 	}
 }
 
-// torment is a life with what happens to it, and its end.
+// torment is a life, with what happens to it and its end.
 func (r *torture) torment() {
 	r.Helper()
 	for range r.rng.IntN(4) {
@@ -155,7 +155,7 @@ func (r *torture) torment() {
 	case 0:
 		r.empty()
 		r.terminate()
-	case 1: // killed in the middle of draining, or not
+	case 1: // killed, perhaps in the middle of draining
 		r.signal(syscall.SIGTERM)
 		time.Sleep(time.Duration(r.rng.IntN(800)) * time.Millisecond)
 		r.side.Kill()
@@ -166,7 +166,7 @@ func (r *torture) torment() {
 	}
 }
 
-// lives lets the sidecar live for at most so many milliseconds.
+// lives lets the sidecar live for at most that many milliseconds.
 func (r *torture) lives(most int) {
 	r.Helper()
 	if r.live(r.side, time.Duration(r.rng.IntN(most))*time.Millisecond); r.err != nil {
@@ -181,8 +181,8 @@ func (r *torture) signal(sig syscall.Signal) {
 	}
 }
 
-// terminate expects that SIGTERM drains, while JVMs write or not. A process that has not
-// set up its handler yet dies of the signal.
+// terminate expects that SIGTERM drains, while JVMs write or not. A process that has not installed its handler yet
+// dies of the signal.
 func (r *torture) terminate() {
 	r.Helper()
 	if _, err := r.side.Addr(lab.Patience); err != nil {
@@ -194,7 +194,7 @@ func (r *torture) terminate() {
 	r.ends["drained"]++
 }
 
-// fill leaves little or nothing of the destination's room.
+// fill leaves little or no free space in the destination.
 func (r *torture) fill() {
 	if r.filler == "" {
 		return
@@ -210,7 +210,7 @@ func (r *torture) fill() {
 	}
 	left := []int64{0, 4 << 10, 64 << 10, 400 << 10}[r.rng.IntN(4)]
 	if err == nil {
-		// The sidecar takes some of it meanwhile, so the test takes whatever is left.
+		// The sidecar takes some of the space meanwhile, so the test takes whatever is left.
 		for size := int64(st.Bavail)*int64(st.Bsize) - left; size > 0 && unix.Fallocate(int(f.Fd()), 0, 0, size) != nil; {
 			size -= 256 << 10
 		}
@@ -219,10 +219,10 @@ func (r *torture) fill() {
 	r.ends["full"]++
 }
 
-// empty frees the room.
+// empty frees the space.
 func (r *torture) empty() {
 	if r.filler != "" {
-		_ = os.Remove(r.filler) // it may not be there
+		_ = os.Remove(r.filler) // the file may not exist
 	}
 }
 
@@ -244,8 +244,8 @@ func (r *torture) settle(stream string, report lab.FloodReport) {
 	r.Logf("%s: %v; %d saved", stream, account, saved)
 }
 
-// saved checks that the saved lines are lines of the flood, each once and in order, and
-// returns their number. A drain ends a last line that the full tmpfs has cut.
+// saved checks that the saved lines are lines of the flood, each once and in order, and returns their number. A drain
+// ends a last line that the full tmpfs has cut.
 func (r *torture) saved(stream string, report lab.FloodReport) (n int, err error) {
 	var text bytes.Buffer
 	if err := lab.ReadStream(&text, r.dest, stream); err != nil {
@@ -265,7 +265,7 @@ func (r *torture) saved(stream string, report lab.FloodReport) (n int, err error
 		return n + 1, nil
 	}
 	if len(rest) > 0 {
-		return n, fmt.Errorf("after %d lines comes one that is not of the flood, or is there again, or too late: %.200q", n, rest)
+		return n, fmt.Errorf("after %d lines comes a line that is not of the flood, is repeated, or comes too late: %.200q", n, rest)
 	}
 	return n, nil
 }

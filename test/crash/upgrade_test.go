@@ -38,22 +38,22 @@ const (
 	upgradeRate  = 20_000_000
 )
 
-// upgrades are the sidecars of commit e138cb4 that were killed, each with its settings.
+// upgrades are killed sidecars of commit e138cb4, each with its settings.
 var upgrades = []struct {
 	name  string
 	flags []string
 	now   []string // the settings of the next sidecar
-	holds string   // what must be in the state directory, so that the case is worth its name
+	holds string   // what the state directory must contain, so that the case deserves its name
 }{
 	{name: "zstd", flags: []string{"--compress", "zstd", "--sink", "stdout:"}, now: []string{"--compress", "zstd", "--sink", "stdout:"}, holds: "spool"},
-	{name: "gzip", flags: []string{"--compress", "gzip"}, now: []string{"--compress", "zstd"}, holds: "spool"}, // it is only read now
+	{name: "gzip", flags: []string{"--compress", "gzip"}, now: []string{"--compress", "zstd"}, holds: "spool"}, // gzip is now only read
 	{name: "none", flags: []string{"--compress", "none"}, now: []string{"--compress", "none"}, holds: "spool"},
 	{name: "hindsight", flags: []string{"--persist-level", "info", "--hindsight", "1h", "--hindsight-on", ""}, now: []string{"--persist-level", "info", "--hindsight", "1h", "--hindsight-on", ""}, holds: "hindsight"},
 }
 
-// TestUpgrade lets a sidecar follow one of an older version that was killed while its
-// destination was frozen: with its segments, its checkpoint, its spool or what it held, and its
-// sink's cursor. Every line is persisted once, or counted.
+// TestUpgrade starts a sidecar after one of an older version that was killed while its destination was frozen. It
+// takes over the segments, the checkpoint, the spool or the held lines, and the cursor of the sink. Every line is
+// persisted once, or counted.
 func TestUpgrade(t *testing.T) {
 	for _, u := range upgrades {
 		t.Run(u.name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestUpgrade(t *testing.T) {
 			}
 			t.Cleanup(side.Kill)
 			sinks := slices.Contains(u.now, "--sink")
-			if sinks { // a drain does not wait for a sink that has only begun
+			if sinks { // a drain does not wait for a sink that has only just begun
 				lab.Eventually(t, lab.Patience, "the sink prints", func() bool {
 					lines, err := side.Metric(`ullage_sink_lines_total{sink="stdout"}`)
 					return err == nil && lines > 0
@@ -106,7 +106,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// wantRest sees that a sink went on where the older one's cursor was.
+// wantRest checks that a sink continued at the older sidecar's cursor.
 func wantRest(t *testing.T, dest, printed string) {
 	t.Helper()
 	var all bytes.Buffer
@@ -128,7 +128,7 @@ func wantRest(t *testing.T, dest, printed string) {
 	}
 }
 
-// leave has the older program killed in a freeze and packs what it leaves.
+// leave runs the older program, kills it in a freeze and packs what it leaves.
 func leave(t *testing.T, file string, flags []string, holds string) {
 	t.Helper()
 	v := lab.MountVolume(t, "2G")
@@ -164,13 +164,13 @@ func leave(t *testing.T, file string, flags []string, holds string) {
 	pack(t, file, source, dest, report)
 }
 
-// left is what the first file of an archive says of the others.
+// left is the first file of an archive, which describes the others.
 type left struct {
 	Report lab.FloodReport
 	Files  map[string]identity // the source's, by name
 }
 
-// identity is how a sidecar knows a source file.
+// identity is how a sidecar identifies a source file.
 type identity struct {
 	Dev, Ino uint64
 	Born     int64 // Unix time in ns
@@ -249,7 +249,7 @@ func pack(t *testing.T, file, source, dest string, report lab.FloodReport) {
 	t.Logf("%s has %d bytes", file, packed.Len())
 }
 
-// unpack lays out what pack took, as if the older sidecar knew these files.
+// unpack restores the files of pack, as if the older sidecar knew the new ones.
 func unpack(t *testing.T, file, dir, source string) lab.FloodReport {
 	t.Helper()
 	packed, err := os.Open(file)
@@ -306,8 +306,7 @@ func unpack(t *testing.T, file, dir, source string) lab.FloodReport {
 	return about.Report
 }
 
-// sparse writes a file, and leaves holes where it has no page: a page of an older file that
-// has only zeros was freed.
+// sparse writes a file and leaves a hole for each page of zeros: such a page of an older file was freed.
 func sparse(path string, mode fs.FileMode, content []byte) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
@@ -327,8 +326,8 @@ func sparse(path string, mode fs.FileMode, content []byte) error {
 	return f.Truncate(int64(len(content)))
 }
 
-// rename gives what is in the state directory another identity of a source file: in the
-// slots of the checkpoint, which it signs again, and in the records of the spool.
+// rename replaces a source file's identity in the state directory: in the slots of the checkpoint, which it signs
+// again, and in the records of the spool.
 func rename(t *testing.T, state string, key []byte, was, is identity) {
 	t.Helper()
 	text := func(id identity) []byte {

@@ -9,7 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/owner"
 )
 
-// checked keeps what a check says of the stream.
+// checked keeps the result of a check for the stream.
 type checked struct{ stream check.Stream }
 
 func (c *checked) Lack(owner.Lack) error { return nil }
@@ -28,8 +28,8 @@ var after = func() (text []byte) {
 	return text
 }()
 
-// account starts a sidecar on a state that a power cut has left at a point. The error says
-// what is wrong with the copy afterwards.
+// account starts a sidecar on a state that a power cut has left at a point. The error says what is wrong with the
+// copy after that.
 func (m *machine) account(r *recording, p point, s state) error {
 	err := errLeft
 	for tries := 0; errors.Is(err, errLeft) && tries < 10; tries++ {
@@ -46,10 +46,10 @@ func (m *machine) account(r *recording, p point, s state) error {
 	}
 	kept, ok := bytes.CutSuffix(text, after)
 	if !ok {
-		return fmt.Errorf("the lines after the power cut are not at the end, once: it is %.200q", text[max(0, len(text)-200):])
+		return fmt.Errorf("the copy does not end with the lines after the power cut: it ends with %.200q", text[max(0, len(text)-200):])
 	}
 	if len(kept) > 0 && kept[len(kept)-1] != '\n' {
-		return fmt.Errorf("what was kept ends in half a line: %.200q", kept[max(0, len(kept)-200):])
+		return fmt.Errorf("the kept lines end in half a line: %.200q", kept[max(0, len(kept)-200):])
 	}
 	holes := r.fill(p, kept)
 	if err := r.holds(p, kept); err != nil {
@@ -63,7 +63,7 @@ func (m *machine) account(r *recording, p point, s state) error {
 		return fmt.Errorf("check counts %d lines, there are %d", total.Lines, lines)
 	}
 	if total.Complete != (holes == 0) || said.DamagedBytes != int64(holes) {
-		return fmt.Errorf("there are %d bytes of holes, and check says %+v, of the stream %+v", holes, total, said)
+		return fmt.Errorf("there are %d bytes of holes, but check says %+v, and of the stream %+v", holes, total, said)
 	}
 	if len(m.sinks.URLs) > 0 {
 		return r.copies(p, kept, asWritten(m.copied.Bytes()))
@@ -71,13 +71,13 @@ func (m *machine) account(r *recording, p point, s state) error {
 	return nil
 }
 
-// copies says what of the lines a sink lacks that had its part of them at a point, and got
-// more after the start. It may get lines again.
+// copies returns an error if the sink lacks lines. It had received a part of them at the point, and more of them
+// after the start. It may get lines again.
 func (r *recording) copies(p point, kept, more []byte) error {
 	lines := append(bytes.Clone(kept), after...)
 	rest, ok := bytes.CutSuffix(lines, more)
 	if !ok {
-		return fmt.Errorf("the sink got what is not the end of the copy: %.200q", more)
+		return fmt.Errorf("the sink got lines that are not the end of the copy: %.200q", more)
 	}
 	if from := bytes.Index(r.text, kept) + len(rest); from > p.copied {
 		return fmt.Errorf("lines are lost for the sink: it had %d bytes, and goes on at %d", p.copied, from)
@@ -85,10 +85,9 @@ func (r *recording) copies(p point, kept, more []byte) error {
 	return nil
 }
 
-// fill fills the holes in what was kept without compression, and returns how many bytes they
-// have. Only what was never committed may have holes. A recovery must not cut them off: zeros
-// that a line has had from the beginning look the same, and the application can bring about a
-// recovery.
+// fill fills the holes in lines that were kept without compression. It returns the number of their bytes. Only lines
+// that were never committed may have holes. A recovery must not cut holes off: zeros that a line has had from the
+// beginning look the same, and the application can cause a recovery.
 func (r *recording) fill(p point, kept []byte) (holes int) {
 	for i := p.safe; i < len(kept) && i < len(r.text); i++ {
 		if kept[i] == 0 {
@@ -99,7 +98,7 @@ func (r *recording) fill(p point, kept []byte) (holes int) {
 	return holes
 }
 
-// holds says what of the text must be in what was kept at a point, and is not.
+// holds returns an error if the kept text lacks a part that it must have after a power cut at the point.
 func (r *recording) holds(p point, kept []byte) error {
 	at := bytes.Index(r.text, kept)
 	if at < 0 {
@@ -107,16 +106,16 @@ func (r *recording) holds(p point, kept []byte) error {
 		for same < len(kept) && same < len(r.text) && kept[same] == r.text[same] {
 			same++
 		}
-		return fmt.Errorf("what was kept is not what was written: %d bytes, other ones from %d on: %.100q", len(kept), same, kept[same:])
+		return fmt.Errorf("the kept text differs from the written one: %d bytes, different at %d: %.100q", len(kept), same, kept[same:])
 	}
 	if len(kept) == 0 {
 		at = p.begin
 	}
 	if at > p.begin {
-		return fmt.Errorf("the beginning is lost: what was kept begins at %d, not at %d", at, p.begin)
+		return fmt.Errorf("the beginning is lost: the kept text begins at %d, not at %d", at, p.begin)
 	}
 	if at+len(kept) < p.safe {
-		return fmt.Errorf("committed lines are lost: what was kept ends at %d, and %d bytes were committed", at+len(kept), p.safe)
+		return fmt.Errorf("committed lines are lost: the kept text ends at %d, but %d bytes were committed", at+len(kept), p.safe)
 	}
 	return nil
 }

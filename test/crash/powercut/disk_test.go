@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// disk is the file system of a destination: what is durable of it, and what is not.
+// disk is the file system of a destination: its durable content and its other content.
 type disk struct {
 	at    string // its path
 	root  *node
-	nodes []*node // all that there ever were
+	nodes []*node // all nodes, also deleted ones
 	fds   map[int]*offset
 }
 
-// offset is where the next write of a descriptor goes.
+// offset is the position of the next write of a descriptor.
 type offset struct {
 	path string
 	at   int64
@@ -25,7 +25,7 @@ type offset struct {
 type node struct {
 	id      int
 	dir     bool
-	name    string // the last one, for people
+	name    string // the last name, for people
 	durable []byte // of a file, as of its last sync
 	changes []change
 	// durableAttr is the value of a file's only extended attribute.
@@ -35,17 +35,15 @@ type node struct {
 	entries []entry
 }
 
-// change is one change of a file that is not durable. A change without data is a truncation
-// to the offset.
+// change is one change of a file that is not durable. A change without data truncates the file to the offset.
 type change struct {
 	at   int64
 	data []byte
-	seed uint64 // of how the write is torn
-	attr string // an extended attribute with that value, and nothing else
+	seed uint64 // decides how the write is torn
+	attr string // the change is only an extended attribute with that value
 }
 
-// entry is one change of a directory that is not durable: a name that is removed, a name that
-// is added, or both in one step.
+// entry is one change of a directory that is not durable: it removes a name, adds a name, or does both in one step.
 type entry struct {
 	removed, added string
 	node           *node
@@ -91,7 +89,7 @@ func (d *disk) clone() *disk {
 	return c
 }
 
-// after returns the names in a directory once so many of its entries are durable.
+// after returns the names in a directory once that many of its entries are durable.
 func (n *node) after(entries int) map[string]*node {
 	names := make(map[string]*node, len(n.names)+entries)
 	for name, of := range n.names {
@@ -106,7 +104,7 @@ func (n *node) after(entries int) map[string]*node {
 	return names
 }
 
-// find returns what a path means to a process, and nil if there is nothing.
+// find returns the node that a path means to a process, or nil.
 func (d *disk) find(p string) *node {
 	n := d.root
 	for name := range strings.SplitSeq(strings.Trim(p, "/"), "/") {
@@ -118,7 +116,7 @@ func (d *disk) find(p string) *node {
 	return n
 }
 
-// inside returns the part of a path below the disk's.
+// inside returns the part of a path below the disk's root.
 func (d *disk) inside(p string) (string, bool) {
 	p = path.Clean(p)
 	if p == d.at {
@@ -150,8 +148,8 @@ func (n *node) sync() {
 	n.changes = nil
 }
 
-// apply makes one call on the disk. It reports whether the disk is another one, durably or
-// not. A call that it does not know is an error.
+// apply applies one call to the disk. It reports whether that changed the disk, durably or not. An unknown call is an
+// error.
 func (d *disk) apply(c call, seed uint64) (changed bool, err error) {
 	switch c.name {
 	case "openat":
@@ -187,7 +185,7 @@ func (d *disk) apply(c call, seed uint64) (changed bool, err error) {
 	return false, nil
 }
 
-// refuse is the error of a call that the model lacks, if it concerns the disk.
+// refuse returns an error for a call that the model does not know, if it concerns the disk.
 func (d *disk) refuse(c call, p string) error {
 	if _, ours := d.inside(p); !ours {
 		return nil
@@ -195,7 +193,7 @@ func (d *disk) refuse(c call, p string) error {
 	return fmt.Errorf("the model does not know %s of %s", c.name, p)
 }
 
-// open notes the descriptor, and that a file was created.
+// open records the descriptor, and whether a file was created.
 func (d *disk) open(c call) (changed bool, err error) {
 	full, err := c.path(0)
 	if err != nil {
@@ -220,7 +218,7 @@ func (d *disk) open(c call) (changed bool, err error) {
 		dir.entries = append(dir.entries, entry{added: path.Base(p), node: d.add(false, p)})
 		return true, nil
 	case n == nil:
-		return false, fmt.Errorf("%s was opened, and was never created", p)
+		return false, fmt.Errorf("%s was opened, but was never created", p)
 	case strings.Contains(c.args[2], "O_TRUNC"):
 		n.changes = append(n.changes, change{})
 		return true, nil
@@ -228,7 +226,7 @@ func (d *disk) open(c call) (changed bool, err error) {
 	return false, nil
 }
 
-// write is write and pwrite64.
+// write handles write and pwrite64.
 func (d *disk) write(c call, seed uint64) (changed bool, err error) {
 	fd, full := c.descriptor(0)
 	p, ours := d.inside(full)
@@ -237,7 +235,7 @@ func (d *disk) write(c call, seed uint64) (changed bool, err error) {
 	}
 	n := d.find(p)
 	if n == nil {
-		return false, fmt.Errorf("%s was written, and was never created", p)
+		return false, fmt.Errorf("%s was written, but was never created", p)
 	}
 	data, err := c.bytes(1)
 	if err != nil {
@@ -257,7 +255,7 @@ func (d *disk) write(c call, seed uint64) (changed bool, err error) {
 	return len(data) > 0, nil
 }
 
-// ofFile are the other calls on an open file or directory.
+// ofFile handles the other calls on an open file or directory.
 func (d *disk) ofFile(c call) (changed bool, err error) {
 	_, full := c.descriptor(0)
 	p, ours := d.inside(full)
@@ -283,7 +281,7 @@ func (d *disk) ofFile(c call) (changed bool, err error) {
 	return true, nil
 }
 
-// ofName are the calls that change a directory.
+// ofName handles the calls that change a directory.
 func (d *disk) ofName(c call) (changed bool, err error) {
 	full, err := c.path(0)
 	if err != nil {

@@ -1,63 +1,60 @@
-// Package powercut proves what a crash of the node may leave of the durable copy: it
-// enumerates the states of the destination that a power cut can leave, starts a sidecar on
-// each, and accounts for every line.
+// Package powercut proves what a crash of the node can leave of the durable copy: it enumerates the states of the
+// destination that a power cut can leave, starts a sidecar on each, and accounts for every line.
 //
 //	record → model → states → start, ship → account
 //
 // # Record
 //
-// strace records every system call that changes the destination or makes a change durable,
-// while real sidecars commit, seal, are killed, and resume, and while retention deletes
-// segments and whole streams. The product has no seam for that, and no call is missed: one that
-// the model does not know fails the test, and so does a directory that differs from the model
-// in the end.
+// strace records every system call that changes the destination or makes a change durable, while real sidecars
+// commit, seal, are killed, and resume, and while retention deletes segments and whole streams. The product needs no
+// hook for that, and no call is missed: a call that the model does not know fails the test, and so does a directory
+// that differs from the model in the end.
 //
 // # Model
 //
-// Of a file, all that precedes its last fsync or fdatasync is durable. Of each later write,
-// any part may be there: all, nothing, the file's new size with zeros for the bytes, or some of
-// its sectors of 512 bytes with zeros for the others. Writes reach the device in any order,
-// but a sector that reaches it has all that was written to it until then, because the
-// device gets it from the page cache. A later truncation is there or is not. An extended
-// attribute is there if a later change of its file is: file systems keep the order of what is not data.
+// Everything in a file that precedes its last fsync or fdatasync is durable. Of each later write, any part may have
+// survived: all, nothing, the file's new size with zeros for the bytes, or some of its sectors of 512 bytes with
+// zeros for the others. Writes reach the device in any order, but a sector that reaches it has everything that was
+// written to it until then, because the device gets it from the page cache. A later truncation has happened or not.
+// An extended attribute is set if a later change of its file is there: file systems keep the order of changes that
+// are not data.
 //
-// Of a directory, all that precedes its last fsync is durable, and of the later creations,
-// renames and deletions a beginning is there, in their order: ext4 and XFS write them in the
-// order of a journal. POSIX would allow any subset. Elsewhere the model promises less than these
-// file systems do: they have one journal, and fsync of a new file makes its name durable; here
-// each directory is on its own, and only fsync of a directory makes names durable.
+// Everything in a directory that precedes its last fsync is durable. Of the later creations, renames and deletions,
+// the first ones have happened, in their order: ext4 and XFS write them in the order of a journal. POSIX would allow
+// any subset. In other respects the model promises less than these file systems do: they have one journal, and fsync
+// of a new file makes its name durable; here each directory is independent, and only fsync of a directory makes names
+// durable.
 //
-// The states of a moment are all combinations. Where there are too many, the test takes the
-// extreme ones, in which one change differs from all others, and random ones. Equal states
-// are examined once, with the last moment that has them, which asks for the most.
+// The states of a moment are all combinations. If these are too many, the test takes the extreme ones, in which one
+// change differs from all others, and random ones. Equal states are examined once, with the last moment that has
+// them, because it demands the most.
 //
 // # Account
 //
-// The node has crashed, so its tmpfs is gone, and the checkpoint with it. In the next pod
-// another JVM writes some lines. Then
+// The node has crashed, so its tmpfs and the checkpoint are gone. In the next pod another JVM writes some lines. Then
 //
 //   - the sidecar starts, ships these lines, and drains;
-//   - the copy is sound: all of it decodes, and ullage check counts its lines and calls it
+//   - the copy is intact: all of it decodes, and ullage check counts its lines and calls it
 //     complete;
 //   - it holds whole lines that were written before the crash, each once, in order and without
-//     a gap, then the lines of the next pod. Only a beginning that retention had begun to
-//     delete may be missing;
+//     a gap, followed by the lines of the next pod. Only the first lines, which retention had
+//     begun to delete, may be missing;
 //   - nothing is missing that a checkpoint called durable before the power cut. The
 //     checkpoints are in the trace.
 //
-// Without compression there are no checksums. Where a later write reached the disk and an
-// earlier one did not, the copy keeps zeros in place of lines that were never committed. The
-// account allows these, and nothing else that was not written. No reader shows them as text,
-// and ullage check counts their bytes as damaged and does not call the copy complete.
+// Without compression there are no checksums. If a later write has reached the disk and an earlier one has not, the
+// copy keeps zeros in place of lines that were never committed. The account allows these zeros, but nothing else that
+// was not written. No reader shows them as text, and ullage check counts their bytes as damaged and does not call the
+// copy complete.
 //
 // # The test can fail
 //
-// TestAMissingSyncIsFound leaves out an fsync of the recorded calls, or moves it after
-// the checkpoint, as a wrong program would, and expects that the account finds lost lines.
+// TestAMissingSyncIsFound leaves out an fsync of the recorded calls, or moves it after the checkpoint, as a wrong
+// program would, and expects that the account finds the lost lines.
 //
 // # Length
 //
-// By default each scene has about a thousand states, which takes seconds. For hours of them:
+// By default each scene has about a thousand states, which takes seconds. To run them for hours:
 //
 //	make powercut POWERCUT=1h
 //

@@ -23,7 +23,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// stream is the one whose lines are accounted for.
+// stream is the name of the stream whose lines are accounted for.
 const stream = "gc.log"
 
 // machine is the node after a power cut: its tmpfs is empty, and its disk is in a state.
@@ -31,8 +31,8 @@ type machine struct {
 	dir    string
 	cfg    ship.Config
 	sinks  sink.Config
-	log    *bytes.Buffer // what the last sidecar said
-	copied *bytes.Buffer // what its sink got
+	log    *bytes.Buffer // log of the last sidecar
+	copied *bytes.Buffer // lines that its sink got
 }
 
 func newMachine(dir string, compress segment.Compression, sinks ...string) *machine {
@@ -44,7 +44,7 @@ func newMachine(dir string, compress segment.Compression, sinks ...string) *mach
 	return &machine{dir: dir, cfg: cfg, sinks: sink.Config{URLs: sinks}}
 }
 
-// put makes the disk's state.
+// put creates the state of the disk.
 func (m *machine) put(s state) error {
 	for _, dir := range []string{m.cfg.Tail.Source, m.cfg.Dest} {
 		if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o750)); err != nil {
@@ -71,11 +71,11 @@ func (m *machine) put(s state) error {
 	return nil
 }
 
-// errLeft says that a sidecar left its writer behind, as it does where the destination is slow
-// at the end: the process would exit now.
+// errLeft means that a sidecar left its writer behind, as it does if the destination is slow at the end: the process
+// would exit now.
 var errLeft = errors.New("the sidecar has not closed the destination")
 
-// ship ships what a JVM has written, until all of it is durable and the sinks have it.
+// ship ships the lines of a JVM until all of them are durable and the sinks have them.
 func (m *machine) ship(lines []byte) error {
 	m.log, m.copied = new(bytes.Buffer), new(bytes.Buffer)
 	if err := os.WriteFile(filepath.Join(m.cfg.Tail.Source, stream), lines, 0o640); err != nil {
@@ -104,8 +104,8 @@ func (m *machine) ship(lines []byte) error {
 	return nil
 }
 
-// read returns the text of the stream, with zeros for holes, and how many lines are left of
-// it. All else in the segments must be sound.
+// read returns the text of the stream, with zeros for holes, and how many lines of it are left. Everything else in
+// the segments must be intact.
 func (m *machine) read() (text []byte, lines int, err error) {
 	infos, err := segment.List(filepath.Join(m.cfg.Dest, stream))
 	if err != nil {
@@ -119,7 +119,7 @@ func (m *machine) read() (text []byte, lines int, err error) {
 	for part := range bytes.SplitSeq(text, []byte{0}) {
 		lines += bytes.Count(part, []byte("\n"))
 		if len(part) > 0 && part[len(part)-1] != '\n' {
-			lines++ // a hole has taken its end
+			lines++ // a hole is in place of its end
 		}
 	}
 	return text, lines, nil
@@ -152,7 +152,7 @@ func appendSegment(text []byte, path string) ([]byte, error) {
 	}
 }
 
-// check is what `ullage check` says of the stream.
+// check returns the result of `ullage check` for the stream.
 func (m *machine) check() (check.Total, check.Stream, error) {
 	cfg := check.Config{Stream: stream}
 	names, err := cfg.Names(m.cfg.Dest)

@@ -19,13 +19,13 @@ import (
 
 func TestMain(m *testing.M) { lab.Main(m) }
 
-// A short run has about so many states, and a moment of a long one at most so many.
+// The number of states of a short run, roughly, and the most states of one moment in a long run.
 const (
 	fewStates  = 1200
 	manyStates = 2000
 )
 
-// TestPowerCutAtAnyMoment takes seconds, or as long as ULLAGE_POWERCUT says: 1h.
+// TestPowerCutAtAnyMoment takes seconds, or the time in ULLAGE_POWERCUT, such as 1h.
 func TestPowerCutAtAnyMoment(t *testing.T) {
 	length := time.Duration(0)
 	if text := os.Getenv("ULLAGE_POWERCUT"); text != "" {
@@ -65,7 +65,7 @@ func TestPowerCutAtAnyMoment(t *testing.T) {
 	}
 }
 
-// A program that does not sync what it should, or too late, loses lines.
+// A program that omits a necessary sync, or syncs too late, loses lines.
 func TestAMissingSyncIsFound(t *testing.T) {
 	s := newScene(t)
 	ordinary(s, segment.Zstd.String())
@@ -78,7 +78,7 @@ func TestAMissingSyncIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bad := explore(t, s.recorded(1, wrong), segment.Zstd, 1, 4)
 			if len(bad) == 0 || !strings.Contains(strings.Join(bad, ""), "committed lines are lost") {
-				t.Errorf("it was not found: %q", bad)
+				t.Errorf("the missing sync was not found: %q", bad)
 			}
 		})
 	}
@@ -91,12 +91,12 @@ func TestACursorThatPrecedesItsLinesIsFound(t *testing.T) {
 	undelivered := func(_ *scene, calls []call) []call { return slices.DeleteFunc(calls, call.delivers) }
 	bad := explore(t, s.recorded(1, undelivered), segment.Zstd, 1, 4, copies)
 	if len(bad) == 0 || !strings.Contains(strings.Join(bad, ""), "lines are lost for the sink") {
-		t.Errorf("it was not found: %q", bad)
+		t.Errorf("the wrong cursor was not found: %q", bad)
 	}
 }
 
-// without leaves out the calls of a name on a file or directory below the destination, or on the files
-// in a directory if the name ends in a slash.
+// without leaves out the calls of a name on a file or directory below the destination. If the path ends in a slash,
+// it leaves out those on the files in that directory.
 func without(name, path string) func(*scene, []call) []call {
 	return func(s *scene, calls []call) []call {
 		at := filepath.Join(s.dest, path)
@@ -123,7 +123,7 @@ func syncLate(s *scene, calls []call) (late []call) {
 	return late
 }
 
-// workers is how many states are examined at once. A start mostly waits, for the pace of its loops.
+// workers is how many states are examined at once. A starting sidecar mostly waits because of the pace of its loops.
 func workers() int { return 8 * runtime.GOMAXPROCS(0) }
 
 // job is one state of a moment.
@@ -132,8 +132,7 @@ type job struct {
 	s state
 }
 
-// explore accounts for the states that a power cut may leave at each moment, so many of each,
-// and returns what is wrong.
+// explore accounts for at most that many states that a power cut may leave at each moment. It returns what is wrong.
 func explore(t *testing.T, r *recording, compress segment.Compression, seed uint64, most int, sinks ...string) (bad []string) {
 	t.Helper()
 	began := time.Now()
@@ -156,7 +155,7 @@ func explore(t *testing.T, r *recording, compress segment.Compression, seed uint
 	all, different := 0, 0
 	random := rand.New(rand.NewPCG(seed, 1))
 	hashes, seen := maphash.MakeSeed(), map[[2]uint64]bool{}
-	// From the end, since a later moment asks for more of the same state.
+	// From the end, since a later moment demands more of the same state.
 	for _, p := range slices.Backward(r.points) {
 		o := openOf(p.disk)
 		o.choices(most, random, func(c choice) {

@@ -16,21 +16,21 @@ import (
 // point is a moment between two calls.
 type point struct {
 	disk  *disk
-	after string // the call before
-	safe  int    // so many bytes of the text are committed, as a checkpoint says
-	begin int    // the text begins here: what is before, retention may have deleted
+	after string // the preceding call
+	safe  int    // this many bytes of the text are committed, by a checkpoint
+	begin int    // retention may have deleted the text before this offset
 
-	copied int // so many bytes of the text the sink had
+	copied int // this many bytes of the text were at the sink
 }
 
-// recording is what sidecars did to a destination, and what they had promised when.
+// recording is what sidecars did to a destination, and what they had promised at each moment.
 type recording struct {
-	text   []byte // what the JVM wrote, all of which is persisted in the end
+	text   []byte // the JVM's lines; in the end all of them are persisted
 	points []point
 
 	disk   *disk
 	source string
-	seed   uint64 // of how writes are torn
+	seed   uint64 // decides how writes are torn
 	calls  int
 	sizes  map[string]int // of the committed part of each segment of the stream, decoded
 	safe   int
@@ -71,7 +71,7 @@ func (r *recording) add(calls []call) error {
 	return nil
 }
 
-// target is what a call is about.
+// target returns the path that a call is about.
 func (c call) target() string {
 	if len(c.args) == 0 {
 		return ""
@@ -83,7 +83,7 @@ func (c call) target() string {
 	return p
 }
 
-// deliver notes what a write to the standard output delivers to the sink there.
+// deliver records what a write to the standard output delivers to the sink there.
 func (r *recording) deliver(c call) (delivered bool, err error) {
 	if !c.delivers() {
 		return false, nil
@@ -95,7 +95,7 @@ func (r *recording) deliver(c call) (delivered bool, err error) {
 	text := asWritten(lines[:c.result])
 	at := bytes.Index(r.text, text)
 	if at < 0 {
-		return false, fmt.Errorf("the sink got what was not written: %.200q", text)
+		return false, fmt.Errorf("the sink got lines that were never written: %.200q", text)
 	}
 	r.copied = max(r.copied, at+len(text))
 	return true, nil
@@ -106,7 +106,7 @@ func (c call) delivers() bool {
 	return c.name == "write" && strings.HasPrefix(c.args[1], `"`+hexed(stream+" "))
 }
 
-// hexed returns a text as strace prints it.
+// hexed returns a text in strace's hexadecimal form.
 func hexed(text string) (hexed string) {
 	for _, b := range []byte(text) {
 		hexed += fmt.Sprintf(`\x%02x`, b)
@@ -114,8 +114,7 @@ func hexed(text string) (hexed string) {
 	return hexed
 }
 
-// asWritten returns the lines of the stream, out of those of the standard output, as the JVM has
-// written them.
+// asWritten takes the lines of the stream from the standard output and returns them as the JVM has written them.
 func asWritten(lines []byte) (text []byte) {
 	for line := range bytes.Lines(lines) {
 		if line, ok := bytes.CutPrefix(line, []byte(stream+" ")); ok {
@@ -130,8 +129,7 @@ func (c call) savesCheckpoint(source string) bool {
 	return c.name == "pwrite64" && strings.HasPrefix(c.target(), filepath.Join(source, ".ullage", "checkpoint-"))
 }
 
-// commit takes the marks of a checkpoint that is saved: from now on, lines before them must
-// never be lost.
+// commit records the marks of a checkpoint that is saved: from now on, lines before them must never be lost.
 func (r *recording) commit(c call) (saved bool, err error) {
 	if !c.savesCheckpoint(r.source) {
 		return false, nil
@@ -179,7 +177,7 @@ func (r *recording) mark(m segment.Mark) error {
 	return nil
 }
 
-// decoded returns how long a segment is up to a mark, decoded.
+// decoded returns the decoded length of a segment up to a mark.
 func (r *recording) decoded(n *node, m segment.Mark) (int, error) {
 	data := n.durable
 	for _, c := range n.changes {
@@ -201,7 +199,7 @@ func (r *recording) decoded(n *node, m segment.Mark) (int, error) {
 	return len(text), err
 }
 
-// begin is where the oldest segment that still has its name begins in the text.
+// begin returns the offset in the text at which the oldest segment that still has its name begins.
 func (r *recording) begin() (at int) {
 	oldest := ^uint64(0)
 	if dir := r.disk.find(stream); dir != nil {
@@ -219,8 +217,8 @@ func (r *recording) begin() (at int) {
 	return at
 }
 
-// differs says how the disk differs from a directory, if every change is there. Then the
-// trace lacks a call, or the model takes one for another.
+// differs describes how the disk, with every change applied, differs from a directory. A difference means that the
+// trace lacks a call, or that the model misinterprets one.
 func (r *recording) differs(dir string) string {
 	o := openOf(r.disk)
 	left := o.state(o.extremes()[1]).files
@@ -234,7 +232,7 @@ func (r *recording) differs(dir string) string {
 		}
 		name, _ := filepath.Rel(dir, path)
 		if f, ok := left[name]; !ok || !bytes.Equal(f.data, data) {
-			return fmt.Errorf("%s has %d bytes; in the model it has %d (it is there: %t)", name, len(data), len(f.data), ok)
+			return fmt.Errorf("%s has %d bytes; in the model it has %d (it exists there: %t)", name, len(data), len(f.data), ok)
 		}
 		delete(left, name)
 		return nil

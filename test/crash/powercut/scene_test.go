@@ -42,11 +42,11 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// start begins the life of a sidecar whose calls are recorded.
+// start starts a sidecar whose calls are recorded.
 func (s *scene) start(flags ...string) {
 	s.Helper()
 	trace := filepath.Join(s.TempDir(), "trace")
-	// With -D the process that is started becomes the sidecar, which takes the signals.
+	// With -D the started process becomes the sidecar and gets the signals.
 	args := append([]string{"-D", "-f", "-q", "-y", "-xx", "--seccomp-bpf", "-s", fmt.Sprint(mostTraced), "-e", "trace=" + traced, "-o", trace,
 		lab.Binary(), "run", "--source", s.source, "--dest", s.dest, "--listen", "127.0.0.1:0"}, flags...)
 	side, err := lab.StartCommand(exec.Command("strace", args...))
@@ -57,7 +57,7 @@ func (s *scene) start(flags ...string) {
 	s.side, s.traces = side, append(s.traces, trace)
 }
 
-// write writes so many bytes of lines, or a few more.
+// write writes lines with at least that many bytes.
 func (s *scene) write(bytes int) {
 	s.Helper()
 	from := len(s.text)
@@ -69,7 +69,7 @@ func (s *scene) write(bytes int) {
 	}
 }
 
-// persisted waits until all that was written is in the segments.
+// persisted waits until everything written is in the segments.
 func (s *scene) persisted() {
 	s.Helper()
 	lab.Eventually(s, lab.Patience, "all lines are persisted", func() bool {
@@ -93,8 +93,7 @@ func (s *scene) ended() {
 	})
 }
 
-// kill stops the sidecar before it kills it: strace does not know what became of a call that
-// a kill interrupts.
+// kill stops the sidecar before it kills it: strace does not see what became of a call that a kill interrupts.
 func (s *scene) kill() {
 	s.Helper()
 	if err := s.side.Signal(unix.SIGSTOP); err != nil {
@@ -132,7 +131,7 @@ func (s *scene) stop() {
 	s.ended()
 }
 
-// recorded reads the traces. Mutate, if not nil, changes the calls of a life.
+// recorded reads the traces. If mutate is not nil, it changes the calls of a life.
 func (s *scene) recorded(seed uint64, mutate func(*scene, []call) []call) *recording {
 	s.Helper()
 	r := newRecording(s.source, s.dest, seed)
@@ -152,8 +151,8 @@ func (s *scene) recorded(seed uint64, mutate func(*scene, []call) []call) *recor
 	return r
 }
 
-// ordinary is three lives: one commits and seals, one is killed with several appends that it
-// has not committed, and one resumes, and drains.
+// ordinary has three lives: the first commits and seals, the second is killed with several appends that it has not
+// committed, and the third resumes and drains.
 func ordinary(s *scene, compress string) {
 	s.start("--compress", compress, "--sync-interval", "10ms", "--segment-bytes", "16Ki")
 	for range 5 {
@@ -171,7 +170,7 @@ func ordinary(s *scene, compress string) {
 	s.stop()
 }
 
-// copied is ordinary with a sink, whose cursor is on the destination.
+// copied is ordinary with a sink whose cursor is on the destination.
 func copied(s *scene, compress string) {
 	flags := []string{"--compress", compress, "--sync-interval", "10ms", "--segment-bytes", "16Ki", "--sink", copies}
 	for range 2 {
@@ -188,11 +187,11 @@ func copied(s *scene, compress string) {
 	s.stop()
 }
 
-// copies is the sink of a scene that has one.
+// copies is the sink of a scene with a sink.
 const copies = "stdout:"
 
-// retained has retention delete segments, then the newest one of a stream that is idle, with its
-// directory. The stream begins again.
+// retained lets retention delete segments, then the newest segment of an idle stream, with its directory. Then the
+// stream begins again.
 func retained(s *scene, compress string) {
 	flags := []string{"--compress", compress, "--sync-interval", "10ms", "--segment-bytes", "16Ki", "--retain-bytes", "192Ki"}
 	s.start(flags...)

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// What may be left of a change that is not durable. A truncation, an attribute, and each entry
-// of a directory is there or is not.
+// What can be left of a change that is not durable. For a truncation, an attribute, and each entry of a directory,
+// that is all or nothing.
 const (
 	none      = iota
 	full      // all of it
@@ -20,10 +20,10 @@ const (
 	numLeft
 )
 
-// sector is what a device writes whole or not at all.
+// sector is the size of the unit that a device writes as a whole or not at all.
 const sector = 512
 
-// options returns how many of these are different.
+// options returns how many of these differ for the change.
 func (c change) options() int {
 	first, last := c.at/sector, (c.at+int64(len(c.data))-1)/sector
 	switch {
@@ -35,8 +35,8 @@ func (c change) options() int {
 	return numLeft
 }
 
-// apply returns data with what is left of a change. Image is the file in the page cache, with
-// that change: a sector that is written has every earlier change of it as well.
+// apply returns data with what is left of a change. Image is the file in the page cache after that change: a written
+// sector also has every earlier change of it.
 func (c change) apply(data, image []byte, left int) []byte {
 	switch {
 	case left == none || c.attr != "":
@@ -64,7 +64,7 @@ func (c change) apply(data, image []byte, left int) []byte {
 	return data
 }
 
-// cached returns the file in the page cache after a change of what was there before.
+// cached returns the file in the page cache after a change; image is the file before it.
 func (c change) cached(image []byte) []byte {
 	if c.attr != "" {
 		return image
@@ -84,7 +84,7 @@ func resized(data []byte, size int64) []byte {
 	return fresh
 }
 
-// state is a tree as a power cut may leave it.
+// state is a tree that a power cut may leave.
 type state struct {
 	files map[string]file
 	dirs  []string
@@ -95,18 +95,18 @@ type file struct {
 	attr string
 }
 
-// choice has a number for each change that is not durable: first of the directories, how many
-// of their entries are there, then of the changes of files, what is left of them.
+// choice has a number for each change that is not durable: first, for each directory, how many of its entries are
+// durable; then, for each change of a file, what is left of it.
 type choice []int
 
-// open are the changes of a disk that are not durable.
+// open has the changes of a disk that are not durable.
 type open struct {
 	disk  *disk
-	most  []int // the highest number of each
+	most  []int // the highest number of each choice
 	dirs  []*node
 	files []*node
 
-	images map[*node][][]byte // of each file, in the page cache, after each change
+	images map[*node][][]byte // each file in the page cache, after each of its changes
 }
 
 func openOf(d *disk) open {
@@ -148,8 +148,8 @@ func (o open) name(n *node, named map[*node]bool) {
 	}
 }
 
-// choices calls fn with all choices, or with the extreme ones and random others if there are
-// more than so many.
+// choices calls fn with all choices. If there are more than most, it calls fn with the extreme ones and random
+// others.
 func (o open) choices(most int, random *rand.Rand, fn func(choice)) {
 	all := 1
 	for _, m := range o.most {
@@ -188,7 +188,7 @@ func (o open) choices(most int, random *rand.Rand, fn func(choice)) {
 	}
 }
 
-// extremes are nothing, everything, and these with one change that differs.
+// extremes returns nothing, everything, and each of these with one change that differs.
 func (o open) extremes() (all []choice) {
 	nothing, everything := make(choice, len(o.most)), make(choice, len(o.most))
 	for i, m := range o.most {
@@ -211,7 +211,7 @@ func (o open) extremes() (all []choice) {
 	return all
 }
 
-// state returns what a choice leaves.
+// state returns the tree that a choice leaves.
 func (o open) state(c choice) state {
 	entries, left := map[*node]int{}, map[*node][]int{}
 	for i, n := range o.dirs {
@@ -241,7 +241,7 @@ func (o open) take(s *state, at string, n *node, entries map[*node]int, left map
 	for i, l := range left[n] {
 		c := n.changes[i]
 		f.data = c.apply(f.data, o.images[n][i], l)
-		// File systems keep the order of what is not data: the attribute precedes the size.
+		// File systems keep the order of changes that are not data: the attribute precedes the size.
 		if c.attr != "" && (l != none || slices.Max(left[n][i:]) > none) {
 			f.attr = c.attr
 		}
@@ -267,7 +267,7 @@ func (s state) hash(seed maphash.Seed) uint64 {
 		h.WriteByte(0)
 		h.WriteString(s.files[name].attr)
 		h.WriteByte(0)
-		_, _ = h.Write(s.files[name].data) // it never fails
+		_, _ = h.Write(s.files[name].data) // a hash never fails
 		h.WriteByte(1)
 	}
 	return h.Sum64()

@@ -10,25 +10,24 @@ import (
 	"strings"
 )
 
-// call is one system call of a traced process that succeeded.
+// call is one successful system call of a traced process.
 type call struct {
 	name   string
 	args   []string
 	result int64
 }
 
-// traced are the calls that strace is asked for: all that can change a file or make a change
-// durable. [disk.apply] refuses calls that the model does not know.
+// traced are the calls that strace records: all that can change a file or make a change durable. [disk.apply] refuses
+// calls that the model does not know.
 const traced = "openat,open,creat,write,pwrite64,writev,pwritev,pwritev2,ftruncate,truncate,fallocate,fsync,fdatasync,sync,syncfs," +
 	"sync_file_range,rename,renameat,renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat,mkdir,mkdirat,rmdir,mknodat," +
 	"copy_file_range,sendfile,splice,fsetxattr,setxattr,lsetxattr,fremovexattr,mmap"
 
-// mostTraced is the longest text of one argument that strace prints, more than the sidecar
-// writes at once.
+// mostTraced is the longest text of one argument that strace prints. It is more than the sidecar writes at once.
 const mostTraced = 4 << 20
 
-// readTrace reads what strace has written. Calls that were interrupted by those of other
-// threads are at the place where they returned.
+// readTrace reads the output of strace. Calls that were interrupted by calls of other threads are at the place where
+// they returned.
 func readTrace(path string) ([]call, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -68,7 +67,7 @@ func readTrace(path string) ([]call, error) {
 
 var callForm = regexp.MustCompile(`^(\w+)\((.*)\)\s+= (-?\w+|\?)`)
 
-// parseCall is not ok for a call that failed, or that a kill interrupted.
+// parseCall is not ok for a call that failed or was interrupted by a kill.
 func parseCall(text string) (c call, ok bool, err error) {
 	found := callForm.FindStringSubmatch(text)
 	if found == nil {
@@ -78,10 +77,10 @@ func parseCall(text string) (c call, ok bool, err error) {
 		return c, false, nil
 	}
 	result, err := strconv.ParseInt(found[3], 0, 64)
-	if err != nil && found[1] != "mmap" { // which returns an address
+	if err != nil && found[1] != "mmap" { // mmap returns an address
 		return c, false, fmt.Errorf("read the trace: the result of %.200q: %w", text, err)
 	}
-	// With -xx all texts are in hexadecimal, so no other comma is followed by a blank.
+	// With -xx all texts are hexadecimal, so no other comma is followed by a blank.
 	return call{name: found[1], args: strings.Split(found[2], ", "), result: result}, true, nil
 }
 
@@ -104,7 +103,7 @@ func unhex(text string) ([]byte, error) {
 }
 
 func (c call) number(arg int) int64 {
-	n, _ := strconv.ParseInt(c.args[arg], 0, 64) // -1 is none of a call that succeeded
+	n, _ := strconv.ParseInt(c.args[arg], 0, 64) // a successful call has no argument -1
 	return n
 }
 
@@ -123,7 +122,7 @@ func (c call) descriptor(arg int) (fd int, path string) {
 // deleted ends the path of a descriptor whose file has no name any more.
 const deleted = "(deleted)"
 
-// path returns the path that a descriptor of a directory and a name mean.
+// path returns the path for a descriptor of a directory and a name below it.
 func (c call) path(at int) (string, error) {
 	name, err := c.bytes(at + 1)
 	if err != nil {

@@ -7,9 +7,9 @@ import java.nio.file.StandardOpenOption;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Logs numbered events from some threads, at a rate or as fast as it can, until it is killed or the time is over.
- * A file has for each thread, in 64 bytes: the calls that were begun, those that kept the event, and
- * those that refused it. It is mapped, so that it has them after a kill.
+ * Logs numbered events from some threads, at a rate or as fast as it can, until it is killed or the time is over. A
+ * file has 64 bytes for each thread: the calls that began, the calls that kept the event, and the calls that refused
+ * it. The file is mapped, so its counts survive a kill.
  *
  * <p>Storm COUNTS THREADS RATE SECONDS
  */
