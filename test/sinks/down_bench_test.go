@@ -13,9 +13,9 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// BenchmarkDown measures what a sink costs the sidecar, by three of them side by side, with
-// the same load: without a sink, with one, and with one whose server is down all the time.
-// It takes 30 s, or 10 minutes with ULLAGE_FAULT_LONG.
+// BenchmarkDown measures what a sink costs the sidecar. Three sidecars run side by side with the same load: without a
+// sink, with a sink, and with a sink whose server is always down. It takes 30 s, or 10 minutes with
+// ULLAGE_FAULT_LONG.
 func BenchmarkDown(b *testing.B) {
 	long := 30 * time.Second
 	if os.Getenv("ULLAGE_FAULT_LONG") != "" {
@@ -62,7 +62,7 @@ func measure(b *testing.B, name string, g *gateway) *measured {
 	return &measured{name: name, side: side, flood: lab.RunFlood(b, lab.Flood{Path: filepath.Join(source, stream), Seed: 1, Rate: 1 << 20})}
 }
 
-// end adds the row of the sidecar and ends it.
+// end adds the row of the sidecar and ends the sidecar.
 func (m *measured) end(b *testing.B, table *lab.Table, long time.Duration) {
 	b.Helper()
 	cpu := m.cpu(b)
@@ -109,7 +109,7 @@ func mean(b *testing.B, metrics string) time.Duration {
 	return time.Duration(commits(b, metrics, "sum") / commits(b, metrics, "count") * float64(time.Second))
 }
 
-// median returns the bound of the bucket that the median commit is in.
+// median returns the bound of the bucket that contains the median commit.
 func median(b *testing.B, metrics string) time.Duration {
 	b.Helper()
 	count := commits(b, metrics, "count")

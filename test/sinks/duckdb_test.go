@@ -40,7 +40,7 @@ con.execute("CREATE SECRET (TYPE s3, KEY_ID '%s', SECRET '%s', ENDPOINT '%s', UR
 print(json.dumps([[[str(v) for v in row] for row in con.execute(q).fetchall()] for q in job["queries"]]))
 `
 
-// queries returns those of docs/sinks.md, as they stand there.
+// queries returns the queries of docs/sinks.md, as they stand there.
 func queries(t *testing.T) (found []string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/sinks.md")
@@ -65,7 +65,7 @@ func (g *gateway) asks(t *testing.T, queries []string) (rows [][][]string) {
 	return rows
 }
 
-// sealed makes a segment that was created at a time.
+// sealed makes a segment that was created at the given time.
 func sealed(t *testing.T, start time.Time, text string) *sink.Batch {
 	t.Helper()
 	dest := t.TempDir()
@@ -92,8 +92,8 @@ func sealed(t *testing.T, start time.Time, text string) *sink.Batch {
 	return &sink.Batch{Stream: stream, Segment: info, Bytes: info.Size}
 }
 
-// The queries of the documentation answer how many errors there were yesterday: from the
-// index alone, and from the lines.
+// The queries of the documentation answer how many errors there were yesterday, both from the index alone and from
+// the lines.
 func TestDuckDB(t *testing.T) {
 	g := newGateway(t)
 	t.Setenv("AWS_ACCESS_KEY_ID", "ullage")
@@ -109,11 +109,11 @@ func TestDuckDB(t *testing.T) {
 	for _, b := range []*sink.Batch{
 		first,
 		sealed(t, yesterday.Add(2*time.Hour), line(yesterday.Add(2*time.Hour), "error")+line(yesterday.Add(3*time.Hour), "debug")),
-		sealed(t, now, line(now, "error")), // is of today
+		sealed(t, now, line(now, "error")), // belongs to today
 	} {
-		engine := g.sink(t) // each by another process: an index of its own
+		engine := g.sink(t) // another process for each, so that each has an index of its own
 		must(t, engine.Deliver(t.Context(), b))
-		time.Sleep(2 * time.Millisecond) // which the time in its name tells apart
+		time.Sleep(2 * time.Millisecond) // so that the times in their names differ
 	}
 	again := g.sink(t)
 	must(t, again.Deliver(t.Context(), first)) // after a kill
@@ -125,7 +125,7 @@ func TestDuckDB(t *testing.T) {
 	rows := g.asks(t, asked)
 	want := []string{"shop", "web-0", "2", "3", "7"}
 	if len(rows[0]) != 1 || strings.Join(rows[0][0][:5], " ") != strings.Join(want, " ") {
-		t.Errorf("the index says %q, want %q", rows[0], want)
+		t.Errorf("the index has %q, want %q", rows[0], want)
 	}
 	if len(rows[1]) != 3 {
 		t.Errorf("the log has %d errors, want 3: %q", len(rows[1]), rows[1])

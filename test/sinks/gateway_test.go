@@ -33,7 +33,7 @@ func newGateway(t *testing.T) *gateway {
 	return newGatewayIn(t, t.TempDir())
 }
 
-// newGatewayIn is one whose files are in dir.
+// newGatewayIn returns a gateway whose files are in dir.
 func newGatewayIn(t testing.TB, dir string) *gateway {
 	t.Helper()
 	g := &gateway{identity: identity{t, dir}, port: freePort(t), secret: "s3cret-s3cret"}
@@ -75,7 +75,7 @@ func (g *gateway) bucket() string { return filepath.Join(g.root, bucketName) }
 
 func (g *gateway) address() string { return fmt.Sprintf("127.0.0.1:%d", g.port) }
 
-// url is the sink's, at the server or at a proxy in front of it.
+// url returns the sink's URL, at the server or at a proxy in front of it.
 func (g *gateway) url(endpoint, more string) string {
 	if endpoint == "" {
 		endpoint = "https://" + g.address()
@@ -83,8 +83,8 @@ func (g *gateway) url(endpoint, more string) string {
 	return fmt.Sprintf("s3://%s/prod?endpoint=%s&region=us-east-1&path-style=true&ca=%s%s", bucketName, url.QueryEscape(endpoint), url.QueryEscape(g.ca()), more)
 }
 
-// collect copies the segments in the bucket to where a destination has them, so that
-// they can be compared as those are. It fails if an object is there twice.
+// collect copies the segments in the bucket to the places that they have in a destination, so that they can be
+// compared like those of a destination. It fails if an object is there twice.
 func (g *gateway) collect() (dest string) {
 	g.Helper()
 	dest = filepath.Join(g.TempDir(), "collected")
@@ -113,7 +113,7 @@ func (g *gateway) collect() (dest string) {
 	return dest
 }
 
-// indexed returns the segments that the indexes name, with the lines in each, and the sum.
+// indexed returns the segments that the indexes name, with the number of lines in each, and the sum of lines.
 func (g *gateway) indexed() (named map[string]uint64, lines uint64) {
 	g.Helper()
 	named = map[string]uint64{}
@@ -137,7 +137,7 @@ func (g *gateway) indexed() (named map[string]uint64, lines uint64) {
 	return named, lines
 }
 
-// objects returns the keys of the segments that are there.
+// objects returns the keys of the segments in the bucket.
 func (g *gateway) objects() map[string]bool {
 	g.Helper()
 	have := map[string]bool{}

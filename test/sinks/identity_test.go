@@ -31,7 +31,7 @@ func (g identity) must(err error) {
 	}
 }
 
-// certificate makes one that is its own CA, or renews it with the same key.
+// certificate makes a certificate that is its own CA, or renews it with the same key.
 func (g identity) certificate(until time.Time) {
 	g.Helper()
 	keyPath := filepath.Join(g.dir, "key.pem")
@@ -44,7 +44,7 @@ func (g identity) certificate(until time.Time) {
 	g.must(os.WriteFile(g.ca(), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644))
 }
 
-// key returns the key in a file, which it makes first.
+// key returns the key in a file, which it creates if necessary.
 func (g identity) key(path string) *ecdsa.PrivateKey {
 	g.Helper()
 	if text, err := os.ReadFile(path); err == nil {
@@ -67,7 +67,7 @@ func (g identity) files() lab.Identity {
 	return lab.Identity{Cert: g.ca(), Key: filepath.Join(g.dir, "key.pem")}
 }
 
-// pair returns the certificate with its key, for a server of the test's own.
+// pair returns the certificate with its key, for a server within the test.
 func (g identity) pair() tls.Certificate {
 	g.Helper()
 	pair, err := tls.LoadX509KeyPair(g.ca(), filepath.Join(g.dir, "key.pem"))

@@ -16,8 +16,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// How many lines a second of processor time the sink sends in transactions, to a broker
-// in a process of its own, over TLS or without.
+// BenchmarkKafka measures how many lines a second of processor time the sink sends in transactions, to a broker in a
+// process of its own, with or without TLS.
 func BenchmarkKafka(b *testing.B) {
 	server := newBroker(b)
 	server.topic("bench")
@@ -61,7 +61,7 @@ func BenchmarkKafka(b *testing.B) {
 	}
 }
 
-// benchBatch is a batch as a worker hands it out.
+// benchBatch is a batch as a worker passes it to the sink.
 func benchBatch(b *testing.B) *sink.Batch {
 	b.Helper()
 	info, _ := segment.ParseName(fmt.Sprintf("%s-000001.log.zst", time.Now().UTC().Format("20060102T150405.000Z")))
@@ -75,7 +75,7 @@ func benchBatch(b *testing.B) *sink.Batch {
 	return batch
 }
 
-// processorTime returns what this process has used.
+// processorTime returns the processor time that this process has used.
 func processorTime() time.Duration {
 	var u unix.Rusage
 	_ = unix.Getrusage(unix.RUSAGE_SELF, &u) // cannot fail

@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A client logs in by each mechanism and presents a certificate where the broker wants one.
+// A client logs in by each mechanism and presents a certificate if the broker requires one.
 func TestKafkaLogins(t *testing.T) {
 	for name, c := range map[string]struct {
 		properties []string
@@ -36,8 +36,8 @@ func TestKafkaLogins(t *testing.T) {
 	}
 }
 
-// The disk of the broker is full, so that it ends. Once there is room and it is back, nothing
-// is missing and nothing came twice.
+// The broker's disk is full, so the broker ends. Once there is space and the broker is back, nothing is missing and
+// nothing was sent twice.
 func TestKafkaDiskIsFull(t *testing.T) {
 	dir := lab.Tmpfs(t, "200m")
 	b := newBroker(t, "log.dirs="+dir, "log.index.size.max.bytes=1048576")
@@ -54,7 +54,7 @@ func TestKafkaDiskIsFull(t *testing.T) {
 	s.settles()
 }
 
-// The broker throttles the client to a fraction of what comes, and answers late.
+// The broker throttles the client to a fraction of the incoming lines, and answers late.
 func TestKafkaQuota(t *testing.T) {
 	b := newBroker(t)
 	b.topic("lines")
@@ -70,7 +70,7 @@ func TestKafkaQuota(t *testing.T) {
 	s.settles()
 }
 
-// quota bounds how many bytes a second the user may send; 0 removes the bound.
+// quota limits how many bytes a second the user may send; 0 removes the limit.
 func (b *broker) quota(bytes float64) {
 	b.Helper()
 	client := b.client()
@@ -92,8 +92,7 @@ func (b *broker) quota(bytes float64) {
 	}
 }
 
-// The clock of the broker is an hour off. It refuses lines from its future; they wait for the
-// clock.
+// The broker's clock is an hour off. It refuses lines from its future, which wait for the clock.
 func TestKafkaClockIsAnHourOff(t *testing.T) {
 	for _, off := range []string{"+1h", "-61m"} {
 		t.Run(off, func(t *testing.T) {
@@ -118,8 +117,8 @@ func TestKafkaClockIsAnHourOff(t *testing.T) {
 	}
 }
 
-// The destination stands still, lines are dropped, and meanwhile the broker is killed: the topic
-// has what the segments have, markers too, once.
+// The destination stands still and lines are dropped, and meanwhile the broker is killed. The topic has the lines and
+// markers of the segments, each once.
 func TestKafkaWhileLinesAreDropped(t *testing.T) {
 	b := newBroker(t)
 	b.topic("lines")
@@ -132,14 +131,14 @@ func TestKafkaWhileLinesAreDropped(t *testing.T) {
 	s.settlesFlood(func() string {
 		dest, again := s.collect(false)
 		if again > 0 {
-			t.Errorf("%d uids came again", again)
+			t.Errorf("%d uids occur more than once", again)
 		}
 		return dest
 	})
 }
 
-// Two sidecars of one pod's name use one transactional id: the later fences the earlier, which
-// then goes on and fences it in turn. No line is lost or repeated by that.
+// Two sidecars with one pod's name use one transactional id: the later sidecar fences the earlier one, which then
+// continues and fences the later one in turn. That neither loses nor repeats a line.
 func TestKafkaFencing(t *testing.T) {
 	b := newBroker(t)
 	b.topic("lines")

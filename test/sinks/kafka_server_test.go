@@ -18,8 +18,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// broker is a Kafka server in one process. A sidecar reaches it over TLS with a login,
-// through a wire; the test itself over a listener without either.
+// broker is a Kafka server in one process. A sidecar reaches it with TLS and a login, through a wire. The test itself
+// uses a listener without TLS and login.
 type broker struct {
 	identity
 	*lab.Engine
@@ -27,8 +27,8 @@ type broker struct {
 	jars       string
 	plainPort  int
 	wire       *wire
-	properties []string // more than the usual ones
-	clock      string   // how far its clock is off: "-1h"; empty: it is right
+	properties []string // in addition to the usual ones
+	clock      string   // how far its clock is off: "-1h"; empty: not at all
 }
 
 func newBroker(t testing.TB, properties ...string) *broker {
@@ -76,7 +76,7 @@ func (b *broker) configure() {
 
 func (b *broker) data() string { return filepath.Join(b.dir, "data") }
 
-// start starts the broker, and waits until it answers.
+// start starts the broker and waits until it answers.
 func (b *broker) start() {
 	b.Helper()
 	key, err := os.ReadFile(filepath.Join(b.dir, "key.pem"))
@@ -88,8 +88,8 @@ func (b *broker) start() {
 		"-cp", b.jars + "/*", "kafka.Kafka", filepath.Join(b.dir, "server.properties")}
 	var env []string
 	if b.clock != "" {
-		// The program faketime would be a parent that is killed in place of the broker. Its fix for
-		// waits makes a JVM ten times as slow.
+		// The program faketime would be a parent, which would be killed in place of the broker. Its fix for waits
+		// makes a JVM ten times as slow.
 		env = []string{"LD_PRELOAD=/usr/$LIB/faketime/libfaketime.so.1", "FAKETIME=" + b.clock, "FAKETIME_DONT_FAKE_MONOTONIC=1", "FAKETIME_FORCE_MONOTONIC_FIX=0"}
 	}
 	client := b.client()
@@ -134,8 +134,7 @@ func (b *broker) topic(name string, configs ...string) {
 	}
 }
 
-// records returns all records of a topic that readers of committed records see, in the
-// order of each partition.
+// records returns all records of a topic that readers of committed records see, in the order of each partition.
 func (b *broker) records(topic string) []*kgo.Record {
 	b.Helper()
 	client := b.client(kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
@@ -164,8 +163,7 @@ func (b *broker) records(topic string) []*kgo.Record {
 	return all
 }
 
-// end returns the end of a partition for readers of committed records, once no
-// transaction is open.
+// end waits until no transaction is open, and then returns the end of a partition for readers of committed records.
 func (b *broker) end(client *kgo.Client, topic string, partition int32) int64 {
 	b.Helper()
 	ask := func(isolation int8) int64 {
@@ -187,7 +185,7 @@ func (b *broker) end(client *kgo.Client, topic string, partition int32) int64 {
 	return stable
 }
 
-// kindTransactionalID is a kind of resource that an ACL is for.
+// kindTransactionalID is one of the kinds of resources for ACLs.
 const kindTransactionalID = kmsg.ACLResourceTypeTransactionalId
 
 // deny denies a user all resources of a kind.

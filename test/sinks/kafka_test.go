@@ -22,7 +22,7 @@ type shop struct {
 	login     string // the directory with user and password
 }
 
-// newShop starts everything.
+// newShop returns a shop and starts everything.
 func newShop(t *testing.T, b *broker, topic string) *shop {
 	t.Helper()
 	s := idleShop(t, b, topic, "sasl=scram-sha-512")
@@ -30,7 +30,7 @@ func newShop(t *testing.T, b *broker, topic string) *shop {
 	return s
 }
 
-// idleShop starts nothing. The options of the sink say how it logs in.
+// idleShop returns a shop and starts nothing. The options of the sink say how it logs in.
 func idleShop(t *testing.T, b *broker, topic, options string) *shop {
 	t.Helper()
 	login := t.TempDir()
@@ -45,8 +45,8 @@ func (s *shop) password(text string) {
 	s.must(os.WriteFile(filepath.Join(s.login, "password"), []byte(text+"\n"), 0o600))
 }
 
-// collect writes what the topic has to where a destination has it, once for each uid if
-// that is asked for, and returns how many records came again.
+// collect writes the records of the topic to their places in a destination, with once only one for each uid. It
+// returns how many records were repeated.
 func (s *shop) collect(once bool) (dest string, again int) {
 	s.Helper()
 	dest = filepath.Join(s.TempDir(), "collected")
@@ -86,19 +86,18 @@ func header(r *kgo.Record, key string) string {
 	return ""
 }
 
-// settles drains everything and compares the topic with what was written: each line
-// once, in order.
+// settles drains everything and compares the topic with the written lines: each must be there once, in order.
 func (s *shop) settles() {
 	s.Helper()
 	s.drains()
 	dest, again := s.collect(false)
 	s.balances(dest)
 	if again > 0 {
-		s.Errorf("%d uids came again", again)
+		s.Errorf("%d uids occur more than once", again)
 	}
 }
 
-// Whatever a broker or the network does: each line is in the topic once.
+// Whatever a broker or the network does, each line is in the topic once.
 func TestKafkaHasEachLineOnce(t *testing.T) {
 	b := newBroker(t)
 	is := func(fault string) func(*rig, server) { return func(*rig, server) { b.wire.is(fault) } }
@@ -130,8 +129,8 @@ func TestKafkaHasEachLineOnce(t *testing.T) {
 	}
 }
 
-// A sidecar is killed at any moment, also between a commit at the broker and its own
-// cursor; at the end it even loses the cursor.
+// A sidecar is killed at any moment, even between a commit at the broker and the save of its own cursor. In the end
+// it even loses the cursor.
 func TestKafkaAfterKills(t *testing.T) {
 	b := newBroker(t)
 	b.topic("lines")
@@ -146,7 +145,7 @@ func TestKafkaAfterKills(t *testing.T) {
 	s.settles()
 }
 
-// A broker that denies transactions gets each line at least once, and the status says so.
+// A broker that denies transactions gets each line at least once, and the status reports that.
 func TestKafkaDeniesTransactions(t *testing.T) {
 	b := newBroker(t, "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
 		"super.users=User:ANONYMOUS", "allow.everyone.if.no.acl.found=true")
@@ -166,8 +165,8 @@ func TestKafkaDeniesTransactions(t *testing.T) {
 	s.balances(dest)
 }
 
-// A topic that refuses the time of a line gets nothing, says why, and lacks nothing once
-// it takes it.
+// A topic that refuses the time of a line gets nothing, and the status says why. Once the topic accepts the time, no
+// line is missing.
 func TestKafkaRefusesTheTimeOfALine(t *testing.T) {
 	b := newBroker(t)
 	b.topic("lines", "message.timestamp.before.max.ms=60000")
@@ -193,6 +192,6 @@ func TestKafkaRefusesTheTimeOfALine(t *testing.T) {
 		}
 	}
 	if found != 1 {
-		t.Errorf("the line is %d times in the topic", found)
+		t.Errorf("the line is %d times in the topic, want once", found)
 	}
 }

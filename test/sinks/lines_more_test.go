@@ -8,8 +8,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// The destination stands still, lines are dropped, and meanwhile the server is killed: the
-// Collector has what the segments have, markers too.
+// The destination stands still and lines are dropped, and meanwhile the server is killed. The Collector has the same
+// lines and markers as the segments.
 func TestLinesAreDroppedWhileTheServerIsAway(t *testing.T) {
 	c := newCollector(t)
 	r := newLineRig(t, c, c.sink(""))
@@ -22,18 +22,18 @@ func TestLinesAreDroppedWhileTheServerIsAway(t *testing.T) {
 	o := r.compare()
 	t.Logf("%v", o)
 	if !o.right() {
-		t.Error("the Collector has not what the segments have")
+		t.Error("the Collector's lines differ from those of the segments")
 	}
 }
 
-// A server says 200 and keeps nothing: that cannot be known, but the counts differ by as
-// much.
+// A server says 200 and keeps nothing. The sink cannot know that, but the counts differ by the number of missing
+// lines.
 func TestOTLPServerThatKeepsNothing(t *testing.T) {
 	c := newCollector(t)
 	p := newProxy(t, c.address(), c.pair())
 	r := newLineRig(t, c, c.sink(p.URL))
 	r.begins(5000)
-	const began, ended = 1, 1 // the marks of the sidecar's start and end are lines as well
+	const began, ended = 1, 1 // the marks of the sidecar's start and end are lines too
 	r.arrives(2000)
 	p.fault.Store(swallows)
 	r.arrives(2000)
@@ -51,7 +51,7 @@ func TestOTLPServerThatKeepsNothing(t *testing.T) {
 	}
 }
 
-// What a sink of lines adds to the memory of a sidecar, most at any moment.
+// Measures how much memory a sink of lines adds to a sidecar, at its peak.
 func TestMemoryOfLineSinks(t *testing.T) {
 	table := lab.NewTable("memory of a sidecar at 20,000 lines/s for 15 s, most at any moment", "sink", "MiB", "more than without")
 	t.Cleanup(func() { table.Print(t) })

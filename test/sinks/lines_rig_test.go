@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// document is a line as the Collector has it.
+// document is a line at the Collector.
 type document struct{ uid, body string }
 
 // lineRig is a rig whose sink is a Collector.
@@ -27,21 +27,20 @@ func newLineRig(t *testing.T, c *collector, sinkURL string) *lineRig {
 	return &lineRig{newRig(t, "ullage_sink_lines_total", sinkURL, "--segment-bytes", "1Mi", "--retain-age", "0", "--container-name", "app"), c}
 }
 
-// outcome is what a comparison of the segments with the Collector's documents finds.
+// outcome is the result of a comparison of the segments with the Collector's documents.
 type outcome struct {
 	lines, repeated, missing, changed, foreign, disordered int
-	first                                                  string // thing that is wrong
+	first                                                  string // the first difference
 }
 
 func (o outcome) String() string {
 	return fmt.Sprintf("%d lines, %d repeated, %d missing, %d changed, %d foreign, %d out of order %s", o.lines, o.repeated, o.missing, o.changed, o.foreign, o.disordered, o.first)
 }
 
-// right reports whether each line is there, in order and as it was.
+// right reports whether each line is there, in order and unchanged.
 func (o outcome) right() bool { return o.missing+o.changed+o.foreign+o.disordered == 0 && o.lines > 0 }
 
-// settles drains everything. It compares the segments with what was written, and the
-// Collector with the segments.
+// settles drains everything, compares the segments with the written lines, and the Collector with the segments.
 func (r *lineRig) settles() outcome {
 	r.Helper()
 	r.drains()
@@ -54,7 +53,7 @@ func (r *lineRig) compare() (o outcome) {
 	r.Helper()
 	expected, order := r.expected()
 	seen := map[string]int{}
-	last := map[string]int{} // the place of the last document, by stream
+	last := map[string]int{} // the position of the last document, by stream
 	wrong := func(count *int, d document) {
 		if *count++; o.first == "" {
 			o.first = fmt.Sprintf("(first: %s %.200q, want %.200q)", d.uid, d.body, expected[d.uid])
@@ -83,7 +82,7 @@ func (r *lineRig) compare() (o outcome) {
 	return o
 }
 
-// expected returns the body of each line in the segments by its identity, and its place.
+// expected returns the body of each line in the segments by its identity, and the line's position.
 func (r *lineRig) expected() (bodies map[string]string, order map[string]int) {
 	r.Helper()
 	bodies, order = map[string]string{}, map[string]int{}
@@ -107,7 +106,7 @@ func (r *lineRig) expected() (bodies map[string]string, order map[string]int) {
 	return bodies, order
 }
 
-// bodyOf is a line as the Collector should have it.
+// bodyOf returns a line in the form that it should have at the Collector.
 func bodyOf(line string) string {
 	if _, message, ok := strings.Cut(line, "] "); ok && line[0] == '[' {
 		line = message

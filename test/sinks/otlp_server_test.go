@@ -45,7 +45,7 @@ func (c *collector) start() {
 
 func (c *collector) address() string { return fmt.Sprintf("127.0.0.1:%d", c.port) }
 
-// sink is the sink's URL, at the server or at a proxy in front of it.
+// sink returns the sink's URL, at the server or at a proxy in front of it.
 func (c *collector) sink(endpoint string) string {
 	if endpoint == "" {
 		endpoint = "https://" + c.address()
@@ -53,7 +53,7 @@ func (c *collector) sink(endpoint string) string {
 	return fmt.Sprintf("otlp+%s?name=otlp&ca=%s&headers=%s", endpoint, escaped(c.ca()), escaped(c.headers()))
 }
 
-// headers is the file of the headers that the sink sends.
+// headers returns the file of the headers that the sink sends.
 func (c *collector) headers() string {
 	path := filepath.Join(c.dir, "headers")
 	if _, err := os.Stat(path); err != nil {
@@ -72,7 +72,7 @@ func (c *collector) documents(t *testing.T) (all []document) {
 		t.Fatal(err)
 	}
 	if cut > 0 {
-		t.Logf("the collector's file has %d bytes of requests that were cut off", cut)
+		t.Logf("the collector's file has %d bytes of incomplete requests", cut)
 	}
 	for _, one := range collected {
 		all = append(all, document{uid: one.UID, body: one.Body})

@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// otlpOutages are those of a Collector.
+// otlpOutages are the outages of a Collector.
 var otlpOutages = []outage{
 	{name: loses, proxy: loses, kind: "unavailable"},
 	{name: "has other credentials", proxy: passes, kind: "unavailable",
@@ -49,7 +49,7 @@ func TestOTLPHasEachLine(t *testing.T) {
 	}
 }
 
-// A sidecar is killed at any moment: what it sends again has the same identity.
+// A sidecar is killed at any moment. Lines that it sends again have the same identity.
 func TestOTLPAfterKills(t *testing.T) {
 	c := newCollector(t)
 	r := newLineRig(t, c, c.sink(""))

@@ -11,7 +11,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// server is one that a sink copies to.
+// server is a server to which a sink copies.
 type server interface {
 	start()
 	Kill()
@@ -26,16 +26,16 @@ func restart(s server) {
 	s.start()
 }
 
-// outage is something that a server or the network does.
+// outage is a fault of a server or the network.
 type outage struct {
 	name       string
-	proxy      string                 // what the proxy in front of the server does; empty: there is none
-	kind       string                 // of an error that the sink counts before the outage ends; empty: none is certain
-	lasts      time.Duration          // after begin, where no error is certain
+	proxy      string                 // what the proxy in front of the server does; empty: no proxy
+	kind       string                 // kind of error that the sink counts before the outage ends; empty: no error is certain
+	lasts      time.Duration          // after begin, if no error is certain
 	begin, end func(r *rig, s server) // nil: nothing
 }
 
-// outages happen to any server over HTTP.
+// outages can happen to any server over HTTP.
 var outages = []outage{
 	{name: "none"},
 	{name: "killed and restarted", kind: "unavailable", begin: func(_ *rig, s server) { s.Kill() }, end: func(_ *rig, s server) { s.start() }},
@@ -48,12 +48,12 @@ var outages = []outage{
 	{name: late, proxy: late, kind: "busy"},
 	{name: cuts, proxy: cuts, kind: "unavailable"},
 	{name: cutsEarly, proxy: cutsEarly, kind: "unavailable"},
-	{name: crawls, proxy: crawls, lasts: 20 * time.Second}, // until a request has had its time
+	{name: crawls, proxy: crawls, lasts: 20 * time.Second}, // until a request has timed out
 	{name: hangs, proxy: hangs, lasts: 5 * time.Second},
 	{name: redirects, proxy: redirects, kind: "unavailable"},
 }
 
-// way starts the proxy that an outage needs, and returns nil if it needs none.
+// way starts the proxy that an outage needs. It returns nil if the outage needs no proxy.
 func (o outage) way(t *testing.T, s server) *proxy {
 	t.Helper()
 	if o.proxy == "" {
@@ -62,7 +62,7 @@ func (o outage) way(t *testing.T, s server) *proxy {
 	return newProxy(t, s.address(), s.pair())
 }
 
-// endpoint is the URL of the proxy, empty if there is none.
+// endpoint returns the URL of the proxy, or nothing without a proxy.
 func (p *proxy) endpoint() string {
 	if p == nil {
 		return ""
@@ -70,7 +70,7 @@ func (p *proxy) endpoint() string {
 	return p.URL
 }
 
-// run lets an outage begin and end. While, if it is not nil, takes place of the time that it lasts.
+// run begins an outage and ends it. In between it calls while, or if that is nil, waits as long as the outage lasts.
 func (o outage) run(r *rig, s server, way *proxy, while func()) {
 	r.Helper()
 	if way != nil {

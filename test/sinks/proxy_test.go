@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// A proxy is between a sidecar and a server and does what networks and servers do.
+// A proxy is between a sidecar and a server and makes the faults of networks and servers.
 type proxy struct {
 	*httptest.Server
-	fault  atomic.Value // a string, one of those below
+	fault  atomic.Value // a string, one of the faults below
 	faults atomic.Int64 // requests that it spoiled
-	token  string       // that requests must have; empty: any
+	token  string       // the token that requests must have; empty: any
 
 	forward http.Handler
 	gone    chan struct{} // the test is over
 }
 
-// What a proxy does.
+// What a proxy can do.
 const (
 	passes    = "passes"
 	busy      = "says 503 with Retry-After"
@@ -38,7 +38,7 @@ const (
 	late      = "says 429 with a date of Retry-After, by a clock that is an hour behind"
 )
 
-// newProxy starts one in front of a server.
+// newProxy starts a proxy in front of a server.
 func newProxy(t *testing.T, address string, pair tls.Certificate) *proxy {
 	t.Helper()
 	p := &proxy{gone: make(chan struct{})}
@@ -47,7 +47,7 @@ func newProxy(t *testing.T, address string, pair tls.Certificate) *proxy {
 	p.forward = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(to)
-			r.Out.Host = r.In.Host // is signed
+			r.Out.Host = r.In.Host // the host is signed
 		},
 		Transport:    &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
@@ -60,7 +60,7 @@ func newProxy(t *testing.T, address string, pair tls.Certificate) *proxy {
 	return p
 }
 
-// answer forwards a request, or fails as p does now.
+// answer forwards a request, or fails with the current fault.
 func (p *proxy) answer(w http.ResponseWriter, r *http.Request) {
 	fault := p.fault.Load().(string)
 	if fault != passes {
@@ -106,9 +106,9 @@ func (p *proxy) answer(w http.ResponseWriter, r *http.Request) {
 	p.forward.ServeHTTP(w, r)
 }
 
-// hang takes a request, and returns when the fault or the client has gone.
+// hang takes a request, and returns once the fault or the client is gone.
 func (p *proxy) hang(r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body) // or the end of the connection would not be seen
+	_, _ = io.Copy(io.Discard, r.Body) // otherwise the end of the connection would not be seen
 	for p.fault.Load() == hangs && r.Context().Err() == nil {
 		select {
 		case <-p.gone:
@@ -138,7 +138,7 @@ func refuse(w http.ResponseWriter, r *http.Request, fault string) {
 	}
 }
 
-// slowly reads so many bytes a second, for as long as it is to be slow.
+// slowly reads at most that many bytes a second while still returns true.
 type slowly struct {
 	from  io.Reader
 	rate  int

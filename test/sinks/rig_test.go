@@ -20,21 +20,21 @@ const (
 	patience = lab.Patience
 )
 
-// rig is a writer, and a sidecar with a sink.
+// rig is a writer and a sidecar with a sink.
 type rig struct {
 	*testing.T
-	counts       string // the metric of what the sink's server has acknowledged
+	counts       string // the metric that counts what the sink's server has acknowledged
 	source, dest string
 	flags, env   []string
 	side         *lab.Sidecar
 	writer       *lab.Writer
-	stop         func() // the writer
+	stop         func() // stops the writer
 
-	volume *lab.Volume // of the destination, if that can stand still
+	volume *lab.Volume // the volume of the destination, if that can be frozen
 	flood  *lab.Flooding
 }
 
-// newRig starts nothing. A sidecar that is killed at the end of a test has nothing to drain.
+// newRig starts nothing. Its sidecar has nothing to drain when it is killed at the end of a test.
 func newRig(t *testing.T, counts, sinkURL string, flags ...string) *rig {
 	t.Helper()
 	return &rig{T: t, counts: counts, source: lab.Tmpfs(t, "64m"), dest: filepath.Join(t.TempDir(), "dest"),
@@ -64,14 +64,14 @@ func (r *rig) start() {
 	})
 }
 
-// begins starts a sidecar, and a writer of so many lines a second.
+// begins starts a sidecar, and a writer with that many lines a second.
 func (r *rig) begins(rate int) {
 	r.Helper()
 	r.start()
 	r.writer, r.stop = lab.Write(r, lab.Output{Path: filepath.Join(r.source, stream), Seed: 1, Rate: rate})
 }
 
-// floods starts a sidecar whose destination can stand still until lines are dropped, and a flood.
+// floods starts a flood and a sidecar whose destination can be frozen until lines are dropped.
 func (r *rig) floods() {
 	r.Helper()
 	r.volume = lab.MountVolume(r, "256M")
@@ -88,8 +88,7 @@ func (r *rig) drops() {
 	lab.Eventually(r, 2*patience, "lines are dropped", func() bool { return r.sum("ullage_dropped_lines_total") > 0 })
 }
 
-// settlesFlood ends the flood and the sidecar, and draws up the account of what collect returns
-// the directory of.
+// settlesFlood ends the flood and the sidecar. It draws up the account of the directory that collect returns.
 func (r *rig) settlesFlood(collect func() (dest string)) lab.Account {
 	r.Helper()
 	report, err := r.flood.Stop()
@@ -105,7 +104,7 @@ func (r *rig) settlesFlood(collect func() (dest string)) lab.Account {
 	return account
 }
 
-// sum adds up the series of a metric that have all of these labels.
+// sum adds up the series of a metric that have all of the labels.
 func (r *rig) sum(name string, labels ...string) (sum float64) {
 	r.Helper()
 	_, text, err := r.side.Get("/metrics")
@@ -122,14 +121,15 @@ func (r *rig) sum(name string, labels ...string) (sum float64) {
 	return sum
 }
 
-// arrives waits until so much more is acknowledged.
+// arrives waits until n more are acknowledged.
 func (r *rig) arrives(n float64) {
 	r.Helper()
 	end := r.sum(r.counts) + n
 	lab.Eventually(r, 4*patience, "the server acknowledges", func() bool { return r.sum(r.counts) >= end })
 }
 
-// fails waits until a delivery fails; an empty kind is any. A server that is away may also take too long.
+// fails waits until a delivery fails with an error of a kind; an empty kind means any. An unavailable server may also
+// cause a timeout.
 func (r *rig) fails(kind string) {
 	r.Helper()
 	lab.Eventually(r, 4*patience, "a delivery fails: "+kind, func() bool {
@@ -137,7 +137,7 @@ func (r *rig) fails(kind string) {
 	})
 }
 
-// drains ends the writer and the sidecar, which sends what is left.
+// drains ends the writer and then the sidecar, which sends the rest.
 func (r *rig) drains() {
 	r.Helper()
 	r.stop()
@@ -146,7 +146,7 @@ func (r *rig) drains() {
 	}
 }
 
-// balances compares what is in a directory with what was written.
+// balances compares the lines in a directory with the written lines.
 func (r *rig) balances(dest string) {
 	r.Helper()
 	balance, err := lab.Check(dest, stream, r.writer)
@@ -156,7 +156,7 @@ func (r *rig) balances(dest string) {
 	}
 }
 
-// killedOften kills the sidecar at moments that nothing waits for. Before each it calls f.
+// killedOften kills the sidecar at moments that do not depend on any event. Before each kill it calls f.
 func (r *rig) killedOften(times int, f func(n int)) {
 	r.Helper()
 	for n := range times {

@@ -22,9 +22,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// BenchmarkS3Upload compares the sink with a bare PUT of the same file, without a checksum,
-// by turns: a full segment, to a server whose root is a tmpfs. "decoded" is what a segment
-// costs that an earlier process began.
+// BenchmarkS3Upload compares the sink with a bare PUT of the same file, without a checksum, in turns: a full segment,
+// to a server whose root is a tmpfs. "decoded" is the cost of a segment that an earlier process began.
 func BenchmarkS3Upload(b *testing.B) {
 	g := newGatewayIn(b, lab.Tmpfs(b, "1g"))
 	batch := fullSegment(b)
@@ -57,7 +56,7 @@ func BenchmarkS3Upload(b *testing.B) {
 	}
 }
 
-// fullSegment makes a segment of 64 MiB, which is summed up.
+// fullSegment makes a segment of 64 MiB whose sums are known.
 func fullSegment(b *testing.B) *sink.Batch {
 	b.Helper()
 	dest := filepath.Join(lab.Tmpfs(b, "128m"), "dest")
@@ -92,7 +91,7 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// sink is the S3 sink of this process.
+// sink returns the S3 sink of this process.
 func (g *gateway) sink(tb testing.TB) sink.Sink {
 	tb.Helper()
 	u, err := url.Parse(g.url("", ""))
@@ -104,7 +103,7 @@ func (g *gateway) sink(tb testing.TB) sink.Sink {
 	return engine
 }
 
-// presigned returns where one object may be put without credentials.
+// presigned returns a URL to which one object may be put without credentials.
 func (g *gateway) presigned(tb testing.TB) string {
 	tb.Helper()
 	client, err := minio.New(g.address(), &minio.Options{Secure: true, Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
@@ -117,7 +116,7 @@ func (g *gateway) presigned(tb testing.TB) string {
 
 var insecure = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: 1}}
 
-// put puts a file as one request, and nothing else.
+// put sends a file in a single request and does nothing else.
 func (g *gateway) put(to, path string) {
 	g.Helper()
 	f, err := os.Open(path)

@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// s3Outages are those of an S3 server.
+// s3Outages are the outages of an S3 server.
 var s3Outages = []outage{
 	{name: "has another secret", kind: "unavailable",
 		begin: func(_ *rig, s server) { s.(*gateway).secret += "x"; restart(s) },
@@ -26,8 +26,8 @@ var s3Outages = []outage{
 		end:   func(r *rig, s server) { r.must(os.Remove(filepath.Join(s.(*gateway).dir, "ballast"))) }},
 }
 
-// Whatever a server or the network does, while the destination stands still and lines are
-// dropped: each line that was not dropped is in the bucket once, and each gap is marked there.
+// Whatever a server or the network does while the destination is frozen and lines are dropped, each line that was not
+// dropped is in the bucket once, and each gap is marked there.
 func TestS3Faults(t *testing.T) {
 	table := lab.NewTable("S3: the server ... while lines are dropped", "the server", "written", "dropped, marked", "in the bucket", "lost or twice", "uploads again after")
 	var mu sync.Mutex
@@ -45,7 +45,7 @@ func TestS3Faults(t *testing.T) {
 	table.Print(t)
 }
 
-// suffers runs a sidecar through an outage of its S3 server, in which lines are dropped.
+// suffers runs a sidecar through an outage of its S3 server during which lines are dropped.
 func suffers(t *testing.T, f outage) (again time.Duration, account lab.Account) {
 	g := newGatewayIn(t, lab.Tmpfs(t, "48m"))
 	way := f.way(t, g)
@@ -59,8 +59,8 @@ func suffers(t *testing.T, f outage) (again time.Duration, account lab.Account) 
 	return again, r.settlesFlood(g.collect)
 }
 
-// A sidecar is killed at any moment, between freezes in which lines are dropped: what it
-// uploads again are the same bytes.
+// A sidecar is killed at any moment, between freezes in which lines are dropped. When it uploads an object again, the
+// bytes are the same.
 func TestS3AfterKills(t *testing.T) {
 	g := newGatewayIn(t, lab.Tmpfs(t, "96m"))
 	r := newBucketRig(t, g, g.url("", ""))
@@ -79,8 +79,8 @@ func TestS3AfterKills(t *testing.T) {
 	table.Print(t)
 }
 
-// A server that says 200 and keeps nothing is found out by the index: it names what is not
-// there, and how many lines that is.
+// A server that says 200 and keeps nothing is detected by the index: it names the missing objects and the number of
+// their lines.
 func TestS3ThatKeepsNothing(t *testing.T) {
 	g := newGateway(t)
 	way := newProxy(t, g.address(), g.pair())
@@ -104,7 +104,7 @@ func TestS3ThatKeepsNothing(t *testing.T) {
 	balance, err := lab.Check(g.collect(), stream, r.writer)
 	r.must(err)
 	if missing < 2 || lost == 0 || uint64(balance.Lost) != lost {
-		t.Errorf("the index misses %d objects with %d lines; %v", missing, lost, balance)
+		t.Errorf("the index names %d missing objects with %d lines; %v", missing, lost, balance)
 	}
-	t.Logf("%d lines are indexed; %d objects with %d lines are not there: %v", lines, missing, lost, fmt.Sprint(balance))
+	t.Logf("%d lines are indexed; %d objects with %d lines are missing: %v", lines, missing, lost, fmt.Sprint(balance))
 }

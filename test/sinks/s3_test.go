@@ -31,8 +31,8 @@ func (r *bucketRig) settles() {
 	r.balances(r.gateway.collect())
 }
 
-// A pod without a log for hours is as well in the bucket after --upload-age, and what
-// was uploaded is read back as it was written.
+// A pod that logs nothing for hours is still in the bucket after --upload-age, and the uploaded lines are read back
+// as they were written.
 func TestS3IsReadBack(t *testing.T) {
 	g := newGateway(t)
 	r := newBucketRig(t, g, g.url("", ""))
@@ -67,7 +67,7 @@ func TestS3IsReadBack(t *testing.T) {
 		t.Fatalf("index objects: %v, error %v", index, err)
 	}
 	var text []byte
-	for _, path := range index { // one is of the marks
+	for _, path := range index { // one index is that of the marks
 		part, err := os.ReadFile(path)
 		r.must(err)
 		text = append(text, part...)

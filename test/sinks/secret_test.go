@@ -13,8 +13,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// Servers that repeat in an error what they were sent: the secrets of the sinks are in no
-// log, status, metric or argument of the sidecar all the same.
+// Servers repeat in an error what they were sent. Still, no log, status, metric or argument of the sidecar contains a
+// secret of the sinks.
 func TestSecretsAreShownNowhere(t *testing.T) {
 	secrets := []string{"hidden-s3-secret", "hidden-otlp-token", "hidden-password", "aGlkZGVu"} // the last is "hidden" in base64
 	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
