@@ -16,8 +16,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// prometheusRule is as much of PrometheusRule (pkg/apis/monitoring/v1 of
-// prometheus-operator) as the chart uses. Its Spec is a file of rules for Prometheus.
+// prometheusRule has those parts of PrometheusRule (pkg/apis/monitoring/v1 of prometheus-operator) that the chart
+// uses. Its Spec is a file of rules for Prometheus.
 type prometheusRule struct {
 	metav1.TypeMeta
 	Metadata metav1.ObjectMeta `json:"metadata"`
@@ -41,7 +41,7 @@ type alert struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// ruleObject renders the PrometheusRule, with values in addition to its switch.
+// ruleObject renders the PrometheusRule with the given values.
 func ruleObject(t *testing.T, values string) *prometheusRule {
 	t.Helper()
 	text, err := template(t, values)
@@ -59,7 +59,7 @@ func (r *prometheusRule) alerts() []alert {
 	return all
 }
 
-// promtool runs on a file of rules, in its directory, and returns what it prints.
+// promtool runs promtool in the directory of a file of rules and returns its output.
 func promtool(t *testing.T, args ...string) string {
 	t.Helper()
 	programs, err := prometheusPrograms()
@@ -96,8 +96,8 @@ func TestPromtoolTakesTheRules(t *testing.T) {
 	}
 }
 
-// TestAlertsFireAndKeepSilent runs the series of testdata/alerts.yaml. Annotations are
-// left out, since promtool would compare them word by word.
+// TestAlertsFireAndKeepSilent runs the series of testdata/alerts.yaml. It leaves out annotations, since promtool
+// would compare them word by word.
 func TestAlertsFireAndKeepSilent(t *testing.T) {
 	rules := ruleObject(t, "rules: {enabled: true}").Spec
 	for _, g := range rules.Groups {
@@ -148,7 +148,7 @@ func TestEveryAlertIsSeenToFireAndToKeepSilent(t *testing.T) {
 		delete(fires, a.Alert)
 	}
 	if len(fires) > 0 {
-		t.Errorf("testdata/alerts.yaml has alerts that the chart has not: %q", slices.Sorted(maps.Keys(fires)))
+		t.Errorf("testdata/alerts.yaml has alerts that the chart lacks: %q", slices.Sorted(maps.Keys(fires)))
 	}
 }
 
@@ -177,7 +177,7 @@ func TestEveryAlertHasItsSectionInTheRunbook(t *testing.T) {
 	slices.Sort(sections)
 	slices.Sort(alerts)
 	if !slices.Equal(sections, alerts) {
-		t.Errorf("the runbook has sections for %q, and the alerts are %q", sections, alerts)
+		t.Errorf("the runbook has sections for %q, but the alerts are %q", sections, alerts)
 	}
 }
 
@@ -200,8 +200,7 @@ rules: {enabled: true, alertLabels: {team: jvm, severity: page}, pauseSeconds: 0
 	}
 }
 
-// The certificate is renewed at a third of its lifetime; an alert before that would
-// be one about nothing.
+// The certificate is renewed at a third of its lifetime. An alert before that would be a false alarm.
 func TestTheCertificatesAlertGoesByItsLifetime(t *testing.T) {
 	for values, want := range map[string]string{
 		"rules: {enabled: true}":                                     "< 604800",

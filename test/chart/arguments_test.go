@@ -17,8 +17,8 @@ import (
 	"github.com/ullage/ullage/internal/kube/webhook"
 )
 
-// TestTheInjectorsArguments has them read by the code that the injector reads
-// them with and compares the names in them with those of the objects.
+// TestTheInjectorsArguments lets the injector's own code read the arguments. It compares the names in them with
+// those of the objects.
 func TestTheInjectorsArguments(t *testing.T) {
 	each(t, func(t *testing.T, r rendering, objects []object) {
 		c := sole[appsv1.Deployment](t, objects).Spec.Template.Spec.Containers[0]
@@ -48,13 +48,13 @@ func TestTheInjectorsArguments(t *testing.T) {
 			return
 		}
 		if secret := sole[corev1.Secret](t, objects); secret.Name != cert.Secret || secret.Namespace != cert.Namespace {
-			t.Errorf("the Secret is %s in %s, and the injector's %s in %s", secret.Name, secret.Namespace, cert.Secret, cert.Namespace)
+			t.Errorf("the Secret is %s in %s, but the injector's is %s in %s", secret.Name, secret.Namespace, cert.Secret, cert.Namespace)
 		}
 		if service := sole[corev1.Service](t, objects); service.Name != cert.Service {
-			t.Errorf("the Service is %s, and the injector's %s", service.Name, cert.Service)
+			t.Errorf("the Service is %s, but the injector's is %s", service.Name, cert.Service)
 		}
 		if conf := sole[admissionregistrationv1.MutatingWebhookConfiguration](t, objects); conf.Name != cert.Configuration {
-			t.Errorf("the webhook configuration is %s, and the injector's %s", conf.Name, cert.Configuration)
+			t.Errorf("the webhook configuration is %s, but the injector's is %s", conf.Name, cert.Configuration)
 		}
 	})
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// What the Job of the hook checks is what the injectors start with.
+// The hook's Job checks the same settings with which the injectors start.
 func TestTheHookChecksTheInjectorsOwnSettings(t *testing.T) {
 	each(t, func(t *testing.T, r rendering, objects []object) {
 		hook := ofHook(objects, "pre-install,pre-upgrade")
@@ -56,8 +56,7 @@ func injectorsConfig(t *testing.T, objects []object) string {
 	return ""
 }
 
-// A bad value is found before anything is rolled out, by what the hook runs and
-// what CI can run.
+// Bad values are found before anything is rolled out, by the program that the hook runs and CI can run.
 func TestBadValuesAreFoundBeforeTheRollOut(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "ullage-injector")
 	if _, err := lab.Command(5*time.Minute, "go", "build", "-o", program, "github.com/ullage/ullage/cmd/ullage-injector"); err != nil {
@@ -95,7 +94,7 @@ func TestBadValuesAreFoundBeforeTheRollOut(t *testing.T) {
 	}
 }
 
-// An autoscaler owns the number of replicas only if no upgrade sets it.
+// An autoscaler controls the number of replicas only if no upgrade sets it.
 func TestReplicasCanBeLeftToAnAutoscaler(t *testing.T) {
 	for values, want := range map[string]string{"{}": "2", "replicas: 0": "0", "replicas: null": "none"} {
 		text, err := template(t, values)
@@ -113,7 +112,7 @@ func TestReplicasCanBeLeftToAnAutoscaler(t *testing.T) {
 	}
 }
 
-// helm would find out when it creates the second one.
+// Helm would notice only when it creates the second one.
 func TestTwoCronJobsOfOneNameAreRefused(t *testing.T) {
 	const entry = "{namespace: shop, claim: logs, runAsUser: 1000, runAsGroup: 1000"
 	for values, want := range map[string]string{
@@ -128,8 +127,7 @@ func TestTwoCronJobsOfOneNameAreRefused(t *testing.T) {
 	}
 }
 
-// One endpoint for each name of a port would have Prometheus look at every port of
-// every pod once for each of them.
+// With one endpoint for each name of a port, Prometheus would examine every port of every pod once for each of them.
 func TestThePodMonitorIsOneJobOverInjectedPods(t *testing.T) {
 	text, err := template(t, `podMonitor: {enabled: true, relabelings: [{targetLabel: cluster, replacement: a}], metricRelabelings: [{sourceLabels: [__name__], regex: "go_.*", action: drop}]}`)
 	if err != nil {
@@ -144,7 +142,7 @@ func TestThePodMonitorIsOneJobOverInjectedPods(t *testing.T) {
 	}
 	e := m.Spec.Pods[0]
 	if r := e.Relabelings[0]; e.Port != "" || r.Action != "keep" || r.Regex != "ullage-metrics[2-8]?" || !slices.Equal(r.SourceLabels, []string{"__meta_kubernetes_pod_container_port_name"}) {
-		t.Errorf("it takes port %q, and %+v of them", e.Port, r)
+		t.Errorf("it selects port %q, and %+v of the pods", e.Port, r)
 	}
 	if e.Relabelings[1].Replacement != "a" || len(e.MetricRelabelings) != 1 {
 		t.Errorf("the values' relabellings are %+v and %+v", e.Relabelings[1], e.MetricRelabelings)

@@ -18,7 +18,7 @@ import (
 
 const dashboardFile = chartDir + "/files/dashboard.json"
 
-// dashboard is what the tests look at of a dashboard of Grafana's.
+// dashboard has the parts of a Grafana dashboard that the tests examine.
 type dashboard struct {
 	UID        string `json:"uid"`
 	Templating struct {
@@ -139,11 +139,10 @@ func TestEveryVariableIsDefined(t *testing.T) {
 	}
 }
 
-// grafana expands the variables as Grafana does where all is selected. The intervals are
-// those of a short test.
+// grafana expands the variables as Grafana does with everything selected. The intervals are for a short test.
 var grafana = strings.NewReplacer("$namespace", ".*", "$pod", ".*", "$stream", ".*", "$__rate_interval", "5s", "$__range", "10s")
 
-// TestPrometheusParsesEveryQuery has promtool read them as the expressions of rules.
+// TestPrometheusParsesEveryQuery lets promtool parse the queries as expressions of rules.
 func TestPrometheusParsesEveryQuery(t *testing.T) {
 	var rules []alert
 	for key, query := range readDashboard(t).queries() {
@@ -154,8 +153,8 @@ func TestPrometheusParsesEveryQuery(t *testing.T) {
 	t.Log(promtool(t, "check", "rules", path))
 }
 
-// TestTheConfigMapHasTheDashboard compares what helm renders with the file, and
-// with what the sidecar of Grafana's chart looks for.
+// TestTheConfigMapHasTheDashboard compares the rendered ConfigMap with the file, and with what the sidecar of
+// Grafana's chart looks for.
 func TestTheConfigMapHasTheDashboard(t *testing.T) {
 	file, err := os.ReadFile(dashboardFile)
 	if err != nil {
@@ -166,26 +165,25 @@ func TestTheConfigMapHasTheDashboard(t *testing.T) {
 			continue
 		}
 		if c.Data["ullage.json"] != string(file) || c.Labels["grafana_dashboard"] != "1" || c.Annotations["grafana_folder"] != "JVM" || c.Name != "ullage-dashboard" {
-			t.Errorf("the ConfigMap %s is not what it should be: labels %v, annotations %v", c.Name, c.Labels, c.Annotations)
+			t.Errorf("the ConfigMap %s differs from the expected one: labels %v, annotations %v", c.Name, c.Labels, c.Annotations)
 		}
 		return
 	}
 	t.Error("there is no ConfigMap with a dashboard")
 }
 
-// The epoch in front is the date of the SDK's release; the rest is the version of Grafana.
+// The epoch at the beginning is the date of the SDK's release. The rest is the version of Grafana.
 const foundationSDK = "1769699379!11.6.0"
 
-// TestGrafanaKnowsEveryField reads the dashboard into the types of Grafana's Foundation
-// SDK, which are generated from Grafana's own schemas, and writes it from there. A field
-// that Grafana does not know is missing then.
+// TestGrafanaKnowsEveryField reads the dashboard into the types of Grafana's Foundation SDK, which are generated from
+// Grafana's own schemas, and writes it again. A field that Grafana does not know is missing afterwards.
 func TestGrafanaKnowsEveryField(t *testing.T) {
 	python := foundationPython(t)
 	out, err := lab.Command(time.Minute, python, "testdata/foundation.py", dashboardFile)
 	if err != nil || out != "" {
 		t.Errorf("%s%v", out, err)
 	}
-	// A check that finds nothing must be one that could.
+	// First make sure that the check can find something.
 	text, err := os.ReadFile(dashboardFile)
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +199,7 @@ func TestGrafanaKnowsEveryField(t *testing.T) {
 	}
 }
 
-// foundationPython returns a Python that has the SDK, which it installs into the cache once.
+// foundationPython returns a Python with the SDK, which it installs into the cache once.
 func foundationPython(t *testing.T) string {
 	t.Helper()
 	_, version, _ := strings.Cut(foundationSDK, "!")

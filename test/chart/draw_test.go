@@ -19,16 +19,16 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// drawnFile is the dashboard as a page, for the tests in a browser.
+// drawnFile is the dashboard as a page for the tests in a browser.
 const drawnFile = "../../bin/browser/dashboard.html"
 
 const (
-	drawnTime = 12 * time.Second // that the panels show
-	plotWide  = 400.0            // pixels of a plot, before the browser fits it
+	drawnTime = 12 * time.Second // the time that the panels show
+	plotWide  = 400.0            // pixels of a plot, before the browser scales it
 	plotHigh  = 120.0
 )
 
-// series is an answer of Prometheus's over time.
+// series is one of Prometheus's answers over time.
 type series struct {
 	Metric map[string]string
 	Values [][2]any
@@ -45,7 +45,7 @@ func (s series) at(n int) (second, value float64) {
 	return second, value
 }
 
-// plot is what a panel shows.
+// plot is the content of a panel.
 type plot struct {
 	panel     panel
 	names     []string
@@ -56,8 +56,8 @@ type plot struct {
 	something bool // there is a value
 }
 
-// drawDashboard writes the dashboard as a page with what Prometheus answers. No Grafana is
-// needed to see whether each panel shows something, and says in which unit.
+// drawDashboard writes the dashboard as a page with Prometheus's answers. So no Grafana is necessary to see whether
+// each panel shows something, and in which unit.
 func drawDashboard(t *testing.T, p scraper) {
 	t.Helper()
 	to := p.seen(t, drawnTime)
@@ -92,7 +92,7 @@ func drawDashboard(t *testing.T, p scraper) {
 	}
 }
 
-// seen returns the time once the JVM has been watched for so long.
+// seen returns the time once the JVM has been observed for that long.
 func (p scraper) seen(t *testing.T, long time.Duration) time.Time {
 	t.Helper()
 	for deadline := time.Now().Add(lab.Patience); !p.answers(t, fmt.Sprintf("rate(ullage_read_lines_total[$__rate_interval] offset %.0fs)", long.Seconds())); {
@@ -104,7 +104,7 @@ func (p scraper) seen(t *testing.T, long time.Duration) time.Time {
 	return time.Now()
 }
 
-// plot asks for the series of a panel.
+// plot queries the series of a panel.
 func (p scraper) plot(t *testing.T, of panel, from, to time.Time) *plot {
 	t.Helper()
 	shown := &plot{panel: of, from: from, to: to, least: math.Inf(1), greatest: math.Inf(-1)}
@@ -127,7 +127,7 @@ func (p scraper) plot(t *testing.T, of panel, from, to time.Time) *plot {
 
 var legendLabel = regexp.MustCompile(`{{(\w+)}}`)
 
-// legend puts the labels into the name of a series.
+// legend inserts the labels into the name of a series.
 func legend(form string, labels map[string]string) string {
 	return legendLabel.ReplaceAllStringFunc(form, func(m string) string { return labels[strings.Trim(m, "{}")] })
 }
@@ -166,7 +166,7 @@ func (p *plot) path(s series) string {
 			continue
 		}
 		y := plotHigh * (1 - (v-p.least)/(p.greatest-p.least))
-		fmt.Fprintf(&d, "%s%.1f %.1fh1", pen, p.x(second), y) // one point alone is seen as well
+		fmt.Fprintf(&d, "%s%.1f %.1fh1", pen, p.x(second), y) // a single point is visible too
 		pen = "L"
 	}
 	return d.String()

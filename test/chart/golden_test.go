@@ -12,12 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// wholeRendering is the rendering whose golden is everything that helm prints.
+// wholeRendering is the rendering whose golden has the whole output of helm.
 const wholeRendering = "default"
 
-// TestGoldens holds what helm renders of the value files against the files in
-// testdata/golden: default.yaml has every line, and NAME.diff says what the values of
-// NAME make different.
+// TestGoldens compares what helm renders from the value files with the files in testdata/golden: default.yaml has
+// every line, and NAME.diff has the changes that the values of NAME make.
 func TestGoldens(t *testing.T) {
 	for _, r := range renderings {
 		t.Run(r.name, func(t *testing.T) {
@@ -39,9 +38,9 @@ func (r rendering) golden() string {
 	return filepath.Join("testdata/golden", r.name+ext)
 }
 
-// unset returns what a rendering is compared with: the chart without its values, under
-// the same names, so that the difference is what the values do and not a name in every
-// object. What the names do is the difference between "names" and the default itself.
+// unset returns what a rendering is compared with: the chart without its values, under the same names. So the
+// difference shows what the values do, not a name in every object. The effect of the names is the difference between
+// "names" and the default itself.
 func (r rendering) unset() rendering {
 	u := renderings[0]
 	if r.name != "names" {
@@ -50,20 +49,19 @@ func (r rendering) unset() rendering {
 	return u
 }
 
-// goldenObjects returns a rendering's objects and, as one more, its notes.
+// goldenObjects returns a rendering's objects, and its notes as an additional object.
 func goldenObjects(t *testing.T, r rendering) []object {
 	t.Helper()
 	return append(decode(t, r.render(t)), object{TypeMeta: metav1.TypeMeta{Kind: "Notes"}, text: notes(t, r)})
 }
 
-// role names an object independently of the release, whose name its own begins with.
+// role names an object independently of the release, whose name begins the object's name.
 func (o object) role() string {
 	return strings.TrimSpace(o.Kind + " " + o.Metadata.Name[max(0, strings.LastIndex(o.Metadata.Name, "ullage")):])
 }
 
-// differences returns what was done to objects, for a reader: a line for each that was
-// removed, all lines of each that was added, and a diff of each that was changed. It has
-// no line numbers, so that a change of the default moves nothing in it.
+// differences shows a reader what happened to objects: a line for each removed object, all lines of each added one,
+// and a diff of each changed one. It has no line numbers, so a change of the default moves nothing in it.
 func differences(before, after []object) string {
 	left := map[string]object{}
 	for _, o := range before {
@@ -89,8 +87,7 @@ func differences(before, after []object) string {
 	return removed.String() + added.String()
 }
 
-// prefixed returns an object that was added. Of the dashboard it has all but the file
-// that the chart copies.
+// prefixed returns an added object. It leaves out the file that the chart copies into the dashboard.
 func prefixed(text string) string {
 	if file, err := os.ReadFile(dashboardFile); err == nil {
 		copied := "    " + strings.ReplaceAll(strings.TrimSpace(string(file)), "\n", "\n    ")
@@ -104,14 +101,14 @@ var (
 	hunkHeader = regexp.MustCompile(`(?m)^@@ .*$`)
 )
 
-// hunks returns the lines that differ, each with a few around it.
+// hunks returns the lines that differ, each with some lines of context.
 func hunks(before, after string) string {
 	text := diff.Diff("", []byte(before), "", []byte(after))
 	return string(hunkHeader.ReplaceAll(diffHeader.ReplaceAll(text, nil), []byte("@@")))
 }
 
-// notes returns what helm prints after an installation, as comments. `helm
-// template` leaves it out, so a copy of the chart has it as an object.
+// notes returns what helm prints after an installation, as comments. `helm template` leaves that out, so a copy of
+// the chart contains it as an object.
 func notes(t *testing.T, r rendering) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -156,7 +153,7 @@ func TestEveryValueFileIsRendered(t *testing.T) {
 	}
 }
 
-// Two objects of one role would hide each other in the differences.
+// Two objects with one role would hide each other in the differences.
 func TestEachObjectHasARoleOfItsOwn(t *testing.T) {
 	each(t, func(t *testing.T, _ rendering, objects []object) {
 		seen := map[string]bool{}

@@ -20,14 +20,13 @@ var update = flag.Bool("update", false, "write goldens, the chart's README and t
 
 const (
 	chartDir = "../../charts/ullage"
-	// kubeVersion is what the chart is rendered for: its oldest.
+	// kubeVersion is the version for which the chart is rendered: the oldest that it supports.
 	kubeVersion = "1.29.0"
-	// registry is where the tests say that the images are.
+	// registry is the registry of the images in the tests.
 	registry = "registry.example/team"
 )
 
-// helm returns the path of helm 3: that of test/cluster, whose version is
-// known, else that on PATH.
+// helm returns the path of helm 3: that of test/cluster, whose version is known, or else that on the PATH.
 var helm = sync.OnceValues(func() (string, error) {
 	if path, err := builtHelm(); err == nil {
 		return path, nil
@@ -64,7 +63,7 @@ func builtHelm() (string, error) {
 	return path, err
 }
 
-// needHelm returns the path of helm, without which it skips the test.
+// needHelm returns the path of helm, or skips the test if there is no helm.
 func needHelm(t *testing.T) string {
 	t.Helper()
 	path, err := helm()
@@ -74,8 +73,7 @@ func needHelm(t *testing.T) string {
 	return path
 }
 
-// runHelm returns what helm prints. Its own files are in a directory of the
-// test's, and no cluster is in its reach.
+// runHelm returns the output of helm. Its own files are in a directory of the test, and it cannot reach a cluster.
 func runHelm(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	path := needHelm(t)
@@ -90,8 +88,8 @@ func runHelm(t *testing.T, args ...string) (string, error) {
 	return stdout.String(), nil
 }
 
-// A rendering is one that the tests look at: testdata/values/NAME.yaml as a
-// release in a namespace, and what comes of it in testdata/golden.
+// A rendering is a rendering that the tests examine: testdata/values/NAME.yaml as a release in a namespace, with its
+// result in testdata/golden.
 type rendering struct {
 	name, release, namespace string
 }
@@ -112,7 +110,7 @@ var rendered sync.Map // rendering → func() (string, error)
 // render returns all objects of a rendering, as YAML documents.
 func (r rendering) render(t *testing.T) string {
 	t.Helper()
-	needHelm(t) // a test that is skipped within the function below would be a panic
+	needHelm(t) // to skip a test within the function below would cause a panic
 	once, _ := rendered.LoadOrStore(r, sync.OnceValues(func() (string, error) {
 		return runHelm(t, "template", r.release, chartDir, "--namespace", r.namespace,
 			"--kube-version", kubeVersion, "--values", filepath.Join("testdata/values", r.name+".yaml"))
@@ -142,7 +140,7 @@ func template(t *testing.T, values string) (string, error) {
 	return runHelm(t, "template", "ullage", chartDir, "--namespace", "ullage-system", "--kube-version", kubeVersion, "--set", "registry="+registry, "--values", file)
 }
 
-// checkFile holds a file against what it should be, or writes it with -update.
+// checkFile compares a file with its expected content, or writes that with -update.
 func checkFile(t *testing.T, path, want string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -158,6 +156,6 @@ func checkFile(t *testing.T, path, want string) {
 		}
 		return
 	}
-	t.Errorf("%s is not what it should be; go test ./test/chart -update writes it, and git diff shows it to a reviewer:\n%s",
-		path, diff.Diff(path, text, "what it should be", []byte(want)))
+	t.Errorf("%s differs from its expected content; go test ./test/chart -update writes it, and git diff shows it to a reviewer:\n%s",
+		path, diff.Diff(path, text, "expected", []byte(want)))
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// foreignMetrics are those of others, and where they are documented.
+// foreignMetrics are metrics of other programs, with the place of their documentation.
 var foreignMetrics = map[string]string{
 	"apiserver_admission_webhook_fail_open_count": "https://kubernetes.io/docs/reference/instrumentation/metrics/",
 	"process_cpu_seconds_total":                   "the library's collector, which every sidecar registers",
@@ -21,7 +21,7 @@ var (
 	metricName = regexp.MustCompile(`\b(ullage|process|apiserver)_\w+`)
 )
 
-// sidecarMetrics are those in the table that cmd/ullage generates from the registry.
+// sidecarMetrics returns the metrics in the table that cmd/ullage generates from the registry.
 func sidecarMetrics(t *testing.T) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/reference.md")
@@ -54,17 +54,17 @@ func TestDashboardAndAlertsNameMetricsThatExist(t *testing.T) {
 	for _, title := range slices.Sorted(maps.Keys(queries)) {
 		names := metricName.FindAllString(queries[title], -1)
 		if len(names) == 0 {
-			t.Errorf("%s asks for no metric: %s", title, queries[title])
+			t.Errorf("%s queries no metric: %s", title, queries[title])
 		}
 		for _, name := range names {
 			if foreignMetrics[name] == "" && !known[name] && !known[ofHistogram(name)] {
-				t.Errorf("%s asks for %s, which does not exist", title, name)
+				t.Errorf("%s queries %s, which does not exist", title, name)
 			}
 		}
 	}
 }
 
-// ofHistogram returns the histogram that a series belongs to.
+// ofHistogram returns the histogram to which a series belongs.
 func ofHistogram(series string) string {
 	for _, suffix := range []string{"_bucket", "_count", "_sum"} {
 		if name, ok := strings.CutSuffix(series, suffix); ok {

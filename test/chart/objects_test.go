@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// An object is one document that helm rendered.
+// An object is one document rendered by helm.
 type object struct {
 	metav1.TypeMeta
 	Metadata metav1.ObjectMeta `json:"metadata"`
@@ -55,8 +55,7 @@ var kinds = map[string]any{
 	"monitoring.coreos.com/v1 PrometheusRule":                          prometheusRule{},
 }
 
-// As much of cert-manager's types (pkg/apis/certmanager/v1 of cert-manager) as
-// the chart uses.
+// The parts of cert-manager's types (pkg/apis/certmanager/v1 of cert-manager) that the chart uses.
 type (
 	issuer struct {
 		metav1.TypeMeta
@@ -92,8 +91,8 @@ type (
 	}
 )
 
-// monitor is as much of PodMonitor and ServiceMonitor (pkg/apis/monitoring/v1
-// of prometheus-operator) as the chart uses.
+// monitor has those parts of PodMonitor and ServiceMonitor (pkg/apis/monitoring/v1 of prometheus-operator) that the
+// chart uses.
 type monitor struct {
 	metav1.TypeMeta
 	Metadata metav1.ObjectMeta `json:"metadata"`
@@ -125,8 +124,8 @@ type relabeling struct {
 
 var separator = regexp.MustCompile(`(?m)^---\n`)
 
-// decode takes apart what helm rendered. A field that the API doesn't know, or
-// that is there twice, is an error.
+// decode splits what helm rendered into objects. A field that is unknown to the API, or that is there twice, is an
+// error.
 func decode(t *testing.T, text string) []object {
 	t.Helper()
 	var objects []object
@@ -140,7 +139,7 @@ func decode(t *testing.T, text string) []object {
 		}
 		kind, ok := kinds[o.APIVersion+" "+o.Kind]
 		if !ok {
-			t.Fatalf("the chart makes no such objects as %q %q:\n%s", o.APIVersion, o.Kind, doc)
+			t.Fatalf("no objects of kind %q %q are expected from the chart:\n%s", o.APIVersion, o.Kind, doc)
 		}
 		o.typed = reflect.New(reflect.TypeOf(kind)).Interface()
 		if err := yaml.UnmarshalStrict([]byte(doc), o.typed); err != nil {
@@ -175,7 +174,7 @@ func sole[T any](t *testing.T, objects []object) *T {
 	return found[0]
 }
 
-// ofRelease returns the objects that stay, and ofHook those of a hook of helm's.
+// ofRelease returns the objects that stay installed, and ofHook those of a helm hook.
 func ofRelease(objects []object) []object { return ofHook(objects, "") }
 
 func ofHook(objects []object, hook string) []object {

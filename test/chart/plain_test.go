@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// plainIntro is the text before the manifest for people without helm.
+// plainIntro is the text before the manifest for users without helm.
 const plainIntro = `# The injector, for kubectl apply -f: what helm template makes of charts/ullage
 # with its default values. Replace registry.example, twice, by the registry that
 # has your images. To change anything else, use helm, or edit the settings in the
@@ -17,11 +17,11 @@ metadata:
   name: ullage-system
 `
 
-// adoptable is what helm looks for on an object that it did not make itself,
-// besides the label app.kubernetes.io/managed-by: Helm.
+// adoptable is the metadata that helm requires on an object that it did not create itself, in addition to the label
+// app.kubernetes.io/managed-by: Helm.
 const adoptable = "metadata:\n  annotations:\n    meta.helm.sh/release-name: ullage\n    meta.helm.sh/release-namespace: ullage-system\n"
 
-// TestPlainManifest holds deploy/ullage.yaml to the chart.
+// TestPlainManifest compares deploy/ullage.yaml with the chart.
 func TestPlainManifest(t *testing.T) {
 	text, err := runHelm(t, "template", "ullage", chartDir, "--namespace", "ullage-system", "--kube-version", kubeVersion, "--no-hooks", "--set", "registry=registry.example")
 	if err != nil {
@@ -30,7 +30,7 @@ func TestPlainManifest(t *testing.T) {
 	var documents []string
 	for _, document := range strings.Split(text, "\n---\n") {
 		if strings.Contains(document, "\n  annotations:\n") {
-			t.Fatalf("an object has annotations already: put those of helm beside them\n%s", document)
+			t.Fatalf("an object already has annotations: add those of helm to them\n%s", document)
 		}
 		if !strings.Contains(document, "app.kubernetes.io/managed-by: Helm") {
 			t.Errorf("helm would not adopt\n%s", document)

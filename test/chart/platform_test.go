@@ -13,9 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// What platform teams look for in such a chart, all of it at once: a cluster whose
-// control plane reaches the nodes only, a mesh, an enforcer,
-// and objects with names of their own.
+// All features that platform teams expect from such a chart, at once: a cluster whose control plane reaches only the
+// nodes, a mesh, an enforcer, and objects with names of their own.
 const platform = `
 fullnameOverride: logs
 webhook:
@@ -34,7 +33,7 @@ extraEnv: [{name: GODEBUG, value: netdns=go}]
 serviceAccount: {annotations: {example.com/role: injector}}
 `
 
-// injector returns what the chart makes of values, and of it the Deployment.
+// injector returns the objects that the chart makes from values, and the Deployment among them.
 func injector(t *testing.T, values string) ([]object, *appsv1.Deployment) {
 	t.Helper()
 	text, err := template(t, values)
@@ -136,7 +135,7 @@ func TestWhatChartsLikeThisOneHave(t *testing.T) {
 	}
 	objects, _ = injector(t, "serviceAccount: {create: false, name: own}\npodDisruptionBudget: {enabled: false}")
 	if len(all[corev1.ServiceAccount](objects)) != 0 || sole[rbacv1.ClusterRoleBinding](t, objects).Subjects[0].Name != "own" || len(all[policyv1.PodDisruptionBudget](objects)) != 0 {
-		t.Error("an account of the user's, and no budget")
+		t.Error("want an account of the user's and no budget")
 	}
 }
 
@@ -156,9 +155,8 @@ func TestNamesThatLookLikeNumbers(t *testing.T) {
 	}
 }
 
-// The policy is about the one account, and is only made where there is something
-// to hold and a cluster that knows such policies. What it lets pass is for
-// test/e2e.
+// The policy applies only to the one account. It is created only if there is something to restrict and the cluster
+// knows such policies. What it permits is tested in test/e2e.
 func TestTheAccountPolicy(t *testing.T) {
 	render := func(version string, values ...string) ([]object, error) {
 		args := []string{"template", "ullage", chartDir, "--namespace", "ullage-system", "--kube-version", version, "--set", "registry=" + registry, "--set", "accountPolicy.enabled=true"}

@@ -11,9 +11,9 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// prometheusPrograms returns the directory of prometheus and promtool. Where the machine
-// lacks them, they come out of their Debian package, which is unpacked into the cache and
-// not installed: an installed Prometheus would start as a service.
+// prometheusPrograms returns the directory of prometheus and promtool. If the machine lacks them, they are unpacked
+// from their Debian package into the cache. The package is not installed, since an installed Prometheus would start
+// as a service.
 var prometheusPrograms = sync.OnceValues(func() (string, error) {
 	if prometheus, err := exec.LookPath("prometheus"); err == nil {
 		if promtool, err := exec.LookPath("promtool"); err == nil && filepath.Dir(promtool) == filepath.Dir(prometheus) {
@@ -44,8 +44,8 @@ func unpackPrometheus(dir string) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	// As the user that apt takes for downloads, it could not write to the directory.
-	// Without lists apt finds nothing, and with old ones perhaps no file.
+	// Run as the user that apt chooses for downloads, apt could not write to the directory. Without lists it finds
+	// nothing, and with old ones it may find no file.
 	const script = `cd "$1"
 get() { apt-get -qq -o APT::Sandbox::User=root "$@" </dev/null; }
 get download prometheus || { get update && get download prometheus; }

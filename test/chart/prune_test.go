@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A CronJob for each claim, in the claim's namespace, as the user of the sidecars.
+// Each claim gets a CronJob, in the claim's namespace, with the user of the sidecars.
 func TestAClaimIsPruned(t *testing.T) {
 	text, err := template(t, `prune: [{namespace: shop, claim: logs, runAsUser: 1000, runAsGroup: 1001}, {namespace: shop, claim: a.long-name-of-a-claim-that-a-person-has-chosen, runAsUser: 7, runAsGroup: 7, olderThan: 24h, keepBytes: 5Gi, schedule: "@daily"}]`)
 	if err != nil {
@@ -30,7 +30,7 @@ func TestAClaimIsPruned(t *testing.T) {
 		j := jobs[i]
 		pod := j.Spec.JobTemplate.Spec.Template
 		c, s := pod.Spec.Containers[0], pod.Spec.SecurityContext
-		// A Job's name has 11 characters more.
+		// The name of a Job has 11 characters more.
 		if bad := validation.IsDNS1123Label(j.Name); len(bad) > 0 || len(j.Name) > 52 || j.Namespace != "shop" || j.Spec.Schedule != want.schedule {
 			t.Errorf("%s in %s at %s: %q", j.Name, j.Namespace, j.Spec.Schedule, bad)
 		}
@@ -46,8 +46,8 @@ func TestAClaimIsPruned(t *testing.T) {
 	}
 }
 
-// Of two kinds of sidecars on one claim, each has a CronJob; OpenShift's users
-// have large numbers; and names may look like numbers.
+// A claim with two kinds of sidecars has a CronJob for each kind. OpenShift's users have large numbers, and names may
+// look like numbers.
 func TestAClaimOfSeveralUsersIsPruned(t *testing.T) {
 	text, err := template(t, `
 imagePullSecrets: [{name: injector}]

@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestReadmeTable holds the README's table of values against the comments in
-// values.yaml. `go test ./test/chart -run ReadmeTable -update` writes it.
+// TestReadmeTable compares the README's table of values with the comments in values.yaml. `go test ./test/chart -run
+// ReadmeTable -update` writes it.
 func TestReadmeTable(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(chartDir, "values.yaml"))
 	if err != nil {
@@ -36,8 +36,8 @@ func TestReadmeTable(t *testing.T) {
 	checkFile(t, path, section.ReplaceAllString(string(readme), "${1}"+strings.ReplaceAll(table, "$", "$$")+"${2}"))
 }
 
-// TestTheNamesElsewhereLeadToValues looks the last column of the README's table for
-// those who know other charts up in values.yaml.
+// TestTheNamesElsewhereLeadToValues checks that values.yaml has the names in the last column of the README's table
+// for users of other charts.
 func TestTheNamesElsewhereLeadToValues(t *testing.T) {
 	values := readValues(t)
 	readme, err := os.ReadFile(filepath.Join(chartDir, "README.md"))
@@ -65,8 +65,8 @@ func TestTheNamesElsewhereLeadToValues(t *testing.T) {
 	}
 }
 
-// rows describes the values of a mapping: one row each, or for those with
-// commented values in them, theirs.
+// rows describes the values of a mapping, one row each. A value that itself contains commented values gets one row
+// for each of these instead.
 func rows(t *testing.T, prefix string, mapping *yaml.Node) string {
 	t.Helper()
 	var b strings.Builder
@@ -89,7 +89,7 @@ func rows(t *testing.T, prefix string, mapping *yaml.Node) string {
 	return b.String()
 }
 
-// commented says that a mapping has values with comments.
+// commented reports whether a mapping has values with comments.
 func commented(mapping *yaml.Node) bool {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		key, value := mapping.Content[i], mapping.Content[i+1]
@@ -100,7 +100,7 @@ func commented(mapping *yaml.Node) bool {
 	return false
 }
 
-// about returns the comment above a key, in one line.
+// about returns the comment above a key as one line.
 func about(key *yaml.Node) string {
 	var words []string
 	for line := range strings.Lines(key.HeadComment) {
@@ -109,7 +109,7 @@ func about(key *yaml.Node) string {
 	return strings.ReplaceAll(strings.Join(words, " "), "|", `\|`)
 }
 
-// compact writes a value on one line, and nothing for an empty text.
+// compact writes a value on one line; an empty text is left out.
 func compact(t *testing.T, node *yaml.Node) string {
 	t.Helper()
 	if node.Kind == yaml.ScalarNode {

@@ -15,8 +15,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// rights lists what the objects allow: "verb resource name" for each, with
-// "cluster" before what is not in a namespace.
+// rights lists what the objects permit: "verb resource name" for each, after the word "cluster" if the right is not
+// limited to a namespace.
 func rights(objects []object) []string {
 	var list []string
 	add := func(scope string, rules []rbacv1.PolicyRule) {
@@ -36,7 +36,7 @@ func rights(objects []object) []string {
 	return list
 }
 
-// The injector's pods have a token only if they have a right.
+// The injector's pods have a token only if they have rights.
 func TestRightsAreThoseOfSelfMadeCertificatesAndOfEvents(t *testing.T) {
 	each(t, func(t *testing.T, r rendering, objects []object) {
 		name := sole[appsv1.Deployment](t, objects).Name
@@ -63,14 +63,14 @@ func TestRightsAreThoseOfSelfMadeCertificatesAndOfEvents(t *testing.T) {
 		}
 		for _, p := range all[networkingv1.NetworkPolicy](objects) {
 			if (len(p.Spec.Egress) > 0) != (selfMade || events) {
-				t.Errorf("the policy lets out %v", p.Spec.Egress)
+				t.Errorf("the policy allows egress to %v", p.Spec.Egress)
 			}
 		}
 		checkBindings(t, r, objects)
 	})
 }
 
-// checkBindings holds that rights are given to the injector alone.
+// checkBindings checks that only the injector is given rights.
 func checkBindings(t *testing.T, r rendering, objects []object) {
 	t.Helper()
 	account := sole[corev1.ServiceAccount](t, objects).Name
@@ -92,8 +92,7 @@ func checkBindings(t *testing.T, r rendering, objects []object) {
 	}
 }
 
-// TestPodsAreRestricted checks what the `restricted` Pod Security Standard asks
-// for, of every pod in the chart.
+// TestPodsAreRestricted checks the requirements of the `restricted` Pod Security Standard for every pod in the chart.
 func TestPodsAreRestricted(t *testing.T) {
 	each(t, func(t *testing.T, r rendering, objects []object) {
 		pods := []corev1.PodSpec{sole[appsv1.Deployment](t, objects).Spec.Template.Spec}
@@ -109,7 +108,7 @@ func TestPodsAreRestricted(t *testing.T) {
 				t.Errorf("the pod's securityContext: %+v", s)
 			}
 			if pod.HostNetwork || pod.HostPID || pod.HostIPC || (s != nil && s.RunAsUser != nil && *s.RunAsUser == 0) {
-				t.Error("the pod is close to its node")
+				t.Error("the pod shares a namespace with its node or runs as root")
 			}
 			for _, v := range pod.Volumes {
 				if v.ConfigMap == nil && v.Secret == nil {
@@ -142,8 +141,8 @@ func checkContainer(t *testing.T, c corev1.Container) {
 	}
 }
 
-// TestSecretsAndWebhooksAreLeftAloneByAnUpgrade: what the injector writes is in
-// no template, so that helm's three-way merge never touches it.
+// TestSecretsAndWebhooksAreLeftAloneByAnUpgrade checks that no template has the fields that the injector writes, so
+// that helm's three-way merge never touches them.
 func TestSecretsAndWebhooksAreLeftAloneByAnUpgrade(t *testing.T) {
 	each(t, func(t *testing.T, r rendering, objects []object) {
 		for _, o := range objects {

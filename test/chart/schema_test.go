@@ -84,7 +84,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 	}
 }
 
-// In a network of their own, the port is free.
+// With a network of its own, the injector may use the kubelet's port.
 func TestThePortThatAPrivateControlPlaneReaches(t *testing.T) {
 	if _, err := template(t, "webhook: {port: 10250}"); err != nil {
 		t.Error(err)
@@ -97,7 +97,7 @@ func TestValuesOfAParentChartAreTaken(t *testing.T) {
 	}
 }
 
-// schema is as much of JSON schema as the chart's has.
+// schema has those parts of JSON schema that the chart's schema uses.
 type schema struct {
 	Ref           string            `json:"$ref"`
 	Type          any               `json:"type"`
@@ -144,7 +144,7 @@ func (s schema) resolve(root schema) schema {
 	return s
 }
 
-// freeForm are the objects of which the user chooses the keys.
+// freeForm are the objects whose keys the user chooses.
 var freeForm = []string{
 	"commonLabels", "service.annotations", "topologySpreadConstraints[]", "podSecurityContext", "securityContext",
 	"sidecar.namespaces",
@@ -177,7 +177,7 @@ func TestTheSchemaRefusesUnknownKeysEverywhere(t *testing.T) {
 	}
 	walk("", root)
 	if len(seen) != len(freeForm) {
-		t.Errorf("of the objects that are free in form there are only %q", seen)
+		t.Errorf("of the free-form objects, the schema has only %q", seen)
 	}
 }
 
@@ -192,7 +192,7 @@ func TestTheSchemaHasTheValuesAndNoOthers(t *testing.T) {
 			at := strings.TrimPrefix(path+"."+name, ".")
 			v, ok := values[name]
 			if !ok && at != "global" && !strings.Contains(at, "issuerRef.") && !strings.Contains(at, "resources.") && !strings.HasPrefix(at, "strategy.") && !strings.Contains(at, "Probe.") {
-				t.Errorf("the schema allows %s, and values.yaml does not have it", at)
+				t.Errorf("the schema allows %s, but values.yaml lacks it", at)
 			}
 			if m, ok := v.(map[string]any); ok && !slices.Contains(freeForm, at) {
 				compare(at, p, m)
@@ -200,7 +200,7 @@ func TestTheSchemaHasTheValuesAndNoOthers(t *testing.T) {
 		}
 		for name := range values {
 			if _, ok := s.Properties[name]; !ok {
-				t.Errorf("values.yaml has %s.%s, and the schema does not know it", path, name)
+				t.Errorf("values.yaml has %s.%s, but the schema does not allow it", path, name)
 			}
 		}
 	}

@@ -21,17 +21,16 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// emptyPanels are the queries without an answer while all is well: no series of their
-// metrics exists before the first failure.
+// emptyPanels are the queries that have no answer while all is well: no series of their metrics exists before the
+// first failure.
 var emptyPanels = map[string]string{
 	"Lost before ullage read/E": "no application has a ring",
 	"Lost before ullage read/F": "no application has a ring",
 }
 
-// TestEveryQueryHasAnAnswer has a real Prometheus scrape a real sidecar of a real JVM, and
-// an injector, and asks it what the dashboard asks. The chart's rules run there, too: no
-// alert fires while all is well. What the panels show then becomes a page, which the tests in
-// a browser look at.
+// TestEveryQueryHasAnAnswer lets a real Prometheus scrape an injector and a real sidecar of a real JVM. It runs the
+// dashboard's queries there. The chart's rules run there too: no alert fires while all is well. The content of the
+// panels becomes a page for the tests in a browser.
 func TestEveryQueryHasAnAnswer(t *testing.T) {
 	p := scrape(t, startShipping(t), startInjector(t))
 	queries := readDashboard(t).queries()
@@ -53,7 +52,7 @@ func TestEveryQueryHasAnAnswer(t *testing.T) {
 	drawDashboard(t, p)
 }
 
-// labelQueries returns a query for each variable, which counts the values that it offers.
+// labelQueries returns a query for each variable that counts the values on offer.
 func (d dashboard) labelQueries(t *testing.T) map[string]string {
 	t.Helper()
 	offer := regexp.MustCompile(`^label_values\((.*), (\w+)\)$`)
@@ -72,8 +71,8 @@ func (d dashboard) labelQueries(t *testing.T) map[string]string {
 	return all
 }
 
-// startShipping starts a JVM that collects garbage, and a sidecar with a sink, which raises
-// the JVM's level and withholds what is new by that. It returns the sidecar's address.
+// startShipping starts a JVM that collects garbage, and a sidecar with a sink, which raises the JVM's level and
+// withholds the additional lines. It returns the sidecar's address.
 func startShipping(t *testing.T) (addr string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -107,7 +106,7 @@ func startShipping(t *testing.T) (addr string) {
 	addr = started(t, exec.Command(program, "run", "--source", source, "--dest", filepath.Join(dir, "dest"), "--budget", "64Mi",
 		"--annotations", annotations, "--persist-level", "debug", "--sink", "stdout:", "--listen", "127.0.0.1:0", "--segment-bytes", "4Ki"))
 	if _, err := lab.Command(time.Minute, filepath.Join(filepath.Dir(jdk.Java()), "jcmd"), strconv.Itoa(java.Process.Pid), "GC.run"); err != nil {
-		t.Fatal(err) // a full collection: it shows how much data is live
+		t.Fatal(err) // a full collection, which shows how much data is live
 	}
 	if _, err := lab.Command(time.Minute, program, "levels", "save", "--source", source); err != nil {
 		t.Fatal(err)
@@ -131,8 +130,7 @@ func startInjector(t *testing.T) (addr string) {
 		"--webhook-listen", "127.0.0.1:0", "--listen", "127.0.0.1:0"))
 }
 
-// started starts one of our programs, until the test ends, and returns the address that it
-// says.
+// started starts one of our programs until the test ends. It returns the address that the program reports.
 func started(t *testing.T, cmd *exec.Cmd) (addr string) {
 	t.Helper()
 	s, err := lab.StartCommand(cmd)
@@ -146,11 +144,11 @@ func started(t *testing.T, cmd *exec.Cmd) (addr string) {
 	return addr
 }
 
-// A scraper is a Prometheus.
+// A scraper is a running Prometheus.
 type scraper struct{ url string }
 
-// scrape starts a Prometheus, which sees the sidecar as the PodMonitor would show it, and
-// waits until it is ready. It has the chart's rules.
+// scrape starts a Prometheus with the chart's rules and waits until it is ready. It sees the sidecar as the
+// PodMonitor would present it.
 func scrape(t *testing.T, sidecar, injector string) scraper {
 	t.Helper()
 	programs, err := prometheusPrograms()
@@ -205,7 +203,7 @@ scrape_configs:
 	}
 }
 
-// get decodes the data of an answer of Prometheus's.
+// get decodes the data of one of Prometheus's answers.
 func (p scraper) get(t *testing.T, path string, into any) {
 	t.Helper()
 	resp, err := http.Get(p.url + path)
@@ -222,7 +220,7 @@ func (p scraper) get(t *testing.T, path string, into any) {
 	}
 }
 
-// answers reports whether a query, which must be valid, has an answer that is a number.
+// answers reports whether a query has a number as its answer. The query must be valid.
 func (p scraper) answers(t *testing.T, query string) bool {
 	t.Helper()
 	var data struct {
@@ -238,7 +236,7 @@ func (p scraper) answers(t *testing.T, query string) bool {
 	return false
 }
 
-// noAlarm checks that every rule was evaluated without an error, and that none fires.
+// noAlarm checks that every rule was evaluated without an error and that no alert fires.
 func (p scraper) noAlarm(t *testing.T) {
 	t.Helper()
 	var data struct {

@@ -24,13 +24,11 @@ import (
 	"github.com/ullage/ullage/internal/sidecar"
 )
 
-// someValue has a value for settings of which the injector does not take the
-// default of the flag.
+// someValue has values for settings for which the injector does not accept the default of the flag.
 var someValue = map[string]string{"dest": "emptyDir", "xlog": "gc*=info", "buffer": "64Mi", "container": "app", "annotations": "x", "options-variable": "off", "scrape-annotations": "off", "perfdata": "leave",
 	"image": "localhost/image", "image-pull-secrets": "one", "sink-secret": "one", "pod-namespace": "x", "pod-name": "x", "container-name": "x"}
 
-// settingsOf returns the names that the injector takes in a configuration that has
-// the settings where set puts them.
+// settingsOf returns the names that the injector accepts in a configuration if set puts the settings there.
 func settingsOf(set func(c *wish.Config, settings map[string]string)) []string {
 	values := map[string]string{}
 	cfg := sidecar.DefaultConfig()
@@ -38,7 +36,7 @@ func settingsOf(set func(c *wish.Config, settings map[string]string)) []string {
 	cfg.Flags(fs)
 	fs.VisitAll(func(f *flag.Flag) { values[f.Name] = f.DefValue })
 	maps.Copy(values, someValue)
-	for _, name := range ask.AtAdmission() { // what is not in someValue is a quantity
+	for _, name := range ask.AtAdmission() { // settings that are not in someValue are quantities
 		values[name] = cmp.Or(values[name], "64Mi")
 	}
 	var names []string
@@ -53,9 +51,8 @@ func settingsOf(set func(c *wish.Config, settings map[string]string)) []string {
 	return names
 }
 
-// TestTheSchemaKnowsEverySetting holds the names that the schema takes in
-// sidecar.defaults, and in sidecar.namespaces, against the names that the injector
-// takes. -update writes them.
+// TestTheSchemaKnowsEverySetting compares the names that the schema accepts in sidecar.defaults and in
+// sidecar.namespaces with the names that the injector accepts. -update writes them.
 func TestTheSchemaKnowsEverySetting(t *testing.T) {
 	path := filepath.Join(chartDir, "values.schema.json")
 	text, err := os.ReadFile(path)
@@ -80,7 +77,7 @@ func TestTheSchemaKnowsEverySetting(t *testing.T) {
 	checkFile(t, path, schema)
 }
 
-// config returns what the injector makes of its configuration file.
+// config returns the configuration that the injector reads from its file.
 func config(t *testing.T, objects []object) wish.Config {
 	t.Helper()
 	cfg, err := wish.LoadConfig(strings.NewReader(injectorsConfig(t, objects)))
@@ -132,15 +129,15 @@ func TestTheInjectorsConfiguration(t *testing.T) {
 	}
 }
 
-// TestThePodOfHelmTestIsInjected has the injector decide about it, with the
-// configuration of each rendering, and of defaults that don't suit it.
+// TestThePodOfHelmTestIsInjected lets the injector decide about the pod, with the configuration of each rendering and
+// with defaults that don't suit the pod.
 func TestThePodOfHelmTestIsInjected(t *testing.T) {
 	each(t, func(t *testing.T, r rendering, objects []object) { checkTestPod(t, objects, 0) })
 	text, err := template(t, `sidecar: {defaults: {dest: "ephemeral:1Gi", listen: "off", attach: process-namespace, buffer: 1Gi, budget: 512Mi}}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkTestPod(t, decode(t, text), 1) // of a large buffer
+	checkTestPod(t, decode(t, text), 1) // with a large buffer
 }
 
 func checkTestPod(t *testing.T, objects []object, warnings int) {
@@ -160,12 +157,12 @@ func checkTestPod(t *testing.T, objects []object, warnings int) {
 	}
 	for _, op := range result.Patch {
 		if status, ok := op.Value.(string); ok && op.Path == "/metadata/annotations/ullage.dev~1injected" && !strings.Contains(status, `"listen":":9919"`) {
-			t.Errorf("the sidecar does not listen where the test asks: %s", status)
+			t.Errorf("the sidecar does not listen at the test's address: %s", status)
 		}
 	}
 }
 
-// No image is without a registry: not by default, and not by a mistake.
+// Every image names its registry: neither a default nor a mistake leaves it out.
 func TestImagesNameTheirRegistry(t *testing.T) {
 	for _, c := range []struct{ values, image, sidecar string }{
 		{"{}", registry + "/ullage-injector:0.1.0", registry + "/ullage:0.1.0"},

@@ -17,7 +17,7 @@ func webhooks(t *testing.T, objects []object) []admissionregistrationv1.Mutating
 	return sole[admissionregistrationv1.MutatingWebhookConfiguration](t, objects).Webhooks
 }
 
-// asked returns how many webhooks an API server asks about a pod.
+// asked returns how many webhooks an API server calls for a pod.
 func asked(t *testing.T, hooks []admissionregistrationv1.MutatingWebhook, namespace string, namespaceLabels, podLabels labels.Set) int {
 	t.Helper()
 	all := labels.Merge(namespaceLabels, labels.Set{"kubernetes.io/metadata.name": namespace})
@@ -62,20 +62,20 @@ func TestWhichPodsAreReviewed(t *testing.T) {
 			{"an injector elsewhere", "shop", on, injector, 0},
 		} {
 			if got := asked(t, hooks, c.namespace, c.ns, c.pod); got != c.want {
-				t.Errorf("%s: %d webhooks are asked, want %d", c.what, got, c.want)
+				t.Errorf("%s: %d webhooks are called, want %d", c.what, got, c.want)
 			}
 		}
-		// Who installs into "default" has pods there.
+		// If the release is in "default", users have pods there.
 		want := 0
 		if r.namespace == "default" {
 			want = 1
 		}
 		if got := asked(t, hooks, r.namespace, on, label("true")); got != want {
-			t.Errorf("a pod in the release's namespace: %d webhooks are asked, want %d", got, want)
+			t.Errorf("a pod in the release's namespace: %d webhooks are called, want %d", got, want)
 		}
 		job := sole[batchv1.Job](t, ofHook(objects, "test"))
 		if got := asked(t, hooks, job.Namespace, nil, job.Spec.Template.Labels); got != 1 {
-			t.Errorf("the pod of helm test: %d webhooks are asked, want 1", got)
+			t.Errorf("the pod of helm test: %d webhooks are called, want 1", got)
 		}
 	})
 }
@@ -104,8 +104,7 @@ func TestWebhooksHinderNoPod(t *testing.T) {
 	})
 }
 
-// TestTheWayToTheInjector follows a review from the webhook over the Service to
-// a port of the Deployment's pods.
+// TestTheWayToTheInjector follows a review from the webhook through the Service to a port of the Deployment's pods.
 func TestTheWayToTheInjector(t *testing.T) {
 	each(t, func(t *testing.T, r rendering, objects []object) {
 		service, deployment := sole[corev1.Service](t, objects), sole[appsv1.Deployment](t, objects)

@@ -1,4 +1,4 @@
-# Prints what of a dashboard gets lost in the types of Grafana's Foundation SDK.
+# Prints which parts of a dashboard get lost in the types of Grafana's Foundation SDK.
 import json
 import sys
 
