@@ -10,21 +10,21 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cache=$(go env GOCACHE)/fuzz
 
-# A package is linked once for all its targets: that takes longer than a target's run.
+# A package is linked once for all its targets, because that takes longer than the run of a target.
 build() { # PACKAGE
     go test -c -fuzz . -o "$work/fuzz.test" "$1"
     directory=$(go list -f '{{.Dir}}' "$1")
 }
 
-# By default Go takes up to a minute to make one input smaller that only reaches new code: longer than the whole run.
+# By default Go takes up to a minute to shrink one input that merely reaches new code: longer than the whole run.
 fuzz() { # PACKAGE TARGET
     echo "$1 $2 for $fuzztime"
     (cd "$directory" && "$work/fuzz.test" -test.run '^$' -test.fuzz "^$2\$" -test.fuzztime "$fuzztime" \
         -test.fuzzminimizetime 100x -test.fuzzcachedir "$cache/$1") >"$work/log" 2>&1
 }
 
-# Before 1.27, Go may end a run that found nothing with "context deadline
-# exceeded" (go.dev/issue/75804). Such a run is repeated; a failing input never is.
+# Before 1.27, Go may end a run that found nothing with "context deadline exceeded" (go.dev/issue/75804). Such a run
+# is repeated; a run with a failing input never is.
 spurious() {
     grep -q 'context deadline exceeded' "$work/log" && ! grep -q 'Failing input written' "$work/log"
 }

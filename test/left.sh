@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Ends make test: names what it did not do, one line each with the reason and the command.
+# Ends make test: lists what make test did not do, one line each with the reason and the command.
 # usage: test/left.sh SKIPPED TARGET...
 #
-# SKIPPED has the lines of test/here. A target's reason is its text in the Makefile.
+# SKIPPED has the lines of test/here. The reason of a target is its text in the Makefile.
 set -euo pipefail
 
 skipped=$1

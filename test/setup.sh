@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the tests need and this machine lacks. Says nothing, and takes
-# no time, when all is there. Go itself is taken for granted. With the argument
-# evidence, it leaves out what make evidence does without: a browser above all.
+# Installs what the tests need and this machine lacks. If nothing is missing, it prints nothing and takes no time. It
+# assumes that Go is installed. With the argument evidence, it leaves out what make evidence does not need, mainly a
+# browser.
 set -euo pipefail
 
 purpose=${1:-tests}
@@ -10,8 +10,7 @@ missing=()
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# A JDK: the tests compile Java and attach with jcmd. Its release file knows
-# the version without the wait for a JVM to start.
+# A JDK: the tests compile Java and attach with jcmd. Its release file tells the version without starting a JVM.
 jdk_version() {
     local home
     home=$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")
@@ -25,19 +24,18 @@ fi
 has zstd || missing+=(zstd)
 has gzip || missing+=(gzip)
 
-# Servers that sinks are tested with, and logging libraries, come from Maven.
+# Servers for tests of the sinks, and logging libraries, come from Maven.
 has mvn || missing+=(maven)
-# Namespaces and mounts, to make disks that stall and fill.
+# Namespaces and mounts make disks that stall and fill up.
 { has unshare && has nsenter && has mount; } || missing+=(util-linux)
 has mkfs.ext4 || missing+=(e2fsprogs)
-# What sidecars do to the destination is recorded, to enumerate what a power cut leaves of it. Writes
-# of a log are timed.
+# The test of power cuts records the sidecars' system calls, and the evidence times writes of a log.
 has strace || missing+=(strace)
 
 if [ "$purpose" != evidence ]; then
-    # Servers that sinks are tested with have another clock.
+    # Some servers for tests of the sinks get another clock.
     has faketime || missing+=(faketime)
-    # DuckDB, which reads a bucket, goes into a virtual environment.
+    # DuckDB, which reads a bucket, is installed into a virtual environment.
     python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
 
     # The race detector needs cgo: a C compiler and the headers of the C library.
@@ -48,14 +46,14 @@ if [ "$purpose" != evidence ]; then
     # A file system whose server can be stopped.
     has bindfs || missing+=(bindfs)
 
-    # Shells, whose completion is tested; bash is everywhere.
+    # Shells whose completion is tested; bash is everywhere.
     has zsh || missing+=(zsh)
     has fish || missing+=(fish)
 
     # Another processor, emulated.
     has qemu-aarch64-static || missing+=(qemu-user-static)
 
-    # A browser, to look at the pages that ullage writes.
+    # A browser, to test the pages that ullage writes.
     has chromium || has google-chrome || missing+=(chromium)
 fi
 

@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# Fails on a known vulnerability that our code can reach. Where the database of
-# vulnerabilities cannot be reached, and only there, it says so and goes on: a
-# machine without a network can still run the tests. GOVULNDB is the URL of a
-# mirror (https:// or file://); with one set, a failure to read it is a failure.
+# Fails on a known vulnerability that our code can reach. If the database of vulnerabilities cannot be reached, and
+# only then, it reports that and continues, so that a machine without a network can still run the tests. GOVULNDB is
+# the URL of a mirror (https:// or file://). If it is set, a failure to read it is a failure.
 set -euo pipefail
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# Not "go run": that turns each exit code into 1, and 3 means findings.
+# Not "go run": that turns every exit code into 1, and 3 means findings.
 GOBIN=$dir go install "${GOVULNCHECK:?pinned in the Makefile}"
 
 code=0

@@ -2,7 +2,7 @@ import java.util.Map;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 
-/** Logs by java.util.logging. */
+/** Logs with java.util.logging. */
 class Jul {
     static final Map<String, Level> LEVELS = Map.of("trace", Level.FINER, "debug", Level.FINE, "info", Level.INFO, "warning", Level.WARNING, "error", Level.SEVERE);
 

@@ -1,7 +1,7 @@
 import org.apache.logging.log4j.Level;
 import org.apache.logging.log4j.LogManager;
 
-/** Logs by Log4j 2. */
+/** Logs with Log4j 2. */
 class Log4j {
     public static void main(String[] args) {
         var logger = LogManager.getLogger("com.example.Main");

@@ -1,6 +1,6 @@
 import org.apache.logging.log4j.LogManager;
 
-/** Logs a hundred numbered lines by Log4j 2 for each line of its input. Confirms each hundred. */
+/** Logs a hundred numbered lines with Log4j 2 for each line of its input, and confirms each hundred. */
 class Mapped {
     public static void main(String[] args) throws Exception {
         var logger = LogManager.getLogger("com.example.Main");

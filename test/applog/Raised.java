@@ -1,7 +1,7 @@
 import org.apache.logging.log4j.LogManager;
 import org.slf4j.LoggerFactory;
 
-/** Logs rounds of three loggers at debug until it is killed, by Logback or by Log4j 2: Raised logback|log4j. */
+/** Logs rounds of three loggers at debug until it is killed, with Logback or Log4j 2: Raised logback|log4j. */
 class Raised {
     public static void main(String[] args) throws Exception {
         for (int round = 1; ; round++) {

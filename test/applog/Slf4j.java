@@ -1,7 +1,7 @@
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
-/** Logs by SLF4J, for which Logback is the provider. */
+/** Logs with SLF4J, whose provider is Logback. */
 class Slf4j {
     public static void main(String[] args) {
         run();

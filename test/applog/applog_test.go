@@ -19,15 +19,15 @@ func TestMain(m *testing.M) { lab.Main(m) }
 
 const patience = lab.Patience
 
-// application is a program that logs a Scenario by a library.
+// application is a program that logs a Scenario with a library.
 type application struct {
 	name     string
 	class    string
 	without  string // the jars that the class path lacks
-	settings string // name of the file, with those of docs/application.md, or of testdata
+	settings string // name of a file of settings in docs/application.md or testdata
 	change   []string
 	flags    func(settings string) (jvm, program []string)
-	streams  map[string]string // that it writes: their formats
+	streams  map[string]string // the streams that it writes, with their formats
 	undated  bool              // or dated without a zone
 }
 
@@ -68,8 +68,8 @@ var applications = []application{
 		flags: property("java.util.logging.config.file"), streams: map[string]string{"jul-one-line.log": "pattern"}},
 }
 
-// TestSettings runs real libraries with the settings of docs/application.md, and others,
-// and looks for the level and the time of each line in what was persisted.
+// TestSettings runs real libraries with the settings of docs/application.md and others. It checks the level and the
+// time of each persisted line.
 func TestSettings(t *testing.T) {
 	jars, err := lab.Jars(".", t.Logf, "--release", "17")
 	if err != nil {
@@ -126,7 +126,7 @@ func (app *application) run(t *testing.T, jdk lab.JDK, jars, source string) {
 	}
 }
 
-// settings returns the file of a name from docs/application.md, or from testdata.
+// settings returns the file with a name from docs/application.md or testdata.
 func settings(t *testing.T, name string) string {
 	t.Helper()
 	if strings.Contains(name, "/") {
@@ -147,7 +147,7 @@ func settings(t *testing.T, name string) string {
 	return string(block[1])
 }
 
-// last is what a Scenario logs last.
+// last is the last line of a Scenario.
 const last = "at info: the end"
 
 // line is a line as `ullage logs --json` prints it.
@@ -162,7 +162,7 @@ var (
 	ofJUL  = regexp.MustCompile(`^[A-Z][a-z]{2} \d+, \d{4} .* Jul\b`)
 )
 
-// read reads what was persisted of a stream, and looks at the level and time of each line.
+// read reads the persisted lines of a stream and checks the level and time of each line.
 func (app *application) read(t *testing.T, dest, stream, format string, begin time.Time) {
 	t.Helper()
 	var lines []line
@@ -202,7 +202,7 @@ func (app *application) read(t *testing.T, dest, stream, format string, begin ti
 		t.Errorf("%s: records by level: %v", stream, levels)
 	}
 	if only := cat(t, dest, stream, "--format", stream+"="+format); !slices.Equal(only, lines) {
-		t.Errorf("%s: with --format %s, the lines are other ones", stream, format)
+		t.Errorf("%s: with --format %s, the lines differ", stream, format)
 	}
 }
 

@@ -23,7 +23,7 @@ type mapped struct {
 	out *bufio.Reader
 }
 
-// log has the application log a hundred lines, which begin with the number that is one above n.
+// log lets the application log a hundred lines, numbered from n+1.
 func (m *mapped) log(t *testing.T, n int) {
 	t.Helper()
 	if _, err := m.in.Write([]byte{'\n'}); err != nil {
@@ -85,8 +85,8 @@ func numbers(t *testing.T, dest string) map[int]int {
 	return found
 }
 
-// TestMappedFile shows what becomes of the lines of an appender that maps its file: the sidecar warns. It reads
-// them once the application has ended in order. Those of an application that is killed it never reads.
+// TestMappedFile shows what becomes of the lines of an appender that maps its file. The sidecar warns and reads the
+// lines once the application has ended in an orderly way. It never reads those of a killed application.
 func TestMappedFile(t *testing.T) {
 	const warning = "source file is longer than what is written in it"
 	for _, killed := range []bool{false, true} {

@@ -14,7 +14,8 @@ import (
 
 var round = regexp.MustCompile(`\] (com\S+) round (\d+)`)
 
-// TestRaisesByLogger raises loggers of a running JVM by the annotation, one after the other. The third one is off, and stays off.
+// TestRaisesByLogger raises loggers of a running JVM by the annotation, one after the other. The third logger is off
+// and stays off.
 func TestRaisesByLogger(t *testing.T) {
 	jars, err := lab.Jars(".", t.Logf, "--release", "17")
 	if err != nil {
@@ -71,7 +72,7 @@ func TestRaisesByLogger(t *testing.T) {
 	}
 }
 
-// rounds notes the first and the last round of each logger that was persisted.
+// rounds records the first and the last persisted round of each logger.
 func rounds(t *testing.T, dest string, first, last map[string]int) {
 	t.Helper()
 	out, err := exec.Command(lab.Binary(), "logs", dest).CombinedOutput()

@@ -18,8 +18,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// showAdopt starts a JVM without any log and has `ullage adopt` ship one for a time. The JVM lists
-// the same outputs before and after.
+// showAdopt starts a JVM without any log and lets `ullage adopt` ship a log for a time. The JVM lists the same
+// outputs before and after.
 func showAdopt(ctx context.Context, out io.Writer, ullage string, seconds int) error {
 	jdks, err := lab.JDKs()
 	if err != nil {
@@ -62,7 +62,7 @@ func showAdopt(ctx context.Context, out io.Writer, ullage string, seconds int) e
 	return nil
 }
 
-// outputs returns what the JVM says about the outputs of its log.
+// outputs returns the JVM's list of its log outputs.
 func (d *demo) outputs() (string, error) {
 	return lab.Command(lab.Patience, filepath.Join(d.jdk.Home, "bin", "jcmd"), strconv.Itoa(d.jvm.PID()), "VM.log", "list")
 }
@@ -75,8 +75,8 @@ func configuration(listed string) string {
 	return listed
 }
 
-// attachable waits until the JVM catches the signal by which jcmd asks it to listen: before that,
-// the signal would end the JVM.
+// attachable waits until the JVM catches the signal with which jcmd makes it listen: until then, the signal would end
+// the JVM.
 func (d *demo) attachable(ctx context.Context) error {
 	caught := func() bool {
 		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", d.jvm.PID()))
@@ -91,7 +91,7 @@ func (d *demo) attachable(ctx context.Context) error {
 	return nil
 }
 
-// adopt runs the command for the demo's time, whose progress is seen.
+// adopt runs the command for the demo's time and shows its progress.
 func (d *demo) adopt(ctx context.Context) error {
 	pid, lasts := strconv.Itoa(d.jvm.PID()), strconv.Itoa(d.seconds)+"s"
 	d.say("ullage adopt %s '%s' --for %s --dest %s", pid, selection, lasts, d.dest)

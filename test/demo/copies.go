@@ -12,13 +12,13 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// copied is what an engine has of the persisted lines.
+// copied compares the lines of an engine with the persisted lines.
 type copied struct {
 	what    string
-	lines   int // that it has, each counted once
-	again   int // ... and once more, with the same uid
+	lines   int // lines at the engine, each counted once
+	again   int // repeated lines, with the same uid
 	missing int
-	foreign int // that were never persisted, or have other bytes
+	foreign int // lines that were never persisted, or with other bytes
 }
 
 func (c copied) err() error {
@@ -39,7 +39,7 @@ func (c copied) String() string {
 	return text
 }
 
-// copies reads back what the engines have.
+// copies reads the lines back from the engines.
 func (d *demo) copies() ([]copied, error) {
 	if len(d.engines) == 0 {
 		return nil, nil
@@ -52,7 +52,7 @@ func (d *demo) copies() ([]copied, error) {
 	return []copied{stored, collected}, err
 }
 
-// stored compares what `ullage logs` reads out of the bucket with what was persisted.
+// stored compares what `ullage logs` reads from the bucket with the persisted lines.
 func (d *demo) stored(e *engine) (copied, error) {
 	c := copied{what: e.what}
 	cat := exec.Command(d.ullage, "logs", e.url)
@@ -75,8 +75,8 @@ func (d *demo) stored(e *engine) (copied, error) {
 	return c, nil
 }
 
-// received looks for each persisted line among the Collector's records. A record's uid ends
-// in the segment and the offset of its line.
+// received looks for each persisted line in the Collector's records. A record's uid ends with the segment and the
+// offset of its line.
 func (d *demo) received(e *engine) (copied, error) {
 	c := copied{what: e.what}
 	persisted, err := d.byPlace()
@@ -90,7 +90,7 @@ func (d *demo) received(e *engine) (copied, error) {
 	seen := map[place]bool{}
 	for _, r := range records {
 		if strings.Contains(r.UID, "/"+mark.Stream+"/") {
-			continue // the sidecar's marks are no lines of the JVM
+			continue // the sidecar's marks are not lines of the JVM
 		}
 		at, ok := placeOf(r.UID)
 		line, known := persisted[at]
@@ -108,7 +108,7 @@ func (d *demo) received(e *engine) (copied, error) {
 	return c, nil
 }
 
-// place is where a line is in the durable copy.
+// place is the place of a line in the durable copy.
 type place struct {
 	segment string
 	offset  int
@@ -124,7 +124,7 @@ func placeOf(uid string) (place, bool) {
 	return place{parts[len(parts)-2], offset}, err == nil
 }
 
-// byPlace returns the persisted lines.
+// byPlace returns the persisted lines by their place.
 func (d *demo) byPlace() (map[place]string, error) {
 	segments, err := lab.Segments(d.dest, stream)
 	if err != nil {

@@ -33,8 +33,8 @@ func TestWhatIsWrongFailsTheDemo(t *testing.T) {
 	}
 }
 
-// The demo knows when its raise began and ended: a repeat there is the JVM's
-// own, and counted; one elsewhere fails it.
+// The demo knows when its raise began and ended. A repeated line at these times is due to the JVM and is counted; a
+// repeated line at another time fails the demo.
 func TestARepeatIsTheJVMsOnlyWhereItsLevelChanged(t *testing.T) {
 	line := func(at, level, text string) string {
 		return "[2026-11-20T16:45:" + at + "+0000][0.1s][11][" + level + "][gc] " + text + "\n"

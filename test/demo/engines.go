@@ -20,12 +20,12 @@ const (
 	bucket = "logs"
 	key    = "demo"
 
-	// uploadEvery is shorter than by default, so that the bucket fills while one looks.
+	// uploadEvery is shorter than by default, so that the bucket fills while the user watches.
 	uploadEvery = 3 * time.Second
 )
 
-// engine is a server that a sink of the sidecar copies to. However it ends, it runs again
-// after an outage, until the demo is over.
+// engine is a server to which a sink of the sidecar copies. Until the demo is over, it starts again after an outage,
+// however it has ended.
 type engine struct {
 	name string // of the sink
 	what string // for people
@@ -36,7 +36,7 @@ type engine struct {
 	mu      sync.Mutex
 	running *exec.Cmd // nil: it is down
 	over    context.CancelFunc
-	ended   chan struct{} // it is not started any more
+	ended   chan struct{} // closed once the server is no longer started
 }
 
 // startEngines starts an S3 server and a Collector, built from their modules once.
@@ -70,7 +70,7 @@ func (d *demo) startEngines() error {
 	return nil
 }
 
-// showSinks prints what `ullage status` says of the sinks.
+// showSinks prints what `ullage status` reports about the sinks.
 func (d *demo) showSinks() error {
 	if len(d.engines) == 0 {
 		return nil
@@ -96,14 +96,14 @@ func (d *demo) showSinks() error {
 // collected is the file that the Collector writes.
 func (d *demo) collected() string { return filepath.Join(d.scratch, "collected.jsonl") }
 
-// credentials are the environment in which the S3 server can be asked.
+// credentials returns the environment with which the S3 server can be queried.
 func credentials() []string {
 	return append(os.Environ(), "AWS_ACCESS_KEY_ID="+key, "AWS_SECRET_ACCESS_KEY="+key)
 }
 
 func (e *engine) address() string { return net.JoinHostPort("127.0.0.1", fmt.Sprint(e.port)) }
 
-// keep starts the server, and again each time it has ended.
+// keep starts the server, also each time after it has ended.
 func (e *engine) keep() error {
 	if err := e.start(); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (e *engine) keep() error {
 	go func() {
 		defer close(e.ended)
 		for {
-			_ = e.running.Wait() // it was ended
+			_ = e.running.Wait() // the error is its end
 			e.mu.Lock()
 			e.running = nil
 			e.mu.Unlock()
@@ -123,7 +123,7 @@ func (e *engine) keep() error {
 			case <-time.After(outage):
 			}
 			if e.start() != nil {
-				return // what it lacks shows in the result
+				return // the result shows which lines it lacks
 			}
 		}
 	}()
@@ -142,7 +142,7 @@ func (e *engine) start() error {
 	return nil
 }
 
-// pid returns that of the running server, 0 if it is down.
+// pid returns the process id of the running server, or 0 if it is down.
 func (e *engine) pid() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -161,7 +161,7 @@ func (e *engine) kill() {
 	}
 }
 
-// end ends it permanently.
+// end ends the server permanently.
 func (e *engine) end() {
 	e.over()
 	e.kill()

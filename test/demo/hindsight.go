@@ -27,8 +27,8 @@ type shipped struct {
 	side         *lab.Sidecar
 }
 
-// showHindsight lets a JVM log debug lines all the time. One sidecar persists all of them.
-// The other withholds those below info and saves the ones around an incident.
+// showHindsight lets a JVM log debug lines all the time. One sidecar persists all lines. The other withholds lines
+// below info, and saves those around an incident.
 func showHindsight(ctx context.Context, out io.Writer, ullage string, seconds int) error {
 	jdks, err := lab.JDKs()
 	if err != nil {
@@ -73,7 +73,7 @@ func (d *demo) ship(name string, flags ...string) (*shipped, error) {
 	return s, err
 }
 
-// incident lets the JVM run and has the detail saved when half of the time is over.
+// incident lets the JVM run. It saves the detail when half of the time is over.
 func (d *demo) incident(ctx context.Context, all, held *shipped, window time.Duration) error {
 	var outputs []string
 	for _, s := range []*shipped{all, held} {
@@ -105,17 +105,17 @@ func (d *demo) incident(ctx context.Context, all, held *shipped, window time.Dur
 	return d.jvm.Wait(drain)
 }
 
-// account is what became of the lines that were written for the second sidecar.
+// account is what became of the lines for the second sidecar.
 type account struct {
 	jvm.Comparison     // of the lines at info and above
 	written            int
 	withheld, dropped  int // by the sidecar's own count
-	saved              int // lines in the stream of saved ones
+	saved              int // lines in the stream of saved lines
 	strangers          int // saved lines that were not withheld
 	everything, little int64
 }
 
-// compare waits until both sidecars have read all, and looks for each line.
+// compare waits until both sidecars have read everything, and looks for each line.
 func (d *demo) compare(all, held *shipped) error {
 	for end := time.Now().Add(drain); time.Now().Before(end); time.Sleep(commitEvery) {
 		if backlog, err := held.side.Metric("ullage_backlog_bytes"); err == nil && backlog == 0 {
@@ -168,7 +168,7 @@ func (a account) print(out io.Writer) {
 
 var newline = []byte("\n")
 
-// read returns what was persisted of a stream, or nothing.
+// read returns the persisted lines of a stream, or nothing.
 func read(dest, stream string) []byte {
 	var text bytes.Buffer
 	_ = lab.ReadStream(&text, dest, stream) // what is missing fails the comparison
@@ -192,7 +192,7 @@ func split(text []byte) (info []byte, debug map[string]bool) {
 // stored adds up the sizes of all segments.
 func stored(dest string) (sum int64) {
 	for _, name := range []string{stream, stream + naming.DetailSuffix} {
-		paths, _ := lab.Segments(dest, name) // a stream that is missing has none
+		paths, _ := lab.Segments(dest, name) // a missing stream has no segments
 		for _, path := range paths {
 			if stat, err := os.Stat(path); err == nil {
 				sum += stat.Size()

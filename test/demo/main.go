@@ -1,23 +1,20 @@
-// Command demo shows what ullage does, with a real JVM: the JVM logs for some
-// seconds, the sidecar ships its log, raises its level for a while when an
-// annotation asks for that, is killed with -9 in the middle and started again,
-// and a table says what became of every line.
+// Command demo shows what ullage does, with a real JVM. The JVM logs for some seconds, and the sidecar ships its log.
+// The sidecar raises the JVM's level for a while when an annotation requests that, is killed with -9 in the middle
+// and started again. A table shows what became of every line.
 //
-// Nothing in the table is taken on trust. The JVM writes its log a second time
-// to a file that ullage does not know, and each line of it is looked for in
-// what was persisted. (Only the shipped output is raised: what the raise adds is
-// at a level of its own, and is left out of that comparison. A line that the JVM
-// itself wrote twice, as it may in the moment in which its level changes, is
-// counted apart.) The exit code is 1 if one is lost or there twice.
+// The table does not take ullage's word for anything. The JVM writes its log a second time to a file that ullage does
+// not know, and the demo looks for each line of it in the persisted log. (Only the shipped output is raised: the
+// raise adds lines at a level of its own, which are left out of that comparison. A line that the JVM itself wrote
+// twice, as it may when its level changes, is counted separately.) The exit code is 1 if a line is lost or repeated.
 //
-// With -sinks, the sidecar also copies its segments to an S3 server and its lines to a
-// Collector, which are killed in between. What they have is read back and compared.
+// With -sinks, the sidecar also copies its segments to an S3 server and its lines to a Collector, which are both
+// killed once. Their lines are read back and compared.
 //
-// With -hindsight, the JVM logs the same for two sidecars. One persists all lines, the other
-// withholds those below info and saves the ones around an incident. A table compares.
+// With -hindsight, the JVM logs the same for two sidecars. One persists all lines. The other withholds lines below
+// info, and saves those around an incident. A table compares them.
 //
-// With -adopt, the JVM is started without any log. The command ullage adopt ships one for some
-// seconds and reports on it. What the JVM lists as its outputs is compared before and after.
+// With -adopt, the JVM is started without any log. The command ullage adopt ships a log for some seconds and reports
+// on it. The demo compares the JVM's list of outputs before and after.
 package main
 
 import (
@@ -72,7 +69,7 @@ func main() {
 	}
 }
 
-// errInterrupted ends the demo early; everything is cleaned up all the same.
+// errInterrupted ends the demo early. Everything is still cleaned up.
 var errInterrupted = errors.New("interrupted")
 
 func show(ctx context.Context, out io.Writer, ullage string, seconds int, sinks bool) error {
@@ -102,24 +99,24 @@ func show(ctx context.Context, out io.Writer, ullage string, seconds int, sinks 
 	return r.err()
 }
 
-// demo is one run of it.
+// demo is one run of the demo.
 type demo struct {
 	out     io.Writer
 	seconds int
 	jdk     lab.JDK
 	ullage  string // the program
 
-	dir     string // what is left behind: the program, if it was built, and dest
+	dir     string // stays after the demo: the program, if it was built, and dest
 	dest    string
 	scratch string // Java classes, and the JVM's second output
 	tmpfs   tmpfs
 
 	jvm     *jvm.Process
-	side    *lab.Sidecar // nil while it is down
-	engines []*engine    // that sinks copy to: the S3 server and the Collector, or none
+	side    *lab.Sidecar // nil while the sidecar is down
+	engines []*engine    // the S3 server and the Collector, to which sinks copy; empty without sinks
 	raise   raise
 	dropped int  // lines, by the sidecars' own count
-	told    bool // how to read the result
+	told    bool // the user was told how to read the result
 }
 
 // prepare makes the directories and everything that has to be built.
@@ -153,8 +150,8 @@ func (d *demo) prepare(ctx context.Context) error {
 	return nil
 }
 
-// end removes everything but what was persisted and the program to read it
-// with; all of it where nothing was.
+// end removes everything except the persisted log and the program to read it. If nothing was persisted, it removes
+// everything.
 func (d *demo) end() {
 	if d.jvm != nil {
 		d.jvm.Kill()
@@ -181,7 +178,7 @@ func (d *demo) end() {
 
 func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.out, format+"\n", args...) }
 
-// howToRead says how, in commands that work as they stand.
+// howToRead prints commands to read the result, which work as they stand.
 func (d *demo) howToRead() {
 	d.told = true
 	d.say("\nRead what was persisted:")

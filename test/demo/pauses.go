@@ -7,7 +7,7 @@ import (
 	"github.com/ullage/ullage/internal/line/pause"
 )
 
-// pauses is what the log says about pauses of the JVM.
+// pauses is what the log shows about pauses of the JVM.
 type pauses struct {
 	collections, safepoints             int
 	longestCollection, longestSafepoint time.Duration

@@ -14,26 +14,25 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// The raise that the demo asks for. What it adds to the log is at level trace,
-// of which the JVM's own selection has nothing.
+// The selection of the demo's raise. It adds lines at level trace, which the JVM's own selection does not have.
 const raisedTo = "gc*=trace,safepoint*=trace"
 
-// raise is what became of it.
+// raise is what became of the raise.
 type raise struct {
 	asked    time.Time // when the annotations file was edited
 	lasts    time.Duration
 	shipped  time.Time // when the first line at trace was durable
-	restored time.Time // when the sidecar said that the JVM has its own level again
+	restored time.Time // when the sidecar reported that the JVM has its own level again
 
 	lines       int       // at trace, persisted
-	first, last time.Time // of them, by the JVM's clock
+	first, last time.Time // times of these lines, by the JVM's clock
 }
 
 // annotations is the file in which Kubernetes would show the sidecar the pod's
 // annotations. Here we edit it ourselves.
 func (d *demo) annotations() string { return filepath.Join(d.scratch, "annotations") }
 
-// ask edits the annotations file, and notes when that shows.
+// ask edits the annotations file and records when the raise takes effect.
 func (d *demo) ask(ctx context.Context) error {
 	d.raise.asked = time.Now()
 	text := fmt.Sprintf("ullage.dev/log=%q\nullage.dev/log-for=%q\n", raisedTo, d.raise.lasts)
@@ -49,7 +48,7 @@ func (d *demo) ask(ctx context.Context) error {
 	return nil
 }
 
-// awaitRestore notes when the raise is over.
+// awaitRestore records when the raise is over.
 func (d *demo) awaitRestore(ctx context.Context) {
 	d.raise.restored = d.when(ctx, func() bool { return d.metric("ullage_level_restores_total") > 0 })
 	if !d.raise.restored.IsZero() {
@@ -57,7 +56,7 @@ func (d *demo) awaitRestore(ctx context.Context) {
 	}
 }
 
-// when returns when something has become true, or zero if that never comes.
+// when returns the time at which a condition becomes true, or the zero time if it never does.
 func (d *demo) when(ctx context.Context, true func() bool) time.Time {
 	ctx, cancel := context.WithTimeout(ctx, d.raise.lasts+lab.Patience)
 	defer cancel()
@@ -81,8 +80,7 @@ func (d *demo) metric(series string) float64 {
 	return value
 }
 
-// without takes the lines out that are there only because of the raise: the
-// second output was not raised.
+// without removes the lines that are due to the raise: the second output was not raised.
 func (r *raise) without(persisted []byte) []byte {
 	var class ul.Classifier
 	var rest bytes.Buffer
@@ -103,8 +101,7 @@ func (r *raise) without(persisted []byte) []byte {
 	return rest.Bytes()
 }
 
-// changes are the moments in which the JVM's level changed. A message that it
-// logs just then, it may write twice.
+// changes are the moments at which the JVM's level changed. The JVM may write a message of such a moment twice.
 func (r raise) changes() []time.Time { return []time.Time{r.first, r.restored} }
 
 func (r raise) print(row func(what, number, more string)) {
@@ -117,7 +114,7 @@ func (r raise) print(row func(what, number, more string)) {
 		fmt.Sprintf("asked for %s; the last line at trace is of %.1f s", r.lasts, r.last.Sub(r.asked).Seconds()))
 }
 
-// err says what is wrong. A JVM that is restored logs no more at trace.
+// err describes what is wrong. After the restore, the JVM must not log at trace any more.
 func (r raise) err() error {
 	switch {
 	case r.shipped.IsZero() || r.lines == 0:

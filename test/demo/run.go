@@ -21,13 +21,12 @@ const (
 	selection = "gc*=debug,safepoint*=debug"
 	outage    = 2 * time.Second // between the kill of the sidecar and its next start
 
-	// commitEvery is shorter than by default, so that a raise is seen in what
-	// is durable within a second.
+	// commitEvery is shorter than by default, so that a raise is durable within a second.
 	commitEvery = 250 * time.Millisecond
 	drain       = time.Minute
 )
 
-// run lets the JVM log, and the sidecar ship, to the end of both.
+// run lets the JVM log and the sidecar ship, both to their end.
 func (d *demo) run(ctx context.Context) error {
 	if err := d.startSidecar(); err != nil {
 		return err
@@ -78,7 +77,7 @@ func (d *demo) startSidecar() error {
 	return err
 }
 
-// startJVM starts a program that allocates, with two outputs of one selection.
+// startJVM starts a program that allocates, with two outputs of the same selection.
 func (d *demo) startJVM() error {
 	source := jvm.Output{Selection: selection, File: filepath.Join(d.tmpfs.dir, stream), Options: "filecount=1,filesize=0"}
 	second := jvm.Output{Selection: selection, File: d.second()}
@@ -92,11 +91,11 @@ func (d *demo) startJVM() error {
 	return nil
 }
 
-// second is the JVM's second output, on disk, which ullage does not know.
+// second is the JVM's second output, on disk. ullage does not know it.
 func (d *demo) second() string { return filepath.Join(d.scratch, "second-output") }
 
-// progress prints a line a second until the JVM ends, has its level raised for
-// a while, and kills the sidecar in the middle.
+// progress prints a line a second until the JVM ends. Meanwhile it raises the JVM's level for a while and kills the
+// sidecar once.
 func (d *demo) progress(ctx context.Context) error {
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
@@ -142,7 +141,7 @@ func (d *demo) progress(ctx context.Context) error {
 	}
 }
 
-// strikes returns a channel that says which engine to kill, each once.
+// strikes returns a channel of the engines to kill, each once.
 func (d *demo) strikes(total time.Duration) <-chan *engine {
 	due := make(chan *engine, len(d.engines))
 	for i, e := range d.engines {
@@ -151,7 +150,7 @@ func (d *demo) strikes(total time.Duration) <-chan *engine {
 	return due
 }
 
-// backlog is what the sidecar says is not durable yet.
+// backlog returns how much is not durable yet, according to the sidecar.
 func (d *demo) backlog() string {
 	if d.side == nil {
 		return "no sidecar"
@@ -163,8 +162,8 @@ func (d *demo) backlog() string {
 	return size(int64(bytes))
 }
 
-// counted returns the sum of a sidecar's counters of a name. What it cannot read counts as
-// nothing, and shows as lines that are lost.
+// counted returns the sum of a sidecar's counters with a name. Counters that it cannot read are 0, so their lines
+// seem lost.
 func counted(side *lab.Sidecar, name string) (sum int) {
 	_, metrics, err := side.Get("/metrics")
 	if err != nil {
@@ -180,7 +179,7 @@ func counted(side *lab.Sidecar, name string) (sum int) {
 	return sum
 }
 
-// lineCounter counts the lines of a file that grows.
+// lineCounter counts the lines of a growing file.
 type lineCounter struct {
 	path  string
 	read  int64
@@ -204,7 +203,7 @@ func (c *lineCounter) now() int {
 	}
 }
 
-// result reads back what was persisted, and compares.
+// result reads back and compares what was persisted.
 func (d *demo) result() (result, error) {
 	d.say("Comparing each line.")
 	written, err := os.ReadFile(d.second())

@@ -11,22 +11,22 @@ import (
 	"github.com/ullage/ullage/test/jvm"
 )
 
-// result is what the demo has found out.
+// result is the outcome of the demo.
 type result struct {
 	jvm.Comparison
 	raise   raise
 	pauses  pauses
-	dropped int   // lines that the sidecars say they discarded
+	dropped int   // lines that were discarded, by the sidecars' own count
 	bytes   int64 // persisted, before compression
 	onDisk  int64
 	tmpfs   tmpfs
 	copies  []copied
 }
 
-// lost is what is missing and was not counted as dropped.
+// lost returns the number of missing lines that were not counted as dropped.
 func (r result) lost() int { return max(0, r.Missing-r.dropped) }
 
-// err says what is wrong.
+// err describes what is wrong.
 func (r result) err() error {
 	switch {
 	case r.Written == 0:
@@ -68,7 +68,7 @@ func (r result) print(out io.Writer) {
 	t.Flush()
 }
 
-// order says how sure it is that the order is the JVM's.
+// order describes how certain it is that the order is the JVM's.
 func (r result) order() string {
 	switch {
 	case r.Identical:
@@ -76,8 +76,7 @@ func (r result) order() string {
 	case r.Same() && r.Repeated > 0:
 		return "the same lines, but for what the JVM itself wrote twice"
 	case r.Same():
-		// Threads that log at the same moment may come in another order in
-		// the JVM's second output.
+		// Threads that log at the same moment may come in another order in the JVM's second output.
 		return "the same lines, those of each thread in the same order"
 	}
 	return "NOT THE SAME"

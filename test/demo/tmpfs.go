@@ -16,13 +16,13 @@ import (
 type tmpfs struct {
 	dir     string
 	what    string // for people
-	warning string // that it isn't one
+	warning string // says that it is not a tmpfs
 	mounted bool
 	largest *atomic.Int64
 }
 
-// newTmpfs mounts a tmpfs if that is allowed, of the size that is the default
-// in a cluster, else takes a directory in /dev/shm, else one in dir.
+// newTmpfs mounts a tmpfs of the size that is the default in a cluster, if that is allowed. Otherwise it takes a
+// directory in /dev/shm, or else one in dir.
 func newTmpfs(dir string) (tmpfs, error) {
 	t := tmpfs{dir: filepath.Join(dir, "tmpfs"), what: "of 64 MiB", mounted: true, largest: &atomic.Int64{}}
 	if err := os.Mkdir(t.dir, 0o700); err != nil {
@@ -61,7 +61,7 @@ func (t tmpfs) remove() {
 	os.RemoveAll(t.dir)
 }
 
-// inUse returns how much memory is taken now and remembers the largest value.
+// inUse returns how much memory is in use now. It remembers the largest value.
 func (t tmpfs) inUse() int64 {
 	var st unix.Statfs_t
 	n := int64(0)
@@ -78,7 +78,7 @@ func (t tmpfs) inUse() int64 {
 	}
 }
 
-// watch looks often, until it is stopped.
+// watch looks often until it is stopped.
 func (t tmpfs) watch() (stop func()) {
 	done := make(chan struct{})
 	var watcher sync.WaitGroup

@@ -1,4 +1,4 @@
-// Package help holds what the help of every program must have.
+// Package help checks what the help of every program must have.
 package help
 
 import (
@@ -7,19 +7,18 @@ import (
 	"testing"
 )
 
-// exampleSection is the part of a command's help that can be copied to a shell, right after how
-// the command is called.
+// exampleSection matches the part of a command's help that can be copied to a shell, right after the usage.
 var exampleSection = regexp.MustCompile(`(?m)^Usage:\n(?:  .*\n)+\nExamples?:\n((?:  .*\n)+)`)
 
-// tooWide is prose that a terminal of 80 columns breaks within a word.
+// tooWide matches prose that a terminal of 80 columns breaks within a word.
 var tooWide = regexp.MustCompile(`(?m)^\S.{80,}$`)
 
-// tooLong is any other line that is too wide.
+// tooLong matches any other line that is too wide.
 var tooLong = regexp.MustCompile(`(?m)^.{101,}$`)
 
-// HasExamples requires an example before any prose, prose of at most 80 columns, and at most 100
-// columns of all but the commands to copy, in the help of every command that the usage of a
-// program lists. Help returns what `PROGRAM COMMAND --help` prints.
+// HasExamples checks the help of every command in the usage of a program. It requires an example before any prose,
+// prose of at most 80 columns, and at most 100 columns for everything except commands to copy. Help returns the
+// output of `PROGRAM COMMAND --help`.
 func HasExamples(t *testing.T, program, usage string, help func(command string) string) {
 	t.Helper()
 	var commands []string

@@ -1,12 +1,11 @@
-// Here runs go test for the Makefile where a machine may lack what tests need. It prints what
-// go test prints, then a line for each reason with "needs" for which tests were skipped (see
-// lab.Needs), with the command that runs them.
+// Here runs go test for the Makefile on a machine that may lack what tests need. It prints the output of go test,
+// then a line for each reason with "needs" for which tests were skipped (see lab.Needs), with the command that runs
+// them.
 //
 //	go run ./test/here -target unit [-list FILE] -- ARGUMENT...
 //
-// The arguments are those of go test. With -list, as make test has it, the lines are appended
-// to a file instead, and a package that can do nothing at all here does not fail (see
-// test/jvm).
+// The arguments are those of go test. With -list, as in make test, the lines are appended to a file instead, and a
+// package that cannot run here at all does not fail (see test/jvm).
 package main
 
 import (
@@ -37,7 +36,7 @@ func main() {
 	}
 }
 
-// run runs go test and says whether all passed.
+// run runs go test and reports whether all tests passed.
 func run(target, list string, args []string) (passed bool, err error) {
 	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
 	cmd.Stderr = os.Stderr
@@ -67,11 +66,10 @@ type event struct {
 	Action, Package, Test, Output string
 }
 
-// reason is where a test, or a package that has no tests here, says what it needs.
+// reason matches a line in which a test, or a package without tests here, names what it needs.
 var reason = regexp.MustCompile(`^(?:\s+\S+\.go:\d+: )?(needs .+)\n`)
 
-// follow prints what go test prints without -v, and returns how often each reason was
-// given by a test that was skipped, or by a whole package.
+// follow prints what go test prints without -v, and returns how often skipped tests or packages gave each reason.
 func follow(stream io.Reader, out io.Writer) (skipped map[string]int, err error) {
 	skipped = map[string]int{}
 	said := map[string][]string{} // by test
@@ -93,7 +91,7 @@ func follow(stream io.Reader, out io.Writer) (skipped map[string]int, err error)
 		case e.Action == "output":
 			said[key] = append(said[key], e.Output)
 		case e.Action == "fail" && e.Test == "":
-			for _, test := range slices.Sorted(maps.Keys(said)) { // they ran when the process died
+			for _, test := range slices.Sorted(maps.Keys(said)) { // tests that ran when the process died
 				if strings.HasPrefix(test, key) {
 					fmt.Fprint(out, strings.Join(said[test], ""))
 					delete(said, test)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Only reasons that begin with "needs", of tests that were skipped, are listed: a test that
-// passed may say so, and a seed of a fuzz target is skipped for what it is.
+// Only reasons that begin with "needs" and come from skipped tests are listed: a test that passed may use that word
+// too, and a seed of a fuzz target is skipped because of its content.
 func TestReasonsOfSkippedTestsAreListed(t *testing.T) {
 	const stream = `{"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:7: needs root: it mounts a tmpfs\n"}
 {"Action":"skip","Package":"p","Test":"TestA"}
@@ -38,8 +38,8 @@ func TestReasonsOfSkippedTestsAreListed(t *testing.T) {
 	}
 }
 
-// What a test that failed said is printed, and what one said that ran when the process died,
-// and so is what does not compile.
+// The output of a failed test is printed, also that of a test that ran when the process died, and so are compile
+// errors.
 func TestFailuresArePrinted(t *testing.T) {
 	const stream = `{"ImportPath":"p","Action":"build-output","Output":"a.go:1: no\n"}
 {"Action":"output","Package":"p","Test":"TestA","Output":"--- FAIL: TestA\n"}

@@ -24,10 +24,10 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// user is that of the image.
+// user is the user of the image.
 const user = 65532
 
-// hang is when a test gives up. Nothing takes as long.
+// hang is when a test gives up. Nothing takes that long.
 const hang = 3 * time.Minute
 
 // unpacked builds the sidecar's image once and returns a root with its layers.
@@ -112,7 +112,7 @@ func eachEntry(r io.Reader, do func(*tar.Header, []byte) error) error {
 	}
 }
 
-// container is a root of its own with what the image has, a source and a destination.
+// container is a root of its own with the content of the image, a source and a destination.
 type container struct {
 	*testing.T
 	root string
@@ -128,8 +128,8 @@ func newContainer(t *testing.T) *container {
 		t.Fatalf("%v: %s", err, image)
 	}
 	c := &container{T: t, root: t.TempDir(), log: filepath.Join(t.TempDir(), "log")}
-	// The child of a fork has every file open for a moment, also for writing. A program that is
-	// open for writing cannot be run.
+	// The child of a fork has every file open for a moment, even for writing. A program that is open for writing
+	// cannot be run.
 	syscall.ForkLock.RLock()
 	err = os.CopyFS(c.root, os.DirFS(image))
 	syscall.ForkLock.RUnlock()
@@ -155,7 +155,7 @@ func (c *container) must(err error) {
 	}
 }
 
-// copies puts a file of the host into the root.
+// copies copies a file of the host into the root.
 func (c *container) copies(from, to string) {
 	c.Helper()
 	text, err := os.ReadFile(from)
@@ -174,12 +174,12 @@ func (c *container) writes(to, text string) {
 func (c *container) sidecar(ctx context.Context, sink string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/usr/local/bin/ullage", "run", "--source", "/src", "--dest", "/dst", "--listen", "off", "--attach", "off",
 		"--sync-interval", "100ms", "--upload-age", "1s", "--drain-timeout", "1s", "--sink", sink)
-	cmd.Dir, cmd.Env = "/", append([]string{}, c.env...) // nothing of this machine's
+	cmd.Dir, cmd.Env = "/", append([]string{}, c.env...) // without the environment of this machine
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: c.root, Credential: &syscall.Credential{Uid: user, Gid: user}}
 	return cmd
 }
 
-// fails runs a sidecar that refuses its settings and says want.
+// fails runs a sidecar and requires that it refuses its settings and reports want.
 func (c *container) fails(sink, want string) {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(c.Context(), hang)
@@ -191,8 +191,7 @@ func (c *container) fails(sink, want string) {
 	}
 }
 
-// runs starts the sidecar with a sink and one line to ship, and waits until done says so.
-// Then the sidecar is ended.
+// runs starts the sidecar with a sink and one line to ship, waits until done accepts the log, and ends the sidecar.
 func (c *container) runs(sink string, done func(log string) bool) {
 	c.Helper()
 	c.writes("src/gc.log", "[2026-11-22T10:00:01.000+0000][info][gc] one\n")
@@ -221,7 +220,7 @@ func (c *container) runs(sink string, done func(log string) bool) {
 		}
 	}
 	c.must(cmd.Process.Signal(syscall.SIGTERM))
-	<-ended // its status says that the sink lacks lines, where it does
+	<-ended // the exit status may say that the sink lacks lines
 }
 
 // has reports whether the log has one of these texts.

@@ -25,15 +25,14 @@ import (
 
 const stsHost = "sts.eu-central-1.amazonaws.com"
 
-// server is the other end of a sink, whose certificate no public authority has signed.
+// server is the other end of a sink. No public authority has signed its certificate.
 type server struct {
 	sink    string // its URL, without ca
 	env     []string
 	arrived func() bool // a request with a line, over TLS
 }
 
-// servers make those of each scheme that uses TLS, and of the service from which a pod's
-// role has its keys.
+// servers returns a server for each scheme that uses TLS, and for the service that issues keys for a pod's role.
 var servers = map[string]func(t *testing.T, pair tls.Certificate) server{
 	"otlp": func(t *testing.T, pair tls.Certificate) server {
 		host, arrived := web(t, pair, nil)
@@ -47,7 +46,7 @@ var servers = map[string]func(t *testing.T, pair tls.Certificate) server{
 	"sts":   roles,
 }
 
-// web starts a web server with TLS. Arrived reports whether it had a request.
+// web starts a web server with TLS. Arrived reports whether it has received a request.
 func web(t *testing.T, pair tls.Certificate, handler http.HandlerFunc) (host string, arrived func() bool) {
 	t.Helper()
 	var had atomic.Bool
@@ -59,13 +58,13 @@ func web(t *testing.T, pair tls.Certificate, handler http.HandlerFunc) (host str
 		}
 	}))
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it reports each handshake that fails
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it would report each failed handshake
 	s.StartTLS()
 	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
 	return s.Listener.Addr().String(), had.Load
 }
 
-// broker is a Kafka that notes when records are produced.
+// broker is a Kafka server that records that records were produced.
 func broker(t *testing.T, pair tls.Certificate) server {
 	t.Helper()
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "lines"), kfake.TLS(&tls.Config{Certificates: []tls.Certificate{pair}}))
@@ -81,8 +80,8 @@ func broker(t *testing.T, pair tls.Certificate) server {
 	return server{sink: "kafka://" + strings.Join(cluster.ListenAddrs(), ",") + "/lines?tls=true", arrived: had.Load}
 }
 
-// roles is Amazon's service of roles, which a sidecar with a web identity asks for keys. It
-// is reached through a proxy, as nothing here may have its address; the bucket has plain HTTP.
+// roles is Amazon's service of roles, from which a sidecar with a web identity requests keys. It is reached through a
+// proxy, since nothing here may have its address; the bucket uses plain HTTP.
 func roles(t *testing.T, pair tls.Certificate) server {
 	t.Helper()
 	service, arrived := web(t, pair, func(w http.ResponseWriter, r *http.Request) {
@@ -92,7 +91,7 @@ func roles(t *testing.T, pair tls.Certificate) server {
 	})
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodConnect || r.Host != stsHost+":443" {
-			t.Errorf("the proxy is asked for %s %s", r.Method, r.Host)
+			t.Errorf("the proxy got the request %s %s", r.Method, r.Host)
 			w.WriteHeader(http.StatusForbidden)
 			return
 		}
@@ -127,9 +126,8 @@ func roles(t *testing.T, pair tls.Certificate) server {
 		arrived: func() bool { return arrived() && signed.Load() }}
 }
 
-// A sink in the image trusts an authority that only the node's store has, by every way on
-// which such a store gets into a container, and one that its option ca names. Without any
-// of these, it trusts the public ones, and no other.
+// A sink in the image trusts an authority that only the node's store has, in every way in which such a store gets
+// into a container, and an authority that its option ca names. Otherwise it trusts only the public ones.
 func TestSinksTrustTheSystemsStoreInTheImage(t *testing.T) {
 	for name, serve := range servers {
 		t.Run(name, func(t *testing.T) {
@@ -163,7 +161,7 @@ func TestSinksTrustTheSystemsStoreInTheImage(t *testing.T) {
 					}
 					pod.runs(other.sink, has("certificate signed by unknown authority", "credentials cannot be read"))
 					if other.arrived() {
-						t.Error("the server had a request, and its certificate is trusted by none")
+						t.Error("the server got a request, although nothing trusts its certificate")
 					}
 				})
 			}
@@ -171,16 +169,16 @@ func TestSinksTrustTheSystemsStoreInTheImage(t *testing.T) {
 	}
 }
 
-// A store that is named and is not there is an error. The public authorities do not
-// replace the authorities that an operator selected.
+// A store that is named but missing is an error. The public authorities do not replace the authorities that an
+// operator has selected.
 func TestASelectedStoreThatIsMissingInTheImage(t *testing.T) {
 	pod := newContainer(t)
 	pod.env = []string{"SSL_CERT_FILE=/node/misspelt.crt"}
 	pod.fails("otlp+https://127.0.0.1:1/v1/logs", "SSL_CERT_FILE=/node/misspelt.crt holds no certificate")
 }
 
-// The image brings the public authorities along: those of Amazon and of Let's Encrypt are
-// among them. Nothing here has a certificate of theirs to show.
+// The image contains the public authorities, among them those of Amazon and of Let's Encrypt. Nothing here has a
+// certificate from them to show.
 func TestTheImageHasPublicAuthorities(t *testing.T) {
 	image, err := unpacked()
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 	"strings"
 )
 
-// arrows says which file of a package uses names that another one declares: from, to,
-// and these names. A name is anything that is declared outside of a function, methods and
-// fields included: who calls a method has to know the file that it is in.
+// arrows records which file of a package uses names that another file declares: from, to, and these names. A name is
+// anything that is declared outside of a function, including methods and fields: a reader of a call must know the
+// file that declares the method.
 type arrows map[string]map[string]names
 
 type names map[string]bool
@@ -37,11 +37,11 @@ func (a arrows) add(from, to, name string) {
 	a[from][to][name] = true
 }
 
-// listed is what the go command says about a package.
+// listed is the go command's description of a package.
 type listed struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string // without tests
-	DepOnly                 bool     // used by a package that was asked for
+	DepOnly                 bool     // only used by a package that was requested
 	Error                   *struct{ Err string }
 }
 
@@ -57,9 +57,9 @@ func (a arrows) up(order []string) (up []string) {
 	return up
 }
 
-// packages returns the arrows in each package below the directories, by the package's
-// directory. Tests have none: they may name what they test. Only packages of the main
-// module are looked at, and of them only the files for Linux.
+// packages returns the arrows in each package below the directories, by the package's directory. Tests have no
+// arrows: they may use what they test. Only packages of the main module are read, and of these only the files for
+// Linux.
 func packages(dirs []string) (map[string]arrows, error) {
 	all, err := list(dirs)
 	if err != nil {
@@ -95,15 +95,15 @@ func packages(dirs []string) (map[string]arrows, error) {
 	return found, nil
 }
 
-// list asks for the packages below the directories and for all that they import. What
-// another package exports is read from what the compiler has left in its cache.
+// list requests the packages below the directories and everything that they import. The exports of other packages are
+// read from the compiler's cache.
 func list(dirs []string) ([]listed, error) {
 	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly,Error"}
 	for _, dir := range dirs {
 		args = append(args, "./"+filepath.ToSlash(filepath.Clean(dir))+"/...")
 	}
 	cmd := exec.Command("go", args...)
-	cmd.Env = append(os.Environ(), "GOOS=linux") // whatever the developer's is: the sidecar is not built for others
+	cmd.Env = append(os.Environ(), "GOOS=linux") // on any developer's system: the sidecar is built only for Linux
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -124,8 +124,7 @@ func list(dirs []string) ([]listed, error) {
 	}
 }
 
-// within returns the arrows of one package. Of each file it has the name, and the source
-// where that is not to be read from the file.
+// within returns the arrows of one package. Files have names, and sources unless they are to be read from the file.
 func within(set *token.FileSet, imports types.Importer, path string, files map[string]any) (arrows, error) {
 	var parsed []*ast.File
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -162,7 +161,7 @@ func shared(o types.Object) bool {
 			return true
 		}
 	case *types.Func:
-		return true // a method is in no scope
+		return true // a method has no scope
 	}
 	return o.Parent() == o.Pkg().Scope()
 }

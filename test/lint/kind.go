@@ -5,13 +5,13 @@ import (
 	"go/token"
 )
 
-// kind is what is known of a type. Its zero value is one without fields and methods.
+// kind describes a type. Its zero value has no fields and no methods.
 type kind struct {
 	fields, methods []string // its own
-	embeds          []string // the keys of types of ours
+	embeds          []string // the keys of our own types
 }
 
-// declare takes in what a declaration says.
+// declare adds a declaration.
 func (k *kind) declare(s *ast.TypeSpec, in scope) {
 	switch typ := s.Type.(type) {
 	case *ast.StructType:
@@ -21,8 +21,7 @@ func (k *kind) declare(s *ast.TypeSpec, in scope) {
 	}
 }
 
-// list returns the names in a list, and notes what is embedded. A struct has a field for
-// that.
+// list returns the names in a list, and records embedded types. With embeddedToo, an embedded type is a field too.
 func (k *kind) list(fields *ast.FieldList, in scope, embeddedToo bool) (named []string) {
 	for _, f := range fields.List {
 		for _, name := range f.Names {
@@ -59,13 +58,13 @@ func lastName(e ast.Expr) (name string) {
 	return name
 }
 
-// size is what the limits are about.
+// size is what the limits apply to.
 type size struct {
 	fields, methods, exported int
 }
 
-// size counts what a reader of a type has to hold: what it declares, and what it has from
-// the types of ours that it embeds, which may embed others. A name counts once.
+// size counts what a reader of a type must remember: what the type declares, and what it gets from our own types that
+// it embeds, at any depth. A name counts once.
 func (t *tree) size(key string) size {
 	fields, methods := names{}, names{}
 	t.members(key, fields, methods, names{})
@@ -78,7 +77,7 @@ func (t *tree) size(key string) size {
 	return is
 }
 
-// members adds what a type has. The ones in seen were added before.
+// members adds the members of a type. Those of the types in seen were added before.
 func (t *tree) members(key string, fields, methods, seen names) {
 	k := t.types[key]
 	if k == nil || seen[key] {

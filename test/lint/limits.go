@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// The limits. What a type embeds counts as its own, if this project declares it. A method
-// counts for its type in all files of a package.
+// The limits. Members of an embedded type count as the type's own if this project declares the embedded type. A
+// method belongs to its type in all files of a package.
 const (
 	maxLines    = 100 // of a function
 	maxFields   = 20  // of a struct, embedded ones included
@@ -24,8 +24,8 @@ const (
 //	internal/x.T fields 23
 //	internal/x up 20
 //
-// Each number is the present one. A higher one fails. A lower one fails too until the file
-// says it, so that the numbers only fall. The lines are sorted.
+// Each number is the current one. A higher number fails. A lower number fails too until it is in the file, so that
+// the numbers can only fall. The lines are sorted.
 //
 //go:embed exceptions.txt
 var exceptionsFile string
@@ -36,7 +36,7 @@ type measure struct {
 	what    string // a word of exceptionsFile
 	is      int
 	limit   int
-	meaning string   // of what, for a sentence
+	meaning string   // the number's unit, for a sentence
 	details []string // what the number consists of
 }
 
@@ -80,8 +80,7 @@ func exceptions(text string) (map[string]int, error) {
 	return known, nil
 }
 
-// judge returns what is over a limit and not excepted, and exceptions that do not say the
-// present number.
+// judge returns what is over a limit without an exception, and exceptions that do not have the current number.
 func judge(measures []measure, excepted map[string]int) (problems []string) {
 	unused := maps.Clone(excepted)
 	slices.SortStableFunc(measures, func(a, b measure) int { return cmp.Compare(a.of, b.of) })

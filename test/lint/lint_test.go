@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// lines returns n lines that a function's body can consist of.
+// lines returns n lines for the body of a function.
 func lines(n int) string { return strings.Repeat("\t_ = 0\n", n) }
 
 func TestWhatIsTooLong(t *testing.T) {
@@ -29,7 +29,7 @@ func TestWhatIsTooLong(t *testing.T) {
 	}
 }
 
-// Fields, methods and exported methods, what comes with embedded types included.
+// Fields, methods and exported methods are counted, including those of embedded types.
 func TestMembersAreCounted(t *testing.T) {
 	found := tree{types: map[string]*kind{}}
 	for path, src := range map[string]string{
@@ -92,7 +92,7 @@ func TestArrowsAreNamesOfOtherFiles(t *testing.T) {
 	}
 }
 
-// drawn makes arrows of "a>b a>c".
+// drawn makes arrows from a text such as "a>b a>c".
 func drawn(text string) arrows {
 	a := arrows{}
 	for _, arrow := range strings.Fields(text) {
@@ -108,9 +108,9 @@ func TestTheOrderOfFilesLeavesFewArrowsBack(t *testing.T) {
 		{"c>b b>a c>a", "c b a", ""},
 		{"a>b b>a", "a b", "b → a: name"},
 		{"a>b b>c c>a", "a b c", "c → a: name"},
-		// Two circles through m, which is in the middle of both: one arrow of each.
+		// Two circles share m: one arrow of each runs back up.
 		{"a>m m>b b>a c>m m>d d>c", "a c m d b", "d → c: name; b → a: name"},
-		// Each uses the base, and the base uses one of them.
+		// Each file uses the base, and the base uses one of them.
 		{"a>base b>base c>base base>c", "a b base c", "c → base: name"},
 		{"z>y y>x x>w w>z z>x y>w", "z y x w", "w → z: name"},
 	} {

@@ -1,19 +1,18 @@
-// Command lint holds functions, types and packages to a size that a reader can take in:
+// Command lint limits functions, types and packages to a size that a reader can take in:
 //
 //	lint DIR...
 //	lint -up DIR...
 //
-// It reads every Go file below the directories, tests included, and prints what is over a
-// limit: a function of too many lines; a type with too many fields or methods, those of
-// embedded types included; a package whose files use each other back and forth. What is
-// over a limit at present is in exceptions.txt with its number, which may only fall.
+// It reads every Go file below the directories, including tests, and prints what is over a limit: a function of too
+// many lines; a type with too many fields or methods, including those of embedded types; a package whose files use
+// each other in both directions. What is over a limit at present is in exceptions.txt with its number, which may only
+// fall.
 //
-// The files of a package can be read in an order, from what it is for down to what that
-// stands on. An arrow leads from a file that uses a name to the file that declares it. In
-// the best order some arrows still run back up, and each is a place where a reader turns
-// back; -up prints these for each package, with the names that make them.
+// The files of a package can be read in an order, from its purpose down to its foundations. An arrow leads from a
+// file that uses a name to the file that declares it. Even in the best order some arrows run back up, and at each of
+// them a reader turns back; -up prints these for each package, with their names.
 //
-// It also finds phrases that a native reader stops at, in documents, comments and texts of programs.
+// It also finds phrases at which a native reader stops, in documents, comments and texts of programs.
 package main
 
 import (
@@ -42,7 +41,7 @@ func main() {
 	}
 }
 
-// run returns what to print: arrows if they are to be shown, otherwise what is over a limit.
+// run returns what to print: the arrows if they are to be shown, otherwise what is over a limit.
 func run(show string, dirs []string) ([]string, error) {
 	prose, err := readProse(".", dirs)
 	if err != nil {
@@ -75,7 +74,7 @@ func run(show string, dirs []string) ([]string, error) {
 	return slices.Concat(t.long, judge(measures, excepted), prose.all()), nil
 }
 
-// shown returns the numbers of packages, and what they consist of.
+// shown returns the numbers of packages with their details.
 func shown(measures []measure) (lines []string) {
 	for _, m := range measures {
 		if m.is > 0 {

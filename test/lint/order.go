@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// order returns the files of a package such that few arrows run back up: users come before
-// what they use. The fewest cannot be found in a reasonable time. So this is the best of
-// three: from the order of [arrows.greedy], from that of the names and from its reverse, one
-// file at a time moves to where the fewest arrows run back, until no move makes them fewer.
-// Ties go to the name. A hundred times as many beginnings find one arrow less, at most.
+// order returns the files of a package such that few arrows run back up: users come before what they use. The minimum
+// cannot be found in a reasonable time, so this is the best of three attempts: from the order of [arrows.greedy],
+// from that of the names and from its reverse, one file at a time moves to where the fewest arrows run back, until no
+// move makes them fewer. Ties go to the name. A hundred times as many starting points find at most one arrow less.
 func (a arrows) order() []string {
 	byName := make([]string, 0, len(a))
 	for file := range a {
@@ -27,12 +26,12 @@ func (a arrows) order() []string {
 	return best
 }
 
-// greedy puts a file that uses none of the others at the bottom, and a file that none of
-// the others uses at the top, and goes on with the rest. If there is no such file, the one
-// with the most arrows from it, less those to it, goes to the top.
+// greedy puts a file that uses none of the others at the bottom, and a file that none of the others uses at the top,
+// and continues with the rest. If there is no such file, the file with the largest difference between arrows from it
+// and arrows to it goes to the top.
 func (a arrows) greedy(files []string) []string {
 	left := slices.Clone(files)
-	var top, bottom []string // bottom is upside down
+	var top, bottom []string // bottom is in reverse order
 	for len(left) > 0 {
 		out, in := a.degrees(left)
 		take := func(file string, to *[]string) {
@@ -65,7 +64,7 @@ func (a arrows) degrees(files []string) (out, in map[string]int) {
 	return out, in
 }
 
-// settle moves files, in the order of their names, until no move leaves fewer arrows back up.
+// settle moves files, in the order of their names, until no move makes fewer arrows run back up.
 func (a arrows) settle(order, byName []string) []string {
 	order = slices.Clone(order)
 	for moved := true; moved; {
@@ -73,9 +72,9 @@ func (a arrows) settle(order, byName []string) []string {
 		for _, file := range byName {
 			was := slices.Index(order, file)
 			rest := slices.Delete(slices.Clone(order), was, was+1)
-			// at says for each place how many more arrows run back up than with the file at
-			// the top. With each file that it passes on its way down, the arrow from that
-			// file no longer runs back, and the arrow to that file does.
+			// at says for each place how many more arrows run back up than with the file at the top. For each file
+			// that it passes on its way down, the arrow from that file no longer runs back, but the arrow to that
+			// file does.
 			n, least, place := 0, 0, 0
 			var at []int
 			for i := 0; i <= len(rest); i++ {

@@ -14,14 +14,14 @@ import (
 	"strings"
 )
 
-// A phrase is a pattern of words that a native reader stops at, and what to write instead. Most
-// are grammatical, and no pattern knows what is meant: where a match is the right word, say it
-// in another way all the same, so that the number can be zero.
+// A phrase is a pattern of words at which a native reader stops, and what to write instead. Most are grammatical, and
+// no pattern knows the meaning: even where a match is the right word, use another one, so that the number can be
+// zero.
 type phrase struct {
 	name    string
 	pattern *regexp.Regexp
 	instead string
-	excuse  func(before, after string) bool // nil: none
+	excuse  func(before, after string) bool // nil: no excuse
 }
 
 var phrases = []phrase{
@@ -52,7 +52,7 @@ var (
 	stands = regexp.MustCompile(`(?i)^\w+ (?:still|for|alone|out|by)\b`)
 )
 
-// leftBehind excuses what is left behind, and what falls or is far behind.
+// leftBehind excuses things that are left behind, and those that fall or are far behind.
 func leftBehind(before, _ string) bool { return leaves.MatchString(before) }
 
 // thereIsNone excuses "there is none" and "is none of".
@@ -60,23 +60,23 @@ func thereIsNone(before, match string) bool {
 	return strings.HasSuffix(strings.ToLower(before), "there ") || strings.Contains(match, "none of")
 }
 
-// standsStill excuses what stands still, for something or alone, and things as they stand.
+// standsStill excuses something that stands still, for something or alone, and things as they stand.
 func standsStill(before, match string) bool {
 	return stands.MatchString(match) || strings.HasSuffix(before, "as it ") || strings.HasSuffix(before, "as they ")
 }
 
-// triedAgain excuses what is tried again: that is not a test.
+// triedAgain excuses something that is tried again: that is not a test.
 func triedAgain(_, match string) bool {
 	return strings.HasPrefix(strings.ToLower(match), "tried again")
 }
 
-// inAList excuses the comma before the last of three: there, it is right.
+// inAList excuses the comma before the last of three items, where it is right.
 func inAList(before, _ string) bool {
 	clause := before[strings.LastIndexAny(before, ".;:|(")+1:]
 	return strings.Contains(clause, ",")
 }
 
-// found returns where in a text the phrase is.
+// found returns the places of the phrase in a text.
 func (p phrase) found(text string) (places []int) {
 	for _, at := range p.pattern.FindAllStringIndex(text, -1) {
 		if p.excuse == nil || !p.excuse(text[:at[0]], text[at[0]:min(len(text), at[1]+8)]) {
@@ -86,7 +86,7 @@ func (p phrase) found(text string) (places []int) {
 	return places
 }
 
-// prose is where phrases were found.
+// prose records where phrases were found.
 type prose struct {
 	places map[string][]string // by kind of text and name of the phrase, as in "comment behind"
 }
@@ -160,7 +160,7 @@ func (p *prose) goFile(path string, d fs.DirEntry, err error) error {
 	if err != nil {
 		return err
 	}
-	if d.IsDir() && (d.Name() == "testdata" || filepath.ToSlash(path) == "test/lint") { // which names the phrases
+	if d.IsDir() && (d.Name() == "testdata" || filepath.ToSlash(path) == "test/lint") { // test/lint names the phrases
 		return filepath.SkipDir
 	}
 	if d.IsDir() || !strings.HasSuffix(path, ".go") {

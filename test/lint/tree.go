@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// module begins the import path of everything that is ours.
+// module is the beginning of the import paths of all our own packages.
 const module = "github.com/ullage/ullage/"
 
 // tree is what was found in the directories.
@@ -21,7 +21,7 @@ type tree struct {
 	types map[string]*kind // by directory and name: "internal/ship/tail.Source"
 }
 
-// visit is a [fs.WalkDirFunc]. Directories named testdata are not ours to judge.
+// visit is a [fs.WalkDirFunc]. Directories named testdata are left out.
 func (t *tree) visit(path string, d fs.DirEntry, err error) error {
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (t *tree) file(name string, src any) error {
 			t.function(name, set, d)
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {
-				if s, ok := spec.(*ast.TypeSpec); ok && !s.Assign.IsValid() { // an alias is no type of its own
+				if s, ok := spec.(*ast.TypeSpec); ok && !s.Assign.IsValid() { // an alias is not a type of its own
 					t.at(in.key(s.Name)).declare(s, in)
 				}
 			}
@@ -79,13 +79,13 @@ func (t *tree) at(key string) *kind {
 	return t.types[key]
 }
 
-// scope says what the names of types in a file mean.
+// scope resolves the names of types in a file.
 type scope struct {
 	dir     string
-	imports map[string]string // directories of ours, by the names that the file uses
+	imports map[string]string // our own directories, by the names that the file uses
 }
 
-// add takes in an import. The name of a package of ours is its directory's.
+// add adds an import. The name of our own packages is that of their directory.
 func (s scope) add(spec *ast.ImportSpec) {
 	name, err := strconv.Unquote(spec.Path.Value)
 	dir, ours := strings.CutPrefix(name, module)
@@ -99,8 +99,8 @@ func (s scope) add(spec *ast.ImportSpec) {
 	}
 }
 
-// key names a type, as [tree.types] does: T for *T and for T[P]. It is empty for what is
-// not ours, or has no name.
+// key names a type as [tree.types] does: T for *T and for T[P]. It is empty for types without a name and for types
+// that are not our own.
 func (s scope) key(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// wings are the directories of internal, and what the packages in each may import of the
-// others. A directory comes after all that it uses.
+// wings are the directories of internal, and what the packages in each may import from the others. A directory comes
+// after all that it uses.
 var wings = []struct {
 	name string
 	uses []string
@@ -30,7 +30,7 @@ var wings = []struct {
 	{"kube", []string{"base", "line", "ship", "sink", "jvm", "sidecar"}},
 }
 
-// The tree is the picture: what a directory of internal uses lies below it.
+// The tree is as drawn: what a directory of internal uses lies below it.
 func TestImportsPointDown(t *testing.T) {
 	allowed := map[string][]string{}
 	for _, w := range wings {
@@ -84,12 +84,12 @@ func TestImportsPointDown(t *testing.T) {
 	}
 	for _, w := range wings {
 		if unused := slices.DeleteFunc(slices.Clone(w.uses), func(u string) bool { return used[w.name][u] }); len(unused) > 0 {
-			t.Errorf("%s does not use %v: take that out of the table", w.name, unused)
+			t.Errorf("%s does not use %v: remove that from the table", w.name, unused)
 		}
 	}
 }
 
-// Each directory of internal is in the table, and says in a comment what it is.
+// Each directory of internal is in the table, and a comment says what it is.
 func TestEachDirectoryOfInternalSaysWhatItIs(t *testing.T) {
 	entries, err := os.ReadDir("../../internal")
 	if err != nil {
@@ -111,7 +111,7 @@ func TestEachDirectoryOfInternalSaysWhatItIs(t *testing.T) {
 	}
 }
 
-// wingOf returns the directory of internal that a path below it begins with.
+// wingOf returns the directory of internal with which a path below it begins.
 func wingOf(path string) string {
 	wing, _, _ := strings.Cut(path, "/")
 	return wing

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// machine is a directory with a cache, and programs that only write down how they are
-// called.
+// machine is a directory with a cache and with programs that only record how they are called.
 type machine struct {
 	t   *testing.T
 	dir string
@@ -42,7 +41,7 @@ func (m machine) program(name, does string) {
 }
 
 func (m machine) read(name string) string {
-	text, _ := os.ReadFile(m.path(name)) // none: it is not there
+	text, _ := os.ReadFile(m.path(name)) // a missing file is empty
 	return string(text)
 }
 
@@ -74,7 +73,7 @@ esac`)
 	return m
 }
 
-// kind knows a cluster by its name alone, which another cluster may have.
+// kind identifies a cluster only by its name, which another cluster may have too.
 func TestOnlyTheKindClusterOfTheScriptsIsDeleted(t *testing.T) {
 	for _, c := range []struct {
 		name, node, record string
@@ -96,7 +95,7 @@ func TestOnlyTheKindClusterOfTheScriptsIsDeleted(t *testing.T) {
 				}
 				if c.refused {
 					if !strings.Contains(out, "the kind cluster ullage was not created") || !strings.Contains(out, "kind delete cluster --name ullage") {
-						t.Errorf("the message does not name the cluster and what to do:\n%s", out)
+						t.Errorf("the message names neither the cluster nor a remedy, or only one of them:\n%s", out)
 					}
 					if m.read("node") != c.node+"\n" || m.read("cache/cluster") != "" {
 						t.Errorf("the node is %q, and the cluster in use %q", m.read("node"), m.read("cache/cluster"))
@@ -112,7 +111,7 @@ func TestOnlyTheKindClusterOfTheScriptsIsDeleted(t *testing.T) {
 	}
 }
 
-// make try-down removes the cluster if the record says that make try has started it.
+// make try-down removes the cluster only if the record says that make try has started it.
 func TestOnlyTheClusterThatTryStartedIsRecorded(t *testing.T) {
 	for _, c := range []struct {
 		name, node, record, command string
@@ -146,8 +145,7 @@ func TestOnlyTheClusterThatTryStartedIsRecorded(t *testing.T) {
 	}
 }
 
-// localScripts sources the scripts of the local cluster for a machine whose files of a node
-// are below the directory.
+// localScripts sources the scripts of the local cluster for a machine whose node files are below the directory.
 const localScripts = `command=; . ../cluster/common.sh; . ../cluster/local.sh; . ../cluster/local_down.sh
 bin=$ULLAGE_CACHE/bin; node_files=("$HOME/kubelet.conf"); `
 
@@ -199,13 +197,13 @@ func TestLocalDownRemovesOnlyWhatUpMade(t *testing.T) {
 				t.Errorf("the links to logs are not removed after the logs:\n%s", out)
 			}
 			if strings.Contains(out, "rmdir /var/log/containers") {
-				t.Errorf("a directory of somebody else is removed:\n%s", out)
+				t.Errorf("a foreign directory was removed:\n%s", out)
 			}
 		})
 	}
 }
 
-// A sed that reads \t as t, as that of BSD did for decades, finds the node image of kind.
+// The sed of BSD read \t as t for decades. The node image of kind is found even by such a sed.
 func TestTheNodeImageIsFoundWithoutGNUSed(t *testing.T) {
 	m := newKindMachine(t, "", "")
 	m.program("sed", `exec /usr/bin/env -i PATH=/usr/bin:/bin sed "${@//\\t/t}"`)
@@ -215,7 +213,7 @@ func TestTheNodeImageIsFoundWithoutGNUSed(t *testing.T) {
 	}
 }
 
-// How images get into a cluster that was there before, by the name of its context.
+// Images get into an existing cluster in a way that depends on the name of its context.
 func TestImagesGetIntoAnExistingCluster(t *testing.T) {
 	for context, want := range map[string]string{
 		"kind-dev":        "kind load image-archive --name dev a.tar",
@@ -223,7 +221,7 @@ func TestImagesGetIntoAnExistingCluster(t *testing.T) {
 		"docker-desktop":  "docker load --input a.tar",
 		"rancher-desktop": "docker load --input a.tar",
 		"minikube":        "minikube --profile minikube image load a.tar",
-		"dev":             "minikube --profile dev image load a.tar", // a profile of minikube's
+		"dev":             "minikube --profile dev image load a.tar", // a profile of minikube
 		"production":      "",
 	} {
 		t.Run(context, func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// commentTables are the tables of pages that are made from the comments of constants, or of the
-// fields of a struct with their JSON names. A type "" is that of strings without a type of their own.
+// commentTables are tables of pages that are made from the comments of constants, or from the comments of a struct's
+// fields with their JSON names. The type "" stands for strings without a type of their own.
 var commentTables = []struct{ page, name, header, source, typ, prefix string }{
 	{"levels.md", "attach-errors", "| kind | meaning, and what to do |", "internal/jvm/attach/error.go", "Kind", ""},
 	{"pods.md", "annotations", "| annotation | |", "internal/kube/inject/wish/names.go", "", "ullage.dev/"},
@@ -61,7 +61,7 @@ func commentRows(file *ast.File, typ, prefix string) (rows []string) {
 		if !ok {
 			continue
 		}
-		of := "" // the type of the constant before, which those of iota share
+		of := "" // the type of the preceding constant, which constants of iota share
 		for _, spec := range group.Specs {
 			switch s := spec.(type) {
 			case *ast.ValueSpec:
@@ -90,7 +90,8 @@ func commentRows(file *ast.File, typ, prefix string) (rows []string) {
 	return rows
 }
 
-// constantText returns the string that a constant is, or by its String method: its name in lower case.
+// constantText returns the string value of a constant. If it has a String method instead, it returns the constant's
+// name in lower case.
 func constantText(s *ast.ValueSpec) (string, bool) {
 	if len(s.Values) == 1 {
 		if text, ok := literal(s.Values[0]); ok {
@@ -103,7 +104,8 @@ func constantText(s *ast.ValueSpec) (string, bool) {
 	return strings.ToLower(s.Names[0].Name), true
 }
 
-// holdTable holds the table of a page, between the comments that name it, against what it is made from.
+// holdTable compares the table of a page, between the comments that name it, with the table that is made from its
+// source.
 func holdTable(t *testing.T, page, name, test, table string) {
 	t.Helper()
 	path := "../../docs/" + page

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What test/cluster starts goes on after the script. If it inherited a descriptor, a
-// `flock FILE cluster.sh up` would hold its lock until the cluster is gone.
+// Programs that test/cluster starts outlive the script. If they inherited a descriptor, a `flock FILE cluster.sh up`
+// would hold its lock until the cluster is gone.
 func TestNoDaemonInheritsADescriptor(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"log", "pids"} {

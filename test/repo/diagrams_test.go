@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the dark diagrams and the generated tables of pages instead of comparing them")
 
-// dark has for each colour of a light diagram that of its dark form.
+// dark maps each colour of a light diagram to that of its dark form.
 var dark = strings.NewReplacer(
 	"#1f2328", "#e6edf3", "#59636e", "#9198a1", "#ffffff", "#0d1117", // text, quiet text, background
 	"#f6f8fa", "#151b23", "#8c959f", "#656c76", // a box
@@ -23,7 +23,7 @@ var dark = strings.NewReplacer(
 	"#ffebe9", "#3c1618", "#cf222e", "#ff7b72", // a loss
 )
 
-// A diagram is drawn once, by hand, for a light page. Its dark form differs in the colours alone.
+// A diagram is drawn once, by hand, for a light page. Its dark form differs only in the colours.
 func TestDarkDiagramsAreTheLightOnes(t *testing.T) {
 	light, err := filepath.Glob("../../docs/pictures/*-light.svg")
 	if err != nil || len(light) == 0 {

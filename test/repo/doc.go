@@ -1,4 +1,3 @@
-// Package repo has the tests of what is not Go: scripts, the Makefile and workflows, and the
-// links of the documents, their diagrams, and the messages that they list. Rules about Go code
-// are in test/lint.
+// Package repo tests everything that is not Go: scripts, the Makefile and workflows, and the links, diagrams and
+// lists of messages of the documents. Rules about Go code are in test/lint.
 package repo

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// printed are the JSON objects of the commands. Each %s stands for the fields of the type at the
-// same place; those of a type "" are written out in the source, as in `,"level":"`.
+// printed are the JSON objects of the commands. Each %s stands for the fields of the type at the same position. The
+// fields for a type "" are written out in the source, as in `,"level":"`.
 var printed = []struct {
 	commands, what string
 	fields         [][2]string // source file and type
@@ -55,8 +55,7 @@ func TestDocsListTheJSON(t *testing.T) {
 // writtenOut is a field in a text of JSON.
 var writtenOut = regexp.MustCompile("`[{,]?\"(\\w+)\":[\"\\[]*`")
 
-// jsonFields returns the names of a type's fields in JSON, with those of the structs of its file that
-// it embeds.
+// jsonFields returns the names of a type's fields in JSON, including those of structs in its file that it embeds.
 func jsonFields(t *testing.T, source, typ string) (names []string) {
 	t.Helper()
 	if typ == "" {

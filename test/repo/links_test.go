@@ -15,9 +15,8 @@ var (
 	omitted = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// TestLinks holds the documents' links to files, and to headings in them, against
-// what is there. An anchor is a heading in lower case, without punctuation, with
-// hyphens for spaces.
+// TestLinks checks that the documents' links lead to existing files and to headings in them. An anchor is a heading
+// in lower case, without punctuation, with hyphens for spaces.
 func TestLinks(t *testing.T) {
 	pages, err := filepath.Glob("../../*.md")
 	if err != nil {
@@ -54,7 +53,7 @@ func TestLinks(t *testing.T) {
 // docsURL is a URL of a page in the text of a program.
 var docsURL = regexp.MustCompile("build\\.Docs ?\\+ ?[\"`]([a-z-]+\\.md)(?:#([a-z0-9-]+))?")
 
-// TestLinksOfPrograms holds the URLs of pages in help, hints and warnings against the pages.
+// TestLinksOfPrograms checks the URLs of pages in help, hints and warnings against the pages.
 func TestLinksOfPrograms(t *testing.T) {
 	checked := 0
 	for _, dir := range []string{"../../cmd", "../../internal"} {

@@ -20,7 +20,7 @@ func TestDocsListTheMarks(t *testing.T) {
 	holdTable(t, "read-logs.md", "marks", "DocsListTheMarks", marksTable(t, file))
 }
 
-// explained is the comment of a kind: what the mark means, then its details.
+// explained splits the comment of a kind: what the mark means, then its details.
 var explained = regexp.MustCompile(`^(.+)\. Details: (.+)\.$`)
 
 func marksTable(t *testing.T, file *ast.File) string {

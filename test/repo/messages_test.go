@@ -17,14 +17,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sections are those of docs/messages.md, in order.
+// sections are the sections of docs/messages.md, in order.
 var sections = []string{
 	"The source", "The JVMs", "Events", "Pressure", "Hindsight", "The destination", "The checkpoint",
 	"Sinks", "Log levels", "Admin HTTP", "The injector",
 }
 
-// docs/messages.md lists each warning and error of the programs, and those messages at info that an
-// operator may look for. A comment above the call that logs it has the explanation:
+// docs/messages.md lists each warning and error of the programs, and messages at info that an operator may look for.
+// The explanation is in a comment above the call that logs the message:
 //
 //	// messages.md#the-source: The next poll, within a second, tries again.
 //	log.Warn("scanning the source failed", "error", err)
@@ -119,7 +119,7 @@ func f(s *S, log *slog.Logger, n int) {
 // messages are the log messages of some source files.
 type messages struct {
 	found    map[string]*message          // by text
-	comments map[string]*ast.CommentGroup // with an explanation, by the place of the line below
+	comments map[string]*ast.CommentGroup // comments with an explanation, by the place of the line below them
 	wrappers map[string]wrapper           // by directory and function: "internal/ship/tail.warnOnce"
 	calls    []call
 	problems []string
@@ -155,19 +155,19 @@ func (m *messages) tables() string {
 	return b.String()
 }
 
-// anchor returns what a link calls a section.
+// anchor returns the name of a section in links.
 func anchor(section string) string {
 	return strings.ReplaceAll(strings.ToLower(section), " ", "-")
 }
 
-// wrapper is a function that logs what it gets as a parameter.
+// wrapper is a function that logs a message that it gets as a parameter.
 type wrapper struct {
 	at     int // the parameter's index
 	severe bool
 }
 
-// call is a call in a directory. Of a call that logs, message is the index of
-// the message among its arguments; of any other it is -1.
+// call is a call in a directory. If it logs, message is the index of the message among its arguments; otherwise it is
+// -1.
 type call struct {
 	*ast.CallExpr
 	place, dir, name string
@@ -229,8 +229,8 @@ func (m *messages) file(path string, src any) error {
 	return nil
 }
 
-// logs returns the index of the message in a call of a [slog.Logger]'s method,
-// which is -1 for other calls, and whether the level can be a warning or worse.
+// logs returns the index of the message in a call of a [slog.Logger]'s method, or -1 for other calls, and whether the
+// level can be a warning or worse.
 func logs(expr *ast.CallExpr) (message int, severe bool) {
 	method, ok := expr.Fun.(*ast.SelectorExpr)
 	if !ok || !slices.Contains([]string{"log", "logger", "slog"}, strings.ToLower(lastName(method.X))) {
@@ -260,8 +260,7 @@ func lastName(e ast.Expr) string {
 	return ""
 }
 
-// parameter returns which parameter of the function around it a call logs, or
-// -1.
+// parameter returns which parameter of the surrounding function a call logs, or -1.
 func (c call) parameter() int {
 	if c.message < 0 || c.message >= len(c.Args) {
 		return -1
@@ -273,14 +272,14 @@ func (c call) parameter() int {
 	return slices.Index(c.parameters, name.Name)
 }
 
-// clause is what a message looks like: words, and no punctuation.
+// clause matches the form of a message: words, without punctuation.
 var clause = regexp.MustCompile(`^([a-z][\w'-]*|[A-Z]{2,})( [\w'.-]*[\w'])*$`)
 
 const longestClause = 60
 
 var attribute = regexp.MustCompile(`^[a-z][a-z_]*$`)
 
-// judge takes in the messages of all calls, once all files are read.
+// judge evaluates the messages of all calls once all files are read.
 func (m *messages) judge() {
 	for _, c := range m.calls {
 		if w, ok := m.wrappers[c.dir+"."+c.name]; ok && c.message < 0 {
@@ -313,10 +312,10 @@ func (m *messages) judge() {
 	}
 }
 
-// explanation is what the comment above a call has for docs/messages.md.
+// explanation matches a comment above a call that is for docs/messages.md.
 var explanation = regexp.MustCompile(`(?ms)^messages\.md#([a-z-]+): (.*)`)
 
-// take notes the message of a call, and its explanation if the comment above has one.
+// take records the message of a call, and its explanation if the comment above has one.
 func (m *messages) take(c call, text string) {
 	found := m.found[text]
 	if found == nil {

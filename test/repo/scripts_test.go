@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// newerBash is what bash 4 and later have, and the bash of macOS, 3.2, lacks.
+// newerBash matches syntax of bash 4 and later, which the bash 3.2 of macOS lacks.
 var newerBash = regexp.MustCompile(`(declare|local|typeset) -[aA-Z]*[An]|mapfile|readarray|coproc|\|&|\$\{\w+(,|\^)|wait -n|\[\[ -v|globstar|printf.*%\(|=\$EPOCH`)
 
-// The scripts run on macOS, too, if what they do exists there.
+// The scripts also run on macOS if what they do exists there.
 func TestScriptsNeedNoBash4(t *testing.T) {
 	scripts := 0
 	for _, dir := range []string{"test", "deploy"} {

@@ -14,10 +14,9 @@ var (
 	pinned       = regexp.MustCompile(`^[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
 )
 
-// Workflows run targets of the Makefile that exist, and nothing else, so that a
-// developer can run whatever CI runs. What a target needs is in its environment: an
-// expression that is pasted into a line of the shell, such as the name of a tag, could
-// end the line. Actions are pinned to a commit, as a tag can be moved.
+// Workflows run only existing targets of the Makefile, so that a developer can run whatever CI runs. Input for a
+// target is in its environment: an expression that is pasted into a line of the shell, such as the name of a tag,
+// could end the line. Actions are pinned to a commit, because a tag can be moved.
 func TestWorkflowsCallTargets(t *testing.T) {
 	makefile := read(t, "../../Makefile")
 	pages, err := filepath.Glob("../../.github/workflows/*")
@@ -44,8 +43,8 @@ func TestWorkflowsCallTargets(t *testing.T) {
 	}
 }
 
-// What make test leaves to make ci is a target, whose text says in its last brackets why it
-// is left out: the end of make test prints it. Both call everything that they promise.
+// Everything that make test leaves to make ci is a target, whose text gives the reason in its last brackets: the end
+// of make test prints it. Both call everything that they promise.
 func TestWhatMakeTestLeavesOutHasAReason(t *testing.T) {
 	makefile := read(t, "../../Makefile")
 	rest := regexp.MustCompile(`(?m)^REST := (.*)$`).FindStringSubmatch(makefile)

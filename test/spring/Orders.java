@@ -10,9 +10,9 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 
 /**
- * A Spring Boot application that logs numbered orders until it is killed: --count=FILE [--rate=1] [--orders=N]. The file, which is
- * mapped, has the number of the last order whose log.info() has returned, in eight bytes, little-endian. The rate is in orders
- * a millisecond, at most.
+ * A Spring Boot application that logs numbered orders until it is killed: --count=FILE [--rate=1] [--orders=N]. The
+ * mapped file has the number of the last order whose log.info() has returned, in eight bytes, little-endian. The rate
+ * is the maximum of orders a millisecond.
  */
 public class Orders {
     private static final Logger LOG = LoggerFactory.getLogger(Orders.class);

@@ -14,13 +14,13 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// place is where an application runs that has the appender by Java's README alone.
+// place is a place in which an application runs that has the appender by Java's README alone.
 type place struct {
 	name  string
-	setup func(t *testing.T) (source, events string) // the sidecar's source, "": there is none; and ULLAGE_EVENTS
+	setup func(t *testing.T) (source, events string) // the sidecar's source ("": no sidecar), and ULLAGE_EVENTS
 	rate  int                                        // orders a millisecond
-	late  bool                                       // the sidecar comes after the application's end, so that the ring fills up
-	says  string                                     // the application, of its ring
+	late  bool                                       // the sidecar starts after the application's end, so that the ring fills up
+	says  string                                     // what the application says about its ring
 }
 
 var places = []place{
@@ -46,8 +46,8 @@ var places = []place{
 	{"with a full tmpfs", func(t *testing.T) (string, string) { return "", lab.Tmpfs(t, "1m") }, 1 << 30, false, "No space left on device"},
 }
 
-// TestAnApplicationAlwaysHasALog runs Spring Boot with the settings of Java's README in each place, and with other versions with a
-// ring and without one: each order is a line of the log, or of the console where there is no ring, or is counted.
+// TestAnApplicationAlwaysHasALog runs Spring Boot with the settings of Java's README in each place, and runs other
+// versions with and without a ring. Each order is a line of the log, or without a ring of the console, or is counted.
 func TestAnApplicationAlwaysHasALog(t *testing.T) {
 	const orders = 20_000
 	jdk := lab.NeedsJDKs(t)[0]
@@ -71,7 +71,7 @@ func TestAnApplicationAlwaysHasALog(t *testing.T) {
 					side = start()
 				}
 				if strings.Count(shown, "there is no ring for events") != min(len(p.says), 1) || !strings.Contains(shown, p.says) {
-					t.Errorf("of its ring, the application says\n%.2000s", shown)
+					t.Errorf("about its ring, the application says\n%.2000s", shown)
 				}
 				if side == nil {
 					if found := len(paid.FindAllString(shown, -1)); found != orders {
@@ -127,7 +127,7 @@ func jarsOf(t *testing.T, dir string) string {
 	return jars
 }
 
-// run has the application log its orders. It returns what the application shows.
+// run lets the application log its orders. It returns what the application shows.
 func (p *place) run(t *testing.T, jdk lab.JDK, jars, settings, events string, orders int) string {
 	t.Helper()
 	cmd := exec.Command(jdk.Java(), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m",
@@ -156,7 +156,8 @@ func lines(t *testing.T, dest string) int {
 
 var dropped = regexp.MustCompile(`(?m)^ullage_events_dropped_total\{[^}]*level="info"[^}]*\} (\d+)$`)
 
-// refused returns how many orders the sidecar counts as refused by the ring. Spring's own lines come before any is.
+// refused returns how many orders the ring has refused, by the sidecar's count. Spring's own lines come before any
+// refusal.
 func refused(t *testing.T, side *lab.Sidecar) (n int) {
 	t.Helper()
 	_, body, err := side.Get("/metrics")

@@ -18,11 +18,11 @@ func TestMain(m *testing.M) { lab.Main(m) }
 
 const patience = lab.Patience
 
-// way is how an application's lines get onto the tmpfs.
+// way is a way for an application's lines to get onto the tmpfs.
 type way struct {
 	name string
 	ring bool
-	file string // of the settings, and the argument that names it
+	file string // the file of the settings, and the argument that names it
 	flag string
 	text func(t *testing.T, source string) string
 }
@@ -37,7 +37,7 @@ var ways = []way{
 	}},
 }
 
-// block returns the block of a page that begins with a line.
+// block returns the block of a page that begins with a given line.
 func block(t *testing.T, page, first string) string {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -51,8 +51,8 @@ func block(t *testing.T, page, first string) string {
 	return string(m[1])
 }
 
-// TestLinesOfAKilledApplication kills a Spring Boot application while it logs. Each line whose log.info() has returned is
-// persisted, once, in order.
+// TestLinesOfAKilledApplication kills a Spring Boot application while it logs. Each line whose log.info() has
+// returned is persisted once, in order.
 func TestLinesOfAKilledApplication(t *testing.T) {
 	jars := jarsOf(t, "../spring")
 	jdks := lab.NeedsJDKs(t)
@@ -79,7 +79,7 @@ func TestLinesOfAKilledApplication(t *testing.T) {
 	}
 }
 
-// The pods of test/e2e have the settings that Java's README shows.
+// The pods of test/e2e have the settings of Java's README.
 func TestTheImageHasTheSettingsOfTheREADME(t *testing.T) {
 	text, err := os.ReadFile("logback-spring.xml")
 	if want := block(t, "../../java/README.md", "<configuration>"); err != nil || string(text) != want {
@@ -87,7 +87,7 @@ func TestTheImageHasTheSettingsOfTheREADME(t *testing.T) {
 	}
 }
 
-// ours returns the jars of Java's README.
+// ours returns the jars that Java's README names.
 func ours(t *testing.T) []string {
 	t.Helper()
 	const pattern = "../../bin/java/ullage-log*.jar"
@@ -98,8 +98,8 @@ func ours(t *testing.T) []string {
 	return jars
 }
 
-// run starts the application, kills it with kill -9 after some thousand lines, and returns from how many log.info() had
-// returned.
+// run starts the application, kills it with kill -9 after some thousand lines, and returns for how many lines
+// log.info() had returned.
 func (w way) run(t *testing.T, jdk lab.JDK, jars, source string) (returned int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -138,7 +138,7 @@ func (w way) run(t *testing.T, jdk lab.JDK, jars, source string) (returned int) 
 
 var paid = regexp.MustCompile(`(?m)order (\d+) is paid$`)
 
-// orders returns how many lines were persisted, and the last one's number. They must be in order.
+// orders returns how many lines were persisted, and the number of the last one. They must be in order.
 func orders(t *testing.T, dest string) (found, last int) {
 	t.Helper()
 	text, err := exec.Command(lab.Binary(), "logs", dest).Output()

@@ -13,7 +13,7 @@ import (
 
 const clusterScript = "test/cluster/cluster.sh"
 
-// cluster starts a cluster, or takes the running one, and has kubectl mean it.
+// cluster starts a cluster, or takes the running one, and makes kubectl use it.
 func (t *try) cluster(ctx context.Context) error {
 	t.env = t.clusterEnv()
 	if wanted := os.Getenv("CLUSTER"); wanted != "" && wanted != t.kind() {
@@ -31,7 +31,7 @@ func (t *try) cluster(ctx context.Context) error {
 		return nil
 	}
 	uid, err := t.uid(ctx)
-	if err != nil || t.record().read() != starting { // another user has asked for the cluster meanwhile
+	if err != nil || t.record().read() != starting { // another user has requested the cluster meanwhile
 		return err
 	}
 	return t.record().write(uid)
@@ -42,8 +42,8 @@ func (t *try) clusterIsUp(ctx context.Context) bool {
 	return err == nil
 }
 
-// clusterEnv is the environment of the scripts. The cluster of KUBECONFIG may be
-// any cluster: it is used only where CLUSTER or an earlier cluster.sh chose it.
+// clusterEnv returns the environment of the scripts. KUBECONFIG may name any cluster: it is used only if CLUSTER or
+// an earlier cluster.sh chose it.
 func (t *try) clusterEnv() []string {
 	if t.kind() == "existing" {
 		return os.Environ()
@@ -51,7 +51,7 @@ func (t *try) clusterEnv() []string {
 	return slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "KUBECONFIG=") })
 }
 
-// use has every later command mean the cluster, and find the plugin.
+// use makes every later command use the cluster and find the plugin.
 func (t *try) use(ctx context.Context) error {
 	t.env = t.clusterEnv()
 	settings, err := t.call(ctx, "", "bash", "-c", `eval "$(`+clusterScript+` env)" && printf '%s\n%s' "$KUBECONFIG" "$PATH"`)
@@ -64,7 +64,7 @@ func (t *try) use(ctx context.Context) error {
 	return os.Setenv("PATH", path)
 }
 
-// uid identifies a cluster: that of a namespace which is never deleted.
+// uid returns the identity of a cluster: the uid of a namespace that is never deleted.
 func (t *try) uid(ctx context.Context) (string, error) {
 	uid, err := t.kubectl(ctx, "get", "namespace", "kube-system", "-o", "jsonpath={.metadata.uid}")
 	if err == nil && uid == "" {
@@ -73,13 +73,13 @@ func (t *try) uid(ctx context.Context) (string, error) {
 	return uid, err
 }
 
-// record is the file that says that up has started the cluster. It has the uid of the
-// cluster, or starting. Every other cluster.sh up or down removes the record, so that the
-// cluster of another user is never taken for this one.
+// record is the file that records that up has started the cluster. It contains the cluster's uid, or starting. Any
+// other call of cluster.sh up or down removes the record, so that another user's cluster is never mistaken for this
+// one.
 type record string
 
-// starting is what cluster.sh up --try writes, under its lock, before it starts a cluster.
-// up replaces it by the uid.
+// starting is what cluster.sh up --try writes, under its lock, before it starts a cluster. Then up replaces it by the
+// uid.
 const starting = "starting"
 
 func (r record) write(uid string) error {
@@ -106,10 +106,10 @@ func (r record) forget() error {
 	return nil
 }
 
-// record is that of the cluster of test/cluster.
+// record returns the record of the cluster of test/cluster.
 func (t *try) record() record { return record(filepath.Join(t.cache, "try")) }
 
-// kind returns which kind of cluster it is: local, kind or existing.
+// kind returns the kind of the cluster: local, kind or existing.
 func (t *try) kind() string {
 	kind, err := os.ReadFile(filepath.Join(t.cache, "cluster"))
 	if err != nil {
@@ -118,7 +118,7 @@ func (t *try) kind() string {
 	return strings.TrimSpace(string(kind))
 }
 
-// again is what a later command of make needs to mean the same cluster.
+// again returns the setting with which a later command of make uses the same cluster.
 func again() string {
 	if cluster := os.Getenv("CLUSTER"); cluster != "" {
 		return " CLUSTER=" + cluster
@@ -126,7 +126,7 @@ func again() string {
 	return ""
 }
 
-// plugin is the kubectl plugin that make has built.
+// plugin returns the path of the kubectl plugin that make has built.
 func (t *try) plugin() string {
 	name := "kubectl-ullage"
 	if runtime.GOOS == "windows" {

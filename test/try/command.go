@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// try is a run of the command.
+// try is one run of the command.
 type try struct {
 	root          string // of the checkout
 	cache         string // of test/cluster
 	version, java string
 	out, errs     io.Writer
-	env           []string // of kubectl, helm and the plugin; nil: that of the process
+	env           []string // of kubectl, helm and the plugin; nil: the environment of the process
 }
 
 // locate finds the checkout and the cache.
@@ -31,7 +31,7 @@ func (t *try) locate() error {
 	if _, err := os.Stat(filepath.Join(t.root, "test/cluster/cluster.sh")); err != nil {
 		return errors.New("run this in the root of the checkout, as `make try` does")
 	}
-	// As test/cluster/common.sh has it.
+	// As in test/cluster/common.sh.
 	if t.cache = os.Getenv("ULLAGE_CACHE"); t.cache != "" {
 		return nil
 	}
@@ -42,8 +42,7 @@ func (t *try) locate() error {
 	return nil
 }
 
-// step does one thing of many and reports how long it took. hint is what to do if it
-// fails.
+// step runs one of many steps and reports how long it took. The hint says what to do if it fails.
 func (t *try) step(name, hint string, do func() error) error {
 	fmt.Fprintf(t.errs, "try: %s ...\n", name)
 	began := time.Now()
@@ -54,8 +53,7 @@ func (t *try) step(name, hint string, do func() error) error {
 	return nil
 }
 
-// call runs a program and returns what it prints. What it complains about is in the
-// error.
+// call runs a program and returns its stdout. Its stderr is in the error.
 func (t *try) call(ctx context.Context, stdin, program string, args ...string) (string, error) {
 	cmd := t.command(ctx, program, args...)
 	cmd.Stdin = strings.NewReader(stdin)
@@ -67,8 +65,7 @@ func (t *try) call(ctx context.Context, stdin, program string, args ...string) (
 	return strings.TrimSpace(out.String()), nil
 }
 
-// script runs one of the checkout's, which may take long, and returns what it prints.
-// Its reports go to people at once.
+// script runs a script of the checkout, which may take long, and returns its stdout. Its progress is shown at once.
 func (t *try) script(ctx context.Context, path string, args ...string) (string, error) {
 	cmd := t.command(ctx, "bash", append([]string{path}, args...)...)
 	var out bytes.Buffer

@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// down removes what up made, and nothing else: the cluster if up started it, or else
-// the injector and the two namespaces.
+// down removes only what up has made: the cluster if up started it, otherwise the injector and the two namespaces.
 func (t *try) down(ctx context.Context) error {
 	started := t.record().read()
 	if started == starting {
@@ -14,8 +13,7 @@ func (t *try) down(ctx context.Context) error {
 	}
 	t.env = t.clusterEnv()
 	if !t.clusterIsUp(ctx) {
-		// The cluster that up started may not answer, as after a restart of the
-		// machine.
+		// The cluster that up started may not answer, for instance after a restart of the machine.
 		if started != "" {
 			return t.stopCluster(ctx)
 		}
@@ -53,8 +51,8 @@ func (t *try) stopCluster(ctx context.Context) error {
 	return t.record().forget()
 }
 
-// uninstall removes the release and the namespaces that try has made. The release
-// comes first: its webhook is not in a namespace.
+// uninstall removes the release and the namespaces that try has made. The release goes first: its webhook is not in a
+// namespace.
 func (t *try) uninstall(ctx context.Context) error {
 	for _, name := range []string{system, namespace} {
 		mark, err := t.mark(ctx, name)

@@ -4,16 +4,14 @@
 //	try down   remove what up made
 //	try env    settings for a shell: eval "$(make -s try-env)"
 //
-// The cluster is that of test/cluster, which says how it is chosen: a running one,
-// else kind in Docker or podman, else processes of this machine. The
-// cluster of KUBECONFIG is taken with CLUSTER=existing alone.
+// The cluster is that of test/cluster, which says how it is chosen: a running one, else kind in Docker or podman,
+// else processes of this machine. The cluster of KUBECONFIG is used only with CLUSTER=existing.
 //
-// Everything in the cluster is in two namespaces of try's own, and the injector
-// sees the pods of one of them only. So neither a cluster that is in use nor
-// another injector notices. `try down` removes the namespaces, and the cluster only
+// Everything in the cluster is in two namespaces of try's own, and the injector sees only the pods of one of them. So
+// neither a cluster in use nor another injector is affected. `try down` removes the namespaces, and the cluster only
 // if up started it.
 //
-// Progress goes to stderr, what was persisted to stdout.
+// Progress goes to stderr, persisted lines go to stdout.
 package main
 
 import (

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// checkout returns a try in a directory with a cluster.sh, a kubectl and a helm that
-// only write down how they are called. Of a file below answers, the first word of
-// whose name is the program, the content is printed.
+// checkout returns a try in a directory with a cluster.sh, a kubectl and a helm that only record how they are called.
+// They print the content of files below answers whose first word is the program.
 func checkout(t *testing.T, clusterIsUp bool) (*try, func() string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -50,12 +49,12 @@ exit 0
 	said := &strings.Builder{}
 	tr := &try{root: dir, cache: filepath.Join(dir, "cache"), version: "v1", out: said, errs: said}
 	return tr, func() string {
-		text, _ := os.ReadFile(calls) // none: nothing was called
+		text, _ := os.ReadFile(calls) // a missing file: nothing was called
 		return string(text) + said.String()
 	}
 }
 
-// namespaceIs has the cluster answer that a namespace is there, made by another user.
+// namespaceIs makes the cluster answer that a namespace exists and was made by another user.
 func namespaceIs(t *testing.T, tr *try, by string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(tr.root, "namespace"), []byte(namespace+" "+by), 0o644); err != nil {
@@ -93,13 +92,13 @@ func TestDown(t *testing.T) {
 				t.Errorf("want %q and not %q:\n%s", c.want, c.not, got)
 			}
 			if tr.record().read() != "" {
-				t.Error("the record of the cluster stays")
+				t.Error("the record of the cluster was not removed")
 			}
 		})
 	}
 }
 
-// Whether up has started the cluster, cluster.sh says.
+// cluster.sh decides whether up has started the cluster.
 func TestUpRecordsTheClusterThatItStarted(t *testing.T) {
 	for _, c := range []struct{ name, writes, want string }{
 		{"it starts the cluster", starting, "this-cluster"},
@@ -129,7 +128,7 @@ func TestUpRecordsTheClusterThatItStarted(t *testing.T) {
 	}
 }
 
-// Without a record, a cluster is never taken for that of up.
+// Without a record, a cluster is never mistaken for one that up has started.
 func TestDownKeepsAClusterWithoutAUID(t *testing.T) {
 	for _, record := range []string{"", "another-cluster"} {
 		tr, called := checkout(t, true)
@@ -163,7 +162,7 @@ func TestUpRefuses(t *testing.T) {
 	})
 	t.Run("another cluster than the one in use", func(t *testing.T) {
 		tr, called := checkout(t, false)
-		if err := tr.record().write(""); err != nil { // makes the cache
+		if err := tr.record().write(""); err != nil { // creates the cache
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(tr.cache, "cluster"), []byte("local\n"), 0o644); err != nil {
@@ -174,7 +173,7 @@ func TestUpRefuses(t *testing.T) {
 			t.Errorf("the error is %v", err)
 		}
 		if got := called(); got != "" || tr.record().read() != "" {
-			t.Errorf("it was called, and the record is %q:\n%s", tr.record().read(), got)
+			t.Errorf("cluster.sh was called, or the record has changed; it is %q:\n%s", tr.record().read(), got)
 		}
 	})
 }
@@ -193,7 +192,7 @@ func TestKubeconfigIsTakenOnRequestAlone(t *testing.T) {
 	}
 }
 
-// A step that fails says what to do.
+// The error of a failed step says what to do.
 func TestFailureHasAHint(t *testing.T) {
 	tr, called := checkout(t, true)
 	err := tr.step("images", "Do this.", func() error {

@@ -14,21 +14,21 @@ import (
 const (
 	namespace = "ullage-try"        // of the Java pod
 	system    = "ullage-try-system" // of the injector
-	// The API server asks the injectors in the order of their names: this one comes
-	// before one that is called ullage, which then finds the pods injected.
+	// The API server calls the injectors in the order of their names: this one comes before an injector called
+	// ullage, which then finds the pods injected.
 	release = "try-ullage"
 
-	// mark is the label of the namespaces that try made, and may remove.
+	// mark is the label of namespaces that try made and may remove.
 	markKey, markValue = "app.kubernetes.io/created-by", "ullage-try"
 
 	demo = "deploy/examples/demo.yaml"
-	// demoImage is that of the example, which the local cluster cannot pull.
+	// demoImage is the image of the example, which the local cluster cannot pull.
 	demoImage  = "docker.io/library/eclipse-temurin:25"
 	localImage = "localhost/jdk:17"
 )
 
-// up makes everything, each step on top of those before. What is there already stays:
-// a second up takes the changes of the checkout.
+// up makes everything, each step on top of the earlier ones. What already exists stays, so a second up adds the
+// changes of the checkout.
 func (t *try) up(ctx context.Context) error {
 	next := fmt.Sprintf("`make try%[1]s` continues from there, `make try-down%[1]s` removes what it made.", again())
 	began := time.Now()
@@ -55,8 +55,7 @@ func (t *try) up(ctx context.Context) error {
 	return t.report(ctx, lines)
 }
 
-// images builds and loads the images. Where nothing can be pulled, that is the Java
-// pod's as well.
+// images builds and loads the images, including the Java pod's if nothing can be pulled.
 func (t *try) images(ctx context.Context) error {
 	archives := []string{"bin/ullage.tar", "bin/ullage-injector.tar"}
 	if t.java == "" && t.kind() == "local" {
@@ -66,8 +65,8 @@ func (t *try) images(ctx context.Context) error {
 		}
 		t.java, archives = localImage, append(archives, java)
 	}
-	// The nodes' architecture, which is not that of this Go under Rosetta, or where the
-	// daemon is on another machine.
+	// The nodes' architecture differs from that of this Go program under Rosetta, or if the daemon is on another
+	// machine.
 	arch, err := t.script(ctx, clusterScript, "arch")
 	if err != nil {
 		return err
@@ -80,8 +79,8 @@ func (t *try) images(ctx context.Context) error {
 	return err
 }
 
-// install installs the chart, and waits until the API server has pods injected: it may
-// find the way to a new injector a moment after that is ready.
+// install installs the chart, and waits until a new pod is injected: the API server may find the way to a new
+// injector only a moment after that is ready.
 func (t *try) install(ctx context.Context) error {
 	for _, name := range []string{namespace, system} {
 		if err := t.own(ctx, name); err != nil {
@@ -108,7 +107,7 @@ func (t *try) install(ctx context.Context) error {
 	return nil
 }
 
-// own makes a namespace, or takes one that try has made.
+// own creates a namespace, or takes an existing one that try has made.
 func (t *try) own(ctx context.Context, name string) error {
 	mark, err := t.mark(ctx, name)
 	switch {
@@ -128,8 +127,7 @@ func (t *try) own(ctx context.Context, name string) error {
 	return err
 }
 
-// mark returns who made a namespace: markValue, or something else, or nothing where
-// there is no such namespace.
+// mark returns who made a namespace: markValue, another value, or nothing if the namespace does not exist.
 func (t *try) mark(ctx context.Context, name string) (string, error) {
 	labels, err := t.kubectl(ctx, "get", "namespace", name, "--ignore-not-found", "--output", `jsonpath={.metadata.name} {.metadata.labels.app\.kubernetes\.io/created-by}`)
 	if err != nil || labels == "" {
@@ -142,7 +140,7 @@ func (t *try) mark(ctx context.Context, name string) (string, error) {
 	return mark, nil
 }
 
-// deploy applies the example, in an image that the cluster has.
+// deploy applies the example with an image that the cluster has.
 func (t *try) deploy(ctx context.Context) error {
 	text, err := os.ReadFile(filepath.Join(t.root, demo))
 	if err != nil {
@@ -159,8 +157,8 @@ func (t *try) deploy(ctx context.Context) error {
 	return err
 }
 
-// raise has the JVM log more for a minute. The kubelet may need its next sync, up to
-// 90 s later, to hand on the annotation.
+// raise makes the JVM log more for a minute. The kubelet may pass the annotation on only at its next sync, up to 90 s
+// later.
 func (t *try) raise(ctx context.Context) error {
 	out, err := t.call(ctx, "", t.plugin(), "--namespace", namespace, "levels", "deploy/demo", "gc*=debug", "--for", "1m", "--timeout", "2m")
 	if err == nil {
@@ -169,8 +167,7 @@ func (t *try) raise(ctx context.Context) error {
 	return err
 }
 
-// persisted returns some of the lines that the raise has added and the sidecar has
-// persisted.
+// persisted returns some of the persisted lines that the raise has added.
 func (t *try) persisted(ctx context.Context) (string, error) {
 	pod, err := t.pod(ctx)
 	if err != nil {
@@ -222,7 +219,7 @@ Try a workload of your own there: label its pod template ullage.dev/inject: "tru
 Remove all of it: make try-down%[4]s
 `
 
-// report prints what was persisted, and what to do next.
+// report prints the persisted lines and what to do next.
 func (t *try) report(ctx context.Context, lines string) error {
 	pod, err := t.pod(ctx)
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package txtar runs the txtar scripts of a command's tests, on every system that
-// the command builds on.
+// Package txtar runs the txtar scripts of a command's tests on every system for which the command is built.
 package txtar
 
 import (
@@ -8,11 +7,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// Run runs testdata/script/*.txtar with the commands that the test's TestMain
-// has given to testscript.Main. setup may be nil; it adds to the environment.
+// Run runs testdata/script/*.txtar with the commands that the test's TestMain has passed to testscript.Main. setup
+// may be nil; it adds to the environment.
 func Run(t *testing.T, setup func(*testscript.Env)) {
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: func(e *testscript.Env) error {
-		// A program under the race detector sleeps for a second as it exits.
+		// A program under the race detector would sleep for a second as it exits.
 		e.Setenv("GORACE", "atexit_sleep_ms=0")
 		if setup != nil {
 			setup(e)

@@ -10,8 +10,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 )
 
-// bodies is an encoding for the file exporter that writes the body of a record as a line. The
-// exporter's own encodings are JSON and protocol buffers, which cost more than a line does.
+// bodies is an encoding for the file exporter that writes the body of a record as a line. The exporter's own
+// encodings are JSON and protocol buffers, which cost more than a line.
 type bodies struct{}
 
 func bodiesFactory() extension.Factory {
@@ -25,7 +25,7 @@ func bodiesFactory() extension.Factory {
 func (bodies) Start(context.Context, component.Host) error { return nil }
 func (bodies) Shutdown(context.Context) error              { return nil }
 
-// MarshalLogs joins the bodies by newlines. The exporter ends what it returns with another.
+// MarshalLogs joins the bodies by newlines. The exporter adds another one at the end.
 func (bodies) MarshalLogs(logs plog.Logs) ([]byte, error) {
 	var lines [][]byte
 	for _, resource := range logs.ResourceLogs().All() {
