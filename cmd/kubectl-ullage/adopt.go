@@ -52,17 +52,17 @@ exec.
 `
 
 const (
-	// adoptSelection is what 'ullage adopt' takes by default, too.
+	// adoptSelection is also the default of 'ullage adopt'.
 	adoptSelection = "gc*=info,safepoint=info"
 
-	// adoptHold is for how long the container keeps what it shipped.
+	// adoptHold is how long the container keeps its copy.
 	adoptHold     = 10 * time.Minute
 	adoptHoldText = "10 minutes"
 
 	adoptRetain = "256Mi" // of the node's disk
 )
 
-// published is where the releases of the image are.
+// published is the repository of released images.
 const published = "ghcr.io/ullage/ullage"
 
 // adoptConfig has the settings of `kubectl ullage adopt`.
@@ -71,8 +71,8 @@ type adoptConfig struct {
 	selection string
 	lasts     time.Duration
 	image     string
-	user      string // UID:GID; empty: found out
-	dest      string // a new directory here
+	user      string // UID:GID; empty: to be found out
+	dest      string // a new directory on this machine
 }
 
 func (c *adoptConfig) flags(fs *flag.FlagSet) {
@@ -86,7 +86,7 @@ func (c *adoptConfig) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.dest, "dest", "", "new `DIR` here for what was shipped (default POD-adopted-TIME)")
 }
 
-// defaultImage is the image of a release; other builds have none.
+// defaultImage returns the image of a release. Other builds have no default image.
 func defaultImage(version string) string {
 	if v := build.Read(version).Version; released.MatchString(v) && !strings.ContainsAny(v, "+") && strings.Count(v, "-") < 2 {
 		return published + ":" + strings.TrimPrefix(v, "v")
@@ -131,7 +131,7 @@ func adoptCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	return cli.OK
 }
 
-// run adopts a JVM and brings back what was shipped.
+// run adopts a JVM and fetches what was shipped.
 func (c *adoptConfig) run(ctx context.Context, e cli.Env) error {
 	chosen, err := c.choose(ctx, e, "adopt")
 	if err != nil {
@@ -210,7 +210,7 @@ func (c *adoptConfig) begin(ctx context.Context, e cli.Env, in cluster, a adopta
 	return name, nil
 }
 
-// guest returns an ephemeral container that runs 'ullage adopt' among the processes of a JVM's.
+// guest returns an ephemeral container that runs 'ullage adopt' and sees the processes of a JVM's container.
 func (c *adoptConfig) guest(a adoptable, name, jvm string, who user, args ...string) map[string]any {
 	return map[string]any{
 		"name": name, "image": c.image, "imagePullPolicy": "IfNotPresent",
@@ -219,11 +219,10 @@ func (c *adoptConfig) guest(a adoptable, name, jvm string, who user, args ...str
 	}
 }
 
-// lookerUser is the user and group of a container that looks up a JVM's user, which /proc shows to
-// every user.
+// lookerUser is the user and group of a container that looks up a JVM's user. /proc shows that to every user.
 const lookerUser = 65532
 
-// look has a container find out whose the JVM is, where its image alone says so.
+// look lets a container find out as whom the JVM runs, if only the image says so.
 func (c *adoptConfig) look(ctx context.Context, e cli.Env, in cluster, a adoptable, jvm string) (user, error) {
 	group := int64(lookerUser)
 	name := newName(lookerPrefix, time.Now())

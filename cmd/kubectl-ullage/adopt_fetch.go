@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	startPatience = 2 * time.Minute // for the pull of the image
+	startPatience = 2 * time.Minute // enough for the pull of the image
 	startEvery    = 500 * time.Millisecond
 	fetchAgain    = 2 * time.Second
 )
@@ -29,10 +29,10 @@ const (
 // adopter is an ephemeral container that adopts a JVM.
 type adopter struct {
 	sidecar
-	out io.Writer // for people; safe for concurrent use
+	out io.Writer // shown to the user; safe for concurrent use
 }
 
-// shared is a writer for several goroutines.
+// shared is a writer that several goroutines may use.
 type shared struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -45,9 +45,9 @@ func (s *shared) Write(p []byte) (int, error) {
 	return s.w.Write(p)
 }
 
-// bringBack waits for the end of the adoption and copies what was shipped into a new directory. It
-// returns the figures of a report, or nil if the JVM logged nothing. After a Ctrl-C it ends the
-// adoption first. A connection that breaks is made again, for as long as the container holds the copy.
+// bringBack waits for the end of the adoption and copies what was shipped into a new directory. It returns the
+// figures of a report, or nil if the JVM logged nothing. After a Ctrl-C it ends the adoption first. If a connection
+// breaks, it tries again, as long as the container holds the copy.
 func (a adopter) bringBack(ctx context.Context, dest string, within time.Duration) (*view.Report, error) {
 	if err := a.started(ctx); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (a adopter) bringBack(ctx context.Context, dest string, within time.Duratio
 			continue
 		}
 		if ended := a.ended(bound); ended != nil {
-			notes() // which says why
+			notes() // the container's log says why
 			return nil, ended
 		}
 		if bound.Err() != nil || errors.Is(err, handover.ErrRefused) {
@@ -92,7 +92,7 @@ func (a adopter) started(ctx context.Context) error {
 	})
 }
 
-// await waits until the container is as wanted.
+// await waits until wanted accepts the container's state.
 func (a adopter) await(ctx context.Context, wanted func(containerStatus) (bool, error)) error {
 	limit, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
@@ -118,7 +118,7 @@ func (a adopter) await(ctx context.Context, wanted func(containerStatus) (bool, 
 	}
 }
 
-// state returns how the container is doing; zero: the node has not said anything.
+// state returns the state of the container, or the zero value if the node has not reported it.
 func (a adopter) state(ctx context.Context) (containerStatus, error) {
 	p, err := getAdoptable(ctx, a.cluster, a.pod)
 	if err != nil {
@@ -132,7 +132,7 @@ func (a adopter) state(ctx context.Context) (containerStatus, error) {
 	return containerStatus{}, nil
 }
 
-// ended returns how the container has ended; nil: it runs, or that is not known.
+// ended returns how the container has ended, or nil if it runs or its state is unknown.
 func (a adopter) ended(ctx context.Context) error {
 	st, err := a.state(ctx)
 	if err != nil || st.State.Terminated == nil {
@@ -154,7 +154,7 @@ func endedError(end stopped, words string) error {
 	return fmt.Errorf("it has ended with exit code %d: %s", end.ExitCode, printable.Text(words, maxComplaint))
 }
 
-// words are the last lines of the container's log.
+// words returns the last lines of the container's log.
 func (a adopter) words(ctx context.Context) string {
 	out, err := a.cluster.run(ctx, maxStatus, "logs", "pod/"+a.pod, "--container="+a.container.Name, "--tail=10")
 	if err != nil {
@@ -163,7 +163,7 @@ func (a adopter) words(ctx context.Context) string {
 	return string(out)
 }
 
-// follow shows the container's log, which says how far it is, until it ends or stop is called.
+// follow shows the container's log, which reports the progress, until it ends or stop is called.
 func (a adopter) follow(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	cmd := a.cluster.command(ctx, "logs", "--follow", "pod/"+a.pod, "--container="+a.container.Name)
@@ -172,14 +172,14 @@ func (a adopter) follow(ctx context.Context) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = cmd.Run() // a user may lack the right to read logs, and then lacks them
+		_ = cmd.Run() // a user may lack the right to read logs, and then does not see them
 		_ = screen.Flush()
 	}()
 	return func() { cancel(); <-done }
 }
 
-// fetch copies what was shipped and has the container know that it arrived. The copy has its name when
-// it is complete.
+// fetch copies what was shipped and confirms to the container that it arrived. The copy gets its name once it is
+// complete.
 func (a adopter) fetch(ctx context.Context, dest string, now bool) (figures *view.Report, err error) {
 	args := []string{"adopt", "--fetch", "--dest=" + adoptedDir}
 	if now {
@@ -201,7 +201,7 @@ func (a adopter) fetch(ctx context.Context, dest string, now bool) (figures *vie
 	}
 	figures, err = a.receive(ctx, out, dest)
 	if err == nil {
-		// If that gets lost, the container ends a little later by itself.
+		// If the confirmation gets lost, the container ends a little later by itself.
 		_, _ = io.WriteString(stdin, handover.Confirmation+"\n")
 	}
 	stdin.Close()
@@ -217,13 +217,13 @@ func (a adopter) fetch(ctx context.Context, dest string, now bool) (figures *vie
 	return nil, err
 }
 
-// receive unpacks a tar into a new directory. The container, which still has the same, reports on it.
+// receive unpacks a tar into a new directory. The container still has the same copy, and reports on it.
 func (a adopter) receive(ctx context.Context, from io.Reader, dest string) (*view.Report, error) {
 	part, err := os.MkdirTemp(filepath.Dir(dest), ".ullage-adopted-*")
 	if err != nil {
 		return nil, fmt.Errorf("make a directory: %w", err)
 	}
-	defer os.RemoveAll(part) // without effect once it has its name
+	defer os.RemoveAll(part) // without effect once the directory has its name
 	if err := handover.Read(bufio.NewReader(from), part); err != nil {
 		return nil, err
 	}
@@ -240,10 +240,10 @@ func (a adopter) receive(ctx context.Context, from io.Reader, dest string) (*vie
 	return figures, nil
 }
 
-// jvmDir is the directory of one of several JVMs.
+// jvmDir matches the directory of one of several JVMs.
 var jvmDir = regexp.MustCompile(`^[0-9]{1,10}$`)
 
-// jvmDirs returns the directories, in the container, of the JVMs whose copies are in one here.
+// jvmDirs returns the directories, in the container, of the JVMs whose copies are in a directory here.
 func jvmDirs(copied string) []string {
 	entries, err := os.ReadDir(copied)
 	var all []string

@@ -21,16 +21,16 @@ const adopterPrefix = "ullage-adopt-"
 // lookerPrefix begins the names of the ephemeral containers that look up a JVM's user.
 const lookerPrefix = "ullage-look-"
 
-// adopterName is how the plugin names such containers.
+// adopterName matches the names of such containers.
 var adopterName = regexp.MustCompile(`^` + adopterPrefix + `[a-z0-9]{1,20}$`)
 
-// adoptedDir is where such a container keeps the durable copy: the image has a /tmp for every user.
+// adoptedDir is where such a container keeps the durable copy: in the image, every user may write to /tmp.
 const adoptedDir = "/tmp/ullage-adopt"
 
-// mainContainer is the annotation that names the container that kubectl takes by default.
+// mainContainer is the annotation that names kubectl's default container.
 const mainContainer = "kubectl.kubernetes.io/default-container"
 
-// user is whom a container runs as. A nil group is not known.
+// user is the user that a container runs as. A nil group is unknown.
 type user struct {
 	uid int64
 	gid *int64
@@ -53,8 +53,8 @@ func parseUser(text string) (user, error) {
 	return got, nil
 }
 
-// adoptable is a pod with a JVM to adopt, also as the API server has it: an update must not lose
-// fields that this program does not know.
+// adoptable is a pod with a JVM to adopt. It keeps the whole object of the API server: an update must not lose fields
+// that this program does not know.
 type adoptable struct {
 	pod
 	tree map[string]any
@@ -96,7 +96,7 @@ func (a adoptable) jvm(given string) (string, error) {
 	return names[0], nil
 }
 
-// adopter returns the container that adopts a JVM of the pod now; empty: none does.
+// adopter returns the container that is adopting a JVM of the pod now, or nothing.
 func (a adoptable) adopter() string {
 	for _, st := range a.Status.EphemeralContainerStatuses {
 		if adopterName.MatchString(st.Name) && st.State.Running != nil {
@@ -119,8 +119,8 @@ func (a adoptable) check(jvm string) error {
 	return fmt.Errorf("its container %s does not run", jvm)
 }
 
-// userOf returns whom a container runs as: what its spec says, else what the node reports. It is
-// not known where only the image says so, before Kubernetes 1.33 and with some runtimes.
+// userOf returns the user that a container runs as: the user in its spec, or else the user that the node reports. It is
+// unknown if only the image names it and the node does not report it, as before Kubernetes 1.33 and with some runtimes.
 func (a adoptable) userOf(name string) (who user, known bool) {
 	all := []securityContext{a.Spec.SecurityContext}
 	for _, one := range a.Spec.Containers {
@@ -151,8 +151,8 @@ func (a adoptable) userOf(name string) (who user, known bool) {
 	return user{*uid, gid}, true
 }
 
-// hardened is the security context of the new container. It is what the policy "restricted" asks
-// for, unless the JVM is root: Linux has only a process with the JVM's capabilities look at a JVM.
+// hardened returns the security context of the new container. It meets the policy "restricted", unless the JVM runs
+// as root: Linux lets only a process with the JVM's capabilities look at a JVM.
 func (a adoptable) hardened(jvm string, u user) map[string]any {
 	sc := map[string]any{
 		"runAsUser":                u.uid,
@@ -181,7 +181,7 @@ func (a adoptable) hardened(jvm string, u user) map[string]any {
 	return sc
 }
 
-// newName is a name that no container of the pod has.
+// newName returns a name that no container of the pod has.
 func newName(prefix string, now time.Time) string {
 	return prefix + strconv.FormatInt(now.UnixMilli(), 36)
 }
@@ -195,7 +195,8 @@ func (a adoptable) with(one map[string]any) ([]byte, error) {
 	}
 	there, _ := spec["ephemeralContainers"].([]any)
 	spec["ephemeralContainers"] = append(slices.Clip(there), one)
-	// The status of a pod changes often, and the API server refuses to change another container.
+	// Without a resourceVersion: the status of a pod changes often, and the API server refuses changes of existing
+	// containers anyway.
 	delete(meta, "resourceVersion")
 	body, err := json.Marshal(a.tree)
 	spec["ephemeralContainers"] = there
@@ -205,8 +206,8 @@ func (a adoptable) with(one map[string]any) ([]byte, error) {
 	return body, nil
 }
 
-// add has the API server add an ephemeral container to the pod: first in a dry run, which
-// changes nothing and asks every policy of the cluster.
+// add makes the API server add an ephemeral container to the pod. The first request is a dry run, which changes
+// nothing but is checked by every policy of the cluster.
 func (a adoptable) add(ctx context.Context, c cluster, one map[string]any) error {
 	body, err := a.with(one)
 	if err != nil {
@@ -224,7 +225,7 @@ func (a adoptable) add(ctx context.Context, c cluster, one map[string]any) error
 	return nil
 }
 
-// refusalHint says what to do about a refusal.
+// refusalHint returns what to do about a refusal.
 func refusalHint(err error) string {
 	switch text := err.Error(); {
 	case strings.Contains(text, "cannot update resource"):
@@ -235,8 +236,7 @@ func refusalHint(err error) string {
 	return ""
 }
 
-// mayExec returns an error unless the user has the right to exec in pods, which brings back what was
-// shipped.
+// mayExec returns an error unless the user has the right to exec in pods, with which what was shipped is fetched.
 func mayExec(ctx context.Context, c cluster) error {
 	out, err := c.run(ctx, maxStatus, "auth", "can-i", "create", "pods", "--subresource=exec")
 	if answer := strings.TrimSpace(string(out)); err != nil || answer != "yes" {

@@ -35,13 +35,13 @@ func browser(e cli.Env, url string) (name string, args []string) {
 	return opener(runtime.GOOS, e.LookupEnv, url)
 }
 
-// opener returns what opens a URL on a system.
+// opener returns the command that opens a URL on a system.
 func opener(system string, lookupEnv func(string) (string, bool), url string) (name string, args []string) {
 	switch system {
 	case "darwin":
 		return "open", []string{url}
 	case "windows":
-		// Not "cmd /c start", for which & in a URL begins another command.
+		// Not "cmd /c start": for that, a & in the URL would begin another command.
 		return "rundll32", []string{"url.dll,FileProtocolHandler", url}
 	}
 	// Without a display, xdg-open would run a browser on this terminal.

@@ -4,5 +4,5 @@ package main
 
 import "syscall"
 
-// detached keeps a Ctrl-C on our terminal from a browser that we start.
+// detached keeps a Ctrl-C on our terminal away from a browser that we start.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

@@ -31,7 +31,7 @@ A pod with several JVM containers has a sidecar for each: -c names one.
 // checkConfig has the settings of `kubectl ullage check`.
 type checkConfig struct {
 	single
-	since, until string // as 'ullage check' takes them
+	since, until string // in the form that 'ullage check' takes
 	stream       string
 	json         bool
 }
@@ -60,7 +60,7 @@ func checkCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	return s.stream(ctx, e, "check", false, cfg.checkArgs(dest))
 }
 
-// checkArgs are the arguments of the sidecar's program.
+// checkArgs returns the arguments for the sidecar's program.
 func (c *checkConfig) checkArgs(dest string) []string {
 	args := []string{"check"}
 	for _, flag := range [][2]string{{"since", c.since}, {"until", c.until}, {"stream", c.stream}} {

@@ -16,28 +16,28 @@ import (
 )
 
 const (
-	// callTimeout bounds one call of kubectl, but for that of logs.
+	// callTimeout limits one call of kubectl, except one of logs.
 	callTimeout = 20 * time.Second
 
-	// endTimeout is how long a kubectl has to end after it was asked to.
+	// endTimeout is how long a kubectl may take to end after it was asked to.
 	endTimeout = 2 * time.Second
 
-	maxComplaint = 8 << 10 // bytes of kubectl's stderr that are kept
+	maxComplaint = 8 << 10 // the number of kept bytes of kubectl's stderr
 )
 
 // cluster is a Kubernetes cluster and the kubectl that reaches it.
 type cluster struct {
 	kubectl string // a path, or a name on the PATH
 
-	// As kubectl takes them; empty: kubectl's own default.
+	// In the form that kubectl takes; empty: kubectl's own default.
 	kubeconfig, context, namespace string
 
-	// Which pods, for the commands that take many.
+	// Which pods, for commands that take many.
 	all      bool
 	selector string
 }
 
-// flags declares what names a cluster. The values of c are the defaults.
+// flags declares the flags that name a cluster. The values of c are the defaults.
 func (c *cluster) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.kubeconfig, "kubeconfig", c.kubeconfig, "kubeconfig `FILE` of kubectl")
 	fs.StringVar(&c.context, "context", c.context, "`NAME` of the context in the kubeconfig")
@@ -65,8 +65,8 @@ func (c cluster) in(namespace string) cluster {
 	return c
 }
 
-// command is a call of kubectl, which is asked to end when ctx does. The flags
-// are written with "=", so that no value is taken for a flag.
+// command returns a call of kubectl, which is asked to end when ctx ends. The flags are written with "=", so that no
+// value is mistaken for a flag.
 func (c cluster) command(ctx context.Context, args ...string) *exec.Cmd {
 	var all []string
 	for _, f := range [][2]string{{"kubeconfig", c.kubeconfig}, {"context", c.context}, {"namespace", c.namespace}} {
@@ -80,8 +80,8 @@ func (c cluster) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// end asks a kubectl to end. Windows cannot send it an interrupt: there it is killed.
-// (A Ctrl-C on the terminal reaches kubectl by itself, on every system.)
+// end asks a kubectl to end. Windows cannot send an interrupt, so there it is killed. (On every system, a Ctrl-C on
+// the terminal reaches kubectl by itself.)
 func end(kubectl interface {
 	Signal(os.Signal) error
 	Kill() error
@@ -93,8 +93,8 @@ func end(kubectl interface {
 	return kubectl.Kill()
 }
 
-// run calls kubectl and returns what it prints. More than limit bytes are an
-// error. So is any other exit status than 0; its text is kubectl's.
+// run calls kubectl and returns its stdout. More than limit bytes are an error, and so is an exit status other than
+// 0, with kubectl's own text.
 func (c cluster) run(ctx context.Context, limit int, args ...string) ([]byte, error) {
 	return c.runWith(ctx, nil, limit, args...)
 }
@@ -121,11 +121,11 @@ func (c cluster) runWith(ctx context.Context, stdin io.Reader, limit int, args .
 	return nil, c.explain(err, string(complaint.kept))
 }
 
-// klogLine begins a line of kubectl's own log, which repeats the error in the words of a
-// library, once for each attempt.
+// klogLine matches the beginning of a line of kubectl's own log, which repeats the error in a library's words, once
+// for each attempt.
 var klogLine = regexp.MustCompile(`^[EWIF][0-9]{4} [0-9:.]+ +[0-9]+ [^ ]+:[0-9]+\] `)
 
-// explain makes an error of how kubectl ended and what it printed.
+// explain returns an error from the end of kubectl and its output.
 func (c cluster) explain(err error, complaint string) error {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
@@ -134,7 +134,7 @@ func (c cluster) explain(err error, complaint string) error {
 	var said, logged []string
 	for text := range strings.Lines(complaint) {
 		switch text = strings.TrimSpace(text); {
-		case text == "", strings.HasPrefix(text, "command terminated with exit code"): // what kubectl adds to the words of the program that it ran
+		case text == "", strings.HasPrefix(text, "command terminated with exit code"): // kubectl adds that to the words of the program that it ran
 		case klogLine.MatchString(text):
 			logged = append(logged, klogLine.ReplaceAllString(text, ""))
 		default:

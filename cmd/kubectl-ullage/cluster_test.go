@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// process is a kubectl that takes signals as an operating system lets it.
+// process is a kubectl that takes signals as its operating system permits.
 type process struct {
 	refuses error // what Signal returns
 	killed  bool
@@ -31,7 +31,7 @@ func TestKubectlIsKilledWhereItCannotBeInterrupted(t *testing.T) {
 	} {
 		p := &process{refuses: c.refuses}
 		if err := end(p); p.killed != c.killed || c.killed && err != nil {
-			t.Errorf("%s: killed is %v, and the error %v", c.name, p.killed, err)
+			t.Errorf("%s: killed is %v, the error is %v", c.name, p.killed, err)
 		}
 	}
 }

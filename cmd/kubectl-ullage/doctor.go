@@ -47,20 +47,20 @@ const (
 	markUnknown = "unknown"
 )
 
-// finding is one line of the answer, and what to do about it.
+// finding is one line of the answer, with what to do about it.
 type finding struct{ mark, text, hint string }
 
-// findingJSON is a finding, for programs.
+// findingJSON is a finding for programs.
 type findingJSON struct {
 	Mark string `json:"mark"`
 	Text string `json:"text"`
 	Hint string `json:"hint,omitempty"`
 }
 
-// doctor holds the findings about one subject.
+// doctor collects the findings about one subject.
 type doctor struct {
 	cluster cluster
-	subject subject // zero: only the injector is looked at
+	subject subject // zero: only the injector is examined
 	hooks   hooks
 
 	namespace    *metadata // nil: not known
@@ -72,7 +72,7 @@ type doctor struct {
 
 func doctorCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	d := doctor{cluster: c}
-	var about single // zero: the injector alone
+	var about single // zero: only the injector
 	fs := flag.NewFlagSet("doctor", flag.ContinueOnError)
 	d.cluster.flags(fs)
 	d.cluster.labelFlags(fs)
@@ -131,7 +131,7 @@ func findingsJSON(findings []finding) (string, error) {
 	return jsonText(all)
 }
 
-// exitCode is that of a problem, or where nothing is known to be well.
+// exitCode returns the code of a problem, also if nothing is known to be well.
 func exitCode(findings []finding) int {
 	has := func(mark string) bool {
 		return slices.ContainsFunc(findings, func(f finding) bool { return f.mark == mark })
@@ -156,7 +156,7 @@ func (d *doctor) run(ctx context.Context, about target) ([]finding, error) {
 	if about != (target{}) {
 		d.examine(ctx, &g)
 	}
-	_ = g.Wait() // what could not be found out is a finding
+	_ = g.Wait() // missing facts are findings
 	findings := d.hooks.findings()
 	if about != (target{}) {
 		findings = append(findings, d.subjectFindings()...)
@@ -165,7 +165,7 @@ func (d *doctor) run(ctx context.Context, about target) ([]finding, error) {
 	return findings, ctx.Err()
 }
 
-// examine asks about the subject.
+// examine queries everything about the subject.
 func (d *doctor) examine(ctx context.Context, g *errgroup.Group) {
 	in := d.cluster.in(d.subject.namespace)
 	g.Go(func() error { d.namespace, d.namespaceErr = in.namespaceOf(ctx, d.subject.namespace); return nil })

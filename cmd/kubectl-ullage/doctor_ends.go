@@ -12,12 +12,12 @@ import (
 
 // Exit codes of a JVM, and of a process that a signal ended.
 const (
-	exitOutOfMemory = 3 // with -XX:+ExitOnOutOfMemoryError; a program may exit so as well
+	exitOutOfMemory = 3 // with -XX:+ExitOnOutOfMemoryError; a program may use this code too
 	exitSignal      = 128
 )
 
-// ends says how the last run of each container of the application ended, which only Kubernetes knows:
-// a sidecar cannot see the cgroup of another container.
+// ends reports how the last run of each container of the application ended. Only Kubernetes knows that: a sidecar
+// cannot see the cgroup of another container.
 func (p pod) ends() []finding {
 	var all []finding
 	for _, st := range p.Status.ContainerStatuses {
@@ -35,7 +35,7 @@ func (p pod) ends() []finding {
 	return all
 }
 
-// limitOf returns the memory limit of a container, as the pod has it; empty: it has none.
+// limitOf returns the memory limit of a container in the pod's spec, or nothing if it has none.
 func (p pod) limitOf(name string) string {
 	i := slices.IndexFunc(p.Spec.Containers, func(c container) bool { return c.Name == name })
 	if i < 0 {
@@ -44,7 +44,8 @@ func (p pod) limitOf(name string) string {
 	return p.Spec.Containers[i].Resources.Limits["memory"]
 }
 
-// judge says what the end of a container with a memory limit means. An empty mark: it is no news.
+// judge returns what the end of a container with a memory limit means. An empty mark means that it is not worth a
+// finding.
 func (s *stopped) judge(limit string) (mark, text, hint string) {
 	const numbers = "the heap and the tmpfs at that time: kubectl exec POD -c ullage -- ullage logs --marks"
 	switch {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A killed container leads the errors of its pod for an hour.
+// For an hour, a killed container comes first among the errors of its pod.
 func TestStatusNamesAKilledContainer(t *testing.T) {
 	end := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	pods, err := parsePods([]byte(`{"kind":"Pod","status":{"containerStatuses":[{"name":"app","lastState":{"terminated":{"reason":"OOMKilled","exitCode":137,"finishedAt":"2026-11-20T10:00:00Z"}}}]}}`))
@@ -28,7 +28,7 @@ func TestStatusNamesAKilledContainer(t *testing.T) {
 	}
 }
 
-// What Kubernetes noted of the last end of a container is said, and no more than that.
+// doctor reports what Kubernetes recorded of the last end of a container, and nothing else.
 func TestDoctorSaysHowAContainerEnded(t *testing.T) {
 	for name, c := range map[string]struct{ limits, end, mark, text string }{
 		"out of the memory of its limit": {`{"memory":"512Mi"}`, `{"reason":"OOMKilled","exitCode":137,"finishedAt":"2026-11-20T10:00:00Z"}`, markProblem,

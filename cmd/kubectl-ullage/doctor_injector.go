@@ -14,14 +14,14 @@ import (
 // hookName is the name of the webhook for labelled pods.
 const hookName = "pod.injector.ullage.dev"
 
-// hooks is what the API server shows of the injector.
+// hooks is what the API server shows about the injector.
 type hooks struct {
-	err     error // why the webhook configurations are not known
+	err     error // why the webhook configurations are unknown
 	configs []hookConfig
 
 	pods    []pod // of the injector
 	podsErr error
-	status  *injectorStatus // of one of them; nil: not known
+	status  *injectorStatus // of one of them; nil: unknown
 }
 
 type hookConfig struct {
@@ -42,7 +42,7 @@ type hook struct {
 	ObjectSelector    labelSelector `json:"objectSelector"`
 }
 
-// injectorStatus is what the injector's /status answers.
+// injectorStatus is the injector's /status.
 type injectorStatus struct {
 	Version           string    `json:"version"`
 	Ready             bool      `json:"ready"`
@@ -76,8 +76,7 @@ func (s labelSelector) matches(labels map[string]string) bool {
 	return true
 }
 
-// String returns the selector as kubectl takes it. Empty: it selects everything,
-// or nothing at all.
+// String returns the selector in kubectl's syntax. It is empty if the selector selects everything, or nothing at all.
 func (s labelSelector) String() string {
 	var terms []string
 	for key, value := range s.MatchLabels {
@@ -118,7 +117,7 @@ func (c cluster) hooks(ctx context.Context) hooks {
 	return h
 }
 
-// namespaceName is where the injector runs; empty: not known.
+// namespaceName returns the namespace of the injector, or nothing if it is unknown.
 func (h *hooks) namespaceName() string {
 	if len(h.configs) == 0 || h.configs[0].Webhooks[0].ClientConfig.Service == nil {
 		return ""
@@ -146,7 +145,7 @@ func (h *hooks) look(ctx context.Context, c cluster) {
 		if err == nil && json.Unmarshal(out, &st) == nil {
 			h.status = &st
 		}
-		return // one is enough, and the right to ask it is not common
+		return // one is enough, and few users have the right to query it
 	}
 }
 

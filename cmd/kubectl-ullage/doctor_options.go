@@ -11,14 +11,13 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
-// optionsMark is in the options that the injector adds.
+// optionsMark is contained in the options that the injector adds.
 const optionsMark = "-Xlog:"
 
 const variableAnnotation = ask.Prefix + "options-variable"
 
-// hidden looks for options of the image, or of envFrom, that the injector's
-// would replace. A container that has them shows them only while it runs
-// without a sidecar. The trial is over.
+// hidden looks for options of the image, or of envFrom, that the injector's options would replace. They are visible
+// only in a container that runs without a sidecar. It is called after the trial.
 func (d *doctor) hidden(ctx context.Context) []finding {
 	p := d.subject.pod
 	if p == nil || d.trial.pod == nil {
@@ -36,7 +35,7 @@ func (d *doctor) hidden(ctx context.Context) []finding {
 		case err == nil && value != "":
 			all = append(all, finding{markProblem, fmt.Sprintf("the image of container %s, or its envFrom, sets %s, which the injector would replace: %s", c.Name, name, printable.Clip(value, maxProblems)),
 				"repeat the value in the pod's env, or name another variable by the annotation " + variableAnnotation})
-		case err == nil, errors.As(err, &exit) && exit.ExitCode() == 1: // it is not set
+		case err == nil, errors.As(err, &exit) && exit.ExitCode() == 1: // the variable is not set
 		default:
 			all = append(all, finding{markUnknown, fmt.Sprintf("whether the image of container %s, or its envFrom, sets %s: 'printenv' in it: %v", c.Name, name, err),
 				"look at the image's configuration: 'docker image inspect' or 'crane config'"})
@@ -45,8 +44,7 @@ func (d *doctor) hidden(ctx context.Context) []finding {
 	return all
 }
 
-// optionsVariable is the variable that holds the injector's options; empty:
-// none does.
+// optionsVariable returns the variable that holds the injector's options, or nothing.
 func (c container) optionsVariable() string {
 	for _, v := range c.Env {
 		if strings.Contains(v.Value, optionsMark) {
@@ -56,7 +54,7 @@ func (c container) optionsVariable() string {
 	return ""
 }
 
-// sets says whether the pod itself has the variable, so that nothing is lost.
+// sets reports whether the pod itself sets the variable: then nothing would be lost.
 func (s subject) sets(containerName, variable string) bool {
 	for _, c := range s.pod.Spec.Containers {
 		for _, v := range c.Env {

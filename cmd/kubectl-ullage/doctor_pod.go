@@ -14,14 +14,14 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
-// trial is what became of a pod in a dry run.
+// trial is the result of creating a pod in a dry run.
 type trial struct {
 	err      error
 	pod      *pod
-	injected *ask.Status // nil: the injector said nothing
+	injected *ask.Status // nil: the injector left no status
 }
 
-// try has the API server create the pod in a dry run, which asks all webhooks.
+// try makes the API server create the pod in a dry run, which calls all webhooks.
 func (c cluster) try(ctx context.Context, manifest []byte) trial {
 	out, err := c.runWith(ctx, bytes.NewReader(manifest), maxPods, "create", "--dry-run=server", "--output=json", "--filename=-")
 	if err != nil {
@@ -52,11 +52,10 @@ func (c cluster) namespaceOf(ctx context.Context, name string) (*metadata, error
 	return &ns.Metadata, nil
 }
 
-// lastWords are what a JVM prints if it refuses its options.
+// lastWords are messages that a JVM prints if it refuses its options.
 var lastWords = []string{"Unrecognized option", "Unrecognized VM option", "Invalid -Xlog option", "Could not create the Java Virtual Machine", "Error occurred during initialization of VM"}
 
-// deaths looks for the last words of JVMs in the logs of containers that do not
-// run, or have been restarted.
+// deaths looks for such messages in the logs of containers that do not run or have been restarted.
 func (c cluster) deaths(ctx context.Context, p pod) []finding {
 	var all []finding
 	for _, st := range p.Status.ContainerStatuses {
@@ -69,7 +68,7 @@ func (c cluster) deaths(ctx context.Context, p pod) []finding {
 		}
 		out, err := c.run(ctx, maxStatus, args...)
 		if err != nil {
-			continue // the container has not begun, or we lack the right
+			continue // the container has not started, or the user lacks the right
 		}
 		for line := range strings.Lines(string(out)) {
 			if slices.ContainsFunc(lastWords, func(words string) bool { return strings.Contains(line, words) }) {
@@ -82,7 +81,7 @@ func (c cluster) deaths(ctx context.Context, p pod) []finding {
 	return all
 }
 
-// subjectFindings judges what is known of the subject.
+// subjectFindings judges what is known about the subject.
 func (d *doctor) subjectFindings() []finding {
 	all := d.wishFindings()
 	switch {
@@ -90,7 +89,7 @@ func (d *doctor) subjectFindings() []finding {
 		all = append(all, d.sidecarFindings()...)
 	case d.trial.err != nil:
 		all = append(all, finding{markUnknown, "whether a new pod would get a sidecar: " + d.trial.err.Error(), ""})
-	case d.trial.injected == nil && len(all) > 0: // which says why
+	case d.trial.injected == nil && len(all) > 0: // the other findings say why
 	default:
 		all = append(all, d.trialFindings()...)
 	}
@@ -100,7 +99,7 @@ func (d *doctor) subjectFindings() []finding {
 	return append(append(all, d.adoptedFindings()...), d.deaths...)
 }
 
-// adoptedFindings are about the containers that have adopted a JVM of the pod.
+// adoptedFindings returns the findings about containers that have adopted a JVM of the pod.
 func (d *doctor) adoptedFindings() []finding {
 	var all []finding
 	if d.subject.pod == nil {
@@ -121,7 +120,7 @@ func (d *doctor) adoptedFindings() []finding {
 	return all
 }
 
-// wishFindings judges what asks for a sidecar: the pod or its namespace, and how.
+// wishFindings judges how the pod or its namespace asks for a sidecar, if at all.
 func (d *doctor) wishFindings() []finding {
 	var all []finding
 	m, problem := d.subject.meta, func(text, hint string) { all = append(all, finding{markProblem, text, hint}) }
@@ -152,7 +151,7 @@ func (d *doctor) wishFindings() []finding {
 	return all
 }
 
-// namespaceFindings judges the namespace, and whether the webhook selects it.
+// namespaceFindings judges the namespace and whether the webhook selects it.
 func (d *doctor) namespaceFindings(label string) []finding {
 	if d.namespaceErr != nil {
 		return []finding{{markUnknown, "the labels of the namespace: " + d.namespaceErr.Error(), ""}}
@@ -180,15 +179,14 @@ func (d *doctor) namespaceFindings(label string) []finding {
 	return all
 }
 
-// selects reports whether an API server asks one of the webhooks about a pod.
+// selects reports whether an API server calls one of the webhooks for a pod.
 func (config hookConfig) selects(namespace, pod map[string]string) bool {
 	return slices.ContainsFunc(config.Webhooks, func(w hook) bool {
 		return w.NamespaceSelector.matches(namespace) && w.ObjectSelector.matches(pod)
 	})
 }
 
-// trialFindings says whether a new pod would get a sidecar, and if so why this
-// one has none.
+// trialFindings reports whether a new pod would get a sidecar, and if so why this pod has none.
 func (d *doctor) trialFindings() []finding {
 	switch s := d.trial.injected; {
 	case s == nil:
@@ -210,8 +208,7 @@ func (d *doctor) trialFindings() []finding {
 	return all
 }
 
-// silence is how long a sidecar waits for the first line of a JVM, in seconds,
-// before that is worth a word.
+// silence is how many seconds a sidecar may wait for the first line of a JVM before that is reported.
 const silence = 30
 
 // sidecarFindings judges the sidecars of the pod.

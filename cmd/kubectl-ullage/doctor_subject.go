@@ -12,20 +12,18 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
-// subject is what the doctor is asked about: a pod, or a workload and its newest
-// pod.
+// subject is what the doctor examines: a pod, or a workload with its newest pod.
 type subject struct {
 	namespace string
-	pod       *pod      // nil: a workload without pods
-	workload  *workload // nil: the pod has no owner, or its owner is not known
+	pod       *pod      // nil: the workload has no pods
+	workload  *workload // nil: the pod has no owner, or its owner is unknown
 
-	// template is what a webhook is shown, as JSON: the pod, or the workload's
-	// template. meta is a part of it.
+	// template is what a webhook would see, as JSON: the pod, or the workload's template. meta is a part of it.
 	template map[string]any
 	meta     metadata
 }
 
-// subject gets what the doctor is asked about.
+// subject gets the objects that the doctor examines.
 func (c cluster) subject(ctx context.Context, t target) (subject, error) {
 	if t.kind != podKind {
 		return c.workloadSubject(ctx, t)
@@ -39,7 +37,7 @@ func (c cluster) subject(ctx context.Context, t target) (subject, error) {
 		return subject{}, err
 	}
 	s.meta, s.namespace = s.pod.Metadata, s.pod.Metadata.Namespace
-	// Not every user may get it, and not every owner is a workload of ours.
+	// Not every user may get the owner, and not every owner is a kind that we know.
 	kind, name := s.meta.owner()
 	if _, known := kinds[kind]; known {
 		s.workload, _ = c.in(s.namespace).workload(ctx, target{kind, name})
@@ -68,7 +66,7 @@ func (c cluster) workloadSubject(ctx context.Context, t target) (subject, error)
 	return s, nil
 }
 
-// controller returns the object that has made a pod; empty: none has.
+// controller returns the object that has made a pod, or nothing.
 func (m metadata) controller() (kind, name string) {
 	for _, o := range m.OwnerReferences {
 		if o.Controller {
@@ -78,19 +76,19 @@ func (m metadata) controller() (kind, name string) {
 	return "", ""
 }
 
-// owner returns the object that a person has made for a pod.
+// owner returns the object from which a person has made a pod.
 func (m metadata) owner() (kind, name string) {
 	kind, name = m.controller()
 	return ask.Owner(kind, name, m.Labels)
 }
 
-// manifest is a pod for a dry run: the subject as it would be created now.
+// manifest returns a pod for a dry run: the subject as it would be created now.
 func (s subject) manifest() []byte {
 	spec, _ := s.template["spec"].(map[string]any)
 	created := map[string]any{}
 	for key, value := range spec {
 		if !slices.Contains([]string{"nodeName", "hostname", "priority", "preemptionPolicy", "ephemeralContainers"}, key) {
-			created[key] = value // the others are set later, and refused in a new pod
+			created[key] = value // the other fields are set later, and refused in a new pod
 		}
 	}
 	annotations := map[string]string{}
@@ -104,12 +102,12 @@ func (s subject) manifest() []byte {
 		"metadata": map[string]any{"name": fmt.Sprintf("ullage-doctor-%d", time.Now().UnixMilli()), "labels": s.meta.Labels, "annotations": annotations},
 	})
 	if err != nil {
-		return nil // it was JSON
+		return nil // cannot happen: it was read from JSON
 	}
 	return text
 }
 
-// dig returns what is at a path of names.
+// dig returns the value at a path of names.
 func dig(from map[string]any, names ...string) any {
 	for _, name := range names[:len(names)-1] {
 		from, _ = from[name].(map[string]any)
@@ -129,7 +127,7 @@ func recode(tree, into any) error {
 	return nil
 }
 
-// decodeBoth reads one text twice. Numbers of the tree stay as they are written.
+// decodeBoth reads one text twice, into a type and into a tree. Numbers of the tree stay as they are written.
 func decodeBoth(text []byte, typed, tree any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

@@ -45,7 +45,7 @@ func TestDoctorJudgesTheCABundle(t *testing.T) {
 	}
 }
 
-// The doctor selects as an API server does.
+// The doctor evaluates selectors as an API server does.
 func TestLabelSelectors(t *testing.T) {
 	for _, c := range []struct {
 		selector string

@@ -15,12 +15,11 @@ import (
 	"github.com/ullage/ullage/internal/base/admin"
 )
 
-// fakeKubectl writes its arguments to $FAKE/calls, a line each call, and plays what is recorded in
-// $FAKE: NAME.out goes to stdout, NAME.err to stderr, and with the latter it fails. NAME is get,
-// annotate, auth, cat, create, fetch, logs, replace, report, port-forward, or the kind of the object to get
-// (once a container was added to a pod, pod.adopted, with its name for NAME). For a sidecar's
-// status it is POD.CONTAINER, and POD.CONTAINER.annotated once the pod is annotated; for a report
-// POD.report where there is such a record.
+// fakeKubectl writes its arguments to $FAKE/calls, a line for each call, and plays the records in $FAKE: NAME.out
+// goes to stdout, NAME.err goes to stderr and makes it fail. NAME is get, annotate, auth, cat, create, fetch, logs,
+// replace, report, port-forward, or the kind of the object to get (pod.adopted once a container was added to a pod,
+// in which NAME stands for the container's name). For a sidecar's status it is POD.CONTAINER, and
+// POD.CONTAINER.annotated once the pod is annotated; for a report it is POD.report if that record exists.
 func fakeKubectl() {
 	f := fake{dir: os.Getenv("FAKE")}
 	args := os.Args[1:]
@@ -78,8 +77,8 @@ func fakeKubectl() {
 
 type fake struct{ dir string }
 
-// named returns the name of the record of a get: its kind where that comes
-// first, but "get" for pods, and "injectors" for those of the injector.
+// named returns the name of the record for a get: the kind if that comes first, but "get" for pods, and "injectors"
+// for the injector's pods.
 func (f fake) named(args []string) string {
 	kind, _, _ := strings.Cut(strings.TrimLeft(args[0], "-"), "/")
 	switch {
@@ -100,8 +99,7 @@ func (f fake) named(args []string) string {
 	return kind
 }
 
-// replace plays the update of a pod. It keeps the name of the last ephemeral container unless it is
-// a dry run.
+// replace plays the update of a pod. Except in a dry run, it keeps the name of the last ephemeral container.
 func (f fake) replace(raw string) {
 	var body struct {
 		Spec struct {
@@ -123,8 +121,8 @@ func (f fake) replace(raw string) {
 	}
 }
 
-// fetch plays what was shipped, in fetch.out. $FAKE/broken has how often the connection breaks in the
-// middle. With $FAKE/waiting, nothing comes until it is interrupted or the adoption is to end.
+// fetch plays what was shipped, from fetch.out. $FAKE/broken contains how often the connection breaks in the middle.
+// With $FAKE/waiting, nothing comes until fetch is interrupted or asks for the end of the adoption.
 func (f fake) fetch() {
 	text, _ := f.read("fetch.out")
 	broken, _ := f.read("broken")
@@ -164,7 +162,7 @@ func (f fake) append(name, text string) {
 	file.Close()
 }
 
-// read returns the record of a name, and whether there is one.
+// read returns the record with a name, and whether it exists.
 func (f fake) read(name string) ([]byte, bool) {
 	text, err := os.ReadFile(filepath.Join(f.dir, name))
 	if err != nil && !os.IsNotExist(err) {
@@ -182,8 +180,8 @@ func (f fake) play(name string) {
 	}
 }
 
-// forward plays a forwarded port until it is interrupted. $FAKE/lost has how often it ends
-// before, as when a connection is reset.
+// forward plays a forwarded port until it is interrupted. $FAKE/lost contains how often it ends earlier, as when a
+// connection is reset.
 func (f fake) forward() {
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, os.Interrupt)
@@ -201,8 +199,8 @@ func (f fake) forward() {
 	os.Exit(1)
 }
 
-// cat plays what is persisted, and goes on until it is interrupted or its stdin
-// ends if that is what was asked for. If $FAKE/endless is there, it never ends.
+// cat plays the persisted lines. With --follow, it continues until it is interrupted or its stdin ends. If
+// $FAKE/endless exists, it never ends.
 func (f fake) cat(args []string) {
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, os.Interrupt)
@@ -259,8 +257,8 @@ func (f fake) status(name string) {
 	}
 }
 
-// delivered returns the annotations that have come into the pod. $FAKE/missed has
-// how often the kubelet misses a change.
+// delivered returns the annotations that have arrived in the pod. $FAKE/missed contains how many changes the kubelet
+// misses.
 func (f fake) delivered() (notes []byte, annotated bool) {
 	notes, annotated = f.read("annotations")
 	text, _ := f.read("missed")

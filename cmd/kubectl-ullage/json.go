@@ -8,14 +8,14 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// answerJSON is one answer, for programs.
+// answerJSON is one answer for programs.
 type answerJSON struct {
-	Namespace string          `json:"namespace,omitempty"` // empty where it is kubectl's default
+	Namespace string          `json:"namespace,omitempty"` // empty if it is kubectl's default
 	Pod       string          `json:"pod"`
 	Container string          `json:"container,omitempty"` // the sidecar's
 	Error     string          `json:"error,omitempty"`
 	Status    json.RawMessage `json:"status,omitempty"` // as the sidecar gave it
-	Levels    json.RawMessage `json:"levels,omitempty"` // those of the status
+	Levels    json.RawMessage `json:"levels,omitempty"` // the levels in the status
 }
 
 // statusOf and levelsOf copy the part of an answer that a command shows, undecoded, so that
@@ -30,7 +30,7 @@ func levelsOf(a answer, one *answerJSON) {
 	one.Levels = st.Levels
 }
 
-// answersJSON prints the answers, of each what fill puts into it.
+// answersJSON prints the answers. fill adds to each what the command shows.
 func answersJSON(answers []answer, fill func(answer, *answerJSON)) (string, error) {
 	all := []answerJSON{}
 	for _, a := range answers {
@@ -45,7 +45,7 @@ func answersJSON(answers []answer, fill func(answer, *answerJSON)) (string, erro
 	return jsonText(all)
 }
 
-// jsonText returns v as JSON that a terminal may show.
+// jsonText returns v as JSON that is safe to show on a terminal.
 func jsonText(v any) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -78,7 +78,7 @@ type levelsConfig struct {
 	reset   bool
 	timeout time.Duration
 
-	json, watch bool // of what is shown
+	json, watch bool // how levels are shown
 }
 
 func (c *levelsConfig) flags(fs *flag.FlagSet) {
@@ -131,7 +131,7 @@ func (c *levelsConfig) validate(args []string) []error {
 	return append(bad, cli.Unexpected(args[1:])...)
 }
 
-// parse reads the request that annotations ask for.
+// parse reads the request that annotations make.
 func (c *levelsConfig) parse(annotations map[string]string) (bad []error) {
 	request, problems := ask.ParseRequest(annotations, nil)
 	for _, p := range problems {
@@ -188,12 +188,12 @@ func levelsCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 // outcome is the result for one pod.
 type outcome struct {
 	text      string
-	annotated bool // err is of the time after that
+	annotated bool // the pod was annotated before err occurred
 	err       error
 }
 
-// do shows or changes what the JVMs of one pod log. It does not annotate a pod
-// whose sidecars it could not query afterwards.
+// do shows or changes what the JVMs of one pod log. It does not annotate a pod whose sidecars it could not query
+// afterwards.
 func (c *levelsConfig) do(ctx context.Context, found []sidecar, w wanted, shown *progress) outcome {
 	answers := make([]answer, len(found))
 	for i, s := range found {
@@ -227,7 +227,7 @@ func (c *levelsConfig) do(ctx context.Context, found []sidecar, w wanted, shown 
 	return outcome{text: text, annotated: true, err: err}
 }
 
-// raises reports whether a raise is asked for.
+// raises reports whether a raise is requested.
 func (c *levelsConfig) raises() bool { return c.request != ask.Request{} }
 
 func (c *levelsConfig) wanted() wanted {
@@ -237,7 +237,7 @@ func (c *levelsConfig) wanted() wanted {
 	return wanted{selection: c.request.Log.Selection.String(), lasts: c.request.Log.For, id: newID(), stream: c.request.Log.Stream}
 }
 
-// annotations are the changes that ask for it, as kubectl annotate takes them.
+// annotations returns the changes that request the raise, as kubectl annotate takes them.
 func (w wanted) annotations() []string {
 	if w.app {
 		return []string{appLogKey + "=" + w.selection, appLogForKey + "=" + w.lasts.String(), appLogIDKey + "=" + w.id}
@@ -249,11 +249,11 @@ func (w wanted) annotations() []string {
 	return []string{logKey + "=" + w.selection, logForKey + "=" + w.lasts.String(), stream, logIDKey + "=" + w.id}
 }
 
-// noAnnotations are the changes that ask for nothing.
+// noAnnotations are the changes that remove the request.
 var noAnnotations = []string{logKey + "-", logForKey + "-", logStreamKey + "-", logIDKey + "-", appLogKey + "-", appLogForKey + "-", appLogIDKey + "-"}
 
-// wait asks every sidecar until judge has a final verdict, or time is over. It
-// returns what to print and what is wrong, in the order of the sidecars.
+// wait queries every sidecar until judge has a final verdict, or the time is over. It returns what to print and what
+// is wrong, in the order of the sidecars.
 func (c *levelsConfig) wait(ctx context.Context, before []answer, judge judge, d *delivery) (string, error) {
 	limit, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -289,10 +289,9 @@ func prefix(s sidecar) string {
 	return ""
 }
 
-// newID returns an annotation log-id that no earlier raise has: the sidecar takes
-// the same selection and length for the annotations that it knows already, and
-// their time may be over.
+// newID returns a value of the annotation log-id that no earlier raise has. Without a new one, a sidecar would regard
+// the same selection and length as annotations that it already knows, whose time may be over.
 func newID() string { return strings.ToLower(rand.Text()[:idLetters]) }
 
-// idLetters is the length of an ID, of five random bits each.
+// idLetters is the length of an ID, with five random bits in each letter.
 const idLetters = 12

@@ -23,7 +23,7 @@ const deliverAgain = 5 * time.Second
 // of a hundred does (kubernetes/kubernetes#29633). Any other change of the pod
 // starts a sync at once.
 type delivery struct {
-	of      sidecar // one of the pod's
+	of      sidecar // one of the pod's sidecars
 	changes []string
 	idKey   string // of the annotation that tells raises apart
 	every   time.Duration

@@ -21,8 +21,7 @@ func (c *levelsConfig) members(ctx context.Context) ([]pod, error) {
 	return c.cluster.labelled(ctx)
 }
 
-// fleet does for many pods what do does for one. A pod that fails does not keep
-// the others from their raises.
+// fleet does for many pods what do does for one. A failure of one pod does not affect the others.
 func (c *levelsConfig) fleet(ctx context.Context, e cli.Env) int {
 	pods, err := c.members(ctx)
 	if err != nil {
@@ -90,7 +89,7 @@ func indented(name, text string) string {
 	return b.String()
 }
 
-// progress reports on stderr how many pods a command has finished.
+// progress reports on stderr how many pods are done.
 type progress struct {
 	w        io.Writer
 	terminal bool // shows a count of pods; elsewhere, only lines are printed

@@ -12,23 +12,22 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
-// pollInterval is how long after an answer a sidecar is asked again.
+// pollInterval is how long after an answer a sidecar is queried again.
 const pollInterval = 300 * time.Millisecond
 
-// verdict says how much of the request a sidecar has carried out.
+// verdict describes how much of the request a sidecar has carried out.
 type verdict struct {
 	done    []string // what has been done, a line each
-	failed  []string // what no waiting will fix
-	waiting []string // what may still happen; empty: there is nothing left to wait for
+	failed  []string // failures that waiting will not fix
+	waiting []string // what may still happen; empty: nothing is left to wait for
 	unseen  bool     // the sidecar has not seen the annotations yet
 }
 
-// judge reads an answer; before is the sidecar's answer before anything was asked
-// for.
+// judge reads an answer; before is the sidecar's answer before anything was requested.
 type judge func(before, now *admin.Levels) verdict
 
-// poll asks a sidecar until there is nothing left to wait for, or ctx ends. If
-// a sidecar does not answer, the command waits: it may have been restarted.
+// poll queries a sidecar until nothing is left to wait for, or ctx ends. If a sidecar does not answer, it waits: the
+// sidecar may have been restarted.
 func poll(ctx context.Context, before answer, judge judge, d *delivery) verdict {
 	v := verdict{waiting: []string{"the sidecar was not asked yet"}}
 	for {
@@ -57,9 +56,9 @@ func poll(ctx context.Context, before answer, judge judge, d *delivery) verdict 
 // levelsOff reports whether a sidecar does not change levels.
 func levelsOff(l *admin.Levels) bool { return l == nil || l.Off }
 
-// whyOff returns why the sidecar of an answer does not change levels, and what to do. Mostly
-// --attach off was set by the injector and by no person, because the pod does not say as which user
-// the JVM runs, or shares no /tmp. It says so in its warnings.
+// whyOff returns why the sidecar of an answer does not change levels, and what to do. Usually not a person but the
+// injector has set --attach off, because the pod does not name the user of the JVM or shares no /tmp. The injector's
+// warnings say so.
 func (a answer) whyOff() error {
 	if u := a.status.JVMUser; u != nil {
 		return fmt.Errorf("the sidecar runs as another user than the JVM, and cannot change log levels: %s in the securityContext of the pod template", u.Advice)
@@ -96,13 +95,13 @@ func (w wanted) cannotRaise(l *admin.Levels) error {
 	return nil
 }
 
-// wanted is the raise that the annotations ask for. No other has its ID.
+// wanted is the raise that the annotations request. No other raise has its ID.
 type wanted struct {
 	selection string
 	lasts     time.Duration
 	id        string
-	stream    string // the pattern of the only streams; empty: all whose lines show their level
-	app       bool   // the selection is of the application's loggers
+	stream    string // the pattern of the only streams; empty: all streams whose lines show their level
+	app       bool   // the selection is for the application's loggers
 }
 
 // idKey returns the key of the annotation that has the ID.
@@ -141,8 +140,7 @@ func (w wanted) judge(_, now *admin.Levels) verdict {
 	return v
 }
 
-// wrote reports whether it is our annotation that is bad, and not an earlier
-// one. A long value is shortened in the status.
+// wrote reports whether the bad annotation is ours and not an earlier one. A long value is shortened in the status.
 func (w wanted) wrote(a admin.Annotation) bool {
 	ours := map[string]string{logKey: w.selection, logForKey: w.lasts.String(), logIDKey: w.id, logStreamKey: w.stream}[a.Key]
 	if w.app {
@@ -151,7 +149,7 @@ func (w wanted) wrote(a admin.Annotation) bool {
 	return a.Value != "" && strings.HasPrefix(ours, strings.TrimSuffix(a.Value, "…"))
 }
 
-// Causes of a raise, as a sidecar's status has them.
+// Causes of a raise, as in a sidecar's status.
 const (
 	fromAnnotation = "annotation"
 	fromCommand    = "command"
@@ -160,9 +158,8 @@ const (
 // hopeless are the kinds of errors that a JVM's next answer will not fix.
 var hopeless = []string{"refused", "not_permitted", "too_old"}
 
-// judgeJVMs looks whether every JVM has the selection. A JVM whose error is not
-// among those of the levels is not the sidecar's: it logs elsewhere, or has
-// ended.
+// judgeJVMs checks whether every JVM has the selection. A JVM whose error is not among the errors of the levels does
+// not belong to the sidecar: it logs elsewhere, or has ended.
 func judgeJVMs(l *admin.Levels, selection string) verdict {
 	var v verdict
 	var others []string
@@ -180,7 +177,7 @@ func judgeJVMs(l *admin.Levels, selection string) verdict {
 			v.waiting = append(v.waiting, j.Error)
 		}
 	}
-	if len(v.done)+len(v.failed)+len(v.waiting) == 0 { // no JVM of ours: it may have just been started
+	if len(v.done)+len(v.failed)+len(v.waiting) == 0 { // none of our JVMs: one may have just been started
 		v.waiting = slices.Concat(others, l.Errors)
 		if len(v.waiting) == 0 {
 			v.waiting = []string{"no JVM was found yet"}

@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// show prints what the JVMs log, for a program or until interrupted.
+// show prints what the JVMs log, once, as JSON or until interrupted.
 func (c *levelsConfig) show(ctx context.Context, e cli.Env) int {
 	s := survey{cluster: c.cluster, json: c.json, watch: c.watch, levels: true}
 	if c.target != (target{}) {
@@ -50,7 +50,7 @@ func levelsText(answers []answer) string {
 	return strings.Join(blocks, "\n")
 }
 
-// levelRows are the lines of one sidecar, as key and value.
+// levelRows returns the lines of one sidecar as keys and values.
 func levelRows(st admin.Status) [][2]string {
 	var rows [][2]string
 	row := func(key, format string, args ...any) {

@@ -14,7 +14,7 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.Local)
 
-// ours is the raise that the tests ask for.
+// ours is the raise that the tests request.
 var ours = wanted{selection: "gc*=debug", lasts: 10 * time.Minute, id: "abcdefghijkl"}
 
 func raised(cause, selection string, lasts time.Duration) *admin.Raise {

@@ -52,7 +52,7 @@ A pod with several JVM containers has a sidecar for each: -c names one.
 type logsConfig struct {
 	single
 	follow bool
-	times  [3]string // of catTimes; these, within and tail are as 'ullage logs' takes them
+	times  [3]string // of catTimes; these, within and tail are in the form that 'ullage logs' takes
 	within string
 	tail   string
 	json   bool
@@ -89,7 +89,7 @@ func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
 	fs.StringVar(&c.format, "format", "", "formats of streams, as for 'ullage run': `GLOB=NAME`")
 }
 
-// zonedVar declares a flag whose value [zoned] reads.
+// zonedVar declares a flag whose value is read by [zoned].
 func zonedVar(fs *flag.FlagSet, p *string, name string, now time.Time, usage string) {
 	fs.Func(name, usage, func(text string) (err error) {
 		*p, err = zoned(text, now)
@@ -97,8 +97,7 @@ func zonedVar(fs *flag.FlagSet, p *string, name string, now time.Time, usage str
 	})
 }
 
-// zoned checks a time and gives a local one its zone, since the sidecar's zone may
-// differ.
+// zoned checks a time and adds the local zone to one without a zone, since the sidecar's zone may differ.
 func zoned(text string, now time.Time) (string, error) {
 	if t, ok := cli.LocalTime(text, now); ok {
 		return t.Format(time.RFC3339Nano), nil
@@ -131,7 +130,7 @@ func logsCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	return s.stream(ctx, e, "logs", cfg.follow, cfg.catArgs(dest))
 }
 
-// persisted returns the chosen sidecar and the directory that it persists into.
+// persisted returns the chosen sidecar and the directory of its durable copy.
 func (s *single) persisted(ctx context.Context, e cli.Env, name string) (sidecar, string, error) {
 	found, err := s.find(ctx, e, name)
 	if err != nil {
@@ -141,21 +140,20 @@ func (s *single) persisted(ctx context.Context, e cli.Env, name string) (sidecar
 	return found, dest, err
 }
 
-// stream runs the sidecar's program for a command of this name, with its output on ours, and
-// returns the exit code.
+// stream runs the sidecar's program for the command with the given name, passes its output on, and returns the exit
+// code.
 func (s sidecar) stream(ctx context.Context, e cli.Env, name string, follow bool, args []string) int {
 	cmd := s.cluster.command(ctx, s.execWithStdin(args...)...)
-	// What the container writes to stderr may end on a terminal even where stdout does
-	// not, and it is never the bytes of a log.
+	// The container's stderr may go to a terminal even if stdout does not, and it never contains the bytes of a log.
 	messages := cli.Escaping(e.Stderr)
-	defer messages.Flush() // an error is that of a stderr that is gone
+	defer messages.Flush() // an error means that stderr is gone
 	cmd.Stdout, cmd.Stderr = e.Stdout, messages
 	if screen := cli.NewScreen(e.Stdout); screen != nil {
 		cmd.Stdout = screen
-		defer screen.Flush() // an error is that of a terminal that is gone
+		defer screen.Flush() // an error means that the terminal is gone
 	}
-	// Nothing is written to it. The pipe closes when this process ends, however
-	// that happens, and then the program in the sidecar ends too.
+	// Nothing is written to stdin. However this process ends, the pipe closes, and then the program in the sidecar
+	// ends too.
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return e.Fail(name, fmt.Errorf("make a pipe for kubectl: %w", err))
@@ -164,8 +162,8 @@ func (s sidecar) stream(ctx context.Context, e cli.Env, name string, follow bool
 	return s.cluster.outcome(ctx, e, name, follow, cmd.Run())
 }
 
-// destination is where the sidecar persists. The sidecar is asked only if its
-// settings do not say.
+// destination returns the directory of the sidecar's durable copy. It queries the sidecar only if the settings do not
+// show that.
 func destination(ctx context.Context, s sidecar) (string, error) {
 	dest := s.setting("dest")
 	if dest == "" {
@@ -181,7 +179,7 @@ func destination(ctx context.Context, s sidecar) (string, error) {
 	return dest, nil
 }
 
-// catArgs are the arguments of the sidecar's program.
+// catArgs returns the arguments for the sidecar's program.
 func (c *logsConfig) catArgs(dest string) []string {
 	args := []string{"logs", "--until-eof"}
 	if c.follow {
@@ -214,20 +212,20 @@ func (c *logsConfig) catArgs(dest string) []string {
 	return append(args, dest)
 }
 
-// outcome makes an exit code of how kubectl ended. kubectl has printed the reason itself.
+// outcome turns the end of kubectl into an exit code. kubectl has printed the reason itself.
 func (c cluster) outcome(ctx context.Context, e cli.Env, name string, follow bool, err error) int {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
 		return cli.OK
 	case ctx.Err() != nil && follow:
-		return cli.OK // that is how it ends
+		return cli.OK // an interrupt is the normal end of following
 	case ctx.Err() != nil:
-		return cli.Failure // not all of it was printed
+		return cli.Failure // not everything was printed
 	case !errors.As(err, &exit):
 		return e.Fail(name, c.notRun(err))
 	case brokenPipe(exit):
-		return cli.OK // the reader has what it wanted
+		return cli.OK // the reader has all that it wanted
 	case exit.ExitCode() == cli.Usage:
 		return cli.Usage
 	}

@@ -1,8 +1,7 @@
-// Command kubectl-ullage is a plugin of kubectl, which runs it as `kubectl
-// ullage`: log levels, state and persisted lines of the pods that have ullage
-// as a sidecar. It reaches the cluster by running kubectl, so it
-// has the rights, the clusters and the credentials of its user. It needs the
-// rights to get and patch pods, to exec in them, and to forward their ports.
+// Command kubectl-ullage is a plugin of kubectl, which runs it as `kubectl ullage`. For pods that have ullage as a
+// sidecar, it shows and changes log levels, shows their state and prints persisted lines. It reaches the cluster by
+// running kubectl, so it has the rights, the clusters and the credentials of its user. It needs the rights to get and
+// patch pods, to exec in them, and to forward their ports.
 package main
 
 import (
@@ -12,13 +11,13 @@ import (
 	"github.com/ullage/ullage/internal/base/cli"
 )
 
-// program is the name in messages: kubectl runs kubectl-ullage as that.
+// program is the name in messages: that is how kubectl runs kubectl-ullage.
 const program = "kubectl ullage"
 
 func main() { cli.Main(program, dispatch) }
 
-// dispatch runs the command that args begins with, or has after flags that
-// name a cluster, and returns the exit code.
+// dispatch runs the command with which args begins, perhaps after flags that name a cluster, and returns the exit
+// code.
 func dispatch(ctx context.Context, args []string, e cli.Env) int {
 	e.FlagsOnly = true
 	c := cluster{kubectl: "kubectl"}
@@ -28,7 +27,7 @@ func dispatch(ctx context.Context, args []string, e cli.Env) int {
 	return commandLine(&c).Run(ctx, args, e)
 }
 
-// commandLine has the commands, about the cluster that the flags before them name.
+// commandLine has the commands. They apply to the cluster that the flags before them name.
 func commandLine(c *cluster) cli.Program {
 	at := func(run func(context.Context, []string, cli.Env, cluster) int) func(context.Context, []string, cli.Env) int {
 		return func(ctx context.Context, args []string, e cli.Env) int { return run(ctx, args, e, *c) }

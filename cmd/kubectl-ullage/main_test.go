@@ -17,9 +17,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"kubectl-ullage": main, "kubectl": fakeKubectl})
 }
 
-// TestScript runs the real command line against a kubectl that plays recorded
-// answers. Each script in testdata/script/*.txtar says at its beginning why it exists.
-// The tests in test/e2e make the same calls to a cluster.
+// TestScript runs the real command line with a kubectl that plays recorded answers. Each script in
+// testdata/script/*.txtar begins with the reason for it. The tests in test/e2e make the same calls to a cluster.
 func TestScript(t *testing.T) {
 	complete, err := filepath.Abs("kubectl_complete-ullage")
 	if err != nil {

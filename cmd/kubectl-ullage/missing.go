@@ -16,11 +16,11 @@ const (
 	injectorName  = "ullage-injector"
 )
 
-// mirrorMark is the annotation of a pod that no webhook is asked about.
+// mirrorMark is the annotation of pods for which no webhook is called.
 const mirrorMark = "kubernetes.io/config.mirror"
 
-// enabledNamespaces returns the namespaces all of whose pods get a sidecar. Not
-// everybody may list namespaces; then nothing is known of them.
+// enabledNamespaces returns the namespaces in which all pods get a sidecar. Without the right to list namespaces, it
+// returns nothing.
 func (c cluster) enabledNamespaces(ctx context.Context) map[string]bool {
 	out, err := c.run(ctx, maxPods, "get", "namespaces", "--output=json", "--ignore-not-found", "--selector="+ask.NamespaceLabel+"="+ask.NamespaceEnabled)
 	if err != nil {
@@ -56,7 +56,7 @@ func (p pod) asks(enabled map[string]bool) bool {
 	return enabled[p.Metadata.Namespace] && (err != nil || s.Refused != ask.Unsuitable)
 }
 
-// whyMissing says why a pod that asks for a sidecar has none.
+// whyMissing returns why a pod that asks for a sidecar has none.
 func (p pod) whyMissing() error {
 	s, err := ask.ParseStatus(p.Metadata.Annotations[ask.InjectedAnnotation])
 	if err == nil && s.Refused != "" {

@@ -15,12 +15,11 @@ import (
 	"github.com/ullage/ullage/internal/jvm/handover"
 )
 
-// withheld are rights that doctor and adopt use and the roles do not have.
+// withheld are rights that doctor and adopt use but the roles do not grant.
 var withheld = []string{"create pods", "get pods/proxy", "update pods/ephemeralcontainers"}
 
-// TestTheRolesOfPeopleOnCallAreWhatTheCommandsNeed runs every command that reaches a cluster
-// and holds the calls of kubectl that it makes to deploy/oncall.yaml: each right is there,
-// and no right is there that no command needs.
+// TestTheRolesOfPeopleOnCallAreWhatTheCommandsNeed runs every command that reaches a cluster and compares the rights
+// for its calls of kubectl with deploy/oncall.yaml: the roles must grant each of them and no others.
 func TestTheRolesOfPeopleOnCallAreWhatTheCommandsNeed(t *testing.T) {
 	granted, dir := grantedRights(t), t.TempDir()
 	t.Setenv("FAKE", dir)
@@ -89,8 +88,7 @@ func TestTheRolesOfPeopleOnCallAreWhatTheCommandsNeed(t *testing.T) {
 	}
 }
 
-// rights are what a call of kubectl needs, as "get pods", or with a group as "get
-// deployments.apps".
+// rights returns the rights that a call of kubectl needs, as "get pods", or with a group as "get deployments.apps".
 func rights(t *testing.T, call []string) []string {
 	t.Helper()
 	call = slices.DeleteFunc(call, func(a string) bool { return strings.HasPrefix(a, "--") && a != "--raw" })
@@ -105,7 +103,7 @@ func rights(t *testing.T, call []string) []string {
 		return []string{"get pods", "patch pods"}
 	case "create":
 		return []string{"create pods"}
-	case "auth": // everybody may ask for their own rights
+	case "auth": // every user may query their own rights
 		return nil
 	case "replace":
 		return []string{"update pods/ephemeralcontainers"}
@@ -126,11 +124,11 @@ func rights(t *testing.T, call []string) []string {
 		}
 		return []string{"get " + kind}
 	}
-	t.Fatalf("a call whose rights are not known: %q", call)
+	t.Fatalf("a call whose rights this test does not know: %q", call)
 	return nil
 }
 
-// grantedRights are those of deploy/oncall.yaml.
+// grantedRights returns the rights in deploy/oncall.yaml.
 func grantedRights(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("../../deploy/oncall.yaml")

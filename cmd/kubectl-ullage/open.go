@@ -45,7 +45,7 @@ the right to forward ports (create pods/portforward).
 // openConfig has the settings of `kubectl ullage open`.
 type openConfig struct {
 	single
-	port uint // of this machine; 0: any free one
+	port uint // on this machine; 0: any free port
 }
 
 func (c *openConfig) flags(fs *flag.FlagSet) {
@@ -80,7 +80,7 @@ func openCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	if err := cfg.forward(ctx, e, s, remote); err != nil && ctx.Err() == nil {
 		return e.Fail("open", err)
 	}
-	return cli.OK // Ctrl-C is how it ends
+	return cli.OK // Ctrl-C is the normal end
 }
 
 // adminPort returns the port of the sidecar's admin HTTP.
@@ -100,20 +100,19 @@ func (s sidecar) adminPort() (uint16, error) {
 	if err != nil || port == 0 {
 		return 0, fmt.Errorf("its --listen %q names no port", listen)
 	}
-	// kubectl forwards to the loopback address of the pod.
+	// kubectl forwards to the pod's loopback address.
 	if ip, err := netip.ParseAddr(host); err == nil && !ip.IsUnspecified() && !ip.IsLoopback() {
 		return 0, fmt.Errorf("its admin HTTP listens on %s alone, and ports are forwarded to 127.0.0.1: open http://%s/ from where that is reachable", ip, listen)
 	}
 	return uint16(port), nil
 }
 
-// forwardAgain is the rest before a port is forwarded again.
+// forwardAgain is the pause before a port is forwarded again.
 const forwardAgain = time.Second
 
-// forward forwards the port until ctx ends. It opens the page once kubectl listens. A
-// kubectl also ends when the node resets a single connection, as it does when the sidecar
-// restarts: then another one forwards the same port. If a kubectl ends before it listens,
-// its reason is that of the whole command.
+// forward forwards the port until ctx ends. It opens the page once kubectl listens. A kubectl also ends when the
+// node resets a single connection, for instance when the sidecar restarts. Then another kubectl forwards the same
+// port. If a kubectl ends before it listens, the command fails for the same reason.
 func (c *openConfig) forward(ctx context.Context, e cli.Env, s sidecar, remote uint16) error {
 	for opened := false; ; opened = true {
 		listened, err := c.forwardOnce(ctx, s, remote, func(url string) error {
@@ -133,9 +132,8 @@ func (c *openConfig) forward(ctx context.Context, e cli.Env, s sidecar, remote u
 	}
 }
 
-// forwardOnce runs a kubectl that forwards the port, and hands over the URL once it
-// listens. From then on the port of this machine is fixed. A kubectl that has listened
-// ends without an error.
+// forwardOnce runs a kubectl that forwards the port, and passes on the URL once that listens. From then on the port
+// on this machine is fixed. If the kubectl has listened, its end is not an error.
 func (c *openConfig) forwardOnce(ctx context.Context, s sidecar, remote uint16, use func(url string) error) (listened bool, err error) {
 	ports := ":" + strconv.Itoa(int(remote))
 	if c.port != 0 {
@@ -153,7 +151,7 @@ func (c *openConfig) forwardOnce(ctx context.Context, s sidecar, remote uint16, 
 	}
 	if c.port, listened = forwarding(out); listened {
 		if err = use(fmt.Sprintf("http://127.0.0.1:%d/", c.port)); err != nil {
-			_ = end(cmd.Process) // fails only if it has ended
+			_ = end(cmd.Process) // fails only if kubectl has ended
 		}
 	}
 	_, _ = io.Copy(io.Discard, out) // a line for each connection, until kubectl ends

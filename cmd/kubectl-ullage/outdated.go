@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// outdated says how many sidecars are older than the newest version that is known: theirs,
-// or that of this program, own, if it is a release. It is empty where none is.
+// outdated says how many sidecars are older than the newest known version: the newest of theirs, or own, the version
+// of this program, if that is a release. It is empty if no sidecar is older.
 func outdated(answers []answer, own string) string {
 	var all []string
 	for _, a := range answers {
@@ -34,8 +34,7 @@ func outdated(answers []answer, own string) string {
 		len(older), len(all), newest, strings.Join(slices.Compact(older), ", "))
 }
 
-// released matches a version that can be compared. A build without a tag is named by its
-// commit, or (devel).
+// released matches a version that can be compared. A build without a tag is named after its commit, or (devel).
 var released = regexp.MustCompile(`^v?[0-9]+\.[0-9]`)
 
 // compareVersions orders versions such as v0.2.0: by their numbers, and a pre-release

@@ -9,7 +9,7 @@ import (
 func TestSidecarsOfAnOlderVersionAreCounted(t *testing.T) {
 	for _, c := range []struct {
 		versions []string // of sidecars; "?" does not answer
-		own      string   // of the program that asks
+		own      string   // of the querying program
 		want     string
 	}{
 		{nil, "v0.2.0", ""},
@@ -18,7 +18,7 @@ func TestSidecarsOfAnOlderVersionAreCounted(t *testing.T) {
 		{[]string{"v0.2.0-rc.1", "v0.2.0", "v0.1.9"}, "(devel)", "2 of 3 sidecars run an older version than v0.2.0 (v0.1.9, v0.2.0-rc.1): restart their pods"},
 		{[]string{"v0.2.0", "v0.2.0"}, "0.3.0", "2 of 2 sidecars run an older version than 0.3.0 (v0.2.0): restart their pods"},
 		{[]string{"v0.2.0", "v0.2.0"}, "0f14225f", ""}, // a build of a commit
-		{[]string{"v0.2.0"}, "0.2.0", ""},              // the same, however written
+		{[]string{"v0.2.0"}, "0.2.0", ""},              // the same version, written differently
 	} {
 		var answers []answer
 		for _, v := range c.versions {

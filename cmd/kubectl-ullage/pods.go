@@ -16,10 +16,10 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
-// maxPods bounds what kubectl prints of all pods: ten thousand are about 60 MiB.
+// maxPods limits kubectl's output about all pods: ten thousand pods are about 60 MiB.
 const maxPods = 128 << 20
 
-// pod is what counts here of a pod as `kubectl get -o json` prints it.
+// pod has the relevant fields of a pod, as `kubectl get -o json` prints it.
 type pod struct {
 	Metadata metadata `json:"metadata"`
 	Spec     struct {
@@ -59,7 +59,7 @@ type container struct {
 	Args    []string `json:"args"`
 	Env     []struct {
 		Name  string `json:"name"`
-		Value string `json:"value"` // empty where it comes from elsewhere
+		Value string `json:"value"` // empty if it comes from elsewhere
 	} `json:"env"`
 	Resources struct {
 		Limits map[string]string `json:"limits"`
@@ -67,7 +67,7 @@ type container struct {
 	SecurityContext securityContext `json:"securityContext"`
 }
 
-// securityContext is what counts here of that of a pod or a container.
+// securityContext has the relevant fields of the security context of a pod or a container.
 type securityContext struct {
 	RunAsUser      *int64          `json:"runAsUser"`
 	RunAsGroup     *int64          `json:"runAsGroup"`
@@ -86,7 +86,7 @@ type containerStatus struct {
 	} `json:"state"`
 	LastState struct {
 		Terminated *stopped `json:"terminated"`
-	} `json:"lastState"` // of the run before the present one
+	} `json:"lastState"` // of the run before the current one
 	User struct {
 		Linux *struct {
 			UID int64 `json:"uid"`
@@ -102,13 +102,14 @@ type stopped struct {
 	Finished time.Time `json:"finishedAt"`
 }
 
-// recently is how long the end of a JVM is a problem of its sidecar, as the last error of its destination is.
+// recently is how long the end of a JVM counts as a problem of its sidecar, like the last error of its destination.
 const recently = time.Hour
 
 // exitSigkill is the exit code of a container that was killed.
 const exitSigkill = 128 + 9
 
-// killed says in a few words that a container of the application was killed within the last hour; empty: none was.
+// killed names in a few words a container of the application that was killed within the last hour. It is empty if
+// none was killed.
 func (p pod) killed(now time.Time) string {
 	for _, st := range p.Status.ContainerStatuses {
 		end := cmp.Or(st.LastState.Terminated, st.State.Terminated)
@@ -127,7 +128,7 @@ const oomKilled = "OOMKilled"
 
 func (p pod) ended() bool { return p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" }
 
-// ready says whether every container of the pod is.
+// ready reports whether every container of the pod is ready.
 func (p pod) ready() bool {
 	for _, st := range p.Status.ContainerStatuses {
 		if !st.Ready {
@@ -179,10 +180,10 @@ func parsePods(text []byte) ([]pod, error) {
 	return got.Items, nil
 }
 
-// sidecarName is how the injector names its sidecars.
+// sidecarName matches the names that the injector gives its sidecars.
 var sidecarName = regexp.MustCompile(`^ullage(-[0-9]+)?$`)
 
-// isSidecar tells a sidecar from another container of that name.
+// isSidecar tells a sidecar from another container with such a name.
 func isSidecar(c container) bool {
 	image, _, _ := strings.Cut(path.Base(c.Image), "@")
 	image, _, _ = strings.Cut(image, ":")
@@ -208,7 +209,7 @@ func (c cluster) sidecars(p pod) []sidecar {
 	return found
 }
 
-// whyDown says why the container does not run; empty: it does.
+// whyDown returns why the container does not run, or nothing if it runs.
 func whyDown(p pod, name string) string {
 	for _, st := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		switch {
@@ -227,7 +228,7 @@ func whyDown(p pod, name string) string {
 // errNoSidecar is the error of a named pod that has no sidecar.
 var errNoSidecar = errors.New(`it has no ullage sidecar: label its template ullage.dev/inject: "true", and recreate the pod`)
 
-// the returns one pod.
+// the returns the pod with a name.
 func (c cluster) the(ctx context.Context, name string) (pod, error) {
 	pods, err := c.pods(ctx, []string{name})
 	if err != nil {
@@ -239,7 +240,7 @@ func (c cluster) the(ctx context.Context, name string) (pod, error) {
 	return pods[0], nil
 }
 
-// running returns the sidecars of one pod, all of them running.
+// running returns the sidecars of one pod. It fails unless all of them run.
 func (c cluster) running(p pod) ([]sidecar, error) {
 	found := c.sidecars(p)
 	if len(found) == 0 {

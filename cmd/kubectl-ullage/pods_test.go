@@ -80,7 +80,7 @@ func TestALocalTimeGetsItsZone(t *testing.T) {
 	}
 }
 
-// script makes a kubectl of a shell script.
+// script returns a cluster whose kubectl is a shell script.
 func script(t *testing.T, text string) cluster {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubectl")

@@ -16,7 +16,7 @@ const (
 	maxProblems = 240
 )
 
-// problems says in one line what is wrong with a sidecar; "-" is nothing.
+// problems describes in one line what is wrong with a sidecar; "-" means nothing.
 func problems(a answer) string {
 	if a.err != nil {
 		return printable.Clip(printable.Line(a.err.Error()), maxProblems)
@@ -46,8 +46,7 @@ func problems(a answer) string {
 	return dash(printable.Clip(printable.Line(strings.Join(all, "; ")), maxProblems))
 }
 
-// level says in one word what the JVMs log: "own", or a raise and its remaining
-// time.
+// level describes in one word what the JVMs log: "own", or a raise with its remaining time.
 func level(st admin.Status) string {
 	switch l := st.Levels; {
 	case levelsOff(l):
@@ -62,7 +61,7 @@ func level(st admin.Status) string {
 	}
 }
 
-// usedShare is the used part of the budget.
+// usedShare returns the used part of the budget.
 func usedShare(st admin.Status) string {
 	if st.BudgetBytes <= 0 {
 		return "?"
@@ -70,7 +69,7 @@ func usedShare(st admin.Status) string {
 	return fmt.Sprintf("%.0f%%", 100*(1-st.FreeShare()))
 }
 
-// word is printable.Line without spaces, for a cell that a program may parse.
+// word is printable.Line without spaces, for a cell that programs may parse.
 func word(s string) string { return strings.ReplaceAll(printable.Line(s), " ", "?") }
 
 func dash(s string) string {

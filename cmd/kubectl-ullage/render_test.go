@@ -45,8 +45,7 @@ func TestALevelIsOneWord(t *testing.T) {
 	}
 }
 
-// FuzzStatus has a sidecar say anything: what is printed of it is one row of
-// the table, without control characters.
+// FuzzStatus lets a sidecar answer anything: its output must be one row of the table, without control characters.
 func FuzzStatus(f *testing.F) {
 	f.Add([]byte(`{"ready":true,"budgetBytes":-1,"headroomBytes":9,"lagSeconds":1e300,"levels":{"raise":{"selection":"a\tb\u009b"},"jvms":[{"applied":"x"}]}}`))
 	f.Add([]byte(`{"reason":"a\nb","levels":{"jvms":[{"pid":1,"error":"x\u001b"}],"errors":["x\u001b"],"annotations":[{"key":"ullage.dev/log","value":"…"}]}}`))
@@ -83,7 +82,7 @@ func checkText(t *testing.T, out string) {
 	}
 }
 
-// FuzzPods has kubectl print anything.
+// FuzzPods lets kubectl print anything.
 func FuzzPods(f *testing.F) {
 	f.Add([]byte(`{"kind":"Pod","metadata":{"name":"a\nb"},"spec":{"initContainers":[{"name":"ullage","args":["run","--listen"]}]}}`))
 	f.Add([]byte(`{"items":[{"spec":{"containers":[{"name":"ullage-2","image":"ullage","env":[{"name":"ULLAGE_LISTEN","value":":1"}]}]},"status":{"phase":"x"}}]}`))

@@ -17,7 +17,7 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// maxReport bounds a report, in bytes. That of a day's log is under 2 MB.
+// maxReport limits the size of a report in bytes. The report of a day's log is under 2 MB.
 const maxReport = 16 << 20
 
 const reportAbout = `kubectl ullage report makes a report of what a pod's sidecar has persisted and
@@ -55,9 +55,9 @@ A pod with several JVM containers has a sidecar for each: -c names one.
 // reportConfig has the settings of `kubectl ullage report`.
 type reportConfig struct {
 	single
-	since, until string // as 'ullage report' takes them
-	output       string // empty: a name that no file has
-	json         bool   // print the figures, and make no page
+	since, until string // in the form that 'ullage report' takes
+	output       string // empty: a new name
+	json         bool   // print the figures and make no page
 }
 
 // flags declares the settings on fs. A time without a zone is in the zone of now.
@@ -77,7 +77,7 @@ func (c *reportConfig) validate(args []string) []error {
 	return bad
 }
 
-// one makes the report of one pod.
+// one makes the report for one pod.
 func (c *reportConfig) one(ctx context.Context, e cli.Env) error {
 	s, dest, err := c.persisted(ctx, e, "report")
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *reportConfig) one(ctx context.Context, e cli.Env) error {
 	return c.show(s.pod, page, e)
 }
 
-// show saves a page about what the name says, opens it and prints the name of its file.
+// show saves a page under a name that contains of, opens it and prints the name of its file.
 func (c *reportConfig) show(of string, page []byte, e cli.Env) error {
 	file, err := c.save(of, page)
 	if err != nil {
@@ -114,7 +114,7 @@ func (c *reportConfig) show(of string, page []byte, e cli.Env) error {
 	return nil
 }
 
-// reportArgs are the arguments of the sidecar's program.
+// reportArgs returns the arguments for the sidecar's program.
 func (c *reportConfig) reportArgs(dest string) []string {
 	args := []string{"report", "--json"}
 	if c.since != "" {
@@ -126,8 +126,8 @@ func (c *reportConfig) reportArgs(dest string) []string {
 	return append(args, dest)
 }
 
-// report runs the sidecar's program and returns the figures. It takes as long as reading
-// the copy does, and only Ctrl-C ends it early.
+// report runs the sidecar's program and returns the figures. It takes as long as the copy takes to read, and only
+// Ctrl-C ends it early.
 func (s sidecar) report(ctx context.Context, args []string) (*view.Report, error) {
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -151,8 +151,8 @@ func (s sidecar) report(ctx context.Context, args []string) (*view.Report, error
 	return view.Decode(text.kept)
 }
 
-// page makes the page here: a page from the container could have any script, and a
-// tenant chooses what runs in the container.
+// page makes the page on this machine. A page from the container could contain any script, since a tenant decides
+// what runs in the container.
 func (s sidecar) page(figures *view.Report) ([]byte, error) {
 	figures.Name = "pod " + s.String() + ": " + printable.Line(figures.Name)
 	var page bytes.Buffer
@@ -162,8 +162,8 @@ func (s sidecar) page(figures *view.Report) ([]byte, error) {
 	return page.Bytes(), nil
 }
 
-// save writes the page, whole or not at all, and returns the name of its file. The
-// page contains log lines, so only its owner may read it.
+// save writes the page, as a whole or not at all, and returns the name of its file. The page contains log lines, so
+// only its owner may read it.
 func (c *reportConfig) save(of string, page []byte) (name string, err error) {
 	dir := filepath.Dir(c.output)
 	if c.output == "" {
@@ -173,7 +173,7 @@ func (c *reportConfig) save(of string, page []byte) (name string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("write the report: %w", err)
 	}
-	defer os.Remove(f.Name()) // without effect once it has its name
+	defer os.Remove(f.Name()) // without effect once the file has its name
 	_, err = f.Write(page)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return "", fmt.Errorf("write the report: %w", err)
@@ -187,10 +187,10 @@ func (c *reportConfig) save(of string, page []byte) (name string, err error) {
 	return unused(f.Name(), of+"-report")
 }
 
-// mostReports bounds the numbers of reports in one directory.
+// mostReports limits the numbers of reports in one directory.
 const mostReports = 1000
 
-// unused gives a file a name that is not taken.
+// unused gives a file a name that is not used yet.
 func unused(file, name string) (string, error) {
 	for n := 1; n < mostReports; n++ {
 		to := name + ".html"

@@ -16,7 +16,7 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// errEnded is the error of a pod without a process that could read its log.
+// errEnded is the error for a pod without a process that could read its log.
 var errEnded = errors.New("the pod has ended: read its log where the destination is, or in the sink")
 
 func reportCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
@@ -39,13 +39,13 @@ func reportCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	return cli.OK
 }
 
-// compared is one log of a comparison, or a pod that has none to compare.
+// compared is one log of a comparison, or a pod without a log to compare.
 type compared struct {
-	of  sidecar // a pod without a sidecar has none in it but the pod's name
+	of  sidecar // for a pod without a sidecar, only the pod's name is set
 	err error   // not nil: the log is not compared
 }
 
-// compares returns the pods that the label selects if the command is about more than one.
+// compares returns the pods that the label selects, if there are several.
 func (c *reportConfig) compares(ctx context.Context) ([]pod, error) {
 	if c.cluster.selector == "" {
 		return nil, nil
@@ -57,8 +57,8 @@ func (c *reportConfig) compares(ctx context.Context) ([]pod, error) {
 	return pods, nil
 }
 
-// fleet compares what the sidecars of many pods have persisted. A pod that cannot be read is named on
-// stderr and on the page, and the others are compared.
+// fleet compares the persisted logs of many pods. A pod whose log cannot be read is named on stderr and on the page,
+// and the others are compared.
 func (c *reportConfig) fleet(ctx context.Context, pods []pod, e cli.Env) error {
 	all := c.logs(pods)
 	fleet := c.read(ctx, all, e)
@@ -116,7 +116,7 @@ func (c *reportConfig) logs(pods []pod) (all []compared) {
 	return all
 }
 
-// unable returns why the sidecar cannot be asked; nil: it runs.
+// unable returns why the sidecar cannot be queried, or nil if it runs.
 func (s sidecar) unable() error {
 	if s.down != "" {
 		return errors.New(s.down)
@@ -124,9 +124,9 @@ func (s sidecar) unable() error {
 	return nil
 }
 
-// read reads the logs that can be read, several at a time. Of each, it keeps a few figures.
+// read reads the readable logs, several at a time. It keeps a few figures of each.
 func (c *reportConfig) read(ctx context.Context, all []compared, e cli.Env) *view.Fleet {
-	var mu sync.Mutex // of the fleet
+	var mu sync.Mutex // guards the fleet
 	fleet, shown := &view.Fleet{}, newProgress(e.Stderr, len(all))
 	var g errgroup.Group
 	g.SetLimit(atOnce)
@@ -142,7 +142,7 @@ func (c *reportConfig) read(ctx context.Context, all []compared, e cli.Env) *vie
 			if figures, one.err = c.figures(ctx, one.of); one.err != nil {
 				return nil
 			}
-			figures.Name = one.of.String() // and not what the container calls it
+			figures.Name = one.of.String() // not the name that the container uses
 			mu.Lock()
 			defer mu.Unlock()
 			fleet.Add("", figures)
@@ -154,7 +154,7 @@ func (c *reportConfig) read(ctx context.Context, all []compared, e cli.Env) *vie
 	return fleet
 }
 
-// figures makes the report of a sidecar.
+// figures makes the report in a sidecar.
 func (c *reportConfig) figures(ctx context.Context, s sidecar) (*view.Report, error) {
 	dest, err := destination(ctx, s)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/ullage/ullage/internal/base/settings"
 )
 
-// maxStatus bounds a sidecar's answer, in bytes. A real one is under 100 KiB.
+// maxStatus limits a sidecar's answer in bytes. A real one is under 100 KiB.
 const maxStatus = 1 << 20
 
 // sidecar is one ullage in one pod.
@@ -24,15 +24,15 @@ type sidecar struct {
 	cluster   cluster // in the pod's namespace
 	pod       string
 	container container
-	several   bool     // the pod has more than this one
-	down      string   // why it cannot be asked; empty: it runs
-	ended     bool     // so has its pod: no fault that it does not run
-	raising   bool     // the pod has the annotation that asks for a level
-	killed    string   // the container of the pod that was killed lately; empty: none was
+	several   bool     // the pod has several sidecars
+	down      string   // why it cannot be queried; empty: it runs
+	ended     bool     // the pod has ended, so the sidecar need not run
+	raising   bool     // the pod has the annotation that requests a level
+	killed    string   // the container of the pod that was killed recently; empty: none
 	warnings  []string // of the injector, about the pod
 }
 
-// String names the sidecar as short as can be.
+// String returns the shortest name of the sidecar that is unique.
 func (s sidecar) String() string {
 	if s.several {
 		return s.pod + "/" + s.container.Name
@@ -40,8 +40,8 @@ func (s sidecar) String() string {
 	return s.pod
 }
 
-// exec returns the arguments that make kubectl run the sidecar's own program.
-// The image has no shell; the program is on the path that a runtime sets.
+// exec returns the arguments with which kubectl runs the sidecar's own program. The image has no shell; the program
+// is on the runtime's default PATH.
 func (s sidecar) exec(args ...string) []string {
 	binary := "ullage"
 	if cmd := s.container.Command; len(cmd) > 0 && path.IsAbs(cmd[0]) && path.Base(cmd[0]) == "ullage" {
@@ -50,13 +50,13 @@ func (s sidecar) exec(args ...string) []string {
 	return append([]string{"exec", "pod/" + s.pod, "--container=" + s.container.Name, "--", binary}, args...)
 }
 
-// execWithStdin is exec with a stdin.
+// execWithStdin is exec with stdin.
 func (s sidecar) execWithStdin(args ...string) []string {
 	return slices.Insert(s.exec(args...), 1, "--stdin")
 }
 
-// setting returns the sidecar's value for a flag: from the flag, or from its
-// environment. Empty: nothing, or nothing that can be read from outside.
+// setting returns the sidecar's value for a flag, from its arguments or from its environment. It is empty if there is
+// no value or if it cannot be read from outside.
 func (s sidecar) setting(flag string) string {
 	for i, arg := range s.container.Args {
 		name, value, ok := strings.Cut(strings.TrimLeft(arg, "-"), "=")
@@ -71,13 +71,13 @@ func (s sidecar) setting(flag string) string {
 	value := ""
 	for _, v := range s.container.Env {
 		if v.Name == settings.EnvName(flag) {
-			value = v.Value // of two, the later counts
+			value = v.Value // the last one wins
 		}
 	}
 	return literal(value)
 }
 
-// literal drops a value that the kubelet expands.
+// literal drops a value that the kubelet would expand.
 func literal(value string) string {
 	if strings.Contains(value, "$(") {
 		return ""
@@ -85,8 +85,8 @@ func literal(value string) string {
 	return value
 }
 
-// statusArgs asks the sidecar itself, and not a neighbour in the same pod,
-// which has the same address and another port.
+// statusArgs returns the arguments that query the sidecar itself. A neighbour in the same pod has the same address
+// and another port.
 func (s sidecar) statusArgs() []string {
 	args := []string{"status", "--json"}
 	host, port, err := net.SplitHostPort(s.setting("listen"))
@@ -99,7 +99,7 @@ func (s sidecar) statusArgs() []string {
 	return append(args, "--addr="+net.JoinHostPort(host, port))
 }
 
-// ask asks the sidecar how it is doing and returns its answer raw and decoded.
+// ask queries the sidecar's status and returns it raw and decoded.
 func (s sidecar) ask(ctx context.Context) (json.RawMessage, admin.Status, error) {
 	if s.down != "" {
 		return nil, admin.Status{}, errors.New(s.down)

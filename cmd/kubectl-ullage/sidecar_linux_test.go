@@ -8,8 +8,8 @@ import (
 	"github.com/ullage/ullage/internal/jvm/plan"
 )
 
-// The plugin is for other systems too, on which the sidecar's packages do not
-// build: it has the words of a sidecar's status as texts.
+// The plugin also runs on other systems, on which the sidecar's packages cannot be built. So it has the words of a
+// sidecar's status as texts.
 func TestTheWordsOfASidecarsStatus(t *testing.T) {
 	if fromAnnotation != string(plan.FromAnnotation) || fromCommand != string(plan.FromCommand) {
 		t.Errorf("causes: %q, %q", fromAnnotation, fromCommand)

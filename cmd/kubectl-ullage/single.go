@@ -10,11 +10,11 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// single is the one sidecar that a command is about: logs, check, open and report.
+// single is the one sidecar for a command: logs, check, open and report.
 type single struct {
 	cluster   cluster
 	target    target // zero: a pod of a label
-	container string // of the sidecar; empty: the first
+	container string // of the sidecar; empty: the first one
 }
 
 func (s *single) flags(fs *flag.FlagSet) {
@@ -41,8 +41,8 @@ func (s *single) validate(args []string) []error {
 	return append(bad, cli.Unexpected(args[1:])...)
 }
 
-// find returns the chosen sidecar. It reports which pod of a workload that is, and which
-// sidecar if the pod has several. The name is the command's.
+// find returns the chosen sidecar. It reports which pod of a workload it has chosen, and which sidecar if the pod has
+// several. The name is the command's.
 func (s *single) find(ctx context.Context, e cli.Env, name string) (sidecar, error) {
 	p, err := s.choose(ctx, e, name)
 	if err != nil {

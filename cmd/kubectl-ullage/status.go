@@ -66,7 +66,7 @@ func statusCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	return code
 }
 
-// statusTable has a row for each answer. No cell but the last has a space.
+// statusTable has a row for each answer. Only the last cell of a row may contain spaces.
 func statusTable(answers []answer, namespaces bool) string {
 	header := "POD\tREADY\tUSED\tBACKLOG\tLAG\tLEVEL\tERRORS"
 	return table(answers, namespaces, header, func(a answer) string {
@@ -83,8 +83,7 @@ func statusTable(answers []answer, namespaces bool) string {
 	})
 }
 
-// table puts the pod's name before each row of cells. It is empty where there
-// are no answers.
+// table puts the pod's name before each row of cells. Without answers it is empty.
 func table(answers []answer, namespaces bool, header string, cells func(answer) string) string {
 	if len(answers) == 0 {
 		return ""

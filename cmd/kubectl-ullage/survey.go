@@ -14,24 +14,24 @@ import (
 	"github.com/ullage/ullage/internal/base/cli"
 )
 
-// atOnce is how many sidecars are asked at the same time.
+// atOnce is how many sidecars are queried at the same time.
 const atOnce = 8
 
-// answer is what one sidecar answered, or why it did not.
+// answer is the answer of one sidecar, or why it did not answer.
 type answer struct {
-	of     sidecar // a pod without one has none in it but the pod's name
+	of     sidecar // for a pod without a sidecar, only the pod's name is set
 	raw    json.RawMessage
 	status admin.Status
-	err    error // not nil: there is no status
+	err    error // not nil: status is missing
 }
 
-// survey is a question to many sidecars: status and top.
+// survey queries many sidecars, for status and top.
 type survey struct {
 	cluster     cluster
 	targets     []target // none: all pods that the flags select
 	json, watch bool
-	worstFirst  bool // and without the pods that have ended
-	levels      bool // JSON has the levels alone
+	worstFirst  bool // sorted, and without ended pods
+	levels      bool // JSON has only the levels
 }
 
 func (s *survey) flags(fs *flag.FlagSet) {
@@ -57,7 +57,7 @@ func (s *survey) validate(args []string) []error {
 	return bad
 }
 
-// pods returns the pods to ask, each once, and the names without a pod.
+// pods returns the pods to query, each once, and the names without a pod.
 func (s *survey) pods(ctx context.Context) (pods []pod, gone []string, err error) {
 	for _, t := range s.targets {
 		if t.kind == podKind {
@@ -86,9 +86,8 @@ func (s *survey) pods(ctx context.Context) (pods []pod, gone []string, err error
 	return pods, gone, nil
 }
 
-// run asks all sidecars. A pod that was named, or is one of a named workload, has an
-// answer whatever is wrong with it, and one that was selected if it has a sidecar or
-// should have one.
+// run queries all sidecars. A named pod, or a pod of a named workload, always has an answer, whatever is wrong with
+// it. A selected pod has one if it has a sidecar or should have one.
 func (s *survey) run(ctx context.Context) ([]answer, error) {
 	pods, gone, err := s.pods(ctx)
 	if err != nil {
@@ -122,9 +121,8 @@ func (s *survey) run(ctx context.Context) ([]answer, error) {
 	return answers, ctx.Err()
 }
 
-// show asks all sidecars and prints the answers, as JSON or as the text that render makes of them,
-// once or, with -w, until interrupted. It returns the answers, if there are any to say more about,
-// and the exit code.
+// show queries all sidecars and prints the answers, as JSON or as the text of render, once, or with -w until
+// interrupted. It returns the exit code, and the answers if the caller may say more about them.
 func (s *survey) show(ctx context.Context, e cli.Env, name string, render func([]answer) string) ([]answer, int) {
 	if s.watch {
 		return nil, e.Watch(ctx, name, func(ctx context.Context) (string, error) {
@@ -148,7 +146,7 @@ func (s *survey) show(ctx context.Context, e cli.Env, name string, render func([
 	return answers, s.outcome(name, e, answers)
 }
 
-// fill is what JSON has of an answer.
+// fill returns the function that adds an answer's content to JSON.
 func (s *survey) fill() func(answer, *answerJSON) {
 	if s.levels {
 		return levelsOf
@@ -156,7 +154,7 @@ func (s *survey) fill() func(answer, *answerJSON) {
 	return statusOf
 }
 
-// askAll asks every sidecar that has no answer and no error yet.
+// askAll queries every sidecar that has no answer and no error yet.
 func askAll(ctx context.Context, answers []answer) {
 	var g errgroup.Group
 	g.SetLimit(atOnce)
@@ -172,8 +170,8 @@ func askAll(ctx context.Context, answers []answer) {
 	_ = g.Wait() // the errors are in the answers
 }
 
-// outcome is the exit code: a sidecar that should have answered and did not is
-// a failure, and the absence of any sidecar is reported.
+// outcome returns the exit code. A sidecar that should have answered and did not is a failure. If there are no
+// sidecars at all, it reports that.
 func (s *survey) outcome(name string, e cli.Env, answers []answer) int {
 	if len(answers) == 0 {
 		where := "in the namespace"

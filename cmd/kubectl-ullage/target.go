@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// target is what a command is about: a pod, or a workload, which means its pods.
+// target is what a command applies to: a pod, or a workload with its pods.
 type target struct{ kind, name string }
 
-// podKind is the kind of a target that is a pod itself.
+// podKind is the kind of a target that is itself a pod.
 const podKind = "pod"
 
 func (t target) String() string {
@@ -23,8 +23,8 @@ func (t target) String() string {
 	return t.kind + "/" + t.name
 }
 
-// arg is the target for kubectl. Several projects have an object called rollout, so
-// kinds that are not Kubernetes' own are named with their group.
+// arg returns the target in kubectl's syntax. Several projects have an object called rollout, so kinds that are not
+// Kubernetes' own are named with their group.
 func (t target) arg() string {
 	if group := kinds[t.kind].group; strings.Contains(group, ".") {
 		return t.kind + "." + group + "/" + t.name
@@ -44,8 +44,7 @@ var kinds = map[string]struct{ plural, short, group string }{
 	"rollout":     {"rollouts", "ro", "argoproj.io"},
 }
 
-// parseTarget reads web-0, pod/web-0, deploy/web, or with its group or version and group
-// deployments.apps/web.
+// parseTarget reads web-0, pod/web-0, deploy/web, or with the group, or version and group, deployments.apps/web.
 func parseTarget(arg string) (target, error) {
 	given, name, found := strings.Cut(arg, "/")
 	if !found {
@@ -62,13 +61,13 @@ func parseTarget(arg string) (target, error) {
 	return target{}, fmt.Errorf("%q is neither the name of a pod nor that of a workload: write it like web-0 or deploy/web", arg)
 }
 
-// errNoTarget is the error of a command that is given no target, and needs one.
+// errNoTarget is the error for a command that needs a target and got none.
 var errNoTarget = errors.New("no pod is given: name one that 'kubectl get pods' shows, or a workload as deploy/web, or -l SELECTOR")
 
-// errNameAndLabel is the error of a command that is given both.
+// errNameAndLabel is the error for a command that got both a name and a label.
 var errNameAndLabel = errors.New("a name does not go together with -l: use one or the other")
 
-// workload is what makes pods of a template.
+// workload is an object that makes pods from a template.
 type workload struct {
 	kind string // as kubectl takes it: deployment
 	meta metadata
@@ -77,7 +76,7 @@ type workload struct {
 
 func (w *workload) String() string { return w.kind + "/" + w.meta.Name }
 
-// get returns the target as kubectl prints it in JSON.
+// get returns the target as JSON from kubectl.
 func (c cluster) get(ctx context.Context, t target) ([]byte, error) {
 	out, err := c.run(ctx, maxPods, "get", t.arg(), "--output=json")
 	if err != nil {
@@ -102,7 +101,7 @@ func (c cluster) workload(ctx context.Context, t target) (*workload, error) {
 	return &workload{kind: t.kind, meta: got.Metadata, spec: got.Spec}, nil
 }
 
-// template is the pod template.
+// template returns the pod template.
 func (w *workload) template() map[string]any {
 	at := []string{"template"}
 	if w.kind == "cronjob" {
@@ -112,8 +111,8 @@ func (w *workload) template() map[string]any {
 	return t
 }
 
-// podsOf returns the pods of a workload; none, if it does not say which. Another
-// workload may have pods with the same labels.
+// podsOf returns the pods of a workload, or nothing if it has no selector. Another workload may have pods with the
+// same labels.
 func (c cluster) podsOf(ctx context.Context, w *workload) ([]pod, error) {
 	var selector labelSelector
 	if err := recode(w.spec["selector"], &selector); err != nil {
@@ -127,7 +126,7 @@ func (c cluster) podsOf(ctx context.Context, w *workload) ([]pod, error) {
 	return slices.DeleteFunc(pods, func(p pod) bool { return !w.owns(p.Metadata) }), err
 }
 
-// owns reports whether a pod with such metadata is one of the workload's.
+// owns reports whether a pod with this metadata belongs to the workload.
 func (w *workload) owns(m metadata) bool {
 	kind, name := m.controller()
 	if kind == w.kind && name == w.meta.Name {
@@ -137,10 +136,10 @@ func (w *workload) owns(m metadata) bool {
 	return kind == w.kind && name == w.meta.Name
 }
 
-// errNoPods is the error of a target without a pod that runs.
+// errNoPods is the error for a target without a running pod.
 var errNoPods = errors.New("no pod of it runs")
 
-// members returns the pods of a workload that have not ended: at least one.
+// members returns the pods of a workload that have not ended. There is at least one.
 func (c cluster) members(ctx context.Context, t target) ([]pod, error) {
 	w, err := c.workload(ctx, t)
 	if err != nil {
@@ -159,7 +158,7 @@ func (c cluster) members(ctx context.Context, t target) ([]pod, error) {
 	return pods, nil
 }
 
-// labelled returns the pods that -l selects and that have not ended: at least one.
+// labelled returns the pods that -l selects and that have not ended. There is at least one.
 func (c cluster) labelled(ctx context.Context) ([]pod, error) {
 	pods, err := c.pods(ctx, nil)
 	if err != nil {
@@ -171,8 +170,8 @@ func (c cluster) labelled(ctx context.Context) ([]pod, error) {
 	return pods, nil
 }
 
-// best returns the pod of a workload to look at where a command is about one: the oldest
-// ready pod whose sidecar runs. pods has at least one.
+// best returns the pod of a workload for a command that takes one pod: the oldest ready pod whose sidecar runs. pods
+// has at least one.
 func (c cluster) best(pods []pod) pod {
 	merit := func(p pod) (points int) {
 		found := c.sidecars(p)

@@ -57,12 +57,12 @@ func topTable(answers []answer, namespaces bool) string {
 	})
 }
 
-// worse orders answers, the worst first.
+// worse compares answers: the worst comes first.
 func worse(a, b answer) int {
 	if known := cmp.Compare(rank(a.err == nil), rank(b.err == nil)); known != 0 || a.err != nil {
 		return known
 	}
-	// Small differences of headroom say less than the lag does.
+	// Lag says more than small differences of headroom.
 	x, y := a.status, b.status
 	return cmp.Or(
 		cmp.Compare(int(10*x.FreeShare()), int(10*y.FreeShare())),

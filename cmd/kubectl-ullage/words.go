@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// wordsTimeout bounds a call of kubectl for candidates: a shell waits for it.
+	// wordsTimeout limits a call of kubectl for candidates, because a shell waits for it.
 	wordsTimeout = 3 * time.Second
 
 	maxWords = 4 << 20 // bytes of names
 )
 
-// words are the candidates for the flags that every command has. They come from the cluster
-// that the flags before name.
+// words returns the candidates for the flags of every command. They come from the cluster that the preceding flags
+// name.
 func (c *cluster) words(ctx context.Context) cli.Words {
 	namespaces := func() []string { return c.names(ctx, "get", "namespaces", "--output=name") }
 	return cli.Words{
@@ -27,8 +27,8 @@ func (c *cluster) words(ctx context.Context) cli.Words {
 	}
 }
 
-// targets are the pods and the workloads of the namespace, by one call. A user who may not list
-// workloads has the pods.
+// targets returns the pods and the workloads of the namespace, by one call. A user who may not list workloads gets
+// the pods.
 func (c *cluster) targets(ctx context.Context) []string {
 	if all := c.names(ctx, "get", "pods,deployments.apps,statefulsets.apps", "--output=name"); len(all) > 0 {
 		return all
@@ -36,8 +36,8 @@ func (c *cluster) targets(ctx context.Context) []string {
 	return c.names(ctx, "get", "pods", "--output=name")
 }
 
-// names returns the names that kubectl prints, workloads with their kind as deploy/web. A
-// call that fails yields no names: a shell has no place for an error.
+// names returns the names that kubectl prints; workloads with their kind, as deploy/web. A failed call yields no
+// names: a shell has no place for an error.
 func (c *cluster) names(ctx context.Context, args ...string) []string {
 	limit, cancel := context.WithTimeout(ctx, wordsTimeout)
 	defer cancel()
