@@ -56,7 +56,7 @@ Exit status: 0 the JVM was adopted and is as it was before, or has ended, 1 it
 was not adopted, or something failed, 2 usage error.
 `
 
-// adoptSelection is what the injector has JVMs log by default, too.
+// adoptSelection is also the injector's default selection.
 const adoptSelection = "gc*=info,safepoint=info"
 
 // adoptConfig has the settings of `ullage adopt`.
@@ -71,13 +71,13 @@ type adoptConfig struct {
 func newAdoptConfig() *adoptConfig {
 	c := &adoptConfig{sidecar: sidecar.DefaultConfig(), lasts: 10 * time.Minute}
 	c.sidecar.SinkKinds = sinkKinds()
-	c.sidecar.Ship.Dest, c.sidecar.Ship.Tail.Source = "", "/proc" // until each JVM has its own
+	c.sidecar.Ship.Dest, c.sidecar.Ship.Tail.Source = "", "/proc" // each JVM gets its own later
 	c.sidecar.Admin.Listen = admin.Off
 	c.sidecar.Log = settings.LogAt(slog.LevelError)
 	return c
 }
 
-// groups returns the settings by what they are about.
+// groups returns the settings by subject.
 func (c *adoptConfig) groups() []settings.Group {
 	all := []settings.Group{{Title: "What is adopted", Flags: func(fs *flag.FlagSet) {
 		fs.BoolVar(&c.all, "all", false, "adopt all JVMs that are visible here")
@@ -91,7 +91,7 @@ func (c *adoptConfig) groups() []settings.Group {
 
 func (c *adoptConfig) flags(fs *flag.FlagSet) { settings.Declare(fs, c.groups()) }
 
-// validate reads the arguments and returns what is wrong with them and with the flags.
+// validate reads the arguments and returns the mistakes in them and in the flags.
 func (c *adoptConfig) validate(args []string, now time.Time) (bad []error) {
 	adopts := c.all || len(args) > 0
 	if bad := c.leaving.validate(c.sidecar.Ship.Dest, adopts); len(bad) > 0 || c.fetch || c.who {
@@ -182,7 +182,7 @@ func (c *adoptConfig) begin(ctx context.Context, out *notes, e cli.Env) (visits 
 	}
 	busy := beModest(int64(c.sidecar.Ship.Queue)*int64(len(visits)), e)
 	if len(visits) > 1 {
-		busy = nil // calm is what all of them would have to be
+		busy = nil // one processor is enough only while all sources are calm
 	}
 	for _, v := range visits {
 		v.start(ctx, busy, c.sidecar.Log.Logger(out))
@@ -197,7 +197,7 @@ func (c *adoptConfig) visit(g adopt.Guest, n int) (*visit, error) {
 	if n > 1 {
 		pid := strconv.Itoa(g.JVM.Process())
 		ship.Dest = filepath.Join(ship.Dest, pid)
-		v.cfg.Sinks.Pod.Name += "-" + pid // two JVMs have streams of the same names
+		v.cfg.Sinks.Pod.Name += "-" + pid // the streams of two JVMs have the same names
 	}
 	var err error
 	if v.place, err = adopt.Make(g.JVM, n); err != nil {
@@ -208,7 +208,7 @@ func (c *adoptConfig) visit(g adopt.Guest, n int) (*visit, error) {
 	}
 	if err != nil {
 		v.place.Abandon()
-		_ = os.Remove(ship.Dest) // if nothing is in it
+		_ = os.Remove(ship.Dest) // only if it is empty
 		return nil, fmt.Errorf("use --dest %s: %w", printable.Line(ship.Dest), err)
 	}
 	ship.Tail.Source = v.place.Source
@@ -220,14 +220,14 @@ func (c *adoptConfig) visit(g adopt.Guest, n int) (*visit, error) {
 	return v, nil
 }
 
-// report writes the page about what was shipped, also after an interrupt.
+// report writes the page about the shipped lines, also after an interrupt.
 func (c *adoptConfig) report(ctx context.Context, visits []*visit, e cli.Env) error {
 	var dests []string
 	for _, v := range visits {
 		if v.adopted {
 			dests = append(dests, v.cfg.Ship.Dest)
 		} else {
-			_ = os.Remove(v.cfg.Ship.Dest) // if nothing is in it
+			_ = os.Remove(v.cfg.Ship.Dest) // only if it is empty
 		}
 	}
 	if len(dests) == 0 {
@@ -246,7 +246,7 @@ func (c *adoptConfig) report(ctx context.Context, visits []*visit, e cli.Env) er
 		return fmt.Errorf("report on %s: %w", printable.Line(c.sidecar.Ship.Dest), err)
 	}
 	if err := view.Summary(e.Stdout, reportStyle(e), r); err != nil || c.hold != 0 {
-		return err // the page is made where the copy goes
+		return err // with --hold, the page is made after the fetch
 	}
 	print := func(w io.Writer, _ view.Style) error { return view.HTML(w, r) }
 	return (&reportConfig{output: page}).write(print, e)

@@ -19,22 +19,22 @@ import (
 	"github.com/ullage/ullage/internal/jvm/handover"
 )
 
-// Files next to the destination by which a process that holds what was shipped, and one that
-// fetches it, agree. Both run in one container, where nothing else can reach the other.
+// By these files next to the destination, the process that holds the copy and the process that fetches it agree. Both
+// run in one container, which no other connection reaches.
 const (
 	overMark = ".over" // the adoption has ended, and the destination is complete
 	stopMark = ".stop" // the adoption is to end now
 )
 
-// errNotFetched is the error of a fetch whose reader did not confirm. The destination stays.
+// errNotFetched is the error of a fetch without a confirmation by the reader. The destination stays.
 var errNotFetched = errors.New("the reader did not confirm that it has everything: fetch it again")
 
-// leaving is how what was shipped leaves a container that ends with the adoption.
+// leaving has the flags for a container that ends with the adoption: how the copy leaves it.
 type leaving struct {
-	hold  time.Duration // 0: the destination is where it is wanted
-	fetch bool          // hand over what another process holds
-	now   bool          // have the other process end its adoption
-	who   bool          // only say whose the JVM is
+	hold  time.Duration // 0: the destination can stay where it is
+	fetch bool          // hand over the copy of another process
+	now   bool          // the other process ends its adoption at once
+	who   bool          // only print the owner of the JVM
 }
 
 func (l *leaving) flags(fs *flag.FlagSet) {
@@ -44,7 +44,7 @@ func (l *leaving) flags(fs *flag.FlagSet) {
 	fs.BoolVar(&l.who, "who", false, "print the user and the group of the JVM here as UID:GID, and adopt nothing")
 }
 
-// validate returns what is wrong with the flags, given the destination and whether JVMs are named.
+// validate returns the mistakes in the flags, given the destination and whether JVMs are named.
 func (l *leaving) validate(dest string, adopts bool) (bad []error) {
 	switch {
 	case l.who && (adopts || l.hold != 0 || l.fetch || l.now):
@@ -71,7 +71,7 @@ func (l *leaving) answer(ctx context.Context, dest string, e cli.Env) error {
 	return l.take(ctx, dest, e)
 }
 
-// tell prints whose the JVM here is.
+// tell prints the owner of the JVM in this container.
 func tell(e cli.Env) error {
 	users, err := attach.Users()
 	if err != nil {
@@ -84,7 +84,7 @@ func tell(e cli.Env) error {
 	return err
 }
 
-// forget removes the marks that an earlier adoption into the same destination has left.
+// forget removes the marks of an earlier adoption into the same destination.
 func (l *leaving) forget(dest string) error {
 	if l.hold == 0 {
 		return nil
@@ -100,8 +100,8 @@ func (l *leaving) forget(dest string) error {
 // stopped reports whether a fetch wants the adoption to end.
 func (l *leaving) stopped(dest string) bool { return l.hold != 0 && exists(dest+stopMark) }
 
-// linger has a fetch begin, and waits until it has taken the destination away, the time is over, or
-// ctx ends.
+// linger allows a fetch to begin. It waits until the fetch has removed the destination, the time is over, or ctx
+// ends.
 func (l *leaving) linger(ctx context.Context, dest string, out *notes) error {
 	if l.hold == 0 {
 		return nil
@@ -118,14 +118,13 @@ func (l *leaving) linger(ctx context.Context, dest string, out *notes) error {
 	return nil
 }
 
-// exists reports whether there is a file of that name, of any kind.
+// exists reports whether path exists, as a file of any kind.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
 }
 
-// until waits for a condition. Another process fulfils it, on a file system that cannot be watched
-// in every container.
+// until polls a condition that another process fulfils: in some containers, the file system cannot be watched.
 func until(ctx context.Context, is func() bool) error {
 	looks := time.NewTicker(lookEvery)
 	defer looks.Stop()
@@ -139,8 +138,8 @@ func until(ctx context.Context, is func() bool) error {
 	return nil
 }
 
-// take waits until the destination is complete, writes it to stdout, and removes it once stdin
-// confirms that it has arrived. A stdin that ends ends the fetch: its reader is gone.
+// take waits until the destination is complete, writes it to stdout, and removes it once stdin confirms its arrival.
+// The end of stdin ends the fetch, because the reader is gone.
 func (l *leaving) take(ctx context.Context, dest string, e cli.Env) error {
 	if l.now {
 		if err := os.WriteFile(dest+stopMark, nil, 0o600); err != nil {

@@ -24,14 +24,14 @@ import (
 
 const (
 	lookEvery = 250 * time.Millisecond
-	sayEvery  = time.Minute // where there is no terminal
+	sayEvery  = time.Minute // without a terminal
 
-	// adoptPatience is for how long a JVM may be too busy to take its output.
+	// adoptPatience is how long a JVM may be too busy to take its output.
 	adoptPatience = 20 * time.Second
 )
 
-// visit is one JVM that is adopted, with a sidecar of its own. All but the sidecar's part is for
-// one goroutine.
+// visit is one adopted JVM, with a sidecar of its own. Only one goroutine uses the fields that the sidecar does not
+// set.
 type visit struct {
 	guest  adopt.Guest
 	place  *adopt.Place
@@ -39,7 +39,7 @@ type visit struct {
 	client *attach.Client
 	began  time.Time
 
-	answers atomic.Pointer[admin.Answers] // of the sidecar; nil: it has not begun
+	answers atomic.Pointer[admin.Answers] // of the sidecar; nil before it begins
 	cancel  context.CancelFunc
 	done    chan struct{} // the sidecar has ended
 	err     error         // of the sidecar; read it when done is closed
@@ -49,11 +49,11 @@ type visit struct {
 	refused error // why the JVM was not adopted
 	stops   stops
 	lines   int64
-	waits   string // why lines do not become durable now
+	waits   string // why lines are not becoming durable
 }
 
-// stops are how often and how long a JVM's threads were stopped. The report counts exactly: here,
-// more stops between two looks than a sidecar remembers are missing.
+// stops are the number and the longest of the stops of a JVM's threads. If a JVM stops more often between two looks
+// than a sidecar remembers, some stops are missing here; the report counts all.
 type stops struct {
 	n       int
 	longest float64 // seconds
@@ -71,11 +71,11 @@ func (s *stops) add(pauses []admin.Pause) {
 	}
 }
 
-// shown takes what answers for the sidecar.
+// shown stores the answers of the sidecar.
 func (v *visit) shown(a admin.Answers) { v.answers.Store(&a) }
 
-// start starts the sidecar. It does not end with ctx but with cancel, so that the JVM is released
-// once that was reported.
+// start starts the sidecar. It ends with cancel and not with ctx: the JVM is released only after the end was
+// reported.
 func (v *visit) start(ctx context.Context, busy func(bool), log *slog.Logger) {
 	v.began, v.done = time.Now(), make(chan struct{})
 	v.client = attach.New(v.cfg.Levels.Attach, "")
@@ -86,7 +86,7 @@ func (v *visit) start(ctx context.Context, busy func(bool), log *slog.Logger) {
 	}()
 }
 
-// over reports whether the visit has ended, or is about to.
+// over reports whether the visit has ended or is about to end.
 func (v *visit) over() bool {
 	select {
 	case <-v.done:
@@ -96,8 +96,7 @@ func (v *visit) over() bool {
 	}
 }
 
-// look looks at the JVM and at its sidecar; it ends the visit where the JVM has ended or is not to
-// be adopted.
+// look looks at the JVM and at its sidecar; it ends the visit if the JVM has ended or cannot be adopted.
 func (v *visit) look() {
 	a := v.answers.Load()
 	if a == nil || v.over() {
@@ -131,7 +130,7 @@ func (v *visit) take(a *admin.Answers) {
 	}
 }
 
-// refusal returns why a JVM is not adopted and will not be, or nil.
+// refusal returns the reason for which a JVM is not adopted and will not be, or nil.
 func (v *visit) refusal(a *admin.Answers) error {
 	if err := a.Ready(); errors.Is(err, statedir.ErrOwned) {
 		return fmt.Errorf("%s is being adopted already: %w", v.guest.JVM, err)
@@ -155,7 +154,7 @@ func (v *visit) refusal(a *admin.Answers) error {
 	return fmt.Errorf("%s was not adopted within %s: %s", v.guest.JVM, adoptPatience, why)
 }
 
-// end waits for the sidecar, which has been cancelled, and removes what it needs no more.
+// end waits for the cancelled sidecar and removes the files that it no longer needs.
 func (v *visit) end() error {
 	<-v.done
 	if a := v.answers.Load(); a != nil {
@@ -177,11 +176,10 @@ type host struct {
 	lasts   time.Duration
 	visits  []*visit
 	out     *notes
-	stopped func() bool // another process wants the visits to end
+	stopped func() bool // whether another process wants the visits to end
 }
 
-// wait shows the progress until the time is over, ctx ends, or no visit is left, and has all of them
-// end.
+// wait shows the progress until the time is over, ctx ends, or no visit is left. Then it cancels all visits.
 func (h *host) wait(ctx context.Context) {
 	over := time.After(h.lasts)
 	ends := time.Now().Add(h.lasts)
@@ -202,7 +200,7 @@ func (h *host) wait(ctx context.Context) {
 	}
 }
 
-// look looks at all visits, and reports whether one is left.
+// look looks at all visits and reports whether any is still running.
 func (h *host) look(left time.Duration) (some bool) {
 	for _, v := range h.visits {
 		adopted, gone := v.adopted, v.gone
@@ -221,7 +219,7 @@ func (h *host) look(left time.Duration) (some bool) {
 	return some
 }
 
-// summary says what was seen so far.
+// summary describes the stops and lines so far.
 func (h *host) summary() string {
 	var all stops
 	lines, waits := int64(0), ""
@@ -250,7 +248,7 @@ func (h *host) end() error {
 	return errors.Join(bad...)
 }
 
-// notes are what people read meanwhile: on a terminal, below the rest, a line that changes.
+// notes write messages for people. On a terminal, the last line changes.
 type notes struct {
 	mu   sync.Mutex
 	w    io.Writer
@@ -260,7 +258,7 @@ type notes struct {
 
 func newNotes(w io.Writer) *notes { return &notes{w: w, line: cli.NewProgress(w), said: time.Now()} }
 
-// say prints a line that stays.
+// say prints a line that remains.
 func (n *notes) say(format string, args ...any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -268,7 +266,7 @@ func (n *notes) say(format string, args ...any) {
 	fmt.Fprintln(n.w, printable.Line(fmt.Sprintf(format, args...)))
 }
 
-// Write has the log of a sidecar leave the changing line whole.
+// Write writes the log of a sidecar without damage to the changing line.
 func (n *notes) Write(p []byte) (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -119,7 +119,7 @@ func checkCmd(ctx context.Context, args []string, e cli.Env) int {
 	return cli.OK
 }
 
-// clearing removes the progress before results, which may go to the same terminal.
+// clearing removes the progress line before each result, because both may go to the same terminal.
 type clearing struct {
 	check.Receiver
 	progress *cli.Progress

@@ -17,19 +17,19 @@ import (
 	"github.com/ullage/ullage/internal/segment/owner"
 )
 
-// checkTime is the form of a time in the table, as in the marker of a gap. A ~ before
-// it says that the time is estimated.
+// checkTime is the format of times in the table, as in the marker of a gap. A ~ before a time means that it is
+// estimated.
 const checkTime = "2006-01-02T15:04:05.000-0700"
 
-// maxCheckName bounds the width of the column of names.
+// maxCheckName limits the width of the column of names.
 const maxCheckName = 40
 
-// checkPrinter prints the results of `ullage check` as they come.
+// checkPrinter prints each result of `ullage check` as soon as it is known.
 type checkPrinter struct {
 	out    io.Writer
 	json   *json.Encoder // nil: a table
 	width  int           // of the column of names
-	header bool          // is printed
+	header bool          // whether the header is printed
 }
 
 func newCheckPrinter(out io.Writer, names []string, asJSON bool) *checkPrinter {
@@ -43,7 +43,7 @@ func newCheckPrinter(out io.Writer, names []string, asJSON bool) *checkPrinter {
 	return p
 }
 
-// jsonLines escapes what a terminal would obey.
+// jsonLines escapes characters that a terminal would interpret.
 type jsonLines struct{ io.Writer }
 
 func (j jsonLines) Write(b []byte) (int, error) {
@@ -101,7 +101,7 @@ func (p *checkPrinter) Stream(s check.Stream) error {
 	return nil
 }
 
-// findings returns a line for each thing that a stream lacks.
+// findings returns one line for each kind of loss or damage in a stream.
 func findings(s check.Stream) (lines []string) {
 	add := func(is bool, format string, args ...any) {
 		if is {
@@ -161,7 +161,7 @@ func (p *checkPrinter) total(t check.Total) error {
 	return err
 }
 
-// marks prints how many marks there are, by kind.
+// marks prints the number of marks of each kind.
 func (p *checkPrinter) marks(t check.Total) error {
 	text := ""
 	if len(t.Marks) > 0 {

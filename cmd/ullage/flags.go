@@ -9,9 +9,8 @@ import (
 	"github.com/ullage/ullage/internal/sidecar"
 )
 
-// flagNames returns the names of the flags of all subcommands. A sidecar's variables are those
-// of 'run', and kubectl exec runs other subcommands in the same container: they must not call
-// its variables misspelt.
+// flagNames returns the names of the flags of all subcommands. In a sidecar's container, the variables are those of
+// 'run', and kubectl exec runs other subcommands there: these must not report them as misspelt.
 func flagNames() []string {
 	now, run := time.Now(), sidecar.DefaultConfig()
 	declare := []func(*flag.FlagSet){

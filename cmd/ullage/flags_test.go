@@ -9,7 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/base/cli"
 )
 
-// A subcommand that is missing in the list would have its variables called misspelt.
+// If a subcommand were missing in the list, its variables would be reported as misspelt.
 func TestFlagNamesAreThoseOfAllSubcommands(t *testing.T) {
 	var commands [][]string
 	for _, m := range regexp.MustCompile(`(?m)^  ullage (\S+)  +\S`).FindAllStringSubmatch(program().Usage("ullage"), -1) {
@@ -28,11 +28,11 @@ func TestFlagNamesAreThoseOfAllSubcommands(t *testing.T) {
 		_, flags, _ := strings.Cut(out.String(), "\nFlags (")
 		for _, m := range regexp.MustCompile(`(?m)^  --?([a-z][a-z-]*)`).FindAllStringSubmatch(flags, -1) {
 			if found++; !slices.Contains(names, m[1]) {
-				t.Errorf("ullage %s has --%s, which is missing in flagNames", strings.Join(command, " "), m[1])
+				t.Errorf("ullage %s has --%s, but flagNames does not return it", strings.Join(command, " "), m[1])
 			}
 		}
 	}
 	if found < len(names)/2 {
-		t.Errorf("only %d flags are in the help texts", found)
+		t.Errorf("the help texts contain only %d flags", found)
 	}
 }

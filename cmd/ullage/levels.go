@@ -28,7 +28,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// levelsCmd is a program of its own: without a verb, it lists.
+// levelsCmd runs the verbs like a program of its own; without a verb, it lists.
 func levelsCmd(ctx context.Context, args []string, e cli.Env) int {
 	verb := func(name, about, summary string) cli.Command {
 		return cli.Command{Name: name, Summary: summary, Run: func(ctx context.Context, args []string, e cli.Env) int {
@@ -205,7 +205,7 @@ func (c *levelsConfig) validate(args []string) []error {
 	return append(bad, cli.Unexpected(args)...)
 }
 
-// checkApp reads --app and returns the errors in it and in the arguments around it.
+// checkApp reads --app and returns the mistakes in it, and the arguments that do not go with it.
 func (c *levelsConfig) checkApp(args []string) (bad []error) {
 	var err error
 	if c.appLevels, err = loggers.Parse(c.app); err != nil {
@@ -217,7 +217,7 @@ func (c *levelsConfig) checkApp(args []string) (bad []error) {
 	return bad
 }
 
-// checkStream returns what is wrong with --stream.
+// checkStream returns the mistakes in --stream.
 func (c *levelsConfig) checkStream() []error {
 	if c.raise.Stream == "" {
 		return nil
@@ -244,7 +244,7 @@ func runLevels(ctx context.Context, verb, about string, args []string, e cli.Env
 	return cli.OK
 }
 
-// streams returns the names of the files that are shipped, which are those of their streams.
+// streams returns the names of the shipped files, which are also the names of their streams.
 func (c *levelsConfig) streams() []string {
 	paths, _ := filepath.Glob(filepath.Join(c.tail.Source, c.tail.Match)) // without any, there are no candidates
 	for i, path := range paths {
@@ -293,7 +293,7 @@ func (c *levelsConfig) list(ctx context.Context, m *control.Command, e cli.Env) 
 	return errors.Join(ringErr, printRings(e.Stdout, rings, len(listed) > 0))
 }
 
-// set has the JVMs raised.
+// set raises outputs of the JVMs.
 func (c *levelsConfig) set(ctx context.Context, m *control.Command, e cli.Env) error {
 	if !c.appLevels.IsZero() {
 		return c.setApp(ctx, m, e)
@@ -313,9 +313,8 @@ func (c *levelsConfig) set(ctx context.Context, m *control.Command, e cli.Env) e
 	return err
 }
 
-// setApp raises the application's events. It fails if no JVM has a ring, where the raise has
-// no effect yet. The raise stays wanted: a JVM that is starting may open its ring a moment
-// later.
+// setApp raises the application's events. If no JVM has a ring, the raise has no effect yet and setApp fails. The
+// raise stays requested, because a JVM that is starting may open its ring a moment later.
 func (c *levelsConfig) setApp(ctx context.Context, m *control.Command, e cli.Env) error {
 	until, err := m.SetApp(ctx, c.appLevels, c.raise.For)
 	if err != nil {
@@ -330,7 +329,7 @@ func (c *levelsConfig) setApp(ctx context.Context, m *control.Command, e cli.Env
 	return err
 }
 
-// save has the lines saved that the sidecar holds in hindsight.
+// save makes the sidecar save the lines that it holds in hindsight.
 func (c *levelsConfig) save(ctx context.Context, m *control.Command, e cli.Env) error {
 	saving, err := m.Save(ctx)
 	if err != nil {
@@ -345,8 +344,7 @@ func (c *levelsConfig) save(ctx context.Context, m *control.Command, e cli.Env) 
 	return nil
 }
 
-// reset ends every raise and every adoption. If no process manages the levels, it
-// restores what a killed one has left changed.
+// reset ends all raises and adoptions. If no process manages the levels, it undoes the changes of a killed one.
 func (c *levelsConfig) reset(ctx context.Context, m *control.Command, e cli.Env) error {
 	changes, app, err := m.Reset(ctx)
 	if errors.Is(err, control.ErrNoOwner) {

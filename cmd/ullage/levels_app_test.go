@@ -19,8 +19,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// keepsLevels runs the owner of the levels of a source, as a sidecar has it, and returns the
-// environment of a command in its container.
+// keepsLevels runs a manager of the levels of a source, as in a sidecar. It returns the environment of a command in
+// the sidecar's container.
 func keepsLevels(t *testing.T, source string) map[string]string {
 	t.Helper()
 	cfg := levels.DefaultConfig()
@@ -45,7 +45,7 @@ func keepsLevels(t *testing.T, source string) map[string]string {
 	return map[string]string{"ULLAGE_SOURCE": source, "ULLAGE_ATTACH": string(attach.SharedTmp), "ULLAGE_JVM_TMP": cfg.Attach.Tmp}
 }
 
-// A raise that no JVM can take must not look like one in effect, and a reset shows what it ended.
+// A raise that no JVM can apply must not look effective, and a reset must show which raise it ended.
 func TestARaiseOfEventsThatNoJVMTakesFails(t *testing.T) {
 	t.Parallel()
 	source := t.TempDir()

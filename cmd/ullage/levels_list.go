@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/ring"
 )
 
-// printList prints the JVMs and their outputs as two tables. It escapes names,
-// which the application chose.
+// printList prints the JVMs and their outputs as two tables. It escapes the names, because the application chose
+// them.
 func printList(w io.Writer, listed []outputs.Listed) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "PID\tJVM\tVERSION\tCOLLECTOR\tUP")
@@ -51,7 +51,7 @@ func printList(w io.Writer, listed []outputs.Listed) error {
 	return t.Flush()
 }
 
-// printRings prints the rings of the source as a table, after another table or not.
+// printRings prints the rings of the source as a table, with a blank line before it if another table precedes.
 func printRings(w io.Writer, rings []ring.Surveyed, behind bool) error {
 	if len(rings) == 0 {
 		return nil
@@ -114,8 +114,8 @@ type ringJSON struct {
 	Error    string `json:"error,omitempty"`  // why it could not be read
 }
 
-// printListJSON prints the outputs as JSON, each with its JVM. It escapes what a terminal would
-// interpret in the names, which the application chose.
+// printListJSON prints the outputs as JSON, each with its JVM. In the names, which the application chose, it escapes
+// characters that a terminal would interpret.
 func printListJSON(w io.Writer, listed []outputs.Listed, rings []ring.Surveyed) error {
 	all := []listedJSON{}
 	for _, l := range listed {

@@ -16,8 +16,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/ring"
 )
 
-// hostileList is a JVM whose log file has a name that reorders what a terminal
-// shows, colors it and ends its line.
+// hostileList is a JVM with a log file whose name reorders what a terminal shows, changes colors and ends the line.
 func hostileList() []outputs.Listed {
 	o := attach.Output{Index: 2, Name: "file=/logs/\u202egol.cg\u2066\x1b[31m\u009b31m\n\U000e0001", Selection: "gc=info", Decorators: "uptime"}
 	jvm := attach.Description{Main: "\u202eniaM", Version: "\x1b[31m", Collector: "G1\n", Uptime: 1500 * time.Millisecond}

@@ -109,7 +109,7 @@ status: 0 all of it was printed, 1 some of it could not be read or printed, 2
 usage error.
 `
 
-// logsConfig is the settings of `ullage logs`.
+// logsConfig has the settings of `ullage logs`.
 type logsConfig struct {
 	cat.Config
 	around   time.Time
@@ -117,7 +117,7 @@ type logsConfig struct {
 	untilEOF bool
 }
 
-// defaultWithin is how far the lines of --around may be from its time.
+// defaultWithin is the longest distance of a line from the time of --around.
 const defaultWithin = 30 * time.Second
 
 // flags declares the settings on fs; a --since that is a duration ends at now.
@@ -159,7 +159,7 @@ func (c *logsConfig) setTail(text string) error {
 	return nil
 }
 
-// window makes a window in time of --around.
+// window translates --around into a beginning and an end.
 func (c *logsConfig) window() []error {
 	switch {
 	case c.within < 0:
@@ -193,8 +193,8 @@ func logsCmd(ctx context.Context, args []string, e cli.Env) int {
 		return code
 	}
 	e.NoteFuture("logs", cfg.Since, now)
-	// There is nothing to drain here, so a second signal may always kill, even
-	// during a write that waits for a pager.
+	// Nothing has to be drained here, so a second signal may kill at any time, even during a write that waits for a
+	// pager.
 	noColor, _ := e.LookupEnv("NO_COLOR")
 	cfg.Color = noColor == ""
 	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
@@ -221,8 +221,8 @@ func logsCmd(ctx context.Context, args []string, e cli.Env) int {
 	return cli.OK
 }
 
-// whatToRead returns what to print: the arguments, or the destination that 'ullage
-// run' takes from the same environment.
+// whatToRead returns the inputs: the arguments or, without any, the destination that 'ullage run' takes from the same
+// environment.
 func whatToRead(fs *flag.FlagSet, e cli.Env) []string {
 	dest, ok := e.LookupEnv(settings.EnvName("dest"))
 	if fs.NArg() == 0 && ok && dest != "" {
@@ -231,11 +231,11 @@ func whatToRead(fs *flag.FlagSet, e cli.Env) []string {
 	return fs.Args()
 }
 
-// streamsOf returns what lists the streams of the destinations that are to be read.
+// streamsOf returns a function that lists the streams of the destinations to read.
 func streamsOf(fs *flag.FlagSet, e cli.Env) func() []string {
 	return func() (names []string) {
 		for _, dest := range whatToRead(fs, e) {
-			in, _ := segment.Streams(dest) // what is not a destination has no candidates
+			in, _ := segment.Streams(dest) // other inputs have no candidates
 			names = append(names, in...)
 		}
 		return names

@@ -19,8 +19,7 @@ import (
 //
 //	mkseg [-at TIME] [-compress FORMAT] DEST STREAM FILE...
 //
-// -at gives it the name of a segment that was created then. The FORMAT may also be gzip, in
-// which earlier versions wrote.
+// -at sets the time of creation in the segment's name. The FORMAT may also be gzip, the format of earlier versions.
 func mkseg() {
 	cfg := store.DefaultConfig()
 	fs := flag.NewFlagSet("mkseg", flag.ExitOnError)
@@ -80,7 +79,7 @@ func makeSegment(cfg store.Config, at, dest, stream string, files []string) erro
 	return os.Rename(filepath.Join(path, name), filepath.Join(path, start.UTC().Format("20060102T150405.000Z")+"-"+rest))
 }
 
-// zipNewest makes the newest segment one that an earlier version wrote.
+// zipNewest converts the newest segment into the format of earlier versions.
 func zipNewest(stream string) error {
 	segs, err := segment.List(stream)
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/base/cli"
 )
 
-// program is the command line. `ullage COMMAND --help` lists the flags of a command, from their
-// declarations.
+// program describes the command line. `ullage COMMAND --help` lists the flags of a command, from their declarations.
 func program() cli.Program {
 	return cli.Program{
 		About: `ullage keeps headroom between a JVM that logs and a disk that stalls.
@@ -57,11 +56,10 @@ func main() {
 	cli.Main("ullage", dispatch)
 }
 
-// hide protects the process from other processes of the same user: a JVM that
-// shares the process namespace could read the destination and its key through
-// /proc/PID/root, or trace the process. Root still can, and so can this process
-// and the container runtime, so that `kubectl exec` works. There is no core
-// dump either. If the kernel refuses, nothing changes.
+// hide protects the process from other processes of the same user: a JVM that shares the process namespace could read
+// the destination and its key through /proc/PID/root, or trace the process. Root and this process itself still can.
+// So can the container runtime, for `kubectl exec`. hide also prevents core dumps. If the kernel refuses, nothing
+// changes.
 func hide() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
 // dispatch runs the command that args begins with and returns the exit code.

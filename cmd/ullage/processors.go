@@ -2,14 +2,14 @@ package main
 
 import "runtime"
 
-// mostProcessors bounds how many goroutines run at once while lines flow: the reader and
-// the writer, a sink, and the answer to a request. On a large node, the Go runtime would
-// otherwise use all of its processors, and search them for work.
+// mostProcessors limits the goroutines that run at the same time while lines flow: the reader, the writer, a sink,
+// and the answer to a request. On a large node, the Go runtime would otherwise use all of its processors and search
+// them for work.
 const mostProcessors = 4
 
-// useProcessors sets how many goroutines may run at once. While the source is calm it is
-// one: with two, each timer wakes a second thread that searches for work, finds none and
-// sleeps again. The control group's current limit is used, as by default.
+// useProcessors sets how many goroutines may run at the same time. While the source is calm, the number is one: with
+// two, each timer wakes a second thread that searches for work, finds none and sleeps again. While lines flow, the
+// control group's limit applies up to mostProcessors.
 func useProcessors(busy bool) {
 	if !busy {
 		runtime.GOMAXPROCS(1)

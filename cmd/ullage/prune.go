@@ -38,7 +38,7 @@ It needs the right to remove files of the users that the sidecars run as. It
 exits with 1 if a directory could not be removed.
 `
 
-// minAge protects the directory of a sidecar that has just been started.
+// minAge protects the directory of a sidecar that has just started.
 const minAge = time.Hour
 
 // pruneConfig has the settings of `ullage prune`.
@@ -93,7 +93,7 @@ func pruneCmd(ctx context.Context, args []string, e cli.Env) int {
 	return p.code
 }
 
-// pruned prints what became of each directory, and counts.
+// pruned prints the result for each directory and adds up the totals.
 type pruned struct {
 	env    cli.Env
 	asJSON bool
@@ -103,7 +103,7 @@ type pruned struct {
 	code       int
 }
 
-// prunedJSON is a directory, for programs.
+// prunedJSON is the result for one directory, for programs.
 type prunedJSON struct {
 	Path   string `json:"path"` // below the volume's
 	State  string `json:"state"`
@@ -135,8 +135,7 @@ func (p *pruned) report(r prune.Result) {
 	}
 }
 
-// printJSON prints one line. It escapes what a terminal would interpret in a path, which the
-// pods chose.
+// printJSON prints one line. In a path, which the pods chose, it escapes characters that a terminal would interpret.
 func (p *pruned) printJSON(r prune.Result, failure error) {
 	one := prunedJSON{Path: r.Path, State: r.State, Bytes: r.Bytes}
 	if !r.Newest.IsZero() {
@@ -154,7 +153,7 @@ func (p *pruned) printJSON(r prune.Result, failure error) {
 	}
 }
 
-// summarize prints the totals, unless the volume could not be read at all: err says why.
+// summarize prints the totals. If the volume could not be read at all, it prints nothing, because err says why.
 func (p *pruned) summarize(dryRun bool, err error) {
 	if p.asJSON || err != nil && p.gone.directories+p.left.directories == 0 {
 		return
@@ -166,7 +165,7 @@ func (p *pruned) summarize(dryRun bool, err error) {
 	fmt.Fprintf(p.env.Stdout, "%s: %s; left: %s\n", did, p.gone, p.left)
 }
 
-// tally counts directories.
+// tally adds up directories.
 type tally struct {
 	directories int
 	bytes       settings.Size

@@ -39,8 +39,8 @@ var update = flag.Bool("update", false, "write the tables of docs/reference.md i
 
 const reference = "../../docs/reference.md"
 
-// TestReferenceTables holds the tables of docs/reference.md against the code that
-// they describe. `go test ./cmd/ullage -run ReferenceTables -update` writes them.
+// TestReferenceTables compares the tables of docs/reference.md with the code. `go test ./cmd/ullage -run
+// ReferenceTables -update` writes the tables.
 func TestReferenceTables(t *testing.T) {
 	text, err := os.ReadFile(reference)
 	if err != nil {
@@ -89,8 +89,7 @@ func flagsTable() string {
 
 func cell(s string) string { return strings.NewReplacer("\n", " ", "|", `\|`).Replace(s) }
 
-// descriptor takes a metric's description apart. The library keeps no other
-// way to its parts.
+// descriptor parses a metric's description, because the library does not export its parts.
 var descriptor = regexp.MustCompile(`fqName: "([^"]*)", help: "(.*?)", (?:unit: ".*?", )?constLabels: \{.*?\}, variableLabels: \{(.*?)\}`)
 
 func metricsTable(t *testing.T) string {
@@ -109,7 +108,7 @@ func metricsTable(t *testing.T) string {
 	return "| metric | labels | |\n|---|---|---|\n" + strings.Join(rows, "")
 }
 
-// recorder remembers what was ever registered, also what is not any more.
+// recorder records all metrics ever registered, including metrics that were unregistered.
 type recorder struct {
 	prometheus.Registerer
 	ever       *prometheus.Registry
@@ -158,8 +157,7 @@ func (r *recorder) described(t *testing.T) (all []described) {
 	return all
 }
 
-// shipper returns a Shipper on directories of the test's own, with everything
-// registered that `ullage run` registers.
+// shipper returns a Shipper on temporary directories. It registers all metrics that `ullage run` registers.
 func shipper(t *testing.T, reg prometheus.Registerer) (*ship.Shipper, string) {
 	t.Helper()
 	source := t.TempDir()
@@ -179,7 +177,7 @@ func shipper(t *testing.T, reg prometheus.Registerer) (*ship.Shipper, string) {
 	return s, source
 }
 
-// runUntilDrained ships what there is and closes what shipper opened.
+// runUntilDrained ships all lines and closes what shipper opened.
 func runUntilDrained(t *testing.T, s *ship.Shipper) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -189,8 +187,8 @@ func runUntilDrained(t *testing.T, s *ship.Shipper) {
 	}
 }
 
-// Prometheus's own linter finds nothing in any metric of a sidecar, metrics without a value
-// and metrics of a closed destination included.
+// Prometheus's own linter must find nothing in any metric of a sidecar, including metrics without a value and metrics
+// of a closed destination.
 func TestMetricsAreWellFormed(t *testing.T) {
 	reg := newRecorder()
 	s, source := shipper(t, reg)
@@ -224,8 +222,8 @@ func TestMetricsAreWellFormed(t *testing.T) {
 	}
 }
 
-// A metric that docs/reference.md does not list would never be found. Some
-// metrics exist only while the destination is open.
+// Users would never find a metric that docs/reference.md does not list. Some metrics exist only while the destination
+// is open.
 func TestReferenceHasEveryMetricOfARunningSidecar(t *testing.T) {
 	text, err := os.ReadFile(reference)
 	if err != nil {
@@ -249,8 +247,7 @@ func TestReferenceHasEveryMetricOfARunningSidecar(t *testing.T) {
 	}
 }
 
-// metricsOfASidecar returns the metrics of a sidecar, which runs until they have a
-// text.
+// metricsOfASidecar runs a sidecar until its metrics contain text. It returns them.
 func metricsOfASidecar(t *testing.T, cfg sidecar.Config, text string) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -64,7 +64,7 @@ is.
 Exit status: 0 the report was written, 1 it was not, 2 usage error.
 `
 
-// defaultPage is where the page goes unless a flag says otherwise.
+// defaultPage is the file that the page is written to without --output.
 const defaultPage = "ullage-report.html"
 
 // reportConfig has the settings of `ullage report`.
@@ -85,7 +85,7 @@ func (c *reportConfig) flags(fs *flag.FlagSet, now time.Time) {
 	fs.BoolVar(&c.compare, "compare", false, "put the reports of two inputs side by side, or the figures of more in a table, or of two groups (A vs B)")
 }
 
-// readFlags declares the flags that say what a report is about.
+// readFlags declares the flags that select the lines of a report.
 func readFlags(fs *flag.FlagSet, c *report.Config, now time.Time) {
 	windowFlags(fs, &c.Since, &c.Until, now)
 	c.Floor.Flags(fs)
@@ -145,7 +145,7 @@ func reportCmd(ctx context.Context, args []string, e cli.Env) int {
 	return cli.OK
 }
 
-// readReport reads one input, with its progress on stderr if that is a terminal.
+// readReport reads one input. On a terminal, it shows the progress on stderr.
 func readReport(ctx context.Context, input []string, cfg report.Config, e cli.Env) (*view.Report, error) {
 	progress := cli.NewProgress(e.Stderr)
 	defer progress.Clear()
@@ -153,7 +153,7 @@ func readReport(ctx context.Context, input []string, cfg report.Config, e cli.En
 	return report.Read(ctx, input, cfg)
 }
 
-// write writes what print prints to where the flags say.
+// write writes the output of print to the place that the flags name.
 func (c *reportConfig) write(print func(io.Writer, view.Style) error, e cli.Env) error {
 	to := c.output
 	if to == "" && !c.text && !c.json && !c.perfetto {
@@ -185,7 +185,7 @@ func (c *reportConfig) print(w io.Writer, all []*view.Report, style view.Style) 
 	return view.HTML(w, all...)
 }
 
-// reportStyle returns how to write to stdout: with colors on a terminal.
+// reportStyle returns the style of stdout: with colors on a terminal.
 func reportStyle(e cli.Env) view.Style {
 	noColor, _ := e.LookupEnv("NO_COLOR")
 	return view.Style{Color: noColor == "" && cli.NewScreen(e.Stdout) != nil}

@@ -19,7 +19,7 @@ import (
 // versus is the word between two groups of inputs.
 const versus = "vs"
 
-// mostReaders is how many logs are read at the same time. Each takes about 20 MiB.
+// mostReaders is the number of logs read at the same time. Each takes about 20 MiB.
 const mostReaders = 4
 
 // side is an input of a comparison.
@@ -41,7 +41,7 @@ func sidesOf(args []string) (all []side) {
 	return all
 }
 
-// badComparison returns what is wrong with the inputs of a comparison.
+// badComparison returns the mistakes in the inputs of a comparison.
 func badComparison(args []string) (bad []error) {
 	count := map[string]int{}
 	for _, arg := range args {
@@ -64,8 +64,8 @@ func badComparison(args []string) (bad []error) {
 	return bad
 }
 
-// compareAll compares more than two inputs. It keeps a few figures of each. One that cannot be read is
-// named, and the others are compared.
+// compareAll compares more than two inputs; it keeps only a few figures of each. It names the inputs that cannot be
+// read. The others are compared.
 func (c *reportConfig) compareAll(ctx context.Context, inputs []side, e cli.Env) error {
 	fleet, failed := c.readAll(ctx, inputs, e)
 	if ctx.Err() != nil {
@@ -95,7 +95,7 @@ func (c *reportConfig) compareAll(ctx context.Context, inputs []side, e cli.Env)
 	}, e)
 }
 
-// readAll reads inputs, several at a time, and returns the error of each.
+// readAll reads the inputs, several at a time. It returns one error or nil for each.
 func (c *reportConfig) readAll(ctx context.Context, inputs []side, e cli.Env) (*view.Fleet, []error) {
 	var mu sync.Mutex // of the fleet and the progress
 	fleet, progress, done := &view.Fleet{}, cli.NewProgress(e.Stderr), 0

@@ -35,18 +35,15 @@ SIGTERM or SIGINT it reads every file to its end, commits, and exits with 0.
 It refuses a destination that another 'ullage run' holds.
 `
 
-// gcPercent makes the collector run four times as often as by default. The live heap is
-// small compared with the queue, which the collector need not scan, and shipping
-// allocates next to nothing: 285 MB take seven collections. The soft limit alone does not
-// bound the memory: on a busy machine the runtime exceeds it rather than collect all the
-// time.
+// gcPercent makes the collector run four times as often as by default. The collector need not scan the queue, and the
+// rest of the heap is small. Shipping allocates next to nothing: for 285 MB, the collector runs seven times. The soft
+// limit alone does not limit the memory: on a busy machine, the runtime exceeds it rather than collect all the time.
 const gcPercent = 25
 
-// memoryBesideQueue is how much memory the Go runtime may use in addition to the
-// queue before it collects more often than gcPercent requires, unless GOMEMLIMIT is
-// set. The live heap and the garbage that gcPercent allows have to stay below it
-// with 2,048 open files, whose heap is 8 MiB: at the limit, the runtime collects up
-// to 100 times a second, which takes half of a core.
+// memoryBesideQueue is how much memory the Go runtime may use in addition to the queue before it collects more often
+// than gcPercent requires, unless GOMEMLIMIT is set. The live heap and the garbage that gcPercent allows must fit
+// with 2,048 open files, whose heap is 8 MiB: at the limit, the runtime collects up to 100 times a second, which
+// takes half of a core.
 const memoryBesideQueue = 22 << 20
 
 func runCmd(ctx context.Context, args []string, e cli.Env) int {
@@ -66,8 +63,8 @@ func runCmd(ctx context.Context, args []string, e cli.Env) int {
 	return cli.OK
 }
 
-// beModest sets how much memory and how many processors the Go runtime takes, for queues of so many
-// bytes. It returns what changes that where lines flow or do not; nil: nothing does.
+// beModest sets how much memory and how many processors the Go runtime takes, for queues of so many bytes. It returns
+// a function that adjusts this to whether lines flow, or nil if GOMAXPROCS is set.
 func beModest(queues int64, e cli.Env) (busy func(bool)) {
 	debug.SetGCPercent(gcPercent)
 	if limit, _ := e.LookupEnv("GOMEMLIMIT"); limit == "" {
@@ -80,7 +77,7 @@ func beModest(queues int64, e cli.Env) (busy func(bool)) {
 	return busy
 }
 
-// sinkKinds are the sinks, by the schemes of [sink.Schemes].
+// sinkKinds returns the sinks by the schemes of [sink.Schemes].
 func sinkKinds() map[string]sink.Kind {
 	return map[string]sink.Kind{
 		"kafka":      kafka.Kind(),
@@ -91,8 +88,8 @@ func sinkKinds() map[string]sink.Kind {
 	}
 }
 
-// standardOutput is the standard output by another descriptor than 1: for that one, the
-// runtime does not make a pipe without a reader the end of the process.
+// standardOutput is the standard output, by a descriptor other than 1: with 1, the runtime ends the process once the
+// pipe has no reader.
 type standardOutput struct {
 	once sync.Once
 	file *os.File

@@ -8,7 +8,7 @@ import (
 	"github.com/ullage/ullage/internal/sink"
 )
 
-// The injector checks annotations without the sinks themselves.
+// The injector checks annotations by the schemes alone, without the sinks.
 func TestEachSchemeHasASink(t *testing.T) {
 	if got, want := slices.Sorted(maps.Keys(sinkKinds())), slices.Sorted(slices.Values(sink.Schemes())); !slices.Equal(got, want) {
 		t.Errorf("there are sinks for %q, and the schemes are %q", got, want)

@@ -107,7 +107,7 @@ func (c statusConfig) ask(ctx context.Context) ([]byte, admin.Status, error) {
 	return body, st, err
 }
 
-// checkSource returns an error where the sidecar of another source has answered.
+// checkSource returns an error if the sidecar of another source answered.
 func (c statusConfig) checkSource(st admin.Status) error {
 	if c.source == "" {
 		return nil

@@ -17,7 +17,7 @@ func selectionOf(r admin.Raise) string {
 	return r.Selection + " on " + r.Stream
 }
 
-// triggerState returns whether a trigger is armed, and if not, why.
+// triggerState says whether a trigger is armed, and if not, why.
 func triggerState(t admin.Trigger) string {
 	state := "armed"
 	if !t.Armed {
@@ -35,8 +35,7 @@ func triggerState(t admin.Trigger) string {
 	return state
 }
 
-// levelRows returns the lines about log levels, as key and value. A bad
-// annotation is listed next to the raise in effect.
+// levelRows returns the lines about log levels, as key and value. It lists bad annotations below the raise in effect.
 func levelRows(st admin.Status) [][2]string {
 	var rows [][2]string
 	row := func(key, format string, args ...any) {

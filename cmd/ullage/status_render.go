@@ -15,9 +15,8 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// maxName is the width of a stream's name, chosen so that a row of the table
-// fits into 100 columns. maxSegment is the width of a segment's name without
-// its extension, 20261120T100000.000Z-000001.
+// maxName is the width of a stream's name: with it, a row of the table fits into 100 columns. maxSegment is the width
+// of a segment's name without its extension, 20261120T100000.000Z-000001.
 const (
 	maxName    = 20
 	maxSegment = 27
@@ -62,8 +61,8 @@ func renderStatus(w io.Writer, st admin.Status) error {
 	return nil
 }
 
-// headRows returns the lines above the table, as key and value: what is wrong and how far the
-// copy is behind first, settings last.
+// headRows returns the lines above the table, as key and value: first the problems and the backlog, last the
+// settings.
 func headRows(st admin.Status) [][2]string {
 	state := "ready"
 	if !st.Ready {
@@ -88,7 +87,7 @@ func headRows(st admin.Status) [][2]string {
 	return append(rows, settingRows(st)...)
 }
 
-// settingRows returns the sidecar's settings, and what they resulted in.
+// settingRows returns the sidecar's settings and their effects.
 func settingRows(st admin.Status) (rows [][2]string) {
 	if len(st.Ignored) > 0 {
 		var parts []string
@@ -130,7 +129,7 @@ func withheldRows(st admin.Status, now time.Time) (rows [][2]string) {
 	return rows
 }
 
-// formatRows returns the number of streams in each format, if some are not UL.
+// formatRows returns the number of streams of each format, unless all are UL.
 func formatRows(st admin.Status) [][2]string {
 	streams := map[string]int{}
 	for _, s := range st.Streams {
@@ -190,7 +189,7 @@ func sinkRows(s admin.Sink) [][2]string {
 	return rows
 }
 
-// jvmRows returns what is wrong with the JVMs, if anything is.
+// jvmRows returns the problems of the JVMs, if there are any.
 func jvmRows(st admin.Status) (rows [][2]string) {
 	if e := st.JVMEnd; e != nil {
 		rows = append(rows, [2]string{"jvm end", ago(st, e.At) + ", " + e.Text()})
@@ -206,7 +205,7 @@ func jvmRows(st admin.Status) (rows [][2]string) {
 	return rows
 }
 
-// lossRows returns the lines about losses. It is news, too, that ullage dropped nothing.
+// lossRows returns the lines about losses. It also says that ullage dropped nothing.
 func lossRows(st admin.Status) (rows [][2]string) {
 	now := map[string]string{"discard": "; dropping lines below --keep-level now", "drop": "; dropping all lines now"}[st.Dropping]
 	if st.Dropped.Lines == 0 && now == "" {
@@ -238,8 +237,7 @@ func statusLevels(by map[string]int64) string {
 	return strings.Join(parts, ",")
 }
 
-// copyRows returns the lines about the durable copy: how far back it reaches, and what it
-// lacks.
+// copyRows returns the lines about the durable copy: how far back it reaches, and its losses.
 func copyRows(st admin.Status) [][2]string {
 	reaches := "nothing yet"
 	if !st.Reaches.IsZero() {
@@ -255,8 +253,7 @@ func copyRows(st admin.Status) [][2]string {
 	return rows
 }
 
-// The backlog is not shown as a share of the budget: lines in the spool take a
-// small part of their size.
+// backlog does not show a share of the budget, because lines in the spool take less space than their size.
 func backlog(st admin.Status) string {
 	text := printable.Bytes(st.BacklogBytes)
 	if st.SpooledBytes > 0 {
@@ -272,7 +269,7 @@ func lastCommit(st admin.Status) string {
 	return "last commit " + ago(st, st.LastCommit)
 }
 
-// ago uses the sidecar's own clock, which may differ from ours.
+// ago uses the sidecar's own clock, which may differ from the local one.
 func ago(st admin.Status, t time.Time) string {
 	return printable.Seconds(max(0, st.Now().Sub(t).Seconds())) + " ago"
 }

@@ -140,7 +140,7 @@ func TestStatusRendersTheWorst(t *testing.T) {
 	}
 }
 
-// A process that accepts and does not answer is a stopped sidecar, or not a sidecar.
+// A process that accepts a connection and does not answer is a stopped sidecar or another program.
 func TestStatusSaysForHowLongItHasWaited(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -198,7 +198,7 @@ func TestStatusAsksARealServer(t *testing.T) {
 	if code, out, errs = status("--addr", s.Addr().String(), "--source", "/var/log/jvm/"); code != cli.OK || out != fullText {
 		t.Errorf("its own source: exit %d, stderr:\n%s", code, errs)
 	}
-	// Another sidecar has the port.
+	// Another sidecar listens on the port.
 	if code, out, errs = status("--addr", s.Addr().String(), "--source", "/dev/shm/jvm"); code != cli.Failure || out != "" ||
 		!strings.Contains(errs, " is the sidecar of /var/log/jvm, not of /dev/shm/jvm: ") {
 		t.Errorf("exit %d, stdout:\n%s\nstderr:\n%s", code, out, errs)
