@@ -35,7 +35,7 @@ arguments and the environment of each Deployment that runs 'serve', with the
 configuration in its ConfigMap.
 `
 
-// manifestFlag is the flag of the file with Kubernetes objects.
+// manifestFlag names the file with Kubernetes objects.
 const manifestFlag = "f"
 
 func checkCmd(_ context.Context, args []string, e cli.Env) int {
@@ -83,7 +83,7 @@ type injector struct {
 	args []string // of 'serve'
 	env  map[string]string
 
-	// files are those of the ConfigMaps that it mounts, by their path.
+	// files are the files of its mounted ConfigMaps, by path.
 	files map[string]string
 }
 
@@ -106,7 +106,7 @@ func (i injector) check(e cli.Env) int {
 	return code
 }
 
-// object is as much of a Kubernetes object as shows an injector.
+// object has the fields of a Kubernetes object that check needs.
 type object struct {
 	Kind     string
 	Metadata struct{ Name, Namespace string }
@@ -174,10 +174,10 @@ func findInjectors(text []byte) ([]injector, error) {
 	return found, nil
 }
 
-// injector returns what a container of the object serves with.
+// injector returns the settings of a container of the object.
 func (o object) injector(c container, maps map[string]map[string]string) injector {
 	i := injector{name: o.Kind + " " + strings.TrimPrefix(o.Metadata.Namespace+"/"+o.Metadata.Name, "/"), args: c.Args[1:], files: map[string]string{},
-		env: map[string]string{"KUBERNETES_SERVICE_HOST": "kubernetes.default.svc", "KUBERNETES_SERVICE_PORT": "443"}} // as in every container
+		env: map[string]string{"KUBERNETES_SERVICE_HOST": "kubernetes.default.svc", "KUBERNETES_SERVICE_PORT": "443"}} // Kubernetes sets these in every container
 	for _, v := range c.Env {
 		i.env[v.Name] = v.Value
 	}

@@ -38,11 +38,11 @@ Pod, PodTemplate, ReplicationController, Deployment, StatefulSet, DaemonSet,
 ReplicaSet, Job, CronJob, and Rollout of Argo Rollouts.
 `
 
-// maxManifest bounds what is read.
+// maxManifest limits the size of the input.
 const maxManifest = 64 << 20
 
-// pairs is a flag that may be given several times, each time as NAME=VALUE. In
-// the environment, each line holds one.
+// pairs is a flag that may be given several times, each time as NAME=VALUE. In the environment, each line holds one
+// pair.
 type pairs map[string]string
 
 func (p pairs) String() string {
@@ -64,7 +64,7 @@ func (p pairs) Set(text string) error {
 	return nil
 }
 
-// injectConfig holds the settings of `ullage-injector inject`.
+// injectConfig has the settings of `ullage-injector inject`.
 type injectConfig struct {
 	file, config, image string
 	defaults            pairs
@@ -78,7 +78,7 @@ func (c *injectConfig) flags(fs *flag.FlagSet) {
 	fs.Var(c.defaults, "default", "setting of all sidecars, `NAME=VALUE`; the name is that of the annotation without ullage.dev/;\noverrides that of --config; may be given several times")
 }
 
-// load returns the injector's configuration and its errors.
+// load returns the injector's configuration and the mistakes in it.
 func (c *injectConfig) load() (wish.Config, []error) {
 	cfg := wish.DefaultConfig()
 	if c.config != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/base/settings"
 )
 
-// program is the command line.
+// program describes the command line.
 func program() cli.Program {
 	return cli.Program{
 		About: `ullage-injector gives pods with JVMs a tmpfs for their logs, and a sidecar

@@ -41,7 +41,7 @@ func chartMemory(t *testing.T) int64 {
 // its webhook.
 func start(t *testing.T, limit int64) (cmd *exec.Cmd, url string) {
 	t.Helper()
-	// Not this binary under another name: the race detector takes memory of its own.
+	// Not this binary under another name: under the race detector, it needs more memory.
 	program := filepath.Join(t.TempDir(), "ullage-injector")
 	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -64,8 +64,7 @@ func start(t *testing.T, limit int64) (cmd *exec.Cmd, url string) {
 	return cmd, url
 }
 
-// Any program in a cluster's network can post reviews, and a tenant can have an
-// API server post the pods that it creates.
+// Any program in a cluster's network can post reviews. A tenant can create pods, which the API server posts.
 func TestNoReviewsTakeMoreMemoryThanTheChartGives(t *testing.T) {
 	limit := chartMemory(t)
 	cmd, url := start(t, limit)
@@ -101,7 +100,7 @@ func TestNoReviewsTakeMoreMemoryThanTheChartGives(t *testing.T) {
 					return
 				}
 				defer resp.Body.Close()
-				// A large review may wait for others longer than there is time.
+				// A large review may time out while it waits for others.
 				if answer, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusServiceUnavailable && !bytes.Contains(answer, []byte(`"allowed":true`)) {
 					t.Errorf("%s: %s: %v: %.200s", c.name, resp.Status, err, answer)
 				}
@@ -116,7 +115,7 @@ func TestNoReviewsTakeMoreMemoryThanTheChartGives(t *testing.T) {
 	}
 }
 
-// An injector that refused large pods would be no better than one that is gone.
+// An injector that refused large pods would be as useless as one that does not run.
 func TestLargePodsAreInjected(t *testing.T) {
 	_, url := start(t, chartMemory(t))
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: 2 * time.Minute}

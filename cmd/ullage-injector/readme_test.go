@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/internal/base/cli"
 )
 
-// The README's lines for a pod template, in a Deployment that has nothing but a JVM
-// besides, are all that it takes: the sidecar is added, and nothing is off.
+// The README's lines for a pod template suffice for a Deployment that runs only a JVM: the sidecar is added without a
+// warning.
 func TestTheREADMEsPodTemplateIsInjectedWithoutAWarning(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {

@@ -60,9 +60,9 @@ reviews under way, and exits with 0.
 // 'ullage run'.
 const serveGCPercent = 50
 
-// serveConfig holds the settings of `ullage-injector serve`.
+// serveConfig has the settings of `ullage-injector serve`.
 type serveConfig struct {
-	file    string // with what is injected
+	file    string // of the configuration of the sidecar
 	open    func(file string) (io.ReadCloser, error)
 	inject  wish.Config
 	webhook webhook.Config
@@ -81,7 +81,7 @@ func (c *serveConfig) flags(fs *flag.FlagSet) {
 	settings.Declare(fs, c.groups())
 }
 
-// groups are the settings, by the parts of the injector.
+// groups returns the settings, by the parts of the injector.
 func (c *serveConfig) groups() []settings.Group {
 	return []settings.Group{
 		{Title: "What is injected", Flags: c.ownFlags},
@@ -97,8 +97,7 @@ func (c *serveConfig) ownFlags(fs *flag.FlagSet) {
 	c.log.Flags(fs)
 }
 
-// load reads the file and returns one error for each setting that cannot work,
-// in it and among the flags.
+// load reads the file and returns one error for each invalid setting in it and in the flags.
 func (c *serveConfig) load() []error {
 	bad := slices.Concat(c.webhook.Validate(), c.certs.Validate(), c.admin.Validate())
 	if c.events && c.certs.Cluster.Validate() != nil {
@@ -156,8 +155,8 @@ func serveCmd(ctx context.Context, args []string, e cli.Env) int {
 	return cli.OK
 }
 
-// serve answers reviews until ctx has ended and the shutdown delay has passed.
-// The admin server runs until the last review is answered.
+// serve answers reviews until the shutdown delay after ctx has passed. The admin server runs until the last review is
+// answered.
 func serve(ctx context.Context, cfg serveConfig, of build.Info, log *slog.Logger) error {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_injector_build_info"))
@@ -204,8 +203,8 @@ func serve(ctx context.Context, cfg serveConfig, of build.Info, log *slog.Logger
 	return errors.Join(err, work.Wait())
 }
 
-// eventOf returns what the controller of a pod shows. The pod itself has no
-// name yet, or is not there if another webhook refuses it.
+// eventOf returns an event about a pod's controller. The pod itself has no name yet, and will not exist if another
+// webhook refuses it.
 func eventOf(n webhook.Notice) kubeapi.Event {
 	e := kubeapi.Event{Namespace: n.Namespace, APIVersion: n.Owner.APIVersion, Kind: n.Owner.Kind, Name: n.Owner.Name, UID: string(n.Owner.UID),
 		Reason: "Injected", Message: "a pod has got the log sidecar", Warning: !n.Injected}
@@ -224,11 +223,11 @@ type serveStatus struct {
 	Started       time.Time `json:"started"`
 	UptimeSeconds float64   `json:"uptimeSeconds"`
 
-	// Ready and Reason are the answer of /readyz. Reason is empty when ready.
+	// Ready and Reason are the answer of /readyz. Reason is empty if Ready is set.
 	Ready  bool   `json:"ready"`
 	Reason string `json:"reason,omitempty"`
 
-	// CertificateExpiry is absent while there is no certificate.
+	// CertificateExpiry is absent without a certificate.
 	CertificateExpiry time.Time `json:"certificateExpiry,omitzero"`
 }
 

@@ -28,10 +28,10 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// output is what a command that runs has written so far.
+// output is the output so far of a running command.
 type output struct{ lab.Journal }
 
-// wait returns the first part of the output that the pattern has in brackets.
+// wait waits for the pattern in the output. It returns the text in the first brackets of the pattern.
 func (o *output) wait(t testing.TB, pattern string) string {
 	t.Helper()
 	for end := time.Now().Add(lab.Patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -59,7 +59,7 @@ const serveReview = `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1
 	`"resource":{"group":"","version":"v1","resource":"pods"},"namespace":"shop","operation":"CREATE","object":{"apiVersion":"v1","kind":"Pod",` +
 	`"metadata":{"generateName":"web-","labels":{"ullage.dev/inject":"true"}},"spec":{"securityContext":{"runAsUser":1000,"runAsGroup":1000},"containers":[{"name":"app","image":"app:1","env":[%s]}]}}}}`
 
-// envVars makes a review as large as those of real pods.
+// envVars returns variables that make a review as large as those of real pods.
 func envVars() string {
 	var fields []string
 	for i := range 100 {
@@ -68,7 +68,7 @@ func envVars() string {
 	return strings.Join(fields, ",")
 }
 
-// postReview returns the JSON patch of the answer.
+// postReview posts a review and returns the JSON patch of the answer.
 func postReview(c *http.Client, url, review string) ([]byte, error) {
 	resp, err := c.Post(url, "application/json", strings.NewReader(review))
 	if err != nil {
@@ -127,7 +127,7 @@ func TestServeInjectsUntilItIsTold(t *testing.T) {
 	}
 }
 
-// Prometheus's own linter finds nothing in the metrics of an injector with every option on.
+// Prometheus's own linter must find nothing in the metrics of an injector with all options.
 func TestMetricsAreWellFormed(t *testing.T) {
 	var cfg serveConfig
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
@@ -201,9 +201,8 @@ func TestServeFailsWhereItCannotStart(t *testing.T) {
 	}
 }
 
-// BenchmarkServe sends 100 reviews a second to the program, over TLS, at set
-// times whether or not earlier ones were answered, and prints what they took
-// and how much memory the program holds. -benchtime 1000x is ten seconds.
+// BenchmarkServe sends 100 reviews a second to the program, over TLS, at fixed times even if earlier ones are
+// unanswered. It prints the durations of the answers and the program's memory. -benchtime 1000x takes ten seconds.
 func BenchmarkServe(b *testing.B) {
 	program := filepath.Join(b.TempDir(), "ullage-injector")
 	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
@@ -248,7 +247,7 @@ func BenchmarkServe(b *testing.B) {
 	b.ReportMetric(residentMiB(b, cmd.Process.Pid), "resident-MiB")
 }
 
-// residentMiB is the most that a process has held in memory.
+// residentMiB returns the most memory that a process has held.
 func residentMiB(b testing.TB, pid int) float64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

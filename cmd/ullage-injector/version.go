@@ -1,5 +1,5 @@
 package main
 
-// version is set by the linker (-X main.version=v1.2.3). Empty means that the
-// module version in the build information counts.
+// version is set by the linker (-X main.version=v1.2.3). If it is empty, the module version in the build information
+// is used.
 var version string
