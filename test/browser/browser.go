@@ -17,7 +17,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// Pictures is the directory of the pictures, seen from the tests.
+// Pictures is the directory of the pictures, relative to the tests.
 const Pictures = "../../bin/browser"
 
 const patience = lab.Patience
@@ -36,7 +36,7 @@ func Start(tb testing.TB) *Browser {
 	ctx, end := chromedp.NewExecAllocator(context.Background(), opts...)
 	ctx, closeBrowser := chromedp.NewContext(ctx)
 	tb.Cleanup(func() {
-		// Cancel asks the browser to end and waits for it; end removes its processes.
+		// Cancel asks the browser to end and waits for its end; end removes its processes.
 		if err := chromedp.Cancel(ctx); err != nil {
 			tb.Logf("end the browser: %v", err)
 		}
@@ -49,7 +49,7 @@ func Start(tb testing.TB) *Browser {
 	return &Browser{ctx: ctx}
 }
 
-// View is how a page is looked at. Width and Height are in CSS pixels.
+// View is the way in which a page is viewed. Width and Height are in CSS pixels.
 type View struct {
 	Width, Height int64
 	Dark          bool
@@ -64,7 +64,7 @@ func (v View) features() []*emulation.MediaFeature {
 	}
 	return []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: scheme},
-		{Name: "prefers-reduced-motion", Value: "reduce"}, // pictures are of the end of a movement
+		{Name: "prefers-reduced-motion", Value: "reduce"}, // pictures must show the end of a movement
 	}
 }
 
@@ -79,12 +79,11 @@ type Page struct {
 	faults []string
 }
 
-// Open opens a page in a tab of its own, which is closed when the test ends. The test
-// fails at its end if the page did anything wrong. Pages share nothing, like those of
-// several people: each has its own connections.
+// Open opens a page in a tab of its own and closes it when the test ends. If the page did anything wrong, the test
+// fails at its end. Pages share nothing, like the pages of several people: each has its own connections.
 func (b *Browser) Open(tb testing.TB, url string, v View) *Page {
 	tb.Helper()
-	// A tab in the background is hidden: each has a window of its own.
+	// A tab in the background is hidden, so each tab has a window of its own.
 	at := chromedp.FromContext(b.ctx).Browser
 	do := cdp.WithExecutor(b.ctx, at)
 	profile, err := target.CreateBrowserContext().WithDisposeOnDetach(true).Do(do)
@@ -112,8 +111,8 @@ func (b *Browser) Open(tb testing.TB, url string, v View) *Page {
 	return p
 }
 
-// run runs actions within the test's patience. The first run of a tab makes the tab,
-// which then lives as long as the context of that run: it must not have the deadline.
+// run runs actions within the test's patience. The first run of a tab creates the tab, which then lives as long as
+// the context of that run. So that context must not have the deadline.
 func (p *Page) run(what string, actions ...chromedp.Action) {
 	p.tb.Helper()
 	if err := chromedp.Run(p.ctx); err != nil {
@@ -153,14 +152,14 @@ func (p *Page) Await(what, expression string) {
 	}
 }
 
-// Press presses keys, as [chromedp.KeyEvent] takes them.
+// Press presses keys, in the notation of [chromedp.KeyEvent].
 func (p *Page) Press(keys string) {
 	p.tb.Helper()
 	p.run("press keys", chromedp.KeyEvent(keys))
 }
 
-// Picture writes a picture of the whole page, NAME.png, into [Pictures]. The browser
-// lays the page out without scroll bars for it, so the picture has the window's width.
+// Picture writes a picture of the whole page, NAME.png, into [Pictures]. For this, the browser lays out the page
+// without scroll bars, so the picture is as wide as the window.
 func (p *Page) Picture(name string) {
 	p.tb.Helper()
 	var png []byte

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// That Look finds no fault proves something only if it finds a fault that is there.
+// If Look finds no fault, this proves something only if it does find existing faults.
 func TestFaultsOfAPageAreFound(t *testing.T) {
 	const well = `<!doctype html><html lang="en"><title>Page</title><main><h1>Page</h1><p>Text</p>%s</main>`
 	b := Start(t)
@@ -47,7 +47,7 @@ func TestFaultsOfAPageAreFound(t *testing.T) {
 					fmt.Fprintf(w, well, c.body)
 				}
 			}))
-			// The server outlives the page, whose last request, for an icon, nothing waits for.
+			// The server outlives the page: no test waits for the page's last request, for an icon.
 			t.Cleanup(server.Close)
 			p := b.Open(t, server.URL+"/", View{Width: 800, Height: 600})
 			found := slices.Concat(p.Look(), p.Faults())

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTheDashboardShowsSomethingInEachPanel looks at the chart's dashboard, drawn from what
-// a real Prometheus scraped from a real sidecar. The tests of the chart draw it.
+// TestTheDashboardShowsSomethingInEachPanel inspects the chart's dashboard, drawn from the metrics that a real
+// Prometheus scraped from a real sidecar. The tests of the chart draw it.
 func TestTheDashboardShowsSomethingInEachPanel(t *testing.T) {
 	file, err := filepath.Abs(filepath.Join(Pictures, "dashboard.html"))
 	if err != nil {
@@ -37,7 +37,7 @@ func TestTheDashboardShowsSomethingInEachPanel(t *testing.T) {
 	}
 }
 
-// emptyPanels lists the panels without a mark, and those whose axes say no unit.
+// emptyPanels lists the panels that show no data or whose axes show no figures.
 const emptyPanels = `[...document.querySelectorAll("section")].filter((panel) => {
 	const marks = [...panel.querySelectorAll("path.series, rect.cell")].filter((m) => m.getBBox().width > 0);
 	const figures = [...panel.querySelectorAll("text.value, .stat p")].filter((e) => /\d/.test(e.textContent));

@@ -13,12 +13,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// inspect is an expression whose value is a list of texts, one for each fault.
+// inspect is an expression. Its value is a list of texts, one for each fault.
 //
 //go:embed inspect.js
 var inspect string
 
-// Inspect fails the test with everything that is wrong with what the page shows now.
+// Inspect fails the test with all faults of the page as shown at the moment.
 func (p *Page) Inspect() {
 	p.tb.Helper()
 	for _, fault := range p.Look() {
@@ -26,22 +26,21 @@ func (p *Page) Inspect() {
 	}
 }
 
-// Look returns everything that is wrong with what the page shows now.
+// Look returns all faults of the page as shown at the moment.
 func (p *Page) Look() (faults []string) {
 	p.tb.Helper()
 	p.Eval(inspect, &faults)
 	return faults
 }
 
-// Faults returns what the page did wrong so far, in words, each once.
+// Faults returns the mistakes of the page so far, in words, each once.
 func (p *Page) Faults() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.faults)
 }
 
-// Forgive forgets what the page did wrong so far: a test that ends the server makes
-// requests fail.
+// Forgive forgets the mistakes of the page so far: if a test ends the server, requests fail.
 func (p *Page) Forgive() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,8 +54,7 @@ func (p *Page) said() string {
 	return ""
 }
 
-// event notes what a page does wrong. The browser's connection calls it, so it must
-// not wait.
+// event records a page's mistakes. The browser's connection calls it, so it must not wait.
 func (p *Page) event(event any) {
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
@@ -76,7 +74,7 @@ func (p *Page) event(event any) {
 	}
 }
 
-// own reports whether a request stays with the server, or the directory, of the page.
+// own reports whether a request goes to the page's own server or directory.
 func (p *Page) own(request string) bool {
 	page, err := url.Parse(p.url)
 	if err != nil {

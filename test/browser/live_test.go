@@ -19,13 +19,13 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// views are how every page is looked at.
+// views are the views in which each page is inspected.
 var views = []View{
 	{Width: 360, Height: 800}, {Width: 360, Height: 800, Dark: true},
 	{Width: 820, Height: 1100}, {Width: 1920, Height: 1080}, {Width: 1920, Height: 1080, Dark: true},
 }
 
-// String names a view in the name of a picture.
+// String returns the view's part of the name of a picture.
 func (v View) String() string {
 	scheme := "light"
 	if v.Dark {
@@ -34,8 +34,8 @@ func (v View) String() string {
 	return fmt.Sprintf("%d-%s", v.Width, scheme)
 }
 
-// sidecar starts `ullage run` with a JVM that collects garbage, whose level is raised, and
-// returns it with its base URL. A file whose name and lines are hostile is in its source.
+// sidecar starts `ullage run` with a JVM that collects garbage at a raised level. It returns the sidecar with its
+// base URL. The source contains a file with a hostile name and hostile lines.
 func sidecar(t *testing.T) (*lab.Sidecar, string) {
 	t.Helper()
 	c := collecting{
@@ -54,8 +54,8 @@ func sidecar(t *testing.T) (*lab.Sidecar, string) {
 type collecting struct {
 	tmpfs string   // the size of the source
 	notes string   // the annotations
-	flags []string // further ones of the sidecar
-	heap  []string // the JVM's options for it
+	flags []string // additional flags of the sidecar
+	heap  []string // the JVM's options for its heap
 	rate  string   // MiB of garbage a second
 
 	source, dest string // made by start
@@ -94,8 +94,8 @@ func (c *collecting) start(t *testing.T) (side *lab.Sidecar, url string) {
 	return side, "http://" + addr + "/"
 }
 
-// hostileFile makes a file whose name and lines try to be HTML. It grows as long as the
-// test runs, since a stream that is over is not listed.
+// hostileFile creates a file whose name and lines try to be HTML. It grows as long as the test runs, because a
+// finished stream is not listed.
 func hostileFile(t *testing.T, source string) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(source, "<img src=x onerror=alert(1)>.log"))
@@ -123,7 +123,7 @@ func hostileFile(t *testing.T, source string) {
 	})
 }
 
-// The page of a real sidecar of a real JVM, at several sizes, light and dark.
+// TestLivePageBesideAJVM views the page of a real sidecar of a real JVM, at several sizes, light and dark.
 func TestLivePageBesideAJVM(t *testing.T) {
 	_, url := sidecar(t)
 	b := Start(t)
@@ -177,7 +177,7 @@ func atAGlance(p *Page) {
 	})`)
 }
 
-// Everything that the page can show, in texts that try to be HTML and are long.
+// The page shows everything it can, in long texts that try to be HTML.
 func TestLivePageOfASidecarInTrouble(t *testing.T) {
 	url := trouble(t)
 	b := Start(t)
@@ -221,8 +221,8 @@ func TestLivePageOfASidecarInTrouble(t *testing.T) {
 	}
 }
 
-// The page is used with keys alone, stops asking when it is asked to, says when the
-// sidecar does not answer, and goes on when it does again.
+// With only the keyboard, a user can stop the page's requests. The page says when the sidecar does not answer, and
+// continues when it answers again.
 func TestLivePageStopsAndRecovers(t *testing.T) {
 	side, url := sidecar(t)
 	p := Start(t).Open(t, url, View{Width: 1000, Height: 800})
@@ -231,12 +231,12 @@ func TestLivePageStopsAndRecovers(t *testing.T) {
 	p.Await("the button has the focus", `document.activeElement.id === 'stop'`)
 	p.Press(kb.Enter)
 	p.Await("the button is pressed", `document.querySelector('#stop').getAttribute('aria-pressed') === 'true'`)
-	// An answer that was under way comes, and no further one.
+	// An answer under way arrives, but no further one.
 	var before, after int
 	const asked = `new Promise((done) => setTimeout(() => done(performance.getEntriesByType('resource').length), 2500))`
 	p.Eval(asked, &before)
 	if p.Eval(asked, &after); after != before {
-		t.Errorf("a page that was stopped asked %d times", after-before)
+		t.Errorf("the stopped page asked %d times", after-before)
 	}
 	p.Press(kb.Enter)
 	p.Await("it asks again", fmt.Sprintf(`performance.getEntriesByType('resource').length > %d`, before))
@@ -247,8 +247,8 @@ func TestLivePageStopsAndRecovers(t *testing.T) {
 	p.Forgive() // requests to a server that is gone fail
 }
 
-// sockets counts the sockets of a sidecar: its listener, the connections of its
-// clients, and now and then one to a JVM.
+// sockets counts the sockets of a sidecar: its listener, the connections of its clients, and occasionally one to a
+// JVM.
 func sockets(t *testing.T, side *lab.Sidecar) (n int) {
 	t.Helper()
 	dir := fmt.Sprintf("/proc/%d/fd", side.PID())
@@ -257,7 +257,7 @@ func sockets(t *testing.T, side *lab.Sidecar) (n int) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		// A descriptor that was closed since the directory was read is not counted.
+		// A descriptor closed since the directory was read is not counted.
 		if to, err := os.Readlink(filepath.Join(dir, e.Name())); err == nil && strings.HasPrefix(to, "socket:") {
 			n++
 		}
@@ -265,8 +265,7 @@ func sockets(t *testing.T, side *lab.Sidecar) (n int) {
 	return n
 }
 
-// Ten open pages, each with connections of its own, leave the probes and the scrapers
-// their place.
+// Ten open pages, each with its own connections, must leave room for probes and scrapers.
 func TestTenOpenPagesLockNobodyOut(t *testing.T) {
 	side, url := sidecar(t)
 	b := Start(t)
@@ -292,7 +291,7 @@ func TestTenOpenPagesLockNobodyOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("at most %.1f MiB before, %.1f MiB and %d sockets with ten pages", float64(idle)/(1<<20), float64(peak)/(1<<20), most)
-	// The sidecar accepts 32 connections and has its listener and a socket to a JVM besides.
+	// The sidecar accepts 32 connections. It also has its listener and a socket to a JVM.
 	if most < 10 || most > 32+2 {
 		t.Errorf("%d sockets with ten pages, want 10 to 34", most)
 	}
@@ -303,7 +302,7 @@ func TestTenOpenPagesLockNobodyOut(t *testing.T) {
 
 const hostile = `</script><img src=x onerror=alert(1)>&lt;é\u202e`
 
-// trouble serves the page of a sidecar in which everything goes wrong and returns its URL.
+// trouble serves the page of a sidecar with all possible problems. It returns the URL.
 func trouble(t *testing.T) string {
 	t.Helper()
 	began := time.Now().Add(-26 * time.Hour)

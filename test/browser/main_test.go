@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// programs is the directory of the project's programs, which TestMain has built.
+// programs is the directory of the project's programs. TestMain builds them.
 var programs string
 
 func TestMain(m *testing.M) {
@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// prepare builds with the project's own module, which has more in its go.sum than ours.
+// prepare builds with the project's own module, because the go.sum of this module lacks some of its modules.
 func prepare(m *testing.M) (code int, err error) {
 	if programs, err = os.MkdirTemp("", "ullage-browser-"); err != nil {
 		return 0, err

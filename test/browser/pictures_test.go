@@ -10,12 +10,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// maxPicture bounds a picture of the documents.
+// maxPicture limits the size of a picture in the documents.
 const maxPicture = 200 << 10
 
-// TestPicturesOfTheDocuments takes the pictures of the README: of the live page of a JVM whose
-// level is raised, and of the report about the same log. They go where ULLAGE_PICTURES says (make
-// pictures), otherwise into bin/browser.
+// TestPicturesOfTheDocuments takes the pictures for the README: of the live page of a JVM with a raised level, and of
+// the report about the same log. It writes them to the directory in ULLAGE_PICTURES (make pictures), by default to
+// bin/browser.
 func TestPicturesOfTheDocuments(t *testing.T) {
 	dir := os.Getenv("ULLAGE_PICTURES")
 	if dir == "" {
@@ -42,7 +42,7 @@ func TestPicturesOfTheDocuments(t *testing.T) {
 		p.Await("pauses are listed", `document.querySelectorAll('#pauses tbody tr').length >= 5`)
 		live[name("live", v)] = p
 	}
-	// The charts of the live page begin when it is opened.
+	// The charts of a live page begin when the page is opened.
 	for _, p := range live {
 		p.Await("the curves are of more than 30 s", `performance.now() > 32000`)
 	}

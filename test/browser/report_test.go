@@ -13,8 +13,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// day is a destination with the log of a JVM over a day and what its sidecar has marked: with
-// a gap, a restart, a raised level, a crash, and text that tries to be a page.
+// day is a destination with the log of a JVM over a day and the marks of its sidecar: a gap, a restart, a raised
+// level, a crash, and text that tries to be HTML.
 func day(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -72,8 +72,8 @@ func day(t *testing.T) string {
 	return dest
 }
 
-// overlaps lists texts of charts that lie over one another or leave their chart, and
-// parts of the page that are empty or wider than the page.
+// overlaps lists texts of charts that overlap or leave their chart, and parts of the page that are empty or wider
+// than the page.
 const overlaps = `(() => {
 	const bad = [], box = e => e.getBoundingClientRect();
 	for (const chart of document.querySelectorAll(".chart")) {
@@ -123,7 +123,7 @@ func TestTheReportOfADay(t *testing.T) {
 	p.Picture("report-day-print")
 }
 
-// isInOrder fails the test with what is wrong with the charts and with the page.
+// isInOrder fails the test with the faults of the charts and of the page.
 func (p *Page) isInOrder() {
 	p.tb.Helper()
 	for _, fault := range value[[]string](p, overlaps) {
@@ -132,7 +132,7 @@ func (p *Page) isInOrder() {
 	p.Inspect()
 }
 
-// marks looks at what is drawn.
+// marks checks the drawn marks.
 func marks(t *testing.T, p *Page) {
 	t.Helper()
 	for what, least := range map[string]int{".k-young.mark": 200, ".k-full.mark": 3, ".k-concurrent.mark": 50, ".b-dropped.band": 1, ".b-restart.band": 1,
@@ -155,7 +155,7 @@ func marks(t *testing.T, p *Page) {
 	}
 }
 
-// zoom uses the keys, the buttons and the pointer.
+// zoom uses the keyboard, the buttons and the pointer.
 func zoom(t *testing.T, p *Page) {
 	t.Helper()
 	count := func() int { return value[int](p, `document.querySelectorAll(".mark title").length`) }
@@ -192,8 +192,8 @@ func zoom(t *testing.T, p *Page) {
 	}
 }
 
-// Reports of real logs: short ones, some without dates or without any time, and two side
-// by side.
+// TestReportsOfEveryCollector views reports of real logs: short ones, some without dates or without any time, and two
+// side by side.
 func TestReportsOfEveryCollector(t *testing.T) {
 	const dir = "../../internal/line/pause/testdata/"
 	logs, err := filepath.Glob(dir + "*-jdk25.log") // other releases differ in their lines, and not on the page
@@ -217,7 +217,7 @@ func TestReportsOfEveryCollector(t *testing.T) {
 	show("compare-wide", View{Width: 1920, Height: 1080, Dark: true}, "--compare", dir+"g1-jdk17.log", dir+"z-jdk25.log")
 }
 
-// page makes a report of logs and returns its address.
+// page creates a report of logs and returns its address.
 func page(t *testing.T, args ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.html")

@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
-# Builds Kubernetes, etcd, kubectl and helm from Go modules into the cache; with
-# "kind" as argument, kind and kubeadm as well; with "tools", only kind, kubectl and
-# helm, which build on macOS, too. It takes minutes once, and no time where the same
-# sources were built before.
+# build.sh builds Kubernetes, etcd, kubectl and helm from Go modules into the cache. The argument "kind" adds kind and
+# kubeadm. With the argument "tools" it builds only kind, kubectl and helm, also on macOS. The first build takes
+# minutes; with the same sources, later runs take no time.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 export CGO_ENABLED=0 GOTOOLCHAIN=local GOWORK=off GOFLAGS="${GOFLAGS:-} -mod=readonly -buildvcs=false"
 
-# What /version, kubectl version and helm's .Capabilities.KubeVersion report.
-# Without it they say v0.0.0-master, and a chart's kubeVersion check fails.
+# /version, kubectl version and helm's .Capabilities.KubeVersion report this. Without it they report v0.0.0-master,
+# and a chart's kubeVersion check fails.
 minor=${kubernetes_version#v1.}
 ldflags="-s -w -X helm.sh/helm/v3/internal/version.version=$helm_version"
 for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
@@ -17,12 +16,11 @@ for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
     ldflags+=" -X $package.gitTreeState=clean -X $package.buildDate=1970-01-01T00:00:00Z"
 done
 
-# Debug information would be stripped at the end: not making it saves time and
-# half of the build cache.
+# Debug information would be stripped at the end. Building without it saves time and half of the build cache.
 flags=(-trimpath -gcflags=all=-dwarf=false -ldflags "$ldflags")
 
-# Each part has a stamp: what it was built from. The release of Go is not in it,
-# an upgrade is not worth the minutes.
+# Each part has a stamp of its sources. The release of Go is not included, because an upgrade does not justify the
+# minutes.
 digest() { cat "$@" <(echo "${flags[@]}") | sha256; }
 stamp() {
     case $1 in
@@ -34,7 +32,7 @@ stamp() {
 parts=(kubernetes pause "$@")
 [ "$*" != tools ] || parts=(tools)
 
-# stale PART: does it have to be built?
+# stale PART: must it be built?
 stale() { [ "$(cat "$bin/$1.stamp" 2>/dev/null)" != "$(stamp "$1")" ]; }
 todo=()
 for part in "${parts[@]}"; do
@@ -49,8 +47,7 @@ work=$(mktemp -d "$bin/build.XXXXXX")
 builder=
 trap '[ -z "$builder" ] || kill "$builder" 2>/dev/null || true; rm -rf "$work"' EXIT
 
-# go_build DIR PACKAGE... builds into $work, at the lowest priority since there
-# is usually somebody at the machine.
+# go_build DIR PACKAGE... builds into $work, at the lowest priority, because the machine is usually in use.
 go_build() {
     local dir=$1 start=$(clock) next=30
     shift
@@ -82,7 +79,7 @@ build_kubernetes() {
     done
 }
 
-# The image of every pod's first container.
+# build_pause builds the image of the first container of each pod.
 build_pause() {
     go_build "$repo" ./test/cluster/pause
     go run -C "$repo" ./deploy/image --out "$bin/pause.tar" --tag "$pause_image" --user 65535:65535 --entrypoint /pause "$work/pause=/pause" >/dev/null

@@ -29,8 +29,8 @@ kubeconfig() {
     esac
 }
 
-# pick prints which cluster to take. What 'up' has started is written down, so
-# that every later command means the same one.
+# pick prints which cluster to use. 'up' records the cluster that it started, so that all later commands use the same
+# one.
 pick() {
     if [ -n "${CLUSTER:-}" ]; then
         echo "$CLUSTER"
@@ -45,7 +45,7 @@ pick() {
     fi
 }
 
-# Commands that change something wait for one another.
+# lock makes commands that change something wait for each other.
 lock() {
     mkdir -p "$cache"
     exec 9>"$cache/lock"
@@ -53,9 +53,9 @@ lock() {
     flock -w 1800 9 || fail "another cluster.sh has been at work for half an hour: $cache/lock"
 }
 
-# note_try: make try-down removes the cluster only if $cache/try says that make try has
-# started it. Only the holder of the lock knows: whoever else asks for the cluster wants
-# it to stay, and try does not start one that is up.
+# note_try records in $cache/try that make try has started the cluster: only then does make try-down remove it. Only
+# the holder of the lock knows this. If another command asks for the cluster, it must stay, and try does not start a
+# cluster that is up.
 note_try() {
     if [ "$1" != --try ]; then
         rm -f "$cache/try"
@@ -76,7 +76,7 @@ existing_load() {
         k3d-*) k3d image import --cluster "${context#k3d-}" "$archive" ;;
         docker-desktop | rancher-desktop | orbstack | colima*) docker load --input "$archive" ;; # the nodes have this daemon's images
         *)
-            # A profile of minikube has any name, and its nodes say that they are minikube's.
+            # A profile of minikube may have any name, but its nodes have a label of minikube.
             [ -n "$(kube get nodes -l minikube.k8s.io/name -o name)" ] ||
                 fail "how images get into the cluster of the context $context is not known: push them to a registry that it pulls from"
             minikube --profile "$context" image load "$archive"

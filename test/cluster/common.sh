@@ -1,11 +1,11 @@
-# Settings and functions of the scripts beside it. To be sourced.
+# Settings and functions of the scripts in this directory, which source this file.
 # shellcheck shell=bash
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 repo=$(cd "$here/../.." && pwd)
 export PATH=$PATH:/usr/local/go/bin:/usr/sbin:/sbin
 
-# version MODULE prints the version that go.mod pins, the only place that does.
+# version MODULE prints the version of a module in go.mod, the only place that pins it.
 version() {
     awk -v module="$1" '$1 == module && $2 ~ /^v/ { print $2; exit }' "$here/kubernetes/go.mod"
 }
@@ -26,26 +26,25 @@ fail() {
     exit 1
 }
 
-# not_started: the next command may choose another cluster, and there is none that
-# test/try has started.
+# not_started: the next command may choose another cluster, and test/try has started none.
 not_started() { rm -f "$cache/cluster" "$cache/try"; }
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# clock prints the time in seconds, as finely as this bash can: before 5 in whole ones.
+# clock prints the time in seconds, as exactly as this bash can: before version 5, in whole seconds.
 clock() { echo "${EPOCHREALTIME:-$SECONDS}"; }
 
-# seconds_since START prints seconds with one decimal; START is of clock.
+# seconds_since START prints the seconds since a result of clock, with one decimal.
 seconds_since() { awk -v a="$1" -v b="$(clock)" 'BEGIN { printf "%.1f s", b - a }'; }
 
-# sha256 prints the checksum of what it reads: macOS has no sha256sum.
+# sha256 prints the checksum of its input: macOS has no sha256sum.
 sha256() { if has sha256sum; then sha256sum; else shasum -a 256; fi | cut -c-64; }
 
-# remove_abandoned PREFIX removes the directories PREFIX.* of two hours ago and more, whose
-# makers were killed before they could.
+# remove_abandoned PREFIX removes directories PREFIX.* that are at least two hours old: their creators were killed
+# before they could remove them.
 remove_abandoned() { find "${1%/*}" -maxdepth 1 -type d -name "${1##*/}.*" -mmin +120 -exec rm -rf {} +; }
 
-# limited SECONDS COMMAND... ends a command that takes longer; macOS has no timeout.
+# limited SECONDS COMMAND... ends a command that takes longer. macOS has no timeout: there it does not.
 limited() {
     if has timeout; then timeout "$@"; else "${@:2}"; fi
 }
@@ -60,8 +59,8 @@ wait_for() {
     done
 }
 
-# need COMMAND=PACKAGE... installs the packages of the commands (or absolute
-# paths) that are missing. Where that can't be done it says what to install.
+# need COMMAND=PACKAGE... installs the packages of missing commands (or absolute paths). If it cannot, it says what to
+# install.
 need() {
     local pair missing=()
     for pair in "$@"; do

@@ -1,9 +1,8 @@
 # CLUSTER=kind: a node in a container. To be sourced by cluster.sh.
 # shellcheck shell=bash
 #
-# It takes the node image that kind publishes, where that can be pulled, else
-# one made here (kind-node.sh). It takes the Docker or else the podman that answers,
-# or starts a Docker of its own, without systemd.
+# It uses the node image that kind publishes or, if that cannot be pulled, an image built here (kind-node.sh). It uses
+# a Docker or else a podman that answers, or starts its own Docker, without systemd.
 
 kind_name=ullage
 kind_kubeconfig=$cache/kind.kubeconfig
@@ -18,7 +17,7 @@ docker_answers() { has docker && limited 10 docker info >/dev/null 2>&1; }
 podman_answers() { has podman && limited 10 podman info >/dev/null 2>&1; }
 engine_answers() { "${engine}_answers"; }
 
-# use_engine makes every later kind mean the daemon that is there.
+# use_engine makes all later calls of kind use the daemon that answers.
 use_engine() {
     if [ -S "$docker_socket" ]; then export DOCKER_HOST=unix://$docker_socket; fi
     if ! docker_answers && podman_answers; then
@@ -27,18 +26,18 @@ use_engine() {
     fi
 }
 
-# published_image prints the node image that this release of kind was tested with.
+# published_image prints the node image that was tested with this release of kind.
 published_image() {
     local dir
-    # awk, as the sed of BSD and of macOS knew no \t for decades.
+    # This uses awk, because the sed of BSD and macOS lacked \t for decades.
     dir=$(cd "$here/kubernetes" && go mod download -json "sigs.k8s.io/kind@$kind_version" | awk -F'"' '$2 == "Dir" { print $4 }')
     awk -F'"' '/^const Image = / { print $2 }' "$dir/pkg/apis/config/defaults/image.go"
 }
 
-# pulled IMAGE: is it there, or can it be had?
+# pulled IMAGE: is the image there, or can it be pulled?
 pulled() { "$engine" image inspect "$1" >/dev/null 2>&1 || limited 300 "$engine" pull -q "$1" >/dev/null 2>&1; }
 
-# kind_feasible: without a daemon of our own, and without making an image.
+# kind_feasible: does kind work without a daemon of our own and without building an image?
 kind_feasible() {
     use_engine
     engine_answers && has go && pulled "$(published_image)"
@@ -52,7 +51,7 @@ kind_up() {
         say "it is up already"
         return
     fi
-    # Those on PATH will do, and build here wherever Go does.
+    # Commands in PATH suffice. Otherwise they are built here, on any system with Go.
     { has kind && has kubectl && has helm; } || "$here/build.sh" tools
     engine_answers || start_docker
     kind_remove
@@ -67,7 +66,7 @@ kind_up() {
         config="{kind: Cluster, apiVersion: kind.x-k8s.io/v1alpha4, networking: {disableDefaultCNI: true}}"
     fi
     begin=$(clock)
-    # Until the id is known: kind_remove has seen that the name is free.
+    # The id is not known yet. kind_remove has checked that the name is free.
     echo creating >"$kind_record"
     if ! kind create cluster --name "$kind_name" --kubeconfig "$kind_kubeconfig" --image "$image" --wait 180s --config - <<<"$config" >&2; then
         kind_identify
@@ -80,14 +79,14 @@ kind_up() {
 
 kind_node() { "$engine" container inspect --format '{{.Id}}' "$kind_name-control-plane" 2>/dev/null; }
 
-# kind_identify has the record name the node that kind has created, if there is one.
+# kind_identify writes the id of the node that kind has created into the record, if there is one.
 kind_identify() {
     local id
     if id=$(kind_node); then echo "$id" >"$kind_record"; else rm -f "$kind_record"; fi
 }
 
-# kind_remove deletes the cluster that kind_up created. kind knows a cluster by its
-# name alone, which anybody may have taken: the record says whose it is.
+# kind_remove deletes the cluster that kind_up created. kind identifies a cluster only by its name, which any user may
+# have taken: the record shows whose cluster it is.
 kind_remove() {
     local clusters record
     clusters=$(kind get clusters 2>/dev/null) || fail "kind get clusters fails: is the Docker or podman in order that answers?"
@@ -103,7 +102,7 @@ kind_remove() {
     rm -f "$kind_record"
 }
 
-# kind_dns puts our own server in the place of CoreDNS, whose image can't be had.
+# kind_dns replaces CoreDNS by our own server, because its image cannot be pulled.
 kind_dns() {
     kube -n kube-system patch deployment coredns --type=json --patch "[
         {op: replace, path: /spec/replicas, value: 1},
@@ -114,9 +113,8 @@ kind_dns() {
         {op: remove, path: /spec/template/spec/containers/0/readinessProbe}]" >/dev/null
 }
 
-# start_docker starts Debian's daemon below the cache. Where root lacks
-# CAP_SYS_RESOURCE, as in many containers, runc can't grant it to the privileged
-# container that a node is: a wrapper takes it out.
+# start_docker starts Debian's daemon below the cache. If root lacks CAP_SYS_RESOURCE, as in many containers, runc
+# cannot grant it to the privileged container of a node: a wrapper removes it from the request.
 start_docker() {
     [ "$(id -u)" -eq 0 ] || fail "no Docker answers: start one, set DOCKER_HOST, or run this as root"
     need dockerd=docker.io docker=docker.io iptables=iptables jq=jq
@@ -126,7 +124,7 @@ start_docker() {
         config="{\"runtimes\": {\"limited\": {\"path\": \"$here/runc-limited\"}}, \"default-runtime\": \"limited\"}"
     fi
     echo "$config" >"$docker_dir/daemon.json"
-    # Docker sets it to DROP and leaves it so.
+    # Docker sets the policy to DROP and never restores it.
     iptables -S FORWARD | sed -n 's/^-P FORWARD //p' >"$docker_dir/forward-policy"
     export DOCKER_HOST=unix://$docker_socket
     setsid dockerd --config-file "$docker_dir/daemon.json" --data-root "$docker_dir/data" --exec-root "$docker_dir/exec" \
@@ -146,7 +144,7 @@ kind_down() {
     [ ! -f "$docker_dir/daemon.json" ] || stop_docker
 }
 
-# stop_docker leaves no process, interface or rule; the images stay in the cache.
+# stop_docker removes all processes, interfaces and rules of the daemon. The images stay in the cache.
 stop_docker() {
     local pid
     docker network rm kind >/dev/null 2>&1 || true

@@ -1,13 +1,12 @@
-# CLUSTER=local: two nodes of real Kubernetes on this machine, as root, without
-# systemd, Docker or a registry. To be sourced by cluster.sh.
+# CLUSTER=local runs two nodes of real Kubernetes on this machine, as root, without systemd, Docker or a registry.
+# cluster.sh sources this file.
 # shellcheck shell=bash
 #
-# All of it lives in one directory that is a mount of its own, and on one
-# bridge. The bridge's address is the nodes': it is there without any network,
-# and nobody outside reaches it.
+# Everything is in one directory, which is a mount of its own, and on one bridge. The nodes have the bridge's address:
+# it exists without any network, and no other machine reaches it.
 #
-# The second node is another containerd and another kubelet of the same machine. It
-# is tainted: only a test that is about two nodes puts pods there.
+# The second node is another containerd and another kubelet on the same machine. It is tainted: only tests about two
+# nodes put pods there.
 
 state=$cache/local
 socket=$state/containerd.sock
@@ -20,8 +19,8 @@ service_cidr=10.96.0.0/16
 service_ip=10.96.0.1 # of the API server
 etcd=http://127.0.0.1:12379
 
-# start NAME COMMAND... starts a daemon. It gets no descriptor of ours: neither the
-# lock of the script (9) nor one of our caller's, who may hold a lock, too.
+# start NAME COMMAND... starts a daemon without our descriptors: the lock of the script (9), and those of our caller,
+# which may hold a lock too.
 start() {
     local name=$1 fd
     shift
@@ -34,8 +33,8 @@ start() {
     echo $! >"$state/pids/$name"
 }
 
-# running NAME: is it alive, and what we started? Every command line of ours has
-# $state in it; that of a zombie is empty, and kill -0 would take it for alive.
+# running NAME: is the process alive, and did we start it? All our command lines contain $state. The command line of a
+# zombie is empty, but kill -0 succeeds for it.
 running() {
     local pid
     pid=$(cat "$state/pids/$1" 2>/dev/null) && [ -n "$pid" ] && grep -qaF "$state" "/proc/$pid/cmdline" 2>/dev/null
@@ -55,7 +54,7 @@ stop() { # stop SIGNAL NAME...
     done
 }
 
-# up_failed WHAT: what a reader needs first, the last words of what has died.
+# up_failed WHAT prints what a reader needs first: the last messages of each daemon that ended.
 up_failed() {
     local file name
     for file in "$state"/pids/*; do
@@ -77,10 +76,10 @@ local_need() {
         iptables=iptables ip=iproute2 conntrack=conntrack openssl=openssl flock=util-linux modprobe=kmod pgrep=procps
 }
 
-# daemons are all that local_start starts.
+# daemons are all daemons that local_start starts.
 daemons=(containerd containerd2 etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kubelet2 kube-proxy cluster-dns)
 
-# local_alive: a cluster without one of its daemons answers, and does nothing.
+# local_alive: without one of its daemons, a cluster may answer, but do nothing.
 local_alive() {
     local name
     [ -f "$state/ready" ] || return 1
@@ -99,19 +98,19 @@ local_up() {
     local_down # what a crash or a restart of the machine has left
     local begin=$(clock)
     mkdir -p "$state"
-    # A shared mount, since a kubelet's directory has to allow propagation and /
-    # may not. It also makes one umount -R of all that is mounted below.
+    # A shared mount, because a kubelet's directory must allow propagation and / may not. It also needs only one
+    # umount -R for everything mounted below.
     mount --bind "$state" "$state"
     mount --make-rshared "$state"
     mkdir -p "$state"/{pids,log,pki,cni,kubelet,etcd} "$second/kubelet"
-    # A kubelet makes them wherever its own directory is.
+    # A kubelet creates these for any directory of its own.
     [ -e /var/lib/kubelet ] || touch "$state/made-var-lib-kubelet"
     [ -e /var/log/containers ] || touch "$state/made-var-log-containers"
     local_network
     local_pki
     local_config
     local_node_config "$state" 10250 /
-    # A kubelet takes pods in its cgroup that it does not know for orphans.
+    # A kubelet treats unknown pods in its cgroup as orphans.
     mkdir -p $(local_cgroups "$second_cgroup")
     local_node_config "$second" 10260 "/$second_cgroup"
     local_start
@@ -125,10 +124,10 @@ local_network() {
     ip link add "$bridge" type bridge || fail "the kernel makes no bridge, see above: modprobe bridge"
     ip addr add "$node_ip/24" dev "$bridge"
     ip link set "$bridge" up
-    # Services are reached from the host too, also where there is no default route.
+    # The host must reach services too, also without a default route.
     ip route add "$service_cidr" dev "$bridge"
-    # Without it, what a pod sends to a service whose pod is on the same bridge
-    # is answered past the translation of addresses.
+    # Without br_netfilter, if a service has its pod on the same bridge, the answer bypasses the translation of
+    # addresses.
     modprobe br_netfilter 2>/dev/null || true
     sysctl -qw net.ipv4.ip_forward=1 net.bridge.bridge-nf-call-iptables=1 ||
         fail "the kernel lacks br_netfilter, that services need: modprobe br_netfilter"
@@ -136,13 +135,13 @@ local_network() {
     for limit in max_user_instances=8192 max_user_watches=524288; do
         [ "$(sysctl -n "fs.inotify.${limit%=*}")" -ge "${limit#*=}" ] || sysctl -qw "fs.inotify.$limit"
     done
-    # Docker, if it ran, leaves the policy of FORWARD at DROP.
+    # If Docker ran, it has left the policy of FORWARD at DROP.
     iptables -I FORWARD -i "$bridge" -j ACCEPT
     iptables -I FORWARD -o "$bridge" -j ACCEPT
 }
 
-# local_pki makes one authority, the API server's certificate and an
-# administrator's, whom every component is.
+# local_pki creates an authority, the API server's certificate and an administrator's. All components act as this
+# administrator.
 local_pki() (
     cd "$state/pki"
     sign() { # sign NAME SUBJECT EXTENSIONS
@@ -166,8 +165,7 @@ users: [{name: admin, user: {client-certificate: "$state/pki/admin.crt", client-
 contexts: [{name: local, context: {cluster: local, user: admin}}]
 current-context: local
 EOF
-    # isGateway and a route, not isDefaultGateway: the two together fail with
-    # "file exists".
+    # This uses isGateway and a route, because isDefaultGateway fails together with a route: "file exists".
     cat >"$state/cni/10-bridge.conflist" <<EOF
 {"cniVersion": "0.4.0", "name": "ullage", "plugins": [
   {"type": "bridge", "bridge": "$bridge", "isGateway": true, "ipMasq": true, "hairpinMode": true,
@@ -186,11 +184,11 @@ local_cgroups() {
     for root in /sys/fs/cgroup/*/cgroup.procs; do echo "${root%/*}/$1"; done
 }
 
-# local_node_config DIR PORT CGROUP writes what a containerd and a kubelet with
-# these need. Both nodes have one address, so their kubelets have different ports.
+# local_node_config DIR PORT CGROUP writes the configuration of a containerd and a kubelet. Both nodes have the same
+# address, so their kubelets have different ports.
 local_node_config() {
-    # restrict_oom_score_adj: root in a container may lack CAP_SYS_RESOURCE, and
-    # then can't lower a score below its own.
+    # restrict_oom_score_adj: root in a container may lack CAP_SYS_RESOURCE and then cannot lower a score below its
+    # own.
     cat >"$1/containerd.toml" <<EOF
 version = 2
 root = "$1/containerd"
@@ -204,8 +202,8 @@ state = "$1/containerd-state"
     bin_dir = "/usr/lib/cni"
     conf_dir = "$state/cni"
 EOF
-    # Images come from archives alone: none may be collected, and a nearly full
-    # disk is nothing that the tests are about.
+    # Images come only from archives, so the kubelet must not delete any, and the tests do not depend on free disk
+    # space.
     cat >"$1/kubelet.yaml" <<EOF
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -278,7 +276,7 @@ local_load() {
         mkdir -p "${stamp%/*}"
         local_import "$socket" "$archive" || fail "$archive can't be imported, see above"
         case ${archive##*/} in
-        # What a pod with a sidecar needs, and the tests' own pod on a node.
+        # The images of a pod with a sidecar, and of the tests' own pod on a node.
         tools.tar | jdk25.tar | ullage.tar) local_import "$second/containerd.sock" "$archive" || fail "$archive can't be imported by the second node, see above" ;;
         esac
         echo "$is" >"$stamp"

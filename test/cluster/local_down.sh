@@ -1,11 +1,11 @@
-# The end of CLUSTER=local, whose beginning is local.sh. To be sourced by cluster.sh.
+# The end of CLUSTER=local, which begins in local.sh. cluster.sh sources this file.
 # shellcheck shell=bash
 
-# node_files are what kubeadm writes on each node.
+# node_files are files that kubeadm writes on each node.
 node_files=(/etc/kubernetes/kubelet.conf /var/lib/kubelet/config.yaml)
 
-# other_node prints what shows that this machine is a node of another Kubernetes: a
-# file, or a process. A kubelet in another network, as that of kind, has its own rules.
+# other_node prints a file or a process that shows that this machine is a node of another Kubernetes. A kubelet in
+# another network, as in kind, has its own rules.
 other_node() {
     local file pid command
     for file in "${node_files[@]}"; do
@@ -33,7 +33,7 @@ local_refuse_bridge() {
         fail "the bridge $bridge is there already, of a cluster with another cache: ULLAGE_CACHE=that/cache cluster.sh down"
 }
 
-# local_refuse_node: two Kubernetes would share /var/lib/kubelet and the rules KUBE-*.
+# local_refuse_node: two clusters on one machine would share /var/lib/kubelet and the rules KUBE-*.
 local_refuse_node() {
     local trace
     trace=$(other_node) || return 0
@@ -45,11 +45,11 @@ local_refuse_node() {
         "use that cluster with CLUSTER=existing, a node in a container with CLUSTER=kind, or another machine"
 }
 
-# boot prints what identifies this start of the machine.
+# boot prints the identity of this start of the machine.
 boot() { cat /proc/sys/kernel/random/boot_id; }
 
-# local_down removes what local_up made: each process, mount, interface, rule and file.
-# It works from any state, also after a crash or a restart of the machine.
+# local_down removes all processes, mounts, interfaces, rules and files that local_up created. It works in any state,
+# also after a crash or a restart of the machine.
 local_down() {
     [ -d "$state" ] || return 0
     mkdir -p "$state"/{pids,log}
@@ -68,12 +68,12 @@ local_down() {
     fi
     local_unmount
     rm -rf --one-file-system "$state"
-    # Our links lead nowhere now.
+    # Our links now point to files that are gone.
     find /var/log/containers -xtype l -lname "$state/*" -delete 2>/dev/null || true
     [ -z "$made_logs" ] || rmdir /var/log/containers 2>/dev/null || true
 }
 
-# local_clean_shared removes what every Kubernetes of a machine calls the same.
+# local_clean_shared removes what has the same name in all Kubernetes clusters.
 local_clean_shared() {
     if [ -f "$state/made-var-lib-kubelet" ]; then rm -rf --one-file-system /var/lib/kubelet; fi
     network_is_ours || return 0
@@ -83,11 +83,11 @@ local_clean_shared() {
     remove_cgroups kubepods
 }
 
-# remove_cgroups NAME removes the empty cgroups of that name, and those below them.
+# remove_cgroups NAME removes the empty cgroups of that name, with those below them.
 remove_cgroups() { find /sys/fs/cgroup -depth -type d -path "*/$1*" -exec rmdir {} + 2>/dev/null || true; }
 
-# local_sweep DIR NAME has the container runtime of a node itself remove the pods.
-# Where that has died it is started again for it.
+# local_sweep DIR NAME asks the container runtime of a node to remove the pods. If the runtime has ended, it is
+# started again for this.
 local_sweep() {
     [ -d "$1/containerd" ] || return 0
     if ! running "$2"; then
@@ -98,8 +98,8 @@ local_sweep() {
     fi
 }
 
-# network_is_ours: local_network has begun, and the machine has not restarted since.
-# A restart leaves neither interfaces nor rules: those that are there are somebody's.
+# network_is_ours: has local_network begun, without a restart of the machine since? A restart removes all interfaces
+# and rules, so later ones are not ours.
 network_is_ours() { [ "$(cat "$state/made-network" 2>/dev/null)" = "$(boot)" ]; }
 
 local_unlink() {
@@ -112,7 +112,7 @@ local_unlink() {
     remove_cgroups "$second_cgroup"
 }
 
-# kubelet_chains COMMAND removes what a kubelet leaves, which kube-proxy does not.
+# kubelet_chains COMMAND removes the chains of a kubelet, which kube-proxy does not remove.
 kubelet_chains() {
     local table chain
     "$1" -w -D INPUT -j KUBE-FIREWALL 2>/dev/null || true

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Says whether the cluster can do what the tests need of it: a native sidecar, a
-# tmpfs with a limit, the downward API, services and their names, volumes, Java.
-# Wants the cluster up; leaves nothing in it.
+# smoke.sh checks that the cluster can do what the tests need: a native sidecar, a tmpfs with a limit, the downward
+# API, services and their names, volumes, Java. The cluster must be up; smoke.sh leaves nothing in it.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 eval "$("$here/cluster.sh" env)"
@@ -15,12 +14,12 @@ ok() {
     checked=$(clock)
 }
 
-# Their paths have no spaces, unless the cache's has.
+# The paths contain no spaces, unless the path of the cache does.
 # shellcheck disable=SC2046
 "$here/cluster.sh" load $("$here/images.sh")
 checked=$(clock)
 kubectl create namespace "$namespace" >/dev/null
-# Pods are refused until the namespace has its account.
+# The namespace refuses pods until it has its account.
 wait_for 30 kube get serviceaccount default || fail "the namespace gets no service account: is the controller manager alive?"
 
 kube apply -f - >/dev/null <<'EOF'
