@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bench.sh prints what an event costs its thread, on each installed JDK 17 or later. FORKS=3 takes two minutes a JDK.
+# bench.sh prints the cost of an event to its thread, on each installed JDK 17 or later. FORKS=3: two minutes a JDK.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

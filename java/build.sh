@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# build.sh [MODULE...] makes the jars of the modules (all of them) in bin/java, with javac and jar alone. The same
-# JDK makes the same bytes. Only logback and log4j2 need libraries, and the network if they are not cached.
+# build.sh [MODULE...] builds the jars of the modules (default: all) in bin/java, with only javac and jar. Builds with
+# the same JDK are identical byte for byte. Only logback and log4j2 need libraries; these come from the network unless
+# they are cached.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -32,7 +33,7 @@ pack() {
         echo "Implementation-Version: $version"
         [ -z "${2-}" ] || echo "Automatic-Module-Name: $2"
     } >"$work/manifest"
-    # A fixed date, and files in an order of their own, so that nothing depends on the machine.
+    # The jar has a fixed date and sorted files, so that it does not depend on the machine.
     (cd "$classes" && find * -type f | LC_ALL=C sort >"$work/files" &&
         jar --create --file "$out/ullage-$module.jar" --date 2026-01-01T00:00:00Z --manifest "$work/manifest" @"$work/files")
 }
@@ -49,7 +50,7 @@ for module in "${modules[@]}"; do
         pack logback dev.ullage.log.logback
         ;;
     log4j2)
-        # Log4j finds plugins by a file that its annotation processor writes.
+        # Log4j finds plugins through a file that its annotation processor writes.
         libraries=$(./libraries.sh)
         compile log4j2 -Xlint:-processing,-classfile -cp "$out/ullage-log.jar:$(echo "$libraries"/log4j-*.jar | tr ' ' :)" \
             -processor org.apache.logging.log4j.core.config.plugins.processor.PluginProcessor

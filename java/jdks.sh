@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the homes of the installed JDKs 17 and later, each once, whatever links lead to it.
+# jdks.sh prints the homes of the installed JDKs 17 and later, each once, however many links lead to it.
 set -euo pipefail
 
 default=$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the directory with the libraries of libraries/pom.xml. Maven copies them once; the checksums are
-# compared each time.
+# libraries.sh prints the directory with the libraries of libraries/pom.xml. Maven copies them once; the script
+# compares the checksums each time.
 set -euo pipefail
 cd "$(dirname "$0")/libraries"
 

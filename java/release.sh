@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# release.sh publishes the jars into a directory, signed by a key of its own, and has projects that know nothing but their
-# coordinates log by them: one of Maven, and one of Gradle if that is installed. Maven fetches its plugins once.
+# release.sh publishes the jars into a directory, signed by a key of its own. Then projects that know only the
+# coordinates log with the jars: one of Maven and, if Gradle is installed, one of Gradle. Maven fetches its plugins
+# once.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -18,7 +19,7 @@ gpg --batch --quiet --passphrase '' --quick-generate-key 'dry run <nobody@exampl
 repository=$work/repository
 maven -f pom.xml -Psign deploy -Drevision="$version" -Dmaven.install.skip=true -DaltDeploymentRepository="local::file://$repository"
 
-# What Maven Central asks for.
+# Maven Central requires all of this.
 for artifact in java bom log logback log4j2; do
     base=$repository/dev/ullage/ullage-$artifact/$version/ullage-$artifact-$version
     files=("$base.pom")
@@ -86,7 +87,7 @@ task path(dependsOn: classes) {
 }
 GRADLE
 
-# logs WHO has the project log into a ring by the class path in the file path.
+# logs WHO runs the project with the class path in the file path, and checks that it logs into a ring.
 logs() {
     ! tr : '\n' <"$work/path" | grep -F 'logback-classic' | grep -vq '1\.4\.14' || fail "$1: the version of Logback is not the project's"
     mkdir "$work/ring"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# stress.sh [JCSTRESS_OPTION...] has jcstress interleave two writers of a ring, with each compiler. It takes minutes.
+# stress.sh [JCSTRESS_OPTION...] runs two writers of a ring under jcstress, with each compiler. It takes minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

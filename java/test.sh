@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test.sh [JUNIT_OPTION...] tests the jars in bin/java on each installed JDK 17 or later. UPDATE=1 renews the golden
+# test.sh [JUNIT_OPTION...] tests the jars in bin/java on each installed JDK 17 or later. UPDATE=1 rewrites the golden
 # file in internal/ship/ring/testdata.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# versions.sh runs the front ends in bin/java with other versions of their libraries than those that they are compiled with:
-# into a ring, without one, and with settings that are made anew. CLASSES has the compiled tests. Maven copies the libraries once.
+# versions.sh runs the front ends in bin/java with other versions of their libraries than the versions used to compile
+# them: into a ring, without a ring, and with renewed settings. CLASSES contains the compiled tests. Maven copies the
+# libraries once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -36,7 +37,7 @@ XML
 sed '/AppenderRef ref="FALLBACK"/s/>.*/\/>/' "$work/log4j2.xml" >"$work/log4j2-console.xml"
 sed 's/<appender-ref ref="FALLBACK"\/>//' "$work/logback.xml" >"$work/logback-console.xml"
 
-# run LIBRARY CONFIGURATION JARS [OPTION...] prints what the program prints.
+# run LIBRARY CONFIGURATION JARS [OPTION...] prints the output of the program.
 run() {
     local library=$1 configuration=$2 jars=$3
     shift 3
@@ -44,7 +45,8 @@ run() {
         -cp "$CLASSES:bin/java/ullage-log.jar:bin/java/ullage-${library/log4j/log4j2}.jar:$jars" dev.ullage.log.Versions "$library" 10 2>&1 || echo "exit status $?"
 }
 
-# want TEXT COUNT OUTPUT; a count of some is one or more, since a library may repeat its status.
+# want TEXT COUNT OUTPUT checks how often the output contains a text. The count "some" means at least once, because a
+# library may repeat its status.
 want() {
     local n
     n=$(grep -c -F -- "$1" <<<"$3" || true)
@@ -54,11 +56,12 @@ want() {
     fi
 }
 
-# each NAME LIBRARY JARS
+# each NAME LIBRARY JARS tests one version.
 each() {
     local name=$1 library=$2 jars=$3 out configuration=${2/log4j/log4j2}
     mkdir "$work/ring"
-    # Ten times anew in one JVM, whose collector has nothing to do and which no sidecar reads: of ten rings the last three have no room.
+    # The settings are renewed ten times in one JVM, which collects no garbage, without a sidecar: of ten rings, the
+    # last two have no room.
     out=$(run "$library" "$configuration" "$jars" -Dullage.events="$work/ring,size=256Ki")
     rm -r "$work/ring"
     want "com.example.Db {user=anna} <AUDIT> pool of 8 exhausted | " 52 "$out" # a ring stays to be read: 1 + 2 + ... + 8 + 8 + 8

@@ -17,7 +17,7 @@ import org.openjdk.jmh.runner.options.VerboseMode;
 public final class Bench {
     private Bench() {}
 
-    /** What a row measures, and the most that it may be: clock is the median of nanoTime. */
+    /** A measurement and the limit of its result. With clock, the limit is in addition to the median of nanoTime. */
     private record Row(String name, String what, String must, boolean clock, double limit) {}
 
     private static final List<Row> ROWS = List.of(

@@ -17,7 +17,7 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
-/** What an event costs the thread that logs it. The ring overwrites itself, so that no reader is needed. */
+/** Measures the cost of an event to the thread that logs it. The ring overwrites itself, so it needs no reader. */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)

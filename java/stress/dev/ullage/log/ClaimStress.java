@@ -15,11 +15,11 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.III_Result;
 import org.openjdk.jcstress.infra.results.II_Result;
 
-/** Two writers in a ring of a few records, in all orders that the machine and the compilers make. */
+/** Two writers of a ring with a few records, in all orders that the machine and the compilers produce. */
 public final class ClaimStress {
     private ClaimStress() {}
 
-    /** A ring without a file, used again and again: its memory is not the garbage collector's. */
+    /** A reusable ring without a file: the garbage collector does not manage its memory. */
     static final class Small {
         private static final int CAPACITY = 128;
         private static final ConcurrentLinkedQueue<Small> FREE = new ConcurrentLinkedQueue<>();
@@ -28,7 +28,7 @@ public final class ClaimStress {
         private final MappedByteBuffer memory = (MappedByteBuffer) ByteBuffer.allocateDirect(DATA_AT + CAPACITY);
         Ring ring;
 
-        /** All of the ring is free, and the next record begins at a position. */
+        /** Returns an empty ring with the next record at a position. */
         static Small at(long position) {
             Small small = FREE.poll();
             if (small == null) {
@@ -49,7 +49,7 @@ public final class ClaimStress {
             FREE.add(this);
         }
 
-        /** The ids of the two first records as one number, in order; negative if anything is wrong. */
+        /** Reads the ids of the first two records, in order, as one number; negative if anything is wrong. */
         int read() {
             long position = memory.getLong(HEAD_AT);
             long tail = memory.getLong(TAIL_AT);
@@ -79,7 +79,7 @@ public final class ClaimStress {
         }
     }
 
-    /** Both have room. One of the two positions is so near to the end that a record does not fit. */
+    /** Both records fit. One of the two positions is so close to the end that a record does not fit there. */
     @JCStressTest
     @State
     @Outcome(id = {"0, 12", "0, 21"}, expect = Expect.ACCEPTABLE, desc = "both, in one of the orders")
@@ -105,7 +105,7 @@ public final class ClaimStress {
         }
     }
 
-    /** The end of the ring has to be filled, and then there is room for one. */
+    /** The end of the ring has to be padded. Then only one record fits. */
     @JCStressTest
     @State
     @Outcome(id = {"1, 0, 1", "0, 1, 2"}, expect = Expect.ACCEPTABLE, desc = "one is kept, and the other is counted")
@@ -116,7 +116,7 @@ public final class ClaimStress {
         {
             small.memory.putLong(HEAD_AT, 2 * Small.CAPACITY + 40);
             small.memory.putLong(HEAD_COMPLEMENT_AT, ~(2 * Small.CAPACITY + 40L));
-            // What is before the tail is one pad.
+            // One pad fills the space before the tail.
             small.memory.putLong(DATA_AT + 40, word(64, 0, PAD, 0, 2 * Small.CAPACITY + 40));
         }
 
@@ -137,7 +137,7 @@ public final class ClaimStress {
         }
     }
 
-    /** Who sees the word of a complete record sees the record. */
+    /** A reader that sees the word of a complete record also sees the record. */
     @JCStressTest
     @State
     @Outcome(id = {"0, 0", "1, 1"}, expect = Expect.ACCEPTABLE, desc = "nothing, or all of it")

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.slf4j.MDC;
 import org.slf4j.MarkerFactory;
 
-/** The front ends with the real libraries, into the ring of this JVM, which -Dullage.events sets. */
+/** Tests the front ends with the real libraries. The ring is that of this JVM, which -Dullage.events sets. */
 class FrontEndsTest {
     private static RingReader reader;
     private static final String THREAD = "[" + Thread.currentThread().getName() + "] ";
@@ -119,7 +119,7 @@ class FrontEndsTest {
         context.stop();
     }
 
-    /** A team's own layout, with what it masks, is what the log has. */
+    /** With a team's own layout, including its masks, the log contains the text of the layout. */
     @Test
     void logbackWithAnEncoder() throws Exception {
         LoggerContext context = configured("""

@@ -13,8 +13,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Writes the ring file that keeps both sides to one layout: the sidecar's test reads it. Each time, process and
- * thread in it are fixed. {@code -Dupdate=true} renews it.
+ * Writes the ring file that the sidecar's test reads, so that both sides agree on the layout. All times, processes
+ * and threads in it are fixed. {@code -Dupdate=true} rewrites it.
  */
 class GoldenTest {
     private static final Path GOLDEN = Path.of(System.getProperty("golden", "internal/ship/ring/testdata/golden.ring"));
@@ -45,7 +45,7 @@ class GoldenTest {
         assertArrayEquals(Files.readAllBytes(GOLDEN), got);
     }
 
-    /** Nearly one round is over, so that these records begin near the end and wrap around. */
+    /** The ring has almost been filled three times, so these records begin near its end and wrap around. */
     private void write(Ring ring) {
         try {
             long start = 3L * RingTest.SMALL - 200;
@@ -60,7 +60,7 @@ class GoldenTest {
             ring.longs(EventLog.INFO, 2, 1, Long.MIN_VALUE, 0, 0, time(4));
             ring.event(EventLog.WARNING, 0, "héllo 中 😀", time(5));
             ring.line(EventLog.ERROR, "golden", "com.example.Db", "pool\nexhausted [2026-11-21T10:49:00.123+0000][warning][ullage] gap: 1",
-                    time(6)); // behind a pad
+                    time(6)); // after a pad
             byte[] trace = "[golden] com.example.Db failedjava.lang.Exception: a\n\tat b.C.d(C.java:1)\n[2026] x".getBytes("UTF-8");
             ring.bytes(false, EventLog.ERROR, Layout.LINE, 30, 0, trace, trace.length, time(7));
             byte[] cut = "x".repeat(Layout.MAX_PAYLOAD).getBytes("UTF-8");
@@ -72,7 +72,7 @@ class GoldenTest {
             reader.put(Layout.TAIL_AT, tail + Layout.size(100));
             reader.put(Layout.DATA_AT + (int) (tail & RingTest.SMALL - 1), Layout.claimed(100));
             ring.event(EventLog.WARNING, 21, "behind it", time(12));
-            try (RingReader all = RingReader.in(directory)) { // the number of a thread is the JVM's affair
+            try (RingReader all = RingReader.in(directory)) { // the JVM chose the numbers of the threads
                 thread99(all.peek());
                 all.skip(Layout.size(100));
                 thread99(all.peek());
@@ -82,7 +82,7 @@ class GoldenTest {
         }
     }
 
-    /** Writes into the same ring with another keep level, so that half of it may be exceeded. */
+    /** Writes into the same ring with another keep level: more than half of it may be filled. */
     private void patient(Consumer<Ring> write) throws Exception {
         Settings settings = new Settings(directory, RingTest.SMALL, EventLog.TRACE, EventLog.INFO, Settings.Patience.NONE);
         try (FileChannel file = FileChannel.open(RingReader.files(directory).get(0), StandardOpenOption.READ, StandardOpenOption.WRITE)) {

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** JVMs of their own, which are killed, lose their file, or find no memory for one. */
+/** Tests separate JVMs that are killed, lose their file, or find no memory for one. */
 class ProcessTest {
     @TempDir
     Path directory;
@@ -40,7 +40,7 @@ class ProcessTest {
         return new BufferedReader(new InputStreamReader(process.getInputStream()));
     }
 
-    /** Writes numbered events, and the number of calls that returned into a mapped file. */
+    /** Writes numbered events. A mapped file contains the number of calls that returned. */
     static final class Numbered {
         public static void main(String[] a) throws Exception {
             EventLog log = EventLog.open(a[0] + ",size=16Mi");
@@ -61,7 +61,7 @@ class ProcessTest {
             Path place = Files.createDirectory(directory.resolve("kill" + wait));
             Process process = start(java(Numbered.class, place.toString()));
             assertEquals("ready", output(process).readLine());
-            Thread.sleep(wait); // any moment will do
+            Thread.sleep(wait); // any moment is suitable
             process.destroyForcibly().waitFor();
             int returned = ByteBuffer.wrap(Files.readAllBytes(place.resolve("returned"))).order(ByteOrder.LITTLE_ENDIAN).getInt(0);
             try (RingReader reader = RingReader.in(place)) {
@@ -75,7 +75,7 @@ class ProcessTest {
         }
     }
 
-    /** Truncates its own ring once its code is compiled, and prints what its calls came to. */
+    /** Truncates its own ring once its code is compiled. Then it prints the results of its calls. */
     static final class Truncated {
         public static void main(String[] a) throws Exception {
             EventLog log = EventLog.open(a[0] + ",size=64Mi");
@@ -85,7 +85,7 @@ class ProcessTest {
             try (FileChannel file = FileChannel.open(RingReader.files(Path.of(a[0])).get(0), StandardOpenOption.WRITE)) {
                 file.truncate(0);
             }
-            var thrown = new AtomicInteger(); // the error may come anywhere in a thread that has logged
+            var thrown = new AtomicInteger(); // the error may occur anywhere in a thread that has logged
             for (int t = 0; t < 3; t++) {
                 Thread thread = new Thread(() -> {
                     for (int i = 0; i < 100_000; i++) {
@@ -101,9 +101,9 @@ class ProcessTest {
     }
 
     /**
-     * The kernel kills by SIGBUS who touches a page that is gone; HotSpot makes an InternalError of it. JDK 17
-     * may throw it a little later, in the code that called the log. The log gives up the ring only when it catches one
-     * itself: until then each call may cause another.
+     * The kernel sends SIGBUS to a process that uses a page beyond the end of its file; HotSpot converts the signal
+     * to an InternalError. JDK 17 may throw it a little later, in the caller of the log. The log gives up the ring
+     * only when it catches such an error itself: until then, each call may cause another.
      */
     @Test
     void aTruncatedRingDoesNotEndTheJVM() throws Exception {
@@ -116,7 +116,7 @@ class ProcessTest {
         }
     }
 
-    /** Tries to make a ring that is larger than the file system. */
+    /** Tries to create a ring that is larger than the file system. */
     static final class TooLarge {
         public static void main(String[] a) {
             EventLog log = EventLog.open(a[0] + ",size=2Mi");

@@ -17,8 +17,8 @@ import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 
 /**
- * Reads a ring as the sidecar does: by reads and writes of the file, and never by a mapping. It believes
- * nothing that the writer's word does not vouch for.
+ * Reads a ring like the sidecar: by reads and writes of the file, never by a mapping. It trusts only bytes for which
+ * the writer's word vouches.
  */
 public final class RingReader implements AutoCloseable {
     private final FileChannel channel;
@@ -27,7 +27,7 @@ public final class RingReader implements AutoCloseable {
 
     /** One record. Pads are left out. */
     public record Event(long position, int level, int kind, int flags, int id, int thread, long nanos, byte[] payload) {
-        /** The payload, which has to be valid UTF-8. */
+        /** The payload, which must be valid UTF-8. */
         public String text() {
             try {
                 return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(payload)).toString();
@@ -41,7 +41,7 @@ public final class RingReader implements AutoCloseable {
             return new String(payload, 0, id, StandardCharsets.UTF_8);
         }
 
-        /** What follows the first line. */
+        /** The lines after the first one. */
         public String further() {
             return new String(payload, id, payload.length - id, StandardCharsets.UTF_8);
         }
@@ -75,7 +75,7 @@ public final class RingReader implements AutoCloseable {
         }
     }
 
-    /** Reads what is complete, and gives it back. */
+    /** Reads the complete records, and frees their space. */
     public List<Event> drain() throws IOException {
         long from = position;
         List<Event> events = peek();
@@ -88,7 +88,7 @@ public final class RingReader implements AutoCloseable {
         return events;
     }
 
-    /** Reads what is complete, and gives nothing back. */
+    /** Reads the complete records without freeing their space. */
     public List<Event> peek() throws IOException {
         List<Event> events = new ArrayList<>();
         long tail = at(TAIL_AT);
@@ -98,7 +98,7 @@ public final class RingReader implements AutoCloseable {
             int length = (int) word - 1;
             int kind = (int) (word >>> 36 & 15);
             if (length < 0) {
-                break; // claimed, or not yet
+                break; // claimed but not complete, or not yet claimed
             }
             if (word != word(length, (int) (word >>> 32 & 15), kind, (int) (word >>> 40 & 255), position)) {
                 throw new AssertionError("bad word at " + position);
@@ -117,7 +117,7 @@ public final class RingReader implements AutoCloseable {
         return events;
     }
 
-    /** Goes on after a claim. */
+    /** Skips a claim. */
     public void skip(int bytes) {
         position += bytes;
     }
@@ -139,7 +139,7 @@ public final class RingReader implements AutoCloseable {
         write(RAISED_AT, ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN).putInt(0, word));
     }
 
-    /** Writes rules, as the sidecar does, and then the word that names them. */
+    /** Writes rules like the sidecar: first the rules, then the word that refers to them. */
     public void raise(int any, int all, int generation, String rules) throws IOException {
         byte[] text = rules.getBytes(StandardCharsets.US_ASCII);
         ByteBuffer b = ByteBuffer.allocate(LOGGERS_TEXT + text.length).order(ByteOrder.LITTLE_ENDIAN);

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The ring's writer alone, with a reader that does what the sidecar does. */
+/** Tests only the ring's writer, with a reader that acts like the sidecar. */
 class RingTest {
     static final int SMALL = 64 << 10;
 
@@ -36,7 +36,7 @@ class RingTest {
         reader = RingReader.in(directory);
     }
 
-    /** For each number of bytes left before the end of the ring, and records of several sizes. */
+    /** Tests each number of bytes left before the end of the ring, with records of several sizes. */
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 7, 8, 9, 40, 1000, 8000})
     void wrapsAroundAtEveryAlignment(int length) throws Exception {
@@ -44,7 +44,7 @@ class RingTest {
         int size = Layout.size(length);
         long end = SMALL;
         for (int rest = 8; rest <= size + 8; rest += 8) {
-            // As if everything up to here had been read.
+            // The same as if all records up to here had been read.
             reader.put(Layout.TAIL_AT, end - rest);
             reader.head(end - rest);
             assertTrue(log.event(rest, text));
@@ -114,16 +114,16 @@ class RingTest {
     void goesOnBehindAClaimThatIsNeverCompleted() throws Exception {
         log.event(1);
         long tail = reader.at(Layout.TAIL_AT);
-        reader.put(Layout.TAIL_AT, tail + Layout.size(100)); // a thread that claimed, and stands still
+        reader.put(Layout.TAIL_AT, tail + Layout.size(100)); // a thread that stopped after its claim
         reader.put(Layout.DATA_AT + (int) tail, Layout.claimed(100));
         assertTrue(log.event(2));
         assertEquals(1, reader.drain().size());
         assertEquals(0, reader.drain().size(), "the reader waits at the claim");
-        reader.head(tail + Layout.size(100)); // what it does when the JVM is gone
+        reader.head(tail + Layout.size(100)); // the sidecar does this when the JVM has ended
         assertEquals(2, reader.drain().get(0).id());
     }
 
-    /** The sidecar gives a ring up in which a claim is never completed. */
+    /** The sidecar gives up a ring with a claim that is never completed. */
     @Test
     void opensAnotherRingForOneThatIsAbandoned() throws Exception {
         int template = log.template("request {} took {} us");
@@ -172,12 +172,12 @@ class RingTest {
         return EventLog.open(place + ",size=256Ki,wait=" + wait);
     }
 
-    /** Events at a level and above may wait for room, and then none of them is lost however slowly the ring is read. */
+    /** Events at a level and above may wait for room. Then none is lost, however slowly the ring is read. */
     @Test
     void waitsForRoomAndLosesNothing() throws Exception {
         EventLog log = waiting("warning:60000ms");
         String text = "y".repeat(5000);
-        Thread.currentThread().interrupt(); // which neither ends a wait nor gets lost
+        Thread.currentThread().interrupt(); // an interrupt neither ends a wait nor is lost
         Thread thread = Thread.currentThread();
         var read = new java.util.concurrent.atomic.AtomicInteger();
         Thread reading = new Thread(() -> {
@@ -203,7 +203,7 @@ class RingTest {
         assertEquals(0, log.dropped());
     }
 
-    /** One wait is enough to learn that no sidecar reads; once the ring is read, calls wait again. */
+    /** One wait shows that no sidecar reads; once the ring is read, calls wait again. */
     @Test
     void doesNotWaitAgainForASidecarThatIsGone() throws Exception {
         EventLog log = waiting("error:200ms");
@@ -221,7 +221,7 @@ class RingTest {
         }
     }
 
-    /** No direct call waits where only the lines of front ends do, whatever it has to copy. */
+    /** If only the lines of front ends wait, no direct call waits, however much it has to copy. */
     @Test
     void directCallsDoNotWaitAsLinesDo() throws Exception {
         Settings.Patience lines = new Settings.Patience(EventLog.ERROR + 1, EventLog.ERROR, Duration.ofHours(1).toNanos());
@@ -239,7 +239,7 @@ class RingTest {
         assertEquals(5, log.dropped(EventLog.ERROR));
     }
 
-    /** What was claimed before is read, and nothing is claimed any more. */
+    /** Records claimed before are read, but later claims fail. */
     @Test
     void aRingThatWasReturnedTakesNothing() throws Exception {
         Path place = Files.createDirectory(directory.resolve("closed"));
@@ -287,7 +287,7 @@ class RingTest {
         }
     }
 
-    /** A ring without a reader that overwrites itself, to log into as often as one likes. */
+    /** Returns a log without a reader. Its ring overwrites itself, so the log never gets full. */
     static EventLog endless(Path directory) throws Exception {
         Settings settings = Settings.parse(directory + ",size=1Mi");
         RingFile.create(settings, Origin.now());

@@ -11,7 +11,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The setting, the names and the number of rings, and what works without one. */
+/** Tests the setting, the names and the number of rings, and the calls that work without a ring. */
 class SettingsTest {
     @TempDir
     Path directory;
@@ -67,7 +67,7 @@ class SettingsTest {
         }
     }
 
-    /** Nothing has to be started again after the directory has come, and the log shows what it lacks. */
+    /** When the directory appears later, no restart is needed, and the log shows how many events it lacks. */
     @Test
     void aRingThatCouldNotBeMadeIsTriedAgain() throws Exception {
         Path later = directory.resolve("later");
@@ -115,7 +115,7 @@ class SettingsTest {
         EventLog log = EventLog.open(directory + ",size=256Ki", 1_000_000);
         assertFalse(log.isActive());
         assertTrue(log.problem().contains("8 rings already"), log.problem());
-        Files.delete(directory.resolve("events-1-3.ring")); // as a sidecar does
+        Files.delete(directory.resolve("events-1-3.ring")); // like a sidecar
         long deadline = System.nanoTime() + 60_000_000_000L;
         while (!log.isActive()) {
             assertTrue(System.nanoTime() < deadline, log.problem());
@@ -169,13 +169,13 @@ class SettingsTest {
             reader.raise(EventLog.DEBUG, 0, 2, "org.h=debug");
             assertTrue(log.isRaised(EventLog.DEBUG, "org.h"));
             assertFalse(log.isRaised(EventLog.ERROR, "com.acme") || log.isRaised(EventLog.ERROR, null));
-            for (int i = 0; i < 5000; i++) { // more than are remembered
+            for (int i = 0; i < 5000; i++) { // more than the cache holds
                 assertEquals(i % 2 == 0, log.isRaised(EventLog.DEBUG, (i % 2 == 0 ? "org.h.L" : "org.L") + i));
             }
         }
     }
 
-    /** What another process writes there raises nothing, and does not stay when the sidecar has written. */
+    /** Incomplete or foreign rules raise no logger, and are gone once the sidecar has written. */
     @Test
     void rulesThatAreNotWholeRaiseNothing() throws Exception {
         EventLog log = EventLog.open(directory + ",size=256Ki");
@@ -186,7 +186,7 @@ class SettingsTest {
                 assertFalse(log.isRaised(EventLog.ERROR, "a"), text);
             }
             reader.raise(EventLog.TRACE, 0, 33, "a=trace");
-            reader.raised(EventLog.TRACE | 34 << 16); // not written yet
+            reader.raised(EventLog.TRACE | 34 << 16); // these rules are not written yet
             assertFalse(log.isRaised(EventLog.ERROR, "a"));
             reader.raised(EventLog.TRACE | 33 << 16);
             for (int at : new int[] {Layout.LOGGERS_AT, Layout.LOGGERS_AT + 8, Layout.LOGGERS_AT + 16}) {
@@ -218,7 +218,7 @@ class SettingsTest {
     void ringsAreBoundedAndHaveNamesOfTheirOwn() throws Exception {
         for (int i = 0; i < RingFile.MAX_RINGS; i++) {
             Settings settings = RingTest.settings(directory);
-            RingFile.create(settings, new Origin(1, 2, 3_000_000)); // containers, each with its own process 1
+            RingFile.create(settings, new Origin(1, 2, 3_000_000)); // like containers, each with its own process 1
         }
         assertTrue(Files.exists(directory.resolve("events-1-3.ring")));
         assertTrue(Files.exists(directory.resolve("events-1-3-8.ring")));

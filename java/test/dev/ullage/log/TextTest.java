@@ -33,7 +33,7 @@ class TextTest {
         reader = RingReader.in(directory);
     }
 
-    /** A test may leave nothing in the pool that another event could pick up. */
+    /** A test must not leave anything in the pool that another event could reuse. */
     @AfterEach
     void isAsUsableAsBefore() throws Exception {
         assertTrue(log.log(EventLog.INFO, "l", "after"));
@@ -86,10 +86,10 @@ class TextTest {
 
     private static final Pattern NOTE = Pattern.compile("\\.\\.\\. (\\d+) bytes left out \\.\\.\\.");
 
-    /** Returns the rest of a cut text, without the note, whose number must be right. */
+    /** Returns the rest of a cut text, without the note. The number in the note must be right. */
     private static String[] ends(Event e, long whole) {
         assertNotEquals(0, e.flags() & Layout.CUT);
-        String text = e.text(); // which has to be UTF-8
+        String text = e.text(); // it must be UTF-8
         Matcher note = NOTE.matcher(text);
         assertTrue(note.find(), text);
         boolean further = note.start() > 0 && text.charAt(note.start() - 1) == '\n';
@@ -100,7 +100,7 @@ class TextTest {
         return ends;
     }
 
-    /** Each character that can be cut in the middle, at each place where it can be. */
+    /** Cuts each character that can be cut, at each place within it. */
     @Test
     void longTextKeepsItsBeginningAndItsEnd() throws Exception {
         for (String c : new String[] {"a", "é", "中", "😀"}) {
@@ -116,7 +116,7 @@ class TextTest {
         }
     }
 
-    /** The cause ends the stack trace of a throwable, and is what a reader looks for. */
+    /** The cause is at the end of the stack trace of a throwable, and readers look for it. */
     @Test
     void aLongThrowableKeepsItsRootCause() throws Exception {
         for (int frames : new int[] {200, 1000, 3000}) {
@@ -148,7 +148,7 @@ class TextTest {
         return e;
     }
 
-    /** All lengths around the largest one, in all kinds of pieces: the uncut parts are those that were appended. */
+    /** All lengths around the longest one, in all kinds of pieces: the uncut parts must be the appended ones. */
     @Test
     void piecesOfAnyLengthAddUp() throws Exception {
         Random random = new Random(7);
@@ -178,7 +178,7 @@ class TextTest {
         }
     }
 
-    /** Nothing in a context can look like another part of the record, and each part comes back as it was. */
+    /** Text in a context must not look like another part of the record, and each part is read back unchanged. */
     @Test
     void theContextParsesBackAndForgesNothing() throws Exception {
         String[] values = {"anna", "", "a,b", "a=b", "x} <ADMIN> forged", "\"", "\\", "\\\"", "two words", "héllo", "{", "null", "a/b:c@d+e-f.g_h", "line\nfeed"};

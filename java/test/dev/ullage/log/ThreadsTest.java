@@ -66,7 +66,7 @@ class ThreadsTest {
         }
     }
 
-    /** Logs in each of the ways, with the number of the thread and one that grows. */
+    /** Logs in each of the ways, with the number of the thread and a growing number. */
     private static long write(EventLog log, int me, int each) {
         long kept = 0;
         for (int i = 1; i <= each; i++) {
@@ -103,7 +103,7 @@ class ThreadsTest {
         return events.size();
     }
 
-    /** Enough calls that one allocation in a thousand would show. */
+    /** Makes so many calls that even one allocation in a thousand would show. */
     @Test
     void nothingIsAllocated() throws Exception {
         EventLog log = RingTest.endless(directory);
@@ -131,7 +131,7 @@ class ThreadsTest {
         assertTrue(least < 20_000, least + " bytes for 160,000 calls");
     }
 
-    /** Each recursion claims somewhere before the end of the stack, and none may stay open. */
+    /** Each recursion claims a record near the end of the stack, and none may stay open. */
     @Test
     void aStackOverflowLeavesNoClaim() throws Exception {
         EventLog log = EventLog.open(directory + ",size=256Ki");

@@ -4,8 +4,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * Logs by whatever version of a library is on the class path, and prints what came into the ring. It uses nothing that
- * the oldest versions lack; versions.sh runs it.
+ * Logs with any version of a library on the class path. Then it prints the records in the ring. It uses only
+ * functions that the oldest versions have; versions.sh runs it.
  */
 final class Versions {
     private Versions() {}
@@ -37,7 +37,7 @@ final class Versions {
         }
     }
 
-    /** Apart, since the other library is not there. */
+    /** A class of its own, because the other library is absent. */
     private static final class Logback {
         static Runnable run() throws Exception {
             var context = (ch.qos.logback.classic.LoggerContext) org.slf4j.LoggerFactory.getILoggerFactory();

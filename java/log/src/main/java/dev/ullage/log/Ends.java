@@ -4,16 +4,16 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * The text of a record, in UTF-8. If a text is too long for a record, it keeps the beginning and the end: the last
- * lines of a Java stack trace are its cause. Between them it says how many bytes are left out.
+ * The text of a record, in UTF-8. A text that is too long for a record is cut in the middle: it keeps its end,
+ * because the last lines of a Java stack trace are its cause. A note in the middle says how many bytes are left out.
  */
 final class Ends {
     private static final int FIRST_SIZE = 1 << 10;
-    /** So much of the beginning is kept of a text that is too long; the rest of a record is the end of the text. */
+    /** The bytes kept of the beginning of a text that is too long. The rest of the record is for its end. */
     private static final int BEGINNING = Layout.MAX_PAYLOAD / 2;
     private static final int NOTE = 64;
     private static final int END = Layout.MAX_PAYLOAD - BEGINNING - NOTE;
-    /** A cut is moved to the end of a line that is not farther away. */
+    /** The largest distance over which a cut moves to the end of a line. */
     private static final int NEAR = 512;
     private static final int CHUNK = 1 << 10; // characters
 
@@ -30,7 +30,7 @@ final class Ends {
         kept = 0;
     }
 
-    /** How many bytes were appended, whether or not they are kept. */
+    /** The number of bytes appended, including those that were not kept. */
     long length() {
         return size + beyond;
     }
@@ -65,7 +65,7 @@ final class Ends {
         }
     }
 
-    /** Appends bytes, which are UTF-8 if anything is. */
+    /** Appends bytes, without a check that they are UTF-8. */
     void append(byte[] from, int length) {
         if (beyond == 0) {
             grow(length);
@@ -79,7 +79,7 @@ final class Ends {
         add(from, 0, length);
     }
 
-    /** Removes line feeds from the end, down to a length. */
+    /** Removes line feeds from the end, but keeps at least so many bytes. */
     void trim(long least) {
         while (length() > least) {
             if (beyond == 0 && bytes[size - 1] == '\n') {
@@ -93,7 +93,7 @@ final class Ends {
         }
     }
 
-    /** From here on there is a beginning and an end. */
+    /** Divides the text into a beginning and an end, for this and all further bytes. */
     private void split() {
         if (last == null) {
             last = new byte[END];
@@ -129,10 +129,10 @@ final class Ends {
     }
 
     /**
-     * Puts the two ends together, with a note between them.
+     * Joins the two ends, with a note between them.
      *
-     * @param mark a place in the text
-     * @return where that place is in {@link #bytes} now, or the end of the note if it was left out
+     * @param mark an index into the whole text
+     * @return its index in {@link #bytes}, or the end of the note if it was left out
      */
     int join(long mark) {
         if (beyond == 0) {
@@ -173,7 +173,7 @@ final class Ends {
         return to + between.length + (int) Math.max(0, inEnd);
     }
 
-    /** The newest bytes in their order. */
+    /** The newest bytes, in order. */
     private byte[] end() {
         byte[] end = new byte[kept];
         int at = (int) ((beyond - kept) % END);
@@ -201,7 +201,7 @@ final class Ends {
         return -1;
     }
 
-    /** What was appended, after {@link #join}: as many bytes as {@link #length} says. */
+    /** The text after {@link #join}. Only the first {@link #length} bytes are valid. */
     byte[] bytes() {
         return bytes;
     }

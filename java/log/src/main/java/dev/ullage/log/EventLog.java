@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * Writes events into a ring in shared memory, from where the ullage sidecar takes them to
- * durable storage. What was logged survives {@code kill -9} of this JVM.
+ * Writes events into a ring in shared memory. From there, the ullage sidecar writes them to durable storage. Logged
+ * events survive {@code kill -9} of this JVM.
  *
  * <pre>{@code
  * static final EventLog LOG = EventLog.get();
@@ -19,21 +19,19 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * LOG.log(EventLog.WARNING, "com.example.Db", "pool exhausted");
  * }</pre>
  *
- * <p><b>Contract of every method that logs.</b> It never throws, takes a lock or, unless its description says so, allocates.
- * It makes a system call only to wait for room in a full ring, where the setting {@code wait} asks for that. It returns whether the event was
- * kept. A false means that the level is not enabled, that there is no ring, that the thread has no
- * stack left, or that the ring was too full for the level; in that case the event is counted by
- * level, and the sidecar writes the count into the log. In a ring that is half full only events of the level {@code keep} (by
- * default {@link #WARNING}) and above are kept. A level outside of {@link #TRACE} to
- * {@link #ERROR} is taken for the nearest of them.
+ * <p><b>Contract of all methods that log.</b> They never throw, take no lock and, unless their description says so,
+ * do not allocate. They make a system call only to wait for room in a full ring, if the setting {@code wait} asks for
+ * that. They return whether the event was kept. False means that the level is not enabled, that there is no ring,
+ * that the thread has no stack left, or that the ring was too full for the level. In the last case, the event is
+ * counted by level, and the sidecar writes the count into the log. A ring that is half full keeps only events of the
+ * level {@code keep} (by default {@link #WARNING}) and above. A level outside of {@link #TRACE} to {@link #ERROR} is
+ * taken for the nearest of these.
  *
- * <p><b>Cost.</b> An event costs the price of {@link System#nanoTime()}, of one compare-and-set and of
- * stores into memory that mostly is in the processor's cache. Without a ring it costs the load of
- * a field.
+ * <p><b>Cost.</b> An event costs a call of {@link System#nanoTime()}, a compare-and-set and stores into memory that
+ * is mostly in the processor's cache. Without a ring it costs the load of a field.
  *
- * <p><b>Threads.</b> All methods may be called by all threads at any time. Events of one thread
- * stay in order. There are no thread locals, so virtual threads cost no memory; a virtual
- * thread is never unmounted or pinned by a call.
+ * <p><b>Threads.</b> All threads may call all methods at any time. The events of a thread stay in order. There are no
+ * thread locals, so virtual threads cost no memory; a call never unmounts or pins a virtual thread.
  *
  * <p><b>Setting.</b> The system property {@code ullage.events}, else the environment variable
  * {@code ULLAGE_EVENTS}, is {@code DIR[,size=4Mi][,keep=warning][,level=info][,wait=LEVEL:TIME]}: the
@@ -54,7 +52,7 @@ public final class EventLog {
     /** The level of failures. */
     public static final int ERROR = 5;
 
-    /** Texts with more characters take the way over a buffer, which knows how to cut them. */
+    /** Longer texts are first copied into a buffer, which can cut them. */
     private static final int DIRECT = Layout.MAX_PAYLOAD / 4;
 
     private static final long RETRY_NANOS = 10_000_000_000L;
@@ -87,9 +85,9 @@ public final class EventLog {
     }
 
     /**
-     * Returns the log of this JVM, or of the class loader that has loaded this class. The first call creates the ring,
-     * which takes about a millisecond. Where that fails, it prints one line to {@link System#err}, and the log tries again
-     * every ten seconds, in a thread of its own, while it is used.
+     * Returns the log of this JVM, or of the class loader that has loaded this class. The first call creates the
+     * ring, which takes about a millisecond. If that fails, it prints one line to {@link System#err}. While the log
+     * is used, a thread of its own then tries again every ten seconds.
      *
      * @return the same object at each call; never null
      */
@@ -103,9 +101,9 @@ public final class EventLog {
     }
 
     /**
-     * Returns the same log as {@link #get}, to a front end that will call {@link #leave} when it is stopped. When all front
-     * ends have left, and the application has not called {@link #get}, the ring is returned: the sidecar reads it to its end and removes it
-     * although the JVM goes on. The next front end gets another ring.
+     * Returns the same log as {@link #get}, for a front end that will call {@link #leave} when it stops. When all
+     * front ends have left and the application has not called {@link #get}, the log returns the ring: the sidecar
+     * reads it to its end and removes it, although the JVM continues to run. The next front end gets another ring.
      *
      * @return the same object at each call; never null
      */
@@ -118,7 +116,7 @@ public final class EventLog {
         return log;
     }
 
-    /** Says that a front end is stopped. Call it once for each {@link #join}. */
+    /** Reports that a front end has stopped. Call it once for each {@link #join}. */
     public void leave() {
         synchronized (templates) {
             Ring r = ring;
@@ -129,7 +127,7 @@ public final class EventLog {
                 r.close();
                 keepDrops(r);
             } catch (InternalError e) {
-                // Its file was truncated: there is nothing to return.
+                // The ring's file was truncated: there is nothing to return.
             }
             problem = "the ring was returned, since all front ends are stopped";
             returned = true;
@@ -137,7 +135,7 @@ public final class EventLog {
         }
     }
 
-    /** Creates a ring to replace one that was returned. The caller holds the lock. */
+    /** Creates a ring in place of a returned one. The caller holds the lock. */
     private void takeAgain() {
         if (returned) {
             returned = false;
@@ -150,7 +148,7 @@ public final class EventLog {
         try {
             setting = System.getProperty("ullage.events", System.getenv("ULLAGE_EVENTS"));
         } catch (SecurityException e) {
-            // As if it were not set.
+            // The same as without a setting.
         }
         EventLog log = open(setting);
         if (setting != null && !log.isActive()) {
@@ -160,7 +158,7 @@ public final class EventLog {
         return log;
     }
 
-    /** A log with a ring of its own, or without one if the setting is null or cannot be met. */
+    /** Returns a log with a new ring, or without one if the setting is null or no ring can be created. */
     static EventLog open(String setting) {
         return open(setting, RETRY_NANOS);
     }
@@ -178,13 +176,13 @@ public final class EventLog {
         }
     }
 
-    /** A log with a ring that is there already. */
+    /** Returns a log with an existing ring. */
     static EventLog of(Settings settings, Ring ring) {
         return new EventLog(settings, ring, null, RETRY_NANOS);
     }
 
     /**
-     * Returns whether there is a ring. Front ends write elsewhere while there is none.
+     * Returns whether there is a ring. Without one, front ends write to other appenders.
      *
      * @return false if no event would be kept now
      */
@@ -206,9 +204,8 @@ public final class EventLog {
     }
 
     /**
-     * Returns whether events of a level are logged: those at the set level and above, and those that the
-     * sidecar raised at run time. It costs a comparison, or a load from the ring for a level
-     * below the set one.
+     * Returns whether events of a level are logged: at or above the set level, or raised by the sidecar at run time.
+     * It costs a comparison and, for a level below the set one, a load from the ring.
      *
      * @param level from {@link #TRACE} to {@link #ERROR}
      * @return false if a call with this level would log nothing
@@ -228,9 +225,9 @@ public final class EventLog {
     }
 
     /**
-     * Returns whether the sidecar raised a level of a logger at run time. Front ends, whose libraries have
-     * levels of their own, log an event if either asks for it. It costs a load from the ring, and a
-     * look into a table while some loggers are raised and others are not.
+     * Returns whether the sidecar raised a logger to a level at run time. The libraries of front ends have levels of
+     * their own; front ends log an event if either level asks for it. The call costs a load from the ring and, while
+     * only some loggers are raised, a look into a table.
      *
      * @param level from {@link #TRACE} to {@link #ERROR}
      * @param logger the name of the logger; may be null: none
@@ -247,12 +244,12 @@ public final class EventLog {
     }
 
     /**
-     * Declares a message with {@code {}} in the places of its arguments, once, in a static
+     * Declares a message with {@code {}} in the places of its arguments. Call it once for each message, for a static
      * field. It takes a lock and allocates.
      *
      * @param text at most 1024 bytes in UTF-8; all templates together have room for 28 KiB
-     * @return the number to log it with, or 0 if there is no room: the sidecar then writes the
-     *     arguments alone
+     * @return the number for calls that log it, or 0 if there is no room: the sidecar then writes only
+     *     the arguments
      */
     public int template(String text) {
         if (text == null || settings == null) {
@@ -288,8 +285,8 @@ public final class EventLog {
     }
 
     /**
-     * Logs a number and a text, at level info. A text of more than 8192 characters is copied
-     * once more; of one of more than 32 KiB the beginning and the end are kept.
+     * Logs a number and a text, at level info. A text of more than 8192 characters is copied once more; a text of
+     * more than 32 KiB keeps only its beginning and its end.
      *
      * @param n any number; the line begins with it
      * @param text may be null: no text
@@ -300,8 +297,8 @@ public final class EventLog {
     }
 
     /**
-     * Logs a number and a text with the time that the caller has from elsewhere, such as from
-     * the start of a request: the clock is most of the price of an event.
+     * Logs a number and a text with a time that the caller already knows, such as the start of a request: reading the
+     * clock is most of the cost of an event.
      *
      * @param level from {@link #TRACE} to {@link #ERROR}
      * @param n any number; the line begins with it
@@ -398,11 +395,11 @@ public final class EventLog {
     }
 
     /**
-     * Logs {@code [thread] logger text}. More than 8192 characters are copied once more; of more than 32 KiB the
-     * beginning and the end are kept.
+     * Logs {@code [thread] logger text}. A text of more than 8192 characters is copied once more; a text of more than
+     * 32 KiB keeps only its beginning and its end.
      *
      * @param level from {@link #TRACE} to {@link #ERROR}
-     * @param logger who logs it, mostly the name of a class; may be null: none
+     * @param logger the name of the logger, usually that of a class; may be null: none
      * @param text may be null, and is then written as such
      * @return whether it was kept
      */
@@ -431,11 +428,11 @@ public final class EventLog {
     }
 
     /**
-     * Logs {@code [thread] logger text} and the stack trace of a throwable as further lines of the
-     * same record. It allocates, for the stack trace.
+     * Logs {@code [thread] logger text} with the stack trace of a throwable in further lines of the same record. It
+     * allocates memory for the stack trace.
      *
      * @param level from {@link #TRACE} to {@link #ERROR}
-     * @param logger who logs it, mostly the name of a class; may be null: none
+     * @param logger the name of the logger, usually that of a class; may be null: none
      * @param text may be null, and is then written as such
      * @param thrown may be null: no further lines
      * @return whether it was kept
@@ -448,16 +445,15 @@ public final class EventLog {
     }
 
     /**
-     * Begins a record as front ends of logging libraries write it, with {@code [thread] logger}.
-     * The caller appends to it and sends it; a line that is not sent is merely garbage. A line
-     * is sent whatever its level, since the library has decided already.
+     * Begins a record in the form of front ends of logging libraries, with {@code [thread] logger}. The caller
+     * appends to the line and sends it. A line that is not sent costs only garbage. A line is sent at any level,
+     * because the library has checked the level already.
      *
-     * <p>It allocates nothing while at most four threads for each processor have a line that they have not
-     * sent yet.
+     * <p>It allocates nothing while at most four threads for each processor have an unsent line.
      *
      * @param thread the name of the thread; may be null
      * @param logger the name of the logger; may be null
-     * @return a line of the caller's own until it is sent; never null
+     * @return a line that belongs to the caller until it is sent; never null
      */
     public Line line(String thread, String logger) {
         return begin(false, thread, logger);
@@ -468,12 +464,12 @@ public final class EventLog {
     }
 
     /**
-     * Logs lines that a layout of the application's own has made. They come into the log as they are, so their
-     * layout has to show their level and their time. Front ends use it, as {@link #line}: whatever the level is. It allocates
-     * only for lines of more than 32 KiB, of which the beginning and the end are kept.
+     * Logs lines that the application's own layout has made. They come into the log unchanged, so the layout has to
+     * show their level and their time. It is for front ends and, like {@link #line}, logs at any level. It allocates
+     * only for lines of more than 32 KiB, of which it keeps the beginning and the end.
      *
-     * @param level from {@link #TRACE} to {@link #ERROR}: decides what is refused when the ring fills up
-     * @param lines one line or several ones, in UTF-8, with or without a line feed at the end; may be null: nothing
+     * @param level from {@link #TRACE} to {@link #ERROR}: decides whether a ring that fills up refuses them
+     * @param lines one or more lines, in UTF-8, with or without a line feed at the end; may be null: nothing
      * @return whether it was kept
      */
     public boolean encoded(int level, byte[] lines) {
@@ -486,7 +482,7 @@ public final class EventLog {
         return write(false, level, Layout.OWN, 0, 0, lines, lines.length, System.nanoTime());
     }
 
-    /** Writes the bytes of a line, which is at its end: of a direct call, or of a front end. */
+    /** Writes the finished bytes of a line, of a direct call or of a front end. */
     boolean write(boolean direct, int level, int kind, int id, int flags, byte[] payload, int length, long nanos) {
         Ring r = ring;
         if (r == null) {
@@ -502,7 +498,7 @@ public final class EventLog {
     }
 
     /**
-     * Returns how many bytes of the ring hold events that the sidecar has not taken yet.
+     * Returns how many bytes of the ring hold events that the sidecar has not yet read.
      *
      * @return 0 without a ring
      */
@@ -517,7 +513,7 @@ public final class EventLog {
     }
 
     /**
-     * Returns how many events were dropped since the ring was too full for them.
+     * Returns how many events were dropped because the ring was too full for them.
      *
      * @return the sum over all levels
      */
@@ -530,12 +526,11 @@ public final class EventLog {
     }
 
     /**
-     * Returns how many events of a level were dropped since the ring was too full for them. Those of
-     * the moment in which the sidecar made this JVM change to another ring may be missing here; the sidecar
-     * counts them.
+     * Returns how many events of a level were dropped because the ring was too full for them. If the sidecar abandons
+     * a ring, events dropped at that moment may be missing here; the sidecar counts them.
      *
      * @param level from {@link #TRACE} to {@link #ERROR}
-     * @return those that no ring was there for included, if one was asked for
+     * @return the number, including events dropped without a ring, if one was configured
      */
     public long dropped(int level) {
         Ring r = ring;
@@ -552,7 +547,7 @@ public final class EventLog {
         return level < TRACE ? TRACE : level > ERROR ? ERROR : level;
     }
 
-    /** Counts an event that no ring gets. It is false, for callers' returns. */
+    /** Counts an event that is in no ring. It returns false, for the callers. */
     private boolean miss(int level) {
         int bounded = bounded(level);
         if (settings != null && bounded >= settings.baseLevel()) {
@@ -571,14 +566,14 @@ public final class EventLog {
         return false;
     }
 
-    /** Has the ring count the events before it, so that the sidecar writes their number into the log. */
+    /** Adds the missed events to the counters of a ring, so that the sidecar writes their number into the log. */
     private void reportMissed(Ring r) {
         for (int level = TRACE; level <= ERROR; level++) {
             r.addDropped(level, missed.getAndSet(level, 0));
         }
     }
 
-    /** Has a new ring made where the sidecar gave this one up. It is false, for callers' returns. */
+    /** Requests a new ring if the sidecar abandoned this one. It returns false, for the callers. */
     private boolean refused(Ring r) {
         if (r.isAbandoned()) {
             renew(r);
@@ -586,7 +581,7 @@ public final class EventLog {
         return false;
     }
 
-    /** Has a separate thread make a ring, or replace one, unless that failed just now. */
+    /** Starts a thread that creates or replaces the ring, unless that failed a moment ago. */
     private void renew(Ring old) {
         if (settings == null || System.nanoTime() - renewAfter < 0 || !renewing.compareAndSet(false, true)) {
             return;
@@ -602,7 +597,7 @@ public final class EventLog {
         }
     }
 
-    /** Replaces a ring that the sidecar abandoned, or makes the first one. */
+    /** Creates the first ring, or replaces a ring that the sidecar abandoned. */
     private void replace(Ring old) {
         try {
             synchronized (templates) {
@@ -634,7 +629,7 @@ public final class EventLog {
         }
     }
 
-    /** Goes on without a ring whose file was truncated or overwritten, until there is another one. */
+    /** Stops the use of a ring whose file was truncated or overwritten. The log gets another ring later. */
     private boolean fail(Ring broken, Throwable cause) {
         if (ring == broken) {
             problem = "the ring file was damaged: " + cause;

@@ -5,18 +5,18 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * The layout of a ring file, version 2. All numbers are little endian. The sidecar has the same
- * constants in {@code internal/ship/ring}; the golden file in its testdata keeps the two together.
+ * The layout of a ring file, version 2. All numbers are little endian. The sidecar has the same constants in
+ * {@code internal/ship/ring}; the golden file in its testdata ensures that both agree.
  *
- * <p>The file begins with a header, followed by the control block (tail, head, drop counters),
- * the templates, and the data. A record begins on a multiple of 8 bytes and never wraps around:
- * word, nanoTime, id and thread, payload. The word is written twice. First it holds the negative
- * length, which says that the record is claimed. The complete word is written last.
+ * <p>The file begins with a header, followed by the control block (tail, head, drop counters), the templates, and the
+ * data. A record begins at a multiple of 8 bytes and never wraps around. It consists of a word, nanoTime, id and
+ * thread, and the payload. The word is written twice: first as the negative length, which claims the record, and last
+ * as the complete word.
  */
 final class Layout {
     private Layout() {}
 
-    /** "ULGGRNG1": written last, so that a file with it has a complete header. */
+    /** "ULGGRNG1": written last, so that a file that contains it has a complete header. */
     static final long MAGIC = 0x31474E5247474C55L;
     static final int VERSION = 2;
 
@@ -24,14 +24,15 @@ final class Layout {
     static final int VERSION_AT = 8, DATA_OFFSET_AT = 12, CAPACITY_AT = 16, STRIPES_AT = 24, MAX_PAYLOAD_AT = 28;
     static final int PID_AT = 32, NANO_TIME_AT = 40, WALL_AT = 48, FLAGS_AT = 56;
 
-    // Only the sidecar writes these: the levels that it raised, whether it gave the ring up, and which loggers it raised.
-    // The first is the lowest level of any logger, that of loggers without a rule << 8, and the generation of the rules << 16, 0 if
-    // there are none. The rules are a CRC-32C of what follows it, their generation, the length of their text, and the text.
+    // Only the sidecar writes these: the raised levels, whether it abandoned the ring, and the raised loggers.
+    // RAISED_AT has the lowest level of any logger, the level of loggers without a rule << 8, and the generation of
+    // the rules << 16, or 0 without rules. LOGGERS_AT has a CRC-32C of what follows it, the generation of the rules,
+    // the length of their text, and the text.
     static final int RAISED_AT = 128, ABANDONED_AT = 132, LOGGERS_AT = 256, LOGGERS_TEXT = 12, MAX_LOGGERS = 512;
 
-    // The control block. The sidecar writes the head and its complement, the JVM all else.
+    // The control block. The sidecar writes the head and its complement, the JVM the rest.
     static final int TAIL_AT = 4096, HEAD_AT = TAIL_AT + 128, HEAD_COMPLEMENT_AT = HEAD_AT + 8;
-    /** A bit of the tail: the writer has given the ring back, and claims nothing any more. */
+    /** A bit of the tail: the writer has returned the ring and claims no further record. */
     static final long CLOSED = 1L << 62;
     static final int DROPS_AT = TAIL_AT + 256, DROPPED_BYTES_AT = DROPS_AT + 96;
     static final int LEVELS = 6;
@@ -55,14 +56,14 @@ final class Layout {
         return (PAYLOAD_AT + length + 7) & ~7;
     }
 
-    /** The word of a record that is claimed and not complete. */
+    /** The word of a claimed record that is not complete. */
     static long claimed(int length) {
         return -(length + 1L) & 0xFFFFFFFFL;
     }
 
     /**
-     * The word of a complete record: length, level, kind, flags, and a check over them and the
-     * position. The check tells a word from the bytes of a message that look like one.
+     * The word of a complete record: length, level, kind, flags, and a check of these and the position. The check
+     * distinguishes a word from similar bytes of a message.
      */
     static long word(int length, int level, int kind, int flags, long position) {
         long w = (length + 1L) | (long) (level | kind << 4 | flags << 8) << 32;

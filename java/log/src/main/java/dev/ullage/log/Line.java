@@ -4,19 +4,19 @@ import java.io.PrintWriter;
 import java.io.Writer;
 
 /**
- * A record that a front end of a logging library puts together: {@code [thread] logger}, the
- * context, the message, and further lines such as a stack trace. {@link EventLog#line} returns one.
+ * A record that a front end of a logging library composes: {@code [thread] logger}, the context, the message, and
+ * further lines such as a stack trace. {@link EventLog#line} returns one.
  *
- * <p>A line belongs to the thread that got it, until {@link #send}. No method throws, and {@link #send} alone may wait, as the
- * setting {@code wait} says.
- * Appending allocates only until the buffer is large enough for the longest line so far. Of a record of more than
- * 32 KiB the beginning and the end are kept. Between them it says how many bytes are missing, the sidecar writes a line
- * about it after the record, and {@code ullage check} calls the log not complete.
+ * <p>A line belongs to the thread that got it until {@link #send}. No method throws. Only {@link #send} may wait,
+ * according to the setting {@code wait}. Appending allocates only until the buffer is large enough for the longest
+ * line so far. A record of more than 32 KiB keeps its beginning and its end. A note between them says how many bytes
+ * are missing, the sidecar writes a line about it after the record, and {@code ullage check} reports that the log is
+ * not complete.
  *
- * <p><b>Form.</b> {@code [thread] logger {key=value,key=value} <marker> message}. A key, a value or the name of a marker is
- * in quotes unless it consists of letters, digits and {@code ._-:/@+}; in quotes, a backslash precedes a quote
- * and a backslash. A message that begins with a brace, {@code <} or {@code -} has {@code "- "} in front of it. So a reader can tell each
- * part from the next one, whatever is in it.
+ * <p><b>Form.</b> {@code [thread] logger {key=value,key=value} <marker> message}. A key, a value or the name of a
+ * marker is in quotes unless it consists of letters, digits and {@code ._-:/@+}; in quotes, a backslash precedes a
+ * quote and a backslash. If a message begins with a brace, {@code <} or {@code -}, {@code "- "} precedes it. So a
+ * reader can separate the parts for any content.
  */
 public final class Line {
     private final EventLog log;
@@ -56,7 +56,7 @@ public final class Line {
      * comes before markers and the message.
      *
      * @param key the name of the property; may be null
-     * @param value is written by its toString; may be null
+     * @param value written by its toString; may be null
      * @return this line
      */
     public Line property(String key, Object value) {
@@ -65,7 +65,7 @@ public final class Line {
         return this;
     }
 
-    /** A value whose toString fails must not take the event with it. */
+    /** If a value's toString fails, the event must still be logged. */
     private static String shown(Object value) {
         try {
             return String.valueOf(value);
@@ -85,10 +85,9 @@ public final class Line {
     }
 
     /**
-     * Appends the message. Line feeds in it do not end the first line of the record: they are shown as
-     * {@code \n}.
+     * Appends the message. Line feeds in it do not end the first line of the record; they are shown as {@code \n}.
      *
-     * @param text may be null, and is then written as such
+     * @param text if null, "null" is written
      * @return this line
      */
     public Line message(CharSequence text) {
@@ -112,7 +111,7 @@ public final class Line {
         return this;
     }
 
-    /** Appends a word as it is, and anything else in quotes. */
+    /** Appends a word unchanged, and any other text in quotes. */
     private Line word(String s) {
         String text = s == null ? "null" : s;
         if (isWord(text)) {
@@ -141,7 +140,7 @@ public final class Line {
     }
 
     /**
-     * Appends text as further lines of the record, which line feeds separate.
+     * Appends text as further lines of the record, separated by its line feeds.
      *
      * @param text may be null: nothing is appended
      * @return this line
@@ -156,8 +155,8 @@ public final class Line {
     }
 
     /**
-     * Appends the stack trace of a throwable, with its causes, as further lines. It allocates. A
-     * throwable that fails to print itself is cut off where it failed.
+     * Appends the stack trace of a throwable, with its causes, as further lines. It allocates. If the throwable fails
+     * to print itself, the text ends there.
      *
      * @param thrown may be null: nothing is appended
      * @return this line
@@ -191,8 +190,8 @@ public final class Line {
     }
 
     /**
-     * Returns a builder for libraries that format into one. What is in it becomes part of the record only
-     * when it is passed to {@link #message}.
+     * Returns a builder for libraries that format into a builder. Its content becomes part of the record only when it
+     * is passed to {@link #message}.
      *
      * @return the line's own builder, empty in a new line
      */
@@ -215,7 +214,7 @@ public final class Line {
         return sendAs(Layout.LINE, level, head < 0 ? text.length() : head, nanos);
     }
 
-    /** Id is a number, or a place in the text. */
+    /** Sends the record. The id is a number or, for a LINE, an index into the text. */
     boolean sendAs(int kind, int level, long id, long nanos) {
         if (!open) {
             return false;
@@ -245,7 +244,7 @@ public final class Line {
         return this;
     }
 
-    /** Takes what a throwable prints. */
+    /** Receives the text that a throwable prints. */
     private final class Trace extends Writer {
         @Override
         public void write(char[] from, int offset, int length) {

@@ -3,8 +3,8 @@ package dev.ullage.log;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 
 /**
- * Lines to use again: a bounded number for all threads, where thread locals would cost a buffer
- * for each virtual thread. A thread that finds no free line gets a new one.
+ * Lines to reuse: a limited number for all threads. Thread locals would cost a buffer for each virtual thread. If no
+ * line is free, a thread gets a new one.
  */
 final class LinePool {
     private static final int APART = 32; // references: 128 bytes, so that slots share no cache line

@@ -11,17 +11,18 @@ import java.util.Map;
 import java.util.zip.CRC32C;
 
 /**
- * To which levels the sidecar raised which loggers: {@code com.acme=debug,org.hibernate.SQL=trace}. The rule with the longest name
- * wins that is the logger's own, or a part of it that a dot follows. A level alone is that of all other loggers.
+ * The loggers that the sidecar raised, and their levels: {@code com.acme=debug,org.hibernate.SQL=trace}. A rule
+ * matches a logger of its name, and all loggers below that name. The rule with the longest name wins. A level without
+ * a name is for all other loggers.
  */
 final class Loggers {
-    /** Of loggers that were asked for. A bounded number: an application may make loggers without end. */
+    /** The number of loggers with a cached level. It is fixed: an application may create any number of loggers. */
     private static final int SLOTS = 256;
     private static final int NEVER = EventLog.ERROR + 1;
 
     private record Known(String logger, int level) {}
 
-    /** The word of the ring's header that names these rules. */
+    /** The word of the ring's header that refers to these rules. */
     final int word;
     private final Map<String, Integer> rules;
     private final Known[] known = new Known[SLOTS]; // a record is immutable: any thread may put one here, and any may see it
@@ -31,7 +32,10 @@ final class Loggers {
         this.rules = rules;
     }
 
-    /** Returns the rules that a word names, or null if the ring does not have them whole: they change just now, or another process wrote there. */
+    /**
+     * Returns the rules that a word refers to, or null if the ring does not hold them whole: they are changing at the moment, or
+     * another process wrote there.
+     */
     static Loggers read(ByteBuffer ring, int word) {
         VarHandle.acquireFence(); // the word was read before
         byte[] bytes = new byte[LOGGERS_TEXT + MAX_LOGGERS];
@@ -58,7 +62,7 @@ final class Loggers {
         return new Loggers(word, rules);
     }
 
-    /** From which level on a logger is raised. It allocates only for a logger that was not asked for lately. */
+    /** The lowest level to which a logger is raised. It allocates only if the logger is not in the cache. */
     int level(String logger) {
         int hash = logger.hashCode();
         int slot = (hash ^ hash >>> 16) & SLOTS - 1;

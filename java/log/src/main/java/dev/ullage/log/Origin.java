@@ -3,15 +3,15 @@ package dev.ullage.log;
 import java.time.Instant;
 
 /**
- * Who writes a ring, and one moment on two clocks, by which the sidecar turns the monotonic times
- * of events into dates where it has no such clock of its own.
+ * The writer of a ring, and one moment on two clocks. If the sidecar has no such monotonic clock of its own, it uses
+ * the moment to convert the times of events into dates.
  *
  * @param pid of this process, as this process sees it
  * @param nanoTime of {@link System#nanoTime()}
  * @param wallNanos the same moment in nanoseconds since 1970
  */
 record Origin(long pid, long nanoTime, long wallNanos) {
-    /** Of several attempts, the one that a preemption falsified least. */
+    /** Returns the most exact of several attempts: the one with the fastest readings of the clocks. */
     static Origin now() {
         long best = Long.MAX_VALUE;
         Origin origin = null;

@@ -9,21 +9,21 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The writer's side of one mapped ring file. Any number of threads writes at the same time.
+ * The writer's side of one mapped ring file. Any number of threads can write at the same time.
  *
- * <p>A thread claims a record by moving the tail with compare-and-set. It never moves the tail
- * farther than the capacity beyond the head, so no thread writes where the sidecar has not yet
- * read. The sidecar zeroes what it read before it moves the head: each claim begins as zeros. Which access has to
- * be of which mode, and why that suffices on arm64, is in the documentation of the package internal/ship/ring ("Memory order").
+ * <p>A thread claims a record by moving the tail with compare-and-set. It never moves the tail farther than the
+ * capacity beyond the head, so no thread overwrites records that the sidecar has not read. The sidecar zeroes records
+ * that it has read before it moves the head, so each claim begins as zeros. The documentation of the package
+ * internal/ship/ring ("Memory order") explains which mode each access needs, and why that suffices on arm64.
  *
- * <p>A method throws an InternalError or a RuntimeException only if another process truncated or
- * overwrote the file; the ring is of no use then.
+ * <p>A method throws an InternalError or a RuntimeException only if another process truncated or overwrote the file.
+ * The ring is then useless.
  */
 final class Ring {
     /**
-     * Events below the keep level are refused when more per cent of the ring are in use. The rest is for the others while the
-     * sidecar gets no processor: next to 50 busy threads it waits for a third of a second, and a fifth of the ring could not
-     * hold the warnings of that time.
+     * If more per cent of the ring are in use, events below the keep level are refused. The rest is for the other
+     * events while the sidecar gets no processor: besides 50 busy threads it waits for a third of a second, and a
+     * fifth of the ring could not hold the warnings of that time.
      */
     private static final int LOW_PERCENT = 50;
     private static final long WAIT_STEP = 50_000; // ns
@@ -39,16 +39,16 @@ final class Ring {
     private final int lineWaitLevel;
     private final long waitNanos;
 
-    // Where the head was when a thread waited for room without effect.
+    // The head at which a thread waited for room in vain.
     private volatile long stalledHead = -1;
 
-    // The last head that was read whole. An older one is smaller, and so merely refuses earlier.
+    // The last head that was read whole. An older head is smaller, so it only refuses events earlier.
     private volatile long lastHead;
     private volatile Loggers loggers; // as last read; null: never
     private int templatesEnd = TEMPLATES_AT;
 
-    // A claim that its thread had no stack to complete. Two of them before the next event would be one
-    // too many, and the sidecar would give the ring up.
+    // A claim that its thread had no stack left to complete. If a second one came before the next event, it could not
+    // be stored, and the sidecar would give the ring up.
     private final Object lock = new Object();
     private volatile boolean hasOpen;
     private long openPosition;
@@ -77,7 +77,7 @@ final class Ring {
         return level >= baseLevel || isRaised(level, logger);
     }
 
-    /** Whether the sidecar asks for events of the level: of a logger, or of none, which is null. It writes 0 to ask for none. */
+    /** Whether the sidecar asks for events of a level: of a logger or, if that is null, of none. A word of 0 raises none. */
     boolean isRaised(int level, String logger) {
         int word = (int) INT.getOpaque(buffer, RAISED_AT);
         int any = word & 0xFF;
@@ -107,7 +107,7 @@ final class Ring {
         return (int) INT.getOpaque(buffer, ABANDONED_AT) != 0;
     }
 
-    /** An event with a text that may be null and has at most a third of MAX_PAYLOAD characters. */
+    /** Writes an event with a text, which may be null and has at most a third of MAX_PAYLOAD characters. */
     boolean event(int level, int id, String text, long nanos) {
         int length = text == null ? 0 : Utf8.size(text);
         int need = size(length);
@@ -131,7 +131,7 @@ final class Ring {
         }
     }
 
-    /** An event with the first count of three arguments for a template. */
+    /** Writes an event with the first count of three arguments for a template. */
     boolean longs(int level, int template, int count, long a, long b, long c, long nanos) {
         int length = count * Long.BYTES;
         int need = size(length);
@@ -159,7 +159,7 @@ final class Ring {
         }
     }
 
-    /** "[thread] logger text". The three have at most a third of MAX_PAYLOAD characters together. */
+    /** Writes "[thread] logger text". The three have together at most a third of MAX_PAYLOAD characters. */
     boolean line(int level, String thread, String logger, String text, long nanos) {
         int threadSize = Utf8.size(thread);
         int loggerSize = Utf8.size(logger);
@@ -191,7 +191,7 @@ final class Ring {
         }
     }
 
-    /** A payload that is complete: of a direct call, or of a front end. */
+    /** Writes an event with a finished payload, of a direct call or of a front end. */
     boolean bytes(boolean direct, int level, int kind, int id, int flags, byte[] payload, int length, long nanos) {
         int need = size(length);
         long position = claim(need, level, direct ? waitLevel : lineWaitLevel);
@@ -213,9 +213,9 @@ final class Ring {
     }
 
     /**
-     * Claims so many bytes in one piece.
+     * Claims a number of bytes in one piece.
      *
-     * @return the position, or -1 if the ring is too full, and the event is counted as dropped
+     * @return the position, or -1 if the ring is too full: the event is then counted as dropped
      */
     private long claim(int need, int level, int waitLevel) {
         if (hasOpen) {
@@ -253,11 +253,11 @@ final class Ring {
     }
 
     /**
-     * Waits for a moment, in which the sidecar may make room.
+     * Waits for a moment. The sidecar may make room during it.
      *
-     * @param since when the caller began to wait, or 0
-     * @return since, or 0 if it has waited for long enough. A sidecar that made no room in all that time is waited for
-     *     again once it has moved the head: each event would wait as long for one that is gone
+     * @param since the time when the caller began to wait, or 0
+     * @return since, or 0 if the caller has waited long enough. If the sidecar made no room in all that time, no call
+     *     waits again before the head has moved: otherwise each event would wait that long for a sidecar that is gone
      */
     private long waitForRoom(long since) {
         long now = System.nanoTime() | 1;
@@ -278,8 +278,8 @@ final class Ring {
     }
 
     /**
-     * The position up to which the sidecar gave the ring back. A head that does not match its
-     * complement is being written at this moment, and the one before it is used.
+     * The position up to which the sidecar has freed the ring. If the head does not match its complement, the sidecar
+     * is writing it at the moment; then the previous head is used.
      */
     private long head() {
         long head = (long) LONG.getAcquire(buffer, HEAD_AT);
@@ -291,7 +291,7 @@ final class Ring {
         return head;
     }
 
-    /** Makes the claim visible, with its length, before anything else of the record is. */
+    /** Makes the claim visible, with its length, before the rest of the record. */
     private int begin(long position, int length, long nanos, int id) {
         int at = index(position);
         LONG.setOpaque(buffer, at, claimed(length));
@@ -305,14 +305,14 @@ final class Ring {
         return DATA_AT + (int) (position & capacity - 1);
     }
 
-    /** Completes a claim as one that holds nothing. A pad may be as small as its word. */
+    /** Completes an empty claim. A pad may be as small as its word. */
     private void pad(long position, int bytes) {
         LONG.setRelease(buffer, index(position), word(bytes, 0, PAD, 0, position));
     }
 
     /**
-     * Completes, as a pad, the claim of a thread that ran out of stack. The sidecar would wait for it, and
-     * that thread may never log again. If this thread has no stack either, the claim stays open.
+     * Completes the claim of a thread that ran out of stack, as a pad. The sidecar would wait for it, and that thread
+     * may never log again. If this thread has no stack left either, the claim stays open.
      */
     private void completeOpen() {
         synchronized (lock) {
@@ -346,14 +346,14 @@ final class Ring {
         LONG.getAndAdd(buffer, DROPPED_BYTES_AT, (long) size);
     }
 
-    /** Counts events that came before the ring. */
+    /** Counts events from the time before the ring. */
     void addDropped(int level, long n) {
         if (n > 0) {
             LONG.getAndAdd(buffer, DROPS_AT + (FULL * LEVELS + level) * Long.BYTES, n);
         }
     }
 
-    /** Claims no record any more: the sidecar may remove the ring when it has read those that are claimed. */
+    /** Ends all claims. The sidecar may remove the ring once it has read the claimed records. */
     void close() {
         LONG.getAndBitwiseOr(buffer, TAIL_AT, CLOSED);
     }
@@ -366,7 +366,7 @@ final class Ring {
         return n;
     }
 
-    /** Bytes that the sidecar has not freed yet. */
+    /** The bytes that the sidecar has not freed yet. */
     long backlog() {
         long head = head();
         return Math.max(0, ((long) LONG.getAcquire(buffer, TAIL_AT) & ~CLOSED) - head);

@@ -14,18 +14,18 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 
-/** Creates ring files. No existing one is opened for writing: a JVM always begins a new ring. */
+/** Creates ring files. It never opens an existing one for writing: a JVM always begins a new ring. */
 final class RingFile {
     private RingFile() {}
 
-    /** Rings of JVMs that are gone stay where no sidecar drains and removes them. */
+    /** The limit of rings in a directory: without a sidecar, no process removes the rings of JVMs that have ended. */
     static final int MAX_RINGS = 8;
 
     /**
      * Creates the ring of a process.
      *
      * @throws IOException also if the file system is full: each page is written before it is
-     *     mapped, so that a store into the ring cannot lack one later
+     *     mapped, so that a later store into the ring always has its page
      */
     static Ring create(Settings settings, Origin origin) throws IOException {
         boolean interrupted = Thread.interrupted(); // it would close the file
@@ -56,8 +56,8 @@ final class RingFile {
     }
 
     /**
-     * Creates a ring under a name that marks it as unfinished, and then renames it. Who has the
-     * first name may take the second, so that of two JVMs neither replaces the other's file.
+     * Creates a ring under a name that marks it as unfinished, and then renames it. The creator of the first name
+     * owns the second too, so no JVM replaces the file of another.
      */
     static Ring create(Settings settings, Origin origin, Path unfinished, Path file) throws IOException {
         FileChannel channel = FileChannel.open(unfinished,
@@ -101,7 +101,7 @@ final class RingFile {
         LONG.setRelease(buffer, 0, MAGIC);
     }
 
-    /** Refuses a ring too many. */
+    /** Fails if there are already as many rings as allowed. */
     private static void bound(Settings settings) throws IOException {
         int rings = 0;
         try (DirectoryStream<Path> found = Files.newDirectoryStream(settings.directory(), "events-*.ring")) {

@@ -4,30 +4,30 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 
 /**
- * What {@code ULLAGE_EVENTS} says: {@code DIR[,size=4Mi][,keep=warning][,level=info][,wait=error:20ms]}.
+ * The setting {@code ULLAGE_EVENTS}: {@code DIR[,size=4Mi][,keep=warning][,level=info][,wait=error:20ms]}.
  *
- * @param directory where ring files are
+ * @param directory the directory of ring files
  * @param capacity bytes of a ring: a power of two from {@link #MIN_CAPACITY} to {@link #MAX_CAPACITY}
  * @param keepLevel events below it are dropped when the ring is half full, the others only when the ring is full
  * @param baseLevel the lowest level that is enabled while the sidecar raises none
  * @param patience which events wait for room in a full ring, and for how long
  */
 record Settings(Path directory, int capacity, int keepLevel, int baseLevel, Patience patience) {
-    /** In the smallest ring, a record of the largest size and a pad as large fit into a half. */
+    /** Half of the smallest ring has room for the largest record and a pad of the same size. */
     static final int MIN_CAPACITY = 256 << 10;
     static final int MAX_CAPACITY = 1 << 30;
     static final int DEFAULT_CAPACITY = 4 << 20;
 
     /**
-     * Which events wait for room.
+     * The events that wait for room.
      *
-     * @param level direct calls at this level and above wait; above all levels: none
+     * @param level direct calls at this level and above wait; a value above all levels: no call waits
      * @param lineLevel the lines of front ends at this level and above wait
-     * @param nanos for so long at most
+     * @param nanos the longest wait
      */
     record Patience(int level, int lineLevel, long nanos) {
         private static final int NEVER = EventLog.ERROR + 1;
-        /** A logging library's callers know waits; direct calls are for those who can have none. */
+        /** Users of logging libraries are used to waits; direct calls are for code that must not wait. */
         static final Patience DEFAULT = new Patience(NEVER, EventLog.ERROR, 20_000_000);
         static final Patience NONE = new Patience(NEVER, NEVER, 0);
 
@@ -49,7 +49,7 @@ record Settings(Path directory, int capacity, int keepLevel, int baseLevel, Pati
     /**
      * Parses a setting.
      *
-     * @throws IllegalArgumentException if it is not one, with a message for people
+     * @throws IllegalArgumentException if it is invalid, with a message for people
      */
     static Settings parse(String setting) {
         String[] parts = setting.split(",");

@@ -34,12 +34,12 @@ final class Utf8 {
         return size;
     }
 
-    /** Writes s, whose size is known, at an index of the buffer, and returns the index after it. */
+    /** Writes s, whose size is known, into the buffer at an index. It returns the index after s. */
     static int put(String s, int size, ByteBuffer to, int at) {
         return size == s.length() ? putAscii(s, size, to, at) : putWide(s, to, at);
     }
 
-    /** Eight characters a store. The buffer is little endian. */
+    /** Writes eight characters with each store. The buffer is little endian. */
     private static int putAscii(String s, int n, ByteBuffer to, int at) {
         int i = 0;
         for (; i <= n - 8; i += 8) {

@@ -8,9 +8,9 @@ import org.apache.logging.log4j.core.filter.AbstractFilter;
 import org.apache.logging.log4j.message.Message;
 
 /**
- * Accepts what the sidecar raised, whatever the level of the logger, unless that is OFF. Nothing has to be restored
- * afterwards, since no logger is changed. Log4j asks by one of these methods for each form of a call, so
- * that no array of parameters has to be made.
+ * Accepts the levels that the sidecar raised, at any level of the logger except OFF. It changes no logger, so nothing
+ * has to be restored. For each form of a call, Log4j calls one of these methods. Without them, it would create an
+ * array of parameters.
  */
 final class RaisedLevels extends AbstractFilter {
     private final EventLog log;

@@ -34,21 +34,23 @@ import org.apache.logging.log4j.util.StringBuilderFormattable;
 import org.apache.logging.log4j.util.TriConsumer;
 
 /**
- * Writes Log4j's events into ullage's ring as {@code [thread] logger {context} <markers> message}, with a
- * stack trace as further lines; {@link Line} has the form. The context is the thread's map, its stack as {@code ndc=…}, and
- * {@code level=…} for a level of the application's own. The ring is that of {@link EventLog#get()}.
+ * Writes Log4j's events into ullage's ring as {@code [thread] logger {context} <markers> message}, with a stack trace
+ * as further lines; {@link Line} describes the form. The context is the thread's map, its stack as {@code ndc=…}, and
+ * {@code level=…} for a level that the application defines. The ring is that of {@link EventLog#get()}.
  *
- * <p>While there is no ring, events go to the appenders that its {@code <AppenderRef>} elements name or, if there are
- * none, to the console. Log4j's status logger says when that begins and ends, and how many events that were.
+ * <p>While there is no ring, events go to the appenders that its {@code <AppenderRef>} elements name or, without any,
+ * to the console. Log4j's status logger reports the beginning and the end of this time, and the number of these
+ * events.
  *
- * <p>With a layout, the bytes that it makes of an event are written instead, such as JSON.
+ * <p>With a layout, the appender writes the layout's bytes instead, such as JSON.
  *
- * <p>Use it with synchronous loggers: {@code append} takes no lock. It makes a system call only to wait for room
- * in a full ring, as the setting {@code wait} says, so a queue in front of it would only add a wait. An event without a throwable costs no allocation beyond
- * Log4j's own. Any number of threads, virtual ones included, logs at the same time.
+ * <p>Use it with synchronous loggers: {@code append} takes no lock. It makes a system call only to wait for room in a
+ * full ring, according to the setting {@code wait}, so a queue in front of it would only add a wait. For an event
+ * without a throwable, it allocates no more than Log4j itself. Any number of threads, including virtual ones, can log
+ * at the same time.
  *
- * <p>While the sidecar raises a level, of all loggers or of some, these log it unless they are off. Other appenders get these events, too, unless a
- * filter of their own keeps them out.
+ * <p>While the sidecar raises a level of all or some loggers, these loggers log it unless they are off. Other
+ * appenders get these events, too, unless they have a filter that excludes them.
  */
 @Plugin(name = "Ullage", category = Core.CATEGORY_NAME, elementType = Appender.ELEMENT_TYPE, printObject = true)
 public final class UllageAppender extends AbstractAppender {
@@ -59,10 +61,10 @@ public final class UllageAppender extends AbstractAppender {
     private final Configuration configuration;
     private final AppenderRef[] references;
     private volatile List<AppenderControl> fallbacks = List.of();
-    private final AtomicLong diverted = new AtomicLong(); // events since there is no ring
+    private final AtomicLong diverted = new AtomicLong(); // events since the ring was lost
     private volatile EventLog log; // null: not started
     private RaisedLevels raised;
-    private ConsoleAppender console; // null: there are fallbacks of the application's own
+    private ConsoleAppender console; // null: the application has its own fallbacks
     private volatile boolean unusable;
 
     private UllageAppender(String name, Filter filter, Layout<?> layout, Configuration configuration, AppenderRef[] references) {
@@ -72,13 +74,13 @@ public final class UllageAppender extends AbstractAppender {
     }
 
     /**
-     * Makes the appender of an element {@code <Ullage name="..."/>}.
+     * Creates the appender of an element {@code <Ullage name="..."/>}.
      *
-     * @param name by which loggers refer to it
-     * @param filter what it writes; may be null: everything
-     * @param layout whose lines are written; may be null: in the form of {@link Line}
+     * @param name the name by which loggers refer to it
+     * @param filter selects the events; may be null: all events
+     * @param layout makes the lines; may be null: the form of {@link Line}
      * @param references the appenders that get the events while there is no ring; may be null or empty: the console
-     * @param configuration gets a filter that lets raised levels through, and has the other appenders
+     * @param configuration has the other appenders, and gets a filter that accepts raised levels
      * @return a new appender
      */
     @PluginFactory
@@ -134,11 +136,11 @@ public final class UllageAppender extends AbstractAppender {
         return stopped;
     }
 
-    /** Writes an event. If the ring is too full for its level, it is counted there. */
+    /** Writes an event. If the ring is too full for its level, the ring counts it. */
     @Override
     public void append(LogEvent event) {
         EventLog log = this.log;
-        if (log == null) { // stopped just now
+        if (log == null) { // stopped a moment ago
             return;
         }
         if (unusable || !log.isActive()) {
@@ -156,7 +158,7 @@ public final class UllageAppender extends AbstractAppender {
         Line line;
         try {
             line = line(log, event);
-        } catch (LinkageError e) { // a Log4j that this was not made for must not throw out of a log call
+        } catch (LinkageError e) { // with an incompatible Log4j, a log call must not throw
             unusable = true;
             LOGGER.error("Ullage appender {}: this version of Log4j does not work with ullage: events go to {}", getName(), names(), e);
             divert(log, event);
@@ -194,7 +196,7 @@ public final class UllageAppender extends AbstractAppender {
             stack.asList().forEach(value -> line.property("ndc", value));
         }
         if (!event.getLevel().getStandardLevel().name().equals(event.getLevel().name())) {
-            line.property("level", event.getLevel().name()); // one of the application's own
+            line.property("level", event.getLevel().name()); // a level that the application defines
         }
         mark(line, event.getMarker(), 0);
         Message message = event.getMessage();
@@ -207,7 +209,7 @@ public final class UllageAppender extends AbstractAppender {
         return line.thrown(event.getThrown());
     }
 
-    /** Appends a marker, and its parents. Markers may be parents of one another. */
+    /** Appends a marker and its parents. Markers may be parents of each other, so the depth is limited. */
     private static void mark(Line line, Marker marker, int depth) {
         if (marker == null) {
             return;

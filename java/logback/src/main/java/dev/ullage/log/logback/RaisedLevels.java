@@ -8,8 +8,8 @@ import dev.ullage.log.EventLog;
 import org.slf4j.Marker;
 
 /**
- * Accepts what the sidecar raised, whatever the level of the logger, unless that is OFF. Nothing has to be restored
- * afterwards, since no logger is changed.
+ * Accepts the levels that the sidecar raised, at any level of the logger except OFF. It changes no logger, so nothing
+ * has to be restored.
  */
 final class RaisedLevels extends TurboFilter {
     private final EventLog log;

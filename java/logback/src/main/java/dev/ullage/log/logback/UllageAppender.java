@@ -23,29 +23,31 @@ import org.slf4j.event.KeyValuePair;
 
 /**
  * Writes Logback's events into ullage's ring as {@code [thread] logger {mdc and key-values} <markers> message}, with
- * a stack trace as further lines; {@link Line} has the form. The ring is that of {@link EventLog#get()}.
+ * a stack trace as further lines; {@link Line} describes the form. The ring is that of {@link EventLog#get()}.
  *
- * <p>While there is no ring, events go to the appenders that its {@code <appender-ref>} elements name or, if there are
- * none, to the console. Logback's status says when that begins and ends, and how many events that were.
+ * <p>While there is no ring, events go to the appenders that its {@code <appender-ref>} elements name or, without
+ * any, to the console. Logback's status reports the beginning and the end of this time, and the number of these
+ * events.
  *
- * <p>With an {@code <encoder>}, the bytes that it makes of an event are written instead, such as JSON.
+ * <p>With an {@code <encoder>}, the appender writes the encoder's bytes instead, such as JSON.
  *
- * <p>It needs no encoder and no asynchronous appender in front of it: {@code append} takes no lock. It
- * makes a system call only to wait for room in a full ring, as the setting {@code wait} says. An event without MDC, markers and throwable costs no allocation
- * beyond Logback's own. Any number of threads, virtual ones included, logs at the same time.
+ * <p>It needs no encoder and no asynchronous appender in front of it: {@code append} takes no lock. It makes a system
+ * call only to wait for room in a full ring, according to the setting {@code wait}. For an event without MDC, markers
+ * and throwable, it allocates no more than Logback itself. Any number of threads, including virtual ones, can log at
+ * the same time.
  *
- * <p>While the sidecar raises a level, of all loggers or of some, these log it unless they are off. Other appenders get these events, too,
- * unless a ThresholdFilter of their own keeps them out.
+ * <p>While the sidecar raises a level of all or some loggers, these loggers log it unless they are off. Other
+ * appenders get these events, too, unless they have a ThresholdFilter that excludes them.
  */
 public class UllageAppender extends UnsynchronizedAppenderBase<ILoggingEvent> implements AppenderAttachable<ILoggingEvent> {
     private static final int MAX_DEPTH = 4;
 
     private final AppenderAttachableImpl<ILoggingEvent> fallbacks = new AppenderAttachableImpl<>();
-    private final AtomicLong diverted = new AtomicLong(); // events since there is no ring
+    private final AtomicLong diverted = new AtomicLong(); // events since the ring was lost
     private Encoder<ILoggingEvent> encoder; // null: the form of Line
     private EventLog log; // null: not started
     private RaisedLevels raised;
-    private Appender<ILoggingEvent> console; // null: there are fallbacks of the application's own
+    private Appender<ILoggingEvent> console; // null: the application has its own fallbacks
     private volatile boolean unusable;
 
     /** Used by Logback's configuration. */
@@ -86,7 +88,7 @@ public class UllageAppender extends UnsynchronizedAppenderBase<ILoggingEvent> im
     /**
      * Sets an encoder whose lines are written instead.
      *
-     * @param encoder of the application's own; null: none
+     * @param encoder the application's encoder; null: none
      */
     public void setEncoder(Encoder<ILoggingEvent> encoder) {
         this.encoder = encoder;
@@ -110,7 +112,7 @@ public class UllageAppender extends UnsynchronizedAppenderBase<ILoggingEvent> im
         log.leave();
     }
 
-    /** Writes an event. If the ring is too full for its level, it is counted there. */
+    /** Writes an event. If the ring is too full for its level, the ring counts it. */
     @Override
     protected void append(ILoggingEvent event) {
         if (unusable || !log.isActive()) {
@@ -128,7 +130,7 @@ public class UllageAppender extends UnsynchronizedAppenderBase<ILoggingEvent> im
         Line line;
         try {
             line = line(event);
-        } catch (LinkageError e) { // a Logback or SLF4J that this was not made for must not throw out of a log call
+        } catch (LinkageError e) { // with an incompatible Logback or SLF4J, a log call must not throw
             unusable = true;
             addError("this version of Logback or SLF4J does not work with ullage: its events go to " + names(), e);
             divert(event);
@@ -157,7 +159,7 @@ public class UllageAppender extends UnsynchronizedAppenderBase<ILoggingEvent> im
         return line;
     }
 
-    /** Whether events may have several markers, and key-values: those of Logback 1.2 have not. */
+    /** Whether events may have several markers, and key-values. In Logback 1.2 they cannot. */
     private static final boolean FLUENT = isFluent();
 
     private static boolean isFluent() {
@@ -170,7 +172,7 @@ public class UllageAppender extends UnsynchronizedAppenderBase<ILoggingEvent> im
         }
     }
 
-    /** What SLF4J 1 does not have: this class is not loaded there. */
+    /** Uses what SLF4J 1 lacks: with SLF4J 1, this class is not loaded. */
     private static final class Fluent {
         static void append(Line line, ILoggingEvent event) {
             List<KeyValuePair> pairs = event.getKeyValuePairs();
@@ -184,7 +186,7 @@ public class UllageAppender extends UnsynchronizedAppenderBase<ILoggingEvent> im
         }
     }
 
-    /** Appends a marker, and those that it contains. Markers may contain one another. */
+    /** Appends a marker and the markers in it. Markers may contain each other, so the depth is limited. */
     private static void mark(Line line, Marker marker, int depth) {
         if (marker == null) {
             return;
