@@ -31,8 +31,9 @@ Examples:
 
 It looks at labels and annotations of the pod, of its workload and of its
 namespace, at the webhook with its certificate and its pods, and at the sidecar
-and the JVM's container. For what has no sidecar it asks the API server, by a
-dry run, whether a new pod would get one. It changes nothing.
+and the JVM's container, whose memory it adds up. For what has no sidecar it
+asks the API server, by a dry run, whether a new pod would get one. It changes
+nothing.
 
 Each line begins with "ok", "note", "problem", or "unknown" where you lack the
 right to look. It exits with 1 if there is a problem, or if it could look at

@@ -237,8 +237,12 @@ func (d *doctor) sidecarFindings() []finding {
 				"check that the JVM is in the container that the injector chose, and that its launcher keeps the options of the environment"})
 		}
 	}
+	memory := p.footprints()
 	for _, text := range s.Warnings {
-		all = append(all, finding{markNote, text, ""})
+		// The injector's warning about the same sum ends with the same advice.
+		if !slices.ContainsFunc(memory, func(f finding) bool { return f.hint != "" && strings.HasSuffix(text, f.hint) }) {
+			all = append(all, finding{markNote, text, ""})
+		}
 	}
-	return all
+	return append(all, memory...)
 }

@@ -28,6 +28,8 @@ type pod struct {
 
 		HostPID         bool            `json:"hostPID"`
 		SecurityContext securityContext `json:"securityContext"`
+		Resources       resources       `json:"resources"` // of the pod as a whole
+		Volumes         []volume        `json:"volumes"`
 	} `json:"spec"`
 	Status struct {
 		Phase                 string            `json:"phase"`
@@ -61,10 +63,23 @@ type container struct {
 		Name  string `json:"name"`
 		Value string `json:"value"` // empty if it comes from elsewhere
 	} `json:"env"`
-	Resources struct {
-		Limits map[string]string `json:"limits"`
-	} `json:"resources"`
+	VolumeMounts []struct {
+		Name      string `json:"name"`
+		MountPath string `json:"mountPath"`
+	} `json:"volumeMounts"`
+	Resources       resources       `json:"resources"`
 	SecurityContext securityContext `json:"securityContext"`
+}
+
+type resources struct {
+	Limits map[string]string `json:"limits"`
+}
+
+type volume struct {
+	Name     string `json:"name"`
+	EmptyDir *struct {
+		SizeLimit string `json:"sizeLimit"`
+	} `json:"emptyDir"`
 }
 
 // securityContext has the relevant fields of the security context of a pod or a container.

@@ -10,5 +10,6 @@
 //   - plan: the wanted and the applied levels of each JVM, saved for crashes; tasks
 //   - control: the process that owns the levels of a source, and commands that ask it
 //   - levels: raise, time out, restore: by annotation, trigger or command
+//   - footprint: how much memory a container with a JVM takes at most, as its pod shows it
 //   - insight: metrics of the JVM from its log, and verdicts about suspected stalls
 package jvm

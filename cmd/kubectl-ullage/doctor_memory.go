@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/jvm/footprint"
+)
+
+// logDir is where the injector mounts the tmpfs of a log.
+const logDir = "/var/log/jvm"
+
+const raiseAnnotation = ask.Prefix + "raise-memory-limit"
+
+// footprints compares what each container with a JVM may take with its memory limit.
+func (p pod) footprints() []finding {
+	var all []finding
+	injected, _ := ask.ParseStatus(p.Metadata.Annotations[ask.InjectedAnnotation])
+	for _, j := range injected.JVMs {
+		i := slices.IndexFunc(p.Spec.Containers, func(c container) bool { return c.Name == j.Container })
+		if i < 0 {
+			continue
+		}
+		if f := p.footprint(p.Spec.Containers[i]); f.mark != "" {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// footprint judges one container. An empty mark: its log is not on a tmpfs of the injector.
+func (p pod) footprint(c container) finding {
+	log, ok := p.tmpfsOf(c)
+	if !ok {
+		return finding{}
+	}
+	text, own := c.Resources.Limits["memory"]
+	if !own {
+		text = p.Spec.Resources.Limits["memory"]
+	}
+	if text == "" {
+		return finding{markNote, "container " + c.Name + " has no memory limit: only the node bounds what its JVM takes", ""}
+	}
+	limit, err := settings.ParseSize(text)
+	if err != nil {
+		return finding{markUnknown, fmt.Sprintf("whether the JVM of container %s fits into its memory limit: %v", c.Name, err), ""}
+	}
+	shown := footprint.Container{Command: c.Command, Args: c.Args, Limit: int64(limit), Log: int64(log)}
+	for _, v := range c.Env {
+		shown.Env = append(shown.Env, footprint.Variable{Name: v.Name, Value: v.Value})
+	}
+	e := footprint.Of(shown)
+	f := finding{markOK, fmt.Sprintf("memory of container %s: %s", c.Name, e), ""}
+	if e.Exceeds() {
+		option := ""
+		if own && p.Spec.Resources.Limits == nil && p.Metadata.Annotations[raiseAnnotation] != "true" {
+			option = "set " + raiseAnnotation + `: "true"`
+		}
+		f.mark, f.hint = markNote, e.Advice(option)
+	}
+	if !e.Shown() {
+		f.text += " (the pod shows no option for the heap; the image or envFrom may have one)"
+	}
+	return f
+}
+
+// tmpfsOf returns the size of the tmpfs that has the log of a container.
+func (p pod) tmpfsOf(c container) (size settings.Size, ok bool) {
+	for _, m := range c.VolumeMounts {
+		for _, v := range p.Spec.Volumes {
+			if path.Clean(m.MountPath) == logDir && v.Name == m.Name && v.EmptyDir != nil {
+				size, err := settings.ParseSize(v.EmptyDir.SizeLimit)
+				return size, err == nil
+			}
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+)
+
+// What the JVM may take is added up, for each container that the injector chose, as it is in the pod now.
+func TestDoctorAddsUpTheMemoryOfTheJVM(t *testing.T) {
+	const mounts = `"volumeMounts":[{"name":"data","mountPath":"/data"},{"name":"ullage-logs","mountPath":"/var/log/jvm"}]`
+	const raised = `"ullage.dev/raise-memory-limit":"true",`
+	for name, c := range map[string]struct {
+		annotations, app, whole string
+		mark, text, hint        string
+	}{
+		"it fits": {app: `"command":["java","-XX:MaxRAMPercentage=75"],"resources":{"limits":{"memory":"1Gi"}},` + mounts, mark: markOK,
+			text: "memory of container app: heap 768 MiB (-XX:MaxRAMPercentage=75), 64 MiB on the log's tmpfs, and 154 MiB that a JVM needs besides: 986 MiB in all, the limit is 1024 MiB"},
+		"it does not": {app: `"env":[{"name":"JAVA_OPTS","value":"-Xmx900m"}],"resources":{"limits":{"memory":"1Gi"}},` + mounts, mark: markNote,
+			text: "memory of container app: heap 900 MiB (-Xmx900m), 64 MiB on the log's tmpfs, and 154 MiB that a JVM needs besides: 1118 MiB in all, the limit is 1024 MiB",
+			hint: `set ullage.dev/raise-memory-limit: "true", raise the limit to 1135Mi, write -Xmx806m instead of -Xmx900m, or use a smaller buffer`},
+		"it does not, though the limit was raised": {annotations: raised, app: `"command":["java","-XX:MaxRAMPercentage=85"],"env":[{"name":"JDK_JAVA_OPTIONS","value":"-XX:MaxRAM=536870912"}],"resources":{"limits":{"memory":"576Mi"}},` + mounts, mark: markNote,
+			text: "memory of container app: heap 436 MiB (-XX:MaxRAMPercentage=85), 64 MiB on the log's tmpfs, and 87 MiB that a JVM needs besides: 586 MiB in all, the limit is 576 MiB",
+			hint: "raise the limit to 588Mi, write -XX:MaxRAMPercentage=83 instead of -XX:MaxRAMPercentage=85, or use a smaller buffer"},
+		"the limit of the pod": {app: `"command":["java","-Xmx900m"],` + mounts, whole: `"resources":{"limits":{"memory":"1Gi"}},`, mark: markNote,
+			text: "memory of container app: heap 900 MiB (-Xmx900m), 64 MiB on the log's tmpfs, and 154 MiB that a JVM needs besides: 1118 MiB in all, the limit is 1024 MiB",
+			hint: "raise the limit to 1135Mi, write -Xmx806m instead of -Xmx900m, or use a smaller buffer"},
+		"no option that is seen": {app: `"resources":{"limits":{"memory":"1G"}},` + mounts, mark: markOK,
+			text: "memory of container app: heap 239 MiB (by default), 64 MiB on the log's tmpfs, and 144 MiB that a JVM needs besides: 446 MiB in all, the limit is 953 MiB (the pod shows no option for the heap; the image or envFrom may have one)"},
+		"no limit":                    {app: `"command":["java","-Xmx900m"],` + mounts, mark: markNote, text: "container app has no memory limit: only the node bounds what its JVM takes"},
+		"a limit in another notation": {app: `"resources":{"limits":{"memory":"1e9"}},` + mounts, mark: markUnknown, text: `whether the JVM of container app fits into its memory limit: "1e9" is not a size (write it like 64Mi, 1Gi or 4096)`},
+		"no tmpfs of ours":            {app: `"resources":{"limits":{"memory":"1Gi"}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pods, err := parsePods([]byte(fmt.Sprintf(`{"kind":"Pod","metadata":{"annotations":{%s"ullage.dev/injected":"{\"jvms\":[{\"container\":\"gone\"},{\"container\":\"app\"}]}"}},
+				"spec":{%s"volumes":[{"name":"data","emptyDir":{}},{"name":"ullage-logs","emptyDir":{"medium":"Memory","sizeLimit":"64Mi"}}],
+				"containers":[{"name":"proxy","resources":{"limits":{"memory":"1Mi"}}},{"name":"app",%s}]}}`, c.annotations, c.whole, c.app)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []finding{{c.mark, c.text, c.hint}}
+			if c.mark == "" {
+				want = nil
+			}
+			got := pods[0].footprints()
+			if len(got) != len(want) || len(got) > 0 && got[0] != want[0] {
+				t.Errorf("got\n%q\nwant\n%q", got, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,122 @@
+package footprint
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// reserve is the estimated memory that a JVM needs beyond its heap: classes, compiled code,
+// threads, the collector. It is 15 % of the container's memory, and at least leastReserve.
+const (
+	reservePercent = 15
+	leastReserve   = 64 << 20
+)
+
+// Container is what a pod shows of a container with a JVM.
+type Container struct {
+	Command, Args []string
+	Env           []Variable
+	Limit         int64 // of its memory, in bytes
+	Log           int64 // the size of the tmpfs of its log, in bytes
+}
+
+// Variable is one of the environment. An empty value may come from elsewhere.
+type Variable struct{ Name, Value string }
+
+// Estimate is what the container takes at most.
+type Estimate struct {
+	limit, log int64
+	options    options
+	heap       heap
+}
+
+// Of returns the estimate of a container that has a limit.
+func Of(c Container) Estimate {
+	return Estimate{log: c.Log, options: optionsOf(c)}.at(c.Limit)
+}
+
+// at returns the estimate for another limit of the same container.
+func (e Estimate) at(limit int64) Estimate {
+	e.limit = min(limit, huge)
+	e.heap = e.options.heap(e.limit)
+	return e
+}
+
+// reserve returns what the JVM needs beyond its heap.
+func (e Estimate) reserve() int64 { return max(leastReserve, e.limit/100*reservePercent) }
+
+// Sum returns the bytes of all parts.
+func (e Estimate) Sum() int64 {
+	if e.heap.whole > 0 {
+		return e.heap.whole + e.log
+	}
+	return e.heap.bytes + e.log + e.reserve()
+}
+
+// Exceeds reports whether the parts leave nothing of the limit.
+func (e Estimate) Exceeds() bool { return e.Sum() >= e.limit }
+
+// HeapGrows reports whether the heap would grow with the limit.
+func (e Estimate) HeapGrows() bool { return !e.heap.pinned && !e.heap.bounded }
+
+// Shown reports whether an option that the pod shows decides the size of the heap. If not, an option that
+// is not seen here may: one of the image, or in a variable that comes from elsewhere.
+func (e Estimate) Shown() bool { return e.heap.by != "" || e.heap.whole > 0 }
+
+// Parts names the parts of the sum and their sizes.
+func (e Estimate) Parts() string {
+	if e.heap.whole > 0 {
+		return fmt.Sprintf("the JVM %d MiB (its image sizes the heap so), and %d MiB on the log's tmpfs", inMiB(e.heap.whole), inMiB(e.log))
+	}
+	return fmt.Sprintf("heap %d MiB (%s), %d MiB on the log's tmpfs, and %d MiB that a JVM needs besides",
+		inMiB(e.heap.bytes), cmp.Or(e.heap.by, "by default"), inMiB(e.log), inMiB(e.reserve()))
+}
+
+// String returns the sum with its parts, and the limit.
+func (e Estimate) String() string {
+	return fmt.Sprintf("%s: %d MiB in all, the limit is %d MiB", e.Parts(), inMiB(e.Sum()), e.limit>>20)
+}
+
+// Advice says what to write so that the sum stays below the limit. Option is another way, named
+// first; empty: there is none.
+func (e Estimate) Advice(option string) string {
+	ways := []string{option, e.higherLimit(), e.smallerHeap(), "use a smaller buffer"}
+	ways = slices.DeleteFunc(ways, func(way string) bool { return way == "" })
+	last := len(ways) - 1
+	if last == 0 {
+		return ways[0]
+	}
+	return strings.Join(ways[:last], ", ") + ", or " + ways[last]
+}
+
+// higherLimit names the lowest limit that has room for the sum. Empty: the heap grows with the limit, so
+// that none has.
+func (e Estimate) higherLimit() string {
+	const most = 1 << 20 // MiB: more memory than a node has
+	if n := sort.Search(most, func(n int) bool { return !e.at(int64(n) << 20).Exceeds() }); n < most {
+		return fmt.Sprintf("raise the limit to %dMi", n)
+	}
+	return ""
+}
+
+// smallerHeap names the option that leaves room for the rest. Empty: the rest alone exceeds the limit.
+func (e Estimate) smallerHeap() string {
+	room := e.limit - e.log - e.reserve() - 1
+	percent := room * 100 / max(e.heap.memory, 1)
+	switch {
+	case e.heap.whole > 0 && e.log < e.limit:
+		return fmt.Sprintf("set %s to at least %d", headRoom, e.log*100/e.limit+1)
+	case e.heap.whole > 0 || room < 1<<20:
+		return ""
+	case strings.HasPrefix(e.heap.by, maxShare) && percent > 0:
+		return fmt.Sprintf("write %s%d instead of %s", maxShare, percent, e.heap.by)
+	case e.heap.by != "":
+		return fmt.Sprintf("write -Xmx%dm instead of %s", room>>20, e.heap.by)
+	}
+	return fmt.Sprintf("write -Xmx%dm", room>>20)
+}
+
+func inMiB(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
