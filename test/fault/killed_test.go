@@ -2,38 +2,45 @@ package fault
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A real JVM in a real cgroup runs out of memory: outside of its heap, on the tmpfs of its log, or in its heap. The
-// mark of its end, the status, the counter and the report name the cause, with the numbers.
+// A real JVM in a real cgroup ends for lack of memory: outside of its heap, on the tmpfs of its log, or in its
+// heap, when it exits or crashes. The mark of its end, the status, the counter and the report name the cause, with
+// the numbers.
 func TestWhatKilledAJVMIsNamed(t *testing.T) {
 	needRoot(t)
 	jdks := lab.NeedsJDKs(t)
 	classes := jdks[0].Classes(t, filepath.Join("testdata", "Doomed.java"))
 	const limit = `the kernel killed it at the memory limit of its own cgroup, 256 MiB \(1 kill in the last minute\); `
+	const full = `the heap was full: (5|6)\S+ MiB of 64.0 MiB in use after a collection`
+	const exits, crashes = "-XX:+ExitOnOutOfMemoryError", "-XX:+CrashOnOutOfMemoryError"
 	for _, jdk := range jdks {
-		for _, c := range []struct{ takes, cause, why string }{
-			{"native", "memory-limit", limit + `heap \S+ MiB \(\S+ \w+ of 64.0 MiB in use after a collection\), \S+ \S+ on the log's tmpfs, about 2\d\d MiB besides`},
-			{"tmpfs", "memory-limit", limit + `heap \S+ MiB \(\S+ \w+ of 64.0 MiB in use after a collection\), 2\d\d MiB on the log's tmpfs.*`},
-			{"heap", "heap", `-XX:\+ExitOnOutOfMemoryError is set, and the heap was full: (5|6)\S+ MiB of 64.0 MiB in use after a collection`},
+		for _, c := range []struct{ name, takes, option, cause, why string }{
+			{"native", "native", exits, "memory-limit", limit + `heap \S+ MiB \(\S+ \w+ of 64.0 MiB in use after a collection\), \S+ \S+ on the log's tmpfs, about 2\d\d MiB besides`},
+			{"tmpfs", "tmpfs", exits, "memory-limit", limit + `heap \S+ MiB \(\S+ \w+ of 64.0 MiB in use after a collection\), 2\d\d MiB on the log's tmpfs.*`},
+			{"heap", "heap", exits, "heap", `-XX:\+ExitOnOutOfMemoryError is set, and ` + full},
+			{"heap, with a crash", "heap", crashes, "heap", `-XX:\+CrashOnOutOfMemoryError is set, and ` + full},
 		} {
-			t.Run(jdk.String()+"/"+c.takes, func(t *testing.T) {
+			t.Run(jdk.String()+"/"+c.name, func(t *testing.T) {
 				source, dest := lab.Tmpfs(t, "512m"), t.TempDir()
 				side := lab.Run(t, source, dest, "--attach", "process-namespace", "--jvm-tmp", "/tmp")
-				if _, err := side.Addr(lab.Patience); err != nil {
+				addr, err := side.Addr(lab.Patience)
+				if err != nil {
 					t.Fatal(err)
 				}
-				take := doomed(t, newGroup(t, "memory", "memory.limit_in_bytes", "memory.max"), jdk, classes, source, c.takes)
+				take := doomed(t, newGroup(t, "memory", "memory.limit_in_bytes", "memory.max"), jdk, c.option, classes, source, c.takes)
 				marked := func(pattern string) string {
 					out, _ := exec.Command(lab.Binary(), "logs", "--marks", dest).Output()
 					return regexp.MustCompile("(?m)" + pattern).FindString(string(out))
@@ -50,6 +57,16 @@ func TestWhatKilledAJVMIsNamed(t *testing.T) {
 				if _, body, err := side.Get("/status"); err != nil || json.Unmarshal([]byte(body), &st) != nil || st.JVMEnd == nil || st.JVMEnd.Cause != c.cause {
 					t.Errorf("the status (%v) has %+v", err, st.JVMEnd)
 				}
+				if c.option == crashes {
+					says := func(text string, command ...string) {
+						lab.Eventually(t, lab.Patience, fmt.Sprintf("%s says: %s", command[0], text), func() bool {
+							out, _ := exec.Command(lab.Binary(), command...).Output()
+							return strings.Contains(string(out), text)
+						})
+					}
+					says(": fatal error: OutOfMemory encountered: Java heap space, in hs_err_pid", "report", "--text", dest)
+					says(crashes+" is set, and the heap was full: ", "status", "--addr", addr)
+				}
 				if n, err := side.Metric(`ullage_jvm_ends_total{cause="` + c.cause + `"}`); err != nil || n != 1 {
 					t.Errorf("the counter is %v (%v)", n, err)
 				}
@@ -60,13 +77,14 @@ func TestWhatKilledAJVMIsNamed(t *testing.T) {
 
 // doomed starts a JVM in the cgroup, with 256 MiB. It returns a function that makes the JVM take memory until it
 // ends.
-func doomed(t *testing.T, g *group, jdk lab.JDK, classes, source, takes string) (take func()) {
+func doomed(t *testing.T, g *group, jdk lab.JDK, option, classes, source, takes string) (take func()) {
 	t.Helper()
 	g.set(g.file, strconv.Itoa(256*mib))
 	_ = os.WriteFile(filepath.Join(g.dir, "memory.swappiness"), []byte("0"), 0) // version 1 of control groups
 	_ = os.WriteFile(filepath.Join(g.dir, "memory.swap.max"), []byte("0"), 0)   // version 2: a pod has no swap
 	cmd := exec.Command("sh", "-c", `echo $$ >"$0" && exec "$@"`, filepath.Join(g.dir, "cgroup.procs"),
-		jdk.Java(), "-Xmx64m", "-XX:MaxDirectMemorySize=1g", "-XX:+UseSerialGC", "-XX:+StartAttachListener", "-XX:+ExitOnOutOfMemoryError",
+		jdk.Java(), "-Xmx64m", "-XX:MaxDirectMemorySize=1g", "-XX:+UseSerialGC", "-XX:+StartAttachListener", option,
+		"-XX:ErrorFile="+filepath.Join(source, "hs_err_pid%p.log"), "-XX:-CreateCoredumpOnCrash",
 		"-Xlog:gc*=info:file="+filepath.Join(source, "gc-%p.log"), "-cp", classes, "Doomed", takes, filepath.Join(source, "dump.bin"))
 	in, err := cmd.StdinPipe()
 	if err == nil {

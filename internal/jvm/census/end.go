@@ -100,21 +100,36 @@ func (e evidence) judge() (cause, why string) {
 		e.heap.Max = maxHeap(e.flags)
 	}
 	full := e.heap.Whole && e.heap.Max > 0 && e.heap.Used >= e.heap.Max/10*9
-	exits := strings.Contains(e.flags, "-XX:+ExitOnOutOfMemoryError")
+	option, quit := e.quits()
 	ended := e.how == attach.Exited || e.how == mark.Crashed
 	switch m := e.memory; {
 	case !ended && m.Kills > 0 && m.Hits > 0:
 		return mark.MemoryLimit, fmt.Sprintf("the kernel killed it at the memory limit of its own cgroup, %s (%s); %s", sizeOr(m.Limit, "of unknown size"), kills(m.Kills), e.shares())
 	case !ended && m.Kills > 0:
 		return mark.MemoryAbove, fmt.Sprintf("the kernel killed it for lack of memory of the node, or of a cgroup above its own, which was not at its limit (%s); %s", kills(m.Kills), e.shares())
-	case full && exits && (e.how == attach.Exited || e.how == attach.Killed && e.group == visible):
-		return mark.HeapFull, "-XX:+ExitOnOutOfMemoryError is set, and the heap was full: " + e.heapText()
+	case full && quit:
+		return mark.HeapFull, option + " is set, and the heap was full: " + e.heapText()
 	case e.how == attach.Killed:
 		return "", fmt.Sprintf("SIGKILL, or an immediate exit of its own; %s; %s", e.groupText(), e.shares())
 	case full:
 		return "", "the heap was full: " + e.heapText()
 	}
 	return "", ""
+}
+
+// quits returns the option by which the JVM ends itself when its heap is full, and whether it ended
+// as that option has it end. The one for a crash wins. A JVM that aborts, or exits so on JDK 25, leaves
+// its socket, as a killed one does: only its cgroup then shows that the kernel did not kill it.
+func (e evidence) quits() (option string, quit bool) {
+	for _, o := range []struct{ option, how string }{
+		{"-XX:+CrashOnOutOfMemoryError", mark.Crashed},
+		{"-XX:+ExitOnOutOfMemoryError", attach.Exited},
+	} {
+		if strings.Contains(e.flags, o.option) {
+			return o.option, e.how == o.how || e.how == attach.Killed && e.group == visible
+		}
+	}
+	return "", false
 }
 
 // maxHeap returns the largest heap by the options of a JVM, or 0.

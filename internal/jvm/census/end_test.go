@@ -18,6 +18,7 @@ func TestWhatEndedAJVM(t *testing.T) {
 	full := insight.Heap{Used: 31 * mib, Capacity: 32 * mib, Max: 32 * mib, Whole: true}
 	partly := insight.Heap{Used: 31 * mib, Capacity: 32 * mib, Max: 32 * mib}
 	const exits = "-Xmx32m -XX:+ExitOnOutOfMemoryError"
+	const crashes = exits + " -XX:+CrashOnOutOfMemoryError" // which comes first in the JVM
 	const heapText = "heap 430 MiB (412 MiB of 436 MiB in use after a collection)"
 	const fullText = "heap 32.0 MiB (31.0 MiB of 32.0 MiB in use after a collection)"
 	for name, c := range map[string]struct {
@@ -47,9 +48,15 @@ func TestWhatEndedAJVM(t *testing.T) {
 			"-XX:+ExitOnOutOfMemoryError is set, and the heap was full: 31.0 MiB of 32.0 MiB in use after a collection"},
 		"a full heap, and an exit of any kind": {evidence{how: "exited", heap: full}, "", "the heap was full: 31.0 MiB of 32.0 MiB in use after a collection"},
 		"garbage of a young collection":        {evidence{how: "exited", flags: exits, heap: partly}, "", ""},
-		"a crash with a full heap":             {evidence{how: "crashed", flags: exits, heap: full, memory: atLimit, group: visible}, "", "the heap was full: 31.0 MiB of 32.0 MiB in use after a collection"},
-		"an end in order":                      {evidence{how: "exited", flags: exits, heap: heap, memory: calm, group: visible}, "", ""},
-		"nothing is known":                     {evidence{}, "", ""},
+		"CrashOnOutOfMemoryError": {evidence{how: "crashed", flags: crashes, heap: full}, "heap",
+			"-XX:+CrashOnOutOfMemoryError is set, and the heap was full: 31.0 MiB of 32.0 MiB in use after a collection"},
+		"CrashOnOutOfMemoryError, whose report is elsewhere": {evidence{how: "killed", flags: crashes, heap: full, memory: calm, group: visible}, "heap",
+			"-XX:+CrashOnOutOfMemoryError is set, and the heap was full: 31.0 MiB of 32.0 MiB in use after a collection"},
+		"CrashOnOutOfMemoryError, and another crash": {evidence{how: "crashed", flags: crashes, heap: heap}, "", ""},
+		"CrashOnOutOfMemoryError, and an exit":       {evidence{how: "exited", flags: crashes, heap: full}, "", "the heap was full: 31.0 MiB of 32.0 MiB in use after a collection"},
+		"a crash with a full heap":                   {evidence{how: "crashed", flags: exits, heap: full, memory: atLimit, group: visible}, "", "the heap was full: 31.0 MiB of 32.0 MiB in use after a collection"},
+		"an end in order":                            {evidence{how: "exited", flags: exits, heap: heap, memory: calm, group: visible}, "", ""},
+		"nothing is known":                           {evidence{}, "", ""},
 	} {
 		cause, why := c.judge()
 		if cause != c.cause || why != c.why {

@@ -26,6 +26,7 @@ type crashes struct {
 	found uint64     // reports, up to the present line
 	last  view.Crash // the crash that the present line belongs to
 	at    time.Time  // when it happened
+	more  bool       // the present line may say more of its reason
 }
 
 // isCrash reports whether the input holds reports of crashes, as its name shows.
@@ -56,12 +57,28 @@ func (c *crashes) line(p cut.Piece) {
 		return
 	}
 	line = bytes.TrimSpace(line[:min(len(line), view.KeptBytes)])
-	rest, comment := bytes.CutPrefix(line, []byte("#"))
-	if comment && c.last.Reason == "" {
-		c.last.Reason = string(bytes.TrimSpace(rest))
+	if rest, comment := bytes.CutPrefix(line, []byte("#")); comment {
+		c.reason(string(bytes.TrimSpace(rest)), bytes.HasPrefix(rest, []byte("  ")))
 	}
 	if when, ok := crashTime(line); ok {
 		c.at = when
+	}
+}
+
+// reason takes a line at the beginning of a report. The reason is the first one after the title. An
+// error that the JVM itself found has two, and the second one has the words:
+//
+//	#  Internal Error (debug.cpp:289), pid=7, tid=8
+//	#  fatal error: OutOfMemory encountered: Java heap space
+func (c *crashes) reason(text string, indented bool) {
+	switch {
+	case text == "":
+		c.more = false
+	case c.last.Reason == "":
+		c.last.Reason, c.more = text, indented
+	case c.more && indented:
+		c.last.Reason += ": " + text
+		c.more = false
 	}
 }
 
@@ -91,7 +108,7 @@ func (c *crashes) begin() {
 		c.put()
 	}
 	c.found++
-	c.last, c.at = view.Crash{File: c.file, Command: c.command}, c.written
+	c.last, c.at, c.more = view.Crash{File: c.file, Command: c.command}, c.written, false
 }
 
 // put adds the present crash to the sum, if it is in the window.

@@ -37,6 +37,9 @@ func TestACrashIsTheNewsOfAReportAndNotAProblem(t *testing.T) {
 	for jdk, want := range map[string]view.Crash{
 		"jdk17": {At: 1795560900, Reason: "SIGSEGV (0xb) at pc=0x00007fb4c4398f14 (sent by kill), pid=7389, tid=7389"},
 		"jdk25": {At: 1795560903, Reason: "SIGSEGV (0xb) at pc=0x00007fd613202f14 (sent by kill), pid=7840, tid=7840"},
+		// With -XX:+CrashOnOutOfMemoryError.
+		"heap-jdk17": {At: 1795814352, Reason: "Internal Error (debug.cpp:362), pid=8248, tid=8249: fatal error: OutOfMemory encountered: Java heap space"},
+		"heap-jdk25": {At: 1795814355, Reason: "Internal Error (debug.cpp:289), pid=8339, tid=8340: fatal error: OutOfMemory encountered: Java heap space"},
 	} {
 		t.Run(jdk, func(t *testing.T) {
 			dest := t.TempDir()
@@ -58,7 +61,7 @@ func TestACrashIsTheNewsOfAReportAndNotAProblem(t *testing.T) {
 				t.Errorf("tags %+v, inputs %+v", r.Volume.Tags, r.Inputs)
 			}
 			for form, out := range forms(t, r) {
-				for _, part := range []string{"SIGSEGV (0xb) at pc=", "hs_err_pid7116.log", "ullage logs --stream "} {
+				for _, part := range []string{want.Reason, "hs_err_pid7116.log", "ullage logs --stream "} {
 					at, first := strings.Index(out, part), strings.Index(strings.ToLower(out), "complete")
 					if form == "page" {
 						first = strings.Index(out, "Complete: the log shows no loss")
@@ -68,7 +71,7 @@ func TestACrashIsTheNewsOfAReportAndNotAProblem(t *testing.T) {
 					}
 				}
 			}
-			if text := forms(t, r)["text"]; !strings.Contains(text, "A JVM crashed.\n  2026-11-24 22:55:0") {
+			if text := forms(t, r)["text"]; !strings.Contains(text, "A JVM crashed.\n  "+time.Unix(int64(want.At), 0).UTC().Format("2006-01-02 15:04:05Z: ")) {
 				t.Errorf("no time of the crash in\n%s", text)
 			}
 		})
@@ -124,10 +127,12 @@ func TestReportsOfCrashesThatLackSomething(t *testing.T) {
 		text, reason string
 		at           time.Time
 	}{
-		"cut before the reason": {real[:70], "", when},
-		"another zone":          {strings.Replace(real, " UTC elapsed", " CET elapsed", 1), "SIGSEGV (0xb) at pc=0x00007fb4c4398f14 (sent by kill), pid=7389, tid=7389", when},
-		"without its beginning": {headless, "", time.Unix(1795560900, 0)},
-		"no memory":             {"#\n# There is insufficient memory for the Java Runtime Environment to continue.\n# Native memory allocation (mmap) failed to map 16384 bytes.\n", "Native memory allocation (mmap) failed to map 16384 bytes.", when},
+		"cut before the reason":  {real[:70], "", when},
+		"another zone":           {strings.Replace(real, " UTC elapsed", " CET elapsed", 1), "SIGSEGV (0xb) at pc=0x00007fb4c4398f14 (sent by kill), pid=7389, tid=7389", when},
+		"without its beginning":  {headless, "", time.Unix(1795560900, 0)},
+		"cut within the reason":  {"# A fatal error has been detected by the Java Runtime Environment:\n#\n#  Internal Error (debug.cpp:289), pid=7, tid=8\n", "Internal Error (debug.cpp:289), pid=7, tid=8", when},
+		"a reason of many lines": {"# A fatal error has been detected by the Java Runtime Environment:\n#\n#  Internal Error (a.cpp:1), pid=7, tid=8\n#  assert(x) failed: y\n#  z\n#\n#  w\n", "Internal Error (a.cpp:1), pid=7, tid=8: assert(x) failed: y", when},
+		"no memory":              {"#\n# There is insufficient memory for the Java Runtime Environment to continue.\n# Native memory allocation (mmap) failed to map 16384 bytes.\n", "Native memory allocation (mmap) failed to map 16384 bytes.", when},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(dir, "hs_err_pid7.log")

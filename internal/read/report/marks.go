@@ -87,7 +87,11 @@ func (m *marks) instant(k mark.Mark) {
 		}
 	case mark.JVMEnded:
 		if k.Get("how") == mark.Crashed {
-			m.sum.BandOver("crash", k.Time, k.Time, fmt.Sprintf("%s: the JVM crashed (pid %s)", k.Get("stream"), k.Get("pid")))
+			text := fmt.Sprintf("%s: the JVM crashed (pid %s)", k.Get("stream"), k.Get("pid"))
+			if why := k.Get("why"); why != "" {
+				text += ": " + why
+			}
+			m.sum.BandOver("crash", k.Time, k.Time, text)
 		} else if why := cmp.Or(k.Get("why"), k.Get("cause")); why != "" || k.Get("how") == mark.Killed {
 			reason := fmt.Sprintf("pid %s, %s: %s", k.Get("pid"), k.Get("stream"), cmp.Or(why, mark.Killed))
 			m.sum.Crash(k.Time, view.Crash{Marked: true, Reason: reason, File: mark.Stream, Command: view.MarksCommand})
