@@ -108,7 +108,7 @@ func (c *Config) complete() {
 		c.Ship.Tail.Watched = filepath.Dir(c.Levels.Annotations)
 	}
 	c.Levels.Known = knownAnnotations()
-	c.Insight.Floor = c.StallFloor
+	c.Insight.Floor, c.Insight.Dest = c.StallFloor, c.Ship.Dest
 	c.Admin.Connections = tail.Connections()
 }
 

@@ -1,6 +1,6 @@
 // Package kernel asks the kernel what the standard library does not: what another process
 // does and whose it is, how much memory the control group leaves to this one, timers that
-// let an idle process sleep, names of open files, and calls repeated when a signal interrupts them.
+// let an idle process sleep, names of open files, the device of a directory, and calls repeated when a signal interrupts them.
 //
 // A process that was killed is not gone at once. A thread in a call to a frozen
 // disk stays until that call returns, and with it stay the locks and sockets of

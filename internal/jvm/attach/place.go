@@ -6,10 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/kernel"
 )
 
 // maxMounts bounds the mounts of a process that are compared with the source.
@@ -66,27 +67,10 @@ func mountsOf(pid int, dev uint64) (places []string, err error) {
 	for lines.Scan() && len(places) < maxMounts {
 		// number, parent, device, root, mount point (proc_pid_mountinfo(5))
 		if fields := strings.Fields(lines.Text()); len(fields) > 4 && fields[2] == want {
-			places = append(places, unescaped(fields[4]))
+			places = append(places, kernel.MountPoint(fields[4]))
 		}
 	}
 	return places, lines.Err()
-}
-
-// unescaped returns a path of mountinfo, in which octal numbers stand for spaces, tabs,
-// newlines and backslashes.
-func unescaped(path string) string {
-	var b strings.Builder
-	for i := 0; i < len(path); i++ {
-		if path[i] == '\\' && i+4 <= len(path) {
-			if c, err := strconv.ParseUint(path[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(c))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(path[i])
-	}
-	return b.String()
 }
 
 // ListenerBeside returns the process that listens on a socket at a path below the directory of

@@ -51,15 +51,6 @@ func TestWhereAJVMFindsTheSource(t *testing.T) {
 	}
 }
 
-// mountinfo writes spaces and backslashes as octal numbers.
-func TestMountPointsAreUnescaped(t *testing.T) {
-	for path, want := range map[string]string{`/a\040b`: "/a b", `/a\134b`: `/a\b`, `/a\04`: `/a\04`, `/a\999`: `/a\999`, "": ""} {
-		if is := unescaped(path); is != want {
-			t.Errorf("%q: %q, want %q", path, is, want)
-		}
-	}
-}
-
 func TestWhoListensBesideAnOutput(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, nil, t.TempDir())

@@ -16,6 +16,10 @@ type Config struct {
 	// package declares the flag.
 	Floor pause.Floor
 
+	// Dest is the directory of the destination, whose device the evidence of a verdict names. Empty:
+	// it names none. Not a flag.
+	Dest string
+
 	// Root is the directory that has the kernel's proc and sys. Not a flag.
 	Root string
 }

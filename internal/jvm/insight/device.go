@@ -29,25 +29,42 @@ func (d *device) String() string { return string(bytes.TrimRight(d.name[:], "\x0
 
 // devices reads the counters of the node's disks into a list that has room for them, and
 // returns how many it read. Disks that were never used, loop devices, memory disks and
-// partitions are left out: what a partition waits for, its disk waits for.
-func (k kernelCounters) devices(list *[maxDevices]device) int {
-	n, disk := 0, ""
+// partitions are left out: what a partition waits for, its disk waits for. It also returns the
+// disk with a number such as "254:0", or with a partition of that number, whether it is in the
+// list or not. A zero device: there is no such disk.
+func (k kernelCounters) devices(list *[maxDevices]device, number string) (n int, numbered device) {
+	var last device // that is not a partition
+	disk := ""
 	for line := range bytes.Lines(kernel.ReadUpTo(unix.AT_FDCWD, filepath.Join(k.root, "proc/diskstats"), maxDiskFile)) {
 		name, one, ok := parseDevice(line)
-		if !ok || isPartition(disk, name) {
+		if !ok {
 			continue
 		}
-		disk = name
+		partition := isPartition(disk, name)
+		if !partition {
+			disk, last = name, one
+		}
+		if isNumbered(line, number) {
+			numbered = last
+		}
+		if partition || n == len(list) {
+			continue
+		}
 		if one.done == 0 && one.busy == 0 || strings.HasPrefix(name, "loop") || strings.HasPrefix(name, "ram") {
 			continue
-		}
-		if n == len(list) {
-			break
 		}
 		list[n] = one
 		n++
 	}
-	return n
+	return n, numbered
+}
+
+// isNumbered reports whether a line is that of a device with a number such as "254:0".
+func isNumbered(line []byte, number string) bool {
+	wantMajor, wantMinor, ok := strings.Cut(number, ":")
+	major, rest, _ := bytes.Cut(bytes.TrimLeft(line, " "), []byte(" "))
+	minor, _, _ := bytes.Cut(bytes.TrimLeft(rest, " "), []byte(" "))
+	return ok && string(major) == wantMajor && string(minor) == wantMinor
 }
 
 // parseDevice reads a line of the form in Documentation/admin-guide/iostats.rst. Times
@@ -104,14 +121,19 @@ func busiest(from, to *sample) (grown device, ok bool) {
 	for i := range to.disks[:to.numDisks] {
 		is := &to.disks[i]
 		for k := range from.disks[:from.numDisks] {
-			was := &from.disks[k]
-			if was.name != is.name || is.busy < was.busy || is.done < was.done || is.waited < was.waited {
-				continue
-			}
-			if busy := is.busy - was.busy; busy > grown.busy {
-				grown = device{name: is.name, done: is.done - was.done, waited: is.waited - was.waited, busy: busy}
+			if one, ok := is.since(&from.disks[k]); ok && one.busy > grown.busy {
+				grown = one
 			}
 		}
 	}
 	return grown, grown.busy > 0 && grown.busy >= to.at.Sub(from.at)/2
+}
+
+// since returns what the device did since an earlier time. ok is false for another device, and
+// where a counter began again.
+func (d *device) since(was *device) (grown device, ok bool) {
+	if was.name != d.name || d.busy < was.busy || d.done < was.done || d.waited < was.waited {
+		return device{}, false
+	}
+	return device{name: d.name, done: d.done - was.done, waited: d.waited - was.waited, busy: d.busy - was.busy}, true
 }

@@ -21,7 +21,7 @@
 // /proc/pressure, unless the JVMs' processes are visible (a shared process namespace):
 // then it is also that of their cgroups, and only then is throttling seen at all. The
 // samples also hold the counters of the node's disks, so that the evidence of the verdict
-// disk can name the busiest one. They do not decide: a disk may be busy for others. A pause
-// that is suspected only because its work was not spread over its workers counts only if
-// a culprit is named.
+// disk can name the busiest one and the destination's own. They do not decide: a disk may be
+// busy for others. A pause that is suspected only because its work was not spread
+// over its workers counts only if a culprit is named.
 package insight

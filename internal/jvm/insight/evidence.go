@@ -21,18 +21,42 @@ func evidence(k counter, whose string, was, is *counts, from, to *sample) string
 		}
 		return text
 	}
-	if d, ok := busiest(from, to); ok && k == disk {
-		text := fmt.Sprintf("%s was busy for %s of %s", &d, shortTime(min(d.busy, span)), shortTime(span))
-		if d.done > 0 {
-			text += fmt.Sprintf(", %d requests took %s on average", d.done, shortTime(d.waited/time.Duration(d.done)))
-		}
-		said = append(said, text)
+	if k == disk {
+		said = deviceEvidence(from, to)
 	}
 	text := fmt.Sprintf("%s tasks waited for %s: %s of %s", whose, kinds[k], shortTime(is.some[k]-was.some[k]), shortTime(span))
 	if was.full[k] >= 0 && is.full[k] >= was.full[k] {
 		text += fmt.Sprintf(", all of them at once: %s", shortTime(is.full[k]-was.full[k]))
 	}
 	return strings.Join(append(said, text), "; ")
+}
+
+// deviceEvidence says what the busiest disk did between two samples, and what the destination's
+// own did, busy or not.
+func deviceEvidence(from, to *sample) (said []string) {
+	span := to.at.Sub(from.at)
+	say := func(d *device, name string) {
+		text := fmt.Sprintf("%s was busy for %s of %s", name, shortTime(min(d.busy, span)), shortTime(span))
+		if d.done > 0 {
+			text += fmt.Sprintf(", %d requests took %s on average", d.done, shortTime(d.waited/time.Duration(d.done)))
+		}
+		said = append(said, text)
+	}
+	const has = ", which has the destination,"
+	dest, known := to.dest.since(&from.dest)
+	known = known && dest.name != device{}.name
+	most, busy := busiest(from, to)
+	switch {
+	case busy && known && most.name == dest.name:
+		known = false
+		say(&most, most.String()+has)
+	case busy:
+		say(&most, most.String())
+	}
+	if known {
+		say(&dest, dest.String()+has)
+	}
+	return said
 }
 
 // shortTime writes a duration as a reader wants it: milliseconds below a second.

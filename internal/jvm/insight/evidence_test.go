@@ -56,6 +56,42 @@ func TestEvidenceOfAVerdict(t *testing.T) {
 	}
 }
 
+// The destination's own disk is named, busy or not, if the destination is on one.
+func TestTheDestinationsDiskIsEvidence(t *testing.T) {
+	const tasks = "the node's tasks waited for I/O: 1.4 s of 2.0 s, all of them at once: 0 ms"
+	for _, test := range []struct {
+		name   string
+		device string // of the destination, as mountinfo has it
+		busy   int    // ms, vda
+		want   string
+	}{
+		{"the busiest", "253:0", 1800, "vda, which has the destination, was busy for 1.8 s of 2.0 s, 4 requests took 450 ms on average; " + tasks},
+		{"a partition of it", "253:1", 1800, "vda, which has the destination, was busy for 1.8 s of 2.0 s, 4 requests took 450 ms on average; " + tasks},
+		{"another one", "253:16", 1800, "vda was busy for 1.8 s of 2.0 s, 4 requests took 450 ms on average; vdb, which has the destination, was busy for 0 ms of 2.0 s; " + tasks},
+		{"not very busy", "253:0", 300, "vda, which has the destination, was busy for 300 ms of 2.0 s, 4 requests took 75 ms on average; " + tasks},
+		{"a loop device", "7:0", 300, "loop0, which has the destination, was busy for 0 ms of 2.0 s; " + tasks},
+		{"no block device", "0:44", 300, tasks},
+		{"a device that no line is of", "253:99", 300, tasks},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := newRig(t)
+			r.judge.sampler.dest = "/var/lib/ullage/prod/web"
+			r.file("proc/self/mountinfo", "27 1 0:7 / / rw - overlay overlay rw\n28 27 "+test.device+" /a /var/lib/ullage rw - ext4 /dev/x rw\n")
+			r.kernel(kernelFiles{})
+			r.disks(0, 0)
+			r.judge.step(r.time)
+			r.time = r.time.Add(2 * time.Second)
+			r.read("gc.log", idlePause, idleTimes, idleSafe)
+			r.kernel(kernelFiles{disk: 1_400_000})
+			r.disks(test.busy, 4)
+			r.judge.step(r.time)
+			if recent := r.Recent(); len(recent) != 1 || recent[0].Verdict != Disk || recent[0].Evidence != test.want {
+				t.Errorf("got %+v, want the evidence %q", recent, test.want)
+			}
+		})
+	}
+}
+
 func TestThrottlingInVersion1OfCgroupsHasItsPeriods(t *testing.T) {
 	r := newRig(t)
 	group := "sys/fs/cgroup/cpu/docker/one/cpu.stat"
@@ -82,7 +118,7 @@ func TestDevicesAreThoseThatWereUsed(t *testing.T) {
 	text.WriteString("1 0 ram0 1 0 0 0 0 0 0 0 0 1 0\n8 32 idle 0 0 0 0 0 0 0 0 0 0 0\n8 48 bad\x1b 1 0 0 0 0 0 0 0 0 1 0\n8 64 below -1 0 0 0 0 0 0 0 0 1 0\n8 80 cut 1 0 0 0 0 0 0 0 0 1 1")
 	r.file("proc/diskstats", text.String())
 	var list [maxDevices]device
-	n := r.judge.sampler.kernel.devices(&list)
+	n, _ := r.judge.sampler.kernel.devices(&list, "")
 	var got []string
 	for i := range list[:n] {
 		got = append(got, list[i].String())
@@ -91,7 +127,7 @@ func TestDevicesAreThoseThatWereUsed(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	r.file("proc/diskstats", strings.Repeat(text.String()[:30], 5000))
-	if n := r.judge.sampler.kernel.devices(&list); n != maxDevices {
+	if n, _ := r.judge.sampler.kernel.devices(&list, ""); n != maxDevices {
 		t.Errorf("of a node of very many disks, %d are followed, want %d", n, maxDevices)
 	}
 }
@@ -109,7 +145,7 @@ func FuzzDevices(f *testing.F) {
 			t.Fatal(err)
 		}
 		var list [maxDevices]device
-		n := k.devices(&list)
+		n, _ := k.devices(&list, "8:0")
 		for i := range list[:n] {
 			if d := &list[i]; d.done < 0 || d.waited < 0 || d.busy < 0 || !isName([]byte(d.String())) {
 				t.Errorf("got %+v of %q", d, text)
@@ -120,9 +156,11 @@ func FuzzDevices(f *testing.F) {
 
 // The real kernel of the machine can be read, whatever it offers.
 func TestTheMachinesOwnCountersCanBeRead(t *testing.T) {
-	s := newSampler("/")
+	dir := t.TempDir()
+	s := newSampler(Config{Root: "/", Dest: dir})
 	s.sample(time.Now())
 	one := &s.samples[0]
+	t.Logf("%s is on the device %s: %q", dir, s.number, one.dest.String())
 	t.Logf("pressure of the node: %v", one.node)
 	t.Logf("cgroups of JVMs: %v: %v", s.cgroups, one.jvms)
 	for i := range one.disks[:one.numDisks] {
@@ -131,7 +169,7 @@ func TestTheMachinesOwnCountersCanBeRead(t *testing.T) {
 }
 
 func BenchmarkSample(b *testing.B) {
-	s := newSampler("/")
+	s := newSampler(Config{Root: "/"})
 	for b.Loop() {
 		s.sample(time.Now())
 	}

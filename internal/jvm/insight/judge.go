@@ -90,7 +90,7 @@ type suspect struct {
 }
 
 func newJudge(cfg Config, m *metrics, log *slog.Logger) *judge {
-	return &judge{floor: cfg.Floor, metrics: m, log: log, sampler: newSampler(cfg.Root)}
+	return &judge{floor: cfg.Floor, metrics: m, log: log, sampler: newSampler(cfg)}
 }
 
 // stopped takes a stop that ended at a time.

@@ -16,6 +16,7 @@ import (
 
 const (
 	maxDiskFile  = 64 << 10 // bytes of /proc/diskstats that are read
+	maxMounts    = 1 << 20  // ... of /proc/self/mountinfo
 	maxProcesses = 4096     // that are looked at
 	maxCgroups   = 16
 )
@@ -27,6 +28,20 @@ type kernelCounters struct{ root string }
 // read returns the beginning of a file, see [kernel.ReadSmall].
 func (k kernelCounters) read(name string) []byte {
 	return kernel.ReadSmall(unix.AT_FDCWD, filepath.Join(k.root, name))
+}
+
+// deviceOf returns the number of the device that a directory is on, as [kernel.DeviceOf] does. Empty: it
+// is not known.
+func (k kernelCounters) deviceOf(dir string) string {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	mounts := kernel.ReadUpTo(unix.AT_FDCWD, filepath.Join(k.root, "proc/self/mountinfo"), maxMounts)
+	if len(mounts) == maxMounts { // the mount that has it may be in the rest
+		return ""
+	}
+	return kernel.DeviceOf(mounts, dir)
 }
 
 // pressure reads for how long tasks waited, of the directory of the node or of a cgroup.

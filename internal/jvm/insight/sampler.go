@@ -4,7 +4,7 @@ import "time"
 
 const (
 	maxSamples = 128              // about two minutes
-	findTime   = 30 * time.Second // between two looks for the JVMs' cgroups
+	findTime   = 30 * time.Second // between two looks for the JVMs' cgroups, and for the destination's device
 	background = 10               // samples before a stop that show how the counters grow otherwise
 )
 
@@ -56,6 +56,7 @@ type sample struct {
 	set      int    // number of the set of cgroups: sums of different ones are not compared
 	disks    [maxDevices]device
 	numDisks int
+	dest     device // that has the destination; zero: it is on no block device, or that is not known
 }
 
 // sampler keeps the last samples. It is for one goroutine.
@@ -67,19 +68,27 @@ type sampler struct {
 	cgroups []string // directories of the JVMs' cgroups
 	set     int
 	found   time.Time
+
+	dest   string // the directory of the destination; empty: there is none
+	number string // of its device; empty: not known
 }
 
-func newSampler(root string) *sampler { return &sampler{kernel: kernelCounters{root: root}} }
+func newSampler(cfg Config) *sampler {
+	return &sampler{kernel: kernelCounters{root: cfg.Root}, dest: cfg.Dest}
+}
 
 // sample takes a sample.
 func (s *sampler) sample(now time.Time) {
 	if now.Sub(s.found) >= findTime || now.Before(s.found) {
 		s.found = now
 		s.setCgroups(s.kernel.cgroups())
+		if s.dest != "" {
+			s.number = s.kernel.deviceOf(s.dest)
+		}
 	}
 	one := &s.samples[s.total%maxSamples]
 	one.at, one.set, one.node, one.jvms = now, s.set, s.kernel.pressure("proc/pressure", ""), unknownCounts
-	one.numDisks = s.kernel.devices(&one.disks)
+	one.numDisks, one.dest = s.kernel.devices(&one.disks, s.number)
 	for i, dir := range s.cgroups {
 		counters := s.kernel.pressure(dir, ".pressure")
 		counters.some[throttled], counters.periods = s.kernel.throttled(dir)
