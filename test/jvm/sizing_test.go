@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 const (
 	sizingFactor = 3   // a promise is kept within this factor
 	sizingSmall  = 0.7 // share of the recommended heap in which it is not kept
+	sizingWait   = 0.6 // for a processor, as a share of the CPU time; with idle processors it is below 0.3
 )
 
 // sizingLoads are the arguments of the program: MiB that live, MiB to allocate, and arithmetic for each KiB. For a
@@ -27,9 +27,9 @@ var sizingLoads = map[bool][]string{false: {"32", "1250", "4000"}, true: {"32", 
 // The heap that a report recommends keeps its promise: collections take the promised share of the CPU time, within a
 // factor, and are more frequent in a smaller heap. Their share is the CPU time of the process that the program's own
 // threads did not use, by their own measurement; no wall clock is involved. On a busy machine, threads of Parallel
-// spin for each other, so its work may be the same in two heaps; only the frequency is checked there. ZGC begins a
-// cycle by the rate of allocation and the duration of the last cycles, which a busy machine changes; for ZGC only the
-// promise is checked.
+// spin for each other, so its work may be the same in two heaps; only the frequency is checked there. A mostly
+// concurrent collector begins a cycle by the rate of allocation and the duration of the last cycles: if the program had
+// to wait for a processor, that is another rate than the one that the report has seen, and neither is checked.
 func TestTheRecommendedHeapKeepsItsPromise(t *testing.T) {
 	jdk := jdks[len(jdks)-1]
 	all, err := Collectors(jdk)
@@ -43,15 +43,19 @@ func TestTheRecommendedHeapKeepsItsPromise(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			now, advised := firstSized(t, jdk, c)
 			most := int(advised.Max) >> 20
-			promised, large := sized(t, jdk, c, most)
-			small, tight := sized(t, jdk, c, int(sizingSmall*float64(most)))
+			large := sized(t, jdk, c, most)
+			tight := sized(t, jdk, c, int(sizingSmall*float64(most)))
 			t.Logf("%s, %s: from a heap of %d MiB with %.2f %%, %d MiB for %.2f %%: it was %.2f %%, a factor of %.2f; with %.0f %% of that heap %.2f %%", jdk, c.Name,
-				now, 100**advised.Overhead, most, 100*advised.Target, 100*promised, promised/advised.Target, 100*sizingSmall, 100*small)
-			if promised > sizingFactor*advised.Target {
-				t.Errorf("collections took %.2f %% in the recommended heap, want at most %d times %.2f %%", 100*promised, sizingFactor, 100*advised.Target)
+				now, 100**advised.Overhead, most, 100*advised.Target, 100*large.share, large.share/advised.Target, 100*sizingSmall, 100*tight.share)
+			if waited := max(large.waited, tight.waited); mostlyConcurrent(c) && waited > sizingWait {
+				t.Logf("not judged: the machine is busy, so that the program waited for a processor for %.0f %% of its CPU time", 100*waited)
+				return
 			}
-			if c.Name != "z" && tight != nil && tight.Collections <= large.Collections {
-				t.Errorf("%d collections in %.0f %% of the recommended heap, want more than the %d there", tight.Collections, 100*sizingSmall, large.Collections)
+			if large.share > sizingFactor*advised.Target {
+				t.Errorf("collections took %.2f %% in the recommended heap, want at most %d times %.2f %%", 100*large.share, sizingFactor, 100*advised.Target)
+			}
+			if tight.sizing != nil && tight.sizing.Collections <= large.sizing.Collections {
+				t.Errorf("%d collections in %.0f %% of the recommended heap, want more than the %d there", tight.sizing.Collections, 100*sizingSmall, large.sizing.Collections)
 			}
 		})
 	}
@@ -67,7 +71,7 @@ func firstSized(t *testing.T, jdk lab.JDK, c Collector) (heap int, z *view.Sizin
 		if heap *= 2; heap > largest || z == nil || strings.Contains(z.Refused, "are too few") {
 			heap = smallest
 		}
-		if _, z = sized(t, jdk, c, heap); z != nil && z.Max > 0 {
+		if z = sized(t, jdk, c, heap).sizing; z != nil && z.Max > 0 {
 			return heap, z
 		}
 	}
@@ -75,29 +79,40 @@ func firstSized(t *testing.T, jdk lab.JDK, c Collector) (heap int, z *view.Sizin
 	return 0, nil
 }
 
-// sized runs the program in a heap of that many MiB. It returns which share of the CPU time its collector took, 1 if
-// the heap was too small, and what a report says about the heap.
-func sized(t *testing.T, jdk lab.JDK, c Collector, mib int) (share float64, z *view.Sizing) {
+// mostlyConcurrent reports whether a collector does most of its work while the program runs.
+func mostlyConcurrent(c Collector) bool { return c.Name == "z" || c.Name == "shenandoah" }
+
+// trial is one run of the program in a heap of some size.
+type trial struct {
+	share  float64      // of the CPU time that the collector took; 1 if the heap was too small
+	waited float64      // for a processor, as a share of the CPU time of the program's threads
+	sizing *view.Sizing // what a report says about the heap; nil if it was too small
+}
+
+// sized runs the program in a heap of that many MiB.
+func sized(t *testing.T, jdk lab.JDK, c Collector, mib int) trial {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "gc.log")
 	args := append([]string{fmt.Sprintf("-Xms%dm", mib), fmt.Sprintf("-Xmx%dm", mib), "-XX:ActiveProcessorCount=2", Output{Selection: "gc*", File: log}.Flag()}, c.Flags...)
-	load := sizingLoads[c.Name == "z" || c.Name == "shenandoah"]
+	load := sizingLoads[mostlyConcurrent(c)]
 	p, err := Start(jdk, slices.Concat(args, []string{"-cp", classes, "Sizes"}, load)...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Wait(10 * time.Minute); err != nil && strings.Contains(err.Error(), "OutOfMemoryError") {
-		return 1, nil
+		return trial{share: 1}
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	if share, err = strconv.ParseFloat(strings.TrimSpace(p.said.String()), 64); err != nil {
+	var got trial
+	if _, err := fmt.Sscan(p.said.String(), &got.share, &got.waited); err != nil {
 		t.Fatal(err)
 	}
 	r, err := report.Read(context.Background(), []string{log}, report.Config{SizingWindow: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d MiB: %.2f %% of the CPU time; %s %s", mib, 100*share, r.Advice[0].Text, r.Advice[0].Evidence)
-	return share, r.Runs[0].Sizing
+	t.Logf("%d MiB: %.2f %% of the CPU time, and a wait of %.0f %%; %s %s", mib, 100*got.share, 100*got.waited, r.Advice[0].Text, r.Advice[0].Evidence)
+	got.sizing = r.Runs[0].Sizing
+	return got
 }
