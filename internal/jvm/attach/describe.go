@@ -19,10 +19,11 @@ type Description struct {
 	Flags     string // as mark.Flags returns them
 }
 
-// maxDescribed bounds each text of a Description in bytes, and maxFlags its Flags.
+// maxDescribed bounds each text of a Description in bytes, and maxFlags its Flags: those of the injector come first,
+// and what the JVM does when its heap is full may come after them.
 const (
 	maxDescribed = 128
-	maxFlags     = 256
+	maxFlags     = 1024
 )
 
 // Describe asks a JVM to name itself. [ParseDescription] reads the reply. The

@@ -31,6 +31,8 @@ func TestParseDescription(t *testing.T) {
 		"another collector":  {"-XX:+UseBestGC \n", Description{}},
 		"options": {"VM Arguments:\njvm_args: -Xms1g -Xmx2g -Xlog:gc:file=/x -Xrunjdwp:x -Dx=-Xmx1g -XX:OnError=curl secret -XX:+UseG1GC -agentlib:x \njava_command: -Xmx3g\n",
 			Description{Main: "-Xmx3g", Flags: "-Xms1g -Xmx2g -XX:+UseG1GC"}},
+		"many options": {"VM Arguments:\njvm_args: " + strings.Repeat("-XX:+UseG1GC ", 60) + "-XX:+ExitOnOutOfMemoryError\n",
+			Description{Flags: strings.Repeat("-XX:+UseG1GC ", 60) + "-XX:+ExitOnOutOfMemoryError"}},
 		"an option of that name": {"VM Arguments:\njvm_args: -Dx=\n-XX:+UseZGC\n1 s\nX version 7\n", Description{}},
 		"no such time":           {"-1 s\n9e99 s\n", Description{}},
 	} {
