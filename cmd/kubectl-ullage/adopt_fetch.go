@@ -185,7 +185,9 @@ func (a adopter) fetch(ctx context.Context, dest string, now bool) (figures *vie
 	if now {
 		args = append(args, "--now")
 	}
-	cmd := a.cluster.command(ctx, a.execWithStdin(args...)...)
+	call, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd := a.cluster.command(call, a.execWithStdin(args...)...)
 	complaint := &head{limit: maxComplaint, over: func() {}}
 	cmd.Stderr = complaint
 	stdin, err := cmd.StdinPipe()
@@ -200,9 +202,13 @@ func (a adopter) fetch(ctx context.Context, dest string, now bool) (figures *vie
 		return nil, a.cluster.notRun(err)
 	}
 	figures, err = a.receive(ctx, out, dest)
-	if err == nil {
+	short := errors.Is(err, io.ErrUnexpectedEOF) // kubectl has ended, and knows why
+	switch {
+	case err == nil:
 		// If the confirmation gets lost, the container ends a little later by itself.
 		_, _ = io.WriteString(stdin, handover.Confirmation+"\n")
+	case !short:
+		cancel() // what else comes is not read: kubectl would wait until it is
 	}
 	stdin.Close()
 	ended := cmd.Wait()
@@ -211,7 +217,7 @@ func (a adopter) fetch(ctx context.Context, dest string, now bool) (figures *vie
 		return figures, err
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case ended != nil:
+	case short && ended != nil:
 		return nil, a.cluster.explain(ended, string(complaint.kept))
 	}
 	return nil, err
