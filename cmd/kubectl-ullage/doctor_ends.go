@@ -21,7 +21,7 @@ const (
 func (p pod) ends() []finding {
 	var all []finding
 	for _, st := range p.Status.ContainerStatuses {
-		end := cmp.Or(st.LastState.Terminated, st.State.Terminated)
+		end := st.end()
 		if end == nil || sidecarName.MatchString(st.Name) {
 			continue
 		}
@@ -29,8 +29,12 @@ func (p pod) ends() []finding {
 		if mark == "" {
 			continue
 		}
+		at := "an unknown time"
+		if !end.Finished.IsZero() {
+			at = end.Finished.UTC().Format(time.RFC3339)
+		}
 		all = append(all, finding{mark, fmt.Sprintf("container %s ended at %s, exit code %d (%s), restarts %d: %s",
-			st.Name, end.Finished.UTC().Format(time.RFC3339), end.ExitCode, cmp.Or(end.Reason, "no reason given"), st.RestartCount, text), hint})
+			st.Name, at, end.ExitCode, cmp.Or(end.Reason, "no reason given"), st.RestartCount, text), hint})
 	}
 	return all
 }
@@ -49,6 +53,8 @@ func (p pod) limitOf(name string) string {
 func (s *stopped) judge(limit string) (mark, text, hint string) {
 	const numbers = "the heap and the tmpfs at that time: kubectl exec POD -c ullage -- ullage logs --marks"
 	switch {
+	case s.Reason == statusUnknown:
+		return markUnknown, "the kubelet does not know how: it has lost the container, as after a restart of the node, and puts in that exit code", "the events of the node"
 	case s.Reason == oomKilled && limit != "":
 		return markProblem, "the kernel killed a process of it for lack of memory; its limit is " + limit, numbers + "; what the limit must hold: " + build.Docs + "pods.md#memory"
 	case s.Reason == oomKilled:

@@ -40,6 +40,7 @@ func TestDoctorSaysHowAContainerEnded(t *testing.T) {
 		"exited":             {`{}`, `{"reason":"Error","exitCode":1}`, markNote, "it exited by itself"},
 		"stopped":            {`{}`, `{"reason":"Error","exitCode":143}`, "", ""},
 		"completed":          {`{}`, `{"reason":"Completed","exitCode":0}`, "", ""},
+		"lost by its node":   {`{}`, `{"reason":"ContainerStatusUnknown","exitCode":137,"finishedAt":null}`, markUnknown, "container app ended at an unknown time, exit code 137 (ContainerStatusUnknown), restarts 2: the kubelet does not know how"},
 		"it has never ended": {`{}`, `null`, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -60,5 +61,21 @@ func TestDoctorSaysHowAContainerEnded(t *testing.T) {
 				t.Errorf("%+v, want %s: %s", all, c.mark, c.text)
 			}
 		})
+	}
+}
+
+// A container whose restart has ended, too, has two ends.
+func TestTheLastOfTwoEndsCounts(t *testing.T) {
+	pods, err := parsePods([]byte(`{"kind":"Pod","status":{"containerStatuses":[{"name":"app",
+		"state":{"terminated":{"reason":"OOMKilled","exitCode":137,"finishedAt":"2026-11-20T10:00:00Z"}},
+		"lastState":{"terminated":{"reason":"Error","exitCode":1,"finishedAt":"2026-11-20T08:00:00Z"}}}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := pods[0].ends(); len(all) != 1 || !strings.Contains(all[0].text, "ended at 2026-11-20T10:00:00Z, exit code 137 (OOMKilled)") {
+		t.Errorf("%+v", all)
+	}
+	if got, want := pods[0].killed(time.Date(2026, 11, 20, 10, 1, 0, 0, time.UTC)), "container app ended with exit code 137 (OOMKilled)"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -110,6 +110,12 @@ type containerStatus struct {
 	} `json:"user"`
 }
 
+// end returns how the container ended last, or nil: it has not. While it runs or waits to run again,
+// its state has none.
+func (st *containerStatus) end() *stopped {
+	return cmp.Or(st.State.Terminated, st.LastState.Terminated)
+}
+
 type stopped struct {
 	Reason   string    `json:"reason"`
 	Message  string    `json:"message"`
@@ -127,7 +133,7 @@ const exitSigkill = 128 + 9
 // none was killed.
 func (p pod) killed(now time.Time) string {
 	for _, st := range p.Status.ContainerStatuses {
-		end := cmp.Or(st.LastState.Terminated, st.State.Terminated)
+		end := st.end()
 		if end == nil || sidecarName.MatchString(st.Name) || now.Sub(end.Finished) > recently {
 			continue
 		}
@@ -138,8 +144,11 @@ func (p pod) killed(now time.Time) string {
 	return ""
 }
 
-// oomKilled is the reason of a container that the kernel killed for lack of memory.
-const oomKilled = "OOMKilled"
+// Reasons for the end of a container.
+const (
+	oomKilled     = "OOMKilled"              // the kernel killed it for lack of memory
+	statusUnknown = "ContainerStatusUnknown" // the kubelet has lost it, and notes exit code 137
+)
 
 func (p pod) ended() bool { return p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" }
 
