@@ -1,6 +1,8 @@
 package prune
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -107,6 +109,23 @@ func TestTheCopiesOfPodsThatAreGoneAreRemoved(t *testing.T) {
 		if _, err := os.Lstat(filepath.Join(v.dir, there)); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// An interrupt in the middle of the search is no failure of the directories that it is in.
+func TestAnInterruptedSearchReportsNoFailure(t *testing.T) {
+	v := newVolume(t)
+	for i := range 3 {
+		v.pod(fmt.Sprintf("shop/web/c%d", i), day)
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	err := Run(ctx, v.dir, Config{OlderThan: 7 * day}, now, func(r Result) {
+		if interrupt(); r.State != Young {
+			t.Errorf("%s is %s: %v", r.Path, r.State, r.Err)
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v, want that of the context", err)
 	}
 }
 

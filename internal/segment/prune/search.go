@@ -79,7 +79,7 @@ func (s *search) findBelow(dir *os.Root, at string, depth int, within bool) erro
 		}
 		below := path.Join(at, e.Name())
 		err := in(dir, e.Name(), func(dir *os.Root) error { return s.find(dir, below, depth+1, within) })
-		if err != nil {
+		if err != nil && s.ctx.Err() == nil {
 			s.add(destination{path: below, err: err}, within)
 		}
 		return s.ctx.Err()
