@@ -265,7 +265,8 @@ func (w *worker) unreadable(stop context.Context, stream string, err error) {
 func (w *worker) over(stream string) bool {
 	mark, growing := w.set.committed(stream)
 	torn := int64(0)
-	if all, err := segment.List(filepath.Join(w.set.dest, stream)); err == nil && !growing {
+	if !growing {
+		all, _ := segment.List(filepath.Join(w.set.dest, stream)) // without it, the next measure says what is left
 		torn, _ = w.leftOf(stream, all)
 	}
 	w.state.mu.Lock()
