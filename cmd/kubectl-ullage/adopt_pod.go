@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strconv"
@@ -217,10 +218,15 @@ func (a adoptable) add(ctx context.Context, c cluster, one map[string]any) error
 		return err
 	}
 	path := "/api/v1/namespaces/" + a.Metadata.Namespace + "/pods/" + a.Metadata.Name + "/ephemeralcontainers"
-	for _, query := range []string{"?dryRun=All", ""} {
-		if _, err := c.runWith(ctx, bytes.NewReader(body), maxPods, "replace", "--raw="+path+query, "--filename=-"); err != nil {
-			return fmt.Errorf("the cluster does not take the container, and nothing was changed: %w%s", err, refusalHint(err))
-		}
+	replace := func(query string) error {
+		_, err := c.runWith(ctx, bytes.NewReader(body), maxPods, "replace", "--raw="+path+query, "--filename=-")
+		return err
+	}
+	if err := replace("?dryRun=All"); err != nil {
+		return fmt.Errorf("the cluster does not take the container, and nothing was changed: %w%s", err, refusalHint(err))
+	}
+	if err := replace(""); err != nil { // an answer that is lost may be a yes
+		return fmt.Errorf("add the container: %w%s", err, refusalHint(err))
 	}
 	return nil
 }
@@ -239,10 +245,11 @@ func refusalHint(err error) string {
 // mayExec returns an error unless the user has the right to exec in pods, with which what was shipped is fetched.
 func mayExec(ctx context.Context, c cluster) error {
 	out, err := c.run(ctx, maxStatus, "auth", "can-i", "create", "pods", "--subresource=exec")
-	if answer := strings.TrimSpace(string(out)); err != nil || answer != "yes" {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+	var no *exec.ExitError // without a complaint
+	if err != nil && !errors.As(err, &no) {
+		return fmt.Errorf("nothing was changed: ask whether you may exec in pods: %w", err)
+	}
+	if strings.TrimSpace(string(out)) != "yes" {
 		return errors.New("nothing was changed: what is shipped comes back by the right to exec in pods (create pods/exec), which you lack")
 	}
 	return nil
