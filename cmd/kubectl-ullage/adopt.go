@@ -164,17 +164,7 @@ func (c *adoptConfig) run(ctx context.Context, e cli.Env) error {
 	if err != nil {
 		return err
 	}
-	file, err := (&reportConfig{}).save(a.Metadata.Name, page)
-	if err != nil {
-		return err
-	}
-	if err := browse(e, fileURL(file)); err != nil {
-		fmt.Fprintf(e.Stderr, "kubectl ullage adopt: open the file in a browser: %s\n", printable.Line(err.Error()))
-	}
-	if e.Print("adopt", file+"\n") != cli.OK {
-		return errors.New("the report was written, its name was not")
-	}
-	return nil
+	return (&reportConfig{}).show("adopt", a.Metadata.Name, page, e)
 }
 
 // begin adds the container to the pod and returns its name.

@@ -96,17 +96,17 @@ func (c *reportConfig) one(ctx context.Context, e cli.Env) error {
 	if err != nil {
 		return err
 	}
-	return c.show(s.pod, page, e)
+	return c.show("report", s.pod, page, e)
 }
 
-// show saves a page under a name that contains of, opens it and prints the name of its file.
-func (c *reportConfig) show(of string, page []byte, e cli.Env) error {
+// show saves the page of a command under a name that contains of, opens it and prints the name of its file.
+func (c *reportConfig) show(command, of string, page []byte, e cli.Env) error {
 	file, err := c.save(of, page)
 	if err != nil {
 		return err
 	}
 	if err := browse(e, fileURL(file)); err != nil {
-		fmt.Fprintf(e.Stderr, "kubectl ullage report: open the file in a browser: %s\n", printable.Line(err.Error()))
+		fmt.Fprintf(e.Stderr, "kubectl ullage %s: open the file in a browser: %s\n", command, printable.Line(err.Error()))
 	}
 	if _, err := fmt.Fprintln(e.Stdout, file); err != nil {
 		return fmt.Errorf("print the name of the file: %w", err)

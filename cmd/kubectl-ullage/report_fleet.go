@@ -86,7 +86,7 @@ func (c *reportConfig) fleet(ctx context.Context, pods []pod, e cli.Env) error {
 	if err := fleet.HTML(&page); err != nil {
 		return err
 	}
-	return c.show("pods", page.Bytes(), e)
+	return c.show("report", "pods", page.Bytes(), e)
 }
 
 // logs returns the sidecars of pods, each with a log of its own, and the pods whose log cannot be read.
