@@ -112,10 +112,14 @@ func (l *leaving) linger(ctx context.Context, dest string, out *notes) error {
 	out.say("waiting %s for a fetch of %s", printable.Seconds(l.hold.Seconds()), dest)
 	over, cancel := context.WithTimeout(ctx, l.hold)
 	defer cancel()
-	if until(over, func() bool { return !exists(dest) }) != nil {
+	switch err := until(over, func() bool { return !exists(dest) }); {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s was not fetched before this process was to end", printable.Line(dest))
+	default:
 		return fmt.Errorf("%s was not fetched within %s", printable.Line(dest), l.hold)
 	}
-	return nil
 }
 
 // exists reports whether path exists, as a file of any kind.
