@@ -37,9 +37,9 @@ It adds an ephemeral container to the pod, which runs 'ullage adopt' as the
 JVM's user and sees its processes. The container meets the policy "restricted",
 unless the JVM is root. A dry run asks the cluster first: if a right or a policy
 is in the way, the command says so and changes nothing. If only the image knows
-the JVM's user, a first such container looks it up. When the time is over,
-or on Ctrl-C, the JVM logs what it logged before, and what was shipped is copied
-into a new directory here, with a report in POD-report.html.
+the JVM's user or its group, a first such container looks that up. When the time
+is over, or on Ctrl-C, the JVM logs what it logged before, and what was shipped
+is copied into a new directory here, with a report in POD-report.html.
 
 If the connection breaks, run the command again: it waits for the container that
 is there and fetches what it shipped. The container keeps that for ` + adoptHoldText + `

@@ -120,8 +120,9 @@ func (a adoptable) check(jvm string) error {
 	return fmt.Errorf("its container %s does not run", jvm)
 }
 
-// userOf returns the user that a container runs as: the user in its spec, or else the user that the node reports. It is
-// unknown if only the image names it and the node does not report it, as before Kubernetes 1.33 and with some runtimes.
+// userOf returns the user and the group that a container runs as: those in its spec, or else those that the node reports.
+// A node reports them from Kubernetes 1.33 on, and not with all runtimes. They are unknown if only the image names one of
+// them: a process that attaches to a JVM must have both. The group of root is 0.
 func (a adoptable) userOf(name string) (who user, known bool) {
 	all := []securityContext{a.Spec.SecurityContext}
 	for _, one := range a.Spec.Containers {
@@ -146,7 +147,7 @@ func (a adoptable) userOf(name string) (who user, known bool) {
 	for _, sc := range all {
 		take(sc.RunAsUser, sc.RunAsGroup)
 	}
-	if uid == nil {
+	if uid == nil || gid == nil && *uid != 0 {
 		return user{}, false
 	}
 	return user{*uid, gid}, true
