@@ -7,14 +7,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// binary is the path of the program that Main has built.
-var binary string
+// binary is the path of the program that Main has built. A goroutine that began before Main may ask for it.
+var binary atomic.Value
 
 // Main builds ullage once and runs the tests of a package: call it from TestMain. Binary then returns the program's
 // path. In a process that StartFlood has started, Main becomes the writer.
@@ -30,25 +31,30 @@ func main(m *testing.M) int {
 		// Other users run the program as well.
 		err = os.Chmod(dir, 0o755)
 	}
+	var built string
 	if err == nil {
-		binary, err = Build(dir)
+		built, err = Build(dir)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	binary.Store(built)
 	return m.Run()
 }
 
 // Binary returns the path of the program that Main has built.
-func Binary() string { return binary }
+func Binary() string {
+	path, _ := binary.Load().(string)
+	return path
+}
 
 // Run starts `ullage run` with an admin HTTP on a free port. At the end of the test it kills the process if it still
 // runs.
 func Run(tb testing.TB, source, dest string, flags ...string) *Sidecar {
 	tb.Helper()
 	args := append([]string{"run", "--source", source, "--dest", dest, "--listen", "127.0.0.1:0"}, flags...)
-	s, err := Start(binary, args...)
+	s, err := Start(Binary(), args...)
 	if err != nil {
 		tb.Fatal(err)
 	}
