@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -19,7 +20,7 @@ import (
 )
 
 // A process with the name java is throttled by a real control group. The verdict names it, with the kernel's own
-// numbers. The lines about the stop are invented, the counters are real.
+// numbers. The lines about the stops are invented, the counters are real.
 func TestThrottledByARealLimit(t *testing.T) {
 	limit := cpuGroup(t)
 	java := filepath.Join(t.TempDir(), "java")
@@ -36,29 +37,32 @@ func TestThrottledByARealLimit(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	in := insight.New(insight.DefaultConfig(), trigger.New(trigger.Config{}, nil, reg), reg, slog.New(slog.DiscardHandler))
 	go in.Run(t.Context())
-	calm := time.Now()
-	lab.Eventually(t, lab.Patience, "two calm samples", func() bool { return time.Since(calm) > 2*time.Second })
-	limit.percent(5)
-	late := time.Now()
-	lab.Eventually(t, lab.Patience, "the time of the stop", func() bool { return time.Since(late) > 1700*time.Millisecond })
-
-	end := time.Now().UTC()
-	at := end.Format("[2006-01-02T15:04:05.000+0000]")
 	var c ul.Classifier
-	for _, line := range []string{
-		at + "[info][gc] GC(1) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 1500.000ms",
-		at + "[info][gc,cpu] GC(1) User=0.01s Sys=0.00s Real=1.50s",
-		at + `[info][safepoint] Safepoint "G1CollectForAllocation", Reaching safepoint: 1 ns, At safepoint: 1500100000 ns, Total: 1500100001 ns`,
-	} {
-		in.Line("gc.log", []byte(line), c.Classify([]byte(line)))
+	stop := func(number int, length time.Duration) insight.Stop {
+		at := time.Now().UTC().Format("[2006-01-02T15:04:05.000+0000]")
+		for _, line := range []string{
+			fmt.Sprintf("[info][gc] GC(%d) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) %d.000ms", number, length.Milliseconds()),
+			fmt.Sprintf("[info][gc,cpu] GC(%d) User=0.01s Sys=0.00s Real=%.2fs", number, length.Seconds()),
+			fmt.Sprintf(`[info][safepoint] Safepoint "G1CollectForAllocation", Reaching safepoint: 1 ns, At safepoint: %d ns, Total: %d ns`, length, length+1),
+		} {
+			in.Line("gc.log", []byte(at+line), c.Classify([]byte(at+line)))
+		}
+		lab.Eventually(t, lab.Patience, "a verdict", func() bool {
+			stops := in.Recent()
+			return len(stops) == number && stops[0].Verdict != ""
+		})
+		return in.Recent()[0]
 	}
-	var stops []insight.Stop
-	lab.Eventually(t, lab.Patience, "a verdict", func() bool {
-		stops = in.Recent()
-		return len(stops) == 1 && stops[0].Verdict != ""
-	})
-	t.Logf("%s: %s", stops[0].Verdict, stops[0].Evidence)
-	if s := stops[0]; s.Verdict != insight.Throttled || !strings.Contains(s.Evidence, "by the CPU limit in ") {
+	calm := stop(1, time.Second) // once it is judged, the counters without a limit are known
+	limit.percent(1)
+	began, was := time.Now(), limit.throttled()
+	lab.Eventually(t, lab.Patience, "the kernel throttles it for a second", func() bool { return limit.throttled()-was > time.Second })
+	s := stop(2, time.Since(began)-10*time.Millisecond) // it began after the limit: the line has its end without the microseconds
+	t.Logf("%s: %s; without a limit: %s: %s", s.Verdict, s.Evidence, calm.Verdict, calm.Evidence)
+	if s.Verdict != insight.Throttled || !strings.Contains(s.Evidence, "by the CPU limit in ") {
 		t.Errorf("got the verdict %q with the evidence %q, want %q with the length and the number of the periods", s.Verdict, s.Evidence, insight.Throttled)
+	}
+	if calm.Verdict == insight.Throttled {
+		t.Errorf("without a limit the evidence is %q", calm.Evidence)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ullage/ullage/test/lab"
 )
@@ -84,6 +85,30 @@ func (g *group) percent(n int) {
 		value += " 100000"
 	}
 	g.set(g.file, value)
+}
+
+// throttled returns for how long the limit of processor time has stopped processes.
+func (g *group) throttled() time.Duration {
+	g.Helper()
+	text, err := os.ReadFile(filepath.Join(g.dir, "cpu.stat"))
+	if err != nil {
+		g.Fatal(err)
+	}
+	name, unit := "throttled_time", time.Nanosecond
+	if g.v2 {
+		name, unit = "throttled_usec", time.Microsecond
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+" "); ok {
+			n, err := strconv.ParseInt(value, 10, 64)
+			if err != nil {
+				g.Fatal(err)
+			}
+			return time.Duration(n) * unit
+		}
+	}
+	g.Fatalf("cpu.stat has no %s:\n%s", name, text)
+	return 0
 }
 
 // add puts a sidecar under the limit.
