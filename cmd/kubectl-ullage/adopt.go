@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -169,8 +170,8 @@ func (c *adoptConfig) run(ctx context.Context, e cli.Env) error {
 
 // begin adds the container to the pod and returns its name.
 func (c *adoptConfig) begin(ctx context.Context, e cli.Env, in cluster, a adoptable) (string, error) {
-	if _, err := os.Lstat(c.dest); c.dest != "" && err == nil {
-		return "", fmt.Errorf("%s is there already: --dest names a new directory", printable.Line(c.dest))
+	if err := c.checkDest(); err != nil {
+		return "", err
 	}
 	jvm, err := a.jvm(c.container)
 	if err == nil {
@@ -198,6 +199,18 @@ func (c *adoptConfig) begin(ctx context.Context, e cli.Env, in cluster, a adopta
 	}
 	fmt.Fprintf(e.Stderr, "kubectl ullage adopt: container %s of pod %s adopts the JVM of %s for %s\n", name, a.Metadata.Name, jvm, c.lasts)
 	return name, nil
+}
+
+// checkDest returns why what is shipped cannot be brought here, or nil.
+func (c *adoptConfig) checkDest() error {
+	if _, err := os.Lstat(c.dest); c.dest != "" && err == nil {
+		return fmt.Errorf("%s is there already: --dest names a new directory", printable.Line(c.dest))
+	}
+	trial, err := os.MkdirTemp(filepath.Dir(c.dest), partPattern)
+	if err != nil {
+		return fmt.Errorf("nothing was changed: make a directory here: %w", err)
+	}
+	return os.Remove(trial)
 }
 
 // guest returns an ephemeral container that runs 'ullage adopt' and sees the processes of a JVM's container.

@@ -26,6 +26,9 @@ const (
 	fetchAgain    = 2 * time.Second
 )
 
+// partPattern names a copy that is not complete.
+const partPattern = ".ullage-adopted-*"
+
 // adopter is an ephemeral container that adopts a JVM.
 type adopter struct {
 	sidecar
@@ -225,7 +228,7 @@ func (a adopter) fetch(ctx context.Context, dest string, now bool) (figures *vie
 
 // receive unpacks a tar into a new directory. The container still has the same copy, and reports on it.
 func (a adopter) receive(ctx context.Context, from io.Reader, dest string) (*view.Report, error) {
-	part, err := os.MkdirTemp(filepath.Dir(dest), ".ullage-adopted-*")
+	part, err := os.MkdirTemp(filepath.Dir(dest), partPattern)
 	if err != nil {
 		return nil, fmt.Errorf("make a directory: %w", err)
 	}
