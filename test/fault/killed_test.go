@@ -40,13 +40,21 @@ func TestWhatKilledAJVMIsNamed(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				take := doomed(t, newGroup(t, "memory", "memory.limit_in_bytes", "memory.max"), jdk, c.option, classes, source, c.takes)
+				jvm := doomed(t, newGroup(t, "memory", "memory.limit_in_bytes", "memory.max"), jdk, c.option, classes, source, c.takes)
 				marked := func(pattern string) string {
 					out, _ := exec.Command(lab.Binary(), "logs", "--marks", dest).Output()
 					return regexp.MustCompile("(?m)" + pattern).FindString(string(out))
 				}
 				lab.Eventually(t, lab.Patience, "the JVM is known", func() bool { return marked(`jvm-started|jvm-seen`) != "" })
-				take()
+				jvm.takes(t)
+				if c.takes == "heap" { // how full it is has to be read before the JVM ends
+					lab.Eventually(t, lab.Patience, "the heap is known to be nearly full", func() bool {
+						n, err := side.Metric(fmt.Sprintf(`ullage_jvm_heap_after_gc_bytes{stream="gc-%d.log"}`, jvm.Process.Pid))
+						return err == nil && n >= 58*mib // the log has whole MiB
+					})
+					jvm.takes(t)
+				}
+				_ = jvm.Wait()
 				var mark string
 				lab.Eventually(t, lab.Patience, "the JVM's end is marked", func() bool { mark = marked(`jvm-ended.*$`); return mark != "" })
 				t.Log(mark)
@@ -75,9 +83,22 @@ func TestWhatKilledAJVMIsNamed(t *testing.T) {
 	}
 }
 
-// doomed starts a JVM in the cgroup, with 256 MiB. It returns a function that makes the JVM take memory until it
-// ends.
-func doomed(t *testing.T, g *group, jdk lab.JDK, option, classes, source, takes string) (take func()) {
+// taker is a JVM that takes memory, each time after a line of its input.
+type taker struct {
+	*exec.Cmd
+	in io.Writer
+}
+
+// takes makes the JVM take memory.
+func (j *taker) takes(t *testing.T) {
+	t.Helper()
+	if _, err := io.WriteString(j.in, "\n"); err != nil {
+		t.Error(err)
+	}
+}
+
+// doomed starts a JVM in the cgroup, with 256 MiB, which takes memory until it ends.
+func doomed(t *testing.T, g *group, jdk lab.JDK, option, classes, source, takes string) *taker {
 	t.Helper()
 	g.set(g.file, strconv.Itoa(256*mib))
 	_ = os.WriteFile(filepath.Join(g.dir, "memory.swappiness"), []byte("0"), 0) // version 1 of control groups
@@ -94,10 +115,5 @@ func doomed(t *testing.T, g *group, jdk lab.JDK, option, classes, source, takes 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	return func() {
-		if _, err := io.WriteString(in, "\n"); err != nil {
-			t.Error(err)
-		}
-		_ = cmd.Wait()
-	}
+	return &taker{cmd, in}
 }
