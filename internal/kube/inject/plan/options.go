@@ -14,7 +14,10 @@ import (
 	"github.com/ullage/ullage/internal/ship"
 )
 
-const errorFile = "-XX:ErrorFile="
+const (
+	errorFile      = "-XX:ErrorFile="
+	attachListener = "-XX:+StartAttachListener"
+)
 
 // optionsOf8 returns the options by which a JVM of JDK 8 writes its collector's log where the sidecar ships it
 // from. Such a JVM exits at -Xlog, so that its user has to give them to this JVM alone.
@@ -33,23 +36,32 @@ func (j *jvm) optionsFor(w *wish.Wishes) string {
 		size = fmt.Sprintf("%dK", j.rotateAt>>10)
 	}
 	options := "-Xlog:" + w.Xlog + ":file=" + logDir + "/" + ask.OutputFile + ":" + ask.OutputDecorators + ":" + ask.OutputArchives + ",filesize=" + size
+	if others := j.otherOptions(w); others != "" {
+		options += " " + others
+	}
+	if j.attach == attach.SharedTmp {
+		options += " " + attachListener
+	}
+	return options
+}
+
+// otherOptions returns the options that do not concern the log, and that no adoption replaces.
+func (j *jvm) otherOptions(w *wish.Wishes) string {
+	var options []string
 	// A crash's report would be gone with the pod.
 	if !j.Says(errorFile) {
-		options += " " + errorFile + logDir + "/hs_err_pid%p.log"
+		options = append(options, errorFile+logDir+"/hs_err_pid%p.log")
 	}
 	// HotSpot keeps counters in a file that it has mapped, /tmp/hsperfdata_USER/PID,
 	// and waits for the disk where that writes the page back.
 	if !w.Perfdata && !j.InMemory(tmpDir) {
-		options += " -XX:+PerfDisableSharedMem"
+		options = append(options, "-XX:+PerfDisableSharedMem")
 	}
 	// Otherwise the heap would grow with the limit, and take the memory that was added for the log.
 	if j.pin {
-		options += fmt.Sprintf(" -XX:MaxRAM=%d", j.MemoryLimit)
+		options = append(options, fmt.Sprintf("-XX:MaxRAM=%d", j.MemoryLimit))
 	}
-	if j.attach == attach.SharedTmp {
-		options += " -XX:+StartAttachListener"
-	}
-	return options
+	return strings.Join(options, " ")
 }
 
 // planOptions gives the JVMs of a container their options, after what the variable has already. The
@@ -57,12 +69,8 @@ func (j *jvm) optionsFor(w *wish.Wishes) string {
 // gone without a word.
 func (j *jvm) planOptions(w *wish.Wishes, n *notes) {
 	name, options := w.Variable.Name, j.optionsFor(w)
-	if name == wish.NoVariable && isJDK8(j.Container) {
-		n.warn("the JVMs of container %.80q get no options (%s%s: off) and look like JDK 8: give them yourself: %s", j.Name, ask.Prefix, wish.OptionsVariable, j.optionsOf8())
-		return
-	}
 	if name == wish.NoVariable {
-		n.warn("the JVMs of container %.80q get no options (%s%s: off): give them yourself: %s", j.Name, ask.Prefix, wish.OptionsVariable, options)
+		j.warnNoOptions(w, n)
 		return
 	}
 	const remedy = "to another variable that its launcher reads"
@@ -81,6 +89,24 @@ func (j *jvm) planOptions(w *wish.Wishes, n *notes) {
 			j.Name, name, ask.Prefix, wish.OptionsVariable, name, remedy)
 	}
 	j.options = Options{Name: name, Index: -1, Value: options}
+}
+
+// warnNoOptions says what the JVMs of a container lack that are given no options. A sidecar that adopts them
+// gives them a log later. Through a shared /tmp it finds only a JVM that listens from its start.
+func (j *jvm) warnNoOptions(w *wish.Wishes, n *notes) {
+	none := fmt.Sprintf("the JVMs of container %.80q get no options (%s%s: off)", j.Name, ask.Prefix, wish.OptionsVariable)
+	switch {
+	case isJDK8(j.Container):
+		n.warn("%s and look like JDK 8: give them yourself: %s", none, j.optionsOf8())
+	case w.Sidecar.Levels.Adopt.IsZero():
+		n.warn("%s: give them yourself: %s", none, j.optionsFor(w))
+	case j.attach == attach.Off:
+		n.warn("%s, and %s%s has no effect, since the sidecar cannot reach them: give them yourself: %s", none, ask.Prefix, ask.Adopt, j.optionsFor(w))
+	case j.attach == attach.SharedTmp && !j.Says(attachListener):
+		n.warn("%s, and the sidecar cannot adopt them through their /tmp: set %s%s to process-namespace, or give them yourself: %s", none, ask.Prefix, wish.Attach, j.optionsFor(w))
+	default:
+		n.warn("%s: the sidecar adopts them while they run, and what they log earlier is not shipped; give them yourself, if you can: %s", none, j.otherOptions(w))
+	}
 }
 
 // eventsVariable is what the library in java/ reads: where its ring is to be, and how large.

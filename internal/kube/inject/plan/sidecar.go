@@ -13,6 +13,8 @@ import (
 
 	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 	"github.com/ullage/ullage/internal/kube/names"
 	"github.com/ullage/ullage/internal/sink"
@@ -124,6 +126,9 @@ func environment(w *wish.Wishes, j *jvm) []corev1.EnvVar {
 		"attach":      string(j.attach),
 		"listen":      j.listen(),
 	})
+	if j.attach == attach.Off {
+		delete(all, ask.Adopt) // a default for all pods; 'ullage run' refuses it where it cannot reach a JVM
+	}
 	if j.tmp != nil {
 		all["jvm-tmp"] = tmpDir
 	}

@@ -73,4 +73,11 @@ func TestTheAnnotationAdoptDoesNotBecomeAFlag(t *testing.T) {
 	if w := Read(map[string]string{key: "gc*=loud"}, "shop", Config{}); len(w.Problems) == 0 {
 		t.Error("a bad selection is no problem")
 	}
+	unreached := map[string]string{ask.Prefix + Attach: "off"}
+	if w := Read(unreached, "shop", Config{Defaults: map[string]string{ask.Adopt: "gc*=info"}}); len(w.Problems) > 0 || !w.Sidecar.Levels.Adopt.IsZero() {
+		t.Errorf("a default for a pod whose JVM is not reached: %q, problems %q", w.Sidecar.Levels.Adopt, w.Problems)
+	}
+	if unreached[key] = "gc*=info"; len(Read(unreached, "shop", Config{}).Problems) == 0 {
+		t.Error("an annotation that has no effect is no problem")
+	}
 }

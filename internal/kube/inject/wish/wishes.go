@@ -92,6 +92,7 @@ func (w *Wishes) readFlags(fs *flag.FlagSet, r *reader) {
 		}
 		switch {
 		case v == "" || f.Name == Dest: // dest names a volume here, not a directory
+		case f.Name == ask.Adopt && r.asked(ask.Adopt) == "" && r.value(Attach) == string(attach.Off): // the default is for JVMs that are reached
 		case slices.Contains(owned, f.Name):
 			r.problem("%s%s: the injector sets it: leave it out", ask.Prefix, f.Name)
 		case len(v) > longest:
