@@ -38,14 +38,16 @@ It adds an ephemeral container to the pod, which runs 'ullage adopt' as the
 JVM's user and sees its processes. The container meets the policy "restricted",
 unless the JVM is root. A dry run asks the cluster first: if a right or a policy
 is in the way, the command says so and changes nothing. If only the image knows
-the JVM's user or its group, a first such container looks that up. When the time
-is over, or on Ctrl-C, the JVM logs what it logged before, and what was shipped
-is copied into a new directory here, with a report in POD-report.html.
+the JVM's user or its group, a first such container looks that up. What is
+shipped is copied into a new directory here, all the time. When the time is over,
+or on Ctrl-C, the JVM logs what it logged before, and a report is in
+POD-report.html.
 
-If the connection breaks, run the command again: it waits for the container that
-is there and fetches what it shipped. The container keeps that for ` + adoptHoldText + `
-after the end. If the JVM's container ends first, all processes in it end, and
-what was shipped is lost: for such a JVM, inject the sidecar.
+If the connection breaks, the command goes on where it was. If it was ended, run
+it again: it waits for the container that is there and fetches what it shipped.
+The container keeps that for ` + adoptHoldText + ` after the end. If the pod or the JVM's
+container ends first, the directory has all but the last two seconds or so, and
+the command exits with 1.
 
 Kubernetes never removes an ephemeral container: it stays in the pod's spec,
 ended. The command takes the rights to update pods/ephemeralcontainers and to

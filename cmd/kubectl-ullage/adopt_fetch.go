@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -48,20 +49,26 @@ func (s *shared) Write(p []byte) (int, error) {
 	return s.w.Write(p)
 }
 
-// bringBack waits for the end of the adoption and copies what was shipped into a new directory. It returns the
-// figures of a report, or nil if the JVM logged nothing. After a Ctrl-C it ends the adoption first. If a connection
-// breaks, it tries again, as long as the container holds the copy.
+// bringBack copies what is shipped into a new directory until the adoption ends. It returns the figures of a report,
+// or nil if the JVM logged nothing. After a Ctrl-C it ends the adoption first. If a connection breaks, it tries again,
+// as long as the container holds the copy. If the container ends first, the directory has what arrived until then, and
+// the error says so.
 func (a adopter) bringBack(ctx context.Context, dest string, within time.Duration) (*view.Report, error) {
 	if err := a.started(ctx); err != nil {
 		return nil, err
 	}
+	part, err := os.MkdirTemp(filepath.Dir(dest), partPattern)
+	if err != nil {
+		return nil, fmt.Errorf("make a directory: %w", err)
+	}
+	defer os.RemoveAll(part) // without effect once the directory has its name
 	notes := a.follow(ctx)
 	defer notes()
 	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
 	waiting, now := ctx, false // until a Ctrl-C
 	for {
-		figures, err := a.fetch(waiting, dest, now)
+		figures, err := a.fetch(waiting, copied{part, dest}, now)
 		if err == nil {
 			return figures, nil
 		}
@@ -72,10 +79,13 @@ func (a adopter) bringBack(ctx context.Context, dest string, within time.Duratio
 		}
 		if ended := a.ended(bound); ended != nil {
 			notes() // the container's log says why
-			return nil, ended
+			return nil, copied{part, dest}.keep(ended)
 		}
-		if bound.Err() != nil || errors.Is(err, handover.ErrRefused) {
+		if errors.Is(err, handover.ErrRefused) {
 			return nil, err
+		}
+		if bound.Err() != nil {
+			return nil, copied{part, dest}.keep(err)
 		}
 		fmt.Fprintf(a.out, "kubectl ullage adopt: trying again: %s\n", printable.Line(err.Error()))
 		select {
@@ -135,10 +145,13 @@ func (a adopter) state(ctx context.Context) (containerStatus, error) {
 	return containerStatus{}, nil
 }
 
-// ended returns how the container has ended, or nil if it runs or its state is unknown.
+// ended returns how the container, which has run, has ended, or nil if it runs or its state is unknown.
 func (a adopter) ended(ctx context.Context) error {
 	st, err := a.state(ctx)
-	if err != nil || st.State.Terminated == nil {
+	switch {
+	case err == nil && st.Name == "", err != nil && strings.Contains(err.Error(), "(NotFound)"):
+		return errors.New("its pod was deleted")
+	case err != nil || st.State.Terminated == nil:
 		return nil
 	}
 	return endedError(*st.State.Terminated, "")
@@ -181,12 +194,48 @@ func (a adopter) follow(ctx context.Context) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// fetch copies what was shipped and confirms to the container that it arrived. The copy gets its name once it is
-// complete.
-func (a adopter) fetch(ctx context.Context, dest string, now bool) (figures *view.Report, err error) {
+// copied is the directory here into which the copy arrives.
+type copied struct {
+	part string // its name while the copy is incomplete
+	dest string // its name afterwards
+}
+
+// name gives the directory its final name.
+func (c copied) name() error {
+	if _, err := os.Lstat(c.dest); err == nil {
+		return fmt.Errorf("%w: %s is there already", handover.ErrRefused, printable.Line(c.dest))
+	}
+	if err := os.Rename(c.part, c.dest); err != nil {
+		return fmt.Errorf("name the directory: %w", err)
+	}
+	return nil
+}
+
+// keep keeps what arrived before the copying failed, and adds to the error where that is.
+func (c copied) keep(why error) error {
+	entries, err := os.ReadDir(c.part)
+	if err == nil && len(entries) == 0 {
+		return why
+	}
+	if err == nil {
+		err = c.name()
+	}
+	if err != nil {
+		return errors.Join(why, err)
+	}
+	return fmt.Errorf("%w; what arrived until then is in %s, without the last two seconds or so: 'ullage report' and 'ullage logs' read it", why, printable.Line(c.dest))
+}
+
+// fetch copies what is shipped until the adoption ends, and confirms to the container that all of it arrived. The copy
+// gets its name once it is complete.
+func (a adopter) fetch(ctx context.Context, c copied, now bool) (figures *view.Report, err error) {
 	args := []string{"adopt", "--fetch", "--dest=" + adoptedDir}
 	if now {
 		args = append(args, "--now")
+	}
+	var has bytes.Buffer
+	if err := handover.Ask(&has, c.part); err != nil {
+		return nil, err
 	}
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -204,7 +253,8 @@ func (a adopter) fetch(ctx context.Context, dest string, now bool) (figures *vie
 	if err := cmd.Start(); err != nil {
 		return nil, a.cluster.notRun(err)
 	}
-	figures, err = a.receive(ctx, out, dest)
+	_, _ = stdin.Write(has.Bytes()) // if kubectl has ended, nothing is received
+	figures, err = a.receive(ctx, out, c)
 	short := errors.Is(err, io.ErrUnexpectedEOF) // kubectl has ended, and knows why
 	switch {
 	case err == nil:
@@ -226,35 +276,24 @@ func (a adopter) fetch(ctx context.Context, dest string, now bool) (figures *vie
 	return nil, err
 }
 
-// receive unpacks a tar into a new directory. The container still has the same copy, and reports on it.
-func (a adopter) receive(ctx context.Context, from io.Reader, dest string) (*view.Report, error) {
-	part, err := os.MkdirTemp(filepath.Dir(dest), partPattern)
-	if err != nil {
-		return nil, fmt.Errorf("make a directory: %w", err)
-	}
-	defer os.RemoveAll(part) // without effect once the directory has its name
-	if err := handover.Read(bufio.NewReader(from), part); err != nil {
+// receive unpacks a tar. The container still has the same copy, and reports on it.
+func (a adopter) receive(ctx context.Context, from io.Reader, c copied) (*view.Report, error) {
+	if err := handover.Read(bufio.NewReader(from), c.part); err != nil {
 		return nil, err
 	}
-	figures, err := a.report(ctx, append([]string{"report", "--json"}, jvmDirs(part)...))
+	figures, err := a.report(ctx, append([]string{"report", "--json"}, jvmDirs(c.part)...))
 	if err != nil {
 		fmt.Fprintf(a.out, "kubectl ullage adopt: no report ('ullage report' makes one of the copy): %s\n", printable.Line(err.Error()))
 	}
-	if _, err := os.Lstat(dest); err == nil {
-		return nil, fmt.Errorf("%w: %s is there already", handover.ErrRefused, printable.Line(dest))
-	}
-	if err := os.Rename(part, dest); err != nil {
-		return nil, fmt.Errorf("name the directory: %w", err)
-	}
-	return figures, nil
+	return figures, c.name()
 }
 
 // jvmDir matches the directory of one of several JVMs.
 var jvmDir = regexp.MustCompile(`^[0-9]{1,10}$`)
 
 // jvmDirs returns the directories, in the container, of the JVMs whose copies are in a directory here.
-func jvmDirs(copied string) []string {
-	entries, err := os.ReadDir(copied)
+func jvmDirs(part string) []string {
+	entries, err := os.ReadDir(part)
 	var all []string
 	for _, entry := range entries {
 		if err == nil && jvmDir.MatchString(entry.Name()) {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/jvm/handover"
 )
 
 // fakeKubectl writes its arguments to $FAKE/calls, a line for each call, and plays the records in $FAKE: NAME.out
@@ -121,18 +124,20 @@ func (f fake) replace(raw string) {
 	}
 }
 
-// fetch plays what was shipped, from fetch.out. $FAKE/broken contains how often the connection breaks in the middle.
-// With $FAKE/waiting, nothing comes until fetch is interrupted or asks for the end of the adoption.
+// fetch hands over $FAKE/shipped, or plays fetch.out if it exists. $FAKE/broken contains how often the connection breaks
+// in the middle. With $FAKE/waiting, nothing comes until fetch is interrupted or asks for the end of the adoption. With
+// $FAKE/killed, the container ends before the adoption does, and that file then is the pod.
 func (f fake) fetch() {
-	text, _ := f.read("fetch.out")
-	broken, _ := f.read("broken")
-	most, _ := strconv.Atoi(strings.TrimSpace(string(broken)))
-	calls, _ := f.read("calls")
-	if strings.Count(string(calls), "adopt --fetch") <= most {
-		os.Stdout.Write(text[:600])
-		fmt.Fprintln(os.Stderr, "error: lost connection to pod")
-		os.Exit(1)
+	in := bufio.NewReader(os.Stdin)
+	has, err := handover.Asked(in)
+	if err != nil {
+		f.fail(err)
 	}
+	f.append("asked", fmt.Sprintln(len(has)))
+	calls, _ := f.read("calls")
+	text, _ := f.read("broken")
+	breaks, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	killed, isKilled := f.read("killed")
 	if _, waiting := f.read("waiting"); waiting && !slices.Contains(os.Args, "--now") {
 		end := make(chan os.Signal, 1)
 		signal.Notify(end, os.Interrupt)
@@ -140,12 +145,38 @@ func (f fake) fetch() {
 		<-end
 		os.Exit(1)
 	}
-	f.play("fetch")
-	line, err := io.ReadAll(os.Stdin)
+	if _, played := f.read("fetch.out"); played {
+		f.play("fetch")
+	} else {
+		f.handOver(has, strings.Count(string(calls), "adopt --fetch") <= breaks || isKilled)
+	}
+	if isKilled {
+		if err := os.WriteFile(filepath.Join(f.dir, "pod.adopted"), killed, 0o644); err != nil {
+			f.fail(err)
+		}
+		os.Exit(exitSigkill)
+	}
+	line, err := io.ReadAll(in)
 	if err != nil {
 		f.fail(err)
 	}
 	f.append("confirmed", string(line))
+}
+
+// handOver writes $FAKE/shipped. If the connection breaks, that is after the first look.
+func (f fake) handOver(has []handover.Part, breaks bool) {
+	looks := 0
+	next := func() (last bool, err error) {
+		if looks++; breaks && looks > 1 {
+			err = errors.New("error: lost connection to pod")
+		}
+		return !breaks, err
+	}
+	err := handover.Write(os.Stdout, filepath.Join(f.dir, "shipped"), has, next)
+	if _, isKilled := f.read("killed"); err != nil && !isKilled {
+		fmt.Fprintln(os.Stderr, "error: lost connection to pod")
+		os.Exit(1)
+	}
 }
 
 func (f fake) fail(err error) {

@@ -64,7 +64,7 @@ func TestTheRolesOfPeopleOnCallAreWhatTheCommandsNeed(t *testing.T) {
 	record("pod.adopted", `{"metadata":{"name":"web-0","namespace":"prod"},"status":{"ephemeralContainerStatuses":[{"name":"NAME","state":{"running":{}}}]}}`)
 	record("pod.out", `{"metadata":{"name":"web-0","namespace":"prod"},"spec":{"securityContext":{"runAsUser":1,"runAsGroup":1},"containers":[{"name":"app"}]},"status":{"containerStatuses":[{"name":"app","state":{"running":{}}}]}}`)
 	var copied bytes.Buffer
-	if err := handover.Write(&copied, t.TempDir()); err != nil {
+	if err := handover.Write(&copied, t.TempDir(), nil, func() (bool, error) { return true, nil }); err != nil {
 		t.Fatal(err)
 	}
 	record("fetch.out", copied.String())

@@ -26,6 +26,14 @@ const (
 	stopMark = ".stop" // the adoption is to end now
 )
 
+const (
+	// copyEvery is how often a fetch looks for what was shipped meanwhile.
+	copyEvery = time.Second
+
+	// farewell is how long a fetch has to take the rest when the container is stopped.
+	farewell = 5 * time.Second
+)
+
 // errNotFetched is the error of a fetch without a confirmation by the reader. The destination stays.
 var errNotFetched = errors.New("the reader did not confirm that it has everything: fetch it again")
 
@@ -39,7 +47,7 @@ type leaving struct {
 
 func (l *leaving) flags(fs *flag.FlagSet) {
 	settings.DurationVar(fs, &l.hold, "hold", 0, "after the end, wait for this `DURATION` until 'ullage adopt --fetch' has taken --dest away")
-	fs.BoolVar(&l.fetch, "fetch", false, "wait for the end of the adoption into --dest, write --dest to stdout as a tar, and remove it once stdin says \""+handover.Confirmation+"\"")
+	fs.BoolVar(&l.fetch, "fetch", false, "write --dest to stdout as a tar, as it grows until the end of the adoption, after a line on stdin with what is there already (at first \"[]\"); remove it once stdin says \""+handover.Confirmation+"\"")
 	fs.BoolVar(&l.now, "now", false, "with --fetch: end the adoption now")
 	fs.BoolVar(&l.who, "who", false, "print the user and the group of the JVM here as UID:GID, and adopt nothing")
 }
@@ -100,8 +108,8 @@ func (l *leaving) forget(dest string) error {
 // stopped reports whether a fetch wants the adoption to end.
 func (l *leaving) stopped(dest string) bool { return l.hold != 0 && exists(dest+stopMark) }
 
-// linger allows a fetch to begin. It waits until the fetch has removed the destination, the time is over, or ctx
-// ends.
+// linger allows a fetch to end. It waits until the fetch has removed the destination or the time is over. If ctx ends,
+// because the pod is being deleted, little time is left.
 func (l *leaving) linger(ctx context.Context, dest string, out *notes) error {
 	if l.hold == 0 {
 		return nil
@@ -110,9 +118,17 @@ func (l *leaving) linger(ctx context.Context, dest string, out *notes) error {
 		return fmt.Errorf("begin a hand-over: %w", err)
 	}
 	out.say("waiting %s for a fetch of %s", printable.Seconds(l.hold.Seconds()), dest)
-	over, cancel := context.WithTimeout(ctx, l.hold)
-	defer cancel()
-	switch err := until(over, func() bool { return !exists(dest) }); {
+	taken := func() bool { return !exists(dest) }
+	within := func(ctx context.Context, most time.Duration) error {
+		ctx, cancel := context.WithTimeout(ctx, most)
+		defer cancel()
+		return until(ctx, taken)
+	}
+	err := within(ctx, l.hold)
+	if ctx.Err() != nil {
+		err = within(context.WithoutCancel(ctx), min(l.hold, farewell))
+	}
+	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
@@ -142,26 +158,31 @@ func until(ctx context.Context, is func() bool) error {
 	return nil
 }
 
-// take waits until the destination is complete, writes it to stdout, and removes it once stdin confirms its arrival.
-// The end of stdin ends the fetch, because the reader is gone.
+// take writes the destination to stdout while it grows, and removes it once stdin confirms its arrival. The end of stdin
+// ends the fetch, because the reader is gone.
 func (l *leaving) take(ctx context.Context, dest string, e cli.Env) error {
 	if l.now {
 		if err := os.WriteFile(dest+stopMark, nil, 0o600); err != nil {
 			return fmt.Errorf("end the adoption: %w", err)
 		}
 	}
+	in := bufio.NewReader(io.LimitReader(e.Stdin, int64(handover.MaxAsked+len(handover.Confirmation)+1)))
+	has, err := handover.Asked(in)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	confirmed := make(chan bool, 1)
 	go func() { // ends with the process at the latest: a read of stdin cannot be cancelled
-		line, _ := bufio.NewReader(io.LimitReader(e.Stdin, int64(len(handover.Confirmation)+1))).ReadString('\n')
+		line, _ := in.ReadString('\n')
 		confirmed <- strings.TrimSpace(line) == handover.Confirmation
 		cancel()
 	}()
-	if err := until(ctx, func() bool { return exists(dest + overMark) }); err != nil {
-		return fmt.Errorf("wait for the end of the adoption: %w", err)
+	if err := until(ctx, func() bool { return exists(dest) }); err != nil {
+		return fmt.Errorf("wait for the adoption: %w", err)
 	}
-	if err := handover.Write(e.Stdout, dest); err != nil {
+	if err := handover.Write(e.Stdout, dest, has, looks(ctx, dest)); err != nil {
 		return fmt.Errorf("hand over %s: %w", printable.Line(dest), err)
 	}
 	if !<-confirmed {
@@ -171,4 +192,20 @@ func (l *leaving) take(ctx context.Context, dest string, e cli.Env) error {
 		return fmt.Errorf("remove what was fetched: %w", err)
 	}
 	return nil
+}
+
+// looks returns a function that waits until it is time to look at the destination again, and reports
+// whether the adoption has ended.
+func looks(ctx context.Context, dest string) func() (over bool, err error) {
+	return func() (bool, error) {
+		if exists(dest + overMark) {
+			return true, nil
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(copyEvery):
+			return exists(dest + overMark), nil
+		}
+	}
 }

@@ -151,7 +151,7 @@ func TestAdoptHandsOverWhatItShipped(t *testing.T) {
 	if is := jvm.list(); is != before {
 		t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
 	}
-	archive, err := fetch("fetched\n")
+	archive, err := fetch("[]\nfetched\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,6 +171,84 @@ func TestAdoptHandsOverWhatItShipped(t *testing.T) {
 	if out, err := exec.Command(program, "logs", copied).CombinedOutput(); err != nil || !strings.Contains(string(out), "Pause Young") {
 		t.Errorf("the fetched copy has no pause, %v:\n%.2000s", err, out)
 	}
+}
+
+// fetching is a fetch with this test as its reader.
+type fetching struct {
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+	read  chan error // the result of the reader
+}
+
+// fetchInto fetches into a directory, which may have a part of what was shipped.
+func fetchInto(r *levelRig, to string, more ...string) *fetching {
+	r.Helper()
+	f := &fetching{cmd: exec.Command(program, append([]string{"adopt", "--fetch", "--dest", filepath.Join(r.dest, "copy")}, more...)...), read: make(chan error, 1)}
+	out, err := f.cmd.StdoutPipe()
+	if err == nil {
+		f.stdin, err = f.cmd.StdinPipe()
+	}
+	if err == nil {
+		err = f.cmd.Start()
+	}
+	if err == nil {
+		err = handover.Ask(f.stdin, to)
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { _ = f.cmd.Process.Kill(); _ = f.cmd.Wait() })
+	go func() { f.read <- handover.Read(out, to) }()
+	return f
+}
+
+// When a container ends, all processes in it are killed: the reader has what was shipped until then. If a later adoption
+// continues with the same copy, a fetch only gets the rest.
+func TestAFetchHasWhatWasShippedWhenTheContainerEnds(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := newLevelRig(t, jdk)
+		jvm := r.listening(place{}, nil, "Churn", "600000", "100")
+		before, pid, copied := jvm.list(), strconv.Itoa(jvm.PID()), t.TempDir()
+		adopt := adopting(r, pid, "--for", "1h", "--hold", "1h")
+		adopted(r, adopt)
+		first := fetchInto(r, copied)
+		logs := func() string {
+			out, _ := exec.Command(program, "logs", copied).Output() // fails until the first segment is there
+			return string(out)
+		}
+		lab.Eventually(r, patience, "a pause has come", func() bool { return strings.Contains(logs(), "Pause Young") })
+		adopt.Kill()
+		if err := first.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-first.read; !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("the reader has ended with %v", err)
+		}
+		if out, err := exec.Command(program, "check", copied).CombinedOutput(); err != nil {
+			t.Errorf("check: %v\n%s", err, out)
+		}
+
+		came := logs()
+		adopt = adopting(r, pid, "--for", "1h", "--hold", "1h")
+		adopted(r, adopt)
+		rest := fetchInto(r, copied, "--now")
+		if err := <-rest.read; err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command("diff", "-r", filepath.Join(r.dest, "copy"), copied).CombinedOutput(); err != nil {
+			t.Errorf("what was fetched differs: %v\n%s", err, out)
+		}
+		if _, err := io.WriteString(rest.stdin, handover.Confirmation+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		adoptEnds(r, adopt, 0)
+		if all := logs(); len(all) < len(came) {
+			t.Errorf("%d bytes came at first, and %d in all", len(came), len(all))
+		}
+		if is := jvm.list(); is != before {
+			t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
+		}
+	})
 }
 
 // The next `ullage adopt` of a JVM continues where a killed one stopped, and leaves nothing behind.

@@ -52,6 +52,24 @@ func TestARunningJVMIsAdopted(t *testing.T) {
 	})
 }
 
+// A JVM that was given no option is adopted by its pod's annotations, as where the injector's
+// options-variable is off: among the processes, since it has no socket in its /tmp.
+func TestAJVMWithoutOptionsIsAdoptedByAnAnnotation(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := newLevelRig(t, jdk)
+		notes := filepath.Join(r.truth, "annotations")
+		if err := os.WriteFile(notes, []byte(`ullage.dev/adopt="gc*=info,safepoint=info"`+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		inNamespaces(r, `mkdir /dev/shm/jvm
+exec "$ULLAGE" run --source /dev/shm/jvm --dest "$COPY" --annotations '`+notes+`' --attach process-namespace --listen off --sync-interval 50ms`, 1, 100)
+		lab.Eventually(r, patience, "a pause is shipped", func() bool {
+			out, _ := exec.Command(program, "logs", r.dest).Output() // fails until the first segment is there
+			return strings.Contains(string(out), "Pause Young")
+		})
+	})
+}
+
 // The sidecar reports the JVM's own words and changes nothing.
 func TestASelectionThatTheJVMDoesNotKnowIsNotAdopted(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {

@@ -2,12 +2,16 @@ package handover
 
 import (
 	"archive/tar"
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -26,7 +30,7 @@ func TestACopyArrivesWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	var sent bytes.Buffer
-	if err := Write(&sent, from); err != nil {
+	if err := Write(&sent, from, nil, once); err != nil {
 		t.Fatal(err)
 	}
 	if err := Read(bytes.NewReader(sent.Bytes()), to); err != nil {
@@ -48,8 +52,203 @@ func TestACopyArrivesWhole(t *testing.T) {
 	}
 }
 
+// once is for a directory that nothing writes to any more.
+func once() (last bool, err error) { return true, nil }
+
+// errBroken is the end of a connection.
+var errBroken = errors.New("the connection broke")
+
+// scene changes the files of a copy while it is written, one step before each look.
+type scene struct {
+	*testing.T
+	from  string
+	steps []func()
+	sent  []string // the entries of all connections
+}
+
+// next does the next step. After all steps comes the last look, or an error if the connection is to break.
+func (s *scene) next(breaks bool) func() (bool, error) {
+	return func() (bool, error) {
+		if len(s.steps) == 0 && breaks {
+			return false, errBroken
+		}
+		if len(s.steps) == 0 {
+			return true, nil
+		}
+		s.steps[0]()
+		s.steps = s.steps[1:]
+		return false, nil
+	}
+}
+
+// connect does steps while the copy is written to a directory, which may have a part of it.
+func (s *scene) connect(to string, breaks bool, steps ...func()) {
+	s.Helper()
+	var asked, sent bytes.Buffer
+	if err := Ask(&asked, to); err != nil {
+		s.Fatal(err)
+	}
+	has, err := Asked(bufio.NewReader(&asked))
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.steps = steps
+	if err := Write(&sent, s.from, has, s.next(breaks)); errors.Is(err, errBroken) != breaks || err != nil && !breaks {
+		s.Fatalf("write: %v", err)
+	}
+	for archive := tar.NewReader(bytes.NewReader(sent.Bytes())); ; {
+		h, err := archive.Next()
+		if err != nil {
+			break
+		}
+		s.sent = append(s.sent, fmt.Sprintf("%s+%d %v", h.Name, h.Size, h.PAXRecords))
+	}
+	if err := Read(&sent, to); errors.Is(err, io.ErrUnexpectedEOF) != breaks || err != nil && !breaks {
+		s.Fatalf("read: %v", err)
+	}
+}
+
+// write returns a step that writes a file anew; without a text, it removes the file.
+func (s *scene) write(name, text string) func() {
+	return func() {
+		path := filepath.Join(s.from, name)
+		err := os.MkdirAll(filepath.Dir(path), 0o700)
+		if err == nil && text == "" {
+			err = os.Remove(path)
+		} else if err == nil {
+			err = os.WriteFile(path, []byte(text), 0o600)
+		}
+		if err != nil {
+			s.Fatal(err)
+		}
+	}
+}
+
+// grow returns a step that appends to a file.
+func (s *scene) grow(name, text string) func() {
+	return func() {
+		f, err := os.OpenFile(filepath.Join(s.from, name), os.O_APPEND|os.O_WRONLY, 0)
+		if err == nil {
+			_, err = f.WriteString(text)
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
+			s.Fatal(err)
+		}
+	}
+}
+
+// has fails unless a directory has these files and no others.
+func (s *scene) has(dir string, want map[string]string) {
+	s.Helper()
+	got := map[string]string{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		got[name] = string(text)
+		return err
+	})
+	if err != nil || !maps.Equal(got, want) {
+		s.Errorf("the directory has %q, want %q, %v", got, want, err)
+	}
+}
+
+// If the container ends while the copy grows, the reader has what was there at the last look.
+func TestACopyArrivesWhileItGrows(t *testing.T) {
+	s, to := &scene{T: t, from: t.TempDir()}, t.TempDir()
+	s.connect(to, true,
+		s.write("gc.log/1.zst", "first"),
+		s.write("gc.log/.seek", "changes"),
+		s.grow("gc.log/1.zst", ", second"),
+		func() {},
+		s.write("gc.log/2.zst", "third"),
+		s.write("gc.log/1.zst", ""))
+	s.has(to, map[string]string{"gc.log/2.zst": "third"})
+	want := []string{"gc.log/1.zst+5 map[]", "gc.log/1.zst+8 map[ULLAGE.offset:5]", "gc.log/2.zst+5 map[]", "gc.log/1.zst+0 map[ULLAGE.gone:true]"}
+	if !slices.Equal(s.sent, want) {
+		t.Errorf("sent: %q, want %q", s.sent, want)
+	}
+}
+
+// A reader that has lost the connection gets the rest alone, and all of a file that is another one now.
+func TestACopyContinuesAfterABrokenConnection(t *testing.T) {
+	s, to := &scene{T: t, from: t.TempDir()}, t.TempDir()
+	s.connect(to, true, func() {
+		s.write("gc.log/1.zst", "sealed")()
+		s.write("gc.log/2.zst", "grows")()
+		s.write("gc.log/3.zst", "is cut")()
+		s.write("gc.log/4.zst", "is another")()
+		s.write("gc.log/5.zst", "is deleted")()
+	})
+	s.sent = nil
+	s.connect(to, false, func() {
+		s.grow("gc.log/2.zst", " on")()
+		s.write("gc.log/3.zst", "is")()
+		s.write("gc.log/4.zst", "isn't the same")()
+		s.write("gc.log/5.zst", "")()
+		s.write("gc.log/.seek", "last")()
+	})
+	all := map[string]string{"gc.log/1.zst": "sealed", "gc.log/2.zst": "grows on", "gc.log/3.zst": "is", "gc.log/4.zst": "isn't the same", "gc.log/.seek": "last"}
+	s.has(to, all)
+	want := []string{"gc.log/2.zst+3 map[ULLAGE.offset:5]", "gc.log/3.zst+0 map[ULLAGE.gone:true]", "gc.log/3.zst+2 map[]",
+		"gc.log/4.zst+0 map[ULLAGE.gone:true]", "gc.log/4.zst+14 map[]", "gc.log/5.zst+0 map[ULLAGE.gone:true]", "gc.log/.seek+4 map[]", ".end+0 map[]"}
+	if !slices.Equal(s.sent, want) {
+		t.Errorf("sent: %q, want %q", s.sent, want)
+	}
+	s.sent = nil
+	s.connect(to, false)
+	s.has(to, all)
+	if want := []string{".end+0 map[]"}; !slices.Equal(s.sent, want) {
+		t.Errorf("sent once more: %q, want %q", s.sent, want)
+	}
+}
+
+// A sidecar that was restarted, or had an error of its disk, has cut a segment and written other lines there.
+func TestTheLastLookFindsASegmentThatWasCut(t *testing.T) {
+	s, to := &scene{T: t, from: t.TempDir()}, t.TempDir()
+	s.connect(to, false, s.write("gc.log/1.zst", "one"), s.write("gc.log/1.zst", "another"))
+	s.has(to, map[string]string{"gc.log/1.zst": "another"})
+}
+
+// Part of an entry may end within a frame.
+func TestAnEntryThatIsCutIsNotKept(t *testing.T) {
+	s, to := &scene{T: t, from: t.TempDir()}, t.TempDir()
+	s.connect(to, true, s.write("gc.log/1.zst", "first"))
+	s.grow("gc.log/1.zst", ", second")()
+	s.write("gc.log/2.zst", "third")()
+	var asked, sent bytes.Buffer
+	if err := Ask(&asked, to); err != nil {
+		t.Fatal(err)
+	}
+	has, err := Asked(bufio.NewReader(&asked))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(&sent, s.from, has, once); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{", second", "third"} {
+		cut := sent.Bytes()[:bytes.Index(sent.Bytes(), []byte(text))+2]
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(to)); err != nil {
+			t.Fatal(err)
+		}
+		if err := Read(bytes.NewReader(cut), dir); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("cut within %q: %v", text, err)
+		}
+		got, err := os.ReadFile(filepath.Join(dir, "gc.log/1.zst"))
+		if want := map[string]string{", second": "first", "third": "first, second"}[text]; string(got) != want {
+			t.Errorf("cut within %q: %q, %v, want %q", text, got, err, want)
+		}
+	}
+}
+
 func TestAHostileCopyIsRefused(t *testing.T) {
 	file := func(name string) tar.Header { return tar.Header{Name: name, Typeflag: tar.TypeReg} }
+	recorded := func(name, record, value string) tar.Header {
+		return tar.Header{Name: name, Typeflag: tar.TypeReg, PAXRecords: map[string]string{record: value}}
+	}
 	for name, entries := range map[string][]tar.Header{
 		"above":              {file("../x")},
 		"above, later":       {file("a/../../x")},
@@ -66,6 +265,12 @@ func TestAHostileCopyIsRefused(t *testing.T) {
 		"empty":              {file("")},
 		"name without end":   {file(strings.Repeat("a", maxName+1))},
 		"twice":              {file("a"), file("a")},
+		"with a hole":        {file("a"), recorded("a", offsetRecord, "1")},
+		"before its start":   {file("a"), recorded("a", offsetRecord, "-1")},
+		"not at an offset":   {file("a"), recorded("a", offsetRecord, "x")},
+		"rest of no file":    {recorded("a", offsetRecord, "0")},
+		"gone, never there":  {recorded("a", goneRecord, "true")},
+		"gone from above":    {recorded("../copy", goneRecord, "true")},
 		"a file and under":   {file("a"), file("a/b")},
 		"more than it holds": {{Name: "a", Typeflag: tar.TypeReg, Size: maxBytes + 1}},
 	} {

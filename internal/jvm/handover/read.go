@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"strconv"
 
 	"github.com/ullage/ullage/internal/base/printable"
 )
@@ -28,17 +30,20 @@ var ErrRefused = errors.New("the copy is refused")
 // system takes for something else.
 var harmless = regexp.MustCompile(`^[A-Za-z0-9._][A-Za-z0-9._+%@,=-]*(/[A-Za-z0-9._][A-Za-z0-9._+%@,=-]*)*$`)
 
-// Read unpacks what [Write] has written into an empty directory. It takes only regular files with
-// harmless names, writes none of them twice and nothing outside of the directory, and keeps to
-// bounds. After an error the directory has a part of the copy.
+// Read unpacks what [Write] writes into a directory, which is empty or has what came before a connection
+// broke. It takes only regular files with harmless names, writes no byte of them twice and nothing
+// outside of the directory, and keeps to bounds. After an error the directory has a part of the copy.
 func Read(from io.Reader, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("open the directory: %w", err)
 	}
 	defer root.Close()
-	archive, left := tar.NewReader(from), int64(maxBytes)
-	for files := 0; ; files++ {
+	r := receiver{root: root, sizes: map[string]int64{}}
+	if err := r.count(); err != nil {
+		return err
+	}
+	for archive := tar.NewReader(from); ; {
 		h, err := archive.Next()
 		if err == io.EOF {
 			err = io.ErrUnexpectedEOF // the mark has not come
@@ -46,30 +51,94 @@ func Read(from io.Reader, dir string) error {
 		if err != nil {
 			return fmt.Errorf("read the copy: %w", err)
 		}
-		if left -= h.Size; left < 0 || files > maxFiles {
-			return fmt.Errorf("%w: it has more than %s or %d files", ErrRefused, printable.Bytes(maxBytes), maxFiles)
-		}
 		if h.Typeflag != tar.TypeReg || len(h.Name) > maxName || !harmless.MatchString(h.Name) || !filepath.IsLocal(filepath.FromSlash(h.Name)) {
-			return fmt.Errorf("%w: it has the entry %s", ErrRefused, printable.Name(printable.Clip(h.Name, maxShown)))
+			return refuse(h)
 		}
 		if h.Name == endMark {
 			return nil
 		}
-		if err := unpack(root, h.Name, archive); err != nil {
+		if err := r.take(h, archive); err != nil {
 			return err
 		}
 	}
 }
 
-func unpack(root *os.Root, name string, from io.Reader) error {
-	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
+func refuse(h *tar.Header) error {
+	return fmt.Errorf("%w: it has the entry %s", ErrRefused, printable.Name(printable.Clip(h.Name, maxShown)))
+}
+
+// receiver unpacks entries into a directory.
+type receiver struct {
+	root  *os.Root
+	sizes map[string]int64 // of the files in it, by name
+	bytes int64            // their sum
+}
+
+// count notes what the directory has.
+func (r *receiver) count() error {
+	err := fs.WalkDir(r.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			r.sizes[name] = info.Size()
+			r.bytes += info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read what has come already: %w", err)
+	}
+	return nil
+}
+
+// take carries out one entry.
+func (r *receiver) take(h *tar.Header, content io.Reader) error {
+	size, there := r.sizes[h.Name]
+	if h.PAXRecords[goneRecord] != "" {
+		if !there || h.Size != 0 {
+			return refuse(h)
+		}
+		delete(r.sizes, h.Name)
+		r.bytes -= size
+		if err := r.root.Remove(h.Name); err != nil {
+			return fmt.Errorf("remove a file from the copy: %w", err)
+		}
+		return nil
+	}
+	offset, continues := h.PAXRecords[offsetRecord]
+	if continues != there || continues && offset != strconv.FormatInt(size, 10) {
+		return refuse(h)
+	}
+	if h.Size > maxBytes-r.bytes || !there && len(r.sizes) == maxFiles {
+		return fmt.Errorf("%w: it has more than %s or %d files", ErrRefused, printable.Bytes(maxBytes), maxFiles)
+	}
+	if err := r.unpack(h.Name, size, content); err != nil {
+		return err
+	}
+	r.sizes[h.Name] = size + h.Size
+	r.bytes += h.Size
+	return nil
+}
+
+// unpack writes content after the first bytes of a file. If that fails, the file has these alone: part
+// of an entry may end within a frame.
+func (r *receiver) unpack(name string, size int64, content io.Reader) error {
+	if err := r.root.MkdirAll(path.Dir(name), 0o700); err != nil {
 		return fmt.Errorf("write the copy: %w", err)
 	}
-	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	flags := os.O_WRONLY | os.O_APPEND
+	if _, there := r.sizes[name]; !there {
+		flags |= os.O_CREATE | os.O_EXCL
+	}
+	f, err := r.root.OpenFile(name, flags, 0o600)
 	if err != nil {
 		return fmt.Errorf("write the copy: %w", err)
 	}
-	_, err = io.Copy(f, from)
+	if _, err = io.Copy(f, content); err != nil {
+		err = errors.Join(err, f.Truncate(size))
+	}
 	if err := errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("write the copy: %w", err)
 	}

@@ -1,0 +1,71 @@
+package handover
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// MaxAsked bounds the line that [Ask] writes, in bytes.
+const MaxAsked = maxFiles * (maxName + 128)
+
+// Part is what a reader has of a file: its first bytes.
+type Part struct {
+	Name string `json:"name"`
+	Size int64  `json:"size"`
+	Sum  string `json:"sum"` // their SHA-256, in hexadecimal digits
+}
+
+// Ask tells a writer what a directory has of the copy already.
+func Ask(to io.Writer, dir string) error {
+	parts := []Part{}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("open the directory: %w", err)
+	}
+	defer root.Close()
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		p, err := partOf(root, name)
+		parts = append(parts, p)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read what has come already: %w", err)
+	}
+	if err := json.NewEncoder(to).Encode(parts); err != nil {
+		return fmt.Errorf("say what has come already: %w", err)
+	}
+	return nil
+}
+
+func partOf(root *os.Root, name string) (Part, error) {
+	f, err := root.Open(name)
+	if err != nil {
+		return Part{}, err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	size, err := io.Copy(sum, f)
+	return Part{Name: name, Size: size, Sum: hex.EncodeToString(sum.Sum(nil))}, err
+}
+
+// Asked reads the line that [Ask] has written.
+func Asked(from *bufio.Reader) ([]Part, error) {
+	line, err := from.ReadBytes('\n')
+	if err != nil {
+		return nil, fmt.Errorf("read what the reader has: %w", err)
+	}
+	var parts []Part
+	if err := json.Unmarshal(line, &parts); err != nil {
+		return nil, fmt.Errorf("decode what the reader has: %w", err)
+	}
+	return parts, nil
+}
