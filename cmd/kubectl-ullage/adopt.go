@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/sink/address"
 )
 
 const adoptAbout = `kubectl ullage adopt ships the log of a running JVM in a pod for a time, copies
@@ -28,6 +30,7 @@ Examples:
   kubectl ullage adopt web-0
   kubectl ullage adopt deploy/web 'gc*=debug,safepoint=info' --for 5m
   kubectl ullage adopt web-0 --user 1000:1000 --image registry.example/ullage:v1
+  kubectl ullage adopt web-0 --sink 'otlp+http://collector.otel:4318/v1/logs'
 
 TARGET is a pod, a workload, as deploy/web, or -l SELECTOR. Of several pods, the
 command takes the oldest that is ready, and says on stderr which that is.
@@ -39,8 +42,8 @@ JVM's user and sees its processes. The container meets the policy "restricted",
 unless the JVM is root. A dry run asks the cluster first: if a right or a policy
 is in the way, the command says so and changes nothing. If only the image knows
 the JVM's user or its group, a first such container looks that up. What is
-shipped is copied into a new directory here, all the time. When the time is over,
-or on Ctrl-C, the JVM logs what it logged before, and a report is in
+shipped is copied into a new directory here, all the time. When the time is
+over, or on Ctrl-C, the JVM logs what it logged before, and a report is in
 POD-report.html.
 
 If the connection breaks, the command goes on where it was. If it was ended, run
@@ -48,6 +51,9 @@ it again: it waits for the container that is there and fetches what it shipped.
 The container keeps that for ` + adoptHoldText + ` after the end. If the pod or the JVM's
 container ends first, the directory has all but the last two seconds or so, and
 the command exits with 1.
+
+A --sink gets the lines as well. Its scheme and name are checked first; an
+option that the sink does not know ends the container before it adopts the JVM.
 
 Kubernetes never removes an ephemeral container: it stays in the pod's spec,
 ended. The command takes the rights to update pods/ephemeralcontainers and to
@@ -76,6 +82,8 @@ type adoptConfig struct {
 	image     string
 	user      string // UID:GID; empty: to be found out
 	dest      string // a new directory on this machine
+	sinks     address.URLs
+	secret    string // the name of a Secret with the variables of the sinks; empty: they need none
 }
 
 func (c *adoptConfig) flags(fs *flag.FlagSet) {
@@ -87,6 +95,8 @@ func (c *adoptConfig) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.image, "image", defaultImage(version), "`NAME` of ullage's image, which the pod's own pull secrets must reach")
 	fs.StringVar(&c.user, "user", "", "`UID:GID` of the JVM (default found out)")
 	fs.StringVar(&c.dest, "dest", "", "new `DIR` here for what was shipped (default POD-adopted-TIME)")
+	fs.Var(&c.sinks, "sink", "the container also copies what it ships to this `URL`, as 'ullage run --sink' does; repeat it for several")
+	fs.StringVar(&c.secret, "sink-secret", "", "`NAME` of a Secret of the pod's namespace with the variables that the sinks need, as AWS_ACCESS_KEY_ID")
 }
 
 // defaultImage returns the image of a release. Other builds have no default image.
@@ -113,6 +123,14 @@ func (c *adoptConfig) validate(args []string) []error {
 		if _, err := parseUser(c.user); err != nil {
 			bad = append(bad, fmt.Errorf("--user: %w", err))
 		}
+	}
+	_, wrong := address.ParseAll(c.sinks, address.Schemes())
+	bad = append(bad, wrong...)
+	switch {
+	case c.secret != "" && len(c.sinks) == 0:
+		bad = append(bad, errors.New("--sink-secret is for --sink"))
+	case c.secret != "" && !dnsName.MatchString(c.secret):
+		bad = append(bad, fmt.Errorf("--sink-secret: %q is not the name of a Secret", c.secret))
 	}
 	if c.image == "" {
 		bad = append(bad, errors.New("this build is not a release, so it does not know its image: add --image NAME"))
@@ -195,7 +213,12 @@ func (c *adoptConfig) begin(ctx context.Context, e cli.Env, in cluster, a adopta
 		return "", err
 	}
 	name := newName(adopterPrefix, time.Now())
-	err = a.add(ctx, in, c.guest(a, name, jvm, who, "--all", c.selection, "--for="+c.lasts.String(), "--hold="+adoptHold.String(), "--dest="+adoptedDir, "--retain-bytes="+adoptRetain))
+	args := []string{"--all", c.selection, "--for=" + c.lasts.String(), "--hold=" + adoptHold.String(), "--dest=" + adoptedDir, "--retain-bytes=" + adoptRetain}
+	guest := c.guest(a, name, jvm, who, append(args, c.sinkArgs(a, jvm)...)...)
+	if env := c.sinkEnv(); len(env) > 0 {
+		guest["env"] = env
+	}
+	err = a.add(ctx, in, guest)
 	if err != nil {
 		return "", err
 	}
@@ -213,6 +236,36 @@ func (c *adoptConfig) checkDest() error {
 		return fmt.Errorf("nothing was changed: make a directory here: %w", err)
 	}
 	return os.Remove(trial)
+}
+
+// sinkArgs returns the flags for the sinks, with the pod and container that they show.
+func (c *adoptConfig) sinkArgs(a adoptable, jvm string) []string {
+	if len(c.sinks) == 0 {
+		return nil
+	}
+	args := []string{"--pod-namespace=" + a.Metadata.Namespace, "--pod-name=" + a.Metadata.Name, "--container-name=" + jvm}
+	for _, one := range c.sinks {
+		args = append(args, "--sink="+strings.ReplaceAll(one, "$", "$$")) // the kubelet expands $(NAME), and reads $$ as $
+	}
+	return args
+}
+
+// sinkEnv returns the variables that the sinks read, with values from the Secret. Only the kubelet reads the Secret. If
+// a key is missing, the container starts all the same, and the sink reports the error.
+func (c *adoptConfig) sinkEnv() (env []any) {
+	sinks, _ := address.ParseAll(c.sinks, address.Schemes())
+	var names []string
+	for _, one := range sinks {
+		names = append(names, address.Credentials(one.URL.Scheme)...)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if c.secret != "" {
+			ref := map[string]any{"name": c.secret, "key": name, "optional": true}
+			env = append(env, map[string]any{"name": name, "valueFrom": map[string]any{"secretKeyRef": ref}})
+		}
+	}
+	return env
 }
 
 // guest returns an ephemeral container that runs 'ullage adopt' and sees the processes of a JVM's container.

@@ -31,6 +31,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/ring"
 	"github.com/ullage/ullage/internal/sidecar"
 	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/sink/address"
 	"github.com/ullage/ullage/internal/sink/stdout"
 	"github.com/ullage/ullage/test/lab"
 )
@@ -167,7 +168,7 @@ func shipper(t *testing.T, reg prometheus.Registerer) (*ship.Shipper, string) {
 	triggers := trigger.New(trigger.DefaultConfig(), nil, reg)
 	levels.New(levels.DefaultConfig(), triggers, levels.Outlets{}, reg, slog.New(slog.DiscardHandler))
 	kinds := map[string]sink.Kind{"stdout": stdout.Kind(io.Discard)}
-	if _, err := sink.New(sink.Config{URLs: sink.URLs{"stdout:"}}, kinds, t.TempDir(), reg, slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := sink.New(sink.Config{URLs: address.URLs{"stdout:"}}, kinds, t.TempDir(), reg, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	ring.New(reg, slog.New(slog.DiscardHandler))

@@ -77,7 +77,7 @@ func beModest(queues int64, e cli.Env) (busy func(bool)) {
 	return busy
 }
 
-// sinkKinds returns the sinks by the schemes of [sink.Schemes].
+// sinkKinds returns the sinks by the schemes of their URLs.
 func sinkKinds() map[string]sink.Kind {
 	return map[string]sink.Kind{
 		"kafka":      kafka.Kind(),

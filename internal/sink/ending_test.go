@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/sink/address"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -48,7 +49,7 @@ func TestTheLastCommitIsDeliveredBeforeTheEnd(t *testing.T) {
 	}}
 	kinds := map[string]Kind{"test": {Open: func(Target) (Sink, error) { return r.engine, nil }}}
 	var err error
-	set, err = New(Config{URLs: URLs{"test://there"}}, kinds, r.dest, prometheus.NewRegistry(), slog.New(h))
+	set, err = New(Config{URLs: address.URLs{"test://there"}}, kinds, r.dest, prometheus.NewRegistry(), slog.New(h))
 	r.must(err)
 	set.workers[0].saved = time.Now() // no save is due in the middle of the round
 	set.Committed(map[string]segment.Mark{"gc.log": r.appends("gc.log", "[1s][info][gc] one")}, nil)

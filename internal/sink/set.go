@@ -15,6 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/sink/address"
 )
 
 // Set holds all sinks of a sidecar. Create it with [New], then call [Set.Run] once. All
@@ -38,17 +39,17 @@ func New(cfg Config, kinds map[string]Kind, dest string, reg prometheus.Register
 		return s, nil
 	}
 	m := newMetrics(reg)
-	for _, u := range cfg.URLs {
-		t, err := cfg.target(u, kinds)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("--sink %s: %w", redact(u), err), s.close())
-		}
-		kind := kinds[t.URL.Scheme]
+	all, bad := address.ParseAll(cfg.URLs, schemes(kinds))
+	if len(bad) > 0 {
+		return nil, errors.Join(bad...)
+	}
+	for _, a := range all {
+		t, kind, shown := cfg.target(a), kinds[a.URL.Scheme], address.Redact(a.Text)
 		sink, err := kind.Open(t)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("--sink %s: %w", redact(u), err), s.close())
+			return nil, errors.Join(fmt.Errorf("--sink %s: %w", shown, err), s.close())
 		}
-		s.workers = append(s.workers, newWorker(s, t.Name, redact(u), kind, sink, m.of(t.Name), log.With("sink", t.Name)))
+		s.workers = append(s.workers, newWorker(s, t.Name, shown, kind, sink, m.of(t.Name), log.With("sink", t.Name)))
 	}
 	reg.MustRegister(newGauges(s))
 	return s, nil

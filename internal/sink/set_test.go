@@ -19,6 +19,7 @@ import (
 
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/segment/store"
+	"github.com/ullage/ullage/internal/sink/address"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -103,7 +104,7 @@ func (r *rig) begin() {
 func (r *rig) beginWith(kinds map[string]Kind) {
 	r.Helper()
 	r.reg = prometheus.NewRegistry()
-	set, err := New(Config{URLs: URLs{"test://there"}}, kinds, r.dest, r.reg, slog.New(slog.DiscardHandler))
+	set, err := New(Config{URLs: address.URLs{"test://there"}}, kinds, r.dest, r.reg, slog.New(slog.DiscardHandler))
 	r.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	stop, cut := context.WithCancel(context.Background())
@@ -288,16 +289,16 @@ func TestBadSettingsAreRefused(t *testing.T) {
 		cfg  Config
 		want string
 	}{
-		"unknown scheme":    {Config{URLs: URLs{"ftp://x"}}, "unknown scheme"},
-		"a former scheme":   {Config{URLs: URLs{"opensearch+https://x/logs?name=search"}}, "sinks.md#opensearch-and-elasticsearch"},
-		"one without TLS":   {Config{URLs: URLs{"opensearch://x/logs"}}, "OpenTelemetry Collector"},
-		"a password":        {Config{URLs: URLs{"test://me:secret@x"}}, "must not hold a user or password"},
-		"a bad name":        {Config{URLs: URLs{"test://x?name=../up"}}, "lower-case letters"},
-		"a name twice":      {Config{URLs: URLs{"test://x", "test://y"}}, "a name=... of its own"},
-		"an unknown option": {Config{URLs: URLs{"test://x?speed=9"}}, "unknown option speed"},
+		"unknown scheme":    {Config{URLs: address.URLs{"ftp://x"}}, "unknown scheme"},
+		"a former scheme":   {Config{URLs: address.URLs{"opensearch+https://x/logs?name=search"}}, "sinks.md#opensearch-and-elasticsearch"},
+		"one without TLS":   {Config{URLs: address.URLs{"opensearch://x/logs"}}, "OpenTelemetry Collector"},
+		"a password":        {Config{URLs: address.URLs{"test://me:secret@x"}}, "must not hold a user or password"},
+		"a bad name":        {Config{URLs: address.URLs{"test://x?name=../up"}}, "lower-case letters"},
+		"a name twice":      {Config{URLs: address.URLs{"test://x", "test://y"}}, "a name=... of its own"},
+		"an unknown option": {Config{URLs: address.URLs{"test://x?speed=9"}}, "unknown option speed"},
 		"a negative age":    {Config{UploadAge: -1}, "--upload-age"},
-		"too many":          {Config{URLs: URLs{"test://?name=a", "test://?name=b", "test://?name=c", "test://?name=d", "test://?name=e", "test://?name=f", "test://?name=g", "test://?name=h", "test://?name=i"}}, "at most 8"},
-		"something else":    {Config{URLs: URLs{"test://x\x7f"}}, "not a URL"},
+		"too many":          {Config{URLs: address.URLs{"test://?name=a", "test://?name=b", "test://?name=c", "test://?name=d", "test://?name=e", "test://?name=f", "test://?name=g", "test://?name=h", "test://?name=i"}}, "at most 8"},
+		"something else":    {Config{URLs: address.URLs{"test://x\x7f"}}, "not a URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bad := c.cfg.Validate(kinds)

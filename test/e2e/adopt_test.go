@@ -47,6 +47,55 @@ func adopting(s *space, target string, more ...string) (said string) {
 	return said
 }
 
+// If the JVM ends during the adoption, the container that adopts it ends too. What was shipped until then is here.
+func TestAdoptAJVMWhoseContainerEnds(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	jvm := jvmPod{Name: "app", JDK: 25, NotInjected: true, Grace: 1}.object()
+	withoutLog(jvm["spec"].(object)["containers"].([]any)[0].(object))
+	s.apply(manifest(jvm))
+	s.ready("app")
+	dir := t.TempDir()
+	program, copied := filepath.Join(dir, "ullage"), filepath.Join(dir, "copied")
+	_, _, err := command("", "go", "build", "-buildvcs=false", "-o", program, "../../cmd/ullage")
+	s.must("", err)
+	ended := make(chan error, 1)
+	go func() {
+		args := append([]string{"-C", dir}, pluginSettings(s)...)
+		_, _, err := command("", "env", append(args, "kubectl", "ullage", "-n", s.name, "adopt", "app", "--for", "1h", "--image", "localhost/ullage:"+imageVersion, "--dest", copied)...)
+		ended <- err
+	}()
+	s.eventually(2*time.Minute, "a pause is here", func() bool {
+		parts, err := filepath.Glob(filepath.Join(dir, ".ullage-adopted-*"))
+		if err != nil || len(parts) == 0 {
+			return false
+		}
+		lines, _, err := command("", program, "logs", parts[0])
+		return err == nil && strings.Contains(lines, "Pause Young")
+	})
+	s.exec("app", "app", "sh", "-c", "kill 1")
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "what arrived until then is in "+copied) {
+		t.Errorf("kubectl ullage adopt: %v", err)
+	}
+	lines, _, err := command("", program, "logs", copied)
+	matches(t, "ullage logs", s.must(lines, err), `Pause Young`)
+}
+
+// A JVM without options for a log is adopted by the annotations of its pod alone.
+func TestAdoptByAnnotations(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	notes := map[string]string{"options-variable": "off", "adopt": "gc*=info,safepoint=info", "attach": "process-namespace"}
+	jvm := jvmPod{Name: "app", JDK: 25, Annotations: notes, Grace: 5}.object()
+	withoutLog(jvm["spec"].(object)["containers"].([]any)[0].(object))
+	s.apply(manifest(jvm))
+	s.ready("app")
+	s.eventually(time.Minute, "a pause is persisted", func() bool {
+		lines, err := s.tryExec("app", "ullage", "ullage", "logs")
+		return err == nil && strings.Contains(lines, "Pause Young")
+	})
+}
+
 // sameJVM fails the test if the JVM of a pod was restarted, logs anything else than before, or has files of ullage
 // left in /dev/shm.
 func sameJVM(s *space, pod, before string) {

@@ -20,6 +20,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/segment/index"
 	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/sink/address"
 )
 
 func TestKeysStayInTheirFolder(t *testing.T) {
@@ -61,7 +62,7 @@ func TestBadURLsAreRefusedWithWhatToDo(t *testing.T) {
 		{"s3://logs?endpoint=https://me:secret@x", "must not hold a user or password"},
 	} {
 		t.Run(c.url, func(t *testing.T) {
-			bad := sink.Config{URLs: sink.URLs{c.url}}.Validate(map[string]sink.Kind{"s3": Kind()})
+			bad := sink.Config{URLs: address.URLs{c.url}}.Validate(map[string]sink.Kind{"s3": Kind()})
 			if len(bad) != 1 || !strings.Contains(bad[0].Error(), c.want) || strings.Contains(bad[0].Error(), "secret") {
 				t.Errorf("errors %v, want one with %q", bad, c.want)
 			}
@@ -112,7 +113,7 @@ func TestNoLineGoesOnAcrossDamageInTheIndex(t *testing.T) {
 // A correct URL is accepted without a connection.
 func TestParse(t *testing.T) {
 	kind := map[string]sink.Kind{"s3": Kind()}
-	bad := sink.Config{URLs: sink.URLs{"s3://logs/a/b/?name=near&endpoint=https://127.0.0.1:1&region=r&path-style=true&sse=s3&storage-class=STANDARD_IA&part-size=8Mi&credentials=env"}}.Validate(kind)
+	bad := sink.Config{URLs: address.URLs{"s3://logs/a/b/?name=near&endpoint=https://127.0.0.1:1&region=r&path-style=true&sse=s3&storage-class=STANDARD_IA&part-size=8Mi&credentials=env"}}.Validate(kind)
 	if len(bad) > 0 {
 		t.Fatal(bad)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 	"github.com/ullage/ullage/internal/kube/names"
-	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/sink/address"
 )
 
 // imageUser is the uid and gid of a sidecar whose JVM's are not known: those of
@@ -177,7 +177,7 @@ func sinkEnvironment(w *wish.Wishes, container string) []corev1.EnvVar {
 		if err != nil {
 			continue // it was a problem
 		}
-		for _, name := range sink.Credentials(u.Scheme) {
+		for _, name := range address.Credentials(u.Scheme) {
 			if !given[name] {
 				given[name] = true
 				env = append(env, corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{

@@ -15,7 +15,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/jvm/ask"
-	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/sink/address"
 )
 
 // Bounds of the settings that pass other fields through.
@@ -111,7 +111,7 @@ func parseVariables(text string) (map[string]string, error) {
 			return all, fmt.Errorf("%.80q is a setting: use its annotation", name)
 		case name == PodNamespace || name == PodName:
 			return all, fmt.Errorf("the injector sets %s: leave it out", name)
-		case slices.ContainsFunc(sink.Schemes(), func(scheme string) bool { return slices.Contains(sink.Credentials(scheme), name) }):
+		case slices.ContainsFunc(address.Schemes(), func(scheme string) bool { return slices.Contains(address.Credentials(scheme), name) }):
 			return all, fmt.Errorf("%s is a credential: put it into the Secret that %s%s names", name, ask.Prefix, sinkSecretSetting)
 		case len(all) == maxVariables:
 			return all, fmt.Errorf("it has more than %d variables", maxVariables)
