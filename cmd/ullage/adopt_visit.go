@@ -162,10 +162,10 @@ func (v *visit) end() error {
 	}
 	err := v.err
 	switch {
-	case err != nil:
+	case err != nil && v.place.Holds():
 		err = fmt.Errorf("%w; what was not shipped is in %s, and 'ullage adopt' of the same JVM continues there", err, v.place.Path)
-	case !errors.Is(v.refused, statedir.ErrOwned):
-		err = v.place.Remove()
+	case !errors.Is(v.refused, statedir.ErrOwned): // what a sink lacks is in the destination
+		err = errors.Join(err, v.place.Remove())
 	}
 	v.place.Close()
 	return errors.Join(v.refused, err)

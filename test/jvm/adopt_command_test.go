@@ -463,6 +463,32 @@ func TestAdoptWithASink(t *testing.T) {
 	})
 }
 
+// A sink that cannot be reached is reported, and the JVM and its tmpfs are as they were: the copy has each line.
+func TestAdoptWithASinkThatFails(t *testing.T) {
+	r := newLevelRig(t, lab.NeedsJDKs(t)[0])
+	jvm := r.listening(place{}, nil, "Churn", "600000", "100")
+	before := jvm.list()
+	adopt := adopting(r, strconv.Itoa(jvm.PID()), "--for", "1h", "--drain-timeout", "1s", "--sink", "otlp+http://127.0.0.1:1/v1/logs")
+	adopted(r, adopt)
+	lab.Eventually(r, patience, "a pause is shipped", func() bool {
+		out, err := exec.Command(program, "logs", filepath.Join(r.dest, "copy")).CombinedOutput()
+		return err == nil && strings.Contains(string(out), "Pause Young")
+	})
+	if err := adopt.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if said := adoptEnds(r, adopt, 1); !strings.Contains(said, "sink otlp+http lacks ") || strings.Contains(said, "what was not shipped") {
+		t.Errorf("it said:\n%s", said)
+	}
+	reported(r, "Pause Young")
+	if is := jvm.list(); is != before {
+		t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
+	}
+	if left := left(r, jvm); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
 // receiver is a server for lines as OTLP sends them.
 type receiver struct {
 	*httptest.Server

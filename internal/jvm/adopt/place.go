@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -145,6 +147,18 @@ func (p *Place) make(j attach.JVM) error {
 func (p *Place) On(dir string) bool {
 	var ours, its unix.Stat_t
 	return unix.Fstat(int(p.dir.Fd()), &ours) == nil && unix.Stat(dir, &its) == nil && ours.Dev == its.Dev
+}
+
+// Holds reports whether the directory has something that was not shipped. The sidecar's own files, whose
+// names begin with a dot, do not count.
+func (p *Place) Holds() bool {
+	dir, err := p.parent.Open(filepath.Base(p.Path))
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	return err != nil || slices.ContainsFunc(names, func(name string) bool { return !strings.HasPrefix(name, ".") })
 }
 
 // Abandon closes the directory, unused. It stays if an earlier run has left it.
