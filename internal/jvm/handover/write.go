@@ -97,8 +97,8 @@ func (s *sender) look(last bool) error {
 func changes(name string) bool { return strings.HasPrefix(name, ".") || strings.Contains(name, "/.") }
 
 // send sends what a file has grown by. A file that does not begin with what the reader has is sent
-// whole: a restart of the sidecar, or an error of the disk, has cut it. That it is longer than before all
-// the same is only noticed by the last look, which reads all of it.
+// whole: a restart of the sidecar, or an error of the disk, has cut it. If such a file has become longer
+// than it was, only the last look notices, which reads all of it.
 func (s *sender) send(name string, last bool) error {
 	f, err := s.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
