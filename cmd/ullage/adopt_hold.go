@@ -158,7 +158,7 @@ func until(ctx context.Context, is func() bool) error {
 	return nil
 }
 
-// take writes the destination to stdout while it grows, and removes it once stdin confirms its arrival. The end of stdin
+// take writes the destination to stdout while it grows, then removes it once stdin confirms its arrival. The end of stdin
 // ends the fetch, because the reader is gone.
 func (l *leaving) take(ctx context.Context, dest string, e cli.Env) error {
 	if l.now {
