@@ -120,9 +120,9 @@ func (a adoptable) check(jvm string) error {
 	return fmt.Errorf("its container %s does not run", jvm)
 }
 
-// userOf returns the user and the group that a container runs as: those in its spec, or else those that the node reports.
-// A node reports them from Kubernetes 1.33 on, and not with all runtimes. They are unknown if only the image names one of
-// them: a process that attaches to a JVM must have both. The group of root is 0.
+// userOf returns the user and the group that a container runs as, from its spec or else from the node, which reports them
+// in Kubernetes 1.33 or later, and not with all runtimes. They are unknown if only the image names one of them: a process
+// that attaches to a JVM must have both. The group of root is 0.
 func (a adoptable) userOf(name string) (who user, known bool) {
 	all := []securityContext{a.Spec.SecurityContext}
 	for _, one := range a.Spec.Containers {

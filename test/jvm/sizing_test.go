@@ -29,7 +29,7 @@ var sizingLoads = map[bool][]string{false: {"32", "1250", "4000"}, true: {"32", 
 // threads did not use, by their own measurement; no wall clock is involved. On a busy machine, threads of Parallel
 // spin for each other, so its work may be the same in two heaps; only the frequency is checked there. A mostly
 // concurrent collector begins a cycle by the rate of allocation and the duration of the last cycles: if the program had
-// to wait for a processor, that is another rate than the one that the report has seen, and neither is checked.
+// to wait for a processor, the rate is not the reported rate, and nothing is checked.
 func TestTheRecommendedHeapKeepsItsPromise(t *testing.T) {
 	jdk := jdks[len(jdks)-1]
 	all, err := Collectors(jdk)
