@@ -25,6 +25,7 @@ const (
 	startPatience = 2 * time.Minute // enough for the pull of the image
 	startEvery    = 500 * time.Millisecond
 	fetchAgain    = 2 * time.Second
+	finishTime    = 10 * time.Second // for the end of the container's log after that of the container
 )
 
 // partPattern names a copy that is not complete.
@@ -62,14 +63,15 @@ func (a adopter) bringBack(ctx context.Context, dest string, within time.Duratio
 		return nil, fmt.Errorf("make a directory: %w", err)
 	}
 	defer os.RemoveAll(part) // without effect once the directory has its name
-	notes := a.follow(ctx)
-	defer notes()
+	finish, stop := a.follow(ctx)
+	defer stop()
 	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
 	waiting, now := ctx, false // until a Ctrl-C
 	for {
 		figures, err := a.fetch(waiting, copied{part, dest}, now)
 		if err == nil {
+			finish()
 			return figures, nil
 		}
 		if !now && ctx.Err() != nil {
@@ -78,7 +80,7 @@ func (a adopter) bringBack(ctx context.Context, dest string, within time.Duratio
 			continue
 		}
 		if ended := a.ended(bound); ended != nil {
-			notes() // the container's log says why
+			finish() // the container's log says why
 			return nil, copied{part, dest}.keep(ended)
 		}
 		if errors.Is(err, handover.ErrRefused) {
@@ -179,8 +181,9 @@ func (a adopter) words(ctx context.Context) string {
 	return string(out)
 }
 
-// follow shows the container's log, which reports the progress, until it ends or stop is called.
-func (a adopter) follow(ctx context.Context) (stop func()) {
+// follow shows the container's log, which reports the progress. Finish waits for the end of the log, for a container that
+// has ended or is about to. Stop does not wait.
+func (a adopter) follow(ctx context.Context) (finish, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	cmd := a.cluster.command(ctx, "logs", "--follow", "pod/"+a.pod, "--container="+a.container.Name)
 	screen := cli.Escaping(a.out)
@@ -191,7 +194,15 @@ func (a adopter) follow(ctx context.Context) (stop func()) {
 		_ = cmd.Run() // a user may lack the right to read logs, and then does not see them
 		_ = screen.Flush()
 	}()
-	return func() { cancel(); <-done }
+	stop = func() { cancel(); <-done }
+	finish = func() {
+		select {
+		case <-done:
+		case <-time.After(finishTime):
+			stop()
+		}
+	}
+	return finish, stop
 }
 
 // copied is the directory here into which the copy arrives.
