@@ -15,9 +15,9 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// Bounds of a copy.
+// Bounds of a copy: those of 16 JVMs have 256 MiB each, and the segments that retention has not reached.
 const (
-	maxBytes = 1 << 30
+	maxBytes = 5 << 30
 	maxFiles = 2000
 	maxName  = 512
 	maxShown = 120 // of a name in a message, in runes
