@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// What the JVM may take is added up, for each container that the injector chose, as it is in the pod now.
+// For each container that the injector chose, the command adds up the memory that the JVM may take. It uses the pod's
+// present settings.
 func TestDoctorAddsUpTheMemoryOfTheJVM(t *testing.T) {
 	const mounts = `"volumeMounts":[{"name":"data","mountPath":"/data"},{"name":"ullage-logs","mountPath":"/var/log/jvm"}]`
 	const raised = `"ullage.dev/raise-memory-limit":"true",`

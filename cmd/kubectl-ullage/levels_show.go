@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// show prints what the JVMs log, once, as JSON or until interrupted.
+// show prints what the JVMs log: once, as text or JSON, or with -w until interrupted.
 func (c *levelsConfig) show(ctx context.Context, e cli.Env) int {
 	s := survey{cluster: c.cluster, json: c.json, watch: c.watch, levels: true}
 	if c.target != (target{}) {
@@ -44,7 +44,7 @@ func levelsText(answers []answer) string {
 		for _, row := range levelRows(a.status) {
 			fmt.Fprintf(t, "%s:\t%s\n", row[0], printable.Line(row[1]))
 		}
-		_ = t.Flush() // a Builder takes everything
+		_ = t.Flush() // a write to a Builder never fails
 		blocks = append(blocks, b.String())
 	}
 	return strings.Join(blocks, "\n")

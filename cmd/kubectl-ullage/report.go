@@ -60,7 +60,7 @@ type reportConfig struct {
 	json         bool   // print the figures and make no page
 }
 
-// flags declares the settings on fs. A time without a zone is in the zone of now.
+// flags declares the settings on fs. A time without a zone is taken to be in the time zone of the argument now.
 func (c *reportConfig) flags(fs *flag.FlagSet, now time.Time) {
 	c.single.flags(fs)
 	zonedVar(fs, &c.since, "since", now, "only lines at `T` or later: a duration before now, or a time")
@@ -99,7 +99,8 @@ func (c *reportConfig) one(ctx context.Context, e cli.Env) error {
 	return c.show("report", s.pod, page, e)
 }
 
-// show saves the page of a command under a name that contains of, opens it and prints the name of its file.
+// show saves the page of a command, opens it and prints the name of its file. Without --output, that name begins with
+// the parameter of.
 func (c *reportConfig) show(command, of string, page []byte, e cli.Env) error {
 	file, err := c.save(of, page)
 	if err != nil {
@@ -187,7 +188,7 @@ func (c *reportConfig) save(of string, page []byte) (name string, err error) {
 	return unused(f.Name(), of+"-report")
 }
 
-// mostReports limits the numbers of reports in one directory.
+// mostReports limits the number that makes the name of a report unique in a directory.
 const mostReports = 1000
 
 // unused gives a file a name that is not used yet.

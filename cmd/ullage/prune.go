@@ -105,10 +105,10 @@ type pruned struct {
 
 // prunedJSON is the result for one directory, for programs.
 type prunedJSON struct {
-	Path   string `json:"path"` // below the volume's
+	Path   string `json:"path"` // relative to the mount point of the volume
 	State  string `json:"state"`
 	Bytes  int64  `json:"bytes"`            // on disk
-	Newest string `json:"newest,omitempty"` // the time of the last write, by RFC 3339
+	Newest string `json:"newest,omitempty"` // the time of the last write, in the format of RFC 3339
 	Error  string `json:"error,omitempty"`
 }
 

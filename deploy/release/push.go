@@ -21,8 +21,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// push builds and pushes both images and the chart and prints the command that
-// installs them. The logins are docker's.
+// push builds and pushes both images and the chart. It prints the command that
+// installs them. It logs in to the registry with docker's stored credentials.
 func push(ctx context.Context, src source, registry string, stdout io.Writer) (err error) {
 	host, err := checkRegistry(registry)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s source) installLine(registry string, host name.Registry) string {
 	return fmt.Sprintf("helm install ullage oci://%s/charts/ullage --version %s%s --namespace ullage-system --create-namespace --wait", registry, s.version, plain)
 }
 
-// checkRegistry refuses what is not the name of a registry, with or without a path.
+// checkRegistry parses the name of a registry, which may include a path.
 func checkRegistry(registry string) (name.Registry, error) {
 	ref, err := name.NewRepository(registry+"/ullage", name.StrictValidation)
 	if registry == "" || err != nil {
@@ -69,7 +69,7 @@ func checkRegistry(registry string) (name.Registry, error) {
 	return ref.Registry, nil
 }
 
-// loginHint adds what to do about a registry that refuses.
+// loginHint adds advice to the error of a registry that denies access.
 func loginHint(host name.Registry, err error) error {
 	var refused *transport.Error
 	if errors.As(err, &refused) && (refused.StatusCode == http.StatusUnauthorized || refused.StatusCode == http.StatusForbidden) {

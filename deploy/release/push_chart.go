@@ -67,7 +67,7 @@ func (c chart) image() (v1.Image, error) {
 	return partial.CompressedToImage(chartImage{manifest, c.config, content})
 }
 
-// chartImage is what the library needs of an image to derive the rest.
+// chartImage is the part of an image from which the library derives the rest.
 type chartImage struct {
 	manifest, config []byte
 	content          v1.Layer

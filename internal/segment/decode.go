@@ -45,8 +45,8 @@ func (r *Reader) zstdFrame() (raw []byte, n int, err error) {
 	return raw, n, nil
 }
 
-// zstdLength finds how long the frame at the beginning of the window is, by its
-// header and the header of each block (RFC 8878, 3.1.1), and reads all of it.
+// zstdLength computes the length of the frame at the beginning of the window from its
+// header and the header of each block (RFC 8878, 3.1.1). It reads the whole frame.
 // skip: the frame is a skippable one. io.EOF: the file ends before the frame does.
 func (w *window) zstdLength() (n int, skip bool, err error) {
 	if err := w.need(zstd.HeaderMaxSize); err != nil && err != io.EOF {
@@ -132,7 +132,7 @@ func (r *Reader) gzipMember() (raw []byte, n int, err error) {
 	return nil, 0, err
 }
 
-// readMember reads to the end of one member, but not over the limit.
+// readMember reads to the end of one member. It fails if the member is larger than the limit.
 func (r *Reader) readMember() ([]byte, error) {
 	raw := r.raw[:0]
 	for {

@@ -57,8 +57,8 @@ func upTo(committed func() (Mark, bool), found []Info, more bool) ([]Info, bool)
 func (f *Follower) recognize(at int) {
 	switch {
 	case at < 0 && !f.cur.gone:
-		// Retention deletes old segments, a restart uncommitted ones. An open reader
-		// still reads the deleted file to its end.
+		// Retention deletes old segments, and a restart deletes uncommitted ones. An
+		// open reader still reads the deleted file to its end.
 		f.cur.gone, f.newest = true, false
 		if f.reader == nil {
 			f.lose()
@@ -69,7 +69,7 @@ func (f *Follower) recognize(at int) {
 		f.newest = f.isNewest(at)
 		f.cur.seg = f.found[at]
 		if f.committed != nil {
-			f.reader.in.drop() // it may have held uncommitted bytes; it is a different segment by now
+			f.reader.in.drop() // the buffer may hold uncommitted bytes that the file no longer has
 		}
 		if f.cur.replaced(f.reader.file) {
 			f.close()
@@ -78,8 +78,8 @@ func (f *Follower) recognize(at int) {
 	}
 }
 
-// isOther reports whether the segments belong to another stream than cur and prev:
-// the stream was deleted, and a new stream of its name counts from one again.
+// isOther reports whether the segments belong to a stream other than that of cur and prev:
+// the stream was deleted, and a new stream of the same name numbers its segments from one.
 func isOther(found []Info, older bool, cur, prev Info) bool {
 	if indexOf(found, cur.Name) >= 0 || indexOf(found, prev.Name) >= 0 {
 		return false
@@ -87,7 +87,7 @@ func isOther(found []Info, older bool, cur, prev Info) bool {
 	return older || len(found) > 0 && found[0].Seq <= cur.Seq
 }
 
-// replaced reports whether the path of the segment names another file than the open one, or
+// replaced reports whether the path of the segment names a file other than the open one, or
 // the open file was cut. A file that was cut may have grown again, to any size.
 func (p *place) replaced(file *os.File) bool {
 	is, err := os.Stat(p.seg.Path)
@@ -160,14 +160,15 @@ func (f *Follower) missed(seg Info) error {
 	return &GoneError{Path: f.cur.seg.Path, Offset: f.cur.Offset, Size: f.cur.seg.Size, Numbers: numbers}
 }
 
-// unchanged reports whether cur is unchanged since it was closed.
+// unchanged reports whether cur has not changed since it was closed.
 func (f *Follower) unchanged(seg Info) bool {
 	was := f.cur.seg
 	return !f.once && !f.sure && !f.stuck && !f.rewound && f.cur.Offset > 0 && seg.Size == was.Size && seg.ModTime.Equal(was.ModTime) && (f.newest || f.cur.Offset >= seg.Size)
 }
 
-// open opens cur at its place if the file still has the bytes before the place, and else
-// at its beginning: then the segment was cut, and has grown past the place again.
+// open opens cur at its place if the file still has the bytes before the place. Otherwise
+// the segment was cut and has grown past the place again: then open goes back to the newest
+// end of a frame that the file still has, or to the beginning.
 func (f *Follower) open() error {
 	r, err := f.in.open(f.cur.seg)
 	if errors.Is(err, fs.ErrNotExist) && f.in.files == nil {
@@ -184,7 +185,7 @@ func (f *Follower) open() error {
 	}
 	if !holds {
 		read := f.cur.back(r.file)
-		if f.committed == nil { // else it is not the place of a Follower
+		if f.committed == nil { // otherwise the place comes from the cursor of a sink, not from a Follower
 			f.again.cut.add(read.raw, read.head)
 		}
 	}
@@ -202,7 +203,7 @@ func (f *Follower) full() bool {
 	return f.newest && !f.once && f.cur.Offset >= f.cur.seg.Size
 }
 
-// take enters a frame and returns what Next has not returned before.
+// take moves past a frame and returns the part of it that Next has not returned before.
 func (f *Follower) take(raw []byte) []byte {
 	f.undo.save(&f.cur.Place, f.again)
 	disk := f.reader.in.bytes()[:f.reader.last]
@@ -301,12 +302,12 @@ func (f *Follower) damaged(from, to int64, why error) error {
 		return f.fail(err)
 	}
 	if f.again.cut.raw > 0 {
-		return nil // Next has returned it before the restart
+		return nil // Next already returned this part before the restart
 	}
 	return &DamageError{Path: f.cur.seg.Path, From: from, To: to, Err: why}
 }
 
-// fail returns an error of reading cur. The next call of Next lists the segments again.
+// fail wraps an error that reading cur returned. The next call of Next lists the segments again.
 func (f *Follower) fail(err error) error {
 	f.stuck, f.looked = true, false
 	return &ReadError{Path: f.cur.seg.Path, Offset: f.cur.Offset, Err: err}

@@ -107,9 +107,9 @@ func (b *bench) appendTo(name, text string) {
 	}
 }
 
-// persisted returns the content of a stream's segments. A Shipper that begins cuts off the
-// uncommitted end of a segment and appends to it again. A reader may then find no frame where
-// the last one ended: persisted reads the segments once more.
+// persisted returns the content of a stream's segments. When a Shipper starts, it cuts off
+// the uncommitted end of a segment and appends to the segment again. A reader may then find
+// no frame where the previous one ended, so persisted reads the segments once more.
 func (b *bench) persisted(stream string) (text string) {
 	b.t.Helper()
 	var err error

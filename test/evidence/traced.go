@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 )
 
-// shownStalls is how many writes the page shows of a run.
+// shownStalls is how many stalls of one run the page shows.
 const shownStalls = 5
 
-// traced times each write of a log on the saturated disk. It does so in runs of their own, because a trace slows a
-// JVM.
+// traced times each write of a log on the saturated disk. It uses separate runs for this, because tracing slows a JVM
+// down.
 func traced(a application) (*experiment, error) {
 	x := &experiment{
 		Name: "traced", Title: "The writes that waited", Plot: "longest",

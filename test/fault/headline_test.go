@@ -18,7 +18,7 @@ type contender struct {
 	name  string
 	flags []string // of the JVM
 	from  int      // the first JDK that has it
-	piped bool     // the JVM writes to a pipe, and another process from there to the disk
+	piped bool     // the JVM writes to a pipe, and another process copies the pipe to the disk
 }
 
 var direct = []contender{
@@ -29,8 +29,9 @@ var direct = []contender{
 	{name: "frozen disk, -Xlog:async:stall", flags: []string{"-Xlog:async:stall"}, from: 24},
 }
 
-// The allowed ratio of a pause in a freeze to one without. On a busy machine maxima scatter, so the ratio is only
-// printed. The test checks that nothing waited for the disk.
+// mostRatio is the limit for the ratio of the longest pause during a freeze to the longest pause before it. On a busy
+// machine the longest pauses vary widely, so the test only prints whether the limit was kept. The test
+// fails if a pause or a write took longer than waited: then it must have waited for the disk.
 const (
 	mostRatio = 1.5
 	waited    = time.Second
@@ -39,7 +40,7 @@ const (
 // budget is the size of the tmpfs.
 const budget = "64m"
 
-// besides is the rate of a writer that runs next to each JVM.
+// besides is the rate, in bytes a second, of a writer that runs alongside each JVM.
 const besides = 2e6
 
 // TestHeadline prints a table of the effect of a frozen disk on JVMs that log to it, and on JVMs that log through
@@ -80,7 +81,7 @@ func TestHeadline(t *testing.T) {
 	rows.Add(ratios(jdks, runs)...)
 }
 
-// of returns the JDKs on which a contender runs: in a quick run only the newest.
+// of returns the JDKs on which a contender runs. In a quick run, it considers only the newest JDK.
 func of(jdks []lab.JDK, c contender) (fit []lab.JDK) {
 	for _, jdk := range long(jdks, jdks[len(jdks)-1:]) {
 		if jdk.Version >= c.from {
@@ -139,7 +140,7 @@ func pipeTo(t *testing.T, file string) (pipe string, drained func()) {
 	if err := cat.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// The test does not wait: a process that is held in a frozen file system ends at the thaw.
+	// Nothing waits for the killed process to exit: if it is blocked in a frozen file system, it exits after the thaw.
 	t.Cleanup(func() { _ = cat.Process.Kill() })
 	return pipe, func() {
 		if err := cat.Wait(); err != nil {
@@ -157,14 +158,14 @@ func (f *figures) lasts(t *testing.T, v *volume, flood *lab.Flooding, quiet, fre
 	flood.Phase(within)
 	time.Sleep(freeze)
 	thaw()
-	// Calls that waited for the thaw end after it.
+	// A call that waited for the thaw returns only after the thaw.
 	f.over = time.Now().Add(coolDown / 2)
 	time.Sleep(time.Until(f.over))
 	flood.Phase(after)
 }
 
-// throughUllage lets a JVM and a writer log to a tmpfs of 64 MiB, for a while without a freeze and then equally long
-// with one.
+// throughUllage lets a JVM and a writer log to a tmpfs of 64 MiB, first without a freeze and then with one. Both
+// phases are equally long.
 func throughUllage(t *testing.T, jdk lab.JDK, classes string, freeze time.Duration) (f figures) {
 	const beside = "writer.log"
 	v := newVolumeOf(t, "2G")

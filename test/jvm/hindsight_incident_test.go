@@ -13,9 +13,9 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// waiting is alongside for a test that mostly waits: the JVMs of all JDKs run side by side and take only one of the
-// slots of -parallel. The test gets one of the first slots, since the JDKs of other tests queue up after the tests
-// themselves.
+// waiting is like alongside, but for a test that mostly waits: the JVMs of all JDKs run at the same time and take
+// only one slot of -parallel together. The test gets one of the first slots, because the subtests of other tests queue
+// up for a slot after the tests themselves.
 func waiting(t *testing.T, test func(t *testing.T, jdk lab.JDK)) {
 	t.Helper()
 	t.Parallel()
@@ -60,8 +60,8 @@ func TestHindsightHasTheMinuteBeforeAnIncident(t *testing.T) {
 	})
 }
 
-// savedOnce requires that lines were saved, with one mark, for a pause that ended at a time. On a busy machine there
-// may have been another pause long before it.
+// savedOnce requires that lines were saved, with one mark, for the pause that ended at end. On a busy machine there may
+// have been another long pause well before that one.
 func savedOnce(r *levelRig, withheld []byte, end time.Time) {
 	r.Helper()
 	marks := savingMark.FindAllStringSubmatch(r.soFar("ullage.log"), -1)
@@ -117,7 +117,7 @@ func countedExactly(r *levelRig, withheld []byte) {
 	}
 }
 
-// savedSince requires that everything withheld since a time was saved, and hardly anything more.
+// savedSince requires that all withheld lines dated at or after since were saved, and hardly any older ones.
 func savedSince(r *levelRig, withheld []byte, since time.Time) {
 	r.Helper()
 	saved := byThread(r.persisted(detail))
@@ -140,6 +140,6 @@ func savedSince(r *levelRig, withheld []byte, since time.Time) {
 		}
 	}
 	if len(saved) > 0 {
-		r.Errorf("lines of %d threads were saved that wrote no withheld lines", len(saved))
+		r.Errorf("lines were saved for %d threads that wrote no withheld lines", len(saved))
 	}
 }

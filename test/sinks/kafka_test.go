@@ -45,8 +45,8 @@ func (s *shop) password(text string) {
 	s.must(os.WriteFile(filepath.Join(s.login, "password"), []byte(text+"\n"), 0o600))
 }
 
-// collect writes the records of the topic to their places in a destination, with once only one for each uid. It
-// returns how many records were repeated.
+// collect writes the records of the topic into a destination, as the lines of their stream. If once is true, it writes
+// only the first record with each uid. It returns how many records were repeated.
 func (s *shop) collect(once bool) (dest string, again int) {
 	s.Helper()
 	dest = filepath.Join(s.TempDir(), "collected")
@@ -129,8 +129,8 @@ func TestKafkaHasEachLineOnce(t *testing.T) {
 	}
 }
 
-// A sidecar is killed at any moment, even between a commit at the broker and the save of its own cursor. In the end
-// it even loses the cursor.
+// A sidecar is killed at any moment, even after the broker has committed and before the sidecar has saved its cursor.
+// In the end the sidecar even loses the cursor.
 func TestKafkaAfterKills(t *testing.T) {
 	b := newBroker(t)
 	b.topic("lines")
@@ -161,7 +161,7 @@ func TestKafkaDeniesTransactions(t *testing.T) {
 	s.arrives(10_000)
 	s.drains()
 	dest, again := s.collect(true)
-	t.Logf("%d came again", again)
+	t.Logf("%d records were repeated", again)
 	s.balances(dest)
 }
 
@@ -192,6 +192,6 @@ func TestKafkaRefusesTheTimeOfALine(t *testing.T) {
 		}
 	}
 	if found != 1 {
-		t.Errorf("the line is %d times in the topic, want once", found)
+		t.Errorf("the topic has the line %d times, want once", found)
 	}
 }

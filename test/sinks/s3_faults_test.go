@@ -59,8 +59,8 @@ func suffers(t *testing.T, f outage) (again time.Duration, account lab.Account) 
 	return again, r.settlesFlood(g.collect)
 }
 
-// A sidecar is killed at any moment, between freezes in which lines are dropped. When it uploads an object again, the
-// bytes are the same.
+// The sidecar is killed at arbitrary moments, and now and then the destination freezes and lines are dropped. When the
+// sidecar uploads an object again, the bytes are the same.
 func TestS3AfterKills(t *testing.T) {
 	g := newGatewayIn(t, lab.Tmpfs(t, "96m"))
 	r := newBucketRig(t, g, g.url("", ""))
@@ -79,8 +79,8 @@ func TestS3AfterKills(t *testing.T) {
 	table.Print(t)
 }
 
-// A server that says 200 and keeps nothing is detected by the index: it names the missing objects and the number of
-// their lines.
+// The index reveals a server that answers 200 and stores nothing: it names the missing objects and says how many lines
+// each one had.
 func TestS3ThatKeepsNothing(t *testing.T) {
 	g := newGateway(t)
 	way := newProxy(t, g.address(), g.pair())

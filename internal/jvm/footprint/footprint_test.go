@@ -48,7 +48,7 @@ func TestHeapThatThePodShows(t *testing.T) {
 	}
 }
 
-// What does not fit comes with what to write; what is written fits.
+// If the sum exceeds the limit, there is advice, and a JVM that is set up as advised fits.
 func TestTheSumAgainstTheLimit(t *testing.T) {
 	const mi = 1 << 20
 	command := func(args ...string) Container {
@@ -57,8 +57,8 @@ func TestTheSumAgainstTheLimit(t *testing.T) {
 	paketo := Container{Env: []Variable{{"BPL_JVM_THREAD_COUNT", "50"}}, Limit: 1024 * mi, Log: 64 * mi}
 	for name, c := range map[string]struct {
 		of     Container
-		limit  int64 // in MiB, if another one
-		log    int64 // the same
+		limit  int64 // in MiB; zero: the limit of the container
+		log    int64 // in MiB; zero: the log of the container
 		parts  string
 		sum    int64  // in MiB
 		advice string // empty: it fits

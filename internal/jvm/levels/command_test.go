@@ -38,9 +38,9 @@ func TestARunningManagerTellsOfASetAndEndsIt(t *testing.T) {
 	p.hasMetric(1, "ullage_level_raised_jvms")
 	soon(t, patience, j, fakejvm.OwnSelection)
 	if early := time.Until(until); early > 0 {
-		t.Errorf("it was ended %s too early", early)
+		t.Errorf("the raise ended %s too early", early)
 	}
-	within(t, patience, "its end is in the status", func() bool { return p.Status().Cause == "" && p.metric("ullage_level_raised_jvms") == 0 })
+	within(t, patience, "the status shows that the raise has ended", func() bool { return p.Status().Cause == "" && p.metric("ullage_level_raised_jvms") == 0 })
 	must(t, stop())
 	p.log.says(t, 1, "log level raised")
 	p.log.says(t, 1, "its time is over")
@@ -97,7 +97,7 @@ func TestASetThatIsRefusedLeavesWhatWas(t *testing.T) {
 		n := j.Count()
 		p.step()
 		if again := p.Status(); again.Cause != st.Cause || again.Raise.Selection != st.Raise.Selection || !again.Raise.Until.Equal(st.Raise.Until) || j.Count() != n {
-			t.Errorf("before %q: it was %+v, it is %+v; told %q", before, st, again, j.Sent(n))
+			t.Errorf("before %q: the status was %+v and is %+v; the JVM was sent %q", before, st, again, j.Sent(n))
 		}
 	}
 }
@@ -114,10 +114,10 @@ func TestASetThatFindsNoJVMLeavesNothing(t *testing.T) {
 	j := r.jvm(1)
 	p.step()
 	if p.Status().Cause != "" || j.Count() != 0 {
-		t.Errorf("%+v, told %q", p.Status(), j.Sent(0))
+		t.Errorf("the status is %+v; the JVM was sent %q", p.Status(), j.Sent(0))
 	}
 	if changes, err := p.reset(); err != nil || len(changes) != 0 || j.Count() != 0 {
-		t.Errorf("%+v, %v, told %q", changes, err, j.Sent(0))
+		t.Errorf("changes %+v, error %v; the JVM was sent %q", changes, err, j.Sent(0))
 	}
 }
 
@@ -151,7 +151,7 @@ func TestASetThatSomeJVMsTakeIsWantedAndTellsOfTheOthers(t *testing.T) {
 	}
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 	stuck.When(nil)
-	retried(p, func() bool { return stuck.Selection() == fakejvm.Atop("gc*=debug") }) // brings the other in line
+	retried(p, func() bool { return stuck.Selection() == fakejvm.Atop("gc*=debug") }) // raises the other JVM too
 	must(t, ignoreChanges(p.reset()))
 	logs(t, j, fakejvm.OwnSelection)
 	logs(t, stuck, fakejvm.OwnSelection)
@@ -178,7 +178,7 @@ func TestAResetEndsTheRaiseOfAnAnnotationUntilThatChanges(t *testing.T) {
 	p2 := r.process()
 	p2.step()
 	if st := p2.Status(); j.Count() != n || st.Cause != "" {
-		t.Errorf("%+v, told %q", st, j.Sent(n))
+		t.Errorf("the status is %+v; the JVM was sent %q", st, j.Sent(n))
 	}
 	p.log.says(t, 1, "log level restored")
 	p.log.says(t, 1, "ullage levels reset")
@@ -243,8 +243,8 @@ func TestAnInterruptedCommandDoesNotWaitForTheSidecar(t *testing.T) {
 	}
 }
 
-// Without a sidecar, no process would end a raise. So a command changes nothing and leaves no files: a shipper decides by the files in the state directory
-// whether a source is new.
+// Without a sidecar, no process would end a raise, so a command changes nothing. It leaves no files either, because a
+// shipper looks for files in the state directory to decide whether a source is new.
 func TestWithoutASidecarACommandOnlyLooks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -289,7 +289,8 @@ func TestACommandWaitsForASidecarThatStarts(t *testing.T) {
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 }
 
-// Whatever happens to the names of the sockets when the sidecar is killed, a list shows what is raised, a command does not restore it, and the successor does.
+// After a sidecar was killed, a list still shows what is raised, whatever has happened to the names of its sockets. A
+// command does not restore the level, but the next sidecar does.
 func TestASuccessorRestoresWhatAKilledSidecarRaised(t *testing.T) {
 	r, j := alone(t)
 	r.annotate("log", "gc*=debug", "log-for", "1h")

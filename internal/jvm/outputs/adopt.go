@@ -28,9 +28,9 @@ func Lists(listed []attach.Output, name string) bool {
 	return slices.ContainsFunc(listed, func(o attach.Output) bool { return o.Name == name })
 }
 
-// OutputFor returns the name of the output that a JVM without one in the source is to get, as
-// the injector would have chosen it. The error wraps [ErrElsewhere] if there is
-// no such output.
+// OutputFor returns the name of the output to give to a JVM that has no output in the source.
+// It is the name that the injector would have chosen. The error wraps [ErrElsewhere] if the
+// JVM cannot have such an output.
 func (d Talk) OutputFor(j attach.JVM) (name string, err error) {
 	dir, err := d.JVMs.SourcePath(j)
 	if err != nil {
@@ -46,9 +46,10 @@ func (d Talk) OutputFor(j attach.JVM) (name string, err error) {
 	return name, nil
 }
 
-// Adopt gives a JVM an output, which it must not list. If that fails, the JVM may have the
-// output, with all of the selection or a part: take it away by [Talk.Release]. The error
-// wraps [ErrElsewhere] if the JVM has the output and its file is not in the source.
+// Adopt gives a JVM an output. Call it only if the JVM does not list that output. If Adopt
+// fails, the JVM may have the output nevertheless, with all or part of the selection: remove
+// it with [Talk.Release]. The error wraps [ErrElsewhere] if the JVM has the output and its
+// file is not in the source.
 func (d Talk) Adopt(ctx context.Context, j attach.JVM, name string, what ask.Selection) error {
 	o := attach.Output{Name: name, Selection: "all=off", Decorators: ask.OutputDecorators, Options: cmp.Or(d.cfg.Options, ask.OutputOptions)}
 	guarded := attach.Guard(o, what)
@@ -76,7 +77,7 @@ func (d Talk) create(ctx context.Context, j attach.JVM, o attach.Output, what as
 	return err
 }
 
-// Release takes an output away from a JVM that lists it. It succeeds when a list has
+// Release removes an output from a JVM that lists it. It succeeds when a list has
 // shown that the JVM does not have the output.
 func (d Talk) Release(ctx context.Context, j attach.JVM, name string) error {
 	listed, err := d.List(ctx, j)

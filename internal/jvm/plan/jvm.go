@@ -6,13 +6,13 @@ import (
 	"github.com/ullage/ullage/internal/jvm/attach"
 )
 
-// JVM is what a plan knows of one JVM, to be shown.
+// JVM is what a status shows about one JVM.
 type JVM struct {
 	ID      string
 	PID     int
 	Applied ask.Selection // the raise that the JVM took; zero: none
 	Outputs []string
-	Adopted ask.Selection // of the output that it was given; zero: it was given none
+	Adopted ask.Selection // the selection of the output that the JVM was given; zero: it was not given one
 	Error   string
 	Kind    attach.Kind // the kind of Error
 }
@@ -20,7 +20,8 @@ type JVM struct {
 // maxError bounds one error. A refusal includes HotSpot's suggestions.
 const maxError = 2048
 
-// JVMs returns the JVMs that were found last. None are looked for while nothing is raised.
+// JVMs returns the JVMs that the last search found. While there is nothing to do, no search
+// takes place and JVMs returns nil, see [Plan.Rest].
 func (p *Plan) JVMs() (all []JVM) {
 	for _, j := range p.found.JVMs {
 		is := JVM{ID: j.ID, PID: j.PID}

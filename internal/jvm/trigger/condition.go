@@ -13,26 +13,27 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// signs knows whether the JVM's log can show a stall. A stall has two signs, and no stop is
-// reported for both:
+// signs records whether the JVM's log can show a stall. There are two signs of a stall:
 //
-//   - the CPU times of a pause, which are in a line of their own;
-//   - a safepoint that was longer than its pauses, if these took their CPU time or have none
-//     in the log: that is known of a stop alone.
+//   - A pause took little CPU time. The log has the CPU times of a pause in a separate line.
+//   - A safepoint was longer than its pauses. Only a [pause.Stop] shows that.
+//
+// If a stop shows both signs, only the first is reported.
 type signs struct {
 	floor pause.Floor
 	stops bool // stops are seen
 
-	// unseen counts, up to maxUnseen, how often one half of a sign was logged without the
-	// other half while looking for an io-stall: pauses until CPU times are logged, or
-	// safepoints with the pauses in them. timed: CPU times were logged. paired: such a
-	// safepoint was.
+	// unseen counts the events that lack the other half of a sign, up to maxUnseen, while a
+	// trigger looks for an io-stall: each pause, whose CPU times would follow in a later line,
+	// and each safepoint of a collection without the pauses in it. timed is set once CPU
+	// times were logged, and paired once a safepoint was logged with its pauses. After that,
+	// unseen does not matter.
 	unseen        atomic.Int32
 	timed, paired atomic.Bool
 }
 
-// maxUnseen is how many pauses, or safepoints of collections, without the other half show
-// that the JVM does not log it: a JVM that does logs it at each pause.
+// maxUnseen is the number of pauses or safepoints without the other half of a sign after
+// which we assume that the JVM does not log that half. A JVM that logs it does so at each pause.
 const maxUnseen = 3
 
 // neverMet begins each reason why an io-stall cannot be met.
@@ -49,7 +50,7 @@ func (d *signs) never(t ask.Trigger) string {
 	return neverMet + "--jvm-metrics=false leaves safepoints unread"
 }
 
-// note notes which sign of a stall the event of a line has.
+// note updates d with the event of a line.
 func (d *signs) note(e *pause.Event) {
 	switch {
 	case e.Kind == pause.Init && !d.stops && (string(e.Value) == "The Z Garbage Collector" || string(e.Value) == "Shenandoah"):
@@ -61,7 +62,7 @@ func (d *signs) note(e *pause.Event) {
 	}
 }
 
-// noteStop notes which sign of a stall a stop has.
+// noteStop updates d with a stop.
 func (d *signs) noteStop(stop *pause.Stop) {
 	switch {
 	case stop.Safepoint && len(stop.Pauses) > 0 && !d.paired.Load():
@@ -118,8 +119,8 @@ func (l *line) meets(t *ask.Trigger, floor pause.Floor) (Alarm, bool) {
 	return Alarm{}, false
 }
 
-// meetsStall reports whether a stop was a stall, unless the CPU times of its pauses have
-// shown one.
+// meetsStall reports whether a stop was a stall. It returns false if the CPU times of the
+// pauses in it have already shown a stall, which is reported by [line.meets].
 func meetsStall(stop *pause.Stop, floor pause.Floor) (Alarm, bool) {
 	if !stop.WentOn(floor) || stop.Suspect(floor) == pause.Idle {
 		return Alarm{}, false

@@ -10,15 +10,17 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
-// In a pod of QoS class Guaranteed the sidecar's limit is a request, which an autoscaler by CPU
-// counts although the sidecar hardly uses it: with 250m a pod of 500m could reach 67 %, and never
-// the usual target of 80 %. So the request is what a sidecar needs, and the pod's annotation says how much it adds.
+// In a pod of QoS class Guaranteed, the sidecar's CPU limit is also its request. The CPU
+// utilization that an autoscaler computes includes that request, although the sidecar hardly uses
+// it: with a sidecar of 250m, a pod of 500m could reach at most 67 %, and so never the usual target
+// of 80 %. So the sidecar requests only what it needs, and the pod's annotation says how much it
+// adds.
 func TestRequestsThatAnAutoscalerCounts(t *testing.T) {
 	for name, c := range map[string]struct {
 		annotations, limits map[string]string
 		configured          corev1.ResourceList // Resources.Guaranteed
 		general             string              // Resources.Limits of cpu
-		cpu                 string              // that the sidecar requests
+		cpu                 string              // the request of the sidecar
 		adds, warns         string
 	}{
 		"500m": {limits: map[string]string{"cpu": "500m", "memory": "1Gi"}, cpu: "50m",

@@ -6,11 +6,11 @@ import (
 )
 
 // Cuts finds the lines of one stream that a JVM could not end because its disk or tmpfs was
-// full. HotSpot gives up the bytes that do not fit. Once there is room, its next message
+// full. HotSpot discards the bytes that do not fit. Once there is room, its next message
 // follows without a line end. So another line begins inside such a line, with the same
-// decorators, and whole lines may be missing between the two. Cuts must receive the lines in order. It finds nothing in
-// a log whose first decorator is no clock. The zero value is ready for a stream's first line.
-// Cuts is not safe for concurrent use.
+// decorators, and whole lines may be missing between the two. Cuts must receive the lines in
+// order. It finds nothing in a log whose first decorator is not a clock. The zero value is
+// ready for a stream's first line. Cuts is not safe for concurrent use.
 type Cuts struct {
 	clock shape  // of the first decorator of the lines so far; zero: it is not a clock
 	prev  []byte // the decorations of the last line that begins with a clock
@@ -19,9 +19,9 @@ type Cuts struct {
 	own, next Record
 }
 
-// Find reports whether another line begins inside the line, which is given without its newline,
-// and how much later than the line itself: the last one, if there are several. The time is never
-// negative, and 0 if it is unknown.
+// Find reports whether other lines begin inside the line, which is given without its newline.
+// lost is how much later than the line itself the latest of them was logged. It is 0 if that is
+// unknown, and never negative.
 func (c *Cuts) Find(line []byte) (lost time.Duration, found bool) {
 	clock := c.clock
 	// Many lines have the clock of the line before them.
@@ -55,8 +55,9 @@ func (c *Cuts) find(line []byte) (lost time.Duration, found bool) {
 	return lost, found
 }
 
-// begins reports whether a line begins at line[at]: with the decorators that the line before that
-// place has, or else, if it was cut inside of them, those of the line before it.
+// begins reports whether another line begins at line[at], that is, whether the same kinds of
+// decorators are there as at the beginning of the line. If the line was cut inside its own
+// decorators, they are compared with those of the previous line.
 func (c *Cuts) begins(line []byte, at int) bool {
 	c.next.Parse(line[at:])
 	if c.next.Kind != Header {

@@ -6,20 +6,21 @@ import "bytes"
 // both may precede the record of one.
 const maxStamps = 6
 
-// stamped are the beginnings of what follows the stamps. Other programs write dates and numbers
-// before their lines, too.
+// stamped lists how the text after the stamps can begin. It distinguishes the log of a JVM
+// from that of another program that also begins its lines with dates and numbers.
 var stamped = [...][]byte{
 	[]byte("[GC"), []byte("[Full GC"), []byte("[CMS"), []byte("[G1Ergonomics"),
 	[]byte("Total time for which application threads were stopped: "), []byte("Application time: "),
 }
 
-// readStamps reads what the collector's log of JDK 8 has before a record, each of the three or not,
-// and makes r a Header if that is what the line begins with:
+// readStamps reads the stamps that precede a record in the collector's log of JDK 8, and makes r a
+// Header if the line begins with stamps and a record. Any of the three stamps may be missing, but
+// not both the date and the uptime:
 //
 //	2015-05-26T14:45:37.987-0200: 151.126: #7: [GC (Allocation Failure) …
 //
-// They are from -XX:+PrintGCDateStamps, PrintGCTimeStamps and PrintGCID. If readStamps returns
-// false, it has changed nothing.
+// The options -XX:+PrintGCDateStamps, PrintGCTimeStamps and PrintGCID switch the stamps on. If
+// readStamps returns false, it has changed nothing.
 func (r *Record) readStamps(line []byte) bool {
 	var date, uptime []byte
 	at := 0
@@ -59,8 +60,8 @@ func first(a, b []byte) []byte {
 	return b
 }
 
-// secondsLen returns the length of an uptime as JDK 8 writes it, with three digits or more after
-// the locale's separator, or 0.
+// secondsLen returns the length of the uptime at the beginning of text, or 0 if there is no
+// uptime. An uptime of JDK 8 has at least three digits after the locale's decimal separator.
 func secondsLen(text []byte) int {
 	i := digits(text, 0)
 	if i == 0 || i >= len(text) || text[i] != '.' && text[i] != ',' {
@@ -72,7 +73,7 @@ func secondsLen(text []byte) int {
 	return 0
 }
 
-// idLen returns the length of the number of a collection, "#7", or 0.
+// idLen returns the length of the number of a collection, such as "#7", at the beginning of text, or 0.
 func idLen(text []byte) int {
 	if len(text) == 0 || text[0] != '#' {
 		return 0

@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// object is what a program reads of one line.
+// object has the fields of one line that a program can read from the JSON.
 type object struct {
 	Time, Stream, Level, Text string
 	Run                       int

@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// crashOf returns the beginning of a real report, of a JVM that was killed by SIGSEGV.
+// crashOf returns the beginning of a crash report that a real JVM wrote.
 func crashOf(t *testing.T, jdk string) string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/hs_err-" + jdk + ".log")
@@ -72,13 +72,13 @@ func TestACrashIsTheNewsOfAReportAndNotAProblem(t *testing.T) {
 				}
 			}
 			if text := forms(t, r)["text"]; !strings.Contains(text, "A JVM crashed.\n  "+time.Unix(int64(want.At), 0).UTC().Format("2006-01-02 15:04:05Z: ")) {
-				t.Errorf("no time of the crash in\n%s", text)
+				t.Errorf("the time of the crash is missing from\n%s", text)
 			}
 		})
 	}
 }
 
-// A report that comes from a container has whatever a tenant wants: a reader may paste the command.
+// A tenant can put any text into a report that comes from a container, and a user may paste the command into a shell.
 func TestTheCommandBesideACrashIsNeverThatOfADecodedReport(t *testing.T) {
 	dest := t.TempDir()
 	persist(t, dest, "gc.log", young(0, 1, 2))
@@ -92,7 +92,7 @@ func TestTheCommandBesideACrashIsNeverThatOfADecodedReport(t *testing.T) {
 	}
 }
 
-// A JVM in a container that restarts has the same pid and overwrites the report of the one before.
+// After a restart of its container, a JVM has the same pid as its predecessor and overwrites that JVM's crash report.
 func TestTheLatestCrashesAreListedAndAllAreCounted(t *testing.T) {
 	dest := t.TempDir()
 	persist(t, dest, "gc.log", young(0, 1, 2)+young(1, 9, 2))
@@ -104,7 +104,7 @@ func TestTheLatestCrashesAreListedAndAllAreCounted(t *testing.T) {
 	persist(t, dest, "hs_err_pid1.log", reports.String())
 	r := reportOn(t, Config{}, dest)
 	if len(r.Crashes) != listed || r.Totals.Crashes != listed+5 || r.Crashes[0].At != 1795560924 || r.Crashes[listed-1].At != 1795560905 {
-		t.Errorf("%d crashes, listed are %+v", r.Totals.Crashes, r.Crashes)
+		t.Errorf("%d crashes were counted; the list is %+v", r.Totals.Crashes, r.Crashes)
 	}
 	if text := forms(t, r)["text"]; !strings.Contains(text, "JVMs crashed 25 times.\n") || !strings.Contains(text, "and 5 earlier ones\n") {
 		t.Errorf("%s", text)

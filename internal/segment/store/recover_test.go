@@ -20,8 +20,8 @@ func noise(n int) []byte {
 	return b
 }
 
-// harm damages the end of a segment in one way. The frames of the segment end at the given offsets. It returns how many
-// of them stay intact.
+// harm is one way to damage a segment. do gets the segment and the offsets at which its frames end. It returns the
+// damaged segment and how many frames before the damage are intact.
 type harm struct {
 	name string
 	do   func(data []byte, ends []int) ([]byte, int)
@@ -44,7 +44,7 @@ func harmsOf(how segment.Compression, size int) []harm {
 		})
 	}
 	if how == segment.None {
-		return all // no checksum tells
+		return all // there is no checksum that reveals the other kinds of damage
 	}
 	add("garbage", func(d []byte, ends []int) ([]byte, int) { return append(d, noise(3000)...), len(ends) })
 	add("half a header", func(d []byte, ends []int) ([]byte, int) { return append(d, d[:5]...), len(ends) })
@@ -76,7 +76,7 @@ func TestRecoverKeepsExactlyTheSoundFrames(t *testing.T) {
 				bad, sound := h.do(bytes.Clone(data), ends)
 				want := join(batches[:sound]...)
 				if how == segment.None && strings.HasPrefix(h.name, "cut") {
-					// Lines are what it keeps, not frames.
+					// Without frames, recovery keeps all whole lines.
 					want = bad[:bytes.LastIndexByte(bad, '\n')+1]
 				}
 				checkRecovery(t, how, name, bad, want)
@@ -171,7 +171,7 @@ func TestRecoverDeletesEmptiedSegmentsAndVerifiesTheOneBefore(t *testing.T) {
 		appendAll(t, str, lines(2, 500))
 		next, _ := segment.ParseName(sync(t, str).Segment)
 		if next.Seq != 5 {
-			t.Errorf("the number of a deleted segment came again: %d", next.Seq)
+			t.Errorf("the number of a deleted segment was used again: %d", next.Seq)
 		}
 		wantContents(t, dest, "gc", join(lines(1, 500), lines(2, 500)))
 	})

@@ -15,7 +15,7 @@ import (
 func TestSecondProcessOnTheSameDestinationIsRefused(t *testing.T) {
 	dest := t.TempDir()
 	s := openStore(t, dest, DefaultConfig())
-	must(t, s.Acquire(t.Context())) // which writes down who it is
+	must(t, s.Acquire(t.Context())) // Acquire writes the pid into the lock file
 	second := openStore(t, dest, DefaultConfig())
 	err := second.Acquire(t.Context())
 	if err == nil || !strings.Contains(err.Error(), dest) || !strings.Contains(err.Error(), "pid") {
@@ -71,7 +71,7 @@ func TestStreamIsTheSameUntilClosed(t *testing.T) {
 	s := openStore(t, t.TempDir(), DefaultConfig())
 	a := s.Stream("gc")
 	if s.Stream("gc") != a || s.Stream("other") == a {
-		t.Fatal("not one stream a name")
+		t.Fatal("want one stream for each name")
 	}
 	must(t, a.Close())
 	must(t, a.Close())
@@ -90,7 +90,7 @@ func TestMetricsLeaveWithTheStore(t *testing.T) {
 		t.Fatal("two stores on one registry")
 	}
 	must(t, s.Close())
-	again, err := Open(other, DefaultConfig(), s.reg, nil) // nor is its lock left behind
+	again, err := Open(other, DefaultConfig(), s.reg, nil) // the Open that failed has released its lock
 	must(t, err)
 	must(t, again.Close())
 }

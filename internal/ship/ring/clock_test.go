@@ -11,13 +11,13 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// Once the wall clock was set, dates follow it. A step that was cut off by a kill is rendered again with the dates of the
-// first time, whatever the next process reads from the clock.
+// After the wall clock has been set, dates follow it. A step that a kill interrupted is rendered again with the dates of
+// the first attempt, whatever the next process reads from the clock.
 func TestDatesFollowAWallClockThatIsSet(t *testing.T) {
 	w, s := mapped(t)
 	ahead := int64(1_000 * time.Second) // any value will do
 	look := func() int64 { return ahead }
-	s.drains[testName].render.ahead = look // after the machine's clock, by which the ring was opened
+	s.drains[testName].render.ahead = look // the ring was opened with the machine's clock
 	w.event(1, "")
 	s.rounds(2)
 	ahead += int64(10 * time.Second)

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	spareDescriptors = 32   // for all but source files, segments, connections and rings: directories, sockets, a file in passing
+	spareDescriptors = 32   // for everything but source files, segments, connections and rings: directories, sockets, files that are open briefly
 	mostSegments     = 1024 // open at once
 	mostConnections  = 32
 	mostForRings     = 64 // see package ring
@@ -19,7 +19,7 @@ const (
 func Descriptors() (files, segments int) { return divide(descriptorLimit()) }
 
 // Connections returns how many connections from clients may be open at once.
-// Descriptors leaves room for them. There are 32, or fewer if the process has less than
+// Descriptors leaves room for them. There are 32, or fewer if the process has fewer than
 // 512 descriptors.
 func Connections() int { return connections(descriptorLimit()) }
 
@@ -33,11 +33,11 @@ func descriptorLimit() uint64 {
 
 func connections(limit uint64) int { return int(max(2, min(limit/16, mostConnections))) }
 
-// forRings is how many descriptors are left to the rings of events.
+// forRings returns how many descriptors are reserved for the rings of events.
 func forRings(limit uint64) int { return int(min(limit/16, mostForRings)) }
 
 func divide(limit uint64) (files, segments int) {
-	// The limit is bounded first: without a limit it is the largest number.
+	// If there is no limit, limit is the largest uint64, so it is bounded before it becomes an int.
 	rest := int(min(limit, source.MaxFiles+4*mostSegments)) - spareDescriptors - connections(limit) - forRings(limit)
 	segments = max(1, min(rest/4, mostSegments))
 	return max(1, min(rest-segments, source.MaxFiles)), segments

@@ -17,7 +17,7 @@ import (
 func TestMarkerInFrontOfAHoleIsNoPartOfAFrame(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Frames = true })
 	w := r.writer("gc.log")
-	r.write(w, strings.Repeat("x", position.PageSize-1)+"\n") // the hole begins where its record ends
+	r.write(w, strings.Repeat("x", position.PageSize-1)+"\n") // the line fills a page, so the hole begins where the record of the line ends
 	if err := os.Truncate(r.path("gc.log"), 64<<10); err != nil {
 		t.Fatal(err)
 	}

@@ -34,8 +34,8 @@ func (r *rig) finished(text string) *source.File {
 
 func (r *rig) taken(name string) string { return filepath.Join(r.dir, statedir.Name, takenPrefix+name) }
 
-// TestLogOfAStartingJVMKeepsItsName starts a JVM with filecount=1 at any moment
-// of the removal of a finished log. The JVM renames that log and opens its own.
+// TestLogOfAStartingJVMKeepsItsName starts a JVM with filecount=1 at many different
+// moments while a finished log is removed. The JVM renames that log and opens its own.
 func TestLogOfAStartingJVMKeepsItsName(t *testing.T) {
 	r := newRig(t)
 	for i := range 600 {
@@ -89,7 +89,7 @@ func TestFileThatTakesTheNameOfAFinishedOneKeepsIt(t *testing.T) {
 func TestAnotherFileInThePlaceOfAFinishedOneGetsItsNameBack(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		next string // the text of the file that has the name in the source by then
+		next string // the text of the file that has taken the name in the source; empty: there is no such file
 		back string
 	}{
 		{"under its name", "", "gc.log"},
@@ -139,9 +139,10 @@ func TestKillWhileANameIsRemoved(t *testing.T) {
 	}
 }
 
-// TestWriterThatOpensAFinishedFileKeepsTheName opens the log for writing after
-// the look for writers, as a JVM with filecount=0 may. A sidecar that is killed
-// then has no descriptor and finds the file by its name.
+// TestWriterThatOpensAFinishedFileKeepsTheName opens the log for writing after the
+// sidecar has checked that no process writes to it, as a JVM with filecount=0 may. If
+// the sidecar is then killed, the next one has no descriptor of the file and finds the
+// file by its name.
 func TestWriterThatOpensAFinishedFileKeepsTheName(t *testing.T) {
 	r := newRig(t)
 	f := r.finished("one\n")
@@ -153,8 +154,9 @@ func TestWriterThatOpensAFinishedFileKeepsTheName(t *testing.T) {
 	r.want("gc.log", "one\ntwo\n")
 }
 
-// TestLeaseHoldsUpNoRotation checks what can wait for a process that is stopped while it has
-// a lease on a finished log: opening that log for writing, but not a rotation.
+// TestLeaseHoldsUpNoRotation checks what a process holds up if it is stopped while it has a
+// lease on a finished log: another process must wait to open that log for writing, but a
+// rotation does not wait.
 func TestLeaseHoldsUpNoRotation(t *testing.T) {
 	r := newRig(t)
 	f := r.finished("one\n")

@@ -52,7 +52,7 @@ func open(t sink.Target) (sink.Sink, error) {
 	return s, nil
 }
 
-// endpointOf returns the URL of requests. OTLP's path is the default.
+// endpointOf returns the URL that requests go to. The default path is that of OTLP.
 func endpointOf(u *url.URL) string {
 	to := *u
 	_, to.Scheme, _ = strings.Cut(u.Scheme, "+")
@@ -62,7 +62,7 @@ func endpointOf(u *url.URL) string {
 	return to.String()
 }
 
-// prefixOf returns the prefix of the uids of this sidecar: it differs from that of all others.
+// prefixOf returns the prefix of this sidecar's uids. No other sidecar has the same prefix.
 func prefixOf(pod sink.Pod) string {
 	name := pod.Name
 	if name == "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// footprintOf estimates what the JVM of a container takes at most.
+// footprintOf estimates the most memory that the JVM of a container can take.
 func footprintOf(c *pod.Container, w *wish.Wishes) footprint.Estimate {
 	shown := footprint.Container{Command: c.Command, Args: c.Args, Limit: c.MemoryLimit, Log: int64(w.Tmpfs())}
 	for _, e := range c.Env {
@@ -41,13 +41,13 @@ func planMemory(c *pod.Container, w *wish.Wishes, n *notes) (raised, pin bool) {
 		n.warn("the memory limit of container %.80q is not raised: %s", c.Name, fixed)
 	case estimate.Exceeds():
 		n.warn("container %.80q may take more than its memory limit of %d MiB, and be killed: %s: %s", c.Name, limit>>20, estimate.Parts(), estimate.Advice(option))
-	case log > limit/4: // the heap fits, by what the pod shows
+	case log > limit/4: // judging by what the pod shows, the heap fits
 		n.warn("%s and counts as memory of container %.80q, whose limit is %d MiB: raise the limit, or use a smaller buffer", tmpfsText(w), c.Name, limit>>20)
 	}
 	return false, false
 }
 
-// tmpfsText says what of the tmpfs counts as memory of a container.
+// tmpfsText begins a warning with the annotations that set the size of the tmpfs.
 func tmpfsText(w *wish.Wishes) string {
 	text := fmt.Sprintf("%s%s is %s", ask.Prefix, wish.Buffer, w.Buffer)
 	if w.Events > 0 {
@@ -56,7 +56,7 @@ func tmpfsText(w *wish.Wishes) string {
 	return text
 }
 
-// fixedLimit says why the memory limit of a container must not be raised. Empty: it may.
+// fixedLimit says why the memory limit of a container must not be raised, or returns "" if it may be raised.
 func fixedLimit(c *pod.Container) string {
 	switch {
 	case c.Pod.HasWhole():
@@ -67,8 +67,9 @@ func fixedLimit(c *pod.Container) string {
 	return ""
 }
 
-// raiseLimit raises the limit of a container by the size of the tmpfs. A request that is the limit is
-// raised as well: without a request the limit is one, and a pod of QoS class Guaranteed stays one.
+// raiseLimit raises the limit of a container by the size of the tmpfs. If the request equals the limit,
+// the request is raised too, so that a pod of QoS class Guaranteed stays in that class. If there is no
+// request, Kubernetes uses the raised limit as the request.
 func raiseLimit(c *pod.Container, w *wish.Wishes) Memory {
 	limit := c.Resources.Limits[corev1.ResourceMemory]
 	request, ok := c.Resources.Requests[corev1.ResourceMemory]

@@ -12,11 +12,11 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// maxStatus is room for the status, for its warnings once more, and for the other
-// annotations that are added, in bytes.
+// maxStatus is how many bytes of annotations must be free in a pod: for the status, for
+// the text of its warnings, and for the other annotations that are added.
 const maxStatus = 24 << 10
 
-// annotations say on the pod what was done, and where metrics are.
+// annotations returns the annotations that record in the pod what was done and where its metrics are.
 func annotations(p *pod.Pod, w *wish.Wishes, jvms []*jvm, volumes []corev1.Volume, adds string, warnings []string) []Annotation {
 	s := ask.Status{Image: w.Container.Image, Dest: w.Dest.String(), Adds: adds}
 	for _, j := range jvms {
@@ -32,9 +32,9 @@ func annotations(p *pod.Pod, w *wish.Wishes, jvms []*jvm, volumes []corev1.Volum
 	return all
 }
 
-// report is the status for the pod: for programs and, if there is room for that too, for
-// people. If this pod was made from the manifest of another one, the annotations about that
-// pod are replaced.
+// report returns the annotations with the status: one for programs and, if there is room
+// for it, one for people. If this pod was made from the manifest of another one, the
+// annotations about that pod are replaced.
 func report(p *pod.Pod, s ask.Status) (all []Annotation) {
 	room := p.Room()
 	for _, a := range []Annotation{{ask.InjectedAnnotation, s.Encode()}, {ask.WarningsAnnotation, s.Text()}} {
@@ -48,12 +48,14 @@ func report(p *pod.Pod, s ask.Status) (all []Annotation) {
 	return all
 }
 
-// evictMark names the volumes, with commas between, that do not keep the cluster
-// autoscaler from removing a node. (To kubectl drain every emptyDir counts.)
+// evictMark is the annotation that lists, separated by commas, the volumes that the
+// cluster autoscaler ignores when it decides whether it may remove a node. (kubectl drain
+// does not read this annotation: to it, every emptyDir matters.)
 const evictMark = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
 
-// evictable returns those of the pod itself and ours: the logs are read to their
-// end before the pod is gone, and a copy in an emptyDir ends with it.
+// evictable returns the volumes that the pod itself lists in evictMark, and the emptyDir
+// volumes that we add. Ours need not keep a node: the logs are read to their end before
+// the pod is gone, and a copy in an emptyDir is deleted with the pod in any case.
 func evictable(p *pod.Pod, volumes []corev1.Volume) string {
 	names := strings.FieldsFunc(p.Annotations[evictMark], func(r rune) bool { return r == ',' })
 	for _, v := range volumes {

@@ -16,7 +16,7 @@ var suspicions = map[string]string{
 	pause.Reaching.String():  "the threads were long in coming to a stop",
 }
 
-// suspected writes each suspected stop between the lines around it. Its own have a mark.
+// suspected prints each suspected stop and the lines around it in the log. A mark precedes each of the stop's own lines.
 func (p *printer) suspected() {
 	r := p.r
 	if len(r.Suspected) == 0 {
@@ -44,7 +44,7 @@ func (p *printer) suspected() {
 	}
 }
 
-// suspected says what is suspected.
+// suspected returns the suspicion about a stop and what the suspicion means.
 func (s *Stop) suspected() string {
 	if meaning := suspicions[s.Suspicion]; meaning != "" {
 		return "suspected: " + s.Suspicion + ": " + meaning
