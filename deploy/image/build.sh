@@ -68,7 +68,7 @@ tar_image() {
         --label org.opencontainers.image.licenses=Apache-2.0 \
         --label "org.opencontainers.image.version=$version" \
         --label "org.opencontainers.image.revision=$revision" \
-        "$out/linux-{arch}/$name=/usr/local/bin/$name" LICENSE=/LICENSE "${more[@]}"
+        "$out/linux-{arch}/$name=/usr/local/bin/$name" LICENSE=/LICENSE ${more[@]+"${more[@]}"}
 }
 
 # builder prints the first of the programs that works here.

@@ -15,7 +15,11 @@ func evidence(k counter, whose string, was, is *counts, from, to *sample) string
 	span := to.at.Sub(from.at)
 	var said []string
 	if k == throttled {
-		text := fmt.Sprintf("throttled for %s of %s by the CPU limit", shortTime(is.some[k]-was.some[k]), shortTime(span))
+		sum := "" // the kernel counts the time of each processor, and several JVMs may have a limit each
+		if is.some[k]-was.some[k] > span {
+			sum = ", as the sum of all processors,"
+		}
+		text := fmt.Sprintf("throttled for %s%s of %s by the CPU limit", shortTime(is.some[k]-was.some[k]), sum, shortTime(span))
 		if was.periods >= 0 && is.periods > was.periods {
 			text += fmt.Sprintf(" in %d periods", is.periods-was.periods)
 		}

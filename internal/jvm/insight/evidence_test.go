@@ -33,6 +33,7 @@ func TestEvidenceOfAVerdict(t *testing.T) {
 			"vda was busy for 1.8 s of 2.0 s; the node's tasks waited for I/O: 1.4 s of 2.0 s, all of them at once: 0 ms"},
 		{"no disk was busy", kernelFiles{disk: 1_400_000}, 300, 1, "the node's tasks waited for I/O: 1.4 s of 2.0 s, all of them at once: 0 ms"},
 		{"a limit", kernelFiles{throttled: 1_300_000}, 1800, 4, "throttled for 1.3 s of 2.0 s by the CPU limit"},
+		{"a limit of two processors", kernelFiles{throttled: 3_800_000}, 1800, 4, "throttled for 3.8 s, as the sum of all processors, of 2.0 s by the CPU limit"},
 		{"memory", kernelFiles{memory: 1_300_000}, 1800, 4, "the node's tasks waited for memory: 1.3 s of 2.0 s, all of them at once: 0 ms"},
 		{"no counter", kernelFiles{}, 1800, 4, ""},
 	} {
