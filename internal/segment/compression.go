@@ -12,7 +12,7 @@ type Compression uint8
 // The compressions. The suffix of a segment's name shows its compression.
 const (
 	Zstd Compression = iota
-	Gzip             // an earlier version's; such segments are read, and no longer written
+	Gzip             // written by an earlier version: read, but no longer written
 	None
 )
 
@@ -25,7 +25,7 @@ var compressions = [...]struct{ text, suffix string }{
 // Valid reports whether c is one of the compressions.
 func (c Compression) Valid() bool { return int(c) < len(compressions) }
 
-// String returns the value as the flag takes it.
+// String returns the value as the flag accepts it.
 func (c Compression) String() string {
 	if !c.Valid() {
 		return fmt.Sprintf("Compression(%d)", uint8(c))
@@ -36,7 +36,7 @@ func (c Compression) String() string {
 // Choices returns the compressions that can be written.
 func (c *Compression) Choices() []string { return []string{Zstd.String(), None.String()} }
 
-// Set implements [flag.Value], in any case. Gzip, which is only read, is refused.
+// Set implements [flag.Value] and ignores case. It refuses Gzip, which is only read.
 func (c *Compression) Set(text string) error {
 	for i, known := range compressions {
 		if strings.EqualFold(text, known.text) && Compression(i) != Gzip {

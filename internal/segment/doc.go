@@ -3,7 +3,7 @@
 // old. The package defines what readers and the writer share: the names of segments,
 // their frames, and where a commit ends. It changes nothing on disk.
 //
-// A [Reader] reads one segment and a [Follower] a stream, also while a sidecar appends
+// A [Reader] reads one segment and a [Follower] reads a stream, even while a sidecar appends
 // to it; [Decode] reads files that no sidecar wrote. The packages below it:
 //
 //   - store: the only writer: it appends, syncs, recovers and retains segments
@@ -40,8 +40,9 @@
 //
 // No frame refers to another frame, so any prefix of frames can be decoded, and
 // so can the frames after a damaged one. The header of a Zstandard frame and the
-// three bytes before each of its blocks give its end without decoding. Without frames, a
-// [Reader] takes zeros that a power cut has left up to the end of a sector for damage.
+// three bytes before each of its blocks give its end without decoding. In a segment
+// without frames, a [Reader] treats zeros that a power cut has left up to the end of a sector
+// as damage.
 //
 // # Following
 //
@@ -54,15 +55,15 @@
 // these bytes there, a restart of the writer has cut it, and it may have grown again, to any
 // size. Then the Follower goes back to the newest of the last 32 ends of frames before which
 // the segment has the same bytes, or else to its beginning, and skips as many raw bytes as
-// it had read from there. So it also remembers that number and how these bytes begin, for
-// its segment and for the one before: between two commits, a writer creates one segment at
-// most.
+// it had read from there. So it also remembers that number and the first of these bytes, for
+// its segment and for the previous one: between two commits, a writer creates at most one
+// segment.
 //
 // The Follower assumes that the writer appends the same bytes again, unless the first of
-// them differ. If the writer dropped lines after these, the Follower skips as many bytes of
-// what was appended. If segment 1 is deleted, either retention or a restart before any
-// commit did it: the first bytes of the next segment decide. A caller that must not depend
-// on either assumption reads committed bytes only.
+// them differ. If the writer dropped lines after the first bytes, the Follower skips that many
+// bytes all the same. Either retention or a restart before any commit may have deleted
+// segment 1: the first bytes of the next segment decide. A caller that must not depend on
+// either assumption reads only committed bytes.
 //
 // No file records how far a stream is committed. Only package cat would read it, while it
 // follows: a sink gets the marks of the checkpoint from the writer in its process, and all
@@ -73,5 +74,5 @@
 //
 // # Memory
 //
-// A reader holds one frame and treats a frame over its bound as damage.
+// A reader holds one frame and treats a frame that exceeds its limit as damage.
 package segment

@@ -19,8 +19,8 @@ const followIdle = 10 * time.Second
 // FollowOptions says where a [Follower] begins, and whether more will be appended. The
 // zero value begins with the oldest segment and expects more.
 type FollowOptions struct {
-	// From is where to begin: the end of a frame that a commit has made durable, since the
-	// segment may no longer have a later one. The zero value is the beginning.
+	// From is where to begin: the end of a frame that a commit has made durable, because a
+	// restart may have cut off later frames. The zero value is the beginning.
 	From Place
 
 	// Since skips the segments that were complete before this time. The name of the
@@ -28,26 +28,26 @@ type FollowOptions struct {
 	// segment is created. Where a clock was set back, no segment is skipped.
 	Since time.Time
 
-	// Seek also skips what the seek file of the stream shows of a segment's beginning
-	// that is before Since. Nil: no part of a segment is skipped.
+	// Seek also skips the beginning of a segment if the seek file of the stream shows that it
+	// is before Since. Nil: no part of a segment is skipped.
 	Seek *seek.Index
 
 	// Once reads the segments as they are now: nothing will be appended to them. Then
 	// an incomplete frame in the newest segment is damage if a sound frame follows it,
-	// and else a [*TornError].
+	// and otherwise a [*TornError].
 	Once bool
 
 	// Memory is shared with other Followers. Nil: it has its own.
 	Memory *Memory
 
 	// Pass is called with each segment that is complete, before it is read. If it returns
-	// true, the segment is passed over. Nil: none is.
+	// true, the segment is passed over. Nil: no segment is passed over.
 	Pass func(Info) bool
 
-	// Committed returns how far the stream is durable, and false if all of it is.
-	// Bytes past the mark are not returned: a restart may cut them off. If nil, all
-	// bytes count, as for a reader that is in another process than the writer. Next
-	// calls it at each look.
+	// Committed returns how far the stream is durable, or false if all of it is durable.
+	// Bytes past the mark are not returned: a restart may cut them off. Nil: all bytes
+	// are returned, as to a reader outside the writer's process. Next calls Committed at
+	// each look.
 	Committed func() (Mark, bool)
 }
 
@@ -83,7 +83,7 @@ type Follower struct {
 }
 
 // OpenFollower follows the segments in dir, the directory of one stream. The
-// directory need not exist yet. The error is one of opt.From.
+// directory need not exist yet. It fails only if opt.From is invalid.
 func OpenFollower(dir string, opt FollowOptions) (*Follower, error) {
 	from, err := placeIn(dir, opt.From)
 	if err != nil {
@@ -93,8 +93,8 @@ func OpenFollower(dir string, opt FollowOptions) (*Follower, error) {
 		cur: from, seen: from.seg.Seq}, nil
 }
 
-// FollowFiles follows files in the order given, whatever their names. Each has its Path
-// and Name. The last file may grow, unless it is sealed.
+// FollowFiles follows files in the order given, whatever their names. Each needs a Path
+// and a Name. The last file may grow, unless it is sealed.
 func FollowFiles(files []Info, sealed bool, opt FollowOptions) *Follower {
 	in := listing{files: make([]Info, len(files)), sealed: sealed}
 	for i, info := range files {
@@ -104,7 +104,7 @@ func FollowFiles(files []Info, sealed bool, opt FollowOptions) *Follower {
 	return &Follower{in: in, since: since{opt.Since, opt.Seek, opt.Pass}, once: opt.Once}
 }
 
-// Next returns the next raw bytes: at least one, and all of the same frame. They are
+// Next returns the next raw bytes: at least one, all from the same frame. They are
 // valid until the next call. Next returns [io.EOF] once it has returned all bytes that
 // existed at its last look, and the next call looks again. After other errors, Next may
 // be called again too:
@@ -113,7 +113,7 @@ func FollowFiles(files []Info, sealed bool, opt FollowOptions) *Follower {
 //     after that range, and may return the adjacent range.
 //   - [*GoneError]: segments were deleted before they were read. The next call
 //     continues with the segments that are left.
-//   - [*TornError]: stands for io.EOF, only with FollowOptions.Once.
+//   - [*TornError]: returned in place of io.EOF, only with FollowOptions.Once.
 //   - [*ReadError]: the directory or a segment cannot be read. The next call tries
 //     again; Skip skips the segment.
 func (f *Follower) Next() ([]byte, error) {
@@ -145,10 +145,10 @@ func (f *Follower) Next() ([]byte, error) {
 	}
 }
 
-// Segment describes the segment that was read last. Its Size is that of the last look.
+// Segment describes the segment that was read last. Its Size is from the last look.
 func (f *Follower) Segment() Info { return f.cur.seg }
 
-// Frame is where the bytes lie that Next has returned last.
+// Frame is where the bytes are that the last call of Next returned.
 type Frame struct {
 	Begin, End int64 // bytes on disk, in the segment that was read last
 	Raw        int64 // raw bytes of the segment that were read up to End
@@ -160,8 +160,8 @@ func (f *Follower) Frame() Frame {
 	return Frame{Begin: f.undo.place.Offset, End: f.cur.Offset, Raw: f.cur.Raw, From: f.cur.from}
 }
 
-// Rewind goes back before the bytes that Next has just returned and closes the segment:
-// the next call of Next returns these bytes again, if a writer has not cut them off. So
+// Rewind undoes the last call of Next and closes the segment: the next call of Next
+// returns the same bytes again, unless a restart of the writer has cut them off. So
 // a reader of many streams need not hold a frame of each. Rewind does nothing if the
 // last call of Next returned an error.
 func (f *Follower) Rewind() {
@@ -200,7 +200,7 @@ func (f *Follower) Close() error {
 	return err
 }
 
-// followAhead is how many segments one look of a Follower finds at most.
+// followAhead is the most segments that one look of a Follower finds.
 const followAhead = 64
 
 // listing finds the segments that a Follower reads.
@@ -210,9 +210,9 @@ type listing struct {
 	sealed bool   // the last of the files has a successor
 }
 
-// list returns the oldest segments that are not before first, whether there are older ones, and
-// whether there are more. Given files, it also returns those after first that do not exist, so
-// that opening them returns the error.
+// list returns the oldest segments that are not before first, whether there are older segments,
+// and whether there are newer ones than it returns. Of files, it also returns those after first
+// that do not exist, so that opening them returns the error.
 func (l *listing) list(first Info) (found []Info, older, more bool, err error) {
 	if l.files != nil {
 		return l.listFiles(first), false, false, nil
@@ -242,7 +242,7 @@ func (l *listing) list(first Info) (found []Info, older, more bool, err error) {
 	return found, older, more, err
 }
 
-// open opens a segment that was listed, through no link, or a file that a user named.
+// open opens a listed segment without following links, or a file that a user named.
 func (l *listing) open(seg Info) (*Reader, error) {
 	if l.files == nil {
 		return OpenListed(seg)
@@ -290,12 +290,12 @@ func (e *DamageError) Unwrap() error { return e.Err }
 // GoneError says that segments were deleted before a [Follower] had read them to
 // their end, by retention or by hand.
 type GoneError struct {
-	Path   string // of one of them, or of the last one before them
-	Offset int64  // how much of that was read
+	Path   string // of a deleted segment, or of the last segment before the deleted ones
+	Offset int64  // how much of that segment was read
 	Size   int64  // its size when it was last seen; 0: never. Everything past Offset was missed.
 
-	// Numbers counts the sequence numbers after it that no segment has. Each belongs
-	// to a segment that was created and deleted unread, unless a restart skipped it.
+	// Numbers counts the sequence numbers after that segment that no segment has. Each
+	// belonged to a segment that was deleted unread, unless a restart skipped the number.
 	Numbers uint64
 }
 

@@ -105,8 +105,8 @@ func TestFollowTriesAgainWhatCannotBeOpened(t *testing.T) {
 	})
 }
 
-// Another program that can write to the volume puts a link in the place of a segment
-// between the look that finds the segment and its opening.
+// Another program that can write to the volume replaces a segment with a link after a look has
+// found the segment and before it is opened.
 func TestFollowThroughNoLinkThatTakesASegmentsPlace(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
 		texts(t, d.restart(segment.Mark{}), "1\n")
@@ -120,7 +120,7 @@ func TestFollowThroughNoLinkThatTakesASegmentsPlace(t *testing.T) {
 		}
 		defer f.Close()
 		if err := segment.OpenFound(f, listed); !errors.Is(err, unix.ELOOP) {
-			t.Errorf("a link in the place of a segment: %v, want %v", err, unix.ELOOP)
+			t.Errorf("a link in place of a segment: %v, want %v", err, unix.ELOOP)
 		}
 		named, err := segment.OpenReader(listed.Path)
 		if err != nil {
@@ -144,7 +144,7 @@ func TestFollowOfAStreamThatWasAway(t *testing.T) {
 		d.look()
 		d.look()
 		if segment.IsOpen(d.f) {
-			t.Fatal("still open: the file system gets no space back")
+			t.Fatal("still open: the file system cannot free its space")
 		}
 		must(t, os.Rename(d.dir()+".away", d.dir()))
 		texts(t, s, "3\n")

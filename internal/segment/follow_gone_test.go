@@ -25,8 +25,8 @@ func TestFollowPastRetention(t *testing.T) {
 		must(t, os.Remove(old))
 		d.expect("2\n")
 		d.expectErrors()
-		// The stream ends and is deleted as a whole, and later comes back under the
-		// same numbers, with the same beginning.
+		// The stream ends and is deleted completely. Later it exists again, with the
+		// same numbers and the same beginning.
 		must(t, os.RemoveAll(d.dir()))
 		for later := time.Now().Add(time.Millisecond); !time.Now().After(later); { // the names have milliseconds
 		}
@@ -60,7 +60,7 @@ func TestFollowPastRetentionIntoASegmentWithTheSameBeginning(t *testing.T) {
 	})
 }
 
-// A follower that has not looked for long learns what it missed.
+// A follower that has not looked for a long time learns what it missed.
 func TestFollowCountsWhatRetentionDeletedUnread(t *testing.T) {
 	eachCompression(t, func(t *testing.T, how segment.Compression) {
 		d := newFollowed(t, how)

@@ -19,7 +19,7 @@ const (
 
 // Place is how far a segment was read. The zero value is before the oldest segment.
 type Place struct {
-	Segment string // its name; empty: there is none
+	Segment string // its name; empty: no segment
 	Offset  int64  // bytes on disk
 	Raw     int64  // raw bytes that these decode to
 
@@ -95,7 +95,7 @@ func (p *place) back(file *os.File) repeated {
 		}
 		read := repeated{p.Raw - e.raw, slices.Clone(e.next)}
 		to.head, to.ends = p.head[:min(int64(len(p.head)), e.raw)], p.ends[:n]
-		for i := range to.ends { // what was read after e is not there any more
+		for i := range to.ends { // what was read after e is gone
 			next := &to.ends[i].next
 			*next = (*next)[:min(int64(len(*next)), e.raw-to.ends[i].raw)]
 		}
@@ -158,7 +158,7 @@ func (f *Follower) passOver(seg Info) {
 	f.cur.Offset, f.cur.done = seg.Size, true
 }
 
-// leave ends cur: it is read to its end.
+// leave marks cur as read to its end.
 func (f *Follower) leave() {
 	f.close()
 	f.cur.done, f.sure, f.stuck = true, false, false
@@ -167,7 +167,7 @@ func (f *Follower) leave() {
 // lose handles the deletion of cur. If the segment before cur still exists, or if cur was the first of all, then a restart
 // has deleted cur because it was not committed. The writer appends the same bytes again: to the segment before, which may
 // have been cut as well, or to a new one. No restart deletes committed bytes. Otherwise retention has deleted cur, and its
-// bytes do not come again.
+// bytes are not appended again.
 func (f *Follower) lose() {
 	before := f.committed == nil && indexOf(f.found, f.prev.seg.Name) >= 0
 	f.retired = !before
@@ -207,14 +207,14 @@ func (u *undo) save(p *Place, again repeat) {
 
 func (f *Follower) close() { _ = f.Close() } // a descriptor that was only read from
 
-// repeated is a number of raw bytes, and how they begin. head is empty once these bytes
-// were compared.
+// repeated is a number of raw bytes and the first of them, which head holds until they were
+// compared.
 type repeated struct {
 	raw  int64
 	head []byte
 }
 
-// repeat are the bytes that a writer appends again after a restart: first those cut
+// repeat describes the bytes that a writer appends again after a restart: first those cut
 // from cur, then those read from the next segment.
 type repeat struct{ cut, deleted repeated }
 
@@ -236,7 +236,7 @@ func (r *repeat) strip(raw []byte) []byte {
 	return raw
 }
 
-// lose records what was read of a deleted segment.
+// lose records how much was read of a deleted segment.
 func (r *repeat) lose(raw int64, head []byte) {
 	r.deleted.add(r.cut.raw, r.cut.head)
 	r.deleted.add(raw, head)

@@ -17,10 +17,10 @@ import (
 type sidecar struct {
 	*followed
 	s     *store.Stream
-	raw   strings.Builder // all that was ever appended, once
+	raw   strings.Builder // all bytes that were ever appended, once
 	at    int             // the position of the stream's end in raw
 	mark  segment.Mark    // of the checkpoint,
-	saved int             // and where in raw that is
+	saved int             // and its position in raw
 	rand  *rand.Rand
 }
 
@@ -59,7 +59,7 @@ func (c *sidecar) check() {
 	c.t.Helper()
 	if got, want := c.got.String(), c.raw.String()[:c.at]; !strings.HasPrefix(c.raw.String(), got) || len(got) < len(want) {
 		at := firstDifference([]byte(got), []byte(c.raw.String()))
-		c.t.Fatalf("read %d bytes, %d were written, %d are there: they differ at %d:\n%.80q\n%.80q",
+		c.t.Fatalf("read %d bytes, %d were written, %d are left: they differ at %d:\n%.80q\n%.80q",
 			len(got), c.raw.Len(), c.at, at, got[at:], c.raw.String()[at:])
 	}
 	c.expectErrors()
@@ -80,7 +80,7 @@ func FuzzFollowARandomSidecar(f *testing.F) {
 		must(t, os.MkdirAll(d.dir(), 0o750))
 		c := &sidecar{followed: d, rand: rand.New(rand.NewSource(seed))}
 		c.s = c.restart(segment.Mark{})
-		c.append(1) // and commit it: a restart without any commit deletes all
+		c.append(1) // and commit it: a restart without any commit deletes everything
 		c.mark, c.saved = sync(t, c.s), c.at
 		for _, what := range steps[:min(len(steps), 300)] {
 			c.step(what)

@@ -144,8 +144,7 @@ func (f *Follower) enter() error {
 	return io.EOF
 }
 
-// missed returns an error, once, if segments before seg were deleted before they were
-// read. Missing numbers after a segment that still exists are those of uncommitted
+// missed returns an error, once, if segments before seg were deleted unread. Missing numbers after a segment that still exists are those of uncommitted
 // segments, because retention deletes the oldest first.
 func (f *Follower) missed(seg Info) error {
 	numbers := uint64(0)

@@ -15,7 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// followed is a stream that a test writes, and what a Follower has read of it.
+// followed is a stream that a test writes, and the bytes that a Follower has read of it.
 type followed struct {
 	t       testing.TB
 	dest    string
@@ -23,11 +23,11 @@ type followed struct {
 	store   *store.Store
 	f       *segment.Follower
 	opt     segment.FollowOptions
-	closes  bool // what is open, before each look
+	closes  bool // the open segment, before each look
 	rewinds bool // after each frame, so that it reads each frame twice
 	got     bytes.Buffer
 	want    string
-	errs    []error // since they were looked at last
+	errs    []error // since they were last checked
 }
 
 func newFollowed(t testing.TB, how segment.Compression) *followed {
@@ -82,7 +82,7 @@ func (d *followed) look() {
 		case err == io.EOF:
 			return
 		case err == nil && len(raw) == 0:
-			d.t.Fatal("nothing, without an error")
+			d.t.Fatal("no bytes and no error")
 		case err != nil:
 			d.errs = append(d.errs, err)
 			var read *segment.ReadError
@@ -94,7 +94,7 @@ func (d *followed) look() {
 	}
 }
 
-// expect looks for text, and for nothing else, after what was expected before.
+// expect makes the Follower look and fails unless it then has read exactly text more.
 func (d *followed) expect(text string) {
 	d.t.Helper()
 	d.look()
@@ -143,8 +143,8 @@ func eachFollowed(t *testing.T, run func(t *testing.T, d *followed)) {
 	})
 }
 
-// A restart of the sidecar cuts what is not committed and writes it again, in other
-// frames. A follower must see each line once.
+// A restart of the sidecar cuts uncommitted bytes and writes them again in other frames. A
+// follower must see each line once.
 func TestFollowAcrossARestartHandsOutEachByteOnce(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
 		s := d.restart(segment.Mark{})
@@ -182,13 +182,13 @@ func TestFollowIntoNewSegmentsThatARestartDeletes(t *testing.T) {
 			s = d.restart(mark)
 			texts(t, s, step)
 			d.expect(step)
-			s = d.restart(mark) // deleted, with all that is in it
+			s = d.restart(mark) // the segment is deleted with its lines
 			texts(t, s, step+"and ", "more\n")
 			d.expect("and more\n")
 			mark = sync(t, s)
 			mark.Sealed = true
 		}
-		// The segment before grows again instead.
+		// The previous segment grows again instead.
 		unsealed := mark
 		unsealed.Sealed = false
 		s = d.restart(mark)
@@ -222,8 +222,8 @@ func TestFollowWhereARestartCutsASegmentAndSealsIt(t *testing.T) {
 	})
 }
 
-// A follower closes a segment that has not grown for long: a destination may hold many
-// streams that ended.
+// A follower closes a segment that has not grown for a long time: a destination may hold
+// many streams that ended.
 func TestFollowClosesWhatIsIdle(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
 		s := d.restart(segment.Mark{})
@@ -271,7 +271,7 @@ func TestFollowSincePassesOverWhatWasCompleteBefore(t *testing.T) {
 	d.expectErrors()
 }
 
-// Under pressure, a marker and the lines after a drop can take the place of what a restart cut.
+// Under pressure, a marker and the lines after a drop can replace the lines that a restart cut.
 func TestLinesThatReplaceWhatARestartCut(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
 		s := d.restart(segment.Mark{})

@@ -12,9 +12,8 @@ import (
 const FollowsAttr = "user.ullage.follows"
 
 // Follows returns the number of the segment that was written before this one. It is one
-// less than Seq, unless the writer created the segment after numbers that it had given
-// to segments which were never committed: then an extended attribute of the file holds
-// the number. Zero: the segment is the first of its stream. A copy of the file may lack
+// less than Seq, unless the numbers just before Seq belonged to segments that were never
+// committed: then an extended attribute of the file holds the number. Zero: the segment is the first of its stream. A copy of the file may lack
 // the attribute, and anyone who may write the file can change it.
 func (i Info) Follows() uint64 {
 	if i.Seq == 0 {
@@ -32,12 +31,13 @@ func (i Info) Follows() uint64 {
 	return seq
 }
 
-// Missing returns an upper bound for the number of committed segments between two that are
-// adjacent in a list, if the lines of these segments may be in the window. It is a bound
-// because a copied file may lack what [Info.Follows] reads. Retention deletes the oldest
-// segments alone, so it leaves none missing. A zero time does not bound the window.
+// Missing returns how many committed segments at most are missing between two that are adjacent
+// in a list, or 0 if the lines of these segments cannot be in the window. The exact number is
+// unknown because a copied file may lack the attribute that [Info.Follows] reads. Retention
+// deletes only the oldest segments, never one between two others. A zero time does not bound
+// the window.
 func Missing(before, next Info, since, until time.Time) uint64 {
-	// The missing lines were written between the beginnings of the two.
+	// The missing lines were written between the starts of the two segments.
 	late := !until.IsZero() && until.Before(before.Start)
 	if next.Seq <= before.Seq+1 || late || next.Start.Before(since) {
 		return 0

@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// follows returns, for each segment of a stream, its number and the one before.
+// follows returns, for each segment of a stream, its number and that of the previous segment.
 func follows(t *testing.T, dest, stream string) (pairs [][2]uint64) {
 	t.Helper()
 	segs, err := segment.List(filepath.Join(dest, stream))
@@ -36,8 +36,8 @@ func wantFollows(t *testing.T, dest, stream string, want ...[2]uint64) {
 	}
 }
 
-// A number that a restart skipped must not look like a missing segment. A number that was committed must look like one
-// if its segment is gone.
+// A number that a restart skipped must not look like a missing segment. A number that was committed must look like a
+// missing segment if its segment is gone.
 func TestASegmentBehindAHoleInTheNumbersKnowsWhatItFollows(t *testing.T) {
 	eachCompression(t, func(t *testing.T, how segment.Compression) {
 		dest := t.TempDir()
@@ -69,7 +69,7 @@ func TestASegmentBehindAHoleInTheNumbersKnowsWhatItFollows(t *testing.T) {
 	})
 }
 
-// The first segment may follow numbers that were never committed as well.
+// Even the first segment may follow numbers that were never committed.
 func TestTheFirstCommittedSegmentFollowsNone(t *testing.T) {
 	dest := t.TempDir()
 	s := openStore(t, dest, configOf(segment.Zstd))

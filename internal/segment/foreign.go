@@ -13,9 +13,8 @@ import (
 // memory of the decoder.
 const foreignWindow = 128 << 20
 
-// Decode reads what a file or an object decompresses to, as a stream: its frames may have
-// any size. Nothing after damage is read. The caller closes the result, and what in reads
-// from.
+// Decode decompresses a file or an object as a stream: its frames may have any size. It reads
+// nothing after damage. The caller closes the result, and then the file or the object.
 func Decode(in io.Reader, how Compression) (io.ReadCloser, error) {
 	switch how {
 	case Gzip:

@@ -6,20 +6,20 @@ import (
 	"io"
 )
 
-// sectorBytes is what a disk writes whole or not at all.
+// sectorBytes is the unit that a disk writes whole or not at all.
 const sectorBytes = 512
 
 var errHole = errors.New("zeros in place of bytes that never reached the disk")
 
-// holes finds where a segment without compression has zeros in place of bytes that a power
-// cut has kept from the disk. Such a segment has no checksums, and recovery keeps the bytes
+// holes finds where a segment without compression has zeros in place of bytes that did not
+// reach the disk before a power cut. Such a segment has no checksums, and recovery keeps the bytes
 // after the zeros, because it cannot know that no commit has covered them.
 //
 // A hole ends where a sector ends. It begins after a commit, and so after a whole line, or
 // where a sector begins. So a NUL inside a line is text, unless a whole sector has no other
 // bytes.
 type holes struct {
-	wanted bool  // the file is a segment: another program's file may have any NULs
+	wanted bool  // the file is a segment: another program's file may have NULs anywhere
 	text   int64 // NULs before this offset are text
 	end    int64 // of the hole that was found last
 }
@@ -65,8 +65,8 @@ func (r *Reader) plain(at int64) ([]byte, error) {
 	return raw, nil
 }
 
-// zeros returns from where the NULs that begin at raw[i] may be a hole, where they end, and
-// whether something follows them.
+// zeros returns the offset at which the NULs that begin at raw[i] may become a hole, the offset
+// at which they end, and whether something follows them.
 func (r *Reader) zeros(at int64, i int, raw []byte) (from, to int64, whole bool, err error) {
 	before := []byte{'\n'}
 	from = at + int64(i)

@@ -10,8 +10,8 @@ type Mark struct {
 	Sealed bool `json:"sealed,omitempty"`
 
 	// Gone: the segment may be missing, because retention or another program
-	// deleted it. The mark is after all segments whose sequence number is not
-	// higher, whichever of them exist.
+	// deleted it. The mark is after every segment whose sequence number is not
+	// higher, whether or not that segment exists.
 	Gone bool `json:"gone,omitempty"`
 }
 

@@ -8,7 +8,7 @@ import (
 // keepBytes bounds each buffer that a Memory keeps.
 const keepBytes = 1 << 20
 
-// Memory is the buffers and the decoders of Followers that are used one after another. A
+// Memory holds the buffers and decoders of Followers that are used one after another. A
 // Follower takes them when it opens a segment and leaves them when it closes it. The zero
 // value is empty. A Memory is not safe for concurrent use.
 type Memory struct {
@@ -17,7 +17,7 @@ type Memory struct {
 	gzip      *gzip.Reader
 }
 
-// lend gives r what m has. Nil has nothing.
+// lend moves the buffers and decoders of m to r. A nil Memory has none.
 func (m *Memory) lend(r *Reader) {
 	if m == nil {
 		return
@@ -26,7 +26,7 @@ func (m *Memory) lend(r *Reader) {
 	*m = Memory{}
 }
 
-// keep takes back what r has, before r is closed.
+// keep moves the buffers and decoders of r to m, before r is closed.
 func (m *Memory) keep(r *Reader) {
 	if m == nil {
 		return

@@ -29,8 +29,8 @@ const (
 // LostFound is a directory of ext4 in the root of a volume. Only root may read it.
 const LostFound = "lost+found"
 
-// PageBytes is the least that a segment takes of a file system, as the store
-// reckons: a page of memory, and a block on disk.
+// PageBytes is the least space that the store counts for a segment: a page of memory, or a
+// block on disk.
 const PageBytes = 4 << 10
 
 // Info describes one segment by its name and its inode.
@@ -42,7 +42,7 @@ type Info struct {
 	Start    time.Time
 	Compress Compression
 	Size     int64 // on disk, in compressed bytes
-	Disk     int64 // what that takes of the file system, in whole blocks
+	Disk     int64 // the space that it takes in the file system, in whole blocks
 	ModTime  time.Time
 }
 
@@ -67,7 +67,7 @@ func ValidStream(name string) error {
 	return nil
 }
 
-// OnDisk is what a segment takes of the file system. A segment counts as a page if
+// OnDisk returns how much space a segment takes in the file system: at least a page, even if
 // its inode holds its bytes, or if the file system has not allocated its blocks yet.
 func OnDisk(st *unix.Stat_t) int64 { return max(st.Blocks*512, PageBytes) }
 
@@ -112,7 +112,7 @@ func compareInfo(a, b Info) int {
 
 // Each calls fn for every segment in dir, in no order, and holds only a batch of
 // names in memory. It leaves out links, directories and names that are not those of
-// segments. It reads dir through its descriptor, whatever its path names meanwhile.
+// segments. It reads dir through its descriptor, even if another directory has its path by now.
 func Each(dir *os.File, fn func(Info) error) error {
 	stream := filepath.Base(dir.Name())
 	return untrusted.EachEntry(dir.Readdirnames, func(name string) error {

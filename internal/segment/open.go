@@ -21,9 +21,9 @@ func Checksum(file *os.File) (size int64, crc uint32, err error) {
 	return size, sum.Sum32(), nil
 }
 
-// OpenFile opens a segment that was listed, to read the bytes that it has on disk. Neither the
-// file nor the directory of its stream may be a link, which another writer to the volume may
-// have put there meanwhile.
+// OpenFile opens a listed segment to read its bytes as they are on disk. It fails if the file or
+// the directory of its stream is a link: another writer to the volume may have put it there
+// since the listing.
 func OpenFile(seg Info) (*os.File, error) {
 	file, err := untrusted.OpenIn(filepath.Dir(seg.Path), filepath.Base(seg.Path))
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 )
 
 // Owner is the process that holds the lock of a destination, as the lock file names it.
-// Fields that the file does not have are zero.
+// Fields that the file lacks are zero.
 type Owner struct {
 	Host  string // for people
 	PID   int    // as the process sees it
@@ -39,10 +39,10 @@ func (o Owner) String() string {
 	return fmt.Sprintf("host %q, pid %d", o.Host, o.PID)
 }
 
-// Record returns o as the lock file has it, for ReadOwner.
+// Record returns o in the form of a lock file, which ReadOwner reads.
 func (o Owner) Record() []byte { return fmt.Appendf(nil, ownerForm+"\n", o.Host, o.PID, o.Place) }
 
-// Here reports whether PID is of this process namespace.
+// Here reports whether PID belongs to this process namespace.
 func (o Owner) Here() bool { return o.Place != "" && o.Place == Self().Place }
 
 // Self describes this process as an owner.
@@ -73,8 +73,8 @@ func ReadOwner(lock *os.File) Owner {
 // OwnerOf returns the process that holds the lock of a destination now, and false if none
 // does. The content that a dead process has left in the lock file does not matter. A
 // directory without a lock file, as a copy of a destination may be, has no owner. OwnerOf
-// holds the lock shared for some microseconds, and a sidecar tries more than once to take
-// the lock.
+// holds a shared lock for some microseconds. That does not stop a sidecar, which tries to take
+// the lock more than once.
 func OwnerOf(dest string) (Owner, bool, error) {
 	lock, err := os.OpenFile(filepath.Join(dest, OwnDir, LockName), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -17,16 +17,16 @@ const (
 	// FrameBytes is the most raw bytes that a sidecar writes into one frame.
 	FrameBytes = 1 << 20
 
-	// readFrame bounds a frame, on disk and decoded, when reading for others.
+	// readFrame bounds a frame, on disk and decoded, in the Readers that this package opens.
 	readFrame = 16 << 20
 
-	// plainBytes bounds what Next returns of a segment without frames.
+	// plainBytes bounds the bytes that Next returns from a segment without frames.
 	plainBytes = 256 << 10
 )
 
-// TornError says that the bytes from Offset on are the beginning of a frame whose
-// end is missing: a writer is writing the frame, or was killed before it had written
-// all of it. It wraps [io.ErrUnexpectedEOF].
+// TornError says that the end is missing of the frame that begins at Offset: a writer is
+// writing the frame, or was killed before it had written all of it. It wraps
+// [io.ErrUnexpectedEOF].
 type TornError struct {
 	Path   string
 	Offset int64
@@ -66,7 +66,7 @@ type Reader struct {
 	how   Compression
 	limit int // of a frame, on disk and decoded
 	off   int64
-	end   int64 // of what may be read without frames; 0: that of the file
+	end   int64 // where reading stops if there are no frames; 0: at the end of the file
 	last  int   // how many bytes on disk the frame before off takes
 	holes holes // where there are no frames
 	in    window
@@ -75,8 +75,8 @@ type Reader struct {
 	gzip  *gzip.Reader
 }
 
-// OpenReader opens a segment or any other regular file that a user names, also through a
-// link. A file whose name ends in neither .zst nor .gz is read without decoding.
+// OpenReader opens a segment or any other regular file that a user names, and follows
+// links. A file whose name ends in neither .zst nor .gz is read without decoding.
 func OpenReader(path string) (*Reader, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -93,8 +93,8 @@ func OpenReader(path string) (*Reader, error) {
 	return newReader(file), nil
 }
 
-// OpenListed opens a segment that was listed, as [OpenFile] does: a link that has taken its
-// place since is not followed.
+// OpenListed opens a listed segment as [OpenFile] does: it does not follow a link that has
+// taken the segment's place since.
 func OpenListed(seg Info) (*Reader, error) {
 	file, err := OpenFile(seg)
 	if err != nil {
@@ -117,12 +117,12 @@ func newReader(file *os.File) *Reader {
 	return r
 }
 
-// NewReader returns a Reader that has no file yet: Reset comes before Next. To the Reader,
-// a frame of more than limit bytes, on disk or decoded, is damage.
+// NewReader returns a Reader without a file: call Reset before Next. The Reader treats a
+// frame of more than limit bytes, on disk or decoded, as damage.
 func NewReader(limit int) *Reader { return &Reader{limit: limit} }
 
 // Reset makes r read a file from its beginning, with the buffers that r has. It does not
-// close the file before.
+// close the previous file.
 func (r *Reader) Reset(file *os.File, how Compression) {
 	r.file, r.path, r.how, r.off, r.end, r.holes = file, file.Name(), how, 0, 0, holes{}
 	r.in.file, r.in.limit = file, r.limit
@@ -137,7 +137,7 @@ func (r *Reader) Offset() int64 { return r.off }
 // most 256 KiB where there are no frames. The bytes are valid until the next call. At
 // the end of the file, Next returns [io.EOF], or a [*TornError] if the last frame is
 // incomplete. After either, the caller may call Next again when the file has grown. A
-// [*CorruptionError] stays until Resync. Other errors are those of reading.
+// [*CorruptionError] is returned again until Resync. Other errors are read errors.
 func (r *Reader) Next() ([]byte, error) {
 	for {
 		raw, n, err := r.frame(r.off)

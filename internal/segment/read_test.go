@@ -65,10 +65,10 @@ func TestGrowingSegmentIsFollowedByteByByte(t *testing.T) {
 				raw := lines(int64(i), 300)
 				for _, b := range frameOf(t, how, raw) {
 					if _, err := r.Next(); err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
-						t.Fatalf("amid a frame: %v", err)
+						t.Fatalf("inside a frame: %v", err)
 					}
 					if r.Offset() != offset {
-						t.Fatalf("offset %d amid the frame at %d", r.Offset(), offset)
+						t.Fatalf("offset %d inside the frame at %d", r.Offset(), offset)
 					}
 					_, err := file.Write([]byte{b})
 					must(t, err)
@@ -174,7 +174,7 @@ func TestResyncAtTheEndOfTheFile(t *testing.T) {
 					t.Fatal(err)
 				}
 				if from, to, err := r.Resync(); c.then == io.EOF && (from != to || err != nil) {
-					t.Fatalf("skipped %d to %d behind the end: %v", from, to, err)
+					t.Fatalf("skipped %d to %d after the end: %v", from, to, err)
 				}
 			})
 		}

@@ -7,14 +7,14 @@ import (
 	"io"
 )
 
-// maxTries bounds the work of one Resync: damaged bytes can hold many beginnings of
+// maxTries bounds the work of one Resync: damaged bytes can look like many beginnings of
 // frames, each with the length of a large frame in its header.
 const maxTries = 256
 
 // Resync continues after damage. The caller calls it after a [*CorruptionError], or
 // after a [*TornError] in a segment that no longer grows. Resync moves to the next
-// offset where a frame decodes, or else to the next where an incomplete frame begins,
-// or else to the end of the file. It returns the range of the skipped bytes, at least
+// offset where a frame decodes, or else to the next offset where an incomplete frame
+// begins, or else to the end of the file. It returns the range of the skipped bytes, at least
 // one byte unless the file ends here. After very many false beginnings, Resync stops
 // at one of them, and Next returns a [*CorruptionError] for it.
 func (r *Reader) Resync() (from, to int64, err error) {

@@ -19,14 +19,14 @@ type since struct {
 // skips reports whether all of seg was written before the time. A line is written
 // before it is persisted, and the last line of a segment is persisted before the next
 // segment is created. So seg is before the time if the time in the next segment's name
-// is; an equal time does not count, because names and lines have milliseconds. If the
+// is. An equal time is not enough, because names and lines have only milliseconds. If the
 // clock was set back, or files were named in another order, skips returns false.
 func (s since) skips(seg, next Info) bool {
 	return !seg.Start.IsZero() && !next.Start.Before(seg.Start) && next.Start.Before(s.time)
 }
 
-// in returns up to which offset of seg the seek file shows that all lines were written
-// before the time. A follower of files numbers them otherwise than their names do.
+// in returns the offset in seg before which, according to the seek file, all lines were written
+// before the time. It parses the name because FollowFiles assigns other numbers.
 func (s since) in(seg Info) int64 {
 	named, ok := ParseName(seg.Name)
 	if !ok {
@@ -44,8 +44,8 @@ func (p *place) jumpTo(r *Reader) bool {
 	return p.jump(r.file, p.from) == nil
 }
 
-// begins reports whether a frame may begin at an offset or, without frames, a line; or
-// whether the file ends there.
+// begins reports whether a frame (a line if there are no frames) may begin at an offset, or
+// the file ends there.
 func (r *Reader) begins(at int64) bool {
 	want := []byte{'\n'}
 	switch r.how {

@@ -36,7 +36,7 @@ func (w *window) seek(at int64) {
 }
 
 // need reads until n bytes are in memory. The error is io.EOF if the file ends before
-// that, errTooLong if n is over the limit, and else that of os.File.
+// that, errTooLong if n is over the limit, and otherwise that of os.File.
 func (w *window) need(n int) error {
 	have := len(w.buf) - w.lo
 	if have >= n {
@@ -64,7 +64,7 @@ func (w *window) need(n int) error {
 	return nil
 }
 
-// source reads a window byte by byte, or in pieces, and takes no byte more than its
+// source reads a window byte by byte, or in pieces, and takes no more bytes than its
 // caller wants: gzip must not read past its member.
 type source struct {
 	in  *window

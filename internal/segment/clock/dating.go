@@ -18,16 +18,16 @@ type Dating struct {
 	Clock  Stream
 	Class  format.Classifier
 	Window Window
-	Timed  bool // times are needed: without them, each line is in the window
+	Timed  bool // times are needed; if false, each line is in the window
 	Live   bool // what is read now was just appended
 
 	began  bool // there was a record, or text before the first one
-	inside bool // the last of them is in the window, and so are the further lines of its message
-	orphan bool // until the next record, lines belong to one that was skipped
+	inside bool // the last record is in the window, and so are the further lines of its message
+	orphan bool // until the next record, lines belong to a record that was skipped
 	past   Past
 }
 
-// Window is a range of time: both ends are part of it. Zero: it is open at that end.
+// Window is a range of time that includes both ends. Zero: the range is open at that end.
 type Window struct{ Since, Until time.Time }
 
 // Validate returns an error if no time is in the window.
@@ -52,17 +52,17 @@ func (w Window) Overlaps(first, last time.Time) bool {
 // Line is what is known about a line by its beginning.
 type Line struct {
 	ul.Class
-	Gap       *ul.Gap    // the line is a marker; nil: it is not
+	Gap       *ul.Gap    // of a marker; nil: the line is not a marker
 	Time      time.Time  // of its record, or when it was read; zero: unknown
 	Estimated bool       // Time is estimated
-	Run       int        // of the JVM, from 1 up; 0: unknown
+	Run       int        // of the JVM, 1 or higher; 0: unknown
 	Inside    bool       // it is in the window
 	Record    *ul.Record // of a record, if times are needed; valid until the next line. Nil: none was read
 }
 
-// Line takes in the next line. Rest is the part that is known to follow. A marker is not
-// a line of the JVM: a line without a level or a date does not inherit those of a marker.
-// It is inside if the time in which lines were dropped reaches into the window.
+// Line takes in the next line: its beginning, and rest, the known part after that. A marker is
+// not a line of the JVM: a line without a level or a date does not inherit those of a marker.
+// A marker is inside if the time in which lines were dropped overlaps the window.
 func (d *Dating) Line(head, rest []byte) (l Line) {
 	if ul.MayBeMarker(head) {
 		if g, ok := ul.ParseMarker(head); ok {
@@ -88,8 +88,8 @@ func (d *Dating) Line(head, rest []byte) (l Line) {
 	return l
 }
 
-// date finds the time of a line: that of its record or, in a stream without times, the
-// time at which it was read.
+// date finds the time of a line: the time of its record or, in a stream without times, the
+// time at which the line was read.
 func (d *Dating) date(l *Line, head []byte, record bool) {
 	if record {
 		l.Record = d.Clock.Line(head)
@@ -106,28 +106,28 @@ func (d *Dating) date(l *Line, head []byte, record bool) {
 	}
 }
 
-// Passes reports whether the stream can continue after the lines of a segment, all in the
-// window, that are not read.
+// Passes reports whether the stream can continue after a segment that is not read, because all
+// of its lines are in the window.
 func (d *Dating) Passes(r *index.Regular) bool {
 	if !d.Timed || !d.Window.Has(r.First) || !d.Window.Has(r.Last) || !d.Clock.Passes(r) {
 		return false
 	}
 	class := d.Class
 	class.Classify(r.Head, nil)
-	return class.Format() == format.UL // else the lines are to be read as another format
+	return class.Format() == format.UL // else the lines must be read as another format
 }
 
-// Pass continues after them.
+// Pass continues after such a segment.
 func (d *Dating) Pass(r *index.Regular) {
 	d.Clock.Pass(r)
 	d.Class.Classify(r.Head, nil) // the next line may continue this record
 	d.began, d.inside, d.orphan, d.past = true, true, false, Past{}
 }
 
-// Over reports whether all that follows in the stream is later than the window.
+// Over reports whether the rest of the stream is later than the window.
 func (d *Dating) Over() bool { return d.past.Over() }
 
-// Again says that the lines read next may be earlier than those read before.
+// Again records that the next lines may be earlier than the previous ones.
 func (d *Dating) Again() { d.past = Past{} }
 
 // Frame takes in a frame that was just read.

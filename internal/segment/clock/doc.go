@@ -3,9 +3,9 @@
 //
 //	Dating.Frame, Dating.Line... → Line
 //
-// A [Dating] says of each line what it is, when it was written, and whether it is in a
-// [Window]. Its times come from a [Stream], which a reader that needs few of them can ask
-// directly.
+// For each line, a [Dating] returns its class, when it was written, and whether it is in a
+// [Window]. The times come from a [Stream], which a reader that needs only a few times can
+// use directly.
 //
 // A record has the time of its date. A record without a date has the start of its JVM and
 // its uptime; when the JVM started follows from when lines were persisted, see [Timeline].
@@ -13,9 +13,9 @@
 // before them. No undated line is later than the last write of its segment, unless the
 // segment is a copy whose times mean nothing.
 //
-// What a reader knows depends on when it reads. A reader that follows a sidecar does not
+// The information depends on when a reader reads. A reader that follows a sidecar does not
 // know what a later write will show, so it may date a line later than a reader does an hour
 // afterwards, but never later than the line was read. Package insight, which sees lines
-// before they are persisted, has only that: the time of reading, and of the starts that it
-// gives the earliest.
+// before they are persisted, has only the time of reading. It uses the earliest start that
+// follows from that.
 package clock

@@ -24,18 +24,18 @@ const (
 type Stream struct {
 	Timeline
 
-	// Index returns the seek file of the stream. Nil: there is none. It is called for
-	// frames with a line that has no date, and for those before the first line that shows a
-	// time, or with Spans for each frame.
+	// Index returns the seek file of the stream. Nil: there is none. It is called for each
+	// frame that has a line without a date or precedes the first line with a time, or for
+	// every frame if Spans is set.
 	Index func() *seek.Index
 
 	// Spans says that the reader wants to know when each frame was read.
 	Spans bool
 
 	parser  ul.Parser
-	segment string // that was read last
+	segment string // the segment that was read last
 	begun   string // the segment whose times were looked at
-	wrote   bound  // its end
+	wrote   bound  // the end of that segment
 	tried   bound  // up to here the runs of JVMs were looked for
 }
 
@@ -61,16 +61,16 @@ func (s *Stream) Line(head []byte) *ul.Record {
 func (s *Stream) Forget() { s.parser = ul.Parser{} }
 
 // Frame records the times by which the lines of raw were written: the creation of the
-// segment that raw begins, the seek file's entry at the end of raw, and the last write of
-// the segment. Raw is the frame that was just read, or the rest of it, if the reader has
-// dated its beginning before. Jumped says that reading of the segment begins with this
-// frame, which is not the first.
+// segment if raw begins it, the seek file's entry at the end of raw, and the last write to
+// the segment. raw is the frame that was just read, or the rest of it if the reader has
+// dated its beginning before. jumped reports that reading of the segment begins with this
+// frame although it is not the first.
 func (s *Stream) Frame(seg segment.Info, frame segment.Frame, raw []byte) (jumped bool) {
 	first := seg.Name != s.segment && frame.Raw == int64(len(raw))
 	s.segment = seg.Name
 	switch begins := first && frame.From == 0 && !seg.Start.IsZero(); {
 	case begins && seg.Compress == segment.None:
-		s.Point(seg.Start, s.Ends(FirstLine(raw))) // what follows may be much later
+		s.Point(seg.Start, s.Ends(FirstLine(raw))) // the rest may be much later
 	case begins:
 		s.Point(seg.Start, s.Ends(raw))
 	}
@@ -78,7 +78,7 @@ func (s *Stream) Frame(seg segment.Info, frame segment.Frame, raw []byte) (jumpe
 	return first && frame.From > 0
 }
 
-// Live takes in that raw was just appended.
+// Live records that raw was just appended.
 func (s *Stream) Live(seg segment.Info, raw []byte) {
 	s.segment = seg.Name
 	s.Point(time.Now(), s.Ends(raw))
@@ -102,8 +102,8 @@ func (s *Stream) index() *seek.Index {
 	return s.Index()
 }
 
-// next returns the first bound at an offset of seg or after it: that of the seek file, or
-// the end of the segment and its last write.
+// next returns the first bound at or after an offset of seg: that of the seek file, or the
+// end of the segment with the time of its last write.
 func (s *Stream) next(index *seek.Index, seg segment.Info, offset int64) bound {
 	if named, ok := segment.ParseName(seg.Name); ok {
 		if e, ok := index.Next(named.Seq, named.Start, offset); ok && e.Offset <= seg.Size {
@@ -122,8 +122,8 @@ func (s *Stream) next(index *seek.Index, seg segment.Info, offset int64) bound {
 	return s.wrote
 }
 
-// span returns when the lines between two places of seg were read: not before from, and
-// not after to. Zero: unknown, as all is without a seek file. Where the clock was set back,
+// span returns when the lines between two places of seg were read: not before from and
+// not after to. Zero: unknown, as both are without a seek file. Where the clock was set back,
 // from is unknown.
 func (s *Stream) span(index *seek.Index, seg segment.Info, begin, end int64) (from, to time.Time) {
 	if index.Bytes() == 0 {
@@ -138,8 +138,8 @@ func (s *Stream) span(index *seek.Index, seg segment.Info, begin, end int64) (fr
 	return from, to
 }
 
-// isOriginal reports whether a segment is the file that the sidecar has written, and not
-// a copy, whose last write tells nothing about lines: the file was made when its name says.
+// isOriginal reports whether a segment is the file that the sidecar has written: the file was
+// created at the time in its name. The last write to a copy says nothing about the lines.
 func isOriginal(seg segment.Info) bool {
 	var st unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, seg.Path, unix.AT_STATX_DONT_SYNC|unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BTIME, &st)
@@ -177,7 +177,7 @@ func (s *Stream) bound(seg segment.Info, frame segment.Frame, raw []byte) {
 	case s.begins(raw) || s.late(raw, next.at):
 		next = s.next(index, seg, end)
 		if next == s.tried {
-			return // there are too many, or they are too far
+			return // there are too many runs, or they are too far ahead
 		}
 		s.tried = next
 		if ends, ok := endsUntil(seg, end, next.offset, s.Ends(raw)); ok {
@@ -187,7 +187,7 @@ func (s *Stream) bound(seg segment.Info, frame segment.Frame, raw []byte) {
 }
 
 // endsUntil adds the runs of JVMs between two offsets of a segment to ends. It returns
-// false if it cannot read so far, or if there are too many.
+// false if it cannot read that far, or if there are too many runs.
 func endsUntil(seg segment.Info, from, to int64, ends Ends) (_ Ends, ok bool) {
 	r, err := segment.OpenListed(seg)
 	if err != nil {

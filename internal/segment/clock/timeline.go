@@ -20,9 +20,9 @@ import (
 // with a date and an uptime gives the start exactly. Before its first point, a run started
 // when the last line of the run before was written.
 //
-// The zero value is the timeline of a stream that nothing is known about.
+// The zero value is the timeline of a stream about which nothing is known.
 type Timeline struct {
-	run   int           // number of the run, from 1 up; 0: there was no uptime yet
+	run   int           // number of the run, 1 or higher; 0: there was no uptime yet
 	up    time.Duration // the highest uptime of the run
 	start time.Time     // of the run; zero: unknown
 	basis basis
@@ -31,24 +31,24 @@ type Timeline struct {
 	last      time.Time // the time of the last record that has one
 	estimated bool      // last is estimated
 
-	from, to time.Time // when the lines that come next were read; zero: unknown
-	by       time.Time // the lines that come next were written by then; zero: unknown
+	from, to time.Time // when the next lines were read; zero: unknown
+	by       time.Time // the next lines were written by then; zero: unknown
 }
 
-// Run returns the number of the present run, from 1 up; 0: no record had an uptime yet.
+// Run returns the number of the present run, 1 or higher; 0: no record had an uptime yet.
 func (t *Timeline) Run() int { return t.run }
 
 // Last returns the time of the last record that has one, and whether it is estimated.
-// Zero: none has.
+// Zero: no record has a time.
 func (t *Timeline) Last() (at time.Time, estimated bool) { return t.last, t.estimated }
 
-// Read returns when the lines that come next were read: not before from and not after to.
+// Read returns when the next lines were read: not before from and not after to.
 // Zero: unknown.
 func (t *Timeline) Read() (from, to time.Time) { return t.from, t.to }
 
-// Inside reports whether the last record was written between two times, each of which is
-// part of the range. Zero: the range is open at that end. A record without a time was read
-// between two times that are known, and is inside if any time between them is.
+// Inside reports whether the last record was written between two times, inclusive. Zero: the
+// range is open at that end. A record without a time was read between two known times, and is
+// inside if any time between them is.
 func (t *Timeline) Inside(since, until time.Time) bool {
 	from, to := t.last, t.last
 	if t.last.IsZero() {
@@ -93,8 +93,8 @@ const (
 	exact
 )
 
-// Date returns the time of a record, or of the last one before it that has a time. It
-// returns false if none has.
+// Date returns the time of a record or, if it has no time, of the last record before it that
+// has one. It returns false if no record has a time.
 func (t *Timeline) Date(r *ul.Record) (time.Time, bool) {
 	up, hasUp := r.Since()
 	hasUp = hasUp && up <= ul.MaxUptime
@@ -141,7 +141,7 @@ func (t *Timeline) Pass(r *index.Regular) {
 	t.last, t.estimated, t.ahead = r.End, false, nil
 }
 
-// Dated says that a record, which is not of a JVM's own log, has a time, if ok.
+// Dated records the time of a record that is not from a JVM's own log, if ok.
 func (t *Timeline) Dated(when time.Time, ok bool) {
 	if ok && ul.Believed(when) {
 		t.last, t.estimated = when, false
@@ -157,8 +157,8 @@ func (t *Timeline) begin() {
 	}
 }
 
-// Point says that the lines from which ends was made, which are read next, were written
-// before a time, and the last of them shortly before.
+// Point records that the next lines, from which ends was made, were written before a time, the
+// last of them shortly before.
 func (t *Timeline) Point(at time.Time, ends Ends) {
 	starts := make([]time.Time, len(ends))
 	for i := len(ends) - 1; i >= 0; i-- {
@@ -184,8 +184,8 @@ func (t *Timeline) Point(at time.Time, ends Ends) {
 // Ends is the highest uptime of each run of a JVM in a part of a stream.
 type Ends []time.Duration
 
-// Ends returns that of the present run, if there is one, and of each run that begins in
-// raw.
+// Ends returns the highest uptime of the present run, if there is one, and of each run that
+// begins in raw.
 func (t *Timeline) Ends(raw []byte) (e Ends) {
 	if t.run > 0 {
 		e = Ends{t.up}
@@ -216,9 +216,9 @@ func (e Ends) add(raw []byte) Ends {
 // lookLines is how many lines at the beginning and at the end of a frame are examined.
 const lookLines = 100
 
-// begins reports whether it looks as if a run begins in raw, by the first and the last
-// uptime in raw. If a restarted JVM logs for longer than the one before it, all within
-// one frame, the restart is not noticed.
+// begins reports whether a run seems to begin in raw, according to the first and the last
+// uptime in raw. It misses a restart if the restarted JVM logs for longer than the previous
+// JVM did, all within one frame.
 func (t *Timeline) begins(raw []byte) bool {
 	first, ok := edgeUptime(bytes.Lines(raw))
 	if !ok {
@@ -228,8 +228,8 @@ func (t *Timeline) begins(raw []byte) bool {
 	return t.run == 0 || ul.Restarted(t.up, first) || ok && ul.Restarted(first, last)
 }
 
-// late reports whether the last line of raw that has an uptime seems to be later than a time
-// by which all of raw was written: the run started earlier than its points say.
+// late reports whether the last line of raw with an uptime seems to be later than a time by
+// which all of raw was written: then the run started earlier than its points say.
 func (t *Timeline) late(raw []byte, by time.Time) bool {
 	last, ok := edgeUptime(backwards(raw))
 	return ok && t.basis != exact && !t.start.IsZero() && last <= ul.MaxUptime && t.start.Add(last).After(by)
@@ -268,8 +268,8 @@ func backwards(raw []byte) iter.Seq[[]byte] {
 // a stamp of JDK 8.
 func mayHaveUptime(c byte) bool { return c == '[' || c-'0' < 10 }
 
-// anyUndated reports whether any record in raw shows an uptime and no date. HotSpot writes
-// the date first and, where there is none, the uptime.
+// anyUndated reports whether any record in raw has an uptime but no date. HotSpot writes the
+// date first or, if there is no date, the uptime.
 func anyUndated(raw []byte) bool {
 	var r ul.Record
 	for line := range bytes.Lines(raw) {

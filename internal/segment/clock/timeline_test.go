@@ -8,12 +8,12 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// noon is when the first point of a test is.
+// noon is the time of the first point of a test.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // step is a record, or a point before the records of a frame.
 type step struct {
-	point string // the time of day of a point; empty: none
+	point string // the time of day of a point; empty: no point
 	raw   string // of the frame, or of the record
 	want  string // the time of day of the record; "-": unknown
 	run   int
@@ -47,7 +47,7 @@ func TestTimeline(t *testing.T) {
 			{raw: "[10.000s][info] a", want: "12:00:00", run: 1},
 			{raw: "[100.000s][info] b", want: "12:01:30", run: 1},
 			{raw: "[99.500s][info] of a thread that was late", want: "12:01:29.5", run: 1},
-			{raw: "[0.500s][info] c", want: "12:01:30", run: 2}, // at least 12:01:29.5, and the best guess
+			{raw: "[0.500s][info] c", want: "12:01:30", run: 2}, // the best guess, and not before 12:01:29.5
 			{point: "13:00:00", raw: "[3000.000s][info] d\n"},
 			{raw: "[3000.000s][info] d", want: "13:00:00", run: 2},
 		},

@@ -8,22 +8,22 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// Regular is what a reader needs to know of a segment that it does not decode, to continue
-// after the segment as if it had. Only a segment of a plain log is regular:
+// Regular is what a reader needs to know about a segment to continue after it as if the reader
+// had decoded it. Only a segment of a plain log is regular:
 //
 //   - Each line is of Unified Logging and begins with a date and has a level, or it continues
 //     such a line. The first line does not continue another, and the last line ends.
-//   - Either all records have an uptime or none has. The uptimes are of one JVM.
+//   - Either all records have an uptime or none has. All uptimes are from the same JVM.
 //   - No line is a marker, reports dropped lines or a cut record, or has another line inside.
 //
 // A reader counts the Lines of its [Sum].
 type Regular struct {
-	First, Last time.Time // the earliest and the latest of a record
+	First, Last time.Time // the earliest and the latest time of a record
 
 	Uptimes                  bool // records have them
 	Begin, Low, High, Uptime time.Duration
 	End                      time.Time // of the last record, whose uptime is Uptime
-	Head                     []byte    // how that record begins: all its decorations, and at least its level
+	Head                     []byte    // the beginning of that record, with all its decorations, at least its level
 }
 
 // headBytes bounds [Regular.Head].
@@ -74,18 +74,18 @@ func (b *Builder) Segment(size int64, crc uint32) Segment {
 // regular finds out whether a segment is regular.
 type regular struct {
 	Regular
-	odd bool // it is not
+	odd bool // it is not regular
 	any bool // there was a record
 
 	lines  [ul.NumLevels]uint64
 	level  ul.Level // of the last record
-	clocks []byte   // how that begins, up to its level; empty: unknown
+	clocks []byte   // the beginning of that record, up to its level; empty: unknown
 	hour   hour
 	record ul.Record
 }
 
-// frame looks at the lines of a frame. Most lines of a busy log begin, up to the level, like
-// the line before, and so have the same times.
+// frame examines the lines of a frame. Most lines of a busy log have the same text before the
+// level as the previous line, and so the same times.
 func (r *regular) frame(raw []byte) {
 	if r.odd || len(raw) == 0 {
 		return
@@ -116,7 +116,7 @@ func (r *regular) frame(raw []byte) {
 	}
 }
 
-// header takes in a line that begins a record. No other line begins inside it up to at.
+// header takes in a line that begins a record. No other line begins inside it before at.
 func (r *regular) header(line []byte) (at int) {
 	if n := len(r.clocks); n > 0 && bytes.HasPrefix(line, r.clocks) {
 		if level := levelAt(line[n:]); level != ul.Unknown && plainEnd(line[n:]) {
@@ -210,7 +210,7 @@ func clocksOf(line []byte, level ul.Level) []byte {
 	return nil
 }
 
-// levelAt returns the level in the brackets that text begins with.
+// levelAt returns the level in the brackets at the beginning of text.
 func levelAt(text []byte) ul.Level {
 	const longest = len("[warning]")
 	if len(text) == 0 || text[0] != '[' {
@@ -235,8 +235,8 @@ func levelAt(text []byte) ul.Level {
 	return ul.Unknown
 }
 
-// plainEnd reports whether the decorations end with a level, where text begins, and perhaps
-// tags, as they do in nearly all lines.
+// plainEnd reports whether text, which begins with a level, has no other decorations than that
+// level and perhaps tags, as in nearly all lines.
 func plainEnd(text []byte) bool {
 	at := bytes.IndexByte(text, ']') + 1
 	if at < len(text) && text[at] == '[' {
@@ -264,9 +264,9 @@ var inTags = func() (is [256]bool) {
 // droppedEnd is how the JVM's report of dropped lines ends.
 var droppedEnd = []byte("messages dropped due to async logging")
 
-// holdsAnother reports whether another line seems to begin inside a line, which the JVM could
-// not end, or whether the line reports dropped lines or a cut record. No other line begins up
-// to from.
+// holdsAnother reports whether another line seems to begin inside a line that the JVM could not
+// end, or whether the line reports dropped lines or a cut record. No other line begins before
+// from.
 func holdsAnother(line []byte, from int) bool {
 	const year = len("[2026")
 	for at := from + 1; ; at++ {

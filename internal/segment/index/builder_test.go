@@ -152,7 +152,7 @@ func TestEntriesAreReadAsTheyWereWritten(t *testing.T) {
 	if e := entry(1); true {
 		e.First = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 		if _, ok := e.Append(nil); ok {
-			t.Error("a time that the form cannot have is appended")
+			t.Error("a time that the format cannot express is appended")
 		}
 	}
 }
@@ -174,7 +174,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%+v, %+v", e, r)
 			}
 			if again, ok := e.Append(nil); !ok || len(Parse(again)) != 1 {
-				t.Fatalf("%+v is not read again", e)
+				t.Fatalf("%+v cannot be read back", e)
 			}
 		}
 	})

@@ -17,15 +17,15 @@
 //	 29    1  1: the segment is regular, see [Regular]; 2: its records have uptimes
 //	 30    2  length of the head
 //	 32    8  raw bytes
-//	 40   48  lines by level, from unknown up
+//	 40   48  lines by level, unknown first
 //	 88   16  times of the first and the last dated line, see [Sum]
 //	104   96  lines that markers stand for, by reason and level
-//	200    8  bytes of these
-//	208   16  when the first and the last of them was dropped
+//	200    8  bytes of these lines
+//	208   16  when the first and the last of these lines were dropped
 //	224   32  the first, lowest, highest and last uptime, nanoseconds
 //	256    8  time of the last record
 //	264   16  times of the earliest and the latest record
-//	280  100  head: how the last record begins
+//	280  100  head: the beginning of the last record
 //	380    4  CRC-32C of the 380 bytes before
 //
 // # A hint
@@ -34,7 +34,7 @@
 // appended itself, it appends an entry. It never syncs the file. A reader uses an entry if
 //
 //   - the segment has the number, the creation time, the size and the CRC-32C that are in the
-//     entry: then it is what the writer has written, and decodes;
+//     entry: then its bytes are those that the writer has written, and they decode;
 //   - each user who may write the file of sums may write the segment, by owner and mode.
 //
 // A segment without such an entry is decoded. So the file is as trustworthy as the segments:
@@ -50,8 +50,8 @@
 //     number has another creation time, and its entry takes the place of the stale one.
 //   - A power failure leaves any part of the file, since it is not synced: entries up to the
 //     first bad checksum are used, and the writer continues after these.
-//   - While the file is thinned, new entries precede old ones, of lower numbers: these are out
-//     of order, and not used.
+//   - While the file is thinned, new entries precede old ones with lower numbers: these are out
+//     of order and not used.
 //
 // # Size
 //

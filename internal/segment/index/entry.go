@@ -10,7 +10,7 @@ import (
 )
 
 // Name is the name of the file in the directory of its stream. It begins with a dot, so that
-// DEST/STREAM/* names segments alone.
+// DEST/STREAM/* names only segments.
 const Name = ".sums"
 
 // EntryBytes is the length of an entry in the file.
@@ -19,7 +19,7 @@ const EntryBytes = 384
 // MaxBytes bounds the file.
 const MaxBytes = 1 << 20
 
-// Entry is a segment, and what it holds.
+// Entry is a segment and its sum.
 type Entry struct {
 	Seq   uint64 // number of the segment
 	Start int64  // its creation time, Unix ms
@@ -38,7 +38,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Append appends the entry as the file has it. If the entry has a time that the format
+// Append appends the entry in the form that it has in the file. If the entry has a time that the format
 // cannot express, Append appends nothing, and ok is false.
 func (e *Entry) Append(b []byte) (_ []byte, ok bool) {
 	w := fields{b: make([]byte, 0, EntryBytes), ok: true}
@@ -130,7 +130,7 @@ func parse(b []byte) (e Entry, ok bool) {
 	return e, r.ok && e.Seq > 0 && e.Size > 0 && e.lines() <= uint64(e.Raw)
 }
 
-// lines is how many lines there are. Each takes a byte at least.
+// lines returns how many lines there are. Each takes at least one byte.
 func (s *Sum) lines() (all uint64) {
 	for _, n := range s.Lines {
 		all += n
@@ -138,7 +138,7 @@ func (s *Sum) lines() (all uint64) {
 	return all
 }
 
-// sound reports whether these can be the values of a segment.
+// sound reports whether r can be that of a segment.
 func (r *Regular) sound() bool {
 	var record ul.Record
 	record.Parse(r.Head)
@@ -151,7 +151,7 @@ func (r *Regular) sound() bool {
 // fields are the numbers of an entry: those written so far, or those still to be read.
 type fields struct {
 	b  []byte
-	ok bool // all of them are in their range
+	ok bool // each number is in its range
 }
 
 func (f *fields) uint(n uint64) { f.b = binary.LittleEndian.AppendUint64(f.b, n) }
@@ -171,7 +171,8 @@ func (f *fields) next() uint64 {
 	return n
 }
 
-// count returns a number of bytes or lines, so small that the sum of a stream cannot overflow.
+// count returns a number of bytes or lines that is so small that a stream's total cannot
+// overflow.
 func (f *fields) count() int64 {
 	n := f.next()
 	f.ok = f.ok && n < 1<<48

@@ -10,8 +10,8 @@ import (
 // hour reads the clocks of lines of the same hour as an earlier line. The result is that of
 // [ul.Record], in a tenth of its time. The zero value reads no line.
 type hour struct {
-	begins []byte // what such a line begins with: [2026-11-22T10:
-	zone   []byte // what follows its milliseconds: +0000]
+	begins []byte // the beginning of such a line: [2026-11-22T10:
+	zone   []byte // the text after its milliseconds: +0000]
 	at     time.Time
 }
 
@@ -31,7 +31,7 @@ func (h *hour) begin(line []byte, when time.Time) {
 	}
 }
 
-// sinceHour returns how long after the begin of an hour a line was written.
+// sinceHour returns how long after the beginning of an hour a line was written.
 func sinceHour(line []byte) (d time.Duration, ok bool) {
 	if len(line) < timeEnds || line[atSecond-1] != ':' || line[atMilli-1] != '.' || line[timeEnds-1] != ']' {
 		return 0, false
@@ -43,8 +43,8 @@ func sinceHour(line []byte) (d time.Duration, ok bool) {
 	return d, ok1 && ok2 && ok3 && minute < 60 && second < 60
 }
 
-// read returns when a line of the hour was written, its uptime if it is to have one, and where
-// its level is. Between these there are numbers alone.
+// read returns when a line of the hour was written, its uptime if uptimes is set, and where its
+// level is. It accepts only numbers between these.
 func (h *hour) read(line []byte, uptimes bool) (when time.Time, up time.Duration, level int, ok bool) {
 	if len(h.begins) == 0 || !bytes.HasPrefix(line, h.begins) {
 		return when, 0, 0, false

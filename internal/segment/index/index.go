@@ -35,11 +35,11 @@ func Read(dir string) *Index {
 	return &x
 }
 
-// Of returns what a segment holds, if the segment's bytes have the size and the CRC-32C of the
-// entry. Start is its creation time: a stream that was deleted and begun again has segments of
-// the same numbers. File is the segment, open: the entry is only returned if each user who may
-// write the file of sums may write the segment too. So a forged entry achieves no more than a
-// forged segment would.
+// Of returns the sum of a segment, which is valid if the segment's bytes have the size and the
+// CRC-32C in it. start is the segment's creation time: a stream that was deleted and begun again
+// has segments with the same numbers. file is the open segment: Of returns the entry only if each
+// user who may write the file of sums may write the segment too. So a forged entry achieves no
+// more than a forged segment would.
 func (x *Index) Of(seq uint64, start time.Time, file *os.File) (Segment, bool) {
 	if x == nil {
 		return Segment{}, false

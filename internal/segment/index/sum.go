@@ -8,23 +8,23 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// Sum is what some lines are. The zero value is that of none.
+// Sum sums up some lines. The zero value is that of no lines.
 type Sum struct {
 	Raw   int64                // bytes of the lines, newlines included
 	Lines [ul.NumLevels]uint64 // continuations have the level of their record
 
-	// First and Last are the earliest and the latest time of the dated lines that begin
-	// and end frames, in UTC; zero where none is dated.
+	// First and Last are the earliest and the latest time of the dated lines at the beginnings
+	// and ends of frames, in UTC; zero if no such line is dated.
 	First, Last time.Time
 
-	Gap ul.Gap // what the markers stand for
+	Gap ul.Gap // the total of the markers
 }
 
 // nearLines is how many lines at each end of a frame are searched for a date.
 const nearLines = 16
 
 // Frame adds the bytes and the dates of a frame. The caller counts the levels of
-// its lines: Frame looks at a few lines at its ends.
+// its lines: Frame examines only a few lines at each end of the frame.
 func (s *Sum) Frame(raw []byte) {
 	s.Raw += int64(len(raw))
 	for rest, n := raw, 0; len(rest) > 0 && n < nearLines; n++ {
@@ -46,7 +46,7 @@ func (s *Sum) Frame(raw []byte) {
 	}
 }
 
-// longestHeader is as much of a line as is searched for its date.
+// longestHeader is how much of a line is searched for a date.
 const longestHeader = 4 << 10
 
 // date takes the time of a line, and reports whether it has one.

@@ -6,7 +6,7 @@
 //
 // # Whom to ask
 //
-// The reader knows the directory of the copy and nothing else. The sidecar answers at an
+// The reader knows only the directory of the copy. The sidecar answers at an
 // address that follows from the directory's identity, see [Address], so neither a port nor
 // the disk is involved. The answer is trusted if it comes from the process that the lock
 // file names as the holder of the destination's lock, from a process of the lock file's
@@ -50,9 +50,9 @@ const (
 // Destination is a directory that a sidecar persists into.
 type Destination struct{ dir string }
 
-// Of returns the destination to which a directory belongs: itself, or the one above it, if
-// it is the directory of a stream. Stream is the name of that stream, or empty. It returns
-// false for a directory of neither, such as a copy of some segments.
+// Of returns the destination to which a directory belongs: the directory itself or, if it is
+// the directory of a stream, the directory above it. stream is the name of that stream, or
+// empty. Of returns false for any other directory, such as a copy of some segments.
 func Of(dir string) (d Destination, stream string, ok bool) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -75,8 +75,8 @@ func isDestination(dir string) bool {
 // Address returns the address in the abstract namespace of Unix sockets at which the
 // sidecar that persists into the directory dir answers, in the same network namespace: in
 // the same pod, for example. The address consists of the directory's device and inode, so
-// it is the same through every mount, and tells apart the destinations of sidecars that
-// share a network. The kernel removes it with the process, and no disk is needed for it.
+// it is the same through every mount, and the destinations of sidecars that share a network
+// have different addresses. The kernel removes it with the process, and it needs no disk.
 func Address(dir string) (string, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -89,17 +89,17 @@ func Address(dir string) (string, error) {
 	return fmt.Sprintf("@ullage/%x/%d", uint64(st.Dev), st.Ino), nil
 }
 
-// Lack is what the copy lacks. Nil: nothing is known that it does not show.
+// Lack is what the copy lacks. Nil: it lacks nothing that is known.
 type Lack struct {
 	Bytes        int64  `json:"bytes"`
 	DroppedLines int64  `json:"droppedLines"`
-	Reason       string `json:"reason,omitempty"` // why the sidecar is not ready; empty: it is
+	Reason       string `json:"reason,omitempty"` // why the sidecar is not ready; empty: it is ready
 
-	// Unasked says why the owner of the destination could not be asked. Empty: it was.
+	// Unasked says why the owner of the destination could not be asked. Empty: it was asked.
 	Unasked string `json:"unasked,omitempty"`
 }
 
-// String completes the sentence that begins with what was read of the copy.
+// String completes a sentence that begins by saying how much of the copy was read.
 func (l Lack) String() string {
 	if l.Unasked != "" {
 		return "a sidecar owns the destination and cannot be asked what is not in the copy yet: " + printable.Line(l.Unasked)
@@ -111,7 +111,7 @@ func (l Lack) String() string {
 	return text
 }
 
-// Lacks returns what the copy lacks of the wanted streams up to a time; the zero time is
+// Lacks returns what the copy lacks of the wanted streams up to a time; the zero time means
 // now. The error is that of ctx.
 func (d Destination) Lacks(ctx context.Context, wants func(stream string) bool, until time.Time) (*Lack, error) {
 	now := time.Now()
@@ -141,8 +141,8 @@ func (d Destination) Lacks(ctx context.Context, wants func(stream string) bool, 
 	}
 }
 
-// lackOf returns what a status shows of the wanted streams. Seen says that the sidecar
-// has looked at its source since the time; the lack is that of then.
+// lackOf returns what the copy lacks of the wanted streams according to a status. seen reports
+// that the sidecar has looked at its source since the time.
 func lackOf(st admin.Status, wants func(string) bool, until time.Time) (lack *Lack, seen bool) {
 	l, late := Lack{}, false
 	count := func(u admin.Unpersisted) {
@@ -173,8 +173,8 @@ func lackOf(st admin.Status, wants func(string) bool, until time.Time) (lack *La
 	return &l, true
 }
 
-// ask returns the status of the sidecar that owns the destination. Asked is false if none
-// does.
+// ask returns the status of the sidecar that owns the destination. asked is false if no
+// sidecar owns it.
 func (d Destination) ask(ctx context.Context) (st admin.Status, asked bool, err error) {
 	addr, err := Address(d.dir)
 	if err != nil {

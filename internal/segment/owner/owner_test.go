@@ -84,7 +84,7 @@ func (o *owned) lacks(dir string, wants func(string) bool, until time.Time) *Lac
 	o.t.Helper()
 	d, _, ok := Of(dir)
 	if !ok {
-		o.t.Fatalf("%s is of no destination", dir)
+		o.t.Fatalf("%s belongs to no destination", dir)
 	}
 	l, err := d.Lacks(context.Background(), wants, until)
 	if err != nil {
@@ -142,7 +142,7 @@ func TestLinesThatBecomeDurableSoonAreWaitedFor(t *testing.T) {
 	}
 }
 
-// What a sidecar saw before the question proves nothing about lines written since.
+// If a sidecar last looked at its source before it was asked, that proves nothing about later lines.
 func TestAnOldLookAtTheSourceIsNotBelieved(t *testing.T) {
 	o := own(t)
 	first, asked := time.Now(), 0
@@ -192,12 +192,12 @@ func TestADestinationThatIsNotOwnedLacksNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if l := o.lacks(filepath.Join(o.dir, "gc.log"), nil, time.Time{}); l == nil {
-		t.Error("it lives, and nothing lacks")
+		t.Error("the sidecar runs, but no line is reported as missing")
 	}
 	stop()
 	o.leave()
 	if l := o.lacks(o.dir, nil, time.Time{}); l != nil {
-		t.Errorf("it has ended: %v", l)
+		t.Errorf("the sidecar has ended: %v", l)
 	}
 	if err := os.Remove(filepath.Join(o.dir, segment.OwnDir, segment.LockName)); err != nil {
 		t.Fatal(err)

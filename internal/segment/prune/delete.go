@@ -17,11 +17,11 @@ import (
 	"github.com/ullage/ullage/internal/segment/seek"
 )
 
-// visit is called with a file or directory of ours, and the directory it is in.
+// visit is called with a file or directory of ours and the directory that contains it.
 type visit func(dir *os.Root, name string, info fs.FileInfo) error
 
 // eachSegment calls do with every segment and hint file of a destination, and with
-// the directory of a stream after what is in it.
+// the directory of a stream after its files.
 func eachSegment(dest *os.Root, do visit) error {
 	ours := func(e fs.DirEntry) bool {
 		_, ok := segment.ParseName(e.Name())
@@ -41,7 +41,7 @@ func eachSegment(dest *os.Root, do visit) error {
 // sinksDir is where the cursors of sinks are, in our own directory.
 const sinksDir = "sinks"
 
-// ofSinks says whether a file of that directory is ours: a sink's cursor, its
+// ofSinks reports whether a file in that directory is ours: a sink's cursor, the cursor's
 // temporary file, or the list of lines that a sink rejected.
 func ofSinks(e fs.DirEntry) bool {
 	return e.Type().IsRegular() && slices.ContainsFunc([]string{".json", ".json.next", ".rejected.jsonl"}, func(suffix string) bool {
@@ -49,8 +49,8 @@ func ofSinks(e fs.DirEntry) bool {
 	})
 }
 
-// eachOwn calls do with every file of our own directory but the lock, where every file is
-// ours, and with those of sinks and their directory.
+// eachOwn calls do with every file of our own directory but the lock, and with the files of
+// sinks and their directory. Every file of our own directory is ours.
 func eachOwn(own *os.Root, do visit) error {
 	info, err := own.Lstat(sinksDir)
 	if err == nil && info.IsDir() {
@@ -84,10 +84,10 @@ func one(dir *os.Root, name string, do visit) error {
 	return do(dir, name, info)
 }
 
-// measure finds out how large the destination is, and when it was written last.
-// The time of a directory counts for nothing: a run that removes files changes
-// it. A file with several names counts in parts, one for each name: a tenant that links one
-// file a thousand times makes no copy larger.
+// measure finds out how large the destination is and when it was last written to.
+// The times of directories are ignored: a run that removes files changes them. The size of
+// a file is divided among its names: a tenant who links one file a thousand times does not
+// make a copy larger.
 func (d *destination) measure(dest *os.Root) error {
 	d.bytes = 0
 	count := func(_ *os.Root, _ string, info fs.FileInfo) error {
@@ -117,9 +117,9 @@ func (d *destination) measure(dest *os.Root) error {
 	return errors.Join(one(dest, segment.OwnDir, count), one(dest, ".", count))
 }
 
-// written returns when a file was last written to. Its owner can set the time of
-// modification to one in the future, and with it keep a copy forever; the time of
-// the inode's last change it cannot set, and no write is later than that.
+// written returns when a file was last written to. The file's owner could set the time of
+// modification to the future and so keep a copy forever. The owner cannot set the time of
+// the inode's last change, and no write is later than that.
 func written(info fs.FileInfo, st *syscall.Stat_t) time.Time {
 	changed := time.Unix(st.Ctim.Unix())
 	if modified := info.ModTime(); modified.Before(changed) {
@@ -128,9 +128,9 @@ func written(info fs.FileInfo, st *syscall.Stat_t) time.Time {
 	return changed
 }
 
-// delete removes our files. While other files are there our own directory
-// stays, with the lock, and the directories that hold them. Other destinations
-// below this one stay as well, and are not foreign.
+// delete removes our files. While other files are left, it keeps our own directory with the
+// lock, and the directories that hold those files. It also keeps other destinations below
+// this one, which are not foreign.
 func (d destination) delete(ctx context.Context, parent, dest, own *os.Root) (state string, err error) {
 	if err := dropAll(dest, eachSegment); err != nil {
 		return Failed, err
@@ -154,7 +154,7 @@ func (d destination) delete(ctx context.Context, parent, dest, own *os.Root) (st
 	if d.path == "." || below {
 		return Removed, nil
 	}
-	// A kubelet may have made the directory as root: then it stays, and is empty.
+	// A kubelet may have created the directory as root: then it is left empty.
 	if err := one(parent, path.Base(d.path), drop); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return Failed, err
 	}
@@ -169,7 +169,7 @@ func (d destination) delete(ctx context.Context, parent, dest, own *os.Root) (st
 const passes = 8
 
 // dropAll drops what eachOurs visits in a directory, until it visits no file: a file system
-// may pass over names of a directory from which others are removed while it is read.
+// may skip names in a directory from which others are removed while it is read.
 func dropAll(dir *os.Root, eachOurs func(*os.Root, visit) error) error {
 	for range passes {
 		found := false
@@ -194,8 +194,8 @@ func drop(dir *os.Root, name string, _ fs.FileInfo) error {
 	return fmt.Errorf("remove: %w", err)
 }
 
-// foreignIn reports whether our own directory holds anything foreign: a
-// directory, or an unknown file among those of sinks.
+// foreignIn reports whether our own directory holds anything foreign: a directory, or an
+// unknown file in the directory of sinks.
 func foreignIn(own *os.Root) (bool, error) {
 	sinks := false
 	foreign, err := holds(own, func(e fs.DirEntry) bool {
@@ -212,8 +212,8 @@ func foreignIn(own *os.Root) (bool, error) {
 	return foreign, err
 }
 
-// leftovers reports what is in a destination without its streams: files of others,
-// and other destinations.
+// leftovers reports whether a destination holds foreign files, apart from its streams, and
+// whether it holds other destinations.
 func leftovers(ctx context.Context, dest, own *os.Root) (foreign, below bool, err error) {
 	if foreign, err := foreignIn(own); foreign || err != nil {
 		return foreign, false, err

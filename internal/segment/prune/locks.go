@@ -12,9 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkLocks refuses a volume whose locks only this node sees: a sidecar on
-// another one would seem to be gone. It finds a file system without locks by
-// trying one.
+// checkLocks refuses a volume whose locks only this node sees: a sidecar on another node
+// would seem to be gone.
 func checkLocks(root *os.Root) error {
 	info, err := root.Stat(".")
 	if err != nil {
@@ -36,8 +35,8 @@ func checkLocks(root *os.Root) error {
 	return err
 }
 
-// localLock returns the option with which the NFS mount of a device keeps locks
-// local. Empty: it does not, or the file system is not NFS.
+// localLock returns the option that keeps the locks of a device's NFS mount local. Empty: there
+// is no such option, or the file system is not NFS.
 func localLock(mountinfo io.Reader, dev uint64) (string, error) {
 	want := fmt.Sprintf("%d:%d", unix.Major(dev), unix.Minor(dev))
 	lines := bufio.NewScanner(mountinfo)

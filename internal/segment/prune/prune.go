@@ -22,8 +22,8 @@ const (
 	Would   = "would remove" // in a dry run
 	InUse   = "in use"       // a sidecar holds the lock
 	Young   = "young"
-	Kept    = "kept"    // it is old, and is within KeepBytes
-	Foreign = "foreign" // there are files that are none of ours; ours are gone
+	Kept    = "kept"    // old, but within KeepBytes
+	Foreign = "foreign" // our files are gone, but other files are left
 	Failed  = "failed"
 )
 
@@ -32,9 +32,9 @@ type Config struct {
 	// OlderThan is the minimum age at which a destination is removed.
 	OlderThan time.Duration
 
-	// KeepBytes is how much of the old destinations stays. The youngest are kept
-	// first. A destination larger than the rest of KeepBytes goes, and older ones
-	// that fit stay. Zero: none stays.
+	// KeepBytes is how much of the old destinations is kept, the youngest first. A
+	// destination larger than the rest of KeepBytes is removed, but older ones that fit
+	// are kept. Zero: none is kept.
 	KeepBytes settings.Size
 
 	// DryRun removes nothing.
@@ -43,7 +43,7 @@ type Config struct {
 
 // Result is the result for one destination.
 type Result struct {
-	Path   string // below the volume's
+	Path   string // relative to the volume
 	State  string
 	Bytes  int64     // on disk
 	Newest time.Time // the last write to any of its files
@@ -55,7 +55,7 @@ type destination struct {
 	path   string
 	bytes  int64
 	newest time.Time
-	err    error // it, or what is at the path instead, can't be read
+	err    error // why the destination, or whatever is at the path, can't be read
 }
 
 // result returns the result for a destination, without its state.
@@ -69,8 +69,8 @@ func (d *destination) result(now time.Time) Result {
 
 // Run prunes the volume that is mounted at dir, and reports every destination in it and every
 // directory that it can't read: the young and the unreadable ones during the search, then the old ones,
-// the oldest last. Only old destinations are held in memory. An error concerns the volume as a
-// whole, or is that of ctx.
+// the oldest last. Only old destinations are held in memory. The error concerns the whole volume
+// or is that of ctx.
 func Run(ctx context.Context, dir string, cfg Config, now time.Time, report func(Result)) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -109,7 +109,7 @@ func Run(ctx context.Context, dir string, cfg Config, now time.Time, report func
 		if kept+d.bytes <= int64(cfg.KeepBytes) {
 			kept += d.bytes
 			r.State = Kept
-		} else { // it goes alone: how large it is decides nothing about older ones
+		} else { // its size does not affect older destinations
 			r.State, r.Err = remove(ctx, root, d, cfg.DryRun)
 		}
 		report(r)

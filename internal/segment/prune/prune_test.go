@@ -20,7 +20,7 @@ var now = time.Now()
 
 const day = 24 * time.Hour
 
-// volume is a directory as many pods' sidecars leave it.
+// volume is a directory such as the sidecars of many pods leave it.
 type volume struct {
 	*testing.T
 	dir string
@@ -112,7 +112,7 @@ func TestTheCopiesOfPodsThatAreGoneAreRemoved(t *testing.T) {
 	}
 }
 
-// An interrupt in the middle of the search is no failure of the directories that it is in.
+// If the search is interrupted, the directories that it was reading are not reported as failed.
 func TestAnInterruptedSearchReportsNoFailure(t *testing.T) {
 	v := newVolume(t)
 	for i := range 3 {
@@ -202,14 +202,14 @@ func TestTheYoungestOfTheOldOnesAreKept(t *testing.T) {
 	for i := range 5 {
 		v.pod(fmt.Sprintf("shop/web-%d", i), time.Duration(8+i)*day)
 	}
-	v.pod("shop/alive", time.Hour) // counts for nothing
+	v.pod("shop/alive", time.Hour) // not old, so not part of KeepBytes
 	states := v.run(Config{OlderThan: 7 * day, KeepBytes: 70 << 10})
 	kept := 0
 	for i := range 5 {
 		if states[fmt.Sprintf("shop/web-%d", i)] == Kept {
 			kept++
 			if kept != i+1 {
-				t.Errorf("web-%d is kept, and a younger one is not: %v", i, states)
+				t.Errorf("web-%d is kept, but a younger one is not: %v", i, states)
 			}
 		}
 	}
@@ -288,7 +288,7 @@ func TestForeignFilesStay(t *testing.T) {
 			t.Error(err)
 		}
 		if entries, err := os.ReadDir(outside); err != nil || len(entries) != 1 {
-			t.Errorf("%s: what is outside is gone", name)
+			t.Errorf("%s: the file outside is gone", name)
 		}
 		if _, err := os.Lstat(filepath.Join(v.dir, "shop/a/.ullage/lock")); err != nil {
 			t.Errorf("%s: the lock is gone: %v", name, err)
@@ -308,7 +308,7 @@ func TestForeignFilesStay(t *testing.T) {
 	}
 }
 
-// If a run is killed half-way, the next one finishes its work.
+// If a run is killed halfway, the next run finishes its work.
 func TestARemovalIsTakenUpAgain(t *testing.T) {
 	v := newVolume(t)
 	v.write("shop/a/.ullage/lock", 10, 8*day)
@@ -338,7 +338,7 @@ func TestAThousandDirectories(t *testing.T) {
 
 // A tenant can create any number of files. Only one batch of their names is in memory at a time.
 func TestDirectoriesOfMoreThanABatch(t *testing.T) {
-	const batch = 1024 // and more than that
+	const batch = 1024 // the test creates more
 	v := newVolume(t)
 	for _, pod := range []string{"shop/a", "shop/foreign"} {
 		v.pod(pod, 8*day)
@@ -429,7 +429,7 @@ func TestADirectoryOfAKubeletStaysEmpty(t *testing.T) {
 	}
 }
 
-// A tenant that writes in its own directory must not influence which copies of others are deleted: one file with two
+// A tenant that writes in its own directory must not affect which copies of others are deleted: one file with two
 // hundred names takes the space of one file.
 func TestATenantsHardLinksMakeNoCopyLarger(t *testing.T) {
 	v := newVolume(t)
@@ -449,7 +449,7 @@ func TestATenantsHardLinksMakeNoCopyLarger(t *testing.T) {
 	}
 }
 
-// A copy larger than KeepBytes is deleted, but not an older copy because of it.
+// A copy larger than KeepBytes is deleted, but it does not cause an older copy to be deleted.
 func TestACopyThatIsTooLargeGoesAlone(t *testing.T) {
 	v := newVolume(t)
 	v.pod("shop/victim-1", 12*day)

@@ -12,15 +12,15 @@ import (
 
 // An [os.Root] follows links within it. So every directory is opened by its bare
 // name in its parent, and every operation in it uses a bare name: a link that a
-// tenant puts in place of a directory then leads nowhere.
+// tenant puts in place of a directory is then not followed.
 
-// sub opens a directory of another, which must be no link.
+// sub opens a directory in r. It must not be a link.
 func sub(r *os.Root, name string) (*os.Root, error) {
 	info, err := r.Lstat(name)
 	if err != nil {
 		return nil, fmt.Errorf("read the volume: %w", err)
 	}
-	if !info.IsDir() { // and no FIFO is opened, which would never return
+	if !info.IsDir() { // opening a FIFO would never return
 		return nil, fmt.Errorf("read the volume: %.80q is not a directory", name)
 	}
 	dir, err := r.OpenRoot(name)
@@ -34,8 +34,7 @@ func sub(r *os.Root, name string) (*os.Root, error) {
 	return dir, nil
 }
 
-// isIn checks that the opened file still has the name, and was not reached
-// through a link.
+// isIn checks that the opened file still has the name and was not reached through a link.
 func isIn(r *os.Root, name string, opened func() (fs.FileInfo, error)) error {
 	is, err := opened()
 	if err != nil {
@@ -51,7 +50,7 @@ func isIn(r *os.Root, name string, opened func() (fs.FileInfo, error)) error {
 	return nil
 }
 
-// in calls do with a directory of another. A missing one is skipped.
+// in calls do with a directory in r. A missing directory is skipped.
 func in(r *os.Root, name string, do func(dir *os.Root) error) error {
 	dir, err := sub(r, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -78,8 +77,8 @@ func open(root *os.Root, at string) (*os.Root, error) {
 	return dir, err
 }
 
-// each calls do with every entry of a directory, to which a tenant can add any number. Do may
-// remove it.
+// each calls do with every entry of a directory. A tenant can create any number of entries. do may
+// remove the entry.
 func each(dir *os.Root, do func(fs.DirEntry) error) error {
 	f, err := dir.Open(".")
 	if err != nil {
@@ -97,7 +96,7 @@ func each(dir *os.Root, do func(fs.DirEntry) error) error {
 	return err
 }
 
-// holds reports whether a directory has such an entry.
+// holds reports whether a directory has an entry for which such returns true.
 func holds(dir *os.Root, such func(fs.DirEntry) bool) (bool, error) {
 	err := each(dir, func(e fs.DirEntry) error {
 		if such(e) {

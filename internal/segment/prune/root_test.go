@@ -39,8 +39,8 @@ func (v volume) link(to, name string) {
 	}
 }
 
-// The files of our own directory are as old as the pod, so a link to those of
-// another pod would pass for an old destination.
+// The files in .ullage are as old as the pod, so a link to another pod's .ullage would look like
+// an old destination.
 func TestALinkToTheLockOfAnotherPodIsNotFollowed(t *testing.T) {
 	for name, to := range map[string]string{"shop/evil/.ullage": "../young/.ullage", "shop/evil/.ullage/lock": "../../young/.ullage/lock"} {
 		v := newVolume(t)
@@ -100,7 +100,7 @@ func TestADirectoryExchangedForALinkIsNotFollowed(t *testing.T) {
 	}
 }
 
-// The same for the directory of a pod, after it was found.
+// After the directory of a pod was found, it is replaced with a link to another pod's directory.
 func TestAPodExchangedForALinkIsNotFollowed(t *testing.T) {
 	v := newVolume(t)
 	v.pod("shop/first", 50*day)

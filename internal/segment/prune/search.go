@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// maxDepth is that of NAMESPACE/POD/CONTAINER, and podDepth that of NAMESPACE/POD.
+	// maxDepth is the depth of NAMESPACE/POD/CONTAINER, and podDepth that of NAMESPACE/POD.
 	maxDepth = 3
 	podDepth = 2
 
 	// maxInPod bounds the destinations in the directory of one pod: its tenant can create any number,
-	// and old ones are held in memory. The next run finds others once these are removed.
+	// and old ones are held in memory. A later run finds the others once these are removed.
 	maxInPod = 256
 )
 
@@ -28,10 +28,10 @@ type search struct {
 	count int // of the destinations and of the directories that can't be read
 }
 
-// find finds the destinations in a directory, and those below. A destination may hold others: a
-// pod with one JVM has had its copy where a later one, with two, has those of both. Within is
-// whether the directory is in a destination, whose measure has met what can't be read. An error
-// concerns the volume's own directory, or is that of ctx.
+// find finds the destination at a directory and those below. A destination may hold others: the
+// copy of a pod with one JVM is where a later pod with two JVMs has the copies of both. within
+// reports that the directory is in a destination, whose measure has already found what can't be
+// read. The error concerns the volume's own directory, or is that of ctx.
 func (s *search) find(dir *os.Root, at string, depth int, within bool) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (s *search) find(dir *os.Root, at string, depth int, within bool) error {
 	return nil
 }
 
-// findBelow finds the destinations below a directory. The error is that of reading it.
+// findBelow finds the destinations below a directory. The error is that of reading the directory.
 func (s *search) findBelow(dir *os.Root, at string, depth int, within bool) error {
 	before := s.count
 	err := each(dir, func(e fs.DirEntry) error {
@@ -90,8 +90,8 @@ func (s *search) findBelow(dir *os.Root, at string, depth int, within bool) erro
 	return err
 }
 
-// add hands on a destination, or what can't be read, unless the destination around it has
-// met that.
+// add reports a destination or a directory that can't be read, unless an enclosing destination
+// has already reported that.
 func (s *search) add(d destination, within bool) {
 	if within && d.err != nil && d.newest.IsZero() {
 		return

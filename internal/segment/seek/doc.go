@@ -14,7 +14,7 @@
 //	 0  8  sequence number of a segment
 //	 8  8  creation time of that segment as in its name, Unix milliseconds
 //	16  8  offset in the segment, bytes on disk: a frame ends here
-//	24  8  no line before this place was written later, Unix milliseconds
+//	24  8  time by which all lines before this place were written, Unix milliseconds
 //	32  4  milliseconds since the node's boot, modulo 2^32, when the last line before this place was read
 //	36  4  CRC-32C of the 36 bytes before
 //
@@ -22,12 +22,12 @@
 //
 // Nothing depends on the file. The writer appends an entry after the commit whose end it
 // names, and never syncs the file. A reader uses the entries before the first one that is
-// damaged or out of order, and of these the ones whose segment exists and has a frame at
-// the offset. Without any, it reads as if there was no file.
+// damaged or out of order if their segment exists and has a frame at the offset. Without any,
+// it reads as if there were no file.
 //
 // # Size
 //
-// A stream gets at most one entry in 10 s, or in 1 MiB on disk if it grows faster, and one
+// A stream gets at most one entry per 10 s, or per 1 MiB on disk if it grows faster, and one
 // where it falls silent for 5 s. The file is at most 4 KiB or a thousandth of the stream's bytes on disk, whichever is more,
 // and at most 1 MiB. A file that reaches its bound is thinned: the older half of the
 // bound keeps entries at equal distances, and the entries of deleted segments go.
@@ -36,7 +36,7 @@
 //
 // A line is written before it is read, so the time of reading is a bound, unless the clock
 // is set back between the two. The writer compares the system clock with the clock that
-// counts from boot, also with that of the last entry after a restart. If the system clock
-// was set back, the entry has the time that the clock would have shown otherwise. Steps of
+// counts from boot and, after a restart, with both clocks of the last entry. If the system
+// clock was set back, the entry has the time that the clock would have shown otherwise. Steps of
 // less than 5 s may be missed; [Slack] covers them.
 package seek

@@ -7,7 +7,7 @@ import (
 )
 
 // Name is the name of the seek file in the directory of its stream. It begins with a dot,
-// so that DEST/STREAM/* names segments alone.
+// so that DEST/STREAM/* names only segments.
 const Name = ".seek"
 
 // EntryBytes is the length of an entry in the file.
@@ -21,7 +21,7 @@ type Entry struct {
 	Seq    uint64 // number of the segment
 	Start  int64  // creation time of the segment, Unix ms
 	Offset int64  // in the segment, bytes on disk
-	Time   int64  // no line before this place was written later; Unix ms
+	Time   int64  // all lines before this place were written by then; Unix ms
 	Up     uint32 // ms since boot, modulo 2^32, when the last line before this place was read
 }
 

@@ -9,15 +9,15 @@ import (
 	"github.com/ullage/ullage/internal/base/untrusted"
 )
 
-// Slack is how much earlier than a time a reader begins: steps back of the clock that the
+// Slack is how much earlier than a time a reader begins. Backward steps of the clock that the
 // writer has missed are shorter.
 const Slack = 10 * time.Second
 
 // Index is the seek file of a stream as it was when it was read. Nil has no entries.
 type Index struct{ entries []Entry }
 
-// Read reads the seek file in the directory of a stream, at most its first most bytes. A
-// file that is missing or unreadable, or begins with damage, has no entries.
+// Read reads at most most bytes of the seek file in the directory of a stream. A file that is
+// missing or unreadable, or begins with damage, has no entries.
 func Read(dir string, most int) *Index {
 	file, err := untrusted.OpenIn(dir, Name)
 	if err != nil {
@@ -31,8 +31,8 @@ func Read(dir string, most int) *Index {
 	return &Index{Parse(data)}
 }
 
-// Once returns what reads the seek file in the directory of a stream, the first time that
-// it is called.
+// Once returns a function that reads the seek file in the directory of a stream when it is
+// first called.
 func Once(dir string) func() *Index {
 	return sync.OnceValue(func() *Index { return Read(dir, MaxBytes) })
 }
@@ -45,9 +45,9 @@ func (x *Index) Bytes() int {
 	return cap(x.entries) * EntryBytes
 }
 
-// Before returns the last known offset in a segment for which all lines before it were
-// written earlier than since. Zero: no such offset is known. The caller looks whether a
-// frame begins there.
+// Before returns the last known offset in a segment before which all lines were written
+// earlier than since. Zero: no such offset is known. The caller checks that a frame begins
+// there.
 func (x *Index) Before(seq uint64, start, since time.Time) (offset int64) {
 	if x == nil || since.IsZero() {
 		return 0
@@ -76,8 +76,8 @@ func (x *Index) Next(seq uint64, start time.Time, offset int64) (e Entry, ok boo
 	return x.entries[i], true
 }
 
-// Last returns the last entry before the place at offset in a segment, of this or an
-// earlier segment, or the one at that place.
+// Last returns the last entry at or before an offset in a segment. The entry may be of an
+// earlier segment.
 func (x *Index) Last(seq uint64, offset int64) (e Entry, ok bool) {
 	if x == nil {
 		return Entry{}, false
@@ -89,7 +89,7 @@ func (x *Index) Last(seq uint64, offset int64) (e Entry, ok bool) {
 	return x.entries[i-1], true
 }
 
-// find returns the index of the first entry at a place or after it.
+// find returns the index of the first entry at or after a place.
 func (x *Index) find(seq uint64, offset int64) int {
 	i, _ := slices.BinarySearchFunc(x.entries, Entry{Seq: seq, Offset: offset}, compare)
 	return i

@@ -5,7 +5,7 @@ import "time"
 const (
 	every      = 10 * time.Second // between two entries,
 	everyBytes = 1 << 20          // or so many bytes on disk
-	silence    = 5 * time.Second  // without a commit: the one before gets an entry, too
+	silence    = 5 * time.Second  // without a commit: the commit before it gets an entry too
 )
 
 // Place is the end of a commit.
@@ -15,18 +15,18 @@ type Place struct {
 	Offset int64
 }
 
-// Recorder decides which commits of a stream get an entry, and what is in it. The zero
-// value is that of a stream without a seek file.
+// Recorder decides which commits of a stream get an entry, and computes the entries. The zero
+// value is for a stream without a seek file.
 type Recorder struct {
 	last   Entry // the last one in the file
-	seen   Entry // that of the last commit, whether in the file or not
+	seen   Entry // for the last commit, whether in the file or not
 	clock  clock
-	latest int64 // no line of the last commit was written later
-	time   int64 // no line since last was written later; zero: there is none
+	latest int64 // all lines of the last commit were written by then
+	time   int64 // all lines since last were written by then; zero: there are no such lines
 }
 
-// Resume continues after the entries of a file, and returns how many of them are valid:
-// entries after at name places that were cut off, or are of a deleted stream.
+// Resume continues after the entries of a file and returns how many of them are valid:
+// entries after at name places that were cut off, or belong to a deleted stream.
 func (r *Recorder) Resume(entries []Entry, at Place) (kept int) {
 	for kept = len(entries); kept > 0 && compare(entries[kept-1], Entry{Seq: at.Seq, Offset: at.Offset}) > 0; kept-- {
 		r.time = max(r.time, entries[kept-1].Time) // also covers lines that are still there
@@ -42,12 +42,12 @@ func (r *Recorder) Resume(entries []Entry, at Place) (kept int) {
 	return kept
 }
 
-// See receives the end of each commit, with the time at which its last line was read, and
-// the milliseconds since boot then. It returns the entries to append, none most often. The
+// See receives the end of each commit, the time at which its last line was read, and the
+// milliseconds since boot at that time. It returns the entries to append, usually none. The
 // caller writes them and calls Wrote.
 //
-// Where a silence ends, the commit before it gets an entry: a JVM may have ended there, and
-// the next one has begun.
+// When a silence ends, the commit before it gets an entry: a JVM may have ended there, and
+// another may have begun.
 func (r *Recorder) See(at Place, read time.Time, up uint32) (due []Entry) {
 	wall := read.UnixMilli() + 1 // so that a line of the same millisecond is before it
 	silent := r.clock.known && wall-r.clock.wall >= silence.Milliseconds()
@@ -76,7 +76,7 @@ func isFar(last, e Entry) bool {
 	return compare(last, e) < 0 && (waited >= every || waited < 0 || e.Offset-from >= everyBytes)
 }
 
-// Wrote says that the entries that See has returned last are in the file.
+// Wrote records that the entries that See returned last are in the file.
 func (r *Recorder) Wrote(due []Entry) {
 	r.last, r.time = due[len(due)-1], 0
 	if compare(r.last, r.seen) < 0 {
@@ -86,9 +86,9 @@ func (r *Recorder) Wrote(due []Entry) {
 }
 
 const (
-	stepMin = time.Second     // a shorter step of the clock, or one by less than a thousandth of
-	stepMax = 5 * time.Second // the time that has passed, may be a clock that is adjusted; at most so much
-	day     = 24 * time.Hour  // a longer one is not a step: the node, or its boot, is another one
+	stepMin = time.Second     // a step back by less than this plus a thousandth of the time that has passed
+	stepMax = 5 * time.Second // may be an adjustment of the clock, if it is not longer than this
+	day     = 24 * time.Hour  // a longer one is not a step: the node or its boot is a different one
 )
 
 // clock notices that the system clock is set back.
@@ -98,9 +98,9 @@ type clock struct {
 	known bool
 }
 
-// latest receives what the system clock shows, and the milliseconds since boot. It
-// returns the latest that the clock can have shown since the last call: if the clock was
-// set back since, what it would show otherwise.
+// latest receives the time of the system clock and the milliseconds since boot. It returns
+// the latest time that the clock can have shown since the last call: if the clock was set
+// back, the time that it would show otherwise.
 func (c *clock) latest(wall int64, up uint32) int64 {
 	passed := int64(up - c.up) // modulo 2^32, which is 49 days
 	otherwise := c.wall + passed

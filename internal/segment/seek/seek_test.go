@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// noon is when the log of a test begins.
+// noon is the time at which the log of a test begins.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // world is a node on which a JVM writes a line each second and a sidecar reads the lines. From time to time, the clock
@@ -17,7 +17,7 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 type world struct {
 	t       *testing.T
 	passed  time.Duration // since the boot, which was at noon
-	ahead   time.Duration // of the clock
+	ahead   time.Duration // how far the clock is ahead
 	booted  uint32
 	written []time.Time // by the JVM, one for each line
 	read    int         // lines
@@ -140,7 +140,7 @@ func TestNoLineIsLost(t *testing.T) {
 	}
 }
 
-// check asks for each second of the log.
+// check looks up each second of the log.
 func (w *world) check() {
 	index := &Index{Parse(w.file)}
 	if len(index.entries) < 5 {
@@ -152,7 +152,7 @@ func (w *world) check() {
 		skipped = max(skipped, offset)
 		for i, at := range w.written[:offset/lineBytes] {
 			if !at.Before(since) {
-				w.t.Fatalf("since %v begins behind line %d, which is of %v", since, offset/lineBytes, w.written[i])
+				w.t.Fatalf("since %v: reading begins after line %d, which was written at %v", since, offset/lineBytes, w.written[i])
 			}
 		}
 	}
@@ -213,7 +213,7 @@ func TestIndex(t *testing.T) {
 		}
 	}
 	if got := x.Before(2, start(1), start(9)); got != 0 {
-		t.Errorf("%d of a segment that was created at another time", got)
+		t.Errorf("%d for a segment that was created at another time", got)
 	}
 	if e, ok := x.Next(2, start(2), 101); !ok || e.Offset != 200 {
 		t.Errorf("next: %+v, %v", e, ok)
@@ -255,7 +255,7 @@ func TestThin(t *testing.T) {
 				t.Errorf("%d bytes, bound %d, for %d", n, bound, int64(len(segs))*size)
 			}
 			if newest := int(min(bound/2/EntryBytes, int64(len(all)-4*each))); !slices.Equal(kept[len(kept)-newest+1:], all[len(all)-newest+1:]) {
-				t.Error("the newest entries are not there")
+				t.Error("the newest entries are missing")
 			}
 			whole, thinned := &Index{all}, &Index{kept}
 			for _, seg := range segs {

@@ -7,15 +7,14 @@ type Segment struct {
 	Size  int64 // on disk
 }
 
-// Bound returns the largest size of a stream's seek file, by the bytes of the stream on
-// disk.
+// Bound returns the largest size of a stream's seek file, given the stream's bytes on disk.
 func Bound(disk int64) int64 { return min(max(disk/1024, 4<<10), MaxBytes) }
 
-// Thin returns entries that take at most three quarters of the bound for the given
-// segments, which are all that exist, in their order; and that bound. It leaves out the entries of other
-// segments. The newest entries, for half of the bound, stay; from the older ones Thin
-// keeps some at equal distances. The time of an entry that is left out goes to the next
-// one, because the time of an entry covers the lines since the one before it.
+// Thin returns the bound for the given segments, which are all that exist, in order, and
+// entries that take at most three quarters of the bound. It leaves out the entries of other
+// segments. The newest entries, for half of the bound, are kept; of the older ones Thin keeps
+// some at equal distances. The next entry inherits the time of an entry that is left out,
+// because the time of an entry covers the lines since the previous entry.
 func Thin(entries []Entry, segs []Segment) (kept []Entry, bound int64) {
 	ends, disk := place(&entries, segs)
 	bound = Bound(disk)
@@ -37,8 +36,8 @@ func Thin(entries []Entry, segs []Segment) (kept []Entry, bound int64) {
 	return kept, bound
 }
 
-// place leaves out the entries without a segment, and returns where the others are among
-// the bytes of all segments, and how many bytes these have.
+// place leaves out the entries without a segment. It returns where the others are among the
+// bytes of all segments, and how many bytes all segments have.
 func place(entries *[]Entry, segs []Segment) (ends []int64, disk int64) {
 	kept, all := (*entries)[:0], *entries
 	for _, s := range segs {

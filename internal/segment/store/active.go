@@ -37,8 +37,8 @@ func (t *Stream) open() error {
 
 // create makes the next segment. The entries of the segment and of a new directory
 // become durable with the next Sync, before the mark of that Sync can reach the
-// checkpoint. All bytes of the segment before are durable by now, because only Sync
-// and what follows a Sync seal a segment: a crash leaves no hole between the two.
+// checkpoint. All bytes of the previous segment are durable by now, because a segment is
+// sealed only in or after a Sync: a crash leaves no hole between the two.
 func (t *Stream) create() error {
 	if err := t.dest.present(); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (t *Stream) create() error {
 		t.ledger.dirs++
 	}
 	if before := max(t.seg.Seq, t.mark.Seq(), t.top.Seq()); before != t.last {
-		noteFollows(file, before) // numbers were passed over
+		noteFollows(file, before) // numbers were skipped
 	}
 	if t.seg.Name != "" {
 		before := t.seg
@@ -78,9 +78,9 @@ func (t *Stream) create() error {
 	return nil
 }
 
-// noteFollows records that the new segment follows the one with the number before. A file
-// system without extended attributes keeps no such note; then the hole looks as if a
-// segment was missing.
+// noteFollows records that the new segment follows segment number before. A file system
+// without extended attributes cannot record it; then the hole in the numbers looks like a
+// missing segment.
 func noteFollows(file *os.File, before uint64) {
 	_ = unix.Fsetxattr(int(file.Fd()), segment.FollowsAttr, strconv.AppendUint(nil, before, 10), 0)
 }
@@ -107,15 +107,14 @@ func (t *Stream) release() (before end) {
 	return before
 }
 
-// takeBack undoes release: the checkpoint does not have the new mark. The segment
+// takeBack undoes release because the checkpoint does not have the new mark. The segment
 // stays sealed.
 func (t *Stream) takeBack(before end) {
 	t.seg, t.mark = before.seg, before.mark
 	t.mark.Sealed = true
 }
 
-// holds reports whether the stream holds a segment on disk, which is then not in the
-// ledger.
+// holds reports whether the stream itself holds a segment, which is then not in the ledger.
 func (t *Stream) holds(info segment.Info) bool {
 	return t.placed && (info.Name == t.seg.Name || t.before != nil && info.Name == t.before.Name)
 }

@@ -10,11 +10,11 @@ import (
 
 const backBytes = 256 << 10
 
-// cached is what of the newest segment is in the page cache. Its calls of the kernel are only
-// hints: Sync reports the disk's errors, and a file system may lack the calls.
+// cached tracks the part of the newest segment that is in the page cache. Its system calls are
+// only hints: Sync reports the disk's errors, and a file system may lack the calls.
 type cached struct {
-	begun int64 // up to this offset the kernel was asked to write the segment back
-	kept  int64 // ... and to this position, to forget the pages that it has written
+	begun int64 // the kernel was asked to write the segment back up to here
+	kept  int64 // ... and to drop the written pages up to here
 }
 
 // writeBack asks the kernel to begin writing whole new pages of a segment that has grown to a

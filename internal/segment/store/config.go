@@ -10,34 +10,35 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// minSegment keeps a mistyped size from making a file of every frame.
+// minSegment prevents a mistyped size from making each frame a file of its own.
 const minSegment = 4 * settings.Ki
 
 // Config says how segments are written and how long they are kept. All sizes count
-// bytes on disk, compressed. [DefaultConfig] returns one that works.
+// bytes on disk, compressed. [DefaultConfig] returns a Config that works.
 type Config struct {
 	// Compress encodes new segments. Segments of another compression are kept and
 	// read, but nothing is appended to them.
 	Compress segment.Compression
 
-	// SegmentBytes seals a segment at the first sync that finds it at this size or
-	// over it. A segment exceeds the size by less than one commit. Where many streams
-	// grow at once, segments are sealed earlier: their active segments together take
-	// at most a quarter of RetainBytes.
+	// SegmentBytes seals a segment at the first sync that finds it at or over this
+	// size. A segment exceeds the size by less than one commit. When many streams grow
+	// at once, segments are sealed earlier: the active segments together take at most a
+	// quarter of RetainBytes.
 	SegmentBytes settings.Size
 
-	// Reread keeps what Sync made durable in the page cache, for a sink that reads it
-	// soon. Otherwise these pages leave the page cache, where the copy would displace
-	// what the application has read.
+	// Reread keeps synced pages in the page cache, for a sink that soon reads them.
+	// Otherwise they are dropped from the page cache, where they would displace pages
+	// that the application has read.
 	Reread bool
 
-	// SegmentAge seals a segment that was created this long ago. Zero: never. Not a flag:
-	// for a sink of whole segments, the sidecar sets it.
+	// SegmentAge seals a segment that was created this long ago. Zero: never. It is not a
+	// flag: the sidecar sets it for a sink of whole segments.
 	SegmentAge time.Duration
 
-	// RetainBytes is what all segments of all streams, with their directories, may
-	// take of the file system, in whole blocks. Segments may take the same share of
-	// the inodes. Beyond either, the oldest segments are deleted. Zero: no bound.
+	// RetainBytes is how much space of the file system all segments of all streams,
+	// with their directories, may take, in whole blocks. Segments may take the same
+	// share of the inodes. Beyond either bound, the oldest segments are deleted. Zero:
+	// no bound.
 	RetainBytes settings.Size
 
 	// RetainAge deletes a segment this long after its last write.

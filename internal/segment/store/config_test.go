@@ -52,7 +52,7 @@ func TestEveryBadSettingIsNamed(t *testing.T) {
 	small := DefaultConfig()
 	small.RetainBytes = settings.Mi
 	if bad := small.Validate(); len(bad) != 1 || !strings.Contains(bad[0].Error(), "at least one segment") {
-		t.Errorf("less retained than a segment holds: %v", bad)
+		t.Errorf("RetainBytes below SegmentBytes: %v", bad)
 	}
 	unbounded := DefaultConfig()
 	unbounded.RetainBytes, unbounded.RetainAge = 0, 0

@@ -24,7 +24,7 @@ var ErrAway = errors.New("destination is away")
 
 // destination is the directory of the durable copy, held open, with its lock and
 // its key. Everything below the directory is reached through root, so nothing is
-// ever created or deleted in another directory that takes its path. It knows
+// ever created or deleted in another directory that has taken its path. It knows
 // directories and files by name, and nothing about the segments' content.
 //
 //	openDestination → acquire → openDir, openSegment, … → again → adopt → close
@@ -39,7 +39,7 @@ type destination struct {
 	full   bool   // a call found no space; retention resets it
 }
 
-// openDestination opens the directory, and first creates what is missing of its path.
+// openDestination opens the directory. It first creates the missing directories of its path.
 func openDestination(dir string, log *slog.Logger) (*destination, error) {
 	d := &destination{dir: dir, log: log, lock: lock{dir: dir, log: log}, number: number{dir: dir, log: log}}
 	if err := d.prepare(); err != nil {
@@ -58,7 +58,7 @@ func (d *destination) prepare() error {
 		if err := syncDir(d.dir); err != nil {
 			return explain(d.dir, "sync", err)
 		}
-		// The parent may be one that we may only pass through.
+		// We may lack the permission to read the parent.
 		if err := syncDir(filepath.Dir(d.dir)); err != nil && !errors.Is(err, fs.ErrPermission) {
 			return explain(d.dir, "sync", err)
 		}
@@ -130,7 +130,7 @@ func (d *destination) acquire(ctx context.Context) error {
 		return err
 	}
 	d.lock.sign(segment.Self())
-	// The process that held the lock until now may have recorded a higher one since.
+	// The process that held the lock until now may have recorded a higher number since.
 	if err := d.number.load(); err != nil {
 		return explain(d.dir, "read the number of the checkpoint in", err)
 	}
@@ -162,8 +162,8 @@ func probe(own string) error {
 	return err
 }
 
-// again reports whether the path still names the open directory and opens the path
-// again: the same directory may now be reached through another mount. If same is
+// again reports whether the path still names the open directory. If so, it opens the path
+// again, because the path may now reach the directory through another mount. If same is
 // false and err is nil, the directory that the path names may be adopted.
 func (d *destination) again() (same bool, err error) {
 	err = d.present()
@@ -218,7 +218,7 @@ func (d *destination) foreign() error {
 }
 
 // adopt makes the directory at the path the destination. The directory keeps its
-// key if it has one, and else gets the key of the former directory.
+// key if it has one, and otherwise gets the key of the former directory.
 func (d *destination) adopt(ctx context.Context) error {
 	if err := d.lock.release(); err != nil {
 		d.log.Debug("unlocking the old destination failed", "error", err)
@@ -229,8 +229,8 @@ func (d *destination) adopt(ctx context.Context) error {
 		err = d.acquire(ctx)
 	}
 	if err != nil {
-		// Another process may hold the lock of the new directory. Without the lock,
-		// again does not take the directory for ours, and the next Reopen adopts it.
+		// Another process may hold the lock of the new directory. While we have no lock
+		// file open, again reports another directory, so the next Reopen adopts it.
 		return errors.Join(err, d.lock.release())
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// awayStore is a destination with a stream that has lines(1, 5000) committed, and more appended.
+// awayStore returns a destination with a stream in which lines(1, 5000) are committed and more lines are appended.
 func awayStore(t *testing.T) (s *testStore, str *Stream, m segment.Mark, dest string) {
 	t.Helper()
 	dest = filepath.Join(t.TempDir(), "dest")
@@ -64,7 +64,7 @@ func TestDestinationThatIsAwayIsWaitedFor(t *testing.T) {
 				}
 			}
 			if left, err := filepath.Glob(filepath.Join(dest, "*", "*")); name == "another's directory" && (len(left) > 0 || err != nil) {
-				t.Errorf("made in the other directory: %v", left)
+				t.Errorf("created in the other directory: %v", left)
 			}
 			must(t, os.RemoveAll(dest))
 			rename(t, moved, dest)
@@ -152,11 +152,11 @@ func TestDestinationOfAnotherSidecarIsNotTaken(t *testing.T) {
 		t.Fatal(replaced, err)
 	}
 	if !bytes.Equal(s.Key(), second.Key()) {
-		t.Error("the key is not that of the directory")
+		t.Error("the key is not the directory's key")
 	}
 }
 
-// Committed segments stay, whatever is moved away and back, at any time and across a restart.
+// Committed segments are kept if they are moved away and back, at any time and across a restart.
 func TestCommittedSegmentsThatComeBackStay(t *testing.T) {
 	for name, restart := range map[string]bool{"at once": false, "after a restart": true} {
 		for how, place := range map[string]func(t *testing.T, str *Stream, m segment.Mark){
@@ -191,7 +191,7 @@ func TestCommittedSegmentsThatComeBackStay(t *testing.T) {
 				wantContents(t, dest, "gc", nil)
 				must(t, os.RemoveAll(dir))
 				rename(t, moved, dir)
-				must(t, str.Resume(gone, 1<<20)) // what was past the mark goes
+				must(t, str.Resume(gone, 1<<20)) // bytes past the mark are cut
 				wantContents(t, dest, "gc", lines(1, 5000))
 				appendAll(t, str, lines(4, 500))
 				sync(t, str)

@@ -41,8 +41,8 @@
 //	in or after Append   Bytes past the mark, perhaps in a new segment. Resume removes them.
 //	in Sync              The same; the directory entry of a new segment may be missing.
 //	after Sync           Durable bytes past the checkpoint's mark. Resume removes them.
-//	before SetNumber     The number of the checkpoint before. Nothing was reclaimed since that one, so the
-//	                     caller may use either.
+//	before SetNumber     The number of the previous checkpoint. Nothing was reclaimed since that
+//	                     checkpoint, so the caller may use either.
 //	in Resume            Resume deletes the newer segments, the newest first, and truncates last. So the
 //	                     segments always hold a prefix of what was appended, and Resume can run again.
 //	in Recover           The same as in Resume.
@@ -55,8 +55,8 @@
 //
 // # Start
 //
-// A checkpoint whose number is lower than [Store.Number] is an old one, and the caller
-// resumes nothing at its marks: bytes past them are committed, and no longer in the source.
+// A checkpoint whose number is lower than [Store.Number] is old. The caller resumes nothing at
+// its marks, because bytes past them are committed and no longer in the source.
 // Each stream of the checkpoint is opened and resumed at its mark. A stream without a mark is
 // recovered, and so is one whose mark Resume refuses with [ErrMark]. [Stream.Recover] returns
 // the last bytes of the stream; the caller finds these bytes in the source and continues to
@@ -66,21 +66,21 @@
 // # Retention
 //
 // Retention bounds the blocks and inodes that segments, hint files and their directories use. It
-// also keeps a reserve free on a volume that other programs fill, or that is smaller
+// also keeps a reserve free on a volume that other programs fill or that is smaller
 // than RetainBytes. It deletes segments in the order of their last writes, on a clock
 // that never steps, and within a stream in the order of their numbers. It removes a
 // directory, and the hint files in it, only after it has deleted a segment in it.
 //
 // # Errors
 //
-// After a failed write or fsync, the pages that reached the disk are unknown, and
+// After a failed write or fsync, it is unknown which pages reached the disk, and
 // a later fsync of the same descriptor may succeed although pages are lost. So an
 // error of Append or Sync makes the stream unusable until [Stream.Abandon], and
 // only [Stream.Resume] with the last mark makes it usable again, on a new
 // descriptor.
 //
-// An error that wraps [ErrRefused] concerns one stream alone: its name belongs to
-// something that is not a directory, its directory belongs to another user, or the
+// An error that wraps [ErrRefused] concerns only one stream: something that is not a
+// directory has its name, its directory belongs to another user, or the
 // file system does not allow its name. The store checks the destination itself
 // first and refuses a stream only if the destination works.
 //
@@ -93,7 +93,7 @@
 //
 // # Memory
 //
-// One encoder and one frame buffer serve all streams, and go while nothing is written.
-// Memory does not grow with the volume: the ledger holds the names of the next segments
-// to delete, and of no others.
+// One encoder and one frame buffer serve all streams, and are freed while nothing is
+// written. Memory does not grow with the volume: the ledger holds only the names of the
+// next segments to delete.
 package store

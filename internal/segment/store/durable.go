@@ -32,12 +32,12 @@ func writeNew(path string, data []byte, mode fs.FileMode) error {
 	return err
 }
 
-// journalLives returns an error if the file system of a file has given up its journal, after
-// syncs that succeeded. ext4 ends a transaction of an aborted journal as if it were written, and
-// an fdatasync that comes right then returns success without what it was to make durable. But
-// no change of metadata begins on an aborted journal: the first of two that change nothing
-// makes the file system see that, and the second is refused. Other file systems say it in the
-// sync.
+// journalLives returns an error if the file system of a file has aborted its journal although a
+// sync succeeded. ext4 ends a transaction of an aborted journal as if it were written, and an
+// fdatasync at that moment returns success although nothing is durable. But ext4 begins no
+// change of metadata on an aborted journal: the first of two chmod calls that change nothing
+// makes it notice the abort, and the second call fails. Other file systems report the error in
+// the sync itself.
 func journalLives(file *os.File) error {
 	fd := int(file.Fd())
 	var fs unix.Statfs_t
@@ -47,7 +47,7 @@ func journalLives(file *os.File) error {
 	}
 	for range 2 {
 		err := kernel.Retry(func() error { return unix.Fchmod(fd, st.Mode&0o7777) })
-		if errors.Is(err, unix.EROFS) || errors.Is(err, unix.EIO) { // others say nothing of the journal
+		if errors.Is(err, unix.EROFS) || errors.Is(err, unix.EIO) { // other errors say nothing about the journal
 			return fmt.Errorf("change %s after a sync: %w", file.Name(), err)
 		}
 	}

@@ -8,14 +8,13 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// encodeWindow is how far back a match may lie: a whole frame of the sidecar. The
-// encoder's default level finds longer matches in UL than its fastest: together, a
-// sixth less is stored than with that and half the window, for no more CPU time. The
-// encoder takes about 2 MiB.
+// encodeWindow is how far back a match may be. The encoder's default level finds longer
+// matches in UL than its fastest level. With this window it stores a sixth less than the
+// fastest level does with half the window, for no more CPU time. The encoder takes about 2 MiB.
 const encodeWindow = 512 << 10
 
-// encoder encodes frames. Its buffers serve all streams, and are allocated for the first
-// frame. That of a frame grows to the largest one: lines of UL become a seventeenth.
+// encoder encodes frames. Its buffers serve all streams and are allocated for the first frame.
+// buf grows to the largest frame: compression shrinks lines of UL to a seventeenth.
 type encoder struct {
 	how  segment.Compression
 	buf  []byte
@@ -44,7 +43,7 @@ func newEncoder(how segment.Compression) (*encoder, error) {
 	return e, nil
 }
 
-// encode returns the frame for raw. It is valid until the next call.
+// encode returns the frame for raw. The frame is valid until the next call.
 func (e *encoder) encode(raw []byte) []byte {
 	if e.how == segment.None {
 		return raw

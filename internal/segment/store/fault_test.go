@@ -47,7 +47,7 @@ func TestFullDiskThenSpaceAgain(t *testing.T) {
 			t.Fatalf("want ENOSPC, got %v", err)
 		}
 		str.Abandon()
-		must(t, str.Resume(m, 2*segment.FrameBytes)) // to cut takes no space
+		must(t, str.Resume(m, 2*segment.FrameBytes)) // cutting takes no space
 		wantContents(t, dest, "gc", committed)
 		if err := str.Append(noise(segment.FrameBytes)); !errors.Is(err, unix.ENOSPC) {
 			t.Fatal(err)
@@ -113,7 +113,7 @@ func TestReadOnlyDestination(t *testing.T) {
 	appendAll(t, str, lines(1, 100))
 	m := sync(t, str)
 	must(t, str.CloseIdle())
-	must(t, s.dest.lock.release()) // it would keep the file system busy
+	must(t, s.dest.lock.release()) // the lock would keep the file system busy
 	remount(t, dest, unix.MS_RDONLY)
 	if err := str.Append(lines(2, 100)); !errors.Is(err, unix.EROFS) {
 		t.Fatal(err)

@@ -22,17 +22,16 @@ import (
 // be gone.
 var ErrRefused = errors.New("the destination refuses this stream")
 
-// nameErrnos are the errors that one name alone can have. The destination can have
-// each of them too, so an error is the stream's only if the destination itself
-// works.
+// nameErrnos are the errors that a single name can cause. The destination can cause each of
+// them too, so an error is blamed on the stream only if the destination itself works.
 var nameErrnos = []error{
 	unix.ENOTDIR, unix.EISDIR, unix.ELOOP, // something else has the name
 	unix.EACCES, unix.EPERM, // ... or it belongs to another user
 	unix.EINVAL, unix.EILSEQ, unix.ENAMETOOLONG, // the file system allows no such name
 }
 
-// judge looks at an error of one stream. It notes a full volume for retention, and
-// wraps in ErrRefused what concerns that stream alone.
+// judge examines an error of one stream. It notes a full volume for retention and wraps an
+// error that concerns only this stream in ErrRefused.
 func (d *destination) judge(err error) error {
 	if noSpace(err) {
 		d.full = true
@@ -74,7 +73,7 @@ func (d *destination) openDir(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// syncDir makes the entries of a directory durable, named as for openDir.
+// syncDir makes the entries of a directory durable. The name is as for openDir.
 func (d *destination) syncDir(name string) error {
 	dir, err := d.openDir(name)
 	if err != nil {
@@ -158,7 +157,7 @@ func (d *destination) cutSegment(seg segment.Info, size int64) error {
 	return nil
 }
 
-// wholePages estimates what so many bytes take of the file system.
+// wholePages estimates how much space so many bytes take in the file system.
 func wholePages(size int64) int64 {
 	return max(segment.PageBytes, (size+segment.PageBytes-1)&^(segment.PageBytes-1))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// FuzzRecover cuts a segment and flips a byte of it: what is kept must be a
-// prefix of what was appended, and the stream must continue after it.
+// FuzzRecover cuts a segment and flips a byte of it: the kept bytes must be a prefix of the
+// appended bytes, and the stream must continue after them.
 func FuzzRecover(f *testing.F) {
 	for how := range allCompressions {
 		f.Add(uint8(how), uint16(0), uint16(0), uint8(0), uint8(0))

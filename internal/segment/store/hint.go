@@ -16,19 +16,19 @@ import (
 // hintNames are the hint files in the directory of a stream.
 var hintNames = [...]string{seek.Name, index.Name}
 
-// hintFile is such a file, a sequence of entries of one length. Nothing depends on the file
-// and it is never synced, so errors are not reported: the next entry replaces one that
-// could not be written.
+// hintFile is a hint file: a sequence of entries of the same length. Nothing depends on the
+// file and it is never synced, so errors are not reported: the next entry replaces an entry
+// that could not be written.
 type hintFile struct {
 	dest         *destination
 	ledger       *ledger
 	stream, name string
-	most         int64 // no more of it is read
+	most         int64 // the most bytes that are read of it
 
 	size    int64 // of the valid entries
 	loaded  bool  // size is known
 	stale   bool  // other bytes may follow the entries
-	counted int64 // what the file takes of the disk; 0: there is none
+	counted int64 // what the file takes on the disk; 0: there is no file
 }
 
 // info names the file as if it were a segment.
@@ -42,15 +42,15 @@ func (f *hintFile) load() []byte {
 	data, disk := f.read()
 	if f.counted == 0 && disk > 0 {
 		f.counted = disk
-		if f.ledger.fresh { // it has the file
+		if f.ledger.fresh { // the ledger has counted the file
 			f.ledger.hints = f.ledger.hints.minus(f.use())
 		}
 	}
-	f.loaded, f.stale = true, true // also where there is no file
+	f.loaded, f.stale = true, true // even if there is no file
 	return data
 }
 
-// read returns the content of the file and what it takes of the disk.
+// read returns the content of the file and how much space the file takes on the disk.
 func (f *hintFile) read() (data []byte, disk int64) {
 	file, err := f.dest.openSegment(f.info(), unix.O_RDONLY)
 	if err != nil {
@@ -66,8 +66,8 @@ func (f *hintFile) read() (data []byte, disk int64) {
 	return data, disk
 }
 
-// replace writes data in place of all entries. It overwrites the file from its beginning: a
-// reader finds the old entries after the new ones out of order.
+// replace writes data in place of all entries. It overwrites the file from its beginning, so a
+// concurrent reader may find old entries, out of order, after the new ones.
 func (f *hintFile) replace(data []byte) {
 	f.stale = true
 	if f.write(data, 0) == nil {
@@ -112,7 +112,7 @@ func (f *hintFile) newest(n int) ([]segment.Info, error) {
 	return segment.Newest(dir, n)
 }
 
-// use is what the file takes of the file system.
+// use returns what the file takes of the file system.
 func (f *hintFile) use() use {
 	if f.counted == 0 {
 		return use{}

@@ -8,7 +8,7 @@ import (
 	"github.com/ullage/ullage/internal/base/kernel"
 )
 
-// links returns how many names an open file has: none once it was deleted.
+// links returns how many names an open file has: 0 once it was deleted.
 func links(f *os.File) uint64 {
 	var st unix.Stat_t
 	if err := kernel.Retry(func() error { return unix.Fstat(int(f.Fd()), &st) }); err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// windowSegments is how many of the next segments to delete the ledger holds.
+// windowSegments is how many segments the ledger holds: the next ones to delete.
 const windowSegments = 4096
 
-// use is what is taken of a file system, or what the file system has.
+// use is an amount of a file system: what something takes, or what there is.
 type use struct{ bytes, inodes int64 }
 
 func (u use) plus(v use) use  { return use{u.bytes + v.bytes, u.inodes + v.inodes} }
@@ -33,7 +33,7 @@ type entry struct {
 	start  int64 // Unix time, as in the name
 	since  int64 // Unix time: start, or the start of a later segment of the stream if that is earlier
 	order  int64 // since, on the clock of the ledger
-	wrote  int64 // the last write of this segment and of all before, on the clock of the ledger
+	wrote  int64 // the last write to this segment or an earlier one, on the clock of the ledger
 	size   int64
 	disk   int64
 	how    segment.Compression
@@ -61,27 +61,26 @@ func compareEntry(a, b entry) int {
 		cmp.Compare(a.seq, b.seq), strings.Compare(a.stream, b.stream))
 }
 
-// ledger is what is known of the segments on disk without a look at the disk. It
-// leaves out the segments that a placed stream holds, the newest one and the one
-// before until its successor is synced: the stream knows those. Streams report what
-// they seal, cut and delete; retention replaces the ledger by a scan of the disk
-// while it is not fresh.
+// ledger records the segments on disk, so that no look at the disk is needed. It leaves out
+// the segments that a placed stream itself holds: the newest one, and the previous one
+// until the newest is synced. Streams report which segments they seal, cut and delete.
+// Retention scans the disk and replaces the ledger when it is not fresh.
 type ledger struct {
 	began time.Time     // when the clock of the ledger began
-	idle  time.Duration // for how long nothing was committed before that, by the system clock
+	idle  time.Duration // how long nothing had been committed before that, by the system clock
 
 	fresh  bool    // false: the disk must be scanned
-	oldest []entry // what can be deleted, in order: all of it, or the beginning
-	all    bool    // oldest is all of it
-	count  int     // segments, those beyond the window included
+	oldest []entry // the segments that can be deleted, in order: all, or the first of them
+	all    bool    // oldest has all of them
+	count  int     // segments, including those beyond the window
 	size   int64   // and their bytes
 	disk   int64   // and what they take of the disk
 	dirs   int64   // directories of streams, all of them
 	hints  use     // hint files of the streams that are not open
 }
 
-// newLedger returns the ledger of a process that begins now, at a destination whose last
-// commit was at a time; zero: unknown.
+// newLedger returns the ledger of a process that begins now. last is the time of the
+// destination's last commit; zero: unknown.
 func newLedger(now, last time.Time) *ledger {
 	l := &ledger{began: now}
 	if !last.IsZero() {
@@ -92,15 +91,15 @@ func newLedger(now, last time.Time) *ledger {
 
 // clock places a moment on the clock of the ledger, which counts milliseconds since
 // Open and never steps. A moment in the future becomes now, because the system clock
-// was ahead when the moment was recorded. So a step of the system clock changes
-// neither order nor age of the segments that are known.
+// was ahead when the moment was recorded. So a step of the system clock changes neither the
+// order nor the age of the segments that are known.
 //
 // For a moment that only a file system knows, the ledger uses the lesser of two ages: by
 // the system clock, and by what that clock would show without a step since Open. The time
-// before Open in which nothing was committed makes no segment older, because a step of the
-// system clock is no different from it. So even if the clock is far ahead, retention
-// deletes only segments that were already too old at the last commit. At worst, segments
-// stay longer by the time without a sidecar.
+// before Open in which nothing was committed makes no segment older, because it cannot be
+// distinguished from a step of the system clock. So even if the clock is far ahead,
+// retention deletes only segments that were already too old at the last commit. At worst,
+// segments are kept longer, by the time without a sidecar.
 func (l *ledger) clock(at, now time.Time) int64 {
 	since := now.Sub(l.began)
 	return (since - l.age(at, now, since)).Milliseconds()
@@ -123,8 +122,8 @@ func (l *ledger) entryOf(info segment.Info, now time.Time) entry {
 // forget makes the next Maintain scan the disk.
 func (l *ledger) forget() { l.fresh = false }
 
-// sealed enters a segment that no mark needs any more, because its stream goes on
-// with later.
+// sealed enters a segment that no mark needs any more, because its stream continues in the
+// segment later.
 func (l *ledger) sealed(seg, later segment.Info) {
 	now := time.Now()
 	l.enter(l.entryOf(seg, now), l.entryOf(later, now))
@@ -133,8 +132,8 @@ func (l *ledger) sealed(seg, later segment.Info) {
 // ended enters the newest segment of a stream that was closed.
 func (l *ledger) ended(seg segment.Info) { l.enter(l.entryOf(seg, time.Now()), endOfTime) }
 
-// enter adds e, which later follows in its stream. The next scan finds what does not
-// go into an incomplete window.
+// enter adds e. The entry later follows e in its stream. If the window is incomplete, enter
+// only counts e, and the next scan finds it.
 func (l *ledger) enter(e, later entry) {
 	if !l.fresh {
 		return
@@ -188,8 +187,8 @@ func (l *ledger) restore(entries []entry) {
 	slices.SortFunc(l.oldest, compareEntry)
 }
 
-// used is what the segments of the ledger, hint files and the directories of all streams
-// take.
+// used returns what the segments of the ledger, hint files and the directories of all
+// streams take.
 func (l *ledger) used() use {
 	dirs := max(0, l.dirs)
 	return l.hints.plus(use{bytes: l.disk + dirs*directory.bytes, inodes: int64(l.count) + dirs*directory.inodes})

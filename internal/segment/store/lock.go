@@ -33,9 +33,9 @@ type lock struct {
 	file *os.File // nil: closed
 }
 
-// sign writes a process into the lock file as its owner. Other processes use that for their
-// messages, and to decide whether to wait; the lock itself does not depend on it, so sign
-// ignores errors.
+// sign writes a process into the lock file as its owner. Other processes use that record in
+// their messages and to decide whether to wait. The lock itself does not depend on it, so
+// sign ignores errors.
 func (l *lock) sign(o segment.Owner) {
 	if l.file.Truncate(0) == nil {
 		_, _ = l.file.WriteAt(o.Record(), 0)
@@ -47,9 +47,9 @@ func (l *lock) sign(o segment.Owner) {
 // answers. take waits for such a process without a limit: its call may still append to a segment, and
 // a new owner would meanwhile truncate that segment. take fails if the holder is alive, but not at the
 // first attempt: a reader that looks for an owner holds the lock for a moment, see [segment.OwnerOf].
-// It cannot see whether a process in another namespace is alive. It waits for that process for the
-// time unseen, and at least until it has logged that: on a suspended machine the time can pass in one
-// step.
+// It cannot see whether a process in another namespace is alive. It waits for such a process for the
+// time unseen, but at least until it has logged the wait: on a suspended machine the time can pass in
+// one step.
 func (l *lock) take(ctx context.Context, unseen time.Duration) error {
 	until := time.Now().Add(unseen)
 	for tried := 0; ; tried++ {
@@ -103,7 +103,7 @@ func (l *lock) open() (err error) {
 	return nil
 }
 
-// named reports whether the open file has a name, so that others try this lock too.
+// named reports whether the open file has a name, so that other processes try the same lock.
 func (l *lock) named() bool { return l.file != nil && links(l.file) > 0 }
 
 // release closes the file, and the kernel releases the lock.

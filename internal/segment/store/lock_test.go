@@ -39,7 +39,7 @@ func killed(t *testing.T) *exec.Cmd {
 	must(t, cmd.Process.Kill())
 	for deadline := time.Now().Add(lab.Patience); kernel.StateOf(cmd.Process.Pid) != kernel.Dying; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("it was killed and does not die")
+			t.Fatal("the killed process does not die")
 		}
 	}
 	return cmd
@@ -48,7 +48,7 @@ func killed(t *testing.T) *exec.Cmd {
 func TestWhoeverHoldsTheDestinationIsRefusedOrWaitedFor(t *testing.T) {
 	us := segment.Self()
 	if us.Place == "" {
-		t.Fatal("it does not know where it is")
+		t.Fatal("this process does not know its place")
 	}
 	in := func(place string, pid int) string {
 		return string(segment.Owner{Host: us.Host, PID: pid, Place: place}.Record())
@@ -56,7 +56,7 @@ func TestWhoeverHoldsTheDestinationIsRefusedOrWaitedFor(t *testing.T) {
 	const unseen = 3 * lockPoll
 	for name, c := range map[string]struct {
 		text  string
-		waits time.Duration // at least, until it is refused; negative: without end
+		waits time.Duration // how long at least until it is refused; negative: until it is canceled
 		says  string
 	}{
 		"ourselves":                           {in(us.Place, us.PID), lockPoll, ""},
@@ -92,14 +92,14 @@ func TestWhoeverHoldsTheDestinationIsRefusedOrWaitedFor(t *testing.T) {
 				t.Errorf("it did not wait: %v (%v)", err, context.Cause(ctx))
 			case c.waits >= 0 && (err == nil || !strings.Contains(err.Error(), "in use by another ullage")):
 				t.Errorf("after %s: %v", took, err)
-			case took < c.waits: // at least once more: the first time it may have been a reader, see OwnerOf
+			case took < c.waits: // it tries at least once more: the first time the holder may have been a reader, see OwnerOf
 				t.Errorf("it took %s, want %s", took, c.waits)
 			}
 			if log := second.log.String(); !strings.Contains(log, c.says) || strings.Count(log, "\n") > 1 {
-				t.Errorf("it said %q, want %q once", log, c.says)
+				t.Errorf("it logged %q, want %q once", log, c.says)
 			}
 			must(t, first.Close())
-			must(t, second.dest.lock.take(t.Context(), unseen)) // whichever process it was
+			must(t, second.dest.lock.take(t.Context(), unseen)) // whichever process held it
 		})
 	}
 }

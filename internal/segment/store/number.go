@@ -26,12 +26,12 @@ const (
 	numberLen  = 21
 )
 
-// number is what the destination knows of the checkpoint, see [Store.Number].
+// number is what the destination knows about the checkpoint, see [Store.Number].
 type number struct {
 	dir    string // the destination
 	log    *slog.Logger
 	newest uint64
-	wrote  time.Time // when a process before this one recorded it; zero: unknown
+	wrote  time.Time // when an earlier process recorded it; zero: unknown
 	file   *os.File  // nil: not open for writing
 	synced bool      // something was synced since the file was opened
 	failed bool      // the last record failed, and that was logged
@@ -39,7 +39,7 @@ type number struct {
 
 func (n *number) path() string { return filepath.Join(n.dir, segment.OwnDir, numberName) }
 
-// read reads the number. No file, or an empty one, is 0: nothing was recorded.
+// read reads the number: 0 if the file is missing or empty, because nothing was recorded.
 func (n *number) read() error {
 	n.close()
 	n.newest, n.wrote = 0, time.Time{}
@@ -77,8 +77,8 @@ func (n *number) parse(file *os.File) error {
 }
 
 // record writes the number of a checkpoint that was saved. It syncs the first number that
-// it writes, and no other: a process that is killed leaves its page cache behind, and a
-// crash of the node takes the checkpoints with it.
+// it writes, and no other: the page cache outlives a process that is killed, and a crash of
+// the node also destroys the checkpoints.
 func (n *number) record(newest uint64) error {
 	if n.file != nil && links(n.file) == 0 {
 		n.close() // an operator has removed it
@@ -95,7 +95,7 @@ func (n *number) record(newest uint64) error {
 	if n.synced {
 		return nil
 	}
-	if err := n.file.Truncate(numberLen); err != nil { // what follows it is damage
+	if err := n.file.Truncate(numberLen); err != nil { // anything after the number is damage
 		return err
 	}
 	if err := kernel.Retry(func() error { return unix.Fdatasync(int(n.file.Fd())) }); err != nil {
@@ -124,7 +124,7 @@ func (n *number) close() {
 	n.synced = false
 }
 
-// load reads the number. A damaged one is as good as none.
+// load reads the number. A damaged number is treated as missing.
 func (n *number) load() error {
 	err := n.read()
 	if errors.Is(err, errNumber) {

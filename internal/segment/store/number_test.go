@@ -27,8 +27,8 @@ func TestNumberOfTheCheckpointOutlivesAProcess(t *testing.T) {
 	}
 }
 
-// Open reads the number without the lock. Another process may record a higher one until it
-// ends.
+// Open reads the number without the lock. The process that holds the lock may record a higher
+// number until it ends.
 func TestAcquireReadsTheNumberAgain(t *testing.T) {
 	dest := t.TempDir()
 	first := openStore(t, dest, DefaultConfig())
@@ -62,7 +62,7 @@ func TestNumberThatIsNone(t *testing.T) {
 	}
 }
 
-// If the destination does not accept a number, that is logged once, and the next number is recorded again.
+// If the destination does not accept a number, that is logged once, and the next number is recorded.
 func TestNumberThatCannotBeRecorded(t *testing.T) {
 	dest := t.TempDir()
 	s := openStore(t, dest, DefaultConfig())
@@ -82,8 +82,8 @@ func TestNumberThatCannotBeRecorded(t *testing.T) {
 	}
 }
 
-// Between two commits a writer creates one segment. Two past the mark are of a later
-// commit.
+// Between two commits a writer creates one segment. If two segments are past the mark, a later
+// commit was made.
 func TestResumeDeletesOneSegmentAtMost(t *testing.T) {
 	for _, zero := range []bool{false, true} {
 		dest := t.TempDir()

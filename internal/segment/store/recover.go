@@ -6,21 +6,21 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// lookBack is how many segments may be needed for one tail.
+// lookBack is the most segments that one tail may need.
 const lookBack = 64
 
 // Recover places a stream that has no mark. It decodes the newest segment, keeps the
 // sound frames before the first damaged byte, and cuts the rest: half a frame, zeros,
 // garbage. If the segment has no sound frame, Recover deletes the segment and decodes
-// the one before. When Recover returns, what it kept is durable and sealed: new bytes
-// go into a new segment. [Stream.Mark] is the end of what was kept, or zero. If
+// the previous one. When Recover returns, the kept frames are durable and sealed: new
+// bytes go into a new segment. [Stream.Mark] is the end of these frames, or zero. If
 // Resume was given a mark in a later segment, [Stream.Mark] is that mark, as Gone:
 // its sequence number must not be used again.
 //
 // Recover returns the last raw bytes of the stream, up to [TailBytes], from as many
 // segments as that takes, and how many bytes on disk it cut. Segments without
-// compression have no frames: Recover cuts NULs at their end, and then what is left
-// behind the last newline, unless it is so long that it is a part of a line over the limit.
+// compression have no frames: Recover cuts NULs at their end, and then the bytes after
+// the last newline, unless they are so many that they must be part of a line over the limit.
 //
 // An error that wraps [ErrRefused] concerns only this stream. Every other error
 // is the destination's: abandon, wait, and recover again.
@@ -68,8 +68,8 @@ func (t *Stream) recover() (tail []byte, cut int64, err error) {
 	}
 }
 
-// notBefore returns m, a mark in the segment with that number, or top, the highest mark
-// that Resume was given, if that is in a later segment.
+// notBefore returns m, a mark in segment number seq, or else top, the highest mark that
+// Resume was given, if top is in a later segment.
 func notBefore(top, m segment.Mark, seq uint64) segment.Mark {
 	if top.Seq() <= seq {
 		return m
@@ -77,9 +77,9 @@ func notBefore(top, m segment.Mark, seq uint64) segment.Mark {
 	return gone(top)
 }
 
-// keep cuts a segment to its sound part, or deletes the segment if it has none. It
-// also syncs a segment that is sound as a whole: a killed process may not have synced
-// it, and a later crash of the node would lose bytes that the checkpoint then covers.
+// keep cuts a segment to its sound part, or deletes the segment if it has no sound part. It
+// also syncs a segment that is entirely sound: a killed process may not have synced it, and a
+// later crash of the node would lose bytes that the checkpoint then covers.
 func (t *Stream) keep(seg segment.Info, sound int64, why error) error {
 	if cut := seg.Size - sound; cut > 0 {
 		t.metrics.cut.Add(float64(cut))

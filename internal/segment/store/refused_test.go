@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// A file in the place of a stream's directory refuses that stream. A file in the place of
-// the destination is an error of all streams.
+// If a file is in the place of a stream's directory, only that stream is refused. If a file is
+// in the place of the destination, all streams fail.
 func TestStreamAloneIsRefused(t *testing.T) {
 	for name, obstruct := range map[string]func(path string) error{
 		"a file": func(path string) error { return os.WriteFile(path, nil, 0o640) },

@@ -15,7 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// Retention deletes the segments of streams that ended. The segments of the stream that is still being written go last.
+// Retention deletes the segments of streams that ended before those of the stream that is still being written.
 func TestStreamsThatAreOverGoBeforeTheLivingOne(t *testing.T) {
 	for name, age := range map[string]time.Duration{"bytes": 0, "age": time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestReleasedStreamResumes(t *testing.T) {
 				t.Errorf("%v are there", got)
 			}
 			must(t, s.Close())
-			for range 2 { // bytes that are appended and not committed are cut off
+			for range 2 { // uncommitted bytes are cut off
 				s = openStore(t, dest, retaining(0, time.Hour))
 				str = s.Stream("gc")
 				must(t, str.Resume(saved, 1<<20))
@@ -95,7 +95,7 @@ func TestReleasedStreamResumes(t *testing.T) {
 					wantContents(t, dest, "gc", lines(2, 100))
 				}
 				if str.seg.Seq < 2 {
-					t.Errorf("it goes on with %s", str.seg.Name)
+					t.Errorf("it continues with %s", str.seg.Name)
 				}
 				must(t, s.Close())
 			}
@@ -127,9 +127,9 @@ func TestReleaseThatCannotBeSavedIsSavedAgain(t *testing.T) {
 			t.Errorf("takes %+v, the disk says %+v", used, s.used())
 		}
 	}
-	appendAll(t, str, lines(2, 4096)) // it is still of use
+	appendAll(t, str, lines(2, 4096)) // the stream is still usable
 	if m := sync(t, str); m.Seq() != before.Seq()+1 {
-		t.Errorf("it goes on with %+v after %+v", m, before)
+		t.Errorf("it continues with %+v after %+v", m, before)
 	}
 	must(t, s.Maintain(time.Now()))
 	must(t, s.Maintain(later.Add(time.Hour)))
@@ -138,7 +138,7 @@ func TestReleaseThatCannotBeSavedIsSavedAgain(t *testing.T) {
 	}
 }
 
-// Whatever streams do, the ledger agrees with the disk without a scan.
+// Without a scan, the ledger agrees with the disk, whatever streams do.
 func TestLedgerAgreesWithTheDisk(t *testing.T) {
 	dest := memory(t)
 	s := openStore(t, dest, retaining(200*settings.Ki, 0))
@@ -178,7 +178,7 @@ func TestLedgerAgreesWithTheDisk(t *testing.T) {
 	}
 }
 
-// Other programs' directories, empty or not, neither stop retention nor are removed.
+// Other programs' directories, empty or not, are not removed and do not stop retention.
 func TestDirectoriesOfOthersAreLeftAlone(t *testing.T) {
 	dest := t.TempDir()
 	s := openStore(t, dest, retaining(12*settings.Ki, 0))
@@ -228,7 +228,7 @@ func TestRetentionAfterAClockThatWasAhead(t *testing.T) {
 			dir := filepath.Join(dest, "gc")
 			must(t, os.Mkdir(dir, 0o750))
 			for i := range 9 {
-				at := time.Now().Add(ahead + time.Duration(10-i)*time.Minute) // and it went back
+				at := time.Now().Add(ahead + time.Duration(10-i)*time.Minute) // the clock went back meanwhile
 				path := filepath.Join(dir, segment.FileName(at, uint64(i+1), segment.None))
 				must(t, os.WriteFile(path, lines(1, 4000)[:4000], 0o640))
 				must(t, os.Chtimes(path, at, at))
@@ -264,6 +264,6 @@ func TestRetentionAfterAClockThatWasAhead(t *testing.T) {
 
 func TestStreamOfTheNameLostFoundIsRefused(t *testing.T) {
 	if segment.ValidStream("lost+found") == nil {
-		t.Error("retention would never look at it")
+		t.Error("the name is allowed, but retention would ignore the stream")
 	}
 }

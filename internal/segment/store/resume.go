@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// ErrMark says that the mark was not made of the segments in the destination.
+// ErrMark says that the mark does not belong to the segments in the destination.
 // Nothing was changed. The caller recovers the stream.
 var ErrMark = errors.New("segments do not match the mark")
 
@@ -18,8 +18,8 @@ var ErrMark = errors.New("segments do not match the mark")
 // creates at most one.
 const maxNewer = 1
 
-// Unbounded, as maxCut of Resume, is for a mark that this process made last: it has
-// itself appended whatever is past the mark.
+// Unbounded is the maxCut of Resume for the last mark of this process, which has itself
+// appended all bytes past the mark.
 const Unbounded = math.MaxInt64
 
 // Resume places the stream right after m, a mark that was committed. It deletes the
@@ -31,9 +31,9 @@ const Unbounded = math.MaxInt64
 // is Gone, the segments with a lower number stay as they are.
 //
 // The error wraps [ErrMark] if Resume would have to remove more than maxCut bytes on disk,
-// or more segments than a writer creates between two commits, or one that is not newer than
-// an earlier mark; or if the segment of m is shorter than m, or is missing and m is not
-// Gone. An error that wraps [ErrRefused] concerns only this stream. Every other error is
+// or more segments than a writer creates between two commits, or a segment that is not newer
+// than an earlier mark; or if the segment of m is shorter than the offset of m, or is missing
+// while m is not Gone. An error that wraps [ErrRefused] concerns only this stream. Every other error is
 // the destination's, or [ErrAway]: abandon, wait, [Store.Reopen], and resume again.
 func (t *Stream) Resume(m segment.Mark, maxCut int64) error {
 	if err := t.resume(m, maxCut); err != nil {
@@ -51,7 +51,7 @@ func (t *Stream) resume(m segment.Mark, maxCut int64) error {
 		m = t.mark
 	}
 	t.Abandon()
-	found, err := t.list(maxNewer + 2) // with the mark's own, and one that says that there are too many
+	found, err := t.list(maxNewer + 2) // including the mark's own, and one more to detect too many
 	if err != nil {
 		return err
 	}
@@ -88,8 +88,8 @@ func (t *Stream) resume(m segment.Mark, maxCut int64) error {
 }
 
 // findMark returns the index of the mark's segment, or of the last segment before it if the
-// mark is Gone, or -1 if there is none, and the number of bytes past it. Top is the number
-// of the last segment that was ever committed.
+// mark is Gone, or -1 if there is no such segment, and the number of bytes past the mark. top
+// is the number of the last segment that was ever committed.
 func findMark(found []segment.Info, m segment.Mark, top uint64, maxCut int64) (at int, cut int64, err error) {
 	at = -1
 	switch {
@@ -125,8 +125,8 @@ func findMark(found []segment.Info, m segment.Mark, top uint64, maxCut int64) (a
 	return at, cut, nil
 }
 
-// cutBehind removes what follows an offset in found[at]. It deletes the segments
-// from the newest on and syncs their directory before it truncates found[at]. In the
+// cutBehind removes everything after an offset in found[at]. It deletes the later segments,
+// the newest first, and syncs their directory before it truncates found[at]. In the
 // other order, a crash could leave a hole between found[at] and a newer segment.
 func (t *Stream) cutBehind(found []segment.Info, at int, offset int64) error {
 	for i := len(found) - 1; i > at; i-- {
@@ -161,12 +161,12 @@ func (c Config) mustSeal(seg segment.Info, sealAt int64) bool {
 		c.SegmentAge > 0 && time.Since(seg.Start) >= c.SegmentAge
 }
 
-// place makes the stream append at m, in seg. seg is the newest segment if there is
-// one.
+// place makes the stream append at m, in seg, the newest segment. seg is zero if there is no
+// segment.
 func (t *Stream) place(seg segment.Info, m segment.Mark, last uint64) {
 	t.seg, t.mark, t.placed = seg, m, true
 	t.last = max(t.last, last, m.Seq())
-	// The clock may have been ahead at the last write. From now on the segment ages.
+	// The clock may have been ahead at the last write. The segment ages from now.
 	if now := time.Now(); t.seg.ModTime.After(now) {
 		t.seg.ModTime = now
 	}

@@ -30,7 +30,7 @@ func TestResumeCutsWhatWasNotCommitted(t *testing.T) {
 		}
 		appendAll(t, str, lines(3, 5000))
 		if next := sync(t, str); next.Segment != m.Segment {
-			t.Errorf("a segment with space in it did not go on")
+			t.Errorf("the stream did not continue in a segment with room")
 		}
 		wantContents(t, dest, "gc", join(lines(1, 5000), lines(3, 5000)))
 	})

@@ -17,10 +17,10 @@ const (
 	rescanAfter = time.Minute
 )
 
-// retention bounds what the segments of all streams take of the volume, and how old
-// they get. It deletes what the ledger holds and releases the newest segments of
-// streams where that is not enough. It reads the state of the open streams and calls
-// only their seal and release; streams never call retention.
+// retention bounds how much of the volume the segments of all streams take, and how old
+// they get. It deletes segments of the ledger and, where that is not enough, releases the
+// newest segments of streams. It reads the state of the open streams and calls only their
+// seal, release and takeBack; streams never call retention.
 //
 //	sealOld → enforce → share → measure
 type retention struct {
@@ -28,8 +28,8 @@ type retention struct {
 	room   room
 	rescan time.Time // when to scan although the ledger is fresh; zero: not planned
 
-	needed  func(segment.Info) bool // by another part of the sidecar; nil: none is
-	deleted func(segment.Info)      // is called with what was; may be nil
+	needed  func(segment.Info) bool // by another part of the sidecar; nil: no segment is needed
+	deleted func(segment.Info)      // called with each segment that was deleted; may be nil
 }
 
 func (r *retention) sealOld(now time.Time) {
@@ -38,7 +38,7 @@ func (r *retention) sealOld(now time.Time) {
 	}
 }
 
-// sealBefore seals what is committed and was created at least an age ago; 0: all.
+// sealBefore seals committed segments that were created at least an age ago; 0: all.
 func (r *retention) sealBefore(now time.Time, age time.Duration) {
 	for _, t := range r.streams {
 		if t.placed && t.failed == nil && !t.dirty && t.seg.Name != "" && !t.mark.Sealed && (age == 0 || now.Sub(t.seg.Start) >= age) {
@@ -85,22 +85,22 @@ func (r *retention) enforce(now time.Time, save func([]*Stream) error) error {
 // due is a segment that is to be deleted.
 type due struct {
 	entry
-	newest *Stream // whose newest segment it is; nil: the entry is from the ledger
+	newest *Stream // the stream whose newest segment it is; nil: the entry is from the ledger
 	reason string
 }
 
 // choice is what Maintain deletes.
 type choice struct {
 	of      *retention
-	used    use   // what is taken without the chosen segments
+	used    use   // what is used without the chosen segments
 	expired int64 // segments last written before this are too old, on the clock of the ledger
 	most    int
 	chosen  []due
 	left    map[string]int // the known segments that a stream keeps
 }
 
-// choose takes from the window, and from the newest segments of streams, what
-// exceeds a bound, the oldest first.
+// choose takes segments that exceed a bound from the window and from the newest segments of
+// streams, the oldest first.
 func (r *retention) choose(now time.Time, most int) []due {
 	c := choice{of: r, used: r.used(), expired: math.MinInt64, most: most}
 	if r.cfg.RetainAge > 0 {
@@ -142,13 +142,13 @@ func (c *choice) take(d due) bool {
 	}
 	c.used = c.used.minus(d.use())
 	if c.left[d.stream]--; c.left[d.stream] == 0 {
-		c.used = c.used.minus(directory) // deleted with the last segment
+		c.used = c.used.minus(directory) // the directory is deleted with its last segment
 	}
 	c.chosen = append(c.chosen, d)
 	return true
 }
 
-// spares reports whether another part needs d, and RetainBytes bounds what that costs.
+// spares reports whether another part of the sidecar needs d, and RetainBytes bounds the cost.
 func (r *retention) spares(d due) bool {
 	return r.needed != nil && r.cfg.RetainBytes > 0 && r.needed(d.info())
 }
@@ -163,10 +163,10 @@ func (r *retention) known() map[string]int {
 	return known
 }
 
-// newest returns those newest segments of streams that may be deleted, in the order
-// of their last writes; none if no bound asks for it. A stream keeps its newest
-// segment while it has appended bytes that are not synced, or is not placed. The
-// segment that was written last of all stays, unless it is expired.
+// newest returns the newest segments of streams that may be deleted, in the order of their
+// last writes. If no size bound is exceeded, it returns only expired segments. A stream keeps
+// its newest segment while it has unsynced bytes or is not placed. The segment that was
+// written last of all is kept unless it is expired.
 func (r *retention) newest(now time.Time, expired int64) (list []due) {
 	over := r.exceeded(r.used()) != ""
 	last := int64(math.MinInt64)
@@ -207,7 +207,7 @@ func (r *retention) release(chosen []due, save func([]*Stream) error) error {
 		for i, t := range released {
 			t.takeBack(kept[i])
 		}
-		r.ledger.forget() // the window no longer holds what else was chosen
+		r.ledger.forget() // the window no longer holds the other chosen segments
 		return fmt.Errorf("save the marks of released streams: %w", err)
 	}
 	for _, d := range chosen {
@@ -218,8 +218,8 @@ func (r *retention) release(chosen []due, save func([]*Stream) error) error {
 	return nil
 }
 
-// delete deletes the chosen segments. First the checkpoint must say that the newest
-// segments among them are gone; see release. A segment that cannot be deleted leaves
+// delete deletes the chosen segments. First the checkpoint must have the newest segments of
+// streams among them as Gone; see release. A segment that cannot be deleted stays out of
 // the window until the next scan, so that it does not block the others.
 func (r *retention) delete(chosen []due, save func([]*Stream) error) error {
 	if err := r.release(chosen, save); err != nil {
@@ -305,8 +305,8 @@ func (r *retention) removeHints(stream string) (removed bool, err error) {
 	return removed, nil
 }
 
-// look asks the file system what segments may take. It asks nothing while segments
-// grow little and the last answer left the reserve free.
+// look asks the file system how much space segments may take. It does not ask while
+// segments grow little and the last answer showed a free reserve.
 func (r *retention) look() error {
 	used := r.used()
 	r.room.full = r.room.full || r.dest.full
@@ -325,7 +325,7 @@ func (r *retention) look() error {
 	return nil
 }
 
-// exceeded returns the bound that segments of this size exceed, or "".
+// exceeded returns the bound that this use exceeds, or "".
 func (r *retention) exceeded(used use) string {
 	if r.cfg.RetainBytes == 0 {
 		return ""

@@ -96,7 +96,7 @@ func TestSegmentThatWasWrittenLastStays(t *testing.T) {
 	}
 	must(t, open.Resume(m, 0))
 	s.wantGauges(t, 1, 4096)
-	// The same while the next segment is written and no mark names it.
+	// The segment is also kept while the next segment is written and no mark names that.
 	appendAll(t, open, lines(1, 100))
 	must(t, s.Maintain(time.Now().Add(time.Hour)))
 	open.Abandon()
@@ -138,7 +138,7 @@ func TestRetentionByAgeGoesByTheLastWrite(t *testing.T) {
 	}
 	appendAll(t, str, lines(1, 100))
 	if m := sync(t, str); m.Seq() != 4 {
-		t.Errorf("it goes on with number %d, want 4", m.Seq())
+		t.Errorf("it continues with number %d, want 4", m.Seq())
 	}
 }
 
@@ -171,7 +171,7 @@ func TestRetentionOfMoreSegmentsThanItRemembers(t *testing.T) {
 		name := segment.FileName(start.Add(time.Duration(i)*time.Millisecond), uint64(i+1), segment.None)
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte("x\n"), 0o640))
 	}
-	s := openStore(t, dest, retaining(11*segment.PageBytes, 0)) // the directory is one
+	s := openStore(t, dest, retaining(11*segment.PageBytes, 0)) // one of them for the directory
 	for range count/maxDeletes + 3 {
 		must(t, s.Maintain(time.Now()))
 		if n := len(s.ledger.oldest); n > 2*windowSegments {
@@ -195,7 +195,7 @@ func TestSegmentThatCannotBeDeletedKeepsNoOther(t *testing.T) {
 		time.Sleep(2 * time.Millisecond)
 	}
 	must(t, s.scan())
-	// A directory takes its name: root would not get an error from mere permissions.
+	// A directory replaces the segment, because permissions alone do not stop root.
 	path := filepath.Join(dest, "gc", marks[0].Segment)
 	must(t, os.Remove(path))
 	must(t, os.Mkdir(path, 0o750))
@@ -250,7 +250,7 @@ func TestClockFarAheadDeletesNothingThatWasNotDue(t *testing.T) {
 			if young, old := namesOf(t, dest, "young"), namesOf(t, dest, "old"); len(young) != 1 || len(old) != 0 {
 				t.Errorf("ahead by %s: young segments %v, old ones %v", ahead, young, old)
 			}
-			s.ledger.forget() // the second scan knows the same
+			s.ledger.forget() // the second scan must find the same
 		}
 		must(t, s.Maintain(time.Now().Add(31*time.Minute)))
 		if left := namesOf(t, dest, "young"); len(left) > 0 {
@@ -259,12 +259,12 @@ func TestClockFarAheadDeletesNothingThatWasNotDue(t *testing.T) {
 	}
 }
 
-// A step of the system clock changes no age while the process runs, also after a scan.
+// A step of the system clock changes no age while the process runs, not even after a scan.
 func TestStepOfTheClockChangesNoAge(t *testing.T) {
 	began := time.Now()
 	l := newLedger(began, time.Time{})
-	wrote := began.Add(-time.Minute).Round(0)     // as a file system says
-	after := func(step time.Duration) time.Time { // ten minutes later, by a clock with a step
+	wrote := began.Add(-time.Minute).Round(0)     // as from a file system
+	after := func(step time.Duration) time.Time { // the system clock ten minutes later, with a step
 		return began.Add(10 * time.Minute).Round(0).Add(step)
 	}
 	for step, want := range map[time.Duration]time.Duration{0: 11 * time.Minute, time.Hour: 11 * time.Minute, -time.Hour: 0} {

@@ -14,25 +14,25 @@ const (
 	reserveBytes  = 4 * segment.FrameBytes // the least, on a volume that is large enough: a commit is at least a frame
 )
 
-// room is what segments may take of the volume, as of the last look at the file
+// room is how much of the volume segments may take, as of the last look at the file
 // system. It only calculates; retention asks the file system.
 //
 // The bound follows from RetainBytes: that many bytes, and the same share of the
 // inodes as RetainBytes is of the file system's bytes. Less than the reserve may be
-// free, because others take the space or RetainBytes is more than the file system
-// has. Then segments may take no more than before. After a call that found no space,
-// segments give way until the reserve is free. The zero value has not looked yet.
+// free, because other programs use the space or RetainBytes exceeds the size of the file
+// system. Then segments may take no more than before. After a call found no space,
+// segments are deleted until the reserve is free. The zero value has not looked yet.
 type room struct {
 	looked bool
 	full   bool // a call found no space since the last look
 	low    bool // at the last look, less than the reserve was free
-	taken  use  // what segments were to take at the last look
-	step   use  // by how much more they may take before the next look
+	taken  use  // the use that segments were to have after the last look
+	step   use  // how much that may grow before the next look
 	bound  use
 	limit  use   // the bound, or less
 	size   use   // of the file system; zero: unknown
 	commit use   // what one commit may create
-	reach  int64 // the bytes that segments could take, as long as others take no more
+	reach  int64 // the bytes that segments could take if other programs take no more
 }
 
 // stale reports whether it is time for another look.
@@ -67,8 +67,8 @@ func (r *room) measure(st unix.Statfs_t, retain, size int64, used use) {
 	r.looked, r.full = true, false
 }
 
-// limit bounds the use of bytes, or of inodes. taken is what segments were to take
-// at the look before.
+// limit bounds the use of bytes, or of inodes. taken is the use that segments were to have
+// after the previous look.
 func limit(bound, free, reserve, used, taken int64, full bool) int64 {
 	switch {
 	case full: // at least one segment must give way
@@ -79,7 +79,7 @@ func limit(bound, free, reserve, used, taken int64, full bool) int64 {
 	return bound
 }
 
-// exceeded returns the bound that segments of this size exceed, or "".
+// exceeded returns the bound that this use exceeds, or "".
 func (r *room) exceeded(used use) string {
 	switch {
 	case !r.looked:
@@ -98,7 +98,7 @@ func (r *room) ahead() (streams int, bytes int64) {
 	most := int64(math.MaxInt32)
 	if r.looked && r.size.bytes > 0 {
 		bytes = r.commit.bytes
-		most = min(most, r.commit.bytes/(2*segment.PageBytes)) // a page, and one for the directory
+		most = min(most, r.commit.bytes/(2*segment.PageBytes)) // a page for the segment and a page for the directory
 	}
 	if r.looked && r.size.inodes > 0 {
 		most = min(most, r.commit.inodes/2)

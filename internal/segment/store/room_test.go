@@ -34,14 +34,14 @@ func TestTinyStreamsAreBounded(t *testing.T) {
 				t.Errorf("%+v are in use", used)
 			}
 			if got := namesOf(t, dest, "t-999"); len(got) != 1 {
-				t.Errorf("of the last one there are %v", got)
+				t.Errorf("the last stream has %v", got)
 			}
 		})
 	}
 }
 
-// Segments never fill a volume that is smaller than the bound or that others fill. If
-// the volume is full all the same, the oldest segments give way.
+// Segments never fill a volume that is smaller than the bound or that other programs fill. If
+// the volume is full all the same, the oldest segments are deleted.
 func TestOldestSegmentsGiveWayOnAFullVolume(t *testing.T) {
 	for name, ballast := range map[string]int64{"alone": 0, "beside others": 600 << 10} {
 		t.Run(name, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestOldestSegmentsGiveWayOnAFullVolume(t *testing.T) {
 				sync(t, str)
 				must(t, s.Maintain(time.Now()))
 			}
-			// Now another program takes all that is left.
+			// Now another program takes the rest of the space.
 			fillUp(t, filepath.Join(dest, "more"))
 			m, full := str.Mark(), 0
 			for err := error(nil); err != nil || full == 0; full++ {
@@ -76,7 +76,7 @@ func TestOldestSegmentsGiveWayOnAFullVolume(t *testing.T) {
 	}
 }
 
-// The newest segments of many streams cannot be more than what retention keeps.
+// The newest segments of many streams cannot exceed the bytes that retention keeps.
 func TestManyStreamsShareTheBound(t *testing.T) {
 	dest := memory(t)
 	cfg := configOf(segment.None)
@@ -103,7 +103,7 @@ func TestManyStreamsShareTheBound(t *testing.T) {
 	}
 }
 
-// Small segments are not a reason to commit after every few streams or bytes. Little room is.
+// A commit may take only a few streams or bytes if there is little room, but not because segments are small.
 func TestWhatOneCommitMayTake(t *testing.T) {
 	const page, small = 4 << 10, 256 << 10
 	for name, tc := range map[string]struct {
@@ -124,10 +124,10 @@ func TestWhatOneCommitMayTake(t *testing.T) {
 			r.measure(st, tc.retain, small, use{bytes: tc.used})
 			streams, bytes := r.ahead()
 			if streams < tc.least || streams > tc.most {
-				t.Errorf("a commit may be of %d streams, not of %d to %d", streams, tc.least, tc.most)
+				t.Errorf("a commit may have %d streams, want %d to %d", streams, tc.least, tc.most)
 			}
 			if bytes < segment.FrameBytes || bytes > max(segment.FrameBytes, tc.free/16) {
-				t.Errorf("a commit may be of %d bytes", bytes)
+				t.Errorf("a commit may have %d bytes", bytes)
 			}
 		})
 	}

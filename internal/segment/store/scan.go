@@ -11,9 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// scan builds the ledger from the disk. A directory that cannot be read does not
-// keep retention from the other directories: scan returns its error, and the ledger
-// is fresh.
+// scan builds the ledger from the disk. A directory that cannot be read does not stop
+// retention in the other directories: scan returns the error, but the ledger is fresh.
 func (r *retention) scan(now time.Time) error {
 	root, err := r.dest.openDir(".")
 	if err != nil {
@@ -32,21 +31,21 @@ func (r *retention) scan(now time.Time) error {
 		if err != nil && first == nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 			first = fmt.Errorf("scan destination: %w", err)
 		}
-		return nil // deleted since, another user's, or broken
+		return nil // the directory was deleted since, is another user's, or is broken
 	})
 	if err != nil {
 		return fmt.Errorf("scan destination: %w", err)
 	}
 	slices.SortFunc(l.oldest, compareEntry)
 	if !l.all {
-		l.shorten() // a trim may have dropped older segments than the last streams have
+		l.shorten() // a trim may have dropped segments that are older than those of streams scanned later
 	}
 	*r.ledger, r.rescan = l, time.Time{}
 	return first
 }
 
-// scanStream enters the segments of one stream. It holds the segments with the
-// lowest numbers, and the earliest times of the others.
+// scanStream enters the segments of one stream. It keeps the segments with the lowest
+// numbers and, of the others, only the earliest times.
 func (r *retention) scanStream(l *ledger, stream string, now time.Time) error {
 	dir, err := r.dest.openDir(stream)
 	if err != nil {
@@ -98,8 +97,7 @@ func (r *retention) scanStream(l *ledger, stream string, now time.Time) error {
 	return err
 }
 
-// held calls fn for the segments that placed streams hold, which the ledger leaves
-// out.
+// held calls fn for the segments that placed streams hold. The ledger leaves these out.
 func (r *retention) held(fn func(segment.Info)) {
 	for _, t := range r.streams {
 		if t.placed && t.seg.Name != "" {
@@ -111,7 +109,7 @@ func (r *retention) held(fn func(segment.Info)) {
 	}
 }
 
-// used is what all segments, hint files and directories of streams take.
+// used returns what all segments, hint files and directories of streams take.
 func (r *retention) used() use {
 	sum := r.ledger.used()
 	for _, t := range r.streams {

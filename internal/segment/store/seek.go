@@ -13,10 +13,10 @@ type seekFile struct {
 	hintFile
 	boot     bootClock
 	recorder seek.Recorder
-	bound    int64 // at this size the file is thinned
+	bound    int64 // the file is thinned when it would exceed this size
 }
 
-// see receives the end of a commit and when its last line was read.
+// see receives the end of a commit and the time at which its last line was read.
 func (f *seekFile) see(at seek.Place, read time.Time) {
 	if !f.loaded {
 		f.size, f.bound = int64(f.recorder.Resume(seek.Parse(f.load()), at))*seek.EntryBytes, seek.Bound(0)
@@ -60,8 +60,8 @@ func (f *seekFile) thin() {
 	f.replace(data)
 }
 
-// bootClock counts from the boot of the node, which a step of the system clock does not
-// change. It goes on when the process is restarted.
+// bootClock counts from the boot of the node, so a step of the system clock does not
+// change it. It continues when the process is restarted.
 type bootClock struct {
 	at time.Time
 	ms uint32 // modulo 2^32
@@ -70,10 +70,10 @@ type bootClock struct {
 func readBootClock() bootClock {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
-		return bootClock{at: time.Now()} // then steps are noticed within the process alone
+		return bootClock{at: time.Now()} // then only steps within this process are noticed
 	}
 	return bootClock{at: time.Now(), ms: uint32(ts.Nano() / 1e6)}
 }
 
-// up returns the milliseconds since boot at a time that this process has taken.
+// up returns the milliseconds since boot at a time that this process got from time.Now.
 func (c bootClock) up(at time.Time) uint32 { return c.ms + uint32(at.Sub(c.at).Milliseconds()) }

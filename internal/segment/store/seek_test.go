@@ -18,7 +18,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/seek"
 )
 
-// timedLine is a line of a minute of the log, and as long as others.
+// timedLine returns the line of a minute of the log. All such lines have about the same length.
 func timedLine(minute int) []byte {
 	return fmt.Appendf(nil, "[%04d]%s\n", minute, lines(int64(minute), 300)[:300])
 }
@@ -35,8 +35,8 @@ func logMinutes(t *testing.T, str *Stream, begun time.Time, from, to int) (m seg
 	return m
 }
 
-// since returns what a Follower returns of the lines since a minute, and how many bytes it
-// did not read.
+// readSince returns the bytes that a Follower returns for the lines since a minute, and how many
+// bytes it did not read.
 func readSince(t *testing.T, dir string, begun time.Time, minute int) (raw []byte, skipped int64) {
 	t.Helper()
 	index := seek.Read(dir, seek.MaxBytes)
@@ -57,7 +57,7 @@ func readSince(t *testing.T, dir string, begun time.Time, minute int) (raw []byt
 	}
 }
 
-// wantSince asks for every tenth minute and returns how many bytes were skipped in total.
+// wantSince reads since every tenth minute and returns how many bytes were skipped in total.
 func wantSince(t *testing.T, dest string, begun time.Time) (skipped int64) {
 	t.Helper()
 	all := contents(t, dest, "gc")
@@ -167,12 +167,12 @@ func TestSeekFileContinues(t *testing.T) {
 		str = freshStream(t, openStore(t, dest, configOf(how)), "gc")
 		logMinutes(t, str, time.Now(), 1, 3)
 		if got := entries(); len(got) != 2 || got[0].Seq != 1 {
-			t.Errorf("%d entries of a stream that begins again", len(got))
+			t.Errorf("%d entries for a stream that begins again", len(got))
 		}
 	})
 }
 
-// The file does not grow over its bound, and retention counts and deletes it.
+// The file does not grow beyond its bound, and retention counts and deletes it.
 func TestSeekFileIsBounded(t *testing.T) {
 	dest := t.TempDir()
 	s := openStore(t, dest, Config{Compress: segment.None, SegmentBytes: 16 * settings.Ki, RetainBytes: 96 * settings.Ki})

@@ -29,8 +29,8 @@ type Store struct {
 // nothing to a destination that was used before, so it returns even while writes
 // there stall. The caller calls [Store.Acquire] before any method but Key.
 //
-// The error says what to do, and wraps that of the system call. With a nil reg the
-// metrics stay unregistered; with a nil log nothing is logged.
+// The error says what to do and wraps the error of the system call. If reg is nil, the
+// metrics are not registered; if log is nil, nothing is logged.
 func Open(dir string, cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Store, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -53,40 +53,40 @@ func Open(dir string, cfg Config, reg prometheus.Registerer, log *slog.Logger) (
 
 // Key returns the 32 random bytes that were created once for this destination.
 // They authenticate the checkpoint: the application can write where the checkpoint
-// is, and cannot read where the key is. After [Store.Reopen] the key may be another
-// one. The caller must not change the bytes.
+// is, but cannot read where the key is. After [Store.Reopen] the key may be different.
+// The caller must not change the bytes.
 func (s *Store) Key() []byte { return s.dest.key }
 
 // Number returns the highest number that [Store.SetNumber] was called with, by this
-// process or one before it, and 0 if that is unknown. Every checkpoint has a higher number
-// than all that were saved before for the same destination. The application can put an old
-// checkpoint back, and cannot write the number, so a checkpoint with a lower one is an old
-// one: its marks are before bytes that were committed since. After [Store.Acquire] or
-// [Store.Reopen] the number may be another one.
+// process or an earlier one, or 0 if that is unknown. Every checkpoint has a higher number
+// than all checkpoints that were saved before for the same destination. The application can
+// put an old checkpoint back but cannot write the number, so a checkpoint with a lower number
+// is old: its marks are before bytes that were committed since. After [Store.Acquire] or
+// [Store.Reopen] the number may be different.
 func (s *Store) Number() uint64 { return s.dest.number.newest }
 
 // SetNumber records the number of a checkpoint that was saved. The caller calls it after
 // the checkpoint was saved and before anything is reclaimed, in every save:
 //
-//	killed before    the number is that of the checkpoint before, from which nothing was
-//	                 reclaimed: whichever of the two is there, it may be used
-//	killed after     the checkpoint has the number, and every other one is an old one
+//	killed before    the number is that of the previous checkpoint, since which nothing was
+//	                 reclaimed: either checkpoint may be used
+//	killed after     the checkpoint has the number, and every other checkpoint is old
 //
 // SetNumber costs a write of 21 bytes into the page cache, and one sync after each
-// [Store.Acquire]. It logs an error and returns none, since the commit is durable: the
-// number is then the one before until a later call succeeds.
+// [Store.Acquire]. It logs an error but does not return it, because the commit is durable:
+// the previous number remains until a later call succeeds.
 func (s *Store) SetNumber(newest uint64) { s.dest.number.set(newest) }
 
 // Acquire locks the destination against a second process. Then it writes and syncs
-// a probe file there, so that a destination that cannot work is found at once.
+// a probe file there, so that it fails at once if the destination cannot work.
 // Acquire only logs that the destination is full, because retention may make room.
 func (s *Store) Acquire(ctx context.Context) error { return s.dest.acquire(ctx) }
 
-// Reopen comes after an error and before streams are resumed. It fails with
+// The caller calls Reopen after an error, before it resumes streams. Reopen fails with
 // [ErrAway] while the path of the destination names nothing, or a directory that
-// cannot stand for the open one. It continues in another directory
+// cannot replace the open one. It continues in another directory
 //
-//   - that has the key of this one: it is the same directory, mounted again;
+//   - that has the key of the open one: it is the same directory, mounted again;
 //   - or that is empty or was a destination before, if the open one was deleted, or
 //     was replaced within its file system.
 //
@@ -111,7 +111,7 @@ func (s *Store) Reopen(ctx context.Context) (replaced bool, err error) {
 
 // Stream returns the stream with that name, which [segment.ValidStream] must accept. Until
 // its Close, the same name returns the same Stream. Until it is placed, retention
-// deletes none of its segments. Stream does no I/O: Resume or Recover come next.
+// deletes none of its segments. Stream does no I/O: call Resume or Recover next.
 func (s *Store) Stream(stream string) *Stream {
 	if t, ok := s.streams[stream]; ok {
 		return t
@@ -129,10 +129,11 @@ func (s *Store) Stream(stream string) *Stream {
 // releases, and updates the gauges. The caller calls it after a commit: Maintain
 // relies on a checkpoint that has the mark of the last Sync, and on every stream of
 // the checkpoint having been opened with Stream. If there is nothing to do, Maintain
-// costs no I/O. An error is the destination's; no stream need be abandoned.
+// does no I/O. An error is the destination's; no stream need be abandoned.
 //
 // Where older segments are not enough, Maintain also deletes the newest segments of
-// streams, in the order of their last writes, but never the last one. It works in
+// streams, in the order of their last writes. It keeps the last of these unless that has
+// expired. It works in
 // this order: it sets the marks of these streams to Gone, calls save, which saves
 // the marks in the checkpoint, and only then deletes. If save fails, Maintain
 // deletes nothing, and the next Maintain releases the streams again: a deletion
@@ -150,8 +151,8 @@ func (s *Store) Maintain(now time.Time, save func(released []*Stream) error) err
 	return nil
 }
 
-// Rest frees the encoder's memory, about 2 MiB, which the next Append takes again: for 0.2 ms of
-// CPU time. The caller calls it when nothing was written for some seconds.
+// Rest frees the encoder's memory, about 2 MiB. The next Append allocates it again, in 0.2 ms of
+// CPU time. The caller calls Rest when nothing was written for some seconds.
 func (s *Store) Rest() {
 	if s.encoder.buf == nil {
 		return
@@ -161,9 +162,9 @@ func (s *Store) Rest() {
 	}
 }
 
-// KeepFor lets another part have a say: a segment that is needed is not deleted for its
-// age alone, and deleted is called with each that retention has deleted. Both are called
-// by Maintain, and must not block.
+// KeepFor lets another part of the sidecar keep segments: a segment that is needed is not
+// deleted merely for its age. deleted is called with each segment that retention has
+// deleted. Maintain calls both functions, which must not block.
 func (s *Store) KeepFor(needed func(segment.Info) bool, deleted func(segment.Info)) {
 	s.retention.needed, s.retention.deleted = needed, deleted
 }
@@ -174,14 +175,13 @@ func (s *Store) SealAll() { s.retention.sealBefore(time.Now(), 0) }
 
 // Ahead returns for how many streams a segment may be created, and how many bytes may
 // be appended, between two calls of Maintain. That is a quarter of the reserve's bytes
-// and half of its inodes, so that a commit never runs into the end of the file system; or, where
-// more room is left, a sixteenth of it and of what retention keeps. Segments may be
-// much smaller than that room, and the reserve with them: a bound by the reserve
-// alone would make a commit, with its syncs, of every few streams. Where RetainBytes is
-// 0, nothing is bounded.
+// and half of its inodes, so that a commit never fills the file system; or, if it is more, a
+// sixteenth of the bytes that are free and that retention keeps. The reserve is small where
+// segments are small: a bound by the reserve alone would then require a commit, with its
+// syncs, after every few streams. If RetainBytes is 0, nothing is bounded.
 func (s *Store) Ahead() (streams int, bytes int64) { return s.retention.room.ahead() }
 
-// Show adds what the destination holds to a status. It may be called from any goroutine.
+// Show adds figures of the destination to a status. It may be called from any goroutine.
 func (s *Store) Show(st *admin.Status) { s.metrics.show(st) }
 
 // Close closes all streams and releases the lock. Bytes that were not synced are
@@ -189,7 +189,7 @@ func (s *Store) Show(st *admin.Status) { s.metrics.show(st) }
 func (s *Store) Close() error {
 	var errs []error
 	for _, t := range s.streams {
-		t.sum.partly() // no Maintain follows, which would make room for the file
+		t.sum.partly() // no Maintain follows that could make room for the file
 		errs = append(errs, t.Close())
 	}
 	s.metrics.unregister(s.reg)

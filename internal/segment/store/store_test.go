@@ -87,7 +87,7 @@ func TestMetricsLeaveWithTheStore(t *testing.T) {
 	}
 	other := t.TempDir()
 	if _, err := Open(other, DefaultConfig(), s.reg, nil); err == nil {
-		t.Fatal("two stores on one registry")
+		t.Fatal("two stores share a registry")
 	}
 	must(t, s.Close())
 	again, err := Open(other, DefaultConfig(), s.reg, nil) // the Open that failed has released its lock

@@ -16,8 +16,8 @@ import (
 	"github.com/ullage/ullage/internal/segment/seek"
 )
 
-// parts are what the streams of a Store and its retention have in common. Streams and
-// retention call the parts; no part calls a stream or retention.
+// parts is what the streams of a Store and its retention share. Streams and retention call the
+// parts; no part calls a stream or retention.
 type parts struct {
 	cfg      Config
 	log      *slog.Logger
@@ -45,7 +45,7 @@ type Stream struct {
 	top    segment.Mark // the highest mark that Resume was given
 	dirty  bool         // appended since the last Sync
 
-	seg     segment.Info  // the newest segment; no Name: there is none
+	seg     segment.Info  // the newest segment; no Name: there is no segment
 	file    *os.File      // of seg; nil: Append opens it
 	created bool          // the entry of seg in the directory is not yet durable
 	rooted  bool          // the entry of the directory in the destination is durable
@@ -77,9 +77,9 @@ func (t *Stream) Mark() segment.Mark { return t.mark }
 // Dirty reports whether bytes were appended since the last Sync.
 func (t *Stream) Dirty() bool { return t.dirty }
 
-// list returns the last n segments of the stream, and none if the stream has no
+// list returns the last n segments of the stream, or none if the stream has no
 // directory. It fails with ErrAway if the destination is away. It also fails if the
-// directory permits no new segment, so that the error comes before the first Append.
+// directory does not permit a new segment, so that the error comes before the first Append.
 func (t *Stream) list(n int) ([]segment.Info, error) {
 	if err := t.dest.present(); err != nil {
 		return nil, err
@@ -102,8 +102,8 @@ func (t *Stream) list(n int) ([]segment.Info, error) {
 	return found, nil
 }
 
-// Append writes raw, at most [segment.FrameBytes], as one frame after the last frame, in a
-// new segment if the last segment is sealed. The bytes are not durable before the next
+// Append writes raw, at most [segment.FrameBytes], as one frame after the last frame, or in a
+// new segment if the last segment is sealed. The bytes are not durable until the next
 // Sync. After an error the caller must abandon the stream.
 func (t *Stream) Append(raw []byte) error {
 	if err := t.usable(); err != nil {
@@ -122,12 +122,12 @@ func (t *Stream) Append(raw []byte) error {
 	return nil
 }
 
-// Count tells how many lines of each level are in what Append was called with.
+// Count records how many lines of each level were appended with Append.
 func (t *Stream) Count(lines *[ul.NumLevels]uint32) { t.sum.content.Count(lines) }
 
-// AppendFrame is Append for bytes that are a frame already: of at most
-// [segment.FrameBytes] raw bytes, compressed as the segments are. The caller answers for
-// that. The segment gets no sum.
+// AppendFrame is Append for bytes that are already a frame: of at most [segment.FrameBytes]
+// raw bytes, compressed as the segments are. The caller must ensure that. The segment gets no
+// entry in the file of sums.
 func (t *Stream) AppendFrame(frame []byte) error {
 	err := t.append(frame)
 	t.sum.partly()
@@ -204,9 +204,9 @@ func (t *Stream) sync() error {
 	if err := kernel.Retry(func() error { return unix.Fdatasync(int(t.file.Fd())) }); err != nil {
 		return fmt.Errorf("sync segment %s: %w", t.seg.Name, err)
 	}
-	// The look comes afterwards: a file system that is just allocating pages, because
-	// another process syncs too, may count them neither as allocated nor as to be
-	// allocated.
+	// Fstat comes after the sync: a file system that is allocating pages at the moment,
+	// because another process syncs too, may count them neither as allocated nor as still
+	// to be allocated.
 	var st unix.Stat_t
 	if err := kernel.Retry(func() error { return unix.Fstat(int(t.file.Fd()), &st) }); err != nil {
 		return fmt.Errorf("stat segment %s: %w", t.seg.Name, err)
@@ -244,9 +244,9 @@ func (t *Stream) usable() error {
 	return nil
 }
 
-// SeenUntil says that the last line before the mark was read at a time. The caller calls
-// it once the checkpoint has the mark, because a place that a restart cuts off must not
-// be in the seek file. Most calls write nothing.
+// SeenUntil records that the last line before the mark was read at the given time. The caller
+// calls it once the checkpoint has the mark, because the seek file must not have a place that
+// a restart can cut off. Most calls write nothing.
 func (t *Stream) SeenUntil(read time.Time) {
 	if seg, ok := segment.ParseName(t.mark.Segment); ok && !t.mark.Gone && t.usable() == nil {
 		t.seek.see(seek.Place{Seq: seg.Seq, Start: seg.Start, Offset: t.mark.Offset}, read)
@@ -255,7 +255,7 @@ func (t *Stream) SeenUntil(read time.Time) {
 
 // Abandon closes the descriptor and forgets all bytes that were appended since the
 // last Sync. After an error the caller must abandon the stream, and then place it
-// with Resume, mostly at [Stream.Mark], or with Recover. Both open a new descriptor.
+// with Resume, usually at [Stream.Mark], or with Recover. Then Append opens a new descriptor.
 func (t *Stream) Abandon() {
 	t.closeFile()
 	if t.placed && (t.seg.Name != "" || t.before != nil) {

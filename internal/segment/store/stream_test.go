@@ -55,7 +55,7 @@ func TestIncompressibleFrameOfTheLargestSize(t *testing.T) {
 		if err := str.Append(make([]byte, segment.FrameBytes+1)); err == nil {
 			t.Error("more than FrameBytes was taken")
 		}
-		must(t, str.Append([]byte("x\n"))) // that error spoils nothing
+		must(t, str.Append([]byte("x\n"))) // that error does no harm
 	})
 }
 

@@ -13,11 +13,11 @@ type sumFile struct {
 	hintFile
 	content index.Builder
 	crc     uint32 // CRC-32C of the segment's bytes
-	bytes   int64  // of it, if this process appended all of them as lines; otherwise -1
+	bytes   int64  // of the segment, if this process appended all of them as lines; otherwise -1
 }
 
 // leastSummed is the size of the smallest segment that gets an entry. A smaller one is
-// decoded in no time, and streams of small segments need no such file.
+// decoded at once, and streams of small segments need no file of sums.
 const leastSummed = 16 << 10
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -25,10 +25,10 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // begin begins a new segment.
 func (f *sumFile) begin() { f.content, f.crc, f.bytes = index.Builder{}, 0, 0 }
 
-// partly says that the content of the segment is not known, or not all of it.
+// partly records that the content of the segment is not fully known.
 func (f *sumFile) partly() { f.bytes = -1 }
 
-// append takes bytes that were appended at an offset.
+// append sums up bytes that were appended at an offset.
 func (f *sumFile) append(frame []byte, at int64) {
 	if f.bytes != at {
 		f.partly()
@@ -38,7 +38,7 @@ func (f *sumFile) append(frame []byte, at int64) {
 	f.bytes += int64(len(frame))
 }
 
-// seal adds the entry of a segment, all of which is durable, if its content is known.
+// seal adds the entry of a wholly durable segment if its content is known.
 func (f *sumFile) seal(seg segment.Info) {
 	if f.bytes < leastSummed || f.bytes != seg.Size {
 		return

@@ -41,8 +41,8 @@ func wantSums(t *testing.T, dest string, want ...uint64) {
 	}
 }
 
-// Only the Stream that has appended all of a segment sums it up. The file continues after a
-// restart, even if it was replaced by something else.
+// A segment is summed up only by the Stream that has appended all of it. The file continues after
+// a restart, even if something else has replaced it.
 func TestSealedSegmentsAreSummedUp(t *testing.T) {
 	eachCompression(t, func(t *testing.T, how segment.Compression) {
 		dest := t.TempDir()
@@ -124,7 +124,7 @@ func TestSumsAfterACrash(t *testing.T) {
 			mark := put(r)
 			r.SealAll()
 			wantSums(t, r.dest, 1)
-			restart(r, mark) // at which the segment is not sealed
+			restart(r, mark) // the mark at which the segment is not sealed
 			put(r)
 			wantSums(t, r.dest)
 			r.SealAll()

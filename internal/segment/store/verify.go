@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// TailBytes is the most raw bytes that Recover returns of the end of a stream.
+	// TailBytes is the most raw bytes that Recover returns from the end of a stream.
 	TailBytes = 4 << 10
 
 	// recoverFrame bounds one frame when a stream is recovered, on disk and
@@ -33,7 +33,7 @@ type verifier struct {
 func (v *verifier) release() { v.reader = nil }
 
 // verify returns how many bytes of a segment are sound, their last raw bytes, and
-// what is wrong with the bytes after them. The error is one of reading.
+// why the bytes after them are not sound. The error is a read error.
 func (v *verifier) verify(seg segment.Info) (sound int64, tail []byte, why, err error) {
 	file, err := v.dest.openSegment(seg, unix.O_RDONLY)
 	if err != nil {
@@ -66,13 +66,13 @@ func (v *verifier) verify(seg segment.Info) (sound int64, tail []byte, why, err 
 	}
 }
 
-// longLine is less than every part of a line over the limit that is appended without its
-// end, and more than a crash leaves of any other line.
+// longLine is shorter than any part of an over-limit line that is appended without the line's
+// end, and longer than the part of any other line that a crash leaves.
 const longLine = 32 << 10
 
-// verifyLines is verify for a segment without frames. It reads backwards. What follows
-// the last newline is half a line, which a crash has torn, unless it is a part of a line
-// over the limit: such a line is appended and committed in parts.
+// verifyLines is verify for a segment without frames. It reads backwards. The bytes after the
+// last newline are half a line that a crash has torn, unless they are part of a line over the
+// limit: such a line is appended and committed in parts.
 func verifyLines(file *os.File, size int64) (sound int64, tail []byte, err error) {
 	buf := make([]byte, blockBytes)
 	end, err := lastByte(file, size, buf, func(b byte) bool { return b != 0 })
@@ -93,7 +93,7 @@ func verifyLines(file *os.File, size int64) (sound int64, tail []byte, err error
 	return sound, tail, readFull(file, tail, sound-int64(len(tail)))
 }
 
-// lastByte returns the offset after the last byte before end that is one of those, or 0.
+// lastByte returns the offset after the last byte before end for which is returns true, or 0.
 func lastByte(file *os.File, end int64, buf []byte, is func(b byte) bool) (int64, error) {
 	for end > 0 {
 		block := buf[:min(end, blockBytes)]
@@ -117,9 +117,9 @@ func readFull(file *os.File, p []byte, at int64) error {
 	return nil
 }
 
-// tailBefore fills tail up from the segments before the newest one. They were synced
-// before the newest was created, so undecodable bytes in them are not a torn end.
-// They are older damage, and the tail begins after them.
+// tailBefore extends tail at its beginning from the segments before the newest one. These
+// were synced before the newest was created, so undecodable bytes in them are not a torn
+// end. They are older damage, and the tail begins after them.
 func (v *verifier) tailBefore(segs []segment.Info, tail []byte) ([]byte, error) {
 	for i := len(segs) - 1; i >= 0 && len(tail) < TailBytes; i-- {
 		sound, before, _, err := v.verify(segs[i])
