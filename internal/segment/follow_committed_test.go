@@ -47,7 +47,7 @@ func TestFollowOnlyWhatIsCommitted(t *testing.T) {
 
 		texts(t, s, "five\n")
 		sync()
-		known = false // all of the stream is committed
+		known = false // the whole stream is committed
 		d.expect("five\n")
 		d.expectErrors()
 	})

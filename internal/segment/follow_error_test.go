@@ -80,7 +80,7 @@ func TestFollowTriesAgainWhatCannotBeOpened(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
 		d.look()
 		if len(d.errs) != 1 || !errors.Is(d.errs[0], fs.ErrNotExist) {
-			t.Fatalf("errors %v, want one of a missing directory", d.errs)
+			t.Fatalf("errors %v, want one for a missing directory", d.errs)
 		}
 		d.errs = nil
 		s := d.restart(segment.Mark{})
@@ -93,11 +93,11 @@ func TestFollowTriesAgainWhatCannotBeOpened(t *testing.T) {
 		files := segment.FollowFiles([]segment.Info{{Path: bad, Name: filepath.Base(bad)}, {Path: d.newest(), Name: filepath.Base(d.newest())}}, false, segment.FollowOptions{})
 		defer files.Close()
 		if _, err := files.Next(); !errors.Is(err, fs.ErrNotExist) {
-			t.Fatalf("%v, want one of a missing file", err)
+			t.Fatalf("%v, want the error of a missing file", err)
 		}
 		files.Skip()
 		if raw, err := files.Next(); string(raw) != "2\n" {
-			t.Fatalf("%q, %v behind what was given up", raw, err)
+			t.Fatalf("%q, %v after the skipped file", raw, err)
 		}
 		must(t, os.Rename(bad+".away", bad))
 		d.expect("1\n2\n")

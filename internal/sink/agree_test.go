@@ -37,7 +37,7 @@ type line struct {
 	Text  string
 }
 
-// commit is a text that a sidecar commits at once, and the time when it had read the end of the
+// commit is a text that a sidecar commits at once, and the time at which it had read all of the
 // text.
 type commit struct {
 	after time.Duration
@@ -49,7 +49,7 @@ type scenario struct {
 	commits []commit
 	apart   bool  // each commit is a segment of its own
 	remove  []int // the indexes of missing segments
-	app     bool  // the copy is the log of an application, which a report does not use
+	app     bool  // the copy is the log of an application, which a report ignores
 	mixed   bool  // dates are not in the order of uptimes, so that readers differ in the range of a run
 }
 
@@ -122,8 +122,8 @@ func scenarios(now time.Time) map[string]scenario {
 	}
 }
 
-// All readers of a copy report the same about each line. This test fails if one of them has its
-// own rule.
+// All readers of a copy report the same about each line. This test fails if a reader has a rule of
+// its own.
 func TestAllReadersAgreeOnEachLine(t *testing.T) {
 	for name, of := range scenarios(time.Now().UTC().Truncate(time.Millisecond)) {
 		for _, how := range []segment.Compression{segment.Zstd, segment.Gzip, segment.None} {
@@ -137,7 +137,7 @@ func TestAllReadersAgreeOnEachLine(t *testing.T) {
 	}
 }
 
-// sumUp makes the file of sums, as a sidecar does for segments that are larger.
+// sumUp makes the file of sums, as a sidecar does for larger segments.
 func sumUp(t *testing.T, dir string) {
 	t.Helper()
 	dir = filepath.Join(dir, "gc.log")
@@ -228,7 +228,7 @@ func agree(t *testing.T, dir string, of scenario) {
 		}
 		n := len(withoutGaps(inside))
 		if checked != n || gaps != len(inside)-n {
-			t.Errorf("from %v to %v, %d lines and %d gaps are printed, but %d and %d are checked", w.since, w.until, n, len(inside)-n, checked, gaps)
+			t.Errorf("from %v to %v, %d lines and %d gaps are printed, but a check finds %d and %d", w.since, w.until, n, len(inside)-n, checked, gaps)
 		}
 		if of.app {
 			continue
@@ -346,7 +346,7 @@ func persist(t *testing.T, how segment.Compression, of scenario) string {
 			t.Fatal(err)
 		}
 		s.SeenUntil(read)
-		written[mark.Segment] = time.Now().Add(c.after + time.Millisecond).Truncate(time.Millisecond) // to which the seek file rounds up
+		written[mark.Segment] = time.Now().Add(c.after + time.Millisecond).Truncate(time.Millisecond) // the seek file rounds up to a millisecond
 	}
 	if err := durable.Close(); err != nil {
 		t.Fatal(err)
@@ -424,7 +424,7 @@ func (s *taking) Deliver(_ context.Context, b *sink.Batch) error {
 		if l.Kind == ul.Header || l.Kind == ul.Drop {
 			s.shown = strings.HasPrefix(text, "[20")
 		}
-		for strings.HasPrefix(text, "[") { // as --json prints the message alone
+		for strings.HasPrefix(text, "[") { // --json prints only the message
 			if _, rest, ok := strings.Cut(text, "]"); ok {
 				text = strings.TrimPrefix(rest, " ")
 				continue
@@ -515,7 +515,7 @@ func runsOf(lines []line) (runs []run) {
 	return runs
 }
 
-// asGzip makes a segment one that an earlier version wrote.
+// asGzip replaces a segment with one in gzip, as an earlier version wrote it.
 func asGzip(t *testing.T, seg segment.Info) segment.Info {
 	t.Helper()
 	r, err := segment.OpenListed(seg)

@@ -17,7 +17,7 @@ type swallowing struct{}
 func (swallowing) Deliver(context.Context, *Batch) error { return nil }
 func (swallowing) Close() error                          { return nil }
 
-// BenchmarkFeed prints how fast lines reach a sink that takes them at once.
+// BenchmarkFeed prints how fast lines reach a sink that accepts them at once.
 func BenchmarkFeed(b *testing.B) {
 	var undated, dated strings.Builder
 	for i := 0; dated.Len() < segment.FrameBytes-200; i++ {

@@ -26,7 +26,7 @@ type Config struct {
 	// such a sink.
 	UploadAge time.Duration
 
-	// Formats are the rules of the source, so that a line has one level everywhere. They
+	// Formats are the rules of the source, so that a line has the same level everywhere. They
 	// are not a flag.
 	Formats format.Rules
 
@@ -88,8 +88,8 @@ func check(kinds map[string]Kind, t Target) error {
 	return s.Close()
 }
 
-// SealAfter reports whether a sink takes whole segments. age is when a segment is sealed for it;
-// zero: as without such a sink.
+// SealAfter reports whether a sink takes whole segments. age is the age at which a segment is
+// sealed for it; zero: as without such a sink.
 func (c Config) SealAfter(kinds map[string]Kind) (age time.Duration, whole bool) {
 	for _, u := range c.URLs {
 		if scheme, _, _ := strings.Cut(u, ":"); kinds[scheme].Segments {
@@ -103,8 +103,8 @@ func (c Config) SealAfter(kinds map[string]Kind) (age time.Duration, whole bool)
 type Kind struct {
 	Segments bool // the sinks take whole segments instead of lines
 
-	// Linger is the least time between two looks for more lines once a sink has all of
-	// them. It bounds the cost of deliveries while lines arrive slowly. Zero: no pause.
+	// Linger is the least time between two looks for lines once a sink has all lines. It
+	// bounds the cost of deliveries while lines arrive slowly. Zero: no pause.
 	Linger time.Duration
 
 	// Open makes the sink for a URL of the scheme and makes all checks that need no
@@ -121,7 +121,7 @@ type Target struct {
 	Formats format.Rules
 }
 
-// target returns the target with an address.
+// target returns the target for an address.
 func (c Config) target(a address.Address) Target {
 	t := Target{Name: a.Name, URL: a.URL, Pod: c.Pod, Formats: c.Formats, Options: NewOptions(a.Query)}
 	_ = t.Options.Text("name", "", "the name of the sink in metrics, in `ullage status` and in logs") // the address has it

@@ -26,13 +26,13 @@ type cursor struct {
 	Segment string   `json:"segment"`         // the name; a sink of whole segments has all of this segment
 	Offset  int64    `json:"offset"`          // on disk, of the frame from which Skip counts
 	Raw     int64    `json:"raw"`             // raw bytes of the segment before that frame
-	Skip    int64    `json:"skip,omitempty"`  // acknowledged raw bytes after the begin of that frame
+	Skip    int64    `json:"skip,omitempty"`  // acknowledged raw bytes after the beginning of that frame
 	Level   ul.Level `json:"level,omitempty"` // inherited by a continuation at this place
 	Dates   dates    `json:"dates,omitzero"`  // the state from which the times of the next lines are derived
 }
 
-// place returns the place at which a Follower begins for c. Committed bytes never change, so
-// that the Follower need not compare any.
+// place returns the place at which a Follower begins for c. Committed bytes never change, so the
+// Follower need not compare any.
 func (c cursor) place() segment.Place {
 	return segment.Place{Segment: c.Segment, Offset: c.Offset, Raw: c.Raw}
 }
@@ -48,14 +48,14 @@ type cursors struct {
 var errMalformed = errors.New("malformed")
 
 // loadCursors reads the cursor file of a sink. If the file does not exist, there are no cursors.
-// The error is errMalformed, or an error of the file system, which a retry may not meet.
+// The error is errMalformed, or an error of the file system, which may be gone at a retry.
 func loadCursors(state files, name string) (map[string]cursor, error) {
 	path := state.path(name)
 	f, err := state.read(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]cursor{}, nil
 	}
-	// Another pod may have put something else in the place of the file. No sink wrote that.
+	// Another pod may have put something else in place of the file: no sink creates such a thing.
 	if errors.Is(err, untrusted.ErrNotRegular) || errors.Is(err, unix.ELOOP) {
 		return nil, fmt.Errorf("read the cursor: %w: %w", errMalformed, err)
 	}

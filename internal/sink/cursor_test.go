@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// A disk that fails for a moment at the start does not make a sink get everything twice:
-// reading the cursor is tried again, and nothing is delivered until it succeeds.
+// If the disk fails briefly at the start, the sink does not get everything twice: the worker
+// retries to read the cursor and delivers nothing until it succeeds.
 func TestACursorThatCannotBeReadForAWhile(t *testing.T) {
 	r := newRig(t, false)
 	r.commits("gc.log", "[1s][info][gc] one")
@@ -35,8 +35,8 @@ func TestACursorThatCannotBeReadForAWhile(t *testing.T) {
 	}
 }
 
-// The cursor and the list of a sink that is gone, such as that of OpenSearch, hold nothing
-// back, and stay as they are.
+// The files of a sink that no longer exists, such as the OpenSearch sink, are kept unchanged and
+// do not stop retention.
 func TestTheFilesOfASinkThatIsGone(t *testing.T) {
 	r := newRig(t, false)
 	r.must(r.end())

@@ -59,7 +59,7 @@ func bounded(t time.Time) time.Time {
 // dates is the state of a dating in a cursor. Times are in Unix nanoseconds; 0: not known.
 type dates struct {
 	Start  int64 `json:"start,omitempty"`  // of the JVM
-	Uptime int64 `json:"uptime,omitempty"` // the greatest of that JVM, nanoseconds
+	Uptime int64 `json:"uptime,omitempty"` // the highest uptime of that JVM, nanoseconds
 	Last   int64 `json:"last,omitempty"`   // time of the last line that shows one
 	Lower  bool  `json:"lower,omitempty"`  // Start is a lower bound
 	Exact  bool  `json:"exact,omitempty"`  // Start is from a line with date and uptime
@@ -71,7 +71,7 @@ func (d *dating) dates() dates {
 	return dates{Start: nanos(s.Start), Uptime: int64(s.Uptime), Last: nanos(s.Last), Lower: s.Guessed, Exact: s.Exact}
 }
 
-// resume continues where from was remembered.
+// resume continues from a remembered state.
 func (d *dating) resume(from dates) {
 	s := clock.State{Uptime: time.Duration(from.Uptime), Guessed: from.Lower, Exact: from.Exact}
 	if from.Start != 0 {

@@ -22,7 +22,7 @@ func ofDay(t testing.TB, text string) time.Time {
 	return at.AddDate(2026, 10, 20)
 }
 
-// Each case is a stream: a segment and when it was created, or a line and its time.
+// Each case is a stream. A row is a segment with its creation time, or a line with its time.
 func TestTimesOfLines(t *testing.T) {
 	for name, stream := range map[string]string{
 		"a date": `segment       10:00:00

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// The sink has all lines of segment 1, which retention deletes: --retain-age, in a quiet
-// pod. The next lines are delivered once, including the first of them. (The cursor holds no
-// head of the segment. So a Follower that assumed a restart would strip as many raw bytes from
-// the next segment without comparing them.)
+// The sink has all lines of segment 1, which retention deletes, as --retain-age does in a quiet
+// pod. The next lines are delivered once, including the first of them. (The cursor does not hold
+// the head of the segment. So a Follower that assumed a restart would strip the same number of raw
+// bytes from the next segment without comparing them.)
 func TestLinesBehindADeletedFirstSegmentComeOnce(t *testing.T) {
 	for _, n := range []int{1, 50, 100, 400} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestLinesBehindADeletedFirstSegmentComeOnce(t *testing.T) {
 				}
 			}
 			if lost+again+odd > 0 {
-				t.Errorf("of %d lines, %d are lost, %d came again, and %d others came; the sink reports: lag %g s, skipped segments %d", n, lost, again, odd, r.set.Status()[0].LagSeconds, r.set.Status()[0].SkippedSegments)
+				t.Errorf("of %d lines, %d are lost, %d were repeated, and %d unexpected ones arrived; the sink reports: lag %g s, skipped segments %d", n, lost, again, odd, r.set.Status()[0].LagSeconds, r.set.Status()[0].SkippedSegments)
 			}
 		})
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// A delivery that gets no answer ends after attemptTimeout plus the time that its
-	// bytes take at slowest, in bytes per second.
+	// A delivery without an answer ends after attemptTimeout plus the time that its bytes
+	// take at the rate slowest, in bytes per second.
 	attemptTimeout = time.Minute
 	slowest        = 16 << 10
 )
@@ -27,7 +27,7 @@ const (
 	stopped          // stop has ended
 )
 
-// deliver hands b to the sink until b is acknowledged or set aside, or can be neither.
+// deliver hands b to the sink until b is acknowledged or set aside, or neither is possible.
 func (w *worker) deliver(stop context.Context, b *Batch) int {
 	for {
 		err := w.attempt(stop, b)
@@ -52,7 +52,7 @@ func (w *worker) deliver(stop context.Context, b *Batch) int {
 	}
 }
 
-// attempt makes one try. It may take as long as a slow server needs for the bytes of b.
+// attempt tries once. It allows the time that a slow server needs for the bytes of b.
 func (w *worker) attempt(stop context.Context, b *Batch) error {
 	ctx, cancel := context.WithTimeout(stop, attemptTimeout+time.Duration(b.Bytes/slowest)*time.Second)
 	defer cancel()
@@ -89,8 +89,8 @@ func (w *worker) recovered() {
 	}
 }
 
-// fail counts an error. If the last try succeeded, fail also logs it. The text of a server is
-// bounded here.
+// fail counts an error. If the last try succeeded, fail also logs the error. It bounds the text of
+// the error, which may come from a server.
 func (w *worker) fail(err error) {
 	w.metrics.errors.WithLabelValues(kindOf(err)).Inc()
 	text := printable.Text(err.Error(), maxReason)
@@ -135,7 +135,7 @@ type refusedRange struct {
 	From    int64     `json:"from"` // offset of the first line among the raw bytes of the segment
 	Lines   int       `json:"lines"`
 	Bytes   int64     `json:"bytes"`
-	Among   int       `json:"among,omitempty"` // the engine refuses Lines of so many lines without naming them; Bytes is an estimate
+	Among   int       `json:"among,omitempty"` // the engine refuses Lines of this many lines without naming them; Bytes is an estimate
 	Error   string    `json:"error"`
 }
 

@@ -1,9 +1,9 @@
 // Package sink copies the durable segments to further destinations.
 //
-// A sink is an engine that gets the segments: an object store, a collector, a broker.
+// A sink sends the segments to an engine: an object store, a collector, a broker.
 // The segments stay the source of truth. A sink follows them with a cursor of its
-// own, so that a slow, absent or faulty engine delays only its own copy, and neither
-// a JVM nor a commit nor the reclaim. The package does not change the segments.
+// own, so that a slow, absent or faulty engine delays only its own copy, not a JVM,
+// a commit or the reclaim. The package does not change the segments.
 //
 // # Parts
 //
@@ -19,8 +19,8 @@
 // # Order and repetition
 //
 // The batches of one stream are delivered one at a time, in their order. A batch holds
-// bytes of one segment, and only committed ones: a restart of the sidecar cuts off the
-// other bytes, and appends different ones in their place. So the name of a segment and
+// only committed bytes of one segment: a restart of the sidecar cuts off uncommitted
+// bytes and may append different ones in their place. So the name of a segment and
 // an offset among its raw bytes identify a line permanently, and an engine that knows
 // this identity can refuse a repetition.
 //
@@ -34,14 +34,14 @@
 //
 // # Retention
 //
-// A segment that a sink still needs is kept beyond --retain-age, and not beyond
+// A segment that a sink still needs is kept beyond --retain-age, but not beyond
 // --retain-bytes. If it is deleted before a sink has all of it, that sink counts it as
 // skipped.
 //
 // # Errors
 //
 // A worker repeats a failed delivery after a pause. The pause doubles up to a minute and
-// has a jitter, unless the engine asks for another one. A batch that the engine refuses for
+// has a jitter, unless the engine asks for another pause. A batch that the engine refuses for
 // its content would be refused each time: the worker notes it in the sink's list of refused
 // lines, counts it, and continues after it. Its lines stay in the segments.
 //

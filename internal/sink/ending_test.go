@@ -18,8 +18,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// onSave calls a function when a worker fails to save its cursor for the first time. At that
-// moment a round has ended, and the worker has not yet decided whether to go on.
+// onSave calls a function when a worker first fails to save its cursor. At that moment a round has
+// ended, and the worker has not yet decided whether to continue.
 type onSave struct {
 	slog.Handler
 	once *sync.Once
@@ -36,7 +36,7 @@ func (h onSave) Handle(_ context.Context, r slog.Record) error {
 func (h onSave) Enabled(context.Context, slog.Level) bool { return true }
 func (h onSave) WithAttrs([]slog.Attr) slog.Handler       { return h }
 
-// The last commit and the end come together, just when the worker has nothing to do.
+// The last commit and the end happen together, just when the worker has nothing to do.
 func TestTheLastCommitIsDeliveredBeforeTheEnd(t *testing.T) {
 	r := newRig(t, false)
 	r.must(r.end())

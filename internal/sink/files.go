@@ -17,16 +17,16 @@ import (
 const stateDir = ".ullage/sinks"
 
 // files gives access to the files in the stateDir of a destination. Other pods may write to
-// the volume of a destination. So every file is opened by its name alone, in a directory that
-// was opened in the same way: no link leads out of the destination, no FIFO blocks, and nothing
-// is written to a file that has a second name.
+// the volume of a destination. So every file is opened only by its name, in a directory that was
+// opened in the same way: no link leads out of the destination, no FIFO blocks, and nothing is
+// written to a file that has a second name.
 type files struct{ dest string }
 
 // path returns the path of a file, for people.
 func (f files) path(name string) string { return filepath.Join(f.dest, stateDir, name) }
 
-// dir opens the directory. With create, dir makes missing directories, and removes a link that
-// has the name of one.
+// dir opens the directory. With create, dir creates missing directories and replaces a link or
+// a file that has the name of one.
 func (f files) dir(create bool) (*os.File, error) {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	at, err := unix.Open(f.dest, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -104,7 +104,7 @@ func (f files) write(dir *os.File, name string, text []byte) error {
 }
 
 // replace writes text to a new file, makes it durable, and renames it to name. After a crash,
-// the old file or the new one is there.
+// either the old or the new file exists.
 func (f files) replace(name string, text []byte) error {
 	dir, err := f.dir(true)
 	if err != nil {

@@ -49,7 +49,7 @@ func TestAnotherPodPutsThingsInThePlaceOfASinksFiles(t *testing.T) {
 			}
 			text, err := os.ReadFile(filepath.Join(outside, "precious"))
 			if entries, _ := os.ReadDir(outside); err != nil || string(text) != "precious" || len(entries) != 1 {
-				t.Errorf("outside the destination are %v, the file is %q, error %v", entries, text, err)
+				t.Errorf("entries outside the destination: %v; the file has %q, error %v", entries, text, err)
 			}
 		})
 	}
@@ -77,7 +77,7 @@ func TestAListOfWhatWasSetAsideThatIsAnothersFile(t *testing.T) {
 	}
 }
 
-// A cursor file that is larger than a sink writes it is not decoded.
+// A cursor file that is larger than any that a sink writes is not decoded.
 func TestAHugeCursorFile(t *testing.T) {
 	state := newState(t)
 	text := `{"streams":{"gc.log":{"segment":""}},"more":"` + strings.Repeat("x", cursorLimit) + `"}`

@@ -21,8 +21,8 @@ func (r *rig) list(stream string) []segment.Info {
 	return all
 }
 
-// An engine of segments is away, and retention deletes the segment that is being delivered.
-// The engine goes on with the next segment.
+// While the engine of a sink of whole segments is away, retention deletes the segment that is being
+// delivered. The sink continues with the next segment.
 func TestASegmentDeletedWhileItIsDelivered(t *testing.T) {
 	r := newRig(t, true)
 	r.engine.fails = func(b *Batch) error { // as s3 does
@@ -47,7 +47,7 @@ func TestASegmentDeletedWhileItIsDelivered(t *testing.T) {
 	r.gets(1) // the second segment
 }
 
-// Retention deletes a stream with its directory while lines of it wait.
+// Retention deletes a stream and its directory while the stream's lines wait.
 func TestAStreamThatIsGone(t *testing.T) {
 	r := newRig(t, false)
 	r.commits("other.log", "[1s][info][gc] one")
@@ -67,7 +67,7 @@ func TestAStreamThatIsGone(t *testing.T) {
 	r.must(r.end())
 }
 
-// A cursor that a Follower does not accept counts as lost.
+// A cursor that a Follower does not accept is counted as lost.
 func TestAHostileCursor(t *testing.T) {
 	for name, text := range map[string]string{
 		"level":       `{"streams":{"gc.log":{"segment":"SEG","offset":0,"raw":0,"level":200}}}`,

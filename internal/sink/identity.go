@@ -14,14 +14,14 @@ import (
 	"github.com/ullage/ullage/internal/base/retry"
 )
 
-// identityFile holds the name of a destination. The name is random, and is made for the first
-// sink that is [Identified]. No sink is called like this file.
+// identityFile holds the name of a destination. The name is random and is chosen for the first
+// sink that is [Identified]. No sink can have the name of this file.
 const identityFile = "_destination"
 
 var validIdentity = regexp.MustCompile(`^[0-9a-f]{24}$`)
 
-// identify gives the sink the name of the destination if the sink takes one. Such a sink can
-// deliver nothing before.
+// identify gives the name of the destination to a sink that takes one. Such a sink cannot deliver
+// anything before that.
 func (w *worker) identify(stop context.Context) {
 	sink, takes := w.sink.(Identified)
 	if !takes {
@@ -59,8 +59,8 @@ func identity(state files) (string, error) {
 	return readIdentity(state) // another sink of this process may have been first
 }
 
-// create makes a durable file with this text. The file appears whole or not at all. If a valid
-// file exists, it stays.
+// create makes a durable file with this text. The file appears whole or not at all. A valid file
+// that exists is kept.
 func create(state files, text string) error {
 	dir, err := state.dir(true)
 	if err != nil {
@@ -80,7 +80,7 @@ func create(state files, text string) error {
 	return errors.Join(err, dir.Sync())
 }
 
-// readIdentity returns the content of the file, up to a little more than the length of a name.
+// readIdentity returns the beginning of the file, which may be longer than a name.
 func readIdentity(state files) (string, error) {
 	f, err := state.read(identityFile)
 	if err != nil {

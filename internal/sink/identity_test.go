@@ -107,6 +107,6 @@ func TestASlowLogIsDeliveredWithALinger(t *testing.T) {
 		t.Errorf("20 lines in 0.4 s took %d deliveries", tries)
 	}
 	r.commits("gc.log", "[1s][info][gc] the last one")
-	r.must(r.end()) // the end does not wait for the linger
+	r.must(r.end()) // the last round does not wait for the linger
 	r.gets(21)
 }

@@ -18,8 +18,8 @@ const (
 	batchLines = 4096
 	batchBytes = 256 << 10
 
-	// maxLine bounds a line in memory. A longer one, which the sidecar persists in
-	// pieces too, is handed out in pieces.
+	// maxLine bounds a line in memory. A longer line is handed out in pieces; the
+	// sidecar persists it in pieces too.
 	maxLine = 1 << 20
 )
 
@@ -27,13 +27,13 @@ const (
 //
 //	segment → Follower → buf → lines → batch
 //
-// buf holds bytes of one segment, beginning with the first unacknowledged one. ends are
-// the ends of the frames in it: another feed can begin only at one of them, so that the
-// cursor counts its bytes from the last one before it.
+// buf holds bytes of one segment, beginning with the first unacknowledged byte. ends are
+// the ends of the frames in buf. Another feed can begin only at the end of a frame, so the
+// cursor counts its bytes from the last such end before it.
 type lineFeed struct {
 	follower *segment.Follower
 	memory   *lineMemory
-	trouble  func(error) // called with the error for bytes that the Follower could not return
+	trouble  func(error) // called with the error if the Follower could not return some bytes
 	dates    dating
 
 	done  cursor // acknowledged
@@ -50,7 +50,7 @@ type lineFeed struct {
 }
 
 // lineMemory is memory that the feeds of a worker use one after another: without it,
-// each look at a stream would allocate a decoder and buffers. The zero value is empty.
+// each turn of a stream would allocate a decoder and buffers. The zero value is empty.
 type lineMemory struct {
 	follower segment.Memory
 	buf      []byte
@@ -60,7 +60,7 @@ type lineMemory struct {
 }
 
 // seekFile is the content of a seek file, and the file's state when it was read. A changed file
-// is read again: that happens at most once in 10 s or in 1 MiB.
+// is read again: at most once per 10 s or per 1 MiB of the stream.
 type seekFile struct {
 	path  string
 	was   fs.FileInfo
@@ -81,7 +81,7 @@ func (m *lineMemory) index(dir string) *seek.Index {
 	return m.seek.index
 }
 
-// frame is a frame in buf. The clock has to take in its times before its lines are dated.
+// frame is a frame in buf. The clock must receive the frame before its lines are dated.
 type frame struct {
 	segment.Frame
 	begin, end int64 // of its bytes, counted among all bytes that buf has held
@@ -105,14 +105,14 @@ func newLineFeed(dir, stream string, class format.Classifier, c cursor, m *lineM
 	return f, nil
 }
 
-// next returns the next batch. It is valid until acknowledge, which has to be called before the
-// next call of next. The error is io.EOF if nothing more is committed, or a
+// next returns the next batch, which is valid until acknowledge. The caller must call acknowledge
+// before it calls next again. The error is io.EOF if nothing more is committed, or a
 // [*segment.ReadError].
 func (f *lineFeed) next() (*Batch, error) {
 	for {
 		err := f.fill()
 		if f.lines(); f.cut > 0 {
-			return &f.batch, nil // the next call meets the error again
+			return &f.batch, nil // the next call gets the error again
 		}
 		if err != nil {
 			return nil, err
@@ -143,8 +143,8 @@ func (f *lineFeed) close() {
 	}
 }
 
-// fill reads until buf holds enough for a batch, or until the next bytes belong into another
-// batch. An error ends it earlier.
+// fill reads until buf holds enough for a batch, until the next bytes belong to another batch, or
+// until an error.
 func (f *lineFeed) fill() error {
 	if len(f.buf) == 0 {
 		f.whole = false
@@ -232,8 +232,8 @@ func (f *lineFeed) line(offset int64, text, rest []byte) {
 	f.batch.Lines = append(f.batch.Lines, Line{Offset: offset, Text: text, Time: at, Class: class})
 }
 
-// clock passes the frames of buf to the clock, up to the frame with the byte at this offset. A
-// reader that looks at a line only once it has all of it does the same.
+// clock passes the frames of buf to the clock, up to the frame with the byte at this offset. So
+// the clock has received all frames of a line before the line is dated, as in other readers.
 func (f *lineFeed) clock(offset int) {
 	for len(f.fresh) > 0 && f.fresh[0].begin-f.taken <= int64(offset) {
 		next := f.fresh[0]

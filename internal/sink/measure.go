@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// measure searches the destination for bytes that the sink lacks. The first search finds those
-// left by an earlier process.
+// measure searches the destination for bytes that the sink lacks. The first search finds bytes
+// that an earlier process has left.
 func (w *worker) measure() {
 	w.measured, w.stale = time.Now(), false
 	streams, err := segment.Streams(w.set.dest)

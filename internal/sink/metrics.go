@@ -39,8 +39,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 }
 
-// of returns the metrics of one sink. They begin at zero, so that the first increase of each
-// is visible.
+// of returns the metrics of one sink. Each begins at zero, so that its first increase is visible.
 func (m *metrics) of(name string) sinkMetrics {
 	s := sinkMetrics{
 		lines: m.lines.WithLabelValues(name), bytes: m.bytes.WithLabelValues(name), segments: m.segments.WithLabelValues(name),

@@ -12,8 +12,8 @@ import (
 )
 
 // Options are the options after the question mark of a sink's URL. Each getter returns the
-// value in the URL, or else the default. The first error is kept for Done. The usage that a
-// getter takes explains the option in docs/sinks.md.
+// value in the URL, or else the default. The first error is kept for Done. The argument usage of
+// a getter explains the option in docs/sinks.md.
 type Options struct {
 	values url.Values
 	asked  map[string]Option // the arguments of the getters, by name

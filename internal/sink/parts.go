@@ -19,7 +19,7 @@ type Parts struct {
 
 	Gap    ul.Gap // valid if IsGap
 	IsGap  bool   // the line is a marker: it stands for lines that the sidecar dropped
-	Missed uint64 // lines that the JVM itself dropped, and reports in this line
+	Missed uint64 // how many lines the JVM itself dropped, according to this line
 }
 
 // Parts splits the line.

@@ -31,7 +31,7 @@ func newSegmentFeed(dir, stream string, c cursor, committed func() (segment.Mark
 	}
 	have, _ := segment.ParseName(c.Segment)
 	if n := len(all); n > 0 && all[n-1].Seq < have.Seq {
-		have = segment.Info{} // another stream of the same name, which counts from one again
+		have = segment.Info{} // another stream of the same name, whose numbers begin at one again
 	}
 	for _, seg := range all {
 		sealed := !growing || seg.Seq < last.Seq || seg.Seq == last.Seq && mark.Sealed

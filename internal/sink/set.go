@@ -55,9 +55,9 @@ func New(cfg Config, kinds map[string]Kind, dest string, reg prometheus.Register
 	return s, nil
 }
 
-// Committed records how far streams are durable, and which streams have ended: nothing will be
-// appended to those. The first call must name every stream that may grow. Nothing is delivered
-// before it.
+// Committed records how far streams are durable, and which streams have ended, so that nothing will
+// be appended to them. The first call must name every stream that may grow. Nothing is delivered
+// before that call.
 func (s *Set) Committed(marks map[string]segment.Mark, ended []string) {
 	s.mu.Lock()
 	s.begun = true
@@ -96,7 +96,7 @@ func (s *Set) Needs(info segment.Info) bool {
 	return false
 }
 
-// Deleted records that retention has deleted a segment: a sink that needs it skips it.
+// Deleted records that retention has deleted a segment. A sink that needs the segment skips it.
 func (s *Set) Deleted(info segment.Info) {
 	for _, w := range s.workers {
 		if w.needs(info) {
@@ -105,9 +105,8 @@ func (s *Set) Deleted(info segment.Info) {
 	}
 }
 
-// Run feeds the sinks until ctx ends, then until they have everything that is
-// committed, or stop ends. The error tells how much they lack at the end. A sink that cannot be
-// fed does not end Run.
+// Run feeds the sinks until ctx ends, and then until they have everything that is committed or stop
+// ends. The error says how much they lack at the end. A sink that cannot be fed does not end Run.
 func (s *Set) Run(ctx, stop context.Context) error {
 	if len(s.workers) == 0 {
 		return nil

@@ -122,7 +122,7 @@ func (r *rig) beginWith(kinds map[string]Kind) {
 			return <-done
 		}
 	})
-	r.Cleanup(func() { // a sink that cannot deliver would never end
+	r.Cleanup(func() { // otherwise a sink that cannot deliver would never end
 		cut()
 		_ = r.end()
 	})
@@ -163,7 +163,7 @@ func (r *rig) waits(what string, holds func() bool) {
 	r.Helper()
 	for end := time.Now().Add(lab.Patience); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			r.Fatalf("not within %s: %s", lab.Patience, what)
+			r.Fatalf("this did not happen within %s: %s", lab.Patience, what)
 		}
 	}
 }
@@ -206,7 +206,7 @@ func TestARestartContinuesBehindWhatWasAcknowledged(t *testing.T) {
 
 			r.begin()
 			r.commits("gc.log", line)
-			r.set.Committed(nil, []string{"gc.log"}) // the stream is over: all of it is sealed
+			r.set.Committed(nil, []string{"gc.log"}) // the stream has ended: all of it is sealed
 			r.gets(3)
 			r.must(r.end())
 			if got := r.gets(3); len(got) != 3 || !slices.Equal(got[:len(before)], before) {
@@ -264,7 +264,7 @@ func TestSegmentsArriveOnceTheyAreSealed(t *testing.T) {
 	r.commits("gc.log", "[2s][info][gc] in the next segment")
 	r.expects("gc.log " + mark.Segment)
 	if err := r.end(); err == nil || !strings.Contains(err.Error(), "lacks") {
-		t.Errorf("a segment that is not sealed is left, but the error is %v", err)
+		t.Errorf("an unsealed segment is left, but the error is %v", err)
 	}
 }
 

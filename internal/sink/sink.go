@@ -14,9 +14,9 @@ import (
 // Sink delivers batches to one engine. A worker calls Deliver from one goroutine, and
 // Close last.
 type Sink interface {
-	// Deliver sends b, and returns nil once the engine has acknowledged all of it. It
-	// may be called again with a batch that the engine has taken in part. It must
-	// return soon after ctx ends, and must not keep b or anything in it.
+	// Deliver sends b and returns nil once the engine has acknowledged all of it. It may
+	// be called again with a batch of which the engine has stored a part. It must return
+	// soon after ctx ends, and must not keep b or anything in it.
 	//
 	// After an error, the delivery is repeated, except after a [*RejectedError]. A
 	// [*BusyError] determines when.
@@ -37,7 +37,7 @@ type Identified interface {
 // Noter is a [Sink] that may keep less than its documentation promises.
 type Noter interface {
 	// Note returns a text for people about the promises that the sink does not keep. It is
-	// empty if the sink keeps all. Note may be called from any goroutine.
+	// empty if the sink keeps all promises. Note may be called from any goroutine.
 	Note() string
 }
 
@@ -78,8 +78,8 @@ func (b *Batch) AppendUID(dst []byte, l *Line) []byte {
 	return strconv.AppendInt(dst, l.Offset, 10)
 }
 
-// BusyError is the error of an engine that wants no delivery for a while (HTTP: 429 or 503 with
-// a Retry-After).
+// BusyError is the error of an engine that asks for no deliveries for a while (HTTP: 429 or 503
+// with a Retry-After).
 type BusyError struct {
 	After time.Duration // zero: not known
 	Err   error
@@ -95,7 +95,7 @@ func (e *BusyError) Unwrap() error { return e.Err }
 type RejectedError struct {
 	// Lines are the indexes of the refused lines in the batch, in their order. Some is the
 	// number of further refused lines that the engine does not name. The engine has
-	// acknowledged all others. If both are zero, the whole batch is refused.
+	// acknowledged all other lines. If both are zero, the whole batch is refused.
 	Lines []int
 	Some  int
 	Err   error

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	saveInterval    = time.Second      // between two saves of the cursor: a kill repeats the lines of this time
+	saveInterval    = time.Second      // between two saves of the cursors: a kill repeats the lines of this time
 	measureInterval = 10 * time.Second // between two calls of measure while the sink lacks something
 	turn            = 16               // batches of one stream before the turn of another
 )
@@ -143,9 +143,9 @@ func (w *worker) run(ctx, stop context.Context) error {
 	return w.left()
 }
 
-// begin loads the cursors. Then it makes the streams pending of which the sink lacks something.
-// If the cursors cannot be read, begin retries until stop ends: without them, the sink would
-// get everything twice.
+// begin loads the cursors. Then it makes each stream pending of which the sink lacks a part. If the
+// cursors cannot be read, begin retries until stop ends: without them, the sink would get
+// everything twice.
 func (w *worker) begin(stop context.Context) {
 	cursors, err := loadCursors(files{w.set.dest}, w.cursorName())
 	for err != nil && !errors.Is(err, errMalformed) {
@@ -171,7 +171,7 @@ func (w *worker) begin(stop context.Context) {
 	w.measure()
 }
 
-// round gives each pending stream a turn, and reports whether one may have more.
+// round gives each pending stream a turn and reports whether any of them may have more.
 func (w *worker) round(stop context.Context) (more bool) {
 	for _, stream := range w.due() {
 		if stop.Err() != nil {
@@ -201,7 +201,7 @@ func (w *worker) due() (streams []string) {
 // turn delivers some batches of a stream, and reports whether it may have more.
 func (w *worker) turn(stop context.Context, stream string) bool {
 	f, err := w.feedOf(stream)
-	if err != nil && !w.segments { // the error is about the cursor: no segment was read yet
+	if err != nil && !w.segments { // the error concerns the cursor: no segment was read yet
 		w.metrics.cursorsLost.Inc()
 		w.log.Error("reading the cursor of a sink failed", "stream", stream, "error", err, "hint", "the sink gets the stream again, beginning with the oldest segment")
 		w.moved(stream, cursor{})
@@ -259,9 +259,9 @@ func (w *worker) unreadable(stop context.Context, stream string, err error) {
 	_ = retry.Sleep(stop, firstPause)
 }
 
-// over removes a stream from pending, unless there is news of it. If the stream does not grow,
-// its remaining bytes were torn when the writer died. The cursor stays before them: if the
-// stream continues later, its lines are written in their place.
+// over removes a stream from pending, unless there is news of it. If the stream does not grow, its
+// remaining bytes were torn when the writer died. The cursor stays before these bytes: if the
+// stream continues later, lines are written in their place.
 func (w *worker) over(stream string) bool {
 	mark, growing := w.set.committed(stream)
 	torn := int64(0)

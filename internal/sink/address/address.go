@@ -1,5 +1,5 @@
-// Package address reads the URLs of sinks without the sinks: for programs that only check a
-// setting, on every system.
+// Package address parses the URLs of sinks without linking the sinks, for programs that only
+// check a setting, on every system.
 package address
 
 import (
@@ -35,7 +35,7 @@ func (u *URLs) String() string {
 
 // Address is a parsed --sink.
 type Address struct {
-	Text  string     // as it was given: it may hold a password by mistake, see [Redact]
+	Text  string     // the original text, which may hold a password by mistake, see [Redact]
 	Name  string     // in metrics, logs and the status
 	URL   *url.URL   // without its query
 	Query url.Values // its options, with the name
@@ -60,8 +60,8 @@ func Credentials(scheme string) []string {
 	return nil
 }
 
-// ParseAll parses all values of --sink. It returns one error for each that cannot work, but does
-// not know the options of the single kinds of sinks.
+// ParseAll parses all values of --sink. It returns one error for each value that cannot work, but
+// does not check the options of the individual kinds of sinks.
 func ParseAll(texts, schemes []string) (all []Address, bad []error) {
 	if len(texts) > most {
 		bad = append(bad, fmt.Errorf("--sink is given %d times, at most %d are allowed", len(texts), most))
@@ -82,7 +82,7 @@ func ParseAll(texts, schemes []string) (all []Address, bad []error) {
 	return all, bad
 }
 
-// Parse parses a --sink whose scheme must be one of these.
+// Parse parses a --sink whose scheme must be one of schemes.
 func Parse(text string, schemes []string) (Address, error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -126,8 +126,8 @@ func validName(name string) bool {
 
 func alphanumeric(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' }
 
-// Redact returns a URL as logs may show it: without its options, which may contain a password
-// by mistake.
+// Redact returns a URL in a form that logs may show: without its options, which may contain a
+// password by mistake.
 func Redact(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {

@@ -28,7 +28,7 @@ const (
 	defaultPort = "9092"
 	maxBrokers  = 16
 
-	batchBytes = 1_000_012 // of records in a request: a topic's limit by default
+	batchBytes = 1_000_012 // of records in a request: the default limit of a topic
 	readBytes  = 4 << 20   // of an answer
 	writeBytes = 4 << 20   // of a request
 )

@@ -31,12 +31,13 @@
 //     session asks for the reach of a stream before it sends a line of that stream.
 //   - After the commit, before the worker saves its cursor: the worker delivers the lines
 //     again. The sink does not send them, because the reach includes them.
-//   - The worker's cursor is lost: the worker delivers all lines again, with the same result.
+//   - The worker's cursor is lost: the worker delivers all lines again, and the sink does not
+//     send them.
 //   - The broker's record of the reach is lost (a broker forgets a group a week after
 //     its last commit): the worker's cursor is used instead. It lags by at most a second.
-//   - The destination is copied, or restored from a snapshot: segments that were created
-//     since then have later times in their names, and are sent. See [reach.has].
-//   - Another process uses the same destination, because it has lost its lock without
+//   - The destination is copied, or restored from a snapshot: segments that are created after
+//     that have later times in their names, and are sent. See [reach.has].
+//   - Two processes use the same destination, because one has lost its lock without
 //     noticing: when one of the two begins a session, the broker fences the other. Each
 //     session asks for the reach before it sends. Both processes send the same segments.
 //
@@ -51,8 +52,8 @@
 //
 // # Protocol versions
 //
-// The sink uses at most the versions of Kafka 3.9, in which a client adds a group to its
-// transaction by a request. With the later protocol, a broker can detect a late request of an
+// The sink uses at most the protocol versions of Kafka 3.9, in which a client sends a request to
+// add a group to its transaction. With the later protocol, a broker can detect a late request of an
 // earlier transaction. The sink needs no such check: in a session, no transaction follows a
 // failed one.
 package kafka

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const first, second = "20261122T100000.000Z-000001.log.zst", "20261122T110000.000Z-000002.log.zst"
 
-// rig is a cluster that answers as a test wants.
+// rig is a cluster whose answers a test determines.
 type rig struct {
 	*testing.T
 	cluster *kfake.Cluster
@@ -47,7 +47,7 @@ func newRig(t *testing.T) *rig {
 	return &rig{t, cluster}
 }
 
-// sink opens a sink, as a process that starts does.
+// sink opens a sink, as a new process does.
 func (r *rig) sink(more string) *topic {
 	r.Helper()
 	s, err := open(target(r, "kafka://"+strings.Join(r.cluster.ListenAddrs(), ",")+"/lines?"+more))
@@ -153,7 +153,7 @@ func TestARecordIsALineWithItsPlace(t *testing.T) {
 		t.Errorf("the key is %q, want shop/web-0/gc.log", key)
 	}
 	if !all[0].Timestamp.Equal(b.Lines[0].Time) {
-		t.Errorf("the time is %s, want that of the line", all[0].Timestamp)
+		t.Errorf("the time is %s, want the line's time", all[0].Timestamp)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestALineOfTheFutureHasTheTimeOfSending(t *testing.T) {
 	b.Lines[0].Time = time.Now().Add(time.Hour)
 	r.delivers(r.sink(""), b)
 	if at := r.has("one")[0].Timestamp; time.Since(at).Abs() > time.Minute {
-		t.Errorf("the time is %s, want that of sending", at)
+		t.Errorf("the time is %s, want the time of sending", at)
 	}
 }
 
@@ -415,7 +415,7 @@ func TestSettingsThatCannotWorkAreRefused(t *testing.T) {
 	}
 }
 
-// cutter makes connections that end when the answer to a kind of request arrives.
+// cutter makes connections that are cut when the answer to one kind of request arrives.
 type cutter struct {
 	to    string
 	key   kmsg.Key

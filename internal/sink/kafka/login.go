@@ -24,8 +24,8 @@ const (
 // maxSecret bounds a file with a user or a password.
 const maxSecret = 4096
 
-// loginOf returns the authentication of connections, or nil for none. Credentials are read for
-// each connection.
+// loginOf returns the authentication of connections, or nil if there is none. The credentials are
+// read for each connection.
 func loginOf(mechanism, from string, encrypted bool) (sasl.Mechanism, error) {
 	kind, dir, _ := strings.Cut(from, ":")
 	if from != "env" && (kind != "dir" || dir == "") {

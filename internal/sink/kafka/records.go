@@ -25,7 +25,7 @@ var levelNames = func() (names [ul.NumLevels][]byte) {
 // records makes records of lines, in memory that it reuses.
 type records struct {
 	prefix   string // the part of the key before the stream
-	sendTime bool   // the time of a record is when it is sent
+	sendTime bool   // the time of a record is the time at which it is sent
 
 	all     []kgo.Record
 	headers []kgo.RecordHeader
@@ -33,7 +33,7 @@ type records struct {
 }
 
 // of returns the records of the lines b.Lines[from:to] for which keep returns true. They are
-// valid until the next call, and as long as b is.
+// valid until the next call, but not longer than b.
 func (r *records) of(b *sink.Batch, from, to int, keep func(*sink.Line) bool, now time.Time) []kgo.Record {
 	r.all, r.headers, r.text = r.all[:0], r.headers[:0], r.text[:0]
 	key := r.keep(func(t []byte) []byte { return append(append(t, r.prefix...), b.Stream...) })

@@ -15,8 +15,8 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// maxReaches bounds the reaches in memory. If there are more, the session forgets all and asks
-// for them again.
+// maxReaches bounds the reaches in memory. A session that would exceed it forgets all reaches and
+// asks for them again.
 const maxReaches = 1024
 
 // abortTime is how long a session may take to abort its transaction when it ends.
@@ -30,9 +30,9 @@ type reach struct {
 }
 
 // has reports whether the broker has the line at an offset of a segment. Both the numbers and
-// the times in their names order the segments of a stream. If the two contradict each other,
-// the stream began again, or the destination was restored from a snapshot: the broker has a
-// different line.
+// the times in their names order the segments of a stream. If the two orders contradict each
+// other, the stream began again, or the destination was restored from a snapshot: then the broker
+// has a different line.
 func (r reach) has(seg *segment.Info, offset int64) bool {
 	if seg.Name == r.segment {
 		return offset <= r.last
@@ -74,8 +74,8 @@ func (e *endings) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, _ int, _, _ tim
 	}
 }
 
-// session is a client with the exclusive use of a transactional id, unless another session
-// has fenced it. After an error it can only be closed.
+// session is a client that alone uses a transactional id, unless another session has fenced it.
+// After an error it can only be closed.
 type session struct {
 	client  *kgo.Client
 	topic   string
@@ -192,8 +192,8 @@ func (s *session) fetch(ctx context.Context, group string) (reach, error) {
 	return at, nil
 }
 
-// send produces records of a stream up to the line at the reach to. After [errNotEnded] the
-// next session of this id ends the transaction, and must send the records again.
+// send produces records of a stream up to the line at the reach to. After [errNotEnded], the next
+// session of this id ends the transaction and must send the records again.
 func (s *session) send(ctx context.Context, records []kgo.Record, stream string, to reach) error {
 	if !s.exact {
 		return s.produce(ctx, records)

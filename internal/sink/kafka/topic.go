@@ -15,8 +15,8 @@ import (
 
 const (
 	mostBytes  = 256 << 10 // of lines in a transaction; a single line may have more
-	leastBytes = 4 << 10   // the same limit, after halvings for a slow broker
-	mostRecord = 999_000   // bytes of a line: with key and headers it fits batchBytes
+	leastBytes = 4 << 10   // the least that this limit becomes when it is halved for a slow broker
+	mostRecord = 999_000   // bytes of a line: with its key and headers, it fits into batchBytes
 	deniedFor  = time.Minute * 10
 )
 
@@ -34,7 +34,7 @@ type topic struct {
 
 	session *session // nil: no session is open
 	denied  time.Time
-	note    atomic.Pointer[string] // why lines may come twice; nil: each comes once
+	note    atomic.Pointer[string] // why lines may be sent twice; nil: each is sent once
 }
 
 // Identify implements [sink.Identified].
@@ -128,7 +128,7 @@ func (s *topic) transact(ctx context.Context, b *sink.Batch, from, to int) error
 	}
 }
 
-// begin opens a session, with transactions unless they were denied lately.
+// begin opens a session, with transactions unless they were recently denied.
 func (s *topic) begin(ctx context.Context) error {
 	exact := s.denied.IsZero() || time.Since(s.denied) > deniedFor
 	session, err := newSession(ctx, s.options, s.name, "ullage-"+s.id+"-"+s.target, exact)

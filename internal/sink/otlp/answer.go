@@ -33,7 +33,7 @@ func judge(resp *http.Response, body []byte, now time.Time) (partial, error) {
 			err = fmt.Errorf("read the answer: %w", err)
 		}
 		return p, err
-	case code/100 == 2 && len(body) == 0: // an empty protobuf, which Loki and others send without its type
+	case code/100 == 2 && len(body) == 0: // an empty protobuf, which Loki and others send without a content type
 		return partial{}, nil
 	case code/100 == 2:
 		return partial{}, fmt.Errorf("the answer is %d with content of type %q, not %s as OTLP has it: is this the address of an OTLP endpoint?",
@@ -70,8 +70,8 @@ func statusMessage(body []byte) string {
 	return message
 }
 
-// partialOf reads an ExportLogsServiceResponse: field 1 is the partial success, whose
-// field 1 is the number of rejected records, and field 2 the message.
+// partialOf reads an ExportLogsServiceResponse: its field 1 is the partial success, in which
+// field 1 is the number of rejected records and field 2 is the message.
 func partialOf(body []byte) (p partial, err error) {
 	err = eachField(body, func(field protowire.Number, value []byte, _ uint64) error {
 		if field != 1 {
@@ -90,7 +90,7 @@ func partialOf(body []byte) (p partial, err error) {
 	return p, err
 }
 
-// eachField calls fn with each field of a message: a varint as n, bytes as value.
+// eachField calls fn with each field of a message: n is a varint, value is bytes.
 func eachField(message []byte, fn func(field protowire.Number, value []byte, n uint64) error) error {
 	for len(message) > 0 {
 		field, kind, n := protowire.ConsumeTag(message)

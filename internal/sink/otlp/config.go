@@ -52,7 +52,7 @@ func open(t sink.Target) (sink.Sink, error) {
 	return s, nil
 }
 
-// endpointOf returns the URL that requests go to. The default path is that of OTLP.
+// endpointOf returns the URL for requests. The default path is that of OTLP.
 func endpointOf(u *url.URL) string {
 	to := *u
 	_, to.Scheme, _ = strings.Cut(u.Scheme, "+")
@@ -66,7 +66,7 @@ func endpointOf(u *url.URL) string {
 func prefixOf(pod sink.Pod) string {
 	name := pod.Name
 	if name == "" {
-		name, _ = os.Hostname() // the pod's name, as a rule
+		name, _ = os.Hostname() // usually the pod's name
 	}
 	return strings.ToValidUTF8(cmp.Or(pod.Namespace, "-")+"/"+name+"/"+cmp.Or(pod.Container, "-")+"/", "")
 }

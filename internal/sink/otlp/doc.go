@@ -8,13 +8,13 @@
 // A line becomes one record. Its body is the line without its decorations, whose content is in
 // the record's time, severity and attributes. A protobuf string is UTF-8: each run of other
 // bytes becomes U+FFFD. A record's attribute log.record.uid is the line's identity across all
-// pods, so that an engine can find records that came twice.
+// pods, so that an engine can find records that it got twice.
 //
 // # Answers
 //
-// A server that refuses a request for its content (400, 413, 422) has taken nothing of
-// it. The sink sends each half alone, and so on, until it has found the refused lines or has
-// made maxRequests. A server that takes a part of a request (200 with a partial success)
-// tells only the number of refused records: they are counted. After every other answer the
+// A server that refuses a request for its content (400, 413, 422) has stored nothing of it. The
+// sink sends each half alone, and so on, until it has found the refused lines or has made
+// maxRequests. A server that stores only a part of a request (200 with a partial success)
+// returns only the number of refused records: they are counted. After every other answer the
 // delivery is repeated, even after 401, 403 and 404, which are mistakes in a configuration.
 package otlp

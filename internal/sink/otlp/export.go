@@ -112,8 +112,8 @@ func (d *delivery) post(ctx context.Context, from, to int) error {
 	return err
 }
 
-// exchange sends body and returns the answer and at most answerBytes of the answer's body,
-// for which the server has answerTime. The values of sent headers in it are overwritten.
+// exchange sends d.body. It returns the answer and at most answerBytes of the answer's body, for
+// which the server has answerTime. It overwrites the values of sent headers in that body.
 func (d *delivery) exchange(ctx context.Context) (*http.Response, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.to, bytes.NewReader(d.body.Bytes()))
 	if err != nil {

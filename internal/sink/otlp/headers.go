@@ -19,8 +19,8 @@ type header struct{ name, value string }
 // headerBytes bounds a file of headers.
 const headerBytes = 64 << 10
 
-// headers are the headers of each request, such as credentials. They come from a file, or else
-// are fixed. The zero value has none.
+// headers are the headers of each request, such as credentials. They come from a file or are
+// fixed. The zero value has no headers.
 type headers struct {
 	path  string
 	fixed []header

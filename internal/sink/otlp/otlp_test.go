@@ -130,7 +130,7 @@ func record(second int, level logs.SeverityNumber, name, body string, attrs ...*
 	return &logs.LogRecord{TimeUnixNano: uint64(noon.Add(time.Duration(second) * time.Second).UnixNano()), SeverityNumber: level, SeverityText: name, Body: text(body), Attributes: attrs}
 }
 
-// The generated types read the request as it was meant.
+// The generated types decode the request as intended.
 func TestRecords(t *testing.T) {
 	s := serve(t)
 	gap := ul.Gap{Bytes: 99, First: noon, Last: noon.Add(1500 * time.Millisecond)}
@@ -313,7 +313,7 @@ func TestADeliveryEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Whatever a line holds, the generated types read the request.
+// The generated types decode the request, whatever a line holds.
 func FuzzEncode(f *testing.F) {
 	f.Add([]byte("[1.5s][11][22][debug][gc,heap] GC(7) Pause\nmore\xff"), "gc.log")
 	f.Add([]byte("[2026-11-21T10:49:00.123+0000][warning][ullage] gap: 34 lines, 9 bytes dropped in 0.000s: drop info=34"), "a")
@@ -367,7 +367,7 @@ func BenchmarkDeliver(b *testing.B) {
 	b.ReportMetric(float64(b.N*len(lines))/(processorTime(b)-before).Seconds(), "lines/cpu-s")
 }
 
-// processorTime returns the CPU time of this process, including the server's part.
+// processorTime returns the CPU time of this process, including that of the server.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var used unix.Rusage

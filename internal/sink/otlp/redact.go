@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// leastSecret is the length from which a value is regarded as a secret. Shorter values are
+// leastSecret is the least length of a value that is regarded as a secret. Shorter values are
 // words such as "true".
 const leastSecret = 6
 

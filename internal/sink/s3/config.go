@@ -93,8 +93,8 @@ func Parse(u *url.URL, o *sink.Options) (*Bucket, error) {
 }
 
 // credentialsOf returns the source of the keys. They are looked up when they are needed, and
-// again when they expire. For the service that hands out a role's keys, the same certificates
-// and bounds apply as for the bucket.
+// again when they expire. Connections to the service that issues a role's keys have the same
+// certificates and bounds as connections to the bucket.
 func credentialsOf(from, profile, region string, trust transport.Trust) (*credentials.Credentials, error) {
 	inner, err := transport.HTTP(trust)
 	if err != nil {
@@ -119,7 +119,7 @@ func credentialsOf(from, profile, region string, trust transport.Trust) (*creden
 	return nil, fmt.Errorf("option credentials=%q: use auto, env, file:PATH, role or none", from)
 }
 
-// encryptionOf returns the encryption that the server shall use.
+// encryptionOf returns the encryption that the server must use.
 func encryptionOf(option, scheme string) (encrypt.ServerSide, error) {
 	kind, key, _ := strings.Cut(option, ":")
 	switch {

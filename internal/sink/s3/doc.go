@@ -11,21 +11,21 @@
 //
 // The names of the folders are partitions that Athena, DuckDB and ClickHouse read from a
 // path. The date is that of the segment's creation, in UTC. A character that partitions
-// cannot hold is written as %XX. A key is made of the segment's identity, and a sealed
-// segment never changes. So if an upload is repeated after a crash, it replaces the object
-// by one with the same bytes: each line is in the bucket once.
+// cannot hold is written as %XX. A key consists of the segment's identity, and a sealed
+// segment never changes. So an upload that is repeated after a crash replaces the object
+// with the same bytes: each line is in the bucket once.
 //
 // The index objects of a day describe the segments, so that a question can be answered, or
 // a segment skipped, without reading the segment:
 //
 //	PREFIX/index/namespace=NS/pod=POD/container=JVM/date=YYYY-MM-DD/20261120T100000.000Z.json
 //
-// See [Index] for their format. An index object is written after the segment, and before the
-// segment counts as acknowledged: a kill in between repeats both uploads.
+// See [Index] for their format. An index object is written after the segment and before the
+// segment is acknowledged: a kill in between repeats both uploads.
 //
 // # Integrity
 //
 // A request carries the CRC-32C of its bytes, and the server refuses other bytes. A segment
 // above the size of a part is uploaded in parts. The client library computes a checksum of
-// each part: CRC-32C over TLS, else SHA-256.
+// each part: CRC-32C over TLS, otherwise SHA-256.
 package s3

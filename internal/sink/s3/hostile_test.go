@@ -87,7 +87,7 @@ func TestMemoryOfAFullSegment(t *testing.T) {
 	}
 }
 
-// A server that sends a header and a part of a body, and then nothing more, does not block a sink
+// A server that sends a header, a part of a body, and then nothing more does not block a sink
 // permanently.
 func TestAnAnswerWithoutEnd(t *testing.T) {
 	for name, answer := range map[string]func(w http.ResponseWriter, gone <-chan struct{}){
@@ -123,7 +123,7 @@ func TestAnAnswerWithoutEnd(t *testing.T) {
 	}
 }
 
-// A day of many small segments makes many indexes instead of a single one that grows without a bound.
+// A day of many small segments makes many indexes, not a single one that grows without a bound.
 func TestMemoryOfAnIndex(t *testing.T) {
 	var sent int64
 	s := served(t, func(w http.ResponseWriter, r *http.Request) {
@@ -144,7 +144,7 @@ func TestMemoryOfAnIndex(t *testing.T) {
 	}
 }
 
-// Two JVM containers of a pod have a sidecar each, and both JVMs are process 1: gc-1.log.
+// Each of two JVM containers in a pod has a sidecar, and both JVMs are process 1: gc-1.log.
 func TestKeysTellContainersApart(t *testing.T) {
 	s := opened(t, "s3://logs/prod?region=us-east-1&endpoint=http://localhost").(*uploader)
 	info, _ := segment.ParseName("20261122T100000.000Z-000001.log.zst")
@@ -176,7 +176,7 @@ func TestALongAnswer(t *testing.T) {
 	}
 }
 
-// An endless answer to a GET of cat's listing.
+// The answer to the GET of a listing has no end.
 func TestAnEndlessListing(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `<ListBucketResult>`)
@@ -210,8 +210,8 @@ func TestAnEndlessListing(t *testing.T) {
 	}
 }
 
-// A link that takes the place of a segment, or of its stream's directory, after the segment
-// was listed, is not followed: the bucket gets no file of the node.
+// If a link replaces a segment or its stream's directory after the segment was listed, the link
+// is not followed: no other file of the node is uploaded.
 func TestASegmentThatBecomesALink(t *testing.T) {
 	for name, swap := range map[string]func(path, outside string) error{
 		"the file": func(path, outside string) error { return errors.Join(os.Remove(path), os.Symlink(outside, path)) },

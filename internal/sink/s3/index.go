@@ -22,7 +22,7 @@ import (
 
 // Index describes segments that one sidecar created on one day: at most 500, all uploaded by one
 // process. It is a JSON object that is replaced as a whole with each segment. A segment that
-// was uploaded again after a kill is in two indexes. Fields may be added, but none changes its
+// was uploaded again after a kill is in two indexes. Fields may be added, but no field changes its
 // meaning.
 type Index struct {
 	Version   int     `json:"version"` // 1
@@ -42,8 +42,8 @@ type Entry struct {
 
 	Lines map[string]uint64 `json:"lines"` // by level; a continuation has the level of its record
 
-	// First and Last are the earliest and the latest time of the dated lines that begin
-	// and end the frames of the segment. They are zero if no such line is dated.
+	// First and Last are the earliest and the latest time of the dated lines at the beginnings
+	// and ends of the segment's frames. They are zero if no such line is dated.
 	First time.Time `json:"first,omitzero"`
 	Last  time.Time `json:"last,omitzero"`
 
@@ -53,11 +53,11 @@ type Entry struct {
 	Damaged bool `json:"damaged,omitempty"` // a part of the segment could not be decoded, and is not counted
 }
 
-// indexEntries bounds an index object, which is uploaded again with each segment. A full one is
-// followed by another.
+// indexEntries bounds an index object, which is uploaded again with each segment. After a full
+// object comes another.
 const indexEntries = 500
 
-// days are the index objects that one process writes, one at a time.
+// days writes the index objects of one process, one at a time.
 type days struct {
 	bucket *Bucket
 	pod    sink.Pod

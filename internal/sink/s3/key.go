@@ -26,7 +26,7 @@ func (b *Bucket) key(pod sink.Pod, stream string, seg segment.Info) string {
 		part("date", seg.Start.UTC().Format(dayLayout)), seg.Name)
 }
 
-// indexKey returns the name of an index object of a day that was begun at this time.
+// indexKey returns the name of an index object for a day. begun is when the object was begun.
 func (b *Bucket) indexKey(pod sink.Pod, day string, begun time.Time) string {
 	return b.join(indexFolder, part("namespace", pod.Namespace), part("pod", pod.Name), part("container", pod.Container), part("date", day),
 		begun.UTC().Format("20060102T150405.000Z")+".json")

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// listed lists the bucket of a server. It returns the keys of the segments, by how many bytes the
-// heap grew, and the error that ended the listing.
+// listed lists the bucket of a server. It returns the keys of the segments, how many bytes the heap
+// grew by, and the error that ended the listing.
 func listed(t *testing.T, most int, page func(w io.Writer, token string)) (keys []string, grown int64, failed error) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -52,7 +52,7 @@ func contents(key string) string { return "<Contents><Key>" + key + "</Key><Size
 
 const truncated = "<IsTruncated>true</IsTruncated><NextContinuationToken>more</NextContinuationToken>"
 
-// A server begins the list again with each page, which must not be listed without end.
+// A server begins the list again with each page. The listing must end all the same.
 func TestAListingThatRepeatsItselfEnds(t *testing.T) {
 	keys, _, err := listed(t, 1000, func(w io.Writer, _ string) {
 		fmt.Fprint(w, truncated, contents(keyOf("web-0", 1)), contents(keyOf("web-0", 2)))
@@ -68,7 +68,7 @@ func TestAListingWithoutEndInBoundedMemory(t *testing.T) {
 	const most = 200_000
 	keys, grown, err := listed(t, most, func(w io.Writer, _ string) {
 		fmt.Fprint(w, strings.Replace(truncated, "more", fmt.Sprint("page", n), 1))
-		for range 8000 { // some 1.4 MiB
+		for range 8000 { // about 1.4 MiB
 			n++
 			_, _ = io.WriteString(w, contents(keyOf(fmt.Sprintf("web-%09d", n), 1)))
 		}
@@ -79,7 +79,7 @@ func TestAListingWithoutEndInBoundedMemory(t *testing.T) {
 	}
 }
 
-// The most objects that fit into an answer.
+// A page has as many objects as fit into an answer.
 func TestAListingOfTheShortestEntries(t *testing.T) {
 	_, grown, err := listed(t, 10, func(w io.Writer, _ string) {
 		_, _ = io.WriteString(w, strings.Repeat("<Contents/>", maxAnswer/len("<Contents/>")-100))
@@ -90,7 +90,7 @@ func TestAListingOfTheShortestEntries(t *testing.T) {
 	}
 }
 
-// Only a key that an upload can have made is a segment.
+// Only a key that an upload can have made names a segment.
 func TestOddKeysAreNotSegments(t *testing.T) {
 	good := keyOf("web-0", 1)
 	odd := []string{
@@ -115,7 +115,7 @@ func TestOddKeysAreNotSegments(t *testing.T) {
 	}
 }
 
-// A server repeats the same page without segments, which must not be requested without end.
+// A server repeats the same page without segments. The requests must end all the same.
 func TestEmptyPagesThatRepeatEnd(t *testing.T) {
 	_, _, err := listed(t, 10, func(w io.Writer, _ string) { fmt.Fprint(w, truncated) })
 	if err == nil || !strings.Contains(err.Error(), "again and again") {

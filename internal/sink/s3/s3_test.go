@@ -125,8 +125,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// The writer's sum of a segment goes into the index, without reading the segment, if the sum is
-// that of this file.
+// If the writer's sum is that of the segment's file, it goes into the index, and the segment is not
+// decoded.
 func TestASumReplacesReadingTheSegment(t *testing.T) {
 	var uploaded string
 	s := served(t, func(w http.ResponseWriter, r *http.Request) {

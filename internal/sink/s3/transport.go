@@ -11,13 +11,13 @@ import (
 	"github.com/ullage/ullage/internal/sink/transport"
 )
 
-// pauses is a transport that remembers how long the server asks clients to wait: the client
-// library does not pass this on.
+// pauses is a transport that remembers how long the server asks clients to wait, which the client
+// library does not pass on.
 type pauses struct {
 	inner http.RoundTripper
 	after atomic.Int64 // a time.Duration; 0: the server asked for no pause
 
-	patience time.Duration // for the whole of an answer
+	patience time.Duration // for a whole answer
 
 	page atomic.Value // the token of the last page of a listing, a string
 }
@@ -49,7 +49,7 @@ func (p *pauses) RoundTrip(r *http.Request) (*http.Response, error) {
 // entry takes a dozen bytes in an answer, and many times that in memory.
 const maxEntries = 10_000
 
-// page is an answer with a bound for the objects in it.
+// page is an answer with a bound on the number of objects in it.
 type page struct {
 	io.ReadCloser
 	entries int
@@ -64,7 +64,7 @@ func (p *page) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// maxAnswer bounds an answer, in bytes. A listing of 1,000 objects has less.
+// maxAnswer bounds an answer, in bytes. A listing of 1,000 objects is shorter.
 const maxAnswer = 2 << 20
 
 // bounded is the transport to the services that hand out keys. It ends an answer at maxAnswer

@@ -78,7 +78,7 @@ func (u *uploader) send(ctx context.Context, key string, b *sink.Batch) (entry E
 // Close implements [sink.Sink].
 func (u *uploader) Close() error { return nil }
 
-// uploadFile makes one object of a file, by one request or in parts.
+// uploadFile uploads a file as one object, with one request or in parts.
 func (b *Bucket) uploadFile(ctx context.Context, key string, f *os.File, size int64, crc uint32) error {
 	whole := io.NewSectionReader(f, 0, size)
 	if size > int64(b.part) {
@@ -87,7 +87,7 @@ func (b *Bucket) uploadFile(ctx context.Context, key string, f *os.File, size in
 	return b.upload(ctx, key, whole, size, crc, typeOf(f.Name()))
 }
 
-// upload makes one object by one request.
+// upload makes one object with one request.
 func (b *Bucket) upload(ctx context.Context, key string, from io.Reader, size int64, crc uint32, contentType string) error {
 	opts := b.options(contentType)
 	opts.UserMetadata = map[string]string{"x-amz-checksum-crc32c": base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, crc))}
@@ -108,7 +108,7 @@ func (b *Bucket) stored(key string, info minio.UploadInfo) error {
 	return nil
 }
 
-// uploadParts makes one object of a file in parts, one after the other, so that only one part
+// uploadParts uploads a file as one object in parts, one after the other, so that only one part
 // is in flight.
 func (b *Bucket) uploadParts(ctx context.Context, key string, from *io.SectionReader, name string) error {
 	opts := b.options(typeOf(name))

@@ -2,10 +2,10 @@
 // output of containers.
 //
 //	stdout:              each line as it is, after the name of its stream and a space
-//	stdout:?format=json  one JSON object a line: stream, level, uid, text
+//	stdout:?format=json  one JSON object for each line: stream, level, uid, text
 //
-// After the sidecar was killed, some lines may come twice. They have the same uid, which is
-// made of stream, segment and offset.
+// After the sidecar was killed, some lines may be written twice. They have the same uid, which
+// consists of stream, segment and offset.
 package stdout
 
 import (
@@ -18,8 +18,8 @@ import (
 )
 
 // Kind returns a kind whose sinks write to w. Nothing else may write to w. A write that blocks
-// blocks this sink alone, and may block even after Close: a write cannot be canceled. w must
-// not be descriptor 1: if that is no longer read, the runtime ends a process that writes to it.
+// blocks only this sink, and may block even after Close: a write cannot be canceled. w must not be
+// descriptor 1: once nothing reads it, the runtime ends a process that writes to it.
 func Kind(w io.Writer) sink.Kind {
 	return sink.Kind{Open: func(t sink.Target) (sink.Sink, error) { return open(t, w) }}
 }
@@ -29,7 +29,7 @@ type output struct {
 	to     io.Writer
 	asJSON bool
 	text   []byte
-	wrote  chan error // the result of the write under way; nil: no write is
+	wrote  chan error // the result of the write under way; nil: no write is under way
 }
 
 func open(t sink.Target, w io.Writer) (sink.Sink, error) {
@@ -51,7 +51,7 @@ type object struct {
 	Text   string `json:"text"`
 }
 
-// Deliver implements [sink.Sink]. A batch counts as acknowledged once the pipe has it.
+// Deliver implements [sink.Sink]. A batch is acknowledged once the pipe has it.
 // If ctx ends while a write is blocked, the next call, which has the same batch, waits
 // for that write.
 func (o *output) Deliver(ctx context.Context, b *sink.Batch) error {

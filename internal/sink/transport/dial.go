@@ -9,15 +9,15 @@ import (
 // Bounds on how long a server can delay its sink.
 const (
 	ConnectTimeout = 10 * time.Second // to connect, and again for TLS
-	AnswerTimeout  = time.Minute      // for the answer to a request that is sent
+	AnswerTimeout  = time.Minute      // for the answer to a request that was sent
 	StallTimeout   = 2 * time.Minute  // for the server to take the next bytes of a request
 )
 
 // DialFunc makes connections, as [net.Dialer.DialContext] does.
 type DialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Dial makes a connection whose writes fail if the server takes nothing for StallTimeout.
-// A slow server may take as long as it needs.
+// Dial makes a connection whose writes fail if the server accepts nothing for StallTimeout. A slow
+// server may take as long as it needs.
 func Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := net.Dialer{Timeout: ConnectTimeout}
 	c, err := dialer.DialContext(ctx, network, address)

@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// maxHeader bounds the header of an answer, in bytes. A parsed header takes many times that.
+// maxHeader bounds the header of an answer, in bytes. A parsed header takes many times as much
+// memory.
 const maxHeader = 64 << 10
 
-// HTTP returns a transport that trusts t and keeps no more connections than a sink needs. It
-// gives up on a server that accepts or answers nothing, or whose header does not end. It
-// follows the environment's proxy settings. It does not bound the body of an answer: see
+// HTTP returns a transport that trusts the authorities of t and keeps no more connections than a
+// sink needs. It gives up on a server that accepts or answers nothing, or whose header does not
+// end. It follows the environment's proxy settings. It does not bound the body of an answer: see
 // [Bound].
 func HTTP(t Trust) (*http.Transport, error) {
 	behindProxy, err := t.Config("")
@@ -55,8 +56,8 @@ func (a *answer) Close() error {
 	return a.body.Close()
 }
 
-// RetryAfter returns how long the server that answered with h wants to be left alone
-// (RFC 9110, 10.2.3: seconds, or a date), or zero if h does not tell. A date is compared with
+// RetryAfter returns how long the server that answered with h asks clients to wait
+// (RFC 9110, 10.2.3: seconds, or a date), or zero if h does not say. A date is compared with
 // the server's own clock, which the header Date shows: the clocks may differ by hours.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	text := h.Get("Retry-After")

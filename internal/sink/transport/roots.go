@@ -10,9 +10,9 @@ import (
 )
 
 // systemRoots returns a copy of the system's certificates. If the system has none, it returns
-// the public ones that are built in: our image consists of the program alone. An existing
+// the public ones that are built in: our image consists only of the program. An existing
 // store always wins, whether it is mounted at /etc/ssl/certs or named by SSL_CERT_FILE or
-// SSL_CERT_DIR. If those variables name nothing readable, the result is an error: an operator
+// SSL_CERT_DIR. If those variables name nothing readable, systemRoots fails: an operator
 // who trusts only some authorities must not get every public one because of a typing error.
 func systemRoots() (*x509.CertPool, error) {
 	roots, err := x509.SystemCertPool()
@@ -35,14 +35,14 @@ func orPublic(roots *x509.CertPool) (*x509.CertPool, error) {
 	return publicRoots().Clone(), nil
 }
 
-// publicRoots are the authorities that Mozilla trusts, parsed when a sink first needs
-// them: a sidecar without such a sink pays neither their memory nor the time.
+// publicRoots returns the authorities that Mozilla trusts, parsed when a sink first needs them: a
+// sidecar without such a sink spends no memory or time on them.
 var publicRoots = sync.OnceValue(func() *x509.CertPool {
 	pool := x509.NewCertPool()
 	for root := range bundle.Roots() {
 		cert, err := x509.ParseCertificate(root.Certificate)
 		switch {
-		case err != nil: // if the parser no longer accepts one authority, the others still count
+		case err != nil: // if the parser no longer accepts one authority, the others are still trusted
 		case root.Constraint != nil:
 			pool.AddCertWithConstraint(cert, root.Constraint)
 		default:

@@ -33,7 +33,7 @@ func TestPublicAuthoritiesWhereTheSystemHasNone(t *testing.T) {
 	}
 }
 
-// A store of the system wins: the public authorities are not added to it.
+// The public authorities are not added to a store of the system.
 func TestAStoreOfTheSystemIsNotExtended(t *testing.T) {
 	var only *x509.Certificate
 	var other *x509.Certificate

@@ -20,8 +20,8 @@ type Trust struct {
 	Key  string
 }
 
-// TrustOf reads the options ca, cert and key of a sink's URL, and the files that they
-// name, so that a wrong one is reported at the start.
+// TrustOf reads the options ca, cert and key of a sink's URL, and the files that they name, so
+// that a wrong file is reported at the start.
 func TrustOf(o *sink.Options) (Trust, error) {
 	t := Trust{
 		CA:   o.Text("ca", "", "a file with certificates to trust as well as the system's, for all that the sink connects to; read for each connection"),
