@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rig is a running server and what to ask it with.
+// rig is a running server with its address, registry and log.
 type rig struct {
 	base   string
 	reg    *prometheus.Registry
@@ -189,7 +189,7 @@ func TestATakenPortIsTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := log.String(); !strings.Contains(text, "is taken") || !strings.Contains(text, "--listen") {
-		t.Errorf("it said %q", text)
+		t.Errorf("the log has %q", text)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -203,7 +203,7 @@ func TestATakenPortIsTriedAgain(t *testing.T) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("it does not serve at the address that is free again: ", err)
+			t.Fatal("the server does not use the address that is free again: ", err)
 		}
 	}
 	cancel()
@@ -226,7 +226,7 @@ func TestATakenPortDoesNotKeepRunFromEnding(t *testing.T) {
 }
 
 func TestAnAddressThatCannotBeHadIsAnErrorAtTheStart(t *testing.T) {
-	_, err := New(Config{Listen: "192.0.2.1:1"}, prometheus.NewRegistry(), Answers{}, slog.New(slog.DiscardHandler)) // an address that no program listens at
+	_, err := New(Config{Listen: "192.0.2.1:1"}, prometheus.NewRegistry(), Answers{}, slog.New(slog.DiscardHandler)) // an address at which no program can listen
 	if err == nil || !strings.Contains(err.Error(), "cannot assign requested address") || !strings.Contains(err.Error(), "--listen") {
 		t.Errorf("error %v, want the cause and a hint", err)
 	}

@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// maxStatus bounds the answer. A real one is under 100 KiB, but any program may
+// maxStatus bounds the answer. A real answer is under 100 KiB, but any program may
 // listen at the address.
 const maxStatus = 1 << 20
 
 // Client asks a sidecar for its status.
 type Client struct {
-	Addr    string        // host:port, or that of [Server.ListenAt]
+	Addr    string        // host:port, or the address of [Server.ListenAt]
 	Timeout time.Duration // for the whole answer
 
-	// Check, if not nil, looks at each connection before anything is asked.
+	// Check, if not nil, checks each connection before a request is sent.
 	Check func(net.Conn) error
 }
 
@@ -70,7 +70,7 @@ func (c Client) Status(ctx context.Context) ([]byte, Status, error) {
 }
 
 func (c Client) dial(ctx context.Context, network string) (net.Conn, error) {
-	d := net.Dialer{Timeout: c.Timeout} // net/http goes on dialing after the request was abandoned
+	d := net.Dialer{Timeout: c.Timeout} // net/http continues to dial after the request was abandoned
 	conn, err := d.DialContext(ctx, network, c.Addr)
 	if err != nil || c.Check == nil {
 		return conn, err

@@ -17,7 +17,7 @@ type Config struct {
 	Listen string
 
 	// Connections is how many connections may be open at once; 0 means 32. When
-	// one more client connects, the idlest connection is closed. Connections is
+	// another client connects, the idlest connection is closed. Connections is
 	// not a flag: the limit of descriptors determines it.
 	Connections int
 }

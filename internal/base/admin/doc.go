@@ -11,7 +11,7 @@
 // The sidecar assembles a Status: each of its parts fills in its own fields, with counts from its
 // own metrics (see [SamplesOf]).
 //
-// The injector serves the same without /recent and the page.
+// The injector serves the same paths, except /recent and the page.
 //
 // The listener is open to the pod's network, so it serves read-only data. Of the content of
 // logs, it serves only the kinds of pauses and an excerpt of the line that fired a trigger.
@@ -22,16 +22,15 @@
 // holds connections cannot lock out a probe. There is no profiler and no handler on a
 // default mux.
 //
-// The page loads nothing, and its Content-Security-Policy forbids it to: it asks
-// /status and /recent, one after the other, over one connection, and not at all
-// while it is not visible.
+// The page loads nothing else, and its Content-Security-Policy forbids it to. While it is
+// visible, it requests /status and /recent, one after the other, over one connection.
 //
 // The handlers call the functions of [Answers] at any time, and concurrently.
-// These functions must not wait for a disk: a probe that waits is a probe that
-// fails, and the sidecar exists for stalled disks.
+// These functions must not wait for a disk: a probe that waits fails, and the sidecar
+// exists for stalled disks.
 //
-// A process that reads the durable copy asks at an address that follows from the copy, and
-// not at a port: see [Server.ListenAt] and [Client].
+// A process that reads the durable copy requests the status at an address that follows from
+// the copy, not at a port: see [Server.ListenAt] and [Client].
 //
 // Only [Server.Run] and [Server.ListenAt] start goroutines, and Run waits for all of them.
 package admin

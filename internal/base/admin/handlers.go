@@ -57,8 +57,8 @@ func newMux(reg *prometheus.Registry, of Answers, log *slog.Logger) http.Handler
 
 // answering passes on the requests that name this machine, and refuses others with 403: a page in
 // a browser whose name was made to resolve to this address (DNS rebinding) could otherwise
-// read the status and the last lines. An IP address is not resolved, and no stranger
-// can register a name without a dot or below the suffixes: so a cluster's Services, a
+// read the status and the last lines. An IP address is not resolved, and no stranger can
+// register a name without a dot or with one of localSuffixes. So a cluster's Services, a
 // forwarded port and Prometheus, which scrapes pods by IP address, reach the server.
 func answering(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -73,8 +73,8 @@ func answering(next http.Handler) http.Handler {
 // localSuffixes end names that only a machine or a cluster resolves.
 var localSuffixes = []string{".localhost", ".svc", ".cluster.local", ".internal"}
 
-// isLocal takes the value of a Host header. It is empty in a request of HTTP/1.0, which no
-// browser sends.
+// isLocal reports whether a Host header names this machine. The header is empty in a request of
+// HTTP/1.0, which no browser sends.
 func isLocal(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -120,7 +120,7 @@ func answerJSON(w http.ResponseWriter, answer any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	// An error here means that the client has gone or is too slow.
+	// An error here means that the client is gone or too slow.
 	_, _ = w.Write(append(body, '\n'))
 }
 

@@ -11,12 +11,12 @@ import (
 // localConnections is how many connections may be open at the local address at once.
 const localConnections = 4
 
-// local is the listener for processes that read the durable copy. It serves whatever
-// Config.Listen says: a reader that cannot ask cannot tell whether the copy is complete.
+// local is the listener for processes that read the durable copy. It serves even if
+// Config.Listen is [Off]: without it, a reader cannot find out whether the copy is complete.
 type local struct {
 	mu       sync.Mutex
 	addr     string        // where to listen
-	listener net.Listener  // nil: none is open
+	listener net.Listener  // nil: no listener is open
 	ended    chan struct{} // closed by stop
 	work     sync.WaitGroup
 }
@@ -25,8 +25,8 @@ type local struct {
 // abstract namespace of Unix sockets, which begins with @. It replaces the listener at
 // another address. It may be called from any goroutine, before and during Run.
 //
-// A killed sidecar keeps the address as long as a stalled disk holds its last call, so an
-// address that another process has is tried again every takenPoll.
+// A killed sidecar keeps the address as long as a stalled disk holds its last call. So if another
+// process has the address, ListenAt retries every takenPoll.
 func (s *Server) ListenAt(addr string) {
 	l := &s.local
 	l.mu.Lock()
@@ -60,8 +60,8 @@ func (s *Server) listenLocally() error {
 	return nil
 }
 
-// retryLocally listens as soon as the address is free, unless another one is wanted or the
-// address has a listener: that of a later call of ListenAt for the same address.
+// retryLocally listens as soon as the address is free, unless another address is wanted or a later
+// call of ListenAt for the same address has opened a listener.
 func (s *Server) retryLocally(addr string) {
 	l := &s.local
 	again := time.NewTicker(takenPoll)

@@ -103,7 +103,7 @@ func TestAServerEndsWhileItsLocalAddressIsTaken(t *testing.T) {
 	ends(t, s)
 }
 
-// ends requires that a server whose context has ended ends.
+// ends fails the test unless Run returns without an error once its context has ended.
 func ends(t *testing.T, s *Server) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

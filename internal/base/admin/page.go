@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// parts are the page and what goes into it. A test bounds their size together.
+// parts are the page and the files that are inserted into it. A test bounds their total size.
 //
 //go:embed live
 var parts embed.FS
@@ -58,7 +58,7 @@ func part(name string) string {
 	return string(content)
 }
 
-// digest is the source expression of an inline script or style, as in
+// digest returns the source expression of an inline script or style, as in
 // https://www.w3.org/TR/CSP3/#grammardef-hash-source.
 func digest(content string) string {
 	sum := sha256.Sum256([]byte(content))

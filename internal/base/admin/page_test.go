@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// browse asks as a browser does.
+// browse sends a request as a browser does.
 func (r *rig) browse(t *testing.T, path string) (int, string, http.Header) {
 	t.Helper()
 	req, err := http.NewRequest("GET", r.base+path, nil)
@@ -63,7 +63,7 @@ func TestThePageRunsItsOwnScriptAndNoOther(t *testing.T) {
 		}
 	}
 	if strings.Contains(policy, "unsafe") {
-		t.Errorf("the policy %q allows what is unsafe", policy)
+		t.Errorf("the policy %q allows unsafe sources", policy)
 	}
 	for tag, directive := range map[string]string{"script": "script-src", "style": "style-src"} {
 		sum := sha256.Sum256([]byte(between(t, body, tag)))
@@ -101,13 +101,13 @@ func TestOnlyTheRootIsThePage(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d %s", path, code, header.Get("Content-Type"), want.code, want.kind)
 		}
 	}
-	// curl and others that do not ask for HTML get text.
+	// Clients such as curl, which do not ask for HTML, get text.
 	if _, body, header := r.do(t, "GET", "/"); !strings.Contains(body, "/readyz") || header.Get("Vary") != "Accept" {
 		t.Errorf("%v\n%s", header, body)
 	}
 }
 
-// The injector has the same listener, and neither page nor events.
+// The injector uses the same server, without the page and without events.
 func TestAServerWithoutEventsHasNoPage(t *testing.T) {
 	mux := newMux(prometheus.NewRegistry(), Answers{}, slog.New(slog.DiscardHandler))
 	for path, code := range map[string]int{"/": 200, "/recent": 404} {

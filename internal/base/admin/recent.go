@@ -2,22 +2,22 @@ package admin
 
 import "time"
 
-// Bounds of what a [Recent] lists.
+// Bounds of the lists in a [Recent].
 const (
 	MaxPauses = 50
 	MaxGaps   = 20
 )
 
 // Recent is the answer of /recent, as JSON: the last events since the process
-// started, each list bounded, and the newest last. As for a [Status], fields may be
+// started. Each list is bounded, and the newest event is last. As in a [Status], fields may be
 // added, but the meaning of a field never changes.
 type Recent struct {
 	Pauses []Pause `json:"pauses"`
 	Gaps   []Gap   `json:"gaps"`
 }
 
-// Pause is a stop of all threads of a JVM, counted once whichever lines show it. Its
-// Name consists of HotSpot's own words, whatever the log says.
+// Pause is a stop of all threads of a JVM, counted once even if several lines show it. Its
+// Name consists only of HotSpot's own words, whatever the log says.
 type Pause struct {
 	At      time.Time `json:"at"` // when it ended
 	Stream  string    `json:"stream,omitempty"`
@@ -28,15 +28,16 @@ type Pause struct {
 	ReachSeconds float64 `json:"reachSeconds,omitempty"`
 
 	// Verdict is the suspected cause of the pause, as the label of
-	// ullage_jvm_stalls_suspected_total. Empty: nothing, or it is not judged yet.
+	// ullage_jvm_stalls_suspected_total. Empty: no cause, or it is not judged yet.
 	Verdict string `json:"verdict,omitempty"`
 
-	// Evidence has the kernel's numbers for the verdict in words. Empty: no counter gave it.
+	// Evidence is a text with the kernel's numbers for the verdict. Empty: the verdict is not
+	// from a counter.
 	Evidence string `json:"evidence,omitempty"`
 }
 
-// Gap is lines that were dropped at one place of a stream. Its marker has been
-// written into the segments.
+// Gap describes lines that were dropped at one place of a stream. Its marker is in the
+// segments.
 type Gap struct {
 	Stream string    `json:"stream"`
 	First  time.Time `json:"first"` // when the first of the lines was dropped

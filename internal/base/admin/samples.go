@@ -2,7 +2,7 @@ package admin
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Samples are the values of a counter or a gauge. The parts of a [Status] count with them, so that
+// Samples are the values of a counter or a gauge. A [Status] takes its counts from them, so that
 // the status and the metrics cannot disagree.
 type Samples []sample
 
@@ -17,7 +17,7 @@ func SamplesOf(metric prometheus.Collector) (all Samples) {
 	if reg.Register(metric) != nil {
 		return nil
 	}
-	families, _ := reg.Gather() // what cannot be gathered is not shown
+	families, _ := reg.Gather() // values that cannot be gathered are not shown
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
 			one := sample{value: m.GetCounter().GetValue() + m.GetGauge().GetValue(), labels: make(map[string]string, len(m.GetLabel()))} // it is one of them

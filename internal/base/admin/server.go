@@ -35,18 +35,18 @@ const (
 // the reason. It must be safe for concurrent use and must not block.
 type Check func() error
 
-// Answers are what the handlers ask, at any time and concurrently.
+// Answers are the functions that the handlers call, at any time and concurrently.
 type Answers struct {
 	Ready  Check         // nil: always ready
 	Status func() any    // what /status returns as JSON
-	Recent func() Recent // what /recent does; nil: there is no /recent, nor the page
+	Recent func() Recent // what /recent returns as JSON; nil: there is no /recent and no page
 }
 
 // Server is the admin HTTP. Make one with [New]; call Run once.
 type Server struct {
 	http     *http.Server
 	listener net.Listener // nil when the listener is off, or its address is taken
-	taken    string       // the address, while another process has it; else empty
+	taken    string       // the address while another process has it; otherwise empty
 	most     int          // the most open connections
 	log      *slog.Logger
 	stopper  *web.Stopper

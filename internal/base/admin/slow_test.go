@@ -203,7 +203,7 @@ func openFiles(t *testing.T) int {
 	return len(names)
 }
 
-// What was gathered for a client stays in memory until the client has read it.
+// Metrics that were gathered for a client stay in memory until the client has read them.
 func TestSlowScrapersAreFew(t *testing.T) {
 	t.Parallel()
 	r := startBig(t)
@@ -213,6 +213,6 @@ func TestSlowScrapersAreFew(t *testing.T) {
 		}
 	}
 	if got := scrape(t, r, "HEAD"); got != "HTTP/1.1 503" {
-		t.Errorf("%q beside %d scrapers that do not read, want 503", got, maxScrapes)
+		t.Errorf("%q with %d scrapers that do not read, want 503", got, maxScrapes)
 	}
 }

@@ -33,7 +33,7 @@ type Status struct {
 	Lines
 	Held
 
-	// Hindsight is what is held of the withheld lines. Nil: none are held.
+	// Hindsight describes the withheld lines that are held. Nil: none are held.
 	Hindsight *Hindsight `json:"hindsight,omitempty"`
 
 	DestinationErrors Errors `json:"destinationErrors"`
@@ -50,16 +50,15 @@ type Status struct {
 	// not follow, by reason. The reasons are a small fixed set.
 	Ignored map[string]int64 `json:"ignored,omitempty"`
 
-	// JVMEnd is the last end of a JVM that was not in order, since the process started. Nil: there
-	// was none.
+	// JVMEnd is the last abnormal end of a JVM since the process started. Nil: there was none.
 	JVMEnd *JVMEnd `json:"jvmEnd,omitempty"`
 
 	// Levels is the state of the JVMs' log levels. Nil: the sidecar does not
-	// change them, and is not asked to.
+	// change them, and nothing asks it to.
 	Levels *Levels `json:"levels,omitempty"`
 }
 
-// Now is the time by the sidecar's clock when it answered, which may differ from ours.
+// Now returns the time at which the sidecar answered, by its clock, which may differ from ours.
 func (s *Status) Now() time.Time {
 	if s.Started.IsZero() {
 		return time.Now()
@@ -69,15 +68,15 @@ func (s *Status) Now() time.Time {
 
 // Where names the pod, the source and the destination of the sidecar.
 type Where struct {
-	// Pod is the name of the pod, or of the machine outside of Kubernetes. Empty: a
-	// sidecar of an earlier version does not have it.
+	// Pod is the name of the pod, or of the machine outside of Kubernetes. Empty: the
+	// sidecar is of an earlier version, which does not report it.
 	Pod         string `json:"pod,omitempty"`
 	Source      string `json:"source"`
 	Destination string `json:"destination"`
 
-	// JVMUser is the user of the JVM, if the sidecar runs as another one: it then frees the
-	// memory of a log only when the log is rotated, and cannot change log levels. Nil: it has the
-	// same user, or no JVM has written yet.
+	// JVMUser is the user of the JVM, if the sidecar runs as another user: then the sidecar
+	// frees the memory of a log only when the log is rotated, and cannot change log levels. Nil:
+	// the sidecar has the same user, or no JVM has written yet.
 	JVMUser *JVMUser `json:"jvmUser,omitempty"`
 }
 
@@ -95,9 +94,8 @@ type Space struct {
 	Rings []Ring `json:"rings,omitempty"`
 }
 
-// FreeShare is the free part of the budget, 0 to 1; 0 where no budget is known. The part
-// that is used decides when lines are compressed and dropped, whatever else is free of
-// the tmpfs.
+// FreeShare returns the free part of the budget, 0 to 1, or 0 if no budget is known. The used
+// part decides when lines are compressed and dropped, however much of the tmpfs is free.
 func (s Space) FreeShare() float64 {
 	if s.BudgetBytes <= 0 {
 		return 0
@@ -105,13 +103,13 @@ func (s Space) FreeShare() float64 {
 	return min(1, max(0, 1-float64(s.BudgetUsedBytes)/float64(s.BudgetBytes)))
 }
 
-// Ring is the ring that a JVM writes its events into.
+// Ring is the ring into which a JVM writes its events.
 type Ring struct {
 	Name          string `json:"name"`
 	PID           int64  `json:"pid"` // the process ID that the JVM sees
 	CapacityBytes int64  `json:"capacityBytes"`
 	UsedBytes     int64  `json:"usedBytes"`           // by events that are not taken out yet
-	Abandoned     bool   `json:"abandoned,omitempty"` // the JVM goes on in another one
+	Abandoned     bool   `json:"abandoned,omitempty"` // the JVM continues in another ring
 	Ended         bool   `json:"ended,omitempty"`     // the JVM is gone
 	Problem       string `json:"problem,omitempty"`   // why events are not taken out now
 }
@@ -122,18 +120,18 @@ type Progress struct {
 	LagSeconds float64   `json:"lagSeconds"`
 	LastCommit time.Time `json:"lastCommit,omitzero"`
 
-	// Unpersisted is what the durable copy does not show yet, as it was at SeenAt. A zero
+	// Unpersisted describes the lines that the durable copy did not show yet at SeenAt. A zero
 	// SeenAt: the source was not opened yet.
 	Unpersisted Unpersisted `json:"unpersisted,omitzero"`
 	SeenAt      time.Time   `json:"seenAt,omitzero"`
 }
 
-// Unpersisted is what the durable copy does not show yet of what JVMs have written. An
-// unterminated last line is not part of it.
+// Unpersisted describes the lines of JVMs that the durable copy does not show yet. An
+// unterminated last line is not included.
 type Unpersisted struct {
 	Bytes        int64     `json:"bytes"`                  // of lines that are not durable
 	DroppedLines int64     `json:"droppedLines,omitempty"` // at places whose marker is not durable
-	Since        time.Time `json:"since,omitzero"`         // everything that was in the source by then is durable; zero: everything is
+	Since        time.Time `json:"since,omitzero"`         // everything that was in the source by then is durable; zero: everything is durable
 }
 
 // Add adds another part's Unpersisted.
@@ -157,17 +155,17 @@ type Lines struct {
 	Dropping string `json:"dropping,omitempty"`
 
 	// Withheld counts the lines below the persist level, which are not persisted in their
-	// stream; Saved those of them that are persisted after all, in another one.
+	// stream. Saved counts those of them that are persisted after all, in another stream.
 	Withheld Volume `json:"withheld,omitzero"`
 	Saved    int64  `json:"saved,omitempty"`
 
-	// ByLevel are the persisted lines by level, DroppedBy the dropped ones by reason
-	// and level. Levels without lines are left out.
+	// ByLevel has the persisted lines by level, and DroppedBy the dropped lines by reason and
+	// level. Levels without lines are left out.
 	ByLevel   map[string]int64            `json:"byLevel,omitempty"`
 	DroppedBy map[string]map[string]int64 `json:"droppedBy,omitempty"`
 
-	// Events are the events that were taken out of rings, which are lines, too. EventsDropped
-	// are the events without room in a ring that markers report.
+	// Events counts the events that were taken out of rings, each of which is a line.
+	// EventsDropped counts the events that had no room in a ring and that markers report.
 	Events        int64 `json:"events,omitempty"`
 	EventsDropped int64 `json:"eventsDropped,omitempty"`
 
@@ -180,7 +178,7 @@ type Lines struct {
 	JVMCrashes int64 `json:"jvmCrashes,omitempty"`
 }
 
-// JVMEnd is how a JVM ended, as the mark jvm-ended has it.
+// JVMEnd is how a JVM ended, according to the mark jvm-ended.
 type JVMEnd struct {
 	At     time.Time `json:"at"` // when it was seen
 	PID    int       `json:"pid"`
@@ -190,19 +188,19 @@ type JVMEnd struct {
 	Why    string    `json:"why,omitempty"`   // the evidence and its numbers, for people
 }
 
-// Text says which JVM ended, and how or why.
+// Text returns which JVM ended, and how or why.
 func (e *JVMEnd) Text() string {
 	return fmt.Sprintf("pid %d: %s", e.PID, cmp.Or(e.Why, e.How, "it is not known how"))
 }
 
-// Hindsight is what the tmpfs holds of lines below the persist level.
+// Hindsight describes the lines below the persist level that the tmpfs holds.
 type Hindsight struct {
 	Bytes int64     `json:"bytes"`          // compressed
 	Since time.Time `json:"since,omitzero"` // when the oldest of them were written
-	Until time.Time `json:"until,omitzero"` // lines written before are persisted after all
+	Until time.Time `json:"until,omitzero"` // lines written before this time are persisted after all
 }
 
-// Held is what the destination holds.
+// Held describes the content of the destination.
 type Held struct {
 	// Reaches is when the oldest segment of all streams was begun. Zero: there is none.
 	Reaches time.Time `json:"reaches,omitzero"`
@@ -213,10 +211,10 @@ type Held struct {
 	FreeBytes       int64 `json:"destinationFreeBytes"` // of its file system, when it last answered
 }
 
-// JVMUser is the user of a JVM, as the owner of its log shows it.
+// JVMUser is the user of a JVM, according to the owner of its log.
 type JVMUser struct {
 	UID uint32  `json:"uid"`
-	GID *uint32 `json:"gid,omitempty"` // nil: unknown, the volume gives its own group (fsGroup) to files
+	GID *uint32 `json:"gid,omitempty"` // nil: unknown, because files get the group of the volume (fsGroup)
 
 	// Advice says who the JVM is and what to write into the pod, for people:
 	// "the JVM runs as 1001:0: set runAsUser: 1001, runAsGroup: 0".
@@ -225,7 +223,7 @@ type JVMUser struct {
 
 // Levels holds the wanted log level and the levels of the JVMs.
 type Levels struct {
-	// Off reports that the sidecar does not change levels. It then shows what
+	// Off reports that the sidecar does not change levels. Then the other fields show what
 	// annotations ask for without effect.
 	Off bool `json:"off,omitempty"`
 
@@ -233,7 +231,7 @@ type Levels struct {
 	// being restored.
 	Raise *Raise `json:"raise,omitempty"`
 
-	// App is the raise of the application's events in effect. Nil: none.
+	// App is the raise of the application's events in effect. Nil: there is none.
 	App *AppRaise `json:"app,omitempty"`
 
 	// JVMs are the JVMs found. The sidecar looks for none while nothing is
@@ -248,8 +246,8 @@ type Levels struct {
 
 	Trigger *Trigger `json:"trigger,omitempty"` // nil: no trigger is set
 
-	// OtherLogs are log files that JVMs write outside of the source, and whose
-	// disks they wait for: "pid 1: /data/gc.log". They are untrusted, and at
+	// OtherLogs are log files that JVMs write outside of the source, so that the JVMs wait
+	// for the disks of these files: "pid 1: /data/gc.log". They are untrusted, and at
 	// most 20.
 	OtherLogs []string `json:"otherLogs,omitempty"`
 
@@ -270,7 +268,7 @@ type Raise struct {
 	Cause     string    `json:"cause"` // "annotation", "trigger" or "command"
 	Why       string    `json:"why"`
 	Selection string    `json:"selection"`
-	Stream    string    `json:"stream,omitempty"` // the pattern of the only streams that are raised; empty: all whose lines show their level
+	Stream    string    `json:"stream,omitempty"` // only streams that match this pattern are raised; empty: all streams whose lines show their level
 	ID        string    `json:"id,omitempty"`     // the annotation log-id
 	Since     time.Time `json:"since"`
 	Until     time.Time `json:"until"`
@@ -280,11 +278,12 @@ type Raise struct {
 type JVM struct {
 	PID int `json:"pid"` // the process ID that the JVM sees
 
-	// Applied is the raise that the JVM took. Empty: the JVM has its own level.
+	// Applied is the raise that the JVM accepted. Empty: the JVM has its own level.
 	Applied string   `json:"applied,omitempty"`
 	Outputs []string `json:"outputs,omitempty"` // the raised outputs
 
-	// Adopted is the selection of the output that the sidecar gave the JVM. Empty: none.
+	// Adopted is the selection of the output that the sidecar gave the JVM. Empty: there is no
+	// such output.
 	Adopted string `json:"adopted,omitempty"`
 	Error   string `json:"error,omitempty"`
 	Kind    string `json:"kind,omitempty"` // the kind of Error
@@ -297,7 +296,7 @@ type Annotation struct {
 	Problem string `json:"problem"`
 }
 
-// Trigger is the condition on which the sidecar raises the level by itself.
+// Trigger is the condition under which the sidecar itself raises the level.
 type Trigger struct {
 	Conditions string    `json:"conditions"`
 	Armed      bool      `json:"armed"`
@@ -322,7 +321,7 @@ type Volume struct {
 // JVMLost counts lines that never reached the source.
 type JVMLost struct {
 	Async int64 `json:"async"` // lines that -Xlog:async reported as dropped
-	Cut   int64 `json:"cut"`   // lines that a full tmpfs cut; more may be lost whole
+	Cut   int64 `json:"cut"`   // lines that a full tmpfs cut; others may be lost completely
 }
 
 // Errors counts failures since the process started. The last error is shown
@@ -354,7 +353,7 @@ type Stream struct {
 	SegmentBytes int64  `json:"segmentBytes,omitempty"`
 
 	// Refused is why the destination refuses this stream but accepts others.
-	// Empty: it accepts the stream.
+	// Empty: the destination accepts the stream.
 	Refused string `json:"refused,omitempty"`
 }
 
@@ -371,5 +370,5 @@ type Sink struct {
 	RejectedBytes   int64   `json:"rejectedBytes,omitempty"`
 	SkippedSegments int64   `json:"skippedSegments,omitempty"` // retention deleted them first
 	Failure         string  `json:"failure,omitempty"`         // why it acknowledges nothing now
-	Note            string  `json:"note,omitempty"`            // where it falls short of its documentation
+	Note            string  `json:"note,omitempty"`            // which promises of its documentation it does not keep
 }

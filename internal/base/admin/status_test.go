@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/status.json instead of comparing it; a line that goes breaks other versions")
 
-// A status is a contract between versions: each field has its name and its place.
+// A status is a contract between versions: each field keeps its name and its place.
 func TestAStatusHasTheJSONOfEarlierVersions(t *testing.T) {
 	var st Status
 	fill(reflect.ValueOf(&st).Elem())

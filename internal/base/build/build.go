@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// What the linker is given if the go command can't see the git checkout, as in the
+// Values that the linker sets if the go command can't see the git checkout, as in the
 // build of an image: -X github.com/ullage/ullage/internal/base/build.revision=…
 var (
 	revision  string // of the commit, with "-dirty" where files differed from it
@@ -21,8 +21,8 @@ var (
 // Docs is where the documentation is, for hints and help: no container has its files.
 const Docs = "https://github.com/ullage/ullage/blob/main/docs/"
 
-// Info says what a binary was built from. Revision and Date are empty if it was
-// not built in a git checkout and the linker was not given them.
+// Info says what a binary was built from. Revision and Date are empty if the binary was
+// not built in a git checkout and the linker did not set them.
 type Info struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"` // of the commit, with "-dirty" where files differed from it
@@ -80,7 +80,7 @@ func (b *Info) read(info *debug.BuildInfo) {
 	}
 }
 
-// Metric returns the metric that says what is running: name is
+// Metric returns the metric that shows what is running. Its name is
 // "ullage_build_info" for the sidecar.
 func (b Info) Metric(name string) prometheus.Collector {
 	g := prometheus.NewGauge(prometheus.GaugeOpts{

@@ -32,7 +32,7 @@ type Env struct {
 	Stdout, Stderr io.Writer
 	LookupEnv      func(string) (string, bool) // os.LookupEnv
 
-	// FlagsOnly is set where the environment sets no flag: the variables are those of a sidecar.
+	// FlagsOnly: the environment sets no flags, because its variables are for a sidecar.
 	FlagsOnly bool
 
 	// Environ is os.Environ, and FlagNames returns the names of the flags of all subcommands.
@@ -40,12 +40,12 @@ type Env struct {
 	Environ   []string
 	FlagNames func() []string
 
-	// What a command sets before it calls Parse, for completion: Words, and the placeholder of its
-	// arguments in Operand, which is FILE or DIR where files or directories are candidates too.
+	// A command sets these before it calls Parse, for completion. Operand is the placeholder of
+	// its arguments: FILE or DIR if files or directories are candidates too.
 	Words   Words
 	Operand string
 
-	// Groups are the flags of a command that has so many that its help shows them under titles.
+	// Groups are the flags of a command with so many flags that its help shows them under titles.
 	// If nil, the help has the flags of its FlagSet.
 	Groups []settings.Group
 
@@ -62,9 +62,10 @@ func (e Env) variables() func(string) (string, bool) {
 
 // Parse reads the flags of a subcommand from args and the environment, then
 // calls validate, which may be nil, to check their values. If Parse returns
-// false, the subcommand must return code: Parse has printed either the help
-// that args asked for, or all errors, one a line, or the candidates for the last argument. Parse also prints a warning for each
-// misspelt variable. That is not an error: other programs may use the prefix too.
+// false, the subcommand must return code: Parse has printed the help that args
+// asked for, or all errors, one on each line, or the candidates for the last
+// argument. Parse also prints a warning for each misspelt variable. That is not an
+// error: other programs may use the prefix too.
 //
 // fs has the name of the subcommand. about is the first part of its help.
 func (e Env) Parse(fs *flag.FlagSet, about string, args []string, validate func() []error) (code int, ok bool) {
@@ -85,13 +86,13 @@ func (e Env) Parse(fs *flag.FlagSet, about string, args []string, validate func(
 	return e.Misused(fs.Name(), bad), false
 }
 
-// HelpWanted reports whether the arguments asked for help, as the errors about them say.
+// HelpWanted reports whether the errors about the arguments include a request for help.
 func HelpWanted(bad []error) bool {
 	return slices.ContainsFunc(bad, func(err error) bool { return errors.Is(err, flag.ErrHelp) })
 }
 
-// Misused reports everything that is wrong with the arguments. An empty name stands for the
-// program alone.
+// Misused reports all errors in the arguments. If name is empty, the message names only the
+// program.
 func (e Env) Misused(name string, bad []error) int {
 	command := strings.TrimSpace(e.Program + " " + name)
 	for _, err := range bad {
@@ -130,7 +131,7 @@ func (e Env) Help(fs *flag.FlagSet, about string) int {
 	return e.Print(fs.Name(), b.String())
 }
 
-// Print prints what the subcommand was asked for.
+// Print prints the output of the subcommand.
 func (e Env) Print(name, text string) int {
 	if _, err := io.WriteString(e.Stdout, text); err != nil {
 		return e.Fail(name, fmt.Errorf("print: %w", err))
@@ -141,7 +142,7 @@ func (e Env) Print(name, text string) int {
 // Fail reports why the subcommand failed at run time. Each line of the error, and each
 // joined error, gets a line of its own.
 func (e Env) Fail(name string, err error) int {
-	// An error that wraps several in one sentence is not a join of them.
+	// An error that wraps several errors in one sentence is not a join of them.
 	if several, ok := err.(interface{ Unwrap() []error }); ok && err.Error() == errors.Join(several.Unwrap()...).Error() {
 		for _, err := range several.Unwrap() {
 			e.Fail(name, err)
@@ -154,8 +155,8 @@ func (e Env) Fail(name string, err error) int {
 	return Failure
 }
 
-// reason returns the text of err. An end by a signal, and a path that leads nowhere, are worded
-// one way, whichever call found that out.
+// reason returns the text of err. It has the same words for an end by a signal, or for a path that
+// leads nowhere, whichever call returned the error.
 func reason(err error) string {
 	text := err.Error()
 	var at *fs.PathError
@@ -173,7 +174,7 @@ func reason(err error) string {
 	return text
 }
 
-// JSONFlags declares --json, and -o json, which is how kubectl has it.
+// JSONFlags declares --json, and -o json as in kubectl.
 func JSONFlags(fs *flag.FlagSet, asJSON *bool, usage string) {
 	fs.BoolVar(asJSON, "json", false, usage)
 	fs.Var((*format)(asJSON), "o", "the `FORMAT` of the output: -o json is --json")
@@ -184,7 +185,7 @@ type format bool
 
 func (f *format) String() string { return "" }
 
-// Choices returns the formats there are.
+// Choices returns the formats.
 func (f *format) Choices() []string { return []string{"json"} }
 
 func (f *format) Set(text string) error {

@@ -13,9 +13,9 @@ import (
 	"github.com/ullage/ullage/internal/base/settings"
 )
 
-// completeCommand is the hidden command that prints the candidates for its last argument, after
-// the other arguments: a candidate a line, with a tab and what it stands for, then a line with a
-// colon and what a shell adds to them. kubectl expects this form from its plugins.
+// completeCommand is the hidden command that prints the candidates for its last argument, given
+// the other arguments: each candidate on a line, with a tab and its meaning, and then a line with a
+// colon and a code for what the shell adds. kubectl expects this form from its plugins.
 const completeCommand = "__complete"
 
 // What a shell adds to the candidates.
@@ -25,10 +25,9 @@ const (
 	addDirectories = 16
 )
 
-// Words has the candidates for the value of a flag, by its name, and for an argument, under "". A
-// flag that is missing has files or directories, if its placeholder is FILE or DIR, and an
-// argument that is missing has nothing. Words are asked for after the flags in the preceding
-// arguments have been set.
+// Words has the candidates for the value of a flag, by the flag's name, and for an argument, under
+// "". If the name of a flag is missing, the candidates are files or directories if its placeholder
+// is FILE or DIR. The functions are called after the flags in the preceding arguments were set.
 type Words map[string]func() []string
 
 // candidate is a word and its meaning.
@@ -46,8 +45,8 @@ func (e Env) suggest(word string, all []candidate, add int) int {
 	return e.Print(completeCommand, b.String())
 }
 
-// complete prints the candidates for the last of args: a command, a flag that may be before it,
-// or what the named command takes.
+// complete prints the candidates for the last of args: a command, a flag that may be before a
+// command, or an argument of the command that args name.
 func (p Program) complete(ctx context.Context, fs *flag.FlagSet, args []string, e Env) int {
 	if len(args) == 0 {
 		args = []string{""}
@@ -78,7 +77,7 @@ func (p Program) complete(ctx context.Context, fs *flag.FlagSet, args []string, 
 // completeWord prints the candidates for a word after the arguments before it, of a command with
 // the flags of fs.
 func (e Env) completeWord(fs *flag.FlagSet, before []string, word string) int {
-	_ = settings.Parse(fs, before, e.variables()) // what is wrong is reported when the command runs
+	_ = settings.Parse(fs, before, e.variables()) // errors are reported when the command runs
 	if name := valueOf(fs, before); name != "" {
 		return e.completeValue(fs.Lookup(name), "", word)
 	}
@@ -110,7 +109,8 @@ func (e Env) completeValue(f *flag.Flag, prefix, value string) int {
 	return e.offer(prefix, value, words, placeholder)
 }
 
-// offer prints words, each after prefix, and has the shell add what the placeholder stands for.
+// offer prints words, each after prefix, and makes the shell add files or directories if the
+// placeholder is FILE or DIR.
 func (e Env) offer(prefix, word string, words func() []string, placeholder string) int {
 	var all []candidate
 	if words != nil {
@@ -128,7 +128,7 @@ func (e Env) offer(prefix, word string, words func() []string, placeholder strin
 	return e.suggest(prefix+word, all, add)
 }
 
-// valueOf returns the name of the flag whose value comes after args, or "" if none does.
+// valueOf returns the name of the flag whose value comes after args, or "" if no such value does.
 func valueOf(fs *flag.FlagSet, args []string) string {
 	for i := 0; i < len(args) && args[i] != "--"; {
 		n := 1

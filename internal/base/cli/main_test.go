@@ -73,7 +73,7 @@ func TestDispatch(t *testing.T) {
 		{"help --version", OK, "version [\"--help\"]\n", ""},
 		{"log set --for 1m", OK, "levels [\"set\" \"--for\" \"1m\"]\n", ""},
 		{"help log", OK, "levels [\"--help\"]\n", ""},
-		{"cat", Usage, "", unknown("cat", "")}, // this program has no logs
+		{"cat", Usage, "", unknown("cat", "")}, // this program has no command logs
 		{"runs", Usage, "", unknown("runs", meant)},
 		{"--run", Usage, "", unknown("--run", meant)},
 		{"ship", Usage, "", unknown("ship", "")},
@@ -179,11 +179,11 @@ func TestMoreSIGTERMsDoNotEndADrain(t *testing.T) {
 func TestASecondCtrlCKills(t *testing.T) {
 	t.Parallel()
 	if signal.Ignored(os.Interrupt) {
-		t.Skip("in the background of this shell nothing is ended by Ctrl-C")
+		t.Skip("Ctrl-C ends nothing in the background of this shell")
 	}
 	for _, first := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		p, _ := draining(t, first)
-		// It may print that it drains a moment before a second signal can kill it.
+		// The program may print that it drains a moment before a second signal can kill it.
 		ended, work := make(chan struct{}), sync.WaitGroup{}
 		work.Go(func() {
 			for {

@@ -16,8 +16,8 @@ type Command struct {
 	Name    string
 	Summary string // one line, for the program's help and for completion; empty: both leave the command out
 
-	// Run runs the command with its arguments and returns the exit code. When ctx ends, it
-	// finishes what must not be interrupted, and returns.
+	// Run runs the command with its arguments and returns the exit code. When ctx ends, Run
+	// finishes work that must not be interrupted, and returns.
 	Run func(ctx context.Context, args []string, e Env) int
 }
 
@@ -31,13 +31,13 @@ type Program struct {
 	// Flags declares the flags that may be before the name of a command. If nil, no flag may.
 	Flags func(fs *flag.FlagSet)
 
-	// Default is the command that runs where no command is named. If empty, that is a usage
-	// error.
+	// Default is the command that runs if no command is named. If Default is empty, that is a
+	// usage error.
 	Default string
 }
 
-// renamed has the commands that had another name before, by that name. The earlier names are
-// only accepted on a command line: help, messages and documents use the present ones.
+// renamed maps the earlier names of commands to the present ones. The earlier names are only
+// accepted on a command line: help, messages and documents use the present names.
 var renamed = map[string]string{
 	"cat": "logs",
 	"log": "levels",
@@ -84,8 +84,8 @@ func (p Program) Run(ctx context.Context, args []string, e Env) int {
 	return Usage
 }
 
-// leading sets the flags of fs that args begin with and returns the others: the first is a
-// command, if there is a default one.
+// leading sets the flags of fs at the beginning of args and returns the other arguments. If there is
+// a default command, the first of them is a command.
 func (p Program) leading(fs *flag.FlagSet, args []string) (rest []string, bad []error) {
 	if p.Default != "" && (len(args) == 0 || strings.HasPrefix(args[0], "-") && !isHelp(args[0])) {
 		return append([]string{p.Default}, args...), nil

@@ -16,17 +16,16 @@ const (
 	progressWidth = 78 // a line that wraps cannot be replaced
 )
 
-// Progress shows the progress of long work on a terminal: on one line, each text
-// replaces the one before. A nil Progress shows nothing. It is not safe for concurrent
-// use.
+// Progress shows the progress of long work on one line of a terminal: each text replaces
+// the previous one. A nil Progress shows nothing. It is not safe for concurrent use.
 type Progress struct {
 	w     io.Writer
 	since time.Time // of the work
-	shown time.Time // when the last text was shown; first: the work's begin
-	width int       // of the text on the terminal; 0: none
+	shown time.Time // when the last text was shown, at first when the work began
+	width int       // of the text on the terminal; 0: there is no text
 }
 
-// NewProgress returns a Progress of work that begins now, or nil if w is not a terminal.
+// NewProgress returns a Progress for work that begins now, or nil if w is not a terminal.
 func NewProgress(w io.Writer) *Progress {
 	if NewScreen(w) == nil {
 		return nil
@@ -39,8 +38,8 @@ func newProgress(w io.Writer) *Progress {
 	return &Progress{w: w, since: now, shown: now}
 }
 
-// Read shows how many bytes of a total were read. It may be called often. Work that takes
-// no time shows nothing.
+// Read shows how many bytes of a total were read. It may be called often. It shows nothing for
+// work that takes no time.
 func (p *Progress) Read(done, total int64) {
 	if p == nil || time.Since(p.shown) < progressEvery {
 		return
@@ -49,7 +48,7 @@ func (p *Progress) Read(done, total int64) {
 	p.show(fmt.Sprintf("reading: %s of %s", printable.Bytes(done), printable.Bytes(total)))
 }
 
-// Show shows a text in place of the one before. It may be called often.
+// Show shows a text in place of the previous one. It may be called often.
 func (p *Progress) Show(text string) {
 	if p == nil || p.width > 0 && time.Since(p.shown) < progressEvery {
 		return
@@ -94,8 +93,8 @@ func (p *Progress) Clear() {
 	}
 }
 
-// show overwrites the rest of a longer text with blanks: not every console knows the escape for
-// that.
+// show overwrites the rest of a longer text with blanks, because not every console knows the
+// escape for that.
 func (p *Progress) show(text string) {
 	text = printable.Clip(text, progressWidth)
 	width := utf8.RuneCountInString(text)

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// Screen shows bytes from another program on a terminal. It writes everything
-// that a terminal would interpret as an escape, such as \x1b or \u202e. Line
-// ends and tabs stay. Write may receive the bytes of a character in several
-// calls; call Flush at the end.
+// Screen shows bytes from another program on a terminal. It replaces every
+// character that a terminal would interpret with an escape such as \x1b or
+// \u202e, except line ends and tabs. Write may receive the bytes of a character
+// in several calls; call Flush at the end.
 type Screen struct {
 	w    io.Writer
 	rest []byte // the beginning of a character, or a carriage return
@@ -29,7 +29,7 @@ func NewScreen(w io.Writer) *Screen {
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return nil
 	}
-	// /dev/null is the other character device that output often goes to.
+	// /dev/null is also a character device, and output often goes there.
 	if null, err := os.Stat(os.DevNull); err == nil && os.SameFile(info, null) {
 		return nil
 	}
@@ -39,8 +39,8 @@ func NewScreen(w io.Writer) *Screen {
 // Escaping returns a Screen that writes to w, whatever w is.
 func Escaping(w io.Writer) *Screen { return &Screen{w: w} }
 
-// Via makes s write to w, which writes to the terminal. So a program can write escapes of
-// its own to w, after a Flush.
+// Via makes s write to w, which writes to the terminal. So a program can write its own
+// escapes to w, after a Flush.
 func (s *Screen) Via(w io.Writer) { s.w = w }
 
 // Write shows p. It returns the error of the terminal.

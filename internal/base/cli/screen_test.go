@@ -54,7 +54,7 @@ func TestOnlyATerminalIsAScreen(t *testing.T) {
 	if terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0); err == nil {
 		defer terminal.Close()
 		if NewScreen(terminal) == nil {
-			t.Error("a terminal is none")
+			t.Error("a terminal is not recognized")
 		}
 	}
 }

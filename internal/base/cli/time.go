@@ -36,8 +36,7 @@ func TimeVar(fs *flag.FlagSet, p *time.Time, name string, now time.Time, usage s
 	})
 }
 
-// NoteFuture reports a beginning that is in the future: a mistaken zone or year looks like a log
-// that is empty.
+// NoteFuture warns if since is in the future: with a wrong zone or year, the log looks empty.
 func (e Env) NoteFuture(name string, since, now time.Time) {
 	if since.After(now) {
 		fmt.Fprintf(e.Stderr, "%s %s: warning: %s is in the future: no line is that late\n",
@@ -45,7 +44,7 @@ func (e Env) NoteFuture(name string, since, now time.Time) {
 	}
 }
 
-// Time reads a duration before now, or a time. A time without a zone is in that of now.
+// Time reads a duration before now, or a time. A time without a zone is in the zone of now.
 func Time(text string, now time.Time) (time.Time, error) {
 	if d, err := settings.ParseDuration(text); err == nil {
 		if d < 0 {
@@ -64,8 +63,8 @@ func Time(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, errTime
 }
 
-// LocalTime reads a time without a zone, in the zone of now: a day, a day and a time, or a time
-// of day alone, which stands for the last moment up to now at which the clock showed it.
+// LocalTime reads a time without a zone, in the zone of now: a day, a day and a time, or only a time
+// of day, which means the last moment up to now at which the clock showed it.
 func LocalTime(text string, now time.Time) (time.Time, bool) {
 	for _, layout := range localTimes {
 		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {

@@ -21,7 +21,7 @@ Example:
 `
 
 // Version returns the command that prints the version and build information of the program.
-// linked is the version that the linker was given.
+// linked is the version that the linker has set.
 func Version(linked string) Command {
 	return Command{Name: "version", Summary: "print what this program was built from",
 		Run: func(_ context.Context, args []string, e Env) int { return e.version(args, linked) }}

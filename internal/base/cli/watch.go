@@ -14,7 +14,7 @@ import (
 // watchEvery is how long a command that watches waits between two looks.
 const watchEvery = 2 * time.Second
 
-// WatchFlags declares --watch and -w, as kubectl has them.
+// WatchFlags declares --watch and -w, as in kubectl.
 func WatchFlags(fs *flag.FlagSet, watch *bool) {
 	fs.BoolVar(watch, "watch", false, "look again every two seconds, until interrupted")
 	fs.BoolVar(watch, "w", false, "short for --watch")
@@ -28,9 +28,9 @@ func CheckWatch(watch, asJSON bool) []error {
 	return nil
 }
 
-// Watch prints what look returns, again and again, until ctx ends. On a terminal, each text
-// replaces the one before; elsewhere, a text is printed if it has changed. An error ends the
-// watch if it is the first answer: a later one is shown until there is an answer again.
+// Watch repeatedly calls look and prints the text that it returns, until ctx ends. On a terminal,
+// each text replaces the previous one; elsewhere, a text is printed only if it has changed. An
+// error of the first call ends the watch. A later error is shown until a call succeeds.
 func (e Env) Watch(ctx context.Context, name string, look func(context.Context) (string, error)) int {
 	return e.watch(ctx, name, watchEvery, look)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// watched returns what a watch prints if it gets one of these answers at each look. An empty answer stands for an error.
+// watched returns the output of a watch that gets one of these answers at each look. An empty answer represents an error.
 func watched(t *testing.T, answers ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,13 +1,14 @@
-// Package kernel asks the kernel what the standard library does not: what another process
-// does and whose it is, how much memory the control group leaves to this one, timers that
-// let an idle process sleep, names of open files, the device of a directory, and calls repeated when a signal interrupts them.
+// Package kernel has functions of the kernel that the standard library lacks: what another
+// process does and who its user is, how much memory the control group leaves to this process,
+// timers that let an idle process sleep, names of open files, the device of a directory, and
+// the repetition of calls that a signal interrupts.
 //
 // A process that was killed is not gone at once. A thread in a call to a frozen
-// disk stays until that call returns, and with it stay the locks and sockets of
-// the process, although no thread executes the program any more.
+// disk remains until that call returns, and so do the locks and sockets of the
+// process, although no thread executes the program any more.
 //
 // The Go runtime waits for a [time.Timer] in whole milliseconds: first too short by a
-// fraction, then too long. Its monitor thread, which knows the exact time, sleeps for 20 µs
-// again and again meanwhile, so that each end of a timer wakes up the process some ten times.
-// A timer of the kernel ends a wait for input and wakes the process up once.
+// fraction, then too long. Meanwhile its monitor thread, which knows the exact time,
+// repeatedly sleeps for 20 µs, so that each end of a timer wakes up the process about ten
+// times. A timer of the kernel ends a wait for input and wakes the process up once.
 package kernel

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	maxFile   = 4 << 10 // bytes that are read of a file
-	usualFile = 512     // bytes that a file has
+	maxFile   = 4 << 10 // the most bytes that are read of a file
+	usualFile = 512     // the usual bytes of a file
 )
 
 // ReadSmall returns the first 4 KiB of a file as [ReadUpTo] reads it.
 func ReadSmall(at int, name string) []byte { return ReadUpTo(at, name, maxFile) }
 
 // ReadUpTo returns the beginning of a regular file below the open directory at, or nil; see
-// openat(2) for the names. The container of a JVM may have put anything in its place, so that
+// openat(2) for the names. The container of a JVM may have put anything in place of the file, so
 // opening must not wait. os.File would cost twice as many system calls.
 func ReadUpTo(at int, name string, most int) []byte {
 	fd, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -46,10 +46,10 @@ func ReadUpTo(at int, name string, most int) []byte {
 	return text
 }
 
-// GroupDirs returns where the control group of a process may be, below a root that is "/" but in
-// tests: by its path in the hierarchy, which is valid for a process that shares our view of it, and
-// in the file system of the process, where a container shows its own. Controller is that of
-// version 1 of the interface; version 2 has one directory for all.
+// GroupDirs returns where the control group of a process may be, below a root that is "/" except in
+// tests: at its path in the hierarchy, which is valid for a process that shares our view of it, and
+// in the file system of the process, where a container shows its own group. controller is for
+// version 1 of the interface; version 2 has one directory for all controllers.
 func GroupDirs(root, process, controller string) []string {
 	base, path := "sys/fs/cgroup", ""
 	for line := range strings.Lines(string(ReadSmall(unix.AT_FDCWD, filepath.Join(root, "proc", process, "cgroup")))) {
@@ -79,12 +79,12 @@ type Group struct {
 
 // Memory is what a control group shows of its memory, in bytes. A field of 0 is not known.
 type Memory struct {
-	Limit int64 // of this group itself; 0 also where it has none
+	Limit int64 // of this group itself; also 0 if there is no limit
 	Peak  int64 // the most that was in use
 
-	// Kills are the processes of the group that the kernel has killed for lack of memory,
-	// whichever memory it was. Hits is how often the group itself was at its limit: of version 2, without
-	// finding memory to free.
+	// Kills counts the processes of the group that the kernel has killed for lack of memory,
+	// whether the group's or the machine's. Hits counts how often the group itself was at its
+	// limit; in version 2, only if no memory could be freed.
 	Kills, Hits uint64
 }
 
@@ -111,8 +111,8 @@ func groupOf(root, process string) *Group {
 // Close frees the descriptor of the directory.
 func (g *Group) Close() { unix.Close(g.dir) }
 
-// Memory returns the counters. They are gone with the group, which a container takes with it soon
-// after its last process has ended.
+// Memory returns the counters. They disappear with the group, which is removed with its container
+// soon after the last process has ended.
 func (g *Group) Memory() (Memory, bool) {
 	events, limit, peak := "memory.events", "memory.max", "memory.peak"
 	if g.v1 {
@@ -153,7 +153,8 @@ func (g *Group) amount(name string) int64 {
 	return n
 }
 
-// TmpfsUsed returns how many bytes of the tmpfs of a directory are in use, or 0 if it is on none.
+// TmpfsUsed returns how many bytes of the tmpfs of a directory are in use, or 0 if the directory is
+// not on a tmpfs.
 func TmpfsUsed(dir string) int64 {
 	var st unix.Statfs_t
 	if err := Retry(func() error { return unix.Statfs(dir, &st) }); err != nil || st.Type != unix.TMPFS_MAGIC {

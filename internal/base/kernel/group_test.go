@@ -57,7 +57,7 @@ func TestTheMemoryOfAControlGroup(t *testing.T) {
 			g := groupOf(root, "7")
 			if g == nil {
 				if c.seen {
-					t.Error("it is not seen")
+					t.Error("the group is not found")
 				}
 				return
 			}
@@ -69,13 +69,13 @@ func TestTheMemoryOfAControlGroup(t *testing.T) {
 	}
 }
 
-// A container is removed soon after its last process has ended, and its cgroup with it.
+// A container and its cgroup are removed soon after the last process has ended.
 func TestAControlGroupThatIsGoneHasNoCounters(t *testing.T) {
 	root := t.TempDir()
 	put(t, root, "proc/7/cgroup", "0::/a\n", "sys/fs/cgroup/a/memory.events", "oom_kill 1\n")
 	g := groupOf(root, "7")
 	if g == nil {
-		t.Fatal("it is not seen")
+		t.Fatal("the group is not found")
 	}
 	defer g.Close()
 	if err := os.RemoveAll(filepath.Join(root, "sys/fs/cgroup/a")); err != nil {

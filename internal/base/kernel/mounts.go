@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// DeviceOf returns the device of the file system that a directory is on, as "254:0", by the text of a
-// process's mountinfo. It asks no file system, which may be frozen, so a symbolic link in the path is
-// taken for a directory. Empty: no mount has the directory.
+// DeviceOf returns the device of the file system of a directory, such as "254:0", according to the
+// text of a process's mountinfo. It does not access the file system, which may be frozen, so it takes
+// a symbolic link in the path for a directory. Empty: no mount has the directory.
 func DeviceOf(mountinfo []byte, dir string) string {
 	device, longest := "", -1
 	for line := range strings.Lines(string(mountinfo)) {
@@ -27,8 +27,8 @@ func DeviceOf(mountinfo []byte, dir string) string {
 	return device
 }
 
-// MountPoint returns a path of mountinfo as it is. There, octal numbers stand for spaces, tabs,
-// newlines and backslashes.
+// MountPoint decodes a path of mountinfo, in which octal numbers represent spaces, tabs, newlines
+// and backslashes.
 func MountPoint(path string) string {
 	var b strings.Builder
 	for i := 0; i < len(path); i++ {

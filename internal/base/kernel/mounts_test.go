@@ -16,7 +16,7 @@ func TestMountPointsAreUnescaped(t *testing.T) {
 	}
 }
 
-// The mount that is nearest to a directory has it.
+// A directory is on the nearest mount above it.
 func TestTheDeviceOfADirectory(t *testing.T) {
 	const mounts = "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n" +
 		"28 27 0:25 / /var rw - tmpfs tmpfs rw\n" +
@@ -41,6 +41,6 @@ func TestTheDeviceOfADirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if is := kernel.DeviceOf(own, t.TempDir()); is == "" {
-		t.Error("no mount of this process has a directory that is there")
+		t.Error("no mount of this process has an existing directory")
 	}
 }

@@ -14,7 +14,7 @@ import (
 type State int
 
 const (
-	Running State = iota // or nothing is known of it
+	Running State = iota // or nothing is known about it
 	Stopped              // by a signal or a debugger: it may continue
 	Dying                // it was killed or exits, or is gone: it executes no more of its program
 )
@@ -25,7 +25,7 @@ const (
 	signaled = 0x400 // it exits because of a signal
 )
 
-// Program is what the kernel shows of the executable of another process.
+// Program is how the executable of another process compares with that of this process.
 type Program int
 
 const (
@@ -35,9 +35,9 @@ const (
 )
 
 // ProgramOf compares the executable of a process that this process can see with that of
-// this process. The kernel shows it for processes of the same user, unless they have made
-// themselves undumpable, which a sidecar does. A name proves nothing: a file with our name
-// may or may not be another version of this program.
+// this process. The kernel shows the executables of processes of the same user, unless they
+// have made themselves undumpable, as a sidecar does. A name proves nothing: a file with our
+// name may or may not be another version of this program.
 func ProgramOf(pid int) Program {
 	theirs := fmt.Sprintf("/proc/%d/exe", pid)
 	name, err := os.Readlink(theirs)
@@ -65,7 +65,7 @@ func ProgramOf(pid int) Program {
 // not begun to exit, and the first thread may have ended long before the last.
 func StateOf(pid int) State {
 	dir := fmt.Sprintf("/proc/%d/task", pid)
-	threads, _ := os.ReadDir(dir) // fails also where /proc hides the processes of others
+	threads, _ := os.ReadDir(dir) // also fails if /proc hides the processes of others
 	state := Running
 	for _, entry := range threads {
 		stat, err := os.ReadFile(filepath.Join(dir, entry.Name(), "stat"))

@@ -33,10 +33,10 @@ func becomes(t *testing.T, pid int, want State) {
 
 func TestStatesOfAProcess(t *testing.T) {
 	if StateOf(os.Getpid()) != Running {
-		t.Error("we do not run")
+		t.Error("this process is not running")
 	}
 	if StateOf(1<<22+1) != Dying {
-		t.Error("a process that does not exist is there")
+		t.Error("a process that does not exist is not dying")
 	}
 	cmd := child(t)
 	for _, step := range []struct {
@@ -52,7 +52,7 @@ func TestStatesOfAProcess(t *testing.T) {
 	becomes(t, cmd.Process.Pid, Dying) // it is gone
 }
 
-// The states in which the kernel can show the threads of a killed process while it ends.
+// The kernel can show the threads of a killed process in these states while it ends.
 func TestStateOfAThread(t *testing.T) {
 	stat := func(state, flags, pending string) string {
 		return "7 (a) S (b) " + state + " 1 7 7 0 -1 " + flags + strings.Repeat(" 0", 21) + " " + pending + strings.Repeat(" 0", 21) + "\n"

@@ -6,11 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NameOf returns a path of the file that this process has open as fd, whatever its own path names
-// now: to open it again with other rights, or for a socket whose path is too long for its address.
+// NameOf returns a path to the file that this process has open as fd, even if the file's own path
+// names another file now. The path serves to open the file again with other rights, or for a
+// socket whose own path is too long for its address.
 func NameOf(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
-// Retry repeats a system call that a signal interrupts.
+// Retry repeats a system call until no signal interrupts it.
 func Retry(call func() error) error {
 	for {
 		if err := call(); err != unix.EINTR {

@@ -20,8 +20,8 @@ type Timer struct {
 	stop  func()
 }
 
-// NewTimer returns a Timer that sends the time once after d, and once after each Reset. Where the
-// kernel gives no descriptor, it is one of package time.
+// NewTimer returns a Timer that sends the time once after d, and once after each Reset. If the
+// kernel provides no descriptor, it uses a timer of package time.
 func NewTimer(d time.Duration) *Timer {
 	t, err := open(d, false)
 	if err != nil {
@@ -31,9 +31,9 @@ func NewTimer(d time.Duration) *Timer {
 	return t
 }
 
-// NewTicker returns a Timer that sends the time each d, which must be positive. The tickers of
-// a process tick together where their intervals allow it, and at other moments than those of
-// other processes. Where the kernel gives no descriptor, it is one of package time.
+// NewTicker returns a Timer that sends the time every d, which must be positive. The tickers of
+// a process tick together if their intervals allow it, but not together with those of other
+// processes. If the kernel provides no descriptor, it uses a ticker of package time.
 func NewTicker(d time.Duration) *Timer {
 	t, err := open(d, true)
 	if err != nil {
@@ -43,13 +43,13 @@ func NewTicker(d time.Duration) *Timer {
 	return t
 }
 
-// Reset begins again, with d. An end of the time before that is under way may still be sent.
+// Reset begins again, with d. If the previous time is just ending, that may still be sent.
 func (t *Timer) Reset(d time.Duration) { t.reset(d) }
 
 // Stop ends the Timer and frees its descriptor. Nothing is sent afterwards.
 func (t *Timer) Stop() { t.stop() }
 
-// open returns a Timer on a descriptor, which has been set to d.
+// open returns a Timer on a descriptor that is set to d.
 func open(d time.Duration, periodic bool) (*Timer, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
@@ -73,7 +73,7 @@ func open(d time.Duration, periodic bool) (*Timer, error) {
 			case <-ends:
 			default:
 			}
-			_ = set(conn, d, periodic) // it has worked before, and a stopped timer stays so
+			_ = set(conn, d, periodic) // it has worked before, and a stopped timer stays stopped
 		},
 		stop: func() { file.Close() },
 	}, nil
@@ -82,7 +82,7 @@ func open(d time.Duration, periodic bool) (*Timer, error) {
 // phase is a moment at which all tickers of this process tick, in ns.
 var phase = rand.Int64N(int64(time.Second))
 
-// nextTick returns when a ticker ticks next, in ns: it has a tick at the phase, and one each d.
+// nextTick returns when a ticker ticks next, in ns: it ticks at the phase and every d.
 func nextTick(now, d int64) int64 {
 	since := (now - phase) % d
 	if since < 0 { // the phase is ahead
@@ -91,7 +91,7 @@ func nextTick(now, d int64) int64 {
 	return now + d - since
 }
 
-// set lets the timer end after d, or each d.
+// set makes the timer end after d, or every d.
 func set(conn syscall.RawConn, d time.Duration, periodic bool) error {
 	flags, spec := 0, unix.ItimerSpec{Value: unix.NsecToTimespec(max(1, d.Nanoseconds()))} // 0 would disarm it
 	if periodic {

@@ -12,13 +12,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// kinds are the two ways to have a timer.
+// kinds are the two kinds of timers.
 var kinds = map[string]func(t *testing.T){
 	"on a descriptor":      func(*testing.T) {},
 	"without a descriptor": useUpDescriptors,
 }
 
-// useUpDescriptors lets no descriptor be opened until the test ends.
+// useUpDescriptors makes opening a descriptor fail until the test ends.
 func useUpDescriptors(t *testing.T) {
 	var was unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
@@ -115,7 +115,7 @@ func TestTickersTickAtTheSameMoments(t *testing.T) {
 				t.Errorf("at %d, a ticker of %v ticks at %d", now, interval, next)
 			}
 			if off := (next - phase) % d; off != 0 {
-				t.Errorf("at %d, a ticker of %v ticks %d ns beside the others", now, interval, off)
+				t.Errorf("at %d, a ticker of %v ticks %d ns off the others", now, interval, off)
 			}
 		}
 	}

@@ -5,12 +5,12 @@ import (
 	"os"
 )
 
-// User is the user of another process, as a file that it created shows it.
+// User is the user of another process, according to a file that the process has created.
 type User struct {
 	UID, GID uint32
 
-	// GroupHidden says that GID may not be the group of the process: a directory with the
-	// setgid bit, as the kubelet makes one for fsGroup, gives its own group to all files.
+	// GroupHidden says that GID may not be the group of the process: in a directory with the
+	// setgid bit, such as the kubelet makes for fsGroup, all files get the directory's group.
 	GroupHidden bool
 }
 
@@ -19,8 +19,8 @@ func (u User) IsOurs() bool {
 	return int(u.UID) == os.Geteuid() && (u.GroupHidden || int(u.GID) == os.Getegid())
 }
 
-// Settings says what to write into the securityContext of a pod, so that its sidecar has
-// the user and group.
+// Settings returns what to write into the securityContext of a pod, so that its sidecar has
+// this user and group.
 func (u User) Settings() string {
 	if u.GroupHidden {
 		return fmt.Sprintf("set runAsUser: %d, and runAsGroup to its group, which `id -g` in its container prints", u.UID)
@@ -28,11 +28,11 @@ func (u User) Settings() string {
 	return fmt.Sprintf("set runAsUser: %d, runAsGroup: %d", u.UID, u.GID)
 }
 
-// Advice says who the JVM of the user is, and what to do so that its sidecar can speak to
-// it: every place that reports this has the same words.
+// Advice returns the user of the JVM, and what to do so that its sidecar can speak to the
+// JVM. Every place that reports this uses these words.
 func (u User) Advice() string { return fmt.Sprintf("the JVM runs as %s: %s", u, u.Settings()) }
 
-// String is the user and the group with a colon between, if both are known.
+// String returns the user and the group with a colon between them, if both are known.
 func (u User) String() string {
 	if u.GroupHidden {
 		return fmt.Sprintf("user %d", u.UID)

@@ -31,8 +31,8 @@ func binary(n int64) (number, unit string) {
 	return threeDigits(v), "KMGTP"[power:power+1] + "i"
 }
 
-// Count formats a number in at most 9 columns: exactly below a billion, and as
-// "1.20G" from there.
+// Count formats a number in at most 9 columns: exactly if it is below a billion,
+// and otherwise like "1.20G".
 func Count(n int64) string {
 	if n < 1e9 {
 		return strconv.FormatInt(n, 10)

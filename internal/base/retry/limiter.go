@@ -2,14 +2,14 @@ package retry
 
 import "time"
 
-// limited is the shortest time between two lines of the log that say the same.
+// limited is the shortest time between two equal lines of the log.
 const limited = time.Minute
 
-// Limiter allows a line of the log at most once a minute, so that a cause that repeats any
-// number of times fills no log. The zero value allows the first one.
+// Limiter allows a line of the log at most once a minute, so that a cause that repeats often does
+// not fill the log. The zero value allows the first line.
 type Limiter struct {
-	next    time.Time // nothing is allowed before
-	skipped int       // times since the last one that was allowed
+	next    time.Time // no line is allowed before
+	skipped int       // lines that were not allowed since the last allowed line
 }
 
 // Allow reports whether the line may be logged now.
@@ -18,8 +18,8 @@ func (l *Limiter) Allow(now time.Time) bool {
 	return ok
 }
 
-// Take is Allow, and returns also how many times the line was not allowed since the last one
-// that was.
+// Take is Allow that also returns how many times the line was not allowed since it was last
+// allowed.
 func (l *Limiter) Take(now time.Time) (skipped int, ok bool) {
 	if now.Before(l.next) {
 		l.skipped++

@@ -1,5 +1,4 @@
-// Package retry is how to wait before another try, and before another line of the log that
-// says the same.
+// Package retry waits before another try, and limits how often a line is repeated in the log.
 package retry
 
 import (
@@ -19,12 +18,12 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Backoff is how long to wait after a failure: First, and after each further failure twice
-// as long as before, up to Most. Both must be more than 0.
+// Backoff is how long to wait after a failure: First, and then twice as long after each further
+// failure, up to Most. Both must be more than 0.
 type Backoff struct {
 	First, Most time.Duration
 
-	last time.Duration // 0: the last try went well
+	last time.Duration // 0: the last try succeeded
 }
 
 // Next returns how long to wait after another failure.
@@ -33,5 +32,5 @@ func (b *Backoff) Next() time.Duration {
 	return b.last
 }
 
-// Reset says that a try went well: the next failure is the first one again.
+// Reset records that a try succeeded: the next failure is the first one again.
 func (b *Backoff) Reset() { b.last = 0 }

@@ -1,4 +1,4 @@
-// Package settings is how a setting is spelled: as a flag, as an environment
+// Package settings defines how a setting is spelled: as a flag, as an environment
 // variable, as a Kubernetes quantity, in a help text and in a reference table.
 //
 // A package that has settings declares each of them once, on a [flag.FlagSet],

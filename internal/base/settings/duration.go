@@ -28,7 +28,7 @@ func ParseDuration(text string) (time.Duration, error) {
 		return time.Duration(n) * day, nil
 	}
 	d, err := time.ParseDuration(rest)
-	// Within a duration there is no sign, and hours are not meant to be days.
+	// After days, no sign is allowed, and the rest must be less than a day.
 	if err != nil || found && (strings.ContainsAny(rest[:1], "+-") || d >= day) {
 		return 0, errDuration
 	}

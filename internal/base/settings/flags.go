@@ -21,7 +21,7 @@ func EnvName(flagName string) string {
 	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(flagName, "-", "_"))
 }
 
-// Parse sets the flags of fs from args. Flags that args leave alone are set from
+// Parse sets the flags of fs from args. Flags that args do not set are set from
 // the environment, which lookup reads (os.LookupEnv). It returns one error for each
 // bad value, so a user can fix all of them at once. The errors include
 // [flag.ErrHelp] if args ask for help. Flags may be before and after the other
@@ -42,11 +42,11 @@ func Parse(fs *flag.FlagSet, args []string, lookup func(string) (string, bool)) 
 			names, args = append(names, args[0]), args[1:]
 		}
 	}
-	_ = fs.Parse(append([]string{"--"}, names...)) // has no flag that could be bad
+	_ = fs.Parse(append([]string{"--"}, names...)) // cannot fail: no flags are left
 	return append(bad, parseEnv(fs, lookup)...)
 }
 
-// ParseLeading sets the flags of fs that args begin with. It returns the other arguments,
+// ParseLeading sets the flags of fs at the beginning of args. It returns the other arguments,
 // the first of which is not a flag or is "--", and one error for each bad value.
 func ParseLeading(fs *flag.FlagSet, args []string) (rest []string, bad []error) {
 	fs.Init(fs.Name(), flag.ContinueOnError)
@@ -65,8 +65,8 @@ func ParseLeading(fs *flag.FlagSet, args []string) (rest []string, bad []error) 
 	return args, bad
 }
 
-// Arguments is how many arguments a flag of fs takes, itself included: two if its value is the
-// next one.
+// Arguments returns how many arguments a flag of fs takes, including itself: two if its value is
+// the next argument.
 func Arguments(fs *flag.FlagSet, arg string) int {
 	name := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
 	f := fs.Lookup(name)
@@ -102,9 +102,9 @@ func parseEnv(fs *flag.FlagSet, lookup func(string) (string, bool)) []error {
 const shortestGuess = 4
 
 // Misspelt returns an error for each variable of environ (os.Environ) that begins with
-// [EnvPrefix], sets none of the named flags, and is similar to a variable that sets one. Any
-// other variable is left alone: Kubernetes sets ULLAGE_SERVICE_HOST and ULLAGE_PORT for a
-// Service named ullage.
+// [EnvPrefix], sets none of the named flags, and is similar to a variable that sets one. Other
+// variables are ignored: Kubernetes sets ULLAGE_SERVICE_HOST and ULLAGE_PORT for a Service
+// named ullage.
 func Misspelt(environ, flagNames []string) []error {
 	known := slices.DeleteFunc(slices.Clone(flagNames), func(name string) bool { return len(name) < shortestGuess })
 	var bad []error
@@ -125,8 +125,8 @@ func Misspelt(environ, flagNames []string) []error {
 var badValue = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-([^:]+): (.*)$`)
 
 // describe turns an error of the flag package into one that spells the flag as
-// our help does and says how to write the value. A flag with a bad value gets
-// its default back, so no later check reports its value again.
+// our help does and says how to write the value. It resets a flag with a bad value
+// to its default, so that no later check reports the value again.
 func describe(fs *flag.FlagSet, err error) error {
 	if errors.Is(err, flag.ErrHelp) {
 		return err
@@ -147,8 +147,8 @@ func describe(fs *flag.FlagSet, err error) error {
 	return err
 }
 
-// guessFlag asks about the flag that is nearest to an unknown one. All names of one letter are
-// similar, so nothing is guessed from them or to them.
+// guessFlag suggests the known flag that is nearest to an unknown one. All names of one letter are
+// similar, so it makes no guess from or to such a name.
 func guessFlag(name string, known []string) string {
 	known = slices.DeleteFunc(known, func(k string) bool { return len(k) < 2 })
 	if len(name) < 2 {
@@ -167,7 +167,7 @@ func Names(fs *flag.FlagSet) []string {
 // reset sets a flag to its default.
 func reset(f *flag.Flag) { _ = f.Value.Set(f.DefValue) }
 
-// hint replaces the flag package's "parse error" about a boolean value by how to write the value.
+// hint replaces the flag package's "parse error" for a boolean value with how to write the value.
 func hint(f *flag.Flag, text string) string {
 	if b, ok := f.Value.(interface{ IsBoolFlag() bool }); ok && b.IsBoolFlag() && text == "parse error" {
 		return "write true or false"
@@ -178,7 +178,7 @@ func hint(f *flag.Flag, text string) string {
 // A Row describes one flag for a help text or a reference table.
 type Row struct {
 	Flag    string // with its dashes and its placeholder: "--source DIR"
-	Default string // empty where there is none
+	Default string // empty if there is none
 	Env     string
 	Usage   string
 }
@@ -233,7 +233,7 @@ func Declare(fs *flag.FlagSet, groups []Group) {
 	}
 }
 
-// helpWidth is how many columns a help text of flags has at most.
+// helpWidth is the most columns of a help text of flags.
 const helpWidth = 80
 
 // PrintGroups writes a help text for the flags of the groups, each under its title.
@@ -254,7 +254,7 @@ func PrintFlags(w io.Writer, fs *flag.FlagSet) {
 	for _, r := range Rows(fs) {
 		words := strings.Fields(r.Usage)
 		if r.Default != "" && r.Default != "false" {
-			words = append(words, fmt.Sprintf("(default %s)", r.Default)) // not broken
+			words = append(words, fmt.Sprintf("(default %s)", r.Default)) // one word, which is not broken
 		}
 		fmt.Fprintf(w, "  %s\n", r.Flag)
 		for _, line := range wrap(words, helpWidth-len(helpIndent)) {

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Log is how a program writes its own log. The zero value is text at level info and above.
+// Log is how a program writes its own log. The zero value writes text at level info and above.
 type Log struct {
 	format logFormat
 	level  logLevel
 }
 
-// LogAt is a log at a level and above, unless a flag says otherwise.
+// LogAt returns a Log at a level and above, unless a flag sets another level.
 func LogAt(level slog.Level) Log { return Log{level: logLevel(level)} }
 
 // Flags declares the settings on fs, with the values of l as defaults.
@@ -65,7 +65,7 @@ func (l *logLevel) String() string { return strings.ToLower(slog.Level(*l).Strin
 // Choices returns the names of the levels.
 func (l *logLevel) Choices() []string { return []string{"debug", "info", "warn", "error"} }
 
-// Set takes the names of the levels in any case, and warning as JVMs spell warn.
+// Set accepts the names of the levels in any case, and also warning, as JVMs spell warn.
 func (l *logLevel) Set(text string) error {
 	for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
 		if strings.EqualFold(text, level.String()) || level == slog.LevelWarn && strings.EqualFold(text, "warning") {

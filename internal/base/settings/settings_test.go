@@ -191,7 +191,7 @@ func TestMisspeltVariables(t *testing.T) {
 		"ULLAGE_dest=/x=y":                  "ULLAGE_DEST",
 		"ULLAGE_BUDGET=64Mi":                "",
 		"ULLAGE_FOR=1s":                     "",
-		"ULLAGE_FOO=1":                      "", // similar to a short name alone
+		"ULLAGE_FOO=1":                      "", // similar only to a short name
 		"ULLAGE_X=1":                        "",
 		"ULLAGE_":                           "",
 		"BUGET=64Mi":                        "",

@@ -45,7 +45,7 @@ func ParseSize(text string) (Size, error) {
 		return Size(n * factor), nil
 	}
 	f, err := strconv.ParseFloat(number, 64)
-	// The form is checked as well, since ParseFloat takes "inf", "1e3" and "0x1p3".
+	// The form is checked as well, because ParseFloat accepts "inf", "1e3" and "0x1p3".
 	if err != nil || strings.Trim(number, "0123456789.") != "" || f*float64(factor) >= math.MaxInt64 {
 		return 0, fmt.Errorf("%q is not a size (write it like 64Mi, 1Gi or 4096)", text)
 	}

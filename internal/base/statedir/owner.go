@@ -14,13 +14,13 @@ import (
 // ownerName is the name of the file in the directory that an [Owner] locks.
 const ownerName = "owner"
 
-// ownerPatience is for how long a process may hold the lock without a sign of
-// life. An owner gives one about once a second.
+// ownerPatience is how long a process may hold the lock without a sign of life.
+// An owner gives a sign of life about once a second.
 const ownerPatience = 10 * time.Second
 
-// strangerPatience is for how long, in all, the locks of processes count that are not seen
-// to be this program, whatever signs of life there are: the application can give these
-// as well. It is longer than a sidecar that drains needs to end.
+// strangerPatience is how long, in all, a lock is valid whose holder is not seen to be this
+// program, whatever signs of life there are: the application can give these as well. It is
+// longer than a sidecar needs to drain and end.
 const strangerPatience = time.Minute
 
 // lockBytes is how many bytes of the file Claim tries to lock: more than there
@@ -30,29 +30,29 @@ const lockBytes int64 = 32
 // Former is how the last owner of a source ended.
 type Former string
 
-// The ends of owners. A process that was stopped by a signal and gave up may be one that
-// has stopped.
+// The ends of owners. A process that was stopped by a signal and lost the source to another
+// owner may later be recorded as FormerStopped.
 const (
-	NoFormer      Former = "first-start" // there was none since the tmpfs was made
+	NoFormer      Former = "first-start" // there was no owner since the tmpfs was made
 	FormerStopped Former = "clean-stop"
 	FormerKilled  Former = "kill"
 )
 
-// stopped is the time that an owner gives the file when it ends: that needs no memory
-// of the tmpfs.
+// stopped is the time to which an owner sets the file when it ends, which takes no memory of
+// the tmpfs.
 var stopped = time.Unix(0, 0)
 
 // ErrOwned reports that another sidecar owns the source. A later attempt
 // succeeds when that sidecar has ended, was killed, or gives no sign of life.
 var ErrOwned = errors.New("another sidecar owns the source")
 
-// Claimant claims a source again and again until it owns it. The zero value is
+// Claimant repeatedly claims a source until it owns the source. The zero value is
 // ready to use. It is not safe for concurrent use.
 type Claimant struct {
 	beat   time.Time     // the owner's last sign of life, by the owner's clock
-	looked time.Time     // when Claim last looked for one
-	silent time.Duration // how long Claim has seen no other process
-	waited time.Duration // for how long Claim has been called, whatever it saw
+	looked time.Time     // when Claim last looked for a sign of life
+	silent time.Duration // how long Claim has seen no sign of life
+	waited time.Duration // how long Claim has been called, whatever it saw
 }
 
 // Claim makes this process the owner of the source of the state directory dir.
@@ -67,7 +67,7 @@ type Claimant struct {
 //	the holder is dying, or gives no sign of life for ownerPatience and is not stopped   no
 //	its executable is seen, and has another name                                         no
 //	it is this one                                                                       yes
-//	it is not seen, or is another file of that name                                      for strangerPatience
+//	it is not seen, or is another file with that name                                    for strangerPatience
 //
 // Claim then locks another byte.
 func (c *Claimant) Claim(dir *os.File) (*Owner, error) {
@@ -113,12 +113,12 @@ func formerOf(f *os.File, fresh bool) Former {
 	return FormerKilled
 }
 
-// listen notes for how long no owner has given a sign of life.
+// listen updates how long no owner has given a sign of life.
 func (c *Claimant) listen(f *os.File) {
 	now := time.Now()
 	passed := time.Duration(0)
 	if !c.looked.IsZero() {
-		// If this process itself was stopped meanwhile, that time does not count.
+		// If this process itself was stopped meanwhile, that time is ignored.
 		passed = min(now.Sub(c.looked), time.Second)
 	}
 	c.looked = now
@@ -153,8 +153,8 @@ func (c *Claimant) alone(f *os.File) (ousted string, err error) {
 	return ousted, nil
 }
 
-// void returns why the lock of a process does not count, or "" if it counts. The
-// pid is not positive if this process cannot see the other.
+// void returns why the lock of a process is not valid, or "" if it is valid. pid is
+// not positive if this process cannot see the other.
 func (c *Claimant) void(pid int) string {
 	who, state, is := "a process in another container", kernel.Running, kernel.Unseen
 	if pid > 0 {
@@ -220,8 +220,8 @@ func (o *Owner) date(t time.Time) {
 	_ = unix.Futimes(int(o.file.Fd()), []unix.Timeval{at, at}) // fails only without /proc
 }
 
-// Named reports whether the locked file still has its name: under it, others
-// look for the lock.
+// Named reports whether the locked file still has the name under which others look for
+// the lock.
 func (o *Owner) Named() bool {
 	if o.file == nil {
 		return true
@@ -232,8 +232,8 @@ func (o *Owner) Named() bool {
 		ours.Dev == named.Dev && ours.Ino == named.Ino
 }
 
-// Close releases the lock. The file stays: without a lock, its time says only that its
-// owner has stopped.
+// Close releases the lock. It keeps the file: without a lock, the file's time only shows
+// that its owner has stopped.
 func (o *Owner) Close() {
 	if o.file != nil {
 		o.date(stopped)
@@ -242,8 +242,8 @@ func (o *Owner) Close() {
 	}
 }
 
-// openOwned opens the file that owners lock. Whatever else has its name goes. Fresh says
-// that there was no such file.
+// openOwned opens the file that owners lock. It removes anything else that has this name.
+// fresh reports that there was no such file.
 //
 // A process loses its POSIX locks on a file when it closes any descriptor of
 // it, so an owner must not open the file a second time.

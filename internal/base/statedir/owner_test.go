@@ -19,7 +19,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// claimEnv makes this program another process that claims a source.
+// claimEnv makes the test's binary a process that claims a source.
 const claimEnv = "STATEDIR_TEST_CLAIM"
 
 func TestMain(m *testing.M) {
@@ -87,7 +87,7 @@ func (o *other) owns(t *testing.T) (ousted string) {
 	t.Helper()
 	line, err := o.said.ReadString('\n')
 	if _, scanned := fmt.Sscanf(line, "owner %q <nil>\n", &ousted); err != nil || scanned != nil {
-		t.Fatalf("it said %q, error %v", line, err)
+		t.Fatalf("the process printed %q, error %v", line, err)
 	}
 	return ousted
 }
@@ -165,7 +165,7 @@ func TestALockWithoutASignOfLifeDelaysASidecarOnlyBriefly(t *testing.T) {
 	mute.owns(t)
 	dir := stateDir(t, source)
 	var c Claimant
-	for _, silent := range []time.Duration{0, 0, ownerPatience / 2} { // as if so much time had passed
+	for _, silent := range []time.Duration{0, 0, ownerPatience / 2} { // as if this much time had passed
 		c.silent = silent
 		if _, err := c.Claim(dir); !errors.Is(err, ErrOwned) {
 			t.Fatalf("after %s: %v", silent, err)
@@ -187,7 +187,7 @@ func TestALockWithoutASignOfLifeDelaysASidecarOnlyBriefly(t *testing.T) {
 	}
 	defer o.Close()
 	third := startOther(t, source)
-	time.Sleep(50 * time.Millisecond) // for it to claim; it never gets through too early, however slow it is
+	time.Sleep(50 * time.Millisecond) // so that it has claimed; it must not succeed yet, even if it is slow
 	mute.signal(t, syscall.SIGKILL)
 	_ = mute.Wait()
 	if !o.Named() {
@@ -242,7 +242,7 @@ func TestALockOfAnotherProgramDoesNotKeepASidecarOut(t *testing.T) {
 				if _, err := claim(); !errors.Is(err, ErrOwned) {
 					t.Fatalf("a lock that may be another sidecar's: %v", err)
 				}
-				claimant.waited = strangerPatience - 10*time.Second // as if so much time had passed
+				claimant.waited = strangerPatience - 10*time.Second // as if this much time had passed
 			}
 			if c.delayed {
 				claimant.waited = strangerPatience
@@ -319,7 +319,7 @@ func TestBeatIsASignOfLife(t *testing.T) {
 	}
 }
 
-// The application can put anything in the place of the file.
+// The application can put anything in place of the file.
 func TestWhatHasTheNameOfTheOwnersFileGoes(t *testing.T) {
 	for name, put := range map[string]func(path string) error{
 		"a full directory":      func(path string) error { return os.MkdirAll(path+"/full", 0o700) },
@@ -350,7 +350,7 @@ func TestOfManyClaimantsOneIsTheOwner(t *testing.T) {
 		go func() {
 			// The kernel may take some time to end a killed owner.
 			if line, err := o.said.ReadString('\n'); err != nil || line != "owner \"\" <nil>\n" && !strings.HasSuffix(line, " is dying\" <nil>\n") {
-				t.Errorf("it said %q, error %v", line, err)
+				t.Errorf("the process printed %q, error %v", line, err)
 			}
 			owner <- o
 		}()

@@ -11,11 +11,11 @@ import (
 )
 
 // ErrNoSource reports that the source is missing or cannot be opened. The
-// reader of the source logs that, and waits.
+// reader of the source logs that and waits.
 var ErrNoSource = errors.New("the source directory cannot be opened")
 
-// OpenRoot opens a source by its path: names in it are resolved inside the source, and no link
-// out of it is followed. It creates nothing.
+// OpenRoot opens a source by its path. Names are resolved inside the source, and no link out of
+// it is followed. OpenRoot creates nothing.
 func OpenRoot(source string) (*os.Root, error) {
 	root, err := os.OpenRoot(source)
 	if err != nil {

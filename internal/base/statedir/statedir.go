@@ -1,5 +1,5 @@
 // Package statedir opens the sidecar's own directory, SOURCE/.ullage, and the
-// files in it. Through a lock there, one sidecar owns a source: see [Claimant].
+// files in it. A lock there makes one sidecar the owner of a source: see [Claimant].
 //
 // The application can write there as it can to its logs, so nothing in the
 // directory is trusted. The package follows no link and refuses every file that
@@ -53,7 +53,7 @@ func open(source int) (int, error) {
 	return unix.Openat(source, Name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 }
 
-// OwnerHint names the user that the sidecar would have to run as.
+// OwnerHint names the user as whom the sidecar would have to run.
 func OwnerHint(uid, gid, mode uint32) string {
 	return fmt.Sprintf("it belongs to uid %d, gid %d, mode %04o; ullage runs as uid %d, gid %d",
 		uid, gid, mode&0o7777, os.Geteuid(), os.Getegid())
@@ -98,8 +98,8 @@ func Transient(err error) bool {
 	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM) || errors.Is(err, unix.EINTR)
 }
 
-// Displace makes room in dir for a file of the sidecar. It removes whatever has
-// the name, or moves a non-empty directory out of the way.
+// Displace makes room in dir for a file of the sidecar. It removes anything that has
+// the name, but moves a non-empty directory out of the way.
 func Displace(dir *os.File, name string) {
 	at := int(dir.Fd())
 	if unix.Unlinkat(at, name, 0) != nil && unix.Unlinkat(at, name, unix.AT_REMOVEDIR) != nil {

@@ -37,7 +37,7 @@ func TestDirectoryIsMadeAndFoundAgain(t *testing.T) {
 	}
 }
 
-// The application can put anything in the place of the directory.
+// The application can put anything in place of the directory.
 func TestWhatHasTheNameOfTheDirectoryGoes(t *testing.T) {
 	for name, put := range map[string]func(path string) error{
 		"a file":            func(path string) error { return os.WriteFile(path, nil, 0o600) },
@@ -63,7 +63,7 @@ func TestWhatHasTheNameOfTheDirectoryGoes(t *testing.T) {
 	}
 }
 
-// The same for a file in the directory.
+// The application can also put anything in place of a file in the directory.
 func TestOnlyARegularFileWithOneNameIsOpened(t *testing.T) {
 	for name, put := range map[string]func(path string) error{
 		"a link":                func(path string) error { return os.Symlink("/etc/passwd", path) },
@@ -108,7 +108,7 @@ func TestFileThatIsMissing(t *testing.T) {
 }
 
 // The directory of another user can hold the only copy of lines: the error must not
-// advise to remove it.
+// advise removing it.
 func TestDirectoryOfAnotherUserIsNotToBeRemoved(t *testing.T) {
 	src := source(t)
 	if err := os.Chmod(src.Name(), 0o755); err != nil {

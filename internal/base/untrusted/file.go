@@ -18,8 +18,8 @@ var ErrNotRegular = errors.New("not a regular file")
 
 // OpenFile opens a regular file in an open directory in which others may have put anything
 // under its name. It follows no link ([unix.ELOOP]), opens no directory ([unix.EISDIR]), and
-// does not wait for the other end of a FIFO. A nil dir makes name a path; links in it are
-// followed, but for the last name. Mode is that of a file that it creates.
+// does not wait for the other end of a FIFO. If dir is nil, name is a path, in which links are
+// followed except for the last name. mode is for a file that OpenFile creates.
 func OpenFile(dir *os.File, name string, flags int, mode uint32) (*os.File, error) {
 	at, path := unix.AT_FDCWD, name
 	if dir != nil {

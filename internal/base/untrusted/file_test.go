@@ -54,7 +54,7 @@ func TestOnlyARegularFileIsOpened(t *testing.T) {
 	}
 	for _, linked := range []string{in("linked"), in("linked/")} {
 		if _, err := OpenIn(linked, "file"); !errors.Is(err, unix.ENOTDIR) && !errors.Is(err, unix.ELOOP) {
-			t.Errorf("a file of %s, a link: %v", linked, err)
+			t.Errorf("a file in %s, which is a link: %v", linked, err)
 		}
 	}
 }

@@ -1,9 +1,9 @@
-// Package untrusted reads what another party wrote. It decodes JSON with memory that is
-// bounded before anything is decoded, and opens files whose names others can give to anything.
+// Package untrusted reads data from other parties. It bounds the memory for JSON before it
+// decodes anything, and opens files that others can replace with anything.
 //
-// For JSON, a bound on the bytes alone is not enough: an element of a list can have two
-// bytes in the text, "0,", and a kilobyte in memory, the size of the type that it
-// is decoded into.
+// For JSON, a bound on the bytes alone is not enough: an element of a list can take two
+// bytes in the text, "0,", and a kilobyte in memory, the size of the type into which it
+// is decoded.
 package untrusted
 
 import (
@@ -16,7 +16,7 @@ import (
 var ErrElements = errors.New("too many elements")
 
 // Elements returns the number of commas outside of strings. Every element of a
-// list or of an object except its first follows one. Without commas, values can
+// list or of an object except the first follows a comma. Without commas, values can
 // only be nested, and encoding/json stops at 10,000 levels. The text need not be
 // valid JSON.
 func Elements(text []byte) int {
@@ -35,7 +35,7 @@ func Elements(text []byte) int {
 }
 
 // Decode is [json.Unmarshal] for a text with at most the given number of
-// [Elements]. For any other text it returns an [ErrElements] and leaves v as it is.
+// [Elements]. For any other text it returns an [ErrElements] and does not change v.
 func Decode(text []byte, most int, v any) error {
 	if n := Elements(text); n > most {
 		return fmt.Errorf("%w: it has %d, at most %d are accepted", ErrElements, n, most)

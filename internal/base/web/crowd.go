@@ -17,9 +17,8 @@ import (
 // their connections lock out all others: a kubelet's probe would wait in the
 // kernel's queue after thousands of clients, which stay as long as the server's
 // deadlines allow, and then time out. This listener always accepts a
-// new connection. The connection survives unless as many later ones arrive
-// before it sends anything as the listener holds. A probe survives, because it
-// sends its request at once.
+// new connection. It closes an idle connection only after as many later connections
+// as it may hold. A probe survives, because it sends its request at once.
 func Limit(l net.Listener, most int) net.Listener {
 	return &listener{Listener: l, most: most}
 }

@@ -63,11 +63,11 @@ func TestANewcomerTakesThePlaceOfTheIdlest(t *testing.T) {
 	for range 3 {
 		conns = append(conns, dial(t, addr))
 		if !says(conns[len(conns)-1]) {
-			t.Fatal("there was room")
+			t.Fatal("a connection was refused although there was room")
 		}
 	}
 	if !says(conns[0]) { // now the second is the idlest
-		t.Fatal("it is open")
+		t.Fatal("an open connection was closed")
 	}
 	if !says(dial(t, addr)) {
 		t.Error("the newcomer is not served")
@@ -78,7 +78,7 @@ func TestANewcomerTakesThePlaceOfTheIdlest(t *testing.T) {
 	}
 	for _, i := range []int{0, 2} {
 		if !says(conns[i]) {
-			t.Errorf("connection %d was closed, which was not the idlest", i)
+			t.Errorf("connection %d was closed, but was not the idlest", i)
 		}
 	}
 }

@@ -14,25 +14,24 @@ var ErrHandler = errors.New("a request handler does not return")
 
 // Stopper ends one HTTP server: it lets requests under way finish, cuts off clients that
 // take too long, and waits for the goroutines that serve them. Make one with [NewStopper];
-// the zero value is of no use.
+// the zero value is not usable.
 type Stopper struct {
 	server *http.Server
 	within time.Duration
-	conns  sync.WaitGroup // the server's goroutines, one a connection
+	conns  sync.WaitGroup // the server's goroutines, one for each connection
 }
 
-// NewStopper returns what ends the server. Call it before the server serves, and leave
-// the server's ConnState to it. Within, which must be more than 0, is how long
-// requests in progress may take to finish, and then how long their handlers may take
-// to return.
+// NewStopper returns a Stopper for the server. Call it before the server serves, and do not
+// change the server's ConnState. within, which must be more than 0, is how long requests in
+// progress may take to finish, and then how long their handlers may take to return.
 func NewStopper(server *http.Server, within time.Duration) *Stopper {
 	s := &Stopper{server: server, within: within}
 	server.ConnState = s.count
 	return s
 }
 
-// Serve calls serve, which serves with the server, until end is closed, and then stops the
-// server. The error says why serve returned before that, or is that of [Stopper.Stop].
+// Serve calls serve, which runs the server. When end is closed, Serve stops the server. The
+// error says why serve returned before that, or is that of [Stopper.Stop].
 func (s *Stopper) Serve(end <-chan struct{}, serve func() error) error {
 	served := make(chan error, 1)
 	go func() { served <- serve() }()
@@ -49,8 +48,8 @@ func (s *Stopper) Serve(end <-chan struct{}, serve func() error) error {
 // Stop closes the listener, lets requests under way finish, closes every
 // connection and waits for their goroutines. A client that holds its connection
 // delays it by no more than within. A handler that ignores this is abandoned
-// after another within, and the error is [ErrHandler], the only one. A hijacked
-// connection belongs to its handler: it is neither closed nor waited for.
+// after another within, and the error is [ErrHandler]. There is no other error. A hijacked
+// connection belongs to its handler: Stop neither closes it nor waits for it.
 func (s *Stopper) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.within)
 	defer cancel()
@@ -68,11 +67,11 @@ func (s *Stopper) Stop() error {
 	}
 }
 
-// Wait waits, as long as it takes, for the handlers that Stop has left behind.
+// Wait waits without a limit for the handlers that Stop has abandoned.
 func (s *Stopper) Wait() { s.conns.Wait() }
 
-// count follows the goroutines of the server, so that Stop can wait for them:
-// Shutdown and Close close connections and do not.
+// count counts the goroutines of the server, so that Stop can wait for them: Shutdown and
+// Close close connections but do not wait.
 func (s *Stopper) count(_ net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:

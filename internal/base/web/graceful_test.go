@@ -87,7 +87,7 @@ func TestClientsThatHoldTheirConnectionsAreCutOff(t *testing.T) {
 		asked <- struct{}{}
 		_, _ = io.Copy(io.Discard, r.Body)
 		if r.Method == "GET" {
-			_, _ = w.Write(make([]byte, 32<<20)) // more than the sockets take
+			_, _ = w.Write(make([]byte, 32<<20)) // more than the sockets can buffer
 		}
 	})
 	clients := map[string]net.Conn{ // accepted in this order
@@ -129,7 +129,7 @@ func TestAHandlerThatDoesNotReturnIsLeftBehind(t *testing.T) {
 		t.Errorf("Stop: %v, want %v", err, ErrHandler)
 	}
 	if d := time.Since(begin); d < 2*within {
-		t.Errorf("Stop waited for %s only", d)
+		t.Errorf("Stop waited only %s", d)
 	}
 	if _, err := io.Copy(io.Discard, c); err != nil {
 		t.Errorf("the client: %v", err)

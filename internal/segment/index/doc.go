@@ -34,7 +34,7 @@
 // appended itself, it appends an entry. It never syncs the file. A reader uses an entry if
 //
 //   - the segment has the number, the creation time, the size and the CRC-32C that are in the
-//     entry: then its bytes are those that the writer has written, and they decode;
+//     entry: then the writer has written exactly these bytes, so they decode;
 //   - each user who may write the file of sums may write the segment, by owner and mode.
 //
 // A segment without such an entry is decoded. So the file is as trustworthy as the segments:

@@ -15,7 +15,7 @@ type Place struct {
 	Offset int64
 }
 
-// Recorder decides which commits of a stream get an entry, and computes the entries. The zero
+// Recorder decides which commits of a stream get an entry and computes these entries. The zero
 // value is for a stream without a seek file.
 type Recorder struct {
 	last   Entry // the last one in the file
