@@ -51,7 +51,7 @@ type FollowOptions struct {
 	Committed func() (Mark, bool)
 }
 
-// Follower reads the segments of one stream in their order, and then what is appended.
+// Follower reads the segments of one stream in order, and then the bytes that are appended.
 // Meanwhile the writer may create segments, retention may delete some, and a restart of
 // the writer cuts off what was not committed and appends the same bytes again in other
 // frames, perhaps in another segment. Next returns each raw byte once all the same.

@@ -152,7 +152,7 @@ func (f *Follower) begin(seg Info) {
 }
 
 // passOver skips an unwanted segment. If a restart cuts the segment and appends to it
-// again, Next returns what it holds then.
+// again, Next returns its new content.
 func (f *Follower) passOver(seg Info) {
 	f.begin(seg)
 	f.cur.Offset, f.cur.done = seg.Size, true

@@ -55,7 +55,7 @@ func TestAnotherPodPutsThingsInThePlaceOfASinksFiles(t *testing.T) {
 	}
 }
 
-// Refused lines are listed only in a file that belongs to the sink alone.
+// Refused lines are listed only in a file to which no other name leads.
 func TestAListOfWhatWasSetAsideThatIsAnothersFile(t *testing.T) {
 	for name, put := range map[string]func(path, precious string) error{
 		"a hard link": func(path, precious string) error { return os.Link(precious, path) },

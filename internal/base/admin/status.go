@@ -234,7 +234,7 @@ type Levels struct {
 	// App is the raise of the application's events in effect. Nil: there is none.
 	App *AppRaise `json:"app,omitempty"`
 
-	// JVMs are the JVMs found. The sidecar looks for none while nothing is
+	// JVMs are the JVMs found. The sidecar does not look for JVMs while nothing is
 	// raised.
 	JVMs []JVM `json:"jvms,omitempty"`
 

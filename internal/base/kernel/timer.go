@@ -43,7 +43,7 @@ func NewTicker(d time.Duration) *Timer {
 	return t
 }
 
-// Reset begins again, with d. If the previous time is just ending, that may still be sent.
+// Reset begins again, with d. If the previous time is just ending, t may still send that end.
 func (t *Timer) Reset(d time.Duration) { t.reset(d) }
 
 // Stop ends the Timer and frees its descriptor. Nothing is sent afterwards.

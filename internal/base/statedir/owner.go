@@ -30,8 +30,8 @@ const lockBytes int64 = 32
 // Former is how the last owner of a source ended.
 type Former string
 
-// The ends of owners. A process that was stopped by a signal and lost the source to another
-// owner may later be recorded as FormerStopped.
+// The ends of owners. FormerStopped means that the owner called Close, even if a signal stopped it
+// and it gave up.
 const (
 	NoFormer      Former = "first-start" // there was no owner since the tmpfs was made
 	FormerStopped Former = "clean-stop"

@@ -49,7 +49,7 @@ func (w Window) Overlaps(first, last time.Time) bool {
 	return !last.Before(w.Since) && (w.Until.IsZero() || !first.After(w.Until))
 }
 
-// Line is what is known about a line by its beginning.
+// Line is what the beginning of a line shows.
 type Line struct {
 	ul.Class
 	Gap       *ul.Gap    // of a marker; nil: the line is not a marker
@@ -106,8 +106,8 @@ func (d *Dating) date(l *Line, head []byte, record bool) {
 	}
 }
 
-// Passes reports whether the stream can continue after a segment that is not read, because all
-// of its lines are in the window.
+// Passes reports whether the stream can continue after a segment without reading its lines. All
+// of them must be in the window.
 func (d *Dating) Passes(r *index.Regular) bool {
 	if !d.Timed || !d.Window.Has(r.First) || !d.Window.Has(r.Last) || !d.Clock.Passes(r) {
 		return false

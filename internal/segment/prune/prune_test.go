@@ -463,7 +463,7 @@ func TestACopyThatIsTooLargeGoesAlone(t *testing.T) {
 	}
 }
 
-// Any owner of a file can set a modification time in the future. Such a time is not taken for the time of the last write.
+// Any owner of a file can set a modification time in the future. Such a time does not count as the last write.
 func TestATimeInTheFutureKeepsNoCopyForever(t *testing.T) {
 	v := newVolume(t)
 	v.pod("shop/attacker", -1000*day)

@@ -34,7 +34,7 @@ func writeNew(path string, data []byte, mode fs.FileMode) error {
 
 // journalLives returns an error if the file system of a file has aborted its journal although a
 // sync succeeded. ext4 ends a transaction of an aborted journal as if it were written, and an
-// fdatasync at that moment returns success although nothing is durable. But ext4 begins no
+// fdatasync at that moment returns success although its data is not durable. But ext4 begins no
 // change of metadata on an aborted journal: the first of two chmod calls that change nothing
 // makes it notice the abort, and the second call fails. Other file systems report the error in
 // the sync itself.

@@ -74,7 +74,7 @@ func (e *endings) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, _ int, _, _ tim
 	}
 }
 
-// session is a client that alone uses a transactional id, unless another session has fenced it.
+// session is a client that has a transactional id to itself until another session fences it.
 // After an error it can only be closed.
 type session struct {
 	client  *kgo.Client
