@@ -12,8 +12,8 @@ import (
 	"github.com/ullage/ullage/internal/line/pause"
 )
 
-// Lines of JDK 25 with gc*=info or gc=info, and safepoint=info, but for the lengths: a disk was
-// frozen for 2.5 s when the JVM wrote the line of the pause.
+// Lines of JDK 25 with gc*=info or gc=info, and safepoint=info. Only the durations are changed, as
+// if a disk had been frozen for 2.5 s when the JVM wrote the line of the pause.
 const (
 	shortTimes  = "[1.003s][info][gc,cpu] GC(3) User=0.00s Sys=0.00s Real=0.00s"
 	idleTimes   = "[3.500s][info][gc,cpu] GC(3) User=0.00s Sys=0.01s Real=2.53s"
@@ -34,8 +34,8 @@ const (
 	sLongSafe = `[2.177s][info][safepoint] Safepoint "ShenandoahInitMark", Time since last: 27533811 ns, Reaching safepoint: 168416 ns, At safepoint: 2100127042 ns, Leaving safepoint: 8584 ns, Total: 2100304042 ns, Threads: 1 runnable, 13 total`
 )
 
-// observe shows lines of one stream to a Set as the reader does where the lines are read
-// for metrics: each stop before the line that completes it.
+// observe passes lines of one stream to a Set, as the reader does when it reads lines for metrics:
+// it passes each stop before the line that completes the stop.
 func observe(s *Set, lines ...string) {
 	var c format.Classifier
 	j := pause.NewJoiner(pause.Handlers{Stop: s.Stop})
@@ -50,7 +50,7 @@ func observe(s *Set, lines ...string) {
 var stallTests = map[string]struct {
 	floor pause.Floor
 	lines []string
-	why   string // empty: it is no stall
+	why   string // empty: not a stall
 }{
 	"the line of the pause waits, without CPU times": {0, []string{shortG1, longSafe}, "a safepoint went on for 2.5444s outside its pauses"},
 	"a line waits behind the CPU times":              {0, []string{shortG1, shortTimes, longSafe}, "a safepoint went on for 2.5444s outside its pauses"},
@@ -69,8 +69,8 @@ var stallTests = map[string]struct {
 	"a long pause": {0, []string{strings.Replace(shortG1, "2.748ms", "2544.748ms", 1), longSafe}, ""},
 }
 
-// A stop fires once, whichever of its lines show it. Both triggers get it, none is counted as missed, and no further
-// line of that stop fires again.
+// A stall fires once, whichever of its lines show it. Both triggers fire, no condition is counted as missed, and no
+// further line of that stop fires again.
 func TestEachTriggerFiresOnceForAStall(t *testing.T) {
 	for name, c := range stallTests {
 		t.Run(name, func(t *testing.T) {
@@ -87,36 +87,36 @@ func TestEachTriggerFiresOnceForAStall(t *testing.T) {
 				t.Errorf("raised (-want +got)\n%s", d)
 			}
 			if n := missed(s, ask.IOStallCondition); n != 0 {
-				t.Errorf("%v missed", n)
+				t.Errorf("%v conditions were counted as missed, want 0", n)
 			}
 			if c.why == "" {
 				return
 			}
 			if s.Armed() {
-				t.Error("it is armed after it has fired")
+				t.Error("the trigger is armed after it has fired")
 			}
 			observe(s, shortG1, longSafe)
 			if n := missed(s, ask.IOStallCondition); n != 1 || len(alarms(s)) != 0 {
-				t.Errorf("%v missed after it has fired, want 1", n)
+				t.Errorf("%v conditions were counted as missed after the trigger had fired, want 1", n)
 			}
 		})
 	}
 	var saved []string
 	observe(armed(t, Config{SaveOn: "pause>1h", Stops: true}, "pause>1h", &saved), shortG1, idleTimes, longSafe)
 	if len(saved) > 0 {
-		t.Errorf("%q, which nobody looks for", saved)
+		t.Errorf("saved %q, but no trigger looks for a stall", saved)
 	}
 }
 
-// The log shows whether a condition can be met at all: a stall needs the CPU times of
-// pauses or, if stops are read, a safepoint with the pauses in it.
+// The log shows whether an io-stall can be detected at all: that needs the CPU times of pauses or,
+// if stops are read, a safepoint with its pauses.
 func TestWhenAnIOStallIsNeverMet(t *testing.T) {
 	t.Parallel()
 	const timed, paired = "--jvm-metrics=false", "no safepoints"
 	for name, c := range map[string]struct {
 		trigger       string
 		lines         []string
-		without, with string // why it is never met: if stops are not read, and if they are
+		without, with string // part of the reason why the condition is never met: if stops are not read, and if they are read
 	}{
 		"nothing yet":              {"io-stall", []string{warningLine}, "", ""},
 		"ZGC starts":               {"io-stall,dropped", []string{zUsing}, timed, ""},
@@ -142,7 +142,7 @@ func TestWhenAnIOStallIsNeverMet(t *testing.T) {
 				show(s, c.lines...)
 			}
 			if never := s.Never(conditions(t, c.trigger)); (never != "") != (want != "") || !strings.Contains(never, want) || never != "" && !strings.HasPrefix(never, "io-stall is never met: ") {
-				t.Errorf("%s, stops read: %v: %q, want %q", name, stops, never, want)
+				t.Errorf("%s, stops read: %v: the reason is %q, want %q", name, stops, never, want)
 			}
 		}
 	}

@@ -10,16 +10,16 @@ import (
 
 // Config holds the settings of a [Set].
 type Config struct {
-	// SaveOn are the conditions on which withheld lines are saved, as
-	// [ask.ParseTrigger] reads them. Empty: only on request.
+	// SaveOn lists the conditions on which withheld lines are saved, in the form that
+	// [ask.ParseTrigger] reads. If empty, they are saved only on request.
 	SaveOn string
 
-	// Floor is the least length of a pause, or of the rest of a safepoint around its
-	// pauses, that meets the condition io-stall. Not a flag here.
+	// Floor is the shortest pause that can meet the condition io-stall. The part of a safepoint
+	// outside its pauses must be as long. It is not declared as a flag here.
 	Floor pause.Floor
 
-	// Stops says that [Set.Stop] gets each stop: only then can a safepoint meet that
-	// condition. Not a flag.
+	// Stops says whether [Set.Stop] is called with each stop. If it is not, a safepoint cannot meet
+	// the condition io-stall. Not a flag.
 	Stops bool
 }
 

@@ -1,15 +1,15 @@
 // Package trigger finds lines and stops of a JVM that meet the conditions of a trigger.
 //
-// A [Set] has two triggers. It sees each new line once for both, and each stop if stops
-// are joined:
+// A [Set] has two triggers. It checks each new line once for both and, if stops are joined, each
+// stop:
 //
-//   - one raises log levels. The levels arm it and disarm it, and it fires once
-//     each time that it is armed: see package levels. What meets a condition meanwhile is
-//     counted as missed.
-//   - one saves the lines that are held in hindsight. It raises nothing, so it is never
-//     disarmed, and fires for each line and stop.
+//   - One trigger raises log levels. The levels arm and disarm it, and it fires once each time
+//     that it is armed: see package levels. Lines and stops that meet a condition while it is not
+//     armed are counted as missed.
+//   - The other trigger saves the lines that are held in hindsight. It raises nothing, so it is
+//     never disarmed, and each line or stop that meets a condition fires it.
 //
-// The reader of the lines calls [Set.Line], [Set.Stop] and [Set.CaughtUp], which are cheap,
-// do not block, and are for one goroutine. The other methods are for the goroutine of the
-// levels, unless they say that they are safe for concurrent use.
+// The reader of the lines calls [Set.Line], [Set.Stop] and [Set.CaughtUp] from one goroutine. They
+// are cheap and do not block. The other methods are for the goroutine of the levels, unless their
+// comment says that they are safe for concurrent use.
 package trigger

@@ -12,40 +12,41 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// Set has two triggers: one raises, the other saves. Create it with [New].
+// Set has two triggers: one raises log levels, the other saves lines. Create it with [New].
 type Set struct {
-	signs signs // of stalls, for both triggers
+	signs signs // the signs of a stall, for both triggers
 
-	raising atomic.Pointer[raising] // nil: there is no such trigger
+	raising atomic.Pointer[raising] // nil: no trigger raises
 	fired   chan Alarm
 	missed  *prometheus.CounterVec // by condition
 
-	saving ask.Trigger // zero: none
+	saving ask.Trigger // zero: no trigger saves
 	save   func(cause, why string)
 
 	unread unread
 }
 
-// raising is the trigger that raises.
+// raising is the trigger that raises log levels.
 type raising struct {
 	ask.Trigger
-	armed bool // a line that meets a condition fires; else it is counted as missed
+	armed bool // a line that meets a condition fires; if false, it is counted as missed
 }
 
 // Alarm is one firing of a trigger.
 type Alarm struct {
-	Reason string // the condition, a metric's label
+	Reason string // the condition; a metric's label
 	Why    string // for people
 }
 
-// New returns a Set for a valid cfg that calls save, which must not block, with the name of a
-// condition of cfg.SaveOn that is met and the reason for people. Nil: no lines are held.
+// New returns a Set for a valid cfg. When a condition of cfg.SaveOn is met, the Set calls save with
+// the name of the condition and a reason for people. Save must not block. If save is nil, no lines
+// are held.
 func New(cfg Config, save func(cause, why string), reg prometheus.Registerer) *Set {
 	s := &Set{signs: signs{floor: cfg.Floor, stops: cfg.Stops}, fired: make(chan Alarm, 1), save: save,
 		missed: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ullage_trigger_missed_total", Help: "Lines that met a condition of the trigger while it was not armed, by condition."}, []string{"reason"})}
 	if save != nil {
-		s.saving, _ = cfg.saveOn() // it is valid
+		s.saving, _ = cfg.saveOn() // cfg is valid
 	}
 	for _, c := range ask.Conditions() {
 		s.missed.WithLabelValues(c) // a counter that exists from the start shows its first step
@@ -57,11 +58,11 @@ func New(cfg Config, save func(cause, why string), reg prometheus.Registerer) *S
 // Missed returns how many lines met a condition while the trigger was not armed.
 func (s *Set) Missed() int64 { return admin.SamplesOf(s.missed).Sum() }
 
-// Saves reports whether one of the triggers saves.
+// Saves reports whether there is a trigger that saves.
 func (s *Set) Saves() bool { return !s.saving.IsZero() }
 
-// Line checks the next line, without its newline. Each line is passed once. The event is
-// that of the line, as [pause.Parse] returns it, or nil if the line was not parsed.
+// Line checks the next line, without its newline. Pass each line once. The event is what
+// [pause.Parse] returned for the line, or nil if the line was not parsed.
 func (s *Set) Line(text []byte, c ul.Class, e *pause.Event) {
 	r := s.raising.Load()
 	if r == nil && !s.Saves() || c.Kind == ul.Continuation && (e == nil || e.Kind == 0) {
@@ -81,8 +82,8 @@ func (s *Set) Line(text []byte, c ul.Class, e *pause.Event) {
 	}
 }
 
-// Stop checks the next stop of a JVM, before the line that completes it goes to Line. A
-// stop that Line reports as an io-stall by its CPU times is not reported again.
+// Stop checks the next stop of a JVM. Call it before the line that completes the stop is passed to
+// Line. Stop does not report a stop that Line reports as an io-stall because of its CPU times.
 func (s *Set) Stop(stop *pause.Stop) {
 	r := s.raising.Load()
 	raises := r != nil && r.IOStall
@@ -99,9 +100,9 @@ func (s *Set) Stop(stop *pause.Stop) {
 	}
 }
 
-// fire hands over an alarm, if the trigger is armed, or counts it as missed.
+// fire hands over an alarm if the trigger is armed; otherwise it counts the condition as missed.
 func (s *Set) fire(r *raising, a Alarm) {
-	// The levels arm it again. They may have disarmed it since r was loaded.
+	// The levels arm the trigger again. They may have disarmed it since r was loaded.
 	if r.armed && s.raising.CompareAndSwap(r, &raising{Trigger: r.Trigger}) {
 		select {
 		case s.fired <- a:
@@ -112,11 +113,11 @@ func (s *Set) fire(r *raising, a Alarm) {
 	s.missed.WithLabelValues(a.Reason).Inc()
 }
 
-// Fired has the alarms of the trigger that raises, at most one.
+// Fired returns the channel with the alarms of the trigger that raises. It holds at most one.
 func (s *Set) Fired() <-chan Alarm { return s.fired }
 
-// Arm sets the conditions of t, for which lines are checked, then arms the trigger or
-// disarms it. It does not arm a trigger whose last alarm is pending.
+// Arm sets the conditions of t as those of the trigger that raises, then arms or disarms the
+// trigger. It does not arm a trigger whose last alarm is pending.
 func (s *Set) Arm(t ask.Trigger, armed bool) {
 	if t.IsZero() {
 		s.raising.Store(nil)
@@ -128,8 +129,7 @@ func (s *Set) Arm(t ask.Trigger, armed bool) {
 	}
 }
 
-// Armed reports whether a line that meets a condition raises. It is safe for
-// concurrent use.
+// Armed reports whether the next line that meets a condition raises. It is safe for concurrent use.
 func (s *Set) Armed() bool {
 	r := s.raising.Load()
 	return r != nil && r.armed
@@ -138,8 +138,8 @@ func (s *Set) Armed() bool {
 // Never returns why a condition of t cannot be met, or "". It is safe for concurrent use.
 func (s *Set) Never(t ask.Trigger) string { return s.signs.never(t) }
 
-// PauseThreshold returns the length of a pause that raises, or 0 where no pause does. It is
-// safe for concurrent use.
+// PauseThreshold returns the length that a pause must exceed to raise, or 0 if no pause raises. It
+// is safe for concurrent use.
 func (s *Set) PauseThreshold() time.Duration {
 	if r := s.raising.Load(); r != nil {
 		return r.Pause

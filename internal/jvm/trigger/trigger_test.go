@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// Lines of JDK 17, but for the lengths of the pauses and the sidecar's own.
+// Lines of JDK 17, with changed pause times, and one line of the sidecar itself.
 const (
 	dropLine    = "[0.015s][warning][                  ]   3435 messages dropped due to async logging"
 	pauseLine   = "[0.078s][info ][gc                   ] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 6M->6M(64M) 612.198ms"
@@ -35,8 +35,8 @@ func conditions(t testing.TB, text string) ask.Trigger {
 	return trigger
 }
 
-// armed returns a Set whose trigger that raises is armed. What it saves goes to saved; nil: no
-// lines are held.
+// armed returns a Set whose raising trigger is armed. What the Set saves is appended to saved. If
+// saved is nil, no lines are held.
 func armed(t testing.TB, cfg Config, raises string, saved *[]string) *Set {
 	t.Helper()
 	var save func(cause, why string)
@@ -48,7 +48,7 @@ func armed(t testing.TB, cfg Config, raises string, saved *[]string) *Set {
 	return s
 }
 
-// show shows lines as a reader does that has not parsed them.
+// show passes lines to a Set, as a reader does that has not parsed them.
 func show(s *Set, lines ...string) {
 	var c format.Classifier
 	for _, line := range lines {
@@ -88,7 +88,7 @@ func TestWhatFiresNothing(t *testing.T) {
 		s := armed(t, Config{SaveOn: c.trigger}, c.trigger, &saved)
 		show(s, pauseLine[:20], c.line)
 		if len(s.Fired()) != 0 || !s.Armed() || len(saved) > 0 {
-			t.Errorf("%s is fired by %q", c.trigger, c.line)
+			t.Errorf("%s must not fire on %q", c.trigger, c.line)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func TestAContinuationFiresNothing(t *testing.T) {
 	s := armed(t, Config{SaveOn: "warning"}, "warning", &saved)
 	show(s, ownLine, "a second line of it")
 	if len(s.Fired()) != 0 || len(saved) > 0 {
-		t.Error("it fired")
+		t.Error("the trigger fired")
 	}
 }
 
@@ -126,12 +126,12 @@ func TestTheTriggersFireEachForItsOwnConditions(t *testing.T) {
 		t.Errorf("raised (-want +got)\n%s", d)
 	}
 	if n := missed(s, ask.DroppedCondition); n != 1 {
-		t.Errorf("%v missed, want the line after the one that fired", n)
+		t.Errorf("%v lines were counted as missed, want 1: the line after the line that fired", n)
 	}
 }
 
-// A record of JDK 8 has the CPU times of the pause in its own line, or in one that continues it: the
-// reader joins those, and passes their event.
+// A record of JDK 8 has the CPU times of its pause in the same line or in a line that continues it.
+// The reader joins the two lines and passes their event.
 func TestPausesOfJDK8Fire(t *testing.T) {
 	t.Parallel()
 	const line = "2026-03-01T10:00:01.000+0100: 1.000: [Full GC (System.gc()) 20000K->12000K(31000K), 2.0000000 secs] [Times: user=0.02 sys=0.01, real=2.00 secs]"
@@ -150,21 +150,21 @@ func TestPausesOfJDK8Fire(t *testing.T) {
 		rest := []byte(", 2.0000000 secs] [Times: user=0.02 sys=0.01, real=2.00 secs]")
 		s.Line(rest, c.Classify(rest, nil), &e)
 		if d := cmp.Diff([]string{want}, alarms(s)); d != "" {
-			t.Errorf("%s, on a further line: (-want +got)\n%s", condition, d)
+			t.Errorf("%s, on a continuation line: (-want +got)\n%s", condition, d)
 		}
 	}
 }
 
-// If no lines are held, nothing is saved, whatever --hindsight-on is.
+// If no lines are held, nothing is saved, whatever the value of --hindsight-on.
 func TestNothingIsSavedWhereNothingIsHeld(t *testing.T) {
 	t.Parallel()
 	s := armed(t, DefaultConfig(), "dropped", nil)
 	if show(s, pauseLine, warningLine); s.Saves() {
-		t.Error("it saves")
+		t.Error("the Set saves")
 	}
 }
 
-// A trigger that is not armed reads the lines of the raise as well.
+// A trigger that is not armed still checks the lines of a raise.
 func BenchmarkALineOfARaise(b *testing.B) {
 	s := armed(b, DefaultConfig(), "pause>500ms,io-stall,dropped,warning", nil)
 	s.Arm(conditions(b, "pause>500ms,io-stall,dropped,warning"), false)

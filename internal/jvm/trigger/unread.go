@@ -2,12 +2,13 @@ package trigger
 
 import "sync/atomic"
 
-// unread knows whether the reader has received all lines that were written by some moment.
+// unread tracks whether the reader has received all lines that were written before a certain
+// moment.
 type unread struct {
 	waiting atomic.Bool // set to ask the reader, which clears it
 
 	// Only the levels use the following fields.
-	read  bool // everything written by that moment has been read
+	read  bool // everything written before that moment has been read
 	asked bool // the reader has been asked
 }
 
@@ -18,18 +19,17 @@ func (s *Set) CaughtUp() {
 	}
 }
 
-// Unread notes that lines are being written that must be read before the trigger
-// is armed.
+// Unread records that lines are being written which must be read before the trigger is armed.
 func (s *Set) Unread() { s.unread.read, s.unread.asked = false, false }
 
-// Waiting reports whether the next CaughtUp is waited for. It is safe for concurrent use.
+// Waiting reports whether the levels are waiting for the next CaughtUp. It is safe for concurrent
+// use.
 func (s *Set) Waiting() bool { return s.unread.waiting.Load() }
 
-// HaveRead reports whether Read was true since Unread.
+// HaveRead reports whether Read has returned true since Unread.
 func (s *Set) HaveRead() bool { return s.unread.read }
 
-// Read reports whether everything written before its first call since Unread has
-// been read.
+// Read reports whether everything written before its first call since Unread has been read.
 func (s *Set) Read() bool {
 	u := &s.unread
 	if !u.read {
