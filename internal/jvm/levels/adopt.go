@@ -10,8 +10,8 @@ import (
 	"github.com/ullage/ullage/internal/jvm/plan"
 )
 
-// look finds out whether a JVM needs an output into the source, and which it is to get. It
-// changes nothing.
+// look finds out whether a JVM needs an output into the source and chooses the name of that output.
+// It changes nothing.
 func look(ctx context.Context, talk outputs.Talk, t *plan.Task) (err error) {
 	if t.Listed, err = talk.List(ctx, t.JVM); err != nil {
 		return err
@@ -26,9 +26,9 @@ func look(ctx context.Context, talk outputs.Talk, t *plan.Task) (err error) {
 	return err
 }
 
-// give gives a JVM its output. The JVM may have it already, if an earlier command has reached it.
-// An output that is known to have its whole selection is kept: creating it again would lose
-// lines. If the JVM refuses, the output is taken away.
+// give gives a JVM its output. The JVM may already have it if an earlier command reached the JVM.
+// An output that is known to have its whole selection is kept: creating it again would lose lines.
+// If the JVM refuses, the output is removed.
 func give(ctx context.Context, talk outputs.Talk, t *plan.Task) error {
 	o := t.Output
 	if o.Unsure {

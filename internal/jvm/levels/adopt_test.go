@@ -18,7 +18,8 @@ import (
 	"github.com/ullage/ullage/test/lab/marked"
 )
 
-// foreign returns a pod whose sidecar adopts and whose JVM does not log into the source, with the reply of that JVM to a list.
+// foreign returns a pod whose sidecar adopts and whose JVM does not log into the source. list is what that JVM answers
+// to a list command.
 func foreign(t *testing.T) (r *rig, j *fakejvm.JVM, list string) {
 	t.Helper()
 	t.Parallel()
@@ -32,11 +33,12 @@ func foreign(t *testing.T) (r *rig, j *fakejvm.JVM, list string) {
 // adoptedOutput is what the JVM lists for its new output, after the name of the source.
 const adoptedOutput = "/gc-%p.log all=off,gc*=debug,safepoint=info time,uptime,level,tags filecount=5,filesize=0,async=false (reconfigured)\n"
 
-// adopted requires that a JVM lists what it listed before plus the output into the source.
+// adopted requires that a JVM lists the outputs that it listed before and the output into the
+// source.
 func (r *rig) adopted(j *fakejvm.JVM, before string) {
 	r.t.Helper()
 	if is := j.List(); is != before+" #3: file="+r.cfg.Source+adoptedOutput {
-		r.t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
+		r.t.Errorf("the JVM lists\n%s, and before the adoption it listed\n%s", is, before)
 	}
 }
 
@@ -44,11 +46,11 @@ func (r *rig) adopted(j *fakejvm.JVM, before string) {
 func (r *rig) released(j *fakejvm.JVM, before string) {
 	r.t.Helper()
 	if is := j.List(); is != before {
-		r.t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
+		r.t.Errorf("the JVM lists\n%s, want\n%s", is, before)
 	}
 }
 
-// drains ends a process in an orderly way.
+// drains ends a process in the orderly way.
 func drains(p *process) {
 	p.t.Helper()
 	must(p.t, p.drain(context.Background()))
@@ -65,7 +67,7 @@ func TestAJVMWithoutAnOutputIsGivenOneUntilTheSidecarEnds(t *testing.T) {
 	m.Gives(t, `jvm-adopted stream=gc-7.log pid=7 selection=gc\*=debug,safepoint=info`)
 	p.hasMetric(1, "ullage_adopted_jvms")
 	if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].Adopted.String() != "gc*=debug,safepoint=info" || len(st.Errors) > 0 {
-		t.Errorf("%+v", st)
+		t.Errorf("the status is %+v", st)
 	}
 	n := j.Count()
 	for range 3 {
@@ -76,7 +78,7 @@ func TestAJVMWithoutAnOutputIsGivenOneUntilTheSidecarEnds(t *testing.T) {
 	r.released(j, before)
 	m.Gives(t, `jvm-released stream=gc-7.log pid=7 selection=gc\*=debug,safepoint=info why="the sidecar drains"`)
 	if saved, err := os.ReadFile(r.state(stateName)); err != nil || strings.Contains(string(saved), "gc-%p") {
-		t.Errorf("still saved: %s, %v", saved, err)
+		t.Errorf("the saved state is %s, error %v", saved, err)
 	}
 }
 
@@ -96,7 +98,7 @@ func TestAJVMWithAnOutputOfItsOwnIsNotAdopted(t *testing.T) {
 	j.HasTaken(1)
 }
 
-// The annotation wins over the flag, and takes effect while the pod runs.
+// The annotation takes precedence over the flag and takes effect while the pod runs.
 func TestAnAnnotationAdoptsAndReleases(t *testing.T) {
 	r, j, before := foreign(t)
 	r.cfg.Annotations = filepath.Join(t.TempDir(), "annotations")
@@ -106,18 +108,18 @@ func TestAnAnnotationAdoptsAndReleases(t *testing.T) {
 	r.released(j, before)
 	r.annotate()
 	p.step()
-	r.adopted(j, before) // as the flag says
+	r.adopted(j, before) // with the selection of the flag
 	r.annotate("adopt", "gc=trace")
 	p.step()
 	if is := j.List(); !strings.Contains(is, " #3: file="+r.cfg.Source+"/gc-%p.log all=off,gc=trace time,") {
-		t.Errorf("the JVM lists %s", is)
+		t.Errorf("the JVM lists %s, want an output with gc=trace", is)
 	}
 	n := j.Count()
 	r.annotate("adopt", "gc=loud")
 	p.step()
 	j.HasTaken(n)
 	if st := p.Status(); len(st.Problems) != 1 {
-		t.Errorf("%+v", st)
+		t.Errorf("the status is %+v, want one problem", st)
 	}
 	r.annotate("adopt", "off")
 	p.step()
@@ -133,7 +135,7 @@ func TestACommandReleasesUntilSomethingElseIsWanted(t *testing.T) {
 	p.step()
 	changes, err := p.reset()
 	if err != nil || len(changes) != 1 || changes[0].To != "no output" {
-		t.Errorf("reset: %+v, %v", changes, err)
+		t.Errorf("the reset made the changes %+v, error %v", changes, err)
 	}
 	p.step()
 	r.released(j, before)
@@ -150,15 +152,15 @@ func TestAnAdoptedOutputIsRaisedAndReleased(t *testing.T) {
 		t.Fatal(err)
 	}
 	if is := j.SelectionOf(3); is != "all=off,safepoint=info,gc*=trace" {
-		t.Errorf("raised to %s", is)
+		t.Errorf("the output is raised to %s", is)
 	}
 	drains(p)
 	r.released(j, before)
-	r.settle() // and a raise that is over does not bring it back: it is adopted as it was
+	r.settle() // the raise is over, so the output has the selection of the adoption
 	r.adopted(j, before)
 }
 
-// A raise that waits for a JVM applies to a JVM that is adopted later.
+// A raise that is waiting for a JVM also applies to a JVM that is adopted later.
 func TestARaiseWaitsForTheAdoption(t *testing.T) {
 	r, j, _ := foreign(t)
 	r.cfg.Annotations = filepath.Join(t.TempDir(), "annotations")
@@ -166,7 +168,7 @@ func TestARaiseWaitsForTheAdoption(t *testing.T) {
 	p := r.process()
 	p.step()
 	if is := j.SelectionOf(3); is != "all=off,safepoint=info,gc*=trace" {
-		t.Errorf("raised to %s", is)
+		t.Errorf("the output is raised to %s", is)
 	}
 	hasError(t, p.Status(), "")
 }
@@ -175,7 +177,7 @@ func TestWhatAJVMRefusesItIsNotGiven(t *testing.T) {
 	t.Parallel()
 	for selection, words := range map[string]string{
 		"saftypoint=info":            "Did you mean 'safepoint'?",
-		"gc*=info,gc+ref+heap=trace": "No tag set matches selection: gc+ref+heap.", // applied in part
+		"gc*=info,gc+ref+heap=trace": "No tag set matches selection: gc+ref+heap.", // the JVM applies a part of it
 	} {
 		r := newRig(t)
 		r.cfg.Adopt, r.cfg.Annotations = selected(t, selection), ""
@@ -186,7 +188,7 @@ func TestWhatAJVMRefusesItIsNotGiven(t *testing.T) {
 		r.released(j, before)
 		hasError(t, p.Status(), words)
 		if st := p.Status(); len(st.JVMs) != 1 || !strings.Contains(st.JVMs[0].Error, words) {
-			t.Errorf("%+v", st)
+			t.Errorf("the status is %+v", st)
 		}
 		spared(p, j)
 		drains(p)
@@ -194,7 +196,8 @@ func TestWhatAJVMRefusesItIsNotGiven(t *testing.T) {
 	}
 }
 
-// The sidecar knows only the JVM's socket, and the JVM sees another directory under the name of the source.
+// The sidecar knows only the JVM's socket. In the JVM's file system, the path of the source is another
+// directory.
 func TestAJVMThatDoesNotSeeTheSourceIsLeftAlone(t *testing.T) {
 	r, j, before := foreign(t)
 	j.Elsewhere = t.TempDir()
@@ -223,14 +226,14 @@ func TestNothingIsAdoptedThatCannotBeSaved(t *testing.T) {
 	r.released(j, before)
 }
 
-// The sidecar is killed at any moment, and the JVM may or may not obey the command in progress. The successor adopts the JVMs that are still to be adopted and
-// releases the others.
+// The sidecar is killed at some moment, and the JVM may or may not obey the command in progress. If adoption is still
+// wanted, the successor adopts the JVM; otherwise, it releases the JVM.
 func TestAKillAroundAnAdoption(t *testing.T) { aroundAKill(t, false) }
 
 func TestAKillAroundARelease(t *testing.T) { aroundAKill(t, true) }
 
-// aroundAKill kills the sidecar around its command that creates the output or, where it drains, around
-// the command that removes it.
+// aroundAKill kills the sidecar around the command that creates the output or, if the sidecar
+// drains, around the command that removes the output.
 func aroundAKill(t *testing.T, drain bool) {
 	t.Parallel()
 	for name, how := range map[string]fakejvm.Reaction{"before the command": fakejvm.Hang, "after the command, before the save": fakejvm.Stumble} {
@@ -256,14 +259,14 @@ func aroundAKill(t *testing.T, drain bool) {
 			}
 			r.released(j, before)
 			if t.Failed() {
-				t.Fatalf("%s; wanted by the successor: %v", name, wanted)
+				t.Fatalf("killed %s; adoption is still wanted: %v", name, wanted)
 			}
 		}
 	}
 }
 
-// After a kill the JVM keeps its output, and the successor does not create it again: the
-// JVM would write nothing for a moment.
+// After a kill the JVM keeps its output. The successor does not create the output again, because
+// the JVM would write nothing for a moment.
 func TestASuccessorGoesOnWithTheOutput(t *testing.T) {
 	r, j, before := foreign(t)
 	r.process().step()
@@ -271,7 +274,7 @@ func TestASuccessorGoesOnWithTheOutput(t *testing.T) {
 	p := r.settle()
 	r.adopted(j, before)
 	if sent := j.Sent(n); len(sent) != 1 || sent[0] != fakejvm.ListCommand {
-		t.Errorf("sent %q", sent)
+		t.Errorf("the JVM was sent %q", sent)
 	}
 	drains(p)
 	r.released(j, before)
@@ -290,14 +293,14 @@ func TestAJVMWithAnotherSocketIsReleased(t *testing.T) {
 	j.Restart()
 	j.Began = has
 	if is := j.List(); is != list {
-		t.Fatalf("the JVM lists\n%s, not\n%s", is, list)
+		t.Fatalf("the JVM lists\n%s, want\n%s", is, list)
 	}
 	r.cfg.Adopt = ask.Selection{}
 	r.settle()
 	r.released(j, before)
 }
 
-// A JVM that ended while it was adopted is forgotten, and its successor is adopted.
+// A JVM that ended while it was adopted is forgotten, and the next run is adopted.
 func TestTheNextRunOfAJVMIsAdopted(t *testing.T) {
 	r, j, before := foreign(t)
 	p := r.process()
@@ -329,38 +332,39 @@ func TestAForgedAdoptionHarmsNothing(t *testing.T) {
 	}
 	for _, cmd := range j.Sent(0) {
 		if cmd != fakejvm.ListCommand {
-			t.Errorf("sent %q", cmd)
+			t.Errorf("the JVM was sent %q", cmd)
 		}
 	}
 }
 
-// If no process manages the levels, a command restores what a killed process left changed. This ends the raise of the annotation, as any reset does.
+// If no process manages the levels, a command restores the JVMs that a killed process left changed. As with any reset,
+// this ends the raise of the annotation.
 func TestWhatAKilledSidecarLeavesIsRestoredWithoutASuccessor(t *testing.T) {
 	r, j, before := foreign(t)
 	if _, err := Restore(t.Context(), r.cfg.Config); !errors.Is(err, control.ErrNoOwner) {
-		t.Errorf("nothing to restore: %v", err)
+		t.Errorf("with nothing to restore: error %v", err)
 	}
 	r.cfg.Annotations = filepath.Join(t.TempDir(), "annotations")
 	r.annotate("log", "gc*=trace")
 	p := r.process()
 	p.step()
 	if is := j.SelectionOf(3); is != "all=off,safepoint=info,gc*=trace" {
-		t.Fatalf("raised to %s", is)
+		t.Fatalf("the output is raised to %s", is)
 	}
 	p.kill()
 	changes, err := Restore(t.Context(), r.cfg.Config)
 	if err != nil || len(changes) != 2 {
-		t.Errorf("restored %+v, %v", changes, err)
+		t.Errorf("the changes are %+v, error %v", changes, err)
 	}
 	r.released(j, before)
 	r.settle()
 	r.adopted(j, before)
 }
 
-// If another sidecar holds a JVM, its adoption is tried again, since that sidecar may end.
+// If another sidecar has adopted a JVM, the adoption is tried again, because that sidecar may end.
 func TestAHeldJVMIsNotGivenUp(t *testing.T) {
 	t.Parallel()
 	if plan.Lasting(outputs.ErrHeld) || !plan.Lasting(outputs.ErrElsewhere) {
-		t.Error("the wrong error is the last word")
+		t.Error("ErrHeld must not be lasting, and ErrElsewhere must be")
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/ullage/ullage/internal/jvm/plan"
 )
 
-// annotations is the annotations file as it was last read. The kubelet swaps
-// the directory that the name leads through, and people edit the file in place.
-// Both change the stamp of the file that the name leads to.
+// annotations is the content of the annotations file as it was last read. The kubelet swaps a
+// directory on the path to the file; people edit the file in place. Both change the stamp of the
+// file that the path leads to.
 type annotations struct {
 	path  string
 	known []string
@@ -25,10 +25,10 @@ type annotations struct {
 	seen    plan.Stamp
 	missing int // consecutive polls that found no file
 
-	saved *string // the annotation save, as it was last seen; nil: it was not
+	saved *string // the last value of the annotation save; nil: not read yet
 
-	// unknown: the file has not been read yet, or cannot be read. The last
-	// request that was read stays in effect.
+	// unknown is true until the file has been read, or was found missing, for the first time.
+	// After that, the last request that was read stays in effect while the file cannot be read.
 	unknown  bool
 	request  ask.Request
 	problems []ask.Problem
@@ -39,8 +39,8 @@ func newAnnotations(path string, known []string) *annotations {
 	return &annotations{path: path, known: known, changed: make(chan struct{}, 1), unknown: path != ""}
 }
 
-// missingPolls is how many consecutive polls must find no file before the file
-// counts as removed: an editor may replace it in two steps.
+// missingPolls is how many consecutive polls must find no file before we treat the file as removed:
+// an editor may replace it in two steps.
 const missingPolls = 2
 
 // poll reads the file if it has changed. It reports whether the request or its
@@ -70,7 +70,8 @@ func (a *annotations) exists() bool {
 	return err == nil
 }
 
-// absent notes that the file does not exist.
+// absent handles a poll that did not find the file. The file is treated as removed after
+// missingPolls such polls.
 func (a *annotations) absent(err error) bool {
 	if a.missing++; a.missing != missingPolls {
 		return false
@@ -103,12 +104,12 @@ func (a *annotations) read() bool {
 // fail records the error and keeps the last request.
 func (a *annotations) fail(err error) bool {
 	again := a.err != nil && a.err.Error() == err.Error()
-	a.err, a.seen = err, plan.Stamp{} // the cause of the error may go away without a change of the file
+	a.err, a.seen = err, plan.Stamp{} // read the file again at the next poll: the cause of the error may end without a change of the file
 	return !again
 }
 
-// set takes the content of a file that was read. A group of annotations that
-// has become bad keeps its last good request.
+// set takes the content of a file that was read. If a group of annotations has become bad, its last
+// good request stays in effect.
 func (a *annotations) set(req ask.Request, problems []ask.Problem) bool {
 	if req.LogBad {
 		req.Log = a.request.Log
@@ -127,8 +128,9 @@ func (a *annotations) set(req ask.Request, problems []ask.Problem) bool {
 	return !same
 }
 
-// adopted returns what JVMs without an output are to log, where configured is the sidecar's own
-// setting. It is unknown until the annotations were read, and while their selection is invalid.
+// adopted returns what JVMs without an output are to log. configured is the sidecar's own setting.
+// The result is unknown until the annotations have been read, and while the selection in them is
+// invalid.
 func (a *annotations) adopted(configured ask.Selection) (what ask.Selection, known bool) {
 	switch {
 	case a.unknown || a.request.AdoptedBad:

@@ -42,20 +42,20 @@ func TestABadAnnotationChangesNothing(t *testing.T) {
 		logs(t, j, fakejvm.Atop("gc*=debug"))
 		st := p.Status()
 		if st.Cause != plan.FromAnnotation || !st.Raise.Until.Equal(until) || len(st.Problems) != 1 || st.Problems[0].Key != c.key || len(st.Errors) != 0 {
-			t.Errorf("%q: %+v", c.bad, st)
+			t.Errorf("%q: the status is %+v", c.bad, st)
 		}
 		p.hasMetric(1, "ullage_annotation_problems")
 		p.log.says(t, 1, "bad annotation")
 		p.kill()
-		p = r.process() // nor does it after a restart
+		p = r.process() // a restart does not change the raise either
 		p.step()
 		if st := p.Status(); !st.Raise.Until.Equal(until) || j.Count() != 2 {
-			t.Errorf("%q, after a restart: %+v, %q", c.bad, st, j.Sent(2))
+			t.Errorf("%q, after a restart: the status is %+v; the JVM was sent %q", c.bad, st, j.Sent(2))
 		}
 		r.annotate("log", "gc*=debug", "log-for", "1h")
 		p.step()
 		if st := p.Status(); len(st.Problems) != 0 || !st.Raise.Until.Equal(until) {
-			t.Errorf("%q, mended: %+v", c.bad, st)
+			t.Errorf("%q, after the correction: the status is %+v", c.bad, st)
 		}
 		p.hasMetric(0, "ullage_annotation_problems")
 		r.restored(p, j)
@@ -79,7 +79,7 @@ func TestABadAnnotationOfAFreshProcessAsksForNothing(t *testing.T) {
 	p.step()
 	p.step()
 	if p.Status().Cause != "" || j.Count() != 0 {
-		t.Errorf("%+v, told %q", p.Status(), j.Sent(0))
+		t.Errorf("the status is %+v; the JVM was sent %q", p.Status(), j.Sent(0))
 	}
 }
 
@@ -87,7 +87,7 @@ func TestAnAnnotationsFileThatIsEditedInPlaceIsReadAgain(t *testing.T) {
 	r, j := alone(t)
 	p := r.process()
 	p.run()
-	for _, level := range []string{"debug", "trace", "debug", "trace"} { // of one length, within one tick of the clock
+	for _, level := range []string{"debug", "trace", "debug", "trace"} { // files of the same length, written within one tick of the clock
 		must(t, os.WriteFile(r.cfg.Annotations, []byte(`ullage.dev/log="gc*=`+level+"\"\n"), 0o600))
 		soon(t, patience, j, fakejvm.Atop("gc*="+level))
 	}
@@ -95,7 +95,7 @@ func TestAnAnnotationsFileThatIsEditedInPlaceIsReadAgain(t *testing.T) {
 	soon(t, patience, j, fakejvm.OwnSelection)
 }
 
-// replaced puts something else in the place of the annotations file.
+// replaced has functions that put something else in the place of the annotations file.
 var replaced = map[string]func(r *rig, path string) error{
 	"a FIFO":      func(_ *rig, path string) error { return unix.Mkfifo(path, 0o600) },
 	"a directory": func(_ *rig, path string) error { return os.Mkdir(path, 0o700) },
@@ -121,12 +121,12 @@ func TestSomethingElseInThePlaceOfTheAnnotationsChangesNothing(t *testing.T) {
 			p.step()
 		}
 		if st := p.Status(); st.Cause != plan.FromAnnotation || j.Count() != 2 {
-			t.Errorf("%s: %+v, told %q", name, st, j.Sent(2))
+			t.Errorf("%s: the status is %+v; the JVM was sent %q", name, st, j.Sent(2))
 		}
 		p.hasMetric(1, "ullage_annotation_problems")
 		p.log.says(t, 1, "cannot read the annotations")
 		if st := p.Status(); len(st.Errors)+len(st.Problems) == 0 {
-			t.Errorf("%s: the status does not say that cannot read the annotations", name)
+			t.Errorf("%s: the status does not report that the annotations cannot be read", name)
 		}
 		must(t, os.Rename(r.cfg.Annotations+".kept", r.cfg.Annotations+".back"))
 		must(t, os.RemoveAll(r.cfg.Annotations))
@@ -147,14 +147,14 @@ func TestAnnotationsThatVanishForOnePollChangeNothing(t *testing.T) {
 		p.step()
 	}
 	if j.Count() != 2 {
-		t.Errorf("told %q", j.Sent(2))
+		t.Errorf("the JVM was sent %q", j.Sent(2))
 	}
 	must(t, os.Remove(r.cfg.Annotations))
 	for range missingPolls {
 		p.step()
 	}
 	logs(t, j, fakejvm.OwnSelection)
-	p.log.says(t, 0, "WARN") // no annotations are no mistake
+	p.log.says(t, 0, "WARN") // a missing file is not an error
 }
 
 func TestAFileThatIsMissingFromTheStartEndsASavedRaise(t *testing.T) {
@@ -164,7 +164,7 @@ func TestAFileThatIsMissingFromTheStartEndsASavedRaise(t *testing.T) {
 	must(t, os.Remove(r.cfg.Annotations))
 	p = r.process()
 	p.step()
-	logs(t, j, fakejvm.Atop("gc*=debug")) // it is not known yet what is asked for
+	logs(t, j, fakejvm.Atop("gc*=debug")) // one poll is not enough to treat the file as removed
 	p.step()
 	logs(t, j, fakejvm.OwnSelection)
 }
@@ -181,10 +181,10 @@ func TestAnnotationsThatCouldNotBeReadAreReadLater(t *testing.T) {
 	n := newAnnotations(r.cfg.Annotations, nil)
 	lab.AsNobody(t, func() { n.poll(time.Now()) })
 	if n.err == nil || !n.unknown || !strings.Contains(n.err.Error(), "permission denied") {
-		t.Fatalf("%v, %+v", n.err, n.request)
+		t.Fatalf("the error is %v, the request %+v", n.err, n.request)
 	}
 	if n.poll(time.Now()); n.err != nil || n.request.Log.Selection.String() != "gc*=debug" {
-		t.Errorf("once it can be read: %v, %+v", n.err, n.request)
+		t.Errorf("once the file can be read, the error is %v, the request %+v", n.err, n.request)
 	}
 }
 
@@ -206,6 +206,6 @@ func TestEachNewValueOfTheAnnotationSavesOnce(t *testing.T) {
 	}
 	want := []string{"annotation: annotation ullage.dev/save=one", "annotation: annotation ullage.dev/save=two", "annotation: annotation ullage.dev/save=two"}
 	if !slices.Equal(saved, want) {
-		t.Errorf("%q, want %q", saved, want)
+		t.Errorf("saved %q, want %q", saved, want)
 	}
 }

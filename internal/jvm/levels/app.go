@@ -7,7 +7,7 @@ import (
 	"github.com/ullage/ullage/internal/line/mark"
 )
 
-// raiseApp passes on the result of wantApp, and logs and marks a change.
+// raiseApp passes on the levels that [plan.State.WantApp] has set, and logs and marks a change.
 func (l *Loop) raiseApp(before *plan.State, now time.Time) {
 	s := l.plan.State
 	if l.to.AppLevels == nil {

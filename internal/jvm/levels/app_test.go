@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/test/lab/marked"
 )
 
-// asked is what a Loop asks the application for.
+// asked records the levels that a Loop asks the application for.
 type asked struct {
 	mu sync.Mutex
 	to loggers.Levels
@@ -32,7 +32,7 @@ func (a *asked) has(to loggers.Levels) bool {
 	return a.to == to
 }
 
-// application returns a pod without a JVM that could be attached to: events need none.
+// application returns a pod without a JVM to attach to: application events do not need one.
 func application(t *testing.T) (*rig, *asked, *marked.Marks) {
 	t.Helper()
 	r, a, m := newRig(t), &asked{}, &marked.Marks{}
@@ -65,10 +65,10 @@ func TestTheApplicationIsRaisedByAnAnnotation(t *testing.T) {
 		var want loggers.Levels
 		must(t, want.UnmarshalText([]byte(step.want)))
 		if !a.has(want) {
-			t.Errorf("%s: it is asked for %v", step.name, a.to)
+			t.Errorf("%s: the application is asked for %v", step.name, a.to)
 		}
 		if shown := p.Status().App.Level; shown != step.want {
-			t.Errorf("%s: the status has %q", step.name, shown)
+			t.Errorf("%s: the status shows %q", step.name, shown)
 		}
 		if step.mark != "" {
 			m.Gives(t, step.mark)
@@ -86,11 +86,11 @@ func TestARaiseOfTheApplicationRunsOutAndDoesNotComeBack(t *testing.T) {
 	r.annotate("app-log", "debug", "app-log-for", "1s")
 	p := r.process()
 	stop := p.run()
-	within(t, patience, "it is raised", func() bool { return a.is(ul.Debug) })
+	within(t, patience, "the application is raised", func() bool { return a.is(ul.Debug) })
 	until := p.Status().App.Until
-	within(t, patience, "its time is over", func() bool { return a.is(ul.Unknown) })
+	within(t, patience, "the raise is over", func() bool { return a.is(ul.Unknown) })
 	if late := time.Since(until); late < 0 {
-		t.Errorf("it ended %s too early", -late)
+		t.Errorf("the raise ended %s too early", -late)
 	}
 	must(t, stop())
 	m.Take()
@@ -99,17 +99,17 @@ func TestARaiseOfTheApplicationRunsOutAndDoesNotComeBack(t *testing.T) {
 		p.step()
 	}
 	if !a.is(ul.Unknown) {
-		t.Errorf("it is asked for %v again", a.to)
+		t.Errorf("the application is asked for %v again", a.to)
 	}
 	m.Gives(t)
 	r.annotate("app-log", "debug", "app-log-for", "1s", "app-log-id", "again")
 	p.step()
 	if got := p.Status().App.ID; !a.is(ul.Debug) || got != "again" {
-		t.Errorf("with another ID, it is asked for %v by %q", a.to, got)
+		t.Errorf("with another ID, the application is asked for %v by ID %q", a.to, got)
 	}
 }
 
-// A kill neither prolongs a raise nor hides its end.
+// After a kill, a raise ends neither later nor unnoticed.
 func TestARaiseOfTheApplicationOutlivesAKillUntilItsEnd(t *testing.T) {
 	t.Parallel()
 	r, a, m := application(t)
@@ -122,14 +122,14 @@ func TestARaiseOfTheApplicationOutlivesAKillUntilItsEnd(t *testing.T) {
 	p = r.process()
 	p.step()
 	if got := p.Status().App.Until; !a.is(ul.Debug) || !got.Equal(until) {
-		t.Errorf("it is asked for %v until %s, want debug until %s", a.to, got, until)
+		t.Errorf("the application is asked for %v until %s, want debug until %s", a.to, got, until)
 	}
 	m.Gives(t)
 	r.annotate()
 	p = r.process()
 	p.step()
 	if !a.is(ul.Unknown) {
-		t.Errorf("it is asked for %v", a.to)
+		t.Errorf("the application is asked for %v", a.to)
 	}
 	m.Gives(t, `app-level-restored level=debug why="the annotation is gone"`)
 }
@@ -145,14 +145,14 @@ func TestTheApplicationIsRaisedByACommand(t *testing.T) {
 	c := r.command()
 	until, err := c.SetApp(t.Context(), loggers.Of(ul.Trace), time.Hour)
 	if left := time.Until(until); err != nil || !a.is(ul.Trace) || left > time.Hour || left < time.Hour-patience {
-		t.Fatalf("%s, %v; it is asked for %v", until, err, a.to)
+		t.Fatalf("the raise ends at %s, error %v; the application is asked for %v", until, err, a.to)
 	}
 	if st := p.Status().App; st.Level != "trace" || !st.Until.Equal(until) {
-		t.Errorf("%+v", st)
+		t.Errorf("the status is %+v", st)
 	}
 	m.Gives(t, `app-level-raised level=trace why="ullage levels set" by="uid \d+(, pid \d+)?" until=\S+`)
 	if _, err := c.SetApp(t.Context(), loggers.Of(ul.Debug), 1200*time.Millisecond); err != nil || !a.is(ul.Debug) {
-		t.Errorf("%v; it is asked for %v", err, a.to)
+		t.Errorf("error %v; the application is asked for %v", err, a.to)
 	}
 	m.Take()
 	within(t, patience, "the annotation's raise is in effect again", func() bool { return a.is(ul.Info) })
@@ -161,17 +161,17 @@ func TestTheApplicationIsRaisedByACommand(t *testing.T) {
 	m.Take()
 	_, ended, err := c.Reset(t.Context())
 	if err != nil || ended != loggers.Of(ul.Trace) || !a.is(ul.Unknown) {
-		t.Errorf("%v; a raise to %v ended, and it is asked for %v", err, ended, a.to)
+		t.Errorf("error %v; a raise to %v ended, and the application is asked for %v", err, ended, a.to)
 	}
 	m.Gives(t, `app-level-restored level=trace why="ullage levels reset"`)
 	if _, ended, err = c.Reset(t.Context()); err != nil || !ended.IsZero() {
-		t.Errorf("%v; another reset ended a raise to %v", err, ended)
+		t.Errorf("error %v; the second reset ended a raise to %v", err, ended)
 	}
 	must(t, stop())
 	p = r.process() // the annotation is still there
 	p.step()
 	if !a.is(ul.Unknown) {
-		t.Errorf("it is asked for %v again", a.to)
+		t.Errorf("the application is asked for %v again", a.to)
 	}
 }
 
@@ -188,12 +188,12 @@ func TestACommandsRaiseOfTheApplicationOutlivesAKillButNoDrain(t *testing.T) {
 	p.kill()
 	p = r.process()
 	stop := p.run()
-	within(t, patience, "the raise goes on", func() bool { return a.is(ul.Debug) })
+	within(t, patience, "the raise continues", func() bool { return a.is(ul.Debug) })
 	must(t, stop())
 	p = r.process()
 	p.step()
 	if !a.is(ul.Unknown) {
-		t.Errorf("it is asked for %v", a.to)
+		t.Errorf("the application is asked for %v", a.to)
 	}
 }
 
@@ -203,15 +203,15 @@ func TestADrainRestoresTheApplication(t *testing.T) {
 	r.annotate("app-log", "debug")
 	p := r.process()
 	stop := p.run()
-	within(t, patience, "it is raised", func() bool { return a.is(ul.Debug) })
+	within(t, patience, "the application is raised", func() bool { return a.is(ul.Debug) })
 	must(t, stop())
 	if !a.is(ul.Unknown) {
-		t.Errorf("it is asked for %v", a.to)
+		t.Errorf("the application is asked for %v", a.to)
 	}
 	p.log.says(t, 1, plan.WhyDrained)
 	r.process().step()
 	if !a.is(ul.Debug) {
-		t.Error("the next sidecar does not go on with the raise")
+		t.Error("the next sidecar does not continue the raise")
 	}
 }
 
@@ -224,7 +224,7 @@ func TestASavedRaiseOfTheApplicationIsNotTrusted(t *testing.T) {
 		"bad level":    `{"raises":{},"jvms":{},"app":{"level":"loud"}}`,
 	} {
 		if s, err := plan.Parse([]byte(text), time.Now()); err == nil || s != nil && (s.App != nil || s.AppSet != nil) {
-			t.Errorf("%s: %+v, %v", name, s, err)
+			t.Errorf("%s: the state is %+v, error %v", name, s, err)
 		}
 	}
 	r, a, _ := application(t)

@@ -11,7 +11,7 @@ import (
 
 const patience = lab.Patience
 
-// becomes waits until a condition holds, and reports whether it did in time.
+// becomes waits until a condition holds. It returns false if the condition does not hold in time.
 func becomes(limit time.Duration, holds func() bool) bool {
 	for deadline := time.Now().Add(limit); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -25,42 +25,42 @@ func becomes(limit time.Duration, holds func() bool) bool {
 func within(t testing.TB, limit time.Duration, what string, holds func() bool) {
 	t.Helper()
 	if !becomes(limit, holds) {
-		t.Fatalf("after %s it does not hold yet: %s", limit, what)
+		t.Fatalf("after %s, still waiting for: %s", limit, what)
 	}
 }
 
-// soon waits until the JVM logs the selection.
+// soon waits until the JVM logs with the selection.
 func soon(t testing.TB, limit time.Duration, j *fakejvm.JVM, selection string) {
 	t.Helper()
 	if !becomes(limit, func() bool { return j.Selection() == selection }) {
-		t.Fatalf("after %s the JVM logs %s, want %s\nit was told %q", limit, j.Selection(), selection, j.Sent(0))
+		t.Fatalf("after %s the selection of the JVM is %s, want %s\nthe JVM was sent %q", limit, j.Selection(), selection, j.Sent(0))
 	}
 }
 
-// briefly waits until the JVM logs the selection or has done so: a raise of a second may
-// be over before a busy machine has looked at it.
+// briefly waits until the JVM has the selection or has had it: a raise of a second may be over
+// before a busy machine has looked.
 func briefly(t testing.TB, j *fakejvm.JVM, selection string) {
 	t.Helper()
 	if !becomes(patience, func() bool { return j.HasLogged(selection) }) {
-		t.Fatalf("after %s the JVM has never logged %s\nit was told %q", patience, selection, j.Sent(0))
+		t.Fatalf("after %s the JVM has never had the selection %s\nthe JVM was sent %q", patience, selection, j.Sent(0))
 	}
 }
 
-// logs checks what the JVM logs now.
+// logs checks the current selection of the JVM.
 func logs(t testing.TB, j *fakejvm.JVM, selection string) {
 	t.Helper()
 	if got := j.Selection(); got != selection {
-		t.Errorf("the JVM logs %s, want %s\nit was told %q", got, selection, j.Sent(0))
+		t.Errorf("the selection of the JVM is %s, want %s\nthe JVM was sent %q", got, selection, j.Sent(0))
 	}
 }
 
-// started waits until a running Loop has looked at everything once.
+// started waits until a running Loop has made its first update.
 func (p *process) started() {
 	p.t.Helper()
 	within(p.t, patience, "a first update", func() bool { return !p.Status().Reconciled.IsZero() })
 }
 
-// polls waits until a running Loop has looked at everything n more times. The Loop looks repeatedly only while something is raised.
+// polls waits until a running Loop has made n more updates. The Loop updates repeatedly only while something is raised.
 func (p *process) polls(n int) {
 	p.t.Helper()
 	for range n {
@@ -93,7 +93,7 @@ func (p *process) hasMetric(want float64, name string, label ...string) {
 	}
 }
 
-// logged is what a Loop has logged.
+// logged is the log of a Loop.
 type logged struct{ lab.Journal }
 
 // says checks how many lines contain a text.
@@ -116,7 +116,8 @@ func passes(t testing.TB, moment time.Time) {
 	within(t, patience, "the end of the raise", func() bool { return !time.Now().Before(moment) })
 }
 
-// hasError checks that the status has an error that contains a text, or no error if the text is empty.
+// hasError checks that the status has an error that contains a text. If the text is empty, the
+// status must have no error.
 func hasError(t testing.TB, st Status, text string) {
 	t.Helper()
 	if all := strings.Join(st.Errors, "\n"); !strings.Contains(all, text) || text == "" && all != "" {

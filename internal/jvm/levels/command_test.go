@@ -26,14 +26,14 @@ func TestARunningManagerTellsOfASetAndEndsIt(t *testing.T) {
 	changes, until, err := c.Set(t.Context(), raiseTo(t, "gc*=debug", 1200*time.Millisecond))
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 	if err != nil || len(changes) != 1 || time.Until(until) > 1200*time.Millisecond {
-		t.Fatalf("%+v, %s, %v", changes, until, err)
+		t.Fatalf("the changes are %+v, the raise ends at %s, error %v", changes, until, err)
 	}
 	if ch := changes[0]; ch.PID != 1 || !strings.HasPrefix(ch.Output, "file=") || ch.From != fakejvm.OwnSelection || ch.To != fakejvm.OwnSelection+",gc*=debug" ||
 		ch.Why != "ullage levels set" || !ch.Until.Equal(until) {
 		t.Errorf("%+v", ch)
 	}
 	if st := p.Status(); !st.Raise.Until.Equal(until) || st.Raise.Why != "ullage levels set" || len(st.JVMs) != 1 || st.JVMs[0].Applied.String() != "gc*=debug" {
-		t.Errorf("%+v", st)
+		t.Errorf("the status is %+v", st)
 	}
 	p.hasMetric(1, "ullage_level_raised_jvms")
 	soon(t, patience, j, fakejvm.OwnSelection)
@@ -59,13 +59,13 @@ func TestASecondSetReplacesTheFirst(t *testing.T) {
 	}{{"gc*=debug", 1}, {"safepoint*=debug", 1}, {"safepoint*=debug", 0}} {
 		changes, _, err := p.set(c.sel, time.Hour)
 		if err != nil || len(changes) != c.changes {
-			t.Errorf("%s: %+v, %v", c.sel, changes, err)
+			t.Errorf("%s: the changes are %+v, error %v", c.sel, changes, err)
 		}
 		logs(t, j, fakejvm.Atop(c.sel))
 	}
 	changes, err := p.reset()
 	if err != nil || len(changes) != 1 || changes[0].From != fakejvm.OwnSelection+",safepoint*=debug" || changes[0].To != fakejvm.OwnSelection || changes[0].Why != "ullage levels reset" {
-		t.Errorf("%+v, %v", changes, err)
+		t.Errorf("the changes are %+v, error %v", changes, err)
 	}
 	logs(t, j, fakejvm.OwnSelection)
 }
@@ -91,7 +91,7 @@ func TestASetThatIsRefusedLeavesWhatWas(t *testing.T) {
 		st := p.Status()
 		changes, until, err := p.set("gc*=debug,gc+ref+heap=debug", time.Hour)
 		if err == nil || !strings.Contains(err.Error(), "Did you mean any of the following? gc+heap*") || len(changes) != 0 || !until.IsZero() {
-			t.Errorf("before %q: %+v, %s, %v", before, changes, until, err)
+			t.Errorf("before %q: the changes are %+v, the raise ends at %s, error %v", before, changes, until, err)
 		}
 		logs(t, j, want)
 		n := j.Count()
@@ -121,7 +121,7 @@ func TestASetThatFindsNoJVMLeavesNothing(t *testing.T) {
 	}
 }
 
-// A JVM that has just ended and is still remembered must not be counted as raised.
+// The plan still remembers a JVM that has just ended. It must not count that JVM as raised.
 func TestASetThatFindsNoJVMButOneThatHasEndedLeavesNothing(t *testing.T) {
 	r, j := alone(t)
 	p := r.raised(j)
@@ -129,11 +129,11 @@ func TestASetThatFindsNoJVMButOneThatHasEndedLeavesNothing(t *testing.T) {
 	must(t, os.Remove(j.Socket()))
 	changes, until, err := p.set("safepoint*=debug", time.Hour)
 	if err == nil || len(changes) != 0 || !until.IsZero() {
-		t.Errorf("%+v, until %s, %v", changes, until, err)
+		t.Errorf("the changes are %+v, the raise ends at %s, error %v", changes, until, err)
 	}
 	p.step()
 	if st := p.Status(); st.Cause != plan.FromAnnotation {
-		t.Errorf("%+v", st)
+		t.Errorf("the status is %+v", st)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestASetThatSomeJVMsTakeIsWantedAndTellsOfTheOthers(t *testing.T) {
 	p := r.process()
 	changes, until, err := p.set("gc*=debug", time.Hour)
 	if !timedOut(err) || len(changes) != 1 || changes[0].PID != 2 || until.IsZero() {
-		t.Errorf("%+v, %s, %v", changes, until, err)
+		t.Errorf("the changes are %+v, the raise ends at %s, error %v", changes, until, err)
 	}
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 	stuck.When(nil)
@@ -159,7 +159,8 @@ func TestASetThatSomeJVMsTakeIsWantedAndTellsOfTheOthers(t *testing.T) {
 
 func ignoreChanges(_ []plan.Change, err error) error { return err }
 
-// timedOut reports whether a JVM did not answer. A command gets only the text of the error.
+// timedOut reports whether the error is that a JVM did not answer. A command receives only the text
+// of the error.
 func timedOut(err error) bool { return err != nil && strings.Contains(err.Error(), "no answer") }
 
 func TestAResetEndsTheRaiseOfAnAnnotationUntilThatChanges(t *testing.T) {
@@ -167,7 +168,7 @@ func TestAResetEndsTheRaiseOfAnAnnotationUntilThatChanges(t *testing.T) {
 	p := r.raised(j)
 	changes, err := p.reset()
 	if err != nil || len(changes) != 1 || changes[0].To != fakejvm.OwnSelection {
-		t.Errorf("%+v, %v", changes, err)
+		t.Errorf("the changes are %+v, error %v", changes, err)
 	}
 	logs(t, j, fakejvm.OwnSelection)
 	n := j.Count()
@@ -197,10 +198,10 @@ func TestAResetThatIsNotAnsweredIsDoneByTheManagerThatRuns(t *testing.T) {
 	j.When(fakejvm.Once(1, fakejvm.Configuring, fakejvm.Hang))
 	changes, _, err := r.command().Reset(t.Context())
 	if !timedOut(err) || len(changes) != 0 {
-		t.Errorf("%+v, %v", changes, err)
+		t.Errorf("the changes are %+v, error %v", changes, err)
 	}
 	soon(t, patience, j, fakejvm.OwnSelection)
-	within(t, patience, "the status", func() bool { return p.Status().Cause == "" && p.metric("ullage_level_raised_jvms") == 0 })
+	within(t, patience, "the status shows that the raise has ended", func() bool { return p.Status().Cause == "" && p.metric("ullage_level_raised_jvms") == 0 })
 }
 
 func TestAManagerThatRunsTellsThatAResetEndedACommandOrATrigger(t *testing.T) {
@@ -223,7 +224,7 @@ func TestAManagerThatRunsTellsThatAResetEndedACommandOrATrigger(t *testing.T) {
 		p.step()
 		logs(t, j, fakejvm.OwnSelection)
 		if p.Status().Cause != "" {
-			t.Errorf("%s: %+v", cause, p.Status())
+			t.Errorf("%s: the status is %+v", cause, p.Status())
 		}
 		p.log.says(t, 1, "log level restored")
 		p.log.says(t, 1, `why="ullage levels reset"`)
@@ -235,7 +236,7 @@ func TestAnInterruptedCommandDoesNotWaitForTheSidecar(t *testing.T) {
 	r := newRig(t)
 	r.annotate()
 	p := r.process()
-	p.tick(t.Context()) // it listens and does nothing else
+	p.tick(t.Context()) // the sidecar listens, but takes no job
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if _, _, err := r.command().Set(ctx, raiseTo(t, "gc*=debug", time.Hour)); !errors.Is(err, context.DeadlineExceeded) {

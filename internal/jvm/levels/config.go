@@ -18,8 +18,8 @@ type Config struct {
 	// empty, there are none.
 	Annotations string
 
-	// Adopt is what JVMs without an output into the source are to log there, unless an annotation
-	// says otherwise. Zero: they are given no output.
+	// Adopt is the selection for JVMs without an output into the source: they are given an output
+	// there, unless an annotation says otherwise. If zero, they are given no output.
 	Adopt ask.Selection
 
 	// TriggerCooldown is how long a trigger stays disarmed after its raise,
@@ -27,8 +27,8 @@ type Config struct {
 	// flag.
 	TriggerCooldown time.Duration
 
-	// Known are the names, without [Prefix], of valid annotations that other
-	// programs read. They are not flags.
+	// Known lists the names, without [ask.Prefix], of valid annotations that other programs read.
+	// Not a flag.
 	Known []string
 }
 
@@ -54,7 +54,7 @@ func (c Config) Validate() []error {
 	return bad
 }
 
-// adopted is --adopt.
+// adopted is the value of the flag --adopt.
 type adopted ask.Selection
 
 // Set implements [flag.Value].

@@ -10,8 +10,9 @@ import (
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
-// killedAt runs one step of a process. It then resets the saved state to what it was when the JVM got the nth command with that beginning, as if the process
-// had been killed at that moment. how is what the JVM does with that command. The JVM ignores all later commands.
+// killedAt runs one step of a process. It then resets the saved state to its content when the JVM received the nth
+// command that begins with prefix, as if the process had been killed at that moment. how is the JVM's reaction to that
+// command. The JVM ignores all later commands.
 func (r *rig) killedAt(p *process, j *fakejvm.JVM, n int, prefix string, how fakejvm.Reaction) {
 	r.t.Helper()
 	var saved []byte
@@ -31,7 +32,7 @@ func (r *rig) killedAt(p *process, j *fakejvm.JVM, n int, prefix string, how fak
 	p.kill()
 	j.When(nil)
 	if saved == nil {
-		r.t.Fatalf("it never sent %s: %q", prefix, j.Sent(0))
+		r.t.Fatalf("the process never sent %s; it sent %q", prefix, j.Sent(0))
 	}
 	must(r.t, os.WriteFile(r.state(stateName), saved, 0o600))
 }
@@ -57,7 +58,7 @@ func TestARestartNeitherProlongsARaiseNorAsksAgain(t *testing.T) {
 		p = r.settle()
 	}
 	if st := p.Status(); !st.Raise.Until.Equal(until) || st.Cause != plan.FromAnnotation || len(st.JVMs) != 1 || st.JVMs[0].Applied.String() != "gc*=debug" {
-		t.Errorf("after restarts %+v, want until %s", st, until)
+		t.Errorf("after restarts the status is %+v, want a raise until %s", st, until)
 	}
 	j.HasTaken(2)
 	p.hasMetric(1, "ullage_level_raised_jvms")
@@ -73,7 +74,7 @@ func TestARaiseThatRunsOutWhileNobodyRunsIsRestoredAtTheStart(t *testing.T) {
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 	until := p.Status().Raise.Until
 	p.kill()
-	within(t, patience, "its end", func() bool { return time.Now().After(until) })
+	within(t, patience, "the end of the raise", func() bool { return time.Now().After(until) })
 	p = r.settle()
 	logs(t, j, fakejvm.OwnSelection)
 	p.log.says(t, 1, "log level restored")
@@ -98,7 +99,7 @@ func TestAKillAroundARaise(t *testing.T) {
 			r.settle().hasMetric(0, "ullage_level_raised_jvms")
 			logs(t, j, fakejvm.OwnSelection)
 			if t.Failed() {
-				t.Fatalf("%s; still wanted: %v", name, still)
+				t.Fatalf("killed %s; the raise is still wanted: %v", name, still)
 			}
 		}
 	}
@@ -129,11 +130,11 @@ func TestAKillAfterTheRestoreBeforeTheSave(t *testing.T) {
 	n := j.Count()
 	r.settle()
 	if j.Count() != n {
-		t.Errorf("it was restored yet again: %q", j.Sent(n))
+		t.Errorf("the JVM was restored twice: it was sent %q", j.Sent(n))
 	}
 }
 
-// A sidecar that drains restores although the raise of the annotation goes on.
+// A sidecar that drains restores the JVM, although the annotation's raise is not over.
 func TestAKillAfterTheRestoreOfADrainWhileTheRaiseGoesOn(t *testing.T) {
 	r, j := alone(t)
 	r.annotate("log", "gc*=debug", "log-for", "1h")
@@ -168,13 +169,13 @@ func TestAKillAroundAChangeOfTheRaise(t *testing.T) {
 			r.settle()
 			logs(t, j, fakejvm.OwnSelection)
 			if t.Failed() {
-				t.Fatalf("killed %s; then wanted: %q", name, after)
+				t.Fatalf("killed %s; wanted after that: %q", name, after)
 			}
 		}
 	}
 }
 
-// A command that was not answered may have taken effect.
+// A command without an answer may have taken effect nevertheless.
 func TestAChangeThatWasNotAnsweredIsTakenBack(t *testing.T) {
 	r, j := alone(t)
 	r.cfg.Attach.Timeout = impatience

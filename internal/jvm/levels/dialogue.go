@@ -11,7 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/plan"
 )
 
-// bring reads the baseline of a JVM, or sends the JVM what the task wants.
+// bring does what the task wants: it reads the baseline of a JVM, or changes the JVM.
 func bring(ctx context.Context, talk outputs.Talk, t *plan.Task) (err error) {
 	defer outputs.Recover(&err)
 	switch t.Step {
@@ -60,10 +60,10 @@ func undo(ctx context.Context, talk outputs.Talk, t *plan.Task) error {
 	return talk.Configure(ctx, t.JVM, t.Outputs, t.Before)
 }
 
-// check lists the outputs of a JVM whose selection is uncertain. It removes
-// from the task the outputs that the JVM no longer has, because a command would
-// create them. done is true if the JVM already has its own selection and that
-// is wanted.
+// check lists the outputs of a JVM whose selection is uncertain. It removes from the task the
+// outputs that the JVM no longer has, because a command would create them. done is true if nothing
+// is left to send: the JVM already has its own selection and the task wants that, or none of its
+// outputs is left.
 func check(ctx context.Context, talk outputs.Talk, t *plan.Task) (done bool, err error) {
 	listed, err := talk.List(ctx, t.JVM)
 	if err != nil {

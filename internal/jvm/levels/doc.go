@@ -1,31 +1,31 @@
-// Package levels raises the log levels of JVMs at run time and returns them to
-// what they were: wanted log selection → VM.log.
+// Package levels raises the log levels of JVMs at run time and restores them afterwards: wanted log
+// selection → VM.log.
 //
-// A [Loop] keeps what is wanted by triggers, annotations and commands in a plan (package
-// plan), which compares it with what each JVM took last, and carries out the tasks: it sends
-// commands only to the JVMs for which the two differ. A restore succeeds only when a list
-// has shown that the output is as before; otherwise it is an error, and is tried again.
+// A [Loop] records in a plan (package plan) what triggers, annotations and commands want. The plan
+// compares that with what each JVM last accepted, and the Loop carries out the resulting tasks: it
+// sends commands only to the JVMs for which the two differ. A restore succeeds only when a list has
+// shown that the output is as it was before; otherwise, the restore is an error and is tried again.
 //
-// A JVM without an output into the source can be adopted: it is given one by the same tasks, with
-// the same memory, until the Loop drains.
+// A JVM without an output into the source can be adopted: such a JVM is given an output by the same
+// tasks, with the same saved state. It has that output until the Loop drains.
 //
 // # One owner
 //
-// One process keeps the levels of a source: the [Loop] of an `ullage run`. It alone changes
-// JVMs, and its memory is authoritative. Package control makes that process the owner and
-// brings it the requests of commands, and a request is pending until the JVMs have answered.
+// One process manages the levels of a source: the [Loop] of an `ullage run`. It alone changes JVMs,
+// and its memory is authoritative. Package control makes that process the owner and passes the
+// requests of commands to it. A request is pending until the JVMs have answered.
 //
 // # Untrusted input
 //
-// The state directory lies on the tmpfs, which lives as long as the JVMs. The application can
-// write there, and in the end to the JVM itself: it gains nothing by a forgery, but it must
-// not harm the sidecar. The saved state is checked like any input, and is read at a start
-// alone. A lock that the application holds does not stop a Loop: after a while it continues
-// without the lock and without a socket.
+// The state directory is on the tmpfs, which lives as long as the JVMs. The application can write
+// to the tmpfs, and to the JVM itself in any case. So it gains nothing from a forgery, but a
+// forgery must not harm the sidecar. The saved state is checked like any other input, and is read
+// only at a start. If the application holds the lock, that does not stop a Loop: after a while it
+// continues without the lock and without a socket.
 //
 // # Triggers
 //
-// The raising trigger of package trigger is armed only while nothing is raised,
-// everything that was written during a raise has been read, and the cool-down after
-// its own last raise is over. So a trigger never fires on the lines of a raise.
+// The raising trigger of package trigger is armed only while nothing is raised, everything written
+// during a raise has been read, and the cool-down after its own last raise is over. So a trigger
+// never fires on lines that a raise produced.
 package levels

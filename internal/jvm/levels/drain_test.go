@@ -16,7 +16,7 @@ func TestADrainRestoresAndTheRaiseOfAnAnnotationGoesOnAfterIt(t *testing.T) {
 	p := r.process()
 	stop := p.run()
 	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
-	within(t, patience, "the status", func() bool { return p.Status().Cause != "" })
+	within(t, patience, "the status shows the raise", func() bool { return p.Status().Cause != "" })
 	until := p.Status().Raise.Until
 	if err := stop(); err != nil {
 		t.Error(err)
@@ -24,12 +24,12 @@ func TestADrainRestoresAndTheRaiseOfAnAnnotationGoesOnAfterIt(t *testing.T) {
 	logs(t, j, fakejvm.OwnSelection)
 	p.log.says(t, 1, "the sidecar drains")
 	if st := p.Status(); st.Cause != "" || st.Armed {
-		t.Errorf("%+v", st)
+		t.Errorf("the status is %+v", st)
 	}
 	p = r.process()
 	p.run()
 	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
-	within(t, patience, "the status", func() bool { return p.Status().Raise.Until.Equal(until) })
+	within(t, patience, "the status shows the end of the raise", func() bool { return p.Status().Raise.Until.Equal(until) })
 }
 
 func TestADrainEndsOtherRaisesPermanently(t *testing.T) {
@@ -49,7 +49,7 @@ func TestADrainEndsOtherRaisesPermanently(t *testing.T) {
 	r.settle()
 	logs(t, j, fakejvm.OwnSelection)
 	if j.Count() != n {
-		t.Errorf("the next process told it %q", j.Sent(n))
+		t.Errorf("the next process sent the JVM %q", j.Sent(n))
 	}
 }
 
@@ -60,7 +60,7 @@ func TestADrainThatFindsNothingRaisedSendsNothing(t *testing.T) {
 	stop := p.run()
 	p.started()
 	if err := stop(); err != nil || j.Count() != 0 {
-		t.Errorf("%v, told %q", err, j.Sent(0))
+		t.Errorf("error %v; the JVM was sent %q", err, j.Sent(0))
 	}
 }
 
@@ -73,7 +73,7 @@ func TestADrainOfAJVMThatHangsEndsWithAnError(t *testing.T) {
 	p := r.process()
 	stop := p.run()
 	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
-	within(t, patience, "the status", func() bool { return p.Status().Cause != "" })
+	within(t, patience, "the status shows the raise", func() bool { return p.Status().Cause != "" })
 	j.When(fakejvm.Always(fakejvm.Hang))
 	if err := stop(); err == nil || !strings.Contains(err.Error(), "1 JVMs are left with a raised log level") {
 		t.Error(err)
@@ -101,7 +101,7 @@ func TestADrainWhileAJVMHangsBegins(t *testing.T) {
 	logs(t, stuck, fakejvm.OwnSelection)
 }
 
-// A restore that has just failed is not due again when the drain comes.
+// After a failed restore, the next attempt is not due yet when the drain begins.
 func TestADrainWaitsForNoNextAttempt(t *testing.T) {
 	r, j := alone(t)
 	r.cfg.Attach.Timeout = impatience
@@ -118,7 +118,7 @@ func TestADrainWaitsForNoNextAttempt(t *testing.T) {
 	logs(t, j, fakejvm.OwnSelection)
 }
 
-// Whatever the application replaces the state directory with, the levels are restored.
+// The levels are restored, whatever the application puts in the place of the state directory.
 func TestADrainNeedsNoStateDirectory(t *testing.T) {
 	r, j := alone(t)
 	p := r.raised(j)

@@ -37,12 +37,12 @@ func TestARefusalIsToldWholeAndLeavesWhatWas(t *testing.T) {
 			p.step()
 		}
 		if j.Count() != n {
-			t.Errorf("%s: asked again: %q", c.selection, j.Sent(n))
+			t.Errorf("%s: the refused command was sent again: %q", c.selection, j.Sent(n))
 		}
 		hasError(t, p.Status(), c.text)
 		st := p.Status()
 		if st.JVMs[0].Kind != attach.Refused || !strings.Contains(st.JVMs[0].Error, c.text) || st.JVMs[0].Applied.String() != c.before {
-			t.Errorf("%s: %+v", c.selection, st.JVMs)
+			t.Errorf("%s: the JVMs are %+v", c.selection, st.JVMs)
 		}
 		p.log.says(t, 1, c.text)
 		p.hasMetric(1, "ullage_level_errors_total", opRaise)
@@ -79,15 +79,15 @@ func TestARefusedRaiseThatCouldNotBeTakenBackIsTakenBackLater(t *testing.T) {
 			j.When(c.fault)
 			r.annotate("log", "gc*=debug,gc+ref+heap=trace")
 			p.run()
-			within(t, patience, "the refusal", func() bool { return len(p.Status().Errors) > 0 })
+			within(t, patience, "the status shows the refusal", func() bool { return len(p.Status().Errors) > 0 })
 			if !becomes(patience, func() bool { return j.Selection() == c.want && (c.before != "" || len(p.savedJVMs(r)) == 0) }) {
-				t.Errorf("the JVM is left with %s, want %s; remembered are %d baselines; it was told %q", j.Selection(), c.want, len(p.savedJVMs(r)), j.Sent(0))
+				t.Errorf("the JVM is left with %s, want %s; %d baselines are saved; the JVM was sent %q", j.Selection(), c.want, len(p.savedJVMs(r)), j.Sent(0))
 			}
 		})
 	}
 }
 
-// savedJVMs are the baselines in the saved state.
+// savedJVMs returns the baselines in the saved state.
 func (p *process) savedJVMs(r *rig) map[string]*plan.Baseline {
 	p.t.Helper()
 	text, err := os.ReadFile(r.state(stateName))
@@ -103,16 +103,16 @@ func TestARestoreThatTheListDoesNotShowIsTriedAgain(t *testing.T) {
 	j.When(fakejvm.Always(fakejvm.Lie))
 	r.annotate()
 	p.run()
-	within(t, patience, "an error", func() bool { return len(p.Status().Errors) > 0 })
+	within(t, patience, "the status shows an error", func() bool { return len(p.Status().Errors) > 0 })
 	hasError(t, p.Status(), "pid 1: verify the restored configuration: file=")
 	if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].Applied.String() != "gc*=debug" || st.JVMs[0].Error == "" {
-		t.Errorf("%+v", st)
+		t.Errorf("the status is %+v", st)
 	}
 	p.hasMetric(1, "ullage_level_errors_total", opRestore)
 	p.hasMetric(0, "ullage_level_restores_total")
 	within(t, patience, "another attempt", func() bool { return p.metric("ullage_level_errors_total", opRestore) == 2 })
 	j.When(nil)
-	within(t, patience, "it counts", func() bool { return p.metric("ullage_level_restores_total") == 1 && len(p.Status().Errors) == 0 })
+	within(t, patience, "the restore is counted", func() bool { return p.metric("ullage_level_restores_total") == 1 && len(p.Status().Errors) == 0 })
 	logs(t, j, fakejvm.OwnSelection)
 	p.log.says(t, 1, "verify the restored configuration")
 	p.log.says(t, 1, "log level restored")
@@ -124,7 +124,7 @@ func TestAnOutputThatIsGoneAfterTheRestoreIsAnError(t *testing.T) {
 	r.annotate()
 	j.When(func(cmd string) fakejvm.Reaction {
 		if cmd == fakejvm.ListCommand {
-			j.Outputs = j.Outputs[:2] // under its lock
+			j.Outputs = j.Outputs[:2] // the JVM holds its lock here
 		}
 		return fakejvm.Obey
 	})
@@ -154,24 +154,24 @@ func TestAJVMThatHangsIsToldOfAndTriedAgain(t *testing.T) {
 	p := r.process()
 	p.run()
 	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
-	within(t, patience, "the hung one is in the status", func() bool { return len(p.Status().JVMs) == 2 && p.Status().JVMs[0].Error != "" })
+	within(t, patience, "the status shows the JVM that hangs", func() bool { return len(p.Status().JVMs) == 2 && p.Status().JVMs[0].Error != "" })
 	st := p.Status()
 	if st.JVMs[0].PID != 1 || st.JVMs[0].Kind != attach.TimedOut || st.JVMs[0].Applied.String() != "" || st.JVMs[1].Error != "" || st.JVMs[1].Applied.String() != "gc*=debug" {
-		t.Errorf("%+v", st.JVMs)
+		t.Errorf("the JVMs are %+v", st.JVMs)
 	}
 	p.hasMetric(1, "ullage_attach_errors_total", string(attach.TimedOut))
 	p.hasMetric(1, "ullage_level_errors_total", opRaise)
 	p.hasMetric(1, "ullage_level_raised_jvms")
 	p.log.says(t, 1, "no answer")
 
-	// After a failed attempt, the JVM is not asked again for a second.
+	// After a failed attempt, no command is sent to the JVM for a second.
 	within(t, patience, "a second attempt", func() bool { return stuck.Count() >= 2 })
 	at := stuck.Times()
 	if idle := at[1].Sub(at[0]) - r.cfg.Attach.Timeout; idle < time.Second-50*time.Millisecond {
-		t.Errorf("the second attempt came %s after the first had failed, want a second", idle)
+		t.Errorf("the second attempt came %s after the failure of the first, want at least a second", idle)
 	}
 	if n := j.Count(); n != 2 {
-		t.Errorf("the other was told %q", j.Sent(0))
+		t.Errorf("the other JVM was sent %q", j.Sent(0))
 	}
 }
 
@@ -186,7 +186,7 @@ func TestFailuresToAttachAreToldByTheirKind(t *testing.T) {
 		p := r.process()
 		p.step()
 		if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].Kind != kind || len(st.Errors) != 1 {
-			t.Errorf("%s: %+v", kind, st)
+			t.Errorf("%s: the status is %+v", kind, st)
 		}
 		p.hasMetric(1, "ullage_attach_errors_total", string(kind))
 		p.log.says(t, 1, "WARN")
@@ -204,7 +204,7 @@ func TestAJVMThatClosesWithoutAnAnswerIsTriedAgain(t *testing.T) {
 	p := r.process()
 	p.run()
 	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
-	within(t, patience, "the error is over", func() bool { return len(p.Status().Errors) == 0 })
+	within(t, patience, "the status has no error any more", func() bool { return len(p.Status().Errors) == 0 })
 }
 
 func TestWhatHasTheNameOfASocketIsToldOnceAndHoldsUpNothing(t *testing.T) {
@@ -224,7 +224,7 @@ func TestWhatHasTheNameOfASocketIsToldOnceAndHoldsUpNothing(t *testing.T) {
 	r.restored(p, j)
 }
 
-// A killed JVM leaves its socket behind, and the next JVM has another process number.
+// A killed JVM leaves its socket behind, and the next JVM has another process ID.
 func TestARaisedJVMThatWasKilledIsForgotten(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -241,7 +241,7 @@ func TestARaisedJVMThatWasKilledIsForgotten(t *testing.T) {
 	stop := p.run()
 	soon(t, patience, j, fakejvm.OwnSelection)
 	if !becomes(patience, func() bool { return len(p.savedJVMs(r)) == 0 }) {
-		t.Errorf("it is still tried to restore it: %+v, errors %q", p.Status().JVMs, p.Status().Errors)
+		t.Errorf("the sidecar still tries to restore the killed JVM: the JVMs are %+v, the errors %q", p.Status().JVMs, p.Status().Errors)
 	}
 	if err := stop(); err != nil {
 		t.Errorf("the drain: %v", err)
@@ -259,14 +259,14 @@ func TestTheTimeOfTheLastReconcileStandsStillWhileOneFails(t *testing.T) {
 	p.step()
 	good := p.metric(at)
 	if good < begun || p.Status().Reconciled.IsZero() {
-		t.Errorf("raised at %f, the last reconcile was at %f, %s", begun, good, p.Status().Reconciled)
+		t.Errorf("the raise began at %f, but the last reconcile was at %f, %s", begun, good, p.Status().Reconciled)
 	}
 	j.When(fakejvm.Always(fakejvm.Garble))
 	r.annotate("log", "gc*=trace")
 	p.step()
 	p.step()
 	if is := p.metric(at); is != good {
-		t.Errorf("while it fails it went from %f to %f", good, is)
+		t.Errorf("the time of the last reconcile went from %f to %f during a failure", good, is)
 	}
 	j.When(nil)
 	retried(p, func() bool { return p.metric(at) > good })

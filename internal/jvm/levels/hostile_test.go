@@ -22,11 +22,12 @@ func TestASocketWithTwoNamesIsRaisedOnce(t *testing.T) {
 	p.step()
 	p.step()
 	if saved := p.savedJVMs(r); len(saved) > 0 {
-		t.Errorf("it is still remembered: %+v", saved)
+		t.Errorf("the killed JVM is still in the saved state: %+v", saved)
 	}
 }
 
-// A cleaner of /tmp removes the socket of a raised JVM, which creates it again when a process attaches. It must be recognized as the same JVM.
+// A process that cleans /tmp removes the socket of a raised JVM. The JVM creates the socket again when a process
+// attaches, and must be recognized as the same JVM.
 func TestASocketThatIsCreatedAgainIsThatOfTheSameJVM(t *testing.T) {
 	r, j := alone(t)
 	p := r.raised(j)
@@ -43,11 +44,11 @@ func TestASocketThatIsCreatedAgainIsThatOfTheSameJVM(t *testing.T) {
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 	r.restored(p, j)
 	if saved := p.savedJVMs(r); len(saved) > 0 {
-		t.Errorf("remembered: %+v", saved)
+		t.Errorf("the saved state still has %+v", saved)
 	}
 }
 
-// A JVM that is restarted under the same process number keeps its own level.
+// A JVM that is restarted with the same process ID keeps its own level.
 func TestARestartedJVMIsAnother(t *testing.T) {
 	r, j := alone(t)
 	p := r.raised(j)
@@ -88,17 +89,18 @@ func TestABaselineOfOtherOutputsReachesNone(t *testing.T) {
 		p2.step()
 		for _, cmd := range j.Sent(n) {
 			if strings.Contains(cmd, name) {
-				t.Errorf("%s: the JVM was told %q", name, cmd)
+				t.Errorf("%s: the JVM was sent %q", name, cmd)
 			}
 		}
 		p2.kill()
 	}
 	if _, err := os.Stat("/dev/shm/ullage-outside.log"); err == nil {
-		t.Error("a file was made outside of the source")
+		t.Error("a file was created outside the source")
 	}
 }
 
-// Whatever has the name of the state's temporary file is not deleted recursively, however deep it is.
+// If something else has the name of the state's temporary file, it is not deleted recursively,
+// however deep it is.
 func TestADirectoryInThePlaceOfTheNewStateIsLeftAlone(t *testing.T) {
 	r, j := alone(t)
 	p := r.process()
@@ -125,7 +127,7 @@ func TestASlowJVMHoldsUpNoChange(t *testing.T) {
 	for i := range 4 {
 		sel := fmt.Sprintf("gc*=%s", []string{"debug", "trace"}[i%2])
 		r.annotate("log", sel)
-		within(t, patience, "the change", func() bool { return strings.HasSuffix(j.Selection(), sel) })
+		within(t, patience, "the JVM has the new selection", func() bool { return strings.HasSuffix(j.Selection(), sel) })
 	}
 	slow.When(nil)
 	r.annotate()
@@ -133,7 +135,7 @@ func TestASlowJVMHoldsUpNoChange(t *testing.T) {
 	must(t, stop())
 }
 
-// The list of a hostile JVM is quoted, up to a bound.
+// Errors quote the list of a hostile JVM only up to a bound.
 func TestNamesOfAHostileJVMAreBounded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

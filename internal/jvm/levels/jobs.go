@@ -26,7 +26,7 @@ type job struct {
 	was      plan.Raise     // the raise that its raise replaced
 	had      bool           // whether there was one
 	canceled bool           // no JVM took the raise, so the job was canceled
-	deadline time.Time      // the job is answered then, even if tasks are still under way
+	deadline time.Time      // when the job is answered, even if tasks are still under way
 }
 
 func newJob(r control.Request) *job {
@@ -36,8 +36,8 @@ func newJob(r control.Request) *job {
 // fail answers a job with an error.
 func (j *job) fail(err error) { j.answer <- control.Failed(err) }
 
-// jobs are the jobs of a Loop. Only the goroutine of the Loop uses them, except the channels
-// and looking, which are for the goroutines that answer requests.
+// jobs holds the jobs of a Loop. Only the goroutine of the Loop uses it, except for the channels
+// and looking, which the goroutines that answer requests use too.
 type jobs struct {
 	plan   *plan.Plan
 	runner *runner
@@ -46,7 +46,7 @@ type jobs struct {
 	coming chan *job
 	over   chan struct{} // closed when no further job is accepted
 
-	looking sync.Mutex // serializes list and rotate: descriptors are few
+	looking sync.Mutex // serializes list and rotate, because descriptors are few
 
 	pending []*job // the jobs that are not answered yet
 }
@@ -104,9 +104,8 @@ func (l *Loop) answer(ctx context.Context, r control.Request) control.Reply {
 // request.
 var errEnds = errors.New("the process that keeps the levels is ending")
 
-// look lists what the JVMs log, or rotates their files. It does not block the
-// Loop and uses a Client of its own, so that it does not interfere with tasks
-// under way.
+// look lists the outputs of the JVMs or rotates their files. It does not block the Loop, and it
+// uses a Client of its own so as not to interfere with tasks under way.
 func (l *Loop) look(ctx context.Context, r control.Request) control.Reply {
 	cfg := l.cfg.Config
 	cfg.Attach.PID = r.PID
@@ -170,7 +169,8 @@ func (s *jobs) raise(j *job, now time.Time) {
 	state.Raises[plan.FromCommand], j.until = r, r.Until
 }
 
-// answerDone answers the jobs that wait for no JVM any more.
+// answerDone answers the jobs that no longer wait for a JVM. If no JVM took the raise of a job, it
+// first cancels that raise.
 func (s *jobs) answerDone(ctx context.Context) {
 	var left []*job
 	for _, j := range s.pending {
@@ -191,8 +191,8 @@ func (s *jobs) waits(j *job) bool {
 	return len(s.runner.running) > 0 && time.Now().Before(j.deadline)
 }
 
-// fails reports whether no JVM took the raise of a job, and makes sure that
-// the job has a reason.
+// fails reports whether no JVM took the raise of a job. It makes sure that the job then has a
+// reason.
 func (s *jobs) fails(j *job) bool {
 	if j.Verb != control.VerbSet || !j.App.IsZero() || j.canceled || s.waits(j) {
 		return false
@@ -207,8 +207,7 @@ func (s *jobs) fails(j *job) bool {
 	return !slices.ContainsFunc(j.changes, raised) && len(j.errs) > 0
 }
 
-// cancel ends the raise of a job and puts the raise that it replaced back
-// in effect.
+// cancel ends the raise of a job and reinstates the raise that it replaced.
 func (s *jobs) cancel(ctx context.Context, j *job) {
 	j.canceled = true
 	j.deadline = time.Now().Add(answered(s.runner.timeout))

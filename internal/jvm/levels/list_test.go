@@ -18,7 +18,7 @@ import (
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
-// live are the JVMs of a list, without stale sockets.
+// live returns the JVMs of a list, without the stale sockets.
 func live(listed []outputs.Listed) []outputs.Listed {
 	return slices.DeleteFunc(slices.Clone(listed), func(l outputs.Listed) bool { return l.Stale })
 }
@@ -38,12 +38,13 @@ func TestListTellsOfThoseThatDoNotAnswer(t *testing.T) {
 	}
 	for i, o := range listed[0].Outputs {
 		if o.Shipped != (i == 2) || o.Raised != "" || o.Selection != j.SelectionOf(i) {
-			t.Errorf("%+v", o)
+			t.Errorf("the output is %+v", o)
 		}
 	}
 }
 
-// Sockets left behind by earlier JVMs, or by JVMs of other users, are a failure only if the command asked for them. A sidecar gives the same answer.
+// Sockets left behind by earlier JVMs, or by JVMs of other users, are an error only if the command names them. A
+// sidecar gives the same answer as a command without a sidecar.
 func TestListPassesOverSocketsThatAreLeftBehind(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -56,12 +57,12 @@ func TestListPassesOverSocketsThatAreLeftBehind(t *testing.T) {
 			listed, err := r.command().List(t.Context())
 			var none *outputs.NoJVMError
 			if len(listed) != 3 || len(live(listed)) != 0 || !errors.As(err, &none) || !strings.Contains(err.Error(), "3 sockets left") || strings.ContainsAny(err.Error(), "\n") {
-				t.Errorf("sidecar %v: %+v, %v", running, listed, err)
+				t.Errorf("sidecar %v: listed %+v, error %v", running, listed, err)
 			}
 			of := r.cfg.Config
 			of.Attach.PID = 8
 			if _, err := control.NewCommand(of).List(t.Context()); err == nil || errors.As(err, &none) || !strings.Contains(err.Error(), "pid 8") {
-				t.Errorf("sidecar %v, of the one that was asked for: %v", running, err)
+				t.Errorf("sidecar %v, a list of only that JVM: error %v", running, err)
 			}
 		}
 		if running {
@@ -72,7 +73,8 @@ func TestListPassesOverSocketsThatAreLeftBehind(t *testing.T) {
 	}
 }
 
-// However many stale sockets there are, a list shows some of them, counts them all and succeeds. A JVM that does not answer makes it fail.
+// If there are many stale sockets, a list shows some of them, counts all of them and succeeds. It fails if a JVM does
+// not answer.
 func TestListPassesOverMoreLeftSocketsThanItLists(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -85,7 +87,7 @@ func TestListPassesOverMoreLeftSocketsThanItLists(t *testing.T) {
 		listed, err := r.command().List(t.Context())
 		var none *outputs.NoJVMError
 		if len(live(listed)) != 0 || len(listed) != outputs.MaxStale || !errors.As(err, &none) || !strings.Contains(err.Error(), "20 sockets left there") {
-			t.Errorf("%+v, %v", listed, err)
+			t.Errorf("listed %+v, error %v", listed, err)
 		}
 	}
 	list()
@@ -94,26 +96,26 @@ func TestListPassesOverMoreLeftSocketsThanItLists(t *testing.T) {
 	stuck.When(fakejvm.Always(fakejvm.Hang))
 	var none *outputs.NoJVMError
 	if _, err := r.command().List(t.Context()); !timedOut(err) || errors.As(err, &none) {
-		t.Errorf("beside one that does not answer: %v", err)
+		t.Errorf("with a JVM that does not answer: error %v", err)
 	}
 	stuck.When(nil)
 	if listed, err := r.command().List(t.Context()); len(live(listed)) != 1 || len(listed) != 1+outputs.MaxStale || err != nil {
-		t.Errorf("beside one that answers: %+v, %v", listed, err)
+		t.Errorf("with a JVM that answers: listed %+v, error %v", listed, err)
 	}
 }
 
-// All commands report a mistyped --source. Only a list goes on without it.
+// All commands report a mistyped --source. Only a list continues without a source.
 func TestAMissingSourceIsToldByListAndRotate(t *testing.T) {
 	r, j := alone(t)
 	r.cfg.Source += "/nowhere"
 	listed, err := r.command().List(t.Context())
 	if len(listed) != 1 || !errors.Is(err, statedir.ErrNoSource) {
-		t.Errorf("listed %+v, %v", listed, err)
+		t.Errorf("listed %+v, error %v", listed, err)
 	}
 	told := j.Count()
 	listed, err = r.command().Rotate(t.Context())
 	if len(listed) != 0 || !errors.Is(err, statedir.ErrNoSource) || slices.Contains(j.Sent(told), fakejvm.RotateCommand) {
-		t.Errorf("rotated %+v, %v, %q", listed, err, j.Sent(told))
+		t.Errorf("rotated %+v, error %v; the JVM was sent %q", listed, err, j.Sent(told))
 	}
 }
 
@@ -125,17 +127,18 @@ func TestRotateRotatesThoseThatAnswer(t *testing.T) {
 	stuck.When(fakejvm.Once(1, fakejvm.RotateCommand, fakejvm.Hang))
 	rotated, err := r.command().Rotate(t.Context())
 	if !timedOut(err) || len(rotated) != 1 || rotated[0].PID != 2 {
-		t.Errorf("%+v, %v", rotated, err)
+		t.Errorf("rotated %+v, error %v", rotated, err)
 	}
 	if sent := j.Sent(0); !slices.Equal(sent, []string{fakejvm.ListCommand, fakejvm.RotateCommand}) {
-		t.Errorf("told %q", sent)
+		t.Errorf("the JVM was sent %q", sent)
 	}
 	if _, err := os.Stat(r.state(stateName)); !os.IsNotExist(err) {
-		t.Errorf("a state was saved for that: %v", err)
+		t.Errorf("rotating must not save a state: %v", err)
 	}
 }
 
-// One more command asks a JVM for its name. A JVM that does not answer it is listed without a name.
+// A list asks each JVM for its name with one more command. A JVM that does not answer that command
+// is listed without a name.
 func TestAListNamesTheJVMs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -146,15 +149,15 @@ func TestAListNamesTheJVMs(t *testing.T) {
 	var err error
 	p.during(func() { listed, err = r.command().List(t.Context()) })
 	if err != nil || len(listed) != 2 {
-		t.Fatalf("%+v, %v", listed, err)
+		t.Fatalf("listed %+v, error %v", listed, err)
 	}
 	if want := (attach.Description{Main: "shop.Main", Version: "17.0.15+6", Collector: "G1", Uptime: 6076 * time.Millisecond}); listed[0].JVM != want {
-		t.Errorf("%+v, want %+v", listed[0].JVM, want)
+		t.Errorf("the description is %+v, want %+v", listed[0].JVM, want)
 	}
 	if listed[1].JVM != (attach.Description{}) || len(listed[1].Outputs) != 3 {
-		t.Errorf("%+v", listed[1])
+		t.Errorf("listed %+v", listed[1])
 	}
 	if sent := j.Sent(0); !slices.Equal(sent, []string{fakejvm.ListCommand, fakejvm.DescribeCommand}) {
-		t.Errorf("told %q", sent)
+		t.Errorf("the JVM was sent %q", sent)
 	}
 }

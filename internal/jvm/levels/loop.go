@@ -22,17 +22,18 @@ import (
 )
 
 const (
-	// pollInterval is how often the Loop checks the annotations file, the lock
-	// and the socket while there is work. The poll does not miss a swapped directory,
-	// and it is all there is where [Loop.Annotated] is not called.
+	// pollInterval is how often the Loop checks the annotations file, the lock and the socket while
+	// there is work. A poll notices a swapped directory too. If [Loop.Annotated] is not called,
+	// nothing else notices a change of the file.
 	pollInterval = control.KeepInterval
 
-	// idleInterval is that while no level is raised. It is the interval of the reader's
-	// poll, so that one wake-up of an idle process serves both.
+	// idleInterval is the same interval while no level is raised. It equals the interval of the
+	// reader's poll, so that an idle process wakes up once for both.
 	idleInterval = time.Second
 
-	// adoptLooks is how many ticks in a row look for JVMs to adopt after something has changed
-	// around: a process that has just started may take ten seconds to become a JVM that listens.
+	// adoptLooks is how many consecutive ticks look for JVMs to adopt after something in the pod
+	// has changed: a process that has just started may need ten seconds to become a JVM that
+	// listens.
 	adoptLooks = 20
 
 	// drainTimeout bounds the restore when the process ends.
@@ -65,23 +66,23 @@ type Loop struct {
 	shown Status
 }
 
-// Outlets are functions through which a Loop passes on what is not for a JVM. None of them
-// may block, and each may be nil.
+// Outlets are the functions to which a Loop passes whatever does not concern a JVM. None may block,
+// and each may be nil.
 type Outlets struct {
-	// AppLevels is given, at each update, the levels at which events of the application's loggers
-	// are wanted; zero leaves that to the application. Nil: they cannot be raised.
+	// AppLevels is called at each update with the levels at which events of the application's
+	// loggers are wanted. Zero leaves the levels to the application. If nil, they cannot be raised.
 	AppLevels func(loggers.Levels)
 
-	// Mark is given the raises and restores. Nil: there are no marks.
+	// Mark is called with each raise and restore. If nil, no marks are written.
 	Mark func(mark.Mark)
 
-	// Save is called, by several goroutines, at a request to save withheld lines,
-	// with the kind of the cause and the reason for people. Nil: none are held.
+	// Save is called by several goroutines, each time that withheld lines are to be saved, with the
+	// kind of the cause and a reason for people. If nil, no lines are held.
 	Save func(cause, why string) (control.Saving, error)
 }
 
-// New returns a Loop for a valid cfg, which raises on the alarms of triggers. It has no side
-// effects besides registering metrics.
+// New returns a Loop for a valid cfg. The Loop raises when one of the triggers fires. New has no
+// side effects except that it registers metrics.
 func New(cfg Config, triggers *trigger.Set, to Outlets, reg prometheus.Registerer, log *slog.Logger) *Loop {
 	m, talk, file := newMetrics(reg), outputs.New(cfg.Config), plan.NewFile(cfg.Source)
 	p := plan.New(talk.Ships, log)
@@ -98,20 +99,20 @@ func New(cfg Config, triggers *trigger.Set, to Outlets, reg prometheus.Registere
 	return l
 }
 
-// Annotated has the Loop look at the annotations now rather than at its next poll. It does not
+// Annotated makes the Loop look at the annotations now, instead of at its next poll. It does not
 // block and is safe for concurrent use.
 func (l *Loop) Annotated() {
 	select {
 	case l.notes.changed <- struct{}{}:
-	default: // the Loop has yet to look
+	default: // an earlier signal is still pending
 	}
 }
 
-// Run keeps the wanted levels until ctx ends, then restores the JVMs. It
-// retries a JVM that does not answer and a source that is missing. It returns
-// an error only if a level may be left raised. With --attach off it only reads
-// the annotations, for the status. Run calls released when ctx has ended and no JVM writes by
-// --adopt any more, or cannot be reached; more than once if need be.
+// Run manages the levels until ctx ends, then restores the JVMs. It retries a JVM that does not
+// answer and a source that is missing. It returns an error only if a JVM may be left with a raised
+// level or with the output of --adopt. If --attach is off, it only reads the annotations, for the
+// status. Run calls released after ctx has ended, as soon as no JVM writes to an output of --adopt,
+// and at the latest when it returns. It may call released more than once.
 func (l *Loop) Run(ctx context.Context, released func()) error {
 	defer released()
 	if l.cfg.Attach.Mode == attach.Off {
@@ -150,7 +151,7 @@ func (l *Loop) read(ctx context.Context) {
 	}
 }
 
-// turn runs until ctx ends.
+// turn handles events until ctx ends.
 func (l *Loop) turn(ctx context.Context) {
 	interval := pollInterval
 	tick := kernel.NewTicker(interval)
@@ -176,19 +177,19 @@ func (l *Loop) turn(ctx context.Context) {
 		case j := <-l.jobs.coming:
 			l.jobs.begin(ctx, j)
 		case <-l.notes.changed:
-			if l.notes.exists() { // that it is missing, only two polls say
+			if l.notes.exists() { // a missing file is left to the polls, which must find it missing twice
 				l.tick(ctx)
 			}
 		case <-tick.C:
 			l.tick(ctx)
-		case <-end: // at the end of the raise, rather than at the next poll
+		case <-end: // the raise must not last until the next poll
 			l.tick(ctx)
 		}
 		l.jobs.answerDone(ctx)
 	}
 }
 
-// between returns how long the Loop waits between two checks, where the next update is due
+// between returns how long the Loop waits between two checks. next is when the next update is due
 // without a change.
 func between(now, next time.Time) time.Duration {
 	if next.Sub(now) > time.Minute {
@@ -197,8 +198,8 @@ func between(now, next time.Time) time.Duration {
 	return pollInterval
 }
 
-// tick checks the lock, the annotations and the saved file. It updates if one
-// of them has changed or an update is due.
+// tick checks the lock, the annotations, the saved file and, for adoption, the processes of the
+// pod. It updates if one of them has changed or an update is due.
 func (l *Loop) tick(ctx context.Context) {
 	now := time.Now()
 	changed := l.owner.Keep()
@@ -217,10 +218,10 @@ func (l *Loop) tick(ctx context.Context) {
 	l.arm(now)
 }
 
-// arm arms the trigger, or disarms it and shows why. The trigger is disarmed
-// while anything is raised, until everything written meanwhile has been read,
-// however long that takes, and for the cool-down that begins then if the trigger
-// itself has raised.
+// arm arms or disarms the trigger and shows why it is not armed. The trigger is disarmed while
+// anything is raised and until everything written meanwhile has been read, however long that takes.
+// If the trigger itself caused the raise, the cool-down begins then, and the trigger stays disarmed
+// until it is over.
 func (l *Loop) arm(now time.Time) {
 	s, why := l.plan.State, ""
 	_, _, on := s.Wanted(now)
@@ -241,7 +242,7 @@ func (l *Loop) arm(now time.Time) {
 		why = whyUnread
 	case s.Fired:
 		s.Fired, s.Quiet = false, now.Add(l.cfg.TriggerCooldown)
-		l.memory.unsaved, l.next = true, now // the next tick saves that
+		l.memory.unsaved, l.next = true, now // the next tick saves the state
 		why = whyCooling
 	}
 	l.triggers.Arm(l.notes.request.Trigger, why == "")
@@ -256,9 +257,9 @@ const (
 	whyCooling = "it cools down after a raise"
 )
 
-// update evaluates everything that wants a level, applies change if it is not
-// nil, and reconciles the JVMs. It returns the error that prevents that. Every
-// request under way gets the changes and errors of the update.
+// update evaluates everything that asks for a level, applies change if it is not nil, and
+// reconciles the JVMs. It returns the errors of these steps. Every request under way receives the
+// changes and errors of the update.
 func (l *Loop) update(ctx context.Context, change func(now time.Time)) error {
 	now, p := time.Now(), l.plan
 	l.next, l.until = now.Add(findInterval), time.Time{}
@@ -298,9 +299,8 @@ func (l *Loop) want(now time.Time) {
 	l.plan.State.Expire(now)
 }
 
-// finish reports what has changed and which errors occurred. A raise that was
-// in effect when the update began may be over by now; its end is then still
-// due.
+// finish reports what has changed and which errors occurred. A raise that was in effect when the
+// update began may be over by now. If so, the next update, which ends it, is due at once.
 func (l *Loop) finish(before *plan.State, began time.Time, err error) {
 	now, s := time.Now(), l.plan.State
 	changes := l.plan.Changes(before)
@@ -320,7 +320,7 @@ func (l *Loop) finish(before *plan.State, began time.Time, err error) {
 	case len(s.JVMs) == 0:
 		l.next = now.Add(time.Hour) // nothing to do until something changes
 	case l.plan.Raised() == 0:
-		l.next = now.Add(10 * findInterval) // most likely the JVM has ended
+		l.next = now.Add(10 * findInterval) // the JVMs that are still remembered have most likely ended
 	}
 	if at, due := l.plan.Adoption.Due(now); due {
 		if soonest := now.Add(findInterval); at.Before(soonest) {
@@ -337,10 +337,10 @@ func (l *Loop) finish(before *plan.State, began time.Time, err error) {
 	l.show(now)
 }
 
-// drain restores every JVM. An annotation's raise continues after a restart of
-// the sidecar, until its end; other raises end here.
+// drain restores every JVM. An annotation's raise continues after a restart of the sidecar until
+// the raise is over; other raises end here.
 func (l *Loop) drain(ctx context.Context) error {
-	l.runner.work.Wait() // the tasks end with the context of turn
+	l.runner.work.Wait() // the tasks end, because the context of turn has ended
 	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
 	l.plan.Draining = true
@@ -363,7 +363,8 @@ func (l *Loop) drain(ctx context.Context) error {
 	return errors.Join(left...)
 }
 
-// close lets a successor keep the levels and answers the requests under way.
+// close gives up ownership of the levels, so that a successor can manage them, and answers the
+// requests under way.
 func (l *Loop) close() {
 	l.runner.work.Wait()
 	l.owner.Release()
@@ -371,7 +372,7 @@ func (l *Loop) close() {
 	l.owner.Stop()
 }
 
-// wake has the next update come at that time at the latest.
+// wake makes the next update due at the given time or earlier.
 func (l *Loop) wake(at time.Time) {
 	if at.Before(l.next) {
 		l.next = at

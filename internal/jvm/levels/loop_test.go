@@ -23,22 +23,22 @@ func TestAnAnnotationRaisesAndItsRemovalRestores(t *testing.T) {
 	stop := p.run()
 	p.started()
 	if n := j.Count(); n != 0 {
-		t.Errorf("%d commands without a raise: %q", n, j.Sent(0))
+		t.Errorf("%d commands were sent without a raise: %q", n, j.Sent(0))
 	}
 
 	r.annotate("log", "gc*=debug", "log-for", "1h")
 	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	p.polls(3)
 	if sent := j.Sent(0); len(sent) != 2 {
-		t.Errorf("for a raise, and some polls, it was told %q", sent)
+		t.Errorf("for a raise and some polls, the JVM was sent %q", sent)
 	}
 	st := p.Status()
 	if st.Cause != plan.FromAnnotation || st.Raise.Selection.String() != "gc*=debug" || st.Raise.Until.Sub(st.Raise.Since) != time.Hour || st.Raise.Why != "annotation ullage.dev/log" {
-		t.Errorf("status %+v", st)
+		t.Errorf("the status is %+v", st)
 	}
 	want := plan.JVM{PID: 1, Applied: selected(t, "gc*=debug"), Outputs: []string{"file=" + filepath.Join(r.cfg.Source, "gc.log")}}
 	if len(st.JVMs) != 1 || st.JVMs[0].PID != 1 || st.JVMs[0].Applied != want.Applied || !slices.Equal(st.JVMs[0].Outputs, want.Outputs) || st.JVMs[0].Error != "" {
-		t.Errorf("status of the JVMs %+v, want %+v", st.JVMs, want)
+		t.Errorf("the status has the JVMs %+v, want %+v", st.JVMs, want)
 	}
 	p.hasMetric(1, "ullage_level_raised_jvms")
 
@@ -47,7 +47,7 @@ func TestAnAnnotationRaisesAndItsRemovalRestores(t *testing.T) {
 	within(t, patience, "the raise is over", func() bool { return p.Status().Cause == "" && p.metric("ullage_level_raised_jvms") == 0 })
 	must(t, stop())
 	if sent := j.Sent(0); len(sent) != 4 {
-		t.Errorf("for a raise and a restore it was told %q", sent)
+		t.Errorf("for a raise and a restore, the JVM was sent %q", sent)
 	}
 	p.log.says(t, 1, "log level raised")
 	p.log.says(t, 1, "log level restored")
@@ -64,12 +64,12 @@ func TestNothingIsSentWhileNothingChanges(t *testing.T) {
 		p.step()
 	}
 	if sent := j.Sent(0); len(sent) != 2 {
-		t.Errorf("in 30 updates of one raise it was told %q", sent)
+		t.Errorf("in 30 updates of one raise, the JVM was sent %q", sent)
 	}
 	r.annotate("log", "gc*=debug", "log-for", "20m")
 	p.step()
 	if st := p.Status(); st.Raise.Until.Sub(st.Raise.Since) != 20*time.Minute || j.Count() != 2 {
-		t.Errorf("for another length: %+v, %q", st, j.Sent(2))
+		t.Errorf("after a change of the length: the status is %+v; the JVM was sent %q", st, j.Sent(2))
 	}
 	r.annotate()
 	for range 30 {
@@ -77,7 +77,7 @@ func TestNothingIsSentWhileNothingChanges(t *testing.T) {
 	}
 	logs(t, j, fakejvm.OwnSelection)
 	if sent := j.Sent(2); len(sent) != 2 {
-		t.Errorf("in 30 updates after the end of it: %q", sent)
+		t.Errorf("in 30 updates after the raise, the JVM was sent %q", sent)
 	}
 }
 
@@ -89,12 +89,12 @@ func TestARestartedJVMIsRaisedAgain(t *testing.T) {
 	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	j.Restart()
 	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
-	within(t, patience, "it is in the status", func() bool { st := p.Status(); return len(st.JVMs) == 1 && st.JVMs[0].Applied.String() != "" })
+	within(t, patience, "the status shows the raise", func() bool { st := p.Status(); return len(st.JVMs) == 1 && st.JVMs[0].Applied.String() != "" })
 	r.annotate()
 	soon(t, patience, j, fakejvm.OwnSelection)
-	within(t, patience, "it is over in the status", func() bool { return p.metric("ullage_level_raised_jvms") == 0 })
+	within(t, patience, "the status shows that the raise is over", func() bool { return p.metric("ullage_level_raised_jvms") == 0 })
 	p.log.says(t, 2, "log level raised")
-	p.log.says(t, 1, "log level restored") // what ended has not been
+	p.log.says(t, 1, "log level restored") // the run that ended was not restored
 	p.log.says(t, 0, "WARN")
 }
 
@@ -104,13 +104,13 @@ func TestAJVMThatIsNotThereYetIsWaitedFor(t *testing.T) {
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.run()
-	within(t, patience, "the status says what is waited for", func() bool { return len(p.Status().Errors) > 0 })
+	within(t, patience, "the status reports that it waits for a JVM", func() bool { return len(p.Status().Errors) > 0 })
 	hasError(t, p.Status(), "waiting for a JVM")
-	within(t, patience, "it looks again", func() bool { return p.Status().Raise.Since.Before(time.Now().Add(-2 * time.Second)) })
+	within(t, patience, "the Loop looks again", func() bool { return p.Status().Raise.Since.Before(time.Now().Add(-2 * time.Second)) })
 	p.log.says(t, 1, "waiting for a JVM")
 	j := r.jvm(1)
 	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
-	within(t, patience, "the error is over", func() bool { return len(p.Status().Errors) == 0 })
+	within(t, patience, "the status has no error any more", func() bool { return len(p.Status().Errors) == 0 })
 }
 
 func TestEveryShippedOutputIsRaisedAndNoOther(t *testing.T) {
@@ -131,7 +131,7 @@ func TestEveryShippedOutputIsRaisedAndNoOther(t *testing.T) {
 	var err error
 	p.during(func() { listed, err = r.command().List(t.Context()) })
 	if err != nil || len(listed) != 1 || len(listed[0].Outputs) != len(want) {
-		t.Fatalf("listed %+v, %v", listed, err)
+		t.Fatalf("listed %+v, error %v", listed, err)
 	}
 	for i, o := range listed[0].Outputs {
 		shipped := i == 2 || i == 5
@@ -143,7 +143,7 @@ func TestEveryShippedOutputIsRaisedAndNoOther(t *testing.T) {
 	p.step()
 	for i := 2; i < len(want); i++ {
 		if got := j.SelectionOf(i); got != fakejvm.OwnSelection {
-			t.Errorf("output %d logs %s in the end", i, got)
+			t.Errorf("after the restore, output %d logs %s", i, got)
 		}
 	}
 }
@@ -164,9 +164,9 @@ func TestAJVMThatLogsElsewhereIsLeftAlone(t *testing.T) {
 		p.step()
 	}
 	logs(t, j, fakejvm.Atop("gc*=debug"))
-	hasError(t, p.Status(), "") // it matters only if no other JVM is there
+	hasError(t, p.Status(), "") // a JVM without a shipped output is an error only if there is no other JVM
 	if sent := other.Sent(0); !slices.Equal(sent, []string{fakejvm.ListCommand}) {
-		t.Errorf("the other JVM was told %q", sent)
+		t.Errorf("the other JVM was sent %q", sent)
 	}
 }
 
@@ -178,10 +178,10 @@ func TestAttachOffTouchesNothing(t *testing.T) {
 	defer cancel()
 	p := r.process()
 	if err := p.Run(ctx, func() {}); err != nil || j.Count() != 0 {
-		t.Errorf("%v, told %q", err, j.Sent(0))
+		t.Errorf("error %v; the JVM was sent %q", err, j.Sent(0))
 	}
 	if _, err := os.Stat(filepath.Dir(r.state(stateName))); !os.IsNotExist(err) {
-		t.Errorf("the state directory: %v", err)
+		t.Errorf("there must be no state directory: %v", err)
 	}
 	p.log.says(t, 1, "--attach is off")
 }
@@ -203,6 +203,6 @@ func TestTheStateOfThirtyThreeRunsOfAJVMIsReadBack(t *testing.T) {
 	p.step()
 	logs(t, j, fakejvm.OwnSelection)
 	if strings.Contains(p.log.String(), "not sound") {
-		t.Errorf("it does not believe what it saved itself:\n%s", p.log)
+		t.Errorf("the process does not accept the state that it saved itself:\n%s", p.log)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/plan"
 )
 
-// memory keeps the saved state in line with the state of a plan, which is authoritative.
+// memory keeps the saved state up to date with the state of a plan, which is authoritative.
 type memory struct {
 	file    *plan.File
 	plan    *plan.Plan
@@ -31,7 +31,7 @@ func (m *memory) load(now time.Time) {
 	m.loaded, m.unsaved = true, err != nil || saved != nil && !m.file.Whole()
 	switch {
 	case err == nil:
-	case errors.Is(err, fs.ErrPermission): // only the owner can tell whether the file is sound
+	case errors.Is(err, fs.ErrPermission): // only the owner of the file can read it and check that it is sound
 		// messages.md#log-levels: Another user wrote `SOURCE/.ullage/levels.json`. Run ullage as
 		// that user, or as root.
 		m.log.Warn("cannot read the saved log levels", "error", err, "hint", "run as the user who wrote them, or as root")
@@ -42,9 +42,8 @@ func (m *memory) load(now time.Time) {
 	}
 }
 
-// save saves the state if it has changed since before or since the last save, or if the file
-// was not written by this process. It returns an error only if a crash
-// would lose something.
+// save saves the state if it has changed since before or since the last save, or if another process
+// has changed the file. It returns an error only if a crash would lose something.
 func (m *memory) save(before *plan.State) error {
 	s := m.plan.State
 	if !m.unsaved && !m.file.Moved() && s.Same(before) {

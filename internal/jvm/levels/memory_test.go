@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// The application creates sockets for as many JVMs as the sidecar looks at, gives each the longest list that is accepted, and asks the sidecar for the lists
-// over as many connections as are allowed.
+// The application creates sockets for as many JVMs as the sidecar looks at, makes each answer with the longest list
+// that is accepted, and asks the sidecar for the lists over as many connections as are allowed.
 func TestListsOfManyForgedJVMsTakeLittleMemory(t *testing.T) {
 	r := newRig(t)
 	r.cfg.Attach.Timeout = 5 * time.Second
-	const longest = 256 << 10 // that a JVM may answer
+	const longest = 256 << 10 // bytes of a JVM's answer
 	long := "0\nLog output configuration:\n #0: file=" + strings.Repeat("\x01", longest)
 	for pid := range 16 {
 		serveAt(t, filepath.Join(r.cfg.Attach.Tmp, fmt.Sprintf(".java_pid%d", pid+1)), func(conn net.Conn) {
@@ -41,7 +41,8 @@ func TestListsOfManyForgedJVMsTakeLittleMemory(t *testing.T) {
 				defer conn.Close()
 				_, err = io.WriteString(conn, `{"verb":"list"}`+"\n")
 				must(t, err)
-				// No command continues to read before all answers have begun, so that the sidecar holds all of them at once.
+				// No command reads on before all answers have begun, so that the sidecar holds all of them at
+				// once.
 				_ = conn.SetReadDeadline(time.Now().Add(patience))
 				_, _ = io.ReadFull(conn, make([]byte, len("\n{")))
 				answered.Done()
@@ -62,7 +63,7 @@ func TestListsOfManyForgedJVMsTakeLittleMemory(t *testing.T) {
 			}
 		}
 	})
-	if took := most - before.HeapAlloc; took > 24<<20 { // it was 647 MB
-		t.Errorf("%d bytes were taken", took)
+	if took := most - before.HeapAlloc; took > 24<<20 { // it once was 647 MB
+		t.Errorf("the lists took %d bytes", took)
 	}
 }

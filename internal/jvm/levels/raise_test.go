@@ -19,9 +19,9 @@ func TestARaiseRunsOutAndDoesNotComeBack(t *testing.T) {
 	briefly(t, j, fakejvm.Atop("gc*=debug"))
 	soon(t, patience, j, fakejvm.OwnSelection)
 	if lasted := time.Since(began); lasted < time.Second {
-		t.Errorf("it lasted %s", lasted)
+		t.Errorf("the raise lasted only %s", lasted)
 	}
-	within(t, patience, "it is over in the status", func() bool { return p.Status().Cause == "" })
+	within(t, patience, "the status shows that the raise is over", func() bool { return p.Status().Cause == "" })
 	p.log.says(t, 1, "its time is over")
 	must(t, stop())
 	p = r.process() // the annotation is still there
@@ -32,7 +32,8 @@ func TestARaiseRunsOutAndDoesNotComeBack(t *testing.T) {
 	j.HasTaken(4)
 }
 
-// The end of a raise is shown to users as a point in time. So the raise ends exactly then, not at the next look at the annotations.
+// Users are shown the end of a raise as a point in time. So the raise ends exactly then, not at the next poll of the
+// annotations.
 func TestARaiseEndsWhenItsTimeIsOver(t *testing.T) {
 	r, j := alone(t)
 	p := r.process()
@@ -40,16 +41,16 @@ func TestARaiseEndsWhenItsTimeIsOver(t *testing.T) {
 	soonest := time.Hour
 	for n := 0; soonest > 100*time.Millisecond; n++ { // the machine may be busy
 		if n == 30 {
-			t.Fatalf("of %d raises, each ended %s late at least", n, soonest)
+			t.Fatalf("each of %d raises ended at least %s late", n, soonest)
 		}
-		r.annotate("log", "gc*=debug", "log-for", fmt.Sprintf("%dms", 1250+n)) // to between two polls
+		r.annotate("log", "gc*=debug", "log-for", fmt.Sprintf("%dms", 1250+n)) // ends between two polls
 		soon(t, patience, j, fakejvm.Atop("gc*=debug"))
-		within(t, patience, "the status", func() bool { return p.Status().Cause != "" })
+		within(t, patience, "the status shows the raise", func() bool { return p.Status().Cause != "" })
 		until := p.Status().Raise.Until
 		soon(t, patience, j, fakejvm.OwnSelection)
 		late := time.Since(until)
 		if soonest = min(soonest, late); late < 0 {
-			t.Errorf("it ended %s too early", -late)
+			t.Errorf("the raise ended %s too early", -late)
 		}
 	}
 }
@@ -65,7 +66,7 @@ func TestARaiseThatEndsDuringAnUpdateIsNotForgottenUntilTheNext(t *testing.T) {
 	passes(t, until)
 	p.finish(p.plan.State.Clone(), until.Add(-time.Millisecond), nil)
 	if p.next.After(until) || !p.until.Equal(until) {
-		t.Errorf("it ended at %s, and the next update is due at %s", until, p.next)
+		t.Errorf("the raise ended at %s, but the next update is due at %s", until, p.next)
 	}
 }
 
@@ -91,7 +92,7 @@ func TestTheSameAnnotationRaisesAgainAfterItWasGone(t *testing.T) {
 	p.hasMetric(3, "ullage_level_raises_total", "annotation")
 }
 
-// Another ID is another raise: it begins again, even after the earlier one expired.
+// Another ID means another raise, which begins even if the earlier raise is already over.
 func TestTheSameSelectionWithAnotherIDIsAnotherRaise(t *testing.T) {
 	r, j := alone(t)
 	p := r.process()
@@ -108,12 +109,12 @@ func TestTheSameSelectionWithAnotherIDIsAnotherRaise(t *testing.T) {
 	p.step()
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 	if st := p.Status(); first.ID != "one" || st.Raise.ID != "two" || !st.Raise.Until.After(first.Until) {
-		t.Errorf("first %+v, then %+v", first, st)
+		t.Errorf("the first raise was %+v, then the status was %+v", first, st)
 	}
-	r.annotate("log", "gc*=debug", "log-for", "1h", "log-id", "t w o") // bad: what is in effect stays
+	r.annotate("log", "gc*=debug", "log-for", "1h", "log-id", "t w o") // a bad ID: the raise in effect stays
 	p.step()
 	if st := p.Status(); st.Raise.ID != "two" || len(st.Problems) != 1 {
-		t.Errorf("%+v", st)
+		t.Errorf("the status is %+v", st)
 	}
 }
 
@@ -126,7 +127,7 @@ func TestRaisesDoNotAddUp(t *testing.T) {
 		logs(t, j, fakejvm.Atop(strings.Replace(sel, "all=debug", "all=debug,perf+class+link=off", 1)))
 	}
 	if n := j.Count(); n != 6 {
-		t.Errorf("%d commands for five raises: %q", n, j.Sent(0))
+		t.Errorf("five raises took %d commands: %q", n, j.Sent(0))
 	}
 	r.restored(p, j)
 }
@@ -146,11 +147,11 @@ func TestTheHighestCauseWinsWhileItLasts(t *testing.T) {
 		t.Error(err)
 	}
 	logs(t, j, fakejvm.Atop("class+load*=info"))
-	within(t, patience, "the command is noticed", func() bool { return p.Status().Cause == plan.FromCommand })
+	within(t, patience, "the status shows the raise of the command", func() bool { return p.Status().Cause == plan.FromCommand })
 	soon(t, patience, j, fakejvm.Atop("safepoint*=debug"))
 	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug")
 	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
-	within(t, patience, "the trigger's is in the status", func() bool { return p.Status().Cause == plan.FromTrigger })
+	within(t, patience, "the status shows the raise of the trigger", func() bool { return p.Status().Cause == plan.FromTrigger })
 	must(t, stop())
 	logs(t, j, fakejvm.OwnSelection)
 }

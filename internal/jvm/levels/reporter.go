@@ -13,8 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/line/mark"
 )
 
-// Bounds on log lines about JVMs: JVMs choose their answers, and may start and
-// end very often.
+// Bounds on log lines about JVMs: a JVM chooses its answers, and may start and end very often.
 const (
 	maxHolding = 32 // concurrent errors
 	maxWarns   = 30 // log lines a minute
@@ -24,7 +23,7 @@ const (
 	maxQuoted = 2048
 )
 
-// reporter logs, counts and marks changes of levels, and each error when it first
+// reporter logs, counts and marks changes of levels. It logs each error when the error first
 // occurs.
 type reporter struct {
 	log     *slog.Logger
@@ -38,7 +37,7 @@ type reporter struct {
 	reconciled time.Time       // when all JVMs last had the wanted selection
 }
 
-// change logs and marks a change of an output. It counts the first one of each JVM.
+// change logs and marks a change of an output. It counts only the first change of each JVM.
 func (r *reporter) change(c plan.Change) {
 	r.note(c.Mark())
 	switch {
@@ -68,7 +67,7 @@ func (r *reporter) change(c plan.Change) {
 		"until", plan.ShownEnd(c.Until))
 }
 
-// note marks what has happened, if there are marks.
+// note writes a mark, unless changes are not marked.
 func (r *reporter) note(m mark.Mark) {
 	if r.mark != nil {
 		r.mark(m)
@@ -97,9 +96,8 @@ func (r *reporter) annotations(notes *annotations) {
 	r.metrics.problems.Set(float64(n))
 }
 
-// errors logs each error when it first occurs, and again only if it recurs
-// after it has ended. finding holds the errors of looking for JVMs, which are
-// counted as well.
+// errors logs each error when it first occurs, and again only if it recurs after it was over.
+// finding holds the errors of the search for JVMs, which are also counted.
 func (r *reporter) errors(now time.Time, all, finding []error) {
 	for _, e := range finding {
 		if !r.holding[e.Error()] {
@@ -119,7 +117,7 @@ func (r *reporter) errors(now time.Time, all, finding []error) {
 	r.holding = holding
 }
 
-// warn logs an error, at most maxWarns of them a minute.
+// warn logs an error, up to maxWarns errors a minute.
 func (r *reporter) warn(now time.Time, text string) {
 	if now.Sub(r.warned) > warnPeriod {
 		r.warned, r.warns = now, 0

@@ -14,14 +14,14 @@ import (
 	"github.com/ullage/ullage/internal/jvm/trigger"
 )
 
-// Restore returns the JVMs of a source to their own log configuration where an `ullage run` was
-// killed and left them changed. It is the owner of the levels meanwhile, and fails if another
-// process is. Without anything to restore, it fails with [control.ErrNoOwner].
+// Restore returns the JVMs of a source to their own log configuration if an `ullage run` was killed
+// and left them changed. Restore owns the levels while it runs, and fails if another process owns
+// them. If there is nothing to restore, it fails with [control.ErrNoOwner].
 func Restore(ctx context.Context, cfg outputs.Config) ([]plan.Change, error) {
 	all, reg := DefaultConfig(), prometheus.NewRegistry()
 	all.Config = cfg
 	l := New(all, trigger.New(trigger.DefaultConfig(), nil, reg), Outlets{}, reg, slog.New(slog.DiscardHandler))
-	l.notes.unknown = true // an annotation's raise that ends here stays ended
+	l.notes.unknown = true // so that an annotation's raise that ends here is not begun again
 	l.memory.load(time.Now())
 	if s := l.plan.State; len(s.JVMs)+len(s.Adopted) == 0 {
 		return nil, control.ErrNoOwner
@@ -31,7 +31,7 @@ func Restore(ctx context.Context, cfg outputs.Config) ([]plan.Change, error) {
 		return nil, err
 	}
 	defer l.owner.Release()
-	l.memory.loaded = false // the process that held the lock may have saved a last time
+	l.memory.loaded = false // load again: the process that held the lock may have saved once more
 	l.memory.load(time.Now())
 	j := newJob(control.Request{Verb: control.VerbReset})
 	l.jobs.pending = append(l.jobs.pending, j)

@@ -31,7 +31,8 @@ type rig struct {
 	last    *process
 }
 
-// impatience is Attach.Timeout in tests whose JVM does not answer. Other tests have a longer limit, for busy machines.
+// impatience is Attach.Timeout in tests in which a JVM does not answer. Other tests have a longer limit, for busy
+// machines.
 const impatience = time.Second
 
 func newRig(t testing.TB) *rig {
@@ -58,7 +59,7 @@ func alone(t *testing.T) (*rig, *fakejvm.JVM) {
 	return r, r.jvm(1)
 }
 
-// raised returns a process that has just raised a JVM by an annotation.
+// raised returns a process that has just raised a JVM because of an annotation.
 func (r *rig) raised(j *fakejvm.JVM) *process {
 	r.t.Helper()
 	r.annotate("log", "gc*=debug")
@@ -68,7 +69,8 @@ func (r *rig) raised(j *fakejvm.JVM) *process {
 	return p
 }
 
-// restored removes the annotations. The JVM has its own level after the next update.
+// restored removes the annotations and requires that the JVM has its own level after the next
+// update.
 func (r *rig) restored(p *process, j *fakejvm.JVM) {
 	r.t.Helper()
 	r.annotate()
@@ -76,7 +78,8 @@ func (r *rig) restored(p *process, j *fakejvm.JVM) {
 	logs(r.t, j, fakejvm.OwnSelection)
 }
 
-// annotate writes the annotations as the kubelet does: into a new directory, to which it then swaps a link. It takes pairs of a name without the prefix and a value.
+// annotate writes the annotations as the kubelet does: into a new directory, to which it then redirects a link. The
+// arguments are pairs of a name without the prefix and a value.
 func (r *rig) annotate(pairs ...string) {
 	r.t.Helper()
 	annotations := map[string]string{"kubernetes.io/config.source": "api"}
@@ -103,7 +106,7 @@ const stateName = "levels.json"
 // state is the path of a file of the state directory.
 func (r *rig) state(name string) string { return filepath.Join(r.cfg.Source, statedir.Name, name) }
 
-// The files of the levels' owner in the state directory, and some of its bounds.
+// The files of the levels' owner in the state directory, and two of the owner's bounds.
 const (
 	lockName   = "levels.lock"
 	socketName = "levels.sock"
@@ -111,7 +114,7 @@ const (
 	maxClients = 4       // at a time
 )
 
-// owner makes the test the owner of a source's levels, so that no Loop can be.
+// owner makes the test the owner of a source's levels, so that no Loop can become the owner.
 func owner(t testing.TB, r *rig) *control.Owner {
 	t.Helper()
 	o := control.NewOwner(r.cfg.Source, nil)
@@ -120,7 +123,7 @@ func owner(t testing.TB, r *rig) *control.Owner {
 	return o
 }
 
-// dial connects to the socket of the source's owner, whose path may be long.
+// dial connects to the socket of the source's owner. The path of the socket may be long.
 func dial(p *process) (net.Conn, error) {
 	dir, err := os.Open(filepath.Join(p.cfg.Source, statedir.Name))
 	if err != nil {
@@ -130,7 +133,8 @@ func dial(p *process) (net.Conn, error) {
 	return net.Dial("unix", fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), socketName))
 }
 
-// process is the Loop of one process. It stands for a sidecar. Until run is called, the test drives it with step and can kill it.
+// process is the Loop of one process, and represents a sidecar. Until run is called, the test drives it with step and
+// can kill it.
 type process struct {
 	*Loop
 	t   testing.TB
@@ -157,7 +161,7 @@ func (r *rig) process() *process {
 // command is a process that runs one command.
 func (r *rig) command() *control.Command { return control.NewCommand(r.cfg.Config) }
 
-// during runs the process while f runs, so that a command in f can ask it.
+// during runs the process while f runs, so that a command in f can send it a request.
 func (p *process) during(f func()) {
 	p.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -170,7 +174,7 @@ func (p *process) during(f func()) {
 	p.runner.work.Wait()
 }
 
-// set raises with a command that asks the process. reset ends the raise in the same way.
+// set raises with a command that sends the process a request. reset ends the raise in the same way.
 func (p *process) set(sel string, lasts time.Duration) (changes []plan.Change, until time.Time, err error) {
 	p.t.Helper()
 	p.during(func() {
@@ -185,26 +189,25 @@ func (p *process) reset() (changes []plan.Change, err error) {
 	return changes, err
 }
 
-// step is one tick of Run, in which an update is due. An update waits for a JVM
-// for updatePatience only, so step also runs the updates that come when the
-// remaining tasks land.
+// step is one tick of Run at which an update is due. An update waits for a JVM only for
+// updatePatience, so step also runs the updates that follow when the remaining tasks end.
 func (p *process) step() {
 	p.t.Helper()
 	p.next = time.Time{}
 	p.tick(context.Background())
 	for len(p.runner.running) > 0 {
 		p.runner.work.Wait()
-		_ = p.update(context.Background(), nil) // Status has the error
+		_ = p.update(context.Background(), nil) // the status shows the error
 	}
 }
 
-// retried steps until holds is true: a JVM that failed is tried again after a second.
+// retried steps until holds returns true: after a failure, the next attempt is due a second later.
 func retried(p *process, holds func() bool) {
 	p.t.Helper()
-	within(p.t, patience, "what the next attempt does", func() bool { p.step(); return holds() })
+	within(p.t, patience, "the result of the next attempt", func() bool { p.step(); return holds() })
 }
 
-// spared steps until the next attempt would be due, and requires that the JVM is sent nothing.
+// spared steps until the next attempt would be due and requires that nothing is sent to the JVM.
 func spared(p *process, j *fakejvm.JVM) {
 	p.t.Helper()
 	n := j.Count()
@@ -215,8 +218,8 @@ func spared(p *process, j *fakejvm.JVM) {
 	j.HasTaken(n)
 }
 
-// kill does what the kernel does when the process is killed: the listener goes,
-// and the name of the socket stays.
+// kill does what the kernel does when the process is killed: the listener is closed, and the name
+// of the socket remains.
 func (p *process) kill() {
 	p.owner.Stop()
 	socket := filepath.Join(p.cfg.Source, statedir.Name, socketName)
@@ -225,7 +228,7 @@ func (p *process) kill() {
 	_ = os.Rename(socket+".kept", socket)
 }
 
-// run starts Run. Stop cancels it and returns what it returned.
+// run starts Run. stop cancels Run and returns its error.
 func (p *process) run() (stop func() error) {
 	p.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	// updatePatience is how long an update waits for the JVMs. A slower JVM
-	// continues in the background, and delays neither other JVMs nor later
-	// updates.
+	// updatePatience is how long an update waits for the JVMs. The task of a slower JVM continues
+	// in the background, and delays neither other JVMs nor later updates.
 	updatePatience = 500 * time.Millisecond
 
 	// findInterval is how often the Loop looks for JVMs while something is
@@ -23,8 +22,8 @@ const (
 	findInterval = time.Second
 )
 
-// answered returns the time after which each JVM has answered or will not: the runner waits no
-// longer.
+// answered returns how long the runner waits for the JVMs: by then each has answered or will not
+// answer.
 func answered(timeout time.Duration) time.Duration { return control.PerTask*timeout + findInterval }
 
 // runner carries out the tasks of a plan. One goroutine uses the runner and
@@ -38,7 +37,7 @@ type runner struct {
 
 	running map[string]*running // by JVM ID: the tasks under way
 	done    chan struct{}       // a task has ended
-	work    sync.WaitGroup      // the goroutines of the tasks
+	work    sync.WaitGroup      // waits for the goroutines of the tasks
 }
 
 // running is a task under way.
@@ -47,10 +46,9 @@ type running struct {
 	ended chan struct{} // closed when the task ends
 }
 
-// reconcile brings the JVMs to the wanted selection. It does no work if nothing
-// is raised and no raise is wanted, and sends nothing to a JVM that already has
-// the wanted selection. Before it sends a raise to a JVM, it saves what a
-// restart needs to undo that raise.
+// reconcile brings the JVMs to the wanted selection. It does no work if nothing is raised and no
+// raise is wanted, and sends nothing to a JVM that already has the wanted selection. Before it
+// sends a raise to a JVM, it saves what is needed to undo that raise after a restart.
 func (r *runner) reconcile(ctx context.Context, now time.Time) error {
 	want := r.plan.Goal(now)
 	if !r.busy() && r.plan.Rest(want) {
@@ -113,8 +111,8 @@ func (r *runner) start(ctx context.Context, t *plan.Task) {
 	})
 }
 
-// await waits until a task ends. It reports false if the update must go on
-// without the remaining tasks. A drain waits for all tasks.
+// await waits until a task ends. It returns false if the update must continue without the remaining
+// tasks. A drain waits for all tasks.
 func (r *runner) await(ctx context.Context, deadline <-chan time.Time) bool {
 	if r.plan.Draining {
 		deadline = nil // each task has its own deadline
@@ -148,7 +146,7 @@ func (r *runner) collect(now time.Time, failed map[string]bool) (bad []error) {
 	return bad
 }
 
-// ended counts how a task ended and returns the error to report.
+// ended counts the error of a task that has ended and returns the error to report.
 func (r *runner) ended(t *plan.Task) error {
 	err := r.plan.Attempted(t)
 	if t.Err != nil && !errors.Is(t.Err, context.Canceled) {
@@ -169,8 +167,8 @@ func (r *runner) ended(t *plan.Task) error {
 	return err
 }
 
-// noneToRaise returns an error with the reasons if there is no JVM to raise. If no
-// JVM was found at all, the reason begins with hint.
+// noneToRaise returns an error with the reasons if no JVM can be raised. If no JVM was found at
+// all, the reason begins with hint.
 func (r *runner) noneToRaise(hint string) error {
 	if r.plan.Raised() > 0 || r.busy() {
 		return nil

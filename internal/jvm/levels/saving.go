@@ -20,14 +20,14 @@ func (l *Loop) saveNow(r control.Request) control.Reply {
 	return out
 }
 
-// The causes of a saving on request.
+// The causes when lines are saved on request.
 const (
 	causeCommand    = "command"
 	causeAnnotation = "annotation"
 )
 
-// saveAnnotated saves withheld lines if the annotation for that has a new value. The value
-// that this process finds first may be older than the process, and saves nothing.
+// saveAnnotated saves withheld lines if the annotation save has a new value. The first value that
+// this process finds may be older than the process, so it saves nothing.
 func (l *Loop) saveAnnotated() {
 	was, is := l.notes.saved, l.notes.request.Save
 	l.notes.saved = &is

@@ -18,7 +18,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/control"
 )
 
-// deepSource moves the source to a path that no socket's address could hold.
+// deepSource moves the source to a path that is too long for the address of a socket.
 func (r *rig) deepSource() {
 	r.t.Helper()
 	r.cfg.Source = filepath.Join(r.cfg.Source, strings.Repeat("deep", 30), strings.Repeat("er", 60))
@@ -39,7 +39,8 @@ func listenAt(t testing.TB, path string) *net.UnixListener {
 	return l
 }
 
-// serveAt listens at a path, reads a request from each connection, and has it served.
+// serveAt listens at a path, reads a request from each connection and passes the connection to
+// serve.
 func serveAt(t testing.TB, path string, serve func(net.Conn)) {
 	t.Helper()
 	l := listenAt(t, path)
@@ -73,13 +74,14 @@ func TestACommandFindsASidecarBehindALongPath(t *testing.T) {
 	logs(t, j, fakejvm.OwnSelection)
 }
 
-// What a killed process left behind, and what the application replaces the socket with.
+// impostors returns functions that create what a killed process leaves behind, or what the
+// application may put in the place of the socket.
 func impostors(t *testing.T) map[string]func(path string) error {
 	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
 	l := listenAt(t, elsewhere)
 	go func() {
 		if c, err := l.Accept(); err == nil {
-			t.Error("a command has followed a link out of the source")
+			t.Error("a command followed a link out of the source")
 			c.Close()
 		}
 	}()
@@ -127,9 +129,8 @@ func TestADirectoryInThePlaceOfTheSocketIsReportedAndTheLevelsAreKept(t *testing
 	r.restored(p, j)
 }
 
-// The application holds the lock and answers on the socket: commands end within
-// a bound and report what they found, and no part of the answer is executed or
-// lost.
+// The application holds the lock and answers on the socket. Commands end within a bound and report
+// what they found, and nothing of the answer is executed or lost.
 func TestAForgedKeeperHoldsUpNoCommandAndIsReported(t *testing.T) {
 	t.Parallel()
 	flood := strings.Repeat("x", 1<<16)
@@ -154,13 +155,13 @@ func TestAForgedKeeperHoldsUpNoCommandAndIsReported(t *testing.T) {
 			serveAt(t, r.state(socketName), c.serve)
 			_, _, err := r.command().Set(t.Context(), raiseTo(t, "gc*=debug", time.Hour))
 			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v, want %q", err, c.want)
+				t.Errorf("error %v, want %q", err, c.want)
 			}
 		})
 	}
 }
 
-// drip sends a byte now and then, before the other side times out.
+// drip sends a byte repeatedly, each before the other side times out.
 func drip(c net.Conn) {
 	for tick := time.NewTicker(50 * time.Millisecond); ; <-tick.C {
 		if _, err := c.Write([]byte(" ")); err != nil {
@@ -210,7 +211,7 @@ func TestARequestIsBoundedAndCanAskForNothingElse(t *testing.T) {
 		conn.Close()
 		var got control.Reply
 		if err := json.Unmarshal(answer, &got); err != nil || len(got.Errors) != 1 || !strings.Contains(got.Errors[0], want) || strings.Contains(got.Errors[0], "\u202e") {
-			t.Errorf("%.60q is answered %.300q (%v), want %q", text, answer, err, want)
+			t.Errorf("the answer to %.60q is %.300q (%v), want %q", text, answer, err, want)
 		}
 	}
 	if n := j.Count(); n != 0 {
@@ -218,7 +219,8 @@ func TestARequestIsBoundedAndCanAskForNothingElse(t *testing.T) {
 	}
 }
 
-// Connections that send no request are closed. They delay commands only briefly, and do not delay the end.
+// Connections without a request are closed. They delay commands only briefly, and do not delay the end of
+// the process.
 func TestIdleConnectionsAreBounded(t *testing.T) {
 	r, j := alone(t)
 	r.annotate()

@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
-// leftBehind puts n sockets of killed JVMs into the shared directory.
+// leftBehind creates n sockets of killed JVMs in the shared directory.
 func (r *rig) leftBehind(n int) {
 	for pid := range n {
 		must(r.t, listenAt(r.t, filepath.Join(r.cfg.Attach.Tmp, fmt.Sprintf(".java_pid%d", 100+pid))).Close())
@@ -31,7 +31,7 @@ func TestSocketsThatAreLeftBehindAreNotJVMs(t *testing.T) {
 	p.step()
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 	if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].PID != 7 || len(st.Errors) > 0 {
-		t.Errorf("%+v", st)
+		t.Errorf("the status is %+v", st)
 	}
 	for _, kind := range attach.Kinds() {
 		p.hasMetric(0, "ullage_attach_errors_total", string(kind))
@@ -43,7 +43,7 @@ func TestSocketsThatAreLeftBehindAreNotJVMs(t *testing.T) {
 	}
 }
 
-// If there are only such sockets, the sidecar waits for a JVM and logs why.
+// If there are only stale sockets, the sidecar waits for a JVM and logs why.
 func TestWhereOnlySocketsAreLeftBehindAJVMIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -55,7 +55,7 @@ func TestWhereOnlySocketsAreLeftBehindAJVMIsWaitedFor(t *testing.T) {
 	hasError(t, p.Status(), "no process listens on the sockets left there")
 	p.hasMetric(0, "ullage_attach_errors_total", string(attach.NoJVM))
 	if _, _, err := p.set("gc*=trace", time.Hour); err == nil {
-		t.Error("somebody took a raise")
+		t.Error("a raise succeeded without a JVM")
 	}
 	j := r.jvm(7)
 	p.step()
@@ -63,7 +63,7 @@ func TestWhereOnlySocketsAreLeftBehindAJVMIsWaitedFor(t *testing.T) {
 	hasError(t, p.Status(), "")
 }
 
-// A JVM that was killed while it was raised is no longer shown, and not restored.
+// A JVM that was killed while it was raised is no longer shown and is not restored.
 func TestARaisedJVMThatWasKilledIsNotShown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -75,7 +75,7 @@ func TestARaisedJVMThatWasKilledIsNotShown(t *testing.T) {
 	killed.Kill()
 	p.step()
 	if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].PID != 8 || len(st.Errors) > 0 || len(p.savedJVMs(r)) != 1 {
-		t.Errorf("%+v, %d baselines are saved", st, len(p.savedJVMs(r)))
+		t.Errorf("the status is %+v; %d baselines are saved", st, len(p.savedJVMs(r)))
 	}
 	p.hasMetric(1, "ullage_level_raised_jvms")
 	p.log.says(t, 1, "JVM ended while its log level was raised")

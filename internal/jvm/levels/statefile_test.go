@@ -19,13 +19,13 @@ import (
 const soundState = `{"raises":{"annotation":{"selection":"gc*=debug","for":3600000000000,"since":"2026-11-21T08:00:00Z","until":"2026-11-21T09:00:00Z","reason":"annotation","why":"annotation ullage.dev/log","ended":""}},` +
 	`"jvms":{"25:7:1795248000000000000":{"pid":1,"outputs":[{"Index":2,"Name":"file=/var/log/jvm/gc.log","Selection":"all=off,gc*=info","Decorators":"uptime,level,tags","Options":"filecount=5,filesize=0B,async=false","Reconfigured":false,"Err":null}],"applied":"gc*=debug","cause":"annotation"}}}`
 
-// forgeries are texts with which an application may replace the saved state.
+// forgeries returns texts with which an application might replace the saved state.
 func forgeries(t *testing.T) map[string]func(path string) error {
 	write := func(text string) func(path string) error {
 		return func(path string) error { return os.WriteFile(path, []byte(text), 0o666) }
 	}
 	var many []string
-	for i := range 2000 { // fewer than fit
+	for i := range 2000 { // fewer than the file may hold
 		many = append(many, fmt.Sprintf(`"%d":{"outputs":[]}`, i))
 	}
 	outside := filepath.Join(t.TempDir(), "outside")
@@ -74,7 +74,7 @@ func TestAForgedStateIsNotBelieved(t *testing.T) {
 				if text := p.log.String(); strings.Contains(text, "%!") || strings.Count(text, "WARN") > 1 {
 					t.Errorf("logged:\n%s", text)
 				}
-				hasError(t, p.Status(), "") // the saved state is whole again
+				hasError(t, p.Status(), "") // the saved state is sound again
 				r.restored(p, j)
 			})
 		}
@@ -94,10 +94,10 @@ func TestADirectoryInThePlaceOfTheStateRaisesNothing(t *testing.T) {
 	must(t, os.Remove(r.state(stateName)))
 	p.run()
 	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
-	within(t, patience, "the error is over", func() bool { return len(p.Status().Errors) == 0 })
+	within(t, patience, "the status has no error any more", func() bool { return len(p.Status().Errors) == 0 })
 }
 
-// Whatever is forged, a raise ends when it could have at the latest.
+// Whatever end is forged, a raise ends no later than the longest allowed raise would.
 func TestAForgedEndDoesNotMove(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -108,11 +108,11 @@ func TestAForgedEndDoesNotMove(t *testing.T) {
 	p.step()
 	until := p.Status().Raise.Until
 	if until.IsZero() {
-		t.Fatalf("%+v", p.Status())
+		t.Fatalf("no raise is in effect: the status is %+v", p.Status())
 	}
 	p.step()
 	if again := p.Status().Raise.Until; !again.Equal(until) {
-		t.Errorf("it ended at %s, now at %s", until, again)
+		t.Errorf("the end of the raise moved from %s to %s", until, again)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestAStateThatIsTakenAwayWhileRaisedHoldsInMemory(t *testing.T) {
 			p.step()
 		}
 		if st := p.Status(); !st.Raise.Until.Equal(until) || j.Count() != 2 {
-			t.Errorf("%s: %+v, told %q", name, st, j.Sent(2))
+			t.Errorf("%s: the status is %+v; the JVM was sent %q", name, st, j.Sent(2))
 		}
 		if conn, err := dial(p); err != nil {
 			t.Errorf("%s: a command does not find the Loop: %v", name, err)
@@ -146,14 +146,14 @@ func TestAStateThatIsTakenAwayWhileRaisedHoldsInMemory(t *testing.T) {
 	}
 }
 
-// If a command finds a JVM raised, that selection must not become the baseline.
+// The JVM is raised when the command comes. The raised selection must not become the baseline.
 func TestACommandAfterTheStateWasTakenAwayDoesNotLoseTheBaseline(t *testing.T) {
 	r, j := alone(t)
 	r.annotate("log", "gc*=debug", "log-for", "1h")
 	p := r.process()
 	p.step()
 	must(t, os.Remove(r.state(stateName)))
-	for range 8 { // as in two seconds
+	for range 8 { // as many polls as in two seconds
 		p.step()
 	}
 	_, _, err := p.set("safepoint*=debug", time.Hour)
@@ -218,11 +218,11 @@ func TestALockThatAnotherProcessHoldsIsWaitedFor(t *testing.T) {
 	p := r.process()
 	p.run()
 	if becomes(700*time.Millisecond, func() bool { return j.Count() > 0 }) {
-		t.Errorf("without the lock it told the JVM %q", j.Sent(0))
+		t.Errorf("without the lock the process sent the JVM %q", j.Sent(0))
 	}
 	other.Release()
 	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
-	within(t, patience, "the status", func() bool { return p.Status().Cause == plan.FromAnnotation })
+	within(t, patience, "the status shows the raise", func() bool { return p.Status().Cause == plan.FromAnnotation })
 	hasError(t, p.Status(), "")
 }
 
@@ -235,7 +235,7 @@ func TestASourceThatIsMissingIsWaitedFor(t *testing.T) {
 	p := r.process()
 	p.run()
 	if becomes(700*time.Millisecond, func() bool { return j.Count() > 0 }) {
-		t.Errorf("without a source it told the JVM %q", j.Sent(0))
+		t.Errorf("without a source the process sent the JVM %q", j.Sent(0))
 	}
 	must(t, os.Mkdir(r.cfg.Source, 0o700))
 	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
@@ -265,6 +265,6 @@ func TestAnOutputThatIsTooLongToBeRestoredIsLeftAlone(t *testing.T) {
 	retried(p, func() bool { return j.Selection() == selection })
 	hasError(t, p.Status(), "")
 	if saved := p.savedJVMs(r); len(saved) > 0 {
-		t.Errorf("there is a baseline that cannot be restored: %+v", saved)
+		t.Errorf("a baseline that cannot be restored was saved: %+v", saved)
 	}
 }

@@ -15,19 +15,19 @@ import (
 // Status is a snapshot of the levels.
 type Status struct {
 	Cause      plan.Cause    // the cause of the raise in effect; empty: none
-	Raise      plan.Raise    // in effect
-	JVMs       []plan.JVM    // the JVMs found; none are looked for while nothing is raised
+	Raise      plan.Raise    // the raise in effect
+	JVMs       []plan.JVM    // the JVMs found; empty while there is nothing to do, see [plan.Plan.JVMs]
 	Problems   []ask.Problem // bad annotations
 	Errors     []string      // the current errors
 	Trigger    string
 	Armed      bool
 	Disarmed   string         // why the trigger is not armed; may be empty for a moment
-	Never      string         // why the trigger, or a condition of it, cannot be met; empty: it can, or that is unknown
+	Never      string         // why the trigger, or a condition of it, cannot be met; empty: it can be met, or that is unknown
 	Missed     int64          // lines that met a condition while the trigger was not armed
 	Quiet      time.Time      // the earliest time at which the trigger is armed
 	Off        bool           // levels are not changed at all: --attach is off
 	Reconciled time.Time      // when all JVMs last had the wanted selection
-	App        admin.AppRaise // of the application's events; an empty level: none
+	App        admin.AppRaise // the raise of the application's events; an empty level: none
 
 	trigger ask.Trigger
 }
@@ -47,7 +47,7 @@ func (l *Loop) Status() Status {
 	return st
 }
 
-// Show adds the levels to the status of a sidecar, unless attaching is off and no trigger is asked for.
+// Show adds the levels to the status of a sidecar, unless attaching is off and there is no trigger.
 func (st Status) Show(to *admin.Status) {
 	if st.Off && st.Trigger == "" {
 		return

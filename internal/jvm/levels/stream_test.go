@@ -15,14 +15,14 @@ import (
 	"github.com/ullage/ullage/test/lab/marked"
 )
 
-// The outputs of the JVM of twoStreams, as positions in its list.
+// The outputs of the JVM of twoStreams, as positions in the JVM's list.
 const (
 	gcOutput    = 2
 	appOutput   = 3
 	plainOutput = 4 // its lines show no level
 )
 
-// twoStreams returns a pod with a JVM of three shipped outputs.
+// twoStreams returns a pod with a JVM that has three shipped outputs.
 func twoStreams(t *testing.T) (*rig, *fakejvm.JVM) {
 	t.Helper()
 	t.Parallel()
@@ -36,15 +36,16 @@ func twoStreams(t *testing.T) (*rig, *fakejvm.JVM) {
 	return r, j
 }
 
-// only checks that the given ones of the three outputs are raised, and that the others have their own selection.
+// only checks that of the three outputs only the given ones are raised and that the others have their own
+// selection.
 func only(t testing.TB, j *fakejvm.JVM, raise string, outputs ...int) {
 	t.Helper()
 	for o, wrong := range notOnly(j, raise, outputs...) {
-		t.Errorf("output %d logs %s", o, wrong)
+		t.Errorf("output %d has the wrong selection %s", o, wrong)
 	}
 }
 
-// notOnly returns what the outputs log that log something else, by output.
+// notOnly returns, by output, the selections that differ from what only requires.
 func notOnly(j *fakejvm.JVM, raise string, outputs ...int) map[int]string {
 	wrong := map[int]string{}
 	for o := gcOutput; o <= plainOutput; o++ {
@@ -59,7 +60,7 @@ func notOnly(j *fakejvm.JVM, raise string, outputs ...int) map[int]string {
 	return wrong
 }
 
-// setStream is set for the streams that match a pattern.
+// setStream is [process.set] for the streams that match a pattern.
 func (p *process) setStream(sel, stream string) (changes []plan.Change, err error) {
 	p.t.Helper()
 	p.during(func() {
@@ -81,12 +82,12 @@ func TestOnlyTheNamedStreamIsRaised(t *testing.T) {
 			p := r.process()
 			changes, err := p.setStream("gc*=debug", pattern)
 			if err != nil || len(changes) != len(outputs) {
-				t.Errorf("%+v, %v", changes, err)
+				t.Errorf("the changes are %+v, error %v", changes, err)
 			}
 			only(t, j, "gc*=debug", outputs...)
 			p.hasMetric(1, "ullage_level_raises_total", "command")
 			if st := p.Status(); st.Raise.Stream != pattern {
-				t.Errorf("%+v", st)
+				t.Errorf("the status is %+v", st)
 			}
 			if _, err := p.reset(); err != nil {
 				t.Error(err)
@@ -107,11 +108,11 @@ func TestAListShowsWhichStreamIsRaised(t *testing.T) {
 		t.Helper()
 		listed, err := r.command().List(t.Context())
 		if err != nil || len(listed) != 1 {
-			t.Fatalf("%s: %+v, %v", how, listed, err)
+			t.Fatalf("%s: listed %+v, error %v", how, listed, err)
 		}
 		for i, o := range listed[0].Outputs {
 			if raised := o.Raised != ""; raised != (i == gcOutput) || o.ByName != (i == plainOutput) || o.Shipped != (i >= gcOutput) {
-				t.Errorf("%s: %+v", how, o)
+				t.Errorf("%s: listed %+v", how, o)
 			}
 		}
 	}
@@ -121,7 +122,8 @@ func TestAListShowsWhichStreamIsRaised(t *testing.T) {
 	only(t, j, "gc*=debug", gcOutput)
 }
 
-// The first stream is restored before the second is raised, both for a command and for an annotation.
+// The first stream is restored before the second is raised, whether a command or an annotation asks
+// for the second.
 func TestAnotherStreamTakesTheRaise(t *testing.T) {
 	r, j := twoStreams(t)
 	r.annotate("log", "safepoint*=debug")
@@ -139,13 +141,13 @@ func TestAnotherStreamTakesTheRaise(t *testing.T) {
 		did = append(did, fmt.Sprintf("%s %v %v", filepath.Base(c.Output), strings.HasSuffix(c.From, "debug"), strings.HasSuffix(c.To, "debug")))
 	}
 	if want := []string{"app-%t.log true false", "gc-%p.log true false", "plain.log false true"}; !slices.Equal(did, want) {
-		t.Errorf("%q, want %q", did, want)
+		t.Errorf("the changes are %q, want %q", did, want)
 	}
 	sent := j.Sent(n + 2) // without the list and the description before it
 	restored := slices.Index(sent, fakejvm.ListCommand)
 	for i, cmd := range sent {
 		if strings.Contains(cmd, "plain.log") && i < restored {
-			t.Errorf("the second stream is raised before the first is verified: %q", sent)
+			t.Errorf("the second stream is raised before the restore of the first is verified: %q", sent)
 		}
 	}
 	p.hasMetric(1, "ullage_level_restores_total")
@@ -161,7 +163,7 @@ func TestAnotherStreamTakesTheRaise(t *testing.T) {
 	p.step()
 	only(t, j, "")
 	if saved := p.savedJVMs(r); len(saved) > 0 {
-		t.Errorf("remembered: %+v", saved)
+		t.Errorf("the saved state still has %+v", saved)
 	}
 }
 
@@ -178,11 +180,11 @@ func TestAStreamThatNoJVMHasRaisesNothing(t *testing.T) {
 	}
 	changes, err := p.setStream("gc*=trace", "nosuch.log")
 	if err == nil || len(changes) > 0 {
-		t.Errorf("%+v, %v", changes, err)
+		t.Errorf("the changes are %+v, error %v", changes, err)
 	}
 	only(t, j, "gc*=debug", gcOutput)
 	if st := p.Status(); st.Raise.Stream != "gc-7.log" || len(st.Errors) > 0 {
-		t.Errorf("%+v", st)
+		t.Errorf("the status is %+v", st)
 	}
 }
 
@@ -201,7 +203,7 @@ func TestATypoInAStreamLeavesTheRaiseInEffectAlone(t *testing.T) {
 			until, n := p.Status().Raise.Until, j.Count()
 			changes, err := p.setStream("gc*=trace", "nosuch.log")
 			if err == nil || !strings.Contains(err.Error(), `"nosuch.log" (it has: gc-7.log, app-%t.log, plain.log)`) || len(changes) > 0 {
-				t.Errorf("%+v, %v", changes, err)
+				t.Errorf("the changes are %+v, error %v", changes, err)
 			}
 			for _, cmd := range j.Sent(n) {
 				if strings.Contains(cmd, "output=") {
@@ -216,22 +218,22 @@ func TestATypoInAStreamLeavesTheRaiseInEffectAlone(t *testing.T) {
 	}
 }
 
-// Only one of two JVMs has the stream. The other is left alone, without an error.
+// Only one of two JVMs has the stream. The other JVM is left alone, and that is not an error.
 func TestAStreamOfOneOfTwoJVMs(t *testing.T) {
 	r, j := twoStreams(t)
 	other := r.jvm(8)
 	p := r.process()
 	if changes, err := p.setStream("gc*=debug", "gc-7.log"); err != nil || len(changes) != 1 {
-		t.Errorf("%+v, %v", changes, err)
+		t.Errorf("the changes are %+v, error %v", changes, err)
 	}
 	only(t, j, "gc*=debug", gcOutput)
 	logs(t, other, fakejvm.OwnSelection)
 	if other.HasTaken(3); len(p.Status().Errors) > 0 {
-		t.Errorf("%q", p.Status().Errors)
+		t.Errorf("the status has the errors %q", p.Status().Errors)
 	}
 }
 
-// A JVM whose lines show no level is raised by name alone.
+// An output whose lines show no level is raised only if its stream is named.
 func TestOutputsWithoutLevelsAreRaisedByName(t *testing.T) {
 	r, j := alone(t)
 	j.Lock()
@@ -252,7 +254,8 @@ func TestOutputsWithoutLevelsAreRaisedByName(t *testing.T) {
 	hasError(t, p.Status(), "")
 }
 
-// An annotation names a stream in the same way as a command. Naming another stream begins another raise. A malformed name keeps the current raise in effect.
+// An annotation names a stream as a command does. If it names another stream, another raise begins. If the name is
+// malformed, the current raise stays in effect.
 func TestAnAnnotationRaisesOneStream(t *testing.T) {
 	r, j := twoStreams(t)
 	p := r.process()
@@ -264,7 +267,7 @@ func TestAnAnnotationRaisesOneStream(t *testing.T) {
 		p.step()
 		only(t, j, "gc*=debug", output)
 		if st := p.Status(); st.Raise.Stream != stream || len(st.Problems) != 1 {
-			t.Errorf("%+v", st)
+			t.Errorf("the status is %+v", st)
 		}
 	}
 	r.annotate("log", "gc*=debug")
@@ -275,7 +278,7 @@ func TestAnAnnotationRaisesOneStream(t *testing.T) {
 	only(t, j, "")
 }
 
-// A sidecar is killed at any point between the change of the first stream and that of the second.
+// A sidecar is killed at some moment between the change of the first stream and that of the second.
 func TestAKilledSidecarRestoresTheFirstStream(t *testing.T) {
 	for n := 1; n <= 5; n++ { // list, description; restore, list, list; then the raise
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -333,7 +336,7 @@ func TestASocketThatIsCreatedAgainForgetsNoStream(t *testing.T) {
 			raise.Stream = stream
 			p.plan.State.Raises[plan.FromCommand] = raise
 			outputs := map[string][]int{"plain.log": {plainOutput}, "gc-7.log": {gcOutput}, "": {gcOutput, appOutput}}[stream]
-			retried(p, func() bool { return len(notOnly(j, "gc*=trace", outputs...)) == 0 }) // where no output has the stream, that is an error first
+			retried(p, func() bool { return len(notOnly(j, "gc*=trace", outputs...)) == 0 }) // if no output has the stream, an error is reported first
 			if _, err := p.reset(); err != nil {
 				t.Fatal(err)
 			}
@@ -342,8 +345,8 @@ func TestASocketThatIsCreatedAgainForgetsNoStream(t *testing.T) {
 	}
 }
 
-// The saved state of an older ullage, which did not know streams, has raised all outputs, even those without levels. They stay raised until the raise ends, and
-// are then restored.
+// In the saved state of an older ullage, which did not know streams, a raise changed all outputs, even outputs without
+// levels. They stay raised until the raise ends and are then restored.
 func TestAStateWithoutStreamsIsContinued(t *testing.T) {
 	for _, stream := range []string{"", "gc-7.log"} {
 		t.Run(stream, func(t *testing.T) {
@@ -357,7 +360,7 @@ func TestAStateWithoutStreamsIsContinued(t *testing.T) {
 			must(t, err)
 			old := strings.ReplaceAll(string(text), `"stream":"*.log",`, "")
 			if old == string(text) || strings.Contains(old, "stream") {
-				t.Fatalf("the state is %s", text)
+				t.Fatalf("the saved state is %s", text)
 			}
 			must(t, os.WriteFile(r.state(stateName), []byte(old), 0o600))
 			n := j.Count()
@@ -365,7 +368,7 @@ func TestAStateWithoutStreamsIsContinued(t *testing.T) {
 			p.step()
 			only(t, j, "gc*=debug", gcOutput, appOutput, plainOutput)
 			if sent := j.Sent(n); len(sent) != 0 || len(p.log.String()) > 0 {
-				t.Errorf("told %q, logged %s", sent, p.log)
+				t.Errorf("the JVM was sent %q; the log is %s", sent, p.log)
 			}
 			if stream != "" {
 				if _, err := p.setStream("gc*=trace", stream); err != nil {

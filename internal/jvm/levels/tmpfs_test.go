@@ -9,15 +9,15 @@ import (
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
-// smallTmpfs mounts a tmpfs as the source. Full writes to it until it is full
-// and returns a function that makes space again.
+// smallTmpfs mounts a tmpfs as the source. full writes to it until there is no space left, and
+// returns a function that frees the space.
 func (r *rig) smallTmpfs() (full func() (free func())) {
 	r.t.Helper()
 	lab.MountTmpfs(r.t, r.cfg.Source, "64k")
 	return func() func() {
 		path := filepath.Join(r.cfg.Source, "gc.log.0")
 		if err := os.WriteFile(path, make([]byte, 1<<20), 0o600); err == nil {
-			r.t.Error("the tmpfs is never full")
+			r.t.Error("the tmpfs did not become full")
 		}
 		return func() { must(r.t, os.Remove(path)) }
 	}
@@ -32,17 +32,17 @@ func TestNothingIsRaisedWhileTheTmpfsIsFull(t *testing.T) {
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	stop := p.run()
-	within(t, patience, "an error", func() bool { return len(p.Status().Errors) > 0 })
+	within(t, patience, "the status shows an error", func() bool { return len(p.Status().Errors) > 0 })
 	hasError(t, p.Status(), "not raised, because its baseline cannot be saved")
 	hasError(t, p.Status(), "no space left on device")
 	logs(t, j, fakejvm.OwnSelection)
 	free()
 	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
-	within(t, patience, "the error is over", func() bool { return len(p.Status().Errors) == 0 })
+	within(t, patience, "the status has no error any more", func() bool { return len(p.Status().Errors) == 0 })
 	free = full()
 	r.annotate()
 	soon(t, patience, j, fakejvm.OwnSelection)
-	within(t, patience, "the status", func() bool { return p.metric("ullage_level_raised_jvms") == 0 })
+	within(t, patience, "no JVM is raised", func() bool { return p.metric("ullage_level_raised_jvms") == 0 })
 	free()
 	must(t, stop())
 	r.settle()
@@ -66,7 +66,7 @@ func TestAFullTmpfsNeitherProlongsNorRepeatsARaise(t *testing.T) {
 		p.step()
 	}
 	if again := p.Status().Raise.Until; !again.Equal(until) || j.Count() != n {
-		t.Errorf("the raise ended at %s, now at %s; the JVM was told %q", until, again, j.Sent(n))
+		t.Errorf("the end of the raise moved from %s to %s; the JVM was sent %q", until, again, j.Sent(n))
 	}
 	p.hasMetric(raised, "ullage_level_raises_total", "annotation")
 	r.restored(p, j)

@@ -14,7 +14,7 @@ import (
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
-// Lines of JDK 17, but for the lengths of the pauses and the sidecar's own.
+// Lines of JDK 17, with changed pause times.
 const (
 	dropLine    = "[0.015s][warning][                  ]   3435 messages dropped due to async logging"
 	pauseLine   = "[0.078s][info ][gc                   ] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 6M->6M(64M) 612.198ms"
@@ -23,7 +23,7 @@ const (
 	safeLine    = `[0.078s][info ][safepoint            ] Safepoint "G1CollectForAllocation", Time since last: 29293918 ns, Reaching safepoint: 33638 ns, Cleanup: 10003 ns, At safepoint: 700252354 ns, Total: 700295995 ns`
 )
 
-// fire shows lines to the triggers as the reader does.
+// fire passes lines to the triggers as the reader does.
 func fire(p *process, lines ...string) {
 	var c format.Classifier
 	for _, line := range lines {
@@ -50,7 +50,7 @@ func TestEachConditionFiresOnceWithItsReason(t *testing.T) {
 		p := r.process()
 		p.step()
 		if !p.Status().Armed || p.Status().Trigger != c.trigger {
-			t.Fatalf("%s: %+v", c.trigger, p.Status())
+			t.Fatalf("%s: the status is %+v", c.trigger, p.Status())
 		}
 		for range 3 {
 			fire(p, c.line)
@@ -59,18 +59,18 @@ func TestEachConditionFiresOnceWithItsReason(t *testing.T) {
 		p.step()
 		fire(p, c.line)
 		if len(p.triggers.Fired()) != 0 || p.Status().Armed {
-			t.Errorf("%s: armed while raised", c.trigger)
+			t.Errorf("%s: the trigger is armed during the raise", c.trigger)
 		}
 		logs(t, j, fakejvm.Atop("gc*=debug"))
 		p.hasMetric(1, "ullage_level_raises_total", c.reason)
 		st := p.Status()
 		if st.Cause != plan.FromTrigger || !strings.Contains(strings.ToLower(st.Raise.Why), strings.ToLower(c.why)) || st.Raise.Until.Sub(st.Raise.Since) != time.Hour {
-			t.Errorf("%s: %+v, want because %q", c.trigger, st, c.why)
+			t.Errorf("%s: the status is %+v, want the reason %q", c.trigger, st, c.why)
 		}
 		if st.Disarmed != "a raise is in effect" {
-			t.Errorf("%s: not armed because %q", c.trigger, st.Disarmed)
+			t.Errorf("%s: the trigger is not armed because %q", c.trigger, st.Disarmed)
 		}
-		p.hasMetric(3, "ullage_trigger_missed_total", c.reason) // two before the raise began
+		p.hasMetric(3, "ullage_trigger_missed_total", c.reason) // two of them before the raise began
 	}
 }
 
@@ -84,7 +84,7 @@ func takeAlarm(t *testing.T, p *process) {
 			t.Error(err)
 		}
 	default:
-		t.Fatal("nothing fired")
+		t.Fatal("no trigger fired")
 	}
 }
 
@@ -99,34 +99,34 @@ func TestATriggerIsArmedOnlyWhenAllIsReadAndAfterTheCoolDown(t *testing.T) {
 	briefly(t, j, fakejvm.Atop("gc*=debug"))
 	soon(t, patience, j, fakejvm.OwnSelection)
 	restored := time.Now()
-	p.triggers.CaughtUp() // too early: of before
-	within(t, patience, "it wants to know what has been read", func() bool { return p.triggers.Waiting() })
+	p.triggers.CaughtUp() // this call comes before the Set waits for it, so it has no effect
+	within(t, patience, "the Set waits for the reader", func() bool { return p.triggers.Waiting() })
 	if waited := time.Since(restored); waited < plan.TrailTime-pollInterval {
-		t.Errorf("that was %s after the restore", waited)
+		t.Errorf("the Set waited for the reader only %s after the restore", waited)
 	}
 	if st := p.Status(); st.Armed || st.Disarmed != whyUnread {
-		t.Errorf("before everything has been read: %+v", st)
+		t.Errorf("before everything has been read, the status is %+v", st)
 	}
 	fire(p, dropLine)
 	read := time.Now()
 	p.triggers.CaughtUp()
-	within(t, patience, "it cools down", func() bool { return p.Status().Disarmed == whyCooling })
+	within(t, patience, "the trigger cools down", func() bool { return p.Status().Disarmed == whyCooling })
 	if fire(p, dropLine); p.Status().Armed || p.Status().Quiet.Before(read.Add(r.cfg.TriggerCooldown)) {
-		t.Errorf("read at %s: %+v", read, p.Status())
+		t.Errorf("everything was read at %s, and the status is %+v", read, p.Status())
 	}
 	within(t, patience, "the trigger is armed again", func() bool { return p.Status().Armed })
 	if after := time.Since(read); after < r.cfg.TriggerCooldown {
-		t.Errorf("armed %s after everything has been read", after)
+		t.Errorf("the trigger was armed %s after everything had been read", after)
 	}
 	p.hasMetric(2, "ullage_trigger_missed_total", ask.DroppedCondition)
 	logs(t, j, fakejvm.OwnSelection)
 	fire(p, dropLine)
 	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
-	within(t, patience, "it is counted", func() bool { return p.metric("ullage_level_raises_total", ask.DroppedCondition) == 2 })
+	within(t, patience, "the second raise is counted", func() bool { return p.metric("ullage_level_raises_total", ask.DroppedCondition) == 2 })
 }
 
-// A JVM that is short of CPU time takes longer to answer than the shortest raise lasts. Its trigger has fired and does not fire again until the cool-down is
-// over, so the raise must wait for the answer.
+// A JVM that is short of CPU time takes longer to answer than the shortest raise lasts. The trigger has fired and does
+// not fire again until the cool-down is over, so the time of the raise must begin only with the answer.
 func TestATriggersRaiseLastsItsTimeFromWhenASlowJVMTakesIt(t *testing.T) {
 	r, j := alone(t)
 	r.cfg.TriggerCooldown = time.Hour
@@ -145,7 +145,7 @@ func TestATriggersRaiseLastsItsTimeFromWhenASlowJVMTakesIt(t *testing.T) {
 	within(t, patience, "the raise is counted", func() bool { return p.metric("ullage_level_raises_total", ask.DroppedCondition) == 1 })
 	within(t, patience, "the raise is over", func() bool { return p.Status().Cause == "" })
 	if lasted := time.Since(taken); lasted < time.Second {
-		t.Errorf("the raise was over %s after the JVM had taken it", lasted)
+		t.Errorf("the raise was over only %s after the JVM had taken it", lasted)
 	}
 	soon(t, patience, j, fakejvm.OwnSelection)
 }
@@ -169,11 +169,12 @@ func TestATriggersRaiseWaitsForAJVMThatDoesNotAnswerYet(t *testing.T) {
 	first := since()
 	second := since()
 	if !second.After(first) {
-		t.Errorf("the raise began at %s, and waits since %s", second, first)
+		t.Errorf("the beginning of the waiting raise must move: it is %s, and was %s", second, first)
 	}
 }
 
-// A command's raise disarms the triggers at once, not at the next look at the annotations: the first lines of the raise may meet a condition.
+// A command's raise disarms the triggers at once, not at the next poll of the annotations: the first lines of the raise
+// may meet a condition.
 func TestACommandDisarmsATriggerBeforeItRaises(t *testing.T) {
 	r, j := alone(t)
 	r.annotate("trigger", "dropped")
@@ -187,7 +188,7 @@ func TestACommandDisarmsATriggerBeforeItRaises(t *testing.T) {
 		return fakejvm.Obey
 	})
 	if _, _, err := p.set("gc*=debug", time.Hour); err != nil || armed {
-		t.Errorf("armed %v when the JVM is raised, %v", armed, err)
+		t.Errorf("the trigger was armed when the JVM was raised: %v; error %v", armed, err)
 	}
 }
 
@@ -199,17 +200,18 @@ func TestAnyRaiseDisarmsATrigger(t *testing.T) {
 	r.annotate("trigger", "dropped", "log", "gc*=debug")
 	p.step()
 	if fire(p, dropLine); p.Status().Armed || len(p.triggers.Fired()) != 0 {
-		t.Error("it fired")
+		t.Error("the trigger fired")
 	}
 	r.annotate("trigger", "dropped")
 	p.step()
 	logs(t, j, fakejvm.OwnSelection)
 	if p.step(); p.Status().Armed || !p.Status().Quiet.After(time.Now()) {
-		t.Errorf("it is armed at once after the restore: %+v", p.Status())
+		t.Errorf("the trigger does not cool down after the restore: the status is %+v", p.Status())
 	}
 }
 
-// A kill at any moment between the raise and the end of the cool-down does not shorten the cool-down.
+// A kill at any moment between the raise and the end of the cool-down does not shorten the
+// cool-down.
 func TestARestartKeepsTheCoolDown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -229,17 +231,17 @@ func TestARestartKeepsTheCoolDown(t *testing.T) {
 	over := time.Now().Add(plan.TrailTime)
 	within(t, patience, "the reader is asked", func() bool { p.step(); return p.triggers.Waiting() })
 	if time.Now().Before(over.Add(-pollInterval)) {
-		t.Error("it was asked while lines of the raise may still come")
+		t.Error("the reader was asked while lines of the raise might still come")
 	}
 	if st := p.Status(); st.Armed || st.Disarmed != whyUnread || st.Cause != "" {
-		t.Errorf("after the first restart %+v", st)
+		t.Errorf("after the first restart the status is %+v", st)
 	}
 	p.triggers.CaughtUp()
 	p.step()
-	p.step() // saves that
+	p.step() // saves the state
 	quiet := p.Status().Quiet
 	if left := time.Until(quiet); left < 59*time.Minute || left > time.Hour {
-		t.Errorf("the cool-down lasts %s", left)
+		t.Errorf("the cool-down lasts another %s", left)
 	}
 	p.kill()
 	p = r.process()
@@ -247,7 +249,7 @@ func TestARestartKeepsTheCoolDown(t *testing.T) {
 		p.step()
 	}
 	if st := p.Status(); st.Armed || !st.Quiet.Equal(quiet) || st.Cause != "" || st.Disarmed != whyCooling {
-		t.Errorf("after the second restart %+v, want quiet until %s", st, quiet)
+		t.Errorf("after the second restart the status is %+v, want a cool-down until %s", st, quiet)
 	}
 }
 
@@ -272,12 +274,12 @@ func TestATriggerWithoutAttachIsShownAsOneThatNeverFires(t *testing.T) {
 	r.annotate("trigger", "dropped")
 	p := r.process()
 	stop := p.run()
-	within(t, patience, "the trigger", func() bool { return p.Status().Trigger == "dropped" })
+	within(t, patience, "the status shows the trigger", func() bool { return p.Status().Trigger == "dropped" })
 	if st := p.Status(); st.Armed || !st.Off || !strings.Contains(st.Never, "--attach is off") {
-		t.Errorf("%+v", st)
+		t.Errorf("the status is %+v", st)
 	}
 	r.annotate()
-	within(t, patience, "that it is gone", func() bool { return p.Status().Trigger == "" })
+	within(t, patience, "the status shows no trigger", func() bool { return p.Status().Trigger == "" })
 	must(t, stop())
 }
 
@@ -289,18 +291,18 @@ func TestABadTriggerKeepsTheOldOne(t *testing.T) {
 	r.annotate("trigger", "droped", "trigger-log", "safepoint*=debug", "trigger-for", "1m")
 	p.step()
 	if st := p.Status(); !st.Armed || st.Trigger != "dropped" || len(st.Problems) != 1 {
-		t.Errorf("%+v", st)
+		t.Errorf("the status is %+v", st)
 	}
 	fire(p, dropLine)
 	takeAlarm(t, p)
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 	p.step()
 	if st := p.Status(); st.Cause != plan.FromTrigger || st.Raise.Until.Sub(st.Raise.Since) != time.Hour {
-		t.Errorf("%+v", st)
+		t.Errorf("the status is %+v", st)
 	}
 	r.restored(p, j)
 	if st := p.Status(); st.Armed || st.Trigger != "" || len(st.Problems) != 0 {
-		t.Errorf("without an annotation: %+v", st)
+		t.Errorf("without an annotation the status is %+v", st)
 	}
 	p.log.says(t, 1, "the trigger is gone")
 }
@@ -316,6 +318,6 @@ func TestATriggerThatWasTakenAwayMeanwhileRaisesNothing(t *testing.T) {
 	takeAlarm(t, p)
 	p.step()
 	if p.Status().Cause != "" || j.Count() != 0 {
-		t.Errorf("%+v, told %q", p.Status(), j.Sent(0))
+		t.Errorf("the status is %+v; the JVM was sent %q", p.Status(), j.Sent(0))
 	}
 }
