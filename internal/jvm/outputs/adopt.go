@@ -103,8 +103,9 @@ func (d Talk) Release(ctx context.Context, j attach.JVM, name string) error {
 // ErrHeld reports a JVM that another process has adopted.
 var ErrHeld = errors.New("it is adopted already")
 
-// Held returns an error that wraps [ErrHeld] if a JVM logs to the source of another sidecar
-// that has adopted it. That sidecar listens on a socket at a path below its source.
+// Held returns an error that wraps [ErrHeld] if another sidecar has adopted the JVM, which then
+// logs to the source of that sidecar. That sidecar listens on a socket, whose path below its source
+// is given.
 func (d Talk) Held(j attach.JVM, listed []attach.Output, socket string) error {
 	for _, o := range listed {
 		if !o.Reconfigured || filepath.Base(o.File()) != ask.OutputFile || d.Ships(j, o) {

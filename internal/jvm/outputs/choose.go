@@ -14,8 +14,8 @@ import (
 // MaxChosen is how many outputs of one JVM a raise may change.
 const MaxChosen = 16
 
-// Choose returns those of a JVM's outputs that are shipped and that a raise of
-// these streams changes. It is an error if there is none, or one of them could not be restored.
+// Choose returns the shipped outputs of a JVM that a raise of the given streams changes. It returns
+// an error if there are none, or if one of them could not be restored.
 func (d Talk) Choose(j attach.JVM, listed []attach.Output, stream string) (chosen []attach.Output, err error) {
 	var elsewhere, others []string
 	note := func(names *[]string, name string) {
@@ -56,7 +56,8 @@ func (d Talk) Choose(j attach.JVM, listed []attach.Output, stream string) (chose
 // ErrRemade reports an output that can no longer be restored.
 var ErrRemade = errors.New("an output was deleted while it was raised, and the JVM created another output with that name")
 
-// Compare returns an error if the listed outputs differ from the baseline.
+// Compare returns an error if an output of the baseline is missing from the list or differs from
+// it.
 func Compare(baseline, listed []attach.Output) error {
 	for _, was := range baseline {
 		at := slices.IndexFunc(listed, func(is attach.Output) bool { return is.Name == was.Name })

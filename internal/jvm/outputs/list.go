@@ -9,32 +9,32 @@ import (
 	"github.com/ullage/ullage/internal/jvm/attach"
 )
 
-// MaxStale is how many stale sockets are listed.
+// MaxStale is how many stale sockets a list includes at most.
 const MaxStale = 16
 
 // Listed is the log configuration of one JVM.
 type Listed struct {
 	PID     int
-	JVM     attach.Description // for list; what the JVM did not report is empty
-	Stale   bool               // for list: no process listens on the socket, which a killed JVM left behind
+	JVM     attach.Description // only in a list; a field that the JVM did not report is empty
+	Stale   bool               // only in a list: no process listens on the socket, which a killed JVM left behind
 	Outputs []ListedOutput     // none if Stale
 }
 
-// ListedOutput is one output of a JVM. Its Err is nil; Problem has the text of
-// the error.
+// ListedOutput is one output of a JVM. Its Err is always nil; Problem has the text of that error
+// instead.
 type ListedOutput struct {
 	attach.Output
 	Shipped bool
-	Raised  string // the selection on top of its own; empty: none
+	Raised  string // the selection that a raise adds to the output's own; empty: not raised
 	Problem string // why the output is not changed; empty: it may be changed
 
-	// ByName reports that only a raise that names its stream changes the output:
-	// its lines do not show their level.
+	// ByName reports that a raise changes the output only if it names the stream, because the lines
+	// do not show their level.
 	ByName bool
 }
 
-// Streams returns the streams of the shipped outputs, and whether a raise of the streams that
-// match a pattern changes one of them.
+// Streams returns the streams of the shipped outputs. found reports whether a raise of the streams
+// that match a pattern changes one of them.
 func (l Listed) Streams(pattern string) (names []string, found bool) {
 	j := attach.JVM{PID: l.PID}
 	for _, o := range l.Outputs {
@@ -61,14 +61,13 @@ func (e *NoJVMError) Error() string {
 	return text
 }
 
-// RaisedTo returns the selection that an output of a JVM was raised to, by the
-// JVM's ID and the output's name. Empty: it was not raised.
+// RaisedTo returns the selection to which an output was raised, given the ID of the JVM and the
+// name of the output. If empty, it was not raised.
 type RaisedTo func(id, output string) string
 
-// ListAll lists the outputs of every JVM. It returns the outputs that it got
-// and an error for the rest, or a [*NoJVMError] if there is neither. A stale
-// socket is listed and is no error, unless the caller named that JVM. The JVMs
-// describe themselves only if raised is not nil.
+// ListAll lists the outputs of every JVM. It returns the outputs that it received and an error for
+// the rest, or a [*NoJVMError] if there are neither. A stale socket is listed and is not an error,
+// unless the caller named that JVM. The JVMs describe themselves only if raised is not nil.
 func (d Talk) ListAll(ctx context.Context, raised RaisedTo) (jvms []attach.JVM, listed []Listed, err error) {
 	found := d.JVMs.Survey(ctx)
 	problems := found.Problems
@@ -83,7 +82,7 @@ func (d Talk) ListAll(ctx context.Context, raised RaisedTo) (jvms []attach.JVM, 
 	work.Wait()
 	for i, j := range found.JVMs {
 		switch {
-		case attach.KindOf(errs[i]) == attach.NoJVM && d.cfg.Attach.PID == 0: // it was killed meanwhile
+		case attach.KindOf(errs[i]) == attach.NoJVM && d.cfg.Attach.PID == 0: // the JVM was killed after the search
 			found.Stale = append(found.Stale, j)
 		case errs[i] != nil:
 			problems = append(problems, Named(j, errs[i]))
@@ -115,7 +114,7 @@ func (d Talk) listOne(ctx context.Context, j attach.JVM, raised RaisedTo) (Liste
 	return l, nil
 }
 
-// classify notes for each output of a JVM whether it is shipped and raised.
+// classify finds out, for each output of a JVM, whether it is shipped and raised.
 func (d Talk) classify(j attach.JVM, outputs []attach.Output, raised RaisedTo) []ListedOutput {
 	var all []ListedOutput
 	for _, o := range outputs {
@@ -131,7 +130,7 @@ func (d Talk) classify(j attach.JVM, outputs []attach.Output, raised RaisedTo) [
 	return all
 }
 
-// RotateAll rotates the log files of every JVM and returns the JVMs that did so.
+// RotateAll rotates the log files of every JVM and returns the JVMs that have rotated them.
 func (d Talk) RotateAll(ctx context.Context) ([]Listed, error) {
 	jvms, listed, err := d.ListAll(ctx, nil)
 	var done []Listed
@@ -148,7 +147,7 @@ func (d Talk) RotateAll(ctx context.Context) ([]Listed, error) {
 	return done, err
 }
 
-// NoJVM returns the text of an error: no JVM was found, with a hint.
+// NoJVM returns the text of the error that no JVM was found, with a hint.
 func (d Talk) NoJVM() string {
 	text := "no JVM has a socket in " + d.cfg.Attach.Tmp + " (start it with -XX:+StartAttachListener, and share its /tmp"
 	process := "no process that logs to " + d.cfg.Source + " is a JVM (share the process namespace"

@@ -14,9 +14,9 @@ import (
 	"github.com/ullage/ullage/internal/line/naming"
 )
 
-// Aims reports whether a raise of these streams is meant for an output. An
-// output whose lines show no level is changed only by name: the lines of the
-// raise could not be distinguished from the application's own.
+// Aims reports whether a raise of the given streams changes an output. An output whose lines show
+// no level is changed only if its stream is named, because the lines of the raise could not be
+// distinguished from the application's own.
 func Aims(stream string, j attach.JVM, o attach.Output) bool {
 	if stream == "" {
 		return o.HasLevel()
@@ -35,23 +35,23 @@ const (
 	anyTime  = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]_[0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
 )
 
-// expanded returns the name of an output's file as the JVM expands it, but for
-// the time of its start, which may be any.
+// expanded returns the name of an output's file as the JVM expands it, except for the time of the
+// JVM's start, which is unknown.
 func expanded(j attach.JVM, o attach.Output) string {
 	return strings.Replace(filepath.Base(o.File()), pidMark, strconv.Itoa(j.PID), 1)
 }
 
-// streamsOf returns the names that an output's stream can be called by: that of
-// its file, and that in the JVM's list.
+// streamsOf returns the names by which an output's stream may be called: the name of the stream
+// that is shipped, with any time, and the names with what the JVM's list shows.
 func streamsOf(j attach.JVM, o attach.Output) []string {
 	return []string{naming.StreamOf(strings.Replace(expanded(j, o), timeMark, someTime, 1)), Stream(j, o), naming.StreamOf(filepath.Base(o.File()))}
 }
 
-// Stream returns the name of an output's stream, but for the time of the JVM's start.
+// Stream returns the name of an output's stream. It has %t instead of the time of the JVM's start.
 func Stream(j attach.JVM, o attach.Output) string { return naming.StreamOf(expanded(j, o)) }
 
-// isTimed reports whether stream is the name of an output whose file's name has
-// the time of the JVM's start, which the list does not show.
+// isTimed reports whether stream is the stream of an output whose file name contains the time of
+// the JVM's start. The list of the JVM does not show that time.
 func isTimed(stream string, j attach.JVM, o attach.Output) bool {
 	before, after, timed := strings.Cut(Stream(j, o), timeMark)
 	if !timed {
@@ -66,22 +66,22 @@ func isTimed(stream string, j attach.JVM, o attach.Output) bool {
 	return is && err == nil && end == after
 }
 
-// The reasons why a JVM has no output to raise. None of them passes by itself.
+// The reasons why a JVM has no output to raise. None of them disappears without a change.
 var (
 	ErrNotShipped  = errors.New("none of its outputs is shipped")
 	ErrOtherStream = errors.New("none of its shipped outputs is the stream to raise")
 	ErrNoLevel     = errors.New("the lines of its shipped outputs do not show their level (decorator level): only a raise that names the stream changes them")
 )
 
-// maxNamed bounds a quoted name or configuration in an error. maxShown bounds a
-// name in a list of several, and maxNames the names in it.
+// maxNamed bounds a quoted name or configuration in an error. maxShown bounds each name in a list
+// of names, and maxNames the number of names.
 const (
 	maxNamed = 200
 	maxShown = 64
 	maxNames = 3
 )
 
-// OtherStream returns ErrOtherStream of a JVM, with its shipped streams.
+// OtherStream returns an error that wraps [ErrOtherStream] and has the streams that the JVM ships.
 func OtherStream(pattern string, streams []string) error {
 	var shown []string
 	for _, name := range streams[:min(len(streams), maxNames)] {
@@ -90,7 +90,7 @@ func OtherStream(pattern string, streams []string) error {
 	return fmt.Errorf("%w, %q (it has: %s)", ErrOtherStream, pattern, strings.Join(shown, ", "))
 }
 
-// NothingToRaise reports whether err is one of these reasons.
+// NothingToRaise reports whether err wraps one of these reasons.
 func NothingToRaise(err error) bool {
 	return errors.Is(err, ErrNotShipped) || errors.Is(err, ErrOtherStream) || errors.Is(err, ErrNoLevel)
 }

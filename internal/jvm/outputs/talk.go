@@ -12,15 +12,16 @@ import (
 	"github.com/ullage/ullage/internal/line/naming"
 )
 
-// Config says which JVMs are spoken to, and which of their outputs are shipped.
+// Config says which JVMs to talk to and which of their outputs are shipped.
 type Config struct {
 	Attach attach.Config
 
-	// Source and Match select the shipped files: only JVM outputs that write
-	// such a file are changed. Other packages declare their flags.
+	// Source and Match select the shipped files: only JVM outputs that write to such files are
+	// changed. Other packages declare their flags.
 	Source, Match string
 
-	// Options are those of an output that a JVM is given; empty: [ask.OutputOptions]. Not a flag.
+	// Options are the options of an output that is given to a JVM. If empty, they are
+	// [ask.OutputOptions]. Not a flag.
 	Options string
 }
 
@@ -36,16 +37,15 @@ type Talk struct {
 // New returns a Talk for a valid cfg.
 func New(cfg Config) Talk { return Talk{cfg, attach.New(cfg.Attach, cfg.Source)} }
 
-// Recover turns a panic into an error, so that no answer of a JVM can stop the
-// sidecar from shipping. Defer Recover.
+// Recover turns a panic into an error, so that no answer of a JVM can stop the sidecar from
+// shipping. Call it in a defer statement.
 func Recover(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("this is a bug in ullage: %v", r)
 	}
 }
 
-// Named prefixes an error with the JVM's name unless the error has the name
-// already.
+// Named prefixes an error with the name of the JVM, unless the error already has the name.
 func Named(j attach.JVM, err error) error {
 	if _, has := err.(*attach.Error); has {
 		return err
@@ -62,7 +62,7 @@ func (d Talk) List(ctx context.Context, j attach.JVM) ([]attach.Output, error) {
 	return attach.ParseList(text)
 }
 
-// Describe has a JVM describe itself. A JVM that does not has no name and no version here.
+// Describe makes a JVM describe itself. If that fails, the description is empty.
 func (d Talk) Describe(ctx context.Context, j attach.JVM) attach.Description {
 	text, err := d.JVMs.Run(ctx, j, attach.Describe())
 	if err != nil {
@@ -71,7 +71,7 @@ func (d Talk) Describe(ctx context.Context, j attach.JVM) attach.Description {
 	return attach.ParseDescription(text)
 }
 
-// Configure sets outputs of a JVM to their baseline with raise on top, without the tag set
+// Configure sets outputs of a JVM to their baseline, followed by raise. It leaves out the tag set
 // that would kill the JVM.
 func (d Talk) Configure(ctx context.Context, j attach.JVM, outputs []attach.Output, raise ask.Selection) error {
 	for _, o := range outputs {
@@ -87,7 +87,7 @@ func (d Talk) Configure(ctx context.Context, j attach.JVM, outputs []attach.Outp
 	return nil
 }
 
-// set sets one output to its baseline with raise on top.
+// set sets one output to its baseline, followed by raise.
 func (d Talk) set(ctx context.Context, j attach.JVM, o attach.Output, raise ask.Selection) error {
 	cmd, err := attach.Configure(o, raise)
 	if err != nil {
