@@ -9,23 +9,23 @@ import (
 
 // Config holds the settings of an [Insight].
 type Config struct {
-	// On has the lines read for metrics of the JVM.
+	// On says whether metrics of the JVM are read from the lines.
 	On bool
 
-	// Floor is the length at which a stop may be suspected of being a stall. Another
+	// Floor is the shortest duration at which a stop may be suspected of being a stall. Another
 	// package declares the flag.
 	Floor pause.Floor
 
-	// Dest is the directory of the destination, whose device the evidence of a verdict names. Empty:
-	// it names none. Not a flag.
+	// Dest is the directory of the destination. The evidence of a verdict names the device of that
+	// directory. If empty, it names no such device. Not a flag.
 	Dest string
 
-	// Root is the directory that has the kernel's proc and sys. Not a flag.
+	// Root is the directory that contains the kernel's proc and sys. Not a flag.
 	Root string
 }
 
-// DefaultThreshold is what a stop must exceed to count as slow, unless a trigger has
-// another threshold.
+// DefaultThreshold is the duration that a stop must exceed to be counted as slow, unless a trigger
+// sets another threshold.
 const DefaultThreshold = 500 * time.Millisecond
 
 // DefaultConfig returns the documented defaults.

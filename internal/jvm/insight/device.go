@@ -13,27 +13,27 @@ import (
 )
 
 const (
-	maxDevices    = 16 // that are followed; further ones are left out
+	maxDevices    = 16 // disks that are followed; further disks are left out
 	maxDeviceName = 32 // the kernel's DISK_NAME_LEN
 )
 
-// device is what a block device had done at one time, since it came up.
+// device has the counters of a block device at one time. They begin when the device appears.
 type device struct {
-	name   [maxDeviceName]byte // filled up with zeros; an array, since samples are overwritten again and again
-	done   int64               // reads and writes that ended
-	waited time.Duration       // the sum of the times that those took
-	busy   time.Duration       // the time in which a request was under way
+	name   [maxDeviceName]byte // padded with zeros; an array, since samples are overwritten again and again
+	done   int64               // completed reads and writes
+	waited time.Duration       // the sum of their durations
+	busy   time.Duration       // the time during which a request was under way
 }
 
 func (d *device) String() string { return string(bytes.TrimRight(d.name[:], "\x00")) }
 
-// devices reads the counters of the node's disks into a list that has room for them, and
-// returns how many it read. Disks that were never used, loop devices, memory disks and
-// partitions are left out: what a partition waits for, its disk waits for. It also returns the
-// disk with a number such as "254:0", or with a partition of that number, whether it is in the
-// list or not. A zero device: there is no such disk.
+// devices reads the counters of the node's disks into list, as many as fit, and returns how many it
+// read. It leaves out disks that were never used, loop devices, memory disks and partitions: if a
+// request waits for a partition, it waits for the disk. numbered is the disk that has a number such
+// as "254:0" or a partition with that number, whether that disk is in the list or not. It is zero
+// if there is no such disk.
 func (k kernelCounters) devices(list *[maxDevices]device, number string) (n int, numbered device) {
-	var last device // that is not a partition
+	var last device // the last device that is not a partition
 	disk := ""
 	for line := range bytes.Lines(kernel.ReadUpTo(unix.AT_FDCWD, filepath.Join(k.root, "proc/diskstats"), maxDiskFile)) {
 		name, one, ok := parseDevice(line)
@@ -59,7 +59,7 @@ func (k kernelCounters) devices(list *[maxDevices]device, number string) (n int,
 	return n, numbered
 }
 
-// isNumbered reports whether a line is that of a device with a number such as "254:0".
+// isNumbered reports whether a line describes the device with a number such as "254:0".
 func isNumbered(line []byte, number string) bool {
 	wantMajor, wantMinor, ok := strings.Cut(number, ":")
 	major, rest, _ := bytes.Cut(bytes.TrimLeft(line, " "), []byte(" "))
@@ -67,15 +67,15 @@ func isNumbered(line []byte, number string) bool {
 	return ok && string(major) == wantMajor && string(minor) == wantMinor
 }
 
-// parseDevice reads a line of the form in Documentation/admin-guide/iostats.rst. Times
-// are in milliseconds. A line without its end was cut by the bound on the file.
+// parseDevice parses a line of the form in Documentation/admin-guide/iostats.rst. Times
+// are in milliseconds. A line without its newline was cut by the bound on the file.
 func parseDevice(line []byte) (name string, d device, ok bool) {
 	fields := bytes.Fields(line)
 	if len(fields) < 14 || !bytes.HasSuffix(line, []byte("\n")) || len(fields[2]) > maxDeviceName || !isName(fields[2]) {
 		return "", d, false
 	}
 	var numbers [5]int64
-	for i, field := range [...]int{3, 6, 7, 10, 12} { // reads, their time, writes, their time, time busy
+	for i, field := range [...]int{3, 6, 7, 10, 12} { // reads, time of reads, writes, time of writes, time busy
 		n, err := strconv.ParseInt(string(fields[field]), 10, 64)
 		if err != nil || n < 0 || n > 1<<40 {
 			return "", d, false
@@ -99,8 +99,8 @@ func isName(text []byte) bool {
 	return true
 }
 
-// isPartition reports whether a name is that of a partition of a disk: sda1 of sda, and
-// nvme0n1p1 of nvme0n1. dm-10 is not one of dm-1.
+// isPartition reports whether a name is that of a partition of a disk, such as sda1 of sda, or
+// nvme0n1p1 of nvme0n1. dm-10 is not a partition of dm-1.
 func isPartition(disk, name string) bool {
 	rest, ok := strings.CutPrefix(name, disk)
 	if disk == "" || !ok || rest == "" {
@@ -115,8 +115,8 @@ func isPartition(disk, name string) bool {
 	return err == nil
 }
 
-// busiest returns what the disk that was busy for longest did between two samples. ok is
-// false unless that disk was busy for at least half of that time.
+// busiest returns the growth of the counters, between two samples, of the disk that was busy
+// longest. ok is false unless that disk was busy for at least half of the time.
 func busiest(from, to *sample) (grown device, ok bool) {
 	for i := range to.disks[:to.numDisks] {
 		is := &to.disks[i]
@@ -129,8 +129,8 @@ func busiest(from, to *sample) (grown device, ok bool) {
 	return grown, grown.busy > 0 && grown.busy >= to.at.Sub(from.at)/2
 }
 
-// since returns what the device did since an earlier time. ok is false for another device, and
-// where a counter began again.
+// since returns the growth of the counters since an earlier time. ok is false if the two devices
+// differ or a counter was reset.
 func (d *device) since(was *device) (grown device, ok bool) {
 	if was.name != d.name || d.busy < was.busy || d.done < was.done || d.waited < was.waited {
 		return device{}, false

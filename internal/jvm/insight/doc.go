@@ -1,27 +1,26 @@
 // Package insight turns the lines that the sidecar reads into metrics of the JVM: pauses,
-// safepoints, concurrent phases, memory, and stalls that the JVM did not make itself.
+// safepoints, concurrent phases, memory, and stalls that the JVM did not cause itself.
 //
-// The reader of the lines calls [Insight.Line] for each line and [Insight.CaughtUp] when
-// it has read all of them; both are for one goroutine and block for nothing. [Insight.Run]
-// samples the kernel's counters meanwhile. Package pause reads and joins the lines.
+// The reader of the lines calls [Insight.Line] for each line and [Insight.CaughtUp] when it has
+// read all of them. Both must be called from one goroutine, and neither blocks. Meanwhile,
+// [Insight.Run] samples the kernel's counters. Package pause parses and joins the lines.
 //
 // # Bounds
 //
-// The log is untrusted. Labels come from the fixed lists of package pause, and beyond
-// maxSeries combinations further ones are counted as "other". At most maxStreams streams
-// are followed at a time; a further one replaces the stream that was silent longest.
+// The log is untrusted. Labels come from the fixed lists of package pause; combinations beyond the
+// first maxSeries are counted as "other". At most maxStreams streams are followed at a time: a
+// further stream replaces the stream that has been silent longest.
 //
 // # Stalls
 //
-// A stop of the application that pause.Stop.Suspect suspects is held until the sampler
-// has seen its end. Then its [Verdict] is the culprit that the kernel's counters name.
+// A stop of the application that [pause.Stop.Suspect] suspects is held until the sampler has taken
+// a sample after its end. Then its [Verdict] is the culprit that the kernel's counters show.
 //
-// A culprit is named if, while the application was stopped, its counter grew by at least
-// half of that time more than it grows otherwise. Pressure is that of the node, from
-// /proc/pressure, unless the JVMs' processes are visible (a shared process namespace):
-// then it is also that of their cgroups, and only then is throttling seen at all. The
-// samples also hold the counters of the node's disks, so that the evidence of the verdict
-// disk can name the busiest one and the destination's own. They do not decide: a disk may be
-// busy for others. A pause that is suspected only because its work was not spread
-// over its workers counts only if a culprit is named.
+// A culprit is named if its counter grew, while the application was stopped, by at least half of
+// that time more than usual. Pressure is read for the node, from /proc/pressure. If the JVMs'
+// processes are visible (in a shared process namespace), it is also read for their cgroups, and
+// only then can throttling be seen. The samples also hold the counters of the node's disks, so that
+// the evidence of the verdict disk can name the busiest disk and the destination's own. These
+// counters do not decide, because a disk may be busy for other processes. A pause that is suspected
+// only because its work was not spread over its workers is counted only if a culprit is named.
 package insight

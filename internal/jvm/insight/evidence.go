@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// kinds are the names of the counters in [evidence].
+// kinds are the names of the counters in the text of [evidence].
 var kinds = [numCounters]string{throttled: "CPU limit", memory: "memory", disk: "I/O", cpu: "CPU"}
 
-// evidence says in words what the counter of a culprit did between two samples, of the
-// node or of the JVMs' cgroups. What could not be read is left out.
+// evidence describes how the counter of a culprit grew between two samples, for the node or for the
+// JVMs' cgroups. It leaves out counters that could not be read.
 func evidence(k counter, whose string, was, is *counts, from, to *sample) string {
 	span := to.at.Sub(from.at)
 	var said []string
@@ -35,8 +35,8 @@ func evidence(k counter, whose string, was, is *counts, from, to *sample) string
 	return strings.Join(append(said, text), "; ")
 }
 
-// deviceEvidence says what the busiest disk did between two samples, and what the destination's
-// own did, busy or not.
+// deviceEvidence describes the work of the busiest disk between two samples, and that of the
+// destination's own disk, whether busy or not.
 func deviceEvidence(from, to *sample) (said []string) {
 	span := to.at.Sub(from.at)
 	say := func(d *device, name string) {
@@ -63,7 +63,7 @@ func deviceEvidence(from, to *sample) (said []string) {
 	return said
 }
 
-// shortTime writes a duration as a reader wants it: milliseconds below a second.
+// shortTime formats a duration for people: in milliseconds if it is below a second.
 func shortTime(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%d ms", d.Milliseconds())

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// disks writes the counters of a node whose vda has been busy for some milliseconds.
+// disks writes the counters of a node whose disk vda has been busy for the given milliseconds.
 func (r *rig) disks(busy, requests int) {
 	r.Helper()
 	r.file("proc/diskstats", fmt.Sprintf(""+
@@ -57,12 +57,12 @@ func TestEvidenceOfAVerdict(t *testing.T) {
 	}
 }
 
-// The destination's own disk is named, busy or not, if the destination is on one.
+// If the destination is on a disk, that disk is named, whether it is busy or not.
 func TestTheDestinationsDiskIsEvidence(t *testing.T) {
 	const tasks = "the node's tasks waited for I/O: 1.4 s of 2.0 s, all of them at once: 0 ms"
 	for _, test := range []struct {
 		name   string
-		device string // of the destination, as mountinfo has it
+		device string // the destination's device, as in mountinfo
 		busy   int    // ms, vda
 		want   string
 	}{
@@ -129,7 +129,7 @@ func TestDevicesAreThoseThatWereUsed(t *testing.T) {
 	}
 	r.file("proc/diskstats", strings.Repeat(text.String()[:30], 5000))
 	if n, _ := r.judge.sampler.kernel.devices(&list, ""); n != maxDevices {
-		t.Errorf("of a node of very many disks, %d are followed, want %d", n, maxDevices)
+		t.Errorf("%d of very many disks are followed, want %d", n, maxDevices)
 	}
 }
 
@@ -149,13 +149,13 @@ func FuzzDevices(f *testing.F) {
 		n, _ := k.devices(&list, "8:0")
 		for i := range list[:n] {
 			if d := &list[i]; d.done < 0 || d.waited < 0 || d.busy < 0 || !isName([]byte(d.String())) {
-				t.Errorf("got %+v of %q", d, text)
+				t.Errorf("got %+v from %q", d, text)
 			}
 		}
 	})
 }
 
-// The real kernel of the machine can be read, whatever it offers.
+// The counters of the real kernel can be read, whichever of them it offers.
 func TestTheMachinesOwnCountersCanBeRead(t *testing.T) {
 	dir := t.TempDir()
 	s := newSampler(Config{Root: "/", Dest: dir})

@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// Heap is the heap of a JVM after its last collection that a log shows, in bytes. A size of 0 is not known.
+// Heap describes the heap of a JVM after the last collection in the log, in bytes. A size of 0 is unknown.
 type Heap struct {
 	Used     int64
-	Capacity int64 // that the JVM had taken
-	Max      int64 // that it may take
-	Whole    bool  // the collection left no garbage of the old generation
+	Capacity int64 // the current size of the heap
+	Max      int64 // the maximum size of the heap
+	Whole    bool  // the collection left no garbage in the old generation
 }
 
-// heaps are those of the streams that are followed. The zero value has none.
+// heaps holds the heaps of the streams that are followed. The zero value is empty.
 type heaps struct {
 	mu sync.Mutex
 	of map[string]pair
 }
 
-// pair are the heaps of the last two runs in a stream. A restarted JVM may be read before it is
-// seen that the one before has ended.
+// pair holds the heaps of the last two runs in a stream. The lines of a restarted JVM may be read
+// before the end of the previous run is noticed.
 type pair struct {
 	last, before Heap
-	began        time.Time // the last run was first read; zero: it is the first one
+	began        time.Time // when the first line of the last run was read; zero: it is the first run
 }
 
 func (h *heaps) change(stream string, to func(*pair)) {
@@ -39,7 +39,7 @@ func (h *heaps) change(stream string, to func(*pair)) {
 
 func (h *heaps) set(stream string, last Heap) { h.change(stream, func(p *pair) { p.last = last }) }
 
-// restart begins another run.
+// restart begins the next run.
 func (h *heaps) restart(stream string, now time.Time) {
 	h.change(stream, func(p *pair) { *p = pair{before: p.last, began: now} })
 }
@@ -50,8 +50,8 @@ func (h *heaps) forget(stream string) {
 	delete(h.of, stream)
 }
 
-// Heap returns the heap that a stream last showed of a JVM that was known to run at a time. A zero
-// Heap: it has shown none. It is safe for concurrent use.
+// Heap returns the last heap in a stream of the JVM that is known to have run at the given time. It
+// is zero if the stream has shown none. Heap is safe for concurrent use.
 func (in *Insight) Heap(stream string, ran time.Time) Heap {
 	in.heaps.mu.Lock()
 	defer in.heaps.mu.Unlock()

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// A JVM that restarts at once may be read before it is seen that the one before has ended.
+// The lines of a JVM that restarts at once may be read before the end of the previous run is
+// noticed.
 func TestTheLastHeapIsThatOfTheJVMThatRan(t *testing.T) {
 	r := newRig(t)
 	r.read("gc.log", "[0.001s][info][gc] Using Serial", "[0.002s][info][gc,init] Heap Max Capacity: 64M",
@@ -28,9 +29,9 @@ func TestTheLastHeapIsThatOfTheJVMThatRan(t *testing.T) {
 		t.Errorf("after a restart: %+v, want %+v", got, ended)
 	}
 	if got := r.Heap("gc.log", r.time); got.Used != 5<<20 {
-		t.Errorf("of the JVM that runs: %+v", got)
+		t.Errorf("for the JVM that runs now: %+v", got)
 	}
 	if got := r.Heap("other.log", ran); got != (Heap{}) {
-		t.Errorf("of a stream that does not exist: %+v", got)
+		t.Errorf("for a stream that does not exist: %+v", got)
 	}
 }

@@ -13,46 +13,46 @@ import (
 )
 
 const (
-	maxStreams = 32              // followed at a time
-	calmTime   = time.Minute     // without a line
-	settleTime = time.Second     // after so long without a line, no further line belongs to the last one
-	ratioTime  = time.Second     // between two updates of the overhead
-	maxBehind  = 2 * time.Minute // how old a stop may be to be judged by samples
+	maxStreams = 32              // streams that are followed at a time
+	calmTime   = time.Minute     // a stream is calm after so long without a line
+	settleTime = time.Second     // after so long without a line, we expect no line that continues the last event
+	ratioTime  = time.Second     // how often the overhead is updated
+	maxBehind  = 2 * time.Minute // the age up to which a stop is judged by samples
 )
 
-// Insight reads the lines of all streams. Its methods other than Run, Recent and Heap are for
-// one goroutine.
+// Insight reads the lines of all streams. Only Run, Recent and Heap may be called from other
+// goroutines than the reader's.
 type Insight struct {
 	metrics *metrics
 	judge   *judge
 	now     func() time.Time
 
-	// stopped receives each stop of the application, within Line or CaughtUp; a safepoint
-	// within the call for its line. It does not receive the stops of a file that two JVMs
-	// write to, since a pause may be the other JVM's. The stop is valid until stopped
-	// returns.
+	// stopped is called with each stop of the application, during Line or CaughtUp; with a
+	// safepoint, during the call of Line for the line of the safepoint. It is not called for stops
+	// in a file to which two JVMs write, since a pause may be the other JVM's. The stop is valid
+	// until stopped returns.
 	stopped func(*pause.Stop)
 
-	slow func() time.Duration // what a stop must exceed to count as slow; 0: DefaultThreshold
+	slow func() time.Duration // the duration that a stop must exceed to be counted as slow; 0: DefaultThreshold
 
 	streams map[string]*stream
-	last    *stream // of the line before: most often the next one is of the same
+	last    *stream // the stream of the last line: most often, the next line has the same stream
 	nothing pause.Event
 	checked time.Time
-	quiet   atomic.Bool // no line was read for a while
+	quiet   atomic.Bool // no line has been read for a while
 	heaps   heaps
 }
 
-// New returns an Insight whose metrics are registered on reg, and that shows each stop to
+// New returns an Insight whose metrics are registered with reg, and which passes each stop to
 // triggers.
 func New(cfg Config, triggers *trigger.Set, reg prometheus.Registerer, log *slog.Logger) *Insight {
 	m := newMetrics(reg)
 	return &Insight{metrics: m, judge: newJudge(cfg, m, log), now: time.Now, stopped: triggers.Stop, slow: triggers.PauseThreshold, streams: map[string]*stream{}}
 }
 
-// Line reads the next line of a stream, without its newline, and returns its event, whose
-// Kind is zero where it has none. The event is valid until the next call, and as long as
-// the line is. Each line is passed once, in order.
+// Line reads the next line of a stream, without its newline, and returns the event of the line. The
+// Kind of the event is zero if the line has no event. The event is valid until the next call, and
+// only as long as the line. Pass each line once and in order.
 func (in *Insight) Line(name string, line []byte, c ul.Class) *pause.Event {
 	s := in.last
 	if s == nil || s.name != name {
@@ -88,8 +88,7 @@ func (in *Insight) CaughtUp() {
 	in.quiet.Store(quiet)
 }
 
-// Recent returns the latest stops of the application, the newest first. It is safe for
-// concurrent use.
+// Recent returns the latest stops of the application, newest first. It is safe for concurrent use.
 func (in *Insight) Recent() []Stop { return in.judge.recently() }
 
 // stream returns the named stream.

@@ -20,7 +20,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// rig is an Insight with a clock and a kernel of the test's own.
+// rig is an Insight with a clock and kernel files that the test controls.
 type rig struct {
 	*testing.T
 	*Insight
@@ -47,7 +47,7 @@ func (r *rig) read(stream string, lines ...string) {
 	}
 }
 
-// settle lets the time pass after which no further line is waited for.
+// settle advances the clock until the Insight waits for no further line.
 func (r *rig) settle() {
 	for range 3 {
 		r.time = r.time.Add(2 * time.Second)
@@ -65,8 +65,8 @@ func (r *rig) sample(name string) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
-// value returns the sum of a metric over the series that have the labels given, as
-// "name=value": of a histogram, its count.
+// value returns the sum of a metric over the series with the given labels, each in the form
+// "name=value". The value of a histogram is its count.
 func (r *rig) value(name string, labels ...string) (sum float64) {
 	r.Helper()
 	families, err := r.reg.Gather()
@@ -111,28 +111,28 @@ func (r *rig) want(want float64, name string, labels ...string) {
 	}
 }
 
-// A stop is reported once, at the line of its safepoint, with the pauses in it.
+// A stop is passed on once, at the line of its safepoint, with the pauses in it.
 func TestEachStopIsHandedOn(t *testing.T) {
 	r := newRig(t)
 	var stops, pauses int
 	r.stopped = func(s *pause.Stop) {
 		if stops++; !s.Safepoint || s.WentOn(0) {
-			t.Errorf("%+v", s)
+			t.Errorf("got the stop %+v, want a safepoint without a stall", s)
 		}
 		pauses += len(s.Pauses)
 	}
 	for i, line := range r.sample("g1-jdk25.log") {
 		before := stops
 		if r.read("gc.log", line); stops-before > 1 || stops > before && !strings.Contains(line, "Safepoint") {
-			t.Errorf("line %d: %d stops: %s", i, stops-before, line)
+			t.Errorf("line %d passed on %d stops: %s", i, stops-before, line)
 		}
 	}
 	if stops != 11 || pauses != 11 {
-		t.Errorf("%d stops with %d pauses", stops, pauses)
+		t.Errorf("got %d stops with %d pauses, want 11 of each", stops, pauses)
 	}
 }
 
-// If two JVMs write to one file, a safepoint may get the pauses of the other JVM.
+// If two JVMs write to one file, a safepoint may be joined with pauses of the other JVM.
 func TestNoStopOfTwoJVMsInOneFileIsHandedOn(t *testing.T) {
 	r := newRig(t)
 	stops := 0
@@ -146,7 +146,7 @@ func TestNoStopOfTwoJVMsInOneFileIsHandedOn(t *testing.T) {
 	}
 	was := stops
 	if collection(502); stops != was {
-		t.Errorf("%d stops, %d of them of a file that is known to be mixed", stops, stops-was)
+		t.Errorf("%d stops were passed on, %d of them although the file was known to be mixed", stops, stops-was)
 	}
 	r.want(5, "ullage_jvm_safepoint_duration_seconds")
 }
@@ -164,14 +164,14 @@ func TestMetricsOfARealLog(t *testing.T) {
 	r.want(0, "ullage_jvm_slow_pauses_total")
 	r.want(0, "ullage_jvm_stalls_suspected_total")
 	if got := r.value("ullage_jvm_gc_cpu_seconds_total"); got < .04 || got > .12 {
-		t.Errorf("%v s of CPU time", got)
+		t.Errorf("the CPU time is %v s", got)
 	}
 	if got := r.value("ullage_jvm_heap_after_gc_bytes", "stream=gc.log"); got < 1<<20 || got > 64<<20 {
-		t.Errorf("%v bytes after collections", got)
+		t.Errorf("the heap after collections is %v bytes", got)
 	}
 	recent := r.Recent()
 	if len(recent) < 11 || recent[0].End.Before(recent[1].End) || recent[0].Stream != "gc.log" {
-		t.Errorf("%d stops: %+v", len(recent), recent)
+		t.Errorf("got %d recent stops: %+v", len(recent), recent)
 	}
 }
 
@@ -183,12 +183,12 @@ func TestEveryCollectorHasItsName(t *testing.T) {
 		r.settle()
 		r.want(1, "ullage_jvm_starts_total")
 		if r.value("ullage_jvm_gc_pause_duration_seconds", "gc="+gc) == 0 {
-			t.Errorf("%s: no pauses of %s", name, gc)
+			t.Errorf("%s: there are no pauses of %s", name, gc)
 		}
 	}
 }
 
-// A process that can write to the log can write any name.
+// A process that can write to the log can write any name there.
 func TestSeriesAreBoundedWhateverTheLogHas(t *testing.T) {
 	r := newRig(t)
 	for i := range 5000 {
@@ -199,13 +199,13 @@ func TestSeriesAreBoundedWhateverTheLogHas(t *testing.T) {
 	}
 	for _, name := range []string{"ullage_jvm_gc_pause_duration_seconds", "ullage_jvm_safepoint_duration_seconds", "ullage_jvm_gc_concurrent_duration_seconds", "ullage_jvm_heap_after_gc_bytes"} {
 		if n := r.series(name); n == 0 || n > maxSeries+1 {
-			t.Errorf("%s: %d series", name, n)
+			t.Errorf("%s has %d series", name, n)
 		}
 	}
 	r.want(5000, "ullage_jvm_gc_pause_duration_seconds")
 	r.want(5000, "ullage_jvm_safepoint_duration_seconds", "operation=other")
 	if len(r.streams) > maxStreams {
-		t.Errorf("%d streams", len(r.streams))
+		t.Errorf("%d streams are followed", len(r.streams))
 	}
 }
 
@@ -258,8 +258,8 @@ func BenchmarkLine(b *testing.B) {
 	}
 }
 
-// The lines are written by hand, in the forms of JDK 8: see package pause. Each pause has several, and
-// each is once in the metrics.
+// The lines are written by hand in the formats of JDK 8: see package pause. Each pause has several
+// lines, and is in the metrics once.
 func TestMetricsOfJDK8(t *testing.T) {
 	r := newRig(t)
 	r.read("gc.log",
@@ -287,9 +287,9 @@ func TestMetricsOfJDK8(t *testing.T) {
 	r.want(2<<20, "ullage_jvm_heap_after_gc_bytes", "stream=gc.log")
 	r.want(256<<20, "ullage_jvm_heap_capacity_bytes", "stream=gc.log")
 	if user := r.value("ullage_jvm_gc_cpu_seconds_total", "mode=user"); user < 0.699 || user > 0.701 {
-		t.Errorf("%v s of CPU time in user mode, want 0.7", user)
+		t.Errorf("the CPU time in user mode is %v s, want 0.7", user)
 	}
 	if recent := r.Recent(); len(recent) != 3 || recent[1].Action != "full" || recent[1].Duration != 901*time.Millisecond {
-		t.Errorf("%+v", recent)
+		t.Errorf("the recent stops are %+v", recent)
 	}
 }

@@ -45,28 +45,28 @@ var verdicts = []Verdict{Throttled, Memory, Disk, CPU, Reaching, Operation, Unkn
 
 const (
 	sampleTime = time.Second
-	quietTime  = 5 * time.Second  // between two samples while no line is written
-	maxPending = 64               // suspected stops that wait for a sample
+	quietTime  = 5 * time.Second  // between two samples while the streams are quiet
+	maxPending = 64               // suspected stops that may wait for a sample
 	maxRecent  = 50               // stops that are kept for /recent
 	logEvery   = 10 * time.Second // at most one message about stalls in this time
 )
 
-// Stop is a stop of the application, for who wants to see the last ones.
+// Stop is one of the latest stops of the application, as /recent shows it.
 type Stop struct {
 	Stream    string        `json:"stream"`
 	End       time.Time     `json:"end"`
 	Duration  time.Duration `json:"duration_ns"`
 	Reaching  time.Duration `json:"reaching_ns,omitempty"`
-	Operation string        `json:"operation,omitempty"` // of the VM; "none" where the log does not have it
+	Operation string        `json:"operation,omitempty"` // the VM operation; "none" if it is not in the log
 	Collector string        `json:"gc,omitempty"`
-	Action    string        `json:"action,omitempty"` // of the longest pause in it; empty where the collector made none
+	Action    string        `json:"action,omitempty"` // of the longest pause in the stop; empty if there was no pause
 	Cause     string        `json:"cause,omitempty"`
-	Verdict   Verdict       `json:"verdict,omitempty"`  // of a suspected stall, once it is known
-	Evidence  string        `json:"evidence,omitempty"` // the numbers that led to a verdict; empty where no counter grew
+	Verdict   Verdict       `json:"verdict,omitempty"`  // of a suspected stall, once there is one
+	Evidence  string        `json:"evidence,omitempty"` // the numbers that led to a verdict; empty if no counter grew
 }
 
-// judge holds suspected stops until the samples show what happened meanwhile. Its methods
-// are safe for concurrent use.
+// judge holds suspected stops until the samples show what happened during them. Its methods are
+// safe for concurrent use.
 type judge struct {
 	floor   pause.Floor
 	metrics *metrics
@@ -76,24 +76,24 @@ type judge struct {
 	mu      sync.Mutex
 	pending []suspect
 	recent  [maxRecent]Stop
-	total   int // stops that were put into recent
+	total   int // number of stops that were put into recent
 
 	logged time.Time // only Run uses it
 }
 
-// suspect is a stop that waits for its verdict.
+// suspect is a suspected stop that waits for its verdict.
 type suspect struct {
 	suspicion  pause.Suspicion
 	start, end time.Time
 	stream     string
-	number     int // of the stop in recent
+	number     int // the number of the stop in recent
 }
 
 func newJudge(cfg Config, m *metrics, log *slog.Logger) *judge {
 	return &judge{floor: cfg.Floor, metrics: m, log: log, sampler: newSampler(cfg)}
 }
 
-// stopped takes a stop that ended at a time.
+// stopped handles a stop. end is the time of its end.
 func (j *judge) stopped(stream string, s *pause.Stop, end, now time.Time) {
 	suspicion := s.Suspect(j.floor)
 	stop := Stop{Stream: stream, End: end, Duration: s.Duration, Reaching: s.Reaching, Operation: s.Operation}
@@ -119,8 +119,8 @@ func (j *judge) stopped(stream string, s *pause.Stop, end, now time.Time) {
 	j.pending = append(j.pending, one)
 }
 
-// decide counts a suspected stop. The culprit is what the samples name, or "", and shown is
-// what they show. The caller holds the lock.
+// decide gives a suspected stop its verdict and counts it. culprit is what the samples name, or "",
+// and shown is their evidence. The caller holds the lock.
 func (j *judge) decide(s suspect, culprit Verdict, shown string) (Verdict, bool) {
 	verdict := culprit
 	if verdict == "" {
@@ -143,7 +143,7 @@ func (j *judge) decide(s suspect, culprit Verdict, shown string) (Verdict, bool)
 	return verdict, true
 }
 
-// recently returns the latest stops, the newest first.
+// recently returns the latest stops, newest first.
 func (j *judge) recently() []Stop {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -154,9 +154,9 @@ func (j *judge) recently() []Stop {
 	return stops
 }
 
-// Run samples the kernel's counters and decides about suspected stalls until ctx ends.
-// While no stream has lines it samples less often: a stop that ends the silence is then
-// judged over a longer time, less the usual growth of the counters.
+// Run samples the kernel's counters and decides about suspected stalls until ctx ends. It samples
+// less often while no stream has lines. A stop that ends the silence is then judged over a longer
+// time, less the usual growth of the counters.
 func (in *Insight) Run(ctx context.Context) {
 	interval := sampleTime
 	next := kernel.NewTicker(interval)
@@ -178,7 +178,7 @@ func (in *Insight) Run(ctx context.Context) {
 	}
 }
 
-// step takes a sample, and decides about the stops that ended before it.
+// step takes a sample and decides about the stops that ended before the sample.
 func (j *judge) step(now time.Time) {
 	j.sampler.sample(now)
 	j.mu.Lock()

@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/line/pause"
 )
 
-// kernelFiles are the totals that the files of a test's kernel have, in microseconds.
+// kernelFiles has the totals in the files of the test's kernel, in microseconds.
 type kernelFiles struct{ disk, memory, cpu, throttled int }
 
 func (r *rig) kernel(k kernelFiles) {
@@ -38,7 +38,7 @@ func (r *rig) file(name, text string) {
 	}
 }
 
-// Lines that end two seconds after the clock of a rig begins.
+// Lines whose time is two seconds after the start of a rig's clock.
 const (
 	idlePause  = "[2026-11-20T16:45:02.000+0000][info][gc] GC(1) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 1500.000ms"
 	shortPause = "[2026-11-20T16:45:02.000+0000][info][gc] GC(1) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.748ms"
@@ -87,16 +87,16 @@ func TestVerdicts(t *testing.T) {
 			}
 			r.want(sum, "ullage_jvm_stalls_suspected_total")
 			if recent := r.Recent(); len(recent) != 1 || recent[0].Verdict != test.want {
-				t.Errorf("%+v", recent)
+				t.Errorf("the recent stops are %+v", recent)
 			}
 			if got := strings.Contains(r.log.String(), "verdict="+string(test.want)); test.want != "" && !got {
-				t.Errorf("the log is %q", r.log.String())
+				t.Errorf("want the verdict in the log %q", r.log.String())
 			}
 		})
 	}
 }
 
-// On a busy node, tasks always wait for something.
+// On a busy node, there are always tasks that wait for something.
 func TestWhatIsUsualIsNoCulprit(t *testing.T) {
 	r := newRig(t)
 	r.time = r.time.Add(-20 * time.Second)
@@ -104,7 +104,7 @@ func TestWhatIsUsualIsNoCulprit(t *testing.T) {
 	for range 22 {
 		r.kernel(kernelFiles{disk: total})
 		r.judge.step(r.time)
-		total += 900_000 // of each second
+		total += 900_000 // of each second, tasks wait for 0.9 s
 		r.time = r.time.Add(time.Second)
 	}
 	r.read("gc.log", idlePause, idleTimes, idleSafe)
@@ -112,7 +112,7 @@ func TestWhatIsUsualIsNoCulprit(t *testing.T) {
 	r.want(1, "ullage_jvm_stalls_suspected_total", "verdict=unknown")
 }
 
-// A stop that was read late, after a backlog, is not judged by later samples.
+// A stop that is read late, after a backlog, is not judged by samples taken after it.
 func TestAnOldStopIsNotJudgedBySamples(t *testing.T) {
 	r := newRig(t)
 	r.kernel(kernelFiles{})
@@ -125,7 +125,7 @@ func TestAnOldStopIsNotJudgedBySamples(t *testing.T) {
 	r.want(1, "ullage_jvm_stalls_suspected_total", "verdict=unknown")
 }
 
-// The floor is that of the settings.
+// A stop is suspected only if it is at least as long as the floor.
 func TestTheFloorOfAStall(t *testing.T) {
 	for floor, want := range map[time.Duration]float64{0: 1, 1500 * time.Millisecond: 1, 1501 * time.Millisecond: 0} {
 		r := newRig(t)
@@ -148,7 +148,7 @@ func TestHostileKernelFilesAreNotKnown(t *testing.T) {
 	r.file("proc/pressure/memory", "some total=99999999999999999999\n")
 	r.file("proc/pressure/cpu", strings.Repeat("some ", 10_000))
 	if got := (kernelCounters{root: r.root}).pressure("proc/pressure", ""); got != unknownCounts {
-		t.Errorf("%v", got)
+		t.Errorf("got the counters %v, want them unknown", got)
 	}
 	r.judge.step(r.time)
 }
@@ -168,13 +168,14 @@ func FuzzPressure(f *testing.F) {
 		lost, periods := k.throttled(dir)
 		for _, d := range slices.Concat(p.some[:], p.full[:], []time.Duration{lost, time.Duration(periods)}) {
 			if d < -1 {
-				t.Errorf("%d", d)
+				t.Errorf("got the counter %d", d)
 			}
 		}
 	})
 }
 
-// A reader of a container's log does not have the documentation, so the hint must not name a file of it.
+// A person who reads a container's log may not have the documentation, so the hint must not name
+// one of its files.
 func TestWarningOfAStallLeadsToAPageThatCanBeOpened(t *testing.T) {
 	r := newRig(t)
 	r.kernel(kernelFiles{})

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	maxDiskFile  = 64 << 10 // bytes of /proc/diskstats that are read
-	maxMounts    = 1 << 20  // ... of /proc/self/mountinfo
-	maxProcesses = 4096     // that are looked at
+	maxDiskFile  = 64 << 10 // bytes to read of /proc/diskstats
+	maxMounts    = 1 << 20  // bytes to read of /proc/self/mountinfo
+	maxProcesses = 4096     // entries of /proc to look at
 	maxCgroups   = 16
 )
 
-// kernelCounters reads the kernel's files below a directory, which is "/" but in tests. A file
-// that is missing, or has another form, means an unknown counter.
+// kernelCounters reads the kernel's files below root, which is "/" except in tests. If a file is
+// missing or has another form, the counter is unknown.
 type kernelCounters struct{ root string }
 
 // read returns the beginning of a file, see [kernel.ReadSmall].
@@ -30,23 +30,23 @@ func (k kernelCounters) read(name string) []byte {
 	return kernel.ReadSmall(unix.AT_FDCWD, filepath.Join(k.root, name))
 }
 
-// deviceOf returns the number of the device that a directory is on, as [kernel.DeviceOf] does. Empty: it
-// is not known.
+// deviceOf returns the number of the device that a directory is on, as [kernel.DeviceOf] does, or
+// "" if it is not known.
 func (k kernelCounters) deviceOf(dir string) string {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return ""
 	}
 	mounts := kernel.ReadUpTo(unix.AT_FDCWD, filepath.Join(k.root, "proc/self/mountinfo"), maxMounts)
-	if len(mounts) == maxMounts { // the mount that has it may be in the rest
+	if len(mounts) == maxMounts { // the mount of the directory may be in the rest
 		return ""
 	}
 	return kernel.DeviceOf(mounts, dir)
 }
 
-// pressure reads for how long tasks waited, of the directory of the node or of a cgroup.
-// The form is that of Documentation/accounting/psi.rst: "some avg10=... total=12345" and
-// "full avg10=... total=123", in microseconds. The full line is missing on some kernels.
+// pressure reads how long tasks waited in a cgroup or, from the directory of the node's files, on
+// the node. The form is that of Documentation/accounting/psi.rst: "some avg10=... total=12345" and
+// "full avg10=... total=123", in microseconds. Some kernels leave out the full line.
 func (k kernelCounters) pressure(dir, suffix string) counts {
 	of := unknownCounts
 	for c, name := range map[counter]string{memory: "memory", disk: "io", cpu: "cpu"} {
@@ -57,7 +57,7 @@ func (k kernelCounters) pressure(dir, suffix string) counts {
 	return of
 }
 
-// total reads the total of a line of a pressure file, or returns a negative duration.
+// total returns the total in a line of a pressure file, or a negative duration.
 func total(line []byte, kind string) time.Duration {
 	rest, ok := bytes.CutPrefix(line, []byte(kind))
 	if !ok {
@@ -67,8 +67,8 @@ func total(line []byte, kind string) time.Duration {
 	return micros(number)
 }
 
-// throttled reads for how long a cgroup was throttled, and in how many periods. Version 1
-// of cgroups has the time in nanoseconds.
+// throttled reads how long a cgroup was throttled, and in how many periods. In version 1 of
+// cgroups, the time is in nanoseconds.
 func (k kernelCounters) throttled(dir string) (lost time.Duration, periods int64) {
 	lost, periods = -1, -1
 	for line := range bytes.Lines(k.read(filepath.Join(dir, "cpu.stat"))) {
@@ -87,7 +87,7 @@ func (k kernelCounters) throttled(dir string) (lost time.Duration, periods int64
 	return lost, periods
 }
 
-// micros reads a number of microseconds, or returns a negative duration.
+// micros parses a number of microseconds, or returns a negative duration.
 func micros(text []byte) time.Duration {
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil || n < 0 || n > int64(1<<62)/int64(time.Microsecond) {
@@ -96,7 +96,7 @@ func micros(text []byte) time.Duration {
 	return time.Duration(n) * time.Microsecond
 }
 
-// cgroups returns the directories of the cgroups that the visible JVMs are in, sorted.
+// cgroups returns the directories of the visible JVMs' cgroups, sorted.
 func (k kernelCounters) cgroups() []string {
 	dir, err := os.Open(filepath.Join(k.root, "proc"))
 	if err != nil {

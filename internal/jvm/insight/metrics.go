@@ -8,8 +8,8 @@ import (
 	"github.com/ullage/ullage/internal/line/pause"
 )
 
-// maxSeries is how many combinations of labels a histogram has, without the one for all
-// others.
+// maxSeries is how many combinations of labels a histogram may have. All further combinations share
+// one more.
 const maxSeries = 100
 
 // seconds are the classic buckets of pauses: 1 ms to 30 s.
@@ -41,7 +41,8 @@ type family struct {
 	series map[[3]string]prometheus.Observer
 }
 
-// get returns the histogram of a combination of labels, the rest of which is empty.
+// get returns the histogram for a combination of labels. Labels that the family does not have are
+// empty in key.
 func (f *family) get(key [3]string) prometheus.Observer {
 	if o, ok := f.series[key]; ok {
 		return o
@@ -76,8 +77,8 @@ func (m *metrics) forget(stream string) {
 	}
 }
 
-// options are those of a histogram of durations: classic buckets, and native ones for who
-// scrapes these.
+// options returns the options of a histogram of durations. It has classic buckets, and native ones
+// for a server that scrapes those.
 func options(name, help string) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{Name: name, Help: help, Buckets: seconds,
 		NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour}
@@ -124,7 +125,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		heapCapacity: gauges("ullage_jvm_heap_capacity_bytes", "Size of the heap after the last collection."),
 		ratio:        gauges("ullage_jvm_gc_overhead_ratio", "Part of the last minute that the collector stopped the application for, from 0 to 1."),
 	}
-	// A counter that exists from the start shows its first step.
+	// A counter that exists from the start shows its first increment.
 	for _, v := range verdicts {
 		m.stalls.WithLabelValues(string(v))
 	}

@@ -2,17 +2,18 @@ package insight
 
 import "time"
 
-// window is the time that the overhead is measured over.
+// window is the time over which the overhead is measured.
 const window = 60 // seconds
 
-// overhead is the time that pauses took in each of the last seconds, by the clock of the
-// lines. The zero value is that there was no pause.
+// overhead is the time that pauses took in each of the last seconds, according to the clock of the
+// lines. The zero value has no pauses.
 type overhead struct {
 	paused [window]time.Duration
-	second int64 // the newest one, Unix time
+	second int64 // the newest second, in Unix time
 }
 
-// add adds a pause that ended at a time. It is divided among the seconds that it covered.
+// add adds a pause that ended at the given time. The pause is divided among the seconds that it
+// covered.
 func (o *overhead) add(end time.Time, d time.Duration) {
 	o.advance(end.Unix())
 	d = min(d, window*time.Second)
@@ -32,7 +33,7 @@ func (o *overhead) add(end time.Time, d time.Duration) {
 	}
 }
 
-// advance forgets the seconds that are too old when second is the newest one.
+// advance makes second the newest second and forgets the seconds that are then too old.
 func (o *overhead) advance(second int64) {
 	if second < 0 || second <= o.second {
 		return
@@ -47,7 +48,7 @@ func (o *overhead) advance(second int64) {
 	}
 }
 
-// ratio returns the part of the last minute that the pauses took, from 0 to 1.
+// ratio returns the fraction of the last minute that the pauses took, from 0 to 1.
 func (o *overhead) ratio(now time.Time) float64 {
 	o.advance(now.Unix())
 	var sum time.Duration

@@ -4,36 +4,36 @@ import "time"
 
 const (
 	maxSamples = 128              // about two minutes
-	findTime   = 30 * time.Second // between two looks for the JVMs' cgroups, and for the destination's device
-	background = 10               // samples before a stop that show how the counters grow otherwise
+	findTime   = 30 * time.Second // how often the JVMs' cgroups and the destination's device are looked up
+	background = 10               // samples before a stop that show the usual growth of the counters
 )
 
 // A counter is one of the kernel's counters of lost time.
 type counter int
 
 const (
-	throttled counter = iota // of JVMs' cgroups
+	throttled counter = iota // only for the JVMs' cgroups
 	memory
 	disk
 	cpu
 	numCounters
 )
 
-// culprits are the verdicts about counters, in the order in which they are asked: a JVM
-// that swaps waits for the disk as well, and one that is throttled for all of them.
+// culprits are the verdicts of the counters, in the order in which the counters are checked: a JVM
+// that swaps also waits for the disk, and a throttled JVM seems to wait for all of them.
 var culprits = [numCounters]Verdict{throttled: Throttled, memory: Memory, disk: Disk, cpu: CPU}
 
-// counts are counters at one time. One that could not be read is negative.
+// counts holds the values of counters at one time. A value that could not be read is negative.
 type counts struct {
-	some    [numCounters]time.Duration // in which at least one task waited, or was throttled
-	full    [numCounters]time.Duration // in which all tasks waited; throttled has none
-	periods int64                      // in which the CPU limit throttled
+	some    [numCounters]time.Duration // time in which at least one task waited, or was throttled
+	full    [numCounters]time.Duration // time in which all tasks waited; unknown for throttled
+	periods int64                      // number of periods in which the CPU limit throttled
 }
 
-// unknownCounts is where nothing could be read.
+// unknownCounts is the result if nothing could be read.
 var unknownCounts = counts{some: [numCounters]time.Duration{-1, -1, -1, -1}, full: [numCounters]time.Duration{-1, -1, -1, -1}, periods: -1}
 
-// add adds the counters of a further cgroup. A sum is unknown if one of its parts is.
+// add adds the counters of another cgroup. A sum is unknown if one of its addends is unknown.
 func (c *counts) add(other *counts) {
 	for k := range numCounters {
 		c.some[k], c.full[k] = sum(c.some[k], other.some[k]), sum(c.full[k], other.full[k])
@@ -48,15 +48,15 @@ func sum[N ~int64](a, b N) N {
 	return a + b
 }
 
-// sample is what the counters had at one time.
+// sample holds the values of all counters at one time.
 type sample struct {
 	at       time.Time
-	node     counts // of the node; it has none for throttled
+	node     counts // of the node; unknown for throttled
 	jvms     counts // the sum over the JVMs' cgroups
-	set      int    // number of the set of cgroups: sums of different ones are not compared
+	set      int    // number of the set of cgroups: sums over different sets are not compared
 	disks    [maxDevices]device
 	numDisks int
-	dest     device // that has the destination; zero: it is on no block device, or that is not known
+	dest     device // the device of the destination; zero: it is not on a block device, or its device is not known
 }
 
 // sampler keeps the last samples. It is for one goroutine.
@@ -70,7 +70,7 @@ type sampler struct {
 	found   time.Time
 
 	dest   string // the directory of the destination; empty: there is none
-	number string // of its device; empty: not known
+	number string // the number of its device; empty: not known
 }
 
 func newSampler(cfg Config) *sampler {
@@ -101,7 +101,7 @@ func (s *sampler) sample(now time.Time) {
 	s.total++
 }
 
-// setCgroups notes which cgroups the JVMs are in.
+// setCgroups records which cgroups the JVMs are in.
 func (s *sampler) setCgroups(dirs []string) {
 	same := len(dirs) == len(s.cgroups)
 	for i := range dirs {
@@ -113,8 +113,8 @@ func (s *sampler) setCgroups(dirs []string) {
 	}
 }
 
-// culprit returns what the application seems to have waited for between two times, or "",
-// and what shows that.
+// culprit returns what the application seems to have waited for between two times, and the evidence
+// for that, or "" if nothing is known.
 func (s *sampler) culprit(start, end time.Time) (Verdict, string) {
 	oldest := max(0, s.total-maxSamples)
 	before, after := -1, -1
@@ -134,7 +134,7 @@ func (s *sampler) culprit(start, end time.Time) (Verdict, string) {
 	base := &s.samples[max(oldest, before-background)%maxSamples]
 	half := end.Sub(start) / 2
 	for k := range numCounters {
-		// The JVMs' own counters say more than those of the node, if both grew.
+		// If both grew, the JVMs' own counters are better evidence than the node's.
 		if from.set == to.set && excess(from.jvms.some[k], to.jvms.some[k], base.jvms.some[k], from, to, base) >= half {
 			return culprits[k], evidence(k, "the JVM's", &from.jvms, &to.jvms, from, to)
 		}
@@ -145,8 +145,8 @@ func (s *sampler) culprit(start, end time.Time) (Verdict, string) {
 	return "", ""
 }
 
-// excess returns by how much a counter grew between two samples, less its growth in
-// an equally long time before. It is negative where a counter was not read.
+// excess returns how much a counter grew between two samples, less its usual growth in an equally
+// long time before them. It is negative if a counter was not read.
 func excess(was, is, base time.Duration, from, to, before *sample) time.Duration {
 	if was < 0 || is < was {
 		return -1

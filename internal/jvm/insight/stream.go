@@ -10,16 +10,16 @@ import (
 	"github.com/ullage/ullage/internal/line/pause"
 )
 
-// stream is one stream, of one JVM after the other.
+// stream is one stream, to which one JVM at a time writes.
 type stream struct {
 	in     *Insight
 	name   string
 	joiner *pause.Joiner
 	load   overhead
 
-	fresh bool      // a line came since the last tick
-	heard time.Time // at the last tick with lines, and when the stream appeared
-	start time.Time // of the JVM, by the uptimes of its lines and when they were read; zero: not known
+	fresh bool      // a line has been read since the last tick
+	heard time.Time // time of the last tick with lines or, before that, when the stream appeared
+	start time.Time // start of the JVM, computed from the uptimes of lines and when they were read; zero: not known
 
 	heapAfter, heapCapacity, liveData, ratio prometheus.Gauge
 }
@@ -30,7 +30,8 @@ func newStream(in *Insight, name string) *stream {
 	return s
 }
 
-// tick settles events whose further lines do not come and updates figures that change with time.
+// tick completes events for which no further lines are expected, and updates figures that change
+// with time.
 func (s *stream) tick(now time.Time) {
 	if s.fresh {
 		s.fresh, s.heard = false, now
@@ -42,7 +43,7 @@ func (s *stream) tick(now time.Time) {
 	}
 }
 
-// take counts an event that needs no others.
+// take counts an event that does not depend on other events.
 func (s *stream) take(e *pause.Event) {
 	m := s.in.metrics
 	switch e.Kind {
@@ -82,11 +83,12 @@ func (s *stream) paused(p *pause.GCPause) {
 	s.load.add(s.when(p.End), p.Duration)
 }
 
-// generational are the collectors whose other pauses leave garbage in the old generation. The
-// collections of the rest are of the whole heap, or of JVMs that do not end with a full one.
+// generational lists the collectors that leave garbage in the old generation, except in a full
+// collection. The other collectors collect the whole heap, or their JVMs end without a full
+// collection.
 var generational = []pause.Collector{pause.Serial, pause.Parallel, pause.G1}
 
-// heap shows the sizes after a collection.
+// heap records the sizes of the heap after a collection.
 func (s *stream) heap(h pause.Heap, of pause.Collector, action string) {
 	if !h.Known {
 		return
@@ -144,10 +146,10 @@ func (s *stream) collected(c *pause.Collection) {
 	}
 }
 
-// when returns the time of a line by the sidecar's clock: the wall-clock time that the
-// line shows, or else its uptime after the start of the JVM. The start is never later
-// than a line was read less its uptime; the earliest such time is taken. No line is of
-// the future.
+// when returns the time of a line on the sidecar's clock: the wall-clock time in the line or,
+// without one, the start of the JVM plus the uptime in the line. The JVM cannot have started later
+// than the time at which a line was read, less the uptime in that line; the earliest such time is
+// used. A line is never dated in the future.
 func (s *stream) when(c pause.Clock) time.Time {
 	now := s.in.now()
 	switch {
@@ -164,7 +166,7 @@ func (s *stream) when(c pause.Clock) time.Time {
 	return s.start.Add(c.Uptime)
 }
 
-// label is the value of the label gc.
+// label returns the value of the label gc.
 func label(c pause.Collector) string {
 	if c == "" {
 		return "unknown"
