@@ -24,23 +24,23 @@ import (
 )
 
 const (
-	// lookInterval is how often a [Census] looks which JVMs have ended, and whether there
-	// may be new ones.
+	// lookInterval is how often a [Census] checks which JVMs have ended and whether there may be
+	// new ones.
 	lookInterval = 5 * time.Second
 
-	// maxAsked is how often a Census asks a JVM that does not answer.
+	// maxAsked is how many times a Census asks a JVM that does not answer.
 	maxAsked = 5
 
-	maxElsewhere = 20  // files that are listed
-	maxNamed     = 200 // bytes of the name of one
-	maxCrashes   = 32  // reports of crashes that are remembered
+	maxElsewhere = 20  // files elsewhere that are listed
+	maxNamed     = 200 // bytes of the name of such a file
+	maxCrashes   = 32  // crash reports that are remembered
 )
 
-// Census knows the JVMs that write to the source. It marks their starts and ends, and
-// finds log files that they write outside of the source: a JVM waits for the disks of
-// these files, whatever the sidecar does. Census asks each JVM once for its outputs and
-// its name, and changes nothing. It asks only JVMs that already listen on a socket: any
-// other JVM would need a signal first.
+// Census knows the JVMs that write to the source. It marks their starts and ends, and finds log
+// files that they write outside the source: a JVM waits for the disks of such files, whatever the
+// sidecar does. Census asks each JVM once for its outputs and its name, and changes nothing. It
+// asks only JVMs that already listen on a socket: any other JVM would have to be sent a signal
+// first.
 type Census struct {
 	talk    outputs.Talk
 	source  string
@@ -56,13 +56,14 @@ type Census struct {
 	tmpfs [2]int64 // bytes in use of the source's tmpfs, at the last two looks
 
 	mu      sync.Mutex
-	end     *admin.JVMEnd // the last one that was not in order
+	end     *admin.JVMEnd // the last end that was not orderly
 	again   bool          // JVMs that wrote nothing to the source are to be asked again
 	files   []string
 	crashes []crash
 }
 
-// Outlets are what a Census tells and asks. None of them may block.
+// Outlets are the functions that a Census calls to pass on marks and to learn about heaps. None may
+// block.
 type Outlets struct {
 	Mark func(mark.Mark)                                 // nil: starts and ends are not marked
 	Heap func(stream string, ran time.Time) insight.Heap // see [insight.Insight.Heap]; nil: the heap is not known
@@ -71,25 +72,25 @@ type Outlets struct {
 // member is what is known about one JVM.
 type member struct {
 	jvm     attach.JVM
-	witness *attach.Witness // of its end; nil: it is not ours
+	witness *attach.Witness // detects its end; nil: the JVM is not ours
 	memory  counters
-	flags   string // of the JVM, as its mark has them
+	flags   string // the options of the JVM, as in its mark
 	asked   int
-	known   bool      // it has answered
+	known   bool      // the JVM has answered
 	ours    bool      // some of its outputs are shipped
-	since   time.Time // it is known
+	since   time.Time // when the JVM became known
 	ended   bool
 	streams string
 	files   []string // "pid 1: /data/gc.log"
 }
 
-// crash is a JVM that has left a report.
+// crash records that a JVM left a crash report.
 type crash struct {
 	pid string
-	at  time.Time // the report was read
+	at  time.Time // when the report was read
 }
 
-// New returns a Census for a valid cfg. With --attach off it does nothing.
+// New returns a Census for a valid cfg. If --attach is off, the Census does nothing.
 func New(cfg outputs.Config, to Outlets, reg prometheus.Registerer, log *slog.Logger) *Census {
 	r := &Census{log: log, source: cfg.Source, Outlets: to, endings: newEndings(reg), began: time.Now(), members: map[string]*member{}, search: attach.Search{Looks: maxAsked}, gauge: prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "ullage_jvm_disk_outputs", Help: "Log files of JVMs outside of the source, as VM.log lists them: a JVM waits for their disks. JVMs that do not listen for attach are not asked."})}
@@ -97,7 +98,7 @@ func New(cfg outputs.Config, to Outlets, reg prometheus.Registerer, log *slog.Lo
 	case cfg.Attach.Mode == attach.Off:
 		r.Mark = nil
 	case !r.lists:
-		cfg.Attach.Mode = attach.ProcessNamespace // the directory may be that of strangers' JVMs
+		cfg.Attach.Mode = attach.ProcessNamespace // the sockets in the directory may belong to unrelated JVMs
 	}
 	cfg.Attach.Passive = true
 	r.talk = outputs.New(cfg)
@@ -105,8 +106,8 @@ func New(cfg outputs.Config, to Outlets, reg prometheus.Registerer, log *slog.Lo
 	return r
 }
 
-// Run looks for JVMs until ctx ends, and then once more which of them have ended: a pod's
-// sidecar is stopped right after its JVM.
+// Run looks for JVMs until ctx ends. Then it checks once more which JVMs have ended, because a
+// pod's sidecar is stopped right after its JVM.
 func (r *Census) Run(ctx context.Context) {
 	if !r.lists && r.Mark == nil {
 		return
@@ -127,7 +128,7 @@ func (r *Census) Run(ctx context.Context) {
 	}
 }
 
-// Files lists the files elsewhere, as "pid 1: /data/gc.log". It is safe for
+// Files lists the log files outside the source, in the form "pid 1: /data/gc.log". It is safe for
 // concurrent use.
 func (r *Census) Files() []string {
 	r.mu.Lock()
@@ -135,7 +136,7 @@ func (r *Census) Files() []string {
 	return r.files
 }
 
-// Crashed notes that the report of a crash was read, by the name of its stream. It is
+// Crashed records that a crash report was read. stream is the name of the report's stream. It is
 // safe for concurrent use.
 func (r *Census) Crashed(stream string) {
 	rest, ok := strings.CutPrefix(stream, crashPrefix)
@@ -148,7 +149,7 @@ func (r *Census) Crashed(stream string) {
 	r.crashes = append(r.crashes[max(0, len(r.crashes)+1-maxCrashes):], crash{rest[:digits], time.Now()})
 }
 
-// Adopted notes that a JVM which wrote nothing to the source writes there now. It is safe for
+// Adopted records that a JVM that wrote nothing to the source now writes there. It is safe for
 // concurrent use.
 func (r *Census) Adopted() {
 	r.mu.Lock()
@@ -156,7 +157,8 @@ func (r *Census) Adopted() {
 	r.again = true
 }
 
-// askAgain has JVMs that wrote nothing to the source asked again if one of them writes now.
+// askAgain makes the next look ask JVMs that wrote nothing to the source again, if one of them now
+// writes there.
 func (r *Census) askAgain() (again bool) {
 	r.mu.Lock()
 	again, r.again = r.again, false
@@ -169,11 +171,11 @@ func (r *Census) askAgain() (again bool) {
 	return again
 }
 
-// crashPrefix begins the name of a report, before the number of the process.
+// crashPrefix is the beginning of the name of a crash report; the process ID follows.
 const crashPrefix = "hs_err_pid"
 
-// look looks which JVMs have ended, asks JVMs that have not answered yet, and forgets
-// the ones that are gone.
+// look checks which JVMs have ended, asks JVMs that have not answered yet, and forgets the JVMs
+// that are gone.
 func (r *Census) look(ctx context.Context) {
 	r.watchAll()
 	var known []string
@@ -214,8 +216,7 @@ func (r *Census) look(ctx context.Context) {
 	r.files = files[:min(len(files), maxElsewhere)]
 }
 
-// inspect lists the outputs of a JVM. A JVM none of whose outputs is shipped is
-// ignored.
+// inspect lists the outputs of a JVM. A JVM is ignored if none of its outputs is shipped.
 func (r *Census) inspect(ctx context.Context, m *member) (err error) {
 	defer outputs.Recover(&err)
 	listed, err := r.talk.List(ctx, m.jvm)
@@ -253,9 +254,8 @@ func (r *Census) meet(ctx context.Context, m *member) {
 	}
 }
 
-// markStart marks the start of a JVM. An earlier sidecar may already have marked a JVM
-// that is older than this process. A JVM that does not describe itself has no name
-// here.
+// markStart marks the start of a JVM. If the JVM is older than this process, an earlier sidecar may
+// already have marked its start. If the JVM does not describe itself, its name is unknown here.
 func (r *Census) markStart(ctx context.Context, m *member) {
 	d := r.talk.Describe(ctx, m.jvm)
 	m.flags = d.Flags
@@ -270,7 +270,7 @@ func (r *Census) markStart(ctx context.Context, m *member) {
 		"version", d.Version, "collector", d.Collector, "main", d.Main, "flags", d.Flags))
 }
 
-// watchAll looks which of the known JVMs have ended, and reports whether any has.
+// watchAll checks which of the known JVMs have ended and reports whether any has.
 func (r *Census) watchAll() (ended bool) {
 	r.tmpfs = [2]int64{r.tmpfs[1], kernel.TmpfsUsed(r.source)}
 	for _, m := range r.members {
@@ -292,7 +292,7 @@ func (r *Census) close() {
 	}
 }
 
-// watch marks the end of a JVM that is known to run.
+// watch checks a JVM that was last known to run, and marks its end if it has ended.
 func (r *Census) watch(m *member) {
 	how, gone := m.witness.Gone()
 	if m.ended = gone; !gone {
@@ -310,8 +310,8 @@ func (r *Census) watch(m *member) {
 	r.markEnd(m, how)
 }
 
-// crashed reports whether a JVM that has ended left a report of a crash: one that was
-// read since the JVM is known, or one that is still in the source.
+// crashed reports whether a JVM that has ended left a crash report: either a report was read after
+// the JVM became known, or one is still in the source.
 func (r *Census) crashed(m *member) bool {
 	pid := strconv.Itoa(m.jvm.PID)
 	r.mu.Lock()

@@ -25,7 +25,7 @@ type rig struct {
 	cfg outputs.Config
 }
 
-// impatience is Attach.Timeout where a JVM does not answer.
+// impatience is Attach.Timeout in tests in which a JVM does not answer.
 const impatience = time.Second
 
 func newRig(t testing.TB) *rig {
@@ -56,7 +56,7 @@ func TestLogsOutsideOfTheSourceAreFound(t *testing.T) {
 	r := newRig(t)
 	own, data := filepath.Join(r.cfg.Source, "gc.log"), "/data/gc.log"
 	ours := fakejvm.Start(t, r.cfg.Attach.Tmp, 7, own, filepath.Join(r.cfg.Source, "hs.txt"), data, "relative.log", "/dev/stdout", "/proc/1/fd/2")
-	fakejvm.Start(t, r.cfg.Attach.Tmp, 8, "/other/gc.log") // not shipped: another program's file
+	fakejvm.Start(t, r.cfg.Attach.Tmp, 8, "/other/gc.log") // a JVM that does not log into the source
 	e, log := newCensus(r)
 	e.look(t.Context())
 	want := []string{"pid 7: /data/gc.log", "pid 7: relative.log"}
@@ -64,29 +64,29 @@ func TestLogsOutsideOfTheSourceAreFound(t *testing.T) {
 		t.Error(diff)
 	}
 	if n := testutil.ToFloat64(e.gauge); n != 2 {
-		t.Errorf("the gauge is %v", n)
+		t.Errorf("the gauge is %v, want 2", n)
 	}
 	if text := log.String(); strings.Count(text, "logs outside of the source") != 2 {
-		t.Errorf("the log:\n%s", text)
+		t.Errorf("want 2 warnings in the log:\n%s", text)
 	}
-	// The JVM is asked once, and only for a list.
+	// The JVM is sent only one command, a list.
 	e.look(t.Context())
 	if got := ours.Sent(0); !slices.Equal(got, []string{"VM.log list"}) {
-		t.Errorf("commands: %q", got)
+		t.Errorf("the JVM was sent %q", got)
 	}
 	if strings.Count(log.String(), "logs outside of the source") != 2 {
-		t.Error("logged twice")
+		t.Error("the warnings were logged again")
 	}
 	// A restarted JVM is asked again. A JVM that is gone has no files.
 	ours.Began = ours.Began[:3]
 	ours.Restart()
 	e.look(t.Context())
 	if len(e.Files()) != 0 || len(ours.Sent(0)) != 2 {
-		t.Errorf("after a restart: %q, commands %q", e.Files(), ours.Sent(0))
+		t.Errorf("after a restart, the files are %q; the JVM was sent %q", e.Files(), ours.Sent(0))
 	}
 }
 
-// After a while, a JVM that does not answer is not asked again.
+// A JVM that does not answer is asked only a few times.
 func TestAJVMThatDoesNotAnswerIsNotAskedForEver(t *testing.T) {
 	r := newRig(t)
 	r.cfg.Attach.Timeout = impatience
@@ -97,6 +97,6 @@ func TestAJVMThatDoesNotAnswerIsNotAskedForEver(t *testing.T) {
 		e.look(t.Context())
 	}
 	if n := len(j.Sent(0)); n != maxAsked || len(e.Files()) != 0 {
-		t.Errorf("asked %d times: %q", n, e.Files())
+		t.Errorf("the JVM was asked %d times, and the files are %q", n, e.Files())
 	}
 }

@@ -18,19 +18,20 @@ import (
 	"github.com/ullage/ullage/internal/line/pause"
 )
 
-// sampleTime is how often the counters of a JVM's cgroup are noted. Its end is judged by what
-// they have grown since the note before the last one: the last one may be from when the JVM
-// was being killed, which takes seconds, and an old one would show kills that concern another process.
+// sampleTime is how often the counters of a JVM's cgroup are read. The end of a JVM is judged by
+// how much they have grown since the reading before the last one. The last reading may be from
+// while the JVM was being killed, which takes seconds; an older one would include kills of other
+// processes.
 const sampleTime = 30 * time.Second
 
-// counters are those of the cgroup of a JVM, as long as it runs.
+// counters are the memory counters of a JVM's cgroup, read while the JVM runs.
 type counters struct {
-	group        *kernel.Group // nil: it cannot be seen
+	group        *kernel.Group // nil: the cgroup cannot be seen
 	before, last kernel.Memory
-	at           time.Time // of last
+	at           time.Time // when last was read
 }
 
-// watchGroup begins to note the counters of a process; 0: it is not visible.
+// watchGroup begins to read the counters of a process's cgroup. If process is 0, it is not visible.
 func watchGroup(process int) counters {
 	if process == 0 {
 		return counters{}
@@ -43,7 +44,7 @@ func watchGroup(process int) counters {
 	return c
 }
 
-// note notes the counters, if it is time to.
+// note reads the counters if that is due.
 func (c *counters) note(now time.Time) {
 	if c.group == nil || now.Sub(c.at) < sampleTime {
 		return
@@ -53,7 +54,7 @@ func (c *counters) note(now time.Time) {
 	}
 }
 
-// end returns what is known at the end of the JVM. It frees the group.
+// end returns how much the counters have grown at the end of the JVM. It closes the group.
 func (c *counters) end() (grown kernel.Memory, seen sight) {
 	if c.group == nil {
 		return kernel.Memory{}, hidden
@@ -74,27 +75,27 @@ func (c *counters) close() {
 	}
 }
 
-// sight is whether the cgroup of a JVM can be seen.
+// sight says whether the cgroup of a JVM can be seen.
 type sight int
 
 const (
 	hidden sight = iota // the JVM has a container of its own, and its process is not visible
-	gone                // it ended with the JVM, before it was read
+	gone                // the cgroup ended with the JVM, before it was read
 	visible
 )
 
-// evidence is what is known of the end of a JVM.
+// evidence is what is known about the end of a JVM.
 type evidence struct {
-	how    string        // by its socket and its report, as in the mark
-	flags  string        // of the JVM
-	heap   insight.Heap  // by its log
-	memory kernel.Memory // of its cgroup, with what Kills and Hits have grown
+	how    string        // the way of the end, judging by its socket and its crash report, as in the mark
+	flags  string        // the options of the JVM
+	heap   insight.Heap  // according to its log
+	memory kernel.Memory // of its cgroup; Kills and Hits are the growth
 	group  sight
-	tmpfs  int64 // bytes in use of the source's tmpfs; 0: the source is on none
+	tmpfs  int64 // bytes in use of the source's tmpfs; 0: the source is not on a tmpfs
 }
 
-// judge returns what is known to have ended the JVM, and the sentence with the numbers. Both
-// are empty for an end in order.
+// judge returns the known cause of the JVM's end, and a sentence with the numbers. The cause is
+// empty if it is not known. Both are empty if there is nothing to explain.
 func (e evidence) judge() (cause, why string) {
 	if e.heap.Max == 0 {
 		e.heap.Max = maxHeap(e.flags)
@@ -117,9 +118,10 @@ func (e evidence) judge() (cause, why string) {
 	return "", ""
 }
 
-// quits returns the option by which the JVM ends itself when its heap is full, and whether it ended
-// as that option has it end. The one for a crash wins. A JVM that aborts, or exits so on JDK 25, leaves
-// its socket, as a killed one does: only its cgroup then shows that the kernel did not kill it.
+// quits returns the option with which the JVM ends itself when its heap is full, and whether the
+// JVM ended in the way of that option. If both options are set, the one for a crash takes effect. A
+// JVM that aborts, or that exits because of the option on JDK 25, leaves its socket behind, as a
+// killed JVM does. Then only its cgroup shows that the kernel did not kill it.
 func (e evidence) quits() (option string, quit bool) {
 	for _, o := range []struct{ option, how string }{
 		{"-XX:+CrashOnOutOfMemoryError", mark.Crashed},
@@ -132,7 +134,7 @@ func (e evidence) quits() (option string, quit bool) {
 	return "", false
 }
 
-// maxHeap returns the largest heap by the options of a JVM, or 0.
+// maxHeap returns the maximum heap that the options of a JVM set, or 0.
 func maxHeap(flags string) (size int64) {
 	for flag := range strings.FieldsSeq(flags) {
 		if text, ok := strings.CutPrefix(flag, "-Xmx"); ok {
@@ -156,7 +158,7 @@ func sizeOr(n int64, unknown string) string {
 	return printable.Bytes(n)
 }
 
-// groupText says that the cgroup shows no kill.
+// groupText says why no kill is known: the cgroup cannot be read, or counts no kill.
 func (e evidence) groupText() string {
 	switch {
 	case e.group == hidden:
@@ -177,8 +179,8 @@ func (e evidence) heapText() string {
 	return fmt.Sprintf("%s of %s in use after a collection", printable.Bytes(e.heap.Used), printable.Bytes(e.heap.Max))
 }
 
-// shares says who used the memory: the heap, by what the JVM had taken for it, the tmpfs of the
-// log, and what is left of the most that the cgroup has held.
+// shares says who used the memory: the heap, measured by its size in the JVM, the tmpfs of the log,
+// and the rest of the cgroup's peak.
 func (e evidence) shares() string {
 	text := "heap unknown"
 	if e.heap.Used > 0 || e.heap.Capacity > 0 {
@@ -193,7 +195,7 @@ func (e evidence) shares() string {
 	return text
 }
 
-// newEndings returns the counter of ends, with a series of each cause.
+// newEndings returns the counter of ends, which has a series for each cause.
 func newEndings(reg prometheus.Registerer) *prometheus.CounterVec {
 	ends := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ullage_jvm_ends_total",
 		Help: "JVMs that have ended, by the cause or else the way that the mark jvm-ended shows."}, []string{"cause"})
@@ -204,12 +206,12 @@ func newEndings(reg prometheus.Registerer) *prometheus.CounterVec {
 	return ends
 }
 
-// unknown is the cause in the counter where nothing is known.
+// unknown is the label of the counter if nothing is known about the end.
 const unknown = "unknown"
 
 // markEnd marks the end of a JVM.
 func (r *Census) markEnd(m *member, how string) {
-	e := evidence{how: how, flags: m.flags, tmpfs: max(r.tmpfs[0], r.tmpfs[1])} // what an ended JVM wrote is soon reclaimed
+	e := evidence{how: how, flags: m.flags, tmpfs: max(r.tmpfs[0], r.tmpfs[1])} // the log of a JVM that has ended is soon removed from the tmpfs
 	e.memory, e.group = m.memory.end()
 	for stream := range strings.SplitSeq(m.streams, ",") {
 		if r.Heap != nil && e.heap == (insight.Heap{}) {
@@ -227,7 +229,7 @@ func (r *Census) markEnd(m *member, how string) {
 	r.end = &admin.JVMEnd{At: time.Now(), PID: m.jvm.PID, Stream: m.streams, How: how, Cause: cause, Why: why}
 }
 
-// Show adds the last end of a JVM that was not in order. It is safe for concurrent use.
+// Show adds the last end of a JVM that was not orderly. It is safe for concurrent use.
 func (r *Census) Show(st *admin.Status) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 
 const mib = 1 << 20
 
-// Each end is explained by what is known of it, and by no guess.
+// Each end is explained by known facts, without guesses.
 func TestWhatEndedAJVM(t *testing.T) {
 	atLimit := kernel.Memory{Limit: 512 * mib, Peak: 512 * mib, Kills: 1, Hits: 3}
 	calm := kernel.Memory{Limit: 512 * mib, Peak: 300 * mib}
@@ -18,7 +18,7 @@ func TestWhatEndedAJVM(t *testing.T) {
 	full := insight.Heap{Used: 31 * mib, Capacity: 32 * mib, Max: 32 * mib, Whole: true}
 	partly := insight.Heap{Used: 31 * mib, Capacity: 32 * mib, Max: 32 * mib}
 	const exits = "-Xmx32m -XX:+ExitOnOutOfMemoryError"
-	const crashes = exits + " -XX:+CrashOnOutOfMemoryError" // which comes first in the JVM
+	const crashes = exits + " -XX:+CrashOnOutOfMemoryError" // the JVM checks this option first
 	const heapText = "heap 430 MiB (412 MiB of 436 MiB in use after a collection)"
 	const fullText = "heap 32.0 MiB (31.0 MiB of 32.0 MiB in use after a collection)"
 	for name, c := range map[string]struct {
@@ -60,22 +60,22 @@ func TestWhatEndedAJVM(t *testing.T) {
 	} {
 		cause, why := c.judge()
 		if cause != c.cause || why != c.why {
-			t.Errorf("%s: %q, %q\nwant %q, %q", name, cause, why, c.cause, c.why)
+			t.Errorf("%s: the cause is %q, because %q\nwant %q, because %q", name, cause, why, c.cause, c.why)
 		}
 	}
 }
 
-// A mark cuts a longer text.
+// A mark would cut a longer text.
 func TestTheLongestExplanationFitsIntoAMark(t *testing.T) {
 	const most = 256
 	huge := insight.Heap{Used: 1023 * mib, Capacity: 1023 * mib, Max: 1023 * mib}
 	for _, hits := range []uint64{0, 1} {
 		e := evidence{how: "killed", heap: huge, memory: kernel.Memory{Limit: 1023 * mib, Peak: 3000 * mib, Kills: 100, Hits: hits}, group: visible, tmpfs: 1023 * mib}
 		if _, why := e.judge(); len(why) > most || !strings.Contains(why, "besides") {
-			t.Errorf("%d bytes: %s", len(why), why)
+			t.Errorf("the text has %d bytes: %s", len(why), why)
 		}
 	}
 	if _, why := (evidence{how: "killed", heap: huge, memory: kernel.Memory{Limit: 1023 * mib, Peak: 1023 * mib}, group: visible, tmpfs: 1023 * mib}).judge(); len(why) > most {
-		t.Errorf("%d bytes: %s", len(why), why)
+		t.Errorf("the text has %d bytes: %s", len(why), why)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/ullage/ullage/test/lab/marked"
 )
 
-// census returns a Census that marks, and its marks.
+// census returns a Census that writes marks, and the marks.
 func (r *rig) census() (*Census, *marked.Marks) {
 	m := &marked.Marks{}
 	return New(r.cfg, Outlets{Mark: m.Add}, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))), m
@@ -27,7 +27,7 @@ func (r *rig) census() (*Census, *marked.Marks) {
 func TestStartsAndEndsOfJVMsAreMarkedOnce(t *testing.T) {
 	r := newRig(t)
 	j := fakejvm.Start(t, r.cfg.Attach.Tmp, 7, filepath.Join(r.cfg.Source, "gc-%p.log"), filepath.Join(r.cfg.Source, "safepoint.log"))
-	fakejvm.Start(t, r.cfg.Attach.Tmp, 8, "/other/gc.log") // another source's
+	fakejvm.Start(t, r.cfg.Attach.Tmp, 8, "/other/gc.log") // a JVM that logs into another source
 	jvm := func(kind string) string {
 		return kind + ` stream=gc-7.log,safepoint.log pid=7 uptime=6.076s version=17.0.15\+6 collector=G1 main=shop.Main`
 	}
@@ -49,7 +49,7 @@ func TestStartsAndEndsOfJVMsAreMarkedOnce(t *testing.T) {
 	must(t, os.Remove(j.Socket()))
 	look()
 	if len(census.members) != 1 {
-		t.Errorf("%d JVMs are remembered", len(census.members))
+		t.Errorf("%d JVMs are still remembered", len(census.members))
 	}
 	j.Start()
 	look()
@@ -90,7 +90,7 @@ func TestAJVMThatCrashedIsMarkedAsCrashed(t *testing.T) {
 		"its report is in the source": {func(t *testing.T, r *rig, _ *Census) {
 			report := filepath.Join(r.cfg.Source, "hs_err_pid7.log")
 			must(t, os.WriteFile(report, nil, 0o600))
-			now := time.Now() // the kernel's own time of a file is a few milliseconds coarse
+			now := time.Now() // the kernel's own time stamps of files lag by a few milliseconds
 			must(t, os.Chtimes(report, now, now))
 		}, "crashed"},
 		"a report of another JVM": {func(_ *testing.T, _ *rig, census *Census) { census.Crashed("hs_err_pid77.log") }, "killed why=.*"},
@@ -103,7 +103,7 @@ func TestAJVMThatCrashedIsMarkedAsCrashed(t *testing.T) {
 			r := newRig(t)
 			j := r.jvm(7)
 			census, m := r.census()
-			census.Crashed("hs_err_pid7.log") // of one before
+			census.Crashed("hs_err_pid7.log") // a report of an earlier JVM
 			census.look(t.Context())
 			m.Take()
 			c.crash(t, r, census)
@@ -117,11 +117,11 @@ func TestAJVMThatCrashedIsMarkedAsCrashed(t *testing.T) {
 		census.Crashed("hs_err_pid1.log")
 	}
 	if n := len(census.crashes); n != maxCrashes {
-		t.Errorf("%d crashes are remembered", n)
+		t.Errorf("%d crashes are remembered, want the bound", n)
 	}
 }
 
-// If a JVM does not describe itself, its mark has only what is known about it.
+// If a JVM does not describe itself, its mark contains only what is known without a description.
 func TestAJVMWithoutADescription(t *testing.T) {
 	r := newRig(t)
 	r.cfg.Attach.Timeout = impatience
