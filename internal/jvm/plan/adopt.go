@@ -14,24 +14,23 @@ import (
 	"github.com/ullage/ullage/internal/jvm/outputs"
 )
 
-// Adopted is an output into the source that a JVM was given because it had none. It is saved
-// before any command is sent to the JVM, and forgotten when a list has shown that the JVM
-// does not have the output. A process that finds a saved adoption removes the output or
-// continues with it.
+// Adopted is an output into the source that was given to a JVM without such an output. It is saved
+// before any command is sent to the JVM, and forgotten when a list has shown that the JVM does not
+// have the output. A process that finds a saved adoption removes the output or keeps it.
 type Adopted struct {
 	PID       int           `json:"pid"`    // for people
 	Output    string        `json:"output"` // its name, as VM.log lists it
 	Selection ask.Selection `json:"selection"`
-	Given     bool          `json:"given"` // the JVM has taken it
+	Given     bool          `json:"given"` // the JVM has accepted it
 
-	// Unsure is set before the JVM is sent anything, and cleared when the JVM has answered. In
-	// between, the JVM may have the output or not.
+	// Unsure is set before anything is sent to the JVM, and cleared when the JVM has answered. In
+	// between, the JVM may or may not have the output.
 	Unsure bool `json:"unsure"`
 
-	kept bool // it is saved
+	kept bool // the adoption is saved
 }
 
-// sound reports whether this project could have given a JVM such an output.
+// sound reports whether ullage could have given such an output to a JVM.
 func (a *Adopted) sound() bool {
 	file := attach.Output{Name: a.Output}.File()
 	_, err := attach.Delete(a.Output)
@@ -41,30 +40,30 @@ func (a *Adopted) sound() bool {
 // Step is what a [Task] does.
 type Step int
 
-// The steps. All but the first concern the output that a JVM is given.
+// The steps. All except Level concern the output that is given to a JVM.
 const (
-	Level Step = iota // the levels of the outputs are changed
-	Look              // the JVM lists its outputs; nothing is sent that changes it
-	Give              // the JVM is given the output
-	Take              // the output is taken away
+	Level Step = iota // change the levels of the outputs
+	Look              // list the outputs, without changing the JVM
+	Give              // give the JVM the output
+	Take              // remove the output
 )
 
-// Adoption is the selection wanted for JVMs without an output into the source, and the
-// results so far. It is a part of a [Plan].
+// Adoption has the selection that is wanted for JVMs without an output into the source, and the
+// results so far. It is part of a [Plan].
 type Adoption struct {
 	plan *Plan
 
-	want  ask.Selection // zero: none is adopted
+	want  ask.Selection // zero: no JVM is to be adopted
 	known bool          // want is known; until then, the JVMs keep what they have
-	over  ask.Selection // this selection was wanted, and a command has ended that
+	over  ask.Selection // a wanted selection whose adoption a command has ended
 	by    string        // the process that asked for the end
 
-	settled  map[string]bool    // by JVM ID: it needs no output, or cannot have one
+	settled  map[string]bool    // by JVM ID: the JVM needs no output, or cannot have one
 	attempts map[string]attempt // by JVM ID: the last attempts that failed
 }
 
-// Want says what JVMs without an output into the source are to log there; the zero
-// Selection gives them none. If it is not known, they keep what they have.
+// Want sets the selection for JVMs without an output into the source. Zero gives them no output. If
+// it is not known, they keep what they have.
 func (d *Adoption) Want(what ask.Selection, known bool) {
 	if d.known = known; !known || what == d.want {
 		return
@@ -74,11 +73,12 @@ func (d *Adoption) Want(what ask.Selection, known bool) {
 	clear(d.attempts)
 }
 
-// End ends the adoption, until something else is wanted. By is the process that asked
-// for that.
+// End ends the adoption until another selection is wanted. by is the process that asked for the
+// end.
 func (d *Adoption) End(by string) { d.over, d.by = d.want, by }
 
-// wanted returns what JVMs are to log into the source, or zero.
+// wanted returns the selection for JVMs without an output into the source, or zero if no JVM is to
+// be adopted.
 func (d *Adoption) wanted() ask.Selection {
 	if d.plan.Draining || d.want == d.over {
 		return ask.Selection{}
@@ -86,11 +86,11 @@ func (d *Adoption) wanted() ask.Selection {
 	return d.want
 }
 
-// On reports whether JVMs that have no file of the source open are looked for.
+// On reports whether to look for JVMs that have no file of the source open.
 func (d *Adoption) On() bool { return d.known && !d.wanted().IsZero() }
 
-// Due returns when the next attempt at a JVM is due that differs from what is wanted
-// of adopted ones. It is false if no such JVM was found.
+// Due returns when the next attempt is due at an adopted JVM that is not as wanted, or at a JVM
+// whose adoption failed. due is false if there is no such JVM.
 func (d *Adoption) Due(now time.Time) (at time.Time, due bool) {
 	soonest := func(t time.Time) {
 		if !due || t.Before(at) {
@@ -112,7 +112,7 @@ func (d *Adoption) Due(now time.Time) (at time.Time, due bool) {
 	return at, due
 }
 
-// Count counts the JVMs found now that have an output of this project.
+// Count counts the JVMs found now that were given an output.
 func (d *Adoption) Count() (n int) {
 	for _, j := range d.plan.found.JVMs {
 		if d.plan.State.Adopted[j.ID] != nil {
@@ -122,14 +122,14 @@ func (d *Adoption) Count() (n int) {
 	return n
 }
 
-// prune forgets what is known of JVMs that are gone.
+// prune forgets the results for JVMs that are gone.
 func (d *Adoption) prune() {
 	gone := func(id string) bool { return !d.plan.has(id) }
 	maps.DeleteFunc(d.settled, func(id string, _ bool) bool { return gone(id) })
 	maps.DeleteFunc(d.attempts, func(id string, _ attempt) bool { return gone(id) })
 }
 
-// task returns the task that is due for the output of a JVM, or nil.
+// task returns the task that is due for the output that a JVM is given, or nil.
 func (d *Adoption) task(j attach.JVM, goal Goal, now time.Time) *Task {
 	want, a := d.wanted(), d.plan.State.Adopted[j.ID]
 	decided := d.known || d.plan.Draining
@@ -162,8 +162,9 @@ func (d *Adoption) task(j attach.JVM, goal Goal, now time.Time) *Task {
 	return t
 }
 
-// orphan returns the ID under which the output of a JVM with that number is saved: a JVM that
-// has created its socket again has a new ID, and looks like a new JVM.
+// orphan returns the ID under which an output of a JVM with the same process ID is saved, although
+// no JVM with that saved ID is found: a JVM that has created its socket again has a new ID and
+// looks like a new JVM.
 func (d *Adoption) orphan(j attach.JVM) string {
 	for id, a := range d.plan.State.Adopted {
 		if a.PID == j.PID && !d.plan.has(id) {
@@ -173,7 +174,7 @@ func (d *Adoption) orphan(j attach.JVM) string {
 	return ""
 }
 
-// doubt is Doubt for the output of a JVM.
+// doubt does the work of [Plan.Doubt] for the output that a JVM is given.
 func (d *Adoption) doubt(t *Task) (note bool) {
 	a := d.plan.State.Adopted[t.JVM.ID]
 	if t.Step == Look || a == nil || a.Unsure && a.kept {
@@ -183,7 +184,7 @@ func (d *Adoption) doubt(t *Task) (note bool) {
 	return true
 }
 
-// begin is Begin for the output of a JVM.
+// begin does the work of [Plan.Begin] for the output that a JVM is given.
 func (d *Adoption) begin(t *Task, unsaved error) bool {
 	a := d.plan.State.Adopted[t.JVM.ID]
 	if t.Step == Look || a == nil {
@@ -198,7 +199,7 @@ func (d *Adoption) begin(t *Task, unsaved error) bool {
 	return true
 }
 
-// record is Record for the output of a JVM.
+// record does the work of [Plan.Record] for the output that a JVM is given.
 func (d *Adoption) record(t *Task) {
 	id := t.JVM.ID
 	a := d.plan.State.Adopted[id]
@@ -211,13 +212,14 @@ func (d *Adoption) record(t *Task) {
 		d.disown(id, a.Output)
 	case t.Given:
 		a.Given, a.Unsure = true, false
-		delete(d.plan.attempts, id) // it has an output to raise now
+		delete(d.plan.attempts, id) // the JVM now has an output to raise
 	}
 }
 
-// recordLook notes the output that a JVM is to get, unless it has one of its own or cannot
-// have one. Before, the output of a predecessor under another ID becomes the JVM's own if
-// the JVM lists it; a JVM that was started since then does not list it as reconfigured.
+// recordLook records the output that a JVM is to be given, unless the JVM has an output of its own
+// or cannot have one. But first, if a JVM with the same process ID was given an output under
+// another ID, and this JVM lists that output as reconfigured, it is the same JVM and keeps the
+// output. A JVM that was started since then does not list it as reconfigured.
 func (d *Adoption) recordLook(t *Task) {
 	id, want := t.JVM.ID, d.wanted()
 	if old := d.orphan(t.JVM); old != "" {
@@ -236,7 +238,7 @@ func (d *Adoption) recordLook(t *Task) {
 	d.plan.State.Adopted[id] = &Adopted{PID: t.JVM.PID, Output: t.Name, Selection: want}
 }
 
-// disown takes an output that a JVM no longer has out of the JVM's baseline.
+// disown removes an output that a JVM no longer has from the JVM's baseline.
 func (d *Adoption) disown(id, output string) {
 	b := d.plan.State.JVMs[id]
 	if b == nil {
@@ -248,8 +250,9 @@ func (d *Adoption) disown(id, output string) {
 	}
 }
 
-// attempted is Attempted for the output of a JVM. If the JVM refuses the output, or
-// cannot have it, it is not asked again while the same is wanted.
+// attempted does the work of [Plan.Attempted] for the output that a JVM is given. If the JVM
+// refuses the output, or cannot have it, there is no further attempt while the same selection is
+// wanted.
 func (d *Adoption) attempted(t *Task) error {
 	id := t.JVM.ID
 	if t.Err == nil {
@@ -257,7 +260,7 @@ func (d *Adoption) attempted(t *Task) error {
 		return nil
 	}
 	if errors.Is(t.Err, context.Canceled) {
-		return nil // the process ends and drains
+		return nil // the process is ending and drains
 	}
 	a := d.attempts[id]
 	a.err = outputs.Named(t.JVM, t.Err)
@@ -271,12 +274,12 @@ func (d *Adoption) attempted(t *Task) error {
 	return a.err
 }
 
-// Lasting reports whether an error about the output of a JVM is the last word.
+// Lasting reports whether an error about the output of a JVM makes further attempts useless.
 func Lasting(err error) bool {
 	return attach.KindOf(err) == attach.Refused || attach.KindOf(err) == attach.TooOld || errors.Is(err, outputs.ErrElsewhere)
 }
 
-// changes returns the outputs that JVMs were given, and the outputs that were taken away.
+// changes returns the outputs that were given to JVMs and the outputs that were removed.
 func (d *Adoption) changes(before *State) (changes []Change) {
 	for id, is := range d.plan.State.Adopted {
 		if was := before.Adopted[id]; is.Given && (was == nil || !was.Given) {
@@ -292,10 +295,10 @@ func (d *Adoption) changes(before *State) (changes []Change) {
 	return changes
 }
 
-// NoOutput stands for the selection of an output that does not exist.
+// NoOutput is shown instead of the selection of an output that does not exist.
 const NoOutput = "no output"
 
-// why returns why outputs are taken away.
+// why returns the reason why outputs are removed.
 func (d *Adoption) why() string {
 	switch {
 	case d.plan.Draining:

@@ -9,19 +9,19 @@ import (
 	"github.com/ullage/ullage/internal/line/loggers"
 )
 
-// AppRaise are levels that the application's events are raised to for a while. It never changes.
+// AppRaise raises the levels of the application's events for a while. It is immutable.
 type AppRaise struct {
 	Levels loggers.Levels `json:"level"`
 	For    time.Duration  `json:"for"` // the requested duration
 	Until  time.Time      `json:"until"`
-	By     string         `json:"by,omitempty"` // the process that asked for it; empty: no process did, or it is unknown
+	By     string         `json:"by,omitempty"` // the process that asked for it; empty: an annotation asked, or the process is unknown
 	ID     string         `json:"id,omitempty"` // the annotation app-log-id
 }
 
-// on reports whether the raise is in effect. There may be none.
+// on reports whether the raise is in effect. r may be nil.
 func (r *AppRaise) on(now time.Time) bool { return r != nil && now.Before(r.Until) }
 
-// sound returns a saved raise as it may be used, or nil if it cannot have been asked for.
+// sound returns the usable form of a saved raise, or nil if the raise cannot have been asked for.
 func (r *AppRaise) sound() *AppRaise {
 	if r == nil || r.Levels.IsZero() || ask.CheckFor(r.For) != nil {
 		return nil
@@ -29,7 +29,7 @@ func (r *AppRaise) sound() *AppRaise {
 	return &AppRaise{r.Levels, r.For, savable(r.Until), printable.Escaped(r.By, maxWhy), printable.Escaped(r.ID, ask.MaxID)}
 }
 
-// bounded returns r, or a shorter raise if a clock was set back, so that no raise is prolonged.
+// bounded returns r or, if a clock was set back, a shorter raise, so that no raise is prolonged.
 func (r *AppRaise) bounded(now time.Time) *AppRaise {
 	if r == nil || !r.Until.After(now.Add(r.For)) {
 		return r
@@ -40,7 +40,8 @@ func (r *AppRaise) bounded(now time.Time) *AppRaise {
 const (
 	whyAppLog = "annotation " + ask.Prefix + "app-log"
 
-	// WhySet and WhyReset are why a command raises, and why it ends raises.
+	// WhySet and WhyReset are the reasons of a raise that a command begins, and of its end by a
+	// command.
 	WhySet   = "ullage levels set"
 	WhyReset = "ullage levels reset"
 )
@@ -57,8 +58,8 @@ func (s *State) checkApps() (err error) {
 	return err
 }
 
-// AppNow returns the application's raise that is in effect, and why: a command's wins over an annotation's. There
-// may be none.
+// AppNow returns the application's raise that is in effect and its reason. The raise of a command takes
+// precedence over that of an annotation. If no raise is in effect, r is nil.
 func (s *State) AppNow(now time.Time) (r *AppRaise, why string) {
 	switch {
 	case s.AppSet.on(now):
@@ -69,23 +70,23 @@ func (s *State) AppNow(now time.Time) (r *AppRaise, why string) {
 	return nil, ""
 }
 
-// SetApp begins the raise of a command, by a process, and returns its end.
+// SetApp begins the raise of a command and returns its end. by is the process that sent the command.
 func (s *State) SetApp(to loggers.Levels, lasts time.Duration, by string, now time.Time) (until time.Time) {
-	now = now.Round(0) // without the monotonic clock, as a saved state has none
+	now = now.Round(0) // without the monotonic clock, which a saved state does not have
 	s.AppSet = &AppRaise{to, lasts, now.Add(lasts), by, ""}
 	return s.AppSet.Until
 }
 
-// endApps ends the raises of the application early. It keeps that of an annotation, as one that is
-// over.
+// endApps ends the raises of the application early. It keeps the raise of an annotation as a raise
+// that is over.
 func (s *State) endApps(now time.Time) {
 	if s.AppSet = nil; s.App.on(now) {
 		s.App = &AppRaise{s.App.Levels, s.App.For, now.Round(0), s.App.By, s.App.ID}
 	}
 }
 
-// WantApp turns the annotations of the application's events into a raise. A raise that is over stays as long as
-// its annotation does, so that it does not begin again. Known says that the annotations were read.
+// WantApp turns the annotations for the application's events into a raise. A raise that is over is kept as long
+// as its annotation exists, so that it does not begin again. known says whether the annotations have been read.
 func (s *State) WantApp(req ask.Request, known, draining bool, now time.Time) {
 	now = now.Round(0)
 	switch {

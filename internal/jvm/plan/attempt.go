@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	firstWait = time.Second      // after the first failure; doubled after each further one
+	firstWait = time.Second      // wait after the first failure; doubled after each further failure
 	mostWait  = 30 * time.Second // the longest wait
 )
 
@@ -19,13 +19,13 @@ const (
 type attempt struct {
 	wanted  Goal
 	err     error
-	refusal error // the JVM refused this goal, and is not asked for it again
+	refusal error // the JVM refused this goal, so the goal is not sent again
 	wait    time.Duration
 	next    time.Time // the earliest next attempt
 }
 
-// Attempted records the outcome of a task, sent or not, for the next attempt, and returns
-// the error to report.
+// Attempted records the outcome of a task, whether it was sent or not, for the next attempt. It
+// returns the error to report.
 func (p *Plan) Attempted(t *Task) error {
 	if t.Step != Level {
 		return p.Adoption.attempted(t)
@@ -37,7 +37,7 @@ func (p *Plan) Attempted(t *Task) error {
 		delete(p.attempts, id)
 		return nil
 	case errors.Is(t.Err, context.Canceled):
-		return nil // the process ends and drains
+		return nil // the process is ending and drains
 	case t.Err == nil: // the refused selection has been undone by now
 		a.err, a.wait = a.refusal, 0
 		p.attempts[id] = a
@@ -59,7 +59,7 @@ func (p *Plan) Attempted(t *Task) error {
 	case a.noOurs():
 		p.forget(id)
 	case errors.Is(t.Err, outputs.ErrRemade):
-		delete(p.State.JVMs, id) // another attempt cannot succeed
+		delete(p.State.JVMs, id) // no further attempt can succeed
 		delete(p.attempts, id)
 	}
 	return a.err
@@ -72,8 +72,8 @@ func (a attempt) noOurs() bool {
 	return errors.Is(a.err, outputs.ErrNotShipped) || errors.Is(a.err, outputs.ErrOtherStream) || attach.KindOf(a.err) == attach.NoJVM
 }
 
-// Failures returns the errors of the last attempts, including those of JVMs without a new
-// attempt.
+// Failures returns the errors of the last attempts, including the attempts at JVMs that have not
+// been tried since.
 func (p *Plan) Failures() (all []error) {
 	for _, a := range p.attempts {
 		if !a.noOurs() {

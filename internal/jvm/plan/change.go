@@ -19,18 +19,18 @@ type Change struct {
 	Output   string
 	From, To string // selections
 	Why      string
-	Until    time.Time // the end of the raise; zero for a restore
+	Until    time.Time // end of the raise; zero for a restore
 
 	Reason   string `json:"-"` // of a raise; the value of a metric's label
 	Restored bool   `json:"-"`
-	Adoption bool   `json:"-"` // the JVM was given the output or, if Restored, does not have it any more
+	Adoption bool   `json:"-"` // the JVM was given the output or, if Restored, no longer has it
 
-	// First: of the changes of one JVM in one update, this one is counted. Raises
-	// and restores are counted for each JVM, not for each of its outputs.
+	// First marks the one change of a JVM in an update that is counted: raises and restores are
+	// counted for each JVM, not for each of its outputs.
 	First bool `json:"-"`
 
-	raise ask.Selection // on top of the output's own, or that was
-	by    string        // who asked for the change; empty: unknown
+	raise ask.Selection // the raise that is added to the output's own selection or, for a restore, was
+	by    string        // process that asked for the change; empty: unknown
 }
 
 // Changes returns the difference between the states before and after an update.
@@ -90,12 +90,11 @@ func (c Change) Mark() mark.Mark {
 	return mark.New(kind, "stream", stream, "pid", strconv.Itoa(c.PID), "selection", c.raise.String(), "why", c.Why, "by", c.by, "until", until)
 }
 
-// ShownEnd returns the end of a raise as people see it. It is rounded up: the raise does
+// ShownEnd returns the end of a raise as people see it. It is rounded up, because the raise does
 // not end earlier.
 func ShownEnd(t time.Time) string { return t.Add(time.Second - 1).UTC().Format(time.RFC3339) }
 
-// onTop returns the selection of a raised output: its own selection with the
-// raise on top.
+// onTop returns the selection of a raised output: its own selection, followed by the raise.
 func onTop(o attach.Output, raise ask.Selection) string {
 	if raise.IsZero() {
 		return o.Selection
@@ -103,10 +102,10 @@ func onTop(o attach.Output, raise ask.Selection) string {
 	return o.Selection + "," + raise.String()
 }
 
-// WhyDrained is why raises end with the process.
+// WhyDrained is the reason when raises end with the process.
 const WhyDrained = "the sidecar drains"
 
-// whyEnded returns why a raise ended.
+// whyEnded returns the reason why a raise ended.
 func (p *Plan) whyEnded(cause Cause) string {
 	r, ok := p.State.Raises[cause]
 	switch {

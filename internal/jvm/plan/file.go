@@ -15,8 +15,8 @@ import (
 	"github.com/ullage/ullage/internal/base/statedir"
 )
 
-// fileName is the name of the saved state in the state directory of the source. The directory
-// is on the tmpfs, and exists as long as the JVMs that the state describes.
+// fileName is the name of the saved state in the state directory of the source. The directory is on
+// the tmpfs, which lives as long as the JVMs that the state describes.
 const fileName = "levels.json"
 
 // File is the saved state of one source. The application can write to its
@@ -27,7 +27,7 @@ type File struct {
 	seen   Stamp // the stamp of the state when it was last read or written
 }
 
-// NewFile returns the file of a source. It touches nothing.
+// NewFile returns the file of a source. It does not access the file.
 func NewFile(source string) *File { return &File{source: source} }
 
 // Stamp distinguishes the versions of a file. The zero value stands for a
@@ -59,12 +59,12 @@ func (s *File) Moved() bool {
 	return StampOf(info) != s.seen
 }
 
-// Whole reports whether the file has what was last read or saved, in the form that Save writes.
+// Whole reports whether the file contains the state that was last read or saved, in the form that Save writes.
 func (s *File) Whole() bool { return s.seen != Stamp{} }
 
-// Load reads the saved state. It returns nil if there is none. If only parts of
-// the state are sound, Load returns these parts and an error. A state in another
-// form than Save writes is not marked as seen, so that it is saved again.
+// Load reads the saved state. It returns nil if there is no saved state. If only parts of the state
+// are sound, Load returns these parts and an error. If the state has another form than Save writes,
+// Load does not record its stamp, so that it is saved again.
 func (s *File) Load(now time.Time) (*State, error) {
 	root, err := statedir.OpenRoot(s.source)
 	if err != nil {
@@ -99,8 +99,8 @@ func (s *File) Load(now time.Time) (*State, error) {
 	return st, err
 }
 
-// Save replaces the saved state. A crash leaves the old or the new state,
-// whole. Save needs a page of the tmpfs and fails if the tmpfs is full.
+// Save replaces the saved state. After a crash, either the old or the new state is complete. Save
+// needs a page of the tmpfs and fails if the tmpfs is full.
 func (s *File) Save(st *State) error {
 	text, err := json.Marshal(st)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *File) Save(st *State) error {
 	}
 	defer root.Close()
 	const fresh = fileName + ".new"
-	_ = root.Remove(filepath.Join(statedir.Name, fresh)) // left by a killed process; if it cannot be removed, the create fails
+	_ = root.Remove(filepath.Join(statedir.Name, fresh)) // a killed process may have left it; if it cannot be removed, creating it fails
 	f, err := statedir.OpenIn(root, fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return fmt.Errorf("save the levels: %w", err)

@@ -10,7 +10,7 @@ import (
 type JVM struct {
 	ID      string
 	PID     int
-	Applied ask.Selection // the raise that the JVM took; zero: none
+	Applied ask.Selection // the raise that the JVM accepted; zero: none
 	Outputs []string
 	Adopted ask.Selection // the selection of the output that the JVM was given; zero: it was not given one
 	Error   string

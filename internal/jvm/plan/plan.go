@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/jvm/attach"
 )
 
-// Plan has the JVMs of a source: what is wanted of them, what each has, and how the last
-// attempt to change it went. It is for one goroutine and starts no other.
+// Plan knows, for each JVM of a source, what is wanted, what the JVM has, and the result of the
+// last attempt to change it. It is for one goroutine and starts no other.
 type Plan struct {
 	State    *State
 	Draining bool // every JVM is to have its own level
@@ -20,33 +20,33 @@ type Plan struct {
 	ships func(attach.JVM, attach.Output) bool
 	log   *slog.Logger
 
-	found    attach.Found         // by the last look
+	found    attach.Found         // the result of the last search
 	attempts map[string]attempt   // by JVM ID: the last attempts that failed
 	seen     map[string]time.Time // by JVM ID: when it was last found
 	ended    map[string]bool      // JVMs that ended while raised, since the last report of changes
 
 	Adoption *Adoption
 
-	awaited time.Time // until then the trigger's raise waits for its first JVM; zero: it does not wait
+	awaited time.Time // the trigger's raise waits for its first JVM until then; zero: it does not wait
 }
 
-// New returns a Plan without a raise. Ships says which outputs of a JVM are shipped.
+// New returns a Plan without a raise. ships reports whether an output of a JVM is shipped.
 func New(ships func(attach.JVM, attach.Output) bool, log *slog.Logger) *Plan {
 	p := &Plan{State: NewState(), ships: ships, log: log, attempts: map[string]attempt{}, seen: map[string]time.Time{}, ended: map[string]bool{}}
 	p.Adoption = &Adoption{plan: p, settled: map[string]bool{}, attempts: map[string]attempt{}}
 	return p
 }
 
-// Goal is what every JVM is to log. The zero Goal stands for each JVM's own.
+// Goal is the raise that every JVM is to have. Zero means each JVM's own selection.
 type Goal struct {
 	ask.Raise
 	from Cause
 }
 
-// same reports whether the two goals ask for the same of a JVM.
+// same reports whether both goals want the same from a JVM.
 func (g Goal) same(h Goal) bool { return g.Selection == h.Selection && g.Stream == h.Stream }
 
-// Goal returns what is wanted of every JVM.
+// Goal returns the goal for every JVM.
 func (p *Plan) Goal(now time.Time) Goal {
 	cause, r, on := p.Wanted(now)
 	if !on {
@@ -55,7 +55,7 @@ func (p *Plan) Goal(now time.Time) Goal {
 	return Goal{r.Raise, cause}
 }
 
-// Wanted returns the raise that is in effect, or false for the baseline.
+// Wanted returns the raise that is in effect, or false if no raise is in effect.
 func (p *Plan) Wanted(now time.Time) (Cause, Raise, bool) {
 	if p.Draining {
 		return "", Raise{}, false
@@ -63,7 +63,7 @@ func (p *Plan) Wanted(now time.Time) (Cause, Raise, bool) {
 	return p.State.Wanted(now)
 }
 
-// Annotate turns the annotations into raises. Known says that they were read.
+// Annotate turns the annotations into raises. known says whether they have been read.
 func (p *Plan) Annotate(req ask.Request, known bool, now time.Time) {
 	raises := p.State.Raises
 	switch was, ok := raises[FromAnnotation]; {
@@ -78,7 +78,7 @@ func (p *Plan) Annotate(req ask.Request, known bool, now time.Time) {
 	}
 }
 
-// Alarm begins the raise of a trigger that has fired for a reason: the condition, and a text
+// Alarm begins the raise of a trigger that has fired. reason is the condition, and why is a text
 // for people. The raise waits for its first JVM until awaited.
 func (p *Plan) Alarm(asked ask.Raise, reason, why string, now, awaited time.Time) {
 	p.State.Raises[FromTrigger] = Begun(asked, reason, "trigger: "+why, now)
@@ -86,8 +86,8 @@ func (p *Plan) Alarm(asked ask.Raise, reason, why string, now, awaited time.Time
 	p.awaited = awaited
 }
 
-// Rest reports whether there is nothing to do for a goal, where tasks are under way or not:
-// no JVM is to be looked for. It then forgets the JVMs that were found.
+// Rest reports whether the goal needs no work, apart from tasks under way: no search for JVMs is
+// needed. If so, Rest forgets the JVMs that were found.
 func (p *Plan) Rest(want Goal) bool {
 	if !want.IsZero() || len(p.State.JVMs)+len(p.State.Adopted) > 0 || p.Adoption.On() {
 		return false
@@ -96,9 +96,9 @@ func (p *Plan) Rest(want Goal) bool {
 	return true
 }
 
-// Look takes the JVMs that were found and forgets the ones that have certainly ended: also
-// one that is known by its socket alone, if that has no listener any more. A JVM that merely
-// was not found keeps its baseline: its socket or its log may have been removed.
+// Look records the JVMs that a search found and forgets the JVMs that have certainly ended,
+// including a JVM known only by its socket if no process listens on the socket any more. A JVM that
+// was merely not found keeps its baseline: its socket or its log may have been removed.
 func (p *Plan) Look(found attach.Found, now time.Time) {
 	p.found = found
 	for _, j := range found.Stale {
@@ -115,10 +115,10 @@ func (p *Plan) Look(found attach.Found, now time.Time) {
 	p.Adoption.prune()
 }
 
-// Problems returns the errors of the last look.
+// Problems returns the errors of the last search.
 func (p *Plan) Problems() []error { return p.found.Problems }
 
-// forget removes the baseline of a JVM that has ended, and its output.
+// forget removes the baseline of a JVM that has ended, and the output that it was given.
 func (p *Plan) forget(id string) {
 	b, a := p.State.JVMs[id], p.State.Adopted[id]
 	if b == nil && a == nil {
@@ -133,8 +133,8 @@ func (p *Plan) forget(id string) {
 	delete(p.seen, id)
 }
 
-// Prune forgets JVMs beyond MaxJVMs, the most that Parse accepts. It
-// keeps those found now, at most 16.
+// Prune forgets JVMs beyond MaxJVMs, the most that Parse accepts. It keeps the JVMs found now,
+// which are at most 16.
 func (p *Plan) Prune() {
 	all := p.State.Known()
 	var gone []string
@@ -151,7 +151,7 @@ func (p *Plan) Prune() {
 	maps.DeleteFunc(p.seen, func(id string, _ time.Time) bool { return p.State.JVMs[id] == nil && p.State.Adopted[id] == nil })
 }
 
-// has reports whether the last look found a JVM.
+// has reports whether the last search found a JVM.
 func (p *Plan) has(id string) bool {
 	return slices.ContainsFunc(p.found.JVMs, func(j attach.JVM) bool { return j.ID == id })
 }
@@ -166,11 +166,11 @@ func (p *Plan) Raised() (n int) {
 	return n
 }
 
-// Renew has the trigger's raise begin now, while it waits for the answer of a JVM and when the
-// first JVM has taken it. A JVM that is short of CPU time may answer later than the raise lasts,
-// and the trigger would not fire again before its cool-down is over. A JVM that never answers
-// keeps the raise only until awaited, and no restart prolongs the raise. Busy says that tasks
-// are under way.
+// Renew moves the beginning of the trigger's raise to now while the raise waits for the answer of a
+// JVM, and once more when the first JVM has accepted it. Otherwise, a JVM that is short of CPU time
+// might answer after the raise is over, and the trigger would not fire again before its cool-down
+// is over. If no JVM answers, the raise is moved only until awaited, and no restart prolongs it.
+// busy says whether tasks are under way.
 func (p *Plan) Renew(busy bool, now time.Time) {
 	r, ok := p.State.Raises[FromTrigger]
 	taken := p.took(FromTrigger, r)
@@ -184,7 +184,7 @@ func (p *Plan) Renew(busy bool, now time.Time) {
 	}
 }
 
-// took reports whether one of the JVMs found now has the raise of a cause.
+// took reports whether one of the JVMs found now has accepted the raise of a cause.
 func (p *Plan) took(cause Cause, r Raise) bool {
 	return slices.ContainsFunc(p.found.JVMs, func(j attach.JVM) bool {
 		b := p.State.JVMs[j.ID]
@@ -192,8 +192,8 @@ func (p *Plan) took(cause Cause, r Raise) bool {
 	})
 }
 
-// NoneToRaise returns an error with the reasons why there is no JVM to raise. If no JVM was
-// found at all, the reason is the given one.
+// NoneToRaise returns an error with the reasons why there is no JVM to raise. If no JVM was found
+// at all, the reason is none.
 func (p *Plan) NoneToRaise(none string) error {
 	var why []error
 	for _, a := range p.attempts {

@@ -17,7 +17,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// raiseTo is a raise of every output whose lines show their level.
+// raiseTo returns a raise of every output whose lines show their level.
 func raiseTo(t testing.TB, selection string, lasts time.Duration) ask.Raise {
 	t.Helper()
 	sel, err := ask.ParseSelection(selection)
@@ -25,7 +25,7 @@ func raiseTo(t testing.TB, selection string, lasts time.Duration) ask.Raise {
 	return ask.Raise{Selection: sel, For: lasts}
 }
 
-// newPlan returns a Plan that has found a JVM whose outputs are shipped.
+// newPlan returns a Plan that has found one JVM, whose outputs are shipped.
 func newPlan(now time.Time) (*Plan, attach.JVM) {
 	p := New(func(attach.JVM, attach.Output) bool { return true }, slog.New(slog.DiscardHandler))
 	j := attach.JVM{ID: "25:7:1795248000000000000", PID: 7}
@@ -37,30 +37,30 @@ var shippedOutput = attach.Output{Index: 2, Name: "file=/l/gc.log", Selection: "
 
 func nobodyBusy(string) bool { return false }
 
-// one returns the only task that is due.
+// one returns the task that is due, and fails unless there is exactly one.
 func one(t *testing.T, p *Plan, now time.Time) *Task {
 	t.Helper()
 	tasks := p.Tasks(p.Goal(now), now, nobodyBusy, nil)
 	if len(tasks) != 1 {
-		t.Fatalf("%d tasks, want 1", len(tasks))
+		t.Fatalf("%d tasks are due, want 1", len(tasks))
 	}
 	return tasks[0]
 }
 
-// arrive records the result of a task and finishes its attempt.
+// arrive records the result of a task and the end of its attempt.
 func arrive(t *testing.T, p *Plan, task *Task, now time.Time) {
 	t.Helper()
 	p.Record(task, now)
 	must(t, p.Attempted(task))
 }
 
-// A raise reads the baseline, has it saved, and then sends the raise. The end of the raise
-// sends the JVM's own selection and forgets the baseline.
+// A raise reads the baseline, makes the caller save it, and then sends the raise. At the end of the
+// raise, the JVM's own selection is sent and the baseline is forgotten.
 func TestTheTasksOfARaiseAndItsRestore(t *testing.T) {
 	now := halfPastEight
 	p, j := newPlan(now)
 	if got := p.Tasks(p.Goal(now), now, nobodyBusy, nil); len(got) > 0 || !p.Rest(p.Goal(now)) {
-		t.Fatalf("%d tasks while nothing is wanted", len(got))
+		t.Fatalf("%d tasks are due while nothing is wanted", len(got))
 	}
 	p.Look(attach.Found{JVMs: []attach.JVM{j}}, now)
 	p.Annotate(ask.Request{Log: raiseTo(t, "gc*=debug", time.Hour)}, true, now)
@@ -75,12 +75,12 @@ func TestTheTasksOfARaiseAndItsRestore(t *testing.T) {
 		t.Errorf("the second task is %+v, want a raise that is saved first", raise)
 	}
 	if b := p.State.JVMs[j.ID]; b == nil || !b.Unsure {
-		t.Errorf("under way, the baseline is %+v, want an unsure one", b)
+		t.Errorf("while the raise is under way, the baseline is %+v, want it unsure", b)
 	}
 	raise.Applied = true
 	arrive(t, p, raise, now)
 	if got := p.Tasks(p.Goal(now), now, nobodyBusy, nil); len(got) > 0 || p.Raised() != 1 {
-		t.Errorf("%d tasks after the raise", len(got))
+		t.Errorf("%d tasks are due after the raise, want none", len(got))
 	}
 	p.Annotate(ask.Request{}, true, now)
 	restore := one(t, p, now)
@@ -89,11 +89,11 @@ func TestTheTasksOfARaiseAndItsRestore(t *testing.T) {
 	}
 	restore.Restored = true
 	if arrive(t, p, restore, now); len(p.State.JVMs) > 0 || !p.State.Quiet.Equal(now.Add(TrailTime)) {
-		t.Errorf("after the restore: %+v", p.State)
+		t.Errorf("after the restore, the state is %+v", p.State)
 	}
 }
 
-// A change that could not be undone after a crash is not made.
+// A JVM is not changed if the change could not be undone after a crash.
 func TestAJVMWhoseBaselineCannotBeSavedIsNotRaised(t *testing.T) {
 	now := halfPastEight
 	p, _ := newPlan(now)
@@ -104,11 +104,11 @@ func TestAJVMWhoseBaselineCannotBeSavedIsNotRaised(t *testing.T) {
 	raise := one(t, p, now)
 	p.Doubt([]*Task{raise})
 	if p.Begin(raise, errors.New("the disk is full")) || raise.Err == nil || len(p.State.JVMs) > 0 {
-		t.Errorf("%+v, %+v", raise, p.State)
+		t.Errorf("the task is %+v, the state %+v; want an error and no baseline", raise, p.State)
 	}
 }
 
-// A JVM that does not answer prolongs the trigger's raise by at most the time limit for an answer.
+// A JVM that does not answer prolongs the trigger's raise at most by the time limit for an answer.
 func TestATriggersRaiseDoesNotWaitForADeafJVMForever(t *testing.T) {
 	now := halfPastEight
 	p, _ := newPlan(now)

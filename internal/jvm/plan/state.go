@@ -16,7 +16,7 @@ import (
 	"github.com/ullage/ullage/internal/line/loggers"
 )
 
-// Cause is what asked for a level.
+// Cause is the origin of a raise.
 type Cause string
 
 // The causes, in ascending priority: a command overrides an annotation, and an
@@ -29,23 +29,22 @@ const (
 
 var byPrecedence = []Cause{FromCommand, FromAnnotation, FromTrigger}
 
-// Reasons returns what may be the reason of a raise: the values of a metric's label.
+// Reasons returns the possible reasons of a raise: the values of a metric's label.
 func Reasons() []string {
 	return append([]string{string(FromAnnotation), string(FromCommand)}, ask.Conditions()...)
 }
 
-// Raise is a raise that was begun. Its end is a point in time, so
-// that no restart prolongs it.
+// Raise is a raise that has begun. Its end is a point in time, so that no restart prolongs it.
 type Raise struct {
 	ask.Raise
 	Since  time.Time `json:"since"`
 	Until  time.Time `json:"until"`
 	Reason string    `json:"reason"` // the cause, or the condition of a trigger; a metric's label
 	Why    string    `json:"why"`    // a text for people
-	Ended  string    `json:"ended"`  // why it ended early; empty if it did not
+	Ended  string    `json:"ended"`  // why the raise ended early; empty if it did not
 
-	// By and EndedBy are the processes that asked for it and for its end; empty if no
-	// process did, or if it is unknown.
+	// By and EndedBy are the processes that asked for the raise and for its end. They are empty if
+	// no process asked, or if the process is unknown.
 	By      string `json:"by,omitempty"`
 	EndedBy string `json:"endedBy,omitempty"`
 }
@@ -60,49 +59,47 @@ func Begun(asked ask.Raise, reason, why string, now time.Time) Raise {
 	return r
 }
 
-// begin has the raise begin now.
+// begin makes the raise begin now.
 func (r *Raise) begin(now time.Time) {
-	r.Since = now.Round(0) // without the monotonic clock, as a saved state has none
+	r.Since = now.Round(0) // without the monotonic clock, which a saved state does not have
 	r.Until = r.Since.Add(r.For)
 }
 
-// Baseline is the configuration of a JVM's outputs before the first raise. It
-// is saved before the JVM is changed, and forgotten when a list has shown that
-// the JVM has it again. A process that finds a saved baseline restores it, or
-// replaces the raise on top of it.
+// Baseline is the configuration of a JVM's outputs before the first raise. It is saved before the
+// JVM is changed, and forgotten when a list has shown that the JVM has that configuration again. A
+// process that finds a saved baseline restores it, or replaces the raise that was added to it.
 type Baseline struct {
 	PID     int             `json:"pid"` // for people
 	Outputs []attach.Output `json:"outputs"`
 	Stream  string          `json:"stream,omitempty"` // the pattern by which the outputs were chosen; see [ask.Raise]
-	Applied ask.Selection   `json:"applied"`          // the last raise that the JVM took; zero: none
+	Applied ask.Selection   `json:"applied"`          // the last raise that the JVM accepted; zero: none
 	Cause   Cause           `json:"cause"`            // the cause of Applied
 
-	// Unsure is set before the JVM is sent anything, and cleared when the JVM
-	// has taken it. In between, the JVM may have Applied or the selection that
-	// it was sent.
+	// Unsure is set before anything is sent to the JVM, and cleared when the selection of the JVM
+	// is known again. In between, the JVM may have Applied or the selection that was sent.
 	Unsure bool `json:"unsure"`
 
 	kept bool // the baseline is saved
 }
 
-// State is what must survive a process: the raises and the baselines.
+// State is what must survive the end of a process: the raises, the baselines and the adoptions.
 type State struct {
 	Raises map[Cause]Raise      `json:"raises"`
 	JVMs   map[string]*Baseline `json:"jvms"` // by attach.JVM.ID
 
 	Adopted map[string]*Adopted `json:"adopted,omitempty"` // by attach.JVM.ID
 
-	App    *AppRaise `json:"app,omitempty"`    // an annotation's; nil: none
-	AppSet *AppRaise `json:"appSet,omitempty"` // a command's; nil: none
+	App    *AppRaise `json:"app,omitempty"`    // the raise of an annotation; nil: none
+	AppSet *AppRaise `json:"appSet,omitempty"` // the raise of a command; nil: none
 
-	// AppLevels are what the application's events were last raised to, in effect or about to be.
+	// AppLevels are the levels to which the application's events are raised, or are about to be.
 	AppLevels loggers.Levels `json:"appLevel,omitzero"`
 
-	// Quiet is the earliest time at which the trigger may be armed; zero: now.
+	// Quiet is the earliest time at which the trigger may be armed. Zero: at once.
 	Quiet time.Time `json:"quiet,omitzero"`
 
-	// Fired reports that the trigger has raised, and that what was written during
-	// the raise has not been read to its end: the cool-down has not Begun.
+	// Fired reports that the trigger has raised and that not everything written during the raise
+	// has been read: the cool-down has not begun.
 	Fired bool `json:"fired,omitempty"`
 }
 
@@ -111,7 +108,7 @@ func NewState() *State {
 	return &State{Raises: map[Cause]Raise{}, JVMs: map[string]*Baseline{}, Adopted: map[string]*Adopted{}}
 }
 
-// Wanted returns the raise that is in effect, or false for the baseline.
+// Wanted returns the raise that is in effect, or false if no raise is in effect.
 func (s *State) Wanted(now time.Time) (Cause, Raise, bool) {
 	for _, c := range byPrecedence {
 		if r, ok := s.Raises[c]; ok && !r.Over(now) {
@@ -121,19 +118,19 @@ func (s *State) Wanted(now time.Time) (Cause, Raise, bool) {
 	return "", Raise{}, false
 }
 
-// Bounds on a saved state: the application can write it.
+// Bounds on a saved state, which the application can write.
 const (
 	maxState = 256 << 10 // bytes
 	MaxJVMs  = 32
 	maxWhy   = 300 // bytes
 )
 
-// Parse reads a saved state and keeps its sound parts. It returns an error
-// if a part is not sound. A raise that ends later than its duration permits is
-// shortened to that duration. The state is nil only with an error.
+// Parse parses a saved state and keeps its sound parts. It returns an error if a part is not sound.
+// If a raise ends later than its duration permits, it is shortened to that duration. If the state
+// is nil, there is always an error.
 func Parse(text []byte, now time.Time) (*State, error) {
 	s := NewState()
-	parts := struct { // each raise and each baseline may be unsound by itself
+	parts := struct { // each raise, baseline and adoption is checked by itself
 		*State
 		Raises  map[Cause]json.RawMessage  `json:"raises"`
 		JVMs    map[string]json.RawMessage `json:"jvms"`
@@ -172,7 +169,7 @@ func Parse(text []byte, now time.Time) (*State, error) {
 			bad = errors.New("a saved output is not sound")
 			continue
 		}
-		a.kept, a.Unsure = true, true // the process that saved it may have been killed since
+		a.kept, a.Unsure = true, true // the process that saved it may have been killed before the JVM answered
 		s.Adopted[id] = a
 	}
 	if err := s.checkApps(); err != nil {
@@ -182,8 +179,8 @@ func Parse(text []byte, now time.Time) (*State, error) {
 	return s, bad
 }
 
-// savable returns a time that was read so that it can be saved again: JSON decodes times that it does not encode, of
-// odd zones and years. Such a year becomes the zero time, which is long over.
+// savable returns a time in a form that can be saved: JSON decodes times with odd zones and years that it does not
+// encode. A time with such a year becomes the zero time, which is long over.
 func savable(t time.Time) time.Time {
 	if t = t.UTC(); t.Year() < 0 || t.Year() > 9999 {
 		return time.Time{}
@@ -191,7 +188,7 @@ func savable(t time.Time) time.Time {
 	return t
 }
 
-// End ends a raise early. By is the process that asked for that, if one did.
+// End ends a raise early. by is the process that asked for the end, if a process did.
 func (s *State) End(cause Cause, why, by string) {
 	if r, ok := s.Raises[cause]; ok && r.Ended == "" {
 		r.Ended, r.EndedBy = why, by
@@ -199,7 +196,7 @@ func (s *State) End(cause Cause, why, by string) {
 	}
 }
 
-// EndAll ends every raise early, also those of the application.
+// EndAll ends every raise early, including those of the application.
 func (s *State) EndAll(why, by string, now time.Time) {
 	for cause := range s.Raises {
 		s.End(cause, why, by)
@@ -207,9 +204,9 @@ func (s *State) EndAll(why, by string, now time.Time) {
 	s.endApps(now)
 }
 
-// Expire forgets raises that are over. It keeps an expired annotation that is
-// still present, so that it does not raise again, and the reason of an early
-// end until every client has it. A clock that was set back prolongs no raise.
+// Expire forgets raises that are over. It keeps the raise of an annotation, so that it does not
+// begin again while the annotation exists, and other raises for a minute after their end, so that
+// the reason of an early end can be reported. If a clock was set back, no raise is prolonged.
 func (s *State) Expire(now time.Time) {
 	for cause, r := range s.Raises {
 		if latest := now.Add(r.For); r.Until.After(latest) {
@@ -222,7 +219,7 @@ func (s *State) Expire(now time.Time) {
 	}
 }
 
-// sound reports whether every output of b has the form that a JVM lists.
+// sound reports whether every output of b has a form in which a JVM lists outputs.
 func sound(b *Baseline) bool {
 	if len(b.Outputs) > outputs.MaxChosen {
 		return false
@@ -270,8 +267,7 @@ func (s *State) Known() []string {
 	return slices.Collect(maps.Keys(ids))
 }
 
-// Clone returns a copy that shares nothing with s that changes: another raise of the application is another
-// object.
+// Clone returns a copy that shares nothing mutable with s: an [AppRaise] is never changed.
 func (s *State) Clone() *State {
 	c := &State{Raises: maps.Clone(s.Raises), JVMs: map[string]*Baseline{}, Adopted: map[string]*Adopted{}, App: s.App, AppSet: s.AppSet, AppLevels: s.AppLevels, Quiet: s.Quiet, Fired: s.Fired}
 	for id, b := range s.JVMs {

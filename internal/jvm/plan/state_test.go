@@ -28,8 +28,8 @@ func TestParse(t *testing.T) {
 		fmt.Fprintf(&many, `,"%d":{"outputs":[]}`, i)
 	}
 	for name, c := range map[string]struct {
-		old, new string // in soundState
-		whole    string // instead of it
+		old, new string // replace old by new in soundState
+		whole    string // the state, instead of soundState
 		raises   int
 		jvms     int
 		bad      string
@@ -73,21 +73,22 @@ func TestParse(t *testing.T) {
 		s, err := Parse([]byte(text), halfPastEight)
 		if c.raises < 0 {
 			if s != nil || err == nil || !strings.Contains(err.Error(), c.bad) || strings.Contains(err.Error(), "%!") {
-				t.Errorf("%s: %+v, %v", name, s, err)
+				t.Errorf("%s: the state is %+v, error %v", name, s, err)
 			}
 			continue
 		}
 		if s == nil || len(s.Raises) != c.raises || len(s.JVMs) != c.jvms || (err == nil) != (c.bad == "") || err != nil && !strings.Contains(err.Error(), c.bad) {
-			t.Errorf("%s: %+v, %v", name, s, err)
+			t.Errorf("%s: the state is %+v, error %v", name, s, err)
 			continue
 		}
 		if r, ok := s.Raises[FromAnnotation]; ok && r.Until.After(halfPastEight.Add(r.For)) {
-			t.Errorf("%s: a raise for %s until %s", name, r.For, r.Until)
+			t.Errorf("%s: a raise for %s lasts until %s", name, r.For, r.Until)
 		}
 	}
 }
 
-// An earlier version wrote the golden file. Reading and saving it changes only the order of the members of a raise.
+// The golden file was written by an earlier version. Reading and saving it changes nothing but the order of the
+// fields of a raise.
 func TestASavedStateOfAnEarlierVersionIsRead(t *testing.T) {
 	saved, err := os.ReadFile("testdata/levels.json")
 	must(t, err)
@@ -113,35 +114,35 @@ func TestASavedStateOfAnEarlierVersionIsRead(t *testing.T) {
 			"25:7:1795248000000000000": {PID: 1, Outputs: []attach.Output{shipped, second}, Stream: "gc-*.log", Applied: annotated.Selection, Cause: FromAnnotation, kept: true},
 			"25:9:1795248000000000000": {PID: 9, Outputs: []attach.Output{plain}, Unsure: true, kept: true},
 		},
-		Adopted: map[string]*Adopted{}, // none was yet
+		Adopted: map[string]*Adopted{}, // that version did not adopt
 		App:     &AppRaise{loggers.Of(ul.Debug), time.Hour, at(time.Minute), "", ""},
 		AppSet:  &AppRaise{loggers.Of(ul.Trace), time.Minute, at(30 * time.Second), "uid 1000, pid 78", ""}, AppLevels: loggers.Of(ul.Trace),
 		Quiet: at(3 * time.Minute), Fired: true,
 	}
 	if !s.Same(want) {
 		got, _ := json.Marshal(s)
-		t.Errorf("read %s", got)
+		t.Errorf("the state that was read is %s", got)
 	}
 	again, err := json.Marshal(s)
 	must(t, err)
 	var was, is any
 	must(t, errors.Join(json.Unmarshal(saved, &was), json.Unmarshal(again, &is)))
 	if !reflect.DeepEqual(is, was) {
-		t.Errorf("saved again as %s", again)
+		t.Errorf("the state was saved again as %s", again)
 	}
 }
 
 func TestParseBoundsTheEndOfARaise(t *testing.T) {
 	s, _ := Parse([]byte(strings.Replace(soundState, "2026-11-21T09:00:00Z", "9999-11-21T09:00:00Z", 1)), halfPastEight)
 	if s == nil || s.Raises[FromAnnotation].Until.After(halfPastEight.Add(time.Hour)) {
-		t.Errorf("%+v", s)
+		t.Errorf("the state is %+v", s)
 	}
 }
 
 func TestParseBoundsTheCoolDown(t *testing.T) {
 	s, err := Parse([]byte(`{"quiet":"9999-01-01T00:00:00Z"}`), halfPastEight)
 	if err != nil || !s.Quiet.Equal(halfPastEight.Add(2*ask.MaxRaise)) {
-		t.Errorf("%+v, %v", s, err)
+		t.Errorf("the state is %+v, error %v", s, err)
 	}
 }
 
@@ -162,12 +163,12 @@ func TestWanted(t *testing.T) {
 		{map[Cause]Raise{"whim": until(1)}, ""},
 	} {
 		if got, _, on := (&State{Raises: c.raises}).Wanted(halfPastEight); got != c.want || on != (c.want != "") {
-			t.Errorf("of %v it is %q, %v", c.raises, got, on)
+			t.Errorf("of %v, %q is wanted: %v", c.raises, got, on)
 		}
 	}
 }
 
-// FuzzParseState reads what an application may have written.
+// FuzzParseState parses states that an application may have written.
 func FuzzParseState(f *testing.F) {
 	for _, text := range []string{"", "{}", "null", soundState, strings.ReplaceAll(soundState, "annotation", "command"),
 		strings.Replace(soundState, "all=off", "all=trace", 1), `{"quiet":"0000-01-01T00:00:00+23:59"}`} {
@@ -179,24 +180,24 @@ func FuzzParseState(f *testing.F) {
 			t.Fatal("neither a state nor an error")
 		}
 		if err != nil && strings.Contains(err.Error(), "%!") {
-			t.Errorf("error %q", err)
+			t.Errorf("the error is badly formatted: %q", err)
 		}
 		if s == nil {
 			return
 		}
 		if len(s.JVMs) > MaxJVMs || s.Quiet.After(halfPastEight.Add(2*ask.MaxRaise)) {
-			t.Errorf("%+v", s)
+			t.Errorf("the state exceeds its bounds: %+v", s)
 		}
 		for _, r := range s.Raises {
 			if err := r.Check(); err != nil || r.Until.After(halfPastEight.Add(r.For)) {
-				t.Errorf("raise %+v: %v", r, err)
+				t.Errorf("a raise is not sound: %+v, error %v", r, err)
 			}
 		}
 		for _, b := range s.JVMs {
 			for _, o := range b.Outputs {
 				cmd, err := attach.Configure(o, ask.Selection{})
 				if err != nil && !strings.Contains(err.Error(), "bytes") || strings.ContainsAny(cmd.String(), "\n\x00") {
-					t.Errorf("output %+v: %q, %v", o, cmd, err)
+					t.Errorf("for the output %+v, the command is %q, error %v", o, cmd, err)
 				}
 			}
 		}
@@ -205,7 +206,7 @@ func FuzzParseState(f *testing.F) {
 			t.Fatal(err)
 		}
 		if read, err := Parse(again, halfPastEight); err != nil || len(read.Raises) != len(s.Raises) || len(read.JVMs) != len(s.JVMs) {
-			t.Errorf("%s reads back as %+v, %v", again, read, err)
+			t.Errorf("%s reads back as %+v, error %v", again, read, err)
 		}
 	})
 }

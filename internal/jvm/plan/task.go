@@ -9,44 +9,44 @@ import (
 	"github.com/ullage/ullage/internal/jvm/attach"
 )
 
-// Task brings one JVM to the wanted state in one step: it reads the baseline, or it sends the
-// selection. Tasks share no data.
+// Task brings one JVM closer to the wanted state in one step: the task reads the baseline, or it
+// sends a selection. Tasks share no data.
 type Task struct {
 	JVM     attach.JVM
 	Step    Step
-	Outputs []attach.Output // as they were before the first raise; nil: not read yet, and nothing is sent
+	Outputs []attach.Output // outputs as they were before the first raise; nil: not read yet, so the task only reads
 	Before  ask.Selection
 	Unsure  bool          // the JVM may have another selection than Before
 	Want    ask.Selection // zero: the JVM's own
-	Goal    Goal          // of all JVMs; the task wants something else if this JVM refused it, or is to be restored first
+	Goal    Goal          // the goal for all JVMs; Want differs from it if this JVM refused the goal or must be restored first
 
-	Output *Adopted // of the other steps: the output to give or to take away; nil for Look
+	Output *Adopted // for Give and Take: the output to give or to remove; may be nil for Look
 
-	from Cause // of Want
+	from Cause // the cause of Want
 
 	// The results of the task.
 	Err      error
-	Listed   []attach.Output // all outputs, where the baseline was to be read
-	Chosen   []attach.Output // of these, the ones to change; nothing was changed
-	Applied  bool            // the JVM took Want
-	Restored bool            // the JVM has its own selection again; a list verified that
+	Listed   []attach.Output // all outputs, if the task read the baseline
+	Chosen   []attach.Output // the outputs of these to change; nothing has been changed yet
+	Applied  bool            // the JVM accepted Want
+	Restored bool            // a list has shown that the JVM has its own selection again
 	Undone   bool            // the JVM refused Want and has Before again
-	Name     string          // of Look: of the output that the JVM is to get; empty: it has one of its own
+	Name     string          // for Look: the name of the output to give to the JVM; empty: the JVM has an output of its own
 	Given    bool            // the JVM has Output
 	Gone     bool            // the JVM does not have Output
 }
 
-// Tasks returns tasks for the JVMs that differ from what is wanted and are due
-// for an attempt, except JVMs that are busy with a task or have just failed.
+// Tasks returns tasks for the JVMs that are not as wanted and for which an attempt is due. It
+// leaves out JVMs that are busy with a task or have just failed.
 func (p *Plan) Tasks(want Goal, now time.Time, busy func(id string) bool, failed map[string]bool) []*Task {
 	var tasks []*Task
-	attempts := map[string]attempt{} // without those of JVMs that have ended
+	attempts := map[string]attempt{} // without the attempts at JVMs that have ended
 	for _, j := range p.found.JVMs {
 		a, tried := p.attempts[j.ID]
 		if tried = tried && a.wanted.same(want); tried {
 			attempts[j.ID] = a
 		}
-		if t := p.Adoption.task(j, want, now); t != nil { // first: a JVM without an output has none to raise
+		if t := p.Adoption.task(j, want, now); t != nil { // adoption comes first: a JVM without an output has no output to raise
 			if !busy(j.ID) && !failed[j.ID] {
 				tasks = append(tasks, t)
 			}
@@ -61,14 +61,14 @@ func (p *Plan) Tasks(want Goal, now time.Time, busy func(id string) bool, failed
 		t := &Task{JVM: j, Want: want.Selection, from: want.from, Goal: want}
 		switch {
 		case moved:
-			// A raise of other streams begins with the JVM's own level: what the
-			// baseline does not name would stay raised.
+			// A raise of other streams begins with the JVM's own level. Otherwise, outputs that are
+			// not in the new baseline would stay raised.
 			t.Want, t.from = ask.Selection{}, ""
 		case tried && a.refusal != nil:
 			if b == nil || !b.Unsure {
 				continue
 			}
-			t.Want, t.from = b.Applied, b.Cause // the refused selection is not undone yet
+			t.Want, t.from = b.Applied, b.Cause // the refused selection has not been undone yet
 		}
 		inLine := b == nil && t.Want.IsZero() || b != nil && !t.Want.IsZero() && b.Applied == t.Want && !b.Unsure
 		if inLine || busy(j.ID) || failed[j.ID] || tried && !p.Draining && now.Before(a.next) {
@@ -89,8 +89,8 @@ func (p *Plan) Tasks(want Goal, now time.Time, busy func(id string) bool, failed
 	return tasks
 }
 
-// Doubt notes that the selections of the JVMs of tasks are uncertain, so that a later process
-// verifies them. It reports whether that must be saved before anything is sent.
+// Doubt records that the selections of the tasks' JVMs are uncertain, so that a later process
+// verifies them. It reports whether the state must be saved before anything is sent.
 func (p *Plan) Doubt(tasks []*Task) (note bool) {
 	for _, t := range tasks {
 		if t.Step != Level {
@@ -104,9 +104,9 @@ func (p *Plan) Doubt(tasks []*Task) (note bool) {
 	return note
 }
 
-// Begin reports whether a task may be carried out. A JVM whose baseline cannot be saved, for
-// the reason unsaved, is not raised: the task fails. Once the baseline is saved, a
-// full tmpfs prevents neither further raises nor the restore.
+// Begin reports whether a task may be carried out. If the baseline of a JVM cannot be saved, for
+// the reason unsaved, the JVM is not raised and the task fails. Once the baseline is saved, a full
+// tmpfs prevents neither further raises nor the restore.
 func (p *Plan) Begin(t *Task, unsaved error) bool {
 	if t.Step != Level {
 		return p.Adoption.begin(t, unsaved)
@@ -123,7 +123,7 @@ func (p *Plan) Begin(t *Task, unsaved error) bool {
 	return true
 }
 
-// Record records the selection that a JVM has after a task that was carried out.
+// Record records the result of a task: the selection or the outputs that the JVM now has.
 func (p *Plan) Record(t *Task, now time.Time) {
 	id := t.JVM.ID
 	switch {
@@ -156,11 +156,11 @@ func (p *Plan) Record(t *Task, now time.Time) {
 // of the raise: twice the interval of its poll.
 const TrailTime = 2 * time.Second
 
-// keepBaseline keeps a baseline that was just read. A JVM that has created its socket
-// again has a new ID, and looks like a new JVM: the selection that it lists is
-// the raised one, and its baseline was saved under the old ID, for the same
-// streams or others. A JVM that was started since then lists no output as
-// reconfigured; if a raise is for it, its predecessor is forgotten.
+// keepBaseline keeps a baseline that was just read. A JVM that has created its socket again has a
+// new ID and looks like a new JVM. The selection that it lists is then the raised one; its baseline
+// was saved under the old ID, for the same streams or others. A JVM that was started since then
+// lists no output as reconfigured. If the raise chooses outputs of that JVM, its predecessor is
+// forgotten.
 func (p *Plan) keepBaseline(t *Task) {
 	var is *Baseline
 	if t.Chosen != nil {
@@ -185,7 +185,7 @@ func (p *Plan) keepBaseline(t *Task) {
 	}
 }
 
-// reconfiguredIn reports whether a list has every output of b, reconfigured.
+// reconfiguredIn reports whether a list has every output of b, each marked as reconfigured.
 func (b *Baseline) reconfiguredIn(listed []attach.Output) bool {
 	for _, o := range b.Outputs {
 		if !slices.ContainsFunc(listed, func(l attach.Output) bool { return l.Name == o.Name && l.Reconfigured }) {
