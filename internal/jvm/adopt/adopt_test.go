@@ -28,7 +28,7 @@ func TestATmpfsThatIsNeededOrTooSmallIsRefused(t *testing.T) {
 	} {
 		got, err := budgetOf(c.size, c.free, c.n)
 		if got != c.want || (err != nil) != (c.refusal != "") || err != nil && !strings.Contains(err.Error(), c.refusal) {
-			t.Errorf("%s: %d, %v, want %d, %q", name, got, err, c.want, c.refusal)
+			t.Errorf("%s: the budget is %d, error %v; want %d, %q", name, got, err, c.want, c.refusal)
 		}
 	}
 }
@@ -48,7 +48,7 @@ func TestWhatIsNotAJVMIsRefused(t *testing.T) {
 		"99999999999999999999999999999999": "no JVM here has",
 	} {
 		if guests, _, err := Find(t.Context(), target); err == nil || len(guests) > 0 || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, %v, want %q", target, guests, err, want)
+			t.Errorf("%s: found %v, error %v, want %q", target, guests, err, want)
 		}
 	}
 }

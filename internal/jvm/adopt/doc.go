@@ -2,11 +2,11 @@
 // to: a private directory on the tmpfs that the JVM sees as /dev/shm. A sidecar then adopts the JVM
 // with that directory as its source.
 //
-// The tmpfs is the application's. A [Place] takes an eighth of it at most, however the sidecar
-// ends: the JVM rotates the files of the output by itself, and after `kill -9` of the sidecar it
-// overwrites its oldest lines rather than fill the tmpfs.
+// The tmpfs belongs to the application. A [Place] takes at most an eighth of it, however the
+// sidecar ends: the JVM itself rotates the files of the output, so after a `kill -9` of the sidecar
+// it overwrites its oldest lines instead of filling the tmpfs.
 //
-// The directory's name has the JVM's process ID and start time. So the next run finds the directory
-// that a killed run has left. A JVM that had the same process ID earlier, or has it in another
-// container, has another directory.
+// The name of the directory contains the JVM's process ID and start time. So the next run finds the
+// directory that a killed run has left. An earlier JVM with the same process ID, or a JVM with that
+// process ID in another container, has another directory.
 package adopt

@@ -17,7 +17,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/outputs"
 )
 
-// Most is how many JVMs are adopted at once. Each has a sidecar of its own, with its memory.
+// Most is how many JVMs can be adopted at once. Each has a sidecar of its own, which needs memory.
 const Most = 16
 
 // Guest is a JVM that can be adopted.
@@ -40,15 +40,16 @@ func (g Guest) String() string {
 	return fmt.Sprintf("%s (%s)", g.JVM, strings.Join(about, ", "))
 }
 
-// Config is how the JVM of a process is reached; 0: all JVMs whose processes are visible.
+// Config returns the settings with which the JVM of a process is reached. If pid is 0, they are for
+// all JVMs whose processes are visible.
 func Config(pid int) attach.Config {
 	cfg := attach.DefaultConfig()
 	cfg.Mode, cfg.PID = attach.ProcessNamespace, pid
 	return cfg
 }
 
-// Find returns the JVM that target names, by its process ID or a word of its command line, or all
-// JVMs for an empty target. Left has the reasons why other JVMs are not among them.
+// Find returns the JVM that target names, by its process ID or a word of its command line. If
+// target is empty, it returns all JVMs. left has the reasons why other JVMs are not included.
 func Find(ctx context.Context, target string) (guests []Guest, left []error, err error) {
 	var jvms []attach.JVM
 	if pid, err := strconv.Atoi(target); err == nil {
@@ -103,7 +104,7 @@ const maxWord = 64
 
 const asItsUser = "run 'ullage adopt' as that user and group, or as root"
 
-// mayAttach returns why this process cannot speak to a JVM, or nil.
+// mayAttach returns the reason why this process cannot attach to a JVM, or nil.
 func mayAttach(j attach.JVM) error {
 	if user := j.User(); os.Geteuid() != 0 && !user.IsOurs() {
 		return fmt.Errorf("%s runs as %s, and this is %d:%d: %s", j, user, os.Geteuid(), os.Getegid(), asItsUser)
@@ -111,7 +112,7 @@ func mayAttach(j attach.JVM) error {
 	return nil
 }
 
-// choose returns the JVM whose command line has a word, or all JVMs if the word is empty.
+// choose returns the JVM whose command line contains a word, or all JVMs if the word is empty.
 func choose(ctx context.Context, word string) (jvms []attach.JVM, left []error, err error) {
 	all, problems := attach.Processes(ctx, Config(0))
 	others := 0
@@ -147,8 +148,8 @@ func choose(ctx context.Context, word string) (jvms []attach.JVM, left []error, 
 	return jvms, left, err
 }
 
-// isNamed reports whether an argument of a JVM is its main class, its jar or another thing of that
-// name: "Main" for com.example.Main, "app.jar" for /opt/app.jar.
+// isNamed reports whether an argument of a JVM is its main class, its jar, or something else with
+// the given name: "Main" for com.example.Main, "app.jar" for /opt/app.jar.
 func isNamed(arg, word string) bool {
 	if strings.HasPrefix(arg, "-") {
 		return false
@@ -157,7 +158,7 @@ func isNamed(arg, word string) bool {
 	return arg == word || base == word || strings.HasSuffix(base, "."+word)
 }
 
-// numbers lists the processes of JVMs.
+// numbers lists the process IDs of JVMs.
 func numbers(jvms []attach.JVM) string {
 	var all []string
 	for _, j := range jvms[:min(len(jvms), Most)] {
@@ -166,8 +167,8 @@ func numbers(jvms []attach.JVM) string {
 	return strings.Join(all, ", ")
 }
 
-// meet has a JVM listen and name itself. It changes nothing, and fails if the JVM cannot be
-// reached, or another process has adopted it.
+// meet makes a JVM listen and describe itself. It changes nothing. It fails if the JVM cannot be
+// reached or another process has adopted it.
 func meet(ctx context.Context, j attach.JVM) (Guest, error) {
 	talk := outputs.New(outputs.Config{Attach: Config(j.Process())})
 	listed, err := talk.List(ctx, j)

@@ -20,28 +20,28 @@ import (
 const shm = "/dev/shm"
 
 const (
-	share = 8 // the part of the tmpfs that places take together
+	share = 8 // all places together take one part in eight of the tmpfs
 
-	leastBudget = 1 << 20  // the least that a sidecar takes as its budget
+	leastBudget = 1 << 20  // the smallest budget that a sidecar accepts
 	mostBudget  = 64 << 20 // the default size of the tmpfs in a cluster
 
-	archives = 3 // of the JVM's rotation, besides the file that it writes
+	archives = 3 // of the JVM's rotation, in addition to the file being written
 )
 
 // Place is a private directory for the log of a JVM.
 type Place struct {
-	Source  string // the path by which this process finds it, also after the JVM's end
-	Path    string // the path by which the JVM finds it
-	Budget  int64  // how many bytes it may take
-	Options string // of the JVM's output: with these, the JVM stays within Budget, too
+	Source  string // path in the view of this process, which is valid even after the JVM's end
+	Path    string // path in the view of the JVM
+	Budget  int64  // how many bytes the log may take
+	Options string // options of the JVM's output, which keep the JVM itself within Budget
 
 	parent *os.Root
 	dir    *os.File
-	made   bool // by this run
+	made   bool // the directory was created by this run
 }
 
-// Make makes the place of a JVM, one of n that share what may be taken of a tmpfs, or opens the place
-// that an earlier run has left.
+// Make creates the place of a JVM, or opens the place that an earlier run has left. n is how many
+// places share the part of a tmpfs that may be taken.
 func Make(j attach.JVM, n int) (*Place, error) {
 	p, err := open(j)
 	if err == nil {
@@ -76,8 +76,8 @@ func open(j attach.JVM) (*Place, error) {
 	return &Place{Path: filepath.Join(shm, fmt.Sprintf("ullage-%d-%d", j.PID, j.Started())), parent: root}, nil
 }
 
-// budget returns how much one of n places may take of a tmpfs. It fails where the application
-// needs the tmpfs itself, or the tmpfs is too small.
+// budget returns how many bytes each of n places may take of a tmpfs. It fails if the application
+// itself needs the tmpfs, or if the tmpfs is too small.
 func budget(tmpfs *os.Root, n int) (int64, error) {
 	dir, err := tmpfs.Open(".")
 	if err != nil {
@@ -94,8 +94,8 @@ func budget(tmpfs *os.Root, n int) (int64, error) {
 	return budgetOf(int64(st.Blocks)*int64(st.Bsize), int64(st.Bfree)*int64(st.Bsize), n)
 }
 
-// budgetOf is budget for a tmpfs of that size and with that much free. A tmpfs without a limit has
-// the size 0.
+// budgetOf is budget for a tmpfs with the given size and free space. If the tmpfs has no limit,
+// size is 0.
 func budgetOf(size, free int64, n int) (int64, error) {
 	if size == 0 {
 		return mostBudget / int64(n), nil
@@ -112,7 +112,7 @@ func budgetOf(size, free int64, n int) (int64, error) {
 	return budget, nil
 }
 
-// make makes the directory, unless it exists, and gives it to the JVM's user.
+// make creates the directory, unless it exists, and gives it to the JVM's user.
 func (p *Place) make(j attach.JVM) error {
 	name, user := filepath.Base(p.Path), j.User()
 	err := p.parent.Mkdir(name, 0o700)
@@ -138,7 +138,7 @@ func (p *Place) make(j attach.JVM) error {
 	}
 	p.Source = p.Path
 	if ours, err := os.Stat(p.Path); err != nil || !os.SameFile(ours, info) {
-		p.Source = fmt.Sprintf("/proc/self/fd/%d", p.dir.Fd()) // of another mount namespace, which ends with the JVM
+		p.Source = fmt.Sprintf("/proc/self/fd/%d", p.dir.Fd()) // the directory is in another mount namespace, which ends with the JVM
 	}
 	return nil
 }
@@ -149,8 +149,8 @@ func (p *Place) On(dir string) bool {
 	return unix.Fstat(int(p.dir.Fd()), &ours) == nil && unix.Stat(dir, &its) == nil && ours.Dev == its.Dev
 }
 
-// Holds reports whether the directory has something that was not shipped. The sidecar's own files, whose
-// names begin with a dot, do not count.
+// Holds reports whether the directory contains anything that was not shipped. It ignores the
+// sidecar's own files, whose names begin with a dot.
 func (p *Place) Holds() bool {
 	dir, err := p.parent.Open(filepath.Base(p.Path))
 	if err != nil {
@@ -161,7 +161,8 @@ func (p *Place) Holds() bool {
 	return err != nil || slices.ContainsFunc(names, func(name string) bool { return !strings.HasPrefix(name, ".") })
 }
 
-// Abandon closes the directory, unused. It stays if an earlier run has left it.
+// Abandon closes the directory, which was not used. It removes the directory unless an earlier run
+// created it.
 func (p *Place) Abandon() {
 	if p.made {
 		_ = p.Remove()
@@ -169,7 +170,7 @@ func (p *Place) Abandon() {
 	p.Close()
 }
 
-// Remove removes the directory with all that is in it.
+// Remove removes the directory and everything in it.
 func (p *Place) Remove() error {
 	if err := p.parent.RemoveAll(filepath.Base(p.Path)); err != nil {
 		return fmt.Errorf("remove %s: %w", p.Path, err)
@@ -177,7 +178,8 @@ func (p *Place) Remove() error {
 	return nil
 }
 
-// Close closes the directory. A source by the path of its descriptor is gone then.
+// Close closes the directory. If Source is the path of its descriptor, that path is then no longer
+// valid.
 func (p *Place) Close() {
 	if p.dir != nil {
 		p.dir.Close()
