@@ -63,57 +63,57 @@ type Problem struct {
 	Text string
 }
 
-// Request is what the live annotations ask for. Requests are comparable. The
-// zero value asks for nothing.
+// Request is what the live annotations ask for. Requests are comparable. The zero value asks for
+// nothing.
 type Request struct {
-	// Log is the raise that is asked for, for 15 min by default. Zero: none.
+	// Log is the raise that is wanted, for 15 min by default. Zero: none.
 	Log Raise
 
 	// Trigger holds the conditions on which the sidecar raises by itself. Zero:
 	// never.
 	Trigger Trigger
 
-	// TriggerLog is the raise of a trigger, to gc*=debug,safepoint*=debug for 15 min by
-	// default. It names no stream and has no ID, and is zero if Trigger is.
+	// TriggerLog is the raise of the trigger: by default, gc*=debug,safepoint*=debug for 15 min. It
+	// names no stream and has no ID. It is zero if Trigger is zero.
 	TriggerLog Raise
 
-	// Save has the lines saved that are held in hindsight, at each new value. Empty: none
+	// Save asks, with each new value, to save the lines that are held in hindsight. Empty: no lines
 	// are saved.
 	Save string
 
-	// AppLog are the lowest levels of the events of the application's loggers that are wanted, whatever
-	// the application's own settings say. Zero: no raise. AppLogFor and AppLogID are its duration
-	// and its ID, like those of Log, and zero if AppLog is.
+	// AppLog has the lowest levels of the application's events that are wanted, by logger, whatever
+	// the application's own settings are. Zero: no raise. AppLogFor and AppLogID are the duration
+	// and the ID, as for Log. They are zero if AppLog is zero.
 	AppLog    loggers.Levels
 	AppLogFor time.Duration
 	AppLogID  string
 
-	// Adopted is what JVMs without an output into the source are to log there, if SaysAdopted; it
-	// may be nothing. Otherwise the sidecar's own setting is in effect.
+	// Adopted is the selection for JVMs without an output into the source, if SaysAdopted is true.
+	// If it is zero, they are given no output. If SaysAdopted is false, the sidecar's own setting
+	// is in effect.
 	Adopted     Selection
 	SaysAdopted bool
 
-	// AdoptedBad reports a problem with that annotation.
+	// AdoptedBad reports a problem with the annotation adopt.
 	AdoptedBad bool
 
-	// LogBad, TriggerBad and AppLogBad report a problem with an annotation of the group:
-	// log, log-for, log-id and log-stream; trigger, trigger-log and trigger-for; or app-log,
-	// app-log-for and app-log-id. The fields of that group are then zero, and the raise in effect stays.
+	// LogBad, TriggerBad and AppLogBad report a problem with an annotation of a group: log,
+	// log-for, log-id and log-stream; trigger, trigger-log and trigger-for; or app-log, app-log-for
+	// and app-log-id. The fields of that group are then zero, and the raise in effect continues.
 	LogBad, TriggerBad, AppLogBad bool
 }
 
 // entry is the value of one key.
 type entry struct {
 	value string
-	bad   string // why the value could not be read; empty: it could
+	bad   string // why the value could not be read; empty: it was read
 }
 
-// ParseRequest reads a pod's annotations and ignores the ones without [Prefix].
-// known holds the names, without the prefix, of valid annotations that are not
-// live. Any other annotation with the prefix is a problem, but of no group. An
-// empty value counts as no annotation. The problems are sorted by key. If there
-// are more than 20, problems of live annotations come first, and the last one
-// counts the omitted ones.
+// ParseRequest interprets a pod's annotations and ignores annotations without [Prefix]. known holds
+// the names, without the prefix, of valid annotations that are not live. Any other annotation with
+// the prefix is a problem, but does not make a group bad. An empty value has the same effect as no
+// annotation. The problems are sorted by key. If there are more than 20, problems of live
+// annotations come first, and the last problem says how many are omitted.
 func ParseRequest(annotations map[string]string, known []string) (Request, []Problem) {
 	ours := map[string]entry{}
 	for key, value := range annotations {
@@ -124,8 +124,8 @@ func ParseRequest(annotations map[string]string, known []string) (Request, []Pro
 	return interpret(ours, known, nil)
 }
 
-// interpret reads annotations whose keys all have Prefix. problems holds the
-// problems found so far.
+// interpret interprets annotations whose keys all have Prefix. problems has the problems found so
+// far.
 func interpret(ours map[string]entry, known []string, problems []Problem) (Request, []Problem) {
 	p := &problemList{problems: problems}
 	var req Request
@@ -222,8 +222,8 @@ func checkOthers(p *problemList, ours map[string]entry, known []string) {
 	}
 }
 
-// problemList collects problems. Problems of live annotations are added first,
-// so that they are not the omitted ones.
+// problemList collects problems. Problems of live annotations are added first, so that they are not
+// omitted.
 type problemList struct {
 	problems []Problem
 	more     int // problems omitted

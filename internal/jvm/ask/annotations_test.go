@@ -27,8 +27,8 @@ func selected(t testing.TB, text string) Selection {
 	return s
 }
 
-// checkRequest compares what was read with what is wanted; of the problems it
-// compares the keys.
+// checkRequest compares a request with the wanted one, and the keys of the problems with the wanted
+// keys.
 func checkRequest(t *testing.T, got Request, problems []Problem, want Request, keys ...string) {
 	t.Helper()
 	if got != want {
@@ -92,7 +92,7 @@ func TestWhatAnnotationsAskFor(t *testing.T) {
 		"an unknown key spoils nothing": {values{"log": "gc*=debug", "logfor": "1m"}, Request{Log: Raise{Selection: gc, For: 15 * time.Minute}}, []string{"logfor"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// Others' annotations change nothing.
+			// Annotations of other projects change nothing.
 			annotations := map[string]string{"kubernetes.io/log": "x", "ullage.dev": "x", "log": "x", "": "x"}
 			for k, v := range c.values {
 				annotations[Prefix+k] = v
@@ -154,18 +154,18 @@ func TestNoSelectionGetsThroughThatIsNone(t *testing.T) {
 	}
 }
 
-// checkProblems checks that problems keep the promises of their documentation.
+// checkProblems checks that the problems are as their documentation promises.
 func checkProblems(t *testing.T, problems []Problem) {
 	t.Helper()
 	if len(problems) > maxProblems || !slices.IsSortedFunc(problems, func(a, b Problem) int { return strings.Compare(a.Key, b.Key) }) {
-		t.Errorf("%d problems, or not in order: %v", len(problems), problems)
+		t.Errorf("there are %d problems, which may not be in order: %v", len(problems), problems)
 	}
 	for _, p := range problems {
 		if !strings.HasPrefix(p.Key, Prefix) || len(p.Key) > maxKey || len(p.Value) > maxValue || p.Text == "" || len(p.Text) > maxText+100 {
-			t.Errorf("%d bytes of value, %d of text: %+v", len(p.Value), len(p.Text), p)
+			t.Errorf("a problem has %d bytes of value and %d bytes of text: %+v", len(p.Value), len(p.Text), p)
 		}
 		if all := p.Key + p.Value + p.Text; printable.Escaped(all, len(all)) != all {
-			t.Errorf("not printable: %q", all)
+			t.Errorf("a problem is not printable: %q", all)
 		}
 	}
 }
@@ -183,7 +183,7 @@ func TestOfManyProblemsTheLiveOnesAreListed(t *testing.T) {
 	checkRequest(t, got, problems, Request{LogBad: true, TriggerBad: true}, append(want, "ullage.dev/log", "ullage.dev/trigger-for")...)
 	checkProblems(t, problems)
 	if last := problems[len(problems)-1].Text; !strings.HasSuffix(last, "(and 4982 more annotations with problems are not listed)") {
-		t.Errorf("the last says %q", last)
+		t.Errorf("the last problem says %q", last)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestExactlyTwentyProblemsHideNone(t *testing.T) {
 	}
 	_, problems := ParseRequest(annotations, nil)
 	if len(problems) != maxProblems || problems[maxProblems-1].Text != "unknown annotation" {
-		t.Errorf("%d problems, the last is %v", len(problems), problems[len(problems)-1])
+		t.Errorf("there are %d problems, the last is %v", len(problems), problems[len(problems)-1])
 	}
 }
 
@@ -209,7 +209,7 @@ func TestWhatAPodSaysOfItsAdoption(t *testing.T) {
 	} {
 		req, problems := ParseRequest(map[string]string{Prefix + Adopt: value}, nil)
 		if req != want || (len(problems) == 1) != want.AdoptedBad {
-			t.Errorf("%q: %+v, %v; want %+v", value, req, problems, want)
+			t.Errorf("%q: the request is %+v, with the problems %v; want %+v", value, req, problems, want)
 		}
 	}
 }

@@ -21,21 +21,19 @@ const (
 	maxOther = 1000     // keys that are kept in addition to the live ones
 )
 
-// ParseAnnotations reads a pod's annotations from a downward-API file and
-// interprets them as [ParseRequest] does. The kubelet writes a line for each
-// annotation, with key and value formatted by fmt.Sprintf("%v=%q"), sorted by
-// key, and no newline after the last line (FormatMap in pkg/fieldpath of
-// Kubernetes). For files written by hand, ParseAnnotations also accepts blank
-// lines, lines that begin with "#", spaces around key and value, and CRLF. If a
-// key occurs twice, the last line counts.
+// ParseAnnotations reads a pod's annotations from a downward-API file and interprets them as
+// [ParseRequest] does. The kubelet writes a line for each annotation, with key and value formatted
+// by fmt.Sprintf("%v=%q"), sorted by key, without a newline after the last line (FormatMap in
+// pkg/fieldpath of Kubernetes). For files written by hand, ParseAnnotations also accepts blank
+// lines, lines that begin with "#", spaces around key and value, and CRLF. If a key occurs twice,
+// the last line is used.
 //
-// Memory is bounded whatever the file contains. A line under [Prefix] longer
-// than 16 KiB is a problem; other lines may have any length. Only the first
-// 1,000 annotations that are not live are read. A file is read up to 8 MiB; if
-// it is longer, both groups are bad, because the rest may ask for something
-// else.
+// Memory is bounded whatever the file contains. A line that begins with [Prefix] and is longer than
+// 16 KiB is a problem; other lines may have any length. Only the first 1,000 annotations that are
+// not live are read. At most 8 MiB of a file are read. If it is longer, LogBad and TriggerBad are
+// set, because the rest may ask for something else.
 //
-// The error is an error of reading. Both groups of the request are bad then.
+// The error is an error of reading. LogBad and TriggerBad are set in that case too.
 func ParseAnnotations(r io.Reader, known []string) (Request, []Problem, error) {
 	unread := Request{LogBad: true, TriggerBad: true}
 	limited := &io.LimitedReader{R: r, N: maxFile + 1}
@@ -57,15 +55,14 @@ func ParseAnnotations(r io.Reader, known []string) (Request, []Problem, error) {
 	return req, problems, nil
 }
 
-// downwardFile holds the parts of a file that are kept.
+// downwardFile has the annotations of a file that are kept.
 type downwardFile struct {
 	ours    map[string]entry
 	others  int  // our annotations that are not live
 	crowded bool // some of the others were not kept
 }
 
-// read reads the lines. The reader's buffer holds the longest line that is
-// kept.
+// read reads the lines. The reader's buffer has room for the longest line that is kept.
 func (f *downwardFile) read(r *bufio.Reader) error {
 	for {
 		line, err := r.ReadSlice('\n')
@@ -83,7 +80,7 @@ func (f *downwardFile) read(r *bufio.Reader) error {
 	}
 }
 
-// line parses one line, or the beginning of one that is too long.
+// line parses one line, or the beginning of a line that is too long.
 func (f *downwardFile) line(text []byte, tooLong bool) {
 	if !bytes.HasPrefix(text, []byte(Prefix)) {
 		return

@@ -78,8 +78,8 @@ func TestAnnotationsFileWrittenByHand(t *testing.T) {
 	}
 }
 
-// parsed parses a file of annotations. It checks what they ask for, and which keys have
-// problems: without the prefix.
+// parsed parses a file of annotations. It checks what they ask for, and which keys have problems.
+// bad has these keys without the prefix.
 func parsed(t *testing.T, file string, want Request, bad ...string) []Problem {
 	t.Helper()
 	for i := range bad {
@@ -103,7 +103,7 @@ func TestAMalformedLineIsShownWithAWayToWriteIt(t *testing.T) {
 }
 
 func TestALongLineIsSkippedOrAProblem(t *testing.T) {
-	evil := "\nullage.dev/log=\"all=trace\"\n" // inside a value, it is escaped
+	evil := "\nullage.dev/log=\"all=trace\"\n" // escaped when it is inside a value
 	for name, c := range map[string]struct {
 		file string
 		want Request
@@ -126,12 +126,12 @@ func TestALongLineIsSkippedOrAProblem(t *testing.T) {
 }
 
 func TestTheRestOfALongLineIsNoLine(t *testing.T) {
-	// Wherever the buffer ends, the rest of the file looks like one of our annotations.
+	// Wherever the buffer ends, the rest of the line looks like one of our annotations.
 	for long := maxLine - 40; long < maxLine+40; long++ {
 		file := strings.Repeat("x", long) + `ullage.dev/log="all=trace"`
 		got, problems, err := ParseAnnotations(strings.NewReader(file), nil)
 		if got != (Request{}) || problems != nil || err != nil {
-			t.Fatalf("after %d bytes: %+v, %v, %v", long, got, problems, err)
+			t.Fatalf("after %d bytes: the request is %+v, with the problems %v, error %v", long, got, problems, err)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func TestLiveAnnotationsAreReadBehindManyOthers(t *testing.T) {
 	b.WriteString("ullage.dev/log=\"gc\"\nullage.dev/log-for=\"never\"\nullage.dev/trigger=\"warning\"\n")
 	got, problems, err := ParseAnnotations(strings.NewReader(b.String()), nil)
 	if err != nil || !got.LogBad || got.Trigger != (Trigger{Warning: true}) {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("the request is %+v, error %v", got, err)
 	}
 	checkProblems(t, problems)
 	want := []Problem{
@@ -196,12 +196,12 @@ func TestAnEndlessFileIsBadAndTakesLittleMemory(t *testing.T) {
 		got, problems, err := ParseAnnotations(r, nil)
 		runtime.ReadMemStats(&after)
 		if err != nil || got != (Request{LogBad: true, TriggerBad: true}) || len(problems) == 0 || problems[0].Text != "the annotations are longer than 8 MiB and are ignored; shorten them" {
-			t.Errorf("%.20q: %+v, %v, %v", text, got, problems, err)
+			t.Errorf("%.20q: the request is %+v, with the problems %v, error %v", text, got, problems, err)
 		}
 		if r.read > maxFile+maxLine {
 			t.Errorf("%.20q: read %d bytes", text, r.read)
 		}
-		// Strings that ParseAnnotations discards at once are garbage, not growth.
+		// Strings that ParseAnnotations discards at once are freed, so they do not add up.
 		if strings.Contains(text, Prefix) {
 			continue
 		}
@@ -226,6 +226,6 @@ func TestAFailedReadAsksForNothing(t *testing.T) {
 	r := io.MultiReader(strings.NewReader("ullage.dev/log=\"gc\"\nullage.dev/tri"), iotest.ErrReader(broken))
 	got, problems, err := ParseAnnotations(r, nil)
 	if !errors.Is(err, broken) || problems != nil || got != (Request{LogBad: true, TriggerBad: true}) {
-		t.Errorf("%+v, %v, %v", got, problems, err)
+		t.Errorf("the request is %+v, with the problems %v, error %v", got, problems, err)
 	}
 }

@@ -13,21 +13,21 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// checkSound checks that a request keeps the promises of its documentation.
+// checkSound checks that a request is as its documentation promises.
 func checkSound(t *testing.T, r Request) {
 	t.Helper()
 	lasts := func(d time.Duration) bool { return d >= MinFor && d <= MaxRaise }
 	if r.Log.IsZero() != (r.Log == Raise{}) || !r.Log.IsZero() && (r.LogBad || r.Log.Check() != nil) || len(r.Log.ID) > MaxID {
-		t.Errorf("log %+v", r)
+		t.Errorf("the request has log %+v", r)
 	}
 	if r.Trigger.IsZero() != (r.TriggerLog == Raise{}) || !r.Trigger.IsZero() && (r.TriggerBad || r.TriggerLog.Check() != nil) {
-		t.Errorf("trigger %+v", r)
+		t.Errorf("the request has trigger %+v", r)
 	}
 	if r.AppLog.IsZero() != (r.AppLogFor == 0) || !r.AppLog.IsZero() && (r.AppLogBad || !lasts(r.AppLogFor)) {
-		t.Errorf("app-log %+v", r)
+		t.Errorf("the request has app-log %+v", r)
 	}
 	if again, err := ParseTrigger(r.Trigger.String()); !r.Trigger.IsZero() && (err != nil || again != r.Trigger) {
-		t.Errorf("trigger %q: %v", r.Trigger, err)
+		t.Errorf("the trigger %q is not read back: %v", r.Trigger, err)
 	}
 }
 
@@ -46,7 +46,7 @@ func FuzzParseAnnotations(f *testing.F) {
 		checkSound(t, r)
 		checkProblems(t, problems)
 		if (r.LogBad || r.TriggerBad || r.AppLogBad) && len(problems) == 0 {
-			t.Errorf("bad, and no problem: %+v", r)
+			t.Errorf("a group is bad, but there is no problem: %+v", r)
 		}
 	})
 }
@@ -54,7 +54,7 @@ func FuzzParseAnnotations(f *testing.F) {
 // The names that Kubernetes allows for annotations, and a few more.
 var annotationName = regexp.MustCompile(`^[-A-Za-z0-9_./]{0,63}$`)
 
-// FuzzParseAnnotationsRoundTrip reads what a kubelet writes of a map.
+// FuzzParseAnnotationsRoundTrip reads the file that a kubelet writes for a map.
 func FuzzParseAnnotationsRoundTrip(f *testing.F) {
 	f.Add("gc*=debug", "1m", "pause>500ms", "safepoint", "2h", "xlog", "gc")
 	f.Add("gc*=debug\" output=/etc/passwd", "", "dropped,\nwarning", "\xff\x00", "1s\u202e", "log-fro", "\\\"\a")

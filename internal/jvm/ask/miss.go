@@ -2,18 +2,18 @@ package ask
 
 import "fmt"
 
-// Miss is a way of asking for a sidecar that has no effect.
+// Miss is an attempt to ask for a sidecar that has no effect.
 type Miss struct {
 	Text string // what is wrong
 	Hint string // what to do about it
 }
 
-// Place says where the label belongs.
+// Place says where to set the label.
 const Place = "set the label " + InjectLabel + `: "true" in spec.template.metadata.labels`
 
-// Misses returns the attempts to ask for a sidecar that have no effect, in the labels
-// and annotations of a pod or its template, and in the labels of the object that has
-// the template, which is called by its name. A pod of its own has no such object.
+// Misses returns the attempts to ask for a sidecar that have no effect. labels and annotations are
+// those of a pod or its template. object has the labels of the object that contains the template,
+// and name is the name of that object. A pod without such an object has none.
 func Misses(labels, annotations, object map[string]string, name string) []Miss {
 	var all []Miss
 	label, labelled := labels[InjectLabel]

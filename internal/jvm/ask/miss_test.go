@@ -10,7 +10,7 @@ func TestWhoAsksWithoutEffectIsNamed(t *testing.T) {
 	for _, c := range []struct {
 		name                        string
 		labels, annotations, object map[string]string
-		want                        string // with | between several
+		want                        string // several are separated by |
 	}{
 		{"nobody asks", nil, nil, nil, ""},
 		{"the pod asks", with("true"), nil, nil, ""},

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// The output into the source that the injector gives a JVM by its command line, and a sidecar
-// with --adopt while the JVM runs. JDK 11 and later take these decorators, and they are
-// what times and levels are read from. The JVM rotates nothing by itself, and a file that
-// another run has left under the same name is renamed rather than truncated.
+// The output into the source that a JVM is given: by the injector with a command-line option, and
+// by a sidecar with --adopt while the JVM runs. JDK 11 and later support these decorators, from
+// which times and levels are read. The JVM does not rotate the file by itself. A file that another
+// run has left under the same name is renamed instead of truncated.
 const (
 	OutputFile       = "gc-%p.log"
 	OutputDecorators = "time,uptime,level,tags"
@@ -16,11 +16,11 @@ const (
 	OutputOptions    = OutputArchives + ",filesize=0"
 )
 
-// AdoptNothing is the text by which no JVM is adopted, whatever the defaults say.
+// AdoptNothing is the text for adopting no JVM, whatever the defaults are.
 const AdoptNothing = "off"
 
-// ParseAdopted reads what JVMs without an output into the source are to log there: a
-// selection, or nothing, which is the zero Selection.
+// ParseAdopted parses the selection for JVMs without an output into the source. It returns the zero
+// Selection if they are to be given no output.
 func ParseAdopted(text string) (Selection, error) {
 	if text = strings.TrimSpace(text); text == "" || text == AdoptNothing {
 		return Selection{}, nil

@@ -2,16 +2,16 @@ package ask
 
 import "strings"
 
-// makers are the kinds that make pods by a ReplicaSet, by the label that has the last part
-// of the ReplicaSet's name.
+// makers are the kinds of objects that make pods through a ReplicaSet. The key is the label whose
+// value is the last part of the ReplicaSet's name.
 var makers = map[string]string{
 	"pod-template-hash":          "deployment",
 	"rollouts-pod-template-hash": "rollout", // of Argo Rollouts
 }
 
-// Owner returns the object that a person has made for a pod, as deployment/web,
-// from the kind and name of the pod's controller and the pod's labels: a Deployment
-// names its ReplicaSets by its own name and a label.
+// Owner returns the object that a person created for a pod, such as deployment/web, given the kind
+// and name of the pod's controller and the pod's labels. The name of a Deployment's ReplicaSet is
+// the name of the Deployment followed by the value of a label.
 func Owner(kind, name string, labels map[string]string) (ownerKind, ownerName string) {
 	kind = strings.ToLower(kind)
 	for label, maker := range makers {

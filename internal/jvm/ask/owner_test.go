@@ -12,10 +12,10 @@ func TestWhoOwnsAPod(t *testing.T) {
 		{"", "", "", "/"},
 	} {
 		if kind, name := Owner(c.kind, c.name, map[string]string{"pod-template-hash": c.hash}); kind+"/"+name != c.want {
-			t.Errorf("%+v: %s/%s", c, kind, name)
+			t.Errorf("%+v: the owner is %s/%s", c, kind, name)
 		}
 	}
 	if kind, name := Owner("ReplicaSet", "web-5f7", map[string]string{"rollouts-pod-template-hash": "5f7"}); kind+"/"+name != "rollout/web" {
-		t.Errorf("a pod of an Argo Rollout is one of %s/%s", kind, name)
+		t.Errorf("the owner of an Argo Rollout's pod is %s/%s", kind, name)
 	}
 }

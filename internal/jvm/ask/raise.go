@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// MinFor is the shortest and MaxRaise the longest duration of a raise.
-// DefaultFor is the duration of a raise that names none.
+// MinFor is the shortest and MaxRaise the longest duration of a raise. DefaultFor is the duration
+// if a request names none.
 const (
 	MinFor     = time.Second
 	MaxRaise   = 24 * time.Hour
 	DefaultFor = 15 * time.Minute
 )
 
-// Raise is a selection that is wanted of the JVMs for a while. Raises are comparable. The
-// zero value asks for nothing.
+// Raise is a selection that is wanted from the JVMs for a while. Raises are comparable. The zero
+// value asks for nothing.
 type Raise struct {
 	Selection Selection `json:"selection"`
 
-	// Stream is the pattern of the only streams to raise. Empty: every output whose lines
-	// show their level.
+	// Stream is the pattern of the streams to raise. Empty: every output whose lines show their
+	// level.
 	Stream string `json:"stream,omitempty"`
 
 	// For is the duration, from [MinFor] to [MaxRaise].

@@ -21,11 +21,10 @@ const (
 // items win over earlier ones. The zero value selects nothing.
 type Selection struct{ text string }
 
-// ParseSelection reads a comma-separated list of at most 16 items, each
-// "all[=level]" or one to five tags, "tag+tag[*][=level]", in at most 512
-// bytes. The level is info where none is given, as for HotSpot. Case and the
-// spaces around items don't matter. Whether a tag exists is not checked: only
-// the JVM knows its own.
+// ParseSelection reads a comma-separated list of at most 16 items, each "all[=level]" or one to
+// five tags, "tag+tag[*][=level]", in at most 512 bytes. If an item has no level, its level is
+// info, as for HotSpot. Case and the spaces around items don't matter. ParseSelection does not
+// check whether a tag exists: only the JVM knows its own tags.
 func ParseSelection(text string) (Selection, error) {
 	if err := checkText(text); err != nil {
 		return Selection{}, fmt.Errorf("parse selection: %w", err)
@@ -57,7 +56,7 @@ func (s Selection) IsZero() bool { return s.text == "" }
 // MarshalText returns the canonical text.
 func (s Selection) MarshalText() ([]byte, error) { return []byte(s.text), nil }
 
-// UnmarshalText reads a selection as [ParseSelection] does. No text is the zero value.
+// UnmarshalText reads a selection as [ParseSelection] does. An empty text is the zero value.
 func (s *Selection) UnmarshalText(text []byte) (err error) {
 	if *s = (Selection{}); len(text) > 0 {
 		*s, err = ParseSelection(string(text))
@@ -65,8 +64,8 @@ func (s *Selection) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Off returns s with a tag set such as "perf+class+link" switched off. No text
-// asks for such a selection.
+// Off returns s with a tag set such as "perf+class+link" switched off. No text can ask for such a
+// selection.
 func (s Selection) Off(tags string) Selection {
 	return Selection{text: s.text + "," + tags + "=off"}
 }
@@ -85,7 +84,7 @@ func checkText(text string) error {
 			return fmt.Errorf("%q has a control character: write it in one line, like gc*=debug,safepoint=info", text)
 		case c == '"' || c == '\'':
 			return fmt.Errorf("%q has a quote: write it without, like gc*=debug", text)
-		case c > 0x7f: // also because some letters have an ASCII lower case
+		case c > 0x7f: // also because some such letters have an ASCII lower case
 			return fmt.Errorf("%q has a character that is not ASCII: write it like gc*=debug", text)
 		}
 	}
@@ -99,7 +98,7 @@ func checkLength(text string) error {
 	return nil
 }
 
-// canonicalItem gives an item its level, and says how to write it otherwise.
+// canonicalItem adds the level to an item. The error says how to write the item.
 func canonicalItem(item string) (string, error) {
 	tags, level, hasLevel := strings.Cut(item, "=")
 	if !hasLevel {
@@ -110,7 +109,7 @@ func canonicalItem(item string) (string, error) {
 		return "", errors.New("an item is empty: write one comma between two items")
 	case isArgument(tags):
 		return "", fmt.Errorf("item %q: %s is an argument of VM.log, and only a selection is allowed: write it like gc*=debug", item, tags)
-	case level == "off", item == "off": // as a word, too: -Xlog:off
+	case level == "off", item == "off": // also as a single word: -Xlog:off
 		return "", fmt.Errorf("item %q: level off is not allowed, because a JVM closes and deletes an output that has nothing left to log: "+
 			"use warning or error to quieten", item)
 	}
@@ -129,9 +128,8 @@ func isArgument(name string) bool {
 	return slices.Contains([]string{"output", "output_options", "what", "decorators", "disable", "list", "rotate"}, name)
 }
 
-// CheckTags says why text is neither "all" nor one to five different tags,
-// "tag+tag[*]", or nil. It takes what HotSpot's LogSelection::parse takes, in
-// lower case.
+// CheckTags returns nil if text is "all" or one to five different tags, "tag+tag[*]"; otherwise, it
+// says why not. It accepts what HotSpot's LogSelection::parse accepts, in lower case.
 func CheckTags(text string) error {
 	if text == "all" {
 		return nil

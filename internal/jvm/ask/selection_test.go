@@ -18,7 +18,7 @@ func TestParse(t *testing.T) {
 		{"gc=debug,gc=info", "gc=debug,gc=info"},
 		{"all=debug,gc*=trace", "all=debug,gc*=trace"},
 		{"a_1", "a_1=info"},
-		{"info,off=info", "info=info,off=info"}, // may be tags
+		{"info,off=info", "info=info,off=info"}, // these words may be tags
 		{strings.Repeat("a", 32), strings.Repeat("a", 32) + "=info"},
 		{strings.Repeat("gc,", 15) + "gc", strings.Repeat("gc=info,", 15) + "gc=info"},
 		{strings.Repeat(" ", 500) + "gc", "gc=info"},

@@ -8,17 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// Status is the value of the annotation [InjectedAnnotation], as JSON. Either
-// the pod has sidecars, and JVMs lists them, or the injection was refused.
+// Status is the value of the annotation [InjectedAnnotation], as JSON. Either JVMs lists the
+// sidecars of the pod, or the injection was refused.
 type Status struct {
 	Image    string   `json:"image,omitempty"`
 	Dest     string   `json:"dest,omitempty"`
 	JVMs     []JVM    `json:"jvms,omitempty"`
-	Adds     string   `json:"adds,omitempty"` // to the pod's requests, for people
+	Adds     string   `json:"adds,omitempty"` // what is added to the pod's requests, for people
 	Warnings []string `json:"warnings,omitempty"`
 
-	// Refused is why the pod has no sidecar, and Errors holds the details.
-	// Empty: the pod was injected. Containers are the ones that caused the refusal.
+	// Refused is why the pod has no sidecar, and Errors has the details. If empty, the pod was
+	// injected. Containers are the containers that caused the refusal.
 	Refused    Reason   `json:"refused,omitempty"`
 	Errors     []string `json:"errors,omitempty"`
 	Containers []string `json:"containers,omitempty"`
@@ -63,12 +63,12 @@ func (s Status) Encode() string {
 	return strings.TrimSpace(b.String())
 }
 
-// textWidth bounds a line of [Status.Text], in bytes: kubectl describe cuts off the rest of a line
-// of an annotation that has more than 138.
+// textWidth bounds a line of [Status.Text], in bytes: if a line of an annotation has more than 138
+// bytes, kubectl describe cuts off the rest.
 const textWidth = 120
 
-// Text returns the errors and the warnings as lines that kubectl describe shows in full. A further
-// line of one is indented. Empty: there are none.
+// Text returns the errors and the warnings as lines that kubectl describe shows in full. The second
+// and later lines of one error or warning are indented. If there are none, Text is empty.
 func (s Status) Text() string {
 	var lines []string
 	for _, e := range s.Errors {
@@ -80,8 +80,8 @@ func (s Status) Text() string {
 	return strings.Join(lines, "\n")
 }
 
-// wrap breaks a line at spaces into lines of at most textWidth bytes. A word that is longer is
-// broken as well, between two characters if it is UTF-8.
+// wrap breaks a line at spaces into lines of at most textWidth bytes. It also breaks a longer word,
+// between two characters if the word is UTF-8.
 func wrap(text string) []string {
 	const indent = "  "
 	var lines []string
@@ -111,8 +111,8 @@ func wrap(text string) []string {
 	return append(lines, line)
 }
 
-// ParseStatus reads the annotation's value. It is untrusted: anyone who may
-// create pods can write it.
+// ParseStatus parses the annotation's value. It is untrusted: anyone who may create pods can write
+// it.
 func ParseStatus(text string) (Status, error) {
 	var s Status
 	if err := json.Unmarshal([]byte(text), &s); err != nil {

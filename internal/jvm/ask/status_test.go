@@ -17,7 +17,7 @@ func TestKubectlDescribeShowsEachWarning(t *testing.T) {
 		text := s.Text()
 		for line := range strings.SplitSeq(text, "\n") {
 			if len(line) > 138 || !utf8.ValidString(line) {
-				t.Errorf("%s: a line of %d bytes: %q", name, len(line), line)
+				t.Errorf("%s: a line has %d bytes: %q", name, len(line), line)
 			}
 		}
 		said := strings.Join(append(s.Errors, s.Warnings...), "")
@@ -26,15 +26,15 @@ func TestKubectlDescribeShowsEachWarning(t *testing.T) {
 		}
 		blanks := strings.NewReplacer(" ", "", "\n", "")
 		if got, want := blanks.Replace(text), blanks.Replace(said); got != want {
-			t.Errorf("%s: %s\nwant %s", name, got, want)
+			t.Errorf("%s: the text is %s\nwant %s", name, got, want)
 		}
 	}
 	for line := range strings.SplitSeq(Status{Warnings: []string{strings.Repeat("\x80", 500)}}.Text(), "\n") { // not UTF-8
 		if len(line) > 138 {
-			t.Errorf("a line of %d bytes: %q", len(line), line)
+			t.Errorf("a line has %d bytes: %q", len(line), line)
 		}
 	}
 	if text := (Status{Image: "ullage", Dest: "pvc:logs"}).Text(); text != "" {
-		t.Errorf("a status that says nothing: %q", text)
+		t.Errorf("the text of an empty status is %q", text)
 	}
 }

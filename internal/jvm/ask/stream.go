@@ -10,12 +10,11 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// maxStream bounds a pattern of streams in bytes: no name of a stream is longer.
+// maxStream bounds a pattern of streams, in bytes: no name of a stream is longer.
 const maxStream = 200
 
-// ParseStream returns a pattern that names streams, or an error with how to write
-// one. A pattern is what `ullage logs --stream` takes: the name of a stream, or a
-// glob.
+// ParseStream returns a valid pattern of streams, or an error that says how to write one. A pattern
+// has the form that `ullage logs --stream` accepts: the name of a stream, or a glob.
 func ParseStream(pattern string) (string, error) {
 	const usage = "write the name of a stream, like gc.log, or a glob, like gc*.log"
 	if pattern == "" || len(pattern) > maxStream {

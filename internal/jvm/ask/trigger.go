@@ -44,10 +44,10 @@ const (
 
 const triggerUsage = "use pause>500ms, io-stall, dropped, warning, or several of them with commas between"
 
-// ParseTrigger reads conditions separated by commas, each at most once:
-// "pause>500ms, io-stall, dropped, warning". Spaces around names, the sign and
-// commas are allowed; other signs and capitals are not. It is an error if there
-// is no condition. Errors name the bad condition and how to write it.
+// ParseTrigger parses conditions separated by commas, each at most once: "pause>500ms, io-stall,
+// dropped, warning". Spaces around names, the sign and commas are allowed; other signs and capitals
+// are not. It is an error if there is no condition. An error names the bad condition and says how
+// to write it.
 func ParseTrigger(text string) (Trigger, error) {
 	var t Trigger
 	if strings.TrimSpace(text) == "" {
@@ -94,7 +94,7 @@ func (t *Trigger) add(item string) error {
 	return nil
 }
 
-// addPause parses what follows "pause" in item.
+// addPause parses the rest of item after "pause".
 func (t *Trigger) addPause(item, limit string) error {
 	length, found := strings.CutPrefix(limit, ">")
 	pause, err := time.ParseDuration(strings.TrimSpace(length))
@@ -116,8 +116,8 @@ func unknownCondition(item, name string) error {
 	return fmt.Errorf("%q is not a condition; %s", item, triggerUsage)
 }
 
-// String returns the conditions in the form that [ParseTrigger] reads, in a
-// fixed order and without spaces, or an empty string if there is none.
+// String returns the conditions in the form that [ParseTrigger] reads, in a fixed order and without
+// spaces, or "" if there is no condition.
 func (t Trigger) String() string {
 	var items []string
 	if t.Pause != 0 {
