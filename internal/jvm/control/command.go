@@ -15,9 +15,9 @@ import (
 	"github.com/ullage/ullage/internal/line/loggers"
 )
 
-// Command runs one operation on the levels of a source. It asks the owner, which is an
-// `ullage run`. Without an owner, it lists and rotates by itself, and changes no
-// level. A Command is not safe for concurrent use.
+// Command runs one operation on the levels of a source. It asks the owner, which is an `ullage
+// run`. Without an owner, it lists and rotates by itself, but changes no level. A Command is not
+// safe for concurrent use.
 type Command struct {
 	cfg   outputs.Config
 	store *store
@@ -31,20 +31,20 @@ func NewCommand(cfg outputs.Config) *Command {
 // ErrNoOwner reports that no `ullage run` answers, so that no process would end a raise.
 var ErrNoOwner = errors.New("no 'ullage run' answers for the source: start one, and without --attach off")
 
-// startPatience is how long a Command waits for an `ullage run` that does not listen yet,
-// because it has just been started: more than two of its polls.
+// startPatience is how long a Command waits for an `ullage run` that has just been started
+// and does not listen yet: more than two of its polls.
 const startPatience = 4 * KeepInterval
 
-// replyPatience is how long a Command waits for a reply. The owner may have to
-// wait for a JVM twice: for the raise, and for undoing it.
+// replyPatience is how long a Command waits for a reply. The owner may have to wait for a JVM
+// twice: for the raise and for its undoing.
 func (c *Command) replyPatience() time.Duration {
 	return 2*PerTask*c.cfg.Attach.Timeout + lockPatience
 }
 
-// List lists the outputs of every JVM. It returns the outputs that it got and an error
-// for the rest, or a [*outputs.NoJVMError] if there is neither. It lists stale sockets
-// as well; they are not an error. If the source is missing, List returns an error with
-// the outputs: nothing that the JVMs write is shipped then.
+// List lists the outputs of every JVM. It returns the outputs that it received and an error for the
+// rest, or a [*outputs.NoJVMError] if there are neither. It also lists stale sockets, which are not
+// an error. If the source is missing, List returns an error along with the outputs: nothing that
+// the JVMs write is shipped in that case.
 func (c *Command) List(ctx context.Context) ([]outputs.Listed, error) {
 	r, err := c.ask(ctx, Request{Verb: VerbList, PID: c.cfg.Attach.PID})
 	if !errors.Is(err, errNobody) {
@@ -62,15 +62,14 @@ func (c *Command) List(ctx context.Context) ([]outputs.Listed, error) {
 	_, listed, err := outputs.New(c.cfg).ListAll(ctx, saved.RaisedTo)
 	var none *outputs.NoJVMError
 	if missing != nil && errors.As(err, &none) {
-		err = nil // the missing source is the reason
+		err = nil // the missing source explains that there is no JVM
 	}
 	return listed, errors.Join(missing, err)
 }
 
-// Rotate rotates the log files of every JVM: all files that have archives, the
-// application's included, because HotSpot has no narrower command. It returns
-// the files. Like every command that changes a JVM, Rotate does nothing if the
-// source is missing.
+// Rotate rotates the log files of every JVM: all files that have archives, including the
+// application's, because HotSpot has no narrower command. It returns the files. Like every command
+// that changes a JVM, Rotate does nothing if the source is missing.
 func (c *Command) Rotate(ctx context.Context) ([]outputs.Listed, error) {
 	r, err := c.ask(ctx, Request{Verb: VerbRotate, PID: c.cfg.Attach.PID})
 	if !errors.Is(err, errNobody) {
@@ -82,11 +81,11 @@ func (c *Command) Rotate(ctx context.Context) ([]outputs.Listed, error) {
 	return outputs.New(c.cfg).RotateAll(ctx)
 }
 
-// Set has the owner raise shipped outputs of every JVM for a while: the ones of the
-// streams that match a pattern, or, if that is empty, all whose lines show their level. A
-// pattern that matches no stream is an error, and changes nothing: the raise that
-// is in effect goes on. A JVM that refuses keeps its level. If no JVM takes the raise,
-// the owner withdraws it, and the error gives the reason.
+// Set makes the owner raise shipped outputs of every JVM for a while: the outputs of the streams
+// that match a pattern or, if the pattern is empty, all outputs whose lines show their level. A
+// pattern that matches no stream is an error and changes nothing: the raise in effect continues. A
+// JVM that refuses keeps its level. If no JVM accepts the raise, the owner withdraws it, and the
+// error has the reason.
 func (c *Command) Set(ctx context.Context, raise ask.Raise) ([]plan.Change, time.Time, error) {
 	if err := c.checkStream(ctx, raise.Stream); err != nil {
 		return nil, time.Time{}, err
@@ -96,9 +95,9 @@ func (c *Command) Set(ctx context.Context, raise ask.Raise) ([]plan.Change, time
 }
 
 // checkStream returns an error if every JVM lists its outputs and no stream of a shipped output
-// matches. A raise of other streams begins with the restore of every JVM, so a typo would
-// otherwise end the raise in effect and begin it again. If a JVM cannot be listed, checkStream
-// returns nil: the raise reports the reason.
+// matches. A raise of other streams begins with the restore of every JVM, so a typo would otherwise
+// end the raise in effect and begin it again. If a JVM cannot be listed, checkStream returns nil:
+// the raise then reports the reason.
 func (c *Command) checkStream(ctx context.Context, stream string) error {
 	if stream == "" {
 		return nil
@@ -127,15 +126,15 @@ func (c *Command) SetApp(ctx context.Context, to loggers.Levels, lasts time.Dura
 	return r.Until, err
 }
 
-// Reset ends every raise, whatever its cause, and restores the JVMs. An
-// annotation that is still present has no effect until it changes. App are the
-// levels that the application's events were raised to; zero: they were not.
+// Reset ends every raise, whatever its cause, and restores the JVMs. An annotation that still
+// exists has no effect until it changes. app has the levels to which the application's events were
+// raised. Zero: they were not raised.
 func (c *Command) Reset(ctx context.Context) (changes []plan.Change, app loggers.Levels, err error) {
 	r, err := c.order(ctx, Request{Verb: VerbReset})
 	return r.Changes, r.App, err
 }
 
-// Save has the owner save the withheld lines that it holds.
+// Save makes the owner save the withheld lines that it holds.
 func (c *Command) Save(ctx context.Context) (Saving, error) {
 	r, err := c.order(ctx, Request{Verb: VerbSave})
 	if err != nil || r.Saving == nil {
@@ -144,8 +143,8 @@ func (c *Command) Save(ctx context.Context) (Saving, error) {
 	return *r.Saving, nil
 }
 
-// order asks the owner to do what only the owner may do. It waits a moment for one that
-// is being started, and fails with [ErrNoOwner] without an owner.
+// order asks the owner for what only the owner may do. It waits a moment for an owner that is being
+// started, and fails with [ErrNoOwner] if there is no owner.
 func (c *Command) order(ctx context.Context, r Request) (Reply, error) {
 	if err := c.store.missing(); err != nil {
 		return Reply{}, err

@@ -1,15 +1,15 @@
-// Package control is how a command reaches the process that keeps the log levels of a source:
-// list, set, reset, rotate, save.
+// Package control lets a command reach the process that manages the log levels of a source: list,
+// set, reset, rotate, save.
 //
 // # One owner
 //
-// The [Owner] is an `ullage run`. It holds a lock in the source's state directory
-// (SOURCE/.ullage/levels.lock) for as long as it lasts. A [Command] asks it over a socket
-// (levels.sock) and changes no level by itself.
+// The [Owner] is an `ullage run`. As long as it runs, it holds a lock in the source's state
+// directory (SOURCE/.ullage/levels.lock). A [Command] sends it requests over a socket (levels.sock)
+// and changes no level by itself.
 //
-// A starting process waits for the lock of a draining one. The kernel releases the lock of a
-// process that is killed. So the process that gets the lock knows that no owner is left. It
-// replaces the socket that is there, whatever it is.
+// A process that starts waits for the lock of a process that drains. If a process is killed, the
+// kernel releases its lock. So the process that gets the lock knows that no owner is left, and
+// replaces whatever has the name of the socket.
 //
 // # Untrusted input
 //

@@ -66,13 +66,12 @@ func (s *store) lock() error {
 		}
 		return fmt.Errorf("lock the levels: %w", err)
 	}
-	s.unlock() // the lock of a file that has lost its name
+	s.unlock() // the lock of a file whose name is gone
 	s.held = f
 	return nil
 }
 
-// locked reports whether this process holds the lock that other processes would
-// find.
+// locked reports whether this process holds the lock on the file that other processes would open.
 func (s *store) locked() bool {
 	if s.held == nil {
 		return false
@@ -82,8 +81,8 @@ func (s *store) locked() bool {
 	return err1 == nil && err2 == nil && os.SameFile(ours, named)
 }
 
-// unlock lets another process become the owner. The kernel releases the lock
-// too when this process is killed.
+// unlock lets another process become the owner. If this process is killed, the kernel releases the
+// lock.
 func (s *store) unlock() {
 	if s.held != nil {
 		s.held.Close()

@@ -8,19 +8,19 @@ import (
 	"github.com/ullage/ullage/internal/base/retry"
 )
 
-// KeepInterval is how often [Owner.Keep] is to be called. Commands wait for a few of them.
+// KeepInterval is how often to call [Owner.Keep]. Commands wait for a few such intervals.
 const KeepInterval = 500 * time.Millisecond
 
-// PerTask is how many timeouts of a command to a JVM an owner may take for one JVM: a Command
-// waits as long.
+// PerTask is how many timeouts of a command to a JVM an owner may take for one JVM. A Command waits
+// accordingly.
 const PerTask = 2
 
-// lockPatience is how long a process waits for a lock that another process
-// holds: a sidecar that drains needs some seconds.
+// lockPatience is how long a process waits for a lock that another process holds: a sidecar that
+// drains needs some seconds.
 const lockPatience = 8 * time.Second
 
-// Owner makes this process the owner of a source's levels. It holds the lock, and the
-// socket on which commands ask. One goroutine uses an Owner.
+// Owner makes this process the owner of a source's levels. It holds the lock and the socket to
+// which commands send requests. Only one goroutine may use an Owner.
 type Owner struct {
 	store  *store
 	answer func(context.Context, Request) Reply
@@ -30,20 +30,22 @@ type Owner struct {
 	deaf error // see Deaf
 }
 
-// NewOwner returns the Owner of a source's levels, which has no lock and no socket yet.
-// Answer answers requests, of several goroutines at a time.
+// NewOwner returns the Owner of a source's levels, which has no lock and no socket yet. answer
+// answers requests, and is called by several goroutines at a time.
 func NewOwner(source string, answer func(context.Context, Request) Reply) *Owner {
 	return &Owner{store: &store{source: source}, answer: answer}
 }
 
-// Unlocked is why this process does not hold the lock, or nil. It keeps the levels all the
-// same: the application must not be able to prevent a restore by holding the lock.
+// Unlocked returns why this process does not hold the lock, or nil. Without the lock, the process
+// manages the levels nevertheless: the application must not be able to prevent a restore by holding
+// the lock.
 func (o *Owner) Unlocked() error { return o.err }
 
-// Deaf is why no command can send requests, or nil. The process keeps the levels all the same.
+// Deaf returns why no command can send requests, or nil. The process manages the levels
+// nevertheless.
 func (o *Owner) Deaf() error { return o.deaf }
 
-// Await takes the lock. It waits for a predecessor that drains, for at most lockPatience.
+// Await takes the lock. It waits at most lockPatience for a predecessor that drains.
 func (o *Owner) Await(ctx context.Context) {
 	for began := time.Now(); ; {
 		o.err = o.store.lock()
@@ -53,9 +55,8 @@ func (o *Owner) Await(ctx context.Context) {
 	}
 }
 
-// Keep takes the lock and opens the socket. It takes them again if their names
-// were removed or replaced. It reports whether that began to fail or to
-// succeed.
+// Keep takes the lock and opens the socket. It takes them again if their names were removed or
+// replaced. It reports whether taking the lock or opening the socket began to fail or to succeed.
 func (o *Owner) Keep() (changed bool) {
 	failed, deaf := o.err != nil, o.deaf != nil
 	if o.err = o.store.lock(); o.err == nil {

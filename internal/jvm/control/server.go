@@ -16,13 +16,11 @@ import (
 )
 
 const (
-	// maxClients is how many connections are served at a time; further ones are
-	// closed. A process that takes all of them blocks commands for
-	// requestTimeout.
+	// maxClients is how many connections are served at a time; further connections are closed. A
+	// process that takes all of them blocks commands for requestTimeout.
 	maxClients = 4
 
-	// requestTimeout bounds the reading of a request and, once more, the writing
-	// of the reply.
+	// requestTimeout bounds the reading of a request and, separately, the writing of the reply.
 	requestTimeout = 2 * time.Second
 )
 
@@ -32,7 +30,7 @@ type server struct {
 	socket   fs.FileInfo
 	answer   func(context.Context, Request) Reply
 	cancel   context.CancelFunc
-	work     sync.WaitGroup // the goroutines that accept and answer
+	work     sync.WaitGroup // waits for the goroutines that accept and answer
 }
 
 // startServer serves l until stop is called.
@@ -91,7 +89,7 @@ func (s *server) serve(ctx context.Context, c net.Conn) {
 		r = Failed(err)
 	} else {
 		if c.SetWriteDeadline(time.Now().Add(requestTimeout)) == nil {
-			_, _ = c.Write([]byte{'\n'}) // see exchange; if this fails, the write below fails too
+			_, _ = c.Write([]byte{'\n'}) // see exchange; if this write fails, the write below fails too
 		}
 		r = s.answer(ctx, req)
 	}
@@ -103,12 +101,12 @@ func (s *server) serve(ctx context.Context, c net.Conn) {
 		text, _ = json.Marshal(Failed(err)) // a reply of strings can always be encoded
 	}
 	if c.SetWriteDeadline(time.Now().Add(requestTimeout)) == nil {
-		_, _ = c.Write(text) // the client has gone, or does not read
+		_, _ = c.Write(text) // if this fails, the client has gone or does not read
 	}
 }
 
-// peer names the process at the other end of a connection: its user and, if it is visible
-// here, its number.
+// peer names the process at the other end of a connection: its user and, if the process is visible
+// here, its process ID.
 func peer(c net.Conn) string {
 	conn, ok := c.(*net.UnixConn)
 	if !ok {

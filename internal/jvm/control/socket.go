@@ -24,8 +24,8 @@ import (
 // descriptor of the directory (/proc/self/fd/N/…): no link can lead out of the
 // source, and a long path does not exceed the 108 bytes of an address.
 
-// openStateDir opens the state directory. It opens nothing else that has the
-// name, and does not block.
+// openStateDir opens the state directory. If the name belongs to anything else, it fails. It does
+// not block.
 func openStateDir(root *os.Root) (*os.File, error) {
 	return root.OpenFile(statedir.Name, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
 }
@@ -46,7 +46,7 @@ func (s *store) listen() (*net.UnixListener, fs.FileInfo, error) {
 	defer dir.Close()
 	const fresh = socketName + ".new"
 	inRoot := filepath.Join(statedir.Name, fresh)
-	_ = root.Remove(inRoot) // left by a killed process; if it cannot be removed, listening fails
+	_ = root.Remove(inRoot) // a killed process may have left it; if it cannot be removed, listening fails
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), fresh)})
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen for commands: %w", err)
@@ -82,7 +82,7 @@ func (s *store) removeSocket(socket fs.FileInfo) {
 	}
 	if root, err := statedir.OpenRoot(s.source); err == nil {
 		defer root.Close()
-		_ = root.Remove(filepath.Join(statedir.Name, socketName)) // otherwise a stale socket stays, which is harmless
+		_ = root.Remove(filepath.Join(statedir.Name, socketName)) // if this fails, a stale socket stays, which is harmless
 	}
 }
 
@@ -93,7 +93,7 @@ var errNobody = errors.New("no process answers")
 // dialTimeout bounds the connect.
 const dialTimeout = time.Second
 
-// dial connects to the process that keeps the levels.
+// dial connects to the process that manages the levels.
 func (s *store) dial(ctx context.Context) (net.Conn, error) {
 	root, err := statedir.OpenRoot(s.source)
 	if err != nil {
@@ -121,9 +121,8 @@ func (s *store) dial(ctx context.Context) (net.Conn, error) {
 	return d.DialContext(ctx, "unix", kernel.NameOf(fd))
 }
 
-// ask sends a request to the owner. The application can put its own socket
-// there and answer. So ask bounds its wait, the reply and the decoding, and its
-// callers only display the reply.
+// ask sends a request to the owner. The application can put a socket of its own there and answer.
+// So ask bounds its wait, the reply and the decoding, and its callers only display the reply.
 func (s *store) ask(ctx context.Context, req Request, patience time.Duration) (Reply, error) {
 	socket := s.path(socketName)
 	conn, err := s.dial(ctx)
@@ -150,9 +149,8 @@ func (s *store) ask(ctx context.Context, req Request, patience time.Duration) (R
 	return r, nil
 }
 
-// exchange sends a request and reads the reply. The server sends one byte of
-// white space as soon as it has the request, so that the client notices a
-// stopped server early.
+// exchange sends a request and reads the reply. The server sends one byte of white space as soon as
+// it has received the request, so that the client soon notices a stopped server.
 func exchange(conn net.Conn, req Request, patience time.Duration) ([]byte, error) {
 	text, err := json.Marshal(req)
 	if err == nil {

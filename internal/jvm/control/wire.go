@@ -29,22 +29,22 @@ const (
 const (
 	maxRequest = 4 << 10 // bytes
 	maxReply   = 4 << 20
-	maxListed  = 256 << 10 // bytes of text; JSON may need six for one
+	maxListed  = 256 << 10 // bytes of text; JSON may need six bytes for each
 
 	// maxElements bounds the memory of a decoded reply. Lists of 16 JVMs with 256
 	// outputs each have fewer.
 	maxElements = 64 << 10
 )
 
-// Request is what a command asks of the owner, as one line of JSON. It can ask
-// for nothing but what `ullage levels` does.
+// Request is what a command asks of the owner, as one line of JSON. It can ask only for what
+// `ullage levels` does.
 type Request struct {
 	Verb      string         `json:"verb"`
 	ask.Raise                // for set
 	App       loggers.Levels `json:"app,omitzero"`  // for set: raise the application's events instead of a selection
 	PID       int            `json:"pid,omitempty"` // for list and rotate: the only JVM to act on; 0: all
 
-	By string `json:"-"` // the process that sent it, as the kernel says; empty: unknown
+	By string `json:"-"` // the process that sent it, according to the kernel; empty: unknown
 }
 
 // check returns an error if the request is invalid.
@@ -68,14 +68,13 @@ func (r Request) check() error {
 	return nil
 }
 
-// Reply is the answer to a request: one JSON document, up to the end of the
-// connection.
+// Reply is the answer to a request: one JSON document, which ends with the connection.
 type Reply struct {
 	Errors  []string         `json:"errors,omitempty"`
 	NoJVM   bool             `json:"noJVM,omitempty"`   // for list: the error is a NoJVMError
 	Changes []plan.Change    `json:"changes,omitempty"` // for set and reset
 	Until   time.Time        `json:"until,omitzero"`    // for set: the end of the raise
-	App     loggers.Levels   `json:"app,omitzero"`      // for reset: what the application's events were raised to
+	App     loggers.Levels   `json:"app,omitzero"`      // for reset: the levels to which the application's events were raised
 	Listed  []outputs.Listed `json:"listed,omitempty"`  // for list and rotate
 	Saving  *Saving          `json:"saving,omitempty"`  // for save
 }
@@ -118,15 +117,15 @@ func size(listed []outputs.Listed) (n int) {
 	return n
 }
 
-// Saving is what a request to save withheld lines has begun.
+// Saving is the result of a request to save withheld lines.
 type Saving struct {
-	From  time.Time `json:"from,omitzero"` // since when the oldest lines that are held were written
-	Until time.Time `json:"until"`         // lines that are written until then are saved as well
-	Bytes int64     `json:"bytes"`         // that are held, compressed
+	From  time.Time `json:"from,omitzero"` // when the oldest lines that are held were written
+	Until time.Time `json:"until"`         // lines that are written until then are also saved
+	Bytes int64     `json:"bytes"`         // bytes that are held, compressed
 }
 
-// tooOld returns an error if a reply shows that the owner, an older ullage,
-// does not know a field of the request r. Such a owner has done nothing.
+// tooOld returns an error if a reply shows that the owner, an older ullage, does not know a field
+// of the request r. Such an owner has done nothing.
 func (r Request) tooOld(answer Reply) error {
 	if !r.App.IsZero() && len(answer.Errors) == 1 && strings.Contains(answer.Errors[0], `unknown field "app"`) {
 		return errors.New("the ullage that keeps the levels is older than this one and cannot raise the application's events: update it")
@@ -149,8 +148,8 @@ func Failed(err error) (r Reply) {
 	return r
 }
 
-// Split separates the errors that errors.Join has joined. An error that wraps
-// two others with a text of its own stays whole.
+// Split separates the errors that errors.Join has joined. An error that wraps two others and adds
+// text of its own stays whole.
 func Split(err error) []error {
 	if err == nil {
 		return nil

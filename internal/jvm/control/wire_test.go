@@ -14,8 +14,8 @@ import (
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
-// A command may run in the sidecar's container and get its answer from any program that listens. It needs at most a few tens of megabytes of memory, even if
-// the application answers with a few megabytes.
+// A command may run in the sidecar's container and may be answered by any program that listens. It needs at most a few
+// tens of megabytes of memory, even if the application answers with a few megabytes.
 func TestAForgedAnswerTakesLittleMemory(t *testing.T) {
 	for name, element := range map[string]string{"numbers": "0,", "empty texts": `"",`, "objects": "{},", "with texts": `"\\\",",{},`} {
 		text := `{"listed":[{"Outputs":[` + strings.Repeat(element, (maxReply-100)/len(element)) + "0]}]}"
@@ -24,12 +24,12 @@ func TestAForgedAnswerTakesLittleMemory(t *testing.T) {
 		_, err := decodeReply([]byte(text))
 		runtime.ReadMemStats(&after)
 		if took := after.TotalAlloc - before.TotalAlloc; err == nil || took > 2*maxReply {
-			t.Errorf("%s: %d bytes are taken, %v", name, took, err)
+			t.Errorf("%s: decoding took %d bytes, error %v", name, took, err)
 		}
 	}
 }
 
-// The longest list is still an answer.
+// The longest possible list can be decoded.
 func TestTheLongestListIsDecoded(t *testing.T) {
 	t.Parallel()
 	var r Reply
@@ -46,11 +46,11 @@ func TestTheLongestListIsDecoded(t *testing.T) {
 	}
 	again, err := decodeReply(text)
 	if err != nil || !reflect.DeepEqual(again, r) {
-		t.Errorf("%d bytes: %v", len(text), err)
+		t.Errorf("a list of %d bytes is not decoded: %v", len(text), err)
 	}
 }
 
-// An older ullage that does not know streams must not raise all of them instead.
+// An older ullage that does not know streams must not raise all streams instead.
 func TestAnOlderOwnerIsToldApart(t *testing.T) {
 	t.Parallel()
 	answer := Reply{Errors: []string{`decode the request: json: unknown field "stream"`}}
@@ -77,7 +77,7 @@ func TestForgedStreamsAreRefused(t *testing.T) {
 		r := Request{Verb: VerbSet, Raise: ask.Raise{Selection: gc, For: time.Minute}}
 		r.Stream = stream
 		if err := r.check(); err == nil || strings.ContainsAny(err.Error(), "\n\u202e") {
-			t.Errorf("%q: %v", stream, err)
+			t.Errorf("the stream %q: error %v", stream, err)
 		}
 	}
 }
@@ -85,6 +85,6 @@ func TestForgedStreamsAreRefused(t *testing.T) {
 // The bound on a list includes the names of the JVMs.
 func TestTheNamesOfJVMsCount(t *testing.T) {
 	if n := size([]outputs.Listed{{JVM: attach.Description{Main: "four", Version: "17", Collector: "G1"}}}); n != 8 {
-		t.Errorf("%d bytes", n)
+		t.Errorf("the size is %d bytes, want 8", n)
 	}
 }
