@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// reserve is the estimated memory that a JVM needs beyond its heap: classes, compiled code,
-// threads, the collector. It is 15 % of the container's memory, and at least leastReserve.
+// The reserve is the estimated memory that a JVM needs in addition to its heap: classes, compiled
+// code, threads, the collector. It is 15 % of the container's memory, and at least leastReserve.
 const (
 	reservePercent = 15
 	leastReserve   = 64 << 20
 )
 
-// Container is what a pod shows of a container with a JVM.
+// Container is what a pod shows about a container with a JVM.
 type Container struct {
 	Command, Args []string
 	Env           []Variable
-	Limit         int64 // of its memory, in bytes
-	Log           int64 // the size of the tmpfs of its log, in bytes
+	Limit         int64 // memory limit, in bytes
+	Log           int64 // size of the tmpfs of its log, in bytes
 }
 
-// Variable is one of the environment. An empty value may come from elsewhere.
+// Variable is a variable of the environment. If Value is empty, the value may come from elsewhere.
 type Variable struct{ Name, Value string }
 
-// Estimate is what the container takes at most.
+// Estimate is the most memory that the container can take.
 type Estimate struct {
 	limit, log int64
 	options    options
@@ -45,10 +45,10 @@ func (e Estimate) at(limit int64) Estimate {
 	return e
 }
 
-// reserve returns what the JVM needs beyond its heap.
+// reserve returns the memory that the JVM needs in addition to its heap.
 func (e Estimate) reserve() int64 { return max(leastReserve, e.limit/100*reservePercent) }
 
-// Sum returns the bytes of all parts.
+// Sum returns the sum of all parts, in bytes.
 func (e Estimate) Sum() int64 {
 	if e.heap.whole > 0 {
 		return e.heap.whole + e.log
@@ -56,14 +56,14 @@ func (e Estimate) Sum() int64 {
 	return e.heap.bytes + e.log + e.reserve()
 }
 
-// Exceeds reports whether the parts leave nothing of the limit.
+// Exceeds reports whether the parts leave no room below the limit.
 func (e Estimate) Exceeds() bool { return e.Sum() >= e.limit }
 
 // HeapGrows reports whether the heap would grow with the limit.
 func (e Estimate) HeapGrows() bool { return !e.heap.pinned && !e.heap.bounded }
 
-// Shown reports whether an option that the pod shows decides the size of the heap. If not, an option that
-// is not seen here may: one of the image, or in a variable that comes from elsewhere.
+// Shown reports whether an option that the pod shows decides the size of the heap. If not, another option
+// may decide it: one in the image, or in a variable whose value comes from elsewhere.
 func (e Estimate) Shown() bool { return e.heap.by != "" || e.heap.whole > 0 }
 
 // Parts names the parts of the sum and their sizes.
@@ -80,8 +80,8 @@ func (e Estimate) String() string {
 	return fmt.Sprintf("%s: %d MiB in all, the limit is %d MiB", e.Parts(), inMiB(e.Sum()), e.limit>>20)
 }
 
-// Advice says what to write so that the sum stays below the limit. Option is another way, named
-// first; empty: there is none.
+// Advice says what to write so that the sum stays below the limit. option is another way, which is
+// named first. If empty, there is no other way.
 func (e Estimate) Advice(option string) string {
 	ways := []string{option, e.higherLimit(), e.smallerHeap(), "use a smaller buffer"}
 	ways = slices.DeleteFunc(ways, func(way string) bool { return way == "" })
@@ -92,8 +92,8 @@ func (e Estimate) Advice(option string) string {
 	return strings.Join(ways[:last], ", ") + ", or " + ways[last]
 }
 
-// higherLimit names the lowest limit that has room for the sum. Empty: the heap grows with the limit, so
-// that none has.
+// higherLimit names the lowest limit that has room for the sum. It returns "" if no limit has room
+// because the heap grows with the limit.
 func (e Estimate) higherLimit() string {
 	const most = 1 << 20 // MiB: more memory than a node has
 	if n := sort.Search(most, func(n int) bool { return !e.at(int64(n) << 20).Exceeds() }); n < most {
@@ -102,7 +102,7 @@ func (e Estimate) higherLimit() string {
 	return ""
 }
 
-// smallerHeap names the option that leaves room for the rest. Empty: the rest alone exceeds the limit.
+// smallerHeap names the option that leaves room for the rest. It returns "" if the rest alone exceeds the limit.
 func (e Estimate) smallerHeap() string {
 	room := e.limit - e.log - e.reserve() - 1
 	percent := room * 100 / max(e.heap.memory, 1)

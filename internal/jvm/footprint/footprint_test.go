@@ -42,7 +42,7 @@ func TestHeapThatThePodShows(t *testing.T) {
 			}
 			h := optionsOf(c.of).heap(c.limit)
 			if h.bytes>>20 != c.mib || h.by != c.by || h.whole>>20 != c.whole || h.pinned != c.pinned {
-				t.Errorf("heap %d MiB by %q, whole %d MiB, pinned %v; want %d MiB by %q, %d MiB, %v", h.bytes>>20, h.by, h.whole>>20, h.pinned, c.mib, c.by, c.whole, c.pinned)
+				t.Errorf("the heap is %d MiB by %q, the whole %d MiB, pinned %v; want %d MiB by %q, %d MiB, %v", h.bytes>>20, h.by, h.whole>>20, h.pinned, c.mib, c.by, c.whole, c.pinned)
 			}
 		})
 	}
@@ -89,7 +89,7 @@ func TestTheSumAgainstTheLimit(t *testing.T) {
 			}
 			e := Of(c.of)
 			if e.Exceeds() != (c.advice != "") || inMiB(e.Sum()) != c.sum {
-				t.Errorf("exceeds %v, sum %d MiB; want %v, %d MiB", e.Exceeds(), inMiB(e.Sum()), c.advice != "", c.sum)
+				t.Errorf("exceeds is %v and the sum %d MiB; want %v, %d MiB", e.Exceeds(), inMiB(e.Sum()), c.advice != "", c.sum)
 			}
 			if parts := e.Parts(); c.parts != "" && parts != c.parts {
 				t.Errorf("parts %q\nwant %q", parts, c.parts)

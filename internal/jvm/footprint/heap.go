@@ -8,47 +8,48 @@ import (
 	"strings"
 )
 
-// What HotSpot does without options: the heap is a quarter of the memory, and half of it where that
+// The defaults of HotSpot: the heap is a quarter of the memory, or half of the memory if that half
 // is less than smallHeap.
 const (
 	defaultPercent      = 25
 	defaultSmallPercent = 50
-	smallHeap           = 124_800 << 10 // 96 MiB, times 1.3 for a word of 64 bits
+	smallHeap           = 124_800 << 10 // 96 MiB, multiplied by 1.3 for words of 64 bits
 )
 
-// huge is a size that no memory has, and whose sums do not overflow. A larger amount is taken for it.
+// huge is a size that no memory has, and sums of it do not overflow. Larger amounts are replaced by
+// it.
 const huge = 1 << 50
 
-// maxShare begins the option for a share of the memory.
+// maxShare is the beginning of the option for the heap's share of the memory.
 const maxShare = "-XX:MaxRAMPercentage="
 
-// headRoom is the variable by which an image of Paketo leaves memory free.
+// headRoom is the variable that makes an image of Paketo leave memory free.
 const headRoom = "BPL_JVM_HEAD_ROOM"
 
-// heap is the largest heap of a JVM by the options that the pod shows.
+// heap is the maximum heap of a JVM according to the options that the pod shows.
 type heap struct {
 	bytes   int64
-	by      string // the option that decides, as it is written; empty: the default
-	bounded bool   // by an amount, which a larger limit does not change
+	by      string // the option that decides, as written; empty: the default
+	bounded bool   // an option gives an amount, so a larger limit does not change the heap
 	pinned  bool   // -XX:MaxRAM is given
-	memory  int64  // that a share is of
-	whole   int64  // of the memory, if a program reckons the heap so that everything takes so much; 0: none does
+	memory  int64  // the memory of which the heap may be a share
+	whole   int64  // the memory for everything, if the image sizes the heap accordingly; 0: it does not
 }
 
-// sizing are the options about the heap in a text, with quotes of a shell around or not.
+// sizing matches the options about the heap in a text, with or without shell quotes around them.
 var sizing = regexp.MustCompile(`(-Xmx|-XX:MaxHeapSize=|-XX:MaxRAM=)(\d+)([kKmMgGtT]?)|(-XX:MaxRAMPercentage=|-XX:MinRAMPercentage=)(\d+(?:\.\d+)?)`)
 
-// options are the options about the heap that a pod shows of a container.
+// options are the options about the heap that a pod shows for a container.
 type options struct {
-	given   map[string][]string // what sizing has found, by option
-	most    []string            // the last option for an amount, which wins; nil: none is given
-	reckons bool                // the image of Paketo reckons the heap ...
-	room    int64               // ... and leaves so many per cent of the memory free
+	given   map[string][]string // the matches of sizing, by option
+	most    []string            // the last option for an amount, which takes effect; nil: there is none
+	reckons bool                // an image of Paketo sizes the heap ...
+	room    int64               // ... and leaves this percentage of the memory free
 }
 
 // optionsOf reads the options of the JVM in c. If an option is given more than once, the last one
-// wins, in the order in which a JVM reads them. Options in the image, in a file or in a variable
-// without a visible value are not included.
+// takes effect, in the order in which a JVM reads them. Options in the image, in a file, or in a
+// variable without a visible value are not included.
 func optionsOf(c Container) options {
 	o := options{given: map[string][]string{}}
 	for _, text := range c.texts() {
@@ -63,14 +64,14 @@ func optionsOf(c Container) options {
 	for _, v := range c.Env {
 		o.reckons = o.reckons || strings.HasPrefix(v.Name, "BPL_JVM_")
 		if v.Name == headRoom {
-			room, _ := strconv.Atoi(v.Value) // or it is 0, as for the image
+			room, _ := strconv.Atoi(v.Value) // 0 if it is not a number, as for the image
 			o.room = int64(min(max(room, 0), 100))
 		}
 	}
 	return o
 }
 
-// heap returns the heap of a JVM that may take limit bytes.
+// heap returns the heap of a JVM whose memory limit is limit bytes.
 func (o options) heap(limit int64) heap {
 	h := heap{memory: limit, pinned: o.given["-XX:MaxRAM="] != nil}
 	if h.pinned {
@@ -92,7 +93,7 @@ func (o options) heap(limit int64) heap {
 	return h
 }
 
-// percent returns the value of an option for a share, and the option as it is written.
+// percent returns the value of an option for a share, and the option as written.
 func (o options) percent(name string, byDefault float64) (share float64, by string) {
 	found := o.given[name]
 	if found == nil {
@@ -105,13 +106,14 @@ func (o options) percent(name string, byDefault float64) (share float64, by stri
 	return min(p, 100), found[0]
 }
 
-// texts returns where the options of c's JVMs may be, in the order in which a JVM reads them.
+// texts returns the texts that may contain the options of c's JVMs, in the order in which a JVM
+// reads them.
 func (c Container) texts() []string {
 	const last = "_JAVA_OPTIONS"
 	first := []string{"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"}
 	env := slices.Clone(c.Env)
 	slices.SortStableFunc(env, func(a, b Variable) int {
-		return cmp.Compare(uint(slices.Index(first, a.Name)), uint(slices.Index(first, b.Name))) // none of both: last
+		return cmp.Compare(uint(slices.Index(first, a.Name)), uint(slices.Index(first, b.Name))) // other variables come last
 	})
 	var texts, after []string
 	for _, v := range env {
@@ -124,7 +126,7 @@ func (c Container) texts() []string {
 	return slices.Concat(texts, c.Command, c.Args, after)
 }
 
-// amountIn returns the bytes of an option such as -Xmx1g, as sizing has found it.
+// amountIn returns the bytes of an option such as -Xmx1g, given its match of sizing.
 func amountIn(found []string) int64 {
 	unit := uint(0)
 	if found[3] != "" {
