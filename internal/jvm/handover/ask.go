@@ -14,14 +14,14 @@ import (
 // MaxAsked bounds the line that [Ask] writes, in bytes.
 const MaxAsked = maxFiles * (maxName + 128)
 
-// Part is what a reader has of a file: its first bytes.
+// Part is the beginning of a file that a reader already has.
 type Part struct {
 	Name string `json:"name"`
 	Size int64  `json:"size"`
-	Sum  string `json:"sum"` // their SHA-256, in hexadecimal digits
+	Sum  string `json:"sum"` // the SHA-256 of these bytes, in hexadecimal digits
 }
 
-// Ask tells a writer what a directory has of the copy already.
+// Ask tells a writer which parts of the copy a directory already has.
 func Ask(to io.Writer, dir string) error {
 	parts := []Part{}
 	root, err := os.OpenRoot(dir)

@@ -37,13 +37,13 @@ func TestACopyArrivesWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(filepath.Join(to, "gc-1.log/00001.zst")); string(text) != "first" {
-		t.Errorf("%q, %v", text, err)
+		t.Errorf("the first segment is %q, error %v", text, err)
 	}
 	if got, err := os.ReadDir(to); err != nil || len(got) != 2 {
-		t.Errorf("in the directory: %v, %v", got, err)
+		t.Errorf("the directory has %v, error %v", got, err)
 	}
 
-	// A connection that breaks anywhere, also between two files.
+	// The connection may break anywhere, even between two files.
 	end := bytes.LastIndex(sent.Bytes(), []byte(endMark))
 	for n := 0; n <= end; n += 256 {
 		if err := Read(bytes.NewReader(sent.Bytes()[:n]), t.TempDir()); !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -52,13 +52,13 @@ func TestACopyArrivesWhole(t *testing.T) {
 	}
 }
 
-// once is for a directory that nothing writes to any more.
+// once is for a directory to which nothing writes any more.
 func once() (last bool, err error) { return true, nil }
 
 // errBroken is the end of a connection.
 var errBroken = errors.New("the connection broke")
 
-// scene changes the files of a copy while it is written, one step before each look.
+// scene changes the files of a copy while it is being written, one step before each look.
 type scene struct {
 	*testing.T
 	from  string
@@ -66,7 +66,8 @@ type scene struct {
 	sent  []string // the entries of all connections
 }
 
-// next does the next step. After all steps comes the last look, or an error if the connection is to break.
+// next returns a function that does the next step. After the last step, that function reports the last
+// look or, if the connection is to break, an error.
 func (s *scene) next(breaks bool) func() (bool, error) {
 	return func() (bool, error) {
 		if len(s.steps) == 0 && breaks {
@@ -81,7 +82,8 @@ func (s *scene) next(breaks bool) func() (bool, error) {
 	}
 }
 
-// connect does steps while the copy is written to a directory, which may have a part of it.
+// connect does the steps while the copy is written to a directory, which may already have a part of
+// it.
 func (s *scene) connect(to string, breaks bool, steps ...func()) {
 	s.Helper()
 	var asked, sent bytes.Buffer
@@ -108,7 +110,8 @@ func (s *scene) connect(to string, breaks bool, steps ...func()) {
 	}
 }
 
-// write returns a step that writes a file anew; without a text, it removes the file.
+// write returns a step that writes a new file under the name. If text is empty, the step removes
+// the file.
 func (s *scene) write(name, text string) func() {
 	return func() {
 		path := filepath.Join(s.from, name)
@@ -137,7 +140,7 @@ func (s *scene) grow(name, text string) func() {
 	}
 }
 
-// has fails unless a directory has these files and no others.
+// has fails unless a directory has exactly the given files.
 func (s *scene) has(dir string, want map[string]string) {
 	s.Helper()
 	got := map[string]string{}
@@ -154,7 +157,8 @@ func (s *scene) has(dir string, want map[string]string) {
 	}
 }
 
-// If the container ends while the copy grows, the reader has what was there at the last look.
+// If the container ends while the copy grows, the reader has the content of the files at the last
+// look.
 func TestACopyArrivesWhileItGrows(t *testing.T) {
 	s, to := &scene{T: t, from: t.TempDir()}, t.TempDir()
 	s.connect(to, true,
@@ -171,7 +175,8 @@ func TestACopyArrivesWhileItGrows(t *testing.T) {
 	}
 }
 
-// A reader that has lost the connection gets the rest alone, and all of a file that is another one now.
+// A reader that has lost the connection receives only the rest, and all of a file that has been
+// replaced.
 func TestACopyContinuesAfterABrokenConnection(t *testing.T) {
 	s, to := &scene{T: t, from: t.TempDir()}, t.TempDir()
 	s.connect(to, true, func() {
@@ -200,18 +205,18 @@ func TestACopyContinuesAfterABrokenConnection(t *testing.T) {
 	s.connect(to, false)
 	s.has(to, all)
 	if want := []string{".end+0 map[]"}; !slices.Equal(s.sent, want) {
-		t.Errorf("sent once more: %q, want %q", s.sent, want)
+		t.Errorf("sent by the next connection: %q, want %q", s.sent, want)
 	}
 }
 
-// A sidecar that was restarted, or had an error of its disk, has cut a segment and written other lines there.
+// A sidecar that was restarted, or whose disk had an error, has cut a segment and written other lines there.
 func TestTheLastLookFindsASegmentThatWasCut(t *testing.T) {
 	s, to := &scene{T: t, from: t.TempDir()}, t.TempDir()
 	s.connect(to, false, s.write("gc.log/1.zst", "one"), s.write("gc.log/1.zst", "another"))
 	s.has(to, map[string]string{"gc.log/1.zst": "another"})
 }
 
-// Part of an entry may end within a frame.
+// A part of an entry may end within a frame.
 func TestAnEntryThatIsCutIsNotKept(t *testing.T) {
 	s, to := &scene{T: t, from: t.TempDir()}, t.TempDir()
 	s.connect(to, true, s.write("gc.log/1.zst", "first"))
@@ -235,11 +240,11 @@ func TestAnEntryThatIsCutIsNotKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := Read(bytes.NewReader(cut), dir); !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("cut within %q: %v", text, err)
+			t.Errorf("cut within %q: got the error %v", text, err)
 		}
 		got, err := os.ReadFile(filepath.Join(dir, "gc.log/1.zst"))
 		if want := map[string]string{", second": "first", "third": "first, second"}[text]; string(got) != want {
-			t.Errorf("cut within %q: %q, %v, want %q", text, got, err, want)
+			t.Errorf("cut within %q: the file is %q, error %v, want %q", text, got, err, want)
 		}
 	}
 }
@@ -288,10 +293,10 @@ func TestAHostileCopyIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := Read(&sent, dir); err == nil {
-				t.Error("it was taken")
+				t.Error("the copy was not refused")
 			}
 			if got, err := os.ReadDir(parent); err != nil || len(got) != 1 {
-				t.Errorf("next to the directory: %v, %v", got, err)
+				t.Errorf("something was written next to the directory: %v, error %v", got, err)
 			}
 		})
 	}

@@ -15,24 +15,26 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// Bounds of a copy: those of 16 JVMs have 256 MiB each, and the segments that retention has not reached.
+// Bounds on a copy. The copies of 16 JVMs have 256 MiB each, and segments that retention has not
+// deleted yet.
 const (
 	maxBytes = 5 << 30
 	maxFiles = 2000
 	maxName  = 512
-	maxShown = 120 // of a name in a message, in runes
+	maxShown = 120 // runes of a name in a message
 )
 
-// ErrRefused is the error of a copy that another attempt would not improve.
+// ErrRefused reports a copy that another attempt would not improve.
 var ErrRefused = errors.New("the copy is refused")
 
-// harmless is what files of a durable copy are called: nothing that a terminal, a shell or another
-// system takes for something else.
+// harmless matches the names of files in a durable copy. They have no special meaning to a
+// terminal, a shell or another operating system.
 var harmless = regexp.MustCompile(`^[A-Za-z0-9._][A-Za-z0-9._+%@,=-]*(/[A-Za-z0-9._][A-Za-z0-9._+%@,=-]*)*$`)
 
-// Read unpacks what [Write] writes into a directory, which is empty or has what came before a connection
-// broke. It takes only regular files with harmless names, writes no byte of them twice and nothing
-// outside of the directory, and keeps to bounds. After an error the directory has a part of the copy.
+// Read unpacks what [Write] writes into a directory, which is empty or has what was received before
+// a connection broke. It accepts only regular files with harmless names, writes no byte of them
+// twice, writes nothing outside the directory, and keeps to bounds. After an error, the directory
+// has a part of the copy.
 func Read(from io.Reader, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -46,7 +48,7 @@ func Read(from io.Reader, dir string) error {
 	for archive := tar.NewReader(from); ; {
 		h, err := archive.Next()
 		if err == io.EOF {
-			err = io.ErrUnexpectedEOF // the mark has not come
+			err = io.ErrUnexpectedEOF // the end mark was not received
 		}
 		if err != nil {
 			return fmt.Errorf("read the copy: %w", err)
@@ -70,11 +72,11 @@ func refuse(h *tar.Header) error {
 // receiver unpacks entries into a directory.
 type receiver struct {
 	root  *os.Root
-	sizes map[string]int64 // of the files in it, by name
+	sizes map[string]int64 // sizes of the files in it, by name
 	bytes int64            // their sum
 }
 
-// count notes what the directory has.
+// count records the files that the directory already has.
 func (r *receiver) count() error {
 	err := fs.WalkDir(r.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -93,7 +95,7 @@ func (r *receiver) count() error {
 	return nil
 }
 
-// take carries out one entry.
+// take handles one entry.
 func (r *receiver) take(h *tar.Header, content io.Reader) error {
 	size, there := r.sizes[h.Name]
 	if h.PAXRecords[goneRecord] != "" {
@@ -122,8 +124,8 @@ func (r *receiver) take(h *tar.Header, content io.Reader) error {
 	return nil
 }
 
-// unpack writes content after the first bytes of a file. If that fails, the file has these alone: part
-// of an entry may end within a frame.
+// unpack writes content after the first size bytes of a file. If that fails, the file keeps only
+// these bytes, because a part of an entry may end within a frame.
 func (r *receiver) unpack(name string, size int64, content io.Reader) error {
 	if err := r.root.MkdirAll(path.Dir(name), 0o700); err != nil {
 		return fmt.Errorf("write the copy: %w", err)

@@ -14,9 +14,9 @@ import (
 	"strings"
 )
 
-// Write writes what the reader lacks of the regular files of a directory. Before each look at the
-// directory it calls next, which reports whether nothing writes to the files any more: then that
-// look is the last.
+// Write writes what the reader lacks of the regular files in a directory. It looks at the directory
+// repeatedly and calls next before each look. When next reports that nothing writes to the files
+// any more, that look is the last.
 func Write(w io.Writer, dir string, has []Part, next func() (last bool, err error)) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -41,18 +41,18 @@ func Write(w io.Writer, dir string, has []Part, next func() (last bool, err erro
 	return nil
 }
 
-// sender writes a directory that grows.
+// sender sends a directory that grows.
 type sender struct {
 	archive *tar.Writer
 	root    *os.Root
 	sent    map[string]*sent // what the reader has, by name
 }
 
-// sent is what the reader has of a file.
+// sent describes what the reader has of a file.
 type sent struct {
 	size  int64
-	claim string    // its sum, as the reader says
-	sum   hash.Hash // nil: the claim was not verified yet
+	claim string    // its sum, according to the reader
+	sum   hash.Hash // nil: the claim has not been verified yet
 }
 
 // begins reports whether a file begins with what the reader has.
@@ -93,12 +93,13 @@ func (s *sender) look(last bool) error {
 	return err
 }
 
-// changes reports whether a file does more than grow while the copy is written.
+// changes reports whether a file may change in other ways than growing while the copy is written.
 func changes(name string) bool { return strings.HasPrefix(name, ".") || strings.Contains(name, "/.") }
 
-// send sends what a file has grown by. A file that does not begin with what the reader has is sent
-// whole: a restart of the sidecar, or an error of the disk, has cut it. If such a file has become longer
-// than it was, only the last look notices, which reads all of it.
+// send sends what a file has grown by. If a file does not begin with what the reader has, a restart
+// of the sidecar or a disk error has cut it, and it is sent whole. If such a file is now longer
+// than before, only a look that reads all of it notices: the last look, and the first after a
+// reconnection.
 func (s *sender) send(name string, last bool) error {
 	f, err := s.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -140,7 +141,7 @@ func (s *sender) send(name string, last bool) error {
 	return err
 }
 
-// forget has the reader remove a file.
+// forget makes the reader remove a file.
 func (s *sender) forget(name string) error {
 	delete(s.sent, name)
 	return s.archive.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, PAXRecords: map[string]string{goneRecord: "true"}})
