@@ -16,15 +16,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// JVM is one run of one JVM, as [Client.Find] found it. The zero value is no JVM.
+// JVM is one run of one JVM, as [Client.Find] found it. The zero value is not a JVM.
 type JVM struct {
-	// ID identifies the run. A restart of our own process does not change it; a
-	// restart of the JVM does. It is "boot-id/pid/starttime" for a process,
-	// "dev:ino:btime" for a socket alone.
+	// ID identifies the run. A restart of our own process does not change it; a restart of the JVM
+	// does. For a process, it is "boot-id/pid/starttime". If only the socket is known, it is
+	// "dev:ino:btime".
 	ID  string
 	PID int // the process ID in its own namespace
 
-	host     int    // the process ID in our namespace; 0 if only the socket is known
+	host     int    // the process ID in our own namespace; 0 if only the socket is known
 	start    uint64 // start of the process, in clock ticks since boot
 	socket   inode  // the socket that Find saw; zero if there was none
 	uid, gid uint32 // owner of the process, or of the socket
@@ -38,9 +38,8 @@ func (j JVM) String() string {
 	return fmt.Sprintf("pid %d", j.PID)
 }
 
-// Client finds JVMs and runs commands in them. Several goroutines may call its
-// methods, but not for the same JVM at once. No goroutine that it starts
-// outlives a call.
+// Client finds JVMs and runs commands in them. Several goroutines may call its methods, but not for
+// the same JVM at the same time. It starts no goroutine that outlives a call.
 type Client struct {
 	cfg    Config
 	source string
@@ -53,18 +52,17 @@ type Client struct {
 	verdicts map[int]verdict // the verdicts on the processes that the last Find saw
 }
 
-// New returns a Client for a valid cfg. Only JVMs whose log files are in the
-// directory source matter. The directory need not exist yet.
+// New returns a Client for a valid cfg. It considers only JVMs whose log files are in the directory
+// source, which need not exist yet.
 func New(cfg Config, source string) *Client {
 	return &Client{cfg: cfg, source: source, seed: maphash.MakeSeed(), failed: map[string]time.Time{}, verdicts: map[int]verdict{}}
 }
 
-// Run runs one command in a JVM and returns the answer to [List] or [Describe].
-// Any other command succeeds with an empty answer; any text is an error of kind
-// Refused.
-// Every error is an [*Error]. After the caller's context has ended, the error
-// wraps the context's error. If the JVM does not listen yet and its process is
-// visible, Run makes it listen, unless the Client is passive.
+// Run runs one command in a JVM and returns the answer to [List] or [Describe]. Any other command
+// succeeds only if the answer is empty; any text is an error of kind Refused. Every error is an
+// [*Error]. After the caller's context has ended, the error wraps the context's error. If the JVM
+// does not listen yet and its process is visible, Run makes it listen, unless the Client is
+// passive.
 func (c *Client) Run(ctx context.Context, j JVM, cmd Command) (string, error) {
 	if cmd == (Command{}) {
 		return "", &Error{Kind: OtherError, JVM: j.String(), Text: "no command to run"}
@@ -129,7 +127,7 @@ func (c *Client) ask(ctx context.Context, j JVM, request []byte) ([]byte, error)
 	return reply, err
 }
 
-// open opens the JVM's socket. If there is none, the error is ENOENT.
+// open opens the JVM's socket. If there is no socket, the error is ENOENT.
 func (c *Client) open(j JVM) (*socket, error) {
 	s, err := j.openSocket(c.cfg.Tmp)
 	var e *Error
@@ -143,8 +141,8 @@ func (c *Client) open(j JVM) (*socket, error) {
 	return s, err
 }
 
-// mustBe checks the peer of the socket before anything is sent: the name of the
-// socket proves nothing.
+// mustBe checks the peer of the socket before anything is sent: the name of the socket proves
+// nothing about the peer.
 func (j JVM) mustBe(peer unix.Ucred) error {
 	text := ""
 	kind := NotPermitted
@@ -163,8 +161,8 @@ func (j JVM) mustBe(peer unix.Ucred) error {
 	return &Error{Kind: kind, JVM: j.String(), Text: text}
 }
 
-// peerName names the process on the other side of a socket. The kernel shows 0 for a process that
-// is not visible in our process namespace.
+// peerName names the process at the other end of a socket. If that process is not visible in our
+// process namespace, the kernel shows 0.
 func peerName(pid int32) string {
 	if pid == 0 {
 		return "a JVM in another container, which has the same number there"
@@ -172,7 +170,7 @@ func peerName(pid int32) string {
 	return fmt.Sprintf("pid %d", pid)
 }
 
-// explainClosed returns why there was no reply.
+// explainClosed returns an error that says why there was no reply.
 func (c *Client) explainClosed(j JVM, err error) error {
 	e := &Error{Kind: BadReply, JVM: j.String(), Text: "no reply", Err: err}
 	s, gone := c.open(j)
@@ -192,8 +190,8 @@ func (c *Client) explainClosed(j JVM, err error) error {
 	return e
 }
 
-// Alive reports whether the same run of the JVM seems to exist
-// still. It does not connect: a killed JVM leaves its socket behind.
+// Alive reports whether the same run of the JVM still seems to exist. It does not connect, although
+// a killed JVM leaves its socket behind.
 func (c *Client) Alive(j JVM) bool {
 	if j.host != 0 {
 		start, err := startTime(j.host)
@@ -204,9 +202,8 @@ func (c *Client) Alive(j JVM) bool {
 	return err == nil && inodeOf(&st) == j.socket
 }
 
-// Ended reports whether the run with this ID has certainly ended. For a JVM
-// that is known by its socket alone this is never certain: another process may
-// have removed the socket.
+// Ended reports whether the run with this ID has certainly ended. If only the JVM's socket is
+// known, that is never certain: another process may have removed the socket.
 func Ended(id string) bool {
 	parts := strings.Split(id, "/")
 	if len(parts) != 3 {
@@ -227,7 +224,7 @@ func Ended(id string) bool {
 	return strconv.FormatUint(start, 10) != parts[2]
 }
 
-// bootID changes with every boot.
+// bootID returns an ID that changes with every boot.
 func bootID() (string, error) {
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(text)), err
@@ -257,8 +254,7 @@ func (c *Client) Ships(j JVM, o Output) bool {
 	return err == nil && dir == source
 }
 
-// isSource reports whether a directory, by the path that the process uses, is
-// the source.
+// isSource reports whether a directory is the source. dir is the path that the process uses.
 func (c *Client) isSource(j JVM, dir string) bool {
 	fd, err := openDirOf(j.host, dir)
 	if err != nil {

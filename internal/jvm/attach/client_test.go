@@ -18,12 +18,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// replying is a server that answers each request with a text.
+// replying returns a server that answers each request with a text.
 func replying(text string) func(*testing.T, string) {
 	return answering(func(c net.Conn) { fmt.Fprint(c, text) })
 }
 
-// answering is a server that answers each request, which it checks to the byte.
+// answering returns a server that checks each request byte by byte and answers it.
 func answering(answer func(net.Conn)) func(*testing.T, string) {
 	return func(t *testing.T, tmp string) {
 		l := listen(t, tmp, 1)
@@ -38,7 +38,7 @@ func answering(answer func(net.Conn)) func(*testing.T, string) {
 				want := "1\x00jcmd\x00VM.log list\x00\x00\x00"
 				got := make([]byte, len(want))
 				if _, err := io.ReadFull(c, got); err == nil && string(got) != want {
-					t.Errorf("request %q, want %q", got, want)
+					t.Errorf("the request is %q, want %q", got, want)
 				} else if err == nil {
 					answer(c)
 				}
@@ -49,7 +49,7 @@ func answering(answer func(net.Conn)) func(*testing.T, string) {
 	}
 }
 
-// untilClosed waits for the client to hang up, as it must.
+// untilClosed waits for the client to hang up, which it must do.
 func untilClosed(c net.Conn) { _, _ = c.Read(make([]byte, 1)) }
 
 func flood(c net.Conn) {
@@ -71,7 +71,7 @@ func trickle(c net.Conn) {
 	}
 }
 
-// neverAccepting is a server with a full backlog.
+// neverAccepting starts a server with a full backlog.
 func neverAccepting(t *testing.T, tmp string) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -92,7 +92,7 @@ func neverAccepting(t *testing.T, tmp string) {
 			return
 		}
 	}
-	t.Fatal("the backlog does not get full")
+	t.Fatal("the backlog does not fill up")
 }
 
 func closingAtOnce(t *testing.T, tmp string) {
@@ -150,14 +150,14 @@ func TestWhateverIsInTheSocketsPlace(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			kind, err := tryAll(New(testConfig(tmp), tmp))
 			if kind != c.want {
-				t.Errorf("kind %q, want %q: %v", kind, c.want, err)
+				t.Errorf("the error has kind %q, want %q: %v", kind, c.want, err)
 			}
 			runtime.ReadMemStats(&after)
 			if used := after.TotalAlloc - before.TotalAlloc; used > 16<<20 {
-				t.Errorf("allocated %d bytes", used)
+				t.Errorf("the command allocated %d bytes", used)
 			}
 			if text := fmt.Sprint(err); err != nil && strings.ContainsAny(text, "\n\r\x00") {
-				t.Errorf("control bytes in the error: %q", text)
+				t.Errorf("the error has control bytes: %q", text)
 			}
 		})
 	}
@@ -169,7 +169,7 @@ func TestPathLongerThanASocketAddress(t *testing.T) {
 	replying(listReply)(t, tmp)
 	c := New(testConfig(tmp), tmp)
 	if text, err := c.Run(t.Context(), one(t, c), List()); err != nil || text != listReply[2:] {
-		t.Fatalf("%q, %v", text, err)
+		t.Fatalf("got %q, error %v", text, err)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestTextOfAnyCommandButListIsARefusal(t *testing.T) {
 				if err != nil {
 					return
 				}
-				if _, err := io.ReadFull(conn, make([]byte, len(request(Rotate())))); err == nil { // not one that only looks
+				if _, err := io.ReadFull(conn, make([]byte, len(request(Rotate())))); err == nil { // not a connection that only looks for a listener
 					_, _ = io.WriteString(conn, c.reply)
 				}
 				conn.Close()
@@ -201,11 +201,11 @@ func TestTextOfAnyCommandButListIsARefusal(t *testing.T) {
 		var e *Error
 		switch {
 		case body != "":
-			t.Errorf("%.40q: body %q", c.reply, body)
+			t.Errorf("%.40q: the body is %q", c.reply, body)
 		case c.text == "" && err != nil, c.text != "" && (!errors.As(err, &e) || e.Kind != Refused):
-			t.Errorf("%.40q: %v", c.reply, err)
+			t.Errorf("%.40q: the error is %v", c.reply, err)
 		case c.text != "" && c.text != "-" && e.Text != c.text:
-			t.Errorf("%.40q: text %q, want %q", c.reply, e.Text, c.text)
+			t.Errorf("%.40q: the text is %q, want %q", c.reply, e.Text, c.text)
 		}
 	}
 }
@@ -220,15 +220,15 @@ func TestCancelledContextIsNotATimeout(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(20*time.Millisecond, cancel)
 	if _, err := c.Run(ctx, j, List()); !errors.Is(err, context.Canceled) || KindOf(err) == TimedOut {
-		t.Errorf("cancelled while it waited: %v", err)
+		t.Errorf("canceled while waiting: %v", err)
 	}
 	if _, err := c.Run(ctx, j, List()); !errors.Is(err, context.Canceled) || KindOf(err) == TimedOut {
-		t.Errorf("cancelled before: %v", err)
+		t.Errorf("canceled before the call: %v", err)
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := c.Run(ctx, j, List()); !errors.Is(err, context.DeadlineExceeded) || KindOf(err) != TimedOut {
-		t.Errorf("the caller's time is over: %v", err)
+		t.Errorf("after the caller's deadline: %v", err)
 	}
 }
 
@@ -264,7 +264,7 @@ func TestStaleSocketIsBelievedAtOnceTheSecondTime(t *testing.T) {
 		soonest = min(soonest, run())
 	}
 	if soonest >= refusedFor {
-		t.Errorf("the later attempts took %v at least: nothing was to be waited for", soonest)
+		t.Errorf("the later attempts took at least %v, but there was nothing to wait for", soonest)
 	}
 }
 
@@ -279,7 +279,7 @@ func TestJVMThatEndsInsteadOfAnswering(t *testing.T) {
 			if err != nil {
 				return
 			}
-			if n, _ := conn.Read(make([]byte, 1)); n > 0 { // not one that only looks
+			if n, _ := conn.Read(make([]byte, 1)); n > 0 { // not a connection that only looks for a listener
 				l.Close()
 			}
 			conn.Close()
@@ -308,7 +308,7 @@ func TestSeveralJVMsAtOnce(t *testing.T) {
 	for _, j := range jvms {
 		all.Go(func() {
 			if _, err := c.Run(t.Context(), j, List()); err != nil || !c.Alive(j) {
-				t.Errorf("%v: %v", j, err)
+				t.Errorf("for %v, the error is %v", j, err)
 			}
 		})
 	}

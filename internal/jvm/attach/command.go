@@ -8,43 +8,39 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
-// MaxCommand is the greatest length of a command line in bytes. HotSpot's
-// attach protocol accepts arguments of up to 1024 bytes without their NUL. On
-// longer ones it closes the connection without a reply (JDK 17 and 25).
+// MaxCommand is the greatest length of a command line in bytes. HotSpot's attach protocol accepts
+// arguments of up to 1024 bytes, excluding the NUL. If an argument is longer, HotSpot closes the
+// connection without a reply (JDK 17 and 25).
 const MaxCommand = 1024
 
-// maxMerged is the greatest number of items in the selection of a raised
-// output. HotSpot aborts ("Cannot find maximal selection") if the items give
-// one level to all tag sets except the one without tags, which only "all"
-// selects, and that one has another level. A command of 56 items and 948 bytes
-// aborted 17.0.15. The abort needs an item for each tag set of a single tag:
-// JDK 17 has 43 of these, JDK 25 has 54. A listed selection alone never causes
-// it.
+// maxMerged is the greatest number of items in the selection of a raised output. HotSpot aborts
+// ("Cannot find maximal selection") if the items give the same level to all tag sets except the tag
+// set without tags, which only "all" selects and which has another level. A command of 56 items and
+// 948 bytes aborted 17.0.15. The abort needs an item for each tag set with a single tag: JDK 17 has
+// 43 of these, JDK 25 has 54. A listed selection alone never causes the abort.
 const maxMerged = 32
 
-// Command is one VM.log command line, or the fixed question of [Describe]. Only
-// the functions of this package create it, from parsed values, so that it is
-// never another command. The zero value is not a command.
+// Command is one VM.log command line, or the fixed commands of [Describe]. Only the functions of
+// this package create it, from parsed values, so that it can never contain any other command. The
+// zero value is not a command.
 type Command struct{ line string }
 
 // String returns the command line, without a newline.
 func (c Command) String() string { return c.line }
 
-// List lists the log configuration. [ParseList] reads the reply.
+// List is the command that lists the log configuration. [ParseList] parses the reply.
 func List() Command { return Command{"VM.log list"} }
 
-// Rotate rotates every file output of the JVM that keeps archives.
+// Rotate is the command that rotates every file output of the JVM that has archives.
 func Rotate() Command { return Command{"VM.log rotate"} }
 
-// Configure sets base's output to base's own selection with raise on top. The
-// output's present selection does not matter, because a listed selection begins
-// with "all=". With the zero Selection, Configure restores base. Options do not
-// change.
+// Configure sets base's output to base's own selection, followed by raise. The output's present
+// selection does not matter, because a listed selection begins with "all=". With the zero
+// Selection, Configure restores base. It does not change options.
 //
-// Configure fails if base.Err is set, if base does not have the form that
-// [ParseList] returns, if raise and base have more than 32 items together, or
-// if the command would exceed [MaxCommand]. Every raise that succeeds can be
-// restored: the command for that is shorter.
+// Configure fails if base.Err is set, if base does not have the form that [ParseList] returns, if
+// raise and base have more than 32 items together, or if the command would exceed [MaxCommand].
+// Every raise that succeeds can be restored, because the command for the restore is shorter.
 func Configure(base Output, raise ask.Selection) (Command, error) {
 	err := base.Err
 	if err == nil {
@@ -69,9 +65,9 @@ func Configure(base Output, raise ask.Selection) (Command, error) {
 	return Command{line}, nil
 }
 
-// Create makes a JVM create a file output of a selection. The JVM must not list an output of
-// that name: it would add the selection to the other output's own, and refuse the options.
-// The options have the form in which the JVM lists them.
+// Create makes a JVM create a file output with a selection. The JVM must not list an output with
+// that name: it would add the selection to the selection of that output and refuse the options. The
+// options have the form in which the JVM lists them.
 func Create(o Output, what ask.Selection) (Command, error) {
 	err := o.Err
 	switch {
@@ -94,9 +90,8 @@ func Create(o Output, what ask.Selection) (Command, error) {
 	return Command{line}, nil
 }
 
-// Delete makes a JVM close a file output and forget it. The file stays. The JVM must list an
-// output of that name: otherwise it would open a file of that name, and rename an existing
-// one.
+// Delete makes a JVM close and forget a file output. The file remains. The JVM must list an output
+// with that name: otherwise, it would open a file with that name and rename an existing one.
 func Delete(name string) (Command, error) {
 	err := checkName(name)
 	if err == nil && !strings.HasPrefix(name, filePrefix) {
@@ -112,9 +107,9 @@ func Delete(name string) (Command, error) {
 	return Command{line}, nil
 }
 
-// checkName accepts the names that a JVM's output can have and that fit between
-// double quotes. A quote after a backslash would be read as part of the name.
-// No name contains a double quote: -Xlog and VM.log remove or refuse it.
+// checkName accepts the names that an output of a JVM can have and that can be written between
+// double quotes. A quote after a backslash would be read as part of the name. No name contains a
+// double quote: -Xlog and VM.log remove or refuse it.
 func checkName(name string) error {
 	path, isFile := strings.CutPrefix(name, filePrefix)
 	switch {

@@ -17,7 +17,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// parsed parses text, or returns the zero Selection for "".
+// parsed parses a selection. For "", it returns the zero Selection.
 func parsed(t testing.TB, text string) ask.Selection {
 	t.Helper()
 	if text == "" {
@@ -53,8 +53,8 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
-// TestConfigureTakesWhatItCanReadBack makes a command for every output of the
-// real lists and reads it as the JVM does.
+// TestConfigureTakesWhatItCanReadBack makes a command for every output of the real lists and reads
+// the command as the JVM does.
 func TestConfigureTakesWhatItCanReadBack(t *testing.T) {
 	for _, r := range replies {
 		outputs, err := ParseList(reply(t, r.name))
@@ -104,7 +104,7 @@ func TestConfigureRefuses(t *testing.T) {
 		c.change(&o)
 		got, err := Configure(o, ask.Selection{})
 		if err == nil || got != (Command{}) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %q, %v; want an error with %q", c.name, got, err, c.want)
+			t.Errorf("%s: the command is %q, error %v; want an error with %q", c.name, got, err, c.want)
 		}
 	}
 	if _, err := Configure(good, ask.Selection{}); err != nil {
@@ -123,14 +123,14 @@ func TestConfigureKeepsTheLimitOfTheProtocol(t *testing.T) {
 	}
 	o.Name += strings.Repeat("x", MaxCommand-line(o))
 	if c, err := Configure(o, raise); err != nil || len(c.String()) != MaxCommand {
-		t.Errorf("%d bytes, %v", len(c.String()), err)
+		t.Errorf("the command has %d bytes, error %v", len(c.String()), err)
 	}
 	o.Name += "x"
 	if _, err := Configure(o, raise); err == nil || !strings.Contains(err.Error(), "the command has 1025 bytes and the JVM takes at most 1024") {
-		t.Errorf("got %v", err)
+		t.Errorf("got the error %v", err)
 	}
 	if _, err := Configure(o, ask.Selection{}); err != nil {
-		t.Errorf("what can't be raised can't be restored: %v", err)
+		t.Errorf("an output that cannot be raised must still be restorable: %v", err)
 	}
 }
 
@@ -142,11 +142,11 @@ func TestConfigureKeepsSelectionsSmall(t *testing.T) {
 	}
 	o.Selection += ",gc=info"
 	if _, err := Configure(o, raise); err == nil || !strings.Contains(err.Error(), "have 33 items, at most 32 are safe for the JVM") {
-		t.Errorf("got %v", err)
+		t.Errorf("got the error %v", err)
 	}
 	o.Selection += strings.Repeat(",gc=info", 50)
 	if _, err := Configure(o, ask.Selection{}); err != nil {
-		t.Errorf("what was listed can't be restored: %v", err)
+		t.Errorf("an output must be restorable as listed: %v", err)
 	}
 }
 

@@ -24,7 +24,7 @@ func (m *Mode) Choices() []string {
 	return []string{string(Auto), string(SharedTmp), string(ProcessNamespace), string(Off)}
 }
 
-// Set implements [flag.Value], in any case.
+// Set implements [flag.Value]. It ignores case.
 func (m *Mode) Set(text string) error {
 	switch v := Mode(strings.ToLower(text)); v {
 	case Auto, SharedTmp, ProcessNamespace, Off:
@@ -41,12 +41,12 @@ type Config struct {
 	Mode Mode
 	Tmp  string // directory with the attach sockets of JVMs whose processes are not visible
 
-	// PID, if not zero, is the only process to consider: its number in our
-	// namespace, or the number in the name of its socket. Not a flag.
+	// PID, if not zero, is the only process to consider: the process ID in our own namespace,
+	// or the number in the name of the socket. Not a flag.
 	PID int
 
-	// Passive leaves a JVM alone that does not listen yet, rather than make it listen
-	// by a signal. Not a flag.
+	// Passive leaves a JVM alone that does not listen yet, instead of sending it a signal to make
+	// it listen. Not a flag.
 	Passive bool
 
 	// Timeout bounds one command, from looking up the socket to the last byte

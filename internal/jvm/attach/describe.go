@@ -8,31 +8,30 @@ import (
 	"github.com/ullage/ullage/internal/line/mark"
 )
 
-// Description is how a JVM names itself. The JVM chose the texts: they are
-// printable and bounded, and otherwise untrusted. Fields that a JVM did not
-// report are empty.
+// Description is how a JVM describes itself. The JVM chose the texts: they are printable and
+// bounded, but otherwise untrusted. Fields that a JVM did not report are empty.
 type Description struct {
 	Main      string // the main class, module or jar, without arguments
 	Version   string // "17.0.15+6-Debian-1deb12u1"
-	Collector string // "G1"; empty also for a collector that this package does not know
+	Collector string // "G1"; also empty for a collector that this package does not know
 	Uptime    time.Duration
 	Flags     string // as mark.Flags returns them
 }
 
-// maxDescribed bounds each text of a Description in bytes, and maxFlags its Flags: those of the injector come first,
-// and what the JVM does when its heap is full may come after them.
+// maxDescribed bounds each text of a Description in bytes, and maxFlags bounds its Flags. The flags of the injector
+// come first, and the flags that say what the JVM does when its heap is full may come after them.
 const (
 	maxDescribed = 128
 	maxFlags     = 1024
 )
 
-// Describe asks a JVM to name itself. [ParseDescription] reads the reply. The
-// arguments of the JVM, which may contain anything, come last.
+// Describe is the command that makes a JVM describe itself. [ParseDescription] parses the reply.
+// The arguments of the JVM, which may contain anything, come last.
 func Describe() Command {
 	return Command{"VM.uptime\nVM.version\nVM.flags\nVM.command_line"}
 }
 
-// collectors are the flags of HotSpot that choose the collector.
+// collectors are the flags of HotSpot that select the collector.
 var collectors = []struct{ flag, name string }{
 	{"UseG1GC", "G1"},
 	{"UseZGC", "ZGC"},
@@ -43,9 +42,8 @@ var collectors = []struct{ flag, name string }{
 	{"UseEpsilonGC", "Epsilon"},
 }
 
-// ParseDescription reads the reply to [Describe], as JDK 17 and 25 write it. A
-// line that it does not recognize is ignored, as is the rest after a command
-// that the JVM does not know.
+// ParseDescription parses the reply to [Describe], as JDK 17 and 25 write it. It ignores lines that
+// it does not recognize, and everything after a command that the JVM does not know.
 func ParseDescription(text string) Description {
 	var d Description
 	head, args, _ := strings.Cut("\n"+text, "\nVM Arguments:\n")
@@ -74,7 +72,7 @@ func ParseDescription(text string) Description {
 	return d
 }
 
-// uptime reads the seconds of VM.uptime.
+// uptime parses the seconds in the reply to VM.uptime.
 func uptime(seconds string) time.Duration {
 	d, err := time.ParseDuration(seconds + "s")
 	if err != nil || d < 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Replies of 17.0.15 and 25.0.3, with fewer flags.
+// Replies of 17.0.15 and 25.0.3, with some flags left out.
 const (
 	described17 = "6.076 s\nOpenJDK 64-Bit Server VM version 17.0.15+6-Debian-1deb12u1\nJDK 17.0.15\n" +
 		"-XX:CICompilerCount=2 -XX:+SegmentedCodeCache -XX:-THPStackMitigation -XX:+UseCompressedOops -XX:+UseSerialGC \n" +
@@ -42,17 +42,17 @@ func TestParseDescription(t *testing.T) {
 	}
 }
 
-// The arguments of an application can hold secrets, and its names can hold escape sequences.
+// The arguments of an application can contain secrets, and its names can contain escape sequences.
 func TestADescriptionIsBoundedAndPrintable(t *testing.T) {
 	hostile := "X version \x1b[31m" + strings.Repeat("\u202e", 1000) + "\n-XX:+UseG1GC\nVM Arguments:\njvm_args: " + strings.Repeat("-XX:\x1b ", 1000) + "\njava_command: " +
 		strings.Repeat("\xff\u0000A", 10000) + " secret\n"
 	d := ParseDescription(hostile)
 	for _, text := range []string{d.Main, d.Version, d.Flags} {
 		if text == "" || len(text) > maxFlags || !utf8.ValidString(text) || strings.ContainsAny(text, "\x1b\x00\u202e") || strings.Contains(text, "secret") {
-			t.Errorf("%q", text)
+			t.Errorf("a text is not bounded or not printable: %q", text)
 		}
 	}
 	if text := ParseDescription(described17); strings.Contains(text.Main+text.Version+text.Collector+text.Flags, "secret") {
-		t.Errorf("%+v", text)
+		t.Errorf("the description is %+v", text)
 	}
 }

@@ -43,7 +43,7 @@ const maxText = 4 << 10
 // Error is an error of this package.
 type Error struct {
 	Kind Kind
-	JVM  string // "pid 1", or the path that stands for it
+	JVM  string // "pid 1", or the path of its socket, or another name
 	Text string // the JVM's answer, for Refused and TooOld; else what happened, with advice
 	Err  error  // cause, may be nil
 }
@@ -66,8 +66,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf returns the Kind of the [Error] in err's chain, OtherError if there is
-// none, and "" for nil.
+// KindOf returns the Kind of the [Error] in err's chain, OtherError if the chain has no [Error],
+// and "" for nil.
 func KindOf(err error) Kind {
 	var e *Error
 	switch {
@@ -83,8 +83,8 @@ func KindOf(err error) Kind {
 // of the caller's context.
 var errOverdue = errors.New("the command took too long")
 
-// classify turns a cause into an *Error. If the caller's own context has ended,
-// that is the cause of every other failure.
+// classify turns a cause into an *Error. If the caller's own context has ended, it is the cause of
+// every other failure.
 func classify(ctx context.Context, j JVM, err error) error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -109,7 +109,7 @@ func classify(ctx context.Context, j JVM, err error) error {
 	return e
 }
 
-// whoMay names the user that the sidecar has to run as to attach to a JVM.
+// whoMay names the user as which the sidecar must run to attach to a JVM.
 func whoMay(uid, gid uint32) string {
 	if int(uid) == os.Geteuid() && int(gid) == os.Getegid() {
 		return fmt.Sprintf("runs as uid %d gid %d as we do, but the kernel refuses: it may have capabilities that the sidecar lacks", uid, gid)

@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	maxFound   = 16     // JVMs, and problems
+	maxFound   = 16     // JVMs, and also problems
 	maxEntries = 10_000 // entries of a directory that are read
 )
 
 // finding is the result of one Find so far.
 type finding struct {
 	Found
-	known map[string]bool // IDs of JVMs that matter whatever files they have open
-	all   bool            // every JVM matters
-	seen  map[inode]bool  // sockets of JVMs whose processes are visible, whether they matter or not
+	known map[string]bool // IDs of JVMs that are found whatever files they have open
+	all   bool            // every JVM is found
+	seen  map[inode]bool  // sockets of JVMs whose processes are visible, whether these are found or not
 }
 
 func (f *finding) problem(e *Error) {
@@ -35,11 +35,11 @@ func (f *finding) problem(e *Error) {
 	}
 }
 
-// Found is what one look has found.
+// Found is the result of one search.
 type Found struct {
-	JVMs     []JVM   // that exist now, at most 16, sorted by PID
-	Problems []error // the errors that hid others, each an [*Error]
-	Stale    []JVM   // sockets without a listener: killed JVMs left them. The newest come first
+	JVMs     []JVM   // JVMs that exist now, at most 16, sorted by PID
+	Problems []error // the errors that may have hidden other JVMs, each an [*Error]
+	Stale    []JVM   // sockets without a listener, which killed JVMs left behind; the newest come first
 }
 
 // Find returns the JVMs and the problems of [Client.Survey].
@@ -48,10 +48,10 @@ func (c *Client) Find(ctx context.Context, known ...string) (jvms []JVM, problem
 	return f.JVMs, f.Problems
 }
 
-// Survey looks for JVMs. In mode auto, the socket of a visible process is not a JVM of
-// its own, and a socket with two names is one JVM. A socket without a listener is
-// not a JVM and takes no JVM's place. To see that, Survey connects to each socket whose
-// process is not visible.
+// Survey looks for JVMs. In mode auto, the socket of a visible process is not counted as another
+// JVM. A socket with two names is one JVM. A socket without a listener is not a JVM and does not
+// displace a JVM. To detect such sockets, Survey connects to each socket whose process is not
+// visible.
 //
 // If there are more than 16, Survey prefers the JVMs whose IDs are in known, then
 // visible processes and sockets on which their owner listens, and then the newest
@@ -60,7 +60,7 @@ func (c *Client) Survey(ctx context.Context, known ...string) Found {
 	return c.survey(ctx, false, known)
 }
 
-// SurveyAll is Survey also for visible JVMs that have no file of the source open.
+// SurveyAll is like Survey, but also finds visible JVMs that have no file of the source open.
 func (c *Client) SurveyAll(ctx context.Context, known ...string) Found {
 	return c.survey(ctx, true, known)
 }
@@ -92,7 +92,7 @@ func (c *Client) survey(ctx context.Context, all bool, known []string) Found {
 	return f.Found
 }
 
-// explainNone adds the problem that the single JVM that was asked for is not there.
+// explainNone adds a problem if the configuration names a single JVM and that JVM was not found.
 func (c *Client) explainNone(f *finding) {
 	if c.cfg.PID == 0 || c.cfg.Mode == Off {
 		return
@@ -106,8 +106,8 @@ func (c *Client) explainNone(f *finding) {
 	}
 }
 
-// preferred sorts candidates: known ones first, then running ones, then sockets on which
-// strangers listen, however new these are.
+// preferred sorts candidates: known JVMs first, then running JVMs, then sockets on which another
+// user's process listens, however new these are.
 func (c *Client) preferred(ctx context.Context, jvms []JVM, known map[string]bool) []JVM {
 	var first, running, rest []JVM
 	for _, j := range jvms {
@@ -123,7 +123,7 @@ func (c *Client) preferred(ctx context.Context, jvms []JVM, known map[string]boo
 	return slices.Concat(first, running, rest)
 }
 
-// openSocket opens the socket of a JVM: in tmp, or for a process in its own
+// openSocket opens the socket of a JVM: in tmp or, for a visible process, in the process's own
 // /tmp.
 func (j JVM) openSocket(tmp string) (*socket, error) {
 	if j.host == 0 {
@@ -145,7 +145,7 @@ func (j JVM) openSocket(tmp string) (*socket, error) {
 	return newSocket(fd, func(uid uint32) bool { return uid == j.uid })
 }
 
-// problemAt returns an error about something named.
+// problemAt returns an error about something with the given name.
 func problemAt(jvm string, err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -161,8 +161,8 @@ func problemAt(jvm string, err error) *Error {
 
 var errTooMany = fmt.Errorf("more than %d entries", maxEntries)
 
-// list returns the names in a directory. With errTooMany, it returns the first
-// maxEntries of them.
+// list returns the names in a directory. If the error is errTooMany, it returns the first
+// maxEntries names.
 func list(dir string) ([]string, error) {
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -180,25 +180,25 @@ func list(dir string) ([]string, error) {
 	return names, err
 }
 
-// verdict is whether a process is a JVM. A process that is not a JVM may become
-// one: its launcher maps libjvm.so some time after the start.
+// verdict says whether a process is a JVM. A process that is not a JVM may become a JVM: its
+// launcher maps libjvm.so some time after the start.
 type verdict struct {
 	start  uint64
 	exe    string
 	isJVM  bool
 	formed time.Time
-	until  time.Time // the next check, if it is not a JVM: the older the process, the later
+	until  time.Time // when to check a process again that is not a JVM: the older the process, the later
 }
 
-// isJVM returns the verdict on a process. was is the previous verdict. If that
-// still holds, isJVM reads only a line and a link.
+// isJVM returns the verdict on a process. was is the previous verdict. If that verdict still holds,
+// isJVM reads only a line and a link.
 func (c *Client) isJVM(pid int, was verdict) (v verdict, err error) {
 	now := time.Now()
 	v = verdict{formed: now}
 	if v.start, err = startTime(pid); err != nil {
 		return v, err
 	}
-	// A kernel thread has none.
+	// A kernel thread has no executable.
 	if v.exe, err = os.Readlink(procPath(pid, "exe")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return v, err
 	}

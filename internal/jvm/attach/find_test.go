@@ -35,25 +35,25 @@ func TestOnlyWellFormedNamesAreSockets(t *testing.T) {
 	}
 	for _, j := range jvms {
 		if j.String() != fmt.Sprintf("pid %d", j.PID) || !c.Alive(j) {
-			t.Errorf("%v, %+v", j, j)
+			t.Errorf("found %v, which is %+v", j, j)
 		}
 	}
 	c.cfg.PID = 10
 	if jvms, _ := c.Find(t.Context()); len(jvms) != 1 || jvms[0].PID != 10 {
-		t.Errorf("asked for 10, found %v", jvms)
+		t.Errorf("a search for process 10 found %v", jvms)
 	}
 	c.cfg.PID = 11
 	if jvms, problems := c.Find(t.Context()); len(jvms) != 0 || len(problems) != 1 || KindOf(problems[0]) != NoJVM {
-		t.Errorf("asked for 11, found %v, %v", jvms, problems)
+		t.Errorf("a search for process 11 found %v, with the problems %v", jvms, problems)
 	}
 	c.cfg.Mode = Off
 	if jvms, problems := c.Find(t.Context()); len(jvms)+len(problems) != 0 {
-		t.Errorf("switched off, found %v, %v", jvms, problems)
+		t.Errorf("a search in mode off found %v, with the problems %v", jvms, problems)
 	}
 }
 
-// birthTick is longer than a tick of the clock for files' birth times, which is up to 10 ms (CONFIG_HZ=100). Two files made this far apart have different birth
-// times.
+// birthTick is longer than a tick of the clock for the birth times of files, which is up to 10 ms (CONFIG_HZ=100). Two
+// files created this far apart have different birth times.
 const birthTick = 20 * time.Millisecond
 
 func TestNewestSocketsAreFoundAmongMany(t *testing.T) {
@@ -71,7 +71,7 @@ func TestNewestSocketsAreFoundAmongMany(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "4 are not changed") {
-		t.Errorf("problems: %v", problems)
+		t.Errorf("the problems are %v", problems)
 	}
 }
 
@@ -88,7 +88,7 @@ func TestDirectoryWithTooManyEntries(t *testing.T) {
 		t.Errorf("found %v, want process 1", jvms)
 	}
 	if len(problems) != maxFound || !strings.Contains(problems[0].Error(), "more than 10000 entries") {
-		t.Errorf("%d problems, the first: %v", len(problems), problems[0])
+		t.Errorf("there are %d problems, the first is %v", len(problems), problems[0])
 	}
 }
 
@@ -98,18 +98,18 @@ func TestSocketThatIsReplacedIsAnotherRun(t *testing.T) {
 	c := New(testConfig(tmp), tmp)
 	j := one(t, c)
 	if again := one(t, New(testConfig(tmp), tmp)); again != j {
-		t.Errorf("another client sees %+v, not %+v", again, j)
+		t.Errorf("another client sees %+v, want %+v", again, j)
 	}
 	must(t, os.Remove(filepath.Join(tmp, ".java_pid1")))
 	if c.Alive(j) {
-		t.Error("alive without its socket")
+		t.Error("the JVM is reported as alive without its socket")
 	}
 	if _, err := c.Run(t.Context(), j, List()); KindOf(err) != NoJVM {
-		t.Errorf("ran without its socket: %v", err)
+		t.Errorf("a command without the socket: error %v", err)
 	}
-	replying(listReply)(t, tmp) // on most file systems with the same number
+	replying(listReply)(t, tmp) // most file systems reuse the inode number
 	if next := one(t, c); next.ID == j.ID || c.Alive(j) {
-		t.Errorf("%q follows %q; the first one is alive: %v", next.ID, j.ID, c.Alive(j))
+		t.Errorf("the next run has ID %q, and the first had %q; the first is alive: %v", next.ID, j.ID, c.Alive(j))
 	}
 	if _, err := c.Run(t.Context(), j, List()); KindOf(err) != NoJVM {
 		t.Errorf("a command for one run went to another: %v", err)
@@ -145,7 +145,7 @@ func TestHowAJVMEndedIsSeenByItsSocket(t *testing.T) {
 			j := one(t, client)
 			c.end(t, tmp, l)
 			if how, gone := client.Witness(j).Gone(); gone != c.gone || gone && how != c.how {
-				t.Errorf("%q, %v; want %q, %v", how, gone, c.how, c.gone)
+				t.Errorf("got %q, gone %v; want %q, %v", how, gone, c.how, c.gone)
 			}
 		})
 	}
@@ -154,11 +154,11 @@ func TestHowAJVMEndedIsSeenByItsSocket(t *testing.T) {
 func TestMissingDirectory(t *testing.T) {
 	cfg := testConfig(filepath.Join(t.TempDir(), "missing"))
 	if _, problems := New(cfg, "").Find(t.Context()); len(problems) != 1 || KindOf(problems[0]) != OtherError {
-		t.Errorf("problems: %v", problems)
+		t.Errorf("the problems are %v", problems)
 	}
 	cfg.Mode = Auto
 	if _, problems := find(t, New(cfg, "")); len(problems) != 0 {
-		t.Errorf("problems in mode auto: %v", problems)
+		t.Errorf("in mode auto, the problems are %v", problems)
 	}
 }
 
@@ -185,7 +185,7 @@ func TestShipsOfASocketGoesByThePath(t *testing.T) {
 		{"/", "file=/gc.log", true},
 	} {
 		if got := New(testConfig("/tmp"), c.source).Ships(JVM{PID: 1}, Output{Name: c.name}); got != c.want {
-			t.Errorf("source %s, output %s: %v", c.source, c.name, got)
+			t.Errorf("source %s, output %s: shipped is %v", c.source, c.name, got)
 		}
 	}
 }
@@ -206,7 +206,7 @@ func TestAttachDisabled(t *testing.T) {
 		{"java\x00" + on + "x\x00Main\x00", "X=" + on + "\x00", false},
 	} {
 		if got := attachDisabled(c.cmdline, c.environ); got != c.want {
-			t.Errorf("%q, %q: %v", c.cmdline, c.environ, got)
+			t.Errorf("command line %q, environment %q: disabled is %v", c.cmdline, c.environ, got)
 		}
 	}
 }
@@ -215,15 +215,15 @@ func TestParseStatus(t *testing.T) {
 	const good = "Name:\tUid:\\n\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nNSpid:\t4711\t1\nThreads:\t20\nSigCgt:\t0000000000000004\n"
 	s, err := parseStatus(good)
 	if want := (status{uid: 2, gid: 6, pid: 1, threads: 20, catchesQuit: true}); err != nil || s != want {
-		t.Errorf("%+v, %v; want %+v", s, err, want)
+		t.Errorf("the status is %+v, error %v; want %+v", s, err, want)
 	}
 	for _, key := range []string{"Uid", "Gid", "NSpid", "Threads", "SigCgt"} {
 		if _, err := parseStatus(strings.Replace(good, "\n"+key, "\nx", 1)); err == nil {
-			t.Errorf("no complaint without %s", key)
+			t.Errorf("there is no error without %s", key)
 		}
 	}
 	if s, _ := parseStatus(strings.Replace(good, "04\n", "fb\n", 1)); s.catchesQuit {
-		t.Error("catches SIGQUIT, with every bit but that set")
+		t.Error("catchesQuit is set although the bit of SIGQUIT is the only one that is not set")
 	}
 }
 
@@ -236,26 +236,26 @@ func TestConfig(t *testing.T) {
 	cfg.Flags(fs)
 	bad := settings.Parse(fs, []string{"--attach", "nonsense", "--jvm-tmp", "/jvm"}, func(string) (string, bool) { return "", false })
 	if len(bad) != 1 || !strings.Contains(bad[0].Error(), "use auto, shared-tmp, process-namespace or off") {
-		t.Errorf("complaints: %v", bad)
+		t.Errorf("the errors are %v", bad)
 	}
 	if cfg.Mode != Auto || cfg.Tmp != "/jvm" {
-		t.Errorf("%+v", cfg)
+		t.Errorf("the settings are %+v", cfg)
 	}
 	if bad := (Config{Mode: "x", PID: -1}).Validate(); len(bad) != 4 {
-		t.Errorf("complaints: %v", bad)
+		t.Errorf("the errors are %v", bad)
 	}
 }
 
 func TestKinds(t *testing.T) {
 	if KindOf(nil) != "" || KindOf(os.ErrClosed) != OtherError || KindOf(fmt.Errorf("x: %w", &Error{Kind: NoJVM})) != NoJVM {
-		t.Error("wrong kind")
+		t.Error("KindOf returns a wrong kind")
 	}
 	seen := map[Kind]bool{}
 	for _, k := range Kinds() {
 		seen[k] = true
 	}
 	if len(seen) != 9 {
-		t.Errorf("%d kinds", len(seen))
+		t.Errorf("there are %d different kinds", len(seen))
 	}
 }
 
@@ -265,11 +265,11 @@ func TestASocketWithTwoNamesIsOneJVM(t *testing.T) {
 	sockets(t, tmp, ".java_pid1")
 	must(t, os.Link(filepath.Join(tmp, ".java_pid1"), filepath.Join(tmp, ".java_pid2")))
 	if jvms, problems := New(testConfig(tmp), tmp).Find(t.Context()); len(jvms) != 1 || len(problems) > 0 {
-		t.Errorf("found %v, %v", jvms, problems)
+		t.Errorf("found %v, with the problems %v", jvms, problems)
 	}
 }
 
-// A pile of sockets does not hide a JVM that was found before.
+// A large number of sockets does not hide a JVM that was found before.
 func TestAKnownJVMIsNotLeftOut(t *testing.T) {
 	tmp := t.TempDir()
 	sockets(t, tmp, ".java_pid1")

@@ -15,18 +15,18 @@ func FuzzParseSelection(f *testing.F) {
 		s, err := ask.ParseSelection(text)
 		if err != nil {
 			if !s.IsZero() {
-				t.Fatalf("%q with %v", s, err)
+				t.Fatalf("the selection is %q with the error %v", s, err)
 			}
 			return
 		}
 		got := s.String()
 		if len(got) == 0 || len(got) > 512 || strings.Trim(got, "abcdefghijklmnopqrstuvwxyz0123456789_+*=,") != "" || strings.Contains(got, "=off") {
-			t.Fatalf("%q is %q", text, got)
+			t.Fatalf("%q is parsed as %q", text, got)
 		}
 		if again, err := ask.ParseSelection(got); err != nil || again != s {
-			t.Fatalf("%q is %q, %v", got, again, err)
+			t.Fatalf("%q is parsed as %q, error %v", got, again, err)
 		}
-		// The level is the only difference from what a JVM lists.
+		// The selection must differ only in the level from a selection that a JVM lists.
 		if err := checkListed("all=off,x=info," + strings.ReplaceAll(got, "all=", "y=")); err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +34,7 @@ func FuzzParseSelection(f *testing.F) {
 }
 
 func FuzzParseList(f *testing.F) {
-	for _, r := range replies { // a line each: small inputs are fuzzed faster
+	for _, r := range replies { // one input for each line: small inputs are fuzzed faster
 		for _, line := range strings.Split(reply(f, r.name), "\n") {
 			if _, output, ok := strings.Cut(line, ": "); ok && strings.HasPrefix(line, " #") {
 				f.Add(listOf(" #0: " + output))
@@ -46,11 +46,11 @@ func FuzzParseList(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		outputs, err := ParseList(text)
 		if (err == nil) == (len(outputs) == 0) || len(outputs) > maxOutputs {
-			t.Fatalf("%d outputs, %v", len(outputs), err)
+			t.Fatalf("got %d outputs, error %v", len(outputs), err)
 		}
 		for i, o := range outputs {
 			if o.Err == nil && (o.Index != i || !strings.Contains(text, o.Name)) {
-				t.Fatalf("%d: %+v", i, o)
+				t.Fatalf("output %d is %+v", i, o)
 			}
 			for _, s := range []ask.Selection{{}, raise} {
 				c, err := Configure(o, s)
@@ -58,7 +58,7 @@ func FuzzParseList(f *testing.F) {
 					continue
 				}
 				if o.Err != nil {
-					t.Fatalf("%s for %+v", c, o)
+					t.Fatalf("the command is %s for %+v", c, o)
 				}
 				what := strings.TrimSuffix(o.Selection+","+s.String(), ",")
 				checkArguments(t, c, o.Name, what, o.Decorators)
@@ -67,7 +67,8 @@ func FuzzParseList(f *testing.F) {
 	})
 }
 
-// FuzzConfigure takes an output that was not parsed. Each of its texts must reach the JVM as exactly one argument, unchanged.
+// FuzzConfigure passes an output that was not parsed. Each text of the output must reach the JVM as exactly one
+// argument, unchanged.
 func FuzzConfigure(f *testing.F) {
 	f.Add("file=o'dd.log", "all=off,gc=info", "none", "")
 	f.Add(`file=x\`, "all=info", "uptime,level,tags", "foldmultilines=false")
@@ -80,13 +81,13 @@ func FuzzConfigure(f *testing.F) {
 	})
 }
 
-// checkArguments reads c as HotSpot does and compares what it finds.
+// checkArguments parses c as HotSpot does and compares the result.
 func checkArguments(t *testing.T, c Command, output, what, decorators string) {
 	t.Helper()
 	line := c.String()
 	rest, ok := strings.CutPrefix(line, "VM.log ")
 	if !ok || len(line) > MaxCommand || strings.ContainsAny(line, "\n\r\x00") {
-		t.Fatalf("command %q", line)
+		t.Fatalf("the command is %q", line)
 	}
 	got := arguments(t, rest)
 	if len(got) != 3 || got["output"] != output || got["what"] != what || got["decorators"] != decorators {
@@ -94,16 +95,16 @@ func checkArguments(t *testing.T, c Command, output, what, decorators string) {
 	}
 }
 
-// arguments splits key=value pairs as HotSpot's DCmdArgIter does: a space ends
-// a value, and a quote anywhere in it begins one that the same quote ends,
-// unless it has a backslash before it.
+// arguments splits key=value pairs as HotSpot's DCmdArgIter does: a space ends a value. A quote
+// anywhere in the value begins a quoted part, which the next such quote ends unless a backslash
+// precedes it.
 func arguments(t *testing.T, line string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	for line != "" {
 		key, rest, ok := strings.Cut(line, "=")
 		if !ok || strings.ContainsAny(key, ` '"`) || found[key] != "" {
-			t.Fatalf("argument %q", line)
+			t.Fatalf("the rest %q does not begin with an argument", line)
 		}
 		end := strings.IndexAny(rest, ` '"`)
 		switch {
@@ -116,7 +117,7 @@ func arguments(t *testing.T, line string) map[string]string {
 			for end++; end < len(rest) && (rest[end] != quote || rest[end-1] == '\\'); end++ {
 			}
 			if from != 1 || end == len(rest) || end+1 < len(rest) && rest[end+1] != ' ' {
-				t.Fatalf("quotes of %q", rest)
+				t.Fatalf("the quotes do not match in %q", rest)
 			}
 			found[key], line = rest[from:end], strings.TrimPrefix(rest[end+1:], " ")
 		}

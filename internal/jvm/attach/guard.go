@@ -9,23 +9,21 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
-// deadly is a tag set that must not be raised at run time. If perf+class+link
-// is at info or below, HotSpot counts the methods that it links, with a counter
-// that it creates at its start, and only if the level was at info or below
-// then. If the level is raised later, the JVM dies with SIGSEGV in
-// Method::link_method at the next class that it loads (25.0.3). all=info and
-// perf* are enough to raise it. JDK 17 has no such tag set.
+// deadly is a tag set that must not be raised at run time. If perf+class+link is at info or below,
+// HotSpot counts the methods that it links. It creates the counter at its start, and only if the
+// level is at info or below at that time. If the level is raised later, the JVM dies with SIGSEGV
+// in Method::link_method when it loads the next class (25.0.3). all=info and perf* are enough to
+// raise it. JDK 17 has no such tag set.
 const deadly = "perf+class+link"
 
 var deadlyTags = strings.Split(deadly, "+")
 
-// unmatched is the answer of a JVM without that tag set. A JVM with it may give
-// the same answer about a longer item of the raise.
+// unmatched matches the answer of a JVM without that tag set. A JVM with the tag set may give a
+// similar answer about a longer item of the raise.
 var unmatched = regexp.MustCompile(`No tag set matches selection: ` + regexp.QuoteMeta(deadly) + `([^+*\w]|$)`)
 
-// Guard returns raise with the deadly tag set switched off, if raise switches
-// it on and base does not have it on. A JVM that does not know the tag set
-// refuses the command: see [Unguarded].
+// Guard returns raise with the deadly tag set switched off, if raise switches it on and base does
+// not. A JVM that does not know the tag set refuses the command: see [Unguarded].
 func Guard(base Output, raise ask.Selection) ask.Selection {
 	if !enables(raise.String()) || enables(base.Selection) {
 		return raise

@@ -18,11 +18,11 @@ func TestGuardSwitchesOffWhatWouldKillTheJVM(t *testing.T) {
 		{"all=off,gc=info", "class+load=info", "class+load=info"},
 		{"all=off,gc=info", "class+load*=info", "class+load*=info"},
 		{"all=off,gc=info", "all=info,perf*=warning", "all=info,perf*=warning"},
-		{"all=info", "all=debug", "all=debug"}, // it was on at the start, so the counter is there
+		{"all=info", "all=debug", "all=debug"}, // it was on at the start, so the counter exists
 		{"all=off,gc=info", "", ""},
 	} {
 		if got := Guard(Output{Selection: c.own}, parsed(t, c.raise)); got.String() != c.want {
-			t.Errorf("%s on top of %s is guarded as %s, want %s", c.raise, c.own, got, c.want)
+			t.Errorf("%s added to %s is guarded as %s, want %s", c.raise, c.own, got, c.want)
 		}
 	}
 }
@@ -33,16 +33,16 @@ func TestOnlyAJVMWithoutTheTagSetIsAskedUnguarded(t *testing.T) {
 		"No tag set matches selection: perf+class+link. Did you mean any of the following":                    true,
 		"Invalid tag 'oops2' in log selection.":                                                               false,
 		"No tag set matches selection: gc+class.":                                                             false,
-		"No tag set matches selection: perf+class+link+init. Did you mean any of ":                            false, // of the raise's own
+		"No tag set matches selection: perf+class+link+init. Did you mean any of ":                            false, // an item of the raise itself
 		"No tag set matches selection: perf+class+link+init.\nNo tag set matches selection: perf+class+link.": true,
 		"No tag set matches selection: perf+class+link":                                                       true,
 		"": false,
 	} {
 		if got := Unguarded(fmt.Errorf("raise: %w", &Error{Kind: Refused, Text: text})); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
+			t.Errorf("for %q, Unguarded is %v, want %v", text, got, want)
 		}
 	}
 	if Unguarded(&Error{Kind: NoJVM, Text: "Invalid tag 'link'"}) {
-		t.Error("no JVM has answered")
+		t.Error("Unguarded is true although no JVM has answered")
 	}
 }

@@ -22,8 +22,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The tests also start the test binary: as a process that answers attach
-// requests like HotSpot, or as a client of another user.
+// The tests also start the test binary itself: as a process that answers attach requests as HotSpot
+// does, or as a client of another user.
 const (
 	roleVar  = "ATTACH_TEST_ROLE"
 	raceExit = "GORACE=atexit_sleep_ms=0"
@@ -54,8 +54,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// tryAll runs List in everything that is found and returns the last error, or
-// problem.
+// tryAll runs List in every JVM that is found and returns the last error or problem.
 func tryAll(c *Client) (Kind, error) {
 	jvms, problems := c.Find(context.Background())
 	for _, p := range problems {
@@ -69,7 +68,7 @@ func tryAll(c *Client) (Kind, error) {
 	return "", nil
 }
 
-// standin is a running one.
+// standin is a running stand-in for a JVM.
 type standin struct {
 	*exec.Cmd
 	in    io.WriteCloser
@@ -107,7 +106,7 @@ func (p *standin) expect(t *testing.T, want string) {
 	}
 }
 
-// end ends the process and returns how many SIGQUIT it got.
+// end ends the process and returns how many times it received SIGQUIT.
 func (p *standin) end(t *testing.T) int {
 	t.Helper()
 	if p.ended {
@@ -126,7 +125,7 @@ func (p *standin) end(t *testing.T) int {
 	return n
 }
 
-// shareable returns a directory that other users can write into.
+// shareable returns a directory to which other users can write.
 func shareable(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "attach")
@@ -148,12 +147,12 @@ func needRoot(t *testing.T) {
 	lab.NeedsRoot(t, "it starts processes as other users or in other roots")
 }
 
-// testConfig looks at tmp only, and does not take long.
+// testConfig looks only in tmp, with a short timeout.
 func testConfig(tmp string) Config {
 	return Config{Mode: SharedTmp, Tmp: tmp, Timeout: 500 * time.Millisecond}
 }
 
-// listen puts a listening socket into tmp, at a path of any length.
+// listen creates a listening socket in tmp, at a path of any length.
 func listen(t *testing.T, tmp string, pid int) *net.UnixListener {
 	t.Helper()
 	dir, err := os.Open(tmp)
@@ -171,7 +170,8 @@ func listen(t *testing.T, tmp string, pid int) *net.UnixListener {
 	return l
 }
 
-// vacate removes what an earlier process with the same number left in the socket's place. At the end of the test it removes what the test left.
+// vacate removes what an earlier process with the same process ID left in the place of the socket. At the end of the
+// test, it removes what the test left there.
 func vacate(t *testing.T, tmp string, pid int) {
 	t.Helper()
 	path := filepath.Join(tmp, socketName(pid))
@@ -179,8 +179,8 @@ func vacate(t *testing.T, tmp string, pid int) {
 	t.Cleanup(func() { _ = os.Remove(path) })
 }
 
-// find looks for JVMs. Other JVMs may run on the machine, and this process may lack access to them, so find leaves out whatever the Client reports about
-// processes that the test did not start.
+// find looks for JVMs. Other JVMs may run on the machine, and this process may lack access to them. So find leaves out
+// everything that the Client reports about processes that the test did not start.
 func find(t *testing.T, c *Client, known ...string) ([]JVM, []error) {
 	t.Helper()
 	jvms, problems := c.Find(t.Context(), known...)
@@ -196,7 +196,7 @@ func find(t *testing.T, c *Client, known ...string) ([]JVM, []error) {
 	})
 }
 
-// one finds the only JVM.
+// one returns the only JVM that is found.
 func one(t *testing.T, c *Client) JVM {
 	t.Helper()
 	jvms, problems := find(t, c)

@@ -18,13 +18,13 @@ const (
 	listHeader = "Log output configuration:\n"
 )
 
-// lossLen is the length at which a selection listed by a JDK before 20 may lack
-// an item and still look well formed. Such a JVM writes each item into a buffer
-// of 256 bytes, doubled as needed. If the text so far fills the buffer to the
-// last byte, the comma overwrites the NUL, and the next item follows a NUL that
-// a failed attempt left at offset 255 (or 511). If less than the tags of an
-// item fit, a "=" replaces a comma, and the tags may be missing, from about 240
-// bytes: that is never well formed. OpenJDK fixed both with JDK-8294362.
+// lossLen is the length at which a selection listed by a JDK before 20 may lack an item and still
+// look well formed. Such a JVM writes each item into a buffer of 256 bytes, doubled as needed. If
+// the text so far fills the buffer to the last byte, the comma overwrites the NUL, and the next
+// item is written after a NUL that a failed attempt left at offset 255 (or 511). If there is not
+// even room for the tags of an item, a "=" replaces a comma, and the tags may be missing. That can
+// happen from about 240 bytes, and the result is never well formed. OpenJDK fixed both with
+// JDK-8294362.
 const lossLen = 255
 
 // Output is one log output as VM.log lists it. All texts are verbatim.
@@ -38,8 +38,8 @@ type Output struct {
 	Err          error  // why the output was not understood or must not be reconfigured
 }
 
-// File returns the path of a file output as the JVM's command line gives it,
-// and "" for stdout and stderr.
+// File returns the path of a file output as the JVM's command line has it, and "" for stdout and
+// stderr.
 func (o Output) File() string {
 	path, ok := strings.CutPrefix(o.Name, filePrefix)
 	if !ok {
@@ -48,7 +48,7 @@ func (o Output) File() string {
 	return path
 }
 
-// FileOutput returns the name of the output that writes the file at a path.
+// FileOutput returns the name of the output that writes to the file at a path.
 func FileOutput(path string) string { return filePrefix + path }
 
 // HasLevel reports whether each line of the output shows its level.
@@ -56,8 +56,8 @@ func (o Output) HasLevel() bool {
 	return slices.Contains(strings.Split(o.Decorators, ","), ul.LevelDecorator.String())
 }
 
-// OnNoDisk reports whether a path is that of a pipe, a terminal or /dev/null. A
-// log to /dev/stdout or /proc/1/fd/1 goes to the output of a container.
+// OnNoDisk reports whether a path is that of a pipe, a terminal or /dev/null. A log to /dev/stdout
+// or /proc/1/fd/1 is written to the output of a container.
 func OnNoDisk(file string) bool {
 	return strings.HasPrefix(file, "/proc/") || strings.HasPrefix(file, "/dev/fd/") || slices.Contains([]string{"/dev/stdout", "/dev/stderr", "/dev/null", "/dev/tty"}, file)
 }
@@ -67,16 +67,15 @@ func OnNoDisk(file string) bool {
 //
 //	#<n>: <name> all=<level>(,<tags>[*]=<level>)* (none|<decorator>(,<decorator>)*)[ <k=v,...>][ (reconfigured)]
 //
-// An output that does not have exactly that form is returned with Err and with
-// its readable parts. For any other output [Configure] makes a command, unless
-// the command gets too long. ParseList itself fails only if there is no section
-// "Log output configuration:" that begins with an output, or beyond the limits.
+// If an output does not have exactly that form, it is returned with Err and with its readable
+// parts. For any other output, [Configure] can make a command, unless the command gets too long.
+// ParseList itself fails only if there is no section "Log output configuration:" that begins with
+// an output, or if the limits are exceeded.
 func ParseList(text string) ([]Output, error) {
 	if len(text) > maxList {
 		return nil, fmt.Errorf("parse VM.log list: the reply has %d bytes, at most %d are allowed", len(text), maxList)
 	}
-	// Use the first occurrence: names, which may contain anything, come after
-	// it.
+	// Use the first occurrence: names, which may contain anything, come after it.
 	_, section, ok := strings.Cut("\n"+text, "\n"+listHeader)
 	if !ok {
 		return nil, fmt.Errorf("parse VM.log list: the reply has no section %q", strings.TrimSpace(listHeader))
@@ -99,8 +98,8 @@ func ParseList(text string) ([]Output, error) {
 	return outputs, nil
 }
 
-// checkOrder sets Err for every output whose index is not its position, and for
-// the output that has that index. A name with newlines can fake whole outputs.
+// checkOrder sets Err for every output whose index is not its position, and for the output at the
+// position of that index. A name with newlines can fake whole outputs.
 func checkOrder(outputs []Output) {
 	for i := range outputs {
 		if at := outputs[i].Index; at != i {
@@ -113,7 +112,7 @@ func checkOrder(outputs []Output) {
 	}
 }
 
-// fail sets Err unless it is set already.
+// fail sets Err, unless Err is set already.
 func (o *Output) fail(err error) {
 	if o.Err == nil {
 		o.Err = err
@@ -139,9 +138,8 @@ func parseOutput(line string) (Output, bool) {
 	return o, true
 }
 
-// split splits the text, beginning at its end. This is the only unambiguous
-// way: the parts after the name contain no space, and of the last fields only
-// options contain a "=", but a name can contain anything.
+// split splits the text from its end. No other way is unambiguous: a name can contain anything. The
+// parts after the name contain no space, and of the last fields only the options contain a "=".
 func (o *Output) split(text string) bool {
 	text, reconfigured := strings.CutSuffix(text, " (reconfigured)")
 	text, decorators := cutLast(text)
@@ -158,7 +156,7 @@ func (o *Output) split(text string) bool {
 	return true
 }
 
-// cutLast cuts text at its last space. last is "" if there is none.
+// cutLast cuts text at its last space. If there is no space, last is "".
 func cutLast(text string) (before, last string) {
 	i := strings.LastIndexByte(text, ' ')
 	if i < 0 {
@@ -167,8 +165,8 @@ func cutLast(text string) (before, last string) {
 	return text[:i], text[i+1:]
 }
 
-// check returns why the output must not be reconfigured, or nil. A JVM can read
-// a command made from an output that passes in one way only.
+// check returns why the output must not be reconfigured, or nil. If an output passes, a JVM can
+// read a command made from it in only one way.
 func (o *Output) check() error {
 	if err := checkName(o.Name); err != nil {
 		return err
@@ -191,8 +189,8 @@ func (o *Output) check() error {
 	return nil
 }
 
-// checkListed returns why text is not a selection as VM.log lists it, or nil:
-// the level of all tag sets, then the exceptions. The level may be off.
+// checkListed returns why text is not a selection in the form of VM.log list, or nil: the level of
+// all tag sets, followed by the exceptions. A level may be off.
 func checkListed(text string) error {
 	rest := text
 	for i := 0; rest != ""; i++ {
@@ -227,8 +225,8 @@ func areDecorators(text string) bool {
 	return set.String() == text
 }
 
-// areOptions reports whether text is "" or k=v,k=v. Options are never sent
-// back.
+// areOptions reports whether text is "" or k=v,k=v. Options are never sent back to the JVM that
+// listed them.
 func areOptions(text string) bool {
 	if text == "" {
 		return true

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// replies are whole replies to VM.log list, of JVMs with outputs of odd names
-// and, on JDK 17, with selections of 240 and more bytes.
+// replies are complete replies to VM.log list, from JVMs with outputs that have odd names and, on
+// JDK 17, selections of 240 or more bytes.
 var replies = []struct{ name, options string }{
 	{"list-jdk17.txt", ""},
 	{"list-jdk25.txt", "foldmultilines=false"},
@@ -26,7 +26,7 @@ func reply(t testing.TB, name string) string {
 	return string(text)
 }
 
-// listOf returns the reply with the outputs in lines.
+// listOf returns a reply that lists the outputs in lines.
 func listOf(lines ...string) string { return listHeader + strings.Join(lines, "\n") + "\n" }
 
 // listed are the outputs that both JVMs of the replies have, in order.
@@ -50,7 +50,7 @@ var listed = []Output{
 	{Name: "file=/var/log/jvm/after"},
 }
 
-// errText is an error that every one equals whose text has it.
+// errText stands for any error whose text contains it.
 type errText string
 
 func (e errText) Error() string { return string(e) }
@@ -74,7 +74,7 @@ func TestParseListOfRealJVMs(t *testing.T) {
 				complete(&want, r.options)
 			}
 			if want.Name == "file=/var/log/jvm/bad\xff.log" && r.options == "" {
-				want.Selection += ",cds+heap=info" // which JDK 25 does not have
+				want.Selection += ",cds+heap=info" // JDK 25 does not have this item
 			}
 			if diff := cmp.Diff(want, got[i], cmp.Comparer(errTexts)); diff != "" {
 				t.Errorf("%s: #%d (- want, + got):\n%s", r.name, i, diff)
@@ -83,7 +83,7 @@ func TestParseListOfRealJVMs(t *testing.T) {
 	}
 }
 
-// complete sets the fields that most of the outputs share.
+// complete sets the fields that most of the outputs have in common.
 func complete(o *Output, options string) {
 	set := func(to *string, value string) {
 		if *to == "" {
@@ -102,7 +102,8 @@ func complete(o *Output, options string) {
 
 func TestParseListOfLongSelections(t *testing.T) {
 	for _, c := range []struct{ reply, name, want string }{
-		// One item is missing at the end and one in the middle. The reply gives no sign of it.
+		// One item is missing at the end and one in the middle. The reply gives no indication of
+		// that.
 		{"list-jdk17.txt", "lost-last", "its selection has 255 bytes: JDK 17 lists 255 or more with parts missing"},
 		{"list-jdk17.txt", "lost-inside", "its selection has 266 bytes"},
 		// This list is complete, but the reply does not show that either.
@@ -122,11 +123,11 @@ func TestParseListOfLongSelections(t *testing.T) {
 			}
 			found = true
 			if o.Index != i || o.Err == nil != (c.want == "") || o.Err != nil && !strings.Contains(o.Err.Error(), c.want) {
-				t.Errorf("%s: %s: %+v; want an error with %q", c.reply, c.name, o, c.want)
+				t.Errorf("%s: %s: the output is %+v; want an error with %q", c.reply, c.name, o, c.want)
 			}
 		}
 		if !found {
-			t.Errorf("%s: no output %s", c.reply, c.name)
+			t.Errorf("%s: there is no output %s", c.reply, c.name)
 		}
 	}
 }
@@ -166,7 +167,7 @@ func TestParseListRefusesAnOutput(t *testing.T) {
 	} {
 		outputs, err := ParseList(listOf(" #0: " + c.line))
 		if err != nil || len(outputs) != 1 || outputs[0].Err == nil || !strings.Contains(outputs[0].Err.Error(), c.want) {
-			t.Errorf("%s: %+v, %v; want an error with %q", c.name, outputs, err, c.want)
+			t.Errorf("%s: the outputs are %+v, error %v; want an error with %q", c.name, outputs, err, c.want)
 		}
 	}
 }
@@ -197,7 +198,7 @@ func TestParseListIsNotFooledByNames(t *testing.T) {
 			got = append(got, fmt.Sprint(o.Index, mark))
 		}
 		if err != nil || strings.Join(got, " ") != c.want {
-			t.Errorf("%s: %q, %v; want %s", c.name, got, err, c.want)
+			t.Errorf("%s: got %q, error %v; want %s", c.name, got, err, c.want)
 		}
 	}
 }
@@ -208,7 +209,7 @@ func TestParseListFails(t *testing.T) {
 		many[i] = fmt.Sprintf(" #%d: file=%d all=off,gc=info none", i, i)
 	}
 	if outputs, err := ParseList(listOf(many[:maxOutputs]...)); err != nil || len(outputs) != maxOutputs || outputs[maxOutputs-1].Err != nil {
-		t.Errorf("%d outputs, %v", len(outputs), err)
+		t.Errorf("got %d outputs, error %v", len(outputs), err)
 	}
 	for _, c := range []struct{ name, text, want string }{
 		{"nothing", "", "no section"},
@@ -225,7 +226,7 @@ func TestParseListFails(t *testing.T) {
 	} {
 		outputs, err := ParseList(c.text)
 		if err == nil || outputs != nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %+v, %v; want an error with %q", c.name, outputs, err, c.want)
+			t.Errorf("%s: the outputs are %+v, error %v; want an error with %q", c.name, outputs, err, c.want)
 		}
 	}
 }
@@ -233,7 +234,7 @@ func TestParseListFails(t *testing.T) {
 func TestOutputFile(t *testing.T) {
 	for name, want := range map[string]string{"stdout": "", "stderr": "", "file=/a b": "/a b", "file=stdout": "stdout", "": ""} {
 		if got := (Output{Name: name}).File(); got != want {
-			t.Errorf("file of %q is %q, want %q", name, got, want)
+			t.Errorf("the file of %q is %q, want %q", name, got, want)
 		}
 	}
 }

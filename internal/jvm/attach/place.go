@@ -13,12 +13,12 @@ import (
 	"github.com/ullage/ullage/internal/base/kernel"
 )
 
-// maxMounts bounds the mounts of a process that are compared with the source.
+// maxMounts bounds how many mounts of a process are compared with the source.
 const maxMounts = 64
 
-// SourcePath returns the path by which a JVM finds the source. If only the JVM's socket is
-// known, the source must have the same path in both containers: whether it has cannot be
-// seen from here.
+// SourcePath returns the path of the source in the JVM's view. If only the JVM's socket is known,
+// the source must have the same path in both containers; whether that is so cannot be checked from
+// here.
 func (c *Client) SourcePath(j JVM) (string, error) {
 	source, err := filepath.Abs(c.source)
 	if err != nil {
@@ -36,7 +36,8 @@ func (c *Client) SourcePath(j JVM) (string, error) {
 		places = append(places, real)
 	}
 	name := filepath.Base(source)
-	// A source by the path of an open descriptor, /proc/self/fd/N: the directory may be out of our sight.
+	// If the source is given as the path of an open descriptor, /proc/self/fd/N, its directory may
+	// be outside our view.
 	if link, err := os.Readlink(source); err == nil && filepath.IsAbs(link) {
 		places, name = append(places, link), filepath.Base(link)
 	}
@@ -55,7 +56,8 @@ func (c *Client) SourcePath(j JVM) (string, error) {
 	return "", fmt.Errorf("it does not see %s: mount that into its container", source)
 }
 
-// mountsOf returns where a process has a file system mounted, by the file system's device.
+// mountsOf returns the mount points of a file system in the view of a process. dev is the device of
+// the file system.
 func mountsOf(pid int, dev uint64) (places []string, err error) {
 	f, err := os.Open(procPath(pid, "mountinfo"))
 	if err != nil {
@@ -73,9 +75,10 @@ func mountsOf(pid int, dev uint64) (places []string, err error) {
 	return places, lines.Err()
 }
 
-// ListenerBeside returns the process that listens on a socket at a path below the directory of
-// an output's file, as the JVM sees that directory; 0 if it is not visible here. It connects once,
-// does not wait, and sends nothing. The JVM's own process must be visible.
+// ListenerBeside returns the process that listens on a socket. path is the path of the socket below
+// the directory of an output's file, in the JVM's view. pid is 0 if the process is not visible
+// here. ListenerBeside connects once, does not wait, and sends nothing. The JVM's own process must
+// be visible.
 func (j JVM) ListenerBeside(o Output, path string) (pid int, listens bool) {
 	file := o.File()
 	slash := strings.LastIndexByte(file, '/')

@@ -21,10 +21,10 @@ func TestSurveyAllFindsAJVMThatLogsElsewhere(t *testing.T) {
 		return found
 	}
 	if is(c.Survey(t.Context()).JVMs) {
-		t.Error("it is found, and has no file of the source open")
+		t.Error("Survey found the JVM, although it has no file of the source open")
 	}
-	if all := c.SurveyAll(t.Context()).JVMs; !is(all) && len(all) < maxFound { // the machine may have others
-		t.Errorf("it is not among %v", all)
+	if all := c.SurveyAll(t.Context()).JVMs; !is(all) && len(all) < maxFound { // the machine may run other JVMs
+		t.Errorf("SurveyAll did not find the JVM, only %v", all)
 	}
 }
 
@@ -40,14 +40,14 @@ func TestWhereAJVMFindsTheSource(t *testing.T) {
 	must(t, err)
 	for _, path := range []string{source, link} {
 		if is, err := New(testConfig(""), path).SourcePath(j); err != nil || is != path {
-			t.Errorf("%s: %q, %v", path, is, err)
+			t.Errorf("%s: the path is %q, error %v", path, is, err)
 		}
 	}
 	if is, err := New(testConfig(""), "/dev/shm").SourcePath(JVM{PID: 1}); err != nil || is != "/dev/shm" {
-		t.Errorf("of a socket alone: %q, %v", is, err)
+		t.Errorf("for a socket alone, the path is %q, error %v", is, err)
 	}
 	if is, err := New(testConfig(""), filepath.Join(source, "missing")).SourcePath(j); err == nil {
-		t.Errorf("of a missing one: %q", is)
+		t.Errorf("for a missing source, the path is %q", is)
 	}
 }
 
@@ -57,16 +57,16 @@ func TestWhoListensBesideAnOutput(t *testing.T) {
 	j := JVM{PID: p.Process.Pid, host: p.Process.Pid}
 	o := Output{Name: "file=" + dir + "/gc-%p.log"}
 	if pid, listens := j.ListenerBeside(o, "s"); listens {
-		t.Errorf("before: %d", pid)
+		t.Errorf("before anything listens, got process %d", pid)
 	}
 	l, err := net.Listen("unix", filepath.Join(dir, "s"))
 	must(t, err)
 	if pid, listens := j.ListenerBeside(o, "s"); !listens || pid != os.Getpid() {
-		t.Errorf("%d, %v; want %d", pid, listens, os.Getpid())
+		t.Errorf("got process %d, listens %v; want process %d", pid, listens, os.Getpid())
 	}
 	l.Close()
 	must(t, os.WriteFile(filepath.Join(dir, "s"), nil, 0o600))
 	if pid, listens := j.ListenerBeside(o, "s"); listens {
-		t.Errorf("a file: %d", pid)
+		t.Errorf("for a regular file, got process %d", pid)
 	}
 }

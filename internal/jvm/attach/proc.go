@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	maxPID      = 1 << 22  // the kernel's PID_MAX_LIMIT
-	maxProcText = 1 << 20  // bytes of a small file of /proc; a status may list 65,536 groups
-	maxMaps     = 16 << 20 // bytes of /proc/PID/maps: 65,530 mappings of about 100
+	maxPID      = 1 << 22  // PID_MAX_LIMIT of the kernel
+	maxProcText = 1 << 20  // bytes of a small file of /proc; a status file may list 65,536 groups
+	maxMaps     = 16 << 20 // bytes of /proc/PID/maps: 65,530 mappings of about 100 bytes each
 )
 
 func procPath(pid int, name string) string { return fmt.Sprintf("/proc/%d/%s", pid, name) }
@@ -32,9 +32,9 @@ func readProc(pid int, name string) (string, error) {
 	return string(text), err
 }
 
-// startTime returns when a process started, in clock ticks since boot. Together
-// with the process number this identifies the process. For a process that has
-// ended, the error is ESRCH, even before its parent has reaped it.
+// startTime returns when a process started, in clock ticks since boot. Together with the process
+// ID, this identifies the process. If the process has ended, the error is ESRCH, even before its
+// parent has reaped it.
 func startTime(pid int) (uint64, error) {
 	text, err := readProc(pid, "stat")
 	if err != nil {
@@ -43,8 +43,8 @@ func startTime(pid int) (uint64, error) {
 	return parseStat(text)
 }
 
-// parseStat reads the start time from /proc/PID/stat (proc_pid_stat(5)). The
-// second field is a name in parentheses that may contain anything.
+// parseStat parses the start time in /proc/PID/stat (proc_pid_stat(5)). The second field is a name
+// in parentheses, which may contain anything.
 func parseStat(text string) (uint64, error) {
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if len(fields) < 20 {
@@ -60,10 +60,10 @@ func parseStat(text string) (uint64, error) {
 	return start, nil
 }
 
-// status is a part of /proc/PID/status.
+// status has some fields of /proc/PID/status.
 type status struct {
 	uid, gid    uint32 // effective
-	pid         int    // the number in its own namespace
+	pid         int    // the process ID in its own namespace
 	threads     int
 	catchesQuit bool // has a handler for SIGQUIT
 }
@@ -76,7 +76,7 @@ func readStatus(pid int) (status, error) {
 	return parseStatus(text)
 }
 
-// parseStatus reads proc_pid_status(5).
+// parseStatus parses the format of proc_pid_status(5).
 func parseStatus(text string) (status, error) {
 	field := map[string][]string{}
 	for line := range strings.Lines(text) {
@@ -139,8 +139,8 @@ func mapsJVM(pid int) (bool, error) {
 	}
 }
 
-// runsVM reports whether a process has the thread that every HotSpot has, which
-// sets it apart from a program that only maps libjvm.so.
+// runsVM reports whether a process has the thread that every HotSpot JVM has. A program that only
+// maps libjvm.so does not have it.
 func runsVM(pid int) bool {
 	tasks, _ := list(procPath(pid, "task"))
 	for _, tid := range tasks {
@@ -151,10 +151,9 @@ func runsVM(pid int) bool {
 	return false
 }
 
-// attachDisabled reports whether a JVM was started with attaching disabled, by
-// its command line and environment in /proc, both lists of strings that end
-// with NUL. The last option wins, in the order in which HotSpot reads them.
-// Files of options are not read.
+// attachDisabled reports whether a JVM was started with attaching disabled, according to its
+// command line and environment in /proc, which are lists of strings that end with NUL. The last
+// option takes effect, in the order in which HotSpot reads them. Files with options are not read.
 func attachDisabled(cmdline, environ string) bool {
 	env := map[string]string{}
 	for _, entry := range strings.Split(environ, "\x00") {
@@ -177,9 +176,8 @@ func attachDisabled(cmdline, environ string) bool {
 	return disabled
 }
 
-// openDirOf opens a directory by the path that the process uses, for lookups
-// only. An empty or relative path starts at the working directory of the
-// process.
+// openDirOf opens a directory by the path that the process uses, only for lookups. An empty or
+// relative path starts at the working directory of the process.
 func openDirOf(pid int, dir string) (int, error) {
 	if dir == "" {
 		return unix.Open(procPath(pid, "cwd"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -205,8 +203,8 @@ func openRoot(pid int) (int, error) {
 	return unix.Open(procPath(pid, "root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 }
 
-// openIn opens a path inside the directory root, as a process with that root
-// would, for lookups only. No link leads out of root.
+// openIn opens a path inside the directory root, as a process with that root would, only for
+// lookups. No link leads out of root.
 func openIn(root int, path string, flags uint64) (int, error) {
 	how := unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_CLOEXEC | flags,

@@ -23,9 +23,8 @@ type scan struct {
 	found  *finding
 }
 
-// findProcesses looks for JVMs among the visible processes. It ignores
-// processes that have no file of the source open, unless the configuration
-// names one or all are looked for.
+// findProcesses looks for JVMs among the visible processes. It ignores processes that have no file
+// of the source open, unless the configuration names the process or all JVMs are looked for.
 func (c *Client) findProcesses(ctx context.Context, f *finding) {
 	c.scan.Lock()
 	defer c.scan.Unlock()
@@ -36,7 +35,7 @@ func (c *Client) findProcesses(ctx context.Context, f *finding) {
 	if err != nil {
 		f.problem(&Error{Kind: OtherError, JVM: "/proc", Text: "look for processes", Err: err})
 	}
-	boot, _ := bootID() // an unreadable source is reported at each look
+	boot, _ := bootID() // without it, Ended reports the end of no run
 	s := scan{client: c, boot: boot, names: map[string]bool{}, found: f}
 	files, _ := list(c.source) // a missing source has no files
 	for _, name := range files {
@@ -54,7 +53,7 @@ func (c *Client) findProcesses(ctx context.Context, f *finding) {
 	}
 }
 
-// visible returns the numbers of the processes that this one may see.
+// visible returns the IDs of the processes that this process may see.
 func visible() (pids []int, err error) {
 	entries, err := list("/proc")
 	for _, name := range entries {
@@ -117,7 +116,7 @@ func ownedByUs(pid int) bool {
 	return ok && ours(uid)
 }
 
-// writes reports whether a process of another user may write to the source: the
+// writes reports whether a process of another user may write to the source: that is assumed if the
 // user owns a file there. We may not see which files such a process has open.
 func (s *scan) writes(pid int) bool {
 	owner, ok := ownerOf(fmt.Sprintf("/proc/%d", pid))
@@ -144,9 +143,9 @@ func ownerOf(path string) (uint32, bool) {
 	return st.Uid, ok
 }
 
-// holds reports whether a process has a file of the source open. It follows a
-// link of /proc/PID/fd only if the link's text ends in the name of such a file:
-// other file systems may hang.
+// holds reports whether a process has a file of the source open. It follows a link of /proc/PID/fd
+// only if the text of the link ends in the name of such a file, because other file systems may
+// hang.
 func (s *scan) holds(pid int) (bool, error) {
 	dir := procPath(pid, "fd")
 	fds, err := list(dir)
@@ -178,7 +177,7 @@ func (s *scan) explain(pid int, err error) {
 	jvm := fmt.Sprintf("pid %d", pid)
 	e := problemAt(jvm, err)
 	if e.Kind == NotPermitted && e.Err != nil {
-		// We may not see its mappings and open files, so its name decides.
+		// We may not see its mappings and open files, so its name decides whether it is a JVM.
 		comm, _ := readProc(pid, "comm")
 		st, err := readStatus(pid)
 		if !s.isNamed(pid) && strings.TrimSpace(comm) != "java" || err != nil {

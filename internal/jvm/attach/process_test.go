@@ -15,7 +15,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// inProcesses searches the processes for JVMs that log into source.
+// inProcesses returns a Client that searches the processes for JVMs that log into source.
 func inProcesses(source string) *Client {
 	cfg := testConfig("/nonexistent")
 	cfg.Mode = ProcessNamespace
@@ -25,7 +25,7 @@ func inProcesses(source string) *Client {
 func list1(t *testing.T, c *Client, j JVM) {
 	t.Helper()
 	if text, err := c.Run(t.Context(), j, List()); err != nil || text != listReply[2:] {
-		t.Fatalf("%q, %v", text, err)
+		t.Fatalf("the list is %q, error %v", text, err)
 	}
 }
 
@@ -35,21 +35,21 @@ func TestProcessThatDoesNotListenIsAskedToOnce(t *testing.T) {
 	c := inProcesses(source)
 	j := one(t, c)
 	if j.PID != p.Process.Pid || j.String() != fmt.Sprintf("pid %d", p.Process.Pid) || !c.Alive(j) {
-		t.Errorf("found %v, %+v", j, j)
+		t.Errorf("found %v, which is %+v", j, j)
 	}
 	list1(t, c, j)
 	list1(t, c, j)
 	if again := one(t, inProcesses(source)); again.ID != j.ID {
-		t.Errorf("ID %q, another client sees %q", j.ID, again.ID)
+		t.Errorf("the ID is %q, but another client sees %q", j.ID, again.ID)
 	}
 	if left, _ := os.ReadDir(cwd); len(left) != 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("files were left behind: %v", left)
 	}
 	if n := p.end(t); n != 1 {
-		t.Errorf("it got SIGQUIT %d times", n)
+		t.Errorf("the process received SIGQUIT %d times, want 1", n)
 	}
 	if _, err := c.Run(t.Context(), j, List()); KindOf(err) != NoJVM || c.Alive(j) {
-		t.Errorf("it has ended: %v", err)
+		t.Errorf("after the end of the process: error %v", err)
 	}
 }
 
@@ -62,7 +62,7 @@ func TestTriggerInTmpWhereTheWorkingDirectoryIsGone(t *testing.T) {
 	c := inProcesses(source)
 	list1(t, c, one(t, c))
 	if _, err := os.Lstat(fmt.Sprintf("/tmp/.attach_pid%d", p.Process.Pid)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("trigger file: %v", err)
+		t.Errorf("the trigger file must be gone: %v", err)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestTriggerThatWasLeftBehindIsUsedAndRemoved(t *testing.T) {
 	c := inProcesses(source)
 	list1(t, c, one(t, c))
 	if left, _ := os.ReadDir(cwd); len(left) != 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("files were left behind: %v", left)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestTriggerBelongsToTheUserOfTheJVM(t *testing.T) {
 	c := inProcesses(source)
 	list1(t, c, one(t, c))
 	if n := p.end(t); n != 1 {
-		t.Errorf("it got SIGQUIT %d times", n)
+		t.Errorf("the process received SIGQUIT %d times, want 1", n)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestProcessThatDoesNotAnswerIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := p.end(t); n != 2 {
-		t.Errorf("it got SIGQUIT %d times, want one before and one after the rest", n)
+		t.Errorf("the process received SIGQUIT %d times, want one before and one after the waiting time", n)
 	}
 }
 
@@ -122,25 +122,26 @@ func TestNoSignalWhereItWouldDoHarm(t *testing.T) {
 				t.Error(err)
 			}
 			if n := p.end(t); n != 0 {
-				t.Errorf("it got SIGQUIT %d times", n)
+				t.Errorf("the process received SIGQUIT %d times, want none", n)
 			}
 		})
 	}
 }
 
-// A profiler maps the library to read it, and a shipper has the log open.
+// A profiler maps the library in order to read it, and a shipper has the log open.
 func TestProcessThatOnlyReadsTheLibraryIsNoJVM(t *testing.T) {
 	source := t.TempDir()
 	p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log", "MAP=read", "VM=none")
 	if jvms, problems := find(t, inProcesses(source)); len(jvms)+len(problems) != 0 {
-		t.Errorf("found %v, %v", jvms, problems)
+		t.Errorf("found %v, with the problems %v", jvms, problems)
 	}
 	if n := p.end(t); n != 0 {
-		t.Errorf("it got SIGQUIT %d times", n)
+		t.Errorf("the process received SIGQUIT %d times, want none", n)
 	}
 }
 
-// A JVM that closed its log, or whose log was removed, still matters to the process that raised it.
+// A JVM that has closed its log, or whose log was removed, is still found for the process that
+// raised it.
 func TestProcessThatIsKnownIsFoundWithoutALog(t *testing.T) {
 	source := t.TempDir()
 	p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log")
@@ -150,17 +151,17 @@ func TestProcessThatIsKnownIsFoundWithoutALog(t *testing.T) {
 		t.Fatal(err)
 	}
 	if jvms, _ := find(t, c); len(jvms) != 0 {
-		t.Errorf("found %v", jvms)
+		t.Errorf("found %v, want no JVM", jvms)
 	}
 	if jvms, _ := find(t, c, j.ID); len(jvms) != 1 || jvms[0].ID != j.ID {
-		t.Errorf("found %v, want the known one", jvms)
+		t.Errorf("found %v, want the known JVM", jvms)
 	}
 	if Ended(j.ID) {
-		t.Error("it is said to have ended")
+		t.Error("Ended is true while the process runs")
 	}
 	p.end(t)
 	if !Ended(j.ID) {
-		t.Error("it is not said to have ended")
+		t.Error("Ended is false after the end of the process")
 	}
 }
 
@@ -171,16 +172,16 @@ func TestProcessThatDoesNotLogIntoTheSourceIsNotTouched(t *testing.T) {
 	p := start(t, nil, t.TempDir(), "LOG="+elsewhere+"/gc.log")
 	c := inProcesses(source)
 	if jvms, problems := find(t, c); len(jvms)+len(problems) != 0 {
-		t.Fatalf("found %v, %v", jvms, problems)
+		t.Fatalf("found %v, with the problems %v", jvms, problems)
 	}
 	c.cfg.PID = p.Process.Pid
 	list1(t, c, one(t, c))
-	// Now it has a socket in /tmp, which must not be taken for a second JVM.
+	// The process now has a socket in /tmp, which must not be taken for a second JVM.
 	cfg := testConfig(t.TempDir())
 	must(t, os.Link("/tmp/"+socketName(p.Process.Pid), filepath.Join(cfg.Tmp, socketName(p.Process.Pid))))
 	cfg.Mode = Auto
 	if jvms, problems := find(t, New(cfg, source)); len(jvms)+len(problems) != 0 {
-		t.Errorf("mode auto found %v, %v", jvms, problems)
+		t.Errorf("mode auto found %v, with the problems %v", jvms, problems)
 	}
 	if jvms, _ := find(t, New(cfg, elsewhere)); len(jvms) != 1 || jvms[0].host == 0 {
 		t.Errorf("mode auto found %v, want the process", jvms)
@@ -192,7 +193,7 @@ func TestProcessThatBecomesAJVM(t *testing.T) {
 	p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log", "LATE=1")
 	c := inProcesses(source)
 	if jvms, problems := find(t, c); len(jvms)+len(problems) != 0 {
-		t.Fatalf("found %v, %v", jvms, problems)
+		t.Fatalf("found %v, with the problems %v", jvms, problems)
 	}
 	must(t, p.Process.Signal(unix.SIGUSR1))
 	p.expect(t, "mapped")
@@ -202,20 +203,20 @@ func TestProcessThatBecomesAJVM(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	t.Error("it is not found")
+	t.Error("the JVM is not found")
 }
 
 func TestProcessWhoseSocketIsThatOfAnother(t *testing.T) {
 	source := t.TempDir()
 	p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log")
 	l := listen(t, "/tmp", p.Process.Pid)
-	go serve(l, func(net.Conn) { t.Error("a request came") })
+	go serve(l, func(net.Conn) { t.Error("a request was sent to another process") })
 	c := inProcesses(source)
 	if _, err := c.Run(t.Context(), one(t, c), List()); KindOf(err) != OtherError {
 		t.Error(err)
 	}
 	if n := p.end(t); n != 0 {
-		t.Errorf("it got SIGQUIT %d times", n)
+		t.Errorf("the process received SIGQUIT %d times, want none", n)
 	}
 }
 
@@ -230,7 +231,7 @@ func TestProcessWithSomethingElseInTheSocketsPlace(t *testing.T) {
 		t.Error(err)
 	}
 	if jvms, problems := find(t, c); len(jvms) != 0 || len(problems) != 1 || KindOf(problems[0]) != NotASocket {
-		t.Errorf("found %v, %v", jvms, problems)
+		t.Errorf("found %v, with the problems %v", jvms, problems)
 	}
 }
 
@@ -248,7 +249,7 @@ func TestProcessInItsOwnRootAndNamespace(t *testing.T) {
 	c := inProcesses(source)
 	j := one(t, c)
 	if want := fmt.Sprintf("pid %d (1 in its container)", p.Process.Pid); j.PID != 1 || j.String() != want {
-		t.Errorf("found %v, PID %d; want %s", j, j.PID, want)
+		t.Errorf("found %v with process ID %d; want %s", j, j.PID, want)
 	}
 	list1(t, c, j)
 	if _, err := os.Lstat(filepath.Join(root, "tmp/.java_pid1")); err != nil {
@@ -259,7 +260,7 @@ func TestProcessInItsOwnRootAndNamespace(t *testing.T) {
 		"file=gc.log": false, "file=" + source + "/gc.log": false, "file=/missing/gc.log": false, "file=/src/gc.log/x": false, "stdout": false,
 	} {
 		if got := c.Ships(j, Output{Name: name}); got != want {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: shipped is %v", name, got)
 		}
 	}
 	if inProcesses(outside).Ships(j, Output{Name: "file=/out/gc.log"}) {
@@ -268,6 +269,6 @@ func TestProcessInItsOwnRootAndNamespace(t *testing.T) {
 	cfg := testConfig(filepath.Join(root, "tmp"))
 	cfg.Mode = Auto
 	if both := one(t, New(cfg, source)); both.ID != j.ID {
-		t.Errorf("its socket is %v, not %v", both, j)
+		t.Errorf("with its socket, the JVM is %v, want %v", both, j)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Each step is a tick: "." changes nothing, "+" changes what is around, "x" is a JVM that
-// has ended.
+// Each step is a tick: "." is a tick without a change, "+" changes the surroundings, and "x" means
+// that a JVM has ended.
 func TestASearchLooksWhereAJVMMayBeNew(t *testing.T) {
 	const between = 5 * time.Second
 	calm := strings.Repeat(".", int(CalmInterval/between)-1)
@@ -34,7 +34,7 @@ func TestASearchLooksWhereAJVMMayBeNew(t *testing.T) {
 				now = now.Add(between)
 			}
 			if fmt.Sprint(looks) != steps[1] {
-				t.Errorf("steps %s\nlooks %s\nnot   %s", steps[0], looks, steps[1])
+				t.Errorf("steps %s\nlooks %s\nwant  %s", steps[0], looks, steps[1])
 			}
 		})
 	}

@@ -55,10 +55,10 @@ func (c *Client) findSockets(ctx context.Context, f *finding) {
 	f.JVMs = append(f.JVMs, slices.DeleteFunc(found, func(j JVM) bool { return isStale[j.ID] })...)
 }
 
-// stale returns the sockets without a listener. A stopped or busy JVM listens: the kernel
-// takes its connections until its backlog is full. HotSpot listens before it gives the socket
-// its name. To be sure, stale retries a young socket until it is refusedFor old, and the
-// socket of a JVM that may be raised for just as long. All sockets share that time.
+// stale returns the sockets without a listener. A stopped or busy JVM still listens: the kernel
+// accepts connections for it until its backlog is full. HotSpot listens before it gives the socket
+// its name. To be sure, stale retries a young socket until it is refusedFor old, and the socket of
+// a JVM that may be raised for a time of refusedFor. All sockets share that time.
 func (c *Client) stale(ctx context.Context, sockets []JVM, known map[string]bool) (stale []JVM) {
 	began := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -72,7 +72,7 @@ func (c *Client) stale(ctx context.Context, sockets []JVM, known map[string]bool
 				stale = append(stale, j)
 			}
 		}
-		if sockets = unsure; len(unsure) == 0 || retry.Sleep(ctx, pause) != nil { // without an answer it is not stale
+		if sockets = unsure; len(unsure) == 0 || retry.Sleep(ctx, pause) != nil { // if ctx has ended, the unsure sockets are not stale
 			slices.SortFunc(stale, func(a, b JVM) int { return cmp.Compare(b.socket.born, a.socket.born) })
 			return stale
 		}
@@ -104,9 +104,9 @@ func (c *Client) listens(j JVM) bool {
 	return s.answers(j)
 }
 
-// Surroundings returns a number that changes when a JVM may have come or gone: with the
-// processes, and with the names in the shared directory and in the source. It costs far
-// less than [Client.Find]. A process that becomes a JVM does not change it by that alone.
+// Surroundings returns a number that changes when a JVM may have started or ended: it depends on
+// the processes and on the names in the shared directory and in the source. It costs far less than
+// [Client.Find]. If a process becomes a JVM, that alone does not change the number.
 func (c *Client) Surroundings() uint64 {
 	var sum uint64
 	for _, dir := range []string{c.cfg.Tmp, c.source} {
@@ -119,12 +119,12 @@ func (c *Client) Surroundings() uint64 {
 	}
 	pids, _ := visible()
 	for _, pid := range pids {
-		sum += maphash.Comparable(c.seed, pid) // in whatever order /proc lists them
+		sum += maphash.Comparable(c.seed, pid) // whatever the order in which /proc lists them
 	}
 	return sum
 }
 
-// socketPIDs returns the process numbers in the names of possible sockets.
+// socketPIDs returns the process IDs in the names of possible sockets.
 func (c *Client) socketPIDs() ([]int, error) {
 	if c.cfg.PID != 0 {
 		return []int{c.cfg.PID}, nil
@@ -147,7 +147,7 @@ func (c *Client) socketPIDs() ([]int, error) {
 
 func socketName(pid int) string { return ".java_pid" + strconv.Itoa(pid) }
 
-// parsePID accepts only the canonical form of a process number.
+// parsePID accepts only the canonical form of a process ID.
 func parsePID(digits string) (int, error) {
 	pid, err := strconv.Atoi(digits)
 	if err != nil || pid < 1 || pid > maxPID || strconv.Itoa(pid) != digits {

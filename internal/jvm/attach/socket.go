@@ -21,16 +21,16 @@ const (
 	refusedFor = 300 * time.Millisecond
 )
 
-// inode identifies a file for its whole life. Born distinguishes a file from an
-// earlier one with the same inode number: the time of birth in nanoseconds, or
-// the time of the last change if the file system does not record births.
-// (HotSpot changes its socket only before it gives the socket its final name.)
+// inode identifies a file for its whole life. born distinguishes a file from an earlier file with
+// the same inode number: it is the time of birth in nanoseconds, or the time of the last change if
+// the file system does not record births. (HotSpot changes its socket only before it gives the
+// socket its final name.)
 type inode struct {
 	dev, ino uint64
 	born     int64
 }
 
-// young reports whether the file is less than refusedFor old. If it is from the future, the
+// young reports whether the file is less than refusedFor old. If its time is in the future, the
 // clock was set back, and its age is unknown.
 func (i inode) young() bool {
 	age := time.Since(time.Unix(0, i.born))
@@ -39,8 +39,8 @@ func (i inode) young() bool {
 
 func (i inode) String() string { return fmt.Sprintf("%d:%d:%d", i.dev, i.ino, i.born) }
 
-// socket is an open attach socket. Its descriptor cannot block (O_PATH), and
-// refers to the inode whatever happens to the name.
+// socket is an open attach socket. Its descriptor cannot block (O_PATH), and still refers to the
+// inode if the name is changed.
 type socket struct {
 	fd       int
 	id       inode
@@ -49,9 +49,8 @@ type socket struct {
 
 func (s *socket) close() { unix.Close(s.fd) }
 
-// newSocket takes over an O_PATH descriptor. If the file is not a socket, or
-// not a socket of owner, newSocket closes the descriptor and returns an *Error
-// without a JVM.
+// newSocket takes ownership of an O_PATH descriptor. If the file is not a socket, or its user is
+// not accepted by owner, newSocket closes the descriptor and returns an *Error without a JVM.
 func newSocket(fd int, owner func(uid uint32) bool) (s *socket, err error) {
 	defer func() {
 		if err != nil {
@@ -71,8 +70,7 @@ func newSocket(fd int, owner func(uid uint32) bool) (s *socket, err error) {
 	return &socket{fd: fd, id: inodeOf(&st), uid: st.Uid, gid: st.Gid}, nil
 }
 
-// ours reports whether a file of uid can belong to a JVM that accepts our
-// connections.
+// ours reports whether a file owned by uid can belong to a JVM that accepts our connections.
 func ours(uid uint32) bool { return os.Geteuid() == 0 || int(uid) == os.Geteuid() }
 
 func typeName(mode uint16) string {
@@ -89,8 +87,8 @@ func typeName(mode uint16) string {
 	return "device"
 }
 
-// statx asks only for cached data: a network file system whose server hangs
-// must not block us.
+// statx asks only for cached data, because a network file system whose server hangs must not block
+// us.
 func statx(dir int, name string, flags int, st *unix.Statx_t) error {
 	return unix.Statx(dir, name, flags|unix.AT_STATX_DONT_SYNC, unix.STATX_BASIC_STATS|unix.STATX_BTIME, st)
 }
@@ -109,8 +107,8 @@ type conn struct {
 	peer unix.Ucred
 }
 
-// dial connects. While the backlog is full, it waits until ctx ends, and then
-// returns the cause of ctx. It accepts a refusal only after grace.
+// dial connects. While the backlog is full, dial waits. When ctx ends, it returns the cause of ctx.
+// It retries a refused connection until grace is over.
 func (s *socket) dial(ctx context.Context, grace time.Duration) (*conn, error) {
 	believe := time.Now().Add(grace)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -125,8 +123,8 @@ func (s *socket) dial(ctx context.Context, grace time.Duration) (*conn, error) {
 	}
 }
 
-// connect connects once, without waiting. It uses the descriptor, so that
-// neither a replaced name nor the 108 bytes of a socket address matter.
+// connect connects once, without waiting. It uses the descriptor, so that neither a replaced name
+// nor the limit of 108 bytes for a socket address matters.
 func (s *socket) connect() (*conn, error) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -144,8 +142,8 @@ func (s *socket) connect() (*conn, error) {
 	return &conn{File: os.NewFile(uintptr(fd), "attach socket"), peer: *peer}, nil
 }
 
-// answers reports whether the kernel shows that the JVM listens on the socket. It connects
-// once, does not wait, and sends nothing. A full backlog implies a listener.
+// answers reports whether the kernel shows that the JVM's own process listens on the socket. It
+// connects once, does not wait, and sends nothing. A full backlog implies a listener.
 func (s *socket) answers(j JVM) bool {
 	conn, err := s.connect()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deadSockets puts sockets without a listener under names into tmp.
+// deadSockets creates sockets without a listener in tmp, with the given names.
 func deadSockets(t *testing.T, tmp string, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -27,7 +27,7 @@ func deadSockets(t *testing.T, tmp string, names ...string) {
 	}
 }
 
-// sockets puts sockets with a listener under names into tmp.
+// sockets creates sockets with a listener in tmp, with the given names.
 func sockets(t *testing.T, tmp string, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -41,8 +41,8 @@ func sockets(t *testing.T, tmp string, names ...string) {
 	}
 }
 
-// A socket without a listener was left by a killed JVM. However many there are, they are not listed as JVMs, not reported as problems, and do not hide a JVM,
-// whether it answers at once or has a full backlog.
+// A socket without a listener was left behind by a killed JVM. However many there are, they are not listed as JVMs, not
+// reported as problems, and do not hide a JVM, whether that JVM answers at once or has a full backlog.
 func TestSocketsThatNobodyListensOnAreNotJVMs(t *testing.T) {
 	for name, busy := range map[string]bool{"idle": false, "busy": true} {
 		t.Run(name, func(t *testing.T) {
@@ -58,29 +58,29 @@ func TestSocketsThatNobodyListensOnAreNotJVMs(t *testing.T) {
 			c := New(testConfig(tmp), tmp)
 			found := c.Survey(t.Context())
 			if !slices.Equal(pids(found.JVMs), []int{1}) || len(found.Problems) > 0 {
-				t.Errorf("found %v, %v", found.JVMs, found.Problems)
+				t.Errorf("found %v, with the problems %v", found.JVMs, found.Problems)
 			}
 			newestFirst := func(a, b JVM) int { return cmp.Compare(b.socket.born, a.socket.born) }
 			if len(found.Stale) != 2*maxFound || !slices.IsSortedFunc(found.Stale, newestFirst) {
-				t.Errorf("stale are %v", found.Stale)
+				t.Errorf("the stale sockets are %v", found.Stale)
 			}
 			soonest := refusedFor
 			for n := 0; soonest >= refusedFor && n < 20; n++ { // the machine may be busy
 				began := time.Now()
 				if again := c.Survey(t.Context()); len(again.JVMs) != 1 {
-					t.Errorf("found %v", again.JVMs)
+					t.Errorf("the second search found %v", again.JVMs)
 				}
 				soonest = min(soonest, time.Since(began))
 			}
 			if soonest >= refusedFor {
-				t.Errorf("looking again took %v at least: nothing was to be waited for", soonest)
+				t.Errorf("the second search took at least %v, but there was nothing to wait for", soonest)
 			}
 			if names, err := os.ReadDir(tmp); err != nil || len(names) != 2*maxFound+1 {
-				t.Errorf("%d sockets are left, %v", len(names), err)
+				t.Errorf("%d sockets are left, error %v", len(names), err)
 			}
 			c.cfg.PID = 100
 			if f := c.Survey(t.Context()); len(f.JVMs)+len(f.Stale) > 0 || len(f.Problems) != 1 || !strings.Contains(f.Problems[0].Error(), staleSocket) {
-				t.Errorf("asked for a stale one: %+v", f)
+				t.Errorf("a search for the JVM of a stale socket found %+v", f)
 			}
 		})
 	}
@@ -98,11 +98,11 @@ func TestAJVMThatJustBeginsToListenIsNotStale(t *testing.T) {
 	found := New(testConfig(tmp), tmp).Survey(t.Context())
 	must(t, <-listening)
 	if len(found.JVMs) != 1 || len(found.Stale) != 0 {
-		t.Errorf("%+v", found)
+		t.Errorf("found %+v", found)
 	}
 }
 
-// JVMs that may be raised get a moment longer, which they share.
+// The sockets of JVMs that may be raised are retried for a moment, all at the same time.
 func TestKnownSocketsAreTriedAgainTogether(t *testing.T) {
 	tmp := t.TempDir()
 	var known []string
@@ -116,26 +116,27 @@ func TestKnownSocketsAreTriedAgainTogether(t *testing.T) {
 		must(t, closed[i].Close())
 		known = append(known, j.ID)
 	}
-	time.Sleep(refusedFor) // what is younger is tried again, which is another test
+	time.Sleep(refusedFor) // younger sockets are retried anyway, which another test covers
 	began := time.Now()
 	found := c.Survey(t.Context(), known...)
-	if took := time.Since(began); len(found.Stale) != maxFound || took < refusedFor || took >= maxFound*refusedFor { // one after the other
-		t.Errorf("%d are stale after %v", len(found.Stale), took)
+	if took := time.Since(began); len(found.Stale) != maxFound || took < refusedFor || took >= maxFound*refusedFor { // the time if they were retried one after the other
+		t.Errorf("%d sockets are stale after %v", len(found.Stale), took)
 	}
 }
 
-// A socket whose state is unknown is not stale: a caller that gives up must not forget a raised JVM.
+// A socket whose state is unknown is not stale: if a caller gives up, it must not forget a raised
+// JVM.
 func TestALookThatIsGivenUpTakesNoJVMForStale(t *testing.T) {
 	tmp := t.TempDir()
 	deadSockets(t, tmp, socketName(1))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if found := New(testConfig(tmp), tmp).Survey(ctx); len(found.Stale) != 0 || len(found.Problems) != 1 {
-		t.Errorf("%+v", found)
+		t.Errorf("found %+v", found)
 	}
 }
 
-// fill takes all places in the backlog of a listener, which accepts nothing.
+// fill fills the backlog of a listener, which accepts no connection.
 func fill(t *testing.T, l *net.UnixListener, path string) {
 	t.Helper()
 	raw, err := l.SyscallConn()
@@ -151,5 +152,5 @@ func fill(t *testing.T, l *net.UnixListener, path string) {
 			t.Fatal(err)
 		}
 	}
-	t.Fatal("the backlog does not fill")
+	t.Fatal("the backlog does not fill up")
 }

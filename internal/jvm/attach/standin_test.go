@@ -14,9 +14,9 @@ import (
 
 const listReply = "0\nLog output configuration:\n #0: stdout all=warning uptime,level,tags\n"
 
-// standIn maps LIB, opens LOG, and answers SIGQUIT as HotSpot does: it looks
-// for a trigger file of its own user and begins to listen. It ends with its
-// standard input, and then prints how many SIGQUIT it got.
+// standIn maps LIB, opens LOG, and reacts to SIGQUIT as HotSpot does: it looks for a trigger file
+// of its own user and begins to listen. It ends at the end of its standard input and then prints
+// how many times it received SIGQUIT.
 func standIn() error {
 	quit, later := make(chan os.Signal, 16), make(chan os.Signal, 1)
 	signal.Notify(later, unix.SIGUSR1)
@@ -83,7 +83,7 @@ func standIn() error {
 	}
 }
 
-// beVMThread gives a thread the name of HotSpot's VM thread, by which a JVM is recognized.
+// beVMThread gives a thread the name of HotSpot's VM thread, which identifies a JVM.
 func beVMThread() {
 	named := make(chan struct{})
 	go func() {

@@ -12,21 +12,19 @@ import (
 	"github.com/ullage/ullage/internal/base/retry"
 )
 
-// retryAfter is how long to wait before another SIGQUIT if a JVM opened no
-// socket after the first: each one may print a thread dump into the
-// application's output.
+// retryAfter is how long to wait before another SIGQUIT if a JVM opened no socket after the first:
+// each SIGQUIT may make the JVM print a thread dump into the application's output.
 const retryAfter = 30 * time.Second
 
-// summon makes a JVM that does not listen yet listen, and connects to it. On
-// SIGQUIT, the JVM looks for a trigger file: if there is one, the JVM opens its
-// socket, and otherwise it prints a thread dump. stale is whatever has the
-// socket's name now, if anything.
+// summon makes a JVM listen that does not listen yet, and connects to it. On SIGQUIT, the JVM looks
+// for a trigger file: if the file exists, the JVM opens its socket; otherwise, it prints a thread
+// dump. stale is the file that has the name of the socket now, if there is such a file.
 func (c *Client) summon(ctx context.Context, j JVM, stale inode) (*conn, error) {
 	if err := c.maySummon(j); err != nil {
 		return nil, err
 	}
-	// The descriptor identifies the process; the number does not. The checks
-	// below apply to the process that gets the signal.
+	// The descriptor identifies the process; the process ID does not. The checks below apply to the
+	// process that gets the signal.
 	pidfd, err := unix.PidfdOpen(j.host, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open process: %w", err)
@@ -65,7 +63,7 @@ func (c *Client) summon(ctx context.Context, j JVM, stale inode) (*conn, error) 
 	return conn, err
 }
 
-// maySummon returns why a JVM must not be sent SIGQUIT, or nil.
+// maySummon returns why SIGQUIT must not be sent to a JVM, or nil.
 func (c *Client) maySummon(j JVM) error {
 	if last, ok := c.lastFailure(j); ok {
 		return &Error{Kind: Disabled, JVM: j.String(), Text: fmt.Sprintf("it opened no attach socket after SIGQUIT %v ago: it gets another after %v",
@@ -82,10 +80,10 @@ func (c *Client) maySummon(j JVM) error {
 	return nil
 }
 
-// createTrigger creates the file that makes SIGQUIT a request to attach: in the
-// JVM's working directory, or else in its /tmp, which is HotSpot's order. The
-// file must belong to the JVM's user. An existing file, left behind or of
-// another process that attaches, serves as well.
+// createTrigger creates the file that makes SIGQUIT a request to attach: in the JVM's working
+// directory or, if that fails, in its /tmp, which is the order in which HotSpot looks. The file
+// must belong to the JVM's user. An existing file, left behind or created by another process that
+// attaches, can be used too.
 func (j JVM) createTrigger() (remove func(), err error) {
 	name := fmt.Sprintf(".attach_pid%d", j.PID)
 	for _, place := range []string{"", "/tmp"} {
@@ -126,8 +124,8 @@ func (j JVM) createIn(dir int, name string) error {
 	return nil
 }
 
-// hasSocket reports whether the JVM has opened a socket since, because another
-// process made it listen.
+// hasSocket reports whether the JVM has opened a socket in the meantime, because another process
+// made it listen.
 func (c *Client) hasSocket(j JVM, stale inode) bool {
 	s, err := c.open(j)
 	if err != nil {
@@ -137,7 +135,7 @@ func (c *Client) hasSocket(j JVM, stale inode) bool {
 	return s.id != stale
 }
 
-// await waits for the socket to appear, and connects.
+// await waits for the socket to appear and connects to it.
 func (c *Client) await(ctx context.Context, j JVM) (*conn, error) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause/5) {
 		s, err := c.open(j)

@@ -18,7 +18,7 @@ func TestSocketsOfOtherUsers(t *testing.T) {
 	type who struct{ uid, gid uint32 }
 	for _, c := range []struct {
 		name         string
-		file, server who // the socket's owner, and who listens on it
+		file, server who // the socket's owner, and the user that listens on it
 		client       who
 		want         Kind
 	}{
@@ -49,10 +49,10 @@ func TestSocketsOfOtherUsers(t *testing.T) {
 			out, err := cmd.CombinedOutput()
 			kind, text, _ := strings.Cut(string(out), " ")
 			if err != nil || Kind(kind) != c.want {
-				t.Fatalf("%v, kind %q, want %q: %s", err, kind, c.want, text)
+				t.Fatalf("the client ended with %v and kind %q, want %q: %s", err, kind, c.want, text)
 			}
 			if c.want == NotPermitted && !strings.Contains(text, fmt.Sprint(c.server.uid)) {
-				t.Errorf("does not say who: %s", text)
+				t.Errorf("the text does not name the user: %s", text)
 			}
 		})
 	}

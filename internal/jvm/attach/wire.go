@@ -14,9 +14,8 @@ import (
 )
 
 const (
-	// maxReply is in bytes. A list of JDK 25 has fewer than ten thousand. With
-	// 16 forged JVMs at once, the most that Find returns, a sidecar holds each
-	// reply twice.
+	// maxReply is in bytes. A list of JDK 25 has fewer than ten thousand. If there are 16 forged
+	// JVMs at once, the most that Find returns, a sidecar holds each of their replies twice.
 	maxReply = 256 << 10
 
 	// badVersion is ATTACH_ERROR_BADVERSION in HotSpot's attachListener.hpp.
@@ -55,8 +54,8 @@ func exchange(ctx context.Context, conn *os.File, request []byte) ([]byte, error
 	case ctx.Err() != nil && err != nil:
 		return nil, context.Cause(ctx)
 	case errors.Is(err, unix.EPIPE), errors.Is(err, unix.ECONNRESET):
-		// A server that closes before it has read the whole request resets the
-		// connection.
+		// If a server closes the connection before it has read the whole request, the connection is
+		// reset.
 		err = nil
 	}
 	if err == nil && len(reply) == 0 {
@@ -65,9 +64,8 @@ func exchange(ctx context.Context, conn *os.File, request []byte) ([]byte, error
 	return reply, err
 }
 
-// parseReply splits a reply into its status and what follows. A reply is a
-// decimal number, a newline and text up to the end of the connection
-// (HotSpot's attachListener_posix.cpp, complete).
+// parseReply splits a reply into its status and the rest. A reply is a decimal number, a newline
+// and text up to the end of the connection (HotSpot's attachListener_posix.cpp, complete).
 func parseReply(reply []byte) (status int, body string, err error) {
 	if len(reply) > maxReply {
 		return 0, "", fmt.Errorf("the reply is longer than %d bytes", maxReply)

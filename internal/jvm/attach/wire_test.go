@@ -32,7 +32,7 @@ func TestParseReply(t *testing.T) {
 	} {
 		status, body, err := parseReply([]byte(c.reply))
 		if status != c.status || body != c.body || err == nil != c.ok {
-			t.Errorf("%.40q: %d, %.40q, %v", c.reply, status, body, err)
+			t.Errorf("%.40q: the status is %d, the body %.40q, error %v", c.reply, status, body, err)
 		}
 	}
 }
@@ -45,12 +45,12 @@ func FuzzParseReply(f *testing.F) {
 		_, body, err := parseReply(reply)
 		if err != nil {
 			if len(err.Error()) > 300 {
-				t.Errorf("error of %d bytes", len(err.Error()))
+				t.Errorf("the error has %d bytes", len(err.Error()))
 			}
 			return
 		}
 		if !strings.HasSuffix(string(reply), "\n"+body) || len(reply)-len(body) > len("-2147483648\n") {
-			t.Errorf("%q has body %q", reply, body)
+			t.Errorf("the reply %q has the body %q", reply, body)
 		}
 	})
 }
@@ -62,7 +62,7 @@ func FuzzProc(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stat, text, cmdline, environ string) {
 		_, _ = parseStat(stat)
 		if s, err := parseStatus(text); err == nil && (s.pid < 0 || s.threads < 0) {
-			t.Errorf("%q: %+v", text, s)
+			t.Errorf("%q: the status is %+v", text, s)
 		}
 		attachDisabled(cmdline, environ)
 	})

@@ -9,34 +9,35 @@ import (
 	"github.com/ullage/ullage/internal/line/mark"
 )
 
-// The ways in which a JVM ended, by what its socket shows.
+// The ways in which a JVM may have ended, according to its socket.
 const (
 	Exited = mark.Exited
 	Killed = mark.Killed
 )
 
-// orderlyEnd is how long a JVM may take to end once it has removed its socket: the kernel
-// frees a large heap.
+// orderlyEnd is how long a JVM may take to end after it has removed its socket: the kernel may have
+// to free a large heap.
 const orderlyEnd = 10 * time.Second
 
-// Witness sees how one run of a JVM ends. It is not safe for concurrent use. Close it.
+// Witness observes how one run of a JVM ends. It is not safe for concurrent use. Close it after
+// use.
 type Witness struct {
 	client *Client
 	jvm    JVM
 
-	// socket is that of a visible process. Its path leads through /proc/PID/root, and so
-	// nowhere when the process has ended. The descriptor still shows
-	// whether the socket has a name. Nil: none was seen.
+	// socket is the socket of a visible process. Its path leads through /proc/PID/root and is
+	// invalid once the process has ended, but the descriptor still shows whether the socket has a
+	// name. Nil: no socket was seen.
 	socket *socket
 
-	// lost is when the process was first seen to run while its socket had no name; zero: it
-	// has one. If the JVM runs for longer than orderlyEnd after that, it is not about to
-	// end: another process has removed the socket.
+	// lost is when the process was first seen to run while its socket had no name. Zero: the socket
+	// has a name. If the JVM runs for longer than orderlyEnd after that, it is not about to end:
+	// another process has removed the socket.
 	lost  time.Time
 	stray bool
 }
 
-// Witness returns a Witness of a run of a JVM that listens.
+// Witness returns a Witness for a run of a JVM that listens.
 func (c *Client) Witness(j JVM) *Witness {
 	w := &Witness{client: c, jvm: j}
 	if j.host != 0 {
@@ -53,10 +54,9 @@ func (w *Witness) Close() {
 	}
 }
 
-// Gone reports whether the run has ended, and how: [Exited], [Killed], or "" if that
-// cannot be seen. It connects to a JVM whose process is not visible, does not wait, and
-// sends nothing. Call it every few seconds, so that it sees a socket that the JVM makes
-// later.
+// Gone reports whether the run has ended, and how: [Exited], [Killed], or "" if that cannot be
+// determined. It connects to a JVM whose process is not visible, does not wait, and sends nothing.
+// Call it every few seconds, so that it notices a socket that the JVM creates later.
 func (w *Witness) Gone() (how string, gone bool) {
 	if w.jvm.host == 0 {
 		return w.client.goneSocket(w.jvm)
@@ -75,7 +75,7 @@ func (w *Witness) Gone() (how string, gone bool) {
 	return Exited, true
 }
 
-// goneSocket is Gone for a JVM that is known by its socket alone.
+// goneSocket is Gone for a JVM of which only the socket is known.
 func (c *Client) goneSocket(j JVM) (how string, gone bool) {
 	s, err := j.openSocket(c.cfg.Tmp)
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *Client) goneSocket(j JVM) (how string, gone bool) {
 	}
 	defer s.close()
 	if s.id != j.socket {
-		return "", true // another JVM has its number by now
+		return "", true // another JVM has the process ID by now
 	}
 	conn, err := s.connect()
 	if err == nil {
@@ -93,7 +93,8 @@ func (c *Client) goneSocket(j JVM) (how string, gone bool) {
 	return Killed, err == unix.ECONNREFUSED
 }
 
-// renew looks for the socket of a process that runs, unless it has one with a name.
+// renew looks for the socket of a running process, unless the Witness already has a socket that has
+// a name.
 func (w *Witness) renew() {
 	if named, err := w.named(); err == nil && named {
 		w.lost, w.stray = time.Time{}, false

@@ -7,7 +7,7 @@ import (
 )
 
 // The path to the socket of a visible process leads through /proc and vanishes with the process.
-// The Witness still sees how the process ended.
+// The Witness nevertheless determines how the process ended.
 func TestHowAProcessEndedIsSeenByItsSocket(t *testing.T) {
 	remove := func(t *testing.T, path string, _ *Witness) { must(t, os.Remove(path)) }
 	for name, c := range map[string]struct {
@@ -54,7 +54,7 @@ func TestHowAProcessEndedIsSeenByItsSocket(t *testing.T) {
 			c.before(t, "/tmp/"+socketName(p.Process.Pid), w)
 			p.end(t)
 			if how, gone := w.Gone(); !gone || how != c.how {
-				t.Errorf("%q, %v; want %q", how, gone, c.how)
+				t.Errorf("got %q, gone %v; want %q", how, gone, c.how)
 			}
 		})
 	}
@@ -64,11 +64,11 @@ func TestHowAProcessEndedIsSeenByItsSocket(t *testing.T) {
 func stays(t *testing.T, w *Witness) {
 	t.Helper()
 	if how, gone := w.Gone(); gone {
-		t.Errorf("it has ended: %q", how)
+		t.Errorf("the run has already ended: %q", how)
 	}
 }
 
-// A process that never listened leaves nothing that shows how it ended.
+// A process that never listened leaves no sign of how it ended.
 func TestHowAProcessWithoutASocketEndedIsNotKnown(t *testing.T) {
 	source := t.TempDir()
 	p := start(t, nil, shareable(t), "LOG="+source+"/gc.log")
@@ -78,7 +78,7 @@ func TestHowAProcessWithoutASocketEndedIsNotKnown(t *testing.T) {
 	stays(t, w)
 	p.end(t)
 	if how, gone := w.Gone(); !gone || how != "" {
-		t.Errorf("%q, %v", how, gone)
+		t.Errorf("got %q, gone %v", how, gone)
 	}
 }
 
