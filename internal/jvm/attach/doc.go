@@ -14,7 +14,7 @@
 //     libjvm.so mapped; it is considered if it has a file of the source open. If the JVM does not
 //     listen yet, a trigger file and SIGQUIT make it listen.
 //
-// SIGQUIT kills a process that has no handler for it, and makes a JVM that already listens print a
+// SIGQUIT kills a process that has no handler for it. It makes a JVM that already listens print a
 // thread dump. So the package first opens a descriptor of the process. Then it checks the start
 // time and the handler of the process, and that there is no live socket. Only then does it send the
 // signal, through that descriptor. Without the descriptor, another process could get the process ID

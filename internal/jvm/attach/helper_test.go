@@ -68,7 +68,7 @@ func tryAll(c *Client) (Kind, error) {
 	return "", nil
 }
 
-// standin is a running stand-in for a JVM.
+// standin is a running process that imitates a JVM.
 type standin struct {
 	*exec.Cmd
 	in    io.WriteCloser

@@ -292,7 +292,7 @@ func (r *Census) close() {
 	}
 }
 
-// watch checks a JVM that was last known to run, and marks its end if it has ended.
+// watch checks a JVM that was last known to run. If the JVM has ended, watch marks its end.
 func (r *Census) watch(m *member) {
 	how, gone := m.witness.Gone()
 	if m.ended = gone; !gone {

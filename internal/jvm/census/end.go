@@ -31,7 +31,8 @@ type counters struct {
 	at           time.Time // when last was read
 }
 
-// watchGroup begins to read the counters of a process's cgroup. If process is 0, it is not visible.
+// watchGroup begins to read the counters of a process's cgroup. If process is 0, the process is not
+// visible.
 func watchGroup(process int) counters {
 	if process == 0 {
 		return counters{}
@@ -119,7 +120,7 @@ func (e evidence) judge() (cause, why string) {
 }
 
 // quits returns the option with which the JVM ends itself when its heap is full, and whether the
-// JVM ended in the way of that option. If both options are set, the one for a crash takes effect. A
+// end of the JVM matches that option. If both options are set, the one for a crash takes effect. A
 // JVM that aborts, or that exits because of the option on JDK 25, leaves its socket behind, as a
 // killed JVM does. Then only its cgroup shows that the kernel did not kill it.
 func (e evidence) quits() (option string, quit bool) {

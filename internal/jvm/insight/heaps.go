@@ -50,8 +50,8 @@ func (h *heaps) forget(stream string) {
 	delete(h.of, stream)
 }
 
-// Heap returns the last heap in a stream of the JVM that is known to have run at the given time. It
-// is zero if the stream has shown none. Heap is safe for concurrent use.
+// Heap returns the heap that a stream last showed for the JVM that is known to have run at the
+// given time. It is zero if the stream has shown none. Heap is safe for concurrent use.
 func (in *Insight) Heap(stream string, ran time.Time) Heap {
 	in.heaps.mu.Lock()
 	defer in.heaps.mu.Unlock()

@@ -27,10 +27,10 @@ type Insight struct {
 	judge   *judge
 	now     func() time.Time
 
-	// stopped is called with each stop of the application, during Line or CaughtUp; with a
-	// safepoint, during the call of Line for the line of the safepoint. It is not called for stops
-	// in a file to which two JVMs write, since a pause may be the other JVM's. The stop is valid
-	// until stopped returns.
+	// stopped is called with each stop of the application, during Line or CaughtUp. For a
+	// safepoint, that is the call of Line with the line of the safepoint. It is not called for
+	// stops in a file to which two JVMs write, since a pause may be the other JVM's. The stop is
+	// valid until stopped returns.
 	stopped func(*pause.Stop)
 
 	slow func() time.Duration // the duration that a stop must exceed to be counted as slow; 0: DefaultThreshold
@@ -51,8 +51,8 @@ func New(cfg Config, triggers *trigger.Set, reg prometheus.Registerer, log *slog
 }
 
 // Line reads the next line of a stream, without its newline, and returns the event of the line. The
-// Kind of the event is zero if the line has no event. The event is valid until the next call, and
-// only as long as the line. Pass each line once and in order.
+// Kind of the event is zero if the line has no event. The event is valid until the next call, but
+// no longer than line. Pass each line once and in order.
 func (in *Insight) Line(name string, line []byte, c ul.Class) *pause.Event {
 	s := in.last
 	if s == nil || s.name != name {

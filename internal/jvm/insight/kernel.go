@@ -44,8 +44,8 @@ func (k kernelCounters) deviceOf(dir string) string {
 	return kernel.DeviceOf(mounts, dir)
 }
 
-// pressure reads how long tasks waited in a cgroup or, from the directory of the node's files, on
-// the node. The form is that of Documentation/accounting/psi.rst: "some avg10=... total=12345" and
+// pressure reads how long tasks waited. dir is the directory of the files, of the node or of a
+// cgroup. The form is that of Documentation/accounting/psi.rst: "some avg10=... total=12345" and
 // "full avg10=... total=123", in microseconds. Some kernels leave out the full line.
 func (k kernelCounters) pressure(dir, suffix string) counts {
 	of := unknownCounts

@@ -81,7 +81,7 @@ type Outlets struct {
 	Save func(cause, why string) (control.Saving, error)
 }
 
-// New returns a Loop for a valid cfg. The Loop raises when one of the triggers fires. New has no
+// New returns a Loop for a valid cfg. The Loop raises when the raising trigger fires. New has no
 // side effects except that it registers metrics.
 func New(cfg Config, triggers *trigger.Set, to Outlets, reg prometheus.Registerer, log *slog.Logger) *Loop {
 	m, talk, file := newMetrics(reg), outputs.New(cfg.Config), plan.NewFile(cfg.Source)

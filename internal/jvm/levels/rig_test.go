@@ -133,7 +133,7 @@ func dial(p *process) (net.Conn, error) {
 	return net.Dial("unix", fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), socketName))
 }
 
-// process is the Loop of one process, and represents a sidecar. Until run is called, the test drives it with step and
+// process is the Loop of one process. It represents a sidecar. Until run is called, the test drives it with step and
 // can kill it.
 type process struct {
 	*Loop

@@ -9,7 +9,7 @@ import (
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
-// smallTmpfs mounts a tmpfs as the source. full writes to it until there is no space left, and
+// smallTmpfs mounts a tmpfs as the source. full writes to it until there is no space left. It
 // returns a function that frees the space.
 func (r *rig) smallTmpfs() (full func() (free func())) {
 	r.t.Helper()

@@ -1,6 +1,6 @@
 // Package outputs knows the log outputs of JVMs: which of them the sidecar ships, the names of
-// their streams, and which of them a raise changes. With a [Talk], JVMs are made to list their
-// outputs, describe themselves, rotate their files and change their selection.
+// their streams, and which of them a raise changes. A [Talk] makes JVMs list their outputs,
+// describe themselves, rotate their files and change their selection.
 //
 // Only outputs whose files the sidecar ships are ever changed, created or deleted. Every command is
 // absolute: it contains the output's own selection, as the JVM listed it, followed by the raise.

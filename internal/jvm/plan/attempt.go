@@ -72,8 +72,7 @@ func (a attempt) noOurs() bool {
 	return errors.Is(a.err, outputs.ErrNotShipped) || errors.Is(a.err, outputs.ErrOtherStream) || attach.KindOf(a.err) == attach.NoJVM
 }
 
-// Failures returns the errors of the last attempts, including the attempts at JVMs that have not
-// been tried since.
+// Failures returns the error of the last attempt at each JVM, however long ago the attempt was.
 func (p *Plan) Failures() (all []error) {
 	for _, a := range p.attempts {
 		if !a.noOurs() {

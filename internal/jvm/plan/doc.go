@@ -1,5 +1,5 @@
 // Package plan compares the selection wanted for the JVMs of a source with the selection that each
-// JVM last accepted, and turns the difference into tasks: state → tasks.
+// JVM last accepted. It turns the difference into tasks: state → tasks.
 //
 // # Wanted and actual
 //

@@ -193,7 +193,7 @@ func (p *Plan) took(cause Cause, r Raise) bool {
 }
 
 // NoneToRaise returns an error with the reasons why there is no JVM to raise. If no JVM was found
-// at all, the reason is none.
+// at all, the reason is the given text.
 func (p *Plan) NoneToRaise(none string) error {
 	var why []error
 	for _, a := range p.attempts {
