@@ -19,7 +19,7 @@ var proxies = []string{
 	"otc-container", "jaeger-agent", "fluent-bit", "filebeat", "gke-gcsfuse-sidecar",
 }
 
-// launcher is the java program in a command, or in a line of a shell.
+// launcher matches the java program in a command or in a line of shell script.
 var launcher = regexp.MustCompile(`(^|[\s/;&|"'(])java($|[\s"');&|])`)
 
 // runsJava reports whether the command of c visibly starts a JVM.
@@ -35,11 +35,11 @@ func hasJavaEnv(c corev1.Container) bool {
 	})
 }
 
-// choose returns the indexes of the containers with a JVM. Named containers win, then those of an
-// earlier refusal: a webhook is asked again after others have added containers, and a pod that was
-// rightly refused must not be injected into one of these. Then comes the container that kubectl takes
-// by default, then the only one that visibly is a JVM, then the only one, then the first. A known
-// proxy is chosen only if it is named.
+// choose returns the indexes of the containers with a JVM. The containers that the annotation names
+// win. Next come the containers of an earlier refusal: the API server calls the webhook again after
+// other webhooks have added containers, and a pod that was rightly refused must not get a sidecar for
+// an added container. Next come kubectl's default container, the only container that visibly runs a
+// JVM, the only container, and the first container. A known proxy is chosen only by name.
 func choose(p *pod.Pod, names []string, n *notes) []int {
 	indexes, unknown := find(p, names)
 	if len(unknown) > 0 {
@@ -67,7 +67,7 @@ func find(p *pod.Pod, names []string) (indexes []int, unknown []string) {
 	return indexes, unknown
 }
 
-// likeliest chooses a container if the pod names none.
+// likeliest chooses a container for a pod that does not name any.
 func likeliest(p *pod.Pod, n *notes) []int {
 	var all []int
 	for i, c := range p.Spec.Containers {

@@ -16,12 +16,12 @@ import (
 // dest is the volume of the durable copy.
 type dest struct {
 	name string
-	own  bool // it is the pod's
+	own  bool // the pod already has the volume
 }
 
-// planDest finds the volume of the durable copy. A claim that the pod has
-// already is used as it is: a pod with two volumes of one claim never starts,
-// because the kubelet waits for the second one permanently.
+// planDest finds the volume of the durable copy. If the pod already has a volume
+// of the claim, that volume is used: a pod with two volumes of one claim never
+// starts, because the kubelet waits permanently for the second volume.
 func planDest(p *pod.Pod, w *wish.Wishes, n *notes) dest {
 	if name := w.Dest.Volume; name != "" {
 		if why := p.Unwritable(name); why != "" {
@@ -45,11 +45,11 @@ func planDest(p *pod.Pod, w *wish.Wishes, n *notes) dest {
 	return found
 }
 
-// warnDest warns of what may happen to the durable copy. If the copy ends with the
-// pod, little is lost if a sink has copied it.
+// warnDest warns of risks to the durable copy. With a sink, it does not warn of a copy
+// that is deleted with the pod: the sink has the same lines.
 func warnDest(p *pod.Pod, w *wish.Wishes, jvms []*jvm, n *notes) {
 	v := p.Volume(w.Dest.Volume)
-	kind := "" // of a volume that, by what the pod shows, ends with it
+	kind := "" // of the volume, if the pod shows that the volume is deleted with it
 	switch {
 	case w.Dest.OnNode() || v != nil && v.EmptyDir != nil:
 		kind = "emptyDir"
@@ -69,7 +69,7 @@ func warnDest(p *pod.Pod, w *wish.Wishes, jvms []*jvm, n *notes) {
 	}
 }
 
-// volume is the volume for the copies of this many sidecars. Nil: the pod has it.
+// volume returns the volume to add for the copies of all sidecars, or nil if the pod already has it.
 func (d dest) volume(w *wish.Wishes, sidecars int) *corev1.Volume {
 	if d.own {
 		return nil
@@ -99,9 +99,9 @@ func (d dest) volume(w *wish.Wishes, sidecars int) *corev1.Volume {
 	return &v
 }
 
-// mount returns where the sidecar of j finds its directory of the volume. In a claim, or another volume
-// of the pod's, that is the pod's namespace and name, so that two pods never share a directory. If there
-// are several sidecars, each has its own directory, named after its JVM's container.
+// mount returns the mount of the directory that the sidecar of j uses. In a claim or in a volume that the
+// pod names, the path of the directory is the pod's namespace and name, so that two pods never share a
+// directory. If there are several sidecars, each has its own directory, named after its JVM's container.
 func (d dest) mount(w *wish.Wishes, j *jvm, several bool) corev1.VolumeMount {
 	m := corev1.VolumeMount{Name: d.name, MountPath: destDir}
 	if w.Dest.Shared() {

@@ -16,32 +16,32 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// jvm is a container with a JVM, and what is done about it.
+// jvm is a container with a JVM, and the decisions about it.
 type jvm struct {
 	*pod.Container
-	suffix string // of the names of what is added for it: empty, "-2", "-3" …
+	suffix string // of the names of its sidecar and volumes: empty, "-2", "-3" …
 
 	attach   attach.Mode
-	tmp      *corev1.VolumeMount // what has to be mounted at tmpDir of the sidecar. Nil: nothing
-	ownTmp   bool                // tmp is added to the JVM's container, too
+	tmp      *corev1.VolumeMount // the sidecar's mount at tmpDir, or nil if it needs none
+	ownTmp   bool                // tmp is also added to the JVM's container
 	host     string
-	port     int // 0: it does not listen
+	port     int // 0: the sidecar does not listen
 	rotateAt int64
-	raised   bool // its memory limit
-	pin      bool // the heap goes by that limit, as it was
+	raised   bool // the container's memory limit is raised
+	pin      bool // the heap is still sized by the limit before it was raised
 	options  Options
 }
 
 func (j *jvm) logVolume() string { return logVolume + j.suffix }
 func (j *jvm) sidecar() string   { return sidecarName + j.suffix }
 
-// public says that the sidecar can be asked from outside of the pod.
+// public reports whether the sidecar can be reached from outside the pod.
 func (j *jvm) public() bool {
 	ip := net.ParseIP(j.host)
 	return j.port != 0 && (j.host == "" || ip != nil && ip.IsUnspecified())
 }
 
-// listen is the sidecar's --listen.
+// listen returns the value of the sidecar's --listen.
 func (j *jvm) listen() string {
 	if j.port == 0 {
 		return admin.Off
@@ -49,7 +49,7 @@ func (j *jvm) listen() string {
 	return net.JoinHostPort(j.host, strconv.Itoa(j.port))
 }
 
-// planJVM decides about one container with a JVM. It returns nil if that can't be injected.
+// planJVM decides about one container with a JVM. It returns nil if it refused the container.
 func planJVM(c *pod.Container, number int, w *wish.Wishes, n *notes) *jvm {
 	j := &jvm{Container: c, attach: w.Attach}
 	if number > 1 {
@@ -76,9 +76,9 @@ func planJVM(c *pod.Container, number int, w *wish.Wishes, n *notes) *jvm {
 	return j
 }
 
-// warnLog says what keeps the log from being written, or lets the JVM wait for another one.
+// warnLog warns of options that turn off our log, and of another log whose disk makes the JVM wait.
 func (j *jvm) warnLog(w *wish.Wishes, n *notes) {
-	earlier := []string{w.Variable.Name} // the variables whose options a JVM takes before ours
+	earlier := []string{w.Variable.Name} // the variables that a JVM reads before it reads our options
 	if w.Variable.Name == wish.LauncherVariable {
 		earlier = append(earlier, wish.ToolVariable)
 	}
@@ -93,11 +93,11 @@ func (j *jvm) warnLog(w *wish.Wishes, n *notes) {
 	}
 }
 
-// planUser decides as whom the sidecar runs. Without the JVM's uid it can read the log
-// and no more, and the log then has to be rotated, or the tmpfs would fill up one day
-// and stay full. Six files of a sixteenth leave room for overwritten files, which the
-// sidecar closes some seconds later: it can't ask the kernel whether they still have a
-// writer.
+// planUser decides about a sidecar by its JVM's user. Without the JVM's uid the sidecar
+// can only read the log. Then the JVM has to rotate the log, or the tmpfs would
+// eventually fill up and stay full. Each of the six files takes a sixteenth of the
+// tmpfs, which leaves room for overwritten files: the sidecar closes them some seconds
+// late, because it can't ask the kernel whether they still have a writer.
 func (j *jvm) planUser(w *wish.Wishes, n *notes) {
 	switch {
 	case j.UID == nil:
@@ -134,8 +134,8 @@ func (j *jvm) planAttach(n *notes) {
 	}
 }
 
-// planTmp finds a directory for the JVM's socket that the sidecar can mount
-// too, but no other pod: the sidecar speaks to any JVM whose socket is there.
+// planTmp finds a directory for the JVM's socket that the sidecar can mount and no
+// other pod can: the sidecar speaks to every JVM whose socket is there.
 func (j *jvm) planTmp(n *notes) {
 	const remedy = "mount an emptyDir there, or set " + ask.Prefix + wish.Attach + " to process-namespace"
 	at := j.MountAt(tmpDir)
@@ -160,7 +160,7 @@ func (j *jvm) planTmp(n *notes) {
 	}
 }
 
-// cleanSubPath returns the one spelling of all subPaths that name the same directory.
+// cleanSubPath returns the same spelling for all subPaths of one directory.
 func cleanSubPath(dir string) string {
 	return strings.TrimPrefix(path.Clean("/"+dir), "/")
 }
@@ -170,7 +170,7 @@ func (j *jvm) unreachable(n *notes, why string) {
 	n.warn("log levels of container %.80q can't be changed: %s", j.Name, why)
 }
 
-// change is what is added to the container.
+// change returns the additions to the JVM's container.
 func (j *jvm) change(w *wish.Wishes) Change {
 	c := Change{Container: j.Index, Mounts: []corev1.VolumeMount{{Name: j.logVolume(), MountPath: logDir}}, Options: j.options, Env: j.eventsEnv(w)}
 	if j.ownTmp && j.tmp != nil {

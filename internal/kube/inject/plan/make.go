@@ -14,7 +14,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// Make decides about a pod of the namespace that has no sidecar yet.
+// Make decides about a pod without a sidecar in the namespace.
 func Make(p *pod.Pod, namespace string, w wish.Wishes) Plan {
 	var n notes
 	if namespace == "kube-system" {
@@ -30,7 +30,7 @@ func Make(p *pod.Pod, namespace string, w wish.Wishes) Plan {
 	}
 	findClashes(p, &n)
 	var made Plan
-	if len(n.problems) == 0 { // what follows goes by the wishes
+	if len(n.problems) == 0 { // an injection needs valid wishes
 		made = injection(p, &w, &n)
 	}
 	switch {
@@ -42,8 +42,8 @@ func Make(p *pod.Pod, namespace string, w wish.Wishes) Plan {
 	return refusal(p, w.Containers, n.problems)
 }
 
-// findClashes finds what has one of our names and is not ours, and annotations with which ours would
-// make the API server refuse the pod.
+// findClashes finds containers and volumes of the pod that have one of our names, and annotations so
+// long that the API server would refuse the pod with ours added.
 func findClashes(p *pod.Pod, n *notes) {
 	for _, name := range p.ContainerNames() {
 		if isOurs(name, sidecarName) {
@@ -62,7 +62,7 @@ func findClashes(p *pod.Pod, n *notes) {
 	}
 }
 
-// denial is the plan for a pod that can't be injected and must not start without.
+// denial returns the plan for a pod that can't be injected and must not start without a sidecar.
 func denial(problems []problem) Plan {
 	var texts []string
 	for _, p := range problems {
@@ -71,10 +71,11 @@ func denial(problems []problem) Plan {
 	return Plan{Refused: problems[0].reason, Denied: printable.Text("ullage: "+strings.Join(texts, "; "), maxDenied)}
 }
 
-// refusal is the plan for a pod that starts as it is. A controller creates the
-// pod of a Deployment and shows no warnings: so the pod itself has them.
+// refusal returns the plan for a pod that starts as it is. The pod of a Deployment is
+// created by a controller, which shows no warnings, so the problems are also
+// annotated on the pod.
 func refusal(p *pod.Pod, containers []string, problems []problem) Plan {
-	var n notes // the warnings so far are about what is not done
+	var n notes // drops the earlier warnings, which are about an injection
 	s := ask.Status{Refused: problems[0].reason}
 	for _, i := range choose(p, containers, &notes{}) {
 		s.Containers = append(s.Containers, p.Spec.Containers[i].Name)
@@ -88,7 +89,7 @@ func refusal(p *pod.Pod, containers []string, problems []problem) Plan {
 	return Plan{Annotations: report(p, s), Warnings: n.warnings, Refused: s.Refused}
 }
 
-// injection is the plan for a pod that gets its sidecars, unless a problem is found.
+// injection returns the plan for a pod that gets its sidecars, or an empty plan if it finds a problem.
 func injection(p *pod.Pod, w *wish.Wishes, n *notes) Plan {
 	for _, text := range w.Warnings {
 		n.warn("%s", text)
@@ -143,13 +144,13 @@ func planJVMs(p *pod.Pod, chosen []int, w *wish.Wishes, n *notes) []*jvm {
 	return jvms
 }
 
-// warnPod says what the pod does to its sidecars, and they to it.
+// warnPod warns of conflicts between the pod and its sidecars.
 func warnPod(p *pod.Pod, w *wish.Wishes, jvms []*jvm, n *notes) {
 	if grace := p.Spec.TerminationGracePeriodSeconds; grace != nil && *grace <= 0 {
 		n.warn("the pod has terminationGracePeriodSeconds: 0: the sidecar is killed with the JVM, and the last lines are lost: set at least 1")
 	}
 	if secrets := w.Container.PullSecrets; p.Offline && len(secrets) > 0 && len(p.Spec.ImagePullSecrets) == 0 {
-		// An API server gives a pod those of its service account only if the pod names none itself.
+		// An API server adds the service account's pull secrets only to a pod that names none itself.
 		n.warn("with the pull secrets of the sidecar (%s), the pod no longer gets those of its service account: name them in the pod's imagePullSecrets", strings.Join(secrets, ", "))
 	}
 	const remedy = "scrape all ports that are called ullage-metrics (" + build.Docs + "monitoring.md#metrics), and set " + ask.Prefix + wish.ScrapeAnnotations + " to off"

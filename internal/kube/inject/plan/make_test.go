@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// made plans for a pod with the containers, whose user is known.
+// made returns the plan for a pod with these containers and a known user.
 func made(annotations map[string]string, containers ...corev1.Container) Plan {
 	id := int64(1000)
 	p := &pod.Pod{}
@@ -35,7 +35,7 @@ func namesOf(volumes []corev1.Volume) (all []string) {
 	return all
 }
 
-// Each of two JVMs gets its own values. They share only the copy and the annotations.
+// Two JVMs share only the volumes of the copy and of the annotations.
 func TestAPlanOfTwoJVMs(t *testing.T) {
 	app := corev1.Container{Name: "app", Env: []corev1.EnvVar{{Name: "JDK_JAVA_OPTIONS", Value: "-Xmx1g"}}}
 	p := made(map[string]string{"container": "app,worker", "dest": "pvc:logs"}, app, corev1.Container{Name: "web"}, corev1.Container{Name: "worker"})
@@ -55,7 +55,7 @@ func TestAPlanOfTwoJVMs(t *testing.T) {
 	}
 }
 
-// A refusal changes nothing but what the pod says about it.
+// A refusal changes only the annotations that report it.
 func TestAPlanOfARefusal(t *testing.T) {
 	taken := corev1.Container{Name: "app", VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/var/log/jvm"}}}
 	p := made(nil, taken)

@@ -19,17 +19,17 @@ const (
 	attachListener = "-XX:+StartAttachListener"
 )
 
-// optionsOf8 returns the options by which a JVM of JDK 8 writes its collector's log where the sidecar ships it
-// from. Such a JVM exits at -Xlog, so that its user has to give them to this JVM alone.
+// optionsOf8 returns the options that make a JVM of JDK 8 write its GC log to the directory that the sidecar
+// ships. Such a JVM would exit at -Xlog, so its user has to give these options to that JVM alone.
 func (j *jvm) optionsOf8() string {
 	return "-Xloggc:" + logDir + "/gc-%p.log -XX:+PrintGCDetails -XX:+PrintGCDateStamps -XX:+PrintGCTimeStamps -XX:+PrintGCApplicationStoppedTime " +
 		"-XX:+UseGCLogFileRotation -XX:NumberOfGCLogFiles=4 -XX:GCLogFileSize=4M " + errorFile + logDir + "/hs_err_pid%p.log -XX:+PerfDisableSharedMem"
 }
 
-// optionsFor returns the options that the JVMs of a container are given. With rotateAt, the
-// sidecar can't free the memory of a file that is being written: the JVM then has six
-// files of that size and overwrites the oldest. Without, the file grows permanently, and
-// its durable part is freed.
+// optionsFor returns the options for the JVMs of a container. If rotateAt is set, the sidecar
+// can't free the memory of a file that is being written, so the JVM keeps six files of that
+// size and overwrites the oldest. Otherwise the JVM never rotates the file, and the sidecar
+// frees the memory of the part that is durable.
 func (j *jvm) optionsFor(w *wish.Wishes) string {
 	size := "0"
 	if j.rotateAt > 0 {
@@ -45,15 +45,15 @@ func (j *jvm) optionsFor(w *wish.Wishes) string {
 	return options
 }
 
-// otherOptions returns the options that do not concern the log, and that no adoption replaces.
+// otherOptions returns the options that are not about the log. Adoption is no substitute for them.
 func (j *jvm) otherOptions(w *wish.Wishes) string {
 	var options []string
-	// A crash's report would be gone with the pod.
+	// Otherwise a crash report would be lost with the pod.
 	if !j.Says(errorFile) {
 		options = append(options, errorFile+logDir+"/hs_err_pid%p.log")
 	}
-	// HotSpot keeps counters in a file that it has mapped, /tmp/hsperfdata_USER/PID,
-	// and waits for the disk where that writes the page back.
+	// HotSpot keeps counters in a mapped file, /tmp/hsperfdata_USER/PID. On a disk, HotSpot
+	// waits while the kernel writes one of its pages back.
 	if !w.Perfdata && !j.InMemory(tmpDir) {
 		options = append(options, "-XX:+PerfDisableSharedMem")
 	}
@@ -64,9 +64,8 @@ func (j *jvm) otherOptions(w *wish.Wishes) string {
 	return strings.Join(options, " ")
 }
 
-// planOptions gives the JVMs of a container their options, after what the variable has already. The
-// injector replaces no value that it can't see, since heap sizes, agents and trust stores would be
-// gone without a word.
+// planOptions appends the options of a container's JVMs to the variable's value. It replaces no value
+// that it can't see: heap sizes, agents and trust stores would be lost silently.
 func (j *jvm) planOptions(w *wish.Wishes, n *notes) {
 	name, options := w.Variable.Name, j.optionsFor(w)
 	if name == wish.NoVariable {
@@ -91,8 +90,8 @@ func (j *jvm) planOptions(w *wish.Wishes, n *notes) {
 	j.options = Options{Name: name, Index: -1, Value: options}
 }
 
-// warnNoOptions says what the JVMs of a container lack that are given no options. A sidecar that adopts them
-// gives them a log later. Through a shared /tmp it finds only a JVM that listens from its start.
+// warnNoOptions says what a container's JVMs lack without options. If the sidecar adopts them, they get a
+// log later. Through a shared /tmp, the sidecar finds only a JVM whose attach listener runs from its start.
 func (j *jvm) warnNoOptions(w *wish.Wishes, n *notes) {
 	none := fmt.Sprintf("the JVMs of container %.80q get no options (%s%s: off)", j.Name, ask.Prefix, wish.OptionsVariable)
 	switch {
@@ -109,10 +108,10 @@ func (j *jvm) warnNoOptions(w *wish.Wishes, n *notes) {
 	}
 }
 
-// eventsVariable is what the library in java/ reads: where its ring is to be, and how large.
+// eventsVariable tells the library in java/ where to create its ring, and how large.
 const eventsVariable = "ULLAGE_EVENTS"
 
-// warnEvents says what keeps the events of a container from being logged.
+// warnEvents warns of reasons why the events of a container are not logged.
 func (j *jvm) warnEvents(w *wish.Wishes, n *notes) {
 	own := pod.LastEnv(j.Container.Container, eventsVariable) >= 0
 	switch {
@@ -130,7 +129,7 @@ func (j *jvm) warnEvents(w *wish.Wishes, n *notes) {
 	}
 }
 
-// wishes returns w, without a ring where nothing creates one: it takes no memory there.
+// wishes returns w, without the ring if no ring is created: then none takes memory.
 func (j *jvm) wishes(w *wish.Wishes) *wish.Wishes {
 	if w.Events == 0 || j.UID != nil || pod.LastEnv(j.Container.Container, eventsVariable) >= 0 {
 		return w
@@ -140,16 +139,16 @@ func (j *jvm) wishes(w *wish.Wishes) *wish.Wishes {
 	return &ringless
 }
 
-// eventsEnv returns what says to the JVMs of a container where their rings are, if anything has to.
-// Where the sidecar may not be the JVM's user, nothing does: it could not remove a ring, and the
-// ninth start would find eight. Without the variable an appender writes to its fallback from the start.
+// eventsEnv returns the variable with the place and size of the rings of a container's JVMs, or nil. If
+// the JVM's user is not known, it returns nil: the sidecar could not remove a ring, and the ninth start
+// would find eight rings. Without the variable, an appender writes to its fallback from the start.
 func (j *jvm) eventsEnv(w *wish.Wishes) []corev1.EnvVar {
 	if w.Events == 0 || j.UID == nil || pod.LastEnv(j.Container.Container, eventsVariable) >= 0 {
 		return nil
 	}
 	keep := w.Sidecar.Ship.KeepLevel
 	if keep == ship.KeepLevel(ul.NumLevels) {
-		keep = ship.KeepLevel(ul.Error) // a ring knows no off
+		keep = ship.KeepLevel(ul.Error) // a ring has no level off
 	}
 	value := strings.Join([]string{logDir, "size=" + w.Events.String(), "keep=" + keep.String()}, ",")
 	return []corev1.EnvVar{{Name: eventsVariable, Value: value}}

@@ -1,6 +1,6 @@
-// Package plan decides about a pod: what is added to it and to the containers of its JVMs, of
-// what its creator is warned, and why it is refused. A plan is values alone; it knows neither
-// JSON nor what a patch looks like.
+// Package plan decides about a pod: what is added to it and to the containers of its JVMs, which
+// warnings its creator gets, and why it is refused. A plan holds only values. It does not depend
+// on JSON or on the form of a patch.
 package plan
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// Plan is the decision about a pod. The zero value leaves it as it is.
+// Plan is the decision about a pod. The zero value leaves the pod unchanged.
 type Plan struct {
 	SharesProcesses bool // between its containers
 	Volumes         []corev1.Volume
@@ -21,39 +21,39 @@ type Plan struct {
 	Sidecars        []corev1.Container // init containers
 	Changes         []Change
 
-	// Restarts are the sidecars of an injected pod that get their restartPolicy back.
+	// Restarts are the sidecars of an injected pod whose lost restartPolicy is set again.
 	Restarts []Restart
 
-	Labelled    bool // as one that is injected
+	Labelled    bool // as injected
 	Annotations []Annotation
 
 	Warnings []string
 
-	// Injected says that the pod gets its sidecars, or a working one again.
+	// Injected says that the pod gets its sidecars, or that a broken one is repaired.
 	Injected bool
 
-	// Refused, if not empty, is why the pod gets no sidecar that it should have. If Denied is not
-	// empty, it says why the pod must not start.
+	// Refused, if not empty, is why the pod does not get a sidecar that it should have. Denied, if
+	// not empty, says why the pod must not start.
 	Refused ask.Reason
 	Denied  string
 }
 
-// Change is what is added to a container with a JVM.
+// Change is the additions to a container with a JVM.
 type Change struct {
-	Container int // among the pod's
+	Container int // its index in the pod
 	Mounts    []corev1.VolumeMount
 	Memory    Memory
 	Options   Options
 	Env       []corev1.EnvVar
 }
 
-// Memory is a limit that is raised. The zero value leaves it as it is.
+// Memory is a raised limit. The zero value leaves the limit as it is.
 type Memory struct {
 	Limit   string
-	Request bool // it is raised as well
+	Request bool // the request is raised too
 }
 
-// Lists are those of the container's resources that the limit is written into.
+// Lists returns the lists of the container's resources that the new limit is written to.
 func (m Memory) Lists() []string {
 	switch {
 	case m.Limit == "":
@@ -64,27 +64,27 @@ func (m Memory) Lists() []string {
 	return []string{"limits"}
 }
 
-// Options are those of the JVMs of a container, in a variable. Without a name there are none.
+// Options are the options for the JVMs of a container, in a variable. If Name is empty, there are none.
 type Options struct {
 	Name  string
-	Index int // of the variable that is replaced; negative: it is added
+	Index int // of the variable to replace; negative: the variable is added
 
 	Old, Value string
 }
 
 // Restart is a sidecar that has lost its restartPolicy.
 type Restart struct {
-	Container int // among the pod's init containers
+	Container int // its index among the init containers
 	Env       []corev1.EnvVar
 }
 
-// Annotation is set on the pod.
+// Annotation is an annotation to set on the pod.
 type Annotation struct{ Name, Value string }
 
-// Bounds of what is said of a plan.
+// Bounds of the texts about a plan.
 const (
-	maxDenied   = 1000 // bytes of all problems together
-	maxWarnings = 10   // in the annotation: the sidecar reads those of at most 16 KiB
+	maxDenied   = 1000 // bytes of all problems
+	maxWarnings = 10   // in the annotation: the sidecar reads a line of at most 16 KiB
 )
 
 // problem is why a pod can't be injected, and what to do about it.
@@ -93,7 +93,7 @@ type problem struct {
 	text   string
 }
 
-// notes are what is said of a plan while it is made.
+// notes are the warnings and problems found while a plan is made.
 type notes struct {
 	warnings []string
 	problems []problem

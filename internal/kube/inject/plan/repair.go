@@ -17,20 +17,20 @@ const yieldAfter = "15s"
 const strippedWarning = "another webhook has dropped the sidecar's restartPolicy, which was added again: upgrade that webhook; " +
 	"if it drops it once more, the pod starts " + yieldAfter + " late and without a sidecar"
 
-// Injected says whether the pod has its sidecars already, and what its status
-// says.
+// Injected reports whether the pod already has its sidecars, and returns its
+// status.
 func Injected(p *pod.Pod) (ask.Status, bool) {
 	value := p.Annotations[ask.InjectedAnnotation]
 	if value == "" || !slices.Contains(p.ContainerNames(), sidecarName) {
 		return ask.Status{}, false
 	}
 	s, err := ask.ParseStatus(value)
-	return s, err != nil || s.Refused == "" // refused: the container is another program's
+	return s, err != nil || s.Refused == "" // refused: the container is not ours
 }
 
-// Repair gives the sidecars of an injected pod the restartPolicy that they have
-// lost. The webhook that dropped it may do so again, after us. So the sidecar is
-// told to yield: the pod must start, with a sidecar or without.
+// Repair restores the lost restartPolicy of an injected pod's sidecars. The webhook
+// that dropped it may run after us and drop it again. So the sidecar is set to
+// yield: the pod must start, with or without a sidecar.
 func Repair(p *pod.Pod, s ask.Status) Plan {
 	var made Plan
 	for i, c := range p.Spec.InitContainers {

@@ -12,17 +12,17 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// What a sidecar may take where the pod's other containers have such limits, and
-// the configuration does not.
+// The limits of a sidecar if the pod's own containers have such limits and the
+// configuration has none.
 var (
 	cpuLimit    = resource.MustParse("250m")
 	memoryLimit = resource.MustParse("64Mi")
 )
 
-// resourcesOf returns the resources of each of the pod's sidecars, and what all of them add to the pod. They preserve what
-// the pod's own resources achieve: that a ResourceQuota for CPU limits admits it, that its QoS class is Guaranteed, that it
-// may fill its limit of ephemeral storage. If the pod has resources as a whole, a further container must have none: the sum
-// of all requests may not exceed the pod's.
+// resourcesOf returns the resources of each sidecar, and what all sidecars add to the pod. The resources of a sidecar keep
+// three properties of the pod: a ResourceQuota for CPU limits admits it, its QoS class is Guaranteed, and its own containers
+// may use all their ephemeral storage. If the pod has pod-level resources, a sidecar gets none: the sum of the containers'
+// requests must not exceed the pod's.
 func resourcesOf(p *pod.Pod, w *wish.Wishes, sidecars int, n *notes) (r corev1.ResourceRequirements, adds string) {
 	if p.HasWhole() {
 		return r, ""
@@ -31,7 +31,7 @@ func resourcesOf(p *pod.Pod, w *wish.Wishes, sidecars int, n *notes) (r corev1.R
 	r = corev1.ResourceRequirements{Requests: maps.Clone(asked.Requests), Limits: maps.Clone(asked.Limits)}
 	lacks := func(name corev1.ResourceName) bool { limit := r.Limits[name]; return limit.Sign() == 0 }
 	switch limit := r.Limits[corev1.ResourceCPU]; {
-	case guaranteed && limit.Cmp(w.Container.CPULimit) == 0: // or there is none
+	case guaranteed && limit.Cmp(w.Container.CPULimit) == 0: // or both are zero
 		r.Limits[corev1.ResourceCPU] = larger(asked.Guaranteed[corev1.ResourceCPU], r.Requests[corev1.ResourceCPU])
 	case lacks(corev1.ResourceCPU) && p.Limited(corev1.ResourceCPU) == len(p.Spec.Containers):
 		r.Limits[corev1.ResourceCPU] = larger(cpuLimit, r.Requests[corev1.ResourceCPU])
@@ -51,10 +51,10 @@ func resourcesOf(p *pod.Pod, w *wish.Wishes, sidecars int, n *notes) (r corev1.R
 	return r, addition(p, r, sidecars, guaranteed, n)
 }
 
-// guarantee makes the requests the limits, so that the pod stays Guaranteed. The maximum requests
-// of the policy still apply. The limit of CPU is lowered to it. The limit of memory is not,
-// because the kernel would kill a sidecar that fills its spool: the requests stay as they are,
-// and the pod is not Guaranteed. The warning says which of both it is.
+// guarantee sets the requests to the limits, so that the pod stays Guaranteed. The maximum requests
+// of the policy still apply. A CPU limit over the maximum is lowered to it. A memory limit over the
+// maximum is not, because the kernel would kill a sidecar that fills its spool: then the requests
+// stay as they are, and the pod is not Guaranteed. A warning reports either case.
 func guarantee(r *corev1.ResourceRequirements, most corev1.ResourceList, n *notes) {
 	over := func(name corev1.ResourceName) (bound resource.Quantity, is bool) {
 		bound, is = most[name]
@@ -74,10 +74,10 @@ func guarantee(r *corev1.ResourceRequirements, most corev1.ResourceList, n *note
 	}
 }
 
-// storage requests what the durable copy may take of the node's disk, so that
-// the scheduler finds a node with that much. Limited adds it to what the pod
-// may take: the kubelet compares the sum of all containers' limits with what is
-// in all emptyDirs and evicts a pod that is over it.
+// storage requests the disk space that the durable copy may take, so that the
+// scheduler finds a node with that much. If the pod is limited, the same amount
+// becomes a limit: the kubelet evicts a pod whose emptyDirs take more than the
+// sum of its containers' limits.
 func storage(r *corev1.ResourceRequirements, onDisk resource.Quantity, limited bool) {
 	limit, given := r.Limits[corev1.ResourceEphemeralStorage]
 	if !given && limited {
@@ -96,9 +96,9 @@ func storage(r *corev1.ResourceRequirements, onDisk resource.Quantity, limited b
 // should keep: an HPA's default target is 80 %, and the HPA ignores a tenth of it either way.
 const leastShare = 88
 
-// addition says what this many sidecars add to the pod's requests. Autoscalers, quotas and the
-// scheduler go by the sum. The warning is for a pod whose own containers can no longer reach the usual
-// target of an autoscaler: in one of QoS class Guaranteed they cannot use more than they request.
+// addition says what the sidecars add to the pod's requests. Autoscalers, quotas and the scheduler use
+// the sum. The warning is for a pod of QoS class Guaranteed whose own containers can no longer reach the
+// usual target of an autoscaler: they cannot use more than they request.
 func addition(p *pod.Pod, r corev1.ResourceRequirements, sidecars int, guaranteed bool, n *notes) string {
 	cpu, memory := times(r.Requests[corev1.ResourceCPU], sidecars), times(r.Requests[corev1.ResourceMemory], sidecars)
 	if cpu.IsZero() && memory.IsZero() {

@@ -12,15 +12,15 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/pod"
 )
 
-// inTmp is a path below /tmp in a text. What is written there is no reason for a warning: neither the
-// option before the path nor a redirection reads it.
+// inTmp matches a path below /tmp in a text. A file that is only written there is no reason for a
+// warning: written matches the options and redirections that write a file and do not read one.
 var (
 	inTmp   = regexp.MustCompile(`(?:^|[\s=:,@'"(])(/tmp/[^\s'":,;)]+)`)
 	written = regexp.MustCompile(`(?:HeapDumpPath|ErrorFile|FlightRecorder\S*filename|java\.io\.tmpdir)=\S*|-Xlog\S*|-Xloggc:\S*|>>?\s*/tmp/\S*`)
 )
 
-// imageTmp returns a path in /tmp that the container names: its image may have a file there,
-// which a volume at /tmp would hide. Empty: nothing.
+// imageTmp returns a path in /tmp that the container names, or "". The image may have a file
+// there, which a volume at /tmp would hide.
 func imageTmp(c *pod.Container) string {
 	if dir := path.Clean(c.WorkingDir); pod.IsBelow(dir, tmpDir) {
 		return dir + ", its working directory"
@@ -33,16 +33,16 @@ func imageTmp(c *pod.Container) string {
 	return ""
 }
 
-// java8 is an image of JDK 8: one that is a JDK by its name and 8 by its tag, or whose tag names both.
-// The version of an application with java in its name does not count.
+// java8 matches an image of JDK 8: its name is a JDK's and its tag is 8, or its tag names both. An
+// application with java in its name and version 8 does not match.
 var java8 = regexp.MustCompile(`(?i)(?:^|[/-])(?:java|openjdk|jdk|jre|temurin|amazoncorretto|corretto|zulu|liberica|sapmachine|semeru|dragonwell)` +
 	`(?:-(?:openjdk|openjre|jdk|jre|alpine|debian|centos|runtime))*:(?:1\.)?8(?:[^0-9]|$)|:\S*-(?:jdk|jre)-?8(?:[^0-9]|$)`)
 
-// version8 is a value of JAVA_VERSION, as images of a JDK have it, of JDK 8.
+// version8 matches the JAVA_VERSION that images of JDK 8 set.
 var version8 = regexp.MustCompile(`^(?:jdk-?)?(?:1\.)?8(?:[^0-9]|$)`)
 
-// isJDK8 reports whether the pod shows that a container's JVM is of JDK 8. The pod does not show
-// what the image itself sets.
+// isJDK8 reports whether the pod shows that a container's JVM is JDK 8. Variables that the image
+// sets are not visible in the pod.
 func isJDK8(c *pod.Container) bool {
 	i := pod.LastEnv(c.Container, "JAVA_VERSION")
 	if i >= 0 && c.Env[i].Value != "" {
@@ -51,12 +51,12 @@ func isJDK8(c *pod.Container) bool {
 	return java8.MatchString(c.Image)
 }
 
-// otherLog is an option that makes a JVM log: the old one for a file, or the
-// new one, with its output after the selection.
+// otherLog matches an option that makes a JVM log: -Xloggc with its file, or
+// -Xlog with its output after the selection.
 var otherLog = regexp.MustCompile(`-Xloggc:([^\s'"]+)|-Xlog:[^\s:'"]*:(?:file=)?"?([^\s:'"]+)`)
 
-// diskLog returns another log file of a JVM in c, on a disk that the JVM then
-// waits for; empty: the pod shows none.
+// diskLog returns another log file of a JVM in c, on a disk that the JVM would
+// wait for. It returns "" if the pod shows no such file.
 func diskLog(c *pod.Container) string {
 	for _, text := range c.Texts() {
 		for _, found := range otherLog.FindAllStringSubmatch(text, -1) {
@@ -69,10 +69,10 @@ func diskLog(c *pod.Container) string {
 	return ""
 }
 
-// memoryDirs are directories of a node that are a tmpfs.
+// memoryDirs are the directories of a node that are usually on a tmpfs.
 var memoryDirs = []string{"/dev/shm", "/run", "/var/run", "/dev"}
 
-// forgetful says that a volume is a directory of the node that is in memory.
+// forgetful reports whether a volume is a hostPath in the node's memory.
 func forgetful(v *corev1.Volume) bool {
 	return v != nil && v.HostPath != nil && slices.ContainsFunc(memoryDirs, func(dir string) bool { return pod.IsBelow(path.Clean(v.HostPath.Path), dir) })
 }

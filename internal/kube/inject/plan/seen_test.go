@@ -7,7 +7,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/pod"
 )
 
-// A second log on a disk brings back the pauses that the first one avoids.
+// A second log, on a disk, brings back the pauses that a log on the tmpfs avoids.
 func TestALogOnADiskIsFound(t *testing.T) {
 	for text, want := range map[string]string{
 		"-Xlog:gc*:file=/data/gc.log":                            "/data/gc.log",

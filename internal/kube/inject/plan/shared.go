@@ -10,11 +10,11 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// separateTmp turns level control off if JVM containers share one /tmp: each is
-// its own process 1 and takes the socket of the other.
+// separateTmp turns off level control for JVM containers that share one /tmp:
+// each JVM is process 1 in its own container, so one takes the other's socket.
 func separateTmp(p *pod.Pod, jvms []*jvm, n *notes) {
 	if share := p.Spec.ShareProcessNamespace; share != nil && *share {
-		return // the numbers differ
+		return // the process ids differ
 	}
 	users := map[corev1.VolumeMount]int{}
 	for _, j := range jvms {
@@ -30,8 +30,8 @@ func separateTmp(p *pod.Pod, jvms []*jvm, n *notes) {
 	}
 }
 
-// planNamespace says why the containers of the pod can't see each other's
-// processes.
+// planNamespace refuses a pod whose process namespace is wanted for attaching
+// but can't be shared.
 func planNamespace(p *pod.Pod, w *wish.Wishes, n *notes) {
 	share := p.Spec.ShareProcessNamespace
 	switch {
@@ -43,7 +43,7 @@ func planNamespace(p *pod.Pod, w *wish.Wishes, n *notes) {
 	}
 }
 
-// planPorts gives each sidecar an address: the wanted port, or the next one
+// planPorts gives each sidecar an address: the wanted port, or the next port
 // that no container declares.
 func planPorts(p *pod.Pod, w *wish.Wishes, jvms []*jvm, n *notes) {
 	if w.Listen == admin.Off {

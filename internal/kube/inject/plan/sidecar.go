@@ -20,11 +20,11 @@ import (
 	"github.com/ullage/ullage/internal/sink/address"
 )
 
-// imageUser is the uid and gid of a sidecar whose JVM's are not known: those of
-// the image.
+// imageUser is the uid and gid of the sidecar's image. A sidecar runs with them if
+// the JVM's are not known.
 const imageUser = 65532
 
-// volumes are those to add to the pod.
+// volumes returns the volumes to add to the pod.
 func volumes(w *wish.Wishes, jvms []*jvm, d dest) []corev1.Volume {
 	var all []corev1.Volume
 	add := func(name string, source corev1.VolumeSource) {
@@ -40,9 +40,9 @@ func volumes(w *wish.Wishes, jvms []*jvm, d dest) []corev1.Volume {
 	annotations := []corev1.DownwardAPIVolumeFile{{Path: "annotations", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations"}}}
 	add(podInfoVolume, corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: annotations}})
 	if hasSinkSecret(w) {
-		// The keys of the Secret as files: certificates, keys, and passwords for
-		// options that take a file. They are renewed while the pod runs.
-		optional, mode := true, int32(0o444) // the sidecar's user is the JVM's, and no other container mounts it
+		// Each key of the Secret is a file: a certificate, a key, or a password for an
+		// option that takes a file. The files are updated while the pod runs.
+		optional, mode := true, int32(0o444) // the JVM's user must be able to read it, and only the sidecar mounts it
 		add(sinkSecretVolume, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: w.SinkSecret, DefaultMode: &mode, Optional: &optional}})
 	}
 	if v := d.volume(w, len(jvms)); v != nil {
@@ -51,7 +51,7 @@ func volumes(w *wish.Wishes, jvms []*jvm, d dest) []corev1.Volume {
 	return all
 }
 
-// sidecar is the container for one JVM's container.
+// sidecar returns the sidecar for one JVM's container.
 func sidecar(w *wish.Wishes, j *jvm, dest corev1.VolumeMount, resources corev1.ResourceRequirements) corev1.Container {
 	always := corev1.ContainerRestartPolicyAlways
 	c := corev1.Container{
@@ -61,13 +61,13 @@ func sidecar(w *wish.Wishes, j *jvm, dest corev1.VolumeMount, resources corev1.R
 		Args:            []string{"run"},
 		Env:             environment(w, j),
 		Resources:       resources,
-		// The annotations' volume is mounted whole: a subPath never changes.
+		// The volume of the annotations is mounted whole: a subPath mount is never updated.
 		VolumeMounts: []corev1.VolumeMount{
 			{Name: j.logVolume(), MountPath: logDir},
 			dest,
 			{Name: podInfoVolume, MountPath: podInfoDir, ReadOnly: true},
-			// An API server mounts the token of the pod's account into every container
-			// that has nothing there, those of webhooks too. The sidecar needs none.
+			// An API server mounts the token of the service account into every container
+			// without a mount there, webhooks' containers included. The sidecar needs no token.
 			{Name: podInfoVolume, MountPath: names.ServiceAccountDir, ReadOnly: true},
 		},
 		RestartPolicy:            &always,
@@ -86,8 +86,8 @@ func sidecar(w *wish.Wishes, j *jvm, dest corev1.VolumeMount, resources corev1.R
 	return w.Container.Hatch.Apply(c)
 }
 
-// securityContext is what the restricted Pod Security Standard asks for, and
-// the user of the JVM.
+// securityContext meets the restricted Pod Security Standard, and runs the sidecar
+// as the JVM's user.
 func securityContext(j *jvm) *corev1.SecurityContext {
 	yes, no, own := true, false, int64(imageUser)
 	s := &corev1.SecurityContext{
@@ -98,7 +98,7 @@ func securityContext(j *jvm) *corev1.SecurityContext {
 		SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 	}
 	if j.SecurityContext != nil {
-		s.SELinuxOptions = j.SecurityContext.SELinuxOptions // else it would be kept from the JVM's files
+		s.SELinuxOptions = j.SecurityContext.SELinuxOptions // otherwise SELinux could deny access to the JVM's files
 	}
 	switch {
 	case j.UID == nil:
@@ -112,7 +112,7 @@ func securityContext(j *jvm) *corev1.SecurityContext {
 	return s
 }
 
-// environment has the settings of the sidecar, where they are not the default.
+// environment returns those settings of the sidecar that differ from the defaults.
 func environment(w *wish.Wishes, j *jvm) []corev1.EnvVar {
 	var env []corev1.EnvVar
 	if w.Dest.Shared() {
@@ -127,7 +127,7 @@ func environment(w *wish.Wishes, j *jvm) []corev1.EnvVar {
 		"listen":      j.listen(),
 	})
 	if j.attach == attach.Off {
-		delete(all, ask.Adopt) // a default for all pods; 'ullage run' refuses it where it cannot reach a JVM
+		delete(all, ask.Adopt) // may be a default for all pods; 'ullage run' refuses it with --attach=off
 	}
 	if j.tmp != nil {
 		all["jvm-tmp"] = tmpDir
@@ -152,11 +152,11 @@ func fromField(name, path string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
 }
 
-// sinkEnvironment tells the sinks whose log it is and hands them the credentials that are
-// in their Secret. The kubelet reads the Secret; neither the injector nor the pod's
-// manifest has its content. Only the variables that the sinks read are taken, by name: any
-// other, as ULLAGE_DEST, could change what the cluster's policy fixes. A Secret or a key
-// that is missing stops no pod: the sink fails then, and says why.
+// sinkEnvironment names the pod and container for the sinks, and passes on the credentials in
+// their Secret. The kubelet reads the Secret; neither the injector nor the pod's manifest has
+// its content. Only the variables that the sinks read are taken, by name: any other, such as
+// ULLAGE_DEST, could override the cluster's policy. A missing Secret or key does not stop a
+// pod: the sink fails and reports why.
 func sinkEnvironment(w *wish.Wishes, container string) []corev1.EnvVar {
 	urls := w.Sidecar.Sinks.URLs
 	if len(urls) == 0 {
@@ -175,7 +175,7 @@ func sinkEnvironment(w *wish.Wishes, container string) []corev1.EnvVar {
 	for _, one := range urls {
 		u, err := url.Parse(one)
 		if err != nil {
-			continue // it was a problem
+			continue // already reported as a problem
 		}
 		for _, name := range address.Credentials(u.Scheme) {
 			if !given[name] {
@@ -188,5 +188,5 @@ func sinkEnvironment(w *wish.Wishes, container string) []corev1.EnvVar {
 	return env
 }
 
-// hasSinkSecret reports whether sidecars of the pod have a Secret mounted.
+// hasSinkSecret reports whether the pod's sidecars mount a Secret.
 func hasSinkSecret(w *wish.Wishes) bool { return w.SinkSecret != "" && len(w.Sidecar.Sinks.URLs) > 0 }
