@@ -1,8 +1,8 @@
-// Package kube is what runs in a cluster apart from the pods, and is never linked into
-// the sidecar.
+// Package kube holds the packages of the injector, which are never linked into the
+// sidecar.
 //
-//   - inject: a pod becomes a patch, checked by the settings of the sidecar itself
-//   - webhook: the server of the admission reviews
-//   - certs: its certificate
-//   - kubeapi: the few calls of the API server: certificates and Events
+//   - inject: makes the patch of a pod, with the sidecar's own code to check its settings
+//   - webhook: the server that answers admission reviews
+//   - certs: the certificate of that server
+//   - kubeapi: the few requests to the API server, for certificates and Events
 package kube

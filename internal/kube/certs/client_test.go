@@ -25,8 +25,8 @@ func TestWhatTheAPIRefusesIsToldWithItsRemedy(t *testing.T) {
 		what  string
 		code  int
 		says  string
-		ready bool // a replica that was ready before stays so
-		fresh bool // one that starts becomes so
+		ready bool // whether a replica that was ready stays ready
+		fresh bool // whether a new replica becomes ready
 	}{
 		{"GET " + secretPath, 403, `(refused with 403): the service account needs a role that allows "get" on "secrets"`, true, false},
 		{"GET " + secretPath, 404, "the object must exist", true, false},
@@ -44,7 +44,7 @@ func TestWhatTheAPIRefusesIsToldWithItsRemedy(t *testing.T) {
 			f, clock := newFakeAPI(t), newClock()
 			r := newReplica(t, f, clock)
 			r.mustLook(t)
-			// A renewal is due, and a caBundle holds more than it should.
+			// A renewal is due, and one caBundle has an extra suffix.
 			clock.add(61 * 24 * time.Hour)
 			f.put(configPath, strings.ReplaceAll(testConfiguration, "bm9uc2Vuc2U=", base64.StdEncoding.EncodeToString([]byte(f.bundles()[0]+"more"))))
 			f.setFail(c.what, c.code)
@@ -53,7 +53,7 @@ func TestWhatTheAPIRefusesIsToldWithItsRemedy(t *testing.T) {
 				t.Errorf("error %v, want %q", err, c.says)
 			}
 			if (r.trusted() == nil) != c.ready {
-				t.Errorf("trusted %v", r.trusted())
+				t.Errorf("the running replica: trusted %v", r.trusted())
 			}
 			other := newReplica(t, f, clock)
 			if err := other.look(t.Context()); (other.trusted() == nil) != c.fresh {
@@ -92,7 +92,7 @@ func TestTheTokenIsReadAgainAndGoesNowhereElse(t *testing.T) {
 	if err := r.look(t.Context()); err == nil || !strings.Contains(err.Error(), "read the service account's token") {
 		t.Errorf("error %v", err)
 	}
-	elsewhere := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("an unknown server is asked") }))
+	elsewhere := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the client sent a request to an unknown server") }))
 	defer elsewhere.Close()
 	elsewhere.Config.ErrorLog = newQuietLog()
 	u, err := url.Parse(elsewhere.URL)
@@ -109,7 +109,7 @@ func TestTheTokenIsReadAgainAndGoesNowhereElse(t *testing.T) {
 	}
 }
 
-// A cluster's CA is replaced while the injector runs: the kubelet delivers the new CA, and the API servers switch to it.
+// A cluster's CA is replaced while the injector runs: the kubelet delivers the new CA, and the API servers use it.
 func TestTheCAOfTheAPIIsReadAgainWhenItDoesNotVouchForTheServer(t *testing.T) {
 	f := newFakeAPI(t)
 	right, err := os.ReadFile(f.cluster.CAFile)
@@ -123,13 +123,13 @@ func TestTheCAOfTheAPIIsReadAgainWhenItDoesNotVouchForTheServer(t *testing.T) {
 	}
 	write(t, f.cluster.CAFile, []byte("nonsense"))
 	if err := r.look(t.Context()); err == nil || !strings.Contains(err.Error(), "has no certificate") {
-		t.Errorf("with a file that is no CA: %v", err)
+		t.Errorf("with a file that is not a CA: %v", err)
 	}
 	write(t, f.cluster.CAFile, right)
 	r.mustLook(t)
 }
 
-// otherCA is a certificate that vouches for no server here.
+// otherCA returns a CA certificate that did not sign any server's certificate.
 func otherCA(t *testing.T) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

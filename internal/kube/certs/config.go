@@ -14,16 +14,16 @@ import (
 // Config says where the certificate of a [Serving] comes from.
 type Config struct {
 	// TLSCert and TLSKey are PEM files. If both are empty, the certificate is
-	// self-made, and the settings that follow are needed.
+	// self-made, and the following settings are required.
 	TLSCert, TLSKey string
 
 	Secret        string        // holds the certificates; it must exist
-	Lifetime      time.Duration // of a serving certificate; the CA lives four times as long
-	Service       string        // by which API servers reach the webhook
+	Lifetime      time.Duration // of a serving certificate; a CA is valid four times as long
+	Service       string        // through which API servers reach the webhook
 	Namespace     string        // of Secret and Service
 	Configuration string        // the MutatingWebhookConfiguration whose caBundle is kept current
 
-	// Cluster is how to reach the Kubernetes API. It is not a flag.
+	// Cluster says how to reach the Kubernetes API. It is not a flag.
 	Cluster kubeapi.Cluster
 }
 
@@ -96,8 +96,7 @@ func (c Config) validateSelfMade() []error {
 // selfMade reports whether the certificate is made here rather than read from files.
 func (c Config) selfMade() bool { return c.TLSCert == "" && c.TLSKey == "" }
 
-// dnsNames are the names by which the Service is reached. API servers use the
-// third.
+// dnsNames returns the DNS names of the Service. API servers use the third.
 func (c Config) dnsNames() []string {
 	name := c.Service + "." + c.Namespace
 	return []string{c.Service, name, name + ".svc", name + ".svc.cluster.local"}

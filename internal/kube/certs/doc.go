@@ -11,7 +11,7 @@
 // Otherwise Run makes the certificate. All replicas share one Secret, which
 // holds the CAs, the key of the first CA, the serving certificate and its key.
 // The caBundle of the webhook configuration holds the same CAs. API servers
-// trust the CAs in the caBundle, and no others.
+// trust only the CAs in the caBundle.
 //
 // # Rollover
 //
@@ -35,7 +35,7 @@
 //     starts without a sidecar.
 //   - Retire at once: a replica that has not read the Secret since still serves
 //     the certificate that A signed, and API servers no longer trust A.
-//   - Read the Secret before the configuration: between the two reads another
+//   - Read the Secret before the configuration: between the two reads, another
 //     replica writes both, and the slower replica then puts the older CAs back.
 //     So the configuration is read first and written last, on the condition
 //     that it has not changed in between.
@@ -59,8 +59,8 @@
 //
 // # The Kubernetes API
 //
-// The API client knows four requests: get and update the Secret, get and patch
+// The API client sends four requests: get and update the Secret, get and patch
 // the webhook configuration. Fields that this package does not know are written
-// back unchanged. Tokens, answers and files have a largest size, requests have
-// a deadline, and nothing that the API says ends the process.
+// back unchanged. The size of tokens, answers and files is bounded, requests
+// have a deadline, and no answer of the API ends the process.
 package certs

@@ -27,7 +27,7 @@ const (
 	testToken  = "secret-token"
 )
 
-// testConfiguration has two webhooks of ours, and a foreign one between them.
+// testConfiguration has two of our webhooks, with a foreign webhook between them.
 const testConfiguration = `{"kind":"MutatingWebhookConfiguration","metadata":{"name":"ullage"},"webhooks":[
 	{"name":"pods.ullage.dev","clientConfig":{"caBundle":"bm9uc2Vuc2U=","service":{"name":"injector","namespace":"shop-system","path":"/mutate"}}},
 	{"name":"foreign.example.com","clientConfig":{"caBundle":"Zm9yZWlnbg==","service":{"name":"other","namespace":"shop-system"}}},
@@ -42,7 +42,7 @@ type fakeAPI struct {
 	mu      sync.Mutex
 	objects map[string]map[string]any // by path
 	version int
-	fail    map[string]int // the code that is answered, by method and path: "PUT /api/..."
+	fail    map[string]int // the status code to return, by method and path: "PUT /api/..."
 	before  func(method, path string)
 	down    bool
 	writes  int
@@ -83,7 +83,7 @@ func (f *fakeAPI) put(path, text string) {
 	f.store(path, object)
 }
 
-// store is to be called with the lock.
+// store stores an object. The caller holds the lock.
 func (f *fakeAPI) store(path string, object map[string]any) {
 	f.version++
 	f.writes++
@@ -93,7 +93,7 @@ func (f *fakeAPI) store(path string, object map[string]any) {
 	f.objects[path] = object
 }
 
-// set gives an object's fields new values. A nil one is removed.
+// set sets a field of an object. A nil value removes the field.
 func (f *fakeAPI) set(path, field string, value any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -105,11 +105,11 @@ func (f *fakeAPI) set(path, field string, value any) {
 	f.store(path, object)
 }
 
-// setData puts the Secret's data.
+// setData stores the Secret with this data.
 func (f *fakeAPI) setData(data map[string][]byte) {
 	encoded := map[string]any{}
 	for key, value := range data {
-		encoded[key] = value // encoding/json makes base64 of it
+		encoded[key] = value // encoding/json writes it as base64
 	}
 	text, _ := json.Marshal(encoded)
 	var plain map[string]any
@@ -194,7 +194,7 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(object)
 }
 
-// handle returns the status code, or 0 for no answer at all, and the object.
+// handle returns the status code, or 0 for no answer, and the object.
 func (f *fakeAPI) handle(r *http.Request, body []byte) (int, map[string]any) {
 	object, ok := f.objects[r.URL.Path]
 	code := f.fail[r.Method+" "+r.URL.Path]

@@ -19,9 +19,8 @@ const (
 	filesInterval = 3 * time.Second
 )
 
-// files takes the certificate from two files, whenever they change. A pair that
-// does not fit together changes nothing: one file may have been replaced, and
-// the other not yet.
+// files loads the certificate from two files whenever they change. A pair that
+// does not match is ignored: one file may have been replaced before the other.
 type files struct {
 	cert, key string
 	serving   *Serving

@@ -15,7 +15,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// pair makes a certificate and its key, as files hold them.
+// pair makes a certificate and its key, both in PEM.
 func pair(t testing.TB, now time.Time, life time.Duration) (cert, key []byte) {
 	t.Helper()
 	var m material
@@ -32,8 +32,8 @@ func pair(t testing.TB, now time.Time, life time.Duration) (cert, key []byte) {
 	return data[tlsCertKey], data[tlsKeyKey]
 }
 
-// volume is a Secret volume as a kubelet makes it: links into a directory that
-// is swapped as a whole.
+// volume is a Secret volume as a kubelet makes it: its files are links into a
+// directory that is replaced as a whole.
 type volume struct {
 	dir string
 	n   int
@@ -76,18 +76,18 @@ func TestFilesAreTakenWhenTheyAreSwapped(t *testing.T) {
 		t.Errorf("before there are files: %v\n%s", err, log)
 	}
 	for range 3 {
-		v.swap(t, first(pair(t, c.now(), time.Hour)), second(pair(t, c.now(), time.Hour))) // two halves that do not fit
+		v.swap(t, first(pair(t, c.now(), time.Hour)), second(pair(t, c.now(), time.Hour))) // a certificate and a key that do not match
 		old := f.serving.current.Load()
 		f.look()
 		f.look()
 		if f.serving.current.Load() != old {
-			t.Error("a pair that does not fit is taken")
+			t.Error("a pair that does not match is in use")
 		}
 		cert, key := pair(t, c.now(), time.Hour)
 		v.swap(t, cert, key)
 		f.look()
 		if now := f.serving.current.Load(); now == old || f.serving.valid(c.now()) != nil {
-			t.Error("a good pair is not taken")
+			t.Error("a matching pair is not in use")
 		}
 	}
 	if n := strings.Count(log.String(), "level=WARN"); n != 4 {

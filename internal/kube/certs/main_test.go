@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const patience = lab.Patience
 
-// clock is a time that a test moves.
+// clock is a clock that a test sets.
 type clock struct {
 	mu sync.Mutex
 	at time.Time

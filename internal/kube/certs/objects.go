@@ -30,7 +30,7 @@ func (c *client) readSecret(ctx context.Context, namespace, name string) (secret
 	}
 	var meta metadata
 	if err := json.Unmarshal(s.fields["metadata"], &meta); err != nil || meta.ResourceVersion == "" {
-		// Without one, a write would overwrite what another replica wrote.
+		// Without a resourceVersion, a write could overwrite another replica's.
 		return secret{}, fmt.Errorf("get %s: the answer has no resourceVersion", s.path)
 	}
 	if data, ok := s.fields["data"]; ok {
@@ -87,8 +87,8 @@ func (c *client) readConfiguration(ctx context.Context, name string) (configurat
 	return conf, nil
 }
 
-// ours returns the indexes of the webhooks that reach this server: by the
-// Service, or by a URL. The other webhooks are not ours to change.
+// ours returns the indexes of the webhooks that reach this server, through the
+// Service or a URL. The other webhooks are not ours to change.
 func (conf configuration) ours(service, namespace string) []int {
 	var at []int
 	for i, w := range conf.Webhooks {
@@ -101,7 +101,7 @@ func (conf configuration) ours(service, namespace string) []int {
 }
 
 // trusts reports whether API servers trust a server with this certificate, for
-// all webhooks at these indexes. It is false for no webhook.
+// all webhooks at these indexes. Without an index it returns false.
 func (conf configuration) trusts(at []int, leaf *x509.Certificate, now time.Time) bool {
 	for _, i := range at {
 		roots := x509.NewCertPool()

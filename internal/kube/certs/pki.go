@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// The keys of the Secret. The first CA in ca.crt is the one of ca.key: it signs
+// The keys of the Secret. ca.key belongs to the first CA in ca.crt, which signs
 // the next serving certificate. The other CAs are trusted until they are retired.
 const (
 	caCertKey  = "ca.crt"
@@ -25,15 +25,15 @@ const (
 )
 
 const (
-	// skew is how far the clocks of a cluster may differ. Every certificate is
-	// valid from that long before it was made.
+	// skew is how far the clocks of a cluster may differ. A certificate is valid
+	// from that long before its creation.
 	skew = time.Hour
 
 	// maxCAs bounds ca.crt. A rollover needs two.
 	maxCAs = 4
 
-	// caLives is the life of a CA in lives of a serving certificate. Both are
-	// renewed after two thirds, so no certificate outlives its CA.
+	// caLives is the life of a CA, in lives of a serving certificate. Both are
+	// renewed after two thirds of their life, so no certificate outlives its CA.
 	caLives = 4
 )
 
@@ -46,10 +46,10 @@ type material struct {
 }
 
 // parseMaterial reads the data of a Secret, which is untrusted. The error names
-// what is unusable; the rest is returned all the same. A Secret without our keys
-// is not an error. A certificate that is not valid yet was made under a clock
-// that is ahead. It is not replaced: two replicas whose clocks differ would
-// replace each other's certificate again and again.
+// what is unusable; the usable parts are returned with it. A Secret without our
+// keys is not an error. A certificate that is not valid yet was made by a replica
+// whose clock is ahead. It is not replaced: two replicas whose clocks differ
+// would replace each other's certificate again and again.
 func parseMaterial(data map[string][]byte, names []string, now time.Time) (material, error) {
 	if len(data[caCertKey])+len(data[caKeyKey])+len(data[tlsCertKey])+len(data[tlsKeyKey]) == 0 {
 		return material{}, nil
@@ -140,7 +140,7 @@ func (m material) verify(c *tls.Certificate, names []string, now time.Time) erro
 	return nil
 }
 
-// rotate puts a new CA in front. It signs nothing yet.
+// rotate puts a new CA in front. The new CA has not signed a certificate yet.
 func (m *material) rotate(now time.Time, life time.Duration) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -176,7 +176,7 @@ func (m *material) issue(names []string, now time.Time, life time.Duration) erro
 	}
 	end := now.Add(life)
 	if ca := m.cas[0].NotAfter; end.After(ca) {
-		end = ca // made when the setting was shorter
+		end = ca // the CA was made when --certificate-lifetime was shorter
 	}
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "ullage-injector"},
@@ -202,8 +202,8 @@ func (m *material) issue(names []string, now time.Time, life time.Duration) erro
 func (m material) current() bool { return m.leaf.Leaf.CheckSignatureFrom(m.cas[0]) == nil }
 
 // trustFirst adds cas, one of which signed the serving certificate. The CA that
-// signs the next one stays first, the signer comes second. Of the others as many
-// stay as leave room for one more CA in front.
+// signs the next certificate stays first, and the signer comes second. The others
+// are cut so that there is room for one more CA in front.
 func (m *material) trustFirst(cas []*x509.Certificate) {
 	signer := slices.IndexFunc(cas, func(ca *x509.Certificate) bool { return m.leaf.Leaf.CheckSignatureFrom(ca) == nil })
 	var all []*x509.Certificate
@@ -247,7 +247,7 @@ func (m material) encode() (map[string][]byte, error) {
 }
 
 // spent reports whether num/den of the certificate's life is over. The life is
-// that in the certificate or that of a new certificate, whichever is shorter.
+// the certificate's own or that of a new certificate, whichever is shorter.
 func spent(c *x509.Certificate, life time.Duration, num, den int64, now time.Time) bool {
 	made := c.NotBefore.Add(skew)
 	life = min(life, c.NotAfter.Sub(made))

@@ -24,8 +24,8 @@ const (
 	// lookInterval is how often the Secret and the configuration are read.
 	lookInterval = 30 * time.Second
 
-	// settleTime is how long a CA is in the caBundle before it signs a serving
-	// certificate. API servers learn of a change within a second or so.
+	// settleTime is how long a CA must be in the caBundle before it signs a serving
+	// certificate. API servers learn of a change within about a second.
 	settleTime = time.Minute
 
 	// maxConflicts bounds how often a look starts again after a conflict.
@@ -33,8 +33,8 @@ const (
 )
 
 // renewer makes and renews certificates. It shares them with other replicas in a
-// Secret, and publishes their CAs in the caBundle of a webhook configuration.
-// Only trusted is safe for concurrent use.
+// Secret and publishes their CAs in the caBundle of a webhook configuration. Only
+// the method trusted is safe for concurrent use.
 type renewer struct {
 	cfg     Config
 	api     *client
@@ -63,8 +63,8 @@ func (r *renewer) setTrusted(err error) { r.distrust.Store(&err) }
 // trusted returns why API servers may not trust the certificate, or nil.
 func (r *renewer) trusted() error { return *r.distrust.Load() }
 
-// run looks every lookInterval until ctx ends. After an error it looks again
-// after a second, then after ever longer waits.
+// run calls look every lookInterval until ctx ends. After an error it calls look
+// again after a second, then after longer and longer waits.
 func (r *renewer) run(ctx context.Context) {
 	defer r.api.Close()
 	backoff := retry.Backoff{First: time.Second, Most: lookInterval}
@@ -80,7 +80,7 @@ func (r *renewer) run(ctx context.Context) {
 		} else {
 			wait = backoff.Next()
 		}
-		// Replicas that started at the same moment drift apart.
+		// The random part spreads replicas that started at the same moment.
 		if retry.Sleep(ctx, wait-rand.N(wait/5)) != nil {
 			return
 		}
@@ -104,7 +104,7 @@ func (r *renewer) report(err error) {
 	}
 }
 
-// withoutDigits makes errors equal that differ in a port or a version only.
+// withoutDigits makes errors that differ only in a port or a version equal.
 func withoutDigits(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
@@ -115,8 +115,8 @@ func withoutDigits(s string) string {
 }
 
 // look does everything that is due. It reads the configuration first and writes
-// it last: if the caBundle has not changed in between, it cannot belong to a
-// later Secret than look has read.
+// it last: if the caBundle has not changed in between, the caBundle cannot belong
+// to a later Secret than the one that look read.
 func (r *renewer) look(ctx context.Context) error {
 	var conflict error
 	for range maxConflicts {
@@ -131,8 +131,8 @@ func (r *renewer) look(ctx context.Context) error {
 			return errors.Join(err, confErr)
 		}
 		if m.leaf == nil {
-			// The caBundle may be ahead of what this replica serves, so it is not
-			// written.
+			// The caBundle may be newer than this replica's certificate, so it is
+			// not written.
 			r.take(r.held, conf, err)
 			return err
 		}
@@ -147,8 +147,8 @@ func (r *renewer) look(ctx context.Context) error {
 	return fmt.Errorf("others wrote first %d times in a row (does a second injector use the same names?): %w", maxConflicts, conflict)
 }
 
-// take serves m, which may be empty, if API servers trust it: m's CA was
-// published, or it was in the caBundle before publishing failed.
+// take serves m if API servers trust it: m's CA was published, or was in the
+// caBundle before publishing failed. m may be empty.
 func (r *renewer) take(m material, conf configuration, failure error) {
 	if m.leaf == nil {
 		return
@@ -167,8 +167,7 @@ func (r *renewer) take(m material, conf configuration, failure error) {
 }
 
 // takeBlind serves m only if there is no usable certificate, since the caBundle
-// is unknown. For a certificate that is served already, the last known state
-// stays.
+// is unknown. If a certificate is already served, its last known trust is kept.
 func (r *renewer) takeBlind(m material, failure error) {
 	if m.leaf == nil || r.usable() {
 		return
@@ -190,8 +189,8 @@ func (r *renewer) serve(m material) {
 	r.serving.set(m.leaf)
 }
 
-// agree brings the Secret up to date if that is due and returns its content. It
-// returns what is usable of the content along with an error. kubeapi.ErrConflict:
+// agree updates the Secret if that is due and returns its content. With an error,
+// it returns the usable parts of the content. kubeapi.ErrConflict means that
 // another replica wrote first.
 func (r *renewer) agree(ctx context.Context) (material, error) {
 	s, err := r.api.readSecret(ctx, r.cfg.Namespace, r.cfg.Secret)
@@ -222,8 +221,8 @@ func (r *renewer) agree(ctx context.Context) (material, error) {
 	return next, nil
 }
 
-// next returns the content that replaces m in the Secret, and why. Without a
-// reason m stays.
+// next returns the content that replaces m in the Secret, and the reasons.
+// Without a reason, m is not replaced.
 func (r *renewer) next(m material, now time.Time) (next material, why []string, err error) {
 	caLife := caLives * r.cfg.Lifetime
 	next = material{cas: slices.Clone(m.cas), key: m.key, leaf: m.leaf}
@@ -259,15 +258,15 @@ func (r *renewer) next(m material, now time.Time) (next material, why []string, 
 	return next, why, nil
 }
 
-// settled reports whether every API server trusts the first CA by now.
+// settled reports whether every API server can be assumed to trust the first CA.
 func (r *renewer) settled(m material, now time.Time) bool {
 	return bytes.Equal(m.cas[0].Raw, r.newest) && now.Sub(r.since) >= settleTime
 }
 
-// ours returns the indexes of the webhooks whose caBundle is ours to keep.
+// ours returns the indexes of the webhooks whose caBundle we keep current.
 func (r *renewer) ours(conf configuration) []int { return conf.ours(r.cfg.Service, r.cfg.Namespace) }
 
-// publish brings the caBundle up to date. kubeapi.ErrConflict: another writer was first.
+// publish updates the caBundle. kubeapi.ErrConflict means that another writer was first.
 func (r *renewer) publish(ctx context.Context, conf configuration, m material) error {
 	ours := r.ours(conf)
 	if len(ours) == 0 {

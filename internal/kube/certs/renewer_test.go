@@ -35,7 +35,7 @@ func newReplica(t *testing.T, f *fakeAPI, c *clock) *replica {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(api.Close) // of the last one
+	t.Cleanup(api.Close) // closes the connections of the last client
 	log := &lab.Journal{}
 	r := newRenewer(cfg, api, newServing(m), log.Logger())
 	r.now = c.now
@@ -49,7 +49,7 @@ func (r *replica) mustLook(t *testing.T) {
 	}
 }
 
-// serial says which certificate is shown.
+// serial returns the serial number of the served certificate, or "".
 func (r *replica) serial() string {
 	if c := r.serving.current.Load(); c != nil {
 		return c.Leaf.SerialNumber.String()
@@ -57,7 +57,7 @@ func (r *replica) serial() string {
 	return ""
 }
 
-// reachable says whether an API server would take what the replica shows.
+// reachable returns an error if an API server would not accept the replica's certificate.
 func (r *replica) reachable(f *fakeAPI, now time.Time) error {
 	c := r.serving.current.Load()
 	if c == nil {
@@ -79,7 +79,7 @@ func TestAnEmptySecretIsFilledAndPublished(t *testing.T) {
 	f, c := newFakeAPI(t), newClock()
 	r := newReplica(t, f, c)
 	if r.trusted() == nil || r.serving.valid(c.now()) == nil {
-		t.Error("ready before it has looked")
+		t.Error("ready before the first look")
 	}
 	r.mustLook(t)
 	if err := errors.Join(r.reachable(f, c.now()), r.trusted(), r.serving.valid(c.now())); err != nil {
@@ -110,7 +110,7 @@ func TestAnEmptySecretIsFilledAndPublished(t *testing.T) {
 		t.Error("a second look writes again")
 	}
 	if err := r.reachable(f, c.now().Add(-skew+time.Minute)); err != nil {
-		t.Errorf("a clock that is behind: %v", err)
+		t.Errorf("with a slow clock: %v", err)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestReplicasAgree(t *testing.T) {
 				t.Errorf("replica %d has %v renewals", i, n)
 			}
 		}
-		if f.written() != 4 { // two to begin with, one of each here
+		if f.written() != 4 { // the test creates two objects, and the replicas write each once
 			t.Errorf("%d replicas: %d writes", n, f.written())
 		}
 	}
@@ -174,10 +174,10 @@ func TestTheAPIIsDownAtTheStartAndLater(t *testing.T) {
 		r.report(r.look(t.Context()))
 	}
 	if err := errors.Join(r.trusted(), r.serving.valid(c.now())); err != nil {
-		t.Errorf("not ready any more: %v", err)
+		t.Errorf("no longer ready: %v", err)
 	}
 	if n := strings.Count(r.journal.String(), "certificate maintenance failed"); n > 3 { // the texts may name ports
-		t.Errorf("told %d times: %s", n, r.journal)
+		t.Errorf("logged %d times: %s", n, r.journal)
 	}
 	if n := testutil.ToFloat64(r.api.metrics.apiErrors.WithLabelValues("get_secret")); n != 6 {
 		t.Errorf("%v errors", n)
@@ -237,11 +237,11 @@ func TestAReplicaThatCannotReadTheSecretUndoesNothing(t *testing.T) {
 	f.setFail("GET "+secretPath, 503)
 	for range 2 {
 		if err := blind.look(t.Context()); err == nil || f.bundles()[0] != bundle {
-			t.Errorf("%v, and the caBundle is another", err)
+			t.Errorf("error %v, want an error and an unchanged caBundle", err)
 		}
 	}
 	f.set(configPath, "webhooks", nil)
 	if err := blind.look(t.Context()); err == nil || blind.trusted() == nil {
-		t.Errorf("%v, and nobody trusts it any more", err)
+		t.Errorf("error %v, want an error and a replica that is not trusted", err)
 	}
 }

@@ -27,7 +27,7 @@ func TestACertificateIsRenewedAfterTwoThirdsOfItsLife(t *testing.T) {
 		t.Fatal("not renewed")
 	}
 	if string(f.data()[caCertKey]) != ca {
-		t.Error("the CA was renewed with it")
+		t.Error("the CA was renewed with the serving certificate")
 	}
 	if n := testutil.ToFloat64(r.serving.metrics.renewals); n != 1 {
 		t.Errorf("%v renewals", n)
@@ -58,8 +58,8 @@ func TestAShorterLifetimeTakesEffect(t *testing.T) {
 	}
 }
 
-// TestNobodyIsDistrustedInYearsOfRotations spans several lifetimes of a CA with
-// three replicas, each of which looks at random times.
+// TestNobodyIsDistrustedInYearsOfRotations spans several lifetimes of a CA. Each of
+// its three replicas looks at random times.
 func TestNobodyIsDistrustedInYearsOfRotations(t *testing.T) {
 	f, c := newFakeAPI(t), newClock()
 	var all []*replica
@@ -124,13 +124,13 @@ func TestAnUnusableSecretIsReplaced(t *testing.T) {
 			maps.Copy(bad, change)
 			f.setData(bad)
 			running.mustLook(t)
-			for _, r := range []*replica{running, bystander} { // who has not looked yet
+			for _, r := range []*replica{running, bystander} { // bystander has not looked yet
 				if err := errors.Join(r.reachable(f, c.now()), r.trusted()); err != nil {
-					t.Errorf("what was served before is distrusted: %v", err)
+					t.Errorf("a certificate that was already served is distrusted: %v", err)
 				}
 			}
 			if n := strings.Count(running.journal.String(), "replacing an unusable Secret"); n != 1 {
-				t.Errorf("told %d times: %s", n, running.journal)
+				t.Errorf("logged %d times: %s", n, running.journal)
 			}
 			f.setData(bad)
 			fresh := newReplica(t, f, c)
@@ -139,7 +139,7 @@ func TestAnUnusableSecretIsReplaced(t *testing.T) {
 				t.Error(err)
 			}
 			if m, err := parseMaterial(f.data(), fresh.cfg.dnsNames(), c.now()); err != nil || m.key == nil || m.leaf == nil {
-				t.Errorf("what is in the Secret now is unusable: %v", err)
+				t.Errorf("the new Secret is unusable: %v", err)
 			}
 		})
 	}
@@ -161,7 +161,7 @@ func TestAnEmptiedSecretIsFilledWithoutHarmAndWithANewCA(t *testing.T) {
 	}
 	b.mustLook(t)
 	if m, err := parseMaterial(f.data(), nil, c.now()); err != nil || !m.current() || string(f.data()[caCertKey]) == old || len(m.cas) != 2 {
-		t.Errorf("the new CA does not serve: %v", err)
+		t.Errorf("the new CA did not sign the serving certificate: %v", err)
 	}
 	if b.serial() != a.serial() {
 		t.Error("the replicas differ")
@@ -174,7 +174,7 @@ func TestAClusterThatWasOffForAYear(t *testing.T) {
 	r.mustLook(t)
 	c.add(366 * 24 * time.Hour)
 	if r.serving.valid(c.now()) == nil {
-		t.Error("an expired certificate counts as ready")
+		t.Error("ready with an expired certificate")
 	}
 	for _, r := range []*replica{r, newReplica(t, f, c)} {
 		r.mustLook(t)
@@ -200,7 +200,7 @@ func TestAClockThatIsAheadStartsNoFight(t *testing.T) {
 		t.Errorf("%d further writes", f.written()-writes)
 	}
 	if err := b.serving.valid(c.now()); err == nil || !strings.Contains(err.Error(), "clock") {
-		t.Errorf("ready with a certificate of the future: %v", err)
+		t.Errorf("ready with a certificate that is not valid yet: %v", err)
 	}
 }
 
@@ -233,10 +233,10 @@ func FuzzSecret(f *testing.F) {
 		m, err := parseMaterial(data, []string{"a.b.svc"}, c.now())
 		complete := m.key != nil && m.leaf != nil
 		if err == nil && !complete && len(caCert)+len(caKey)+len(cert)+len(key) > 0 && len(m.cas) > 0 && m.leaf == nil {
-			t.Fatal("unusable, and nothing is said about it")
+			t.Fatal("an unusable Secret without an error")
 		}
 		if m.key != nil && !m.key.PublicKey.Equal(m.cas[0].PublicKey) {
-			t.Fatal("a key that is not the CA's")
+			t.Fatal("the key is not the first CA's")
 		}
 		if complete {
 			if _, err := m.encode(); err != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// apiServer returns a client that trusts the caBundle of the moment, at the
-// moment of the certificates' clock.
+// apiServer returns a client that trusts the current caBundle at the current
+// time of c.
 func apiServer(f *fakeAPI, c *clock, keepAlive bool) *http.Client {
 	return &http.Client{Timeout: lab.Patience, Transport: &http.Transport{
 		DisableKeepAlives: !keepAlive,
 		TLSClientConfig: &tls.Config{
-			InsecureSkipVerify: true, // in favour of:
+			InsecureSkipVerify: true, // VerifyConnection verifies instead
 			VerifyConnection: func(state tls.ConnectionState) error {
 				roots := x509.NewCertPool()
 				roots.AppendCertsFromPEM([]byte(f.bundles()[0]))
@@ -34,7 +34,7 @@ func apiServer(f *fakeAPI, c *clock, keepAlive bool) *http.Client {
 // CA while 20 clients send requests, half of them over a new connection each time.
 func TestRenewalsWhileConnectionsAreInUse(t *testing.T) {
 	f, clock := newFakeAPI(t), newClock()
-	other, follower := newReplica(t, f, clock), newReplica(t, f, clock) // the second follows the first
+	other, follower := newReplica(t, f, clock), newReplica(t, f, clock) // follower serves what other writes
 	follower.mustLook(t)
 	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{GetCertificate: follower.serving.Get, SessionTicketsDisabled: true})
 	if err != nil {
@@ -70,7 +70,7 @@ func TestRenewalsWhileConnectionsAreInUse(t *testing.T) {
 	}
 	serials := map[string]bool{}
 	for range 14 {
-		for range 2 { // a new CA is settled at the second look
+		for range 2 { // a new CA has settled at the second look
 			clock.add(settleTime)
 			other.mustLook(t)
 			follower.mustLook(t)

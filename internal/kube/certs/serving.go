@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Serving is the certificate that a server serves with. Make one with [New] and
-// call Run once. The other methods are safe for concurrent use.
+// Serving is the certificate of a server. Make a Serving with [New] and call Run
+// once. The other methods are safe for concurrent use.
 type Serving struct {
 	current atomic.Pointer[tls.Certificate] // its Leaf is set
 	metrics metrics
@@ -43,7 +43,7 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Serving, err
 func newServing(m metrics) *Serving { return &Serving{metrics: m} }
 
 // Run keeps the certificate current until ctx ends. It logs failures and tries
-// again: no failure takes the certificate away.
+// again. After a failure the current certificate stays in use.
 func (s *Serving) Run(ctx context.Context) { s.run(ctx) }
 
 // Get is a tls.Config's GetCertificate. An existing connection keeps the
@@ -55,9 +55,9 @@ func (s *Serving) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return nil, errNone
 }
 
-// Ready returns nil while API servers can use the certificate, and otherwise
-// why not: there is none, it is not valid now, or the caBundle of the webhook
-// configuration has not been seen to hold its CA. It does not block.
+// Ready returns nil while API servers can use the certificate. Otherwise its
+// error says why not: there is no certificate, it is not valid now, or Run has
+// not seen its CA in the caBundle of the webhook configuration. It does not block.
 func (s *Serving) Ready() error {
 	if err := s.valid(time.Now()); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (s *Serving) Ready() error {
 	return s.trusted()
 }
 
-// Expiry returns when the certificate expires; zero while there is none.
+// Expiry returns when the certificate expires, or zero while there is no certificate.
 func (s *Serving) Expiry() time.Time {
 	if c := s.current.Load(); c != nil {
 		return c.Leaf.NotAfter
@@ -75,7 +75,7 @@ func (s *Serving) Expiry() time.Time {
 
 var errNone = errors.New("there is no certificate yet")
 
-// set makes c the certificate that is served. Its Leaf must be set.
+// set makes c the served certificate. Its Leaf must be set.
 func (s *Serving) set(c *tls.Certificate) {
 	if old := s.current.Swap(c); old != nil && !old.Leaf.Equal(c.Leaf) {
 		s.metrics.renewals.Inc()
@@ -83,7 +83,7 @@ func (s *Serving) set(c *tls.Certificate) {
 	s.metrics.expiry.Set(float64(c.Leaf.NotAfter.Unix()))
 }
 
-// valid returns why the certificate cannot be used at the moment.
+// valid returns why the certificate cannot be used at this time, or nil.
 func (s *Serving) valid(now time.Time) error {
 	c := s.current.Load()
 	switch {

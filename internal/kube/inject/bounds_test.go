@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// podLimited is a pod whose container has those limits.
+// podLimited returns a pod whose container has these limits.
 func podLimited(t *testing.T, annotations map[string]string, limits map[string]string) []byte {
 	t.Helper()
 	var pod map[string]any
@@ -24,7 +24,7 @@ func podLimited(t *testing.T, annotations map[string]string, limits map[string]s
 	return []byte(marshal(t, pod))
 }
 
-// sidecarResources injects a pod and returns the resources of its sidecar: none, if
+// sidecarResources injects a pod and returns the resources of its sidecar, or none if
 // the pod was refused.
 func sidecarResources(t *testing.T, pod []byte, cfg wish.Config) (corev1.ResourceRequirements, inject.Result) {
 	t.Helper()
@@ -73,7 +73,7 @@ func TestAmountsMakeAValidPod(t *testing.T) {
 			}
 			for name, request := range r.Requests {
 				if limit, ok := r.Limits[name]; request.Sign() < 0 || ok && request.Cmp(limit) > 0 {
-					t.Errorf("requests %s of %s, and the limit is %s", request.String(), name, limit.String())
+					t.Errorf("the request is %s of %s, and the limit is %s", request.String(), name, limit.String())
 				}
 			}
 			for name, limit := range r.Limits {
@@ -93,8 +93,8 @@ func TestResourcesOfTheConfigurationAreBounded(t *testing.T) {
 	}
 }
 
-// In a Guaranteed pod the requests are the limits. No limit gets around the maximum
-// of a request.
+// In a Guaranteed pod the requests equal the limits. No limit bypasses the maximum of
+// a request.
 func TestAMaximumOfRequestsHoldsInAGuaranteedPod(t *testing.T) {
 	cfg := testConfig()
 	cfg.Resources.Limits["cpu"] = resource.MustParse("80m")
@@ -121,7 +121,7 @@ func TestAMaximumOfRequestsHoldsInAGuaranteedPod(t *testing.T) {
 			for name, want := range map[corev1.ResourceName]string{"cpu": c.cpu, "memory": c.memory} {
 				request, limit := r.Requests[name], r.Limits[name]
 				if request.String() != want || request.Cmp(limit) > 0 {
-					t.Errorf("requests %s of %s, want %s; the limit is %s", request.String(), name, want, limit.String())
+					t.Errorf("the request is %s of %s, want %s; the limit is %s", request.String(), name, want, limit.String())
 				}
 			}
 			if text := strings.Join(res.Warnings, "\n"); !strings.Contains(text, c.warns) || (c.warns != "") != strings.Contains(text, "in this cluster") {

@@ -54,16 +54,16 @@ func TestWhichContainerHasTheJVM(t *testing.T) {
 			}
 			s := statusAfter(t, pod, res)
 			if len(s.JVMs) != 1 || s.JVMs[0].Container != c.want {
-				t.Errorf("%+v is taken for the JVM, want %s", s.JVMs, c.want)
+				t.Errorf("chosen as the JVM's: %+v, want %s", s.JVMs, c.want)
 			}
 			if said := strings.Join(res.Warnings, "\n"); strings.Contains(said, "was chosen as the one with the JVM") != c.warns {
-				t.Errorf("a warning is wanted: %v; warnings\n%s", c.warns, said)
+				t.Errorf("want a warning: %v; warnings\n%s", c.warns, said)
 			}
 		})
 	}
 }
 
-// statusAfter returns what the annotation of a pod says after the patch.
+// statusAfter returns the status in a pod's annotation after the patch.
 func statusAfter(t *testing.T, pod []byte, res inject.Result) ask.Status {
 	t.Helper()
 	annotations := applyJSON(t, pod, res.Patch).(map[string]any)["metadata"].(map[string]any)["annotations"].(map[string]any)
@@ -74,8 +74,9 @@ func statusAfter(t *testing.T, pod []byte, res inject.Result) ask.Status {
 	return s
 }
 
-// A pod is rightly refused, then another webhook puts its container in front and the API
-// server asks again: the refusal stays with its container, whatever the other one is called.
+// A pod is rightly refused. Then another webhook puts its container in front, and the API
+// server calls the injector again. The pod is refused again for the same container,
+// whatever the name of the added container.
 func TestARefusedPodIsNotInjectedIntoAContainerThatCameLater(t *testing.T) {
 	for name, app := range map[string]object{
 		"envFrom":   {"name": "app", "envFrom": []any{object{"configMapRef": object{"name": "x"}}}},
@@ -99,7 +100,7 @@ func TestARefusedPodIsNotInjectedIntoAContainerThatCameLater(t *testing.T) {
 				t.Fatal(err)
 			}
 			if second := mutate(t, again, testConfig()); second.Injected || second.Refused != first.Refused || len(second.Patch) > 0 {
-				t.Errorf("the second time: injected %v, refused %q, %d operations; want refused %q and none", second.Injected, second.Refused, len(second.Patch), first.Refused)
+				t.Errorf("the second time: injected %v, refused %q, %d operations; want refused %q without operations", second.Injected, second.Refused, len(second.Patch), first.Refused)
 			}
 		})
 	}

@@ -67,7 +67,7 @@ func TestARequestOverTheLimitIsLowered(t *testing.T) {
 	}
 }
 
-// A pod gets the locked or capped value, however it asks.
+// A pod gets the locked or capped value, whatever it asks for.
 func TestThePolicyHoldsForTheContainer(t *testing.T) {
 	cfg := testConfig()
 	cfg.PullSecrets = []string{"registry"}

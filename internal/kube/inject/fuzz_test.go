@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// FuzzMutate gives Mutate any bytes: it returns an error, or an answer that
+// FuzzMutate calls Mutate with any bytes: it returns an error, or an answer that
 // meets the invariants.
 func FuzzMutate(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.pod.yaml")
@@ -51,7 +51,7 @@ func FuzzMutate(f *testing.F) {
 	})
 }
 
-// FuzzManifest: what is returned is YAML again, and stays as it is.
+// FuzzManifest checks that a returned manifest is YAML, and that a second injection does not change it.
 func FuzzManifest(f *testing.F) {
 	files, err := filepath.Glob("testdata/manifest/*.in.yaml")
 	if err != nil {

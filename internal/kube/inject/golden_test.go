@@ -27,7 +27,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata and deploy/examples anew instead of comparing them")
 
-// testConfig is the configuration of tests that do not say otherwise.
+// testConfig returns the configuration of tests without one of their own.
 func testConfig() wish.Config {
 	cfg := wish.DefaultConfig()
 	cfg.Image = "localhost/ullage:v1"
@@ -68,7 +68,7 @@ func TestGolden(t *testing.T) {
 			checkInvariants(t, pod, res, cfg)
 			for _, text := range res.Warnings {
 				if strings.Contains(strings.ReplaceAll(text, build.Docs, ""), "docs/") {
-					t.Errorf("names a file that no container has, instead of its URL: %s", text)
+					t.Errorf("the warning names a file that is in no container, instead of the file's URL: %s", text)
 				}
 			}
 
@@ -98,7 +98,7 @@ func compareFile(t *testing.T, file string, got []byte) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s is not what it was; if that is right, write it again with go test ./internal/kube/inject -update\n%s", file, diff)
+		t.Errorf("%s differs; if the change is right, write it again with go test ./internal/kube/inject -update\n%s", file, diff)
 	}
 }
 
@@ -131,11 +131,11 @@ func checkInvariants(t *testing.T, pod []byte, res inject.Result, cfg wish.Confi
 		t.Fatalf("injected %v, %d operations, refused %q, denied %q", res.Injected, len(res.Patch), res.Refused, res.Denied)
 	}
 	if res.Refused != "" && !slices.Contains(ask.Reasons(), res.Refused) {
-		t.Errorf("refused for the reason %q, which is not in the list", res.Refused)
+		t.Errorf("refused for the reason %q, which is not in ask.Reasons", res.Refused)
 	}
 	for _, text := range append([]string{res.Denied}, res.Warnings...) {
 		if len(text) > 1000+len("…") || strings.ContainsAny(text, "\n\r\x1b") {
-			t.Errorf("unfit to be shown: %q", text)
+			t.Errorf("the text is too long or has control characters: %q", text)
 		}
 	}
 	if !res.Injected {
@@ -163,7 +163,7 @@ func checkInvariants(t *testing.T, pod []byte, res inject.Result, cfg wish.Confi
 		t.Errorf("the injected pod: %v, %v", err, strict)
 	}
 	if typed.Labels["ullage.dev/injected"] != "true" {
-		t.Errorf("an injected pod has the labels %v, and no selector finds it", typed.Labels)
+		t.Errorf("an injected pod has the labels %v, want ullage.dev/injected: \"true\"", typed.Labels)
 	}
 	checkSidecars(t, &typed)
 }
@@ -186,7 +186,7 @@ func checkRefused(t *testing.T, pod []byte, res inject.Result, cfg wish.Config) 
 		case op.Path == "/metadata/annotations" && len(value) == 1 && value[ask.InjectedAnnotation] != nil:
 			continue
 		}
-		t.Errorf("more than the two annotations: %+v", op)
+		t.Errorf("an operation beyond the two annotations: %+v", op)
 	}
 	after := applyJSON(t, pod, res.Patch)
 	checkKept(t, "", decode(t, pod), after)
@@ -228,7 +228,7 @@ func checkKept(t *testing.T, path string, before, after any) {
 		for i := range b {
 			checkKept(t, fmt.Sprintf("%s/%d", path, i), b[i], a[i])
 		}
-	case nil: // may have become something
+	case nil: // may have gained a value
 	default:
 		if strings.HasSuffix(path, "/resources/limits/memory") || strings.HasSuffix(path, "/resources/requests/memory") {
 			was, is := resource.MustParse(fmt.Sprint(before)), resource.MustParse(fmt.Sprint(after))
@@ -262,7 +262,7 @@ func checkSidecars(t *testing.T, p *corev1.Pod) {
 			}
 			at[m.MountPath] = true
 			if strings.HasPrefix(m.Name, "ullage-") && !volumes[m.Name] {
-				t.Errorf("container %s mounts %s, which is not there", c.Name, m.Name)
+				t.Errorf("container %s mounts the volume %s, which the pod does not have", c.Name, m.Name)
 			}
 		}
 		if c.Image != "localhost/ullage:v1" {

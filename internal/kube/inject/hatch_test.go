@@ -7,8 +7,8 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// A proxy and a certificate, for which there is no setting, reach the sidecar both from the pod and from the chart.
-// Under a policy, a pod may only set what the policy names.
+// Variables for a proxy and a certificate, which have no setting of their own, reach the sidecar from the pod and from the
+// chart. Under a policy, a pod may set only the variables that the policy names.
 func TestVariablesForTheSidecar(t *testing.T) {
 	const proxy = `{"name":"HTTPS_PROXY","value":"http://proxy:3128"}`
 	for name, c := range map[string]hatchCase{
@@ -55,13 +55,12 @@ func TestPatchOfTheSidecarsContainer(t *testing.T) {
 	}
 }
 
-// hatchCase is a value of a setting that passes something on to the sidecar's container, and the expected result. Empty
-// texts are not checked.
+// hatchCase is a value of env or container-patch, and the expected result. Empty texts are not checked.
 type hatchCase struct {
 	defaults, asked string // the chart's value and the pod's
 	policy          wish.Policy
 	has, hasNot     string // of the sidecar
-	warns, refused  string // in the warnings: with the sidecar, and instead of it
+	warns, refused  string // in the warnings, for an injected pod and for a refused pod
 }
 
 // check injects a pod that asks for the value. Only the wanted warning may mention the setting.

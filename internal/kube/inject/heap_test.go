@@ -9,7 +9,7 @@ import (
 )
 
 // The sum of heap, log and reserve is compared with the limit. The opt-in raises the limit by the size of the tmpfs,
-// raises the request too if it equals the limit, and pins the heap. If it must not do so, it says why.
+// raises the request too if it equals the limit, and pins the heap. If the limit must not be raised, a warning says why.
 func TestTheLogAgainstTheHeap(t *testing.T) {
 	limits := func(memory string) object { return object{"limits": object{"memory": memory}} }
 	for name, c := range map[string]struct {

@@ -66,14 +66,14 @@ func TestAnImageOfJDK8IsSeenByItsTag(t *testing.T) {
 		for variable, says := range map[string]string{"off": "look like JDK 8: give them yourself: -Xloggc:", "JDK_JAVA_OPTIONS": "nothing is logged until you add"} {
 			said := warningsOf(t, object{"ullage.dev/options-variable": variable}, object{"image": image}, nil)
 			if strings.Contains(said, says) != old {
-				t.Errorf("%s with %s: a warning is wanted: %v; warnings\n%s", image, variable, old, said)
+				t.Errorf("%s with %s: want a warning: %v; warnings\n%s", image, variable, old, said)
 			}
 		}
 	}
 }
 
-// A JVM of JDK 8 would exit at -Xlog. So a pod is left alone if it shows that its JVM is one of JDK 8 and would read
-// the option. A variable is stronger evidence than a tag.
+// A JVM of JDK 8 would exit at -Xlog. So a pod is refused if it shows that its JVM is of JDK 8 and would read the
+// option. The variable JAVA_VERSION is stronger evidence than the image's tag.
 func TestAPodOfJDK8IsNotGivenOptionsThatEndIt(t *testing.T) {
 	for _, c := range []struct {
 		image, version, variable string
@@ -105,17 +105,17 @@ func TestACopyThatDoesNotOutliveThePod(t *testing.T) {
 	for dir, inMemory := range map[string]bool{"/dev/shm": true, "/run/logs": true, "/var/run": true, "/var/lib/logs": false, "/running": false} {
 		said := warningsOf(t, object{"ullage.dev/dest": "volume:node"}, object{}, object{"volumes": []any{object{"name": "node", "hostPath": object{"path": dir}}}})
 		if strings.Contains(said, "is a directory of the node that is in memory") != inMemory {
-			t.Errorf("hostPath %s: a warning is wanted: %v; warnings\n%s", dir, inMemory, said)
+			t.Errorf("hostPath %s: want a warning: %v; warnings\n%s", dir, inMemory, said)
 		}
 	}
 	for grace, warns := range map[int]bool{0: true, 30: false} {
 		if said := warningsOf(t, nil, object{}, object{"terminationGracePeriodSeconds": grace}); strings.Contains(said, "the last lines are lost") != warns {
-			t.Errorf("a grace period of %d: a warning is wanted: %v; warnings\n%s", grace, warns, said)
+			t.Errorf("a grace period of %d: want a warning: %v; warnings\n%s", grace, warns, said)
 		}
 	}
 }
 
-// The injector's own port is 9919, and it may have hostNetwork as well.
+// The injector's own port is 9919, and the injector may use hostNetwork too.
 func TestThePortForHostNetworkIsNotTheInjectors(t *testing.T) {
 	if said := warningsOf(t, nil, object{}, object{"hostNetwork": true}); !strings.Contains(said, "hostNetwork") || strings.Contains(said, "9919") {
 		t.Error(said)

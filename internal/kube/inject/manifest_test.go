@@ -31,14 +31,14 @@ func TestExamples(t *testing.T) {
 		compareFile(t, dir+"injected/"+name+".yaml", out)
 		checkTwice(t, out)
 		for _, found := range regexp.MustCompile(`image: (\S+)`).FindAllStringSubmatch(string(out), -1) {
-			if !strings.Contains(found[1], ":5000/") && !strings.HasPrefix(found[1], "localhost/") && !strings.Contains(strings.Split(found[1], "/")[0], ".") { // CRI-O refuses it
+			if !strings.Contains(found[1], ":5000/") && !strings.HasPrefix(found[1], "localhost/") && !strings.Contains(strings.Split(found[1], "/")[0], ".") { // CRI-O refuses an image without a registry
 				t.Errorf("%s: the image %s names no registry", name, found[1])
 			}
 		}
 	}
 }
 
-// checkTwice checks that an injected manifest stays as it is.
+// checkTwice checks that a second injection does not change an injected manifest.
 func checkTwice(t *testing.T, text []byte) {
 	t.Helper()
 	again, _, err := manifest.Inject(text, testConfig())
@@ -74,7 +74,7 @@ func TestManifest(t *testing.T) {
 
 const labelled = `{metadata: {labels: {ullage.dev/inject: "true"}}, spec: {containers: [{name: a}]}}`
 
-// TestKinds has every kind with pods, and some without.
+// TestKinds covers every kind with pods, and some kinds without.
 func TestKinds(t *testing.T) {
 	for _, c := range []struct {
 		apiVersion, kind, rest string
@@ -144,8 +144,8 @@ func TestManifestRefuses(t *testing.T) {
 	}
 }
 
-// TestUntouchedDocumentsAreReturnedByteForByte: what is not injected may be in
-// any style.
+// TestUntouchedDocumentsAreReturnedByteForByte has documents of many styles in
+// which nothing is injected.
 func TestUntouchedDocumentsAreReturnedByteForByte(t *testing.T) {
 	for _, text := range []string{
 		"", "\n", "# only a comment\n", "---\n", "--- # x\n---\n",
@@ -161,7 +161,7 @@ func TestUntouchedDocumentsAreReturnedByteForByte(t *testing.T) {
 	}
 }
 
-// TestJSONStaysJSON: kubectl get -o json gives a list.
+// TestJSONStaysJSON injects a List in JSON, such as kubectl get -o json prints.
 func TestJSONStaysJSON(t *testing.T) {
 	text := `{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "labels":
 		{"ullage.dev/inject": "true"}}, "spec": {"containers": [{"name": "a", "env": []}], "volumes": []}}]}`
@@ -197,7 +197,7 @@ func TestManifestDoesWhatThePatchDoes(t *testing.T) {
 		}
 		cfg := testConfig()
 		cfg.OnError = wish.Deny
-		cfg.Defaults = map[string]string{"yield-after": "1m"} // no injector repairs a pod of a file
+		cfg.Defaults = map[string]string{"yield-after": "1m"} // no injector repairs a pod from a file
 		res := mutate(t, asJSON, cfg)
 		out, notes, err := manifest.Inject(text, cfg)
 		if res.Denied != "" {
@@ -214,7 +214,7 @@ func TestManifestDoesWhatThePatchDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !res.Injected { // a manifest has no note of a refusal: the command prints it
+		if !res.Injected { // a refusal is not written into the manifest: the command prints it
 			res.Patch = nil
 		}
 		if diff := cmp.Diff(applyJSON(t, asJSON, res.Patch), decode(t, got)); diff != "" {
@@ -223,7 +223,7 @@ func TestManifestDoesWhatThePatchDoes(t *testing.T) {
 	}
 }
 
-// A StatefulSet replaces a volume with its claim of the same name, so the tmpfs would be on a disk.
+// A StatefulSet replaces a volume with its claim of the same name, so the log would be on a disk.
 func TestAClaimOfOurNameIsRefused(t *testing.T) {
 	text := `apiVersion: apps/v1
 kind: StatefulSet
@@ -242,7 +242,7 @@ spec:
 	}
 }
 
-// An API server gives a pod the pull secrets of its service account only if the pod names no secrets. A webhook sees
+// An API server adds the pull secrets of the service account only to a pod that names no pull secrets. A webhook sees
 // the added secrets. A manifest does not have them.
 func TestHiddenPullSecretsAreReported(t *testing.T) {
 	cfg := testConfig()

@@ -10,28 +10,29 @@ import (
 
 // Result is the decision about a pod.
 type Result struct {
-	// Patch changes the pod. Empty: it stays as it is.
+	// Patch changes the pod. If it is empty, the pod stays as it is.
 	Patch []patch.Op
 
 	// Warnings are for the person who creates the pod, one line each.
 	Warnings []string
 
-	// Injected says that Patch adds the sidecar. It is false for a pod that has
-	// it already.
+	// Injected says that Patch adds the sidecar. It is false for a pod that
+	// already has one.
 	Injected bool
 
-	// Refused, if not empty, is why the pod gets no sidecar that it should have.
-	// Patch then adds annotations that say so, unless the pod is denied.
+	// Refused, if not empty, is why the pod does not get a sidecar that it should
+	// have. Unless the pod is denied, Patch then adds annotations that say so.
 	Refused ask.Reason
 
 	// Denied, if not empty, is why the pod must not start.
 	Denied string
 }
 
-// Mutate decides about a pod that is about to be created in the namespace, as
-// JSON in the form of the API server. It injects any but one that opts out by
-// its label ullage.dev/inject: "false": the caller has made sure that the pod or
-// its namespace opts in. Cfg is valid. It returns an error if text is not a pod.
+// Mutate decides about a pod that is about to be created in the namespace. text is
+// the pod as JSON, in the form of the API server. Mutate injects any pod that does
+// not opt out with the label ullage.dev/inject: "false": the caller has checked
+// that the pod or its namespace opts in. cfg must be valid. Mutate returns an error
+// if text is not a pod.
 func Mutate(text []byte, namespace string, cfg wish.Config) (Result, error) {
 	p, err := pod.Read(text)
 	if err != nil {
@@ -40,8 +41,8 @@ func Mutate(text []byte, namespace string, cfg wish.Config) (Result, error) {
 	return decide(p, namespace, cfg), nil
 }
 
-// Template is [Mutate] for the pods of a template, which no API server has seen yet. Claimed are the
-// volumes that they will have in addition to the template's: a StatefulSet's own.
+// Template is [Mutate] for the pods of a template, which no API server has seen yet. claimed are the
+// names of the volumes that the pods get from the claims of a StatefulSet.
 func Template(text []byte, namespace string, claimed []string, cfg wish.Config) (Result, error) {
 	p, err := pod.Read(text)
 	if err != nil {

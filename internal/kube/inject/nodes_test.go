@@ -8,7 +8,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
-// A native sidecar without an image for its node keeps the pod from starting permanently.
+// A pod never starts if its native sidecar has no image for the node.
 func TestAPodForOtherNodesIsRefused(t *testing.T) {
 	term := func(expressions ...any) object { return object{"matchExpressions": expressions} }
 	affinity := func(terms ...any) object {

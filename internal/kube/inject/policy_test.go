@@ -7,7 +7,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// A platform team fixes or caps a setting. The pod is still injected, and its annotation lists what it did not get.
+// A platform team fixes or caps a setting. The pod is still injected, and its annotation says which values it did not get.
 func TestPolicyBoundsWhatAPodAsksFor(t *testing.T) {
 	cfg := testConfig()
 	cfg.Defaults = map[string]string{"xlog": "gc=info", "segment-bytes": "8Mi"}
@@ -38,11 +38,11 @@ func TestPolicyBoundsWhatAPodAsksFor(t *testing.T) {
 		}
 	}
 	if res := mutate(t, podWith(t, map[string]string{"buffer": "plenty"}), cfg); res.Injected {
-		t.Error("what is no size is not judged")
+		t.Error("a pod was injected although its buffer is not a size")
 	}
 }
 
-// Neither an empty value nor another setting gets around a maximum.
+// Neither an empty value nor another setting bypasses a maximum.
 func TestAMaximumHolds(t *testing.T) {
 	cfg := testConfig()
 	cfg.Defaults = map[string]string{"budget": "32Mi"}

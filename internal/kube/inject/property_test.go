@@ -44,7 +44,7 @@ type object = map[string]any
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
-// maybe sets a member in one of n cases.
+// maybe sets a member with a probability of 1/n.
 func maybe(r *rand.Rand, n int, o object, key string, value any) {
 	if r.IntN(n) == 0 {
 		o[key] = value

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// injectedPod returns an injected pod after change was applied to one of its init containers.
+// injectedPod returns an injected pod after change was applied to each of its init containers.
 func injectedPod(t *testing.T, change func(sidecar map[string]any)) []byte {
 	t.Helper()
 	pod := podWith(t, nil)
@@ -78,11 +78,11 @@ func TestTheSidecarHasNoProbes(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	if res := mutate(t, pod, testConfig()); len(res.Patch)+len(res.Warnings) > 0 {
-		t.Errorf("a pod that has lost nothing: %+v", res)
+		t.Errorf("a pod with its restartPolicy: %+v", res)
 	}
 }
 
-// If the pod's author wrote our annotation by hand, nothing else in the pod is changed.
+// If a pod's author names another container in our annotation, that container is not changed.
 func TestOnlyOurContainersAreRepaired(t *testing.T) {
 	pod := []byte(strings.Replace(string(injectedPod(t, func(map[string]any) {})), `\"sidecar\":\"ullage\"`, `\"sidecar\":\"init\"`, 1))
 	pod = []byte(strings.Replace(string(pod), `"initContainers":[`, `"initContainers":[{"name":"init"},`, 1))

@@ -39,8 +39,8 @@ func errAnchor(n *yaml.Node) error {
 	return fmt.Errorf("line %d has a YAML anchor or an alias, and what is changed there would change elsewhere, too: write it out", n.Line)
 }
 
-// apply does one operation to a tree of nodes, in a document that is JSON or
-// not. Nothing is changed that has an anchor or is an alias.
+// apply applies one operation to a tree of nodes, in a JSON or a YAML document.
+// It does not change a node that has an anchor or is an alias.
 func apply(n *yaml.Node, op patch.Op, isJSON bool) error {
 	names := strings.Split(op.Path, "/")[1:]
 	for i := range names {
@@ -74,7 +74,7 @@ func apply(n *yaml.Node, op patch.Op, isJSON bool) error {
 	return place(n, old, key, value)
 }
 
-// place puts value where old is, or at the end of n under the key.
+// place puts value in the place of old, or at the end of n under the key.
 func place(n, old, key, value *yaml.Node) error {
 	switch {
 	case old != nil:
@@ -95,7 +95,7 @@ func place(n, old, key, value *yaml.Node) error {
 	return nil
 }
 
-// step goes from a node to one below it. Nil: there is none, or it is an alias.
+// step returns the named child of a node, or nil if there is none or it is an alias.
 func step(n *yaml.Node, name string) *yaml.Node {
 	if n.Kind == yaml.MappingNode {
 		return member(n, name)
@@ -106,8 +106,8 @@ func step(n *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-// newNodes returns a key and a value as nodes: as JSON has them, or in the form
-// in which people write YAML.
+// newNodes returns a key and a value as nodes, in JSON or in the YAML that people
+// usually write.
 func newNodes(key string, value any, isJSON bool) (k, v *yaml.Node, err error) {
 	text, err := json.Marshal(map[string]any{key: value})
 	if err != nil {
@@ -123,8 +123,8 @@ func newNodes(key string, value any, isJSON bool) (k, v *yaml.Node, err error) {
 	return root.Content[0].Content[0], root.Content[0].Content[1], nil
 }
 
-// plain is a text that needs no quotes in any YAML, unless it is one of the
-// words for booleans or null in YAML 1.1, which kubectl reads.
+// plain matches a text that needs no quotes in any version of YAML, except the
+// reserved words for booleans and null in YAML 1.1, which kubectl reads.
 var (
 	plain    = regexp.MustCompile("^(-?[A-Za-z/$]" + inPlain + "( -?[A-Za-z0-9/$]" + inPlain + ")*|[0-9]+(Ki|Mi|Gi|Ti|m|s|h))$")
 	colon    = regexp.MustCompile(`:( |$)`)

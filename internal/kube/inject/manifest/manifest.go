@@ -20,17 +20,17 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// Note is what was done about one object of a manifest that is a pod, or has a
+// Note says what was done with one object of a manifest that is a pod or has a
 // pod template.
 type Note struct {
 	Object   string // such as "Deployment shop/web"
 	Injected bool
-	Text     string   // why not, where it was not
-	Warnings []string // as of [inject.Result]
+	Text     string   // why the object was not injected
+	Warnings []string // as in [inject.Result]
 }
 
-// templates are where a pod is in an object, by apiVersion without the version
-// and kind.
+// templates are the paths of the pods in objects, by the group and kind of the
+// object.
 var templates = map[string]string{
 	"/Pod":                   "",
 	"/PodTemplate":           "template",
@@ -44,8 +44,8 @@ var templates = map[string]string{
 	"argoproj.io/Rollout":    "spec.template",
 }
 
-// refused says why objects are not injected whose controller accepts no sidecar in
-// their template. A webhook injects their pods.
+// refused says why some kinds of objects are not injected: their controller accepts
+// no sidecar in the template. A webhook injects their pods.
 var refused = map[string]string{
 	"serving.knative.dev/Service":       knative,
 	"serving.knative.dev/Configuration": knative,
@@ -56,14 +56,14 @@ const knative = "Knative accepts no native sidecar in a template"
 // separator is a line that begins a document of a YAML file.
 var separator = regexp.MustCompile(`(?m)^---(?:[ \t\r]|$)`)
 
-// Inject injects every pod and pod template in a YAML file, which may have
-// several documents and lists, if it is labelled ullage.dev/inject: "true". A
-// document in which nothing is injected is returned byte for byte. One that is
-// changed keeps its comments and the order of its keys; its blank lines and the
-// width of its indentation are not kept. Cfg is valid. OnError is ignored: an
-// object that can't be injected is an error, and so is text that is not YAML. An
-// object that asks for a sidecar where that has no effect is an error as well:
-// one of an unknown kind, or with the label somewhere else than on its pods.
+// Inject injects every pod and pod template in a YAML file that is labelled
+// ullage.dev/inject: "true". The file may have several documents and lists. A
+// document in which nothing is injected is returned byte for byte. A changed
+// document keeps its comments and the order of its keys, but not its blank lines
+// and the width of its indentation. cfg must be valid; its OnError is ignored. It
+// is an error if an object can't be injected, if the text is not YAML, or if an
+// object asks for a sidecar without effect: its kind is unknown, or the label is
+// not on its pods.
 func Inject(text []byte, cfg wish.Config) ([]byte, []Note, error) {
 	cfg.OnError = wish.Deny
 	cfg.Defaults = yielding(cfg.Defaults)
@@ -83,14 +83,14 @@ func Inject(text []byte, cfg wish.Config) ([]byte, []Note, error) {
 	return out, m.notes, nil
 }
 
-// offlineYield is how long a sidecar waits for the first log that no injector is
-// asked about again. Where the pod's restartPolicy is stripped, the JVM starts as
-// much later. Where it is not, a JVM whose image takes longer to be pulled sees
-// its sidecar start a second time, once.
+// offlineYield is how long a sidecar from a manifest waits for the first log. No
+// injector repairs such a pod. If its sidecar's restartPolicy is stripped, the JVM
+// starts that much later. Otherwise, if pulling the JVM's image takes longer, the
+// sidecar is restarted once.
 const offlineYield = "1m"
 
-// yielding returns the defaults with a time after which a sidecar exits, so
-// that a JVM that waits for its end can start.
+// yielding adds yield-after to the defaults: the sidecar exits after that time,
+// so that a JVM that waits for the exit can start.
 func yielding(defaults map[string]string) map[string]string {
 	all := map[string]string{wish.YieldAfter: offlineYield}
 	maps.Copy(all, defaults)
@@ -100,8 +100,8 @@ func yielding(defaults map[string]string) map[string]string {
 // directive is a line that comes before the separator of its document.
 var directive = regexp.MustCompile(`(?m)^%`)
 
-// split cuts a file before every separator, but one that is at its beginning or
-// that directives precede.
+// split cuts a file before every separator, except a separator at the beginning of
+// the file or after directives.
 func split(text []byte) [][]byte {
 	var documents [][]byte
 	begin := 0
@@ -118,12 +118,12 @@ func split(text []byte) [][]byte {
 type manifest struct {
 	cfg    wish.Config
 	notes  []Note
-	missed []string // what asks for a sidecar, and gets none
+	missed []string // objects that ask for a sidecar without effect
 	number int      // of the document, from 1
 	isJSON bool     // the document
 }
 
-// document returns a document as it is to be.
+// document returns the document after the injection.
 func (m *manifest) document(text []byte) ([]byte, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	var root yaml.Node
@@ -159,8 +159,8 @@ func (m *manifest) document(text []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// isCompact says whether the items of lists are indented as their key is, as
-// kubectl writes them. The first list tells.
+// isCompact reports whether list items have the same indentation as their key, as
+// kubectl writes them. It looks at the first list only.
 func isCompact(n *yaml.Node) bool {
 	column, found := 0, false
 	var look func(n *yaml.Node)
@@ -179,7 +179,7 @@ func isCompact(n *yaml.Node) bool {
 	return column == 0
 }
 
-// object injects one object, or each of a list.
+// object injects one object, or each object of a list.
 func (m *manifest) object(n *yaml.Node) (changed bool, err error) {
 	kind := scalar(n, "kind")
 	group, _, ok := strings.Cut(scalar(n, "apiVersion"), "/")
@@ -223,12 +223,12 @@ func (m *manifest) object(n *yaml.Node) (changed bool, err error) {
 	return note.Injected, nil
 }
 
-// miss notes that an object asks for a sidecar in a way that gives it none.
+// miss notes that an object asks for a sidecar without effect.
 func (m *manifest) miss(n *yaml.Node, name, why string) {
 	m.missed = append(m.missed, printable.Text(fmt.Sprintf("document %d: %s (line %d): %s", m.number, name, n.Line, why), 2*wish.MaxText))
 }
 
-// misses returns how an object whose pod is at the path asks without effect.
+// misses returns the places where an object with its pod at the path asks without effect.
 func misses(n *yaml.Node, path string) []ask.Miss {
 	pod := n
 	for name := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' }) {
@@ -244,7 +244,7 @@ func misses(n *yaml.Node, path string) []ask.Miss {
 	return ask.Misses(texts(member(metadata, "labels")), texts(member(metadata, "annotations")), object, "the object")
 }
 
-// texts returns the texts of a mapping.
+// texts returns the keys and values of a mapping of strings.
 func texts(n *yaml.Node) map[string]string {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -256,9 +256,9 @@ func texts(n *yaml.Node) map[string]string {
 	return all
 }
 
-// asks returns where in an object of an unknown kind is a label that asks for a
-// sidecar, as spec.template.metadata.labels. The labels of the object itself do
-// not matter, for they are not its pods'. Empty: nowhere.
+// asks returns the path of a label that asks for a sidecar in an object of an
+// unknown kind, such as spec.template.metadata.labels, or "". The object's own
+// labels do not matter: they are not on its pods.
 func asks(n *yaml.Node, at string) string {
 	if n == nil {
 		return ""
@@ -287,8 +287,8 @@ func asks(n *yaml.Node, at string) string {
 	return ""
 }
 
-// inject applies the injection to the pod at the path, which is names with dots
-// between them.
+// inject injects the pod at the path, which consists of names with dots between
+// them.
 func (m *manifest) inject(n *yaml.Node, path, namespace string) (Note, error) {
 	var claimed []string
 	if claims := member(member(n, "spec"), "volumeClaimTemplates"); claims != nil {
@@ -311,7 +311,7 @@ func (m *manifest) inject(n *yaml.Node, path, namespace string) (Note, error) {
 	if err != nil {
 		return Note{}, fmt.Errorf("read its pod: %w", err)
 	}
-	// It uses the library that kubectl reads with, so that both see the same.
+	// kubectl reads YAML with the same library, so both read the same pod.
 	pod, err := sigsyaml.YAMLToJSON(text)
 	if err != nil {
 		return Note{}, fmt.Errorf("read its pod (aliases of anchors elsewhere must be written out): %w", err)

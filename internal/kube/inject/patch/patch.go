@@ -1,4 +1,4 @@
-// Package patch writes a plan as a JSON patch (RFC 6902) of the pod that the plan is about.
+// Package patch writes the plan for a pod as a JSON patch (RFC 6902).
 package patch
 
 import (
@@ -11,23 +11,23 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/plan"
 )
 
-// Op is one operation of a JSON patch (RFC 6902): an add, or a test with the
-// replace that it guards.
+// Op is one operation of a JSON patch (RFC 6902): an add, a test, or the replace
+// that the test guards.
 type Op struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"` // a JSON pointer (RFC 6901)
 	Value any    `json:"value"`
 }
 
-// writer collects operations on a pod. It keeps the lists and objects that it adds to up
-// to date, so that a later operation finds what an earlier one has made.
+// writer collects operations on a pod. It also makes its additions to the tree, so that a
+// later operation finds the lists and objects that an earlier operation created.
 type writer struct {
 	tree map[string]any // the pod's
 	ops  []Op
 }
 
-// Write returns the patch of the pod whose JSON is in tree, which it changes. The plan was made for
-// this pod.
+// Write returns the patch of the pod whose JSON is in tree. It changes tree. The plan must be for this
+// pod.
 func Write(tree map[string]any, p plan.Plan) []Op {
 	w := writer{tree: tree}
 	spec, _ := tree["spec"].(map[string]any)
@@ -63,7 +63,7 @@ func (w *writer) container(list string, index int) (tree map[string]any, path st
 	return w.tree["spec"].(map[string]any)[list].([]any)[index].(map[string]any), "/spec/" + list + "/" + strconv.Itoa(index)
 }
 
-// change adds to the container of a JVM what it needs.
+// change makes the planned change of a JVM's container.
 func (w *writer) change(c plan.Change) {
 	tree, at := w.container("containers", c.Container)
 	for _, m := range c.Mounts {
@@ -96,7 +96,7 @@ func (w *writer) options(tree map[string]any, at string, o plan.Options) {
 	}
 }
 
-// restart gives a sidecar its restartPolicy.
+// restart restores the restartPolicy of a sidecar.
 func (w *writer) restart(r plan.Restart) {
 	tree, at := w.container("initContainers", r.Container)
 	w.add(at+"/restartPolicy", corev1.ContainerRestartPolicyAlways)
@@ -109,13 +109,13 @@ func (w *writer) add(path string, value any) {
 	w.ops = append(w.ops, Op{Op: "add", Path: path, Value: value})
 }
 
-// replace replaces a value that must be old.
+// replace replaces a value, after a test that the value is old.
 func (w *writer) replace(path string, old, value any) {
 	w.ops = append(w.ops, Op{Op: "test", Path: path, Value: old}, Op{Op: "replace", Path: path, Value: value})
 }
 
-// push appends value to the list parent[key], which it makes if need be. Path
-// is that of parent.
+// push appends value to the list parent[key], which it creates if necessary. path
+// is the path of parent.
 func (w *writer) push(parent map[string]any, path, key string, value any) {
 	path += "/" + key
 	if list, ok := parent[key].([]any); ok {
@@ -127,7 +127,7 @@ func (w *writer) push(parent map[string]any, path, key string, value any) {
 	w.add(path, []any{value})
 }
 
-// put sets a label or an annotation of the pod. It makes the metadata, and the object in it, if need be.
+// put sets a label or an annotation of the pod. It creates the metadata and the object in it if necessary.
 func (w *writer) put(key, name, value string) {
 	meta, ok := w.tree["metadata"].(map[string]any)
 	if !ok {

@@ -14,7 +14,7 @@ import (
 // TestDollarIsNotExpanded: the kubelet expands $(NAME) in values of variables.
 func TestDollarIsNotExpanded(t *testing.T) {
 	w := wish.Read(map[string]string{ask.Prefix + "match": "*$(HOME)", ask.Prefix + "dest": "pvc:logs"}, "shop", wish.Config{})
-	if len(w.Problems) != 1 { // because nothing in the directory matches
+	if len(w.Problems) != 1 { // the pattern leaves out the JVM's files
 		t.Fatal(w.Problems)
 	}
 	env := environment(&w, &jvm{Container: &pod.Container{Container: &corev1.Container{Name: "app"}}})

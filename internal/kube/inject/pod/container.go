@@ -9,15 +9,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Container is one of a pod's containers, and what the pod says about it.
+// Container is one of a pod's containers, with the pod's settings for it.
 type Container struct {
 	*corev1.Container
 	Index int // among the pod's containers
 
-	// UID and GID are what its processes begin with, nil where only the image knows.
+	// UID and GID are the user and group of its first process. They are nil if only the image sets them.
 	UID, GID *int64
 
-	// MemoryLimit is what it may take; 0: there is no limit.
+	// MemoryLimit is its memory limit in bytes. If zero, there is no limit.
 	MemoryLimit int64
 
 	Pod *Pod
@@ -52,12 +52,12 @@ func (c *Container) Texts(but ...string) []string {
 	return texts
 }
 
-// Says reports whether c tells its JVM the option in any way but by the named variables.
+// Says reports whether c gives its JVM the option in any way other than the named variables.
 func (c *Container) Says(option string, but ...string) bool {
 	return slices.ContainsFunc(c.Texts(but...), func(text string) bool { return strings.Contains(text, option) })
 }
 
-// MountAt returns what is mounted at exactly dir in c, or nil.
+// MountAt returns the mount of c at exactly dir, or nil.
 func (c *Container) MountAt(dir string) *corev1.VolumeMount {
 	for i := range c.VolumeMounts {
 		if path.Clean(c.VolumeMounts[i].MountPath) == dir {
@@ -67,7 +67,7 @@ func (c *Container) MountAt(dir string) *corev1.VolumeMount {
 	return nil
 }
 
-// InMemory says whether a directory of c is on a tmpfs.
+// InMemory reports whether a directory of c is on a tmpfs.
 func (c *Container) InMemory(dir string) bool {
 	dir = path.Clean(dir)
 	var at *corev1.VolumeMount
@@ -83,8 +83,8 @@ func (c *Container) InMemory(dir string) bool {
 	return v != nil && v.EmptyDir != nil && v.EmptyDir.Medium == corev1.StorageMediumMemory
 }
 
-// SealedAbove returns the path of a mount of c above dir in which nothing can be created, so
-// that the container would not start with a mount at dir. Empty: nothing.
+// SealedAbove returns the path of a read-only mount of c above dir, or "". With such a mount, the
+// container would not start with another mount at dir.
 func (c *Container) SealedAbove(dir string) string {
 	for _, m := range c.VolumeMounts {
 		at := path.Clean(m.MountPath)
@@ -99,12 +99,12 @@ func (c *Container) SealedAbove(dir string) string {
 	return ""
 }
 
-// IsBelow says whether dir is at, or below it.
+// IsBelow reports whether dir is the directory at, or is below it.
 func IsBelow(dir, at string) bool {
 	return dir == at || strings.HasPrefix(dir, strings.TrimSuffix(at, "/")+"/")
 }
 
-// LastEnv returns the index of the variable in c that wins, or -1.
+// LastEnv returns the index of the last variable of that name in c, which wins, or -1.
 func LastEnv(c *corev1.Container, name string) int {
 	for i := len(c.Env) - 1; i >= 0; i-- {
 		if c.Env[i].Name == name {
@@ -114,8 +114,8 @@ func LastEnv(c *corev1.Container, name string) int {
 	return -1
 }
 
-// MayHave says whether a ConfigMap or a Secret may have the variable: their keys
-// can't be known here.
+// MayHave reports whether the variable may come from a ConfigMap or a Secret, whose
+// keys are not known here.
 func (c *Container) MayHave(name string) bool {
 	return slices.ContainsFunc(c.EnvFrom, func(from corev1.EnvFromSource) bool { return strings.HasPrefix(name, from.Prefix) })
 }

@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Labels of nodes, and what the sidecar's image has for them. A pod whose native sidecar has
-// no image for its node never starts.
+// Labels of nodes, and the architectures of the sidecar's image. A pod never starts if its native
+// sidecar has no image for the node.
 const (
 	osLabel   = "kubernetes.io/os"
 	archLabel = "kubernetes.io/arch"
@@ -17,7 +17,7 @@ const (
 
 var architectures = []string{"amd64", "arm64", "ppc64le", "s390x"}
 
-// elsewhere says why a pod runs on no node that has an image of the sidecar. Empty: it may.
+// elsewhere says why a pod can't run on any node that the sidecar has an image for, or returns "" if it can.
 func elsewhere(spec *corev1.PodSpec) string {
 	windows := func(s *corev1.WindowsSecurityContextOptions) bool { return s != nil }
 	isWindows := spec.OS != nil && spec.OS.Name == corev1.Windows || spec.SecurityContext != nil && windows(spec.SecurityContext.WindowsOptions) ||
@@ -34,7 +34,7 @@ func elsewhere(spec *corev1.PodSpec) string {
 }
 
 // mayRunOn reports whether the selectors of a pod allow nodes whose label has one of the
-// values. The terms of an affinity are alternatives, and all expressions of one must hold.
+// values. The terms of an affinity are alternatives; all expressions of a term must hold.
 func mayRunOn(spec *corev1.PodSpec, label string, values ...string) bool {
 	if value, ok := spec.NodeSelector[label]; ok && !slices.Contains(values, value) {
 		return false

@@ -1,5 +1,5 @@
-// Package pod reads a pod and answers questions about it: its containers, volumes, ports and
-// nodes. It decides nothing, and knows nothing about the injection.
+// Package pod reads a pod and answers questions about its containers, volumes, ports and
+// nodes. It does not decide about the injection.
 package pod
 
 import (
@@ -17,33 +17,33 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
-// DefaultMark names the container that kubectl takes by default.
+// DefaultMark is the annotation with the container that kubectl uses by default.
 const DefaultMark = "kubectl.kubernetes.io/default-container"
 
-// mirrorMark is on a pod that a kubelet has made of a file.
+// mirrorMark is an annotation of a pod that a kubelet created from a file.
 const mirrorMark = "kubernetes.io/config.mirror"
 
-// MaxAnnotations is how many bytes an API server takes as the names and values
-// of all annotations of an object.
+// MaxAnnotations is how many bytes of names and values an API server accepts for
+// all annotations of an object.
 const MaxAnnotations = 256 << 10
 
-// Pod is a pod as our API types have it, and all of it.
+// Pod is a pod, both in our API types and as its full JSON.
 type Pod struct {
 	corev1.Pod
 
-	// Tree has also what is newer than our API types. There is a spec where there are containers.
+	// Tree is the full JSON, with fields newer than our API types. If there are containers, it has a spec.
 	Tree map[string]any
 
-	// Claimed are the volumes that the pods of a template will have in addition
-	// to the template's: a StatefulSet's own.
+	// Claimed are the names of the volumes that the pods of a template get from
+	// the claims of a StatefulSet.
 	Claimed []string
 
 	// Offline: no API server has seen the pod yet.
 	Offline bool
 }
 
-// Read reads a pod of JSON. Both forms come from one text in which each member
-// of an object appears once, and they agree about upper and lower case.
+// Read reads a pod from JSON. It drops duplicate members of objects before it
+// decodes the API types, so both forms agree, also about upper and lower case.
 func Read(text []byte) (*Pod, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -64,13 +64,13 @@ func Read(text []byte) (*Pod, error) {
 	return &p, nil
 }
 
-// OptsOut says that the pod is to be left alone without a word.
+// OptsOut reports whether the pod must be left alone without a warning.
 func (p *Pod) OptsOut() bool {
 	return p.Labels[ask.InjectLabel] == "false" || p.Annotations[ask.InjectLabel] == "false" || p.Annotations[mirrorMark] != ""
 }
 
-// Room is how many bytes of annotations may be added to the pod, not counting
-// what it says of the injection, which is replaced.
+// Room returns how many bytes of annotations may be added to the pod. The values of
+// our own annotations do not count, since they are replaced.
 func (p *Pod) Room() int {
 	room := MaxAnnotations - len(ask.InjectedAnnotation) - len(ask.WarningsAnnotation)
 	for name, value := range p.Annotations {
@@ -81,7 +81,7 @@ func (p *Pod) Room() int {
 	return room
 }
 
-// Unsuitable says why a pod is never injected. Empty: it may be.
+// Unsuitable says why the pod can never be injected, or returns "".
 func (p *Pod) Unsuitable() string {
 	switch {
 	case len(p.Spec.Containers) == 0:
@@ -92,7 +92,7 @@ func (p *Pod) Unsuitable() string {
 	return elsewhere(&p.Spec)
 }
 
-// ContainerNames are those of all kinds of containers.
+// ContainerNames returns the names of all containers and init containers.
 func (p *Pod) ContainerNames() []string {
 	var names []string
 	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
@@ -101,7 +101,7 @@ func (p *Pod) ContainerNames() []string {
 	return names
 }
 
-// VolumeNames are those of all volumes that the pod has, or will have.
+// VolumeNames returns the names of all volumes that the pod has or will have.
 func (p *Pod) VolumeNames() []string {
 	names := slices.Clone(p.Claimed)
 	for _, v := range p.Spec.Volumes {
@@ -120,7 +120,7 @@ func (p *Pod) Volume(name string) *corev1.Volume {
 	return nil
 }
 
-// Unwritable says why nothing can be kept in the named volume. Empty: it may do.
+// Unwritable says why nothing can be stored in the named volume, or returns "" if the volume may do.
 func (p *Pod) Unwritable(name string) string {
 	v := p.Volume(name)
 	switch {
@@ -136,12 +136,12 @@ func (p *Pod) Unwritable(name string) string {
 	return ""
 }
 
-// isReadOnly says whether nothing can be created in any volume of this kind.
+// isReadOnly reports whether every volume of this kind is read-only.
 func isReadOnly(v *corev1.Volume) bool {
 	return v.ConfigMap != nil || v.Secret != nil || v.DownwardAPI != nil || v.Projected != nil || v.Image != nil
 }
 
-// Ports are what the containers of the pod declare.
+// Ports returns the ports that the containers of the pod declare.
 func (p *Pod) Ports() map[int]bool {
 	taken := map[int]bool{}
 	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
@@ -152,7 +152,7 @@ func (p *Pod) Ports() map[int]bool {
 	return taken
 }
 
-// HasMetrics says that the pod has metrics of its own and says where.
+// HasMetrics reports whether the pod's annotations say where its own metrics are.
 func (p *Pod) HasMetrics() bool {
 	for name := range p.Annotations {
 		if strings.HasPrefix(name, "prometheus.io/") {

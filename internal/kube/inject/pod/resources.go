@@ -7,14 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// HasWhole says that the pod has resources as a whole, which bound its containers.
+// HasWhole reports whether the pod has pod-level resources, which bound its containers.
 func (p *Pod) HasWhole() bool {
 	whole := p.Spec.Resources
 	return whole != nil && len(whole.Requests)+len(whole.Limits) > 0
 }
 
-// Request returns the sum of the requests of the containers that run as long as the pod does. A
-// limit without a request is also the request, as for an API server.
+// Request returns the sum of the requests of the containers that run as long as the pod does. As in
+// an API server, a limit without a request is also the request.
 func (p *Pod) Request(name corev1.ResourceName) resource.Quantity {
 	var sum resource.Quantity
 	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
@@ -29,8 +29,8 @@ func (p *Pod) Request(name corev1.ResourceName) resource.Quantity {
 	return sum
 }
 
-// IsGuaranteed says whether the pod is of that QoS class: each container has
-// limits of CPU and memory, and requests as much, or does not say.
+// IsGuaranteed reports whether the pod is of QoS class Guaranteed: each container
+// has limits of CPU and memory, and its requests, if any, equal them.
 func (p *Pod) IsGuaranteed() bool {
 	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
 		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
@@ -42,7 +42,7 @@ func (p *Pod) IsGuaranteed() bool {
 	return true
 }
 
-// Limited returns how many of the containers have a limit.
+// Limited returns how many of the containers have a limit of the resource.
 func (p *Pod) Limited(name corev1.ResourceName) int {
 	n := 0
 	for i := range p.Spec.Containers {
@@ -53,7 +53,7 @@ func (p *Pod) Limited(name corev1.ResourceName) int {
 	return n
 }
 
-// IsLimited says whether the container has a limit.
+// IsLimited reports whether the container has a limit of the resource.
 func IsLimited(c *corev1.Container, name corev1.ResourceName) bool {
 	limit := c.Resources.Limits[name]
 	return limit.Sign() > 0
