@@ -12,9 +12,9 @@ import (
 
 // In a pod of QoS class Guaranteed, the sidecar's CPU limit is also its request. The CPU
 // utilization that an autoscaler computes includes that request, although the sidecar hardly uses
-// it: with a sidecar of 250m, a pod of 500m could reach at most 67 %, and so never the usual target
-// of 80 %. So the sidecar requests only what it needs, and the pod's annotation says how much it
-// adds.
+// it: with a sidecar of 250m, a pod of 500m could reach at most 67 %, and never the usual target of
+// 80 %. So the sidecar requests only the CPU time that it needs, and the pod's annotation says how
+// much it adds.
 func TestRequestsThatAnAutoscalerCounts(t *testing.T) {
 	for name, c := range map[string]struct {
 		annotations, limits map[string]string

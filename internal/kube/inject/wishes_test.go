@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// podWith returns a pod with one container and these annotations, of names
-// without their prefix.
+// podWith returns a pod with one container and these annotations, whose names
+// lack our prefix.
 func podWith(t *testing.T, annotations map[string]string) []byte {
 	t.Helper()
 	all := map[string]string{}
@@ -116,8 +116,8 @@ var badAnnotations = []struct{ name, value, want string }{
 	{"match", "\x1b[2J", "write it like *.log*"},
 }
 
-// TestBadAnnotation checks that the warning names the annotation and says how to write it, that the pod's annotation
-// says the same, and that the pod is otherwise left alone.
+// TestBadAnnotation checks that the warning names the annotation and says how to write it, that the status on the pod
+// says the same, and that the pod is otherwise unchanged.
 func TestBadAnnotation(t *testing.T) {
 	for _, c := range badAnnotations {
 		t.Run(c.name, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestBadAnnotation(t *testing.T) {
 			if res.Injected || res.Denied != "" || len(res.Warnings) == 0 || res.Refused != ask.BadAnnotation {
 				t.Fatalf("%+v", res)
 			}
-			// The pod says the same.
+			// The status on the pod says the same.
 			if said := statusOf(t, pod, res); said.Refused != ask.BadAnnotation || "ullage: not injected: "+said.Errors[0] != res.Warnings[0] {
 				t.Errorf("the annotation: %+v", said)
 			}
@@ -145,7 +145,7 @@ func TestBadAnnotation(t *testing.T) {
 	}
 }
 
-// statusOf returns what the annotation of a pod says after its patch.
+// statusOf returns the status in a pod's annotation after its patch.
 func statusOf(t *testing.T, pod []byte, res inject.Result) ask.Status {
 	t.Helper()
 	meta := applyJSON(t, pod, res.Patch).(map[string]any)["metadata"].(map[string]any)
@@ -159,7 +159,7 @@ func statusOf(t *testing.T, pod []byte, res inject.Result) ask.Status {
 
 // An API server refuses a pod with more than 256 KiB of annotations. Our annotation must not push a pod over that limit.
 func TestNoAnnotationIsTheLastStraw(t *testing.T) {
-	const maxStatus = 24 << 10 // what is kept free
+	const maxStatus = 24 << 10 // how much is kept free
 	const maxAnnotations = pod.MaxAnnotations
 	for _, c := range []struct {
 		name     string

@@ -1,6 +1,6 @@
-// Package kubeapi is a client of the Kubernetes API for a pod that needs a few
-// requests and none of the libraries. Tokens, answers and files have a largest
-// size, requests have a deadline, and no redirect is followed.
+// Package kubeapi is a client of the Kubernetes API for a pod that needs only a
+// few requests, and so no client library. The size of tokens, answers and files is
+// bounded, requests have a deadline, and no redirect is followed.
 package kubeapi
 
 import (
@@ -29,12 +29,12 @@ type Cluster struct {
 	Host, Port string // empty: there is no cluster
 
 	// TokenFile has the service account's token. It is read for each request,
-	// since the token changes every hour. CAFile has the API server's CA.
+	// since the token changes every hour. CAFile has the CA of the API server.
 	TokenFile, CAFile string
 }
 
-// InCluster returns how the pod that this process runs in reaches the API, from
-// the environment, which lookup reads (os.LookupEnv).
+// InCluster returns the cluster of the pod that this process runs in. lookup reads
+// the environment (os.LookupEnv).
 func InCluster(lookup func(string) (string, bool)) Cluster {
 	c := Cluster{TokenFile: names.ServiceAccountDir + "/token", CAFile: names.ServiceAccountDir + "/ca.crt"}
 	c.Host, _ = lookup("KUBERNETES_SERVICE_HOST")
@@ -43,7 +43,7 @@ func InCluster(lookup func(string) (string, bool)) Cluster {
 }
 
 // PodNamespace returns the namespace of the pod that this process runs in, or ""
-// outside of a pod.
+// outside a pod.
 func PodNamespace() string {
 	text, err := ReadFile(names.ServiceAccountDir + "/namespace")
 	if err != nil {
@@ -65,15 +65,15 @@ func (c Cluster) Validate() []error {
 
 const (
 	requestTimeout = 10 * time.Second
-	// maxObject is larger than any object: etcd takes 1.5 MiB by default.
+	// maxObject is larger than any object: etcd's limit is 1.5 MiB by default.
 	maxObject = 4 << 20
 	maxStatus = 64 << 10
 )
 
 // Operation is a kind of request.
 type Operation struct {
-	Name   string // of the operation in a metric
-	Method string // of HTTP
+	Name   string // the label value in a metric
+	Method string // the HTTP method
 
 	// Verb and Resource are what the service account's role must allow.
 	Verb, Resource string
@@ -108,7 +108,7 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// Is makes an error an ErrConflict if the object has changed since it was read.
+// Is reports an error as an ErrConflict if the object was changed after it was read.
 // The API answers 409 to an older resourceVersion, and 422 to a JSON patch whose
 // test fails (k8s.io/apiserver/pkg/endpoints/handlers/patch.go).
 func (e *StatusError) Is(target error) bool {
@@ -120,20 +120,20 @@ func (e *StatusError) Is(target error) bool {
 type Client struct {
 	base    string
 	cluster Cluster
-	ca      []byte // what CAFile had when http was made
+	ca      []byte // the content of CAFile when http was made
 	http    *http.Client
 	failed  func(Operation)
 }
 
-// New returns a client of a valid cluster. failed is called for each request that
-// fails, except for one that lost a conflict.
+// New returns a client for a valid cluster. It calls failed for each request that
+// fails, except after a conflict.
 func New(c Cluster, failed func(Operation)) (*Client, error) {
 	api := &Client{base: "https://" + net.JoinHostPort(c.Host, c.Port), cluster: c, failed: failed}
 	_, err := api.trust()
 	return api, err
 }
 
-// Close closes the connections that are idle.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // trust reads the CA of the API, and reports whether it has changed.
@@ -167,9 +167,9 @@ func (c *Client) trust() (changed bool, err error) {
 	return true, nil
 }
 
-// Do sends in, which may be nil, and decodes the answer into out. A server that
-// the CA does not vouch for has got
-// another CA, if the kubelet has delivered one since.
+// Do sends in, which may be nil, and decodes the answer into out. If the CA does
+// not vouch for the server and the kubelet has delivered another CA since, Do sends
+// the request again with that CA.
 func (c *Client) Do(ctx context.Context, op Operation, path, contentType string, in []byte, out any) error {
 	err := c.try(ctx, op, path, contentType, in, out)
 	if untrusted := new(tls.CertificateVerificationError); errors.As(err, &untrusted) {
@@ -221,13 +221,13 @@ func (c *Client) try(ctx context.Context, op Operation, path, contentType string
 	return nil
 }
 
-// refused makes an error of an answer, with the API's message.
+// refused makes an error from an answer, with the API's message.
 func refused(op Operation, path string, resp *http.Response) error {
 	var status struct {
 		Message string `json:"message"`
 	}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxStatus))
-	_ = json.Unmarshal(body, &status) // a proxy in between may answer anything: no message then
+	_ = json.Unmarshal(body, &status) // a proxy may answer with anything: then there is no message
 	return &StatusError{Op: op, Path: path, Code: resp.StatusCode, Message: printable.Text(status.Message, names.MaxText)}
 }
 

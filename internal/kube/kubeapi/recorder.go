@@ -28,10 +28,10 @@ type Event struct {
 
 // Bounds on events: anyone who reaches the webhook can cause them.
 const (
-	maxQueued = 64 // that wait
+	maxQueued = 64 // events that wait
 	// maxRecent is how many recently created events are remembered.
 	maxRecent = 1024
-	// repeatAfter is when the same event of an object is created again.
+	// repeatAfter is the time after which the same event of an object is created again.
 	repeatAfter = 10 * time.Minute
 	// eventInterval is the shortest time between two events.
 	eventInterval = time.Second
@@ -40,15 +40,15 @@ const (
 // CreateEvent is the request of a [Recorder].
 var CreateEvent = Operation{Name: "create_event", Method: http.MethodPost, Verb: "create", Resource: "events"}
 
-// The outcomes for an event.
+// The outcomes of an event.
 const (
 	created  = "created"
-	dropped  = "dropped" // there were too many
+	dropped  = "dropped" // too many events waited
 	repeated = "repeated"
 	failed   = "failed"
 )
 
-// Recorder creates Events. The caller does not wait, and learns of no failure.
+// Recorder creates Events. The caller does not wait and is not notified of failures.
 type Recorder struct {
 	api      *Client
 	log      *slog.Logger
@@ -71,9 +71,9 @@ func NewRecorder(c Cluster, reg prometheus.Registerer, log *slog.Logger) (*Recor
 	return r, err
 }
 
-// Record has the event created soon, if it is valid. It does not block: if too many
-// events wait, this one is dropped. A long message is cut before it waits: a review can
-// lead to megabytes of warnings.
+// Record queues a valid event. It does not block: if too many events wait, it drops
+// the event. It cuts a long message before the event waits: a review can lead to
+// megabytes of warnings.
 func (r *Recorder) Record(e Event) {
 	if !e.valid() {
 		return
@@ -86,7 +86,7 @@ func (r *Recorder) Record(e Event) {
 	}
 }
 
-// Run creates the events until ctx ends. Events that are still waiting then are dropped.
+// Run creates the queued events until ctx ends. It drops events that are still waiting then.
 func (r *Recorder) Run(ctx context.Context) {
 	defer r.api.Close()
 	recent := map[Event]time.Time{}

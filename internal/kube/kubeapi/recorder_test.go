@@ -22,7 +22,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// fakeAPI takes events.
+// fakeAPI is an API server that accepts events.
 type fakeAPI struct {
 	cluster Cluster
 	answer  func() int // the status code; may block
@@ -134,8 +134,8 @@ func TestEventsAreBounded(t *testing.T) {
 	}
 }
 
-// Events wait in the queue, and those of the last ten minutes are remembered. A pod with
-// ten thousand bad annotations has megabytes of warnings.
+// Events are held in the queue, and for ten minutes after their creation. A pod with ten
+// thousand bad annotations has megabytes of warnings.
 func TestAMessageIsCutBeforeItWaits(t *testing.T) {
 	r, _, _ := newFakeAPI(t).recorder(t)
 	e := event
@@ -164,8 +164,8 @@ func TestAFailureIsLoggedOnceAndDelaysNobody(t *testing.T) {
 	}
 }
 
-// An event that failed is created when it comes again. The chart knows nothing about
-// the namespace of a pod that is gone.
+// An event whose creation failed is created when it is recorded again. If the pod's
+// namespace is gone, the log does not blame the Helm chart.
 func TestAFailedEventIsCreatedLater(t *testing.T) {
 	f := newFakeAPI(t)
 	codes := []int{http.StatusNotFound, http.StatusCreated}

@@ -1,4 +1,4 @@
-// Package names says what Kubernetes accepts as a name, and how much of foreign text is shown.
+// Package names says which names Kubernetes accepts, and how much foreign text is shown.
 package names
 
 import "regexp"
@@ -6,14 +6,15 @@ import "regexp"
 // ServiceAccountDir is where a kubelet puts the credentials of a pod's service account.
 const ServiceAccountDir = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// Bounds on text of others that is logged, reported or sent: the name of an object, and
-// what another server or a file says.
+// Bounds on foreign text that is logged, reported or sent: MaxName for the name of an object,
+// MaxText for text from another server or a file.
 const (
 	MaxName = 253
 	MaxText = 1024
 )
 
-// What an API server takes as the name of most objects, and as that of a namespace or a Service.
+// subdomain matches a name that an API server accepts for most objects, and label a name for a
+// namespace or a Service.
 var (
 	subdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 	label     = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)

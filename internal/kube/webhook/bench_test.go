@@ -16,7 +16,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 )
 
-// BenchmarkReview handles one review of a usual size. Its function reads the pod and answers with a patch of 4 KiB.
+// BenchmarkReview handles one review of a usual size. Its Mutate reads the pod and returns a patch of 4 KiB.
 func BenchmarkReview(b *testing.B) {
 	h, _, _ := testHandler(false)
 	h.mutate = mutateBench
@@ -30,7 +30,7 @@ func BenchmarkReview(b *testing.B) {
 }
 
 // BenchmarkServer sends 100 reviews a second over TLS, on a fixed schedule that does not wait for earlier answers. It
-// prints the time that they took and the memory of the process, which includes the clients. -benchtime 1000x takes ten
+// prints the time of the reviews and the memory of the process, which includes the clients. -benchtime 1000x takes ten
 // seconds.
 func BenchmarkServer(b *testing.B) {
 	url := start(b, mutateBench, 0).url()
@@ -67,7 +67,7 @@ func BenchmarkServer(b *testing.B) {
 	b.ReportMetric(residentMiB(b), "resident-MiB")
 }
 
-// benchBody is a review of 10 KiB.
+// benchBody returns a review of 10 KiB.
 func benchBody() string {
 	var fields []string
 	for i := range 120 {
@@ -89,7 +89,7 @@ func mutateBench(pod []byte, _ string) (Decision, error) {
 	return Decision{Patch: patch, Injected: true, Warnings: []string{"a warning"}}, err
 }
 
-// residentMiB is what the process holds in memory.
+// residentMiB returns the resident memory of the process.
 func residentMiB(b *testing.B) float64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

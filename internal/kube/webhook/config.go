@@ -19,25 +19,25 @@ type Config struct {
 	Listen string
 
 	// ShutdownDelay is how long the server continues to answer after Run's
-	// context has ended. Zero: not at all.
+	// context has ended. If zero, the server stops at once.
 	ShutdownDelay time.Duration
 
-	// DenyOnError refuses a pod where an error would otherwise let it start
-	// without a sidecar. It is not a flag of this package.
+	// DenyOnError denies a pod that would otherwise start without a sidecar
+	// because of an error. It is not a flag of this package.
 	DenyOnError bool
 
-	// OnDecision, if not nil, is called for each pod that is injected or refused, but
-	// for dry runs. It must not block. It is not a flag.
+	// OnDecision, if not nil, is called for each pod that is injected or refused,
+	// except in dry runs. It must not block. It is not a flag.
 	OnDecision func(Notice)
 
-	// Reasons are all values of [Decision.Refused]. They are not a flag.
+	// Reasons are all possible values of [Decision.Refused]. They are not a flag.
 	Reasons []string
 }
 
-// Notice is what became of a pod that has a controller.
+// Notice reports the decision about a pod that has a controller.
 type Notice struct {
 	Namespace string
-	Owner     metav1.OwnerReference // the controller, as the review has it
+	Owner     metav1.OwnerReference // the controller in the review
 	Injected  bool
 	Warnings  []string
 }

@@ -24,14 +24,13 @@ import (
 	"github.com/ullage/ullage/internal/kube/names"
 )
 
-// Mutate decides about one pod, as JSON in the form that the API server sent,
-// that is to be created in the namespace. An error means that the pod could not
-// be decided about.
+// Mutate decides about one pod that is about to be created in the namespace. pod
+// is the JSON that the API server sent. An error means that there is no decision.
 //
 // It must be pure and safe for concurrent use. It may panic.
 type Mutate func(pod []byte, namespace string) (Decision, error)
 
-// Decision is what to do about one pod. The zero value leaves it as it is.
+// Decision is the decision about one pod. The zero value leaves the pod as it is.
 type Decision struct {
 	// Patch is a JSON patch (RFC 6902), which may be empty.
 	Patch []byte
@@ -42,36 +41,36 @@ type Decision struct {
 	// Warnings are for the person who creates the pod, and for the log.
 	Warnings []string
 
-	// Refused, if not empty, is why the pod gets no sidecar that it should have:
-	// one of [Config.Reasons].
+	// Refused, if not empty, is why the pod does not get a sidecar that it should
+	// have: one of [Config.Reasons].
 	Refused string
 
 	// Denied, if not empty, is why the pod must not start.
 	Denied string
 }
 
-// Bounds on the work under way. A review is a pod and a little more: some 10 KiB.
+// Bounds on the work under way. A review is a pod and a little more: about 10 KiB.
 const (
-	// maxBody is the largest request that an API server takes itself.
+	// maxBody is the largest request that an API server itself accepts.
 	maxBody = 3 << 20
 	// maxElements is how many elements a review may have, as package untrusted
-	// counts them. The managedFields of a pod included, an environment variable is
-	// six of them.
+	// counts them. An environment variable is six elements, including its entries in
+	// the pod's managedFields.
 	maxElements = 20_000
 	// maxDrained is how much of a larger body is read and discarded, so that its
 	// sender reads the answer.
 	maxDrained = 16 << 20
-	// A review of more than smallBody bytes is large. One of them is in memory at a
-	// time.
+	// A review of more than smallBody bytes is large. Only maxLarge of them are in
+	// memory at a time.
 	smallBody = 64 << 10
 	maxLarge  = 1
 	// maxDecisions is how many calls of Mutate run at a time.
 	maxDecisions = 8
 
-	// What the decisions under way may take of memory together, and what one takes
-	// at most: for each element and each byte of its review. Decoding doubles a list
-	// that grows, and a container without a field has 3 bytes in the review and 408
-	// in memory.
+	// maxMemory bounds the memory of all decisions under way. A decision takes at
+	// most elementMemory for each element and byteMemory for each byte of its review.
+	// Decoding doubles a growing list, and a container without fields takes 3 bytes
+	// in the review and 408 in memory.
 	maxMemory     = 48 << 20
 	elementMemory = 1500
 	byteMemory    = 8
@@ -79,15 +78,15 @@ const (
 	maxStack = 4 << 10
 )
 
-// How long a review may wait for others: less than the API server waits for the
-// answer, so that the answer arrives in time. The API server names its time in
-// ?timeout=5s.
+// How long a review may wait for other reviews: less than the API server waits
+// for the answer, so that the answer arrives in time. The API server passes its
+// timeout in the URL: ?timeout=5s.
 const (
 	defaultPatience = 4 * time.Second
 	maxPatience     = 10 * time.Second
 )
 
-// Why a review was not decided.
+// Reasons why there is no decision about a review.
 var (
 	errTooLarge = fmt.Errorf("the review is larger than %d MiB", maxBody>>20)
 	errBusy     = errors.New("the injector is busy with other pods")
@@ -99,13 +98,13 @@ type handler struct {
 	deny    bool // on errors
 	notify  func(Notice)
 	log     *slog.Logger
-	quiet   *quiet // for lines that strangers can cause
+	quiet   *quiet // for lines that anyone who reaches the port can cause
 	metrics metrics
 
-	memory *semaphore.Weighted // of maxMemory: what the decisions under way may take
-	large  *semaphore.Weighted // of maxLarge: the large reviews that are in memory
+	memory *semaphore.Weighted // of maxMemory: the memory of the decisions under way
+	large  *semaphore.Weighted // of maxLarge: the large reviews in memory
 
-	// leaving: connections end with their next answer.
+	// leaving says that each connection ends with its next answer.
 	leaving atomic.Bool
 }
 
@@ -116,7 +115,7 @@ func newHandler(cfg Config, mutate Mutate, m metrics, log *slog.Logger) *handler
 	}
 }
 
-// reply is what goes back: an answer, or a text if no answer is possible.
+// reply is an answer, or a text if no answer is possible.
 type reply struct {
 	result string // the label of the metric
 	code   int    // of HTTP
@@ -141,8 +140,8 @@ func (h *handler) take(ctx context.Context, r *http.Request) reply {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return reply{result: failed, code: http.StatusUnsupportedMediaType, text: "send the review as application/json"}
 	}
-	// A body of unknown length counts as large. Only the head of a body that is
-	// too large is read.
+	// A body of unknown length is treated as large. Of a body over maxBody, only
+	// the head is read.
 	if n := r.ContentLength; n < 0 || n > smallBody && n <= maxBody {
 		if h.large.Acquire(ctx, 1) != nil {
 			return reply{result: failed, code: http.StatusServiceUnavailable, text: errBusy.Error()}
@@ -175,7 +174,7 @@ func read(r *http.Request) ([]byte, error) {
 	if size > maxBody {
 		limit, size = headBytes, headBytes
 	}
-	body := make([]byte, 0, size+1) // one more, so that the end is found without growing
+	body := make([]byte, 0, size+1) // one byte more, so that the read that finds the end does not grow body
 	for int64(len(body)) <= limit {
 		if len(body) == cap(body) {
 			body = append(body, 0)[:len(body)]
@@ -194,8 +193,8 @@ func read(r *http.Request) ([]byte, error) {
 	return body, errTooLarge
 }
 
-// decide answers a review, or returns why it cannot. A panic of Mutate becomes an
-// error.
+// decide answers a review, or returns an error that says why it cannot. A panic of
+// Mutate becomes an error.
 func (h *handler) decide(body []byte) (rep reply, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -241,7 +240,7 @@ func (h *handler) decide(body []byte) (rep reply, err error) {
 	return answered(result, res), nil
 }
 
-// result is the label of the metric.
+// result returns the label of the metric.
 func (d Decision) result() string {
 	switch {
 	case d.Denied != "":
@@ -254,9 +253,9 @@ func (d Decision) result() string {
 	return unchanged
 }
 
-// report logs a decision and counts it if the pod gets no sidecar that it should have: that of a dry run gets
-// none in any case. A controller does not show the warnings of a pod that it creates, so the log has them and
-// the name of the pod's owner.
+// report logs a decision, and counts it if the pod does not get a sidecar that it should have. It does not
+// count dry runs, whose pods are never created. A controller does not show the warnings of a pod that it
+// creates, so the log has them and the name of the pod's owner.
 func (h *handler) report(result string, req *admissionv1.AdmissionRequest, d Decision, operations int) {
 	pod, owner, controller := namesOf(req.Object.Raw)
 	dryRun := req.DryRun != nil && *req.DryRun
@@ -288,8 +287,8 @@ func (h *handler) report(result string, req *admissionv1.AdmissionRequest, d Dec
 	}
 }
 
-// fail replies to a review that was not decided. body is as much of the review
-// as was read.
+// fail replies to a review without a decision. body is the part of the review
+// that was read.
 func (h *handler) fail(body []byte, err error) reply {
 	why := printable.Text(err.Error(), names.MaxText)
 	// messages.md#the-injector: A request was no usable admission review. Logged at most once a
@@ -332,7 +331,7 @@ func send(w http.ResponseWriter, rep reply) {
 	_ = json.NewEncoder(w).Encode(rep.answer)
 }
 
-// patience is how long the review may wait for others.
+// patience returns how long the review may wait for other reviews.
 func patience(r *http.Request) time.Duration {
 	d, err := time.ParseDuration(r.URL.Query().Get("timeout"))
 	if err != nil || d <= 0 {
@@ -341,9 +340,8 @@ func patience(r *http.Request) time.Duration {
 	return min(d/5*4, maxPatience)
 }
 
-// memoryOf returns how much of maxMemory a decision about a review takes: at
-// least enough that no more than maxDecisions are in progress, and at most all of
-// it.
+// memoryOf returns how much of maxMemory a decision about a review takes: at least
+// so much that no more than maxDecisions run at a time, and at most maxMemory.
 func memoryOf(size, elements int) int64 {
 	return min(max(int64(size)*byteMemory+int64(elements)*elementMemory, maxMemory/maxDecisions), maxMemory)
 }

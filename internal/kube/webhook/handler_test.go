@@ -18,7 +18,7 @@ import (
 
 const testPatch = `[{"op":"add","path":"/spec/x","value":1}]`
 
-// mutateTest behaves as the pod's name says.
+// mutateTest decides by the pod's name.
 func mutateTest(pod []byte, namespace string) (Decision, error) {
 	var p struct {
 		Metadata struct {
@@ -54,7 +54,7 @@ func testHandler(deny bool) (*handler, *lab.Journal, *prometheus.Registry) {
 	return newHandler(Config{DenyOnError: deny}, mutateTest, newMetrics(reg, []string{"annotation", "name"}), log.Logger()), log, reg
 }
 
-// body returns a review of a pod's creation. Pairs of strings are replaced in it.
+// body returns a review of a pod's creation, after replacing the pairs of strings in it.
 func body(pod string, replace ...string) string {
 	text := fmt.Sprintf(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1","kind":{"group":"","version":"v1","kind":"Pod"},`+
 		`"resource":{"group":"","version":"v1","resource":"pods"},"name":"x","namespace":"shop","operation":"CREATE","userInfo":{"username":"u"},`+
@@ -139,8 +139,8 @@ func TestWhatBecomesOfAReview(t *testing.T) {
 	}
 }
 
-// An API server decodes these bytes. A change of a library must not change them
-// unnoticed.
+// An API server decodes these bytes. A new version of a library must not change
+// them unnoticed.
 func TestTheBytesOfAnAnswer(t *testing.T) {
 	const begin = `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":"u-1",`
 	for pod, want := range map[string]string{
@@ -168,7 +168,7 @@ func TestErrorsDenyWhereThatIsAskedFor(t *testing.T) {
 		t.Error("a pod without errors is denied")
 	}
 	if a := parsed(t, post(h, body("web", "CREATE", "UPDATE"))); !a.Response.Allowed {
-		t.Error("what is not ours is denied")
+		t.Error("a review that is not of a pod's creation is denied")
 	}
 }
 

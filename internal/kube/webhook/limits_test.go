@@ -20,7 +20,7 @@ func TestALargeReviewIsAnsweredFromItsHead(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		size  int
-		known bool // its length, beforehand
+		known bool // whether the request has the length
 		want  string
 	}{
 		{"the largest", maxBody, true, injected},
@@ -57,7 +57,7 @@ func TestABusyServerAnswersBeforeTheAPIServerGivesUp(t *testing.T) {
 	h, _, _ := testHandler(false)
 	for range maxDecisions {
 		if !h.memory.TryAcquire(memoryOf(len(body("web")), untrusted.Elements([]byte(body("web"))))) {
-			t.Fatalf("fewer than %d small reviews are decided at a time", maxDecisions)
+			t.Fatalf("fewer than %d decisions about small reviews run at a time", maxDecisions)
 		}
 	}
 	r := httptest.NewRequest("POST", "/mutate?timeout=100ms", strings.NewReader(body("web")))
@@ -72,7 +72,7 @@ func TestABusyServerAnswersBeforeTheAPIServerGivesUp(t *testing.T) {
 	r.Header.Set("Content-Type", "application/json")
 	w = httptest.NewRecorder()
 	if h.ServeHTTP(w, r); w.Code != 503 {
-		t.Errorf("a large review while there are others: %d", w.Code)
+		t.Errorf("a large review while others are in memory: status %d, want 503", w.Code)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestAReviewOfTooManyElementsIsAnsweredWithoutDecodingIt(t *testing.T) {
 	}
 	h, _, _ := testHandler(false)
 	if a := parsed(t, post(h, with(maxElements))); len(a.Response.Patch) == 0 {
-		t.Errorf("a review of the most elements: %+v, want a patch", a.Response)
+		t.Errorf("a review with the maximum number of elements: %+v, want a patch", a.Response)
 	}
 	h.mutate = func([]byte, string) (Decision, error) { panic("it is decoded") }
 	for _, elements := range []int{maxElements + 1, 100_000, 900_000} {
@@ -105,11 +105,11 @@ func TestAReviewOfTooManyElementsIsAnsweredWithoutDecodingIt(t *testing.T) {
 	}
 }
 
-// Reviews of many elements wait for one another; small ones do not wait.
+// Reviews with many elements wait for one another; small reviews do not wait.
 func TestDecisionsAreWeighedByWhatTheyTake(t *testing.T) {
 	for _, c := range []struct {
 		size, elements int
-		together       int // how many of them are decided at a time
+		together       int // how many decisions run at a time
 	}{{1000, 30, maxDecisions}, {10 << 10, 500, maxDecisions}, {64 << 10, 5000, maxDecisions - 2}, {60_000, 20_000, 1}, {maxBody, maxElements, 1}, {maxBody, 500, 1}} {
 		h, _, _ := testHandler(false)
 		together := 0
@@ -117,7 +117,7 @@ func TestDecisionsAreWeighedByWhatTheyTake(t *testing.T) {
 			together++
 		}
 		if together != c.together {
-			t.Errorf("%d reviews of %d bytes and %d elements are decided at a time, want %d", together, c.size, c.elements, c.together)
+			t.Errorf("%d decisions about reviews of %d bytes and %d elements run at a time, want %d", together, c.size, c.elements, c.together)
 		}
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// What became of a review.
+// The results of a review.
 const (
 	injected  = "injected"
-	unchanged = "unchanged" // a pod that is to stay as it is
-	refused   = "refused"   // a pod that should have a sidecar, and starts without
+	unchanged = "unchanged" // the pod stays as it is
+	refused   = "refused"   // the pod should have a sidecar and starts without one
 	skipped   = "skipped"   // not a pod's creation
 	denied    = "denied"
 	failed    = "error"
@@ -24,7 +24,7 @@ type metrics struct {
 	panics   prometheus.Counter
 }
 
-// newMetrics registers the metrics. Reasons are the labels of refusals.
+// newMetrics registers the metrics. reasons are the label values of refusals.
 func newMetrics(reg prometheus.Registerer, reasons []string) metrics {
 	m := metrics{
 		reviews: prometheus.NewCounterVec(prometheus.CounterOpts{

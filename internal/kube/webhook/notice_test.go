@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A dry run has no side effects, and a bare pod has no name yet for an event to refer to.
+// A dry run has no side effects, and a pod without a controller has no name yet that an event could refer to.
 func TestWhoIsNotifiedOfAPod(t *testing.T) {
 	controlled := func(pod string) string {
 		return body(pod, `"metadata":{"name":`, `"metadata":{"ownerReferences":[{"apiVersion":"x","kind":"Other","name":"no"},{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web-5f7","uid":"u-7","controller":true}],"name":`)

@@ -11,9 +11,9 @@ import (
 	"github.com/ullage/ullage/internal/kube/names"
 )
 
-// quiet logs what anyone who reaches the port can cause. It writes at most one
-// line a minute, so that no stranger can fill the log. The attribute not_logged
-// counts the lines that were left out since the last one.
+// quiet logs events that anyone who reaches the port can cause. It writes at most
+// one line a minute, so that a stranger can't fill the log. The attribute not_logged
+// counts the lines that were left out since the last line.
 type quiet struct {
 	log *slog.Logger
 

@@ -15,14 +15,14 @@ import (
 	"github.com/ullage/ullage/internal/kube/names"
 )
 
-// What a review that this package answers in full looks like.
+// The version and kind of the reviews that this package decides.
 const (
 	reviewVersion = "admission.k8s.io/v1"
 	reviewKind    = "AdmissionReview"
 )
 
-// headBytes is how much of a review is searched for its uid if the whole cannot
-// be read. API servers write the uid within the first 200 bytes.
+// headBytes is how much of a review is searched for its uid if the whole review
+// can't be read. API servers write the uid within the first 200 bytes.
 const headBytes = 64 << 10
 
 // decode reads a whole review. It ignores unknown fields, as the API's versioning
@@ -50,9 +50,9 @@ func createsPod(r *admissionv1.AdmissionRequest) bool {
 		r.Kind == metav1.GroupVersionKind{Version: "v1", Kind: "Pod"}
 }
 
-// namesOf returns the name of a pod, and that of the object that a person has made
-// for it, such as deployment/web: empty if there is none. Both are for the log,
-// and untrusted text. The controller is as the pod has it, or nil.
+// namesOf returns the name of a pod, the name of the object that a person created,
+// such as deployment/web, and the pod's controller, or nil. The owner is empty if
+// there is none. Both names are untrusted text for the log.
 func namesOf(pod []byte) (name, owner string, controller *metav1.OwnerReference) {
 	var p metav1.PartialObjectMetadata
 	_ = json.Unmarshal(pod, &p)
@@ -70,16 +70,16 @@ func namesOf(pod []byte) (name, owner string, controller *metav1.OwnerReference)
 	return name, "", nil
 }
 
-// head is what an answer to an unreadable review needs.
+// head has the fields that an answer to an unreadable review needs.
 type head struct{ apiVersion, kind, uid string }
 
-// answerable reports whether the API server can be given an answer. An answer of
-// another version is assumed to look like one of v1, as it did before v1.
+// answerable reports whether an answer to the API server is possible. An answer of
+// another version is assumed to look like one of v1, as those before v1 did.
 func (h head) answerable() bool {
 	return h.kind == reviewKind && strings.HasPrefix(h.apiVersion, admissionv1.GroupName+"/") && h.uid != ""
 }
 
-// readHead finds what it can in the first part of a review, which may end
+// readHead reads the fields of head from the first part of a review, which may end
 // anywhere and contain anything.
 func readHead(body []byte) head {
 	var h head
@@ -104,8 +104,8 @@ func readHead(body []byte) head {
 	return h
 }
 
-// eachField reads the next object. It calls field before each value, which field
-// must read.
+// eachField reads the next object. It calls field for each value, and field must
+// read the value.
 func eachField(d *json.Decoder, field func(key string) error) error {
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
 		return errors.New("not an object")
@@ -138,7 +138,7 @@ func usablePatch(patch []byte) (operations int, err error) {
 }
 
 // Bounds on untrusted text that is sent or logged. An API server cuts warnings
-// once they are longer than 4,096 bytes together.
+// whose total length is over 4,096 bytes.
 const (
 	maxWarnings = 32
 )

@@ -24,18 +24,18 @@ const (
 	readHeaderTimeout = 3 * time.Second // and the TLS handshake
 	readTimeout       = 5 * time.Second
 	writeTimeout      = 30 * time.Second
-	// An API server closes an idle connection after 90 s. The API server must close
-	// it, not this server: a review that is sent while this server closes the
-	// connection is lost.
+	// An API server closes an idle connection after 90 s. This server must not close
+	// it first: a review that is sent while this server closes the connection is
+	// lost.
 	idleTimeout    = 3 * time.Minute
 	drainTimeout   = 10 * time.Second
 	maxHeaderBytes = 16 << 10
-	// maxConns is for several API servers, of which each keeps 25 idle ones at
-	// most. When there are more, the idlest is closed.
+	// maxConns is for several API servers, each of which keeps at most 25 idle
+	// connections. If there are more, the longest idle connection is closed.
 	maxConns = 512
 )
 
-// Server is the webhook. Make one with [New]; call Run once.
+// Server is the webhook's server. Make one with [New], and call Run once.
 type Server struct {
 	cfg      Config
 	http     *http.Server
@@ -46,10 +46,10 @@ type Server struct {
 	running  atomic.Bool
 }
 
-// New listens at cfg.Listen at once, so that a taken port is an error at the
-// start. cfg must be valid. Connections wait until [Server.Run]; a Server that
-// never runs must be closed with [Server.Close]. The caller runs serving, which
-// may get its certificate later: a handshake before that fails.
+// New listens at cfg.Listen at once, so that it returns an error if the port is
+// taken. cfg must be valid. Connections wait for [Server.Run]; a Server that never
+// runs must be closed with [Server.Close]. The caller runs serving, which may get
+// its certificate later: until then, handshakes fail.
 func New(cfg Config, serving *certs.Serving, mutate Mutate, reg prometheus.Registerer, log *slog.Logger) (*Server, error) {
 	s := &Server{cfg: cfg, handler: newHandler(cfg, mutate, newMetrics(reg, cfg.Reasons), log), serving: serving}
 	l, err := net.Listen("tcp", cfg.Listen)
@@ -86,7 +86,7 @@ func (s *Server) newHTTP() *http.Server {
 	}
 }
 
-// Addr returns the address that the server listens at, with the real port.
+// Addr returns the address that the server listens at, with the actual port.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Close closes the listener of a server that will not run.
@@ -97,9 +97,9 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// Ready returns nil while API servers can use the server, and otherwise why not:
-// it does not run, it is stopping, or API servers cannot use its certificate.
-// It does not block.
+// Ready returns nil while API servers can use the server. Otherwise its error says
+// why not: the server does not run, it is stopping, or API servers can't use its
+// certificate. Ready does not block.
 func (s *Server) Ready() error {
 	switch {
 	case !s.running.Load():
@@ -110,9 +110,9 @@ func (s *Server) Ready() error {
 	return s.serving.Ready()
 }
 
-// Run serves until ctx ends, continues for the shutdown delay, lets reviews
-// under way finish, and waits for all goroutines. It returns nil after ctx
-// ended, or the reason why serving stopped earlier.
+// Run serves until ctx ends, continues for the shutdown delay, lets reviews under
+// way finish, and waits for all goroutines. It returns nil if it served until ctx
+// ended, and otherwise why serving stopped earlier.
 func (s *Server) Run(ctx context.Context) error {
 	s.running.Store(true)
 	defer s.running.Store(false)

@@ -43,7 +43,7 @@ type Pod struct {
 }
 
 // Read reads a pod from JSON. It drops duplicate members of objects before it
-// decodes the API types, so both forms agree, also about upper and lower case.
+// decodes the API types, so that both forms agree. Names are case-sensitive in both.
 func Read(text []byte) (*Pod, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

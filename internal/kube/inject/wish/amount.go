@@ -11,16 +11,15 @@ import (
 	"github.com/ullage/ullage/internal/base/settings"
 )
 
-// Resources are what a container asks for, and what it may take: of cpu, memory
-// and ephemeral-storage.
+// Resources are the requests and limits of a container, for cpu, memory and
+// ephemeral-storage.
 type Resources struct {
 	Requests corev1.ResourceList `json:"requests,omitempty"`
 	Limits   corev1.ResourceList `json:"limits,omitempty"`
 
-	// Guaranteed has the CPU time that the sidecar of a pod of QoS class Guaranteed requests,
-	// and is limited to. It takes the place of the CPU limit above, which would be requested
-	// there: the request counts for autoscalers, quotas and the scheduler. A limit that the pod or
-	// its namespace sets wins.
+	// Guaranteed has the CPU request and limit of the sidecar of a pod of QoS class Guaranteed.
+	// It replaces the CPU limit above, which would otherwise be the request too: autoscalers,
+	// quotas and the scheduler use the request. A limit that the pod or its namespace sets wins.
 	Guaranteed corev1.ResourceList `json:"guaranteed,omitempty"`
 }
 
@@ -31,7 +30,7 @@ type amount struct {
 	limit    bool
 }
 
-// amounts lists them. A request precedes the limit of its resource.
+// amounts returns all amounts. A request precedes the limit of its resource.
 func amounts() []amount {
 	var all []amount
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
@@ -40,7 +39,7 @@ func amounts() []amount {
 	return all
 }
 
-// amountOf returns the amount of that name.
+// amountOf returns the amount with the name.
 func amountOf(name string) (amount, bool) {
 	all := amounts()
 	i := slices.IndexFunc(all, func(a amount) bool { return a.name == name })
@@ -58,7 +57,7 @@ func (a amount) in(r *Resources) *corev1.ResourceList {
 	return &r.Requests
 }
 
-// checkBound refuses an amount that overflows where others are added to it.
+// checkBound refuses an amount so large that a sum with others could overflow.
 func checkBound(q resource.Quantity) error {
 	if most := Plus(resource.Quantity{}, AsGoodAsNone); q.Cmp(most) > 0 {
 		return fmt.Errorf("it is over %s: write a smaller one", most.String())
@@ -66,8 +65,8 @@ func checkBound(q resource.Quantity) error {
 	return nil
 }
 
-// parse reads a quantity. A byte has no parts, but 64m is how people who mean
-// 64Mi write it.
+// parse reads a quantity. It refuses fractions of a byte: people who write 64m
+// mean 64Mi.
 func (a amount) parse(text string) (resource.Quantity, error) {
 	q, err := resource.ParseQuantity(text)
 	if err == nil && q.Sign() >= 0 && (a.resource == corev1.ResourceCPU || q.Cmp(*resource.NewQuantity(q.Value(), q.Format)) == 0) {
@@ -79,10 +78,10 @@ func (a amount) parse(text string) (resource.Quantity, error) {
 	return q, errors.New("it is not a size: write it like 64Mi")
 }
 
-// AsGoodAsNone is a bound that nothing reaches, and that is far from an overflow.
+// AsGoodAsNone is a bound that nothing reaches and that is far from an overflow.
 const AsGoodAsNone settings.Size = 1 << 50
 
-// Plus returns a quantity with more bytes.
+// Plus returns the sum of a quantity and more bytes.
 func Plus(q resource.Quantity, more settings.Size) resource.Quantity {
 	return resource.MustParse((settings.Size(q.Value()) + more).String())
 }

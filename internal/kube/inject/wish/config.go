@@ -17,25 +17,24 @@ const (
 	Deny  = "deny"
 )
 
-// Config holds the settings that are the same for all pods. Take it from
-// [DefaultConfig] or [LoadConfig]. As YAML or JSON its keys are those of the
-// tags.
+// Config holds the settings that are the same for all pods. Get one from
+// [DefaultConfig] or [LoadConfig]. The tags are its keys in YAML and JSON.
 type Config struct {
-	// Image is the sidecar's, with its registry and its tag or digest. A name
-	// without a registry would be one of docker.io, where anyone may own it, and
+	// Image is the sidecar's image, with its registry and its tag or digest. A name
+	// without a registry would mean docker.io, where anyone may own the name, and
 	// CRI-O refuses it.
 	Image string `json:"image"`
 
-	// ImagePullPolicy is Always, IfNotPresent or Never. Empty: as the cluster
-	// does by default.
+	// ImagePullPolicy is Always, IfNotPresent or Never. If empty, the cluster's
+	// default applies.
 	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
 
-	// OnError says what becomes of a pod that can't be injected: it starts as
-	// it is, with a warning ([Allow]), or is refused ([Deny]).
+	// OnError says what happens to a pod that can't be injected: it starts as
+	// it is, with a warning ([Allow]), or is denied ([Deny]).
 	OnError string `json:"onError,omitempty"`
 
-	// Resources are those of each sidecar. The limit of memory grows with
-	// ullage.dev/buffer, and by 12 MiB for each sink.
+	// Resources are the resources of each sidecar. The size in ullage.dev/buffer, and
+	// 12 MiB for each sink, are added to the memory limit.
 	Resources Resources `json:"resources,omitempty"`
 
 	// Defaults are settings of all sidecars, by the name of their annotation
@@ -45,25 +44,24 @@ type Config struct {
 	// Policy bounds what the annotations of pods may ask for.
 	Policy Policy `json:"policy,omitzero"`
 
-	// PullSecrets are names of Secrets that a pod gets in addition to its own,
-	// for the sidecar's image. They are in the pod's namespace; the kubelet
-	// ignores a missing one.
+	// PullSecrets are names of Secrets for the sidecar's image, which a pod gets
+	// in addition to its own. They are in the pod's namespace; the kubelet ignores
+	// a missing Secret.
 	PullSecrets []string `json:"pullSecrets,omitempty"`
 
-	// Namespaces are settings of the sidecars of single namespaces, by the
-	// namespace's name and as in Defaults, before which they count. They may also
-	// set what the fields above set for all: image, image-pull-secrets,
+	// Namespaces are settings for single namespaces, by the namespace's name. They
+	// have the form of Defaults and win over them. They may also have the settings
+	// that the fields above have for all pods: image, image-pull-secrets,
 	// cpu-request, memory-limit and so on.
 	Namespaces map[string]map[string]string `json:"namespaces,omitempty"`
 }
 
-// DefaultConfig returns the documented defaults. It lacks an image. The requests are
-// what the scheduler counts for each pod, so they are what the sidecar of a usual log needs:
-// 2.3m at 10 lines a second, 7m at 1,000, and 9 MiB (docs/benchmarks/measured.md, A fleet, on
-// paper). The limits leave room for more. It has no
-// limit of CPU time: a sidecar that is throttled falls behind. In a pod of QoS class
-// Guaranteed there must be one: 50m suffice for 20,000 lines a second, and a backlog is
-// caught up with at 46,000 (docs/pods.md, Requests and limits).
+// DefaultConfig returns the documented defaults, without an image. The scheduler reserves
+// the requests for each pod, so they are what the sidecar of a usual log needs: 2.3m at 10
+// lines a second, 7m at 1,000, and 9 MiB (docs/benchmarks/measured.md, A fleet, on paper).
+// The limits leave room for more. There is no limit of CPU time: a throttled sidecar falls
+// behind. A pod of QoS class Guaranteed must have a limit: 50m suffice for 20,000 lines a
+// second, and work off a backlog at 46,000 (docs/pods.md, Requests and limits).
 func DefaultConfig() Config {
 	return Config{
 		OnError: Allow,
@@ -79,8 +77,8 @@ func DefaultConfig() Config {
 // maxConfig bounds a configuration file.
 const maxConfig = 1 << 20
 
-// LoadConfig reads a Config as YAML or JSON. Each resource that is not in it
-// has its default. An unknown key is an error. The result is not yet validated.
+// LoadConfig reads a Config from YAML or JSON. Each missing resource has its
+// default. An unknown key is an error. The result is not validated yet.
 func LoadConfig(r io.Reader) (Config, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxConfig+1))
 	if err != nil {
@@ -96,8 +94,7 @@ func LoadConfig(r io.Reader) (Config, error) {
 	return cfg, nil
 }
 
-// defaultsIn returns the settings of a pod in the namespace that asks for
-// nothing, by name.
+// defaultsIn returns the default settings of a pod in the namespace, by name.
 func (c Config) defaultsIn(namespace string) map[string]string {
 	all := map[string]string{imageSetting: c.Image, secretsSetting: strings.Join(c.PullSecrets, ",")}
 	for _, a := range amounts() {

@@ -51,7 +51,7 @@ defaults: {sync-interval: often, log: gc, container: app, source: /x, bufer: 1Mi
 	}
 }
 
-// A short name is one of docker.io, where it is not reserved for us.
+// A short name means docker.io, where the name is not reserved for us.
 func TestAnImageNamesItsRegistry(t *testing.T) {
 	for image, ok := range map[string]bool{
 		"registry.example/ullage:v1": true, "localhost/ullage": true, "localhost:5000/ullage:v1": true, "docker.io/team/ullage@sha256:0123": true,

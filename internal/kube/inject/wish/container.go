@@ -12,22 +12,22 @@ import (
 	"github.com/ullage/ullage/internal/kube/names"
 )
 
-// Container is what the sidecar's container is made of.
+// Container holds the settings of the sidecar's container.
 type Container struct {
 	Image       string
 	PullPolicy  corev1.PullPolicy
 	PullSecrets []string
 
-	// Resources are the requested ones. The memory limit does not include [Container.Memory].
+	// Resources are the resources that were asked for. Their memory limit does not include [Container.Memory].
 	Resources Resources
 
-	// Memory is added to the limit of memory.
+	// Memory is added to the memory limit.
 	Memory settings.Size
 
-	// CPULimit is the configuration's for all sidecars, zero if it has none.
+	// CPULimit is the configuration's CPU limit for all sidecars, or zero.
 	CPULimit resource.Quantity
 
-	// Most is the largest request that the policy allows a sidecar.
+	// Most are the largest requests that the policy allows a sidecar.
 	Most corev1.ResourceList
 
 	Hatch Hatch
@@ -36,8 +36,7 @@ type Container struct {
 // maxSecrets bounds the pull secrets of a sidecar.
 const maxSecrets = 8
 
-// readContainer reads the settings of the container. The given amount of memory is added to its
-// limit.
+// readContainer reads the settings of the container. added is the memory to add to its limit.
 func readContainer(r *reader, cfg Config, added settings.Size) (Container, []string) {
 	c := Container{
 		PullPolicy: corev1.PullPolicy(cfg.ImagePullPolicy),
@@ -66,15 +65,15 @@ func readContainer(r *reader, cfg Config, added settings.Size) (Container, []str
 			err = checkBound(q)
 		}
 		r.check(a.name, err)
-		if none := a.limit && q.IsZero(); err == nil && !none { // an API server takes a limit of 0 for one
+		if none := a.limit && q.IsZero(); err == nil && !none { // for an API server, 0 would be a limit
 			(*a.in(&c.Resources))[a.resource] = q
 		}
 	}
 	return c, c.lowerRequests()
 }
 
-// lowerRequests lowers each request that is over its limit: the API server would
-// refuse the pod.
+// lowerRequests lowers each request that is over its limit. Otherwise the API
+// server would refuse the pod.
 func (c *Container) lowerRequests() (warnings []string) {
 	r := &c.Resources
 	for _, a := range amounts() {

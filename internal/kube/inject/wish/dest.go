@@ -18,12 +18,11 @@ type Destination struct {
 	Size  settings.Size // ephemeral:SIZE[:CLASS]
 	Class string
 
-	// volume:NAME[/PATH]: one that the pod has, and a directory in it.
+	// volume:NAME[/DIR]: a volume of the pod, and a directory in it.
 	Volume, Dir string
 }
 
-// directory is the form of a directory in a volume. (Two dots are checked
-// separately.)
+// directory matches a directory in a volume. (Two dots are checked separately.)
 var directory = regexp.MustCompile(`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$`)
 
 func parseDestination(text string) (Destination, error) {
@@ -65,8 +64,8 @@ func (d Destination) String() string {
 	return "emptyDir"
 }
 
-// OnNode says that what is written counts as ephemeral storage of the pod.
+// OnNode reports whether the copy is part of the pod's ephemeral storage.
 func (d Destination) OnNode() bool { return d.Claim == "" && d.Volume == "" && d.Size == 0 }
 
-// Shared says that the volume may be that of other pods as well.
+// Shared reports whether other pods may use the volume too.
 func (d Destination) Shared() bool { return d.Claim != "" || d.Volume != "" }

@@ -18,20 +18,20 @@ import (
 	"github.com/ullage/ullage/internal/sink/address"
 )
 
-// Bounds of the settings that pass other fields through.
+// Bounds of env and container-patch.
 const (
 	maxVariables = 32
 	maxHatch     = 4 << 10 // bytes of a value
 )
 
-// Hatch is what a pod adds to its sidecars beyond the settings.
+// Hatch is what env and container-patch add to the sidecars of a pod.
 type Hatch struct {
 	variables map[string]string
-	patches   []map[string]any // of the container, the default's before the pod's
+	patches   []map[string]any // of the container, first the default and then the pod's
 }
 
-// readHatch reads the two settings, each as the pod has it and as it is by default. A pod's
-// variables are added to those of the default, and so is its patch.
+// readHatch reads env and container-patch, both the defaults and the pod's. The pod's variables
+// and patch are added to the defaults.
 func readHatch(r *reader) (h Hatch, warnings []string) {
 	check := func(name string, err error) {
 		if err != nil {
@@ -85,7 +85,7 @@ func readHatch(r *reader) (h Hatch, warnings []string) {
 	return h, warnings
 }
 
-// Variables by which a sidecar has its pod's directory in a shared volume.
+// Variables in the path of the pod's directory in a shared volume.
 const (
 	PodNamespace = "POD_NAMESPACE"
 	PodName      = "POD_NAME"
@@ -93,10 +93,10 @@ const (
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// parseVariables reads variables of the environment, as NAME=VALUE with white space between.
-// The injector's own are refused: those of settings, whose annotations the policy bounds, those
-// by which a pod finds its directory in a shared volume, and the credentials of sinks, which
-// everyone who may read pods would see.
+// parseVariables reads environment variables of the form NAME=VALUE, separated by white space.
+// It refuses the injector's own variables: those of settings, whose annotations the policy
+// bounds, those in the path of a pod's directory in a shared volume, and the credentials of
+// sinks, which everyone who may read pods would see.
 func parseVariables(text string) (map[string]string, error) {
 	all := map[string]string{}
 	if len(text) > maxHatch {
@@ -121,7 +121,7 @@ func parseVariables(text string) (map[string]string, error) {
 	return all, nil
 }
 
-// Environment returns the variables of a sidecar that has some already, which no pod changes.
+// Environment adds variables to the variables that a sidecar has. A pod can't change the latter.
 func (h Hatch) Environment(has []corev1.EnvVar) []corev1.EnvVar {
 	for _, name := range slices.Sorted(maps.Keys(h.variables)) {
 		if !slices.ContainsFunc(has, func(v corev1.EnvVar) bool { return v.Name == name }) {
@@ -131,16 +131,16 @@ func (h Hatch) Environment(has []corev1.EnvVar) []corev1.EnvVar {
 	return has
 }
 
-// EnvVar is a variable that has just this value: the kubelet expands $(NAME), and reads $$ as $.
+// EnvVar returns a variable with exactly this value: the kubelet expands $(NAME) and reads $$ as $.
 func EnvVar(name, value string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, Value: strings.ReplaceAll(value, "$", "$$")}
 }
 
-// settled are the fields of a container that no patch changes: what makes it the sidecar of
-// this pod, and what has settings that the policy bounds.
+// settled are the fields of a container that no patch can change: the fields that make it the
+// sidecar of this pod, and the fields that have settings, which the policy bounds.
 var settled = []string{"name", "restartPolicy", "image", "env", "envFrom", "resources"}
 
-// patchable reports whether a patch may have the field of a container.
+// patchable reports whether a patch may change the field of a container.
 func patchable(field string) bool {
 	for i := range reflect.TypeFor[corev1.Container]().NumField() {
 		name, _, _ := strings.Cut(reflect.TypeFor[corev1.Container]().Field(i).Tag.Get("json"), ",")
@@ -151,7 +151,7 @@ func patchable(field string) bool {
 	return false
 }
 
-// parsePatch reads a patch of a container, JSON, and tries it on an empty one.
+// parsePatch reads a container patch from JSON and applies it to an empty container as a test.
 func parsePatch(text string) (map[string]any, error) {
 	var patch map[string]any
 	switch {
@@ -171,18 +171,18 @@ func parsePatch(text string) (map[string]any, error) {
 	return patch, err
 }
 
-// Apply returns the container with the patches in it.
+// Apply returns the container after the patches.
 func (h Hatch) Apply(c corev1.Container) corev1.Container {
 	for _, patch := range h.patches {
-		if after, err := patched(c, patch); err == nil { // the fields were decoded one by one
+		if after, err := patched(c, patch); err == nil { // parsePatch has checked the patch
 			c = after
 		}
 	}
 	return c
 }
 
-// patched merges a patch into a container as kubectl does: objects by member (null removes one),
-// volumeMounts by mountPath and ports by containerPort. Every other list is replaced.
+// patched merges a patch into a container as kubectl does: objects by member (null removes a
+// member), volumeMounts by mountPath and ports by containerPort. Every other list is replaced.
 func patched(c corev1.Container, patch map[string]any) (corev1.Container, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -212,7 +212,7 @@ func patched(c corev1.Container, patch map[string]any) (corev1.Container, error)
 	return after, nil
 }
 
-// merge returns old with the members of patch in it, or patch if one of the two is not an object.
+// merge returns old with the members of patch, or patch if it is not an object.
 func merge(old, patch any) any {
 	changes, ok := patch.(map[string]any)
 	if !ok {
@@ -233,7 +233,7 @@ func merge(old, patch any) any {
 	return result
 }
 
-// mergeList merges each element of patch into the one of old with the same key, or appends it.
+// mergeList merges each element of patch into the element of old with the same key, or appends it.
 func mergeList(old, patch []any, key string) []any {
 	result := slices.Clone(old)
 	for _, element := range patch {

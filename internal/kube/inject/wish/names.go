@@ -6,8 +6,8 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
-// Names of annotations that say how to inject, without [ask.Prefix]. Some are flags as well,
-// whose value is the injector's to choose. The table of docs/pods.md is made from the comments.
+// Names of annotations that say how to inject, without [ask.Prefix]. Some are also flags of the
+// sidecar, whose value the injector chooses. The comments become a table in docs/pods.md.
 const (
 	// The JVM's container ([by default the likeliest](#which-container-has-the-jvm)), or several:
 	// `app,worker`. Each gets its own sidecar: `ullage`, `ullage-2`, …
@@ -62,18 +62,18 @@ const (
 	patchSetting = "container-patch"
 )
 
-// owned are flags that the injector alone sets. The last three say whose log it is: a pod that
-// chose them could write among the logs of another.
+// owned are flags that only the injector sets. The last three say whose log it is: a pod that
+// could choose them could write to another pod's logs.
 var owned = []string{"source", "annotations", "jvm-tmp", "pod-namespace", "pod-name", "container-name"}
 
-// ofPods are annotations that make no sense for all pods.
+// ofPods are annotations that can't be defaults.
 var ofPods = append(slices.DeleteFunc(ask.Live(), isAdopt), "inject", "injected", "warnings", Containers)
 
-// isAdopt is true of the one live annotation that is a setting of all pods as well.
+// isAdopt reports whether name is adopt, the only live annotation that may be a default.
 func isAdopt(name string) bool { return name == ask.Adopt }
 
-// ofContainers are the settings of the sidecar's container that the configuration has fields
-// for, by name.
+// ofContainers returns the names of the sidecar's settings for which the configuration has
+// fields.
 func ofContainers() []string {
 	names := []string{imageSetting, secretsSetting}
 	for _, a := range amounts() {

@@ -14,14 +14,14 @@ import (
 
 // Bounds of values.
 const (
-	maxValue = 256  // bytes of what is set for a flag
-	maxURLs  = 2048 // ... for sink, which may have several URLs
+	maxValue = 256  // bytes of the value of a flag
+	maxURLs  = 2048 // bytes of sink, which may have several URLs
 )
 
-// image accepts any text that is not empty and has no space; only a registry knows more.
+// image accepts any printable ASCII text without spaces; only a registry knows more.
 var image = regexp.MustCompile(`^[!-~]+$`)
 
-// qualified says whether the name of an image begins with a registry.
+// qualified reports whether the name of an image begins with a registry.
 func qualified(name string) bool {
 	registry, rest, ok := strings.Cut(name, "/")
 	return ok && rest != "" && (registry == "localhost" || strings.ContainsAny(registry, ".:"))
@@ -34,7 +34,7 @@ func checkImage(name string) error {
 	return nil
 }
 
-// oneOf reports which of two words it is.
+// oneOf reports whether text is the first of two words.
 func oneOf(text, one, other string) (isOne bool, err error) {
 	if text != one && text != other {
 		return false, fmt.Errorf("use %s or %s", one, other)
@@ -44,14 +44,14 @@ func oneOf(text, one, other string) (isOne bool, err error) {
 
 func matches(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)
-	return ok || err != nil // which is a problem already
+	return ok || err != nil // reported elsewhere as a problem
 }
 
 // MaxJVMs is how many containers of a pod may have a JVM.
 const MaxJVMs = 8
 
-// parseContainers reads a list of names with commas between them. An empty text
-// is an empty list.
+// parseContainers reads a list of names, separated by commas. An empty text is an
+// empty list.
 func parseContainers(text string) ([]string, error) {
 	if text == "" {
 		return nil, nil
@@ -72,24 +72,24 @@ func parseContainers(text string) ([]string, error) {
 	return names, nil
 }
 
-// Variables that a JVM takes options from.
+// Variables that give a JVM options.
 const (
 	// LauncherVariable is read by the java program of JDK 9 or later: after
 	// ToolVariable, and before the command line. No other program reads it, so
-	// jcmd and keytool open no log, and the java of JDK 8, which knows neither of
-	// our options, ignores it. Images rarely set it: what they set in
-	// ToolVariable stays in effect.
+	// jcmd and keytool open no log. The java of JDK 8, which does not know our
+	// options, ignores it. Images rarely set it, and options that they set in
+	// ToolVariable stay in effect.
 	LauncherVariable = "JDK_JAVA_OPTIONS"
 
-	// ToolVariable is read by every JVM, also by one that is embedded in another
+	// ToolVariable is read by every JVM, even a JVM that is embedded in another
 	// program.
 	ToolVariable = "JAVA_TOOL_OPTIONS"
 )
 
-// NoVariable adds no options.
+// NoVariable stands for no variable: no options are added.
 const NoVariable = "off"
 
-// Variable is one of the environment, for the options of the JVMs.
+// Variable is the environment variable with the options of the JVMs.
 type Variable struct {
 	Name string
 
@@ -97,7 +97,7 @@ type Variable struct {
 	Asked bool
 }
 
-// parseVariable reads the name of a variable. An empty text is [LauncherVariable].
+// parseVariable reads the name of a variable. An empty text means [LauncherVariable].
 func parseVariable(text string) (Variable, error) {
 	switch {
 	case text == "":
@@ -109,7 +109,7 @@ func parseVariable(text string) (Variable, error) {
 }
 
 const (
-	minBuffer     = settings.Mi // as of --budget
+	minBuffer     = settings.Mi // the same as for --budget
 	defaultBuffer = "64Mi"
 )
 
@@ -122,13 +122,13 @@ func parseBuffer(text string) (settings.Size, error) {
 	return size, err
 }
 
-// Bounds of a ring, which are those of the library.
+// Bounds of the size of a ring, the same as in the library.
 const (
 	minRing = 256 * settings.Ki
 	maxRing = settings.Gi
 )
 
-// parseEvents reads the size of the ring of events. Zero: the JVM has none.
+// parseEvents reads the size of the ring of events. Zero means no ring.
 func parseEvents(text string) (settings.Size, error) {
 	if text == "" || text == "off" {
 		return 0, nil
@@ -140,7 +140,7 @@ func parseEvents(text string) (settings.Size, error) {
 	return size, nil
 }
 
-// parseSecret checks the name of the Secret for the sinks. An empty text means no ring.
+// parseSecret checks the name of the Secret for the sinks. An empty text means no Secret.
 func parseSecret(text string) (string, error) {
 	if text != "" && !names.IsName(text) {
 		return "", errors.New("it is not the name of a Secret: write it like logs-bucket")

@@ -7,8 +7,8 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
-// TestXlogIsWhatHotSpotTakes lists the accepted selections, and what is passed
-// to the JVM.
+// TestXlogIsWhatHotSpotTakes lists accepted selections and the selections that the
+// JVM gets.
 func TestXlogIsWhatHotSpotTakes(t *testing.T) {
 	for _, c := range []struct{ text, want, warning string }{
 		{"gc", "gc=info", ""},
@@ -36,7 +36,7 @@ func TestDestinationsRoundTrip(t *testing.T) {
 	}
 }
 
-// FuzzXlog: nothing but a selection is passed to a JVM.
+// FuzzXlog checks that a JVM gets only a selection.
 func FuzzXlog(f *testing.F) {
 	for _, text := range []string{defaultXlog, "all=off,gc=off,gc=trace", "gc+heap*=debug:file=x", "a b", "gc=info=off"} {
 		f.Add(text)
@@ -71,13 +71,13 @@ func TestTheAnnotationAdoptDoesNotBecomeAFlag(t *testing.T) {
 		}
 	}
 	if w := Read(map[string]string{key: "gc*=loud"}, "shop", Config{}); len(w.Problems) == 0 {
-		t.Error("a bad selection is no problem")
+		t.Error("a bad selection is not a problem")
 	}
 	unreached := map[string]string{ask.Prefix + Attach: "off"}
 	if w := Read(unreached, "shop", Config{Defaults: map[string]string{ask.Adopt: "gc*=info"}}); len(w.Problems) > 0 || !w.Sidecar.Levels.Adopt.IsZero() {
-		t.Errorf("a default for a pod whose JVM is not reached: %q, problems %q", w.Sidecar.Levels.Adopt, w.Problems)
+		t.Errorf("a default for a pod whose JVM can't be reached: %q, problems %q", w.Sidecar.Levels.Adopt, w.Problems)
 	}
 	if unreached[key] = "gc*=info"; len(Read(unreached, "shop", Config{}).Problems) == 0 {
-		t.Error("an annotation that has no effect is no problem")
+		t.Error("an annotation without effect is not a problem")
 	}
 }

@@ -14,26 +14,26 @@ import (
 	"github.com/ullage/ullage/internal/sidecar"
 )
 
-// Policy is what the annotations of pods may ask for. A pod that asks for more is
-// injected with what it may have, and warned.
+// Policy bounds what the annotations of pods may ask for. A pod that asks for more is
+// injected with the values that it may have, and gets a warning.
 type Policy struct {
 	// Locked are settings, by the name of their annotation without
 	// [ask.Prefix], that no pod can change: the defaults apply.
 	Locked []string `json:"locked,omitempty"`
 
-	// Max has the largest value of settings that are a size, an amount or a duration.
+	// Max has the largest allowed value of settings that are a size, an amount or a duration.
 	Max map[string]string `json:"max,omitempty"`
 
-	// Env are the names of environment variables that pods may set for their sidecars. Where
-	// a policy bounds anything, these are all; without a policy, pods may set any.
+	// Env are the names of environment variables that pods may set for their sidecars. If the
+	// policy bounds anything, pods may set no others; without a policy, pods may set any.
 	Env []string `json:"env,omitempty"`
 
 	// ContainerPatch are the fields of the sidecar's container, such as lifecycle, that pods
-	// may patch. Empty: none.
+	// may patch. If empty, they may patch none.
 	ContainerPatch []string `json:"containerPatch,omitempty"`
 }
 
-// apply returns the value that a pod gets, given what it asks for, and a warning if they
+// apply returns the value that a pod gets when it asks for a value, and a warning if the two
 // differ.
 func (p Policy) apply(name, asked, byDefault string) (value, warning string) {
 	switch {
@@ -48,7 +48,7 @@ func (p Policy) apply(name, asked, byDefault string) (value, warning string) {
 	return asked, ""
 }
 
-// atMost bounds a size that no setting asks for by itself.
+// atMost returns n, or the policy's maximum for the setting if that is smaller.
 func (p Policy) atMost(name string, n settings.Size) settings.Size {
 	if most, err := settings.ParseSize(p.Max[name]); err == nil {
 		return min(n, most)
@@ -56,11 +56,11 @@ func (p Policy) atMost(name string, n settings.Size) settings.Size {
 	return n
 }
 
-// endless are settings whose zero means no bound, or the bound of another setting.
+// endless are settings for which zero means no bound, or the bound of another setting.
 var endless = []string{"budget", "retain-age", "retain-bytes", "upload-age", "yield-after"}
 
-// exceeds compares two values of a setting. A value that can't be read is
-// refused elsewhere. A limit of zero limits nothing.
+// exceeds reports whether a value of a setting is over its maximum. A value that
+// can't be read is refused elsewhere. A limit of zero means no limit.
 func exceeds(name, value, most string) bool {
 	if a, ok := amountOf(name); ok {
 		q, err := a.parse(value)
@@ -72,8 +72,8 @@ func exceeds(name, value, most string) bool {
 	return err == nil && errMost == nil && (a > b || a == 0 && slices.Contains(endless, name))
 }
 
-// quantity reads a value as that of a flag, or of buffer or events, which must be a size
-// or a duration.
+// quantity reads the value of buffer, events or a flag, which must be a size or a
+// duration.
 func quantity(name, text string) (int64, error) {
 	var kind any = new(settings.Size)
 	if name != Buffer && name != Events {

@@ -10,26 +10,26 @@ import (
 	"github.com/ullage/ullage/internal/sidecar"
 )
 
-// MaxText is how many bytes a warning or a problem has, which may quote an annotation.
+// MaxText bounds a warning or a problem, in bytes. Either may quote an annotation.
 const MaxText = 600
 
-// reader reads settings, of which an empty one is the same as none.
+// reader reads settings. An empty setting is the same as none.
 type reader struct {
 	annotations, defaults map[string]string // the latter without [ask.Prefix]
 	policy                Policy
-	ignored               map[string]string // by setting: a warning
+	ignored               map[string]string // a warning, by setting
 	problems              []string
 }
 
-// asked returns what the pod asks for.
+// asked returns the pod's own value of a setting.
 func (r *reader) asked(name string) string {
 	return strings.TrimSpace(r.annotations[ask.Prefix+name])
 }
 
-// byDefault returns what a pod gets if it does not ask.
+// byDefault returns the default value of a setting.
 func (r *reader) byDefault(name string) string { return strings.TrimSpace(r.defaults[name]) }
 
-// value returns what the pod gets.
+// value returns the value that the pod gets, and notes the policy's warning.
 func (r *reader) value(name string) string {
 	v, warning := r.policy.apply(name, r.asked(name), r.byDefault(name))
 	if warning != "" {
@@ -49,7 +49,7 @@ func (r *reader) problem(format string, args ...any) {
 	r.problems = append(r.problems, printable.Text(fmt.Sprintf(format, args...), MaxText))
 }
 
-// flagsOf sets the configuration to its defaults and returns its flags.
+// flagsOf sets cfg to its defaults and returns its flags.
 func flagsOf(cfg *sidecar.Config) *flag.FlagSet {
 	*cfg = sidecar.DefaultConfig()
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
@@ -57,7 +57,7 @@ func flagsOf(cfg *sidecar.Config) *flag.FlagSet {
 	return fs
 }
 
-// checkNames finds annotations that are no settings.
+// checkNames reports annotations that are not settings.
 func (r *reader) checkNames(fs *flag.FlagSet) {
 	known := ask.AtAdmission()
 	fs.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })

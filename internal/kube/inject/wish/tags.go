@@ -7,7 +7,7 @@ import (
 )
 
 // The log tags of HotSpot, as `java -Xlog:help` of 11.0.13, 17.0.15 and 25.0.3 lists
-// them. A JVM exits before it runs anything if it is given an unknown tag.
+// them. A JVM exits before it runs anything if it gets an unknown tag.
 const (
 	tagsOfAll = `
 		add age alloc annotation arguments attach barrier blocks bot breakpoint bytecode cds census class classhisto cleanup
@@ -25,7 +25,7 @@ const (
 	tagsOf25   = "aot array cause continuations deoptimization dependencies fastlock finalizer heapdump inlinecache jmethod link methodtrace monitortable native page preempt stubs training unmap"
 )
 
-// checkTag says that no JVM knows the tag, or warns that not all of them do.
+// checkTag returns an error if no JVM knows the tag, or a warning if some JVMs do not.
 func checkTag(tag string) (warning string, err error) {
 	switch {
 	case slices.Contains(strings.Fields(tagsFrom17), tag):

@@ -44,8 +44,8 @@ func (c Config) Validate() []error {
 	return slices.Concat(bad, c.Resources.validate(), c.validatePolicy())
 }
 
-// ValidateForAll is Validate, for a configuration that is for the pods of all
-// namespaces: it also refuses a default that would stop some of them.
+// ValidateForAll is Validate for a configuration of all namespaces: it also
+// refuses a default that would stop some pods.
 func (c Config) ValidateForAll() []error {
 	bad := c.Validate()
 	if kind, _, _ := strings.Cut(strings.TrimSpace(c.Defaults[Dest]), ":"); kind == "pvc" {
@@ -54,7 +54,7 @@ func (c Config) ValidateForAll() []error {
 	return bad
 }
 
-// validate refuses what makes an API server refuse the whole pod.
+// validate refuses amounts for which an API server would refuse the whole pod.
 func (r Resources) validate() []error {
 	var bad []error
 	for _, list := range []corev1.ResourceList{r.Requests, r.Limits} {
@@ -83,9 +83,9 @@ func (r Resources) validate() []error {
 	return bad
 }
 
-// validateDefaults returns one error for each setting that a pod could not ask
-// for either, or that belongs elsewhere. What names their place in the
-// configuration.
+// validateDefaults returns one error for each default that would be a problem as a
+// pod's annotation too, or that belongs elsewhere. what names the place of the
+// defaults in the configuration.
 func validateDefaults(what string, defaults map[string]string, elsewhere []string) []error {
 	var bad []error
 	settings := map[string]string{}
@@ -105,7 +105,7 @@ func validateDefaults(what string, defaults map[string]string, elsewhere []strin
 	return bad
 }
 
-// measurable reports whether the setting can have such a maximum.
+// measurable reports whether most can be a maximum of the setting.
 func measurable(name, most string) bool {
 	if a, ok := amountOf(name); ok {
 		_, err := a.parse(most)
@@ -115,9 +115,8 @@ func measurable(name, most string) bool {
 	return err == nil
 }
 
-// validatePolicy returns one error for each setting that the policy can't
-// bound, and for each default over its maximum, which a pod that does not ask
-// would get.
+// validatePolicy returns one error for each setting that the policy can't bound,
+// and for each default over its maximum.
 func (c Config) validatePolicy() []error {
 	built := map[string]string{Buffer: defaultBuffer}
 	flagsOf(new(sidecar.Config)).VisitAll(func(f *flag.Flag) { built[f.Name] = f.DefValue })
@@ -167,8 +166,8 @@ func (p Policy) validateHatch() (bad []error) {
 	return bad
 }
 
-// validateSum refuses a bound of the sidecars' memory that any pod could get around, since
-// the buffer is added to the memory limit.
+// validateSum refuses a bound of memory-limit without a bound of buffer: a pod could bypass
+// it, since the buffer is added to the memory limit.
 func (p Policy) validateSum() []error {
 	const sum = "memory-limit"
 	bounds := func(name string) bool { return slices.Contains(p.Locked, name) || p.Max[name] != "" }

@@ -1,7 +1,7 @@
-// Package wish reads what a pod is to be injected with: its annotations, the defaults of its
-// namespace and of the cluster ([Config]), and the [Policy] that bounds what a pod may ask for.
-// A value that is also a flag of `ullage run` is checked by the code of the flag. Nothing here
-// knows a pod's containers and volumes.
+// Package wish reads the settings of an injection: the pod's annotations, the defaults of its
+// namespace and of the cluster ([Config]), and the [Policy] that bounds the annotations. The
+// code of a flag of `ullage run` also checks the annotation of that name. The package does not
+// look at a pod's containers and volumes.
 package wish
 
 import (
@@ -24,26 +24,26 @@ import (
 
 // Wishes are what a pod's annotations and the defaults ask for.
 type Wishes struct {
-	Containers []string // empty: not said
+	Containers []string // empty: the pod names none
 	Xlog       string
 	Variable   Variable // for the JVMs' options
 
 	Buffer  settings.Size
-	Events  settings.Size // of the ring of each JVM; 0: there is none
+	Events  settings.Size // of the ring of each JVM; 0: no ring
 	Dest    Destination
 	Attach  attach.Mode // never Auto
-	Listen  string      // empty: not said
+	Listen  string      // empty: the default
 	Sidecar sidecar.Config
 
 	Container  Container
-	SinkSecret string // the name of one for the sinks; empty: none
+	SinkSecret string // the name of the sinks' Secret; empty: none
 
-	Raise    bool // the memory limit of the JVM's container, by the size of the tmpfs
+	Raise    bool // raise the memory limit of the JVM's container by the size of the tmpfs
 	NoScrape bool // no annotations for Prometheus
-	Perfdata bool // the JVM keeps its file of counters, wherever that is
+	Perfdata bool // the JVM keeps its file of counters, even on a disk
 
-	// Set are the flags that were asked for, by name, except what the fields
-	// above are for.
+	// Set are the flags that were asked for, by name, except those with fields
+	// above.
 	Set map[string]string
 
 	// Deny says that a pod that cannot be injected must not start.
@@ -51,13 +51,13 @@ type Wishes struct {
 
 	Warnings []string
 
-	// Problems are sentences, each of which names an annotation and says how to write it. If
-	// there are any, the wishes are not to be fulfilled.
+	// Problems are sentences that each name an annotation and say how to write it. If there
+	// are any, the pod must not be injected.
 	Problems []string
 }
 
-// Read reads the annotations of a pod of the namespace. Annotations without our prefix are not
-// ours.
+// Read reads the annotations of a pod in the namespace. It ignores annotations without our
+// prefix.
 func Read(annotations map[string]string, namespace string, cfg Config) Wishes {
 	r := reader{annotations: annotations, defaults: cfg.defaultsIn(namespace), policy: cfg.Policy, ignored: map[string]string{}}
 	w := Wishes{Deny: cfg.OnError == Deny, Set: map[string]string{}}
@@ -80,8 +80,8 @@ func Read(annotations map[string]string, namespace string, cfg Config) Wishes {
 	return w
 }
 
-// readFlags has every annotation that is named as a flag checked by the code
-// that checks the flag.
+// readFlags reads every annotation that is named after a flag, with the code that
+// checks the flag.
 func (w *Wishes) readFlags(fs *flag.FlagSet, r *reader) {
 	var args []string
 	fs.VisitAll(func(f *flag.Flag) {
@@ -92,7 +92,7 @@ func (w *Wishes) readFlags(fs *flag.FlagSet, r *reader) {
 		}
 		switch {
 		case v == "" || f.Name == Dest: // dest names a volume here, not a directory
-		case f.Name == ask.Adopt && r.asked(ask.Adopt) == "" && r.value(Attach) == string(attach.Off): // the default is for JVMs that are reached
+		case f.Name == ask.Adopt && r.asked(ask.Adopt) == "" && r.value(Attach) == string(attach.Off): // the default is for JVMs that can be reached
 		case slices.Contains(owned, f.Name):
 			r.problem("%s%s: the injector sets it: leave it out", ask.Prefix, f.Name)
 		case len(v) > longest:
@@ -107,7 +107,7 @@ func (w *Wishes) readFlags(fs *flag.FlagSet, r *reader) {
 	}
 	delete(w.Set, Attach)
 	delete(w.Set, Listen)
-	// The sidecar reads the annotation itself, and sees when it goes.
+	// The sidecar reads the annotation itself, and notices when it is removed.
 	if delete(w.Set, ask.Adopt); r.byDefault(ask.Adopt) != "" {
 		w.Set[ask.Adopt] = r.byDefault(ask.Adopt)
 	}
@@ -115,7 +115,7 @@ func (w *Wishes) readFlags(fs *flag.FlagSet, r *reader) {
 
 var flagName = regexp.MustCompile(`--([a-z][a-z-]*)`)
 
-// asAnnotation makes an error about flags one about annotations.
+// asAnnotation replaces the names of flags in an error with those of annotations.
 func asAnnotation(fs *flag.FlagSet, err error) string {
 	return flagName.ReplaceAllStringFunc(err.Error(), func(text string) string {
 		if name := text[2:]; fs.Lookup(name) != nil {
@@ -125,7 +125,7 @@ func asAnnotation(fs *flag.FlagSet, err error) string {
 	})
 }
 
-// readJVM reads which containers have JVMs, and what these log.
+// readJVM reads which containers have JVMs and what the JVMs log.
 func (w *Wishes) readJVM(r *reader) {
 	var err error
 	w.Containers, err = parseContainers(r.value(Containers))
@@ -161,8 +161,8 @@ func (w *Wishes) readVolumes(r *reader) {
 
 // readWays reads how the JVM is reached, and the settings with two values.
 func (w *Wishes) readWays(r *reader) {
-	// What matters to a JVM is how it can be reached, and auto is the default of
-	// the flag: shared-tmp then needs nothing of the pod.
+	// auto is the default of the flag. The injector has to choose a way, and
+	// shared-tmp needs no change of the pod's process namespace.
 	if w.Attach = w.Sidecar.Levels.Attach.Mode; w.Attach == attach.Auto {
 		w.Attach = attach.SharedTmp
 	}
@@ -180,7 +180,7 @@ func (w *Wishes) readWays(r *reader) {
 	r.check(sinkSecretSetting, err)
 }
 
-// readListen reads where the sidecar answers.
+// readListen reads the address that the sidecar listens at.
 func (w *Wishes) readListen(r *reader) {
 	w.Listen = r.value(Listen)
 	if _, digits, err := net.SplitHostPort(w.Listen); err == nil && digits != "" && strings.Trim(digits, "0") == "" {
@@ -188,40 +188,40 @@ func (w *Wishes) readListen(r *reader) {
 	}
 }
 
-// Address splits what to listen at, which is valid.
+// Address returns the host and port to listen at.
 func (w *Wishes) Address() (host string, port int) {
 	host, digits, err := net.SplitHostPort(cmp.Or(w.Listen, w.Sidecar.Admin.Listen))
 	if err != nil {
-		return "", 0 // it was a problem
+		return "", 0 // already reported as a problem
 	}
 	port, _ = strconv.Atoi(digits)
 	return host, port
 }
 
-// Tmpfs returns the size of the tmpfs: the ring's memory comes on top of that of the logs. A ring is there
-// from the JVM's start to its end.
+// Tmpfs returns the size of the tmpfs: the sum of the logs' buffer and the ring. A ring exists from the
+// JVM's start to its end.
 func (w *Wishes) Tmpfs() settings.Size { return min(w.Buffer, AsGoodAsNone) + w.Events }
 
-// sinkMemory is what a sink adds at most to the resident memory of a sidecar: 10 MiB were measured for Kafka, less
-// for the others.
+// sinkMemory is how much a sink adds at most to the resident memory of a sidecar: 10 MiB were measured for Kafka, and
+// less for the others.
 const sinkMemory = 12 * settings.Mi
 
-// addedMemory returns what is added to the sidecar's limit of memory: for its sinks, and for how much
-// of the tmpfs the spool, and the lines made of events, may take. The kernel charges memory of a tmpfs
-// to the container that writes it first: a log counts for the JVM's container, these two for the sidecar's.
+// addedMemory returns what is added to the sidecar's memory limit: the memory of its sinks, and as much of
+// the tmpfs as the spool and the lines made from events may take. The kernel charges memory of a tmpfs to
+// the container that writes it first: the log to the JVM's container, and these two to the sidecar's.
 func (w *Wishes) addedMemory() settings.Size {
 	spooled := min(cmp.Or(w.Sidecar.Ship.Budget, w.Buffer), AsGoodAsNone)
 	return spooled + sinkMemory*settings.Size(len(w.Sidecar.Sinks.URLs))
 }
 
-// What an emptyDir holds by default. It takes the node's disk, and is gone with
-// the pod: little is worth keeping there.
+// Default retention in an emptyDir. It is small, since an emptyDir takes space on
+// the node's disk and is deleted with the pod.
 const (
 	nodeRetain  = 256 * settings.Mi
 	nodeSegment = 16 * settings.Mi
 )
 
-// retainLess sets the retention for an emptyDir where none is asked for.
+// retainLess sets the retention for an emptyDir if none was asked for.
 func (w *Wishes) retainLess(segments bool, policy Policy) {
 	cfg := &w.Sidecar.Ship.Segment
 	if segments {
@@ -232,9 +232,9 @@ func (w *Wishes) retainLess(segments bool, policy Policy) {
 	w.Set["retain-bytes"] = cfg.RetainBytes.String()
 }
 
-// OnDisk is the most that the durable copy of one sidecar takes of the node's
-// disk: the retained bytes, and two segments until the oldest is deleted. Zero:
-// there is no bound, or the copy is not on the node's disk.
+// OnDisk returns how much of the node's disk the durable copy of one sidecar takes
+// at most: the retained bytes, and two segments until the oldest is deleted. Zero
+// means that there is no bound or that the copy is not on the node's disk.
 func (w *Wishes) OnDisk() settings.Size {
 	cfg := w.Sidecar.Ship.Segment
 	if !w.Dest.OnNode() || cfg.RetainBytes == 0 || cfg.RetainBytes > AsGoodAsNone {

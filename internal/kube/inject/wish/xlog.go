@@ -8,13 +8,13 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
-// defaultXlog is what a JVM logs if nothing else is asked for.
+// defaultXlog is the default selection of a JVM's log.
 const defaultXlog = "gc*=info,safepoint=info"
 
-// parseXlog reads the selection that a JVM begins with. The rules are those for a
-// running JVM's selection, with two differences. Level off is taken, since
-// nothing is closed or deleted by it at a start; and tags must exist, since a JVM
-// exits at once if one does not.
+// parseXlog reads the selection that a JVM starts with. The rules are those for a
+// running JVM's selection, with two differences. Level off is allowed, since it
+// does not close or delete an output at the start. Tags must exist, since a JVM
+// exits at once if it gets an unknown tag.
 func parseXlog(text string) (xlog string, warnings []string, err error) {
 	given := strings.Split(strings.ToLower(text), ",")
 	off := make([]bool, len(given))
