@@ -1,5 +1,5 @@
-// Package cut cuts the bytes of one stream, which come in any pieces, into lines. All
-// readers of persisted bytes use it, so that they find the same lines.
+// Package cut cuts the bytes of a stream, which arrive in pieces of any size, into lines.
+// All readers of persisted bytes use it, so that they find the same lines.
 package cut
 
 import (
@@ -7,12 +7,13 @@ import (
 	"iter"
 )
 
-// HeadBytes is how much of a line is examined, and so the most that [Lines] holds of one.
-// All decorations together are at most 1 KiB.
+// HeadBytes is how much of a line is examined, and so the most that [Lines] holds of a line.
+// All decorations of a line together have at most 1 KiB.
 const HeadBytes = 64 << 10
 
-// First returns the length of the first line of data with its newline, or HeadBytes if
-// the line is longer and so does not end there. Zero: data has too few bytes to say.
+// First returns the length of the first line of data with its newline, and true. If the
+// line is longer than most, First returns most and false. If data is too short to tell, it
+// returns zero.
 func First(data []byte, most int) (n int, ends bool) {
 	if n = bytes.IndexByte(data[:min(len(data), most)], '\n') + 1; n > 0 {
 		return n, true
@@ -30,21 +31,21 @@ func First(data []byte, most int) (n int, ends bool) {
 // It holds at most HeadBytes of a line whose end it has not received. The zero value is at
 // the beginning of a line.
 type Lines struct {
-	SkipHoles bool   // leave out zero bytes where a line begins, as in a file that was reclaimed in part
+	SkipHoles bool   // leave out zero bytes at the beginning of a line, as in a partly reclaimed file
 	Holes     uint64 // zero bytes that were left out
 
-	rest []byte // fed, and not returned
+	rest []byte // fed, not yet returned
 	held []byte // the beginning of a line, fed before rest
 	used bool   // held was returned
 	amid bool   // inside a line whose beginning was returned
-	over bool   // the line that is held or returned in part ends here
+	over bool   // the line in held, or returned in part, ends here
 }
 
-// Piece is a whole line or, of a line of more than HeadBytes, a part of it.
+// Piece is a whole line, or a part of a line of more than HeadBytes.
 type Piece struct {
 	Text  []byte // with the newline, if there is one
 	First bool   // it begins a line: with the whole line or at least HeadBytes of it
-	Last  bool   // it ends its line, though without a newline where bytes are missing
+	Last  bool   // it ends its line, without a newline if bytes are missing
 }
 
 // Head returns the text without its newline.
@@ -58,19 +59,19 @@ func (p Piece) Head() []byte {
 // Broken reports whether the line ends here because bytes are missing after it.
 func (p Piece) Broken() bool { return p.Last && (len(p.Text) == 0 || p.Text[len(p.Text)-1] != '\n') }
 
-// Feed continues with raw, which must not change until Next returns false.
+// Feed adds raw, the next bytes of the stream, which must not change until Next returns false.
 func (l *Lines) Feed(raw []byte) { l.rest = raw }
 
-// End ends the line that is not complete: the stream ends here, or bytes are missing
-// before the next ones.
+// End ends an incomplete line: the stream ends here, or bytes are missing before the next
+// fed bytes.
 func (l *Lines) End() { l.over = true }
 
-// Between reports whether all that was fed was returned, and the last line has ended.
+// Between reports whether all fed bytes were returned and the last line has ended.
 func (l *Lines) Between() bool {
 	return len(l.rest) == 0 && (len(l.held) == 0 || l.used) && !l.amid && !l.over
 }
 
-// Heads yields what Next returns, but of each line the first piece alone.
+// Heads calls Next until it returns false, and yields the first piece of each line.
 func (l *Lines) Heads() iter.Seq[Piece] {
 	return func(yield func(Piece) bool) {
 		for p, ok := l.Next(); ok; p, ok = l.Next() {
@@ -81,7 +82,7 @@ func (l *Lines) Heads() iter.Seq[Piece] {
 	}
 }
 
-// Rest returns what was fed and not returned.
+// Rest returns the fed bytes that were not returned yet.
 func (l *Lines) Rest() []byte { return l.rest }
 
 // Next returns the next piece, which is valid until the next call. It returns false if it
@@ -110,7 +111,7 @@ func (l *Lines) Next() (Piece, bool) {
 	switch {
 	case n > 0:
 	case len(l.rest) == 0:
-		l.rest = nil // not even an empty slice keeps a frame in memory
+		l.rest = nil // even an empty slice would keep its array in memory
 		return Piece{}, false
 	case l.amid:
 		n = len(l.rest)

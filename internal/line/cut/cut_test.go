@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// heads returns the beginnings of the lines in raw, which is fed in pieces of the given size.
+// heads feeds raw in pieces of the given size and returns the heads of its lines.
 func heads(l *Lines, raw []byte, size int) (heads []string) {
 	for piece := range slices.Chunk(raw, max(size, 1)) {
 		heads = append(heads, fed(l, piece)...)
@@ -38,7 +38,7 @@ func TestLinesAreTheSameInAnyPieces(t *testing.T) {
 			t.Errorf("in pieces of %d: %d lines, want %d", size, len(got), len(want))
 		}
 		if held := cap(l.held); held > 2*HeadBytes {
-			t.Errorf("in pieces of %d: %d bytes are held", size, held)
+			t.Errorf("in pieces of %d: Lines holds %d bytes", size, held)
 		}
 	}
 }
@@ -52,7 +52,7 @@ func TestNoLineGoesOnAcrossDamage(t *testing.T) {
 	}
 }
 
-// A file that was reclaimed in part has zero bytes where its first lines were.
+// A partly reclaimed file has zero bytes in the place of its first lines.
 func TestAHoleIsNoPartOfALine(t *testing.T) {
 	hole := strings.Repeat("\x00", 3*HeadBytes)
 	raw := []byte(hole + "the rest of one\ntwo\x00\n\x00three\n")
@@ -86,7 +86,7 @@ func TestLinesAreReturnedOnceTheyAreWhole(t *testing.T) {
 		t.Fatalf("at the end: %q, %v", p.Text, ok)
 	}
 	if p, ok := l.Next(); ok {
-		t.Fatalf("behind the end: %q", p.Text)
+		t.Fatalf("after the end: %q", p.Text)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// lines are usual ones of each format.
+// benchLines has a usual line of each format.
 var benchLines = map[string][]byte{
 	"logback":  []byte("07:36:35.123 [http-nio-8080-exec-1] INFO  com.example.Main -- request 17 took 12 ms"),
 	"spring":   []byte("2026-11-23T07:36:35.123Z  INFO 4711 --- [demo] [http-nio-8080-exec-1] c.e.Demo : request 17 took 12 ms"),
@@ -32,7 +32,7 @@ func BenchmarkClassify(b *testing.B) {
 	}
 }
 
-// BenchmarkUL compares the lines of JVMs with package ul alone.
+// BenchmarkUL classifies the lines of JVMs with package ul alone, and with this package.
 func BenchmarkUL(b *testing.B) {
 	for name, text := range ulLogs(b) {
 		lines := bytes.Split(bytes.TrimSuffix(text, []byte{'\n'}), []byte{'\n'})

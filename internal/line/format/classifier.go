@@ -7,29 +7,29 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// maxHead is how many bytes of a line are looked at.
+// maxHead is how many bytes of a line are examined.
 const maxHead = 16 << 10
 
-// Classifier classifies the lines of one stream. It must receive them in order. The zero
-// value accepts all formats, and is ready for a stream's first line or for a line in its
-// middle: until the first header, continuations have level Unknown. Each stream needs its
-// own Classifier. A copy continues independently. A Classifier is not safe for concurrent
-// use.
+// Classifier classifies the lines of one stream. It must receive the lines in order. The
+// zero value accepts all formats and is ready for any line of a stream, its first or a
+// later one: until the first header, continuations have level Unknown. Each stream needs
+// its own Classifier. A copy continues independently. A Classifier is not safe for
+// concurrent use.
 type Classifier struct {
 	ul   ul.Classifier
 	only Format // Auto: all
-	last Format // of the last header; Auto: there was none
-	half bool   // the last line was the first of JUL's two, and did not show its level
+	last Format // of the last header; Auto: no header yet
+	half bool   // the last line was the first of JUL's two lines, and its level is not known yet
 }
 
-// New returns a Classifier that accepts only the headers of one format, and the sidecar's
-// own markers. Auto accepts all.
+// New returns a Classifier that accepts only the headers of one format and the sidecar's
+// own markers. Auto accepts all formats.
 func New(only Format) Classifier { return Classifier{only: only} }
 
-// Classify returns the class of the next line, given without its newline. Rest is the part
-// that is known to follow that newline, possibly nothing. Only the first of JUL's two lines
-// needs it. Where rest does not show the second, the first has level Unknown, and the second
-// is a header itself. [Classifier.Whole] says how not to separate the two.
+// Classify returns the class of the next line, without its newline. rest is the text after
+// that newline, if it is known. Only the first of JUL's two lines needs it. If rest does not
+// have the second line, the first has level Unknown and the second is a header itself.
+// [Classifier.Whole] keeps the two lines together.
 func (c *Classifier) Classify(line, rest []byte) ul.Class {
 	if c.only == UL {
 		c.last = UL
@@ -56,7 +56,7 @@ func (c *Classifier) Classify(line, rest []byte) ul.Class {
 }
 
 // classifyUL classifies a line that is probably UL. Brackets without a level are decorations
-// of UL, but not in the record of an application.
+// of UL, except after the header of an application.
 func (c *Classifier) classifyUL(line, rest []byte) ul.Class {
 	inherited := c.ul.Level()
 	class := c.ul.Classify(line)
@@ -79,12 +79,12 @@ func (c *Classifier) classifyUL(line, rest []byte) ul.Class {
 	return class
 }
 
-// ofApplication reports whether the last header was that of an application.
+// ofApplication reports whether an application wrote the last header.
 func (c *Classifier) ofApplication() bool { return c.last != Auto && c.last != UL }
 
-// Whole returns how much of data, which are lines, to classify before more is known to
-// follow: less than all of it if the last line is the first of JUL's two, and others are
-// before it. It looks at the last line only in a stream where JUL's were seen.
+// Whole returns how many bytes of data, which consists of lines, to classify before more
+// data is there. It leaves out the last line if that is the first of JUL's two lines and
+// not the only line. It looks at the last line only if the last header was JUL's.
 func (c *Classifier) Whole(data []byte) int {
 	if c.last != JUL || len(data) == 0 {
 		return len(data)
@@ -97,21 +97,21 @@ func (c *Classifier) Whole(data []byte) int {
 	return len(data)
 }
 
-// Level returns the level that a continuation inherits now.
+// Level returns the level that a continuation would inherit now.
 func (c *Classifier) Level() ul.Level { return c.ul.Level() }
 
-// Resume prepares c for a place in a stream where a continuation inherits level, which is
-// Unknown if it is not known.
+// Resume prepares c for a place in a stream where a continuation inherits level. The level
+// may be Unknown.
 func (c *Classifier) Resume(level ul.Level) {
 	c.half = false
 	c.ul.Resume(level)
 }
 
-// Format returns the format of the last header, or Auto if there was none.
+// Format returns the format of the last header, or Auto if there was no header.
 func (c *Classifier) Format() Format { return c.last }
 
-// classifyOnly classifies the line where one format is accepted that is not UL. A marker
-// does not change what a continuation inherits.
+// classifyOnly classifies a line when only one format other than UL is accepted. A marker
+// does not change the level that a continuation inherits.
 func (c *Classifier) classifyOnly(line, rest []byte) ul.Class {
 	if _, ok := ul.ParseMarker(line); ok {
 		return ul.Class{Kind: ul.Header, Level: ul.Warning}
@@ -123,7 +123,7 @@ func (c *Classifier) classifyOnly(line, rest []byte) ul.Class {
 		return c.begin(h)
 	}
 	if c.only == Pattern && isStamped(line) && line[4] == '-' {
-		return c.begin(header{format: Pattern}) // a date, and no level
+		return c.begin(header{format: Pattern}) // a date without a level
 	}
 	if c.last == Auto && c.ul.Level() == ul.Unknown {
 		return ul.Class{}
@@ -138,8 +138,8 @@ func (c *Classifier) begin(h header) ul.Class {
 	return ul.Class{Kind: ul.Header, Level: h.level}
 }
 
-// headerOf returns the header of a line that is not UL. An object without a level is a
-// header only after another object: elsewhere it may be a part of a message.
+// headerOf returns the header of a line that is not UL. A JSON object without a level is a
+// header only after another object: elsewhere it may be part of a message.
 func (c *Classifier) headerOf(line, rest []byte) (h header, ok bool) {
 	if c.half {
 		c.half = false
@@ -169,7 +169,7 @@ var begins = func() (is [256]bool) {
 	return is
 }()
 
-// mayBegin reports whether a line must be parsed to see that it is not a header.
+// mayBegin reports whether a line may be a header. If not, it need not be parsed.
 func mayBegin(line []byte) bool {
 	if len(line) < shortest || !begins[line[0]] {
 		return false
@@ -191,7 +191,7 @@ func mayBegin(line []byte) bool {
 // shortest is the length of the shortest header: a time.
 const shortest = len("07:36:35")
 
-// parse returns the header that a line is, if it is one, and reads its time into at.
+// parse returns the header of a line that is a header, and reads its time into at.
 func parse(line, rest []byte, at *stamp) (h header, ok bool) {
 	if len(line) < shortest {
 		return h, false
@@ -223,16 +223,16 @@ func parse(line, rest []byte, at *stamp) (h header, ok bool) {
 	return h, ok
 }
 
-// Begins reports whether a line that is not UL may be taken for the first of a record.
-// The further lines of a record must not be such lines.
+// Begins reports whether a line that is not UL may be taken for the first line of a record.
+// The further lines of a record must not look like that.
 func Begins(line []byte) bool {
 	var at stamp
 	_, ok := parse(line, nil, &at)
 	return ok || flatLevel(line[:min(len(line), maxHead)]) != ul.Unknown
 }
 
-// When returns the time of a line that is not UL and is a header with a level and a date.
-// A time without a zone is taken as UTC.
+// When returns the time of a header with a level and a date, in any format except UL. A
+// time without a zone is taken as UTC.
 func When(line []byte) (time.Time, bool) {
 	var at stamp
 	h, ok := parse(line, nil, &at)

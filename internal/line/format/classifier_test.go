@@ -151,7 +151,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// If JUL's second line is not available yet when the first is classified, the second is a header of its own, with the level.
+// If JUL's second line is not available yet when the first is classified, the second line is itself a header with the level.
 func TestJULAcrossTheEndOfWhatIsKnown(t *testing.T) {
 	const first = "Nov 23, 2026 7:36:35 AM com.example.Main main"
 	for _, only := range []Format{Auto, JUL} {
@@ -173,7 +173,7 @@ func TestJULAcrossTheEndOfWhatIsKnown(t *testing.T) {
 			"x\n" + first + "\nINFO: y\n\n": len(first) + 12,
 		} {
 			if got := c.Whole([]byte(data)); got != want {
-				t.Errorf("%d of %q are whole, want %d", got, data, want)
+				t.Errorf("Whole(%[2]q) is %[1]d, want %[3]d", got, data, want)
 			}
 		}
 	}
@@ -221,7 +221,7 @@ func TestResume(t *testing.T) {
 				a, b := all.Classify([]byte(lines[i]), rest), late.Classify([]byte(lines[i]), rest)
 				// A weak prefix of UL is a header only if no strong prefix was seen before.
 				if began = began || b.Kind == ul.Header && b.Level != ul.Unknown; began && a.Level != b.Level {
-					t.Errorf("%s: from line %d, %q is %s, and %s for all of the stream", c.name, from, lines[i], b.Level, a.Level)
+					t.Errorf("%s: from line %d, %q is %s, but %s in the whole stream", c.name, from, lines[i], b.Level, a.Level)
 				}
 			}
 			whole.Classify([]byte(lines[from]), []byte(strings.Join(lines[from+1:], "\n")))
@@ -260,7 +260,7 @@ func TestWhen(t *testing.T) {
 	}
 }
 
-// ulLogs are excerpts of real JVMs' logs.
+// ulLogs returns excerpts of real JVMs' logs.
 func ulLogs(t testing.TB) map[string][]byte {
 	t.Helper()
 	paths, err := filepath.Glob("../ul/testdata/*.log")
@@ -278,7 +278,7 @@ func ulLogs(t testing.TB) map[string][]byte {
 	return logs
 }
 
-// Nothing changes for what a JVM logs.
+// The lines of a JVM have the same class as in package ul.
 func TestULIsAsBefore(t *testing.T) {
 	for name, text := range ulLogs(t) {
 		var before ul.Classifier
@@ -286,7 +286,7 @@ func TestULIsAsBefore(t *testing.T) {
 		for line := range strings.Lines(string(text)) {
 			line := []byte(strings.TrimSuffix(line, "\n"))
 			if got, want := now.Classify(line, nil), before.Classify(line); got != want {
-				t.Errorf("%s: %q is %v, was %v", name, line, got, want)
+				t.Errorf("%s: %q is %v, want %v as in package ul", name, line, got, want)
 			}
 		}
 	}
@@ -299,6 +299,6 @@ func TestParseFormat(t *testing.T) {
 		}
 	}
 	if _, err := Parse("unknown"); err == nil || Format(99).String() != "unknown" {
-		t.Error("unknown is a format")
+		t.Error("unknown is accepted as a format")
 	}
 }

@@ -2,10 +2,10 @@ package format
 
 import "fmt"
 
-// Format is how a program writes its log. The zero value is Auto.
+// Format is the format of a program's log. The zero value is Auto.
 type Format uint8
 
-// The formats. Auto accepts a header of any other format but Plain, where no line has a
+// The formats. Auto accepts the headers of all formats except Plain, in which no line has a
 // level.
 const (
 	Auto Format = iota

@@ -9,7 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// hostile are lines that are long, nested or cut off.
+// hostile returns lines that are long, nested or cut off.
 func hostile() [][]byte {
 	return [][]byte{
 		[]byte("{" + strings.Repeat(`"a":{`, 100_000)),
@@ -26,7 +26,7 @@ func hostile() [][]byte {
 	}
 }
 
-// add gives a fuzz target the lines of all tests.
+// add calls one with the lines of all tests.
 func add(f *testing.F, one func(line []byte)) {
 	for _, c := range streams {
 		for row := range strings.Lines(c.lines) {
@@ -42,8 +42,8 @@ func add(f *testing.F, one func(line []byte)) {
 	}
 }
 
-// FuzzClassify checks the contract of a Classifier: it does not change the line, gives every line a valid level, gives
-// the same result for the same lines, and, in a log of UL, finds a header without a bracket only where Begins does.
+// FuzzClassify checks the contract of a Classifier: it does not change the line, every level is valid, the same lines
+// have the same classes, and in a log of UL a line without a bracket is a header only if Begins reports it.
 func FuzzClassify(f *testing.F) {
 	last := []byte("07:36:35.123 [main] INFO x")
 	add(f, func(line []byte) {
@@ -65,7 +65,7 @@ func FuzzClassify(f *testing.F) {
 		c = Classifier{}
 		c.Classify([]byte("[0.397s][info][gc] a"), nil)
 		if kind := c.Classify(second, nil).Kind; kind == ul.Header && second[0] != '[' && !Begins(second) {
-			t.Fatalf("%q is a header, and does not begin as one", second)
+			t.Fatalf("%q is a header, but Begins reports false", second)
 		}
 		if got.Kind == ul.Text && got.Level != ul.Unknown {
 			t.Fatalf("the text %q has level %s", second, got.Level)
@@ -82,12 +82,12 @@ func FuzzWhen(f *testing.F) {
 			t.Fatalf("%q: %s, %v", line, at, ok)
 		}
 		if header := Begins(line); ok && !header {
-			t.Fatalf("%q has a time but is no header", line)
+			t.Fatalf("%q has a time but is not a header", line)
 		}
 	})
 }
 
-// The cost of a hostile line is bounded, whatever it contains and however long it is.
+// The cost of a line is bounded, whatever its content and length.
 func TestHostileLines(t *testing.T) {
 	for _, line := range hostile() {
 		var c Classifier
@@ -97,7 +97,7 @@ func TestHostileLines(t *testing.T) {
 		}
 		var cut Classifier
 		if got, want := cut.Classify(line[:min(len(line), maxHead)], nil), c.Classify(line, nil); got.Level != want.Level && want.Kind == ul.Header {
-			t.Errorf("%q: %v of its beginning, %v of all", head, got, want)
+			t.Errorf("%q: the head is %v, the whole line %v", head, got, want)
 		}
 	}
 	for name, line := range benchLines {
@@ -108,7 +108,7 @@ func TestHostileLines(t *testing.T) {
 	}
 }
 
-// FuzzJSON compares the quick look at a flat object with a full parse of the object.
+// FuzzJSON compares flatLevel with a full parse of the object.
 func FuzzJSON(f *testing.F) {
 	add(f, func(line []byte) { f.Add(line) })
 	f.Add([]byte(`{"message":"x \"level\":\"ERROR\" \\","level":"info"}`))
@@ -120,7 +120,7 @@ func FuzzJSON(f *testing.F) {
 		}
 		var at stamp
 		if h, ok := parseJSON(line, &at); !ok || h.level != flat {
-			t.Fatalf("%q is %s at a look, and %s", line, flat, h.level)
+			t.Fatalf("%q: flatLevel is %s, the parsed level %s", line, flat, h.level)
 		}
 	})
 }

@@ -2,7 +2,7 @@ package format
 
 import "github.com/ullage/ullage/internal/line/ul"
 
-// isStamped reports whether a line that begins with a digit is of the collector's log of JDK 8:
+// isStamped reports whether a line that begins with a digit is from the collector's log of JDK 8:
 //
 //	2015-05-26T14:45:37.987-0200: 151.126: [GC (Allocation Failure) …
 //	151.126: Total time for which application threads were stopped: …
@@ -15,8 +15,8 @@ func isStamped(line []byte) bool {
 	return r.Stamped
 }
 
-// hasStamp reports whether the first stamp of a line may be one of JDK 8: it ends with a colon
-// and a space, where other programs have a space after the date, and a word.
+// hasStamp reports whether the first stamp of a line may be JDK 8's: it ends with a colon and a
+// space. In the lines of other programs, a space and a word follow the date.
 func hasStamp(line []byte) bool {
 	const date = len("2015-05-26T14:45:37.987-0200")
 	if len(line) > date+1 && line[4] == '-' {

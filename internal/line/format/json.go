@@ -7,7 +7,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// object has what was read of the members of a JSON object that matter.
+// object has the level and the time of a JSON object, read from its members.
 type object struct {
 	text  []byte
 	level ul.Level
@@ -15,8 +15,8 @@ type object struct {
 	dated bool
 }
 
-// parseJSON returns the header of a line that begins with an object. An object whose end is
-// not in the line is a header only if it shows its level before.
+// parseJSON returns the header of a line that begins with an object. An object that does not
+// end in the line is a header only if the line shows its level.
 func parseJSON(line []byte, at *stamp) (h header, ok bool) {
 	o := object{text: line, at: at}
 	end, whole := o.members(1, "")
@@ -24,11 +24,10 @@ func parseJSON(line []byte, at *stamp) (h header, ok bool) {
 	return header{format: JSON, level: o.level}, whole && o.dated || o.level != ul.Unknown
 }
 
-// flatLevel returns the level that a line shows if it begins as an object and shows it in
-// a member of its own. Otherwise, or if that takes more than a look, it returns Unknown.
-// Inside a string, a quotation mark has a backslash before it, so a match is the name of
-// a member. It is a member of the object itself, because no other object begins before
-// it.
+// flatLevel returns the level in a member of the object that a line begins with. If there
+// is none, or it takes a parser to find it, flatLevel returns Unknown. Inside a string, a
+// backslash precedes a quotation mark, so a match is the name of a member. It is a member of
+// the object itself, because no other object begins before it.
 func flatLevel(line []byte) ul.Level {
 	if len(line) == 0 || line[0] != '{' || !is(line, skipBlank(line, 1), `"`) {
 		return ul.Unknown

@@ -18,8 +18,8 @@ const (
 //	Nov 23, 2026 7:36:35 AM com.example.Main main
 //	WARNING: text
 //
-// The format is that of SimpleFormatter's property
-// java.util.logging.SimpleFormatter.format, where it is not set.
+// This is SimpleFormatter's default format, without the property
+// java.util.logging.SimpleFormatter.format.
 func parseJUL(line, rest []byte, at *stamp) (h header, ok bool) {
 	if len(line) < len("Nov 3, 2026 7:36:35 AM") || line[3] != ' ' {
 		return h, false
@@ -56,7 +56,7 @@ func parseJUL(line, rest []byte, at *stamp) (h header, ok bool) {
 	return h, true
 }
 
-// julLevel returns the level that the second of JUL's two lines begins with, or Unknown.
+// julLevel returns the level at the beginning of the second of JUL's two lines, or Unknown.
 func julLevel(line []byte) ul.Level {
 	word, _, found := bytes.Cut(line[:min(len(line), maxWord)], []byte(": "))
 	if !found {
@@ -65,7 +65,7 @@ func julLevel(line []byte) ul.Level {
 	return levelOf(word)
 }
 
-// shortNumber reads one or two digits at text[i], and returns -1 without any.
+// shortNumber reads one or two digits at text[i], and returns -1 if there is no digit.
 func shortNumber(text []byte, i int) (n, end int) {
 	if n := number(text, i, 2); n >= 0 {
 		return n, i + 2

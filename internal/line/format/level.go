@@ -5,8 +5,8 @@ import "github.com/ullage/ullage/internal/line/ul"
 // maxLevel is the length of the longest name of a level.
 const maxLevel = len("EMERGENCY")
 
-// levelOf returns the level that a word in upper-case letters names, or Unknown. The names
-// are those of SLF4J, Log4j, JUL and syslog. CONFIG is information, as jul-to-slf4j has it.
+// levelOf returns the level of a name in upper-case letters, or Unknown. The names are
+// those of SLF4J, Log4j, JUL and syslog. CONFIG is information, as in jul-to-slf4j.
 func levelOf(word []byte) ul.Level {
 	switch string(word) {
 	case "INFO", "NOTICE", "CONFIG":
@@ -23,7 +23,7 @@ func levelOf(word []byte) ul.Level {
 	return ul.Unknown
 }
 
-// levelOfAnyCase is levelOf for letters of any case.
+// levelOfAnyCase is levelOf for names in any case.
 func levelOfAnyCase(word []byte) ul.Level {
 	var upper [maxLevel]byte
 	if len(word) > len(upper) {

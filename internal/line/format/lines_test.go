@@ -9,7 +9,7 @@ import (
 )
 
 // The level and the time of a line are either right or unknown, never wrong. A time of "" is
-// unknown; the level of a line that must not inherit one is unknown, and the line is a header.
+// unknown. A line that must not inherit a level is a header of level Unknown.
 type sample struct {
 	what, line string
 	level      ul.Level
@@ -135,7 +135,7 @@ var lines = []sample{
 	{"Java's ZonedDateTime in JSON", `{"time":"2024-05-07T11:12:44.123+02:00[Europe/Berlin]","level":"INFO"}`, ul.Info, "09:12:44.123"},
 }
 
-// productLines are lines that products write that run on a JVM or next to one. The rules for lines apply to them too.
+// productLines are lines of products that run on a JVM or next to one. The rules for lines apply to them too.
 var productLines = []sample{
 	{"Tomcat, CONFIG", "07-May-2024 09:12:44.123 CONFIG [main] org.apache.catalina.startup.Catalina.load text", ul.Info, "09:12:44.123"},
 	{"Tomcat, a thread with a space", "07-May-2024 09:12:44.123 WARNING [Catalina-utility-1 x] org.apache.catalina.util.SessionIdGeneratorBase.createSecureRandom text", ul.Warning, "09:12:44.123"},
@@ -285,7 +285,7 @@ func TestLines(t *testing.T) {
 		text := ""
 		if at, ok := When([]byte(c.line)); ok {
 			if text = at.Format("15:04:05.999"); at.Truncate(24*time.Hour) != time.Date(2024, 5, 7, 0, 0, 0, 0, time.UTC) {
-				t.Errorf("%s: %s is not the day: %s", c.what, at, c.line)
+				t.Errorf("%s: %s is on the wrong day: %s", c.what, at, c.line)
 			}
 		}
 		if text != c.time {
@@ -294,8 +294,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A record with an unknown level does not inherit the level of another record. JSON objects are the exception: after a
-// record in another format, an object may be a further line of that record's message.
+// A record of unknown level does not inherit the level of another record. JSON objects are the exception: after a record
+// in another format, an object may be a further line of that record's message.
 func TestDatedLinesInheritNothing(t *testing.T) {
 	for _, c := range slices.Concat(lines, productLines) {
 		var k Classifier

@@ -9,14 +9,14 @@ import (
 const (
 	escape = 0x1b
 
-	// What may be between the time and the level: threads, MDC and markers.
+	// Bounds on the fields between the time and the level: threads, MDC and markers.
 	maxWords  = 2
 	maxGroups = 3
 	maxGroup  = 256 // bytes of a bracketed field
 )
 
 // parsePattern returns the header of a line that begins with a time and shows a level soon
-// after it:
+// after the time:
 //
 //	07:36:35.123 [main] INFO  com.example.Main -- text
 //	2026-11-23T07:36:35.123Z  WARN 4711 --- [demo] [main] com.example.Main : text
@@ -24,8 +24,8 @@ const (
 //	[2026-11-23T07:36:35,123][WARN ][o.e.n.Node] text
 //	2026-11-23 07:36:35.123:INFO :oejs.Server:main: text
 //
-// A line that begins with a date and a time begins a record, whose level is unknown if the
-// line does not show one: it must not have the level of the record before it.
+// A line that begins with a date and a time begins a record. If the line shows no level,
+// the level is unknown: the record must not have the level of the record before it.
 func parsePattern(line []byte, at *stamp) (h header, ok bool) {
 	h.format = Pattern
 	i, open := 0, line[0] == '['
@@ -53,14 +53,14 @@ func parsePattern(line []byte, at *stamp) (h header, ok bool) {
 	case i >= len(line):
 		return h, at.dated
 	case open && line[i] == '[':
-		// Further brackets may be decorations of UL, and the words after them a message.
+		// Further brackets may be decorations of UL, and the words after them may be a message.
 		word, _ := group(line, i)
 		h.level = levelOf(word)
 	case line[i] == ':':
 		h.level = jettyLevel(line[i+1:])
 	case line[i] == ' ', line[i] == '\t', line[i] == '|', line[i] == '[', line[i] == escape:
 		if end := at.readName(line, i); !open && bytes.IndexByte(line[i:end], ':') > 0 {
-			i = end // findLevel takes GMT+02:00 for more than one word
+			i = end // findLevel would read GMT+02:00 as more than one word
 		}
 		h.level = findLevel(line, i)
 	default:
@@ -74,8 +74,8 @@ func parsePattern(line []byte, at *stamp) (h header, ok bool) {
 	return h, h.level != ul.Unknown || at.dated
 }
 
-// parseBracket returns the header of a line that begins with a bracket. Before GlassFish's
-// fields is one: [#|2026-11-23T07:36:35.123+0100|WARNING|glassfish 5|…
+// parseBracket returns the header of a line that begins with a bracket. GlassFish's lines
+// begin with one: [#|2026-11-23T07:36:35.123+0100|WARNING|glassfish 5|…
 func parseBracket(line []byte, at *stamp) (h header, ok bool) {
 	const glassfish = "[#|"
 	switch {
@@ -94,7 +94,7 @@ func parseBracket(line []byte, at *stamp) (h header, ok bool) {
 //	ERROR [2026-11-23 07:36:35,123] com.example.Main: text
 //	[WARN ] [11/23/2026 07:36:35.123] [main] text
 //
-// A level that is aligned to the right may have one space before it.
+// There may be one space before a right-aligned level.
 func parseLevelFirst(line []byte, at *stamp) (h header, ok bool) {
 	var i int
 	if line[0] == '[' {
@@ -135,7 +135,7 @@ func parseLevelFirst(line []byte, at *stamp) (h header, ok bool) {
 	return h, false
 }
 
-// jettyLevel returns the level of Jetty's own log, which is between two colons.
+// jettyLevel returns the level in Jetty's own log, where it is between two colons.
 func jettyLevel(text []byte) ul.Level {
 	word, _, found := bytes.Cut(text[:min(len(text), maxLevel+1)], []byte{':'})
 	if word = bytes.TrimRight(word, " "); !found {
@@ -147,7 +147,7 @@ func jettyLevel(text []byte) ul.Level {
 	return levelOf(word)
 }
 
-// parseWebLogic returns the header of WebLogic's lines. The time in it has the form of the
+// parseWebLogic returns the header of a WebLogic line. The form of its time depends on the
 // server's language:
 //
 //	<Nov 23, 2026 7:36:35,123 AM CET> <Warning> <Security> <BEA-090905> <text>
@@ -163,8 +163,8 @@ func parseWebLogic(line []byte) (h header, ok bool) {
 	return h, found && h.level != ul.Unknown
 }
 
-// parseLiberty returns the header of Liberty's and WebSphere's lines, whose level is a letter
-// after the number of a thread and a name. The time in it has the form of the server's language:
+// parseLiberty returns the header of a line of Liberty or WebSphere. Its level is a letter after
+// the number of a thread and a name. The form of its time depends on the server's language:
 //
 //	[11/23/26, 7:36:35:123 CET] 0000001a com.example.Main    I text
 func parseLiberty(line []byte) (h header, ok bool) {
@@ -201,7 +201,7 @@ func parseLiberty(line []byte) (h header, ok bool) {
 	return h, true
 }
 
-// findLevel returns the level of the first field from i on that names one, or Unknown.
+// findLevel returns the level of the first field at i or later that names one, or Unknown.
 func findLevel(line []byte, i int) ul.Level {
 	for words, groups := 0, 0; ; {
 		i = skipSpace(line, i)
@@ -236,9 +236,9 @@ func findLevel(line []byte, i int) ul.Level {
 	}
 }
 
-// group returns the content of the bracketed field at line[i], without spaces and escapes
-// around it, and the offset after it: 0 if it does not end. Brackets may be nested, as a
-// thread's name may have some.
+// group returns the content of the bracketed field at line[i], without the spaces and escapes
+// around it, and the offset after the field, or 0 if the field does not end. Brackets may be
+// nested, since a thread's name may have brackets.
 func group(line []byte, i int) (content []byte, end int) {
 	if end = bytes.IndexByte(line[i:min(len(line), i+maxGroup)], ']') + i; end < i {
 		return nil, 0
@@ -262,8 +262,8 @@ func group(line []byte, i int) (content []byte, end int) {
 	return nil, 0
 }
 
-// trim returns the text from i on without spaces and escapes around it. It keeps
-// spaces after more than a single word: that is not a level.
+// trim returns text[i:] without the spaces and escapes around it. It keeps trailing
+// spaces after more than one word, which is not a level.
 func trim(text []byte, i int) []byte {
 	i = skipSpace(text, i)
 	end := i
@@ -276,7 +276,7 @@ func trim(text []byte, i int) []byte {
 	return text[i:end]
 }
 
-// skipSpace returns the offset of the first byte from i on that is neither a space nor a
+// skipSpace returns the offset of the first byte at i or later that is neither a space nor
 // part of an escape.
 func skipSpace(line []byte, i int) int {
 	for {
@@ -291,8 +291,8 @@ func skipSpace(line []byte, i int) int {
 	}
 }
 
-// skipEscapes returns the offset after the escapes that begin at line[i] and that color
-// text, like ESC [ 0 ; 3 9 m.
+// skipEscapes returns the offset after escapes at line[i] that color text, such as
+// ESC [ 0 ; 3 9 m.
 func skipEscapes(line []byte, i int) int {
 	for i+2 < len(line) && line[i] == escape && line[i+1] == '[' {
 		end := i + 2

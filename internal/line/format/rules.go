@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// maxRules bounds how many rules there are: each stream is compared with all of them.
+// maxRules bounds the number of rules: each stream is compared with all rules.
 const maxRules = 64
 
-// Rule gives streams a format.
+// Rule sets the format of streams.
 type Rule struct {
 	Glob   string // of the streams' names, as in [path.Match]
 	Format Format
 }
 
-// Rules are the values of --format. The first rule that matches a stream counts. It
-// implements [flag.Value]. The zero value gives each stream the format Auto.
+// Rules are the values of --format. The first rule that matches a stream wins. Rules
+// implements [flag.Value]. With the zero value, each stream has the format Auto.
 type Rules []Rule
 
 // Set adds the rules in text, which have the form GLOB=NAME and are separated by spaces.
@@ -39,7 +39,7 @@ func (r *Rules) Set(text string) error {
 	return nil
 }
 
-// cutLast cuts text at the last sep: a name may contain one.
+// cutLast cuts text at the last sep. The text before it may contain sep too.
 func cutLast(text string, sep byte) (before, after string, found bool) {
 	i := strings.LastIndexByte(text, sep)
 	if i < 0 {
@@ -48,7 +48,7 @@ func cutLast(text string, sep byte) (before, after string, found bool) {
 	return text[:i], text[i+1:], true
 }
 
-// String returns the rules as Set takes them.
+// String returns the rules in the form that Set reads.
 func (r *Rules) String() string {
 	if r == nil {
 		return ""
@@ -60,7 +60,7 @@ func (r *Rules) String() string {
 	return strings.Join(texts, " ")
 }
 
-// Classifier returns a Classifier for the stream of a name.
+// Classifier returns a Classifier for the named stream.
 func (r Rules) Classifier(stream string) Classifier {
 	for _, rule := range r {
 		if ok, _ := path.Match(rule.Glob, stream); ok {

@@ -39,6 +39,6 @@ func TestRulesThatAreNone(t *testing.T) {
 		}
 	}
 	if (*Rules)(nil).String() != "" {
-		t.Error("no rules have a text")
+		t.Error("the text of nil Rules is not empty")
 	}
 }

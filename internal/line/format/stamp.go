@@ -7,20 +7,20 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// stamp is the date and time of a record, as its text shows them. The zero value is that
-// of a line without one.
+// stamp is the date and time in the text of a record. The zero value means that the text
+// has neither.
 type stamp struct {
-	dated                     bool // the text shows a date, maybe one that can be read in two ways
-	zoned                     bool // the text shows a zone that was read
-	year                      int  // 0: there is no date, or it can't be told which
+	dated                     bool // the text shows a date, which may be ambiguous
+	zoned                     bool // the text shows a zone, which was read
+	year                      int  // 0: there is no date, or it is ambiguous
 	month                     time.Month
 	day, hour, minute, second int
 	nanos                     int
 	zone                      time.Duration // east of UTC
-	unix                      time.Time     // instead of all others but nanos, if it is not zero
+	unix                      time.Time     // if not zero, used with nanos instead of the other fields
 }
 
-// time returns the moment, and false if there is no date or one that does not exist.
+// time returns the moment, or false if there is no date or the date does not exist.
 func (s *stamp) time() (time.Time, bool) {
 	if !s.unix.IsZero() {
 		return s.unix.Add(time.Duration(s.nanos)), true
@@ -29,7 +29,7 @@ func (s *stamp) time() (time.Time, bool) {
 		return time.Time{}, false
 	}
 	t := time.Date(s.year, s.month, s.day, s.hour, s.minute, s.second, s.nanos, time.UTC)
-	// Date carries a value that is out of range into the next unit, so that unit differs.
+	// time.Date carries an out-of-range value over, so that another unit differs.
 	if t.Month() != s.month || t.Day() != s.day || t.Hour() != s.hour || t.Minute() != s.minute {
 		return time.Time{}, false
 	}
@@ -38,7 +38,7 @@ func (s *stamp) time() (time.Time, bool) {
 
 func isDigit(c byte) bool { return c-'0' < 10 }
 
-// number reads n digits at text[i], and returns -1 if they are not all there.
+// number reads n digits at text[i], and returns -1 if there are fewer.
 func number(text []byte, i, n int) int {
 	if i+n > len(text) {
 		return -1
@@ -53,14 +53,14 @@ func number(text []byte, i, n int) int {
 	return v
 }
 
-// readStamp reads a date and time, or a time alone, that begins the text, and returns the
-// offset after it, or 0 without a stamp.
+// readStamp reads a date and time, or only a time, at the beginning of the text. It returns
+// the offset after it, or 0 if there is none.
 //
 //	2026-11-23T07:36:35.123+01:00  2026/11/23 07:36:35,123  07:36:35.123
 //	23-Nov-2026 07:36:35.123  23 Nov 2026 07:36:35,123  20261123 073635,123
 //	26/11/23 07:36:35  11/23/2026 07:36:35
 //
-// The dates in the last row can be read in more than one way: they are dated and have no time.
+// The dates in the last row are ambiguous: their stamps are dated, but have no time.
 func (s *stamp) readStamp(text []byte) (end int) {
 	i, step := s.readDate(text), len("07:")
 	if i > 0 && isDigit(text[2]) && isDigit(text[4]) {
@@ -82,13 +82,13 @@ func (s *stamp) readDate(text []byte) (end int) {
 	if len(text) < len("20261123 073635") {
 		return 0
 	}
-	year, month, day := 0, -1, -1 // year 0: it can't be told
+	year, month, day := 0, -1, -1 // year 0: the date is ambiguous
 	switch sep := text[2]; {
 	case text[4] == text[7] && isSeparator(text[4]):
 		year, month, day, end = number(text, 0, 4), number(text, 5, 2), number(text, 8, 2), 10
 	case isDigit(sep) && isDigit(text[4]) && isDigit(text[5]):
 		year, month, day, end = number(text, 0, 4), number(text, 4, 2), number(text, 6, 2), 8
-		if year < 1970 || year >= 2100 { // and it may be any number
+		if year < 1970 || year >= 2100 { // it may be any number, not a date
 			return 0
 		}
 	case sep == text[6] && (isSeparator(sep) || sep == ' '):
@@ -114,7 +114,7 @@ func (s *stamp) readDate(text []byte) (end int) {
 // isSeparator reports whether c may separate the parts of a date.
 func isSeparator(c byte) bool { return c == '-' || c == '/' || c == '.' }
 
-// monthOf returns the month of a name of three letters, and -1 if it names none.
+// monthOf returns the month of a name of three letters, or -1.
 func monthOf(name []byte) int {
 	month := bytes.Index([]byte(months), name)
 	if month < 0 || month%3 != 0 {
@@ -123,8 +123,8 @@ func monthOf(name []byte) int {
 	return month/3 + 1
 }
 
-// readMillis returns the offset after the number of milliseconds since 1970 that begins the
-// text; 0 if there is none.
+// readMillis reads milliseconds since 1970 at the beginning of the text. It returns the
+// offset after them, or 0 if there are none.
 func (s *stamp) readMillis(text []byte) (end int) {
 	const digits = len("1795419395123")
 	millis := number(text, 0, digits)
@@ -148,7 +148,7 @@ func (s *stamp) readFraction(text []byte, i int) (end int) {
 	return i
 }
 
-// readZone reads Z or an offset like +01:00, +0100 or +01, also after a space.
+// readZone reads Z or an offset such as +01:00, +0100 or +01, which may follow a space.
 func (s *stamp) readZone(text []byte, i int) (end int) {
 	if i < len(text) && text[i] == 'Z' {
 		s.zoned = true
@@ -181,10 +181,10 @@ func (s *stamp) readZone(text []byte, i int) (end int) {
 	return end
 }
 
-// readName returns the offset after a word that changes the time before it: the name of a
-// zone, or PM, in brackets or not. Without such a word it returns i. No line has the offset of a
-// zone such as CEST, so the moment is unknown then. The name of a thread in capital letters is taken
-// for that of a zone: the moment is unknown rather than wrong.
+// readName returns the offset after a word that changes the time before it: the name of a zone, or
+// PM, with or without brackets. Without such a word it returns i. The line does not show the offset of
+// a zone such as CEST, so the moment is unknown. A thread's name in capital letters is taken for the
+// name of a zone: the moment is then unknown rather than wrong.
 func (s *stamp) readName(text []byte, i int) (end int) {
 	begin := i
 	if is(text, begin, " ") {
@@ -229,8 +229,8 @@ var nameBytes = func() (is [256]bool) {
 	return is
 }()
 
-// isName reports whether a word may be the name of a zone, AM or PM: one without letters in
-// lower case, or one with a slash, that begins with a capital and is not a level.
+// isName reports whether a word may be the name of a zone, AM or PM: it begins with a capital,
+// is not a level, and has a slash or no lower-case letters.
 func isName(word []byte) bool {
 	if len(word) < 2 || !isUpper(word[0]) || levelOf(word) != ul.Unknown {
 		return false

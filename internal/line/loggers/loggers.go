@@ -1,4 +1,4 @@
-// Package loggers has the levels that loggers of an application are raised to, by their names.
+// Package loggers describes the levels that an application's loggers are raised to, by their names.
 package loggers
 
 import (
@@ -15,14 +15,14 @@ const (
 	maxRules = 16
 )
 
-// Levels says from which level on the events of which loggers are wanted. For a logger, the rule with the longest
-// name wins that is its own name, or a part of it that a dot follows. Levels are comparable by their
-// canonical text. The zero value wants nothing.
+// Levels says which events of which loggers are wanted: those at a level and above. Of the rules whose name is a
+// logger's own, or the part of it before a dot, the rule with the longest name wins. Levels with the same
+// canonical text are equal. The zero value wants nothing.
 type Levels struct{ text string }
 
-// Parse reads a level for all loggers, "debug", or a list of at most 16 rules in at most 512 bytes,
-// "com.acme=debug,org.hibernate.SQL=trace". A level among the rules is that of all other loggers. A level may be spelled as
-// the libraries for Java spell it: DEBUG and WARN. The spaces around rules do not matter.
+// Parse reads a level for all loggers, such as "debug", or a list of at most 16 rules in at most 512 bytes, such as
+// "com.acme=debug,org.hibernate.SQL=trace". A level among the rules is for all other loggers. Levels may have the spelling of
+// Java's libraries: DEBUG and WARN. Spaces around rules are ignored.
 func Parse(text string) (Levels, error) {
 	if err := checkLength(text); err != nil {
 		return Levels{}, err
@@ -61,7 +61,7 @@ func checkLength(text string) error {
 	return nil
 }
 
-// parseRule reads LOGGER=LEVEL, or LEVEL, whose name is empty.
+// parseRule reads LOGGER=LEVEL, or LEVEL with an empty name.
 func parseRule(rule string) (name string, level ul.Level, err error) {
 	text, named := rule, false
 	if i := strings.LastIndexByte(rule, '='); i >= 0 {
@@ -84,12 +84,12 @@ func parseRule(rule string) (name string, level ul.Level, err error) {
 	return name, level, level.Set(text)
 }
 
-// nameByte reports whether a logger's name may have a byte. Tomcat's loggers have brackets and a slash.
+// nameByte reports whether a logger's name may have the byte. Names of Tomcat's loggers have brackets and a slash.
 func nameByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("._$-/:#@[]", c) >= 0
 }
 
-// Of returns the levels that want the events of all loggers at a level and above. [ul.Unknown] wants nothing.
+// Of returns the Levels that want the events of all loggers at a level and above. With [ul.Unknown], they want nothing.
 func Of(level ul.Level) Levels {
 	if level == ul.Unknown {
 		return Levels{}
@@ -100,17 +100,17 @@ func Of(level ul.Level) Levels {
 // String returns the canonical text: lower-case levels, no spaces. It is "" for the zero value.
 func (l Levels) String() string { return l.text }
 
-// IsZero says whether l wants nothing.
+// IsZero reports whether l wants nothing.
 func (l Levels) IsZero() bool { return l.text == "" }
 
-// Lowest returns the lowest level that is wanted of all loggers without a rule, or [ul.Unknown], and
-// the lowest one that is wanted of any logger. Named says that there are rules with names.
+// Lowest returns the lowest wanted level of the loggers without a rule, or [ul.Unknown], and the
+// lowest wanted level of any logger. named reports whether any rule has a name.
 func (l Levels) Lowest() (all, any ul.Level, named bool) {
 	if l.IsZero() {
 		return ul.Unknown, ul.Unknown, false
 	}
 	for rule := range strings.SplitSeq(l.text, ",") {
-		name, level, _ := parseRule(rule) // it is canonical
+		name, level, _ := parseRule(rule) // the text is canonical
 		if any == ul.Unknown || level < any {
 			any = level
 		}
@@ -126,7 +126,7 @@ func (l Levels) Lowest() (all, any ul.Level, named bool) {
 // MarshalText returns the canonical text.
 func (l Levels) MarshalText() ([]byte, error) { return []byte(l.text), nil }
 
-// UnmarshalText reads levels as [Parse] does. No text is the zero value.
+// UnmarshalText reads levels as [Parse] does. An empty text is the zero value.
 func (l *Levels) UnmarshalText(text []byte) (err error) {
 	if *l = (Levels{}); len(text) > 0 {
 		*l, err = Parse(string(text))

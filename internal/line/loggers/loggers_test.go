@@ -69,14 +69,14 @@ func TestLowest(t *testing.T) {
 		}
 	}
 	if got := Of(ul.Unknown); !got.IsZero() {
-		t.Errorf("no level wants %q", got)
+		t.Errorf("Of(ul.Unknown) is %q, want the zero value", got)
 	}
 	if got := Of(ul.Debug).String(); got != "debug" {
-		t.Errorf("debug wants %q", got)
+		t.Errorf("Of(ul.Debug) is %q", got)
 	}
 }
 
-// FuzzParse checks that whatever is accepted can be read by a JVM and is in canonical form.
+// FuzzParse checks that accepted levels are in canonical form and that a JVM can read them.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"", "debug", "WARN", "com.acme=debug, org.h.SQL=trace", "info,a=trace", "a..b=debug", "=debug", "a=b=c", "a=off", "\xff=info", strings.Repeat("a=info,", 20)} {
 		f.Add(text)
@@ -85,7 +85,7 @@ func FuzzParse(f *testing.F) {
 		got, err := Parse(text)
 		if err != nil {
 			if !got.IsZero() {
-				t.Errorf("%q, and %v", got, err)
+				t.Errorf("levels %q with the error %v", got, err)
 			}
 			return
 		}

@@ -3,8 +3,8 @@ package mark
 import "strings"
 
 // Flags returns the arguments of a JVM that set its memory and its behavior: -Xm*, -Xs* and
-// -XX:*, except options that run a command. Others, such as -Dpassword=, may hold
-// secrets of the application, and no mark and no report shows them.
+// -XX:*, except options that run a command. Others, such as -Dpassword=, may hold secrets
+// of the application and are never shown in a mark or a report.
 func Flags(args string) string {
 	var flags []string
 	for arg := range strings.FieldsSeq(args) {

@@ -13,11 +13,11 @@ import (
 // Stream is the name of the stream of marks, and of its file in the source.
 const Stream = "ullage.log"
 
-// Kind is what happened.
+// Kind is the kind of an event.
 type Kind string
 
-// The kinds. A reader may meet kinds of a newer version. Their comments are a table of
-// docs/read-logs.md, see TestDocsListTheMarks in test/repo.
+// The kinds. A log may have kinds of a newer version. The comments become a table in
+// docs/read-logs.md: see TestDocsListTheMarks in test/repo.
 const (
 	// The sidecar has the source. `after` is `first-start`, `clean-stop` or `kill`: how the
 	// sidecar before it ended. Details: version, after.
@@ -80,7 +80,7 @@ const (
 
 // The values of "how" for a JVM that has ended.
 const (
-	Exited  = "exited"  // it removed its socket, as a JVM does that ends by itself or by SIGTERM
+	Exited  = "exited"  // it removed its socket, as a JVM does when it ends by itself or on SIGTERM
 	Killed  = "killed"  // it left its socket behind
 	Crashed = "crashed" // it left a report of its crash
 )
@@ -88,33 +88,33 @@ const (
 // The values of "cause" for a JVM that has ended.
 const (
 	MemoryLimit = "memory-limit" // the kernel killed it at the limit of its own control group
-	MemoryAbove = "memory-above" // ... of a group above it, or of the node
-	HeapFull    = "heap"         // it ended itself since its heap was full
+	MemoryAbove = "memory-above" // ... at the limit of a group above it, or of the node
+	HeapFull    = "heap"         // it exited because its heap was full
 )
 
-// Bounds on a mark. A text that is longer is cut, further fields are left out.
+// Bounds on a mark. A longer value is cut, and further fields are left out.
 const (
 	maxWord   = 32  // bytes of a kind or of a key
 	maxValue  = 256 // bytes of a value
 	maxFields = 12
 )
 
-// MaxBytes is more than the length of the longest mark, its newline included.
+// MaxBytes is more than the length of the longest mark with its newline.
 const MaxBytes = 8 << 10
 
 // Field is one detail of a mark. Keys are words of lower-case letters, digits and dashes
 // that begin with a letter.
 type Field struct{ Key, Value string }
 
-// Mark is one event. Make it with [New] or [Parse].
+// Mark is one event. Make one with [New] or [Parse].
 type Mark struct {
 	Time   time.Time // zero: the journal sets it
-	Level  ul.Level  // Info, or Warning where lines are lost, and where a JVM crashed or had too little memory
+	Level  ul.Level  // Info, or Warning if lines are lost or a JVM crashed or had too little memory
 	Kind   Kind
 	Fields []Field
 }
 
-// New returns a mark without a time. Pairs are keys and values in turn. A value may be
+// New returns a mark without a time. pairs are alternating keys and values. A value may be
 // untrusted text: only its printable beginning is kept. A field without a value is left out.
 func New(kind Kind, pairs ...string) Mark {
 	m := Mark{Level: ul.Info, Kind: kind}
@@ -144,7 +144,7 @@ func (m Mark) Get(key string) string {
 	return ""
 }
 
-// Concerns reports whether the mark names no stream, or one that matches.
+// Concerns reports whether the mark names no stream, or a stream that matches.
 func (m Mark) Concerns(matches func(stream string) bool) bool {
 	streams := m.Get("stream")
 	return streams == "" || slices.ContainsFunc(strings.Split(streams, ","), matches)
@@ -160,8 +160,8 @@ const (
 //
 //	[2026-11-23T05:10:05.000+0000][info][ullage] mark: jvm-started stream=gc-7.log pid=7 flags="-Xmx2g -Xss1m"
 //
-// The time is in UTC. A value is in quotes unless it is a word; in quotes, a backslash
-// precedes a quote and a backslash.
+// The time is in UTC. A value is in quotes unless it is a word. In quotes, a backslash
+// precedes each quote and each backslash.
 func (m Mark) Append(dst []byte) []byte {
 	dst = append(dst, '[')
 	dst = m.Time.UTC().AppendFormat(dst, timeForm)
@@ -210,8 +210,8 @@ func isPlain(value string) bool {
 	return value != ""
 }
 
-// Parse parses what [Mark.Append] wrote, with or without its newline, and nothing else:
-// appending the result gives the same line.
+// Parse parses a line that [Mark.Append] wrote, with or without its newline. It accepts no
+// other line: appending the result gives the same line.
 func Parse(line []byte) (Mark, bool) {
 	line = bytes.TrimSuffix(line, []byte{'\n'})
 	var r ul.Record
@@ -227,7 +227,7 @@ func Parse(line []byte) (Mark, bool) {
 	if m.Time, ok = r.When(); !ok || !m.read(text) {
 		return Mark{}, false
 	}
-	// The parser also accepts, for instance, other decorators.
+	// The UL parser also accepts other lines, such as those with other decorators.
 	if again := m.Append(nil); !bytes.Equal(again[:len(again)-1], line) {
 		return Mark{}, false
 	}

@@ -74,7 +74,7 @@ func TestAMarkIsBounded(t *testing.T) {
 		t.Errorf("%d fields, %d bytes", len(m.Fields), len(line))
 	}
 	if _, ok := Parse(line); !ok {
-		t.Error("the longest mark is not read back")
+		t.Error("the longest mark can't be parsed")
 	}
 }
 
@@ -92,7 +92,7 @@ func TestWhatIsNotExactlyAMark(t *testing.T) {
 		head + "mark: a b=\"" + strings.Repeat("c ", MaxBytes) + "\"",
 	} {
 		if m, ok := Parse([]byte(line)); ok {
-			t.Errorf("%q is read as %+v", line, m)
+			t.Errorf("%q is parsed as %+v, want no mark", line, m)
 		}
 	}
 }
@@ -111,7 +111,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Whatever a value holds, its mark is read back.
+// A mark can be parsed whatever its values are.
 func FuzzAppend(f *testing.F) {
 	f.Add("key", "a\nb")
 	f.Fuzz(func(t *testing.T, a, b string) {

@@ -1,3 +1,3 @@
-// Package naming derives from the name of a file which stream it belongs to and what a JVM
-// writes into it. It also defines which names a stream can have.
+// Package naming derives the stream of a file and the kind of its content from its name. It
+// also defines which names a stream can have.
 package naming

@@ -2,10 +2,10 @@ package naming
 
 import "path"
 
-// Kind is the content of a stream, which the name of its files shows. The zero value is a log.
+// Kind is the kind of a stream's content, derived from its files' names. The zero value is a log.
 type Kind string
 
-// The kinds of files that a JVM writes besides its logs.
+// The kinds: a log, and other files that a JVM writes.
 const (
 	KindLog    Kind = ""
 	KindCrash  Kind = "crash"     // the report of a crash: -XX:ErrorFile
@@ -13,8 +13,8 @@ const (
 	KindOutput Kind = "vm-output" // -XX:+LogVMOutput
 )
 
-// kinds are HotSpot's default names, with whatever suffix. A source follows these files
-// whether they match or not.
+// kinds are HotSpot's default names, with any suffix. A source follows these files even if
+// they do not match --match.
 var kinds = []struct {
 	pattern string
 	kind    Kind
@@ -26,7 +26,7 @@ var kinds = []struct {
 	{"hotspot.log", KindOutput},
 }
 
-// KindOf returns the kind of a file or stream by its name.
+// KindOf returns the kind of a file or stream from its name.
 func KindOf(name string) Kind {
 	for _, k := range kinds {
 		if ok, _ := path.Match(k.pattern, name); ok {

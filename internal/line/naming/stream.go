@@ -7,28 +7,28 @@ import (
 	"unicode/utf8"
 )
 
-// DetailSuffix ends the name of a stream with saved lines. Before it is the name of the stream
-// that the lines were withheld from.
+// DetailSuffix ends the name of a stream of saved lines. It follows the name of the stream that
+// the lines were withheld from.
 const DetailSuffix = "+detail"
 
-// lostFound is a directory of ext4 in the root of a volume, and so not one of a
-// stream.
+// lostFound is a directory of ext4 in the root of a volume, so it can't be a
+// stream's.
 const lostFound = "lost+found"
 
-// Valid reports whether a name can be that of a stream's directory, a
+// Valid reports whether a name can be the name of a stream's directory, a
 // label value and a line in a table.
 func Valid(name string) bool {
 	return len(name) <= 200 && !strings.HasPrefix(name, ".") && StreamOf(name) != lostFound && utf8.ValidString(name) &&
 		strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
-// StreamOf returns the stream of a file name: the name without the number
+// StreamOf returns the stream of a file name: the name without the suffix
 // that HotSpot appends to an archive, a dot and one to three digits (its
-// filecount is at most 1,000). JDK 8 numbers the file that it writes as well, NAME.0.current:
-// the last part goes when the file is full. An output that itself is named so cannot be
-// distinguished from an archive. Files that are not logs have no archives: each of
-// them is a stream. The events of all JVMs that have the same process number, one
-// after the other, are one stream.
+// filecount is at most 1,000). JDK 8 also numbers the file that it is writing,
+// NAME.0.current, and removes the last part when the file is full. An output
+// whose own name has such a suffix can't be distinguished from an archive. Files
+// that are not logs have no archives: each of them is a stream. The events of
+// successive JVMs with the same process number are one stream.
 func StreamOf(name string) string {
 	if stream, ok := EventsOf(name); ok {
 		return stream
@@ -55,16 +55,16 @@ func ArchiveNumber(name string) (number int, ok bool) {
 	return number, err == nil
 }
 
-// IsEvents reports whether a stream is one that [EventsOf] returns.
+// IsEvents reports whether [EventsOf] could return the stream.
 func IsEvents(stream string) bool {
 	pid, isLog := strings.CutSuffix(stream, ".log")
 	pid, isEvents := strings.CutPrefix(pid, "events-")
 	return isLog && isEvents && pid != "" && strings.Trim(pid, "0123456789") == ""
 }
 
-// EventsOf returns the stream of a file that the sidecar itself writes events into:
-// events-PID.log of events-PID-MS.log, where MS are milliseconds since the epoch, with or without
-// another number after them. See package ring.
+// EventsOf returns the stream of a file that the sidecar itself writes events to: events-PID.log
+// for events-PID-MS.log and events-PID-MS-N.log, where MS is in milliseconds since the epoch and N
+// is another number. See package ring.
 func EventsOf(name string) (stream string, ok bool) {
 	base, isLog := strings.CutSuffix(name, ".log")
 	rest, isEvents := strings.CutPrefix(base, "events-")

@@ -14,7 +14,7 @@ func TestFilesOfARotatedSetAreOneStream(t *testing.T) {
 	}
 }
 
-// A stream of that name would be in a directory that belongs to the file system and is ignored by retention.
+// The directory of a stream called lost+found would belong to the file system, and retention would ignore it.
 func TestNamesThatStreamsCannotHave(t *testing.T) {
 	for name, want := range map[string]bool{
 		"lost+found": false, "lost+found.0": false, ".hidden": false, "a\nb": false, "lost+found.log": true, "gc.log.1": true,

@@ -7,7 +7,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// benchmark reads the lines of one excerpt of a real log, in turn.
+// benchmark parses the lines of an excerpt of a real log in turn.
 func benchmark(b *testing.B, lines [][]byte) {
 	size := 0
 	for _, line := range lines {
@@ -23,14 +23,14 @@ func benchmark(b *testing.B, lines [][]byte) {
 	}
 }
 
-// One collection, whole, at gc*=debug,safepoint*=debug.
+// A whole collection, at gc*=debug,safepoint*=debug.
 func BenchmarkDebugLog(b *testing.B) {
 	for _, name := range []string{"debug-g1-jdk17.log", "debug-g1-jdk25.log"} {
 		b.Run(name, func(b *testing.B) { benchmark(b, sample(b, name)) })
 	}
 }
 
-// Each kind of event, with the decorators given.
+// Each kind of event, with few and with all decorators.
 func BenchmarkEvent(b *testing.B) {
 	for _, name := range []string{"g1-jdk25.log", "all-decorators-jdk25.log"} {
 		for kind := Pause; kind <= CPU; kind++ {
@@ -45,7 +45,7 @@ func BenchmarkEvent(b *testing.B) {
 	}
 }
 
-// The same log, joined, and logs of JDK 8.
+// Joining logs, also those of JDK 8.
 func BenchmarkJoin(b *testing.B) {
 	logs := map[string][][]byte{"cms-jdk8": lines(strings.Split(oldCMS, "\n")...), "g1-jdk8": lines(strings.Split(oldG1, "\n")...)}
 	for _, name := range []string{"debug-g1-jdk17.log", "debug-g1-jdk25.log", "g1-jdk17.log"} {

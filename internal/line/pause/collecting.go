@@ -2,22 +2,22 @@ package pause
 
 import "strings"
 
-// collecting is a Collection whose lines still come.
+// collecting is a Collection that may still get lines.
 type collecting struct {
 	Collection
 	progress
-	pauses [maxPauses]GCPause // of them, the first Count are of this collection
+	pauses [maxPauses]GCPause // the first Count are this collection's
 }
 
 // progress holds what the lines of a collection have shown so far.
 type progress struct {
-	last     Kind // Pause or Concurrent: whose CPU times come next
+	last     Kind // Pause or Concurrent: the event that the next CPU times belong to
 	workers  int
-	ended    bool // it is complete but for lines that follow its last one at once
+	ended    bool // it is complete, except for lines directly after its last line
 	cycle    bool // it has concurrent parts
 	during   int64
 	promoted int64
-	seen     bool // sizes of the old generation
+	seen     bool // sizes of the old generation were seen
 }
 
 // takeGC handles an event with the number of a collection.
@@ -43,7 +43,7 @@ func (j *Joiner) takeGC(e *Event) {
 		j.takeSpace(c, e)
 	case Metaspace:
 		c.Metaspace = e.Heap
-		c.ended = c.ended || j.run.Collector == Shenandoah && c.shown() // its last line
+		c.ended = c.ended || j.run.Collector == Shenandoah && c.shown() // this is its last line
 	case Workers:
 		c.workers = e.Count
 	case Failure:
@@ -62,7 +62,7 @@ func (j *Joiner) find(e *Event) *collecting {
 		if e.Kind != Pause || !c.ended || j.run.Collector == Shenandoah {
 			return c
 		}
-		j.emit(c) // the number of another JVM
+		j.emit(c) // another JVM uses the same number
 		break
 	}
 	if len(j.open) == maxOpen {
@@ -83,7 +83,7 @@ func (j *Joiner) find(e *Event) *collecting {
 	return c
 }
 
-// called takes the name of a cycle.
+// called sets the name of a cycle.
 func (c *collecting) called(n *name) {
 	c.Name, c.Action = n.text, n.action
 	if n.cause != None {
@@ -131,7 +131,7 @@ func (j *Joiner) takePause(c *collecting, e *Event) {
 	}
 }
 
-// endsWith reports whether a collection ends with a pause of the action given.
+// endsWith reports whether a pause of the given action ends its collection.
 func endsWith(action string) bool {
 	switch action {
 	case "young", "mixed", "prepare mixed", "concurrent start", "full", "degenerated gc":
@@ -140,11 +140,11 @@ func endsWith(action string) bool {
 	return false
 }
 
-// isLast reports whether no later pause of a cycle of Shenandoah is to come. Concurrent
-// work and sizes may follow.
+// isLast reports whether a pause is the last of a cycle of Shenandoah. Concurrent work and
+// sizes may follow it.
 func isLast(action string) bool { return action == "final update refs" || action == "final roots" }
 
-// mark marks a collection by one of its pauses.
+// mark sets the marks of a collection that one of its pauses shows.
 func (c *collecting) mark(name, action string) {
 	switch action {
 	case "full":
@@ -160,7 +160,7 @@ func (c *collecting) mark(name, action string) {
 	}
 }
 
-// heap joins the sizes of one line to those of the lines before it.
+// heap joins the sizes in one line to those in the lines before it.
 func (c *collecting) heap(h Heap) {
 	if !h.Known {
 		return
@@ -174,9 +174,9 @@ func (c *collecting) heap(h Heap) {
 	c.Heap = h
 }
 
-// allocated adds what was allocated since the collection before. That is the difference
-// of the sizes only if the log shows all changes of the heap: with Shenandoah, the
-// copies that a collection makes count as used until it ends.
+// allocated adds the bytes allocated since the collection before. They are the difference
+// of the sizes only if the log shows all changes of the heap. With Shenandoah, for
+// instance, the copies that a collection makes are part of the used heap until it ends.
 func (j *Joiner) allocated(c *collecting, h Heap) {
 	switch j.run.Collector {
 	case Shenandoah, Z, GenerationalZ:
@@ -188,7 +188,7 @@ func (j *Joiner) allocated(c *collecting, h Heap) {
 	j.after = h.After
 }
 
-// wait keeps a pause until its safepoint is known.
+// wait holds a pause until its safepoint is known.
 func (j *Joiner) wait(p GCPause) {
 	j.unpaired = min(j.unpaired+1, maxWaiting)
 	if j.unpaired == maxWaiting || len(j.waiting) == maxWaiting {
@@ -199,7 +199,7 @@ func (j *Joiner) wait(p GCPause) {
 	j.waiting = append(j.waiting, p)
 }
 
-// takeCPU joins CPU times to the pause that they follow. Those of CMS may follow a
+// takeCPU joins CPU times to the pause before them. With CMS, they may follow a
 // concurrent phase instead.
 func (j *Joiner) takeCPU(c *collecting, e *Event) {
 	j.timed = true
@@ -289,7 +289,7 @@ func (j *Joiner) takeSpace(c *collecting, e *Event) {
 	}
 }
 
-// promote notes what a young collection promoted.
+// promote records how much a young collection promoted.
 func (c *collecting) promote(r *Run) {
 	if c.seen && c.Marks&(Full|Degenerated) == 0 && !r.Mixed {
 		c.Promoted = max(0, c.promoted)

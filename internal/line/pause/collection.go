@@ -2,7 +2,7 @@ package pause
 
 import "time"
 
-// Clock is when a line was written. The zero value is that nothing is known.
+// Clock says when a line was written. The zero value means that nothing is known.
 type Clock struct {
 	Wall      time.Time     // zero: unknown
 	Uptime    time.Duration // since the JVM started
@@ -24,60 +24,60 @@ func (c Clock) Minus(d time.Duration) Clock {
 	return c
 }
 
-// Times are CPU times and the real time that they belong to, as the JVM measured them:
-// in hundredths of a second, and those of all threads of the process together.
+// Times are CPU times of all threads of the process, with the real time in which they were
+// used. The JVM measures both in hundredths of a second.
 type Times struct {
 	User, Sys, Real time.Duration
 	Known           bool // the log has them
 }
 
-// GCPause is one pause of a collector, as its line, the line with its CPU times and the
-// lines of its collection describe it.
+// GCPause is one pause of a collector, described by its line, the line with its CPU times
+// and the lines of its collection.
 type GCPause struct {
 	GC        int64 // number of the collection
 	Collector Collector
-	Name      string // as in [Event.Name]; untrusted
-	Action    string // as [Event.Action]
-	Cause     string // as [Event.Cause]; that of the collection, where the line has none
+	Name      string // as in [Event.Name]: untrusted
+	Action    string // as in [Event.Action]
+	Cause     string // as in [Event.Cause]; the collection's if the line has none
 	End       Clock
 	Duration  time.Duration
 	Heap      Heap
 	Times     Times
-	Workers   int    // threads that worked in it; 0: not known
+	Workers   int    // threads that worked in it; 0: unknown
 	Line      uint64 // number of its line in the stream, from 1 up
 }
 
 // Collection is one collection: a pause, or a concurrent cycle with its pauses. A
-// collection that began before the log's first line, or goes on at its last, is marked
-// [Cut].
+// collection that began before the log's first line, or did not end by its last line, is
+// marked [Cut].
 type Collection struct {
 	Run       int // number of the run of a JVM in the stream, from 1 up
 	GC        int64
 	Collector Collector
-	Name      string // of the cycle, or else of the longest pause; untrusted
+	Name      string // of the cycle, or otherwise of the longest pause; untrusted
 	Action    string // as [Event.Action], of Name
 	Cause     string // as [Event.Cause]
 
 	Start, End Clock
 
-	Pauses     []GCPause     // the first of them, in order
+	Pauses     []GCPause     // its first pauses, in order
 	Count      int           // how many pauses it had
-	Paused     time.Duration // the sum of all of them
+	Paused     time.Duration // the sum of all pauses
 	Concurrent time.Duration // the sum of its concurrent phases, which may overlap
 
 	Heap      Heap // from the first line with a size to the last
 	Metaspace Heap
 	Old       Heap  // of the old generation; only Serial, Parallel and CMS show its size
-	Live      int64 // bytes that ZGC found in use, in all of the heap or in the generations that it collected; -1: not known
-	Promoted  int64 // bytes by which the old generation grew in a young collection; -1: not known
-	Allocated int64 // bytes allocated since the collection before it; -1: not known
+	Live      int64 // bytes that ZGC found in use, in the whole heap or in the collected generations; -1: unknown
+	Promoted  int64 // bytes by which the old generation grew in a young collection; -1: unknown
+	Allocated int64 // bytes allocated since the collection before it; -1: unknown
 	Marks     Marks
 
 	Lines [2]uint64 // numbers of its first and its last line
 }
 
 // LiveData returns the heap in use after a collection of the whole heap or, for G1, of
-// the old regions that were worth it.
+// the old regions that were worth collecting.
 func (c *Collection) LiveData() (bytes int64, ok bool) {
 	switch {
 	case c.Marks&Cut != 0:
@@ -94,36 +94,36 @@ type Marks uint8
 
 // The marks.
 const (
-	Cut               Marks = 1 << iota // the log does not have all of it
+	Cut               Marks = 1 << iota // the log does not have the whole collection
 	Full                                // a full collection
-	Degenerated                         // Shenandoah went on with the world stopped
-	EvacuationFailure                   // there was no room to move objects to, or an object was pinned; of CMS, the old generation was full before its collection had ended
+	Degenerated                         // Shenandoah continued with the world stopped
+	EvacuationFailure                   // there was no room to move objects to, or an object was pinned; with CMS, the old generation was full before its collection ended
 	Humongous                           // G1 had humongous objects, or made room for one
 )
 
-// Stop is one stop of the application: a safepoint, with what the collector did in it.
-// A stop is reported once, whichever lines show it. Without a safepoint line, a pause of
-// the collector is a stop of its own.
+// Stop is one stop of the application: a safepoint, with the collector's pauses in it. A
+// stop is reported once, whichever lines show it. Without a safepoint line, each pause of
+// the collector is a stop.
 type Stop struct {
 	Run       int
-	Operation string        // as [Event.Operation]; "none" where no line has it
+	Operation string        // as in [Event.Operation]; "none" if no line has it
 	Name      string        // as in [Event.Name], untrusted
 	End       Clock         // of its last line
 	Duration  time.Duration // of the safepoint, or of the pause if no line shows a safepoint
-	Safepoint bool          // a line shows the safepoint, so that the following parts are known
+	Safepoint bool          // a line shows the safepoint, so the following parts are known
 	Reaching  time.Duration
 	Cleanup   time.Duration
 	At        time.Duration
 	Leaving   time.Duration
-	Pauses    []GCPause // in it, in order; at most eight
+	Pauses    []GCPause // during the stop, in order; at most eight
 	Lines     [2]uint64
 }
 
 // Start returns when the stop began.
 func (s *Stop) Start() Clock { return s.End.Minus(s.Duration) }
 
-// Times returns the sum of the CPU times of the pauses. They are known if those of each
-// pause are.
+// Times returns the sum of the CPU times of the pauses. It is known if the times of each
+// pause are known.
 func (s *Stop) Times() Times {
 	sum := Times{Known: len(s.Pauses) > 0}
 	for i := range s.Pauses {
@@ -134,26 +134,26 @@ func (s *Stop) Times() Times {
 	return sum
 }
 
-// Wait is one thread that waited until ZGC had memory for it, or had moved an object.
+// Wait is the wait of one thread until ZGC had memory for it, or had moved an object.
 type Wait struct {
 	Run        int
 	Thread     string // untrusted
 	End        Clock
 	Duration   time.Duration
-	Relocation bool // it waited for an object to be moved
+	Relocation bool // the thread waited for an object to be moved
 	Line       uint64
 }
 
-// Run is one run of a JVM in a stream. Its properties are as the JVM logged them at its
-// start, and empty where the log does not have them.
+// Run is one run of a JVM in a stream. Its properties are those that the JVM logged at its
+// start. They are empty if the log does not have them.
 type Run struct {
 	Number     int  // from 1 up
 	Started    bool // the log has the start of the JVM
-	Mixed      bool // lines of two JVMs interleave; what is joined across lines is not reliable
+	Mixed      bool // lines of two JVMs interleave; records joined from several lines are unreliable
 	Collector  Collector
 	Version    string
 	First      Clock // of its first event
-	RegionSize int64 // bytes, of G1; 0: not known
-	Workers    int   // parallel threads of the collector; 0: not known
+	RegionSize int64 // bytes, with G1; 0: unknown
+	Workers    int   // parallel threads of the collector; 0: unknown
 	Settings   []Setting
 }

@@ -1,16 +1,16 @@
-// Package pause reads pauses out of the lines of the JVM's Unified Logging (UL,
-// -Xlog), and of the collector's log of JDK 8: how long the collector or a safepoint stopped the application, and
-// whether a pause seems to have waited for something other than a CPU.
+// Package pause reads pauses from the lines of the JVM's Unified Logging (UL, -Xlog)
+// and of the collector's log of JDK 8: how long the collector or a safepoint stopped
+// the application, and whether a pause seems to have waited for something other than a
+// CPU.
 //
-// [Parse] reads one line and remembers nothing. Most lines are ruled out by the first
-// bytes of their message, so that it can be called for every line of a busy log. A
-// [Joiner] joins the events of one stream to stops of the application, collections and
-// runs of JVMs.
+// [Parse] reads one line and keeps no state. It rules out most lines by the first bytes
+// of their message, so it can be called for every line of a busy log. A [Joiner] joins
+// the events of one stream into stops of the application, collections and runs of JVMs.
 //
 // # What is read
 //
-// Four forms of message that measure pauses, all of them logged at level info. NAME and
-// OP become [Event.Name]:
+// Messages of four forms measure pauses. All are logged at level info. NAME and OP
+// become [Event.Name]:
 //
 //	GC(n) Pause NAME 24M->5M(64M) 2.345ms         [Pause]
 //	GC(n) Pause NAME 2.345ms                      [Pause]
@@ -20,10 +20,10 @@
 //	Total time for which application threads were stopped: 0.0012345 seconds, Stopping threads took: 0.0000123 seconds
 //	                                              [Safepoint] of JDK 8 to 12, without an operation
 //
-// They are from logs of JDK 17.0.15 and 25.0.3, with every collector of these at
-// level trace:
+// They are from logs of JDK 17.0.15 and 25.0.3, with every collector of these releases
+// at level trace:
 //
-//	collector    Pause      CPU     pauses are called
+//	collector    Pause      CPU     names of pauses
 //	Serial       gc         gc,cpu  Young (Allocation Failure), Full (System.gc())
 //	Parallel     gc         gc,cpu  the same, and Full (Ergonomics) on 17
 //	G1           gc         gc,cpu  Young (Normal) (G1 Evacuation Pause), Remark, Cleanup, Full (...)
@@ -33,13 +33,13 @@
 //	                                Init Update Refs, Degenerated GC (Mark), Full, ...
 //	Epsilon      none       none
 //
-// Further forms describe the collection around them. N is a number, SIZES is
+// Other forms describe the collection around the pauses. N is a number. SIZES is
 // 24M->5M(64M), 24M(38%)->5M(8%), or the same in K:
 //
-//	GC(n) Concurrent NAME 12.345ms                [Concurrent]; of Shenandoah's cleanup with SIZES
+//	GC(n) Concurrent NAME 12.345ms                [Concurrent]; Shenandoah's cleanup has SIZES
 //	GC(n) Concurrent Mark Cycle                   [Begin]; also Undo Cycle, and Cycle until JDK 14
 //	GC(n) Major Collection (CAUSE)                [Begin]; also Minor and Garbage Collection
-//	GC(n) Major Collection (CAUSE) SIZES 0.030s   [Cycle]; without the seconds where ZGC has no generations
+//	GC(n) Major Collection (CAUSE) SIZES 0.030s   [Cycle]; without the seconds if ZGC has no generations
 //	GC(n) Y: Young Generation SIZES 0.011s        [Cycle]; also O: Old Generation
 //	GC(n) Old regions: N->N                       [Space]; also Eden, Survivor, Archive and Humongous
 //	GC(n) DefNew: SIZES ...                       [Space]; also Tenured, PSYoungGen, ParOldGen, PSOldGen, ParNew, CMS
@@ -54,16 +54,16 @@
 //	Cancelling GC: CAUSE                          [Cancel] of Shenandoah, also after GC(n)
 //	Allocation Stall (THREAD) 5.811ms             [Stall]; also Relocation Stall
 //	Entering safepoint region: OP                 [Enter] of JDK 9 to 12
-//	NAME: VALUE                                   [Init], where the tags are gc,init
+//	NAME: VALUE                                   [Init], if the tags are gc,init
 //	Using G1                                      [Init]; VALUE is one of HotSpot's collectors
 //
-// CMS (until JDK 13) prints as Parallel does, and its pauses are called Initial
-// Mark and Remark; but CPU comes after its concurrent phases too.
+// CMS (until JDK 13) prints the same lines as Parallel. Its pauses are called Initial
+// Mark and Remark, and CPU also follows its concurrent phases.
 //
 // # JDK 8
 //
-// The collector's log of JDK 8 and older (-Xloggc) has other forms. It gives the same events and
-// the same stops. A record has all of a pause in brackets, with its stamps before it:
+// The collector's log of JDK 8 and older (-Xloggc) has other forms, which become the same events
+// and stops. A record has a whole pause in brackets, after its stamps:
 //
 //	STAMPS[GC (CAUSE) [PART: SIZES, N secs] SIZES, N secs] [Times: user=N sys=N, real=N secs]
 //	STAMPS[Full GC (CAUSE) [PART: SIZES] [PART: SIZES] SIZES, [Metaspace: SIZES], N secs]
@@ -71,58 +71,59 @@
 //	STAMPS[GC remark, N secs]                     of G1; also cleanup SIZES
 //	STAMPS[GC (CMS Initial Mark) [1 CMS-initial-mark: N(N)] N(N), N secs]; also the remark
 //	STAMPS[CMS-concurrent-mark: N/N secs]         and the other concurrent phases
-//	STAMPS[GC concurrent-mark-end, N secs]        the same of G1
+//	STAMPS[GC concurrent-mark-end, N secs]        the same for G1
 //	STAMPS Total time for which ...               [Safepoint], as above
 //
-// These are given the names of later releases: "Young (Mixed) (G1 Evacuation Pause)". A pause in which the old
-// generation was collected is a full one, whatever its line begins with. Sizes and CPU times of G1 are in lines after
-// the pause, and a [Joiner] needs these continuations, see [Joiner.Continues]. A record may be broken by lines about
-// ages and policies, and by a record of another thread, at any place. A pause is read if all its brackets are closed and
-// only its CPU times or another record follow; otherwise it is unread, and none of its numbers is used. The stamps are
-// those of the beginning of a pause. A Joiner numbers the collections by itself.
+// The pauses get the names of later releases: "Young (Mixed) (G1 Evacuation Pause)". A pause in which the old
+// generation was collected is a full pause, whatever its line begins with. Sizes and CPU times of G1 are in lines after
+// the pause, and a [Joiner] needs these continuations: see [Joiner.Continues]. Lines about ages and policies, and a
+// record of another thread, may interrupt a record at any place. A pause is read if all its brackets are closed and
+// only its CPU times or another record follow. Otherwise it is unread, and none of its numbers is used. The stamps are
+// from the beginning of a pause. A Joiner numbers the collections itself.
 //
 // # Parts of a safepoint
 //
-// What follows the operation in a safepoint's line, up to Total, may be any list of
-// durations that has Reaching and At. It differs:
+// A safepoint's line may have any list of durations between the operation and Total, if
+// the list has Reaching and At. The list depends on the release:
 //
 //	JDK 17   Reaching safepoint, Cleanup, At safepoint, Total
 //	JDK 21   Reaching safepoint, Cleanup, At safepoint, Leaving safepoint, Total
 //	JDK 25   Reaching safepoint, At safepoint, Leaving safepoint, Total, then
 //	         "Threads: 0 runnable, 12 total"
 //
-// (JDK 21, 9 to 12 and CMS from others' published logs and HotSpot's source.) The parts add up to the total. The names
-// and their wording change from release to release, so that nothing depends on
-// them. The durations are exact: HotSpot's digits, without any rounding.
+// (The forms of JDK 21, of 9 to 12 and of CMS are from published logs and HotSpot's source.)
+// The parts add up to the total. The names of operations and their wording change from
+// release to release, so nothing depends on them. The durations are exact: HotSpot's
+// digits, not rounded.
 //
 // # Which line counts
 //
-// Each pause of a collector is one Pause event, on the line that it ends with. The
-// line that announces it (gc,start, or gc,phases,start) has no duration and is
-// no event, nor is any phase within it, concurrent work, or a line of gc,stats.
-// A collection has as many Pause events as it had pauses: one in Serial and
-// Parallel; none to several in the others, all with the same number.
+// Each pause of a collector is one Pause event, from the line at its end. The line that
+// announces the pause (gc,start, or gc,phases,start) has no duration and is not an
+// event of this kind. Neither is a phase of the pause, concurrent work, or a line of
+// gc,stats. A collection has as many Pause events as it had pauses: one in Serial and
+// Parallel, and zero or more in the others, all with the same number.
 //
-// Up to three events measure the same pause, so they must not be added up: the
-// Pause, its CPU times right after it (of CMS, some are of a concurrent phase, which
-// no line alone tells), and the Safepoint around it, which is a little longer and
-// which also covers operations other than a collection. One safepoint may hold two
+// Up to three events measure the same pause, so they must not be added up: the Pause,
+// the CPU times right after it, and the Safepoint around it, which is a little longer
+// and also covers operations other than a collection. (With CMS, CPU times may belong
+// to a concurrent phase, which their line does not show.) One safepoint may hold two
 // collections, Young and then Full. A [Joiner] makes one [Stop] of them.
 //
-// A thread that ZGC makes wait for memory ("Allocation Stall (main) 5.811ms") stops
-// alone. That is not a pause of the application.
+// If ZGC makes a thread wait for memory ("Allocation Stall (main) 5.811ms"), only that
+// thread stops. This is not a pause of the application.
 //
 // # Ambiguities
 //
-// The decorations are read as package ul does; any of them may be missing, also all.
-// Where tags are shown, the first of them must be gc, or safepoint, and a
-// continuation line is never an event. Without tags, a message of another logger that
-// has exactly one of the forms is an event: nothing in its text is different.
+// Package ul reads the decorations, some or all of which may be missing. If there are
+// tags, the first must be gc or safepoint, and a continuation line is never an event.
+// Without tags, a message of another logger that has exactly one of the forms is an
+// event: nothing in its text is different.
 //
-// A line that a full disk cut, and that another one is glued to, gives an event that
-// happened or none: no name has a square bracket or a second "GC(" in it. With
-// decorators "none", the end of another message may be taken for that of a pause.
+// If a full disk cut a line and the next line is glued to it, the result is a real event
+// or no event: no name has a square bracket or a second "GC(". With decorators "none",
+// the end of another message may be taken for the end of a pause.
 //
-// Bytes prove nothing about their author. Any process that can write to the
-// file can write an event of any kind and length.
+// A line does not prove who wrote it. Any process that can write to the file can write an
+// event of any kind and length.
 package pause

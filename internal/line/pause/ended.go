@@ -1,7 +1,7 @@
 package pause
 
-// emitEnded reports the collections that have ended, except the one with the number
-// given.
+// emitEnded reports the collections that have ended, except the collection with the
+// given number.
 func (j *Joiner) emitEnded(except int64) {
 	for i := 0; i < len(j.open); {
 		if c := j.open[i]; c.GC != except && j.hasAll(c, except >= 0) {
@@ -12,10 +12,11 @@ func (j *Joiner) emitEnded(except int64) {
 	}
 }
 
-// hasAll reports whether no line of a collection is to come. The lines of Shenandoah go
-// on after the last pause and its safepoint, perhaps until a later collection begins.
-// Of the others, only CPU times come later: G1 may log the beginning of a concurrent
-// cycle before those of the pause that begins it, but not the safepoint around them.
+// hasAll reports whether a collection has all its lines. Lines of Shenandoah may follow
+// the last pause and its safepoint, until a later collection begins. With the other
+// collectors, only CPU times come later: G1 may log the beginning of a concurrent cycle
+// before the CPU times of the pause that begins it, but it logs the safepoint around
+// both after them.
 func (j *Joiner) hasAll(c *collecting, insideSafepoint bool) bool {
 	switch {
 	case j.run.Collector == Shenandoah:
@@ -26,10 +27,10 @@ func (j *Joiner) hasAll(c *collecting, insideSafepoint bool) bool {
 	return c.ended
 }
 
-// shown reports whether the log has more of a collection than lines that describe it.
+// shown reports whether the log has a pause, a concurrent phase or the name of a collection.
 func (c *collecting) shown() bool { return c.Count > 0 || c.Concurrent > 0 || c.Name != "" }
 
-// emit reports a collection, unless the log has only sizes or CPU times of it.
+// emit reports a collection, unless the log has only its sizes or CPU times.
 func (j *Joiner) emit(c *collecting) {
 	for i, other := range j.open {
 		if other == c {

@@ -9,15 +9,15 @@ import (
 )
 
 // Floor is the least length at which a pause, or another part of a stop that a [Suspicion] names, is
-// suspected of being a stall. The zero value is [DefaultFloor]. It implements [flag.Getter].
+// suspected of being a stall. The zero value means [DefaultFloor]. Floor implements [flag.Getter].
 type Floor time.Duration
 
-// DefaultFloor is the floor unless another one is set. The JVM's own work rarely takes as
-// long, and a disk that stalls takes longer.
+// DefaultFloor is the default floor. The JVM's own work rarely takes that long, and a disk
+// stall takes longer.
 const DefaultFloor = Floor(100 * time.Millisecond)
 
-// Bounds of a Floor. HotSpot shows CPU times in hundredths of a second: with a floor of a few
-// of these, whether a pause is idle is a matter of rounding, but not how long a safepoint is.
+// Bounds of a Floor. HotSpot rounds CPU times to hundredths of a second. With a floor of a few
+// hundredths, rounding decides whether a pause is idle, but the length of a safepoint is exact.
 const (
 	minFloor = Floor(time.Millisecond)
 	maxFloor = Floor(time.Hour)
@@ -36,13 +36,13 @@ func (f Floor) Duration() time.Duration {
 	return time.Duration(f)
 }
 
-// String returns the floor as [time.Duration] writes it.
+// String returns the floor in the form of [time.Duration].
 func (f *Floor) String() string { return f.Duration().String() }
 
 // Get returns the floor as a duration.
 func (f *Floor) Get() any { return f.Duration() }
 
-// Set reads a duration, which must be one that a floor can have.
+// Set reads a duration, which must be within the bounds of a floor.
 func (f *Floor) Set(text string) error {
 	d, err := settings.ParseDuration(text)
 	if err != nil || Floor(d) < minFloor || Floor(d) > maxFloor {

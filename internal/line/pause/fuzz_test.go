@@ -35,7 +35,7 @@ func FuzzParse(f *testing.F) {
 		}
 		if !ok {
 			if !cmp.Equal(e, Event{}) {
-				t.Fatalf("no event, but %+v", e)
+				t.Fatalf("Parse returned false with the event %+v", e)
 			}
 			return
 		}
@@ -59,7 +59,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// checkEvent checks that an event keeps the promises of its documentation.
+// checkEvent checks that an event is as its documentation says.
 func checkEvent(t *testing.T, e Event, line []byte) {
 	t.Helper()
 	for _, d := range []time.Duration{e.Duration, e.Reaching, e.Cleanup, e.At, e.Leaving, e.User, e.Sys, e.Real} {
@@ -103,8 +103,8 @@ func checkPart(t *testing.T, kind Kind, part, line []byte, most int) {
 	}
 }
 
-// Whatever the lines are, each pause belongs to one stop, no collection has a pause of another collection, and nothing
-// grows without bound.
+// Whatever the lines are, each pause is in one stop, no collection has a pause of another collection, and nothing grows
+// without bound.
 func FuzzJoiner(f *testing.F) {
 	for _, s := range samples {
 		f.Add(bytes.Join(sample(f, s.name), []byte("\n")))
@@ -142,7 +142,7 @@ func FuzzJoiner(f *testing.F) {
 	})
 }
 
-// isListed reports whether a name is of a fixed list: a metric may have it as a label.
+// isListed reports whether a name is in a fixed list, so that it may be a metric label.
 func isListed(list map[string]string, name string) bool {
 	_, ok := list[name]
 	return ok || name == Other || name == None

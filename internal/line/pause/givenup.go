@@ -1,6 +1,6 @@
 package pause
 
-// What is the name of a Cancel.
+// Names of a Cancel.
 const (
 	allocationFailure = "Allocation Failure"
 	evacuationFailure = "Allocation Failure During Evacuation"
@@ -9,10 +9,10 @@ const (
 	cannotFinish      = "Cannot finish degeneration, upgrading to Full GC" // of JDK 17
 )
 
-// takeGivenUp handles a Failure or a Cancel of Shenandoah without the number of a
-// collection: a thread of the application has logged it. The next degenerated or full
-// collection makes room, and its own lines do not say why. Objects that found no room to
-// move to belong to the collection in progress.
+// takeGivenUp handles a Failure or a Cancel of Shenandoah without a collection number,
+// which a thread of the application has logged. The next degenerated or full collection
+// makes room, and its own lines do not have the cause. If there was no room to move objects
+// to, the event belongs to the collection in progress.
 func (j *Joiner) takeGivenUp(e *Event) {
 	j.guess(e)
 	if e.Kind == Failure || string(e.Name) == allocationFailure {
@@ -30,7 +30,7 @@ func (j *Joiner) takeGivenUp(e *Event) {
 	}
 }
 
-// givenUp notes why Shenandoah gives up a collection.
+// givenUp records why Shenandoah gave up a collection.
 func (c *collecting) givenUp(e *Event) {
 	switch string(e.Name) {
 	case upgraded, upgrading, cannotFinish:

@@ -22,9 +22,9 @@ func TestFailuresAndWhatIsGivenUp(t *testing.T) {
 		"[0.598s][info ][gc,metaspace   ] GC(3) Metaspace: 1M used, 1M committed, 1M reserved, 1M more":        {},
 		"[0.598s][info ][gc,metaspace   ] GC(3) Metaspace: 1M used, 1M committed":                              {},
 		"[0.598s][info ][gc,metaspace   ] GC(3) Metaspace: 1K used, 1M committed, 1M reserved":                 {},
-		"[0.1s][debug][gc] GC(7) Concurrent mode interrupted":                                                  {}, // by System.gc(): no failure
+		"[0.1s][debug][gc] GC(7) Concurrent mode interrupted":                                                  {}, // by System.gc(): not a failure
 		"[0.1s][debug][gc] Concurrent mode failure":                                                            {},
-		"[0.1s][info ][gc] Failed to allocate 512B for evacuation":                                             {}, // it cancels the collection, too
+		"[0.1s][info ][gc] Failed to allocate 512B for evacuation":                                             {}, // it also cancels the collection
 		"[0.1s][info ][gc] Failed to allocate Shared, K":                                                       {},
 		"[0.1s][info ][gc] Failed to allocate Shared, 403":                                                     {},
 		"[0.1s][info ][gc] Failed to allocate Shared, 403K ":                                                   {},
@@ -40,7 +40,7 @@ func TestFailuresAndWhatIsGivenUp(t *testing.T) {
 		}
 	}
 	if e, ok := Parse([]byte("[0.1s][info][gc,init] CPUs: 2 total, 2 available")); !ok || e.Kind != Init {
-		t.Errorf("a property whose name begins as a Cancel: %+v", e)
+		t.Errorf("a property whose name begins like a Cancel: %+v, want an Init", e)
 	}
 }
 
@@ -76,8 +76,8 @@ func TestWhyACollectionOfShenandoahDegenerated(t *testing.T) {
 	}
 }
 
-// From a log of JDK 25.0.3, where a thread of the application notes what happened to a
-// collection: the line has no number.
+// From a log of JDK 25.0.3, where a thread of the application logs what happened to a
+// collection, in a line without a number.
 func TestACollectionOfShenandoahThatAnotherThreadGivesUp(t *testing.T) {
 	all := join(lines(
 		"[0.090s][info ][gc             ] Using Shenandoah",
@@ -114,10 +114,10 @@ func TestNothingIsGivenUp(t *testing.T) {
 	}
 }
 
-// Written by hand: the message, its level debug and its tag gc are those of
+// Written by hand: the message, its level debug and its tag gc are from
 // CMSCollector::report_concurrent_mode_interruption in concurrentMarkSweepGeneration.cpp of
-// JDK 11 and 13 (github.com/openjdk/jdk13u-dev at d9d210bdd0ed), and all messages with the tag
-// gc have the number of their collection in front.
+// JDK 11 and 13 (github.com/openjdk/jdk13u-dev at d9d210bdd0ed). All messages with the tag gc
+// begin with the number of their collection.
 func TestConcurrentModeFailureOfCMS(t *testing.T) {
 	all := join(lines(
 		"[0.010s][info ][gc] Using Concurrent Mark Sweep",

@@ -5,54 +5,53 @@ import (
 	"time"
 )
 
-// jdk8 reads the collector's log of JDK 8 and older (-Xloggc), which is no Unified Logging: one
-// record has a pause, its parts in brackets, its sizes and its CPU times, and may have further
-// lines in its middle:
+// jdk8 reads the collector's log of JDK 8 and older (-Xloggc), which is not Unified Logging: one
+// record has a pause, its parts in brackets, its sizes and its CPU times, and may have other lines
+// in its middle:
 //
 //	2015-05-26T14:45:37.987-0200: 151.126: [GC (Allocation Failure) 151.126: [ParNew
 //	Desired survivor size 35782656 bytes, new threshold 1 (max 6)
 //	: 629119K->69888K(629120K), 0.0584157 secs] 1619346K->1273247K(2027264K), 0.0585007 secs] [Times: user=0.06 sys=0.00, real=0.06 secs]
 //
-// Another thread may write a whole record of its own in the middle of any line. So the brackets
-// are counted: a pause begins with [GC or [Full GC where none is open, and ends with the bracket
-// that closes it, before which is its length. A pause that does not end in this way is unread,
-// and none of its numbers is used. The zero value is ready for the first line of a stream, or one
-// in its middle.
+// Another thread may write a whole record in the middle of any line. So jdk8 counts the brackets:
+// a pause begins with [GC or [Full GC while no bracket is open, and ends with its length and the
+// closing bracket. A pause that does not end like this is unread, and none of its numbers is used.
+// The zero value is ready for the first line of a stream, or a line in its middle.
 type jdk8 struct {
-	active bool // the last record of a JVM was of JDK 8
+	active bool // the last record was of JDK 8
 	found  []oldEvent
-	pause  oldPause // that is open, if depth > 0, or the last one
-	depth  int      // brackets that are open
+	pause  oldPause // the open pause if depth > 0, otherwise the last pause
+	depth  int      // open brackets
 	parts  [maxDepth]part
 	lines  int    // since the pause began
 	unread uint64 // pauses that did not end
 
-	ended bool // the pause has ended, and further lines may be about it
+	ended bool // the pause has ended, and the next lines may be about it
 	timed bool // ... and its CPU times were read
 	phase int  // index in found of the concurrent phase whose CPU times come next, or -1
 	name  [maxName]byte
 
 	begun     int       // pauses that have begun
 	aborted   bool      // the concurrent cycle of G1 was given up
-	collector Collector // that was seen last
-	version   string    // of the JVM that the next events belong to; empty: none was seen
+	collector Collector // the last collector that was seen
+	version   string    // of the JVM of the next events; empty: none was seen
 }
 
-// oldEvent is an event without a collection number, and the collection that it belongs to.
+// oldEvent is an event without a collection number, with the collection that it belongs to.
 type oldEvent struct {
 	event  Event
 	of     whose
-	coarse bool // the sizes are rounded to so much that their differences say nothing
+	coarse bool // the sizes are rounded so much that their differences mean nothing
 }
 
 const (
-	maxDepth = 8    // brackets in each other; a collection before a remark has four
-	maxRest  = 4096 // lines in the middle of a pause; statistics of free lists are some dozens
+	maxDepth = 8    // nested brackets; a collection before a remark has four
+	maxRest  = 4096 // lines in the middle of a pause; statistics of free lists take a few dozen
 	maxFound = 16   // events of one line
 )
 
-// read reads a line without its stamps. The events are valid until the next call. None has a
-// number.
+// read reads a line without its stamps. The events have no collection numbers and are valid until
+// the next call.
 func (o *jdk8) read(text []byte, stamped bool) []oldEvent {
 	o.active, o.found, o.phase = true, o.found[:0], -1
 	if rest, ok := cutPrefix(text, stoppedBegin); ok {
@@ -96,8 +95,7 @@ func (o *jdk8) read(text []byte, stamped bool) []oldEvent {
 	return o.found
 }
 
-// stoppedBegin begins a line that says how long the application was stopped, in JDK 8 and in
-// 9 to 12.
+// stoppedBegin begins a line that says how long the application was stopped, in JDK 8 to 12.
 const stoppedBegin = "Total time for which application threads were stopped: "
 
 func (o *jdk8) put(e *Event, of whose) {
@@ -107,7 +105,7 @@ func (o *jdk8) put(e *Event, of whose) {
 	}
 }
 
-// abandon gives up the pause that is open: its end is lost.
+// abandon gives up the open pause, whose end is lost.
 func (o *jdk8) abandon() {
 	if o.depth > 0 {
 		o.depth = 0
@@ -115,7 +113,7 @@ func (o *jdk8) abandon() {
 	}
 }
 
-// enter takes in the bracket at text[i], and returns where to go on.
+// enter reads the bracket at text[i] and returns the offset to continue at.
 func (o *jdk8) enter(text []byte, i int) (next int) {
 	rest := text[i+1:]
 	if bytes.HasPrefix(rest, []byte("0x")) { // the addresses of a space: no bracket closes them
@@ -143,14 +141,14 @@ func (o *jdk8) enter(text []byte, i int) (next int) {
 	return i + 1 + end + 1
 }
 
-// begin begins the pause whose bracket was opened before rest.
+// begin begins the pause whose opening bracket is before rest.
 func (o *jdk8) begin(rest []byte) {
 	o.pause, o.depth, o.lines = beginOldPause(rest), 1, 0
 	o.begun++
 	o.parts[0], o.ended, o.timed = pausePart, false, false
 }
 
-// push opens a bracket inside of a pause.
+// push opens a bracket inside a pause.
 func (o *jdk8) push(rest []byte) {
 	if o.depth == maxDepth {
 		o.abandon()
@@ -164,7 +162,7 @@ func (o *jdk8) push(rest []byte) {
 	o.depth++
 }
 
-// leave closes the bracket between text and rest.
+// leave reads the closing bracket between text and rest.
 func (o *jdk8) leave(text, rest []byte) {
 	if o.depth--; o.depth > 0 {
 		return
@@ -178,7 +176,7 @@ func (o *jdk8) leave(text, rest []byte) {
 	o.report(length)
 }
 
-// report reports the pause that has ended, and what its record says about the collection.
+// report reports the pause that has ended and its record's other events of the collection.
 func (o *jdk8) report(length time.Duration) {
 	p := &o.pause
 	of := p.end()
@@ -200,7 +198,7 @@ func (o *jdk8) report(length time.Duration) {
 
 var oldFailure = []byte("Promotion failed")
 
-// group reads the text in round brackets that begins here and returns its length.
+// group reads the text in parentheses that text begins with. It returns how much was read.
 func (o *jdk8) group(text []byte) int {
 	content, _ := nextGroup(text[:min(len(text), maxName)])
 	if len(content) == 0 {
@@ -213,7 +211,7 @@ func (o *jdk8) group(text []byte) int {
 	return len("()") + len(content)
 }
 
-// sizes reads the sizes that text begins with, if any, and returns the length of what it read.
+// sizes reads the sizes that text begins with, if any. It returns how much was read.
 func (o *jdk8) sizes(text []byte) int {
 	h, coarse, rest, ok := oldSizes(text)
 	if ok && o.depth <= 2 {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// claims reports whether a line is to be read as one of JDK 8: it begins like a record of it, or
-// the last record of the stream was one and the line is not of Unified Logging.
+// claims reports whether a line must be read as JDK 8's: it begins like a record of JDK 8, or the
+// last record of the stream was JDK 8's and the line is not Unified Logging.
 func (o *jdk8) claims(line []byte) bool {
 	if len(line) < len("[GC") {
 		return o.active && len(line) > 0
@@ -27,7 +27,7 @@ func (o *jdk8) claims(line []byte) bool {
 	return o.active
 }
 
-// mayBeStamped reports whether a line that begins with a digit may have a stamp: that ends with a
+// mayBeStamped reports whether a line that begins with a digit may have a stamp, which ends with a
 // colon and a space.
 func mayBeStamped(line []byte) bool {
 	const date = len("2015-05-26T14:45:37.987-0200")
@@ -43,7 +43,7 @@ func mayBeStamped(line []byte) bool {
 	return m > 2 && end+1 < len(line) && line[end] == ':' && line[end+1] == ' '
 }
 
-// isOldPause reports whether what follows a bracket begins a pause.
+// isOldPause reports whether the text after an opening bracket begins a pause.
 func isOldPause(rest []byte) bool {
 	rest, full := cutPrefix(rest, "Full ")
 	rest, ok := cutPrefix(rest, "GC")
@@ -68,11 +68,11 @@ func isOldPause(rest []byte) bool {
 	return isDigit(rest[0]) || bytes.HasPrefix(rest, []byte("Before GC")) || bytes.HasPrefix(rest, []byte("AdaptiveSize")) || bytes.HasPrefix(rest, []byte("PSAdaptiveSize"))
 }
 
-// mayFollow reports whether a record may have ended before rest: rest is empty, its CPU times, or
-// another record. After anything else, a bracket inside of the record is lost, and what seems to
-// be the length of the pause is that of a part.
+// mayFollow reports whether a record may have ended before rest: rest is empty, the record's CPU
+// times, or another record. Any other rest means that a bracket inside the record was lost, so the
+// apparent length of the pause is the length of a part.
 func mayFollow(rest []byte) bool {
-	if _, ok := decimal(bytes.TrimRight(rest, "\r"), time.Second); ok { // the uptime that -XX:+PrintCMSInitiationStatistics begins with
+	if _, ok := decimal(bytes.TrimRight(rest, "\r"), time.Second); ok { // the uptime at the beginning of -XX:+PrintCMSInitiationStatistics
 		return true
 	}
 	rest = bytes.TrimLeft(rest, " \r")

@@ -2,7 +2,7 @@ package pause
 
 import "bytes"
 
-// oldFlags are the collectors by the flags that JDK 8 logs at the beginning of each file.
+// oldFlags are the collectors, by the flags that JDK 8 logs at the beginning of each file.
 var oldFlags = []struct {
 	flag      []byte
 	collector Collector
@@ -11,7 +11,7 @@ var oldFlags = []struct {
 	{[]byte("-XX:+UseParallelOldGC"), Parallel}, {[]byte("-XX:+UseSerialGC"), Serial},
 }
 
-// header reads a line of the beginning of a file, also of each that a rotation begins:
+// header reads a line at the beginning of a file. Each rotation begins a file with such lines:
 //
 //	OpenJDK 64-Bit Server VM (25.342-b07) for linux-amd64 JRE (1.8.0_342-b07), built on …
 //	CommandLine flags: -XX:+PrintGC -XX:+UseG1GC
@@ -43,7 +43,7 @@ func (o *jdk8) header(line []byte) bool {
 
 const flagsBegin = "CommandLine flags: "
 
-// isHeader reports whether a line begins as the one with the version of JDK 8 does.
+// isHeader reports whether a line begins like the line with the version of JDK 8.
 func isHeader(line []byte) bool {
 	return bytes.HasPrefix(line, []byte("OpenJDK ")) || bytes.HasPrefix(line, []byte("Java HotSpot("))
 }

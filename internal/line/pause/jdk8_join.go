@@ -8,22 +8,22 @@ import (
 // old reads a stream of JDK 8 for a [Joiner]. Its collections have no numbers: old numbers them.
 type old struct {
 	scan   jdk8
-	start  Clock // of the pause that is open
-	pauses int   // that had begun by the line before
-	last   int64 // number of the last pause; -1: there was none
-	cycle  int64 // number of the concurrent cycle that goes on; -1: none
+	start  Clock // of the open pause
+	pauses int   // that had begun before this line
+	last   int64 // number of the last pause; -1: none yet
+	cycle  int64 // number of the concurrent cycle in progress; -1: none
 	over   bool  // ... and only its cleanup may follow
-	within bool  // the number last is that of the pause whose events come
+	within bool  // the next events belong to the pause with the number last
 }
 
-// newOld returns an old that is ready for a stream's first line, or for one in its middle.
+// newOld returns an old that is ready for a stream's first line, or for a line in its middle.
 func newOld() old { return old{last: -1, cycle: -1} }
 
-// Continues reports whether a continuation may have an event, as those of the records of JDK 8
+// Continues reports whether a continuation may have an event, as continuations of JDK 8's records
 // do.
 func (j *Joiner) Continues() bool { return j.old.scan.active }
 
-// line is [Joiner.Line] for a line that may be of JDK 8. It returns false for any other line.
+// line is [Joiner.Line] for a line that may be JDK 8's. For other lines, ok is false.
 func (o *old) line(j *Joiner, line []byte) (found, ok bool) {
 	line = bytes.TrimSuffix(line, []byte{'\r'})
 	stamped := false
@@ -56,7 +56,7 @@ func (o *old) line(j *Joiner, line []byte) (found, ok bool) {
 	return j.event.choose(all), true
 }
 
-// abandon gives up the pause that is open, where the stream or the run ends.
+// abandon gives up the open pause at the end of the stream or the run.
 func (o *old) abandon(j *Joiner) {
 	o.scan.abandon()
 	o.report(j)
@@ -71,12 +71,12 @@ func (o *old) report(j *Joiner) {
 	}
 }
 
-// restart begins with the run of another JVM.
+// restart begins the run of another JVM.
 func (o *old) restart() {
 	*o = old{scan: o.scan, last: -1, cycle: -1, pauses: o.scan.begun}
 }
 
-// take hands on an event with the number of its collection.
+// take passes an event on with the number of its collection.
 func (o *old) take(j *Joiner, found *oldEvent) {
 	e := &found.event
 	if o.scan.collector != "" {
@@ -106,7 +106,7 @@ func (o *old) take(j *Joiner, found *oldEvent) {
 			o.endCycle(j)
 			o.cycle = o.number(j)
 		case o.over && e.Kind == Concurrent && opened(j, o.cycle) == nil:
-			return // all but the cleanup was reported
+			return // the cycle was already reported, without its cleanup
 		case o.cycle < 0 || o.over && e.Kind == Pause:
 			o.endCycle(j)
 			o.cycle, cut = o.number(j), true
@@ -125,7 +125,7 @@ func (o *old) take(j *Joiner, found *oldEvent) {
 	o.follow(j, found, cut)
 }
 
-// follow notes what an event that was taken means for the concurrent cycle.
+// follow updates the state of the concurrent cycle after an event.
 func (o *old) follow(j *Joiner, found *oldEvent, cut bool) {
 	e := &found.event
 	c := opened(j, e.GC)
@@ -152,7 +152,7 @@ func (o *old) number(j *Joiner) int64 {
 	return j.newest
 }
 
-// opened returns the collection of a number whose lines still come, or nil.
+// opened returns the open collection with the number, or nil.
 func opened(j *Joiner, number int64) *collecting {
 	for _, c := range j.open {
 		if c.GC == number {
@@ -170,7 +170,7 @@ func (o *old) endCycle(j *Joiner) {
 	o.cycle, o.over, o.scan.aborted = -1, false, false
 }
 
-// takeLate handles an event about the pause that has ended last.
+// takeLate handles an event about the last pause, which has ended.
 func (o *old) takeLate(j *Joiner, found *oldEvent) {
 	e, c := &found.event, opened(j, o.last)
 	if c == nil || c.Count == 0 || c.Count > maxPauses {
@@ -188,7 +188,7 @@ func (o *old) takeLate(j *Joiner, found *oldEvent) {
 		p.Workers = e.Count
 	case Space:
 		if p.Heap.Known {
-			return // by its own line
+			return // its own line has sizes
 		}
 		p.Heap = e.Heap
 		c.heap(e.Heap)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// times takes in "Times: user=0.06 sys=0.00, real=0.06 secs". Inside of a pause they are those of a
-// phase that another thread wrote there, or of a collection before a remark.
+// times reads "Times: user=0.06 sys=0.00, real=0.06 secs". Inside a pause, the times belong to a
+// phase that another thread logged there, or to a collection before a remark.
 func (o *jdk8) times(text []byte) {
 	text, _ = cutPrefix(text, "Times: user=")
 	user, text, _ := bytes.Cut(text, []byte(" sys="))
@@ -30,7 +30,7 @@ func (o *jdk8) times(text []byte) {
 	}
 }
 
-// oldPhases are the concurrent phases, and what later releases call them.
+// oldPhases are the concurrent phases, with their names in later releases.
 var oldPhases = map[string][]byte{
 	"CMS-concurrent-mark": []byte("Mark"), "CMS-concurrent-preclean": []byte("Preclean"), "CMS-concurrent-sweep": []byte("Sweep"),
 	"CMS-concurrent-abortable-preclean": []byte("Abortable Preclean"), "CMS-concurrent-reset": []byte("Reset"),
@@ -40,9 +40,9 @@ var oldPhases = map[string][]byte{
 
 var markCycle = []byte("Mark Cycle")
 
-// concurrent takes in "CMS-concurrent-mark: 0.035/0.036 secs": the second number is the
-// elapsed time. It also takes in "GC concurrent-mark-end, 0.0123 secs", and the begin or the
-// abort of a phase.
+// concurrent reads "CMS-concurrent-mark: 0.035/0.036 secs", whose second number is the elapsed
+// time. It also reads "GC concurrent-mark-end, 0.0123 secs" and the beginning or abort of a
+// phase.
 func (o *jdk8) concurrent(text []byte) {
 	switch string(text) {
 	case "GC concurrent-root-region-scan-start":
@@ -79,8 +79,8 @@ func (o *jdk8) concurrent(text []byte) {
 	}
 }
 
-// block takes in a bracket of the lines that follow a pause of G1 with -XX:+PrintGCDetails. Those
-// with three spaces are outermost:
+// block reads a bracket in the lines after a pause of G1 with -XX:+PrintGCDetails. Outermost
+// brackets have an indentation of three spaces:
 //
 //	[Parallel Time: 9.5 ms, GC Workers: 8]
 //	[Eden: 24.0M(24.0M)->0.0B(21.0M) Survivors: 0.0B->3072.0K Heap: 24.0M(256.0M)->3520.4K(256.0M)]
@@ -118,7 +118,7 @@ func (o *jdk8) block(text []byte, indent int) {
 
 var oldHeap = []byte("Heap")
 
-// oldLength returns the length that text ends with: ", 0.0584157 secs".
+// oldLength returns the length at the end of text: ", 0.0584157 secs".
 func oldLength(text []byte) (time.Duration, bool) {
 	rest, ok := bytes.CutSuffix(text, []byte(" secs"))
 	if !ok {
@@ -129,9 +129,9 @@ func oldLength(text []byte) (time.Duration, bool) {
 	return decimal(rest[bytes.LastIndexByte(rest, ' ')+1:], time.Second)
 }
 
-// oldSizes reads the sizes that text begins with. It returns the rest: "629119K->69888K(629120K)",
-// "24.0M(256.0M)->3520.4K(256.0M)", or "10812086K(11901376K)", in use at one time, where Before
-// is -1. Coarse sizes are rounded to a tenth of a GiB.
+// oldSizes reads the sizes that text begins with, and returns the rest of text. The sizes are
+// "629119K->69888K(629120K)", "24.0M(256.0M)->3520.4K(256.0M)", or the use at one time,
+// "10812086K(11901376K)", for which Before is -1. Coarse sizes are rounded to a tenth of a GiB.
 func oldSizes(text []byte) (h Heap, coarse bool, rest []byte, ok bool) {
 	var c [3]bool
 	if h.Before, c[0], text, ok = oldSize(text); !ok {
@@ -193,8 +193,8 @@ func oldSize(text []byte) (bytes int64, coarse bool, rest []byte, ok bool) {
 	return whole<<shift + tenths<<shift/10, shift >= 30, text[1:], true
 }
 
-// choose sets e to the most important event of a line, with its CPU times. It returns false, and
-// leaves e as it is, if the line has no event.
+// choose sets e to the most important event of a line, with its CPU times. If the line has no
+// event, choose returns false and leaves e as it is.
 func (e *Event) choose(all []oldEvent) bool {
 	var best *Event
 	for i := range all {
@@ -212,7 +212,7 @@ func (e *Event) choose(all []oldEvent) bool {
 	return best != nil
 }
 
-// rank orders the kinds of events by how much they matter.
+// rank returns the importance of a kind of event.
 func rank(k Kind) int {
 	switch k {
 	case Pause:

@@ -2,7 +2,7 @@ package pause
 
 import "bytes"
 
-// whose is the collection that an event belongs to.
+// whose says which collection an event belongs to.
 type whose uint8
 
 const (
@@ -12,7 +12,7 @@ const (
 	ofLast        // of the pause that ended last
 )
 
-// part is what an open bracket contains.
+// part is the content of an open bracket.
 type part uint8
 
 const (
@@ -23,13 +23,13 @@ const (
 	metaspacePart
 )
 
-// oldPause is what was read of a pause.
+// oldPause has the parts of a pause that were read so far.
 type oldPause struct {
 	full, g1, mixed, starts, initialMark, remark, cleanup, failed bool
 
-	occupancy bool // it is a remark of CMS, which may collect the young generation first
-	coarse    bool // the heap's sizes are
-	used      bool // the line shows how much is in use, and not what it was before
+	occupancy bool // a remark of CMS, which may collect the young generation first
+	coarse    bool // the heap's sizes are coarse
+	used      bool // the line shows the use of the heap, but not the use before
 	cause     string
 	collector Collector
 	heap      Heap
@@ -39,7 +39,7 @@ type oldPause struct {
 	oldName   []byte
 }
 
-// beginOldPause returns the pause that the words after its bracket begin.
+// beginOldPause returns the pause that begins with the words after its opening bracket.
 func beginOldPause(rest []byte) oldPause {
 	after, full := cutPrefix(rest, "Full ")
 	after, _ = cutPrefix(after, "GC")
@@ -76,7 +76,7 @@ var oldParts = []struct {
 	{"Metaspace", metaspacePart, nil, ""},
 }
 
-// enter takes in the words after an outermost bracket of a pause, and returns which part it is.
+// enter reads the words after an outermost bracket of a pause and returns which part it is.
 func (p *oldPause) enter(rest []byte) part {
 	switch {
 	case bytes.HasPrefix(rest, []byte("1 CMS-initial-mark")):
@@ -102,7 +102,7 @@ func (p *oldPause) enter(rest []byte) part {
 	return other
 }
 
-// failure takes in the text of round brackets anywhere in a pause: only failures matter there.
+// failure reads the text in parentheses anywhere in a pause, where only failures matter.
 func (p *oldPause) failure(text []byte) {
 	switch string(text) {
 	case "promotion failed", "concurrent mode failure", "concurrent mode interrupted", "to-space exhausted", "to-space overflow":
@@ -110,7 +110,7 @@ func (p *oldPause) failure(text []byte) {
 	}
 }
 
-// word takes in the text of round brackets outside of the parts of a pause.
+// word reads the text in parentheses outside the parts of a pause.
 func (p *oldPause) word(text []byte) {
 	switch string(text) {
 	case "mixed":
@@ -132,7 +132,7 @@ func (p *oldPause) word(text []byte) {
 	}
 }
 
-// sizes takes in the sizes of a part.
+// sizes records the sizes of a part.
 func (p *oldPause) sizes(in part, h Heap, coarse bool) {
 	used := h.Before < 0
 	switch {
@@ -150,7 +150,7 @@ func (p *oldPause) sizes(in part, h Heap, coarse bool) {
 	}
 }
 
-// end is called at the end of the record. It returns what the pause belongs to.
+// end is called at the end of the record. It returns the collection of the pause.
 func (p *oldPause) end() whose {
 	if p.g1 {
 		p.collector = G1
@@ -158,11 +158,11 @@ func (p *oldPause) end() whose {
 	if p.initialMark || p.remark || p.cleanup {
 		return ofCycle
 	}
-	p.full = p.full || p.old.Known // the old generation was collected as well
+	p.full = p.full || p.old.Known // the old generation was collected too
 	return ofPause
 }
 
-// tenured returns the sizes of the old generation: its own, or what of the heap is not young.
+// tenured returns the sizes of the old generation: from its own part, or the heap minus the young generation.
 func (p *oldPause) tenured() (Heap, bool) {
 	h, young := p.heap, p.young
 	switch {
@@ -174,7 +174,7 @@ func (p *oldPause) tenured() (Heap, bool) {
 	return Heap{}, false
 }
 
-// appendName appends the name that later releases give such a pause.
+// appendName appends the name of such a pause in later releases.
 func (p *oldPause) appendName(name []byte) []byte {
 	switch {
 	case p.initialMark:
@@ -191,7 +191,7 @@ func (p *oldPause) appendName(name []byte) []byte {
 		name = append(name, "Young (Mixed)"...)
 	case p.g1:
 		name = append(name, "Young (Normal)"...)
-	case p.used: // of CMS up to JDK 6: an initial mark or a remark, and nothing shows which
+	case p.used: // CMS up to JDK 6: an initial mark or a remark, which the line does not tell apart
 		return append(name, "CMS"...)
 	default:
 		name = append(name, "Young"...)

@@ -14,10 +14,10 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// No JVM of JDK 8 wrote these lines: they are written by hand, with numbers of their own, in the
-// forms of Oracle's guide to the tuning of its collectors (Java SE 8) and of HotSpot's sources of
-// jdk8u (genCollectedHeap.cpp, concurrentMarkSweepGeneration.cpp, psScavenge.cpp, g1CollectedHeap.cpp,
-// g1GCPhaseTimes.cpp). The reader also reads the logs of JDK 5 to 8 that others have published.
+// These lines were written by hand, not by a JVM of JDK 8. Their numbers are invented. Their forms are
+// from Oracle's GC tuning guide (Java SE 8) and HotSpot's sources of jdk8u (genCollectedHeap.cpp,
+// concurrentMarkSweepGeneration.cpp, psScavenge.cpp, g1CollectedHeap.cpp, g1GCPhaseTimes.cpp). The
+// reader also reads published logs of JDK 5 to 8.
 const (
 	oldCMS = `OpenJDK 64-Bit Server VM (25.342-b07) for linux-amd64 JRE (1.8.0_342-b07), built on Jul 16 2022 09:19:19 by "openjdk" with gcc 4.4.7
 Memory: 4k page, physical 2097152k(2094644k free), swap 3145728k(3145728k free)
@@ -180,7 +180,7 @@ full, Allocation Failure, 900ms, 256000K->20480K(262144K), cpu 1.2s real 900ms, 
 		}
 		comma := joinText(points.ReplaceAllString(one.log, "$1,$2$3"))
 		if got := brief(comma); got != one.want {
-			t.Errorf("%s, with the comma of other countries:\n%s\nwant\n%s", name, got, one.want)
+			t.Errorf("%s, with decimal commas:\n%s\nwant\n%s", name, got, one.want)
 		}
 	}
 }
@@ -242,7 +242,7 @@ full: 1 pauses, concurrent 0s, promoted -1, allocated 0, metaspace 2600, marks 2
 	}
 }
 
-// Either stamp may be missing, and both.
+// Either stamp or both may be missing.
 func TestStampsOfJDK8(t *testing.T) {
 	const rest = "[GC (Allocation Failure) [PSYoungGen: 65536K->10748K(76288K)] 65536K->12345K(251392K), 0.0123000 secs] [Times: user=0.03 sys=0.01, real=0.01 secs] \r"
 	at := time.Date(2026, 3, 1, 9, 0, 1, 0, time.UTC)
@@ -267,7 +267,7 @@ func TestStampsOfJDK8(t *testing.T) {
 	}
 }
 
-// If the end of a pause is lost, its numbers are not used, and the pause is counted as lost.
+// If the end of a pause is lost, its numbers are not used and the pause is counted as unread.
 func TestAPauseOfJDK8ThatDoesNotEnd(t *testing.T) {
 	const whole = "3.000: [GC (Allocation Failure) 3.000: [ParNew: 9000K->900K(9000K), 0.0020000 secs] 20000K->13900K(31000K), 0.0021000 secs]"
 	for name, log := range map[string]string{
@@ -308,19 +308,19 @@ func TestNoPauseOfJDK8(t *testing.T) {
 	}
 }
 
-// A line is an event by itself if its record has only one line.
+// Parse finds the event of a record that has only one line.
 func TestParseLineOfJDK8(t *testing.T) {
 	e, ok := Parse([]byte("2026-03-01T10:00:01.000+0100: 1.000: [GC (Allocation Failure) [PSYoungGen: 65536K->10748K(76288K)] 65536K->12345K(251392K), 0.6000000 secs] [Times: user=0.03 sys=0.01, real=0.60 secs]"))
 	if !ok || e.Kind != Pause || e.GC != -1 || e.Duration != 600*time.Millisecond || string(e.Name) != "Young (Allocation Failure)" || e.Real != 600*time.Millisecond || !e.Stalled(DefaultFloor) {
 		t.Errorf("%+v, %v", e, ok)
 	}
 	if e, ok := Parse([]byte(" [Times: user=0.03 sys=0.01, real=0.60 secs]")); ok {
-		t.Errorf("CPU times of nothing are %+v", e)
+		t.Errorf("CPU times without an event are %+v, want no event", e)
 	}
 }
 
-// A JVM of JDK 8 that starts again begins another run, with the version that its file begins with, and
-// so does a newer JVM after it.
+// A JVM of JDK 8 that starts again begins another run, with the version at the beginning of its file. So
+// does a newer JVM after it.
 func TestRunsOfJDK8(t *testing.T) {
 	all := joinText(oldCMS + oldCMS + "[0.010s][info][gc] Using G1\n[0.500s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.345ms\n")
 	if len(all.runs) != 3 || len(all.pauses) != 9 || all.runs[2].Collector != G1 {
@@ -364,7 +364,7 @@ func FuzzPausesOfJDK8(f *testing.F) {
 			case 1:
 				damaged[at] = line[:random.IntN(len(line)+1)] + "\n"
 			case 2:
-				damaged[at] = line[:random.IntN(len(line)+1)] // and the next one is glued to it
+				damaged[at] = line[:random.IntN(len(line)+1)] // and the next line is glued to it
 			}
 		}
 		for _, p := range joinText(strings.Join(damaged, "")).pauses {
@@ -375,7 +375,7 @@ func FuzzPausesOfJDK8(f *testing.F) {
 	})
 }
 
-// checkOldEvent checks that an event of JDK 8, read on its own, keeps the promises of its documentation.
+// checkOldEvent checks that an event of JDK 8, read from a single line, is as its documentation says.
 func checkOldEvent(t *testing.T, e Event, line []byte) {
 	t.Helper()
 	for _, d := range []time.Duration{e.Duration, e.Reaching, e.At, e.User, e.Sys, e.Real} {

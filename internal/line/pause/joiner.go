@@ -7,19 +7,19 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// Handlers are called by a [Joiner], each with a record that is valid, also in its
-// slices, only until the function returns. A nil function is not called.
+// Handlers are the functions that a [Joiner] calls. Each gets a record that is valid, with
+// its slices, only until the function returns. A nil function is not called.
 type Handlers struct {
-	Run        func(*Run)        // before the first record of a run, with the properties seen until then; again if it turns out to be Mixed
+	Run        func(*Run)        // before the first record of a run, with the properties seen so far; again if the run turns out to be Mixed
 	Pause      func(*GCPause)    // at the line of the pause: its Times follow
 	Timed      func(*GCPause)    // the Times of the pause before are known
 	Wait       func(*Wait)       // a thread waited for memory, or for an object to be moved
 	Stop       func(*Stop)       // the application was stopped
 	Collection func(*Collection) // a collection has ended
-	Unread     func()            // a pause of JDK 8 has begun, and its end is lost or in an unknown form: it is in no other record
+	Unread     func()            // a pause of JDK 8 has begun, but its end is lost or has an unknown form: it is in no other record
 
-	// Clock receives when the present line was written, by what the line shows, and may
-	// correct it.
+	// Clock gets the time of the current line, as the line shows it, and may correct the
+	// time.
 	Clock func(*Clock)
 }
 
@@ -32,9 +32,9 @@ const (
 	maxSettings = 48
 )
 
-// Joiner joins the events of one stream, by the number of the collection and the order
-// of the lines. It must receive the lines in order. Its memory is bounded: about 200 KiB
-// at most. It is not safe for concurrent use. The zero value joins nothing: see [NewJoiner].
+// Joiner joins the events of one stream by the number of the collection and the order of
+// the lines. It must receive the lines in order. It uses at most about 200 KiB of memory.
+// It is not safe for concurrent use. The zero value is not usable: see [NewJoiner].
 type Joiner struct {
 	handlers Handlers
 	names    map[string]*name
@@ -46,11 +46,11 @@ type Joiner struct {
 	announced bool
 	runs      runs
 	newest    int64  // highest number of a collection in this run
-	clock     moment // of the present event
+	clock     moment // of the current event
 
 	open    []*collecting
 	free    []*collecting
-	waiting []GCPause // that are in no Stop yet, oldest first
+	waiting []GCPause // not in a Stop yet, oldest first
 	out     handed
 	entered *name // operation of JDK 9 to 12
 	old     old
@@ -60,11 +60,11 @@ type Joiner struct {
 	after    int64 // bytes of the heap in use after the last collection; -1: not known
 }
 
-// handed holds the values that are handed on, each valid until the next one.
+// handed holds the values that are passed to the handlers. Each is valid until the next value.
 type handed struct {
 	pause   GCPause
 	stop    Stop
-	stopped []GCPause // the pauses of the stop, where it is no safepoint
+	stopped []GCPause // the pauses of a stop without a safepoint
 }
 
 // NewJoiner returns a Joiner that is ready for a stream's first line, or for a line in
@@ -73,9 +73,9 @@ func NewJoiner(h Handlers) *Joiner {
 	return &Joiner{handlers: h, names: map[string]*name{}, run: Run{Number: 1}, runs: runs{passed: -1}, newest: -1, after: -1, old: newOld()}
 }
 
-// Line receives the next line, without its newline, and returns its event as [Parse]
-// does, valid until the next call. The class is the line's, or zero if it is not known:
-// it saves time. Line calls the handlers for everything that the line completes.
+// Line gets the next line, without its newline, and returns its event as [Parse] does,
+// valid until the next call. class is the line's class, or zero if it is not known; the
+// class only saves time. Line calls the handlers for everything that the line completes.
 //
 // A line at level trace has no event: HotSpot logs events at debug and above. With
 // all=trace, most lines have that level.
@@ -99,7 +99,7 @@ func (j *Joiner) Line(line []byte, class ul.Class) (e *Event, ok bool) {
 	}
 	j.old.scan.active = false
 	if e.Kind == Phase {
-		return e, true // its pause follows
+		return e, true // the line of its pause follows
 	}
 	j.clock.read(r, j.handlers.Clock)
 	j.begin(e)
@@ -107,7 +107,7 @@ func (j *Joiner) Line(line []byte, class ul.Class) (e *Event, ok bool) {
 	return e, true
 }
 
-// Flush reports everything that is not complete. It is for the end of a stream.
+// Flush reports everything that is incomplete, at the end of a stream.
 func (j *Joiner) Flush() {
 	j.old.abandon(j)
 	j.Settle()
@@ -120,8 +120,8 @@ func (j *Joiner) Flush() {
 	}
 }
 
-// Settle reports the stops and the collections that wait for further lines only because
-// such lines may follow. It is for a stream that had no line for a while.
+// Settle reports the stops and the ended collections that are held back only because
+// further lines may belong to them. It is for a stream without a line for a while.
 func (j *Joiner) Settle() {
 	for len(j.waiting) > 0 {
 		j.emitPause()
@@ -135,7 +135,7 @@ func (j *Joiner) Settle() {
 	}
 }
 
-// Run returns the present run. It is valid until the next call.
+// Run returns the current run. It is valid until the next call.
 func (j *Joiner) Run() *Run { return &j.run }
 
 // take handles one event.
@@ -170,11 +170,11 @@ func (j *Joiner) take(e *Event) {
 	}
 }
 
-// takeSafepoint makes a Stop of a safepoint and the pauses in it: those before it that
-// fit in, the newest ones.
+// takeSafepoint makes a Stop of a safepoint and the pauses in it: as many of the latest
+// pauses as fit into it.
 func (j *Joiner) takeSafepoint(e *Event) {
 	s, name := &j.out.stop, j.name(e.Name)
-	shared := len(e.Name) == 0 // JDK 9 to 12 do all operations that wait in the safepoint of the first
+	shared := len(e.Name) == 0 // JDK 9 to 12 run all waiting operations in the safepoint of the first
 	if shared && j.entered != nil {
 		name = j.entered
 	}
@@ -188,7 +188,7 @@ func (j *Joiner) takeSafepoint(e *Event) {
 			fit--
 			outer := &j.waiting[fit]
 			left -= outer.Duration
-			for fit > 0 && j.waiting[fit-1].inside(outer) { // the outer pause counts
+			for fit > 0 && j.waiting[fit-1].inside(outer) { // only the length of the outer pause is used
 				fit--
 			}
 		}
@@ -210,13 +210,13 @@ func (j *Joiner) takeSafepoint(e *Event) {
 	j.waiting = j.waiting[:0]
 }
 
-// inside reports whether p is the pause of a collection that began and ended within the
-// outer pause: Serial up to JDK 12 makes a full collection inside a young one.
+// inside reports whether p is the pause of a collection within the outer pause: Serial up
+// to JDK 12 makes a full collection inside a young collection.
 func (p *GCPause) inside(outer *GCPause) bool {
 	return p.GC > outer.GC && p.Duration <= outer.Duration
 }
 
-// emitPause reports the oldest pause that waits as a Stop of its own.
+// emitPause reports the oldest waiting pause as a Stop of its own.
 func (j *Joiner) emitPause() {
 	j.out.stopped = append(j.out.stopped[:0], j.waiting[0])
 	j.waiting = append(j.waiting[:0], j.waiting[1:]...)
@@ -227,14 +227,14 @@ func (j *Joiner) emitPause() {
 	}
 }
 
-// moment is when a record was written, and the text of its date.
+// moment has the time of a record and the text of its date.
 type moment struct {
 	Clock
 	date []byte
 }
 
-// read reads when a record was written, which correct, if not nil, may correct. Many have the date of
-// the one before.
+// read reads the time of a record, which correct, if not nil, may change. It parses the date only if it
+// differs from the date of the record before.
 func (m *moment) read(r *ul.Record, correct func(*Clock)) {
 	if r.Present&ul.Time == 0 || !bytes.Equal(r.Time, m.date) {
 		m.Wall, _ = r.When()

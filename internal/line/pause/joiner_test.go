@@ -9,7 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// joined is everything that a Joiner reports of a log.
+// joined is everything that a Joiner reports about a log.
 type joined struct {
 	runs        []Run
 	pauses      []GCPause
@@ -45,7 +45,7 @@ func join(lines [][]byte) *joined {
 	return all
 }
 
-// Whichever lines show a pause and whichever are missing, the pause belongs to one stop and to one collection.
+// Whichever lines of a pause are in the log, the pause belongs to one stop and one collection.
 func TestEachPauseIsInOneStopAndOneCollection(t *testing.T) {
 	for _, s := range samples {
 		lines := sample(t, s.name)
@@ -84,8 +84,8 @@ func TestYoungAndFullInOneSafepointAreOneStop(t *testing.T) {
 	t.Error("no stop of System.gc()")
 }
 
-// The lines of a debug log are joined with those of its levels, and a log that has only
-// some of the lines has the same pauses.
+// The lines of a debug log are joined. A log with only some of the lines has the same
+// pauses.
 func TestPausesOfPartsOfALog(t *testing.T) {
 	whole := lines(
 		"[1.000s][info][gc] Using G1",
@@ -137,8 +137,8 @@ func TestPausesOfPartsOfALog(t *testing.T) {
 	}
 }
 
-// Serial of JDK 11 begins and ends a full collection inside of a young one. The application
-// was stopped once, and no longer than the safepoint says.
+// Serial of JDK 11 begins and ends a full collection inside a young collection. The
+// application was stopped once, for the duration of the safepoint.
 func TestACollectionInsideOfAnotherIsInTheSameStop(t *testing.T) {
 	all := join(lines(
 		"[7.600s][info][safepoint] Entering safepoint region: GenCollectForAllocation",
@@ -155,7 +155,7 @@ func TestACollectionInsideOfAnotherIsInTheSameStop(t *testing.T) {
 	}
 }
 
-// JDK 11 does all operations that wait in one safepoint, which it names after the first.
+// JDK 11 runs all waiting operations in one safepoint, which has the name of the first.
 func TestAPauseInTheSafepointOfAnotherOperationIsInItsStop(t *testing.T) {
 	all := join(lines(
 		"[5.700s][info][safepoint] Entering safepoint region: ClassLoaderStatsOperation",
@@ -167,9 +167,9 @@ func TestAPauseInTheSafepointOfAnotherOperationIsInItsStop(t *testing.T) {
 	}
 }
 
-// Written by hand after the format strings of JDK 11's gcTraceTime.inline.hpp, safepoint.cpp
-// and runtimeService.cpp: the operation is in a line of its own, and CPU times follow each
-// concurrent phase of CMS as well.
+// Written by hand from the format strings of JDK 11's gcTraceTime.inline.hpp, safepoint.cpp
+// and runtimeService.cpp: the operation is in a line of its own, and CPU times also follow
+// each concurrent phase of CMS.
 func TestConcurrentMarkSweepOfJDK11(t *testing.T) {
 	all := join(lines(
 		"[0.010s][info][gc] Using Concurrent Mark Sweep",
@@ -233,7 +233,7 @@ func TestTimesBehindTheCycleThatAPauseBegan(t *testing.T) {
 }
 
 // From a log of JDK 25.0.3: the metaspace comes after the safepoint and ends a cycle.
-// The last cycle is as JDK 17 logs it, where the line of the metaspace has no number.
+// The last cycle has the form of JDK 17, in which the line of the metaspace has no number.
 func TestCyclesOfShenandoah(t *testing.T) {
 	safepoint := "[0.592s][info][safepoint] Safepoint \"ShenandoahDegeneratedGC\", Time since last: 4411964 ns, Reaching safepoint: 3005 ns, At safepoint: 3770000 ns, Leaving safepoint: 10 ns, Total: 3773015 ns, Threads: 0 runnable, 12 total"
 	metaspace := "Metaspace: 3750K(3904K)->3750K(3904K) NonClass: 3341K(3392K)->3341K(3392K) Class: 409K(512K)->409K(512K)"
@@ -302,7 +302,7 @@ func TestARestartOfTheJVMIsANewRun(t *testing.T) {
 	}
 }
 
-// Figures joined across lines would mix two heaps.
+// Figures joined from several lines would mix two heaps.
 func TestTwoJVMsInOneFileAreSeen(t *testing.T) {
 	all := join(lines(
 		"[90.000s][info][gc] GC(50) Pause Full (System.gc()) 90M->80M(340M) 1.000ms",
@@ -321,7 +321,7 @@ func TestTwoJVMsInOneFileAreSeen(t *testing.T) {
 	}
 }
 
-// Two JVMs that started together have the same uptimes: their numbers show that they are two.
+// Two JVMs that started together have the same uptimes, but the numbers of their collections show that there are two.
 func TestTwoJVMsThatStartedTogetherAreSeen(t *testing.T) {
 	for name, numbers := range map[string][]int{"in step": {0, 0, 1, 1}, "one is faster": {4, 1, 5, 2}} {
 		var log []string
@@ -344,7 +344,7 @@ func TestTwoJVMsThatStartedTogetherAreSeen(t *testing.T) {
 	}
 }
 
-// Two JVMs that write in turn look like one that is restarted with each line.
+// Two JVMs that write in turn look like a JVM that restarts at each line.
 func TestTwoJVMsInOneFileAreSeenByTheirUptimes(t *testing.T) {
 	var log []string
 	for i := range 10 {
@@ -370,7 +370,7 @@ func TestAJVMThatDiesAfterOneCollectionIsOne(t *testing.T) {
 	}
 }
 
-// Each run may last longer than the one before and begin at the same uptime.
+// Each run lasts longer than the run before and begins at the same uptime.
 func TestAJVMThatCrashesAgainAndAgainIsOne(t *testing.T) {
 	var log []string
 	for run := range 10 {
@@ -409,8 +409,8 @@ func TestTwoJVMsInOneFileWithoutUptimes(t *testing.T) {
 	}
 }
 
-// From a JVM 25 with -Xlog:gc,safepoint on a disk that was frozen for 2.5 s: the write of the
-// pause's line waited after the pause that the line measures.
+// From a JVM 25 with -Xlog:gc,safepoint on a disk that was frozen for 2.5 s: the JVM waited to
+// write the pause's line, after the time that the line measures.
 func TestAWaitBesideThePauseIsSuspected(t *testing.T) {
 	for _, test := range []struct {
 		at    string
@@ -441,7 +441,7 @@ func TestAPauseShorterThanTheFloorIsNotSuspectedForItsRoundedTime(t *testing.T) 
 		{"100.001", "0.10", 0, Idle},
 		{"91.812", "0.10", Floor(90 * time.Millisecond), Idle},
 		{"2.748", "0.10", 0, NoSuspicion}, // 90 ms or more
-		{"2.748", "0.11", 0, Idle},        // 100 ms or more of it were a wait to write the line of the pause
+		{"2.748", "0.11", 0, Idle},        // at least 100 ms were a wait to write the line of the pause
 		{"6.000", "0.00", Floor(5 * time.Millisecond), NoSuspicion},
 	} {
 		all := join(lines(
@@ -453,7 +453,7 @@ func TestAPauseShorterThanTheFloorIsNotSuspectedForItsRoundedTime(t *testing.T) 
 	}
 }
 
-// The time that a heap dump takes after its collection is work, not a stall. From a JVM 17, except for the durations.
+// The time of a heap dump after its collection is work, not a stall. From a JVM 17, except for the durations.
 func TestAnOperationThatCollectsFirstIsNoWait(t *testing.T) {
 	all := join(lines(
 		"[1.000s][info][gc] GC(3) Pause Full (Heap Dump Initiated GC) 24M->5M(64M) 12.748ms",
@@ -479,7 +479,7 @@ func lines(text ...string) (lines [][]byte) {
 	return lines
 }
 
-// Once the names are known, nothing is allocated, not even for collections.
+// Once the names are known, a Joiner allocates nothing, not even for collections.
 func TestJoiningAllocatesNothing(t *testing.T) {
 	for _, name := range []string{"debug-g1-jdk17.log", "debug-g1-jdk25.log", "g1-jdk25.log", "parallel-jdk17.log"} {
 		var log [][]byte
