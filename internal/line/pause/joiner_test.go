@@ -500,7 +500,7 @@ func TestJoiningAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A line of an unknown class is always read.
+// A line of unknown class is always read.
 func TestALineAtTraceIsNoEvent(t *testing.T) {
 	const line = "[1.234s][trace][gc] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.345ms"
 	var class ul.Classifier
@@ -508,6 +508,6 @@ func TestALineAtTraceIsNoEvent(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	if _, ok := NewJoiner(Handlers{}).Line([]byte(line), ul.Class{}); !ok {
-		t.Error("a line of an unknown class is not read")
+		t.Error("a line of unknown class is not an event")
 	}
 }

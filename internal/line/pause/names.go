@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Other stands for each name that is not on a list of this package, and None for a name
-// that is missing.
+// Other stands for a name that is not in the lists of this package, and None for a missing
+// name.
 const (
 	Other = "other"
 	None  = "none"
 )
 
-// Collector is one of HotSpot's collectors, by its name in this package, or "" where the
-// log has not shown it yet. The names are fit for metric labels.
+// Collector is the name of one of HotSpot's collectors in this package, or "" if the log has
+// not shown the collector yet. The names are suitable as metric labels.
 type Collector string
 
 // The collectors.
@@ -24,19 +24,19 @@ const (
 	CMS           Collector = "CMS"
 	Shenandoah    Collector = "Shenandoah"
 	Z             Collector = "ZGC"              // without generations
-	GenerationalZ Collector = "ZGC generational" // since JDK 21, and alone since JDK 24
+	GenerationalZ Collector = "ZGC generational" // since JDK 21; the only ZGC since JDK 24
 	Epsilon       Collector = "Epsilon"
 )
 
-// using is the text after "Using " that a JVM logs at its start.
+// using has the collectors by the text after "Using " that a JVM logs at its start.
 var using = map[string]Collector{
 	"Serial": Serial, "Parallel": Parallel, "G1": G1, "Concurrent Mark Sweep": CMS, "Shenandoah": Shenandoah,
 	"The Z Garbage Collector": Z, "Epsilon": Epsilon,
 }
 
-// actions are what a collector may do, by the lower-case name of a pause or of a
-// concurrent phase, up to its first bracket. A group in brackets that is among them
-// says more precisely what a young pause did.
+// actions are the lower-case names of pauses and concurrent phases, up to the first
+// bracket. A group in brackets after the name of a young pause that is also an action is
+// the more precise action.
 var actions = index("young", "full", "remark", "cleanup", "initial mark", "mixed",
 	"concurrent start", "prepare mixed",
 	"mark start", "mark end", "relocate start",
@@ -54,7 +54,7 @@ var actions = index("young", "full", "remark", "cleanup", "initial mark", "mixed
 	// Cycles.
 	"garbage collection", "major collection", "minor collection", "young generation", "old generation", "global gc", "concurrent cycle")
 
-// causes are HotSpot's GC causes, from gcCause.cpp of JDK 9 to 25, as they are logged.
+// causes are HotSpot's GC causes, from gcCause.cpp of JDK 9 to 25, in their logged form.
 var causes = index("System.gc()", "FullGCAlot", "ScavengeAlot", "Allocation Profiler", "JvmtiEnv ForceGarbageCollection",
 	"GCLocker Initiated GC", "Heap Inspection Initiated GC", "Heap Dump Initiated GC", "WhiteBox Initiated Young GC",
 	"WhiteBox Initiated Concurrent Mark", "WhiteBox Initiated Run to Breakpoint", "WhiteBox Initiated Full GC",
@@ -95,10 +95,10 @@ func index(names ...string) map[string]string {
 	return m
 }
 
-// Action returns what the collector did, of a Pause, Concurrent, Begin or Cycle: a name
-// from a fixed list, in lower case and without the cause, or [Other]. The name of a young
-// pause of G1 is that of its kind, "concurrent start", "prepare mixed" or "mixed", unless
-// it is a normal one. It is [None] for other kinds. It allocates nothing.
+// Action returns what the collector did in a Pause, Concurrent, Begin or Cycle: a name from
+// a fixed list, in lower case and without the cause, or [Other]. For a young pause of G1
+// that is not a normal one, it is the kind of the pause: "concurrent start", "prepare mixed"
+// or "mixed". For other kinds of events, Action returns [None]. It allocates nothing.
 func (e *Event) Action() string {
 	switch e.Kind {
 	case Pause, Concurrent, Begin, Cycle:
@@ -111,7 +111,7 @@ func actionOf(name []byte) string {
 	head, groups := nameParts(name)
 	action := lookup(actions, head)
 	if action == "initial mark" && bytes.HasPrefix(groups, []byte("(G1 ")) {
-		return "concurrent start" // as JDK 9 and 10 call it
+		return "concurrent start" // initial mark is its name in JDK 9 and 10
 	}
 	if action != "young" {
 		return action
@@ -124,8 +124,8 @@ func actionOf(name []byte) string {
 	return action
 }
 
-// Cause returns why the JVM collected, of a Pause, Concurrent, Begin or Cycle: one of
-// HotSpot's causes, [None] if the line has no cause, or [Other]. It allocates nothing.
+// Cause returns the cause of a Pause, Concurrent, Begin or Cycle: one of HotSpot's causes,
+// [None] if the line has no cause, or [Other]. It allocates nothing.
 func (e *Event) Cause() string {
 	switch e.Kind {
 	case Pause, Concurrent, Begin, Cycle:
@@ -170,11 +170,11 @@ func operationOf(name []byte) string {
 	return Other
 }
 
-// name is a name that the log has, as a string that is made once, and what the lists make
-// of it where it is that of a collection, and where it is that of an operation.
+// name is a name in the log, as a string that is allocated once, with its action and cause
+// as the name of a collection and its operation as the name of an operation.
 type name struct{ text, action, cause, operation string }
 
-// name returns the name of an event.
+// name returns the name with the text.
 func (j *Joiner) name(text []byte) *name {
 	if n, ok := j.names[string(text)]; ok {
 		return n
@@ -187,10 +187,10 @@ func (j *Joiner) name(text []byte) *name {
 	return n
 }
 
-// details are groups in brackets that are no cause.
+// details are groups in brackets that are not a cause.
 var details = index("Normal", "Concurrent Start", "Prepare Mixed", "Mixed", "Major", "Minor", "Young", "Old", "Global", "unload classes", "Major Young", "Promote All",
 	"Major Collection", "Young Generation", "Old Generation",
-	// Where a collection of Shenandoah degenerated.
+	// The points at which a collection of Shenandoah degenerated.
 	"Outside of Cycle", "Roots", "Mark", "Evacuation", "Update Refs", "Update References")
 
 func isDetail(group []byte) bool {
@@ -224,8 +224,8 @@ func nameParts(name []byte) (head, groups []byte) {
 	return name, nil
 }
 
-// nextGroup returns the text between the outer brackets that groups begins with, and
-// what follows it. A group may itself have brackets: "(System.gc())".
+// nextGroup returns the text in the brackets that groups begins with, and the text after
+// them. A group may itself have brackets: "(System.gc())".
 func nextGroup(groups []byte) (group, rest []byte) {
 	depth := 0
 	for i, c := range groups {

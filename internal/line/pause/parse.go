@@ -13,12 +13,12 @@ const (
 	maxValue  = 256  // bytes of the value of an Init
 )
 
-// Parse parses one line, without its newline, with or without a carriage return
-// at its end. It returns false if the line is not an event. It looks at that
-// line alone, and allocates nothing.
+// Parse parses one line, without its newline, with or without a carriage return at
+// its end. It returns false if the line is not an event. It looks only at that line
+// and allocates nothing.
 //
-// Of JDK 8's log it finds what one line shows, and allocates memory for that: no number of a
-// collection, and no pause whose record has several lines.
+// In JDK 8's log, Parse finds the event that one line shows, and allocates memory. It finds
+// neither the number of a collection nor a pause whose record has several lines.
 func Parse(line []byte) (e Event, ok bool) {
 	var p ul.Parser
 	if (&jdk8{}).claims(line) {
@@ -32,8 +32,8 @@ func Parse(line []byte) (e Event, ok bool) {
 	return e, ok
 }
 
-// parse is Parse into a zero e, which is zero again if it returns false. The message begins at
-// an offset, or wherever it does if that is 0. If it returns true, r is the parsed line.
+// parse is Parse into a zero e. If it returns false, e is zero again. The message begins at the
+// offset at; if at is 0, parse finds it. If parse returns true, r is the parsed line.
 func (e *Event) parse(line []byte, at int, p *ul.Parser) (r *ul.Record, ok bool) {
 	if n := len(line); n > 0 && line[n-1] == '\r' {
 		line = line[:n-1]
@@ -60,13 +60,13 @@ func (e *Event) parse(line []byte, at int, p *ul.Parser) (r *ul.Record, ok bool)
 	return nil, false
 }
 
-// messageOf finds the message by a short cut, which also accepts some lines that are not
-// decorated like UL. The decorations are checked only if the message is an event.
+// messageOf finds the message by a shortcut, which also accepts some lines without UL's
+// decorations. The decorations are checked only if the message is an event.
 func messageOf(line []byte) []byte {
 	if len(line) == 0 || line[0] != '[' {
 		return line
 	}
-	// The prefix, if it is one, ends at the first "] ".
+	// If there is a prefix, it ends at the first "] ".
 	i := prefixEnd(line[:min(len(line), maxPrefix+1)])
 	if i < 0 {
 		return nil
@@ -75,7 +75,7 @@ func messageOf(line []byte) []byte {
 }
 
 // prefixEnd returns the index of the first "] ". It looks at every second byte, which is
-// cheaper than bytes.Index: that stops at each bracket and at each space.
+// cheaper than bytes.Index, which stops at each bracket.
 func prefixEnd(text []byte) int {
 	for i := 1; i < len(text); i += 2 {
 		switch text[i] {
@@ -99,10 +99,10 @@ const (
 	initTag      = "gc,init"
 )
 
-// read reads a message and returns the tag that its record must have; if it returns
-// false, e is unusable. Most lines of a busy log end here, or in readGC. A function that
-// sets a field of e other than GC, Old and Young has set Kind before, so that an e without
-// Kind has nothing else to forget.
+// read reads a message and returns the tag that its record must have. If it returns false,
+// e is unusable. Most lines of a busy log get no further than read or readGC. A function
+// that sets a field of e other than GC, Old and Young sets Kind first, so an e without Kind
+// has no other field to clear.
 func (e *Event) read(line, message []byte) (tag string, ok bool) {
 	switch message[0] {
 	case 'G':
@@ -147,9 +147,9 @@ func (e *Event) read(line, message []byte) (tag string, ok bool) {
 	return "", false
 }
 
-// decorated reports whether the line is the first of a record with this message, and
-// its tags, if the line shows them, begin with the given one. A lone
-// word may be the hostname as well, and speaks against nothing.
+// decorated reports whether the line is the first of a record with this message and its
+// tags, if the line has any, begin with the given tag. A lone word may also be the
+// hostname, so it is no reason against the event.
 func decorated(r *ul.Record, message []byte, tag string) bool {
 	if len(r.Message) != len(message) || r.Kind == ul.Continuation {
 		return false
@@ -161,8 +161,8 @@ func decorated(r *ul.Record, message []byte, tag string) bool {
 	return ok && (len(rest) == 0 || rest[0] == ',')
 }
 
-// readGC reads what follows "GC(": the number of the collection, the letter of
-// the generation where ZGC has them, and what happened.
+// readGC reads the text after "GC(": the number of the collection, the letter of the
+// generation if ZGC has generations, and the event.
 func (e *Event) readGC(text []byte) bool {
 	id, n := digits(text)
 	text, ok := cutPrefix(text[n:], ") ")
@@ -217,15 +217,14 @@ func (e *Event) readGC(text []byte) bool {
 	return false
 }
 
-// readPause reads what follows "Pause ": the name, the sizes of the heap or
-// nothing, and the duration. Without a duration it is the line that announces
-// the pause.
+// readPause reads the text after "Pause ": the name, the sizes of the heap, if any,
+// and the duration. A line without a duration only announces the pause.
 func (e *Event) readPause(text []byte) bool {
 	e.Kind = Pause
 	return e.readTimed(text)
 }
 
-// readTimed reads a name, the sizes of the heap or nothing, and a duration in
+// readTimed reads a name, the sizes of the heap, if any, and a duration in
 // milliseconds.
 func (e *Event) readTimed(text []byte) bool {
 	text, ok := bytes.CutSuffix(text, []byte("ms"))
@@ -243,9 +242,9 @@ func (e *Event) readTimed(text []byte) bool {
 	return ok && isPauseName(name)
 }
 
-// readConcurrent reads a concurrent phase or cycle that has ended, and the begin of a
-// cycle of G1, which shows no duration. A part of a phase that one worker did is no
-// event: its name has a character that isPauseName does not know.
+// readConcurrent reads the end of a concurrent phase or cycle, and the beginning of a
+// cycle of G1, which has no duration. One worker's part of a phase is not an event: its
+// name has a character that isPauseName does not accept.
 func (e *Event) readConcurrent(rest []byte) bool {
 	switch string(rest) {
 	case "Mark Cycle", "Undo Cycle", "Cycle":
@@ -273,9 +272,9 @@ func (e *Event) readCPU(text []byte) bool {
 	return unit && ok == [3]bool{true, true, true}
 }
 
-// readSafepoint reads what follows `Safepoint "`: the operation, and durations
-// with labels up to the total. What comes after the total, in JDK 24 and newer
-// the number of threads, is of no interest, and may have been cut off.
+// readSafepoint reads the text after `Safepoint "`: the operation, and labelled
+// durations up to the total. It ignores the text after the total, which is the number
+// of threads in JDK 24 and later and may have been cut off.
 func (e *Event) readSafepoint(text []byte) bool {
 	name, text, _ := bytes.Cut(text, []byte(`", `))
 	if !isOperation(name) {
@@ -308,7 +307,7 @@ func (e *Event) readSafepoint(text []byte) bool {
 }
 
 // readStopped reads "0.0012345 seconds, Stopping threads took: 0.0000123 seconds",
-// as JDK 8 to 12 write it.
+// the form of JDK 8 to 12.
 func (e *Event) readStopped(text []byte) bool {
 	total, text, _ := bytes.Cut(text, []byte(" seconds, Stopping threads took: "))
 	reaching, unit := bytes.CutSuffix(text, []byte(" seconds"))

@@ -2,9 +2,9 @@ package pause
 
 import "bytes"
 
-// readFailure reads that there was no room to move objects to.
+// readFailure reads a message that there was no room to move objects to.
 func (e *Event) readFailure(text []byte) bool {
-	// Shenandoah with generations goes on with what it lacked room for.
+	// With generations, Shenandoah appends the size for which there was no room.
 	text, _, _ = bytes.Cut(text, []byte(", size "))
 	switch string(text) {
 	case "To-space exhausted", "Promotion failed":
@@ -14,9 +14,9 @@ func (e *Event) readFailure(text []byte) bool {
 	return false
 }
 
-// readGivenUp reads what Shenandoah logs when a thread gets no memory: "Failed to allocate
-// Shared, 295K"; and when it gives up a collection: "Cancelling GC: Allocation Failure", or
-// that it upgrades a degenerated one. It sets nothing if it returns false.
+// readGivenUp reads Shenandoah's messages that a thread gets no memory, "Failed to allocate
+// Shared, 295K", that it gives up a collection, "Cancelling GC: Allocation Failure", and that
+// it upgrades a degenerated collection. If it returns false, it has set nothing.
 func (e *Event) readGivenUp(text []byte) bool {
 	if string(text) == upgrading || string(text) == cannotFinish {
 		e.Kind, e.Name = Cancel, text

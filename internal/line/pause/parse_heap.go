@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// read reads all of text, as "24M->5M(64M)", or "24M(38%)->5M(8%)" as ZGC writes it, in
-// the unit given, or "24M->5M".
+// read reads all of text in the given unit: "24M->5M(64M)", ZGC's "24M(38%)->5M(8%)", or
+// "24M->5M".
 func (h *Heap) read(text []byte, unit byte) bool {
 	rest, ok := h.readFirst(text, unit)
 	if !ok || len(rest) > 0 {
@@ -16,8 +16,8 @@ func (h *Heap) read(text []byte, unit byte) bool {
 	return true
 }
 
-// readFirst reads the sizes that text begins with and returns the rest. The
-// JDK 14 and newer show the capacity on both sides: "24M(64M)->5M(64M)".
+// readFirst reads the sizes that text begins with and returns the rest. JDK 14 and later
+// show the capacity on both sides: "24M(64M)->5M(64M)".
 func (h *Heap) readFirst(text []byte, unit byte) (rest []byte, ok bool) {
 	var share bool
 	h.Before, text, ok = size(text, unit)
@@ -65,7 +65,7 @@ func bracket(text []byte, unit byte) (value int64, share bool, rest []byte, ok b
 	return value, false, rest, ok
 }
 
-// size reads "24M" with the unit given, or "24" with unit 0, and returns bytes.
+// size reads "24M" in the given unit, or "24" with unit 0, and returns bytes.
 func size(text []byte, unit byte) (value int64, rest []byte, ok bool) {
 	value, n := digits(text)
 	shift := 0
@@ -88,10 +88,10 @@ func size(text []byte, unit byte) (value int64, rest []byte, ok bool) {
 	return value << shift, rest, true
 }
 
-// maxBytes is more than any heap has, and so little that sums are no overflow.
+// maxBytes is larger than any heap and so small that sums do not overflow.
 const maxBytes = 1 << 56
 
-// spaces are the parts of a heap, as lines with a Space name them, and the unit.
+// spaces are the units of a heap's parts, by their names in the lines of a Space.
 var spaces = map[string]byte{
 	"Eden regions": 0, "Survivor regions": 0, "Old regions": 0, "Archive regions": 0, "Humongous regions": 0,
 	"DefNew": 'K', "Tenured": 'K', "PSYoungGen": 'K', "ParOldGen": 'K', "PSOldGen": 'K', "ParNew": 'K', "CMS": 'K',
@@ -112,8 +112,8 @@ func (e *Event) readSpace(text []byte) bool {
 	return ok && (len(rest) == 0 || unit == 'K' && rest[0] == ' ')
 }
 
-// readMetaspace reads "151K(384K)->151K(384K) NonClass: ...", or "151K->151K(1056768K)", or
-// of ZGC "0M used, 0M committed, 1088M reserved".
+// readMetaspace reads "151K(384K)->151K(384K) NonClass: ...", "151K->151K(1056768K)", or
+// ZGC's "0M used, 0M committed, 1088M reserved".
 func (e *Event) readMetaspace(text []byte) bool {
 	e.Kind = Metaspace
 	rest, ok := e.Heap.readFirst(text, 'K')
@@ -158,8 +158,8 @@ func isCycle(text []byte) bool {
 	return ok && name != ""
 }
 
-// readCycle reads "Major Collection (Proactive)", which begins a cycle, and what ends
-// it: the same with the sizes of the heap, and in JDK 21 and newer with a duration,
+// readCycle reads "Major Collection (Proactive)", which begins a cycle, and the line that
+// ends it, which also has the sizes of the heap and, in JDK 21 and later, a duration:
 // "Young Generation 8M(12%)->12M(19%) 0.011s".
 func (e *Event) readCycle(text []byte) bool {
 	if !isCycle(text) {
@@ -179,7 +179,7 @@ func (e *Event) readCycle(text []byte) bool {
 		e.Kind = Cycle
 	}
 	e.Name = name
-	// A title of a table, "Young Generation Statistics:", begins nothing.
+	// The title of a table, "Young Generation Statistics:", does not begin a cycle.
 	return isPauseName(name) && (e.Kind == Cycle || text[0] != 'Y' && text[0] != 'O')
 }
 
@@ -194,9 +194,9 @@ func (e *Event) readEnd(text []byte) bool {
 	return unit && ok && rest[0] == ' '
 }
 
-// readRow reads a row of the tables of ZGC that has sizes, one for each point in the
-// cycle: "Live:         -                 3M (5%)            3M (5%) ...". Of
-// Capacity, the fourth is that of the end; of the others, the last.
+// readRow reads a row of ZGC's tables with sizes, one for each point in the cycle:
+// "Live:         -                 3M (5%)            3M (5%) ...". The size at the end
+// is the fourth of Capacity, and the last of the other rows.
 func (e *Event) readRow(text []byte) bool {
 	name := ""
 	if len(text) > 20 {
@@ -221,11 +221,11 @@ func (e *Event) readRow(text []byte) bool {
 	return ok && columns > 1
 }
 
-// maxColumn is the column of the end of the cycle; two more have its extremes.
+// maxColumn is the column for the end of the cycle. Two more columns have the extremes.
 const maxColumn = 4
 
-// column returns the last size of a row, up to maxColumn, and how many columns the row
-// has. A dash stands for a size that is not known at that point.
+// column returns the last size of a row, up to maxColumn, and the number of columns. A
+// dash stands for a size that is not known at that point.
 func column(text []byte) (value int64, columns int, ok bool) {
 	for {
 		text = bytes.TrimLeft(text, " ")
@@ -253,8 +253,8 @@ func column(text []byte) (value int64, columns int, ok bool) {
 	}
 }
 
-// readWorkers reads "Using 2 workers of 2 for evacuation", of Shenandoah "Using 1 of 1
-// workers for concurrent reset", of ZGC "Using 1 Workers for Young Generation".
+// readWorkers reads "Using 2 workers of 2 for evacuation", Shenandoah's "Using 1 of 1 workers
+// for concurrent reset", or ZGC's "Using 1 Workers for Young Generation".
 func (e *Event) readWorkers(text []byte) bool {
 	rest, ok := cutPrefix(text, "Using ")
 	count, n := digits(rest)

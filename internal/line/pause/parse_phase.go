@@ -7,8 +7,8 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// readIndented reads what begins with a space: a phase, or a row of a table. Most of a log
-// at debug are parts of phases, which are neither.
+// readIndented reads a message that begins with a space: a phase, or a row of a table. Most
+// lines of a debug log are parts of phases, which are not events.
 func (e *Event) readIndented(text []byte) bool {
 	indent := 1
 	for indent < len(text) && text[indent] == ' ' {
@@ -20,8 +20,8 @@ func (e *Event) readIndented(text []byte) bool {
 	return e.readRow(text[indent:])
 }
 
-// outermost is the indentation of the outermost phases of G1, which add up to the pause;
-// more are parts of these.
+// outermost is the indentation of the outermost phases of G1, which add up to the pause.
+// Lines with more indentation are parts of these phases.
 const outermost = 2
 
 // readPhase reads "Evacuate Collection Set: 1.2ms", a phase of a pause of G1.
@@ -33,8 +33,8 @@ func (e *Event) readPhase(text []byte) bool {
 	return ok && e.readPhaseOf(name, number)
 }
 
-// fullPhases are the phases of a full collection of Parallel, without "Phase n: " as Serial and
-// G1 have it.
+// fullPhases are the phases of a full collection of Parallel. Unlike those of Serial and G1, they
+// do not begin with "Phase n: ".
 var fullPhases = index("Marking Phase", "Summary Phase", "Adjust Roots", "Forward", "Adjust Pointers", "Compaction Phase", "Post Compact")
 
 // readFullPhase reads "Phase 1: Mark live objects 2.9ms", of a full collection.
@@ -52,7 +52,7 @@ func (e *Event) readFullPhase(text []byte) bool {
 	return e.readPhaseOf(text[:i], text[i+1:])
 }
 
-// ofPhases reports whether the tags of a record, if it has any, are those of outermost phases.
+// ofPhases reports whether the tags of a record, if any, are those of outermost phases.
 func ofPhases(r *ul.Record) bool { return r.Present&ul.Tags == 0 || string(r.Tags) == "gc,phases" }
 
 func (e *Event) readPhaseOf(name, number []byte) bool {

@@ -28,7 +28,7 @@ func TestParse(t *testing.T) {
 	}{
 		{"[1.2s][info][gc] " + full, Event{Kind: Pause, GC: 7, Name: []byte("Full (System.gc())"), Duration: ms(19, 89), Heap: mib(9, 8, 34)}},
 		{"[gc] GC(0) Pause Full 52M->8M(64M) 0.001ms", Event{Kind: Pause, Name: []byte("Full"), Duration: ms(0, 1), Heap: mib(52, 8, 64)}},
-		{"[web] GC(0) Pause Full 0.001ms", Event{Kind: Pause, Name: []byte("Full"), Duration: ms(0, 1)}}, // a hostname, or not
+		{"[web] GC(0) Pause Full 0.001ms", Event{Kind: Pause, Name: []byte("Full"), Duration: ms(0, 1)}}, // may be a hostname
 		{"[0.1s][gc,phases] GC(12) Y: Pause Mark Start (Major) 0.025ms", Event{Kind: Pause, GC: 12, Young: true, Name: []byte("Mark Start (Major)"), Duration: ms(0, 25)}},
 		{"[0.1s][gc,phases] GC(12) Pause Mark End 1234567.890ms", Event{Kind: Pause, GC: 12, Name: []byte("Mark End"), Duration: ms(1234567, 890)}},
 		{"[0,1s][gc] GC(1) Pause Remark 5M->5M(8M) 1,5ms", Event{Kind: Pause, GC: 1, Name: []byte("Remark"), Duration: ms(1, 500), Heap: mib(5, 5, 8)}},
@@ -66,7 +66,7 @@ func TestNoEvent(t *testing.T) {
 		"[0.397s][info][gc] GC(-1) Pause Full 1M->1M(2M) 1.234ms",
 		"[0.397s][info][gc] GC(1) o: Pause Mark End 1.234ms",
 		"[0.397s][info][gc] GC(1)  Pause Full 1.234ms",
-		// Logged by another logger, as the tags show, or found in the middle of a message.
+		// From another logger, as the tags show, or in the middle of a message.
 		"[0.397s][info][exceptions] " + full,
 		"[0.397s][info][gcx] " + full,
 		"[0.397s][info][] " + full,
@@ -115,7 +115,7 @@ func TestNoEvent(t *testing.T) {
 	}
 }
 
-// The fields of all decorators, in HotSpot's order; the last is that of the tags.
+// The fields of all decorators, in HotSpot's order. The last field is for the tags.
 var fields = [12]string{
 	"2026-11-20T16:45:11.123+0100", "2026-11-20T15:45:11.123+0000", "0.397s", "1795193160091ms", "475ms",
 	"894000463518ns", "4207979ns", "payments-7f9c", "26343", "26350", "info", "",
@@ -153,8 +153,8 @@ func TestEverySetOfDecorators(t *testing.T) {
 	}
 }
 
-// A full disk cuts a line anywhere and glues the next one to it. The result is an event
-// that happened, or none.
+// A full disk cuts a line anywhere, and the next line is glued to it. The result is a real
+// event, or no event.
 func TestGluedLinesInventNothing(t *testing.T) {
 	for _, name := range []string{"all-decorators-jdk17.log", "debug-g1-jdk25.log", "z-jdk25.log", "shenandoah-jdk17.log", "serial-jdk25.log"} {
 		lines := sample(t, name)
@@ -178,7 +178,7 @@ func checkGlued(t *testing.T, first, second []byte) {
 	}
 }
 
-// Without decorators there is less to check, so the glued line must not fit any event.
+// Without decorators there is less to check, so a glued line must not have the form of an event.
 func TestGluedLinesWithoutDecorations(t *testing.T) {
 	for _, jdk := range []string{"jdk17.log", "jdk25.log"} {
 		lines := sample(t, "no-decorators-"+jdk)

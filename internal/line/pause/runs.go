@@ -12,21 +12,21 @@ import (
 // runs tells the runs of JVMs in a stream apart.
 type runs struct {
 	ul.Runs
-	highest time.Duration // uptime of this run
-	before  time.Duration // ... and of the one before
+	highest time.Duration // uptime in this run
+	before  time.Duration // ... and in the run before
 	last    time.Duration // uptime of the last event
-	passed  time.Duration // uptime before the event that came past that of the run before; -1: none has
-	fell    bool          // a number came again, where there is no uptime
-	wentOn  bool          // ... and a higher one than ever after it
-	swaps   int           // runs in a row that continued where another one had stopped, as if each were the one before the last
-	number  int64         // the highest number of a collection in the one before; -1: there is none
-	failed  bool          // a thread got no memory from Shenandoah, and the pause in which it makes room has not come
-	done    int64         // one more than the highest number of a collection that has ended with its pause; 0: none has
+	passed  time.Duration // uptime before the event that passed the end of the run before; -1: no event has
+	fell    bool          // a collection number repeated, in a log without uptimes
+	wentOn  bool          // ... and a higher number than ever followed
+	swaps   int           // consecutive runs that seem to continue the run before the last
+	number  int64         // the highest number of a collection in the run before; -1: there is none
+	failed  bool          // a thread got no memory from Shenandoah, and the pause that makes room has not come yet
+	done    int64         // one more than the highest number of a collection that a pause has ended; 0: none yet
 }
 
-// begin notices that the JVM of a stream is another one: its uptime falls back, its
-// numbers of collections begin again, or it logs its start. If then the JVM before goes
-// on, two of them write to one file.
+// begin detects another JVM in a stream: the uptime falls back, the numbers of collections
+// begin again, or the JVM logs its start. If the JVM before then continues, two JVMs write
+// to one file.
 func (j *Joiner) begin(e *Event) {
 	restarted, isStart := false, e.Kind == Init && string(e.Name) == "Using"
 	if isStart {
@@ -52,7 +52,7 @@ func (j *Joiner) begin(e *Event) {
 	j.runs.highest = max(j.runs.highest, j.clock.Uptime)
 }
 
-// restart begins with another run.
+// restart begins another run.
 func (j *Joiner) restart() {
 	j.Flush()
 	j.runs.before, j.runs.number, j.runs.highest = j.runs.highest, j.newest, 0
@@ -62,8 +62,8 @@ func (j *Joiner) restart() {
 	j.old.restart()
 }
 
-// resumes reports whether an event goes on with the run before this one, and not with
-// this one.
+// resumes reports whether an event continues the run before this run rather than this
+// run.
 func (j *Joiner) resumes(e *Event) bool {
 	goesOn := e.GC > j.newest+1 && (e.GC == j.runs.number || e.GC == j.runs.number+1) && j.run.Number > 1
 	if !j.clock.HasUptime {
@@ -72,14 +72,14 @@ func (j *Joiner) resumes(e *Event) bool {
 	return goesOn && j.clock.Uptime >= j.runs.before
 }
 
-// mostSwaps is how many runs in a row may look like the one before the last. A JVM that crashes
-// again and again at the same uptimes, and logs two lines each time, looks so by chance.
+// mostSwaps is how many consecutive runs may seem to continue the run before the last. By chance,
+// a JVM that crashes repeatedly at the same uptimes and logs two lines each time may look so.
 const mostSwaps = 4
 
-// swapped receives the uptime of the next event, and whether it begins a run by falling back. It
-// reports whether two JVMs write in turn: again and again, an uptime passes the end of the
-// previous run, as if that JVM went on, and then falls back to where this run was. A JVM that
-// was restarted falls back to its start.
+// swapped gets the uptime of the next event, and whether the uptime falls back and so begins a
+// run. It reports whether two JVMs write in turn: again and again, an uptime passes the end of the
+// previous run, as if that JVM continued, and then falls back to the position of this run. The
+// uptime of a restarted JVM falls back to its start.
 func (r *runs) swapped(up time.Duration, fallsBack bool) bool {
 	switch {
 	case fallsBack && r.passed >= 0 && up >= r.passed:
@@ -93,24 +93,24 @@ func (r *runs) swapped(up time.Duration, fallsBack bool) bool {
 	return r.swaps >= mostSwaps
 }
 
-// mix notes that the lines of two JVMs interleave.
+// mix records that the lines of two JVMs interleave.
 func (j *Joiner) mix() {
 	if j.run.Mixed = true; j.handlers.Run != nil {
 		j.handlers.Run(&j.run)
 	}
 }
 
-// finish receives the number of a collection that a pause has ended. Only these numbers
-// distinguish JVMs that started at once and write into one file: a JVM has no number twice, and
-// no lower one later, except for a collection inside another one. An uptime that falls back may
-// be that of a JVM that was restarted early.
+// finish gets the number of a collection that a pause has ended. Only these numbers distinguish
+// JVMs that started together and write to one file: a JVM does not use a number twice, or a lower
+// number later, except for a collection inside another collection. If the uptime also falls back,
+// the JVM may have been restarted early.
 func (j *Joiner) finish(number int64) {
 	again := number+1 == j.runs.done || number+3 <= j.runs.done
 	switch {
 	case j.run.Mixed:
 	case !j.clock.HasUptime:
 		// A restarted JVM reaches each number again. There are two JVMs only if the
-		// numbers of the one before have gone on meanwhile.
+		// numbers of the first have continued meanwhile.
 		if again && j.runs.wentOn {
 			j.mix()
 		}
@@ -124,7 +124,7 @@ func (j *Joiner) finish(number int64) {
 	j.runs.done = max(j.runs.done, number+1)
 }
 
-// takeInit notes a property of the JVM.
+// takeInit records a property of the JVM.
 func (j *Joiner) takeInit(e *Event) {
 	value := string(e.Value)
 	switch string(e.Name) {
@@ -145,15 +145,15 @@ func (j *Joiner) takeInit(e *Event) {
 	}
 }
 
-// setCollector notes the collector, which a line shows. ZGC is the one with generations
-// as soon as a line has one.
+// setCollector records the collector that a line shows. ZGC becomes generational ZGC as
+// soon as a line names a generation.
 func (j *Joiner) setCollector(c Collector) {
 	if j.run.Collector == "" || j.run.Collector == Z && c == GenerationalZ {
 		j.run.Collector = c
 	}
 }
 
-// parseSize reads "1M", as HotSpot writes sizes, or returns 0.
+// parseSize reads a size in HotSpot's form, such as "1M", or returns 0.
 func parseSize(text string) int64 {
 	if text == "" {
 		return 0
@@ -165,8 +165,8 @@ func parseSize(text string) int64 {
 	return value
 }
 
-// guess notes the collector by a line that only this collector writes, where the start
-// of the JVM was not seen.
+// guess records the collector from a line that only one collector writes, if the log lacks
+// the start of the JVM.
 func (j *Joiner) guess(e *Event) {
 	if e.Old || e.Young {
 		j.setCollector(GenerationalZ)
@@ -193,12 +193,12 @@ func (j *Joiner) guess(e *Event) {
 	}
 }
 
-// collects reports whether a VM operation that is none of a collector collects first.
+// collects reports whether a VM operation that does not belong to a collector collects first.
 func collects(operation string) bool {
 	return operation == "HeapDumper" || operation == "GC_HeapInspection"
 }
 
-// isCollection reports whether a VM operation is one of a collector.
+// isCollection reports whether a VM operation belongs to a collector.
 func isCollection(operation string) bool {
 	for _, prefix := range [...]string{"G1", "Z", "X", "Shenandoah", "Parallel", "Serial", "Gen", "Collect", "CMS", "CGC"} {
 		if strings.HasPrefix(operation, prefix) {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sample returns the lines of one excerpt of a real JVM's log.
+// sample returns the lines of an excerpt of a real JVM's log.
 func sample(t testing.TB, name string) [][]byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
@@ -22,7 +22,7 @@ func sample(t testing.TB, name string) [][]byte {
 	return bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
 }
 
-// samples says how many events of each kind every excerpt holds.
+// samples has the number of events of each kind in each excerpt.
 var samples = []struct {
 	name                    string
 	pauses, safepoints, cpu int
@@ -51,7 +51,7 @@ var samples = []struct {
 	{"z-jdk25.log", 16, 18, 0},
 }
 
-// Regular expressions for what HotSpot prints: a second reader to compare with.
+// Regular expressions for HotSpot's lines: a second reader to compare with.
 const prefixForm = `^(?:(?:\[[^\]]*\])+ )?`
 
 var (
@@ -69,7 +69,7 @@ var (
 		`)|Allocation Stall \(.*\) \d+\.\d{3}ms)$|\[gc,init *\] [^:]+: .+$`)
 	phaseForm = regexp.MustCompile(`^(?:\[.*\[gc,phases *\] )?GC\(\d+\) (?:  [A-Z][A-Za-z ]+: |Phase \d: [A-Za-z ]+ |` +
 		`(?:Marking Phase|Summary Phase|Compaction Phase|Adjust Roots|Adjust Pointers|Forward|Post Compact) )\d+\.\d+ms$`)
-	startForm = regexp.MustCompile(prefixForm + `GC\((\d+)\) (?:[yYO]: )?Pause .*$`) // or ended, with a duration
+	startForm = regexp.MustCompile(prefixForm + `GC\((\d+)\) (?:[yYO]: )?Pause .*$`) // also matches the end of a pause, with a duration
 )
 
 func reread(line []byte) (e Event, ok bool) {
@@ -100,7 +100,7 @@ func number(text []byte) int64 {
 	return n
 }
 
-// duration parses the text that a form matched. A duration that the JDK does not print is 0.
+// duration parses a matched duration, or returns 0 if the JDK does not print it.
 func duration(text []byte) time.Duration {
 	if text == nil {
 		return 0
@@ -129,7 +129,7 @@ func TestEveryEventOfRealLogsIsReadAndNothingElse(t *testing.T) {
 			}
 			kinds[e.Kind]++
 			if e.Kind == Safepoint && e.Reaching+e.Cleanup+e.At+e.Leaving != e.Duration {
-				t.Errorf("%s: the parts are not the total: %s", s.name, line)
+				t.Errorf("%s: the parts do not add up to the total: %s", s.name, line)
 			}
 		}
 		if kinds[Pause] != s.pauses || kinds[Safepoint] != s.safepoints || kinds[CPU] != s.cpu {
@@ -139,8 +139,8 @@ func TestEveryEventOfRealLogsIsReadAndNothingElse(t *testing.T) {
 	}
 }
 
-// Each pause is announced by one line, and summed up by one of gc,cpu where the
-// collector logs that. So a collection has as many of these as it has pauses.
+// One line announces each pause, and one line of gc,cpu follows it if the collector logs
+// CPU times. So a collection has as many lines of each kind as pauses.
 func TestEachPauseOfACollectionCountsOnce(t *testing.T) {
 	for _, s := range samples {
 		started, paused, measured := map[int64]int{}, map[int64]int{}, map[int64]int{}
@@ -164,7 +164,7 @@ func TestEachPauseOfACollectionCountsOnce(t *testing.T) {
 	}
 }
 
-// The JVM wrote the same records to two outputs.
+// The two excerpts have the same records, which one JVM wrote to two outputs.
 func TestDecorationsChangeNothing(t *testing.T) {
 	for _, jdk := range []string{"jdk17.log", "jdk25.log"} {
 		bare := sample(t, "no-decorators-"+jdk)

@@ -10,7 +10,7 @@ import (
 // and Value are untrusted, but always printable ASCII.
 type Setting struct{ Name, Value string }
 
-// MaxHeap returns the maximum size of the heap in bytes, or 0 if s is a different property.
+// MaxHeap returns the maximum size of the heap in bytes, or 0 if s is another property.
 func (s Setting) MaxHeap() int64 {
 	if s.Name == "Heap Max Capacity" || s.Name == "Max Capacity" {
 		return Size(s.Value)

@@ -2,12 +2,12 @@ package pause
 
 import "time"
 
-// Suspicion is why a [Stop] may have been longer than its work. The zero value is that
-// there is none.
+// Suspicion is a reason why a [Stop] may have been longer than its work. The zero value
+// means that there is none.
 type Suspicion uint8
 
-// The suspicions. Each needs at least a [Floor] of the time that it names. The table of
-// docs/stalls.md is made from the comments.
+// The suspicions. The time that a suspicion is about must be at least the [Floor]. The
+// comments become a table in docs/stalls.md.
 const (
 	NoSuspicion Suspicion = iota
 
@@ -43,9 +43,9 @@ func (s Suspicion) String() string {
 // tick is the unit of a pause's [Times].
 const tick = 10 * time.Millisecond
 
-// Suspect returns the strongest suspicion about a pause by its times. A pause that took less than
-// the floor has none. The line of the pause shows its exact length, but not the wait to write that
-// line, which is in the real time of its Times as well. That real time is up to a tick too long.
+// Suspect returns the strongest suspicion about a pause from its times. A pause shorter than the
+// floor has none. The line of the pause shows its exact length, without the wait to write that line.
+// The real time in Times includes that wait, but may be up to a tick too long.
 func (p *GCPause) Suspect(floor Floor) Suspicion {
 	t := &p.Times
 	cpu := t.User + t.Sys
@@ -61,9 +61,9 @@ func (p *GCPause) Suspect(floor Floor) Suspicion {
 	return NoSuspicion
 }
 
-// Outside returns for how long a safepoint went on before and after the collections in it. It
-// is 0 for a safepoint without any: the log may not have them. HotSpot measures a pause
-// without the lines that it logs about the pause, unless they are of its phases.
+// Outside returns how long a safepoint lasted before and after the collections in it. It is 0
+// for a safepoint without collections: the log may lack them. HotSpot's length of a pause does
+// not include the time to log the pause, but includes the time to log its phases.
 func (s *Stop) Outside() time.Duration {
 	if !s.Safepoint || len(s.Pauses) == 0 {
 		return 0
@@ -100,13 +100,14 @@ func (s *Stop) Suspect(floor Floor) Suspicion {
 	return NoSuspicion
 }
 
-// WentOn reports whether a safepoint of a collection was [Stop.Outside] of its pauses for as
-// long as the floor. It is false for an operation that collects first and then does its own
-// work, such as a heap dump. An [Outside] suspicion implies it; a [Reaching] one may hide it.
+// WentOn reports whether the time of a collection's safepoint outside its pauses ([Stop.Outside])
+// is at least the floor. It is false for an operation that collects first and then does its own
+// work, such as a heap dump. WentOn is true for each stop with the suspicion [Outside], and may be
+// true for a stop with the suspicion [Reaching].
 func (s *Stop) WentOn(floor Floor) bool {
 	return s.Outside() >= floor.Duration() && !collects(s.Operation)
 }
 
-// Unpaired reports whether a safepoint was made for a collection, by its operation, and the
-// log has none of its pauses.
+// Unpaired reports whether a safepoint's operation is a collection and the log has none of its
+// pauses.
 func (s *Stop) Unpaired() bool { return s.Safepoint && len(s.Pauses) == 0 && isCollection(s.Operation) }

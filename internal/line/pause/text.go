@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// maxDigits keeps a number of nanoseconds below 10^18, so that twice the sum of
-// two of them is no overflow.
+// maxDigits keeps a number of nanoseconds below 10^18, so that twice the sum of two
+// such numbers does not overflow.
 const maxDigits = 18
 
 func isDigit(c byte) bool { return c-'0' < 10 }
@@ -21,7 +21,8 @@ func cutPrefix(text []byte, prefix string) ([]byte, bool) {
 	return text[len(prefix):], true
 }
 
-// digits returns the decimal number that text begins with, and its length. Where there is none, or more digits than maxDigits, the length is 0.
+// digits returns the decimal number that text begins with, and its length. If there is none, or it has more
+// than maxDigits digits, the length is 0.
 func digits(text []byte) (value int64, n int) {
 	for n < len(text) && isDigit(text[n]) {
 		if n == maxDigits {
@@ -33,8 +34,8 @@ func digits(text []byte) (value int64, n int) {
 	return value, n
 }
 
-// decimal reads all of text, a number with a fraction, as so many units. The
-// separator is the locale's. A fraction finer than a nanosecond is refused.
+// decimal reads all of text, a number with a fraction, in the given unit. The decimal
+// separator is a point or a comma. A fraction finer than a nanosecond is refused.
 func decimal(text []byte, unit time.Duration) (time.Duration, bool) {
 	whole, n := digits(text)
 	if n == 0 || n == len(text) || text[n] != '.' && text[n] != ',' {
@@ -53,16 +54,16 @@ func decimal(text []byte, unit time.Duration) (time.Duration, bool) {
 	return value + time.Duration(fraction)*unit, true
 }
 
-// nanos reads all of text, as "12345 ns".
+// nanos reads all of text, in the form "12345 ns".
 func nanos(text []byte) (time.Duration, bool) {
 	value, n := digits(text)
 	return time.Duration(value), n > 0 && string(text[n:]) == " ns"
 }
 
-// isPauseName reports whether all of text is words and then groups in brackets,
-// each after one space: "Young (Normal) (System.gc())". It is this strict because a
-// full disk glues the rest of a record to a cut one: text glued into a name has a
-// square bracket, or a "GC(" where no group can begin.
+// isPauseName reports whether text consists of words and then groups in brackets,
+// each after one space: "Young (Normal) (System.gc())". It is this strict because
+// another record may be glued to a record that a full disk cut: text glued into a
+// name has a square bracket, or a "GC(" where no group can begin.
 func isPauseName(text []byte) bool {
 	if len(text) == 0 || len(text) > maxName || !isLetter(text[0]) {
 		return false

@@ -4,22 +4,22 @@ package ul
 type Class struct {
 	Kind    Kind
 	Level   Level  // a continuation has the level of its record
-	Message uint16 // offset of what follows the decorations, of a Header in UL; 0: it has none, or another format
+	Message uint16 // offset of the message of a Header in UL; 0: no decorations, or another format
 	Dropped uint64 // lines that the JVM discarded, for a Drop
 }
 
-// Classifier classifies the lines of one stream. It must receive them in order.
-// The zero value is ready for a stream's first line, or for a line in its
-// middle: until the first header, continuations have level Unknown. Each stream
+// Classifier classifies the lines of one stream. It must receive the lines in
+// order. The zero value is ready for any line of a stream, its first or a later
+// one: until the first header, continuations have level Unknown. Each stream
 // needs its own Classifier. A Classifier is not safe for concurrent use.
 type Classifier struct {
 	level   Level // the level that continuations inherit
 	started bool  // a header has occurred
-	strong  bool  // a strong prefix has occurred, so a weak one is not a header
+	strong  bool  // a strong prefix has occurred, so a weak prefix is not a header
 	layout  layout
 }
 
-// Classify returns the class of the next line, given without its newline.
+// Classify returns the class of the next line, without its newline.
 func (c *Classifier) Classify(line []byte) Class {
 	bracket := len(line) > 0 && line[0] == '['
 	if bracket {
@@ -36,8 +36,8 @@ func (c *Classifier) Classify(line []byte) Class {
 	return c.parse(line)
 }
 
-// Repeats returns the class of the next line, which begins with a bracket, if it is a header
-// that is decorated as the last one was. If it returns false, the line has to be classified.
+// Repeats returns the class of the next line, which begins with a bracket, if the line is a
+// header with the layout of the last header. If it returns false, call Classify.
 func (c *Classifier) Repeats(line []byte) (class Class, ok bool) {
 	level := c.layout.read(line)
 	if level == Unknown {
@@ -47,18 +47,18 @@ func (c *Classifier) Repeats(line []byte) (class Class, ok bool) {
 	return Class{Kind: Header, Level: level, Message: c.layout.message()}, true
 }
 
-// Level returns the level that a continuation inherits now.
+// Level returns the level that a continuation would inherit now.
 func (c *Classifier) Level() Level { return c.level }
 
 // Resume prepares c for a place in a stream where a continuation inherits
-// level, which is Unknown if it is not known.
+// level. The level may be Unknown.
 func (c *Classifier) Resume(level Level) {
 	c.level, c.started = level, c.started || level != Unknown
 }
 
-// find reports whether the line is a header, and if so remembers it and its layout. It
-// looks only for what makes a header: a level, a clock, or tags alone. If find returns
-// false, the line may still be a header. The line begins with a bracket.
+// find reports whether the line is a header, and if so stores its level and its layout. It
+// looks only for a level, a clock, or tags alone. If find returns false, the line may still
+// be a header. The line begins with a bracket.
 func (c *Classifier) find(line []byte) bool {
 	level, found := c.layout.find(line)
 	if !found || (level == Unknown || level == Warning) && endsAsDrop(line) {
@@ -72,7 +72,7 @@ func (c *Classifier) find(line []byte) bool {
 	return true
 }
 
-// parse classifies the line by a full parse. The layout of a header is known by then.
+// parse classifies the line by a full parse. find has already stored the layout of a header.
 func (c *Classifier) parse(line []byte) Class {
 	var r Record
 	r.Parse(line)
@@ -82,7 +82,7 @@ func (c *Classifier) parse(line []byte) Class {
 		return Class{Kind: Continuation, Level: c.level}
 	case c.strong && !isStrong, c.started && r.Present == 0:
 		return Class{Kind: c.inherits(), Level: c.level}
-	case r.Kind == Header && r.Stamped: // the next one has no brackets either
+	case r.Kind == Header && r.Stamped: // the next header has no brackets either
 		c.started, c.level = true, Unknown
 	case r.Kind == Header:
 		c.started, c.strong, c.level = true, isStrong, r.Level

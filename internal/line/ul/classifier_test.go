@@ -8,7 +8,7 @@ import (
 
 const dropText = "   293 messages dropped due to async logging"
 
-// streams are scenarios: each line, then an arrow and what the line should be.
+// streams are scenarios: each line is followed by an arrow and its expected class.
 var streams = []struct{ name, lines string }{
 	{"records of one line", `
 [0.397s][info][gc] a → header info
@@ -131,8 +131,8 @@ func TestClassifyRemembersNothingButTheRecord(t *testing.T) {
 	}
 }
 
-// TestClassifyHasTheLimitsOfParse classifies prefixes of about as many fields and bytes as
-// a prefix may have.
+// TestClassifyHasTheLimitsOfParse classifies prefixes whose numbers of fields and bytes are near
+// their limits.
 func TestClassifyHasTheLimitsOfParse(t *testing.T) {
 	first := []byte("[0.397s][info][gc] a")
 	for _, end := range []string{" text", " ", "", "x", "]"} {
@@ -149,7 +149,7 @@ func TestClassifyHasTheLimitsOfParse(t *testing.T) {
 	}
 }
 
-// checkClassify gives both lines to a Classifier and compares its answers with those of Parse.
+// checkClassify classifies both lines and compares the classes with the results of Parse.
 func checkClassify(t *testing.T, first, second []byte) {
 	t.Helper()
 	var c Classifier

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// MaxUptime bounds the uptimes that readers believe. Dusk, the end of 2199 in Unix seconds,
+// MaxUptime bounds the uptimes that readers accept. Dusk, the end of 2199 in Unix seconds,
 // bounds the dates. So their sums do not overflow in nanoseconds.
 const (
 	MaxUptime = 50 * 366 * 24 * time.Hour
 	Dusk      = 7_258_118_400
 )
 
-// Believed reports whether a date is after 1970 began and before dusk.
+// Believed reports whether a date is after the beginning of 1970 and before Dusk.
 func Believed(when time.Time) bool { return when.Unix() > 0 && when.Unix() < Dusk }
 
-// When returns the wall-clock time of the record in UTC, from the first of
-// Time, UTCTime and TimeMillis that it has. It returns false if the record has
-// none of these, or the first one is not a date.
+// When returns the wall-clock time of the record in UTC, from the first of Time,
+// UTCTime and TimeMillis that the record has. It returns false if the record has
+// none of these, or if the first is not a date.
 func (r *Record) When() (time.Time, bool) {
 	switch {
 	case r.Present&Time != 0:
@@ -34,10 +34,10 @@ func (r *Record) When() (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Since returns the time from the start of the JVM to the record, from the
-// first of UptimeNanos (unless that is ambiguous), Uptime and UptimeMillis that
-// it has. It returns false if the record has none of these, or a value beyond a
-// [time.Duration].
+// Since returns the time from the start of the JVM to the record, from the first
+// of UptimeNanos (unless that is ambiguous), Uptime and UptimeMillis that the
+// record has. It returns false if the record has none of these, or if the value is
+// too large for a [time.Duration].
 func (r *Record) Since() (time.Duration, bool) {
 	switch {
 	case r.Present&^r.Ambiguous&UptimeNanos != 0:
@@ -50,7 +50,7 @@ func (r *Record) Since() (time.Duration, bool) {
 	return 0, false
 }
 
-// parseTime reads a text in the shape of a time.
+// parseTime parses a text of timeShape.
 func parseTime(text []byte) (time.Time, bool) {
 	n := func(at int) int { return 10*int(text[at]-'0') + int(text[at+1]-'0') }
 	year, month, day := 100*n(0)+n(2), time.Month(n(5)), n(8)
@@ -63,14 +63,14 @@ func parseTime(text []byte) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	t := time.Date(year, month, day, hour, minute, second, ms*int(time.Millisecond), time.UTC)
-	// Date carries a day that the month does not have into the next month.
+	// time.Date carries a day that the month does not have into the next month.
 	if _, m, d := t.Date(); m != month || d != day {
 		return time.Time{}, false
 	}
 	return t.Add(-zone), true
 }
 
-// parseSeconds reads a text in the shape of an uptime: 0.397s or 0,397s, or without the s.
+// parseSeconds parses an uptime: 0.397s or 0,397s, with or without the s.
 func parseSeconds(text []byte) (time.Duration, bool) {
 	text = bytes.TrimSuffix(text, []byte{'s'})
 	point := digits(text, 0)

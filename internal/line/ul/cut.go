@@ -19,8 +19,8 @@ type Cuts struct {
 	own, next Record
 }
 
-// Find reports whether other lines begin inside the line, which is given without its newline.
-// lost is how much later than the line itself the latest of them was logged. It is 0 if that is
+// Find reports whether other lines begin inside the line, which is without its newline. lost is
+// the time from the line itself to the latest of the other lines. It is 0 if that time is
 // unknown, and never negative.
 func (c *Cuts) Find(line []byte) (lost time.Duration, found bool) {
 	clock := c.clock
@@ -55,9 +55,9 @@ func (c *Cuts) find(line []byte) (lost time.Duration, found bool) {
 	return lost, found
 }
 
-// begins reports whether another line begins at line[at], that is, whether the same kinds of
-// decorators are there as at the beginning of the line. If the line was cut inside its own
-// decorators, they are compared with those of the previous line.
+// begins reports whether another line begins at line[at]: it has the same decorators as the
+// beginning of the line. If the line was cut inside its own decorators, begins compares them
+// with the decorators of the previous line.
 func (c *Cuts) begins(line []byte, at int) bool {
 	c.next.Parse(line[at:])
 	if c.next.Kind != Header {
@@ -69,7 +69,7 @@ func (c *Cuts) begins(line []byte, at int) bool {
 	return c.own.Kind == Header && c.own.Present == c.next.Present
 }
 
-// clockAt returns the shape of the bracketed field at the beginning of text, if that is a clock.
+// clockAt returns the shape of the bracketed field at the beginning of text if the field is a clock.
 func clockAt(text []byte) shape {
 	if len(text) < 2 || text[0] != '[' || !isDigit(text[1]) {
 		return strangeShape
@@ -85,7 +85,7 @@ func clockAt(text []byte) shape {
 	return strangeShape
 }
 
-// elapsed returns the time from one record to another one of the same JVM, or 0 if it is unknown.
+// elapsed returns the time from one record to another of the same JVM, or 0 if it is unknown.
 func elapsed(from, to *Record) time.Duration {
 	a, dated := from.When()
 	if b, ok := to.When(); ok && dated {

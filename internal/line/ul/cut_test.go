@@ -15,7 +15,7 @@ func TestALineThatTheJVMCouldNotEnd(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		lines []string
-		found bool // in the last one
+		found bool // in the last line
 		lost  time.Duration
 	}{
 		"whole lines":                                   {[]string{dated, later}, false, 0},
@@ -51,8 +51,8 @@ func TestALineThatTheJVMCouldNotEnd(t *testing.T) {
 	}
 }
 
-// Lines that a JVM wrote contain no other line. A line that is cut anywhere is found once the line before it has shown
-// the decorators.
+// A line that a JVM wrote contains no other line. A line that is cut anywhere is found if the line before it has the
+// same decorators.
 func FuzzCuts(f *testing.F) {
 	addSamples(f, func(line []byte) { f.Add(line, uint16(len(line)/2)) })
 	f.Fuzz(func(t *testing.T, line []byte, at uint16) {
@@ -67,7 +67,7 @@ func FuzzCuts(f *testing.F) {
 		}
 		glued := append(bytes.Clone(line[:at]), line...)
 		if _, found := cuts.Find(glued); !found {
-			t.Fatalf("not found in %q", glued)
+			t.Fatalf("no second line found in %q", glued)
 		}
 	})
 }

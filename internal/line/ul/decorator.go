@@ -2,8 +2,8 @@ package ul
 
 import "strings"
 
-// Decorator is a set of UL decorators, one bit each, in the order in which the
-// JVM prints them. The zero value is the empty set.
+// Decorator is a set of UL decorators, one bit each, in the order of the JVM's
+// output. The zero value is the empty set.
 type Decorator uint16
 
 // The decorators, in the order of their fields in a line.
@@ -22,7 +22,7 @@ const (
 	Tags                                 // gc,heap: one to five words, or empty
 )
 
-// strong are the decorators that other loggers' brackets are not mistaken for.
+// strong are the decorators that no other logger's brackets look like.
 const strong = Time | UTCTime | Uptime | TimeMillis | UptimeMillis | TimeNanos | UptimeNanos | LevelDecorator
 
 var decoratorNames = [...]string{
@@ -30,8 +30,8 @@ var decoratorNames = [...]string{
 	"hostname", "pid", "tid", "level", "tags",
 }
 
-// String returns the set as VM.log lists it, "uptime,level,tags", and "none"
-// for the empty set.
+// String returns the set in the form of VM.log, "uptime,level,tags", or "none" for
+// the empty set.
 func (d Decorator) String() string {
 	var names []string
 	for i, name := range decoratorNames {

@@ -7,14 +7,13 @@ import "math"
 const (
 	dropSuffix = " messages dropped due to async logging"
 	dropWidth  = 6
-	dropDigits = 10 // of the greatest unsigned int
+	dropDigits = 10 // of the largest unsigned int
 )
 
-// findDrop makes r a Drop if it is one. Only a level or tags that are shown can
-// contradict: with decorators "none" the message is the whole line. A blank
-// bracket before the message is the empty tags of an output that shows only
-// tags. A single word before it is the hostname, because the message has no
-// tags.
+// findDrop makes r a Drop if it has the drop message, unless the line shows another
+// level or tags: with decorators "none" the message is the whole line. A blank
+// bracket before the message is the empty tags of an output that shows only tags. A
+// single word before it is the hostname, because the message has no tags.
 func (r *Record) findDrop(line []byte) {
 	if !endsAsDrop(r.Message) || r.Level != Unknown && r.Level != Warning {
 		return
@@ -42,7 +41,7 @@ func endsAsDrop(text []byte) bool {
 	return n >= dropWidth && string(text[n:]) == dropSuffix
 }
 
-// parseDropped parses what "%6u" printed, and nothing else.
+// parseDropped parses the output of "%6u", and nothing else.
 func parseDropped(text []byte) (uint64, bool) {
 	if len(text) > dropDigits {
 		return 0, false

@@ -39,7 +39,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// checkRecord checks that a record keeps the promises of its documentation.
+// checkRecord checks that a record is as its documentation says.
 func checkRecord(t *testing.T, r *Record, line []byte) {
 	t.Helper()
 	if !bytes.HasSuffix(line, r.Message) || !within(r.Message, line) {
@@ -58,7 +58,7 @@ func checkRecord(t *testing.T, r *Record, line []byte) {
 		if !within(text, prefix) || bytes.HasSuffix(text, []byte(" ")) {
 			t.Fatalf("%s is %q", Decorator(1<<i), text)
 		}
-		// The fields come in the order of their decorators.
+		// The fields are in the order of their decorators.
 		at := offset(text, line)
 		if at <= end || line[at-1] != '[' {
 			t.Fatalf("%s at %d, after %d", Decorator(1<<i), at, end)
@@ -97,7 +97,7 @@ func FuzzClassify(f *testing.F) {
 	f.Fuzz(checkClassify)
 }
 
-// A Parser must not depend on what it remembers.
+// The result of a Parser must not depend on earlier lines.
 func FuzzParser(f *testing.F) {
 	last := []byte("[0.397s][info][gc] a")
 	addSamples(f, func(line []byte) {

@@ -7,22 +7,21 @@ import (
 	"time"
 )
 
-// Reason is why lines were dropped. The zero value is Discard.
+// Reason is the reason why lines were dropped. The zero value is Discard.
 type Reason uint8
 
 // The reasons.
 const (
 	Discard Reason = iota // below --keep-level
-	DropAll               // whatever their level
+	DropAll               // lines of any level
 )
 
-// NumReasons is the number of reasons: the length of an array that is indexed
-// by reason.
+// NumReasons is the number of reasons, for arrays indexed by reason.
 const NumReasons = 2
 
 var reasonNames = [NumReasons]string{"discard", "drop"}
 
-// String returns the reason as markers and metrics spell it.
+// String returns the reason as in markers and metrics.
 func (r Reason) String() string {
 	if int(r) < len(reasonNames) {
 		return reasonNames[r]
@@ -30,17 +29,17 @@ func (r Reason) String() string {
 	return "unknown"
 }
 
-// A Gap is the lines that were dropped on purpose at one place of a stream. The
-// zero value means that none were dropped. Counts are exact. They wrap like a
-// uint64, which takes a JVM centuries.
+// A Gap counts the lines that were dropped on purpose at one place of a stream.
+// The zero value means that no lines were dropped. Counts are exact. They wrap
+// like a uint64, which takes a JVM centuries.
 type Gap struct {
 	Lines       [NumReasons][NumLevels]uint64
 	Bytes       uint64    // bytes of these lines, newlines included
-	First, Last time.Time // when the first and the last of them were taken out of their file
+	First, Last time.Time // when the first and the last of these lines were removed from their file
 }
 
-// Add merges another gap into g: counts add up, and the times reach from the
-// earlier First to the later Last. A zero time is an unknown one.
+// Add merges another gap into g: counts add up, and the times are the earlier
+// First and the later Last. A zero time is unknown.
 func (g *Gap) Add(o Gap) {
 	for r := range o.Lines {
 		for l, n := range o.Lines[r] {
@@ -56,7 +55,7 @@ func (g *Gap) Add(o Gap) {
 	}
 }
 
-// Total returns the number of lines, of all reasons and levels.
+// Total returns the number of lines of all reasons and levels.
 func (g *Gap) Total() uint64 {
 	n := uint64(0)
 	for r := range g.Lines {
@@ -74,7 +73,7 @@ func (g *Gap) of(r Reason) uint64 {
 	return n
 }
 
-// MaxMarkerBytes is the length of the longest marker, its newline included.
+// MaxMarkerBytes is the length of the longest marker with its newline.
 const MaxMarkerBytes = 480
 
 const (
@@ -89,10 +88,10 @@ const (
 //
 //	[2026-11-21T10:49:00.123+0000][warning][ullage] gap: 1290 lines, 123456 bytes dropped in 12.345s: discard info=1200 debug=34; drop warning=6 info=50
 //
-// The time is First in UTC. The duration after "in" runs from First to Last.
-// Both are cut to the millisecond; a clock that went back gives 0.000s. Reasons
-// and levels without lines are omitted. A gap without lines has no marker: dst
-// is returned unchanged. AppendMarker allocates nothing if dst has room for
+// The time is First in UTC. The duration after "in" is from First to Last. Both
+// are truncated to milliseconds; if the clock went back, the duration is 0.000s.
+// Reasons and levels without lines are omitted. A gap without lines has no marker:
+// dst is returned unchanged. AppendMarker allocates nothing if dst has room for
 // [MaxMarkerBytes].
 func (g *Gap) AppendMarker(dst []byte) []byte {
 	total := g.Total()
@@ -135,7 +134,7 @@ func (g *Gap) appendReason(dst []byte, r Reason) []byte {
 	return dst
 }
 
-// writable returns t in UTC, in a year of four digits: with any other year the
+// writable returns t in UTC, in a year of four digits. With any other year the
 // marker would not be UL.
 func writable(t time.Time) time.Time {
 	t = t.UTC()
@@ -148,10 +147,10 @@ func writable(t time.Time) time.Time {
 	return t
 }
 
-// ParseMarker parses what [Gap.AppendMarker] wrote, with or without its
-// newline, and nothing else: appending the resulting gap gives the same line.
-// Times are in UTC and whole milliseconds. As with all lines, the text proves
-// nothing about its author.
+// ParseMarker parses a line that [Gap.AppendMarker] wrote, with or without its
+// newline. It accepts no other line: appending the marker of the gap gives the same
+// line. Times are in UTC and whole milliseconds. As with all lines, the text does
+// not prove who wrote it.
 func ParseMarker(line []byte) (Gap, bool) {
 	line = bytes.TrimSuffix(line, []byte{'\n'})
 	if !MayBeMarker(line) || len(line) >= MaxMarkerBytes || !isTime(line[1:1+len(timeForm)]) {
@@ -161,8 +160,8 @@ func ParseMarker(line []byte) (Gap, bool) {
 	if !ok {
 		return Gap{}, false
 	}
-	// The parser also accepts, for instance, counts in another order. Such a
-	// line is not one of our markers.
+	// readMarker also accepts other lines, such as those with counts in another
+	// order. They are not our markers.
 	var own [MaxMarkerBytes]byte
 	if !bytes.Equal(bytes.TrimSuffix(g.AppendMarker(own[:0]), []byte{'\n'}), line) {
 		return Gap{}, false
@@ -170,8 +169,8 @@ func ParseMarker(line []byte) (Gap, bool) {
 	return g, true
 }
 
-// MayBeMarker reports whether a line looks like a marker where no other line does. It saves
-// those who look for markers among all lines the time of [ParseMarker].
+// MayBeMarker is a quick check whether a line may be a marker. It saves the time of [ParseMarker]
+// in a search for markers among all lines.
 func MayBeMarker(line []byte) bool {
 	return len(line) > markerHead && string(line[markerHead-len(markerIntro):markerHead]) == markerIntro
 }
@@ -182,7 +181,7 @@ func readMarker(line []byte) (g Gap, ok bool) {
 		return g, false
 	}
 	s := markerText{rest: line[markerHead:]}
-	s.count(" lines, ") // which the counts by level must add up to
+	s.count(" lines, ") // the counts by level must add up to this number
 	g.Bytes = s.count(" bytes dropped in ")
 	seconds, ms := s.count("."), s.count("s: ")
 	const maxMillis = uint64(1<<63-1) / uint64(time.Millisecond)
@@ -214,7 +213,7 @@ type markerText struct {
 	bad  bool // a number was invalid
 }
 
-// skip skips text if that comes next.
+// skip skips text if it comes next.
 func (s *markerText) skip(text string) bool {
 	if len(s.rest) < len(text) || string(s.rest[:len(text)]) != text {
 		return false

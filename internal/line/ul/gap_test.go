@@ -125,7 +125,7 @@ func TestParseMarkerRefuses(t *testing.T) {
 	} {
 		refuses(strings.Replace(sampleMarker, c[0], c[1], 1))
 	}
-	// A marker whose sum wraps is not one.
+	// A line whose sum wraps is not a marker.
 	refuses("[2026-11-21T10:49:00.123+0000][warning][ullage] gap: 4 lines, 1 bytes dropped in 0.000s: drop info=18446744073709551615 debug=5")
 }
 
@@ -153,7 +153,7 @@ func TestReasonsAreNamed(t *testing.T) {
 	}
 }
 
-// Any line: if it is taken for a marker, it is exactly one, to the byte.
+// A line that is parsed as a marker is a marker, byte for byte.
 func FuzzParseMarker(f *testing.F) {
 	for _, line := range []string{sampleMarker, "", "[", "[2026-11-21T10:49:00.123+0000][warning][ullage] gap: ",
 		"[0000-01-01T00:00:00.000+0000][warning][ullage] gap: 1 lines, 0 bytes dropped in 9223372036.854s: drop error=1"} {
@@ -175,14 +175,14 @@ func FuzzParseMarker(f *testing.F) {
 	})
 }
 
-// Any gap: its marker can be read back, and no line before it changes the result.
+// The marker of any gap can be read back, and no line before it changes the result.
 func FuzzAppendMarker(f *testing.F) {
 	f.Add([]byte{1, 200, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, uint8(9), uint64(123456), int64(1795258140123), int64(12345), []byte("[gc] weak"))
 	f.Add([]byte{}, uint8(0), uint64(0), int64(math.MinInt64), int64(math.MaxInt64), []byte{})
 	f.Fuzz(func(t *testing.T, counts []byte, shift uint8, size uint64, first, last int64, before []byte) {
 		g := Gap{Bytes: size, First: time.UnixMilli(first), Last: time.UnixMilli(last)}
 		for i, n := range counts[:min(len(counts), NumReasons*NumLevels)] {
-			g.Lines[i/NumLevels][i%NumLevels] = uint64(n) << (shift % 52) // 12 of them fit
+			g.Lines[i/NumLevels][i%NumLevels] = uint64(n) << (shift % 52) // the sum of 12 of these fits
 		}
 		line := g.AppendMarker(nil)
 		if len(line) == 0 && g.Total() == 0 {

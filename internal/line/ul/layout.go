@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 )
 
-// A layout is where the last header had its brackets and its level. Padding
-// keeps them in place from line to line, so that for most lines checking these
-// offsets replaces a full parse. The zero value matches no line.
+// A layout has the offsets of the brackets and the level of the last header. Padding
+// keeps them in place from line to line, so for most lines a check of these offsets
+// replaces a full parse. The zero value matches no line.
 type layout struct {
 	joints [maxFields]uint16 // offsets of "][" between two fields
 	n      int               // the number of joints in use
@@ -33,10 +33,10 @@ const (
 	errorWord   = spaces>>40<<40 | 'r'<<32 | 'o'<<24 | 'r'<<16 | 'r'<<8 | 'e'
 )
 
-// find splits a line with another layout, which l becomes. It returns the level of the
-// line, or Unknown if no field spells one. It returns false, and l matches nothing, if
-// the line does not begin with a prefix, as in [prefix.scan]. The line begins with a
-// bracket.
+// find splits a line that may have another layout, and sets l to that layout. It returns
+// the level of the line, or Unknown if no field spells a level. If the line does not begin
+// with a prefix, as in [prefix.scan], find returns false and l matches nothing. The line
+// begins with a bracket.
 func (l *layout) find(line []byte) (level Level, found bool) {
 	l.n, l.need = 0, 0
 	head := line[:min(len(line), maxPrefix)]
@@ -59,7 +59,7 @@ func (l *layout) find(line []byte) (level Level, found bool) {
 		l.joints[l.n], start = uint16(end), end+2
 		l.n++
 	}
-	// Only a level in the last field, or in the one before the tags, is read again.
+	// read handles only a level in the last field or in the field before the tags.
 	if level != Unknown && place >= l.n-1 {
 		l.adopt(at, place)
 	}
@@ -69,8 +69,8 @@ func (l *layout) find(line []byte) (level Level, found bool) {
 // message returns the offset of the message of the last header.
 func (l *layout) message() uint16 { return uint16(l.end + len("] ")) }
 
-// adopt makes l match lines with the level at an offset, in the field with an index:
-// the last field, or the one before the tags.
+// adopt makes l match lines with the level at the offset at. place is the index of the
+// level's field, which is the last field or the field before the tags.
 func (l *layout) adopt(at, place int) {
 	l.level, l.tags = at, l.end+2
 	if place < l.n {
@@ -101,7 +101,7 @@ func (l *layout) hasClock(line []byte) bool {
 	return false
 }
 
-// isTags reports whether the line, which find has split, has one field, which has tags.
+// isTags reports whether the line, which find has split, has a single field with tags.
 func (l *layout) isTags(line []byte) bool {
 	if l.n > 0 {
 		return false
@@ -110,10 +110,10 @@ func (l *layout) isTags(line []byte) bool {
 	return s == wordShape || s == tagsShape
 }
 
-// read returns the level of a header with this layout. It returns Unknown for
-// any other line, and for a line that only a full parse can classify. It never
-// returns a level where a full parse would find no header or another level. The
-// line begins with a bracket.
+// read returns the level of a header with this layout. It returns Unknown for any
+// other line, and for a line that only a full parse can classify. It never returns
+// a level if a full parse would find no header or another level. The line begins
+// with a bracket.
 func (l *layout) read(line []byte) Level {
 	if l.need == 0 || len(line) < l.need || binary.LittleEndian.Uint16(line[l.end:]) != last {
 		return Unknown
@@ -139,15 +139,15 @@ func (l *layout) read(line []byte) Level {
 			return Unknown
 		}
 	}
-	// Without another closing bracket, these are all the fields.
+	// Without another closing bracket, there are no other fields.
 	if bytes.Count(fields, closing) != l.n || resemblesLevel(fields, l.tags) || level == Warning && endsAsDrop(line) {
 		return Unknown
 	}
 	return level
 }
 
-// resemblesLevel reports whether the field at the offset i, if there is one,
-// begins like a level, which no tag does. If it were a level, it would be the
+// resemblesLevel reports whether the field at the offset i, if any, begins like a
+// level. No tag begins like a level. If the field were a level, it would be the
 // level of the line.
 func resemblesLevel(fields []byte, i int) bool {
 	const four = 1<<32 - 1
@@ -169,8 +169,8 @@ func levelIn(text []byte) Level {
 	return levelOf(trim(text))
 }
 
-// isBlank reports whether the line begins like a continuation line of JDK 24
-// and newer.
+// isBlank reports whether the line begins like a continuation line of JDK 24 and
+// later.
 func isBlank(line []byte) bool {
 	head := line[:min(len(line), maxPrefix)]
 	if len(head) < 3 || head[0] != '[' || head[1] != ' ' {

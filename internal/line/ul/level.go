@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Level is the severity of a record. Levels are ordered: a greater one is more
-// severe, and Unknown is below them all. The zero value is Unknown.
+// Level is the severity of a record. Levels are ordered: a higher level is more
+// severe, and Unknown is below all others. The zero value is Unknown.
 type Level uint8
 
-// The levels of UL. Unknown is the level of a line that has none.
+// The levels of UL. Unknown is the level of a line without a level.
 const (
 	Unknown Level = iota
 	Trace
@@ -20,16 +20,15 @@ const (
 	Error
 )
 
-// NumLevels is the number of levels, Unknown included: the length of an array
-// that is indexed by level.
+// NumLevels is the number of levels, including Unknown, for arrays indexed by level.
 const NumLevels = 6
 
 var levelNames = [NumLevels]string{"unknown", "trace", "debug", "info", "warning", "error"}
 
-// Levels returns the names of the levels, in their order.
+// Levels returns the names of the levels in order.
 func Levels() []string { return slices.Clone(levelNames[Unknown+1:]) }
 
-// String returns the level as UL spells it, or "unknown".
+// String returns the level in UL's spelling, or "unknown".
 func (l Level) String() string {
 	if int(l) < len(levelNames) {
 		return levelNames[l]
@@ -38,7 +37,7 @@ func (l Level) String() string {
 }
 
 // Below reports whether a line of level l is less severe than least. A line
-// without a level counts as information.
+// without a level is treated as information.
 func (l Level) Below(least Level) bool {
 	if l == Unknown {
 		l = Info
@@ -46,8 +45,8 @@ func (l Level) Below(least Level) bool {
 	return l < least
 }
 
-// ParseLevel parses a level as UL spells it: trace, debug, info, warning or
-// error. Unknown cannot be asked for, so "unknown" is an error.
+// ParseLevel parses a level in UL's spelling: trace, debug, info, warning or
+// error. Unknown can't be requested, so "unknown" is an error.
 func ParseLevel(s string) (Level, error) {
 	if l := levelOf([]byte(s)); l != Unknown {
 		return l, nil
@@ -60,9 +59,9 @@ const useLevels = "use trace, debug, info, warning or error"
 // Choices returns the names of the levels.
 func (l *Level) Choices() []string { return Levels() }
 
-// Set implements [flag.Value] with [ParseLevel]. It also accepts warn for
-// warning and capital letters, as many other logs spell levels. If text is not a
-// level, the value stays unchanged.
+// Set implements [flag.Value] with [ParseLevel]. It also accepts warn for warning,
+// and capital letters, which many other logs use. If text is not a level, the value
+// stays unchanged.
 func (l *Level) Set(text string) error {
 	word := strings.ToLower(text)
 	if word == "warn" {
@@ -79,8 +78,8 @@ func (l *Level) Set(text string) error {
 // MarshalText implements [encoding.TextMarshaler] with [Level.String].
 func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// UnmarshalText implements [encoding.TextUnmarshaler]: it accepts what
-// MarshalText writes, including "unknown".
+// UnmarshalText implements [encoding.TextUnmarshaler]. It accepts the output of
+// MarshalText, including "unknown".
 func (l *Level) UnmarshalText(text []byte) error {
 	if string(text) == levelNames[Unknown] {
 		*l = Unknown

@@ -46,7 +46,7 @@ func TestLevelIsAFlagValue(t *testing.T) {
 		}
 	}
 	if _, err := ParseLevel("warn"); err == nil {
-		t.Error("a selection is the JVM's, which does not know warn")
+		t.Error("ParseLevel accepts warn, which a JVM does not know")
 	}
 	level = Debug
 	if err := fs.Parse([]string{"--keep-level", "loud"}); err == nil || level != Debug {

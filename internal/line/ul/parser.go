@@ -5,10 +5,9 @@ import (
 	"encoding/binary"
 )
 
-// Parser parses lines as [Record.Parse] does, with the same result. It is for the lines of
-// one stream: it remembers how the last header was decorated, and reads one that is decorated
-// alike at the same offsets, in half the time. The zero value is ready for use. A Parser
-// is not safe for concurrent use.
+// Parser parses lines with the same result as [Record.Parse]. It is for the lines of one
+// stream: it keeps the layout of the last header, and parses a header with the same layout in
+// half the time. The zero value is ready for use. A Parser is not safe for concurrent use.
 type Parser struct {
 	record Record
 	prefix prefix  // of the record, if it is a Header
@@ -16,8 +15,8 @@ type Parser struct {
 	known  bool    // the record is a Header whose decorators follow from the prefix's shapes
 }
 
-// Parse returns the parsed line, which is given without its newline. The record is valid until
-// the next call, and as long as the line is.
+// Parse parses a line without its newline. The record is valid until the next call, and only as
+// long as the line is.
 func (p *Parser) Parse(line []byte) *Record {
 	if p.known && p.repeat(line) {
 		return &p.record
@@ -30,9 +29,9 @@ func (p *Parser) Parse(line []byte) *Record {
 	return &p.record
 }
 
-// fixed reports whether lines whose fields have the shapes of the prefix have the decorators of
-// the record too. For milliseconds, the value matters as well, and without a level, so does the
-// message.
+// fixed reports whether a line whose fields have the shapes of the prefix also has the record's
+// decorators. The decorator of milliseconds also depends on the value, and without a level the
+// kind of the line also depends on the message.
 func (p *Parser) fixed() bool {
 	for _, f := range p.prefix.fields[:p.prefix.n] {
 		if f.shape == millisShape || f.shape == strangeShape {
@@ -42,8 +41,8 @@ func (p *Parser) fixed() bool {
 	return p.prefix.level >= 0
 }
 
-// repeat makes the record that of a line whose fields have the places and the shapes of the
-// last header's. If the line is another one, it returns false, and the record is unusable.
+// repeat reads a line whose fields have the places and the shapes of the last header's fields.
+// For any other line it returns false, and the record is unusable.
 func (p *Parser) repeat(line []byte) bool {
 	r, n, end := &p.record, p.prefix.n, p.prefix.end-len("] ")
 	if len(line) < end+2 || line[0] != '[' || binary.LittleEndian.Uint16(line[end:]) != last {
@@ -66,8 +65,8 @@ func (p *Parser) repeat(line []byte) bool {
 	return r.Level != Warning || !endsAsDrop(line)
 }
 
-// alike reports whether a text without a bracket would give the field the same decorator as
-// the previous text did.
+// alike reports whether a text without a bracket gives the field the same decorator as the
+// previous text.
 func (p *Parser) alike(f *field, text []byte) bool {
 	switch f.shape {
 	case timeShape:

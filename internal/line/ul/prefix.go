@@ -10,11 +10,11 @@ const (
 // A field is the text between two brackets, without padding.
 type field struct {
 	start, end uint16
-	decorator  Decorator // as which a record has it, or 0
+	decorator  Decorator // its decorator in the record, or 0
 	shape      shape
 }
 
-// A prefix is the decorations of a line, split at their brackets.
+// A prefix has the decorations of a line, split at their brackets.
 type prefix struct {
 	fields [maxFields]field
 	n      int
@@ -63,8 +63,8 @@ func (p *prefix) add(line []byte, start, end int) {
 }
 
 // blank reports whether the prefix is that of a continuation line of JDK 24 and
-// newer: one bracket with nothing but spaces, as wide as the decorations above
-// it, and never without a space.
+// later: one pair of brackets with only spaces, at least one, as wide as the
+// decorations above it.
 func (p *prefix) blank() bool {
 	return p.n == 1 && p.fields[0].shape == emptyShape && p.width > 0
 }

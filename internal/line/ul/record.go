@@ -5,13 +5,13 @@ import (
 	"strconv"
 )
 
-// Kind is what a line is to its record. The zero value is Text.
+// Kind is the role of a line in its record. The zero value is Text.
 type Kind uint8
 
 // The kinds of lines.
 const (
 	Text         Kind = iota // not UL, or UL with decorators "none"
-	Header                   // the first line of a record, or its only one
+	Header                   // the first or only line of a record
 	Continuation             // a further line of a record
 	Drop                     // the JVM's report of lines that -Xlog:async discarded
 )
@@ -36,7 +36,7 @@ func (k Kind) String() string {
 // The zero value is the result for an empty line.
 type Record struct {
 	Kind  Kind
-	Level Level // the level of the line itself; Warning for a Drop; else Unknown
+	Level Level // the level in the line itself; Warning for a Drop; otherwise Unknown
 
 	Time         []byte
 	UTCTime      []byte
@@ -54,35 +54,35 @@ type Record struct {
 	// Present are the decorators that were found.
 	Present Decorator
 
-	// Ambiguous are the decorators in Present whose text could also be another
-	// decorator's. The package documentation lists the cases.
+	// Ambiguous are the decorators in Present whose text could also belong to
+	// another decorator. The package documentation lists the cases.
 	Ambiguous Decorator
 
 	// UnknownFields counts the bracketed fields that were not recognized.
 	UnknownFields int
 
-	// Message is what follows the decorations, byte for byte, or the whole line
+	// Message is the text after the decorations, byte for byte, or the whole line
 	// if there are none.
 	Message []byte
 
 	// Dropped is the number of lines that the JVM discarded, for a Drop.
 	Dropped uint64
 
-	// Stamped reports that the record comes from the collector's log of JDK 8, which has
-	// stamps and no brackets. It may have Time and Uptime. It has no level.
+	// Stamped says that the record is from the collector's log of JDK 8, which has stamps
+	// and no brackets. Such a record may have Time and Uptime. It has no level.
 	Stamped bool
 }
 
-// Parse parses one line, without its newline, and replaces all of r. It needs
-// no configuration and looks at no other line, so it cannot recognize a
-// continuation without decorations: that is Text. See [Classifier],
-// and [Parser] for the lines of a stream.
+// Parse parses one line, without its newline, and replaces all of r. It needs no
+// configuration and looks at no other line, so it can't recognize a continuation
+// without decorations, which becomes Text. For the lines of a stream, see
+// [Classifier] and [Parser].
 func (r *Record) Parse(line []byte) {
 	var p prefix
 	r.parse(line, &p)
 }
 
-// parse is Parse; of a Header, p becomes the prefix.
+// parse is Parse. For a Header, it sets p to the prefix.
 func (r *Record) parse(line []byte, p *prefix) {
 	*r = Record{Message: line}
 	if p.scan(line) {
@@ -100,7 +100,7 @@ func (r *Record) parse(line []byte, p *prefix) {
 	r.findDrop(line)
 }
 
-// setField stores the text of one field, and notes in the field as what.
+// setField stores the text of one field in r, and the decorator in the field.
 func (r *Record) setField(d Decorator, f *field, line []byte) {
 	f.decorator = d
 	r.set(d, f.of(line))

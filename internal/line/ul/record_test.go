@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// show writes a record in one line, so that a table can say what it expects.
+// show formats a record in one line, for tables of expected records.
 func show(r *Record) string {
 	var b strings.Builder
 	b.WriteString(r.Kind.String())

@@ -1,7 +1,7 @@
 package ul
 
-// epochMillis separates milliseconds since the epoch (2001 or later)
-// from those since the JVM started (for 31 years).
+// epochMillis separates milliseconds since the epoch (from 2001) from
+// milliseconds since the start of the JVM (up to 31 years).
 const epochMillis = "1000000000000ms"
 
 // resolve assigns the fields of p to decorators. Their order is fixed: clocks,
@@ -19,8 +19,8 @@ func (r *Record) resolve(line []byte, p *prefix) {
 }
 
 // resolveClocks assigns the fields up to the last clock and returns their
-// number. It leaves a clock in a place where its decorator cannot be, because
-// it may be a hostname.
+// number. It does not assign a clock in a place where its decorator cannot be,
+// because it may be a hostname.
 func (r *Record) resolveClocks(line []byte, fields []field) int {
 	taken, clocks := 0, 0
 	last := Decorator(0)
@@ -44,9 +44,9 @@ func (r *Record) resolveClocks(line []byte, fields []field) int {
 	return taken
 }
 
-// clockOf returns the decorator of a clock field that follows the decorator
-// last, or 0 if it is not a clock. paired reports that the next field has the
-// same shape.
+// clockOf returns the decorator of a clock field after the decorator last, or 0
+// if the field is not a clock. paired says that the next field has the same
+// shape.
 func clockOf(f field, line []byte, last Decorator, paired bool) Decorator {
 	switch f.shape {
 	case timeShape:
@@ -71,7 +71,7 @@ func clockOf(f field, line []byte, last Decorator, paired bool) Decorator {
 	return 0
 }
 
-// resolveNames assigns hostname, pid and tid, and the tags too if there is no
+// resolveNames assigns hostname, pid and tid, and also the tags if there is no
 // level before them.
 func (r *Record) resolveNames(line []byte, fields []field) {
 	level := r.Present&LevelDecorator != 0
@@ -98,13 +98,13 @@ func (r *Record) resolveNames(line []byte, fields []field) {
 	}
 }
 
-// isHostname reports whether the first of fields, with nothing but clocks
-// before it, is most likely the hostname.
+// isHostname reports whether the first of fields, which has only clocks before
+// it, is most likely the hostname.
 func isHostname(fields []field, level bool) bool {
 	switch fields[0].shape {
-	case numberShape: // only where pid and tid follow
+	case numberShape: // only if pid and tid follow
 		return len(fields) > 2 && fields[1].shape == numberShape && fields[2].shape == numberShape
-	case wordShape: // the last one without a level is the tags
+	case wordShape: // the last word without a level is the tags
 		return level || len(fields) > 1
 	case emptyShape, tagsShape, strangeShape:
 		return false

@@ -2,33 +2,33 @@ package ul
 
 import "time"
 
-// Uptimes in a log step back a little, because a thread takes the time before it
-// writes, and may have to wait for a processor between the two.
+// Uptimes in a log step back a little, because a thread may have to wait for a
+// processor between reading the clock and writing.
 const (
 	restartFall = 100 * time.Millisecond
 	restartSure = time.Minute
 )
 
-// Restarted reports whether a record with the uptime up is of another JVM than the records
-// before it in its stream, whose highest uptime is highest: whether the uptime falls
-// to less than half by more than a tenth of a second, or by more than a minute.
+// Restarted reports whether a record with the uptime up is from another JVM than the
+// records before it in its stream, whose highest uptime is highest. The uptime must fall
+// by more than a tenth of a second to less than half, or by more than a minute.
 func Restarted(highest, up time.Duration) bool {
 	fall := highest - up
 	return fall > restartFall && (up < fall || fall > restartSure)
 }
 
 // Runs separates the runs of JVMs in one stream by the uptimes of its records, which it
-// must receive in order. A run begins where the uptime falls back. A JVM that is
-// restarted before its log has reached an uptime of about a tenth of a second cannot be
-// distinguished from the next one. The zero value is ready for a stream's first record.
-// Runs is not safe for concurrent use.
+// must receive in order. A run begins where the uptime falls back. A JVM whose log ends
+// before an uptime of about a tenth of a second can't be distinguished from the next JVM.
+// The zero value is ready for a stream's first record. Runs is not safe for concurrent
+// use.
 type Runs struct {
 	number  int
 	highest time.Duration
 }
 
-// Next receives the uptime of the next record that has one, and reports whether the
-// record is the first of a run.
+// Next gets the uptime of the next record with an uptime, and reports whether the record
+// is the first of a run.
 func (r *Runs) Next(up time.Duration) (begins bool) {
 	begins = r.number == 0 || Restarted(r.highest, up)
 	if begins {
@@ -39,6 +39,6 @@ func (r *Runs) Next(up time.Duration) (begins bool) {
 	return begins
 }
 
-// Number returns the number of the present run, from 1 up; 0: no record had an uptime
-// yet.
+// Number returns the number of the current run, from 1 up, or 0 if no record had an
+// uptime yet.
 func (r *Runs) Number() int { return r.number }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// sample returns the lines of one excerpt of a real JVM's log.
+// sample returns the lines of an excerpt of a real JVM's log.
 func sample(t testing.TB, name string) [][]byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
@@ -18,8 +18,8 @@ func sample(t testing.TB, name string) [][]byte {
 	return bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
 }
 
-// unpadded returns the lines as a writer without padding would write them: the widths of
-// the level and of the tags change from line to line.
+// unpadded returns the lines without padding: the widths of the level and of the tags change
+// from line to line.
 func unpadded(lines [][]byte) [][]byte {
 	padding := regexp.MustCompile(` +\]`)
 	short := make([][]byte, len(lines))
@@ -35,8 +35,8 @@ func unpadded(lines [][]byte) [][]byte {
 
 const all = Decorator(1<<12 - 1)
 
-// samples says what every excerpt holds: lines of each kind, lines of each
-// level, and the decorators of all of its headers.
+// samples has, for each excerpt, the numbers of lines by kind and by level, and the
+// decorators of all its headers.
 var samples = []struct {
 	name    string
 	kinds   [4]int // text, header, continuation, drop
@@ -98,7 +98,7 @@ func TestClocksOfARealLogAgree(t *testing.T) {
 				t.Errorf("%s: %s and %s", name, when, same)
 			}
 			since, _ := r.Since()
-			// An uptime is rounded to a millisecond.
+			// An uptime is rounded to milliseconds.
 			if near, ok := seconds.Since(); !ok || (since-near).Abs() > 1e6 {
 				t.Errorf("%s: %s and %s", name, since, near)
 			}

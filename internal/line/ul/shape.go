@@ -7,7 +7,7 @@ import "encoding/binary"
 type shape uint8
 
 const (
-	strangeShape shape = iota // no known field of any JVM
+	strangeShape shape = iota // not a known field of a JVM
 	emptyShape
 	timeShape
 	secondsShape
@@ -17,7 +17,7 @@ const (
 	levelShape
 	wordShape // may be a tag, or a hostname
 	tagsShape // several tags
-	nameShape // may be a hostname and nothing else
+	nameShape // can only be a hostname
 )
 
 const timeForm = "0000-00-00T00:00:00.000+0000"
@@ -60,7 +60,7 @@ func shapeOfNumber(text []byte) shape {
 	return strangeShape
 }
 
-// isSeconds reports whether the text is as "0.397s", with the locale's separator.
+// isSeconds reports whether the text has the form "0.397s", with a point or a comma.
 func isSeconds(text []byte) bool {
 	end := len(text) - 1
 	if end < len("0.3") || text[end] != 's' {
@@ -74,7 +74,7 @@ func isSeconds(text []byte) bool {
 	return j > i+1 && j == end
 }
 
-// digits returns the offset of the first byte from i on that is not a digit.
+// digits returns the offset of the first byte at i or later that is not a digit.
 func digits(text []byte, i int) int {
 	for i < len(text) && isDigit(text[i]) {
 		i++
@@ -95,8 +95,8 @@ func isTime(text []byte) bool {
 		isForm(word(text[20:]), 0xffffffff00ffffff, sign<<24)
 }
 
-// isForm reports whether the bytes of a word that digits selects are digits, and the rest
-// is as given.
+// isForm reports whether the bytes that digits selects in a word are digits, and the other
+// bytes equal rest.
 func isForm(word, digits, rest uint64) bool {
 	const zeros, high, six = 0x3030303030303030, 0xf0f0f0f0f0f0f0f0, 0x0606060606060606
 	v := word&digits | zeros&^digits

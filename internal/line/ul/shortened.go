@@ -9,8 +9,8 @@ import (
 const shortenedMessage = "][ullage] cut: a part of the record before this line is missing, because it was too long"
 
 // AppendShortened appends the line that follows a record of an application whose middle or end was left out,
-// with its newline, and returns the extended slice. It has UL's form, and the time and the level of the
-// record, so that whatever happens to the record by its level happens to this line as well:
+// with its newline, and returns the extended slice. The line has UL's form and the record's time and level, so
+// that it is kept or dropped together with the record:
 //
 //	[2026-11-21T10:49:00.123+0000][error][ullage] cut: a part of the record before this line is missing, because it was too long
 func AppendShortened(dst []byte, at time.Time, level Level) []byte {
@@ -20,8 +20,8 @@ func AppendShortened(dst []byte, at time.Time, level Level) []byte {
 	return append(append(dst, shortenedMessage...), '\n')
 }
 
-// IsShortened reports whether a line, without its newline, is one that [AppendShortened] wrote. As with all lines, the
-// text proves nothing about its author.
+// IsShortened reports whether a line, without its newline, has the form that [AppendShortened] writes. As with all lines,
+// the text does not prove who wrote it.
 func IsShortened(line []byte) bool {
 	before, found := bytes.CutSuffix(line, []byte(shortenedMessage))
 	if !found || len(before) <= len(timeForm)+len("[][") || !isTime(before[1:1+len(timeForm)]) {

@@ -18,12 +18,12 @@ func TestTheLineBehindAShortenedRecordIsFoundAgain(t *testing.T) {
 			t.Errorf("%q has the time %v", line, when)
 		}
 		if !IsShortened([]byte(line)) {
-			t.Errorf("%q is not found", line)
+			t.Errorf("IsShortened is false for %q", line)
 		}
 		for _, other := range []string{line + " ", line + "\n", " " + line, line[1:], strings.Replace(line, level.String(), "none", 1),
 			strings.Replace(line, "2026", "year", 1), "x" + line, strings.Replace(line, "[ullage]", "[gc]", 1), shortenedMessage} {
 			if IsShortened([]byte(other)) {
-				t.Errorf("%q is found", other)
+				t.Errorf("IsShortened is true for %q", other)
 			}
 		}
 	}

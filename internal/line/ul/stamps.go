@@ -3,11 +3,11 @@ package ul
 import "bytes"
 
 // maxStamps bounds the stamps before a record. If two threads write at once, the stamps of
-// both may precede the record of one.
+// both may precede the record of one thread.
 const maxStamps = 6
 
-// stamped lists how the text after the stamps can begin. It distinguishes the log of a JVM
-// from that of another program that also begins its lines with dates and numbers.
+// stamped lists how the text after the stamps can begin. It distinguishes a JVM's log from
+// the log of another program whose lines also begin with dates and numbers.
 var stamped = [...][]byte{
 	[]byte("[GC"), []byte("[Full GC"), []byte("[CMS"), []byte("[G1Ergonomics"),
 	[]byte("Total time for which application threads were stopped: "), []byte("Application time: "),

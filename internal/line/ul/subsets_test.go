@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A printed has the text that HotSpot puts into the field of each decorator.
+// A printed has the text that HotSpot prints for each decorator.
 type printed [12]string
 
 var typical = printed{
@@ -13,7 +13,7 @@ var typical = printed{
 	"894000463518ns", "4207979ns", "payments-7f9c", "26343", "26350", "info", "gc,heap",
 }
 
-// line renders the set as HotSpot does: each field left-aligned in its width.
+// line formats a line with the set as HotSpot does: each field is left-aligned in its width.
 func (p *printed) line(set Decorator, padding int, message string) string {
 	var b []byte
 	for i, text := range p {
@@ -27,8 +27,8 @@ func (p *printed) line(set Decorator, padding int, message string) string {
 	return string(append(b, message...))
 }
 
-// read returns how the documentation says that the set is read back: in some
-// pairs, only the presence of the other decorator tells which is which.
+// read returns how the set must be read back according to the documentation: in
+// some pairs, only the presence of both decorators distinguishes them.
 func (p *printed) read(set Decorator) (present, ambiguous Decorator, as printed) {
 	as = *p
 	lone := func(first, second Decorator, i, j int) {
@@ -105,7 +105,7 @@ func TestEverySubsetWithATagLikeHostname(t *testing.T) {
 			var r Record
 			r.Parse([]byte(line))
 			present, ambiguous, _ := p.read(set)
-			// Only hostname or tags alone are ambiguous, with clocks or without.
+			// A lone hostname and lone tags are ambiguous, with or without clocks.
 			if lone := set &^ (1<<7 - 1); lone == Hostname || lone == Tags {
 				present = present&^Hostname | Tags
 				ambiguous |= Tags
@@ -137,8 +137,8 @@ func TestEverySubsetWithAMisleadingHostname(t *testing.T) {
 	}
 }
 
-// TestEverySubsetDropsAndContinues also has the empty tags that only a few
-// records have. After each record comes what JDK 24 and newer put below it.
+// TestEverySubsetDropsAndContinues also has empty tags, which few records have. A
+// continuation line of JDK 24 and later follows each record.
 func TestEverySubsetDropsAndContinues(t *testing.T) {
 	p := typical
 	p[10], p[11] = "warning", ""
@@ -150,7 +150,7 @@ func TestEverySubsetDropsAndContinues(t *testing.T) {
 			if present, _, _ := p.read(set); r.Kind != Drop || r.Dropped != 293 || r.Present != present || r.Level != Warning {
 				t.Fatalf("%s: %s", line, show(&r))
 			}
-			// The width is that of the decorations and at least one blank.
+			// The blank bracket is as wide as the decorations, with at least one space.
 			r.Parse(fmt.Appendf(nil, "[%*c] x", len(line)-3, ' '))
 			if r.Kind != Continuation || string(r.Message) != "x" {
 				t.Fatalf("%s: continued by %s", line, show(&r))
