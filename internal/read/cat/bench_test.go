@@ -25,7 +25,7 @@ func cpu(b *testing.B) time.Duration {
 // noon is the time of the first line of each test.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// BenchmarkMerge merges streams of typical JVM lines, with and without dates, and reports how many MB of lines it
+// BenchmarkMerge merges streams of typical JVM lines, with and without dates. It reports how many MB of lines it
 // prints per second of CPU time.
 func BenchmarkMerge(b *testing.B) {
 	const each = 4 << 20 // bytes of a stream

@@ -16,7 +16,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// timedStream is a stream that a sidecar persists in the time of a log.
+// timedStream is a stream that a sidecar persists at the times that the test sets.
 type timedStream struct {
 	*shipped
 	stream *store.Stream
@@ -29,7 +29,7 @@ func newTimedStream(t *testing.T, how segment.Compression) *timedStream {
 	return &timedStream{shipped: d, stream: d.restart("gc.log", segment.Mark{}), begun: time.Now().UTC().Truncate(time.Second)}
 }
 
-// commit persists text that was read at the given time after the beginning.
+// commit persists text that was read at the given offset from the beginning.
 func (s *timedStream) commit(after time.Duration, text string) {
 	s.t.Helper()
 	s.append(s.stream, text)
@@ -37,7 +37,7 @@ func (s *timedStream) commit(after time.Duration, text string) {
 	s.stream.SeenUntil(s.begun.Add(after))
 }
 
-// print returns what `ullage logs` prints, and where it began to read.
+// print returns the output of `ullage logs`, and the byte at which it began to read.
 func (s *timedStream) print(cfg Config) (text string, from int64) {
 	s.t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -54,7 +54,7 @@ func (s *timedStream) print(cfg Config) (text string, from int64) {
 	return stdout.String(), from
 }
 
-// window is the span between two times after the beginning.
+// window is the span between two offsets from the beginning.
 func (s *timedStream) window(from, to time.Duration) Config {
 	return Config{Since: s.begun.Add(from), Until: s.begun.Add(to)}
 }
@@ -68,8 +68,8 @@ func (s *timedStream) withoutFile(call func()) {
 	s.must(os.Rename(path+".away", path))
 }
 
-// If lines have dates, the seek file does not change what is printed. This holds for further lines of a message, after
-// a backlog, and when the clock is set back.
+// If lines have dates, the seek file does not change the output. This is true for further lines of a message, after a
+// backlog, and when the clock is set back.
 func TestSeekPrintsTheSameLines(t *testing.T) {
 	for _, how := range []segment.Compression{segment.Zstd, segment.None} {
 		t.Run(how.String(), func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestSeekPrintsTheSameLines(t *testing.T) {
 				if minute > 20 && minute < 25 { // the destination stalls
 					continue
 				}
-				cut := strings.LastIndexByte(held[:len(held)-1], '\n') + 1 // in front of the last line
+				cut := strings.LastIndexByte(held[:len(held)-1], '\n') + 1 // before the last line
 				s.commit(clock.Sub(s.begun)+time.Duration(minute+1)*time.Minute, held[:cut])
 				held = held[cut:]
 			}
@@ -111,13 +111,13 @@ func TestSeekPrintsTheSameLines(t *testing.T) {
 				})
 			}
 			if jumps < 40 {
-				t.Errorf("began behind the beginning %d times of 100", jumps)
+				t.Errorf("began after the start of the stream %d times out of 100", jumps)
 			}
 		})
 	}
 }
 
-// Lines without a time belong to the time between two entries.
+// Lines without a time are dated to the interval between two entries of the seek file.
 func TestLinesWithoutTimeHaveThatOfReading(t *testing.T) {
 	s := newTimedStream(t, segment.Zstd)
 	for minute := range 30 {
@@ -134,7 +134,7 @@ func TestLinesWithoutTimeHaveThatOfReading(t *testing.T) {
 	})
 }
 
-// According to the seek file, the sidecar had read the line by a certain time. The JSON object has that time.
+// The JSON object has the time from the seek file, by which the sidecar had read the line.
 func TestObjectsSayWhenTheirLineWasRead(t *testing.T) {
 	s := newTimedStream(t, segment.Zstd)
 	for minute := range 3 {
@@ -155,13 +155,13 @@ func TestObjectsSayWhenTheirLineWasRead(t *testing.T) {
 	})
 }
 
-// A window of lines with uptimes alone, in the second of three JVMs.
+// A window is applied to lines that have only uptimes, in the second of three JVMs.
 func TestSeekWithUptimesAlone(t *testing.T) {
 	s := newTimedStream(t, segment.Zstd)
 	for jvm := range 3 {
 		for minute := range 60 {
 			if jvm == 2 && minute < 5 {
-				continue // it has not begun
+				continue // this JVM has not started yet
 			}
 			up := time.Duration(minute) * time.Minute
 			if jvm == 2 {
@@ -189,7 +189,7 @@ func TestSeekWithUptimesAlone(t *testing.T) {
 			t.Errorf("from %v to %v, read from byte %d of %d: %v, want %v", c.from, c.to, from, s.size, got, c.want)
 		}
 	}
-	// The last lines of a window are counted as they are printed.
+	// Counting the last lines of a window selects the same lines as printing them.
 	cfg := s.window(90*time.Minute-time.Second, 95*time.Minute+time.Second)
 	cfg.Tail = 2
 	if got, _ := s.print(cfg); strings.Count(got, "\n") != 2 || !strings.Contains(got, "1:35\n") {

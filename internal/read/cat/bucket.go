@@ -15,7 +15,7 @@ import (
 // bucketScheme begins an argument that names a bucket.
 const bucketScheme = "s3://"
 
-// progressEvery is how often a terminal is shown how far reading a bucket has come.
+// progressEvery is how often the progress of reading a bucket is shown on a terminal.
 const progressEvery = time.Second
 
 // addBucket makes an item of a bucket.
@@ -35,20 +35,20 @@ func (p *Printer) addBucket(arg string) error {
 }
 
 // bucketPass prints the segments of a bucket, one stream after the other. It holds one
-// object at a time: if a segment begins before --since, the object before it is not
-// wanted.
+// object back at a time: if the next segment begins before --since, the object held back is
+// not wanted.
 type bucketPass struct {
 	p       *Printer
 	reader  *s3.Reader
-	series  *series // of the stream that is printed; nil: none yet
+	series  *series // the stream that is being printed; nil: none yet
 	of      s3.Object
-	before  *s3.Object // found, and not decided
+	before  *s3.Object // the object held back
 	objects int
 	bytes   int64
 	shown   time.Time
 }
 
-// printBucket prints everything in a bucket that is wanted.
+// printBucket prints every wanted line in a bucket.
 func (p *Printer) printBucket(ctx context.Context, r *s3.Reader) error {
 	b := &bucketPass{p: p, reader: r, shown: time.Now()}
 	for o, err := range r.Objects(ctx) {
@@ -80,8 +80,8 @@ func (p *Printer) printBucket(ctx context.Context, r *s3.Reader) error {
 	return b.end()
 }
 
-// over reports whether all lines of the object before next were persisted before Since:
-// they were if next belongs to the same stream and was created before Since.
+// over reports whether all lines of the object held back were persisted before Since. They
+// were if next belongs to the same stream and was created before Since.
 func (b *bucketPass) over(next s3.Object) bool {
 	return sameStream(*b.before, next) && !next.Segment.Start.Before(b.before.Segment.Start) && next.Segment.Start.Before(b.p.cfg.Since)
 }
@@ -99,7 +99,7 @@ func (b *bucketPass) end() error {
 	return b.series.drain()
 }
 
-// print prints one object, unless all its lines are later than the wanted ones.
+// print prints one object, unless all its lines are after the window.
 func (b *bucketPass) print(ctx context.Context, o s3.Object) error {
 	if b.series == nil || !sameStream(b.of, o) {
 		if err := b.end(); err != nil {
@@ -138,8 +138,8 @@ func (b *bucketPass) print(ctx context.Context, o s3.Object) error {
 	return nil
 }
 
-// lost reports what cannot be read; printing continues with the next object. No line continues
-// after it.
+// lost reports that the rest of an object cannot be read. Printing continues with the next
+// object, on a new line.
 func (b *bucketPass) lost(ctx context.Context, o s3.Object, done int64, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -148,7 +148,7 @@ func (b *bucketPass) lost(ctx context.Context, o s3.Object, done int64, err erro
 	return b.end()
 }
 
-// progress shows a terminal how far it is.
+// progress shows the progress on a terminal.
 func (b *bucketPass) progress(o s3.Object) {
 	b.objects++
 	if b.p.progress && time.Since(b.shown) > progressEvery {

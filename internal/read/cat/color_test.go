@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal opens a pseudoterminal, and the end of it at which a user reads. It changes no
-// bytes.
+// terminal opens a pseudoterminal that does not change any bytes. It returns the user's end
+// and the program's end.
 func terminal(t *testing.T) (user, screen *os.File) {
 	t.Helper()
 	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -43,7 +43,7 @@ func terminal(t *testing.T) (user, screen *os.File) {
 	return user, screen
 }
 
-// Levels have colors only on a terminal, and an escape sequence in a line never takes effect.
+// Levels have colors only on a terminal, and escape sequences in the log never take effect.
 func TestColorsOfLevels(t *testing.T) {
 	const text = "[0.1s][info][gc] info\n[0.2s][error][gc] \x1b[2J\n further \xc3\n[0.3s][warning][gc] warning\n[0.4s][debug][gc] debug\n"
 	path := filepath.Join(t.TempDir(), "gc.log")

@@ -11,12 +11,12 @@ import (
 	"github.com/ullage/ullage/internal/segment/clock"
 )
 
-// Config holds what to print. The zero value prints everything that is there.
+// Config says what to print. The zero value prints everything.
 type Config struct {
 	Follow  bool      // print what is appended, until interrupted
 	Since   time.Time // zero: from the beginning
 	Until   time.Time // the last time that is printed; zero: to the end
-	Tail    int       // only this many lines, the last of the output; 0: all
+	Tail    int       // print only the last lines of the output, this many; 0: print all
 	Level   ul.Level  // Unknown: all levels
 	Stream  string    // a glob; empty: all streams
 	Formats format.Rules
@@ -49,8 +49,8 @@ func (c Config) matches(stream string) bool { return read.Streams(c.Stream).Matc
 
 func (c Config) window() clock.Window { return clock.Window{Since: c.Since, Until: c.Until} }
 
-// wants reports whether a stream of a destination is wanted. The stream of marks does
-// not come from a JVM, so it has to be asked for.
+// wants reports whether a stream of a destination is wanted. The stream of marks does not
+// come from a JVM, so it is wanted only if Stream matches it.
 func (c Config) wants(stream string) bool {
 	if stream == mark.Stream {
 		return c.Marks || c.Stream != "" && c.matches(stream)
@@ -58,10 +58,10 @@ func (c Config) wants(stream string) bool {
 	return c.matches(stream)
 }
 
-// listing reports whether a table is printed, and no lines.
+// listing reports whether a table is printed instead of lines.
 func (c Config) listing() bool { return c.Gaps || c.Marks }
 
-// listed says what the rows of the table are.
+// listed names what the rows of the table are.
 func (c Config) listed() string {
 	if c.Marks {
 		return "marks or gaps"
@@ -69,10 +69,10 @@ func (c Config) listed() string {
 	return "gaps"
 }
 
-// selects reports whether some lines are not wanted.
+// selects reports whether some lines may be unwanted.
 func (c Config) selects() bool {
 	return c.listing() || c.Level != ul.Unknown || c.window().Bounded()
 }
 
-// timed reports whether the times of lines are needed, also of a single stream.
+// timed reports whether the times of lines are needed even for a single stream.
 func (c Config) timed() bool { return c.JSON || c.listing() || c.window().Bounded() }

@@ -10,21 +10,20 @@
 //	                           → read.Source
 //
 // A [Printer] finds the series, and prints their lines as text or as a table of gaps. The
-// merging picks the series with the earliest line next. A series reads one stream through a
-// [read.Source]; its selector decides which lines are wanted, by level and kind, and by the
-// times that a [clock.Dating] gives them. The seek file, if there is one, says where in its
+// merging picks the series with the earliest next line. A series reads one stream through a
+// [read.Source]; its selector decides which lines are wanted, by level, by kind, and by the
+// times that a [clock.Dating] gives them. The seek file, if there is one, says where in the
 // segments reading begins.
 //
 // # Memory
 //
-// At most 64 KiB of a line are held, so that memory does not grow with the length of a
-// line. A series holds one frame of its stream. At most 16 series are open, and hold 48 MiB
-// in all, besides the frame that is being read; the others are parked, and keep 16 MiB in all. Seek files
-// take 8 MiB in all; series beyond have none. The last N lines are not held but counted before they are printed, from the newest
-// segments back.
+// At most 64 KiB of a line are in memory, however long the line is. A series holds one frame of its stream. At most
+// 16 series are open, and hold 48 MiB in all, in addition to the frame that is being read. The others are parked, and
+// keep 16 MiB in all. Seek files take 8 MiB in all; once these are used up, series are read without one. The last N
+// lines are not held in memory: they are counted before they are printed, from the newest segments back.
 //
 // # Errors
 //
-// The bytes of the streams go to stdout. What cannot be read is reported on
-// stderr, by file and bytes, and skipped; [Printer.Failed] then says so.
+// The bytes of the streams go to stdout. Anything that cannot be read is reported on
+// stderr, with its file and bytes, and skipped; then [Printer.Failed] returns true.
 package cat

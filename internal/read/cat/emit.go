@@ -9,8 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// verbatim reports whether the bytes of the only series are printed without a look at
-// them.
+// verbatim reports whether the bytes of the only series are printed without being examined.
 func (p *Printer) verbatim() bool {
 	return !p.named && !p.colored && !p.cfg.selects() && !p.cfg.JSON && !p.cfg.Follow && p.cfg.Tail == 0
 }
@@ -32,7 +31,7 @@ func (s *series) copy(ctx context.Context) error {
 	return nil
 }
 
-// drain prints the wanted lines of the bytes that were read.
+// drain prints the wanted lines among the bytes that were read.
 func (s *series) drain() error {
 	for {
 		p, ok := s.source.Lines.Next()
@@ -73,11 +72,11 @@ func (s *series) emit() error {
 // printPiece prints a piece of a line of a series.
 func (p *Printer) printPiece(s *series) error {
 	if p.amid != s && len(s.cur.Text) == 0 {
-		return nil // the end of a line that another one has ended
+		return nil // the end of a line that a line of another series has already ended
 	}
 	out := p.buf[:0]
 	if p.amid != s && p.amid != nil {
-		out = append(out, '\n') // of a line that has waited too long for its end
+		out = append(out, '\n') // ends a line that has waited too long for its end
 	}
 	if p.amid != s && p.named {
 		out = s.appendPrefix(out)
@@ -86,8 +85,8 @@ func (p *Printer) printPiece(s *series) error {
 	p.amid = s
 	if s.cur.Last {
 		p.amid = nil
-		// Where bytes are missing and some lines are not wanted, the next line begins
-		// on its own.
+		// If bytes are missing here and some lines are not wanted, the next line begins on
+		// a new line of the output.
 		if s.cur.Broken() && (p.named || p.cfg.selects()) {
 			out = append(out, '\n')
 		}
@@ -100,10 +99,10 @@ func (p *Printer) printPiece(s *series) error {
 	return err
 }
 
-// colors are escapes of terminals, by level.
+// colors are the terminal escape sequences, by level.
 var colors = [ul.NumLevels]string{ul.Error: "\x1b[31m", ul.Warning: "\x1b[33m", ul.Debug: "\x1b[2m", ul.Trace: "\x1b[2m"}
 
-// printColored prints text in a color, if it has one.
+// printColored prints text in a color; empty: without one.
 func (p *Printer) printColored(text []byte, color string) error {
 	if color == "" {
 		_, err := p.text.Write(text)
@@ -123,7 +122,7 @@ func (p *Printer) printColored(text []byte, color string) error {
 	return err
 }
 
-// escape writes an escape to the terminal, after all text before it.
+// escape writes an escape sequence to the terminal, after flushing all text before it.
 func (p *Printer) escape(code string) error {
 	if err := p.screen.Flush(); err != nil {
 		return err
@@ -132,8 +131,8 @@ func (p *Printer) escape(code string) error {
 	return err
 }
 
-// appendPrefix appends whose line it is: "gc.log: ", or "gc.log#2: " for the second JVM
-// that is met.
+// appendPrefix appends the prefix that shows the origin of a line: "gc.log: ", or
+// "gc.log#2: " for the second JVM in the stream.
 func (s *series) appendPrefix(text []byte) []byte {
 	text = append(text, printable.Name(s.name)...)
 	if run := s.pick.line.Run; run > 1 {

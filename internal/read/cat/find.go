@@ -15,11 +15,11 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// Find looks up what args name: a destination, the directory of a stream, or
-// files. It returns the errors about any of them. Run prints the others.
+// Find looks up what args name: a destination, the directory of a stream, or files. It
+// returns the errors about the arguments. Run prints later errors.
 func (p *Printer) Find(args []string) (bad []error) {
 	defer func() { p.failed = p.failed || len(bad) > 0 }()
-	var names []string // streams that do not match
+	var names []string // streams that exist and do not match
 	for _, arg := range args {
 		others, err := p.add(arg)
 		if err != nil {
@@ -38,8 +38,8 @@ func (p *Printer) Find(args []string) (bad []error) {
 	return []error{err}
 }
 
-// add adds an item for one argument, or adds a file to the last item. It
-// returns the streams that the argument names and that do not match.
+// add adds an item for one argument, or adds a file to the last item. It returns the
+// streams that the argument names and that do not match.
 func (p *Printer) add(arg string) (others []string, err error) {
 	if strings.HasPrefix(arg, bucketScheme) {
 		return nil, p.addBucket(arg)
@@ -128,7 +128,7 @@ func (p *Printer) addFile(path string, stat fs.FileInfo) (others []string, err e
 	return p.addSeries(s), nil
 }
 
-// addSeries adds a series as an item, or returns its name if it does not match.
+// addSeries adds a series as an item, or returns its name if the name does not match.
 func (p *Printer) addSeries(s *series) (others []string) {
 	if !p.cfg.matches(s.name) {
 		return []string{s.name}

@@ -47,7 +47,8 @@ func startFollower(t *testing.T, cfg Config, args ...string) *follower {
 	return f
 }
 
-// expect waits for text, and for nothing else, after the text that was expected before.
+// expect waits for the given text and fails if anything else is printed after the text that
+// was expected before.
 func (f *follower) expect(text string) {
 	f.t.Helper()
 	f.want.WriteString(text)
@@ -90,7 +91,7 @@ func (d *shipped) open() {
 	d.must(err)
 }
 
-// restart is what a new sidecar does: it cuts the stream back to the mark.
+// restart acts as a new sidecar: it truncates the stream to the mark.
 func (d *shipped) restart(name string, m segment.Mark) *store.Stream {
 	d.must(d.store.Close())
 	d.open()
@@ -126,8 +127,8 @@ func eachFollow(t *testing.T, run func(t *testing.T, d *shipped, cfg Config)) {
 	}
 }
 
-// A restart of the sidecar cuts what is not committed and writes it again, in
-// other frames. A reader that follows must see each line once.
+// When the sidecar restarts, it cuts off uncommitted data and writes it again, in other
+// frames. A reader that follows must see each line once.
 func TestFollowAcrossARestartPrintsEachLineOnce(t *testing.T) {
 	eachFollow(t, func(t *testing.T, d *shipped, cfg Config) {
 		s := d.restart("gc.log", segment.Mark{})
@@ -137,11 +138,12 @@ func TestFollowAcrossARestartPrintsEachLineOnce(t *testing.T) {
 		f.expect("1\n")
 		d.append(s, "2\n", "3\n")
 		f.expect("2\n3\n")
-		// The cut is seen while the segment is still shorter.
+		// The reader sees the cut while the segment is still shorter.
 		s = d.restart("gc.log", mark)
 		d.append(s, "2\n3\n4\n")
 		f.expect("4\n")
-		// By the time the reader looks, the cut segment is longer than before: only its bytes show the cut.
+		// By the time the reader looks, the cut segment is longer than before: only its bytes reveal the
+		// cut.
 		s = d.restart("gc.log", mark)
 		d.append(s, "2\n3\n", "4\n5\n", "6\n", "7\n"+strings.Repeat("long ", 100)+"\n")
 		f.expect("5\n6\n7\n" + strings.Repeat("long ", 100) + "\n")
@@ -162,7 +164,7 @@ func TestFollowIntoNewSegmentsAndStreams(t *testing.T) {
 		f.expect("1\n")
 		mark.Sealed = true
 		for _, step := range []string{"2\n", "3\n", "4\n"} {
-			// A new segment is deleted again with all its content.
+			// A new segment is deleted with all its content.
 			s = d.restart("gc.log", mark)
 			d.append(s, step)
 			f.expect(step)
@@ -172,21 +174,22 @@ func TestFollowIntoNewSegmentsAndStreams(t *testing.T) {
 			mark = d.sync(s)
 			mark.Sealed = true
 		}
-		// The segment before grows again instead.
+		// The segment before it grows instead.
 		s = d.restart("gc.log", mark)
 		d.append(s, "5\n")
 		f.expect("5\n")
 		d.must(os.Remove(newestSegment(t, d.dir, "gc.log")))
 		grow(t, d, newestSegment(t, d.dir, "gc.log"), "5\n6\n")
 		f.expect("6\n")
-		// Others.
+		// Streams that do not match.
 		d.append(d.restart("other", segment.Mark{}), "no match\n")
 		d.append(d.restart("app.log", segment.Mark{}), "match\n")
 		f.expect("app.log: match\n")
 	})
 }
 
-// Retention deletes old segments while they are read, and streams that have ended.
+// Retention deletes old segments while they are read. It also deletes streams that have
+// ended.
 func TestFollowPastRetention(t *testing.T) {
 	eachFollow(t, func(t *testing.T, d *shipped, cfg Config) {
 		s := d.restart("gc.log", segment.Mark{})
@@ -200,8 +203,8 @@ func TestFollowPastRetention(t *testing.T) {
 		d.append(s, "2\n")
 		d.must(os.Remove(old))
 		f.expect("2\n")
-		// The stream ends and is deleted as a whole, and later comes back under
-		// the same numbers, with the same beginning.
+		// The stream ends and is deleted as a whole. Later it reappears with the same
+		// numbers and the same beginning.
 		d.must(os.RemoveAll(filepath.Join(d.dir, "gc.log")))
 		d.append(d.restart("gc.log", segment.Mark{}), "1\n")
 		f.expect("1\n")
@@ -231,7 +234,7 @@ func grow(t *testing.T, d *shipped, path, raw string) {
 	d.must(file.Close())
 }
 
-// However long a line is, the whole line must never be in memory, whether or not it passes the filter.
+// A whole line must never be in memory, however long it is, whether or not it passes the filter.
 func TestAnEndlessLineIsBounded(t *testing.T) {
 	d := newShipped(t, segment.Zstd)
 	s := d.restart("gc.log", segment.Mark{})
@@ -264,7 +267,7 @@ func (n *countingWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// The last lines, then whatever is appended, as in `tail -n 2 -f`.
+// First the last lines, then everything that is appended, as in `tail -n 2 -f`.
 func TestFollowFromTheTail(t *testing.T) {
 	eachFollow(t, func(t *testing.T, d *shipped, cfg Config) {
 		s := d.restart("gc.log", segment.Mark{})

@@ -11,13 +11,13 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// A gap is a place of a stream where lines are missing.
+// A gap is a place in a stream where lines are missing.
 type gap struct {
 	kind   gapKind
 	at     time.Time     // zero: unknown
 	lines  uint64        // the number of missing lines, except for full
-	marker ul.Gap        // for dropped
-	took   time.Duration // for full: from the line that was cut to the next one; 0: unknown
+	marker ul.Gap        // only for dropped
+	took   time.Duration // only for full: from the line that was cut to the next one; 0: unknown
 }
 
 // gapKind is what took the lines. The table of docs/read-logs.md is made from the comments.
@@ -37,17 +37,17 @@ const (
 
 // gapTable holds what `ullage logs --gaps` has listed.
 type gapTable struct {
-	n      int    // gaps that the sidecar left
+	n      int    // gaps in which the sidecar dropped lines
 	sum    ul.Gap // of their markers
-	over   bool   // the sum overflows its numbers
-	jvm    int    // gaps that the JVM left
+	over   bool   // the sum has overflowed
+	jvm    int    // gaps in which the JVM lost lines
 	lacks  lacks
 	rows   []gapRow
 	widths gapWidths // widths of the printed columns; zero before the header
 }
 
-// gapRow is one row of the table. Every cell is non-empty and has no space, so
-// that a program can split a row at spaces.
+// gapRow is one row of the table. Every cell is non-empty and has no space, so that a
+// program can split a row at spaces.
 type gapRow [8]string
 
 type gapWidths [len(gapRow{})]int
@@ -73,13 +73,13 @@ func (p *Printer) listGap(stream string, g gap) {
 	}
 }
 
-// printRows prints the rows that were added.
+// printRows prints the added rows.
 func (p *Printer) printRows() {
 	p.printGaps()
 	p.marks.print(p)
 }
 
-// row is the row for a gap in a stream. A - means "unknown".
+// row returns the row for a gap in a stream. A "-" means unknown.
 func (g gap) row(stream string) gapRow {
 	const none = "-"
 	r := gapRow{none, gapStream(stream), string(g.kind), none, none, none, none, none}
@@ -100,9 +100,9 @@ func (g gap) row(stream string) gapRow {
 	return r
 }
 
-// printGaps prints the added rows, the first ones after the header. Columns are
-// as wide as their cells, and never narrower than in earlier rows. An error of
-// the output is returned again by the next flush.
+// printGaps prints the added rows; a header precedes the first ones. Columns are as wide as
+// their cells, and never narrower than in earlier rows. An error of the output is returned
+// again by the next flush.
 func (p *Printer) printGaps() {
 	t := &p.gaps
 	if len(t.rows) == 0 {
@@ -125,7 +125,7 @@ func (p *Printer) printGaps() {
 	t.rows = t.rows[:0]
 }
 
-// add counts a gap. Markers can be forged with any numbers, so the sum of the gaps may
+// add counts a gap. Forged markers can have any numbers, so the sum of the gaps may
 // overflow.
 func (t *gapTable) add(g gap) {
 	if g.kind != dropped {
@@ -138,8 +138,8 @@ func (t *gapTable) add(g gap) {
 	t.over = t.over || t.sum.Total() < lines || t.sum.Bytes < g.marker.Bytes
 }
 
-// summary formats the sum for stderr, so that stdout holds the rows alone.
-// partial reports that not everything could be read.
+// summary formats the sum for stderr, so that stdout has only the rows. Partial says that
+// not everything could be read.
 func (t *gapTable) summary(partial bool) string {
 	text := "no gaps: nothing was dropped on purpose"
 	switch {
@@ -181,14 +181,13 @@ func gapLevels(g ul.Gap, r ul.Reason) string {
 	return strings.Join(parts, ",")
 }
 
-// gapStream formats the name of a stream without spaces: it quotes a name with
-// spaces.
+// gapStream formats the name of a stream without spaces, which it escapes.
 func gapStream(name string) string { return strings.ReplaceAll(printable.Name(name), " ", `\x20`) }
 
 // maxStream bounds the width of the column of names.
 const maxStream = 40
 
-// gapWidth returns the width of the column of names, for the streams found.
+// gapWidth returns the width of the column of names for the streams that were found.
 func (p *Printer) gapWidth() int {
 	width := len("STREAM")
 	for _, item := range p.items {

@@ -15,14 +15,14 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// gapAt is a gap of n lines, dropped within a second.
+// gapAt is a gap of n lines that were dropped within a second.
 func gapAt(at time.Time, n uint64) ul.Gap {
 	g := ul.Gap{Bytes: 10 * n, First: at, Last: at.Add(time.Second)}
 	g.Lines[ul.Discard][ul.Info] = n
 	return g
 }
 
-// Markers, and only markers, must be found, however their bytes arrive.
+// Markers, and nothing else, must be found, however their bytes are split.
 func TestGapsAreFoundInAnyPieces(t *testing.T) {
 	begin := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	var raw []byte
@@ -30,7 +30,7 @@ func TestGapsAreFoundInAnyPieces(t *testing.T) {
 	for i := range 5 {
 		g := gapAt(begin.Add(time.Duration(i)*time.Hour), uint64(i+1))
 		raw = append(raw, "[0.100s][warning][gc] one\n further line\n\n"...)
-		raw = append(raw, strings.Repeat("x", i*cut.HeadBytes/2)...) // glued to it, it is not one
+		raw = append(raw, strings.Repeat("x", i*cut.HeadBytes/2)...) // glued to other text, it is not a marker
 		if i%2 == 1 {
 			raw = append(raw, '\n')
 		}
@@ -41,7 +41,7 @@ func TestGapsAreFoundInAnyPieces(t *testing.T) {
 	}
 	last := gapAt(begin, 9)
 	want = append(want, last)
-	raw = bytes.TrimSuffix(last.AppendMarker(raw), []byte{'\n'}) // as where the stream ends
+	raw = bytes.TrimSuffix(last.AppendMarker(raw), []byte{'\n'}) // as at the end of a stream
 	for _, size := range []int{1, 2, 7, 100, 4096, cut.HeadBytes - 1, cut.HeadBytes, cut.HeadBytes + 1, len(raw)} {
 		out, got := through(raw, size, newSelector(Config{Gaps: true}, ""))
 		if !slices.Equal(got, want) || bytes.Count(out, []byte{'\n'}) != len(want) {
@@ -50,7 +50,7 @@ func TestGapsAreFoundInAnyPieces(t *testing.T) {
 	}
 }
 
-// The first header sets the columns of all rows after it, even for a stream that comes later.
+// The first header sets the columns of all later rows, even for a stream that appears later.
 func TestFollowOfGapsListsEachOnce(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t) })
 	d := newShipped(t, segment.Zstd)
@@ -71,7 +71,7 @@ func TestFollowOfGapsListsEachOnce(t *testing.T) {
 	d.append(s, marker(1), "[0.101s][info][gc] two\n")
 	f.expect("TIME                          STREAM  KIND           LINES         BYTES    SECONDS  DISCARD                   DROP\n" +
 		"2026-11-21T10:01:00.000+0000  gc.log  dropped            1            10      1.000  info=1                    -\n")
-	s = d.restart("gc.log", mark) // and the same once more
+	s = d.restart("gc.log", mark) // and once more
 	d.append(s, marker(1)+"[0.101s][info][gc] two\n"+marker(2))
 	f.expect("2026-11-21T10:02:00.000+0000  gc.log  dropped            2            20      1.000  info=2                    -\n")
 	d.append(d.restart("another.log", segment.Mark{}), marker(3))

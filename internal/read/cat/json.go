@@ -14,13 +14,13 @@ import (
 // jsonTime is the form of times in objects; it is RFC 3339.
 const jsonTime = "2006-01-02T15:04:05.000Z07:00"
 
-// printJSON prints a piece of a line of a series, as an object or a part of one: text
-// comes last in it, so that a line of any length need not be in memory.
+// printJSON prints a piece of a line of a series, as an object or a part of one. The field
+// text is the last in the object, so that a long line need not be in memory.
 func (p *Printer) printJSON(s *series) error {
 	out, text := p.buf[:0], s.cur.Text
 	if p.amid != s {
 		if len(text) == 0 {
-			return nil // the end of a line that another one has ended
+			return nil // the end of a line that a line of another series has already ended
 		}
 		if p.amid != nil {
 			out = append(out, "\"}\n"...)
@@ -58,7 +58,7 @@ func (s *series) appendHead(out, text []byte) (head, message []byte) {
 	var r ul.Record
 	r.Parse(body)
 	if line.Kind == ul.Continuation && r.Kind != ul.Continuation || !s.cur.First {
-		r = ul.Record{Message: body} // what looks like decorations is not
+		r = ul.Record{Message: body} // the line looks like a record but is not one
 	}
 	out = append(out, '{')
 	if !line.Time.IsZero() {
@@ -88,7 +88,7 @@ func (s *series) appendHead(out, text []byte) (head, message []byte) {
 	return out, text[len(body)-len(r.Message):]
 }
 
-// appendRecord appends what the decorations and the message of a record say.
+// appendRecord appends the fields for the decorations and the message of a record.
 func appendRecord(out []byte, r *ul.Record) []byte {
 	if len(r.Tags) > 0 {
 		out = append(out, `,"tags":["`...)
@@ -106,7 +106,7 @@ func appendRecord(out []byte, r *ul.Record) []byte {
 	return out
 }
 
-// wholeRunes returns how many bytes of text are not the beginning of a rune that
+// wholeRunes returns the length of text without an incomplete rune at its end, which
 // continues in the next piece.
 func wholeRunes(text []byte) int {
 	for n := len(text) - 1; n >= 0 && n >= len(text)-utf8.UTFMax; n-- {
@@ -120,7 +120,7 @@ func wholeRunes(text []byte) int {
 	return len(text)
 }
 
-// appendText appends text as the inside of a JSON string. Bytes that are not UTF-8 become
+// appendText appends text as the content of a JSON string. Bytes that are not UTF-8 become
 // the replacement character.
 func appendText(out, text []byte) []byte {
 	for len(text) > 0 {

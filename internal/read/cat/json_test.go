@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// object has the fields of one line that a program can read from the JSON.
+// object holds the fields of one line that the tests read from the JSON.
 type object struct {
 	Time, Stream, Level, Text string
 	Run                       int
@@ -21,7 +21,7 @@ type object struct {
 	GC                        *int
 }
 
-// objects prints a destination as JSON and decodes it.
+// objects prints a destination as JSON and decodes the output.
 func objects(t *testing.T, dest string) (got []object) {
 	t.Helper()
 	var out bytes.Buffer
@@ -39,7 +39,7 @@ func objects(t *testing.T, dest string) (got []object) {
 	return got
 }
 
-// A line of any length is one object, and no character is cut at the end of a piece of the line.
+// A line of any length is one object, and no character is split between pieces of the line.
 func TestJSONOfALongLine(t *testing.T) {
 	for shift := range 5 {
 		long := strings.Repeat("x", shift) + strings.Repeat("größer → 𝕏 \"quoted\"\t", 20<<10) + "\xe2\x82"

@@ -7,16 +7,16 @@ import (
 	"github.com/ullage/ullage/internal/segment/owner"
 )
 
-// lacks are what copies do not show of the streams whose gaps are listed.
+// lacks lists the data that copies do not have yet, for the streams whose gaps are listed.
 type lacks []owner.Lack
 
-// gaps reports whether there are, or may be, gaps among them.
+// gaps reports whether the missing data has, or may have, gaps.
 func (l lacks) gaps() bool {
 	return slices.ContainsFunc(l, func(one owner.Lack) bool { return one.DroppedLines > 0 || one.Unasked != "" })
 }
 
 // ask finds out, before the gaps are listed, what the sidecars that own the destinations
-// have yet to persist: the marker of a gap waits like the lines around it.
+// have yet to persist: the marker of a gap is persisted with the lines around it.
 func (l *lacks) ask(ctx context.Context, cfg Config, items []item) error {
 	if !cfg.listing() || cfg.Follow {
 		return nil

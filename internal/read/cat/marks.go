@@ -15,16 +15,16 @@ import (
 type markTable struct {
 	n      int // marks
 	rows   []markRow
-	widths [3]int // of the columns but the last, as printed; zero before the header
+	widths [3]int // of all columns but the last, as printed; zero before the header
 }
 
-// markRow is one row of the table. Every cell is non-empty, and all but the last one have
-// no space.
+// markRow is one row of the table. Every cell is non-empty. Only the last cell may have
+// spaces.
 type markRow [4]string
 
 var markHeader = markRow{"TIME", "STREAM", "KIND", "DETAILS"}
 
-// list lists what the series has moved to: a mark, or a gap.
+// list adds to the table what the series has moved to: a mark or a gap.
 func (p *Printer) list(s *series) {
 	line := &s.pick.line
 	switch g := line.lost; {
@@ -38,7 +38,7 @@ func (p *Printer) list(s *series) {
 	}
 }
 
-// markRow is the row for a gap among marks: the known cells of its own table.
+// markRow returns the row for a gap in the table of marks, with the cells that are known.
 func (g gap) markRow(stream string) markRow {
 	r := g.row(stream)
 	var details []string
@@ -53,7 +53,7 @@ func (g gap) markRow(stream string) markRow {
 // list adds a row for a mark in a series, or prints its object.
 func (t *markTable) list(p *Printer, series string, m mark.Mark) {
 	t.n++
-	// The streams of a bucket have the names of their pods in front.
+	// In a bucket, the name of a stream begins with its pod.
 	stream := strings.TrimSuffix(series, mark.Stream) + m.Get("stream")
 	m.Fields = slices.DeleteFunc(slices.Clone(m.Fields), func(f mark.Field) bool { return f.Key == "stream" })
 	if p.cfg.JSON {
@@ -67,7 +67,7 @@ func (t *markTable) list(p *Printer, series string, m mark.Mark) {
 	t.add(p, markRow{m.Time.UTC().Format(gapTime), name, string(m.Kind), dashed(string(m.AppendDetails(nil)))})
 }
 
-// dashed is a cell that is not empty.
+// dashed returns s, or "-" if s is empty.
 func dashed(s string) string {
 	if s == "" {
 		return "-"
@@ -102,7 +102,7 @@ func (t *markTable) print(p *Printer) {
 	t.rows = t.rows[:0]
 }
 
-// summary sums up what was listed, then the gaps, for stderr.
+// summary formats the number of marks followed by the summary of the gaps, for stderr.
 func (t *markTable) summary(gaps string) string { return plural(t.n, "mark") + "; " + gaps }
 
 // markObject is a mark as an object.

@@ -40,7 +40,7 @@ func incident(t *testing.T) *shipped {
 	return d
 }
 
-// printed is what Run prints, and reports on stderr.
+// printed returns what Run prints to stdout and to stderr.
 func printed(t *testing.T, cfg Config, args ...string) (out, stderr string) {
 	t.Helper()
 	var o, e bytes.Buffer
@@ -118,7 +118,8 @@ func TestLinesAreWithoutMarks(t *testing.T) {
 			t.Errorf("%s: %s", name, out)
 		}
 	}
-	// If there is only one stream besides that of marks, lines have no name in front.
+	// If there is only one stream other than the stream of marks, no name precedes the
+	// lines.
 	d = newShipped(t, segment.Zstd)
 	d.append(d.restart(mark.Stream, segment.Mark{}), markAt(0, mark.SidecarStarted))
 	if out, stderr := printed(t, Config{}, d.dir); out != "" || !strings.Contains(stderr, "nothing is persisted") {

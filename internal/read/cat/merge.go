@@ -10,27 +10,27 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// maxOpen is how many series are open at a time, and openBytes is how much they hold in
-// memory in all, unless one alone holds more. Frames of a sidecar, of 1 MiB at most, take
-// no more than that, and mostly a third; other frames may take ten times as much. Other
-// series that have lines to print are parked: those whose turn comes last. They keep some
-// of the bytes that they have read, keepAll in all, so as not to read a frame again for
-// each of its lines.
+// maxOpen is how many series are open at a time. OpenBytes is how much they hold in memory
+// in all, unless a single one holds more. A sidecar's frames, of at most 1 MiB, stay within
+// that limit and mostly take a third of it; other frames may take ten times as much. Beyond
+// these limits, the series whose turn comes last are parked. A parked series keeps some of
+// the bytes that it has read, so that a frame need not be read again for each of its lines.
+// All series together keep keepAll bytes.
 const (
 	maxOpen   = 16
 	openBytes = maxOpen * 3 << 20
 	keepAll   = 16 << 20
 )
 
-// turn is when a line of a series is printed.
+// turn says when the next line of a series is printed.
 type turn struct {
-	key   int64 // microseconds since the epoch; the least of all if the time is unknown
-	order int   // among all series
+	key   int64 // microseconds since the epoch; the lowest value if the time is unknown
+	order int   // the position among all series
 	idle  bool  // there is no line for now
 }
 
-// merging is a heap of series. The series whose next line is the earliest comes first; of
-// several with the same time, the series that was found first.
+// merging is a heap of series. The first is the series whose next line is the earliest; if
+// several have the same time, it is the series that was found first.
 type merging []*series
 
 func (m merging) Len() int           { return len(m) }
@@ -55,8 +55,8 @@ func (m merging) second() *series {
 	return m[1]
 }
 
-// merge prints the lines of several series chronologically. The lines of a series
-// stay in their order, whatever their times. A series without times comes first.
+// merge prints the lines of several series chronologically. The lines of a series stay in
+// their order, whatever their times. Series without times come first.
 func (p *Printer) merge(ctx context.Context, all []*series) error {
 	var m merging
 	p.keep = p.keepAll / max(1, len(all))
@@ -85,8 +85,8 @@ func (p *Printer) merge(ctx context.Context, all []*series) error {
 	return nil
 }
 
-// printUntil prints lines of the series until it is the turn of the other. It
-// returns false if the series has no more for now.
+// printUntil prints lines of the series until it is the turn of the other one. It returns
+// false if the series has no more lines for now.
 func (s *series) printUntil(ctx context.Context, other *series) (more bool, err error) {
 	for {
 		if err := s.emit(); err != nil {
@@ -102,12 +102,12 @@ func (s *series) printUntil(ctx context.Context, other *series) (more bool, err 
 	}
 }
 
-// before reports whether it is the turn of s rather than of o.
+// before reports whether s comes before o.
 func (s *series) before(o *series) bool {
 	return s.key < o.key || s.key == o.key && s.order < o.order
 }
 
-// setKey sets when it is the turn of the series, from its next line.
+// setKey sets the turn of the series from its next line.
 func (s *series) setKey() {
 	s.key = math.MinInt64
 	if at := s.pick.line.Time; !at.IsZero() {
@@ -115,8 +115,8 @@ func (s *series) setKey() {
 	}
 }
 
-// makeRoom enters s, which is about to read or has just read, and parks others until no
-// more are open, and hold no more in memory, than may be.
+// makeRoom adds s, which is about to read or has just read, to the open series. It parks
+// others until neither their number nor their memory exceeds the limit.
 func (p *Printer) makeRoom(s *series) {
 	if !slices.Contains(p.open, s) {
 		p.open = append(p.open, s)
@@ -141,10 +141,10 @@ func held(open []*series) (n int) {
 	return n
 }
 
-// park frees the memory of the frame that the series has read. Part of the rest of the frame is
-// kept.
+// park frees the memory of the frame that the series has read, but keeps part of the rest of
+// the frame.
 func (s *series) park() {
-	// slices.Clone of no bytes would keep the frame in memory.
+	// A slices.Clone of zero bytes would keep the frame in memory.
 	s.cur.Text = bytes.Clone(s.cur.Text)
 	s.source.Park(s.p.keep)
 }

@@ -23,14 +23,14 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// record is a record of a test, with its time.
+// record is a record of a test and its time.
 type record struct {
 	at   time.Time
 	text string // with the name of its stream before each line
 }
 
-// random fills a stream with frames of records, some of them of several lines, and
-// returns the records. Some frames end inside a record.
+// random fills a stream with frames of random records, some of which have several lines,
+// and returns the records. Some frames end inside a record.
 func (d *shipped) random(r *rand.Rand, name string, frames int) (written []record) {
 	s := d.restart(name, segment.Mark{})
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Add(time.Duration(r.Intn(3000)) * time.Millisecond)
@@ -65,7 +65,7 @@ func openSegments(dest string) (n int) {
 	return n
 }
 
-// watched is an output that looks how many segments are open.
+// watched is an output that counts the open segments at each write.
 type watched struct {
 	bytes.Buffer
 	dest string
@@ -77,8 +77,8 @@ func (w *watched) Write(p []byte) (int, error) {
 	return w.Buffer.Write(p)
 }
 
-// The lines of streams that are merged are those of a stable sort by time, however many
-// streams there are and how few of them can be open.
+// Merged streams have the order of a stable sort by time, however many streams there are
+// and however few of them can be open.
 func TestMergeIsAStableSortByTime(t *testing.T) {
 	for _, how := range []segment.Compression{segment.Zstd, segment.None} {
 		for _, streams := range []int{2, maxOpen, 3 * maxOpen} {
@@ -115,7 +115,7 @@ func TestMergeIsAStableSortByTime(t *testing.T) {
 }
 
 // A parked series prints the bytes that it kept without being opened again. If it were opened, it would park another
-// series, and with more streams than places, each frame would be read again for every few lines.
+// series. If there were more streams than places, each frame would be read again every few lines.
 func TestASeriesThatPrintsWhatItKeptParksNoOther(t *testing.T) {
 	const lines = 10
 	d, ctx := newShipped(t, segment.Zstd), t.Context()
@@ -158,7 +158,7 @@ type measured struct {
 func (m *measured) Write(p []byte) (int, error) {
 	want := make([]byte, len(p))
 	if _, err := io.ReadFull(m.wanted, want); err != nil || !bytes.Equal(p, want) {
-		m.t.Fatalf("write %d is not the lines in their order: %v", m.calls, err)
+		m.t.Fatalf("write %d does not have the lines in their order: %v", m.calls, err)
 	}
 	if m.calls++; m.calls%16 == 0 {
 		var stats runtime.MemStats
@@ -169,8 +169,8 @@ func (m *measured) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// The memory of a merge is bounded even if each stream is a frame of a few KiB that decodes to fifteen times the size
-// of the largest frame that a sidecar writes.
+// The memory of a merge is bounded even if each stream is a frame of a few KiB whose content is fifteen times the
+// size of a sidecar's largest frame.
 func TestStreamsOfHugeFramesAreMergedInBoundedMemory(t *testing.T) {
 	const streams, seconds = maxOpen + 2, 15 // of 1 MB each
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
@@ -224,7 +224,7 @@ func TestFollowOfSeveralStreams(t *testing.T) {
 		first := d.restart("a.log", segment.Mark{})
 		d.append(first, "[2026-11-20T12:00:02.000+0000][info] 2\n")
 		f := startFollower(t, cfg, d.dir)
-		f.expect("[2026-11-20T12:00:02.000+0000][info] 2\n") // the only one
+		f.expect("[2026-11-20T12:00:02.000+0000][info] 2\n") // the only stream so far
 		second := d.store.Stream("b.log")
 		d.must(second.Resume(segment.Mark{}, 1<<30))
 		d.append(second, "[2026-11-20T12:00:01.000+0000][info] 1\n further\n[2026-11-20T12:00:0")

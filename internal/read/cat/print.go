@@ -22,34 +22,34 @@ const (
 	bufferSize = 256 << 10
 )
 
-// Printer prints what was persisted. Its methods return errors of the output or
-// of the context alone. What cannot be read is reported on stderr, recorded in
-// failed, and skipped. A Printer is not safe for concurrent use.
+// Printer prints what was persisted. Its methods return only errors of the output and of
+// the context. Anything that cannot be read is reported on stderr, recorded in failed, and
+// skipped. A Printer is not safe for concurrent use.
 type Printer struct {
 	cfg     Config
 	stdout  io.Writer
 	out     *bufio.Writer // writes to stdout
 	screen  *cli.Screen   // if stdout is a terminal: writes to out
-	text    io.Writer     // screen if there is one, or else out
+	text    io.Writer     // screen if it is set, or else out
 	stderr  io.Writer
 	items   []item
 	gaps    gapTable
 	marks   markTable
-	live    bool    // everything that was there at the start is printed
+	live    bool    // everything that was there at the start has been printed
 	colored bool    // lines are colored by level
 	named   bool    // there are or were several series: each line begins with the name of its series
-	amid    *series // the last printed line belongs to it, and has not ended
-	buf     []byte  // is used again for each line
+	amid    *series // the series of the last printed line, if that line has not ended
+	buf     []byte  // reused for each line
 	split   []byte  // the beginning of a character whose rest is in the next piece
-	skip    int     // this many lines are not printed: they come before the last Tail lines
+	skip    int     // the number of lines to skip: they come before the last Tail lines
 	failed  bool    // something could not be read
 
 	memory
 
-	progress bool // stderr is a terminal: a long read reports how far it is
+	progress bool // stderr is a terminal: the progress of a long read is shown
 }
 
-// memory is what the series have in memory.
+// memory records what the series hold in memory.
 type memory struct {
 	open    []*series // at most maxOpen
 	keep    int       // bytes that a series may keep when it is parked,
@@ -57,8 +57,8 @@ type memory struct {
 	indexed int       // bytes of all seek files
 }
 
-// item is what arguments name: a destination, whose streams appear and disappear, a
-// bucket, or one series.
+// item is what one or more arguments name: a destination, whose streams appear and
+// disappear, a bucket, or one series.
 type item struct {
 	dest   string
 	series []*series // by name
@@ -78,13 +78,12 @@ func New(cfg Config, stdout, stderr io.Writer) *Printer {
 	return p
 }
 
-// Failed reports whether something was not found or could not be read, or a gap could not be
-// listed because its marker is not in the copy yet.
+// Failed reports whether something was not found or could not be read. It is also true if a
+// gap could not be listed because its marker is not in the copy yet.
 func (p *Printer) Failed() bool { return p.failed || p.gaps.lacks.gaps() }
 
-// Run prints everything that Find found and then, with Follow, what is
-// appended, until ctx ends or the output is no longer read. It closes all
-// files.
+// Run prints everything that Find found and then, with Follow, everything that is appended,
+// until ctx ends or the output is no longer read. It closes all files.
 func (p *Printer) Run(ctx context.Context) (err error) {
 	if len(p.items) == 0 {
 		return nil
@@ -134,7 +133,7 @@ func (p *Printer) Run(ctx context.Context) (err error) {
 	}
 }
 
-// pass prints everything that was not printed before.
+// pass prints everything that has not been printed yet.
 func (p *Printer) pass(ctx context.Context) error {
 	for i := range p.items {
 		if item := &p.items[i]; item.dest != "" {
@@ -162,8 +161,9 @@ func (p *Printer) pass(ctx context.Context) error {
 	return nil
 }
 
-// printSeries prints everything of the series that was not printed before. Only segments
-// and plain files can be parked, so others come first, one after the other.
+// printSeries prints everything in the series that has not been printed yet. Only segments
+// and plain files can be parked, so the other series are printed first, one after the
+// other.
 func (p *Printer) printSeries(ctx context.Context, all []*series) error {
 	if p.verbatim() && len(all) == 1 {
 		return all[0].copy(ctx)
@@ -190,7 +190,7 @@ func (p *Printer) series() []*series {
 	return all
 }
 
-// end prints the lines that have begun, and closes all files.
+// end prints the lines that have begun and closes all files.
 func (p *Printer) end() error {
 	var errs []error
 	for _, s := range p.series() {
@@ -207,11 +207,11 @@ func (p *Printer) end() error {
 
 // note reports something on stderr, after everything printed before it.
 func (p *Printer) note(format string, args ...any) {
-	_ = p.out.Flush() // the next write returns the error again
+	_ = p.out.Flush() // the next write will return the same error
 	fmt.Fprintf(p.stderr, "ullage logs: %s\n", printable.Line(fmt.Sprintf(format, args...)))
 }
 
-// complain reports that something cannot be read, and records that.
+// complain reports that something cannot be read, and sets failed.
 func (p *Printer) complain(format string, args ...any) {
 	p.failed = true
 	p.note(format, args...)

@@ -2,16 +2,19 @@ package cat
 
 import "github.com/ullage/ullage/internal/segment/seek"
 
-// indexAll bounds the memory of all seek files together; streams beyond are read without.
+// indexAll bounds the memory of all seek files together. Once it is used up, streams are
+// read without one.
 const indexAll = 8 << 20
 
-// seekIndex is the seek file of a stream. The zero value was not looked for.
+// seekIndex is the seek file of a stream. For the zero value, the file has not been looked
+// for yet.
 type seekIndex struct {
 	*seek.Index
 	looked bool
 }
 
-// seekIndex returns the seek file of the stream. A file that cannot be read is as none.
+// seekIndex returns the seek file of the stream. A file that cannot be read is treated as
+// missing.
 func (s *series) seekIndex() *seek.Index {
 	x := &s.index
 	if x.looked || s.dir == "" {

@@ -8,30 +8,30 @@ import (
 )
 
 // selector decides which lines of one stream are wanted. The beginning of a line decides
-// about the whole of it.
+// for the whole line.
 type selector struct {
 	cfg   Config
-	marks bool // the stream is that of marks
+	marks bool // the stream is the stream of marks
 	dates clock.Dating
 	cuts  ul.Cuts
 
-	line   line // the last one
-	passes bool // it passes
+	line   line // the last line
+	passes bool // the last line passes
 }
 
 // line is what is known about a line.
 type line struct {
 	clock.Line
-	lost *gap       // lines are missing here; of gaps without a marker only in a list
-	mark *mark.Mark // the line is one; only in a list
+	lost *gap       // lines are missing here; a gap without a marker is set only for a list
+	mark *mark.Mark // the line is this mark; set only for a list
 }
 
 func newSelector(cfg Config, stream string) *selector {
 	return &selector{cfg: cfg, marks: stream == mark.Stream, dates: clock.Dating{Class: cfg.Formats.Classifier(stream), Window: cfg.window(), Timed: cfg.timed()}}
 }
 
-// take reports whether a piece passes. Pieces come in their order. Rest is what is known to
-// follow.
+// take reports whether a piece passes. Pieces must be passed in order. Rest is the known
+// text that follows.
 func (s *selector) take(p cut.Piece, rest []byte) bool {
 	if p.First {
 		s.passes = s.decide(p.Head(), rest)

@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/clock"
 )
 
-// filterCases have a line and whether it passes at level warning.
+// filterCases are lines, each with whether it passes at level warning.
 var filterCases = []struct {
 	line string
 	pass bool
@@ -62,8 +62,8 @@ func through(raw []byte, size int, pick *selector) (passes []byte, marks []ul.Ga
 	return passes, marks
 }
 
-// A line's fate must not depend on how its bytes arrive, nor its memory on its
-// length.
+// Whether a line passes must not depend on how its bytes are split, nor may memory depend
+// on its length.
 func TestSelectionIsBlindToPieces(t *testing.T) {
 	var all, want bytes.Buffer
 	for _, c := range filterCases {
@@ -81,7 +81,8 @@ func TestSelectionIsBlindToPieces(t *testing.T) {
 	}
 }
 
-// Reading a stream stops once all later lines are known to be after the window. A single late line does not prove that.
+// Reading a stream stops once all later lines are known to be after the window. A single later line does not prove
+// that.
 func TestSelectionEndsBehindUntil(t *testing.T) {
 	until := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	pick := newSelector(Config{Until: until}, "")
@@ -90,24 +91,24 @@ func TestSelectionEndsBehindUntil(t *testing.T) {
 		return pick.take(cut.Piece{Text: []byte(text), First: true, Last: true}, nil)
 	}
 	if !take(-time.Minute) || !take(0) || take(time.Millisecond) || take(24*365*time.Hour) {
-		t.Error("the lines up to Until do not pass alone")
+		t.Error("want exactly the lines up to Until to pass")
 	}
 	for range 2 * clock.PastLines {
 		take(clock.PastSlack)
 	}
 	if pick.dates.Over() {
-		t.Error("over among lines that may be out of order")
+		t.Error("over is true among lines that may be out of order")
 	}
 	for range clock.PastLines - 1 {
 		take(time.Hour)
 	}
 	if pick.dates.Over() || !take(0) {
-		t.Error("over before it is sure")
+		t.Error("over is true before all later lines are known to be after the window")
 	}
 	for range clock.PastLines {
 		take(time.Hour)
 	}
 	if !pick.dates.Over() {
-		t.Error("not over")
+		t.Error("over is false after the window")
 	}
 }

@@ -23,20 +23,20 @@ type series struct {
 	dir    string         // the directory of the stream; empty for a file that is not a segment
 	files  []segment.Info // named by the user; nil: all in dir
 	sealed bool           // the last of files has a successor
-	from   string         // the name of the segment to begin with; empty: the oldest
+	from   string         // the name of the segment to begin with; empty: the oldest segment
 
 	source  read.Source
 	pick    *selector
-	cur     cut.Piece // what next has moved to
-	muted   bool      // it belongs to a line before the last Tail
+	cur     cut.Piece // the piece that next has moved to
+	muted   bool      // cur belongs to a line before the last Tail lines
 	counted counted
 
 	turn
 	index seekIndex
 
-	over   bool   // no more of it is wanted
+	over   bool   // no more of the series is wanted
 	gone   bool   // dir no longer exists
-	lament string // the error of the last listing of dir
+	lament string // the last error of listing dir
 }
 
 func newSeries(p *Printer, name, dir string) *series {
@@ -54,7 +54,7 @@ func (s *series) addFile(info segment.Info, sealed bool) {
 // isForeign reports whether the series is a compressed file that is not a segment.
 func (s *series) isForeign() bool { return s.dir == "" && s.how() != segment.None }
 
-// how returns how the file that is not a segment is compressed, by its name.
+// how returns the compression of a file that is not a segment, as its name shows.
 func (s *series) how() segment.Compression {
 	if s.files != nil {
 		switch filepath.Ext(s.files[0].Name) {
@@ -67,8 +67,8 @@ func (s *series) how() segment.Compression {
 	return segment.None
 }
 
-// next moves to the next piece of a line that is wanted. It returns false if there is
-// no line for now; without Follow, that is the end.
+// next moves to the next piece of a wanted line. It returns false if there is no line for
+// now; without Follow, the series has then ended.
 func (s *series) next(ctx context.Context) (more bool, err error) {
 	s.cur = cut.Piece{}
 	defer func() { s.idle = !more }()
@@ -104,7 +104,7 @@ func (s *series) next(ctx context.Context) (more bool, err error) {
 	}
 }
 
-// finish ends the series with the bytes that were read. The rest of these is not wanted.
+// finish ends the series with the bytes that were read. The rest of them is discarded.
 func (s *series) finish() {
 	s.over = true
 	s.source.Lines.Feed(nil)
@@ -114,8 +114,8 @@ func (s *series) finish() {
 	s.p.open = slices.DeleteFunc(s.p.open, func(o *series) bool { return o == s })
 }
 
-// read feeds the lines with the next bytes. It returns false if there are none for now.
-// The error is that of ctx.
+// read feeds the lines with the next bytes. It returns false if there are none for now. Any
+// error is that of ctx.
 func (s *series) read(ctx context.Context) (more bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -146,7 +146,7 @@ func (s *series) read(ctx context.Context) (more bool, err error) {
 	return false, nil
 }
 
-// open begins to read.
+// open starts reading.
 func (s *series) open() error {
 	if s.isForeign() {
 		path := s.files[0].Path
@@ -167,7 +167,7 @@ func (s *series) open() error {
 }
 
 // meet reports what was not read. It returns false if there is nothing more to read for
-// now: the stream's directory is listed again later.
+// now. Then the stream's directory is listed again later.
 func (s *series) meet(loss *read.Loss) (more bool) {
 	var at *fs.PathError
 	switch loss.Kind {

@@ -8,9 +8,9 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// seekTail finds where the last lines begin: in which segment of each series, and how many
-// lines to skip there. It reads the newest segments twice rather than hold lines in
-// memory. Without Follow, lines that are appended meanwhile are not printed.
+// seekTail finds where the last lines begin: the segment of each series, and how many lines
+// to skip there. It reads the newest segments twice instead of holding lines in memory.
+// Without Follow, lines that are appended in the meantime are not printed.
 func (p *Printer) seekTail(ctx context.Context) error {
 	if p.cfg.Tail == 0 {
 		return nil
@@ -30,15 +30,15 @@ func (p *Printer) seekTail(ctx context.Context) error {
 	return nil
 }
 
-// counted is how many of the lines of a series that were counted are left to be printed, if
-// nothing is printed that has come since.
+// counted is how many of the counted lines of a series have yet to be printed, unless lines
+// that were appended later are printed too.
 type counted struct {
 	on   bool
 	left int
 }
 
 // over reports whether the next piece belongs to a line that was not counted. First says
-// that the piece begins a line.
+// whether the piece begins a line.
 func (c *counted) over(first bool) bool {
 	switch {
 	case !c.on || !first:
@@ -50,14 +50,15 @@ func (c *counted) over(first bool) bool {
 	return false
 }
 
-// seekTail makes the series begin with the newest segments that have as many lines as
-// are wanted, and returns how many they have. It doubles the number of segments until
-// they have enough. What it cannot read is reported when it is printed.
+// seekTail makes the series begin with as many of the newest segments as hold the wanted
+// number of lines, and returns how many lines they have. It doubles the number of segments
+// until there are enough lines. Anything that cannot be read is reported when it is
+// printed.
 func (s *series) seekTail(ctx context.Context) (n int, err error) {
 	segs := s.files
 	if segs == nil {
 		if segs, err = segment.List(s.dir); err != nil {
-			return 0, nil // printing reports it
+			return 0, nil // the error is reported when the series is printed
 		}
 	}
 	all := len(segs)
@@ -81,7 +82,7 @@ func (s *series) seekTail(ctx context.Context) (n int, err error) {
 	}
 }
 
-// count returns how many lines of some segments are wanted.
+// count returns how many wanted lines some segments have.
 func (s *series) count(ctx context.Context, segs []segment.Info) (n int, err error) {
 	cfg := s.p.cfg
 	cfg.Follow = false

@@ -11,7 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// A busy JVM writes hundreds of lines after the last lines were counted and before they are printed.
+// A busy JVM writes hundreds of lines between the count of the last lines and their printing.
 func TestTheLastLinesAreThoseThatWereCounted(t *testing.T) {
 	for _, follow := range []bool{false, true} {
 		d := newShipped(t, segment.Zstd)

@@ -8,7 +8,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// readError names a path once in an error about it.
+// readError adds the path to an error, unless the error already has it.
 func readError(path string, err error) error {
 	return fmt.Errorf("%s cannot be read: %w", printable.Name(path), reason(err))
 }
