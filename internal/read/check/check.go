@@ -23,8 +23,8 @@ type Config struct {
 	Stream  string    // a glob; empty: all streams
 	Formats format.Rules
 
-	// Progress, if not nil, is called now and then with how many of the bytes on disk
-	// were read or passed over.
+	// Progress, if not nil, is called now and then with how many of the bytes on disk were
+	// read or skipped.
 	Progress func(done, total int64)
 }
 
@@ -42,10 +42,10 @@ func (c Config) window() clock.Window { return clock.Window{Since: c.Since, Unti
 
 func (c Config) matches(stream string) bool { return read.Streams(c.Stream).Match(stream) }
 
-// Names returns the streams to check in dir, sorted: those of a destination that match
-// and have segments, or the one whose directory dir is. The stream of marks does not
-// come from a JVM, and is only included if Stream matches it. It fails if dir is
-// neither, or if nothing matches.
+// Names returns the streams to check in dir, sorted. If dir is a destination, they are its
+// streams that match and have segments; if dir is the directory of a stream, it is that
+// stream. The stream of marks does not come from a JVM, and is only included if Stream
+// matches it. Names fails if dir is neither, or if no stream matches.
 func (c Config) Names(dir string) ([]string, error) {
 	segs, err := segment.List(dir)
 	if err != nil {
@@ -76,14 +76,14 @@ func (c Config) Names(dir string) ([]string, error) {
 	return nil, nil
 }
 
-// mayHoldSegments is true for a directory that cannot be read: that is a finding.
+// mayHoldSegments also returns true for a directory that cannot be read: that is a finding.
 func mayHoldSegments(dir string) bool {
 	segs, err := segment.List(dir)
 	return err != nil || len(segs) > 0
 }
 
-// Streams checks the named streams of dir, one after the other. The error is that of ctx or
-// of the receiver: what is wrong with a stream is in its result.
+// Streams checks the named streams of dir, one after the other. An error is that of ctx or
+// of the receiver: an error in a stream is in its result.
 func Streams(ctx context.Context, dir string, names []string, cfg Config, to Receiver) (Total, error) {
 	total := Total{Complete: true}
 	lack, err := cfg.lack(ctx, dir)
@@ -123,13 +123,13 @@ func Streams(ctx context.Context, dir string, names []string, cfg Config, to Rec
 	return total, nil
 }
 
-// size returns the bytes of all streams on disk, if progress is wanted.
+// size returns the bytes of all streams on disk, if the caller wants progress.
 func (c Config) size(dir string, names []string) (bytes int64) {
 	if c.Progress == nil {
 		return 0
 	}
 	for _, name := range names {
-		segs, _ := segment.List(filepath.Join(dir, name)) // an error is a finding of the stream
+		segs, _ := segment.List(filepath.Join(dir, name)) // an error here becomes a finding of the stream
 		for _, seg := range segs {
 			bytes += seg.Size
 		}
@@ -137,8 +137,8 @@ func (c Config) size(dir string, names []string) (bytes int64) {
 	return bytes
 }
 
-// lack returns what the copy in dir lacks of the window and the streams to be checked. It
-// asks before anything is read, so that all else is read.
+// lack returns what the copy in dir lacks in the window and the streams to be checked. It
+// must be called before anything is read, so that everything else is read.
 func (c Config) lack(ctx context.Context, dir string) (*owner.Lack, error) {
 	dest, stream, ok := owner.Of(dir)
 	if !ok {
@@ -154,7 +154,7 @@ func (c Config) lack(ctx context.Context, dir string) (*owner.Lack, error) {
 	return dest.Lacks(ctx, wants, c.Until)
 }
 
-// summing adds up the streams on their way to the receiver.
+// summing adds up the results of the streams and passes them to the receiver.
 type summing struct {
 	Receiver
 	total *Total

@@ -94,8 +94,8 @@ func (c *copied) check(cfg Config) (*results, Total) {
 	return r, total
 }
 
-// A check of a stream that a sidecar is writing ends with what was there at the time,
-// without reporting damage.
+// A check of a stream that a sidecar is writing ends with the data that was there at the
+// time, and does not report damage.
 func TestACopyThatGrowsIsComplete(t *testing.T) {
 	for _, how := range []segment.Compression{segment.Zstd, segment.None} {
 		t.Run(how.String(), func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestACopyThatGrowsIsComplete(t *testing.T) {
 			s := c.stream("gc.log")
 			for i := range 50 {
 				c.must(s.Append([]byte(fmt.Sprintf("[%d.000s][info][gc] one of the many lines that are in this log\n", i))))
-				if i%3 == 0 { // the rest is not committed
+				if i%3 == 0 { // the other lines are not committed
 					_, err := s.Sync()
 					c.must(err)
 				}
@@ -133,7 +133,7 @@ func TestANumberThatARestartPassedOverIsNotMissing(t *testing.T) {
 	line := "[0.100s][info][gc] " + strings.Repeat("x", 2000) + "\n"
 	s := c.stream("gc.log")
 	m := c.commit(s, line)
-	c.must(s.Append([]byte(line))) // in a segment of its own, and killed
+	c.must(s.Append([]byte(line))) // in a segment of its own, and then the writer is killed
 	s.Abandon()
 	c.must(s.Resume(m, store.Unbounded))
 	c.commit(s, line)
@@ -144,7 +144,7 @@ func TestANumberThatARestartPassedOverIsNotMissing(t *testing.T) {
 	c.commit(s, line)
 	segs, err := segment.List(filepath.Join(c.dir, "gc.log"))
 	c.must(err)
-	c.must(os.Remove(segs[1].Path)) // whose writer recorded that the number before it is not missing
+	c.must(os.Remove(segs[1].Path)) // the writer of this segment recorded that the number before it is not missing
 	r, total = c.check(Config{})
 	if total.Complete || r.streams[0].Missing != 2 {
 		t.Errorf("%+v, %+v", total, r.streams)
@@ -184,7 +184,8 @@ func TestRunsAreCountedApart(t *testing.T) {
 	}
 }
 
-// The time of a marker is the sidecar's. It must not be used as the time of lines without dates.
+// The time of a marker is from the sidecar's clock. It must not be used as the time of lines
+// without dates.
 func TestAMarkerDoesNotDateUndatedLines(t *testing.T) {
 	c := newCopied(t, segment.Zstd, settings.Mi)
 	gap := ul.Gap{Bytes: 70, First: time.Now(), Last: time.Now()}
@@ -209,7 +210,7 @@ func TestASegmentThatCannotBeOpened(t *testing.T) {
 	c.must(os.Chmod(segs[1].Path, 0))
 	if f, err := os.Open(segs[1].Path); err == nil {
 		f.Close()
-		// Root can read any file. So the test replaces the stream with a link, which the check does not follow for any user.
+		// Root can read any file. So the test replaces the stream with a link, which the check follows for no user.
 		c.must(os.Rename(filepath.Join(c.dir, "gc.log"), filepath.Join(c.dir, "was")))
 		c.must(os.Symlink("was", filepath.Join(c.dir, "gc.log")))
 		r := &results{}

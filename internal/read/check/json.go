@@ -6,7 +6,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// MarshalJSON writes an object that has the levels with lines: {"info":12}.
+// MarshalJSON writes an object with an entry for each level that has lines: {"info":12}.
 func (l Levels) MarshalJSON() ([]byte, error) {
 	of := map[string]uint64{}
 	for level, n := range l {
@@ -17,7 +17,7 @@ func (l Levels) MarshalJSON() ([]byte, error) {
 	return json.Marshal(of)
 }
 
-// MarshalJSON writes an object that has the reasons with lines:
+// MarshalJSON writes an object with an entry for each reason that has lines:
 // {"drop":{"info":12}}.
 func (r Reason) MarshalJSON() ([]byte, error) {
 	of := map[string]Levels{}

@@ -10,23 +10,24 @@ import (
 	"github.com/ullage/ullage/internal/segment/owner"
 )
 
-// Bounds on what is remembered of marks: any process with access to the destination may write them.
+// Bounds on the marks that are kept in memory: any process with access to the destination may write
+// marks.
 const (
 	maxKinds   = 64
 	maxStreams = 4096
 )
 
-// marks are the marks of a destination, in the window.
+// marks holds the marks of a destination that are in the window.
 type marks struct {
 	cfg      Config
 	all      map[mark.Kind]uint64
-	warnings map[mark.Kind]uint64 // those of them that are warnings
-	missed   map[string]uint64    // archives, by stream
+	warnings map[mark.Kind]uint64 // the marks that are warnings
+	missed   map[string]uint64    // missed archives, by stream
 	cut      map[string]uint64    // truncations, by stream
-	damaged  bool                 // not all could be read
+	damaged  bool                 // not all marks could be read
 }
 
-// readMarks reads the marks of a destination, which may have none.
+// readMarks reads the marks of a destination, if it has any.
 func readMarks(ctx context.Context, dir string, cfg Config) (*marks, error) {
 	m := &marks{cfg: cfg, all: map[mark.Kind]uint64{}, warnings: map[mark.Kind]uint64{}, missed: map[string]uint64{}, cut: map[string]uint64{}}
 	s := newStream(mark.Stream, filepath.Join(dir, mark.Stream), cfg, m)

@@ -47,7 +47,7 @@ func TestMarksAreNoStreamAndCountForTheirs(t *testing.T) {
 	if diff := cmp.Diff(map[mark.Kind]uint64{mark.ArchivesMissed: 2, mark.Truncated: 1, mark.JVMEnded: 1}, total.Warnings); diff != "" {
 		t.Error(diff)
 	}
-	// In a window, and of one stream.
+	// In a window, and for one stream.
 	if _, total = c.check(Config{Since: begin.Add(150 * time.Minute)}); total.Incomplete != 1 || total.Marks[mark.ArchivesMissed] > 0 || total.Marks[mark.JVMEnded] != 1 {
 		t.Errorf("%+v", total)
 	}

@@ -2,13 +2,14 @@ package check
 
 import "github.com/ullage/ullage/internal/segment"
 
-// pass counts a segment by the sum of its writer, and reports whether that was possible: the
-// sum must be that of exactly these bytes and of a regular log that is in the window as a
-// whole. Then the result is that of reading the lines, in a hundredth of the time.
+// pass counts a segment from the sum that its writer recorded. It returns false if that is
+// not possible: the sum must be for exactly these bytes and for a regular log that lies
+// entirely in the window. Then the result is the same as that of reading the lines, in a
+// hundredth of the time.
 func (s *stream) pass(seg segment.Info) bool {
 	file, err := segment.OpenFile(seg)
 	if err != nil {
-		return false // then reading shows what is wrong
+		return false // reading the segment will report the error
 	}
 	defer file.Close()
 	sum, ok := s.sums.Of(seg.Seq, seg.Start, file)

@@ -19,7 +19,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/index"
 )
 
-// jvm writes a log, most of it plain.
+// jvm writes a log that consists mostly of plain lines.
 type jvm struct {
 	*rand.Rand
 	now time.Time
@@ -42,7 +42,7 @@ var odd = []string{
 	"[2026-11-20T10:00:00.000+0000][info][gc] without an uptime\n",
 }
 
-// line is the next one.
+// line returns the next line.
 func (j *jvm) line(odds float64) string {
 	switch n := j.Float64(); {
 	case n < odds:
@@ -58,7 +58,7 @@ func (j *jvm) line(odds float64) string {
 		ul.Level(1+j.IntN(ul.NumLevels-1)), j.Uint64())
 }
 
-// A check has the same result with and without the sums that the writer recorded.
+// The result of a check is the same with and without the sums that the writer recorded.
 func TestASumStandsForTheLines(t *testing.T) {
 	passed := 0
 	for seed := range uint64(30) {
@@ -73,7 +73,7 @@ func TestASumStandsForTheLines(t *testing.T) {
 			}
 			text := raw.String()
 			if j.Float64() < odds*10 {
-				text = text[:len(text)-1-j.IntN(3)] // a line that goes on in the next frame
+				text = text[:len(text)-1-j.IntN(3)] // the last line continues in the next frame
 			}
 			c.commit(s, text)
 		}
@@ -124,7 +124,8 @@ func (c *copied) passed(cfg Config) (n int) {
 	return n
 }
 
-// A sum is used only for exactly the bytes that it describes: damage is found just as without sums.
+// A sum is used only for exactly the bytes that it describes: damage is found as it is without
+// sums.
 func TestASumOfOtherBytes(t *testing.T) {
 	for name, change := range map[string]func(c *copied, path string) error{
 		"a wrong bit": func(c *copied, path string) error {
@@ -163,13 +164,13 @@ func TestASumOfOtherBytes(t *testing.T) {
 			c.must(change(c, segs[2].Path))
 			c.compare(Config{})
 			if _, total := c.check(Config{}); total.Complete {
-				t.Error("the copy is called complete")
+				t.Error("the copy is reported as complete")
 			}
 		})
 	}
 }
 
-// Another user of the volume may be able to add a file of sums, but not to change a segment.
+// Another user of the volume may be able to add a file of sums, but cannot change a segment.
 func TestAForgedFileOfSums(t *testing.T) {
 	c := newCopied(t, segment.Zstd, 20*settings.Ki)
 	s := c.stream("gc.log")
@@ -183,7 +184,7 @@ func TestAForgedFileOfSums(t *testing.T) {
 	c.commit(s, plain+string(gap.AppendMarker(nil)))
 	c.store.SealAll()
 	if _, total := c.check(Config{}); total.Complete {
-		t.Fatal("a copy with a gap is called complete")
+		t.Fatal("a copy with a gap is reported as complete")
 	}
 	dir := filepath.Join(c.dir, "gc.log")
 	segs, err := segment.List(dir)
@@ -209,7 +210,8 @@ func TestAForgedFileOfSums(t *testing.T) {
 	}
 }
 
-// BenchmarkCheck prints how fast a copy is checked if the writer recorded sums, and if the segments have to be decoded.
+// BenchmarkCheck measures how fast a copy is checked when the writer recorded sums, and when the segments have to be
+// decoded.
 func BenchmarkCheck(b *testing.B) {
 	c := newCopied(b, segment.Zstd, 4*settings.Mi)
 	s := c.stream("gc.log")

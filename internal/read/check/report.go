@@ -10,8 +10,8 @@ import (
 
 // Counts holds the counts of a run or of a stream.
 type Counts struct {
-	// First and Last are the earliest and the latest time of a line. Estimated says
-	// that no line has a date. Zero: there are no lines.
+	// First and Last are the earliest and the latest time of a line. They are zero if there
+	// are no lines. Estimated says that no line has a date.
 	First     time.Time `json:"first,omitzero"`
 	Last      time.Time `json:"last,omitzero"`
 	Estimated bool      `json:"estimated,omitempty"`
@@ -20,21 +20,21 @@ type Counts struct {
 	Levels Levels `json:"levels,omitzero"` // of these lines
 
 	Gaps       uint64 `json:"gaps,omitempty"`         // places where the sidecar dropped lines
-	Dropped    Reason `json:"dropped,omitzero"`       // the lines dropped there
+	Dropped    Reason `json:"dropped,omitzero"`       // the lines dropped at these places
 	JVMDropped uint64 `json:"jvmDropped,omitempty"`   // lines that the JVM dropped and reported (-Xlog:async)
 	JVMCuts    uint64 `json:"jvmCuts,omitempty"`      // places where the JVM lost lines on a full tmpfs, see ul.Cuts
-	GapBytes   uint64 `json:"droppedBytes,omitempty"` // of Dropped
+	GapBytes   uint64 `json:"droppedBytes,omitempty"` // the bytes of the lines in Dropped
 
 	Shortened uint64 `json:"shortened,omitempty"` // records of an application that were too long, see ul.AppendShortened
 
-	// JVMCutSeconds is how long the JVM's log has no lines at these places, together.
+	// JVMCutSeconds is the total time at these places for which the JVM's log has no lines.
 	JVMCutSeconds float64 `json:"jvmCutSeconds,omitempty"`
 }
 
-// Levels are numbers of lines, by level.
+// Levels holds numbers of lines, by level.
 type Levels [ul.NumLevels]uint64
 
-// Reason are numbers of dropped lines, by reason and level.
+// Reason holds numbers of dropped lines, by reason and level.
 type Reason [ul.NumReasons]Levels
 
 // Total returns the number of lines of all levels.
@@ -48,7 +48,7 @@ func (l Levels) Total() (n uint64) {
 // Run is one run of a JVM in one stream. A stream without uptimes has a single run.
 type Run struct {
 	Stream string `json:"stream"`
-	Run    int    `json:"run"` // from 1 up, in the part of the stream that was read
+	Run    int    `json:"run"` // counted from 1 in the part of the stream that was read
 	Counts
 }
 
@@ -58,27 +58,27 @@ type Stream struct {
 	Runs   int    `json:"runs"`
 	Counts
 
-	// Reaches is when the oldest segment was begun. Cut says that retention has
-	// deleted older ones.
+	// Reaches is when the oldest segment was begun. Cut says that retention has deleted
+	// older segments.
 	Reaches time.Time `json:"reaches,omitzero"`
 	Cut     bool      `json:"cut,omitempty"`
 
 	// Short says that the window begins in a part that retention has deleted.
 	Short bool `json:"short,omitempty"`
 
-	Segments     int    `json:"segments"`               // that there are
-	Bytes        int64  `json:"bytes"`                  // of these, on disk
-	DamagedBytes int64  `json:"damagedBytes,omitempty"` // on disk, that do not decode
+	Segments     int    `json:"segments"`               // present on disk
+	Bytes        int64  `json:"bytes"`                  // of these segments, on disk
+	DamagedBytes int64  `json:"damagedBytes,omitempty"` // bytes on disk that do not decode
 	Unreadable   uint64 `json:"unreadable,omitempty"`   // segments that cannot be opened or read
-	Missing      uint64 `json:"missing,omitempty"`      // segments missing between others, at most
-	OpenBytes    int64  `json:"openBytes,omitempty"`    // at the end, of a frame whose rest is not there
+	Missing      uint64 `json:"missing,omitempty"`      // the most segments that can be missing between others
+	OpenBytes    int64  `json:"openBytes,omitempty"`    // of an incomplete frame at the end
 
-	// MissedArchives were overwritten by the JVM before they were read, and
-	// Truncations how often a file was truncated, as marks say.
+	// MissedArchives are archives that the JVM overwrote before they were read. Truncations
+	// is how often a file was truncated. Both come from marks.
 	MissedArchives uint64 `json:"missedArchives,omitempty"`
 	Truncations    uint64 `json:"truncations,omitempty"`
 
-	Error string `json:"error,omitempty"` // the last one of reading
+	Error string `json:"error,omitempty"` // the last error of reading
 }
 
 // Complete reports whether the stream and its marks show no loss.
@@ -91,41 +91,43 @@ func (s *Stream) Complete() bool {
 type Total struct {
 	Complete   bool   `json:"complete"`
 	Streams    int    `json:"streams"`
-	Incomplete int    `json:"incomplete"` // streams
+	Incomplete int    `json:"incomplete"` // number of incomplete streams
 	Runs       int    `json:"runs"`
 	Lines      uint64 `json:"lines"`
 
-	// Reaches is since when retention has deleted nothing of any stream. If Cut is
-	// false, it never has, and Reaches is when the oldest segment was begun.
+	// Reaches is the time since when retention has deleted nothing from any stream. If Cut
+	// is false, retention has never deleted anything, and Reaches is when the oldest
+	// segment was begun.
 	Reaches time.Time `json:"reaches,omitzero"`
 	Cut     bool      `json:"cut,omitempty"`
 
-	// Empty says that there is no line, nor a gap, in the window. Such a copy is not
-	// complete: it looks the same if nothing was logged and if nothing was persisted.
+	// Empty says that the window has neither a line nor a gap. Such a copy is not complete:
+	// an application that logged nothing looks the same as a sidecar that persisted
+	// nothing.
 	Empty bool `json:"empty,omitempty"`
 
-	// Ends is when the last line that was read was written, in the window or not.
+	// Ends is the time of the last line that was read, whether or not it is in the window.
 	Ends time.Time `json:"ends,omitzero"`
 
-	// Sidecar is what the copy lacks because a running sidecar has yet to persist
-	// it. Nil: nothing.
+	// Sidecar says what the copy lacks because a running sidecar has yet to persist it.
+	// Nil: nothing.
 	Sidecar *owner.Lack `json:"sidecar,omitempty"`
 
-	// Marks are the marks of the destination, by kind. Warnings are those of them that
-	// mean lost lines or a crash. MarksDamaged says that not all could be read.
+	// Marks counts the marks of the destination, by kind. Warnings counts the marks that
+	// mean lost lines or a crash. MarksDamaged says that not all marks could be read.
 	Marks        map[mark.Kind]uint64 `json:"marks,omitempty"`
 	Warnings     map[mark.Kind]uint64 `json:"markWarnings,omitempty"`
 	MarksDamaged bool                 `json:"marksDamaged,omitempty"`
 }
 
-// Receiver receives results. An error of it ends the check.
+// Receiver receives results. If one of its methods returns an error, the check ends.
 type Receiver interface {
-	Lack(owner.Lack) error // first, if there is one; reading may have to wait for a disk
+	Lack(owner.Lack) error // called first, if something is lacking; reading may have to wait for a disk
 	Run(Run) error
 	Stream(Stream) error
 }
 
-// add counts what o has counted.
+// add adds the counts of o.
 func (c *Counts) add(o Counts) {
 	c.span(o.First, o.Estimated)
 	c.span(o.Last, o.Estimated)
@@ -160,7 +162,7 @@ func (c *Counts) span(t time.Time, estimated bool) {
 	}
 }
 
-// gap counts the marker of a gap.
+// gap counts the gap of a marker.
 func (c *Counts) gap(g ul.Gap) {
 	c.Gaps++
 	c.GapBytes += g.Bytes

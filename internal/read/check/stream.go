@@ -20,17 +20,17 @@ type stream struct {
 	cfg  Config
 	to   Receiver
 	out  Stream
-	fail error // of the receiver
+	fail error // the receiver's error
 
 	source read.Source
 	dates  clock.Dating
-	take   func(head, rest []byte) // receives the beginning of each line, and what is known to follow
+	take   func(head, rest []byte) // receives the beginning of each line, and the known text that follows
 	cuts   ul.Cuts
 	run    Run
-	jvm    int // the number of the run that the last line was of; 0: unknown
+	jvm    int // the number of the last line's run; 0: unknown
 
-	whole bool         // segments are counted, and not each line is looked at
-	sums  *index.Index // what they hold
+	whole bool         // segments may be counted from their sums, without reading each line
+	sums  *index.Index // the sums of the segments
 
 	ends     time.Time // when the last line that was read was written; zero: unknown
 	dir      string
@@ -62,7 +62,7 @@ func (s *stream) check(ctx context.Context) error {
 	return s.end()
 }
 
-// list finds what the names of the segments show.
+// list records the findings that the names of the segments show.
 func (s *stream) list() {
 	for i, seg := range s.segs {
 		s.out.Segments++
@@ -76,7 +76,7 @@ func (s *stream) list() {
 	}
 }
 
-// read reads the segments that can have lines of the window.
+// read reads the segments that may have lines in the window.
 func (s *stream) read(ctx context.Context) error {
 	if s.whole {
 		s.sums = index.Read(s.dir)
@@ -103,7 +103,7 @@ func (s *stream) read(ctx context.Context) error {
 	return s.fail
 }
 
-// meet counts what was not read. It reports whether there can be more to read.
+// meet counts a part that was not read. It reports whether there may be more to read.
 func (s *stream) meet(err error) (more bool) {
 	var loss *read.Loss
 	if !errors.As(err, &loss) {
@@ -125,14 +125,14 @@ func (s *stream) unreadable(err error) {
 	s.out.Error = err.Error()
 }
 
-// line counts the line with this beginning. Rest is what is known to follow.
+// line counts the line that has this beginning. Rest is the known text that follows.
 func (s *stream) line(head, rest []byte) {
 	l := s.dates.Line(head, rest)
 	if g := l.Gap; g != nil {
 		if l.Inside {
 			s.run.gap(*g)
-			// The sidecar's clock and not a date of the log: lines may have been dropped long
-			// after the JVM wrote them.
+			// Use the sidecar's clock instead of a date in the log: lines may have been
+			// dropped long after the JVM wrote them.
 			s.run.span(g.First, true)
 		}
 		return
@@ -166,7 +166,7 @@ func (s *stream) goOn(jvm int) {
 	s.jvm = jvm
 }
 
-// endRun hands on the run that ends here, unless all of it is outside of the window.
+// endRun passes on the run that ends here, unless it lies entirely outside the window.
 func (s *stream) endRun() {
 	number := s.run.Run + 1
 	if !s.run.empty() {
@@ -180,7 +180,7 @@ func (s *stream) endRun() {
 	s.run = Run{Stream: s.out.Stream, Run: number}
 }
 
-// untimed gives a run without times those of the segments: it is the only run of its
+// untimed gives a run without times the times of the segments: it is the only run of its
 // stream.
 func (s *stream) untimed() {
 	if !s.run.First.IsZero() || len(s.segs) == 0 {
@@ -190,7 +190,7 @@ func (s *stream) untimed() {
 	s.run.span(s.segs[len(s.segs)-1].ModTime, true)
 }
 
-// end hands on the last run and the stream.
+// end passes on the last run and the stream.
 func (s *stream) end() error {
 	s.endRun()
 	if n := len(s.segs); n > 0 && s.ends.IsZero() {
