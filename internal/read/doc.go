@@ -1,12 +1,13 @@
-// Package read is how all that was persisted is read back:
+// Package read reads back everything that was persisted:
 //
 //	Source → cut.Lines → clock.Dating → the reader's own
 //
 // A [Source] follows the segments of one stream, or decodes a file that no sidecar wrote.
-// It reports what it could not read: each such [Loss] ends the line before it. A
-// [clock.Dating] says what each line is, when it was written, and whether that is in the
-// requested window. The sinks use it too, since they read as this package does, except for
-// a cursor. What goes on from there is one package each:
+// A [Source] follows the segments of one stream, or decodes a file that no sidecar wrote.
+// It reports each part that it could not read as a [Loss], which ends the line before it. A
+// [clock.Dating] says what each line is, when it was written, and whether that time is in
+// the requested window. The sinks use it too, since they read as this package does, except
+// that they keep a cursor. Each further step has a package:
 //
 //   - cat: `ullage logs`: find, merge, filter, print
 //   - check: `ullage check`: is the copy complete

@@ -8,7 +8,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// Kind is what kind of a [Loss] it is.
+// Kind is the kind of a [Loss].
 type Kind uint8
 
 // The kinds.
@@ -16,21 +16,22 @@ const (
 	Damaged    Kind = iota // the bytes from From to To do not decode
 	Missing                // the segment does not follow the segment that was read before
 	Deleted                // segments were deleted before they were read
-	Unreadable             // the file cannot be opened, or not be read at From, and is skipped
+	Unreadable             // the file cannot be opened, or cannot be read at From, and is skipped
 	Incomplete             // the frame from From to To, the end of the file, is not complete yet
 	Unlisted               // the directory of the stream cannot be listed
 )
 
-// Loss says what of a stream was not read. It comes where the bytes would have been.
+// Loss describes a part of a stream that was not read. It is returned where its bytes would
+// have been.
 type Loss struct {
 	Kind     Kind
 	Path     string
-	From, To int64  // bytes on disk or, of a file that was decoded as a whole, of what it decompresses to
+	From, To int64  // bytes on disk or, for a file that was decoded as a whole, bytes of its decompressed content
 	Numbers  uint64 // for Deleted: see [segment.GoneError]
-	Err      error  // nil: Kind says all
+	Err      error  // nil: Kind says everything
 }
 
-// Ends reports whether nothing more can be read, for now.
+// Ends reports whether nothing more can be read for now.
 func (l *Loss) Ends() bool { return l.Kind == Incomplete || l.Kind == Unlisted }
 
 // Error implements error.
@@ -51,7 +52,8 @@ func (l *Loss) Error() string {
 // Unwrap returns Err.
 func (l *Loss) Unwrap() error { return l.Err }
 
-// lossOf returns what an error of the Follower means and skips what cannot be read.
+// lossOf turns an error of the Follower into a Loss, and skips the part that cannot be
+// read.
 func (s *Source) lossOf(err error) *Loss {
 	var damage *segment.DamageError
 	var gone *segment.GoneError

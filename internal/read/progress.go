@@ -8,13 +8,13 @@ type Progress struct {
 	base int64 // bytes of the streams before the present one
 }
 
-// At reports how many bytes of the present stream were read. A stream may have grown since
-// Total was computed.
+// At reports that the reader has read done bytes of the present stream. A stream may have
+// grown since Total was computed.
 func (p *Progress) At(done int64) {
 	if p.Tell != nil {
 		p.Tell(min(p.base+done, p.Total), p.Total)
 	}
 }
 
-// Next ends the present stream, which has so many bytes.
+// Next ends the present stream, which has the given number of bytes.
 func (p *Progress) Next(bytes int64) { p.base += bytes }

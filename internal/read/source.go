@@ -16,38 +16,38 @@ import (
 //
 //	Follow or Decode → Read → Lines.Next... → Read → ... → Close
 //
-// It holds one frame, and what package cut holds of a line.
+// It holds one frame, and the part of a line that package cut holds.
 type Source struct {
 	Lines cut.Lines
 	Dates *clock.Dating // takes in each frame; nil: no times are needed
 
-	// Pass is called with each segment that is complete, where its first line would be
-	// read. If it returns true, the segment is passed over. Nil: none is.
+	// Pass is called for each complete segment before its first line would be read. If it
+	// returns true, the segment is skipped. Nil: no segment is skipped.
 	Pass func(segment.Info) bool
 
 	dir      string
 	follower *segment.Follower
-	decoded  *decoded // instead
+	decoded  *decoded // used instead of follower for a file that no sidecar wrote
 	at       string   // the name of the segment that was read last
 	seq      uint64   // and its number; 0: none
-	ahead    *pulled  // read already
+	ahead    *pulled  // the frame or error that was already read; nil: none
 	parked
 }
 
-// pulled is what a Follower has returned.
+// pulled is a frame or an error that a Follower has returned.
 type pulled struct {
 	raw []byte
 	err error
 }
 
-// parked is what a Source keeps of a frame when it is parked.
+// parked is the part of a frame that a Source keeps when it is parked.
 type parked struct {
 	frame int    // bytes of the frame that was read last
 	kept  []byte // bytes of the frame that were not used yet
-	again int    // bytes of the frame up to the end of kept, which are read again
+	again int    // bytes of the frame up to the end of kept; they will be read again
 }
 
-// Follow reads the segments in dir or, if there are any, these files: see
+// Follow reads the segments in dir or, if files is not nil, those files: see
 // [segment.OpenFollower] and [segment.FollowFiles]. Sealed says that the last of the files
 // has a successor.
 func (s *Source) Follow(dir string, files []segment.Info, sealed bool, opt segment.FollowOptions) (err error) {
@@ -66,7 +66,7 @@ func (s *Source) Follow(dir string, files []segment.Info, sealed bool, opt segme
 	return err
 }
 
-// pass passes over a segment that the caller does not read.
+// pass skips a segment that the caller does not want to read.
 func (s *Source) pass(seg segment.Info) bool {
 	if !s.Lines.Between() || !s.Pass(seg) {
 		return false
@@ -75,9 +75,9 @@ func (s *Source) pass(seg segment.Info) bool {
 	return true
 }
 
-// Decode reads what in decompresses to and closes it. Path names it in an error. Seg is the
-// original segment: unless it continues the one before, the previous line ends. Zero: it is
-// not one.
+// Decode reads the decompressed content of in, and closes it. Path names it in an error.
+// Seg is the original segment: unless it continues the one before, the previous line ends.
+// If seg is zero, in is not a segment.
 func (s *Source) Decode(in io.ReadCloser, path string, how segment.Compression, seg segment.Info) error {
 	s.Close()
 	raw, err := segment.Decode(bufio.NewReaderSize(in, blockBytes), how)
@@ -95,8 +95,9 @@ func (s *Source) Decode(in io.ReadCloser, path string, how segment.Compression, 
 // Opened reports whether there is something to read.
 func (s *Source) Opened() bool { return s.follower != nil || s.decoded != nil }
 
-// Read feeds Lines with the next bytes. The error is [io.EOF] if there are no more, for now,
-// or a [*Loss] in their place: then Lines returns the end of the line before it first.
+// Read feeds Lines with the next bytes. The error is [io.EOF] if there are no more for now.
+// It is a [*Loss] where bytes are missing: Lines then returns the end of the line before the
+// loss first.
 func (s *Source) Read() error {
 	if s.Kept() {
 		s.Lines.Feed(s.kept)
@@ -106,7 +107,7 @@ func (s *Source) Read() error {
 	raw, err := s.next()
 	if err != nil {
 		if loss, ok := err.(*Loss); ok {
-			s.again = 0 // what was read is not there any more
+			s.again = 0 // the bytes to read again may no longer be there
 			if !loss.Ends() {
 				s.Lines.End()
 			}
@@ -117,7 +118,7 @@ func (s *Source) Read() error {
 	return nil
 }
 
-// next returns the next bytes that Lines has not got.
+// next returns the next bytes that Lines has not received.
 func (s *Source) next() ([]byte, error) {
 	if s.decoded != nil {
 		return s.decoded.next(s.Dates)
@@ -127,7 +128,7 @@ func (s *Source) next() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.again == 0 { // else it was looked at when it was read before
+		if s.again == 0 { // otherwise, its segment and its times were processed at the first reading
 			if loss := s.enter(s.follower.Segment()); loss != nil {
 				s.ahead = &pulled{raw: raw}
 				return nil, loss
@@ -144,7 +145,7 @@ func (s *Source) next() ([]byte, error) {
 	}
 }
 
-// pull returns the next frame, or the next loss. Damage whose ranges are adjacent is one.
+// pull returns the next frame or the next loss. Adjacent damaged ranges are one loss.
 func (s *Source) pull() ([]byte, error) {
 	p := s.ahead
 	if s.ahead = nil; p == nil {
@@ -170,13 +171,14 @@ func (s *Source) pull() ([]byte, error) {
 	return nil, loss
 }
 
-// enter returns a loss if seg, which is read now, does not continue the segment before.
+// enter returns a loss if seg, which is about to be read, does not continue the segment
+// before it.
 func (s *Source) enter(seg segment.Info) *Loss {
 	if seg.Name == s.at {
-		return nil // which is so for most frames, and costs less than to parse the name
+		return nil // true of most frames, and cheaper than parsing the name
 	}
 	s.at = seg.Name
-	named, ok := segment.ParseName(seg.Name) // not seg.Seq: a follower of files numbers them in their order
+	named, ok := segment.ParseName(seg.Name) // not seg.Seq: a follower of files numbers the files by their position
 	if !ok || named.Seq == s.seq {
 		return nil
 	}
@@ -188,14 +190,15 @@ func (s *Source) enter(seg segment.Info) *Loss {
 	return nil
 }
 
-// Segment and Frame describe what was read last, as those of a Follower do.
+// Segment and Frame describe the bytes that were read last, as the methods of a Follower
+// do.
 func (s *Source) Segment() segment.Info { return s.follower.Segment() }
 
-// Frame is where the bytes lie that were read last.
+// Frame returns the position of the bytes that were read last.
 func (s *Source) Frame() segment.Frame { return s.follower.Frame() }
 
-// Done returns how many bytes of some segments on disk were read or passed over: those
-// before the place that was read last.
+// Done returns how many bytes of the given segments on disk come before the current
+// position: they were read or skipped.
 func (s *Source) Done(segs []segment.Info) (n int64) {
 	at := s.follower.Segment().Name
 	for _, seg := range segs {
@@ -215,19 +218,19 @@ func (s *Source) Held() int {
 	return s.follower.Held()
 }
 
-// Park closes what is read from and frees the memory of the frame. Up to keep bytes of the
-// rest of the frame stay, and the others are read again. Data returned by Lines stays
-// valid only if it was copied.
+// Park closes the file and frees the memory of the frame. Up to keep bytes of the rest of
+// the frame stay in memory; the others will be read again. Data that Lines has returned
+// stays valid only if it was copied.
 func (s *Source) Park(keep int) {
 	if s.Dates != nil {
 		s.Dates.Clock.Forget()
 	}
-	// slices.Clone of no bytes would keep the frame in memory.
+	// A slices.Clone of zero bytes would keep the frame in memory.
 	rest := s.Lines.Rest()
 	s.kept = bytes.Clone(rest[:min(len(rest), keep)])
 	s.Lines.Feed(nil)
 	switch {
-	case s.ahead != nil && s.ahead.err == nil: // the frame that follows a loss: none of it is used yet
+	case s.ahead != nil && s.ahead.err == nil: // the frame that follows a loss: none of it has been used yet
 		s.ahead = nil
 		s.follower.Rewind()
 	case len(s.kept) < len(rest):
@@ -242,7 +245,7 @@ func (s *Source) Park(keep int) {
 // file.
 func (s *Source) Kept() bool { return len(s.kept) > 0 }
 
-// Close closes what is read from.
+// Close closes the file that is being read.
 func (s *Source) Close() {
 	if s.follower != nil {
 		_ = s.follower.Close() // a descriptor that was only read from
@@ -253,19 +256,20 @@ func (s *Source) Close() {
 	}
 }
 
-// blockBytes is how much is read at once from a file that is decoded as a whole.
+// blockBytes is the size of one read from a file that is decoded as a whole.
 const blockBytes = 256 << 10
 
-// decoded reads files that no sidecar wrote, or not in frames. Frames can have any size, so
-// it is decoded as a stream, and nothing after damage is read.
+// decoded reads files that no sidecar wrote, or that were not written in frames. Their
+// frames can have any size, so such a file is decoded as a stream, and nothing after damage
+// is read.
 type decoded struct {
 	in      io.Closer
 	raw     io.ReadCloser
 	path    string
 	created time.Time
 	buf     []byte
-	done    int64 // bytes that it has decompressed to
-	err     error // that ends it
+	done    int64 // bytes of decompressed content so far
+	err     error // the error that ended it
 }
 
 // next returns the next bytes.
@@ -291,6 +295,6 @@ func (d *decoded) next(dates *clock.Dating) ([]byte, error) {
 }
 
 func (d *decoded) close() {
-	_ = d.raw.Close() // nothing was written
+	_ = d.raw.Close() // the file was only read
 	_ = d.in.Close()
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// commits makes a stream and returns its segments. If apart is set, each commit is a segment of its own.
+// commits makes a stream and returns its segments. If apart is set, each commit has its own segment.
 func commits(t *testing.T, apart bool, texts ...string) (dir string, segs []segment.Info) {
 	t.Helper()
 	dest, cfg := t.TempDir(), store.DefaultConfig()
@@ -122,7 +122,7 @@ func TestALineGoesOnInTheNextCopyUnlessOneIsMissing(t *testing.T) {
 }
 
 func TestDamageEndsALineAndIsOneLoss(t *testing.T) {
-	big := strings.Repeat("no line of this is read\n", 40_000) // spans several of the windows in which a frame is searched for
+	big := strings.Repeat("no line of this is read\n", 40_000) // no line of it is read, and it spans several of the windows in which the reader searches for a frame
 	dir, segs := commits(t, false, "one\ntwo, of", big, big, " which the end is missing\n")
 	raw, err := os.ReadFile(segs[0].Path)
 	if err != nil {
@@ -190,7 +190,7 @@ func TestAParkedSourceLosesAndRepeatsNothing(t *testing.T) {
 	}
 }
 
-// The frame after a loss is read before the loss is returned. Of a thousand streams that each lack a segment, every one
+// The frame after a loss is read before the loss is returned. If each of a thousand streams lacked a segment, each
 // would hold such a frame.
 func TestASourceThatIsParkedAtALossHoldsNoFrame(t *testing.T) {
 	dir, segs := commits(t, true, "one, of", " which the middle", " is missing\ntwo\n")
@@ -218,7 +218,7 @@ func TestASourceThatIsParkedAtALossHoldsNoFrame(t *testing.T) {
 	}
 }
 
-// A broken file is decompressed and read up to the break, which is reported once.
+// A broken file is decompressed and read up to the damage, which is reported once.
 func TestABrokenFileIsReadAsFarAsItGoes(t *testing.T) {
 	_, segs := commits(t, false, "one\n", "two\n")
 	raw, err := os.ReadFile(segs[0].Path)

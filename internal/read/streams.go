@@ -10,10 +10,10 @@ import (
 	"github.com/ullage/ullage/internal/base/settings"
 )
 
-// Streams is a pattern for the names of streams. Empty: all of them.
+// Streams is a pattern for the names of streams. Empty: it matches every stream.
 type Streams string
 
-// Validate returns an error if it is not a pattern.
+// Validate returns an error if s is not a valid pattern.
 func (s Streams) Validate() error {
 	if _, err := path.Match(string(s), ""); err != nil {
 		return fmt.Errorf("invalid value %q for --stream: it is not a pattern like 'gc*.log'", string(s))
@@ -30,7 +30,7 @@ func (s Streams) Match(stream string) bool {
 // maxNamed bounds how many streams one message lists.
 const maxNamed = 20
 
-// Unmatched is the error of a pattern that none of the streams matches.
+// Unmatched returns the error for a pattern that matches none of the streams.
 func (s Streams) Unmatched(names []string) error {
 	slices.Sort(names)
 	names = slices.Compact(names)
