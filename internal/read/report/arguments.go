@@ -11,24 +11,24 @@ import (
 
 const argumentsTag = "arguments"
 
-// arguments reads the command line that a JVM logs before anything else of its run, with
-// -Xlog:arguments. JDK 25 does so, and JDK 17 does not. JDK 8 always does. The zero value has read none.
+// arguments reads the command line that a JVM logs at the beginning of its run, with -Xlog:arguments.
+// JDK 25 logs it first, JDK 17 does not. JDK 8 always logs it. The zero value has read nothing.
 type arguments struct {
-	tag   *view.Share // of the lines with its tag; nil: there was none
-	flags string      // of the run that begins next
+	tag   *view.Share // the lines with its tag; nil: there was none
+	flags string      // flags of the run that begins next
 	given bool        // a run has begun
 }
 
-// line takes the message of a line with the tag arguments. Text after a line end inside an
-// argument is not a line of its own.
+// line takes the message of a line with the tag arguments. If an argument contains a line
+// end, the text after it is not a line of its own.
 func (a *arguments) line(message []byte) {
 	if args, ok := bytes.CutPrefix(message, []byte("jvm_args: ")); ok {
 		a.flags = printable.Escaped(mark.Flags(string(args)), view.MaxFlags)
 	}
 }
 
-// jdk8 takes a line of JDK 8 that has no stamp, and reports whether it is the one with the flags
-// that each of its files begins with.
+// jdk8 takes a line of JDK 8 that has no stamp, and reports whether it is the line with the
+// flags, which is at the beginning of each file.
 func (a *arguments) jdk8(line []byte) bool {
 	flags, ok := bytes.CutPrefix(line, []byte("CommandLine flags: "))
 	if ok {
@@ -37,7 +37,7 @@ func (a *arguments) jdk8(line []byte) bool {
 	return ok
 }
 
-// give passes what was read to the run that begins.
+// give passes the flags to the run that begins.
 func (a *arguments) give(r *sum.Run) {
 	if a.flags != "" {
 		r.Flags(a.flags)

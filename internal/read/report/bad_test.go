@@ -27,8 +27,8 @@ func at(t *testing.T, text string) time.Time {
 	return when
 }
 
-// TestBadInputIsAProblemOfTheReport is about logs of which a report cannot use
-// everything: it says so, and what it says of the rest is right.
+// TestBadInputIsAProblemOfTheReport uses logs of which a report can use only a part. The
+// report says so, and is right about the rest.
 func TestBadInputIsAProblemOfTheReport(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -83,14 +83,15 @@ func TestTwoJVMsInOneFileHaveNoThroughput(t *testing.T) {
 		t.Errorf("%d stops, problems %+v", r.Totals.Stops, r.Problems)
 	}
 	if r.Totals.Throughput != nil || r.Totals.Span > 0 || r.Worst() != nil || r.Rate("allocated") != "–" {
-		t.Errorf("a total beside a run of two JVMs: %+v", r.Totals)
+		t.Errorf("want no totals over time with a run of two JVMs: %+v", r.Totals)
 	}
 	if last := r.Runs[len(r.Runs)-1]; last.Throughput != nil || last.Allocated != nil {
-		t.Errorf("a figure of two JVMs: %+v", last)
+		t.Errorf("want no figures over time for a run of two JVMs: %+v", last)
 	}
 }
 
-// TestTwoJVMsThatStartedTogetherHaveNoThroughput is about lines that alternate at equal uptimes.
+// TestTwoJVMsThatStartedTogetherHaveNoThroughput has lines of two JVMs that alternate at equal
+// uptimes.
 func TestTwoJVMsThatStartedTogetherHaveNoThroughput(t *testing.T) {
 	var log strings.Builder
 	for i := range 20 {
@@ -102,8 +103,8 @@ func TestTwoJVMsThatStartedTogetherHaveNoThroughput(t *testing.T) {
 	}
 }
 
-// TestAStopWithoutASpanIsNotInTheThroughput is about two streams, one with a single
-// line: the log does not show the time that its stop is part of.
+// TestAStopWithoutASpanIsNotInTheThroughput has two streams, one of which is a single line:
+// the log does not show the time of which its stop is a part.
 func TestAStopWithoutASpanIsNotInTheThroughput(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "a.log", young(0, 1, 500)+young(1, 2, 500)+young(2, 11, 500))
@@ -121,8 +122,8 @@ func TestAStopWithoutASpanIsNotInTheThroughput(t *testing.T) {
 	}
 }
 
-// TestALateStopIsNoStepOfTheClock is about a log of dates alone, without safepoints: the
-// joiner holds its stops for a while.
+// TestALateStopIsNoStepOfTheClock has a log with dates only and without safepoints: the
+// joiner delays its stops.
 func TestALateStopIsNoStepOfTheClock(t *testing.T) {
 	var log strings.Builder
 	when := at(t, "2026-11-20T10:00:00Z")
@@ -136,7 +137,8 @@ func TestALateStopIsNoStepOfTheClock(t *testing.T) {
 	}
 }
 
-// TestAClockThatWasSetForwardIsCountedOnce is about a step that stops show before other lines do.
+// TestAClockThatWasSetForwardIsCountedOnce has a step of the clock that stops show before other
+// lines do.
 func TestAClockThatWasSetForwardIsCountedOnce(t *testing.T) {
 	var log strings.Builder
 	for i := range 100 {
@@ -160,16 +162,16 @@ func TestNothingToReportOnIsAnError(t *testing.T) {
 	}
 	dateless := write(t, "gc.log", "[1.000s][info][gc] GC(0) Pause Full (System.gc()) 9M->8M(34M) 1.000ms\n")
 	if _, err := Read(t.Context(), []string{dateless}, Config{Since: time.Now().Add(-time.Hour)}); !errors.Is(err, ErrNoDate) || errors.Is(err, ErrNoLog) {
-		t.Errorf("a window, and no dates: %v", err)
+		t.Errorf("in a window of a log without dates: %v", err)
 	}
 	if _, err := Read(t.Context(), []string{filepath.Join(t.TempDir(), "none")}, Config{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
 	if _, err := Read(t.Context(), []string{os.DevNull}, Config{}); err == nil {
-		t.Error("a device was read")
+		t.Error("want no report on a device")
 	}
 	if _, err := Read(t.Context(), []string{t.TempDir()}, Config{}); err == nil {
-		t.Error("an empty directory has a report")
+		t.Error("want no report on an empty directory")
 	}
 }
 
@@ -192,7 +194,7 @@ func TestWhatDoesNotDecodeIsNamed(t *testing.T) {
 	}
 }
 
-// TestAFileIsReadOnce is about arguments that name a file again: by its name, by a link, and by its directory.
+// TestAFileIsReadOnce names a file several times: directly, through a link, and through its directory.
 func TestAFileIsReadOnce(t *testing.T) {
 	dir := segments(t, 3)
 	segs, err := segment.List(dir)
@@ -226,7 +228,7 @@ func TestACompressedFileNeedsNoSuffix(t *testing.T) {
 
 func TestALogMayBePackedWithAWindowOf128MiB(t *testing.T) {
 	text := young(0, 1, 2)
-	packed := func(window byte) string { // of one block, with this descriptor of the window
+	packed := func(window byte) string { // a file of one block, with this window descriptor
 		frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, window, byte(1 | len(text)<<3), byte(len(text) >> 5), 0}
 		return write(t, "gc.log.zst", string(frame)+text)
 	}

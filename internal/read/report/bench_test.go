@@ -9,13 +9,13 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// BenchmarkRead prints how fast plain text is read: a log of G1 in which most lines are
-// about pauses, CPU times, safepoints and sizes, and one at level debug. MB/cpu-s is per
-// second of CPU time, which others on the machine change least.
+// BenchmarkRead measures how fast plain text is read: a log of G1 in which most lines are
+// about pauses, CPU times, safepoints and sizes, and one at level debug. MB/cpu-s is MB per
+// second of CPU time, which other load on the machine affects least.
 func BenchmarkRead(b *testing.B) {
 	for _, c := range []struct {
 		name  string
-		debug int // lines of phases in each collection
+		debug int // lines about phases in each collection
 	}{{"info", 0}, {"debug", 30}} {
 		b.Run(c.name, func(b *testing.B) {
 			path := filepath.Join(b.TempDir(), "gc.log")

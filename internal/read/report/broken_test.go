@@ -14,8 +14,8 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// segments writes a stream of n segments to a new directory: each has two lines of ten
-// seconds, from ten o'clock on.
+// segments writes a stream of n segments to a new directory. Each has two lines that cover
+// ten seconds; the first begins at ten o'clock.
 func segments(t *testing.T, n int) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "gc.log")
@@ -36,7 +36,7 @@ func put(t *testing.T, dir, name, text string) {
 	}
 }
 
-// remove removes the segment with a number.
+// remove removes the segment with the given number.
 func remove(t *testing.T, dir string, number uint64) {
 	t.Helper()
 	segs, err := segment.List(dir)
@@ -52,7 +52,7 @@ func remove(t *testing.T, dir string, number uint64) {
 	}
 }
 
-// count returns how much a report lacks for a reason.
+// lacks returns the count of the problems of one kind in a report.
 func lacks(r *view.Report, kind string) (n uint64) {
 	for _, p := range r.Problems {
 		if string(p.Kind) == kind && p.Loses {
@@ -83,8 +83,8 @@ func TestASegmentThatIsMissingIsAProblemAndABand(t *testing.T) {
 	}
 }
 
-// TestRetentionIsNoLoss is as for `ullage check`: a stream may begin with any segment, but
-// not in the window.
+// A report treats retention as `ullage check` does: a stream may begin with any segment,
+// unless its beginning is in the window.
 func TestRetentionIsNoLoss(t *testing.T) {
 	dir := segments(t, 4)
 	remove(t, dir, 1)
@@ -93,19 +93,19 @@ func TestRetentionIsNoLoss(t *testing.T) {
 		t.Errorf("%+v", r.Problems)
 	}
 	if r := reportOn(t, Config{Since: at(t, "2026-11-20T10:00:01Z")}, dir); lacks(r, "retention") != 1 || r.Complete {
-		t.Errorf("the window begins in it: %+v", r.Problems)
+		t.Errorf("in a window that begins in the deleted part: %+v", r.Problems)
 	}
 	segs, err := segment.List(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r := reportOn(t, Config{}, segs[1].Path); has(r, "retention") {
-		t.Errorf("of one file: %+v", r.Problems)
+		t.Errorf("for a single file: %+v", r.Problems)
 	}
 }
 
-// TestAHoleAndAPartThatCannotBeReadAreBands is about plain files, whose times show where
-// the place is.
+// TestAHoleAndAPartThatCannotBeReadAreBands uses plain files. The times of their lines show
+// where the missing part is.
 func TestAHoleAndAPartThatCannotBeReadAreBands(t *testing.T) {
 	ten := float64(at(t, "2026-11-20T10:00:00Z").Unix())
 	hole := reportOn(t, Config{}, write(t, "gc.log", young(1, 2, 1)+strings.Repeat("\x00", 8192)+young(2, 9, 1)+young(3, 10, 1)))

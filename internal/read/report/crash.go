@@ -12,24 +12,24 @@ import (
 )
 
 // crashes reads the reports that crashing JVMs have left (hs_err files) in one stream. Such a
-// stream is not a log: it has no run, and no figure lacks anything because of it. A JVM
-// overwrites the report of an earlier one if that has its name, as pid 1 does in a container
-// that restarts: a stream may hold several reports.
+// stream is not a log: it has no run, and no figure is incomplete because of it. A JVM
+// overwrites the report of an earlier JVM with the same file name. In a container that
+// restarts, the name is always the same, with pid 1, so a stream may hold several reports.
 type crashes struct {
 	sum     *sum.Sum
 	cfg     Config
 	out     view.Input
-	file    string    // what to name in the report
-	command string    // that prints it; empty: the file is not one of a destination
+	file    string    // the name of the file in the report
+	command string    // prints the stream; empty: the file is not in a destination
 	written time.Time // when the stream began: the time of a crash whose report shows none
 
-	found uint64     // reports, up to the present line
+	found uint64     // number of reports up to the present line
 	last  view.Crash // the crash that the present line belongs to
 	at    time.Time  // when it happened
-	more  bool       // the present line may say more of its reason
+	more  bool       // the present line may continue the reason
 }
 
-// isCrash reports whether the input holds reports of crashes, as its name shows.
+// isCrash reports whether the input holds crash reports, according to its name.
 func (in *input) isCrash() bool { return naming.KindOf(in.name) == naming.KindCrash }
 
 func newCrashes(in *input, s *sum.Sum, cfg Config) *crashes {
@@ -42,7 +42,7 @@ func newCrashes(in *input, s *sum.Sum, cfg Config) *crashes {
 	return c
 }
 
-// crashBegins are the first lines of a report.
+// crashBegins are the possible first lines of a report.
 var crashBegins = [][]byte{
 	[]byte("# A fatal error has been detected by the Java Runtime Environment"),
 	[]byte("# There is insufficient memory for the Java Runtime Environment"),
@@ -65,8 +65,8 @@ func (c *crashes) line(p cut.Piece) {
 	}
 }
 
-// reason takes a line at the beginning of a report. The reason is the first one after the title. An
-// error that the JVM itself found has two, and the second one has the words:
+// reason takes a line at the beginning of a report. The reason is the first line after the title.
+// An error that the JVM itself detected has two lines, and the second one has the description:
 //
 //	#  Internal Error (debug.cpp:289), pid=7, tid=8
 //	#  fatal error: OutOfMemory encountered: Java heap space
@@ -82,11 +82,11 @@ func (c *crashes) reason(text string, indented bool) {
 	}
 }
 
-// crashTime reads the time that a report shows:
+// crashTime parses the time that a report shows:
 //
 //	Time: Tue Nov 24 18:55:00 2026 UTC elapsed time: 5.732780 seconds (0d 0h 0m 5s)
 //
-// The names of other zones are ambiguous.
+// The names of other time zones are ambiguous.
 func crashTime(line []byte) (time.Time, bool) {
 	rest, found := bytes.CutPrefix(line, []byte("Time: "))
 	text, _, ended := bytes.Cut(rest, []byte(" elapsed time: "))
@@ -102,7 +102,7 @@ func crashTime(line []byte) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// begin begins the next report.
+// begin starts the next report.
 func (c *crashes) begin() {
 	if c.found > 0 {
 		c.put()
@@ -118,8 +118,8 @@ func (c *crashes) put() {
 	}
 }
 
-// end adds the last crash, and the stream to the inputs. A stream without the beginning of a
-// report is one whose beginning is missing.
+// end adds the last crash, and adds the stream to the inputs. If no report has begun, the
+// stream holds one whose beginning is missing.
 func (c *crashes) end(bytes uint64) {
 	if c.found == 0 && c.out.Lines > 0 {
 		at := c.at

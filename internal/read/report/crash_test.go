@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// crashOf returns the beginning of a crash report that a real JVM wrote.
+// crashOf returns the beginning of a crash report from a real JVM.
 func crashOf(t *testing.T, jdk string) string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/hs_err-" + jdk + ".log")
@@ -104,14 +104,14 @@ func TestTheLatestCrashesAreListedAndAllAreCounted(t *testing.T) {
 	persist(t, dest, "hs_err_pid1.log", reports.String())
 	r := reportOn(t, Config{}, dest)
 	if len(r.Crashes) != listed || r.Totals.Crashes != listed+5 || r.Crashes[0].At != 1795560924 || r.Crashes[listed-1].At != 1795560905 {
-		t.Errorf("%d crashes were counted; the list is %+v", r.Totals.Crashes, r.Crashes)
+		t.Errorf("%d crashes are counted; the list is %+v", r.Totals.Crashes, r.Crashes)
 	}
 	if text := forms(t, r)["text"]; !strings.Contains(text, "JVMs crashed 25 times.\n") || !strings.Contains(text, "and 5 earlier ones\n") {
 		t.Errorf("%s", text)
 	}
 	since := Config{Since: time.Unix(1795560920, 0)}
 	if _, err := Read(t.Context(), []string{dest}, since); !errors.Is(err, ErrNoLog) {
-		t.Errorf("a window without a line of the log: %v", err)
+		t.Errorf("in a window without a line of the log: %v", err)
 	}
 	persist(t, dest, "later.log", strings.ReplaceAll(young(0, 1, 2), "2026-11-20T10", "2026-11-24T23"))
 	if r := reportOn(t, since, dest); r.Totals.Crashes != 5 || len(r.Crashes) != 5 {
@@ -144,7 +144,7 @@ func TestReportsOfCrashesThatLackSomething(t *testing.T) {
 				t.Errorf("complete %t, %d runs, crashes %+v, want %+v", r.Complete, len(r.Runs), r.Crashes, want)
 			}
 			if _, err := Read(t.Context(), []string{path}, Config{}); !errors.Is(err, ErrNoLog) || !strings.Contains(err.Error(), "only the report of a crash") {
-				t.Errorf("nothing but the report: %v", err)
+				t.Errorf("with nothing but the crash report: %v", err)
 			}
 		})
 	}

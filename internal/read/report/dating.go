@@ -12,24 +12,24 @@ import (
 )
 
 // dating dates the records of one stream as all readers of a destination do, see package
-// clock, and finds the records out of the window.
+// clock. It also finds the records outside the window.
 //
-// A file that is not a segment has only the time of its last write, and most files are
-// copies, which are written later than their lines. So an undated line of a file has a
-// time only after a line that shows a date and an uptime. It is known to be outside a
-// window that begins after the last write.
+// A file that is not a segment has only the time of its last write. Most such files are
+// copies, which are written later than their lines. So an undated line of a file has a time
+// only after a line that shows both a date and an uptime. If the window begins after the
+// last write, all lines are known to be outside it.
 //
-// Most lines show a date, and then their time is that. Where nothing else needs the time of
-// a line, it is not read.
+// Most lines show a date, and that date is their time. If nothing else needs the time of a
+// line, the date is not parsed.
 type dating struct {
 	lines    clock.Dating
 	segments bool        // the stream consists of segments
-	now      pause.Clock // of the last record, unless that is held
-	held     []byte      // the beginning of the last record; empty: its time was read
+	now      pause.Clock // of the last record, unless that record is held
+	held     []byte      // the beginning of the last record; empty: its time has been read
 	dated    bool        // a record was held
-	written  time.Time   // the last write of the file; zero: the stream is of segments
+	written  time.Time   // the last write of the file; zero: the stream consists of segments
 	shown    pause.Clock // of the last record in the window
-	untimed  uint64      // records that are left out of a window because their time is not known
+	untimed  uint64      // records left out of a window because their time is unknown
 }
 
 // clock returns when the last record was written.
@@ -41,14 +41,15 @@ func (d *dating) clock() pause.Clock {
 	return d.now
 }
 
-// correct corrects the time that the last record shows.
+// correct replaces the time that the last record shows by the time from the clock, if they
+// may differ.
 func (d *dating) correct(c *pause.Clock) {
 	if len(d.held) == 0 || c.Wall.IsZero() {
 		*c = d.clock()
 	}
 }
 
-// useSegments dates segments. All segments of a directory have its seek file.
+// useSegments prepares to date segments. All segments of a directory share its seek file.
 func (d *dating) useSegments(in *input) {
 	d.segments, d.lines.Clock.Spans = true, true
 	if in.whole {
@@ -56,13 +57,13 @@ func (d *dating) useSegments(in *input) {
 	}
 }
 
-// useFile dates the lines of a file, which is the next one of a rotated set.
+// useFile prepares to date the lines of a file, which is the next file of a rotated set.
 func (d *dating) useFile(f *file) {
 	d.written = f.mod
 	d.lines.Again()
 }
 
-// frame takes in the times of a frame that was just read.
+// frame takes the times of a frame that was just read.
 func (d *dating) frame(seg segment.Info, frame segment.Frame, raw []byte) {
 	d.clock()
 	if d.lines.Timed {
@@ -72,7 +73,8 @@ func (d *dating) frame(seg segment.Info, frame segment.Frame, raw []byte) {
 	}
 }
 
-// line takes in a line and returns what it is, and whether it is wanted.
+// line takes a line and returns its class, the gap if it is a marker, and whether it is
+// wanted.
 func (d *dating) line(head []byte) (ul.Class, *ul.Gap, bool) {
 	l := d.lines.Line(head, nil)
 	record := l.Kind == ul.Header || l.Kind == ul.Drop
@@ -105,11 +107,11 @@ func (d *dating) line(head []byte) (ul.Class, *ul.Gap, bool) {
 	return l.Class, l.Gap, l.Inside
 }
 
-// decorations bounds the decorations of a line.
+// decorations is how many bytes of a line are kept to read its decorations.
 const decorations = 1 << 10
 
-// showsDate reports whether a record begins with a date that package clock believes, if it
-// is one: in a bracket, or as a stamp of JDK 8.
+// showsDate reports whether a record begins, in a bracket or as a stamp of JDK 8, with text
+// that package clock would accept if it is a date.
 func showsDate(line []byte) bool {
 	line = bytes.TrimPrefix(line, []byte{'['})
 	if len(line) < len("2026-") || line[len("2026")] != '-' {
@@ -124,7 +126,7 @@ func showsDate(line []byte) bool {
 	return false
 }
 
-// read reads the time of a record, which the clock has taken in.
+// read reads the time of a record that the clock has processed.
 func (d *dating) read(r *ul.Record) {
 	c := &d.now
 	c.Uptime, c.HasUptime = r.Since()

@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// persisted makes a destination of one stream, whose commits were read one minute after
-// another, and returns when the first of them was.
+// persisted makes a destination of one stream, whose commits were read one minute apart. It
+// returns when the first one was read.
 func persisted(t *testing.T, how segment.Compression, commits []string) (dir string, begun time.Time) {
 	t.Helper()
 	dir = t.TempDir()
@@ -43,8 +43,8 @@ func persisted(t *testing.T, how segment.Compression, commits []string) (dir str
 	return filepath.Join(dir, "gc.log"), begun
 }
 
-// A destination shows when lines without a date were written, and where those of a window
-// are.
+// A destination shows when lines without a date were written, and where the lines of a
+// window are.
 func TestAWindowOfUndatedLinesReadsOnlyItsPartOfADestination(t *testing.T) {
 	const minutes, each = 60, 200
 	var commits []string
@@ -68,7 +68,7 @@ func TestAWindowOfUndatedLinesReadsOnlyItsPartOfADestination(t *testing.T) {
 			}
 			whole := reportOn(t, Config{}, dir)
 			most := whole.Inputs[0].Bytes / 10
-			if how == segment.None { // a frame of it has many commits
+			if how == segment.None { // a frame has many commits
 				most = whole.Inputs[0].Bytes * 3 / 4
 			}
 			if got := r.Inputs[0].Bytes; got > most {
@@ -81,7 +81,8 @@ func TestAWindowOfUndatedLinesReadsOnlyItsPartOfADestination(t *testing.T) {
 	}
 }
 
-// Package clock believes dates from 1970 to 2199. All other lines need it to find their time.
+// Package clock accepts dates from 1970 to 2199. For any other line, the clock is needed to
+// find the time.
 func TestOnlyADateThatIsBelievedIsTheTimeOfALine(t *testing.T) {
 	for line, want := range map[string]bool{
 		"[2026-11-20T10:00:00.000+0000][1.000s][info][gc] a": true,

@@ -30,7 +30,7 @@ func TestFailedAllocationsAreCounted(t *testing.T) {
 	}
 }
 
-// ZGC rounds the metaspace down to MiB: 0M is less than one.
+// ZGC rounds the metaspace down to MiB: 0M means less than one MiB.
 func TestAMetaspaceThatIsRoundedToNothingIsNotShown(t *testing.T) {
 	for size, want := range map[string]string{"0": "–", "12": "12.0 MiB"} {
 		r := reportOn(t, Config{}, write(t, "gc.log", decorated(1, "gc", "Using The Z Garbage Collector")+

@@ -15,7 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// file is one file of a stream, and how it begins.
+// file is one file of a stream, with its first record's times.
 type file struct {
 	path  string
 	size  int64
@@ -23,15 +23,15 @@ type file struct {
 	first head
 }
 
-// head is how a file begins.
+// head holds the times of a file's first record.
 type head struct {
 	when  time.Time // zero: no date
 	up    time.Duration
 	timed bool // up is known
 }
 
-// head reads the first record of the file. What it cannot read is as a file without
-// times: the error comes again when the file is read.
+// head reads the first record of the file. A file that cannot be read is treated as a file
+// without times: the error occurs again when the file is read.
 func (f *file) head() (h head) {
 	var s read.Source
 	if f.open(&s) != nil {
@@ -55,13 +55,13 @@ func (f *file) head() (h head) {
 	return h
 }
 
-// headBytes is how much of a file is searched for its first record, and a block more.
+// headBytes is how much of a file is searched for its first record, rounded up to a block.
 const headBytes = 64 << 10
 
-// open makes a source read the file, decoded by its suffix or, without one, by how it
-// begins.
+// open makes a source read the file. The file is decoded according to its suffix or,
+// without one, to its first bytes.
 func (f *file) open(s *read.Source) error {
-	in, err := untrusted.OpenFile(nil, f.path, unix.O_RDONLY, 0) // not what has taken the file's place
+	in, err := untrusted.OpenFile(nil, f.path, unix.O_RDONLY, 0) // refuses another kind of file in its place
 	if err != nil {
 		return fmt.Errorf("open the log: %w", err)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// arguments-jdk25.log is from JDK 25.0.3 with -Xlog:arguments,gc,gc+init,safepoint: a JVM with
-// -Xmx64m, and then another one with -Xmx128m that wrote to the same file.
+// arguments-jdk25.log is from JDK 25.0.3 with -Xlog:arguments,gc,gc+init,safepoint. Two JVMs
+// wrote to it: first one with -Xmx64m, then one with -Xmx128m.
 const (
 	firstFlags  = "-Xms32m -Xmx64m -Xss1m -XX:+UseSerialGC -XX:+ExitOnOutOfMemoryError"
 	secondFlags = "-Xms32m -Xmx128m -XX:+UseSerialGC"
@@ -40,7 +40,7 @@ func TestARunHasTheFlagsThatItsJVMLogged(t *testing.T) {
 			t.Errorf("%s is not in %s", want, out)
 		}
 		if strings.Contains(out, "secret") || strings.Contains(out, "gdb") {
-			t.Errorf("an argument that may be a secret: %s", out)
+			t.Errorf("want no argument that may be a secret: %s", out)
 		}
 	}
 }
@@ -76,8 +76,8 @@ func TestARunOfTwoJVMsHasNoFlags(t *testing.T) {
 	}
 }
 
-// jvmMark is the mark of a JVM that started so many seconds after ten o'clock, written when it
-// had run for 3 s.
+// jvmMark is the mark of a JVM that started at the given second after ten o'clock. The mark
+// was written when the JVM had run for 3 s.
 func jvmMark(second float64, stream string, fields ...string) string {
 	m := mark.New(mark.JVMStarted, append([]string{"stream", stream, "pid", "7", "uptime", "3s"}, fields...)...)
 	m.Time = time.Date(2026, 11, 20, 10, 0, 3, 0, time.UTC).Add(time.Duration(second * 1e9))
@@ -107,7 +107,7 @@ func TestAMarkCompletesTheRunOfItsJVM(t *testing.T) {
 		}
 		want := []string{"gc.log|G1|17.0.15+6|-Xmx1g", "gc.log|G1||-Xmx2g -Xss1m", "gc.log|G1||", "own.log|Serial|17.0.15+6|-Xmx8g"}
 		if name == "a window" {
-			want[3] = "own.log|G1|17.0.15+6|-Xmx1g" // its own lines are before it
+			want[3] = "own.log|G1|17.0.15+6|-Xmx1g" // the lines with its own properties are before the window
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)

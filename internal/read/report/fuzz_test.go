@@ -10,8 +10,8 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// FuzzReport reads any bytes as a log: whatever they are, there is a report or an error,
-// its figures do not contradict one another, and the page has no script but its own.
+// FuzzReport reads any bytes as a log. There must be a report or an error, the figures must
+// not contradict one another, and the page must have no script but its own.
 func FuzzReport(f *testing.F) {
 	for _, name := range []string{"g1-jdk17", "z-jdk25", "no-decorators-jdk25"} {
 		text, err := os.ReadFile(samples + name + ".log")
@@ -43,7 +43,7 @@ func FuzzReport(f *testing.F) {
 			n += b.Count
 		}
 		if n != r.Totals.Stops || r.End < r.Begin || len(r.Longest) > 10 || len(r.Suspected) > 20 {
-			t.Errorf("%d of %d stops in bars, from %v to %v", n, r.Totals.Stops, r.Begin, r.End)
+			t.Errorf("the bars have %d of %d stops; the axis is from %v to %v", n, r.Totals.Stops, r.Begin, r.End)
 		}
 		var page, text bytes.Buffer
 		if err := view.HTML(&page, r); err != nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// runsOfAWorkload writes logs of JVMs on unlike machines: each has collections of a real log by chance, and its
-// pauses are longer by the factor of its machine. Those of the second half are longer by the change, too.
+// runsOfAWorkload writes logs of JVMs on machines of different speeds: each log has random collections from a
+// real log, and its pauses are multiplied by a factor for its machine. In the second half of the logs, they are
+// also multiplied by change.
 func runsOfAWorkload(t *testing.T, seed uint64, n int, change float64) (paths []string) {
 	t.Helper()
 	text, err := os.ReadFile(samples + "g1-jdk17.log")
@@ -50,7 +51,8 @@ var (
 	stamped  = regexp.MustCompile(`^\[[\d.]+s\]`)
 )
 
-// collection returns the lines of a collection with another number, another time, and longer pauses.
+// collection returns the lines of a collection with a different number, a different time, and longer
+// pauses.
 func collection(lines string, gc int, slower float64) string {
 	var b strings.Builder
 	for line := range strings.Lines(lines) {
@@ -59,7 +61,7 @@ func collection(lines string, gc int, slower float64) string {
 			if number = strings.TrimSuffix(number, " "); strings.HasSuffix(text, " ns") {
 				unit = " ns"
 			}
-			v, _ := strconv.ParseFloat(number, 64) // digits, by the expression
+			v, _ := strconv.ParseFloat(number, 64) // the expression matches only digits
 			if unit == " ns" {
 				return fmt.Sprintf("%.0f ns", v*slower)
 			}
@@ -71,7 +73,7 @@ func collection(lines string, gc int, slower float64) string {
 	return b.String()
 }
 
-// compared compares the first half of logs with the second.
+// compared compares the first half of the logs with the second.
 func compared(t *testing.T, paths []string) *view.Groups {
 	t.Helper()
 	var fleet view.Fleet
@@ -121,7 +123,7 @@ func TestTooFewPodsAreNotCompared(t *testing.T) {
 		}
 	}
 	if groups = compared(t, runsOfAWorkload(t, 1, 12, 5)); !strings.Contains(groups.Verdict, "beyond chance in ") {
-		t.Errorf("six on each side are enough: %s", groups.Verdict)
+		t.Errorf("want six logs on each side to be enough: %s", groups.Verdict)
 	}
 }
 

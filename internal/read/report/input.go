@@ -21,15 +21,15 @@ import (
 // another as if they were one.
 type input struct {
 	name  string
-	dir   string // of segments; empty: files that are not segments
+	dir   string // the directory of the segments; empty: the files are not segments
 	segs  []segment.Info
-	whole bool // these are all segments of dir
+	whole bool // segs are all segments of dir
 	files []file
 	bytes int64 // on disk
 }
 
-// errStdin is returned for "-": the order of rotated files and the size of a log are looked
-// at before it is read.
+// errStdin is returned for "-": before a log is read, the report needs the order of rotated
+// files and the size of the log.
 var errStdin = errors.New("a log is not read from standard input: write it to a file, and name that (for example kubectl logs POD > gc.log)")
 
 // find returns the streams that a command's arguments name, in that order.
@@ -42,7 +42,7 @@ func find(args []string) (all []*input, err error) {
 		case err != nil && arg == "-":
 			bad = append(bad, errStdin)
 		case err != nil:
-			bad = append(bad, err) // its text names the path
+			bad = append(bad, err) // the text of err names the path
 		case stat.IsDir():
 			found, err := findDir(path)
 			if err == nil && len(found) == 0 {
@@ -69,14 +69,14 @@ func find(args []string) (all []*input, err error) {
 	return all, errors.Join(bad...)
 }
 
-// once removes the files that args name again, and returns how many they were.
+// once removes the files that args name again, and returns how many there were.
 func once(all []*input) (kept []*input, again uint64) {
 	type inode struct{ dev, ino uint64 }
 	seen := map[inode]bool{}
 	repeated := func(in *input, path string, size int64) bool {
 		var st unix.Stat_t
 		if unix.Lstat(path, &st) != nil {
-			return false // reading it reports that
+			return false // reading the file reports the error
 		}
 		key := inode{uint64(st.Dev), st.Ino}
 		was := seen[key]
@@ -86,7 +86,7 @@ func once(all []*input) (kept []*input, again uint64) {
 		}
 		return was
 	}
-	for _, whole := range []bool{true, false} { // a directory must not lack a file because that is named as well
+	for _, whole := range []bool{true, false} { // directories first: they must not lack a file because it is also named on its own
 		for _, in := range all {
 			if in.whole == whole {
 				in.segs = slices.DeleteFunc(in.segs, func(seg segment.Info) bool { return repeated(in, seg.Path, seg.Size) })
@@ -97,8 +97,8 @@ func once(all []*input) (kept []*input, again uint64) {
 	return slices.DeleteFunc(all, func(in *input) bool { return len(in.segs)+len(in.files) == 0 }), again
 }
 
-// findDir returns the streams in a directory: its own segments, or those of the
-// directories in it, or else its log files.
+// findDir returns the streams in a directory: its own segments, the segments in its
+// subdirectories, or else its log files.
 func findDir(path string) ([]*input, error) {
 	// The segments of a directory are never opened through a link, but the user may
 	// name a link.
@@ -141,8 +141,8 @@ func findDir(path string) ([]*input, error) {
 	return all, nil
 }
 
-// withoutDetail removes the streams of lines that were withheld from another stream and
-// saved: they cover only short times, and would look like a separate JVM.
+// withoutDetail removes streams of withheld lines that were saved. Such a stream covers
+// only short times, and would look like a separate JVM.
 func withoutDetail(all []*input) []*input {
 	names := map[string]bool{}
 	for _, in := range all {
@@ -165,14 +165,15 @@ func addFile(all []*input, name, path string, stat fs.FileInfo) []*input {
 	}
 	in := named(&all, streamName(name), "")
 	if len(in.files) > 0 && filepath.Dir(in.files[0].path) != dir {
-		in = &input{name: streamName(name)} // the same name in another directory
+		in = &input{name: streamName(name)} // another directory has a stream of the same name
 		all = append(all, in)
 	}
 	in.files, in.bytes = append(in.files, file{path: path, size: stat.Size(), mod: stat.ModTime()}), in.bytes+stat.Size()
 	return all
 }
 
-// named returns the last input with this name and directory, which it creates.
+// named returns the last input with this name and directory. If there is none, it creates
+// one.
 func named(all *[]*input, name, dir string) *input {
 	for _, in := range slices.Backward(*all) {
 		if in.name == name && in.dir == dir {
@@ -184,8 +185,8 @@ func named(all *[]*input, name, dir string) *input {
 	return in
 }
 
-// streamName returns the name that a file has without the number of its rotation and
-// without the suffix of its compression. JDK 8 writes to NAME.0.current.
+// streamName returns the name of a file without its rotation number and without its
+// compression suffix. JDK 8 writes to NAME.0.current.
 func streamName(name string) string {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".zst"), ".gz")
 	if of := naming.StreamOf(name); strings.HasSuffix(name, ".current") && of != name {
@@ -197,9 +198,9 @@ func streamName(name string) string {
 	return name
 }
 
-// sort brings the files of a rotated set into the order of their lines: by their first
-// dates or, where one has none, by their first uptimes or, where one has none either, by
-// when they were written.
+// sort sorts the files of a rotated set into the order of their lines. Two files are
+// compared by their first dates. If one has no date, they are compared by their first
+// uptimes; if one has no uptime either, by their times of last write.
 func (in *input) sort() {
 	slices.SortStableFunc(in.segs, func(a, b segment.Info) int { return compare(a.Seq, b.Seq) })
 	if len(in.files) < 2 {

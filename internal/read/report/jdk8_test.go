@@ -56,8 +56,8 @@ func TestReportOnJDK8(t *testing.T) {
 	}
 }
 
-// rotatedJDK8 writes the log as JDK 8 rotates it: the file that it writes to has a number and a
-// suffix, and each file begins with what the JVM is.
+// rotatedJDK8 writes the log as JDK 8 rotates it: the file that the JVM writes to has a number
+// and a suffix, and each file begins with a description of the JVM.
 func rotatedJDK8(t *testing.T) string {
 	half := strings.Index(jdk8Log, "2026-03-01T10:00:03")
 	dir := t.TempDir()
@@ -73,7 +73,7 @@ func rotatedJDK8(t *testing.T) string {
 	return dir
 }
 
-// A pause whose end is missing is in no figure, and said to be.
+// A pause without an end is not in any figure, and the report says so.
 func TestAnUnfinishedPauseOfJDK8IsAProblem(t *testing.T) {
 	r := reportOn(t, Config{}, write(t, "gc.log", jdk8Log+"2026-03-01T10:00:09.000+0100: 9.000: [GC (Allocation Failure) 9.000: [ParNew: 9000K->10"))
 	if r.Totals.Stops != 4 || !slices.ContainsFunc(r.Problems, func(p view.Problem) bool { return p.Kind == view.ProblemUnread && p.Count == 1 }) {
@@ -81,7 +81,7 @@ func TestAnUnfinishedPauseOfJDK8IsAProblem(t *testing.T) {
 	}
 }
 
-// A window leaves out what is before it, by the stamps.
+// A window leaves out the lines before it, according to the stamps.
 func TestAWindowOfJDK8(t *testing.T) {
 	r := reportOn(t, Config{Since: time.Date(2026, 3, 1, 9, 0, 7, 500e6, time.UTC)}, write(t, "gc.log", jdk8Begin+jdk8Log))
 	if r.Totals.Collections != 1 || r.Totals.Full != 1 {

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	keptEvents  = 64  // lines with events that are kept for the longest stops; see [view.KeptBytes]
-	recentLines = 512 // that are kept: a stop may be reported long after its lines
+	keptEvents  = 64  // number of lines with events that are kept for the longest stops; see [view.KeptBytes]
+	recentLines = 512 // number of last lines that are kept: a stop may be reported long after its lines
 	around      = 2   // lines before and after those of a stop
 )
 
-// kept are the lines of a stream that a stop may want: those with events, and the last ones. The
-// zero value has none.
+// kept holds the lines of a stream that may be listed with a stop: the lines with events, and
+// the last lines. The zero value has none.
 type kept struct {
 	events [keptEvents]keptLine
-	n      int                   // lines with events, all of them
+	n      int                   // number of lines with events so far
 	recent [recentLines]keptLine // by their number
 	last   uint64                // the number of the present line
 	open   []following
@@ -34,7 +34,7 @@ func (k *keptLine) set(number uint64, line []byte) {
 	k.text = append(k.text[:0], line[:min(len(line), view.KeptBytes)]...)
 }
 
-// following is a stop that lacks lines after its last one, and the number of that.
+// following is a stop that needs lines after its last one, and the number of that line.
 type following struct {
 	to   *view.Stop
 	last uint64
@@ -55,13 +55,13 @@ func (k *kept) add(number uint64, line []byte) {
 	}
 }
 
-// event says that the present line has an event.
+// event records the present line as a line with an event.
 func (k *kept) event() {
 	k.events[k.n%keptEvents].set(k.last, k.recent[k.last%recentLines].text)
 	k.n++
 }
 
-// describe gives a stop that is listed its lines and returns the number of the last one.
+// describe adds the lines of a listed stop, and returns the number of the last one.
 func (k *kept) describe(to *view.Stop, s *pause.Stop) (last uint64) {
 	from, end := s.Lines[0], s.Lines[1]
 	last = end
@@ -79,13 +79,14 @@ func (k *kept) describe(to *view.Stop, s *pause.Stop) (last uint64) {
 		}
 	}
 	if newest := &k.events[(k.n+keptEvents-1)%keptEvents]; end == k.last && newest.number != end {
-		texts = append(texts, string(k.recent[k.last%recentLines].text)) // the joiner has it, and it is not among the events yet
+		texts = append(texts, string(k.recent[k.last%recentLines].text)) // the joiner has this line, which is not among the events yet
 	}
 	to.Lines = texts[max(0, len(texts)-8):]
 	return last
 }
 
-// surround gives a suspected stop its lines and those around them, also the ones that follow.
+// surround adds to a suspected stop its own lines and the lines around them, including later
+// ones.
 func (k *kept) surround(to *view.Stop, s *pause.Stop) {
 	last, first := k.describe(to, s), s.Lines[0]
 	to.Before = k.between(first-min(first, around), first-1)
@@ -95,8 +96,8 @@ func (k *kept) surround(to *view.Stop, s *pause.Stop) {
 	}
 }
 
-// between returns the lines with numbers from one to another, both included, that are
-// still kept.
+// between returns the lines from one number to another, both included, if they are still
+// kept.
 func (k *kept) between(from, to uint64) (texts []string) {
 	for n := max(from, 1); n <= to; n++ {
 		if one := &k.recent[n%recentLines]; one.number == n {

@@ -19,23 +19,23 @@ import (
 // markTime is the form of times among the fields of a mark.
 const markTime = "2006-01-02T15:04:05.000-0700"
 
-// maxRaised bounds the raises that have not ended.
+// maxRaised bounds the number of raises that have not ended.
 const maxRaised = 300
 
-// marks reads a stream of marks, in which a sidecar has noted what happened around the
-// logs. They become bands; the stream itself is no log of a JVM.
+// marks reads a stream of marks, in which a sidecar has recorded what happened around the
+// logs. Marks become bands; the stream itself is not the log of a JVM.
 type marks struct {
 	sum    *sum.Sum
 	cfg    Config
 	out    view.Input
-	raised map[string]mark.Mark // without an end yet, by what was raised
+	raised map[string]mark.Mark // raises without an end so far, by what was raised
 }
 
 func newMarks(in *input, s *sum.Sum, cfg Config) *marks {
 	return &marks{sum: s, cfg: cfg, out: view.Input{Name: in.name, Files: len(in.segs)}, raised: map[string]mark.Mark{}}
 }
 
-// isMarks reports whether the input is a stream of marks, as a sidecar persists it.
+// isMarks reports whether the input is a stream of marks that a sidecar persisted.
 func (in *input) isMarks() bool { return len(in.segs) > 0 && in.name == mark.Stream }
 
 // line takes the next line. A line that is not a mark is skipped.
@@ -67,7 +67,7 @@ func (m *marks) line(p cut.Piece) {
 	}
 }
 
-// instant notes a mark that has no duration.
+// instant records a mark that has no duration.
 func (m *marks) instant(k mark.Mark) {
 	lost := &m.sum.Lost
 	switch k.Kind {
@@ -107,8 +107,8 @@ func (m *marks) raise(from mark.Mark, end time.Time) {
 	m.sum.BandOver("raised", from.Time, end, fmt.Sprintf("%s: raised to %s (%s)", from.Get("stream"), from.Get("selection"), from.Get("why")))
 }
 
-// saved adds the band of the lines that were withheld and then saved: those held when the
-// mark was made, and those read until the end. A bound that the mark does not have is the
+// saved adds the band of the withheld lines that were saved: the lines held when the mark
+// was made, and the lines read until the end. A bound that the mark does not have is the
 // time of the mark.
 func (m *marks) saved(k mark.Mark) {
 	begin, end := k.Time, k.Time
@@ -128,7 +128,7 @@ func (m *marks) saved(k mark.Mark) {
 	m.sum.BandOver("saved", begin, end, text)
 }
 
-// jvm completes what is known of a JVM, in each of its streams.
+// jvm adds the known properties of a JVM to each of its streams.
 func (m *marks) jvm(k mark.Mark) {
 	if up, err := time.ParseDuration(k.Get("uptime")); err == nil {
 		known := view.JVM{Collector: k.Get("collector"), Version: k.Get("version"), Flags: k.Get("flags")}
@@ -136,7 +136,7 @@ func (m *marks) jvm(k mark.Mark) {
 	}
 }
 
-// end notes what has not ended and adds the stream to the inputs.
+// end adds the bands that have not ended, and adds the stream to the inputs.
 func (m *marks) end(bytes uint64) {
 	for _, key := range slices.Sorted(maps.Keys(m.raised)) {
 		m.raise(m.raised[key], m.sum.End())

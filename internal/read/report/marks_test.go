@@ -81,12 +81,12 @@ func TestMarksOfTheSidecarAreBandsAndNoLog(t *testing.T) {
 		t.Errorf("bands %v, want %v", bands, want)
 	}
 	if r.Complete || r.Begin != axis(begin.UnixNano()) || len(r.Runs) != 1 {
-		t.Errorf("complete: %t, begins at %v, %d runs: the marks are no log, and archives are missing", r.Complete, r.Begin, len(r.Runs))
+		t.Errorf("complete: %t, begins at %v, %d runs: want an incomplete report of one run that begins with the log", r.Complete, r.Begin, len(r.Runs))
 	}
 	if len(r.Inputs) != 2 || r.Inputs[1].Name != mark.Stream || r.Inputs[1].Lines != 12 {
 		t.Errorf("inputs %+v", r.Inputs)
 	}
-	// What killed a JVM comes first, and an end in order is no news.
+	// The JVMs that were killed come first. A JVM that exited in order is not listed.
 	const news = "\n2 JVMs were killed or ended with a full heap.\n  2026-11-20 10:00:58Z: pid 9, gc.log: killed, in ullage.log\n" +
 		"  2026-11-20 10:00:57Z: pid 8, gc.log: the kernel killed it, in ullage.log\n  ullage logs --marks  prints the reports\nNOT COMPLETE"
 	var text bytes.Buffer
@@ -106,10 +106,10 @@ func TestWithheldLinesThatWereSavedAreABandWithTheirCause(t *testing.T) {
 		noted.Write(m.Append(nil))
 	}
 	note(20, "cause", "pause>500ms", "why", "gc.log: <b>GC(7)", "from", text(10), "until", text(30))
-	note(35, "cause", "command", "from", text(25), "until", text(45)) // it begins before the one before ends
-	note(50, "from", "yesterday", "until", text(40))                  // nor is this one in the past
+	note(35, "cause", "command", "from", text(25), "until", text(45)) // begins before the previous one ends
+	note(50, "from", "yesterday", "until", text(40))                  // nor is there a time before the mark
 	note(55, "cause", "annotation", "from", text(52), "until", text(5000))
-	note(500, "cause", "command", "from", text(490), "until", text(510)) // after the log
+	note(500, "cause", "command", "from", text(490), "until", text(510)) // after the end of the log
 	dest := t.TempDir()
 	persist(t, dest, "gc.log", young(0, 1, 1)+young(1, 60, 1))
 	persist(t, dest, mark.Stream, noted.String())
@@ -131,11 +131,11 @@ func TestWithheldLinesThatWereSavedAreABandWithTheirCause(t *testing.T) {
 	}
 	r = reportOn(t, Config{Since: after(40), Until: after(120)}, dest)
 	if len(r.Bands) != 1 || r.Bands[0].Begin != axis(after(60).UnixNano()) {
-		t.Errorf("in a window that begins behind the first two: %+v", r.Bands)
+		t.Errorf("in a window that begins after the first two: %+v", r.Bands)
 	}
 }
 
-// A log of the user's may have the name of the stream of marks.
+// A user's own log may have the name of the stream of marks.
 func TestAFileWithTheNameOfTheMarksIsALog(t *testing.T) {
 	path := write(t, mark.Stream, "[0.100s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 20M->10M(64M) 1.000ms\n")
 	if r := reportOn(t, Config{}, path); r.Totals.Stops != 1 {
@@ -143,7 +143,7 @@ func TestAFileWithTheNameOfTheMarksIsALog(t *testing.T) {
 	}
 }
 
-// Lines that hindsight has saved are those of some minutes of a stream that is read as well.
+// Lines that hindsight has saved cover some minutes of a stream that is read too.
 func TestSavedLinesAreNoJVMOfTheirOwn(t *testing.T) {
 	dest := t.TempDir()
 	persist(t, dest, "gc.log", young(1, 2, 1)+young(2, 9, 1))
@@ -152,6 +152,6 @@ func TestSavedLinesAreNoJVMOfTheirOwn(t *testing.T) {
 		t.Errorf("inputs %+v, %d runs", r.Inputs, len(r.Runs))
 	}
 	if r := reportOn(t, Config{}, filepath.Join(dest, "gc.log"+naming.DetailSuffix)); r.Inputs[0].Lines != 1 {
-		t.Errorf("by its name: %+v", r.Inputs)
+		t.Errorf("if it is named: %+v", r.Inputs)
 	}
 }

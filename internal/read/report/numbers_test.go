@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestAFileOfARotatedSetThatIsMissing is about gc.log.1, which was not copied.
+// In TestAFileOfARotatedSetThatIsMissing, gc.log.1 was not copied.
 func TestAFileOfARotatedSetThatIsMissing(t *testing.T) {
 	dir := t.TempDir()
 	for i, name := range []string{"gc.log.0", "gc.log.1", "gc.log"} {

@@ -17,18 +17,19 @@ import (
 	"github.com/ullage/ullage/internal/segment/clock"
 )
 
-// Config says what of the log a report is about. The zero value is all of it.
+// Config says which part of the log a report is about. The zero value selects all of it.
 type Config struct {
 	Since time.Time // zero: from the beginning
 	Until time.Time // zero: to the end
 
 	Floor pause.Floor // the length at which a stop is suspected of being a stall
 
-	// SizingWindow is how long a JVM must be in the log for a size of its heap. Zero: ten minutes.
+	// SizingWindow is how long the log of a JVM must be before a size for its heap is derived.
+	// Zero: ten minutes.
 	SizingWindow time.Duration
 
-	// Progress, if not nil, is called now and then with how many of the bytes on disk
-	// are read.
+	// Progress, if not nil, is called now and then with how many of the bytes on disk have
+	// been read.
 	Progress func(done, total int64)
 }
 
@@ -42,15 +43,15 @@ func (c Config) Validate() []error {
 
 func (c Config) window() clock.Window { return clock.Window{Since: c.Since, Until: c.Until} }
 
-// ErrNoLog is returned for input without a line of a JVM's log.
+// ErrNoLog is returned for input that has no line of a JVM's log.
 var ErrNoLog = errors.New("no line of it is Unified Logging (-Xlog) of a JVM, or the collector's log of JDK 8 (-Xloggc)")
 
-// ErrNoDate is returned for a window and input none of whose lines has a known time.
+// ErrNoDate is returned if a window is given and no line of the input has a known time.
 var ErrNoDate = errors.New("no line has a date, and nothing else shows when it was written")
 
-// Read reads what args name, directories or files, and reports on it. Whatever cannot be
-// read is one of the report's problems; the error is that there is nothing to report on,
-// or that of ctx.
+// Read reads the directories or files in args, and reports on them. Data that cannot be
+// read is one of the report's problems. Read returns an error if there is nothing to report
+// on, or the error of ctx.
 func Read(ctx context.Context, args []string, cfg Config) (*view.Report, error) {
 	all, err := find(args)
 	if err != nil {
@@ -63,7 +64,7 @@ func Read(ctx context.Context, args []string, cfg Config) (*view.Report, error) 
 	for _, in := range all {
 		p.Total += in.bytes
 	}
-	for _, noted := range []bool{false, true} { // marks come last, since they need the axis of time
+	for _, noted := range []bool{false, true} { // marks are read last, since they need the axis of time
 		for _, in := range all {
 			if in.isMarks() != noted {
 				continue
@@ -80,7 +81,7 @@ func Read(ctx context.Context, args []string, cfg Config) (*view.Report, error) 
 	return s.Report(), nil
 }
 
-// nothing is the error for input that has no line of a JVM's log.
+// nothing returns the error for input that has no line of a JVM's log.
 func nothing(s *sum.Sum, cfg Config) error {
 	text := "the input is empty"
 	report, crashed := s.LastCrash()
@@ -150,8 +151,8 @@ func (st *stream) read(ctx context.Context, p *read.Progress) error {
 	return nil
 }
 
-// readAll reads what the source has, or as much of it as may be in the window. It calls
-// enter with each block of bytes before it hands on their lines.
+// readAll reads all data of the source, or as much of it as may be in the window. For each
+// block, it calls enter before it passes on the lines.
 func (st *stream) readAll(ctx context.Context, enter func(raw []byte)) error {
 	for more := true; more && !st.runs.dates.lines.Over(); {
 		if err := ctx.Err(); err != nil {
@@ -166,7 +167,7 @@ func (st *stream) readAll(ctx context.Context, enter func(raw []byte)) error {
 			enter(raw)
 			st.lines()
 		case errors.As(err, &loss):
-			st.lines() // the end of the line before
+			st.lines() // the end of the line before the loss
 			st.meet(loss)
 			more = !loss.Ends()
 		default:
@@ -176,20 +177,20 @@ func (st *stream) readAll(ctx context.Context, enter func(raw []byte)) error {
 	return nil
 }
 
-// lines hands on the lines that the source has, and the beginnings of long ones.
+// lines passes on the lines that the source has; of long lines, only the beginnings.
 func (st *stream) lines() {
 	for p := range st.source.Lines.Heads() {
 		st.take(p)
 	}
 }
 
-// endLine ends the line that has no newline: the stream ends here.
+// endLine ends a line without a newline at the end of the stream.
 func (st *stream) endLine() {
 	st.source.Lines.End()
 	st.lines()
 }
 
-// readSegments reads the segments, as they are now.
+// readSegments reads the segments as they are now.
 func (st *stream) readSegments(ctx context.Context, p *read.Progress) error {
 	st.runs.dates.useSegments(st.in)
 	opt := segment.FollowOptions{Since: st.cfg.Since, Once: true}
@@ -206,7 +207,7 @@ func (st *stream) readSegments(ctx context.Context, p *read.Progress) error {
 	at := -1
 	return st.readAll(ctx, func(raw []byte) {
 		seg := st.source.Segment()
-		if next := int(seg.Seq) - 1; next != at { // a follower of files numbers them in their order
+		if next := int(seg.Seq) - 1; next != at { // a follower of files numbers the files by their position
 			st.enter(at, next)
 			at = next
 		}
@@ -215,7 +216,7 @@ func (st *stream) readSegments(ctx context.Context, p *read.Progress) error {
 	})
 }
 
-// meet notes what was not read.
+// meet records a part that was not read.
 func (st *stream) meet(loss *read.Loss) {
 	switch loss.Kind {
 	case read.Damaged:
@@ -237,13 +238,13 @@ func (st *stream) meet(loss *read.Loss) {
 	}
 }
 
-// unreadable notes a file that cannot be read, or not to its end.
+// unreadable records a file that cannot be read, at all or to its end.
 func (st *stream) unreadable(path string, err error) {
 	st.sum.Problem(view.ProblemUnreadable, 1, !st.in.isCrash(), fmt.Sprintf("%s: %v", path, err))
 	st.runs.broke("unreadable", fmt.Sprintf("%s: a part cannot be read: %v", st.in.name, err), st.runs.dates.before())
 }
 
-// sequence notes the segments that are missing between others, and that retention has
+// sequence records segments that are missing between others, and whether retention has
 // deleted the beginning of the stream.
 func (st *stream) sequence() {
 	in, cfg, n := st.in, st.cfg, uint64(0)
@@ -257,7 +258,7 @@ func (st *stream) sequence() {
 	}
 }
 
-// enter notes that the segment with an index is read next, and the one before it was read last.
+// enter records that the segment at index next is read now, after the segment at index before.
 func (st *stream) enter(before, next int) {
 	n, cfg := uint64(0), st.cfg
 	for i := max(before, 0); i < next; i++ {

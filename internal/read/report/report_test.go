@@ -43,8 +43,8 @@ func write(t testing.TB, name, text string) string {
 	return path
 }
 
-// TestRealLogsGiveTheseReports holds whole reports. `go test ./internal/read/report -update`
-// writes them.
+// TestRealLogsGiveTheseReports compares whole reports. `go test ./internal/read/report
+// -update` writes them.
 func TestRealLogsGiveTheseReports(t *testing.T) {
 	for _, name := range []string{"g1-jdk17", "serial-jdk25", "shenandoah-jdk17", "z-jdk25", "no-decorators-jdk17"} {
 		r := reportOn(t, Config{}, samples+name+".log")
@@ -80,7 +80,8 @@ func compareFile(t *testing.T, path string, got []byte) {
 	}
 }
 
-// decorated is a line as HotSpot writes it, seconds after ten o'clock.
+// decorated returns a line as HotSpot writes it, the given number of seconds after ten
+// o'clock.
 func decorated(second float64, tags, message string) string {
 	return fmt.Sprintf("[2026-11-20T10:%02d:%06.3f+0000][%.3fs][info][%s] %s\n", int(second)/60, second-float64(int(second)/60*60), second, tags, message)
 }
@@ -143,7 +144,7 @@ func TestAWindowInTime(t *testing.T) {
 	}
 }
 
-// A file has the time of its last write alone: what it holds was written by then.
+// A file has only the time of its last write: all its lines were written by then.
 func TestAFileThatWasLastWrittenBeforeTheWindowHasNoLineInIt(t *testing.T) {
 	path := write(t, "gc.log", "[0.500s][info][gc] undated\n")
 	written := at(t, "2026-11-20T10:00:00Z")
@@ -159,7 +160,7 @@ func TestAFileThatWasLastWrittenBeforeTheWindowHasNoLineInIt(t *testing.T) {
 	}
 }
 
-// TestALogEndsWithItsLastLine is about a JVM that is idle at its end: that time counts.
+// The idle time before the last line of a log belongs to the log.
 func TestALogEndsWithItsLastLine(t *testing.T) {
 	path := write(t, "gc.log", young(0, 1, 10)+young(1, 2, 10)+decorated(101, "gc,heap,exit", "Heap")+"a further line\n")
 	if r := reportOn(t, Config{}, path); r.Totals.Span != 100 || r.Runs[0].End-r.Runs[0].Begin != 100 {
@@ -176,5 +177,5 @@ func has(r *view.Report, kind string) bool {
 	return false
 }
 
-// axis is where a time in ns is on the axis.
+// axis returns the position of a time in ns on the axis.
 func axis(at int64) float64 { return float64(at/1e6) / 1e3 }

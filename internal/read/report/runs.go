@@ -8,30 +8,31 @@ import (
 	"github.com/ullage/ullage/internal/read/report/sum"
 )
 
-// runs finds the runs of JVMs in a stream, and where its lines are on the axis of time.
+// runs finds the runs of JVMs in a stream, and the positions of its lines on the axis of
+// time.
 type runs struct {
 	name    string // of the stream
 	sum     *sum.Sum
 	dates   dating
 	joiner  *pause.Joiner
 	args    *arguments
-	now     *sum.Run // nil: none is known yet
+	now     *sum.Run // nil: no run is known yet
 	restart pause.Clock
 	broken  broken
 }
 
-// open begins a run. Segments are what a sidecar shipped.
+// open begins a run. A stream of segments was shipped by a sidecar.
 func (r *runs) open(of *pause.Run) *sum.Run { return r.sum.Run(r.name, r.dates.segments, of) }
 
-// look notes the time of the last record.
+// look records the time of the last record.
 func (r *runs) look() {
 	if c := r.dates.clock(); c.Known() {
 		r.at(c)
 	}
 }
 
-// at notes a time that the log shows. A restart is noticed only at an event, so after
-// the uptime has fallen back, times wait for the next event.
+// at records a time that the log shows. A restart is noticed only at an event. So after the
+// uptime has fallen, only the first time is remembered, until the next event.
 func (r *runs) at(c pause.Clock) {
 	if r.now == nil {
 		r.now = r.open(r.joiner.Run())
@@ -45,14 +46,15 @@ func (r *runs) at(c pause.Clock) {
 	r.now.See(c)
 }
 
-// event says that the present line has an event. It may be of a run that is not announced yet.
+// event is called if the present line has an event, which may belong to a run that has not
+// been announced yet.
 func (r *runs) event() {
 	if r.now != nil && r.joiner.Run().Number != r.now.Number() && !r.restart.Known() {
 		r.look()
 	}
 }
 
-// pause takes the number of a collection that is logged with a pause.
+// pause takes the number of a collection that has a pause in the log.
 func (r *runs) pause(gc int64) {
 	if r.now != nil && r.now.Number() == r.joiner.Run().Number {
 		r.now.Pause(gc)
@@ -80,7 +82,7 @@ func (r *runs) begin(of *pause.Run) {
 	r.now.See(of.First)
 }
 
-// end ends the last run. With lines, there is one.
+// end ends the last run. If there were lines, there is at least one run.
 func (r *runs) end(lines bool) {
 	if r.now == nil && lines {
 		r.now = r.open(r.joiner.Run())
@@ -89,7 +91,7 @@ func (r *runs) end(lines bool) {
 		return
 	}
 	if !r.args.given {
-		r.args.give(r.now) // the log has no event of it
+		r.args.give(r.now) // the log has no event of this run
 	}
 	r.now.Describe(r.joiner.Run())
 	r.now.Close()
@@ -108,17 +110,17 @@ func (r *runs) note(kind string, d time.Duration, text string) {
 	r.sum.Band(kind, at, at+int64(d), text, !c.Wall.IsZero())
 }
 
-// broken is a place where bytes of a stream are missing. It becomes a band, from the last
-// time before it to the first one after it. The zero value is no such place.
+// broken is a place where bytes of a stream are missing. It becomes a band from the last
+// time before the place to the first time after it. The zero value is not a place.
 type broken struct {
 	kind, text string
-	begin      int64 // the last place on the axis before it
+	begin      int64 // the last position on the axis before it
 	known      bool  // begin is known
 	dated      bool  // begin is a date
 }
 
-// broke notes that bytes are missing after the lines read so far, whose last record has
-// a time. The caller has ended the last line.
+// broke records that bytes are missing after the lines read so far. The time of the last of
+// them is c. The caller has ended the last line.
 func (r *runs) broke(kind, text string, c pause.Clock) {
 	r.resume(true)
 	b := broken{kind: kind, text: text}
@@ -131,9 +133,9 @@ func (r *runs) broke(kind, text string, c pause.Clock) {
 	r.broken = b
 }
 
-// resume adds the band of the place that the stream is broken at, as soon as the last record
-// has a time. At the end of the stream or before another such place there is no record, and
-// the band is the instant before the place.
+// resume adds the band of the broken place as soon as the last record has a time. At the end
+// of the stream, or before another such place, there is no such record: the band is then the
+// last instant before the place.
 func (r *runs) resume(ends bool) {
 	b := r.broken
 	if b.kind == "" {
@@ -149,7 +151,7 @@ func (r *runs) resume(ends bool) {
 			return
 		}
 		if end = r.now.Place(c); !b.known {
-			b.begin, b.known, b.dated = end, !r.dates.lines.Window.Bounded(), !c.Wall.IsZero() // in a window, it may be long before
+			b.begin, b.known, b.dated = end, !r.dates.lines.Window.Bounded(), !c.Wall.IsZero() // in a window, the place may be long before
 		}
 	}
 	if r.broken = (broken{}); b.known {

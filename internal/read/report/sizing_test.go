@@ -13,9 +13,9 @@ import (
 
 const mib = 1 << 20
 
-// serial is the log of a JVM with a heap of 300 MiB, 200 of which are the old generation. Its young collections
-// take 1 % of the time, and a full one each 900 s, for 10 s, leaves 100 MiB in use. The room for promotion is as
-// much, and nearly used up then.
+// serial is the log of a JVM with a heap of 300 MiB, of which the old generation has 200. Its young collections
+// take 1 % of the time. Every 900 s, a full collection takes 10 s and leaves 100 MiB in use. The room for
+// promotion is also 100 MiB, and nearly full by then.
 func serial(hours int) string {
 	var log strings.Builder
 	for _, init := range []string{"Version: 25.0.3+9-LTS (release)", "CPUs: 2 total, 2 available", "Heap Max Capacity: 300M"} {
@@ -44,7 +44,8 @@ func logged(second int, tags, message string) string {
 	return fmt.Sprintf("[%d.000s][info][%s] %s\n", second, tags, message)
 }
 
-// By hand: young collections cost 1 % × 300 / size, full ones 10 s / 900 s × 100 / (2/3 size − 100).
+// The expected values: young collections cost 1 % × 300 / size, full ones 10 s / 900 s × 100 / (2/3
+// size − 100).
 func TestTheSizeOfAHeapFollowsFromWhatCollectionsTake(t *testing.T) {
 	r := reportOn(t, Config{}, write(t, "gc.log", serial(30)))
 	z := r.Runs[0].Sizing
@@ -66,7 +67,7 @@ func TestTheSizeOfAHeapFollowsFromWhatCollectionsTake(t *testing.T) {
 	}
 }
 
-// A number that may be wrong is not given.
+// A number that may be wrong is not shown.
 func TestNoSizeOfAHeapIsBetterThanAWrongOne(t *testing.T) {
 	log, replaced := serial(2), strings.ReplaceAll
 	for _, c := range []struct{ name, log, why string }{
@@ -95,7 +96,7 @@ func TestNoSizeOfAHeapIsBetterThanAWrongOne(t *testing.T) {
 	}
 }
 
-// leak is a log whose full collections leave more each time.
+// leak is a log in which each full collection leaves more in use.
 func leak() string {
 	var log strings.Builder
 	for gc := range 100 {
@@ -105,14 +106,15 @@ func leak() string {
 	return log.String()
 }
 
-// Logs of JVMs in which two threads replace 32 MiB that live, on a busy machine, and what share of the CPU time
-// of the process their collectors took. What runs concurrently is counted by the time that it took, an upper bound.
+// The logs are of JVMs on a busy machine in which two threads keep replacing 32 MiB of live objects. The numbers
+// are the share of the process's CPU time that the collectors took. Concurrent work is counted by its duration,
+// which is an upper bound.
 func TestWhatCollectionsTookInRealLogs(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		took   float64
 		cycles uint64
-		why    string // there is no size
+		why    string // why there is no size; empty: there is one
 	}{
 		{"serial", 0.0186, 2, ""},
 		{"parallel", 0.0294, 2, ""},
@@ -124,7 +126,7 @@ func TestWhatCollectionsTookInRealLogs(t *testing.T) {
 			r := reportOn(t, Config{SizingWindow: time.Second}, "testdata/sizing-"+c.name+"-jdk25.log.gz")
 			z := r.Runs[0].Sizing
 			if *z.Overhead < c.took/1.5 || *z.Overhead > 3*c.took {
-				t.Errorf("overhead %.4f, want %.4f within a factor of 1.5 below and 3 above", *z.Overhead, c.took)
+				t.Errorf("overhead %.4f, want between 1/1.5 and 3 times %.4f", *z.Overhead, c.took)
 			}
 			if z.Live < 30*mib || z.Live > 90*mib || z.Cycles != c.cycles {
 				t.Errorf("%.0f MiB live after %d old cycles, want 32 MiB, and what has died since or was not collected yet, after %d", z.Live/mib, z.Cycles, c.cycles)

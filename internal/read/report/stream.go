@@ -14,10 +14,10 @@ import (
 	"github.com/ullage/ullage/internal/segment/clock"
 )
 
-// everyLines: every so many lines, the time of one is noted.
+// everyLines is the interval, in lines, at which the time of a line is recorded.
 const everyLines = 16
 
-// stream reads one stream. Each line is counted, dated and joined to its event; see
+// stream reads one stream. Each line is counted, dated and joined with its event; see
 // [volume], [runs] and [kept].
 type stream struct {
 	in     *input
@@ -28,7 +28,7 @@ type stream struct {
 	take   func(cut.Piece) // receives each line, or the beginning of a long one
 	cuts   ul.Cuts
 	joiner *pause.Joiner
-	holes  uint64 // zero bytes that were noted where they are
+	holes  uint64 // zero bytes that were already recorded where they are
 	volume volume
 	runs   runs
 	kept   kept
@@ -94,7 +94,7 @@ func (st *stream) line(p cut.Piece) {
 	}
 }
 
-// event notes what the present line is about.
+// event records the event of the present line.
 func (st *stream) event(e *pause.Event) {
 	st.sum.Event(e)
 	if e.Kind == pause.Phase {
@@ -118,7 +118,7 @@ func (st *stream) stop(p *pause.Stop) {
 	}
 }
 
-// losses notes what a line says about lines that were lost around it.
+// losses records lost lines that a line reports.
 func (st *stream) losses(line []byte, class ul.Class) {
 	if lost, cut := st.cuts.Find(line); cut {
 		st.sum.Lost.Cuts++
@@ -130,7 +130,7 @@ func (st *stream) losses(line []byte, class ul.Class) {
 	}
 }
 
-// gap notes lines that the sidecar has dropped.
+// gap records lines that the sidecar has dropped.
 func (st *stream) gap(g *ul.Gap) {
 	st.sum.Lost.Gaps++
 	st.sum.Lost.Dropped += g.Total()
@@ -151,11 +151,11 @@ func (st *stream) end() {
 	st.problems()
 }
 
-// problems notes what of the stream a report cannot use.
+// problems records the parts of the stream that a report cannot use.
 func (st *stream) problems() {
 	name, v := st.in.name, &st.volume
 	if st.foreign() {
-		log := naming.KindOf(name) == naming.KindLog // nothing is expected in what else a JVM writes
+		log := naming.KindOf(name) == naming.KindLog // other files that a JVM writes need not have such lines
 		st.sum.Problem(view.ProblemForeign, st.out.Lines, log, fmt.Sprintf("%s: nothing in it is Unified Logging, nor the log of JDK 8, and %s not used", name, view.Plural(st.out.Lines, "line")))
 	} else if !st.joiner.Continues() {
 		st.sum.Problem(view.ProblemForeign, v.bare, false, fmt.Sprintf("%s: %s of %d without decorations: further lines of a message, or another program's", name, view.Plural(v.bare, "line"), st.out.Lines))
@@ -167,7 +167,8 @@ func (st *stream) problems() {
 	st.sum.Problem(view.ProblemUndated, untimed, true, fmt.Sprintf("%s: --since and --until left out %s whose time is not known", name, view.Plural(untimed, "line")))
 }
 
-// foreign reports whether no line of the stream is Unified Logging or of the log of JDK 8.
+// foreign reports whether no line of the stream is from Unified Logging or from a log of
+// JDK 8.
 func (st *stream) foreign() bool {
 	return st.volume.headers == 0 && st.runs.dates.untimed == 0 && st.kept.n == 0 && st.out.Lines > 0
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// stall is a pause of so many ms, and its CPU times, nearly none of it work.
+// stall is a pause of the given length in ms, with CPU times that show hardly any work.
 func stall(gc int, second, ms float64) string {
 	return decorated(second, "gc", fmt.Sprintf("GC(%d) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) %.3fms", gc, ms)) +
 		decorated(second, "gc,cpu", fmt.Sprintf("GC(%d) User=0.01s Sys=0.00s Real=%.2fs", gc, ms/1e3))
@@ -54,7 +54,7 @@ func messages(lines []string) (all []string) {
 	return all
 }
 
-// TestOnlyTheLongestSuspectedStopsAreListed is about a log of stalls alone, whose list stays short.
+// The log in TestOnlyTheLongestSuspectedStopsAreListed has only stalls. The list stays short.
 func TestOnlyTheLongestSuspectedStopsAreListed(t *testing.T) {
 	var log strings.Builder
 	for i := range 100 {
@@ -75,8 +75,8 @@ func TestOnlyTheLongestSuspectedStopsAreListed(t *testing.T) {
 	}
 }
 
-// The tile, the list, the comparison and the text count the same stops, whatever is suspected of
-// them. The advice is about those in which no thread ran.
+// The tile, the list, the comparison and the text count the same stops, whatever the suspicion.
+// The advice is only about stops in which no thread ran.
 func TestOneNumberOfSuspectedStallsIsEverywhere(t *testing.T) {
 	var log strings.Builder
 	for i := range 25 {
@@ -125,7 +125,7 @@ func TestTheHeapAfterCollectionsIsAFigureOfOneStream(t *testing.T) {
 	}
 }
 
-// The text of a report shows the floor that it was made with.
+// The text of a report shows the stall floor that it was made with.
 func TestTheFloorOfAStallIsShown(t *testing.T) {
 	path := write(t, "gc.log", stall(0, 1, 300)+stall(1, 3, 1500))
 	for floor, want := range map[time.Duration]struct {
@@ -151,8 +151,8 @@ func TestTheFloorOfAStallIsShown(t *testing.T) {
 	}
 }
 
-// TestATimeOutsideOfAPauseIsNotTheCollectors: the line of a pause is written after what it
-// measures, and waits.
+// A pause is logged after the time that it measures, and writing that line may take long:
+// see TestATimeOutsideOfAPauseIsNotTheCollectors.
 func TestATimeOutsideOfAPauseIsNotTheCollectors(t *testing.T) {
 	log := decorated(1, "gc", "GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.748ms") +
 		decorated(3.5, "safepoint", `Safepoint "G1CollectForAllocation", Time since last: 5 ns, Reaching safepoint: 9000 ns, At safepoint: 2547112539 ns, Leaving safepoint: 9 ns, Total: 2547121548 ns`)
@@ -162,8 +162,8 @@ func TestATimeOutsideOfAPauseIsNotTheCollectors(t *testing.T) {
 	}
 }
 
-// A JVM writes a log that a sidecar ships to a tmpfs, so the report does not advise that. It begins
-// with the advice that is left.
+// If a sidecar ships a log, the JVM already writes it to a tmpfs, so the report does not advise a
+// tmpfs. It begins with the remaining advice.
 func TestAdviceLeadsAndDoesNotMoveAShippedLogToATmpfs(t *testing.T) {
 	dest := t.TempDir()
 	persist(t, dest, "gc.log", stall(0, 1, 300))

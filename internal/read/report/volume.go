@@ -9,10 +9,11 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// maxTags bounds the different tag sets that are counted separately.
+// maxTags bounds the number of tag sets that are counted separately.
 const maxTags = 512
 
-// volume counts the lines of a stream by their levels and tags, and what a report cannot use.
+// volume counts the lines of a stream by level and tags, and the lines that a report cannot
+// use.
 type volume struct {
 	sum    *sum.Sum
 	parser ul.Parser
@@ -22,7 +23,7 @@ type volume struct {
 	bare, headers, unread, long uint64
 }
 
-// count counts a line, of which n bytes were looked at, and returns its message.
+// count counts a line, of which n bytes were examined, and returns its message.
 func (v *volume) count(line []byte, class ul.Class, n int, broken bool) (message []byte) {
 	v.sum.Line(class.Level, n+1)
 	if class.Kind != ul.Header {
@@ -53,8 +54,8 @@ func (v *volume) count(line []byte, class ul.Class, n int, broken bool) (message
 	return message
 }
 
-// newTags returns the entry for the line's tags and remembers it under the text of
-// the last field, which usually holds the tags.
+// newTags returns the entry for the line's tags. It stores the entry under the text of the
+// last field, which usually holds the tags.
 func (v *volume) newTags(line, field []byte) *view.Share {
 	r, name := v.parser.Parse(line), ""
 	if r.Present&ul.Tags != 0 {
