@@ -6,17 +6,17 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// Limits of advice: below them, the numbers do not carry it.
+// Thresholds of advice. The numbers below them are too weak to support it.
 const (
-	adviceStops    = 100  // stops without which shares mean little
+	adviceStops    = 100  // fewer stops make shares meaningless
 	adviceOverhead = 0.05 // share of the time in stops
-	adviceReaching = 0.1  // seconds to a safepoint
-	leak           = 0.2  // share of the heap in use by which that grows in the log
+	adviceReaching = 0.1  // seconds it takes to reach a safepoint
+	leak           = 0.2  // growth over the log, as a share of the heap in use
 )
 
 // advise adds the advice that the numbers support. Waited counts the suspected stops in which
-// the JVM seems to have waited for the machine, and unshipped those of them in a log that no
-// sidecar shipped: a JVM whose log was shipped writes it to a tmpfs already.
+// the JVM seems to have waited for the machine. Unshipped counts the ones of them in a log
+// that no sidecar shipped: a JVM whose log is shipped already writes it to a tmpfs.
 func advise(r *view.Report, waited, unshipped uint64) {
 	t := &r.Totals
 	add := func(text, evidence string, values ...any) {

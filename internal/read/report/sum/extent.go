@@ -6,15 +6,16 @@ import (
 	"github.com/ullage/ullage/internal/line/pause"
 )
 
-// extent is the time that a run takes up in the log. The zero value is empty.
+// extent is the span of a run in the log. The zero value is empty.
 type extent struct {
-	base        int64 // place of uptime 0, in ns, where lines have no dates
+	base        int64 // position of uptime 0, in ns, if lines have no dates
 	first, last pause.Clock
-	early, late time.Time // the earliest and the latest time that is estimated; zero: none is
+	early, late time.Time // the earliest and the latest estimated time; zero: no time is estimated
 	stepped     bool      // the clock was set
 }
 
-// see extends the run to a time. It reports whether the clock was set since the time before.
+// see extends the run to a time. It reports whether the clock was set since the previous
+// time.
 func (e *extent) see(c pause.Clock) (step bool) {
 	e.estimate(c)
 	if !e.first.Known() {
@@ -36,7 +37,7 @@ func (e *extent) see(c pause.Clock) (step bool) {
 	return step
 }
 
-// isAfter reports whether a time, which may be seen after later ones, is after the last one.
+// isAfter reports whether c is after the last time. Times may be seen out of order.
 func (e *extent) isAfter(c pause.Clock) bool {
 	switch {
 	case !e.last.Known():
@@ -47,8 +48,8 @@ func (e *extent) isAfter(c pause.Clock) bool {
 	return c.Wall.After(e.last.Wall) && !e.stepped
 }
 
-// estimate takes in a time that is estimated. What is persisted later may show that the JVM
-// started earlier than its first lines say.
+// estimate records a time that is estimated. Later data may show that the JVM started
+// earlier than its first lines suggest.
 func (e *extent) estimate(c pause.Clock) {
 	if c.Estimated && (e.early.IsZero() || c.Wall.Before(e.early)) {
 		e.early = c.Wall
@@ -58,8 +59,8 @@ func (e *extent) estimate(c pause.Clock) {
 	}
 }
 
-// span returns how long the run is in the log, or 0 if that is unknown. The uptime comes
-// first, as it is never set.
+// span returns how long the run is in the log, or 0 if that is unknown. It prefers uptimes,
+// which are never set.
 func (e *extent) span() time.Duration {
 	switch {
 	case e.first.HasUptime && e.last.HasUptime:
@@ -70,7 +71,7 @@ func (e *extent) span() time.Duration {
 	return max(0, e.last.Wall.Sub(e.first.Wall))
 }
 
-// place returns where a time is on the axis, in ns.
+// place returns the position of a time on the axis, in ns.
 func (e *extent) place(c pause.Clock) int64 {
 	if !c.Wall.IsZero() {
 		return c.Wall.UnixNano()
@@ -78,7 +79,7 @@ func (e *extent) place(c pause.Clock) int64 {
 	return e.base + int64(c.Uptime)
 }
 
-// bounds returns where the run begins and ends on the axis.
+// bounds returns the positions of the run's beginning and end on the axis.
 func (e *extent) bounds() (begin, end float64) {
 	begin, end = axis(e.place(e.first)), axis(e.place(e.last))
 	if !e.early.IsZero() {
@@ -87,9 +88,9 @@ func (e *extent) bounds() (begin, end float64) {
 	return begin, end
 }
 
-// start returns when the JVM of the run started, on an axis of dates, or 0. It follows from the
-// uptimes or, without uptimes, from the first line if that was logged at the start. Another JVM may
-// start a second later.
+// start returns when the JVM of the run started, on an axis of dates, or 0. The time follows from
+// the uptimes. Without uptimes, it is the time of the first line if that was logged at the start.
+// Another JVM may start a second later.
 func (e *extent) start(started bool) float64 {
 	switch first := e.first; {
 	case first.Wall.IsZero():

@@ -10,8 +10,8 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// subBits makes 128 buckets of equal width for each power of two, so that a duration
-// out of a bucket is at most 0.8 % too large.
+// subBits makes 128 buckets of equal width for each power of two, so that a duration read
+// from a bucket is at most 0.8 % too large.
 const (
 	subBits = 7
 	subs    = 1 << subBits
@@ -39,7 +39,8 @@ func (h *histogram) add(d time.Duration) {
 	h.max = max(h.max, d)
 }
 
-// bucketOf returns the index of a value's bucket: the value itself below 2*subs.
+// bucketOf returns the index of a value's bucket. Below 2*subs, the index is the value
+// itself.
 func bucketOf(v uint64) int {
 	shift := max(0, bits.Len64(v)-subBits-1)
 	return shift*subs + int(v>>shift)
@@ -54,9 +55,9 @@ func upper(i int) time.Duration {
 	return time.Duration(uint64(i-shift*subs+1)<<shift - 1)
 }
 
-// quantile returns the duration that the share q of all durations does not exceed, and
-// false where there are too few for one of them to lie above it: then it would only be
-// the maximum under another name.
+// quantile returns a duration that at least the share q of all durations does not exceed.
+// It returns false if there are too few durations for one of them to be above it: the
+// quantile would just be the maximum.
 func (h *histogram) quantile(q float64) (time.Duration, bool) {
 	if h.n == 0 || float64(h.n)*(1-q) < 1-1e-9 {
 		return h.max, false
@@ -71,7 +72,7 @@ func (h *histogram) quantile(q float64) (time.Duration, bool) {
 	return h.max, true
 }
 
-// bars sums the counts into bars whose borders are 1, 2 and 5 times powers of ten.
+// bars adds up the counts in bars whose borders are 1, 2 and 5 times powers of ten.
 func (h *histogram) bars() []view.Bar {
 	var all []view.Bar
 	from := time.Duration(0)
@@ -92,7 +93,7 @@ func (h *histogram) bars() []view.Bar {
 	return filled(all)
 }
 
-// filled puts the empty bars between the others.
+// filled inserts the empty bars between the others.
 func filled(bars []view.Bar) []view.Bar {
 	var all []view.Bar
 	for _, b := range bars {
@@ -121,14 +122,14 @@ func barEnd(i int) time.Duration {
 	return end * [...]time.Duration{1, 2, 5}[i%3]
 }
 
-// bySum sorts distributions by their sums, the largest first.
+// bySum sorts distributions by their sums, largest first.
 func bySum(all []view.Spread) {
 	slices.SortFunc(all, func(a, b view.Spread) int {
 		return cmp.Or(cmp.Compare(b.Sum, a.Sum), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
 	})
 }
 
-// spreadOf returns a distribution as a report has it.
+// spreadOf returns a distribution in the form of a report.
 func spreadOf(name, kind string, h *histogram) view.Spread {
 	s := view.Spread{Name: name, Kind: kind, Count: h.n, Sum: seconds(h.sum), Max: seconds(h.max)}
 	p := &s.Percentiles

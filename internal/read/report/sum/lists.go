@@ -13,15 +13,16 @@ const (
 	maxSuspected = 20
 )
 
-// lists are the stops that are described. The zero value has none.
+// lists holds the stops that are described. The zero value has none.
 type lists struct {
 	longest   []view.Stop
 	suspected []*view.Stop
-	waited    uint64 // suspected stops in which the JVM seems to have waited for the machine
-	unshipped uint64 // those of them in a log that no sidecar shipped
+	waited    uint64 // number of suspected stops in which the JVM seems to have waited for the machine
+	unshipped uint64 // number of these stops in a log that no sidecar shipped
 }
 
-// offer offers a stop to the list of the longest, and returns where to describe it.
+// offer offers a stop to the list of the longest stops, and returns the place for its
+// description.
 func (l *lists) offer(d time.Duration) *view.Stop {
 	all := l.longest
 	i := len(all)
@@ -40,8 +41,8 @@ func (l *lists) offer(d time.Duration) *view.Stop {
 	return &all[i]
 }
 
-// suspect offers a stop to the list of the longest that are suspected, and returns where to
-// describe it. Shipped says that a sidecar shipped its log.
+// suspect offers a stop to the list of the longest suspected stops, and returns the place
+// for its description. Shipped says that a sidecar shipped its log.
 func (l *lists) suspect(d time.Duration, suspicion pause.Suspicion, shipped bool) *view.Stop {
 	if suspicion == pause.Idle || suspicion == pause.Outside {
 		l.waited++

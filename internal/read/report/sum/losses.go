@@ -6,17 +6,17 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// Losses counts what is missing from the log, and what limits its use.
+// Losses counts the parts that are missing from the log, and other limits of its use.
 type Losses struct {
-	Gaps, Dropped uint64 // places where the sidecar dropped lines, and the lines
-	Async, Cuts   uint64 // lines that JVMs dropped, and places where they had no room
-	Missed        uint64 // archives, by the marks of the sidecar
-	Truncations   uint64 // of files, by the same
+	Gaps, Dropped uint64 // places where the sidecar dropped lines, and the number of lines
+	Async, Cuts   uint64 // lines that JVMs dropped, and places where a full disk or tmpfs lost lines
+	Missed        uint64 // archives, according to the sidecar's marks
+	Truncations   uint64 // of files, according to the sidecar's marks
 
 	any        bool   // the report lacks something
-	clockSteps uint64 // of the wall clock
+	clockSteps uint64 // how often the wall clock was set
 	mixed      uint64 // runs of two JVMs at once
-	moreRuns   uint64 // that are not listed
+	moreRuns   uint64 // runs that are not listed
 }
 
 // losses adds the problems that were counted.
@@ -29,7 +29,7 @@ func (s *Sum) losses() {
 	s.Problem(view.ProblemTruncated, l.Truncations, true, fmt.Sprintf("a file was truncated in place, %s; what the sidecar had not read by then is missing", view.Plural(l.Truncations, "time")))
 	s.Problem(view.ProblemMixed, l.mixed, true, fmt.Sprintf("the lines of two JVMs interleave in %s; throughput, worst minute, rates and heap of these are left out, and there is none of all runs together", view.Plural(l.mixed, "run")))
 	if l.mixed > 0 {
-		l.clockSteps = 0 // two JVMs look like it
+		l.clockSteps = 0 // two interleaved JVMs look like steps of the clock
 	}
 	s.Problem(view.ProblemClock, l.clockSteps, false, fmt.Sprintf("the wall clock was set, %s; where lines have an uptime, spans follow that", view.Plural(l.clockSteps, "time")))
 	if t := &s.out.Totals; s.span > 0 && l.mixed == 0 {

@@ -14,40 +14,42 @@ const (
 	sizingTarget = 0.02 // share of the time that collections may take
 	mi           = 1 << 20
 
-	// A size is not extrapolated over more than this factor of the room that the log shows: how many objects
-	// survive, and so what a collection costs, changes with the room.
+	// A size is not extrapolated over more than this factor of the room that the log shows: the number of
+	// objects that survive, and so the cost of a collection, changes with the room.
 	mostChange = 4
 
-	// Beyond this, references are twice as large, so that no size of a smaller heap is one of a larger.
+	// Above this size, references are twice as large. So a size derived from a heap below it is not
+	// valid above it.
 	compressedHeap = 32 << 30
 )
 
-// model says what share of the time collections take in a heap of another size. A collection costs
-// by what lives, and comes when the room is used up:
+// model says what share of the time collections take in a heap of another size. The cost of a
+// collection depends on the live data, and a collection takes place when the room is used up:
 //
 //	work without old cycles × room now / room + work of old cycles × room for promotion now / that room
 //
-// The work of old cycles now is what they took, or what one takes for each time that the promoted bytes fill
-// up the room, if that is more: the hour may have had none. Work that was asked for is the same in each. A collection of Serial and Parallel uses a room that is in
-// proportion to the heap, of the others what is left of the heap beyond what lives.
+// The work of old cycles now is what they took. If it is more, it is the work of one cycle each time the promoted
+// bytes fill up the room: the hour may have had no old cycle. Work that the program asked for is the same in a heap
+// of any size. For Serial and Parallel, the room of a young collection is proportional to the heap. For other
+// collectors, it is the part of the heap that live data leaves.
 type model struct {
 	collector pause.Collector
-	live      float64 // bytes, at the peak
-	average   float64 // the same, over all old cycles
+	live      float64 // bytes of live data, at the peak
+	average   float64 // bytes of live data, on average over all old cycles
 	capacity  float64 // bytes, on average in the busiest hour
-	peak      float64 // bytes; the size below which collections found no room, or 0
-	old       float64 // share of the heap that is the old generation; of Serial and Parallel
-	scaled    float64 // share of the time
-	fixed     float64 // the same
-	cycles    float64 // the same, of old cycles
-	cycle     float64 // seconds that an old cycle takes
-	longest   float64 // seconds from the begin of an old cycle to its end
+	peak      float64 // bytes; the size below which collections may find no room, or 0
+	old       float64 // share of the heap that is the old generation; only of Serial and Parallel
+	scaled    float64 // share of the time; work that decreases as the heap grows
+	fixed     float64 // share of the time; work that does not depend on the heap
+	cycles    float64 // share of the time; work of old cycles
+	cycle     float64 // seconds of work in one old cycle
+	longest   float64 // seconds from the beginning of an old cycle to its end
 	promoted  float64 // bytes a second
-	allocated float64 // the same; 0: unknown
+	allocated float64 // bytes a second; 0: unknown
 	lacks     string  // why there is no model
 }
 
-// newModel makes the model of a run by its busiest hour.
+// newModel makes the model of a run from its busiest hour.
 func newModel(z *sizing, busy *spell, r *view.Run) model {
 	span := seconds(busy.end - busy.begin)
 	m := model{collector: pause.Collector(r.Collector), live: float64(z.live), average: float64(z.sum) / float64(max(1, z.lived)), old: z.old, longest: seconds(z.longest)}
@@ -75,14 +77,14 @@ func newModel(z *sizing, busy *spell, r *view.Run) model {
 		if !busy.advancing {
 			m.lacks = "the log does not show the old regions (-Xlog:gc*)"
 		}
-	default: // each cycle is of the whole heap, or young ones come between them that cost as these do
+	default: // each cycle collects the whole heap, or young cycles between them cost the same
 		m.scaled, m.cycles, m.cycle = m.scaled+m.cycles, 0, 0
 	}
 	return m
 }
 
-// concurrentShare returns which share of the CPUs collects concurrently, as the JVM logs it at its start:
-// "CPUs: 4 total, 2 available".
+// concurrentShare returns the share of the CPUs that collect concurrently, from what the JVM logs at its
+// start: "CPUs: 4 total, 2 available".
 func concurrentShare(settings []view.Setting) (share float64, ok bool) {
 	cpus, workers := 0.0, 0.0
 	for _, s := range settings {
@@ -101,12 +103,13 @@ func concurrentShare(settings []view.Setting) (share float64, ok bool) {
 	return min(1, workers/cpus), true
 }
 
-// rooms returns the room that fills up from one collection to the next, and that for promotion from one
-// old cycle to the next, beyond what lives. Neither is positive where the heap is too small.
+// rooms returns the room that fills up from one collection to the next, and the room for promotion that
+// fills up from one old cycle to the next. Live data takes up neither. If the heap is too small, a room
+// is not positive.
 func (m *model) rooms(size, live float64) (young, old float64) {
 	const (
-		reserve = 0.1 // of G1, -XX:G1ReservePercent
-		begin   = 0.5 // G1 marks while the other half of the room fills up
+		reserve = 0.1 // only of G1, -XX:G1ReservePercent
+		begin   = 0.5 // G1 marks while the remaining half of the room fills up
 	)
 	switch m.collector {
 	case pause.Serial, pause.Parallel:
@@ -118,8 +121,9 @@ func (m *model) rooms(size, live float64) (young, old float64) {
 	return size - live, size - live
 }
 
-// overhead returns the share of the time that collections take in a heap of the size given. The less lives,
-// the more has a larger heap to be to halve the work, and the less a smaller one.
+// overhead returns the share of the time that collections take in a heap of the given size. In each direction,
+// the estimate of live data is the cautious one: the less there is, the more a heap must grow to halve the work,
+// and the more it can shrink before the work doubles.
 func (m *model) overhead(size float64) float64 {
 	live := m.live
 	if size > m.capacity {
@@ -134,7 +138,7 @@ func (m *model) overhead(size float64) float64 {
 }
 
 // least returns the smallest heap that may be recommended for any overhead: one in which collections
-// keep up with a load that is a little higher.
+// keep up with a slightly higher load.
 func (m *model) least() float64 {
 	_, now := m.rooms(m.capacity, m.live)
 	const parts = 1024
@@ -153,7 +157,8 @@ func (m *model) least() float64 {
 	return max(least, m.peak)
 }
 
-// size returns the smallest heap for an overhead, or 0 where that is beyond what the log shows.
+// size returns the smallest heap for an overhead, or 0 if that size is outside the range that
+// the log supports.
 func (m *model) size(target float64) float64 {
 	least := m.least()
 	_, now := m.rooms(m.capacity, m.live)
@@ -165,13 +170,14 @@ func (m *model) size(target float64) float64 {
 	}
 	size := least + float64(i)*mi
 	if m.collector == pause.Serial || m.collector == pause.Parallel {
-		size *= 1.035 // the log leaves out the survivor space that is empty
+		size *= 1.035 // the log leaves out the empty survivor space
 	}
 	const round = 8 * mi
 	return math.Ceil(size/round) * round
 }
 
-// recommend sets the size for the target, and those for half of it and more than twice of it.
+// recommend sets the size for the target, and the sizes for half and for 2.5 times the
+// target.
 func (m *model) recommend(out *view.Sizing) {
 	if now, old := m.rooms(m.capacity, m.live); now <= 0 || old <= 0 {
 		out.Refused = "what lives nearly fills the heap, so that its cost in a larger one is not known; double the heap, and report again"

@@ -2,23 +2,23 @@ package sum
 
 import "slices"
 
-// maxSkipped bounds the ranges of numbers that may still appear.
+// maxSkipped bounds the number of ranges that may still appear.
 const maxSkipped = 16
 
-// numbers finds collections that are missing from the log of one run, by the numbers of
-// those with a pause. A single missing number may be that of a cycle without a pause,
-// and concurrent cycles appear late: so only two or more adjacent numbers that never
-// appear between others are reported. The zero value has seen none.
+// numbers finds collections that are missing from the log of one run, from the numbers of
+// collections with a pause. A single missing number may be that of a cycle without a pause,
+// and concurrent cycles appear late. So a gap is reported only if it has two or more
+// adjacent numbers that never appear. The zero value has seen no number.
 type numbers struct {
-	next    int64     // after the highest number; 0: none was seen
-	skipped []skipped // that may still appear, oldest first
-	missing uint64    // of the numbers that no longer can
+	next    int64     // the number after the highest one; 0: no number was seen
+	skipped []skipped // ranges that may still appear, oldest first
+	missing uint64    // count of numbers that can no longer appear
 }
 
 // skipped is a range of numbers, both included.
 type skipped struct{ from, to int64 }
 
-// add takes the number of a pause.
+// add records the number of a pause.
 func (n *numbers) add(gc int64) {
 	if gc < n.next {
 		n.skipped = slices.DeleteFunc(n.skipped, func(s skipped) bool { return s.from <= gc && gc <= s.to })

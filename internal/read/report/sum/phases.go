@@ -11,8 +11,8 @@ const (
 	beside    = "concurrent"
 )
 
-// phases are parts of pauses, and what the collector did concurrently, by name. The zero
-// value has none.
+// phases holds the parts of pauses and the concurrent work of the collector, by name. The
+// zero value has none.
 type phases struct{ paused, concurrent map[string]*histogram }
 
 // add counts a Phase or a Concurrent.
@@ -38,7 +38,7 @@ func (p *phases) add(e *pause.Event) {
 	counts.add(e.Duration)
 }
 
-// spreads returns all of them, those with the largest sum first.
+// spreads returns all distributions, those with the largest sum first.
 func (p *phases) spreads() (all []view.Spread) {
 	for kind, of := range map[string]map[string]*histogram{inPause: p.paused, beside: p.concurrent} {
 		for name, counts := range of {

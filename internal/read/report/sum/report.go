@@ -42,13 +42,14 @@ func (s *Sum) Report() *view.Report {
 	return r
 }
 
-// throughput works out the total over the runs whose time is known. If a run mixes two JVMs,
-// the total is left out: what was read before that showed says little about the rest.
+// throughput computes the total over the runs whose time is known. If a run mixes two JVMs,
+// there is no total: the part that was read before that became apparent says little about
+// the rest.
 func (s *Sum) throughput() {
 	t := &s.out.Totals
 	for i := range s.out.Runs {
 		if t.Stops == 0 {
-			s.out.Runs[i].Throughput = nil // the log may have no line about stops
+			s.out.Runs[i].Throughput = nil // the log may have no lines about stops
 		}
 	}
 	if t.Mixed = s.Lost.mixed > 0; t.Mixed {
@@ -61,7 +62,7 @@ func (s *Sum) throughput() {
 	}
 }
 
-// topTags returns the sets of tags with the most bytes, and the rest as one.
+// topTags returns the tag sets with the most bytes, and one entry for the rest.
 func topTags(sets map[string]*view.Share) (top []view.Share) {
 	const most = 15
 	var rest view.Share

@@ -26,22 +26,23 @@ type Run struct {
 	trend      trend
 	sizing     sizing
 	after      int64    // heap in use after the last collection; 0: unknown
-	metaspace  *float64 // ... and metaspace
+	metaspace  *float64 // metaspace in use after the last collection; nil: unknown
 }
 
-// Run begins a run in a stream, which a sidecar has shipped or not. Beyond a bound, runs are
-// counted and not listed.
+// Run begins a run in a stream. Shipped says whether a sidecar shipped the stream. Runs
+// beyond a bound are counted but not listed.
 func (s *Sum) Run(stream string, shipped bool, from *pause.Run) *Run {
 	r := &Run{sum: s, shipped: shipped, out: view.Run{Stream: stream, Number: from.Number}}
 	r.Describe(from)
 	return r
 }
 
-// Follows says that the run is of the JVM after another one. If lines have no dates, it begins where
-// the other one ends.
+// Follows says that the run belongs to the next JVM after another one. If lines have no dates, it
+// begins where the other run ends.
 func (r *Run) Follows(before *Run) { r.extent.base = before.Place(before.extent.last) }
 
-// Announce shows on the axis that the run begins, after another one of the stream.
+// Announce marks the beginning of the run on the axis. It is called if another run of the
+// stream precedes it.
 func (r *Run) Announce(first pause.Clock) {
 	if first.Known() {
 		at := r.Place(first)
@@ -49,16 +50,16 @@ func (r *Run) Announce(first pause.Clock) {
 	}
 }
 
-// Number is that of the run in its stream.
+// Number returns the number of the run in its stream.
 func (r *Run) Number() int { return r.out.Number }
 
 // Flags sets the flags of the JVM's command line.
 func (r *Run) Flags(flags string) { r.out.Flags = flags }
 
-// Place returns where a time is on the axis, in ns.
+// Place returns the position of a time on the axis, in ns.
 func (r *Run) Place(c pause.Clock) int64 { return r.extent.place(c) }
 
-// Restarted reports whether a time is one of a JVM that started after this one.
+// Restarted reports whether a time belongs to a JVM that started after this one.
 func (r *Run) Restarted(c pause.Clock) bool {
 	last := r.extent.last
 	return c.HasUptime && last.HasUptime && ul.Restarted(last.Uptime, c.Uptime)
@@ -76,8 +77,9 @@ func (r *Run) See(c pause.Clock) {
 	}
 }
 
-// ended extends the run to the end of a stop. It comes up to eight stops later than its
-// line, when later lines may have been seen: an earlier time is no step of the clock.
+// ended extends the run to the end of a stop. A stop arrives up to eight stops after its
+// line. Later lines may have been seen by then, so an earlier time does not mean that the
+// clock was set.
 func (r *Run) ended(c pause.Clock) {
 	if r.extent.isAfter(c) {
 		r.See(c)
@@ -87,10 +89,10 @@ func (r *Run) ended(c pause.Clock) {
 	}
 }
 
-// Pause takes the number of a collection that is logged with a pause.
+// Pause records the number of a collection that has a pause in the log.
 func (r *Run) Pause(gc int64) { r.numbers.add(gc) }
 
-// Describe takes over the properties of the JVM.
+// Describe copies the properties of the JVM.
 func (r *Run) Describe(from *pause.Run) {
 	if from.Number != r.out.Number {
 		return
@@ -102,7 +104,7 @@ func (r *Run) Describe(from *pause.Run) {
 	}
 }
 
-// Close works out the figures of the run and adds them to the totals.
+// Close computes the figures of the run and adds them to the totals.
 func (r *Run) Close() {
 	s := r.sum
 	if s.Lost.moreRuns++; len(s.out.Runs) < view.MaxRuns {
@@ -114,7 +116,7 @@ func (r *Run) Close() {
 	r.out.Begin, r.out.End = r.extent.bounds()
 	if r.mixed {
 		s.Lost.mixed++
-		r.out.Flags = "" // of one of two JVMs
+		r.out.Flags = "" // they belong to only one of the two JVMs
 	} else {
 		r.out.Born = r.extent.start(r.out.Started)
 		n := r.numbers.count()

@@ -9,11 +9,12 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// maxSizes bounds the streams whose heaps are in the advice; the JSON form has all of them.
+// maxSizes bounds the number of streams that have advice about the heap; the JSON form has
+// all sizes.
 const maxSizes = 5
 
-// sizes completes the sizes of heaps by what only the whole log shows. It returns the advice about those of the
-// longest run of each stream: what to set, and where nothing follows from the log.
+// sizes completes the sizes of heaps with facts that only the whole log shows. For the longest run of each
+// stream, it returns the advice: a size to set, or why no size follows from the log.
 func (s *Sum) sizes() (set, refused []view.Advice) {
 	r, longest := &s.out, []*view.Run{}
 	for i := range r.Runs {
@@ -42,7 +43,8 @@ func (s *Sum) sizes() (set, refused []view.Advice) {
 	return set, refused
 }
 
-// completeSize takes back the size of a run that its flags or losses of the log make doubtful.
+// completeSize withdraws the size of a run if the run's flags or losses of the log make it
+// doubtful.
 func (s *Sum) completeSize(run *view.Run) {
 	z := run.Sizing
 	for flag := range strings.FieldsSeq(run.Flags) {
@@ -61,13 +63,14 @@ func (s *Sum) completeSize(run *view.Run) {
 	fill(&z.Others)
 }
 
-// refuse takes a size back. The first reason stays.
+// refuse withdraws a size. Only the first reason is kept.
 func refuse(z *view.Sizing, why string) {
 	z.Refused = cmp.Or(z.Refused, why)
 	z.Max, z.Container, z.Others = 0, 0, []view.ForOverhead{}
 }
 
-// sizeAdvice is the advice about the heap of a run, which is named if there are others.
+// sizeAdvice returns the advice about the heap of a run. If there are several runs, it
+// names the run.
 func sizeAdvice(run *view.Run, named bool) view.Advice {
 	z, name := run.Sizing, ""
 	if named {
@@ -101,7 +104,7 @@ func sizeAdvice(run *view.Run, named bool) view.Advice {
 	return view.Advice{Text: text, Evidence: evidence + ". " + confidence(z)}
 }
 
-// confidence says in words how far to trust a size.
+// confidence says in words how reliable a size is.
 func confidence(z *view.Sizing) string {
 	switch {
 	case z.Starved > 0:
@@ -118,7 +121,7 @@ func confidence(z *view.Sizing) string {
 	return "Confidence is good."
 }
 
-// flagSize formats a size as HotSpot takes it, in MiB.
+// flagSize formats a size for a HotSpot flag, in MiB.
 func flagSize(bytes float64) string { return fmt.Sprintf("%.0fm", bytes/mi) }
 
 func percents(share float64) string { return fmt.Sprintf("%.2g %%", 100*share) }

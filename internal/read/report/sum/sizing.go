@@ -10,32 +10,32 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// Below these, the log carries no size of the heap.
+// Below these limits, no size of the heap follows from the log.
 const (
 	sizingCollections = 10
 	sizingWindow      = 10 * time.Minute
 )
 
-// sizing gathers what a size of the heap follows from, in one run. The zero value has seen nothing.
+// sizing gathers the data from which a run's heap size is derived. The zero value has no data.
 type sizing struct {
 	live    int64         // the most that any old cycle left in use; 0: there was no old cycle
-	sum     int64         // of what each old cycle left in use
-	lived   int64         // how many those are
-	low     int64         // of G1, the least in use since the last old cycle; 0: nothing is known since
-	cycles  uint64        // old cycles
-	cycle   cost          // what all of them took
-	longest time.Duration // of an old cycle, from its begin to its end
+	sum     int64         // sum of what each old cycle left in use
+	lived   int64         // number of old cycles in sum
+	low     int64         // only of G1, the least in use since the last old cycle; 0: unknown
+	cycles  uint64        // number of old cycles
+	cycle   cost          // what all old cycles took
+	longest time.Duration // from the beginning of an old cycle to its end, at most
 	peak    int64         // the largest capacity of the heap
-	old     float64       // the old generation's share of the capacity, as it was last; 0: unknown
-	starved uint64        // collections that found no room
-	large   uint64        // collections with humongous objects
-	young   bool          // of Shenandoah: a cycle was of the young generation alone
+	old     float64       // the old generation's last share of the capacity; 0: unknown
+	starved uint64        // number of collections that found no room
+	large   uint64        // number of collections with humongous objects
+	young   bool          // only of Shenandoah: there was a cycle of only the young generation
 	all     spell         // the whole run
-	now     spell         // the hour
-	busiest spell         // the hour with the most work; empty: no hour has passed
+	now     spell         // the current hour
+	busiest spell         // the hour with the most work; empty: no full hour has passed
 }
 
-// cost is what the collector took.
+// cost is the time that the collector took.
 type cost struct{ paused, concurrent time.Duration }
 
 func (c *cost) add(d cost) { c.paused, c.concurrent = c.paused+d.paused, c.concurrent+d.concurrent }
@@ -45,14 +45,15 @@ type spell struct {
 	begin, end           time.Duration
 	collections          uint64
 	scaled               cost // of collections that come less often in a larger heap
-	fixed                cost // of the others, which a program or a timer asks for
-	cycles               cost // of old cycles, which are in neither
+	fixed                cost // of the other collections, which a program or a timer asks for
+	cycles               cost // of old cycles, which are in neither scaled nor fixed
 	capacity             int64
 	allocated, promoted  int64
-	allocates, advancing bool // these are known
+	allocates, advancing bool // allocated and promoted are known
 }
 
-// place is when a collection is, on the clock that is never set if there is one.
+// place is when a collection happened, in uptime if the log shows that, because uptime is
+// never set.
 func place(c, first pause.Clock) time.Duration {
 	if c.HasUptime && first.HasUptime {
 		return c.Uptime - first.Uptime
@@ -60,7 +61,7 @@ func place(c, first pause.Clock) time.Duration {
 	return c.Wall.Sub(first.Wall)
 }
 
-// collection takes the next collection. First is the time of the run's first line.
+// collection records the next collection. First is the time of the run's first line.
 func (z *sizing) collection(c *pause.Collection, first pause.Clock) {
 	if !c.Heap.Known || c.Marks&pause.Cut != 0 {
 		return
@@ -95,8 +96,8 @@ func (z *sizing) collection(c *pause.Collection, first pause.Clock) {
 	}
 }
 
-// leaves takes what a collection leaves in use, and reports whether it is an old cycle: one after which
-// no object that was garbage before it is counted as live.
+// leaves records what a collection left in use, and reports whether it was an old cycle: after one, no object that
+// was garbage before it counts as live.
 func (z *sizing) leaves(c *pause.Collection) (old bool) {
 	after, old := c.LiveData()
 	switch c.Collector {
@@ -105,7 +106,7 @@ func (z *sizing) leaves(c *pause.Collection) (old bool) {
 			z.low = 0
 			break
 		}
-		if old = c.Action == "mark cycle" || c.Action == "cycle"; old { // the mixed collections that follow make the room
+		if old = c.Action == "mark cycle" || c.Action == "cycle"; old { // the mixed collections that follow free the memory
 			z.lives(z.low)
 			z.low = c.Heap.After
 		} else if z.low > 0 {
@@ -122,14 +123,14 @@ func (z *sizing) leaves(c *pause.Collection) (old bool) {
 	return old
 }
 
-// lives takes how much lived after an old cycle, or 0 if that is not known.
+// lives records how much was live after an old cycle, or 0 if that is unknown.
 func (z *sizing) lives(bytes int64) {
 	if bytes > 0 {
 		z.live, z.sum, z.lived = max(z.live, bytes), z.sum+bytes, z.lived+1
 	}
 }
 
-// asked reports whether a collection with the cause given comes as often in a heap of any size.
+// asked reports whether a collection with the given cause is as frequent in a heap of any size.
 func asked(cause string) bool {
 	switch cause {
 	case "System.gc()", "Diagnostic Command", "Metadata GC Threshold", "Metadata GC Clear Soft References", "CodeCache GC Threshold",
@@ -139,7 +140,7 @@ func asked(cause string) bool {
 	return false
 }
 
-// turn begins another hour.
+// turn begins the next hour.
 func (z *sizing) turn(at time.Duration) {
 	if z.now.collections > 0 && z.now.work() >= z.busiest.work() {
 		z.busiest = z.now
@@ -149,7 +150,7 @@ func (z *sizing) turn(at time.Duration) {
 	z.now = spell{begin: begin}
 }
 
-// work is all that the collector took.
+// work returns the total time that the collector took.
 func (s *spell) work() time.Duration {
 	sum := s.scaled
 	sum.add(s.fixed)
@@ -178,8 +179,8 @@ func (s *spell) add(c *pause.Collection, took cost, old bool, at time.Duration) 
 	}
 }
 
-// close works out what the run shows, and why no size follows from it where none does. What the marks
-// and the other runs say comes later: see [Sum.sizes].
+// close computes the sizing of the run, or the reason why no size follows from its log. Marks and
+// other runs are taken into account later: see [Sum.sizes].
 func (z *sizing) close(r *view.Run, span, least time.Duration, grows bool) *view.Sizing {
 	z.lives(z.low)
 	busy := z.busiest
@@ -212,7 +213,7 @@ func (z *sizing) close(r *view.Run, span, least time.Duration, grows bool) *view
 		m.recommend(out)
 	}
 	if out.Refused == "" {
-		outside := 192.0 * mi // code, threads and buffers
+		outside := 192.0 * mi // for code, threads and buffers
 		if r.Metaspace != nil {
 			outside += 1.25 * *r.Metaspace
 		}
@@ -229,7 +230,7 @@ func known(c pause.Collector) bool {
 	return false
 }
 
-// maxHeap returns the largest heap by the settings of a run, or 0.
+// maxHeap returns the largest heap according to the settings of a run, or 0.
 func maxHeap(all []view.Setting) (size int64) {
 	for _, s := range all {
 		size = cmp.Or(size, pause.Setting{Name: s.Name, Value: s.Value}.MaxHeap())

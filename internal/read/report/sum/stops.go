@@ -5,8 +5,8 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// Stop counts one stop of the application. It returns the stop as it is listed among the longest and
-// among the suspected ones, or nil. The caller adds the lines to it.
+// Stop counts one stop of the application. It returns its entries in the list of the longest stops
+// and in the list of the suspected stops, or nil. The caller adds the lines to them.
 func (r *Run) Stop(p *pause.Stop) (longest, suspected *view.Stop) {
 	s := r.sum
 	why := causeOf(p, s.floor)
@@ -38,7 +38,7 @@ func (r *Run) Stop(p *pause.Stop) (longest, suspected *view.Stop) {
 	return longest, suspected
 }
 
-// tell describes a stop that is listed.
+// tell fills in the entry of a listed stop.
 func (r *Run) tell(to *view.Stop, p *pause.Stop, why cause, suspicion pause.Suspicion) {
 	to.Stream, to.Run, to.Kind, to.Cause, to.Suspicion = r.out.Stream, r.out.Number, why.kind, why.String(), suspicion.String()
 	if start := p.Start(); start.Known() {
@@ -84,7 +84,7 @@ func (r *Run) Collection(c *pause.Collection) {
 			*m.count++
 		}
 	}
-	if c.Metaspace.After > 0 { // ZGC rounds it down to MiB
+	if c.Metaspace.After > 0 { // ZGC rounds the metaspace down to MiB
 		after := float64(c.Metaspace.After)
 		r.metaspace = &after
 	}

@@ -1,5 +1,5 @@
-// Package sum adds up what the streams of a report show and makes the report of it. It
-// knows runs, stops and collections, but neither lines nor files.
+// Package sum adds up the data of the streams and makes the report from it. It deals with
+// runs, stops and collections, but not with lines or files.
 //
 //	stream → Run → Sum → view.Report
 package sum
@@ -17,15 +17,15 @@ import (
 
 const (
 	maxTagSets = 512
-	maxCrashes = 20 // that are listed: the latest ones
+	maxCrashes = 20 // that are listed, the latest ones
 )
 
-// Sum is what all streams show.
+// Sum is the data of all streams.
 type Sum struct {
 	Lost Losses
 
 	floor  pause.Floor
-	least  time.Duration // of a run, for a size of the heap
+	least  time.Duration // how long a run must be for a size of the heap
 	out    view.Report
 	axis   timeline
 	tables tables
@@ -39,7 +39,7 @@ type Sum struct {
 }
 
 // New returns an empty sum. Floor is the length at which a stop is suspected of being a stall. Least is how long
-// a run must be in the log for a size of the heap; 0 is ten minutes.
+// the log of a run must be for a size of the heap; 0: ten minutes.
 func New(name string, floor pause.Floor, least time.Duration) *Sum {
 	s := &Sum{floor: floor, least: cmp.Or(least, sizingWindow), out: view.Report{Name: name, Floor: seconds(floor.Duration())}, axis: newTimeline(), tagSets: map[string]*view.Share{},
 		tables: tables{tally: map[cause]*histogram{}, parts: map[string]*histogram{}}}
@@ -49,7 +49,7 @@ func New(name string, floor pause.Floor, least time.Duration) *Sum {
 	return s
 }
 
-// Problem notes something that is missing or that could not be read.
+// Problem records something that is missing or that could not be read.
 func (s *Sum) Problem(kind view.ProblemKind, n uint64, loses bool, text string) {
 	const most = 100
 	s.Lost.any = s.Lost.any || loses && n > 0
@@ -58,7 +58,7 @@ func (s *Sum) Problem(kind view.ProblemKind, n uint64, loses bool, text string) 
 	}
 }
 
-// Problems returns what was noted.
+// Problems returns the recorded problems.
 func (s *Sum) Problems() []view.Problem { return s.out.Problems }
 
 // Input adds a stream that was read.
@@ -71,7 +71,7 @@ func (s *Sum) Line(level ul.Level, bytes int) {
 	share.Bytes += uint64(bytes)
 }
 
-// Tags returns the share of a set of tags.
+// Tags returns the share of a tag set.
 func (s *Sum) Tags(name string) *view.Share {
 	if name == "" {
 		name = "(none)"
@@ -88,7 +88,7 @@ func (s *Sum) Tags(name string) *view.Share {
 	return share
 }
 
-// Event counts what a line is about. [Run.Stop] counts a stop, and [Run.Collection] a
+// Event counts the event of a line. [Run.Stop] counts a stop, and [Run.Collection] a
 // collection.
 func (s *Sum) Event(e *pause.Event) {
 	switch e.Kind {
@@ -105,7 +105,7 @@ func (s *Sum) Event(e *pause.Event) {
 	s.events = true
 }
 
-// Band adds a band between two places on the axis. Dated says that they are times with a date.
+// Band adds a band between two positions on the axis. Dated says that they are dates.
 func (s *Sum) Band(kind string, begin, end int64, text string, dated bool) {
 	s.axis.band(view.Band{Kind: kind, Begin: axis(begin), End: axis(end), Text: text}, dated)
 }
@@ -122,7 +122,7 @@ func (s *Sum) BandOver(kind string, begin, end time.Time, text string) {
 // End returns the end of the axis.
 func (s *Sum) End() time.Time { return time.Unix(0, s.axis.end) }
 
-// Crash adds a crash of a JVM, or another end that was not in order.
+// Crash adds a crash of a JVM, or another abnormal end.
 func (s *Sum) Crash(at time.Time, c view.Crash) {
 	c.At = axis(at.UnixNano())
 	if c.Marked {
@@ -139,7 +139,7 @@ func (s *Sum) Crash(at time.Time, c view.Crash) {
 	s.out.Crashes = all[:min(len(all), maxCrashes)]
 }
 
-// LastCrash returns the latest report of a crash, if there is one.
+// LastCrash returns the latest crash whose report was read, if there is one.
 func (s *Sum) LastCrash() (c view.Crash, ok bool) {
 	i := slices.IndexFunc(s.out.Crashes, func(c view.Crash) bool { return !c.Marked })
 	if i < 0 {
@@ -148,9 +148,8 @@ func (s *Sum) LastCrash() (c view.Crash, ok bool) {
 	return s.out.Crashes[i], true
 }
 
-// Complete adds what else is known of the JVM that was born at a time to its runs: in each stream,
-// the run that started within two seconds of that time. The log's own information takes
-// precedence.
+// Complete adds the known properties of a JVM to its runs: in each stream, the run that started
+// within two seconds of the given time. The log's own information takes precedence.
 func (s *Sum) Complete(streams []string, at time.Time, jvm view.JVM) {
 	const near = 2 * time.Second
 	born, best := axis(at.UnixNano()), map[string]*view.Run{}

@@ -7,15 +7,15 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// maxCauses bounds the causes that are listed.
+// maxCauses bounds the number of listed causes.
 const maxCauses = 100
 
-// cause is why the application stopped. It is comparable, and its text is made for the few
-// that are shown.
+// cause is why the application stopped. It is comparable; its text is only made for the few
+// causes that are shown.
 type cause struct {
 	kind   string // one of kinds
-	action string // what the collector did, or the operation of the safepoint
-	reason string // why the collector did it; "": unknown, or no collector
+	action string // the action of the collector, or the operation of the safepoint
+	reason string // why the collector did it; "": unknown, or not a collector
 }
 
 func (c cause) String() string {
@@ -25,14 +25,14 @@ func (c cause) String() string {
 	return c.action + " · " + c.reason
 }
 
-// tables are durations by category. The zero value has none.
+// tables holds durations by category. The zero value has none.
 type tables struct {
 	tally  map[cause]*histogram
 	parts  map[string]*histogram
 	phases phases
 }
 
-// part adds a duration to one of the distributions.
+// part adds a duration to one of the distributions by part.
 func (t *tables) part(name string, d time.Duration) {
 	h := t.parts[name]
 	if h == nil {
@@ -89,9 +89,9 @@ func (t *tables) show(r *view.Report) {
 	bySum(r.Causes)
 }
 
-// causeOf returns the cause of a stop: that of its longest pause, or the operation of the
-// safepoint. It is the operation, too, if the stop was mostly outside its pauses, because
-// that is not the collector's time.
+// causeOf returns the cause of a stop: the cause of its longest pause, or the operation of
+// the safepoint. If the stop was mostly outside its pauses, the cause is also the
+// operation, because the collector did not take that time.
 func causeOf(p *pause.Stop, floor pause.Floor) cause {
 	outside := p.Outside() >= floor.Duration() && p.Outside() >= p.At/2
 	if len(p.Pauses) == 0 || outside {
@@ -120,7 +120,7 @@ func causeOf(p *pause.Stop, floor pause.Floor) cause {
 	return c
 }
 
-// kindOf returns the kind of a pause by its action.
+// kindOf returns the kind of a pause with the given action.
 func kindOf(action string) string {
 	switch action {
 	case "young", "mixed", "prepare mixed", "concurrent start":

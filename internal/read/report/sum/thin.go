@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// maxCells bounds the points that are kept of one kind. A screen has no more columns.
+// maxCells bounds the number of points of one kind. A screen does not have more columns.
 const maxCells = 1200
 
-// thin keeps of many points the largest of each span of time, whatever their order. When
-// there are too many spans, it doubles their length. The zero value is not ready: see
-// newThin.
+// thin keeps the largest point of each span of time, whatever the order of the points. When
+// there are too many spans, it doubles their length. The zero value is not ready to use:
+// see newThin.
 type thin struct {
 	width int64 // of a span, in ns
 	cells map[int64]cell
 }
 
-// cell is the largest point of a span, and how many points there are.
+// cell is the largest point of a span, with the number of points in the span.
 type cell struct {
 	at    int64
 	value float64
@@ -45,7 +45,7 @@ func (t *thin) put(c cell) {
 	old, ok := t.cells[key]
 	if ok {
 		n := old.n + c.n
-		if old.value > c.value || old.value == c.value && old.at <= c.at { // whatever the order
+		if old.value > c.value || old.value == c.value && old.at <= c.at { // independent of the order
 			c = old
 		}
 		c.n = n
@@ -53,7 +53,7 @@ func (t *thin) put(c cell) {
 	t.cells[key] = c
 }
 
-// points returns the points chronologically.
+// points returns the points in chronological order.
 func (t *thin) points() []cell {
 	return slices.SortedFunc(maps.Values(t.cells), func(a, b cell) int {
 		switch {

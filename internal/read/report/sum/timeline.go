@@ -10,18 +10,18 @@ import (
 // The kinds of stops, as the timeline shows them.
 var kinds = [...]string{"young", "full", "degenerated", "concurrent", "safepoint", "stall"}
 
-// maxBands bounds the bands.
+// maxBands bounds the number of bands.
 const maxBands = 300
 
-// timeline is the axis of time and what is on it.
+// timeline is the axis of time and everything on it.
 type timeline struct {
-	dated, undated bool // there are times with dates; there are others
-	estimated      bool // a time on the axis is
-	placed         bool // there is a time on the axis
+	dated, undated bool // some times have dates; some have none
+	estimated      bool // some time on the axis is estimated
+	placed         bool // the axis has a time
 	begin, end     int64
 
 	marks  map[string]*thin // stops by kind
-	before *thin            // the heap before collections
+	before *thin            // heap in use before collections
 	after  *thin
 	size   *thin
 	bands  []view.Band
@@ -41,10 +41,10 @@ func (t *timeline) clear() {
 	}
 }
 
-// axis turns a place in ns into seconds.
+// axis converts a position in ns to seconds.
 func axis(at int64) float64 { return float64(at/1e6) / 1e3 }
 
-// see extends the axis to a time, which is at a place.
+// see extends the axis to a time, which is at the position at.
 func (t *timeline) see(c pause.Clock, at int64) {
 	dated := !c.Wall.IsZero()
 	if dated && !t.dated {
@@ -62,10 +62,10 @@ func (t *timeline) see(c pause.Clock, at int64) {
 	t.begin, t.end = min(t.begin, at), max(t.end, at)
 }
 
-// has reports whether a time is one of the axis.
+// has reports whether a time belongs on the axis.
 func (t *timeline) has(c pause.Clock) bool { return c.Known() && t.dated == !c.Wall.IsZero() }
 
-// mark adds a stop that began at a place.
+// mark adds a stop that began at the position at.
 func (t *timeline) mark(kind string, at int64, d time.Duration) {
 	t.marks[kind].add(at, seconds(d))
 }
@@ -73,7 +73,7 @@ func (t *timeline) mark(kind string, at int64, d time.Duration) {
 // band adds a band, or extends the last one if there are too many.
 func (t *timeline) band(b view.Band, dated bool) {
 	if dated != t.dated && (t.dated || t.undated) {
-		return // the axis is not, or may not be, one of its times
+		return // the times of the band are, or may be, of another kind than those of the axis
 	}
 	n := len(t.bands)
 	if n > 0 {
@@ -87,7 +87,7 @@ func (t *timeline) band(b view.Band, dated bool) {
 	}
 }
 
-// apart reports whether each band of a kind is shown separately, even if two touch.
+// apart reports whether each band of a kind is shown separately even if two bands touch.
 func apart(kind string) bool {
 	return kind == "restart" || kind == "missing" || kind == "unreadable" || kind == "hole" || kind == "saved"
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// rate is bytes over the time in which they were counted. The zero value has none.
+// rate is a number of bytes and the time in which they were counted. The zero value has
+// none.
 type rate struct {
 	sum    int64
 	first  pause.Clock
@@ -15,13 +16,13 @@ type rate struct {
 	counts int
 }
 
-// add adds the bytes that were counted since the time before.
+// add adds the bytes that were counted since the previous time.
 func (r *rate) add(at pause.Clock, bytes int64) {
 	if bytes < 0 || !at.Known() {
 		return
 	}
 	if r.counts++; r.counts == 1 {
-		r.first = at // the bytes before it were counted over an unknown time
+		r.first = at // the bytes before this time were counted over an unknown time
 		return
 	}
 	r.sum += bytes
@@ -43,7 +44,7 @@ func (r *rate) perSecond() *float64 {
 	return &v
 }
 
-// worst finds the minute with the longest stops, in steps of a second.
+// worst finds the minute with the longest total of stops, in steps of one second.
 type worst struct {
 	seconds [60]time.Duration // of the last minute, by second modulo 60
 	at      int64             // the last second
@@ -53,13 +54,13 @@ type worst struct {
 	any     bool
 }
 
-// add adds a stop that began at a place in ns.
+// add adds a stop that began at the position at, in ns.
 func (w *worst) add(at int64, d time.Duration) {
 	for left := d; left > 0; {
 		second := at / 1e9
 		part := min(left, time.Duration((second+1)*1e9-at))
 		if part <= 0 || left-part > time.Hour {
-			return // no JVM stops for an hour
+			return // a JVM never stops for an hour
 		}
 		w.put(second, part)
 		left -= part
@@ -94,14 +95,15 @@ func (w *worst) minute(stepped bool) *view.Minute {
 	return &view.Minute{Begin: float64(w.begin), Paused: min(60, seconds(w.most))}
 }
 
-// trend is a line through the sizes of the heap after collections, by least squares.
+// trend is a straight line fitted by least squares through the sizes of the heap after
+// collections.
 type trend struct {
 	n, t, v, tt, tv, vv float64
 	first               int64
 	end                 float64
 }
 
-// add adds a size in bytes at a place in ns.
+// add adds a size in bytes at a position in ns.
 func (r *trend) add(at, bytes int64) {
 	if r.n == 0 {
 		r.first = at
@@ -111,8 +113,8 @@ func (r *trend) add(at, bytes int64) {
 	r.end = t
 }
 
-// perHour returns the slope of the line, if there are enough sizes over enough time and
-// the line explains at least half of their variance.
+// perHour returns the slope of the line. It returns nil unless there are enough sizes over
+// enough time and the line explains at least half of their variance.
 func (r *trend) perHour() *float64 {
 	if r.n < 20 || r.end < 1.0/60 {
 		return nil
