@@ -2,9 +2,9 @@ package view
 
 import "fmt"
 
-// Compare returns a table of the main figures of two reports: a header, then rows of a
-// figure, its value in a and in b, and the change. The flags of the JVMs that differ follow
-// the figures.
+// Compare returns a table of the main figures of two reports: a header, then for each
+// figure a row with its name, its value in a and in b, and the change. Below the figures
+// are the flags of the JVMs that differ.
 func Compare(a, b *Report) [][]string {
 	rows := [][]string{{"FIGURE", "A", "B", "CHANGE"}}
 	add := func(name string, x, y *float64, format func(float64) string) {
@@ -45,7 +45,7 @@ func Compare(a, b *Report) [][]string {
 
 var percentileNames = [...]string{"p50", "p90", "p99", "p99.9", "p99.99", "p99.999"}
 
-// spread returns the distribution of a name, or an empty one.
+// spread returns the distribution with the given name, or an empty one.
 func (r *Report) spread(name string) Spread {
 	for _, s := range r.Spreads {
 		if s.Name == name {

@@ -11,7 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// CrashCommand prints the reports of the crashes in a destination, and MarksCommand the marks.
+// CrashCommand is the command that prints the crash reports in a destination, MarksCommand the
+// one that prints the marks.
 const (
 	CrashCommand = "ullage logs --stream 'hs_err*'"
 	MarksCommand = "ullage logs --marks"
@@ -44,8 +45,9 @@ func (c Crash) text() string {
 	return text + printable.Text(c.File, 200)
 }
 
-// crashNotes returns what follows the list of crashes: how many it lacks, and what prints the
-// reports, or the marks. That command is ours and never the text of a decoded report: a reader may run it.
+// crashNotes returns what follows the list of crashes: how many crashes are not in it, and the command
+// that prints the reports or the marks. A reader may run the command, so it is ours and never text from a
+// decoded report.
 func (r *Report) crashNotes() (earlier, command string) {
 	all := r.Totals.Crashes + r.Totals.Ends
 	if more := all - uint64(len(r.Crashes)); more > 0 && more < all {
@@ -62,7 +64,7 @@ func (r *Report) crashNotes() (earlier, command string) {
 	return earlier, command
 }
 
-// crashes writes the crashes of JVMs, which are the news.
+// crashes writes the crashes of JVMs, which come first in a report.
 func (p *printer) crashes() {
 	if len(p.r.Crashes) == 0 {
 		return

@@ -4,8 +4,8 @@
 //	report.Read → Report → HTML, Text, Pauses or JSON
 //	JSON → Decode → Report → HTML, as in the kubectl plugin
 //
-// The texts of a report are from logs, and a decoded report is from a container that a tenant
-// controls: both are untrusted. The page shows its text as text, and its policy
-// (Content-Security-Policy) permits only the script and the style that this package has put
+// The texts of a report come from logs, and a decoded report comes from a container that a
+// tenant controls: both are untrusted. The page shows these texts only as text. Its
+// Content-Security-Policy permits only the script and the style that this package has put
 // into it.
 package view

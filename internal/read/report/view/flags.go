@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	maxCompared  = 20  // flags that differ
-	comparedText = 40  // bytes of the name and of the value of each
-	cutMark      = "…" // at the end of flags that were longer
+	maxCompared  = 20  // number of flags that differ
+	comparedText = 40  // bytes of the name and of the value of each flag
+	cutMark      = "…" // at the end of flags that were cut
 )
 
-// flags writes the flags of each run, once for runs that follow each other and have the same.
+// flags writes the flags of each run. Consecutive runs with the same flags share one entry.
 func (p *printer) flags() {
 	all, first := p.r.Runs, true
 	for i := 0; i < len(all); {
@@ -49,14 +49,14 @@ func (r *Run) flags() g.Node {
 	return h.Details(h.Summary(g.Text("flags")), h.Ul(g.Map(strings.Fields(r.Flags), func(f string) g.Node { return h.Li(g.Text(f)) })))
 }
 
-// flagSet is the value of each flag of a report's runs, by its name.
+// flagSet maps the name of each flag of a report's runs to its value.
 type flagSet struct {
 	values map[string]string
-	cut    bool // there are more
+	cut    bool // there are more flags
 }
 
-// flagSet returns the flags of all runs whose flags are known. One with several values has
-// that word as its value.
+// flagSet returns the flags of all runs whose flags are known. The value of a flag with
+// several values is the word "several".
 func (r *Report) flagSet() flagSet {
 	set, runs := flagSet{values: map[string]string{}}, 0
 	seen := map[string]int{}
@@ -83,12 +83,12 @@ func (r *Report) flagSet() flagSet {
 	return set
 }
 
-// add adds the flags of a text. As for a JVM, the last of a name counts.
+// add adds the flags of a text. As in a JVM, the last flag with a name wins.
 func (s *flagSet) add(text string) {
 	text, s.cut = strings.CutSuffix(text, cutMark)
 	all := strings.Fields(text)
 	if s.cut && len(all) > 0 {
-		all = all[:len(all)-1] // its value may go on
+		all = all[:len(all)-1] // the value of the last flag may have been cut
 	}
 	for _, flag := range all {
 		name, value := splitFlag(flag)
@@ -113,7 +113,7 @@ func splitFlag(flag string) (name, value string) {
 	return name, value
 }
 
-// compareFlags returns a row for each flag that differs, if both reports know theirs.
+// compareFlags returns a row for each flag that differs if both reports know their flags.
 func compareFlags(a, b *Report) (rows [][]string) {
 	x, y := a.flagSet(), b.flagSet()
 	if len(x.values) == 0 || len(y.values) == 0 {

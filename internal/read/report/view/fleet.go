@@ -15,11 +15,11 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// Fleet compares any number of logs, of which it keeps a few figures each. The zero value has none.
+// Fleet compares any number of logs. It keeps only a few figures of each. The zero value has none.
 type Fleet struct {
 	Groups  *Groups   `json:"groups"`  // how the two groups differ; null: the logs are one group
-	Figures []Figure  `json:"figures"` // their spread over all logs
-	Logs    []Log     `json:"logs"`    // outliers of their group first, the farthest at the top
+	Figures []Figure  `json:"figures"` // the spread of each figure over all logs
+	Logs    []Log     `json:"logs"`    // outliers of their group first, the most distant one at the top
 	Unread  []Missing `json:"unread"`  // logs that are not compared
 }
 
@@ -40,7 +40,7 @@ type Log struct {
 	Group    string     `json:"group"` // A or B; empty: there are no groups
 	Complete bool       `json:"complete"`
 	Values   []*float64 `json:"values"`
-	Outlier  string     `json:"outlier"` // the figure that is farthest from the others; empty: it is not an outlier
+	Outlier  string     `json:"outlier"` // the figure that makes it an outlier most; empty: it is not an outlier
 	distance float64
 	span     float64 // of the time in the log, in seconds; 0: unknown
 }
@@ -51,20 +51,20 @@ type Missing struct {
 	Why  string `json:"why"`
 }
 
-// A log is an outlier where a figure is more than outlierDistance robust deviations away from the median of its group:
-// 0.6745 times the distance over the median of all distances (Iglewicz and Hoaglin). Fewer logs than outlierLogs
-// have no usual value.
+// A log is an outlier if the distance of a figure from the median of its group is more than outlierDistance by the
+// measure of Iglewicz and Hoaglin: 0.6745 times the distance, divided by the median of all distances. Fewer logs than
+// outlierLogs do not show what is usual.
 const (
 	outlierDistance = 3.5
 	outlierLogs     = 5
 )
 
-// figures are what logs are compared by, and how a report shows them.
+// figures are the figures by which logs are compared, and how a report shows them.
 var figures = [...]struct {
 	name   string
 	format func(float64) string
 	of     func(r *Report) *float64
-	grows  bool // with the time in the log
+	grows  bool // the figure grows with the time in the log
 }{
 	{name: "time stopped", format: percent, of: func(r *Report) *float64 { return r.stopped() }},
 	{name: "stop, p50", format: Duration, of: func(r *Report) *float64 { return r.spread("stops").Percentiles.P50 }},
@@ -79,7 +79,7 @@ var figures = [...]struct {
 
 func decimals(v float64) string { return fmt.Sprintf("%.3g", v) }
 
-// perSpan returns how many there are in an hour, or nil where the log does not show its time.
+// perSpan returns a count per hour, or nil if the log does not show its time.
 func perSpan(r *Report, n uint64) *float64 {
 	if r.Totals.Span <= 0 {
 		return nil
@@ -88,7 +88,7 @@ func perSpan(r *Report, n uint64) *float64 {
 	return &v
 }
 
-// stopped returns the share of the time in which the application was stopped.
+// stopped returns the share of the time for which the application was stopped.
 func (r *Report) stopped() *float64 {
 	if r.Totals.Throughput == nil {
 		return nil
@@ -97,7 +97,7 @@ func (r *Report) stopped() *float64 {
 	return &v
 }
 
-// last returns the heap in use at the end of the last run, if the log is that of one JVM after the other.
+// last returns the heap in use at the end of the last run, if the log is from one JVM after another.
 func (r *Report) last() *float64 {
 	if r.HeapAfter() == none {
 		return nil
@@ -105,7 +105,7 @@ func (r *Report) last() *float64 {
 	return r.Runs[len(r.Runs)-1].HeapAfter
 }
 
-// Add takes the figures of a log of a group, whose name is empty if there are no groups.
+// Add adds the figures of a log to a group, whose name is empty if there are no groups.
 func (f *Fleet) Add(group string, r *Report) {
 	l := Log{Name: r.Name, Group: group, Complete: r.Complete, span: r.Totals.Span}
 	for _, figure := range figures {
@@ -114,15 +114,16 @@ func (f *Fleet) Add(group string, r *Report) {
 	f.Logs = append(f.Logs, l)
 }
 
-// Miss notes a log that could not be read.
+// Miss records a log that could not be read.
 func (f *Fleet) Miss(name string, err error) {
 	f.Unread = append(f.Unread, Missing{Name: name, Why: err.Error()})
 }
 
-// Compare works out the spread of each figure and which logs are outliers, in one group.
+// Compare computes the spread of each figure and finds the outliers, with all logs in one
+// group.
 func (f *Fleet) Compare() { f.compare("") }
 
-// CompareGroups does the same for the logs of the groups A and B, and works out how the two differ.
+// CompareGroups does the same for the logs of the groups A and B, and computes how the two differ.
 func (f *Fleet) CompareGroups() {
 	f.compare(GroupA, GroupB)
 	f.Groups = f.groups()
@@ -156,7 +157,8 @@ func (f *Fleet) spread(i int) Figure {
 	return Figure{Low: at(0), Q1: at(0.25), Median: at(0.5), Q3: at(0.75), High: at(1)}
 }
 
-// outliers marks the logs of a group that a figure makes outliers, if no other one makes them so more.
+// outliers marks the logs of a group for which a figure is an outlier, unless another figure is a more
+// distant one.
 func (f *Fleet) outliers(i int, group string) {
 	sorted := f.values(i, group)
 	if len(sorted) < outlierLogs {
@@ -168,7 +170,7 @@ func (f *Fleet) outliers(i int, group string) {
 		away[j] = math.Abs(v - median)
 	}
 	slices.Sort(away)
-	usual := max(medianOf(away)/0.6745, 0.05*math.Abs(median), 1e-9) // values that are nearly the same have no outliers
+	usual := max(medianOf(away)/0.6745, 0.05*math.Abs(median), 1e-9) // nearly equal values have no outliers
 	for j := range f.Logs {
 		l := &f.Logs[j]
 		if v := l.Values[i]; v != nil && l.Group == group && math.Abs(*v-median)/usual > max(outlierDistance, l.distance) {
@@ -177,7 +179,7 @@ func (f *Fleet) outliers(i int, group string) {
 	}
 }
 
-// values returns the values of a figure in a group that are known, sorted.
+// values returns the known values of a figure in a group, sorted.
 func (f *Fleet) values(i int, group string) []float64 {
 	var all []float64
 	for _, l := range f.Logs {
@@ -189,7 +191,7 @@ func (f *Fleet) values(i int, group string) []float64 {
 	return all
 }
 
-// header returns the columns of a table whose first has a name.
+// header returns the column titles of a table whose first column has the given title.
 func (f *Fleet) header(name string) []string {
 	header := []string{name}
 	for _, figure := range f.Figures {
@@ -198,7 +200,7 @@ func (f *Fleet) header(name string) []string {
 	return header
 }
 
-// spreads returns the spread of all figures in five rows.
+// spreads returns five rows with the spread of all figures.
 func (f *Fleet) spreads() (rows [][]string) {
 	for _, s := range []struct {
 		name string
@@ -217,7 +219,7 @@ func (f *Fleet) spreads() (rows [][]string) {
 	return rows
 }
 
-// row returns the values of a log, after its name.
+// row returns the name of a log and its values.
 func (f *Fleet) row(l Log) []string {
 	row := []string{l.title()}
 	for i, v := range l.Values {
@@ -280,7 +282,7 @@ func (f *Fleet) JSON(w io.Writer) error {
 	return nil
 }
 
-// HTML writes the comparison as a page that needs nothing but itself.
+// HTML writes the comparison as a page that does not load anything.
 func (f *Fleet) HTML(w io.Writer) error {
 	title := fmt.Sprintf("%d logs, outliers first", len(f.Logs))
 	spreads := g.Map(f.spreads(), func(cells []string) g.Node { return row(cells[0], g.Map(cells[1:], td)) })
@@ -297,7 +299,8 @@ func (f *Fleet) HTML(w io.Writer) error {
 		h.Section(h.Aria("label", "comparison"), h.H2(g.Text("Comparison")), table("figures many", "Comparison", f.header("log"), g.Map(f.Logs, f.htmlRow)...)))
 }
 
-// htmlRow is the row of a log, with the figure marked that makes it an outlier.
+// htmlRow returns the row of a log. If a figure makes the log an outlier, that figure is
+// marked.
 func (f *Fleet) htmlRow(l Log) g.Node {
 	var cells g.Group
 	for i, text := range f.row(l)[1:] {

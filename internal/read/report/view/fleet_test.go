@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// fleet is many logs that differ a little, and one that was stopped longer than the others.
+// fleet has many logs that differ a little, and one log with more time in stops.
 func fleet(n int) *Fleet {
 	f := &Fleet{}
 	for i := range n {
@@ -33,7 +33,7 @@ func TestOutliersComeFirst(t *testing.T) {
 		t.Errorf("%+v", stopped)
 	}
 	if p99 := f.Figures[2]; p99.Median != nil {
-		t.Errorf("%+v, want none where no log shows it", p99)
+		t.Errorf("%+v, want no spread of a figure that no log shows", p99)
 	}
 }
 
@@ -59,6 +59,6 @@ func TestAComparisonInEachForm(t *testing.T) {
 		t.Errorf("%d logs, %v", len(back.Logs), err)
 	}
 	if n := page.Len(); n > 3<<20 || strings.Contains(page.String(), "pod-100</td></") || !strings.Contains(page.String(), "pod-100&lt;/td&gt;") {
-		t.Errorf("a page of %d bytes; want at most 3 MiB, and names as text", n)
+		t.Errorf("a page of %d bytes; want at most 3 MiB, with names as text", n)
 	}
 }

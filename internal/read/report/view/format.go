@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// Duration formats seconds in three digits: "12.3 ms".
+// Duration formats seconds with three digits: "12.3 ms".
 func Duration(s float64) string {
 	switch {
 	case s >= 86400:
@@ -29,7 +29,7 @@ func Duration(s float64) string {
 	return digits(s*1e6) + " µs"
 }
 
-// digits formats a number from 1 to 1000 in three digits.
+// digits formats a number from 1 to 1000 with three digits.
 func digits(v float64) string {
 	switch {
 	case v >= 99.95:
@@ -51,7 +51,7 @@ func Size(bytes float64) string {
 	return printable.Bytes(int64(bytes))
 }
 
-// Grouped formats a number with a comma before each three digits: "20,000".
+// Grouped formats a number with commas between groups of three digits: "20,000".
 func Grouped(n uint64) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
@@ -60,7 +60,7 @@ func Grouped(n uint64) string {
 	return text
 }
 
-// none stands for a figure that is not known.
+// none is shown for an unknown figure.
 const none = "–"
 
 func optional(v *float64, format func(float64) string) string {
@@ -104,7 +104,7 @@ func (r *Report) Window() string {
 	return window
 }
 
-// At formats the beginning of a stop.
+// At formats the time at which a stop began.
 func (r *Report) At(s Stop) string { return r.When(*s.At) }
 
 // lasting formats the time of a band.
@@ -129,7 +129,7 @@ func (s Share) Size() float64 { return float64(s.Bytes) }
 // Size is the input's bytes, for the page.
 func (i Input) Size() float64 { return float64(i.Bytes) }
 
-// Worst returns the worst minute of all runs, or nil where none shows it or one is mixed.
+// Worst returns the worst minute of all runs, or nil if no run shows one or a run is mixed.
 func (r *Report) Worst() (worst *Minute) {
 	if r.Totals.Mixed {
 		return nil
@@ -142,11 +142,11 @@ func (r *Report) Worst() (worst *Minute) {
 	return worst
 }
 
-// Rate formats the allocation or the promotion of all runs together, or a dash where none shows it.
+// Rate formats the allocation or promotion rate of all runs together, or a dash if no run shows it.
 func (r *Report) Rate(of string) string { return optional(r.rate(of), perSecond) }
 
-// rate returns the allocation or the promotion of all runs together, weighted by their
-// time, or nil where none shows it or one is mixed.
+// rate returns the allocation or promotion rate of all runs together, weighted by their
+// time. It is nil if no run shows a rate or a run is mixed.
 func (r *Report) rate(of string) *float64 {
 	bytes, time := 0.0, 0.0
 	for i := range r.Runs {
@@ -166,8 +166,8 @@ func (r *Report) rate(of string) *float64 {
 	return &rate
 }
 
-// HeapAfter formats the heap in use after the last collection, and its trend where the
-// log carries one. It is a dash if the runs belong to several streams.
+// HeapAfter formats the heap in use after the last collection, and its trend if the log
+// shows one. It is a dash if the runs belong to several streams.
 func (r *Report) HeapAfter() string {
 	var last *Run
 	for i := range r.Runs {

@@ -17,16 +17,17 @@ const (
 )
 
 const (
-	// trust is the probability that all intervals of a comparison hold, if each log is a sample of its group. Each
-	// interval gets an equal part of the rest (Bonferroni): of nine figures at 95 % each, one would differ by chance in
-	// every third comparison.
+	// trust is the probability that all intervals of a comparison hold, if each log is a sample of its group. The
+	// chance of error is divided equally among the intervals (Bonferroni): if each of nine figures had 95 %, one of
+	// them would differ by chance in every third comparison.
 	trust = 0.95
 
-	// enoughLogs in each group are enough for an interval of each figure.
+	// enoughLogs is the number of logs in each group that is enough for an interval of each
+	// figure.
 	enoughLogs = 6
 
-	// unlikeSpans is how many times as long the logs of one group may be as those of the other, if figures that grow with
-	// the time in the log are to be compared.
+	// unlikeSpans is how many times longer the logs of one group may be. Beyond it, figures that grow with the time
+	// in the log are not compared.
 	unlikeSpans = 1.5
 )
 
@@ -39,7 +40,7 @@ type Groups struct {
 }
 
 // Difference is by how much a figure is larger in B than in A: the median of all differences between a log of B and
-// one of A, with its interval. Where no interval can be given, all three are null.
+// a log of A, with its interval. If no interval can be given, all three are null.
 type Difference struct {
 	Name    string   `json:"name"`
 	A       *float64 `json:"a_median"`
@@ -47,7 +48,7 @@ type Difference struct {
 	Shift   *float64 `json:"difference"`
 	Low     *float64 `json:"lowest"`
 	High    *float64 `json:"highest"`
-	Beyond  bool     `json:"beyond_chance"` // the interval does not hold 0
+	Beyond  bool     `json:"beyond_chance"` // the interval does not contain 0
 	Refused string   `json:"refused"`       // why there is no interval; empty: there is one
 	format  func(float64) string
 }
@@ -82,7 +83,7 @@ func (f *Fleet) groups() *Groups {
 	return all
 }
 
-// differenceOf compares the values of a figure, which are sorted.
+// differenceOf compares the values of a figure in the two groups. Both must be sorted.
 func differenceOf(a, b []float64) (d Difference) {
 	for _, side := range []struct {
 		values []float64
@@ -105,7 +106,8 @@ func differenceOf(a, b []float64) (d Difference) {
 	return d
 }
 
-// unlikeSpans says how the times in the logs of the groups differ, if one is much longer; empty: it is not.
+// unlikeSpans says how the times in the logs of the groups differ if one group has much longer logs;
+// otherwise, it returns "".
 func (f *Fleet) unlikeSpans() string {
 	var medians []float64
 	for _, group := range []string{GroupA, GroupB} {
@@ -149,7 +151,8 @@ func (a *Groups) verdict() string {
 	return fmt.Sprintf("B differs from A beyond chance in %d of %d figures, with %s: %s.", len(beyond), compared, sizes, strings.Join(beyond, "; "))
 }
 
-// signed formats a difference, with its sign. That of percentages is in points.
+// signed formats a difference with its sign. A difference of percentages is in percentage
+// points.
 func (d Difference) signed(v *float64) string {
 	if v == nil {
 		return none
@@ -169,7 +172,7 @@ func (d Difference) signed(v *float64) string {
 
 var differenceColumns = [...]string{"figure", "A", "B", "difference", "from", "to", "beyond chance"}
 
-// rows are those of the table of differences.
+// rows returns the rows of the table of differences.
 func (a *Groups) rows() (rows [][]string) {
 	for _, d := range a.Differences {
 		says := "no"
@@ -184,7 +187,7 @@ func (a *Groups) rows() (rows [][]string) {
 	return rows
 }
 
-// section is the comparison of the groups for the page.
+// section returns the part of the page that compares the groups.
 func (a *Groups) section() g.Node {
 	rows := g.Map(a.rows(), func(cells []string) g.Node {
 		return row(cells[0], g.Map(cells[1:len(cells)-1], td), h.Td(h.Class("text"), g.Text(cells[len(cells)-1])))

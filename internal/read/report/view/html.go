@@ -18,7 +18,7 @@ var pageStyle string
 //go:embed page.js
 var pageScript string
 
-// chart is what the script draws.
+// chart is the data that the script draws.
 type chart struct {
 	Dated  bool     `json:"dated"`
 	Begin  float64  `json:"begin"`
@@ -29,11 +29,11 @@ type chart struct {
 	Bars   []Bar    `json:"bars"`
 }
 
-// HTML writes one page about one report, or two side by side. The page needs nothing but
-// itself.
+// HTML writes one page about one report, or about two reports side by side. The page does
+// not load anything.
 //
-// It is assembled in Go: html/template finds methods by name at run time, for which
-// the linker keeps every method of the whole program, 5 MB of it.
+// The page is built in Go, without html/template, which finds methods by name at run time.
+// With it, the linker would keep every method of the whole program, which adds 5 MB.
 func HTML(w io.Writer, all ...*Report) error {
 	title, wide := all[0].Name, ""
 	var compared, reports g.Group
@@ -43,7 +43,7 @@ func HTML(w io.Writer, all ...*Report) error {
 		compared = append(compared, comparison(Compare(all[0], all[1])[1:]))
 	}
 	for i, r := range all {
-		data, err := json.Marshal(chart{r.Dated, r.Begin, r.End, r.Series, r.Bands, r.Heap, r.Bars}) // which escapes < and >
+		data, err := json.Marshal(chart{r.Dated, r.Begin, r.End, r.Series, r.Bands, r.Heap, r.Bars}) // Marshal escapes < and >
 		if err != nil {
 			return fmt.Errorf("encode the charts: %w", err)
 		}
@@ -79,7 +79,8 @@ func page(w io.Writer, title string, content ...g.Node) error {
 	return nil
 }
 
-// policy permits the style and the script of the page, by their hashes, and nothing else.
+// policy permits the style and the script of the page, identified by their hashes, and
+// nothing else.
 func policy() string {
 	hash := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
@@ -88,7 +89,7 @@ func policy() string {
 	return "default-src 'none'; style-src " + hash(pageStyle) + "; script-src " + hash(pageScript) + "; base-uri 'none'; form-action 'none'"
 }
 
-// article is one report of the page.
+// article returns the part of the page for one report.
 func (r *Report) article(label string, data []byte) g.Node {
 	about := r.Window()
 	if names := r.Collectors(); names != "" {
@@ -118,12 +119,12 @@ func (r *Report) article(label string, data []byte) g.Node {
 	)
 }
 
-// block is a part of a report under a heading.
+// block returns a part of a report with a heading.
 func block(heading string, content ...g.Node) g.Node {
 	return h.Section(h.H3(g.Text(heading)), g.Group(content))
 }
 
-// picture is the place of a chart, which the script draws.
+// picture returns the placeholder of a chart, which the script draws.
 func picture(kind, says string) g.Node {
 	return h.Div(h.Class("chart "+kind), h.Role("img"), h.Aria("label", says))
 }

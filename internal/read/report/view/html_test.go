@@ -14,7 +14,7 @@ func TestThePolicyPermitsWhatThePageHas(t *testing.T) {
 	}
 	for _, part := range []string{"<style>" + pageStyle + "</style>", "<script>" + pageScript + "</script>"} {
 		if !strings.Contains(page.String(), part) {
-			t.Errorf("the template has changed %.40q, so that its hash is another", part)
+			t.Errorf("the template has changed %.40q, so its hash does not match", part)
 		}
 	}
 	for _, bad := range []string{" style=", " onclick", "http://", "https://", "url("} {

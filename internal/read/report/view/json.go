@@ -25,12 +25,13 @@ func JSON(w io.Writer, reports ...*Report) error {
 	return nil
 }
 
-// maxElements bounds the memory of a decoded report, as package untrusted counts them. A
-// report of [MaxRuns] runs with all kinds of stops has less than a quarter of them.
+// maxElements bounds the memory of a decoded report; package untrusted defines how elements
+// are counted. A report of [MaxRuns] runs with all kinds of stops has less than a quarter
+// of this number.
 const maxElements = 1 << 18
 
-// Decode reads one report as [JSON] writes it. The text is untrusted: it may be longer than
-// what [JSON] writes, and have values that no log leads to.
+// Decode reads one report in the form that [JSON] writes. The text is untrusted: it may be
+// longer than any output of [JSON], and may have values that do not follow from any log.
 func Decode(text []byte) (*Report, error) {
 	var r *Report
 	if err := untrusted.Decode(text, maxElements, &r); err != nil {

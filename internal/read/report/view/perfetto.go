@@ -10,7 +10,8 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// slice is an event of a trace in the JSON form that ui.perfetto.dev opens, in microseconds.
+// slice is an event of a trace in the JSON format that ui.perfetto.dev opens. Times are in
+// microseconds.
 type slice struct {
 	Name  string         `json:"name"`
 	Phase string         `json:"ph"` // X: a slice, C: a counter, M: the name of a track
@@ -21,14 +22,14 @@ type slice struct {
 	Args  map[string]any `json:"args,omitempty"`
 }
 
-// trace gathers the events of a report. Events of one track must not overlap: overlapping ones get a further track.
+// trace gathers the events of a report. Events of one track must not overlap: if they do, a further track is added.
 type trace struct {
 	events []slice
 	tracks int
 }
 
-// Perfetto writes the stops, the bands and the heap as a trace. Of a long log, a stop stands for the shorter
-// ones around it, as on the page.
+// Perfetto writes the stops, the bands and the heap as a trace. In a long log, one stop represents the
+// shorter stops around it, as on the page.
 func Perfetto(w io.Writer, r *Report) error {
 	t := &trace{events: []slice{{Name: "process_name", Phase: "M", PID: 1, Args: map[string]any{"name": printable.Text(r.Name, 200)}}}}
 	for _, s := range r.Series {
@@ -71,7 +72,8 @@ func Perfetto(w io.Writer, r *Report) error {
 
 func micro(seconds float64) int64 { return int64(seconds * 1e6) }
 
-// add adds slices to a track with a name, and to further ones of that name where they overlap.
+// add adds slices to the track with the given name, and overlapping ones to further tracks of
+// that name.
 func (t *trace) add(name string, all []slice) {
 	slices.SortStableFunc(all, func(a, b slice) int { return cmp.Compare(a.Begin, b.Begin) })
 	first, ends := t.tracks+1, []int64{}
@@ -89,7 +91,7 @@ func (t *trace) add(name string, all []slice) {
 	t.tracks += len(ends)
 }
 
-// count adds a counter of bytes.
+// count adds a counter, in bytes.
 func (t *trace) count(name string, all []Point) {
 	for _, p := range all {
 		t.events = append(t.events, slice{Name: name, Phase: "C", Begin: micro(p.At), PID: 1, Args: map[string]any{"bytes": p.Value}})

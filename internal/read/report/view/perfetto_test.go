@@ -30,7 +30,7 @@ func TestATraceHasATrackForEachKind(t *testing.T) {
 			names[e.Args["name"].(string)]++
 		case "X":
 			if e.Begin < ends[e.Track] || e.Long < 1 {
-				t.Errorf("%+v begins before the track is free at %d, or has no length", e, ends[e.Track])
+				t.Errorf("%+v begins before the previous event ends at %d, or has no length", e, ends[e.Track])
 			}
 			ends[e.Track] = e.Begin + e.Long
 		case "C":

@@ -9,7 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-const textPhases = 12 // in text
+const textPhases = 12 // number of phases in the text form
 
 func (r *Report) phases() g.Node {
 	rows := g.Map(r.Phases, func(s Spread) g.Node {

@@ -4,9 +4,9 @@ import "time"
 
 // Bounds of a report.
 const (
-	MaxRuns   = 200  // that are listed
+	MaxRuns   = 200  // number of runs that are listed
 	MaxFlags  = 1024 // bytes of the flags of a run
-	KeptBytes = 400  // of a line of the log
+	KeptBytes = 400  // bytes of a line of the log
 )
 
 // Report is what a report says, in seconds and bytes. The comments of this file document its JSON
@@ -50,21 +50,21 @@ type Tables struct {
 	Phases  []Spread `json:"phases"`        // percentiles by phase of pauses, and of what ran concurrently
 }
 
-// Crash is a crash of a JVM, by the report that the JVM left, or the end of one that was killed or
-// had a full heap, by the mark of a sidecar. Its texts are untrusted.
+// Crash is a crash of a JVM, from the report that the JVM left. It can also be the end of a JVM
+// that was killed or had a full heap, from the mark of a sidecar. Its texts are untrusted.
 type Crash struct {
-	At      float64 `json:"at"`      // seconds since 1970, also where the log has no dates
-	Marked  bool    `json:"marked"`  // a mark shows it, and the JVM did not crash
+	At      float64 `json:"at"`      // seconds since 1970, even if the log has no dates
+	Marked  bool    `json:"marked"`  // the JVM did not crash, but a mark shows another abnormal end
 	Reason  string  `json:"reason"`  // the signal, the error, or what ended the JVM; empty: the report does not show it
 	File    string  `json:"file"`    // the stream that holds the report, or the file
-	Command string  `json:"command"` // prints the reports; empty: they are not in a destination
+	Command string  `json:"command"` // the command that prints the reports; empty: they are not in a destination
 }
 
 // Input is one stream that was read.
 type Input struct {
 	Name  string `json:"name"`
 	Files int    `json:"files"`
-	Bytes uint64 `json:"bytes"` // not compressed
+	Bytes uint64 `json:"bytes"` // uncompressed
 	Lines uint64 `json:"lines"`
 }
 
@@ -89,62 +89,62 @@ type Run struct {
 	Sizing     *Sizing  `json:"heap_size"` // null: there was no collection, or two JVMs share the file
 }
 
-// Sizing is the heap that a JVM should have, and what that rests on. Overheads are shares of the time: of
-// pauses, and of concurrent work by its share of the CPUs.
+// Sizing is the heap that a JVM should have, with the data on which that is based. Overheads are shares
+// of the time. They include pauses, and concurrent work weighted by its share of the CPUs.
 type Sizing struct {
 	Refused     string        `json:"refused"`         // why there is no size; empty: there is one
-	Target      float64       `json:"target_overhead"` // that collections are to have
-	Max         float64       `json:"max_bytes"`       // for -Xms and -Xmx
-	Container   float64       `json:"container_bytes"` // for the container, roughly
-	Others      []ForOverhead `json:"others"`          // sizes for other overheads, where the log carries them
-	Now         float64       `json:"now_bytes"`       // the largest heap that the JVM may have, or else had
-	Overhead    *float64      `json:"overhead"`        // in the busiest hour, or in all of the log if that is shorter
-	Live        float64       `json:"live_bytes"`      // the most that lived after an old cycle
+	Target      float64       `json:"target_overhead"` // the share that collections should take
+	Max         float64       `json:"max_bytes"`       // the value for -Xms and -Xmx
+	Container   float64       `json:"container_bytes"` // the memory of the container, roughly
+	Others      []ForOverhead `json:"others"`          // sizes for other overheads, if the log supports them
+	Now         float64       `json:"now_bytes"`       // the largest heap that the JVM may have or, if that is unknown, had
+	Overhead    *float64      `json:"overhead"`        // in the busiest hour, or in the whole log if that is shorter
+	Live        float64       `json:"live_bytes"`      // the most live data after an old cycle
 	Cycles      uint64        `json:"old_cycles"`
 	Collections uint64        `json:"collections"`
-	Starved     uint64        `json:"starved_collections"` // which found no room
+	Starved     uint64        `json:"starved_collections"` // collections that found no room
 	Humongous   uint64        `json:"humongous_collections"`
 	Allocated   float64       `json:"allocated_bytes_per_second"`
 	Span        float64       `json:"seconds"`
 }
 
-// ForOverhead is the size of a heap for an overhead.
+// ForOverhead is the size of the heap for one overhead.
 type ForOverhead struct {
 	Overhead float64 `json:"overhead"`
 	Max      float64 `json:"max_bytes"`
 }
 
-// JVM is what is known of the JVM of a run. Fields that neither the log nor the marks show are
-// empty.
+// JVM is the known properties of a run's JVM. A field is empty if neither the log nor the
+// marks show it.
 type JVM struct {
 	Collector string    `json:"collector"`
 	Version   string    `json:"version"`
-	Flags     string    `json:"flags"` // of its command line, as mark.Flags returns them; printable
+	Flags     string    `json:"flags"` // flags of the command line, as mark.Flags returns them; printable
 	Settings  []Setting `json:"settings"`
 
 	Born float64 `json:"-"` // when it started, on an axis of dates; 0: unknown
 }
 
-// Setting is a property that a JVM has logged at its start.
+// Setting is a property that a JVM logged at its start.
 type Setting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// Minute is the minute in which the application was stopped for longest.
+// Minute is the minute with the longest total of stops.
 type Minute struct {
 	Begin  float64 `json:"begin"`
 	Paused float64 `json:"paused_seconds"`
 }
 
-// Totals counts over all runs.
+// Totals holds counts and sums over all runs.
 type Totals struct {
 	Crashes     uint64   `json:"crashes"`
 	Ends        uint64   `json:"ends"` // JVMs that were killed or ended with a full heap
 	Stops       uint64   `json:"stops"`
 	Paused      float64  `json:"paused_seconds"`
-	Span        float64  `json:"seconds"`       // of the runs whose time is known; 0: of none, or a run is mixed
-	Outside     uint64   `json:"stops_outside"` // stops of the other runs, which are not in Throughput
+	Span        float64  `json:"seconds"`       // total of the runs whose time is known; 0: no run's time is known, or a run is mixed
+	Outside     uint64   `json:"stops_outside"` // stops of the other runs, which are not included in Throughput
 	Throughput  *float64 `json:"throughput"`
 	Collections uint64   `json:"collections"`
 	Full        uint64   `json:"full_collections"`
@@ -171,7 +171,7 @@ type Spread struct {
 	Percentiles Percentiles `json:"percentiles"`
 }
 
-// Percentiles are in seconds.
+// Percentiles holds durations in seconds.
 type Percentiles struct {
 	P50    *float64 `json:"p50"`
 	P90    *float64 `json:"p90"`
@@ -188,11 +188,11 @@ type Bar struct {
 	Count uint64  `json:"count"`
 }
 
-// Stop is one of the longest stops, or of the longest that are suspected.
+// Stop is one of the longest stops, or one of the longest suspected stops.
 type Stop struct {
 	Stream    string   `json:"stream"`
 	Run       int      `json:"run"`
-	At        *float64 `json:"at"` // its beginning; null: the log does not show it
+	At        *float64 `json:"at"` // the beginning of the stop; null: the log does not show it
 	Kind      string   `json:"kind"`
 	Cause     string   `json:"cause"`
 	Duration  float64  `json:"seconds"`
@@ -202,13 +202,13 @@ type Stop struct {
 	Real      *float64 `json:"real_seconds"`
 	Suspicion string   `json:"suspicion"`
 	Lines     []string `json:"lines"`
-	Before    []string `json:"before,omitempty"` // the lines before Lines, of a suspected stop
+	Before    []string `json:"before,omitempty"` // for a suspected stop, the lines before Lines
 	After     []string `json:"after,omitempty"`
 
 	Length time.Duration `json:"-"`
 }
 
-// Volume is the log by level and by tags, sorted by bytes.
+// Volume is the amount of log by level and by tags, sorted by bytes.
 type Volume struct {
 	Levels []Share `json:"levels"`
 	Tags   []Share `json:"tags"`
@@ -221,7 +221,7 @@ type Share struct {
 	Bytes uint64 `json:"bytes"`
 }
 
-// Advice is a proposal that the numbers support.
+// Advice is a suggestion that the numbers support.
 type Advice struct {
 	Text     string `json:"text"`
 	Evidence string `json:"evidence"`
@@ -235,7 +235,8 @@ type Band struct {
 	Text  string  `json:"text"`
 }
 
-// Series is the stops of one kind, reduced to the longest in each short span of time.
+// Series holds the stops of one kind. In each short span of time, only the longest stop is
+// kept.
 type Series struct {
 	Kind   string  `json:"kind"`
 	Points []Point `json:"points"`
@@ -248,7 +249,7 @@ type Heap struct {
 	Capacity []Point `json:"capacity"`
 }
 
-// Point is a time and a value; N is how many values it stands for.
+// Point is a time and a value; N is the number of values that it represents.
 type Point struct {
 	At    float64 `json:"t"`
 	Value float64 `json:"v"`

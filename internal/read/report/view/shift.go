@@ -2,13 +2,14 @@ package view
 
 import "math"
 
-// shift is by how much values of one group are larger than those of another, with an interval.
+// shift is by how much the values of one group are larger than the values of another, with an
+// interval.
 type shift struct{ estimate, low, high float64 }
 
-// shiftBetween returns the Hodges-Lehmann estimate, which is the median of all differences between a value of b and
-// one of a, and its interval, which is the one of the rank test of Mann and Whitney. Neither assumes a
-// distribution, and one disturbed log does not widen the interval. It returns false if the groups are so small that even groups
-// without an overlap are not too rare for the confidence. Both are sorted.
+// shiftBetween returns the Hodges-Lehmann estimate, which is the median of all differences between a value of b and a
+// value of a, and the interval of the Mann-Whitney rank test. Neither assumes a distribution, and one disturbed log
+// does not widen the interval. It returns false if the groups are too small: even groups without an overlap would not
+// be rare enough for the confidence. Both a and b must be sorted.
 func shiftBetween(a, b []float64, confidence float64) (s shift, ok bool) {
 	pairs := len(a) * len(b)
 	if pairs == 0 {
@@ -24,12 +25,12 @@ func shiftBetween(a, b []float64, confidence float64) (s shift, ok bool) {
 	return s, true
 }
 
-// exactGroup is the size of the smaller group up to which ranks are counted. The normal distribution is
-// close enough for larger ones.
+// exactGroup is the largest size of the smaller group for which ranks are counted. Above it, the normal
+// distribution is close enough.
 const exactGroup = 50
 
-// trustedRank returns the rank among all n×m differences, counted from either end, at which the interval ends. It is 0
-// if every interval has a chance of error above risk.
+// trustedRank returns the rank among all n×m differences, counted from either end, at which the interval ends. It
+// returns 0 if the chance of error of every interval exceeds risk.
 func trustedRank(n, m int, risk float64) int {
 	n, m = min(n, m), max(n, m)
 	if n > exactGroup {
@@ -49,8 +50,8 @@ func trustedRank(n, m int, risk float64) int {
 	return 0
 }
 
-// rankCounts returns in how many of the orders of n and m values, all as likely where the groups are alike, so many pairs are in
-// the wrong order: the coefficients of the Gaussian binomial.
+// rankCounts returns, for each number of pairs, how many orders of n and m values have that many pairs in the wrong
+// order: the coefficients of the Gaussian binomial. If the groups are alike, all orders are equally likely.
 func rankCounts(n, m int) []float64 {
 	counts := make([]float64, n*m+1)
 	counts[0] = 1
@@ -65,17 +66,17 @@ func rankCounts(n, m int) []float64 {
 	return counts
 }
 
-// differences are those between each value of b and each of a, in an order that is not kept in memory: there may be
-// millions. Both are sorted.
+// differences represents the differences between each value of b and each value of a. They are not kept in memory,
+// as there may be millions. Both slices are sorted.
 type differences struct{ a, b []float64 }
 
-// nth returns the nth of the differences from the least, which has the number 1.
+// nth returns the nth smallest difference, counted from 1.
 func (d differences) nth(n int) float64 {
-	low := math.Nextafter(d.b[0]-d.a[len(d.a)-1], math.Inf(-1)) // less than n are up to it
-	high := d.b[len(d.b)-1] - d.a[0]                            // n or more are up to it
+	low := math.Nextafter(d.b[0]-d.a[len(d.a)-1], math.Inf(-1)) // fewer than n differences are up to it
+	high := d.b[len(d.b)-1] - d.a[0]                            // n or more differences are up to it
 	for {
 		middle := low/2 + high/2
-		if !(low < middle && middle < high) { // nothing is between them, or they are not numbers
+		if !(low < middle && middle < high) { // there is no number between low and high, or they are not numbers
 			return high
 		}
 		if count, largest := d.upTo(middle); count >= n {
@@ -86,10 +87,10 @@ func (d differences) nth(n int) float64 {
 	}
 }
 
-// upTo returns how many differences are not above a limit, and the largest of them.
+// upTo returns the number of differences up to a limit, and the largest of these.
 func (d differences) upTo(limit float64) (count int, largest float64) {
 	largest = math.Inf(-1)
-	end := 0 // of the values of b that are near enough to the present one of a
+	end := 0 // number of values of b whose difference from v is up to limit
 	for _, v := range d.a {
 		for end < len(d.b) && d.b[end]-v <= limit {
 			end++

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestRanksAreThoseOfTheTables holds the ranks against the published critical values of the rank test, which are one less.
+// TestRanksAreThoseOfTheTables compares the ranks with the published critical values of the rank test, which are one
+// lower.
 func TestRanksAreThoseOfTheTables(t *testing.T) {
 	for _, c := range []struct {
 		n, m int
@@ -27,7 +28,7 @@ func TestRanksAreThoseOfTheTables(t *testing.T) {
 	}
 	exact, near := trustedRank(exactGroup, 200, .05), trustedRank(exactGroup+1, 200, .05)
 	if step := near - exact; step < 80 || step > 100 {
-		t.Errorf("ranks %d and %d: want no jump where they are no longer counted", exact, near)
+		t.Errorf("ranks %d and %d: want no jump where the normal distribution takes over", exact, near)
 	}
 }
 
@@ -67,8 +68,8 @@ func TestDifferencesOfAnySizeHaveAnEnd(t *testing.T) {
 	}
 }
 
-// TestIntervalsHoldTheTruth: of many comparisons of groups that differ by 1, as many intervals hold it as the confidence
-// says, or more, whatever the distribution.
+// TestIntervalsHoldTheTruth compares many pairs of groups that differ by 1. The share of the intervals that contain 1
+// must be at least the confidence, whatever the distribution.
 func TestIntervalsHoldTheTruth(t *testing.T) {
 	const comparisons, confidence = 1000, 0.95
 	for name, draw := range map[string]func(*rand.Rand) float64{
@@ -91,7 +92,7 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 				}
 			}
 			if held < comparisons*93/100 || held == comparisons {
-				t.Errorf("%d of %d hold the difference", held, comparisons)
+				t.Errorf("%d of %d intervals contain the difference", held, comparisons)
 			}
 		})
 	}

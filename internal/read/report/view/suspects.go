@@ -7,7 +7,7 @@ import (
 	"github.com/ullage/ullage/internal/line/pause"
 )
 
-// suspicions says what the name of a suspicion means.
+// suspicions explains the name of each suspicion.
 var suspicions = map[string]string{
 	pause.Idle.String():      "for at least half of the pause no thread was on a CPU, as with a disk, swapping or a CPU quota",
 	pause.Uneven.String():    "one thread may have worked alone",
@@ -16,7 +16,7 @@ var suspicions = map[string]string{
 	pause.Reaching.String():  "the threads were long in coming to a stop",
 }
 
-// suspected prints each suspected stop and the lines around it in the log. A mark precedes each of the stop's own lines.
+// suspected prints each suspected stop and the lines around it in the log. The stop's own lines are marked.
 func (p *printer) suspected() {
 	r := p.r
 	if len(r.Suspected) == 0 {
@@ -44,7 +44,7 @@ func (p *printer) suspected() {
 	}
 }
 
-// suspected returns the suspicion about a stop and what the suspicion means.
+// suspected returns the suspicion about a stop, with its explanation.
 func (s *Stop) suspected() string {
 	if meaning := suspicions[s.Suspicion]; meaning != "" {
 		return "suspected: " + s.Suspicion + ": " + meaning

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A report that another program wrote may list stops that its totals do not count.
+// A report that another program wrote may list more stops than its totals count.
 func TestNoStopsAreMoreThanThoseListed(t *testing.T) {
 	r := &Report{Name: "gc.log", Tables: Tables{Causes: []Spread{{Name: "young"}}}, Suspected: []*Stop{{Cause: "young"}}}
 	for total, want := range map[uint64]string{0: "", 1: "", 3: "and 2 shorter ones"} {

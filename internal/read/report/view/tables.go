@@ -14,7 +14,7 @@ import (
 	"github.com/ullage/ullage/internal/line/pause"
 )
 
-// table is a table that scrolls where it is wider than the page.
+// table returns a table that scrolls if it is wider than the page.
 func table(class, name string, columns []string, rows ...g.Node) g.Node {
 	return h.Div(h.Class("scroll"), h.TabIndex("0"), h.Role("region"), h.Aria("label", "table: "+name), bare(class, name, columns, nil, rows...))
 }
@@ -25,7 +25,7 @@ func bare(class, name string, columns []string, further g.Node, rows ...g.Node) 
 		h.TBody(rows...))
 }
 
-// row is a row of a table, with its name.
+// row returns a row of a table, beginning with its name.
 func row(name string, cells ...g.Node) g.Node {
 	return h.Tr(h.Th(h.Scope("row"), g.Text(name)), g.Group(cells))
 }
@@ -43,7 +43,7 @@ func comparison(figures [][]string) g.Node {
 		table("figures", "Comparison", []string{"figure", "A", "B", "change"}, rows...))
 }
 
-// completeness says what is missing.
+// completeness lists what is missing.
 func (r *Report) completeness() g.Node {
 	class, text := "status good", "Complete: the log shows no loss."
 	if !r.Complete {
@@ -58,7 +58,7 @@ func (r *Report) completeness() g.Node {
 	}))))
 }
 
-// tiles are the figures that matter most. A count of something bad is marked.
+// tiles shows the most important figures. A count of something bad is marked.
 func (r *Report) tiles() g.Node {
 	t, longest, worst, stopped, throughput := &r.Totals, "none", none, "stopped", "throughput"
 	switch {
@@ -97,8 +97,8 @@ func (r *Report) tiles() g.Node {
 	)
 }
 
-// stalls reports whether the report is about a collector that lets threads wait for memory, as
-// ZGC does. No such collector has degenerated collections.
+// stalls reports whether the collector lets threads wait for memory, as ZGC does. No such
+// collector has degenerated collections.
 func (r *Report) stalls() bool {
 	return r.Totals.Waits > 0 || r.Totals.Degenerated == 0 && slices.ContainsFunc(r.Runs, func(run Run) bool { return strings.HasPrefix(run.Collector, string(pause.Z)) })
 }
@@ -154,7 +154,7 @@ func (r *Report) suspected() g.Node {
 		h.P(h.Class("hint"), g.Text(fmt.Sprintf("The longest %d of %d, of %s or longer (--stall-floor). The lines of the stop itself are bold.", len(r.Suspected), r.Totals.Suspected, Duration(r.Floor)))))
 }
 
-// text is lines of the log, without characters that a reader would not see, or see elsewhere.
+// text returns lines of the log. Characters that are invisible or reorder text are escaped.
 func text(lines []string) g.Node {
 	return g.Map(lines, func(line string) g.Node { return g.Text(printable.Text(line, KeptBytes) + "\n") })
 }
@@ -191,7 +191,7 @@ func (r *Report) runs() g.Node {
 	return block("Runs of JVMs", table("figures runs", "Runs of JVMs", columns, rows...))
 }
 
-// volume is a table of parts of the log, with a bar for each.
+// volume returns a table of parts of the log, with a bar for each part.
 func volume(heading, of string, parts []Share) g.Node {
 	rows := g.Map(parts, func(s Share) g.Node {
 		bar := h.SVG(g.Attr("viewBox", "0 0 100 10"), g.Attr("preserveAspectRatio", "none"), h.Aria("hidden", "true"),
@@ -202,7 +202,7 @@ func volume(heading, of string, parts []Share) g.Node {
 		h.Th(h.Scope("col"), h.Class("bar"), h.Span(h.Class("hidden"), g.Text("share"))), rows...))
 }
 
-// share returns the length of a bar of at most 100 for a part of the largest.
+// share returns the length of a part's bar, which is 100 for the largest part.
 func share(part Share, all []Share) int {
 	most := 1.0
 	for _, s := range all {

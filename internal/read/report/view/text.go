@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// Style is how text is written.
+// Style says how text is written.
 type Style struct {
 	Color bool
 }
@@ -22,7 +22,8 @@ type printer struct {
 	style Style
 }
 
-// Text writes whole reports for a terminal: of two reports, their comparison first.
+// Text writes whole reports for a terminal. For two reports, it writes their comparison
+// first.
 func Text(w io.Writer, style Style, all ...*Report) error {
 	if len(all) == 2 {
 		p := &printer{style: style}
@@ -64,7 +65,7 @@ func (r *Report) text(w io.Writer, style Style) error {
 	return err
 }
 
-// Summary writes what the report says in a few lines.
+// Summary writes a summary of the report in a few lines.
 func Summary(w io.Writer, style Style, r *Report) error {
 	p := &printer{r: r, style: style}
 	p.summary()
@@ -148,7 +149,7 @@ func (p *printer) causes() {
 	p.table(rows)
 }
 
-// Title is the name of a cause, with its kind if that says more.
+// Title returns the name of a cause, with its kind if that adds information.
 func (s Spread) Title() string {
 	name := printable.Text(s.Name, 60)
 	if s.Kind == "safepoint" {
@@ -262,8 +263,8 @@ func (p *printer) advice() {
 	}
 }
 
-// table writes rows in columns: the first one and the last, if it has no title, to the
-// left, the others to the right.
+// table writes rows in columns. The first column is aligned to the left, as is the last if
+// it has no title; the others are aligned to the right.
 func (p *printer) table(rows [][]string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
