@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// image is what to build.
+// image describes an image to build.
 type image struct {
 	tag        string
 	archs      []string
@@ -25,10 +25,10 @@ type image struct {
 	layers     []fileCopy
 }
 
-// defaultPath is the PATH that builders give to an image that has none.
+// defaultPath is the PATH that builders set in an image without one.
 const defaultPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// built is the image of one architecture.
+// built is the finished image for one architecture.
 type built struct {
 	arch                     string
 	manifest, config         blob
@@ -36,7 +36,7 @@ type built struct {
 	compressed, uncompressed int64 // bytes of the layers
 }
 
-// build writes the archive. It appears under its name when it is complete.
+// build writes the archive. The archive gets its name only when it is complete.
 func (img image) build(out string) (platforms []built, err error) {
 	dir, err := os.MkdirTemp(filepath.Dir(out), ".image-*")
 	if err != nil {
@@ -89,7 +89,7 @@ func (img image) buildArch(dir, arch string) (built, error) {
 	return b, nil
 }
 
-// environment is what the program finds set: a PATH in any case.
+// environment returns the environment of the program. It always has a PATH.
 func (img image) environment() []string {
 	for _, e := range img.env {
 		if strings.HasPrefix(e, "PATH=") {
@@ -99,8 +99,7 @@ func (img image) environment() []string {
 	return append([]string{defaultPath}, img.env...)
 }
 
-// write writes the archive: the small files first, as readers like it, then
-// every blob once.
+// write writes the archive: first the small files, as readers expect, then each blob once.
 func (img image) write(w io.Writer, platforms []built) error {
 	names := map[string]string{
 		"io.containerd.image.name":          qualified(img.tag),
@@ -166,8 +165,8 @@ func (img image) add(archive *tar.Writer, name string, b blob) error {
 	return err
 }
 
-// docker describes the one image that Docker's manifest.json has room for: that
-// of the first architecture.
+// docker returns the entry for Docker's manifest.json, which has room for only one image:
+// the image of the first architecture.
 func docker(tag string, p built) dockerImage {
 	d := dockerImage{Config: blobName(p.config.digest), RepoTags: []string{tag}}
 	for _, l := range p.layers {
@@ -178,8 +177,8 @@ func docker(tag string, p built) dockerImage {
 
 func blobName(digest string) string { return "blobs/" + strings.Replace(digest, ":", "/", 1) }
 
-// qualified completes a name as Docker does, and with it Kubernetes: "ullage:v1"
-// is "docker.io/library/ullage:v1". What has a host in front stays as it is.
+// qualified completes a name as Docker and Kubernetes do: "ullage:v1" is
+// "docker.io/library/ullage:v1". A name that begins with a host is returned unchanged.
 func qualified(tag string) string {
 	first, _, ok := strings.Cut(tag, "/")
 	switch {

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tree makes the files that the tests put into images.
+// tree creates the files that the tests put into images.
 func tree(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -35,7 +35,7 @@ func tree(t *testing.T) string {
 	return dir
 }
 
-// run builds what a command line asks for and returns the archive's files.
+// run runs a command line and returns the files of the archive.
 func run(t *testing.T, args ...string) map[string][]byte {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "image.tar")
@@ -47,7 +47,7 @@ func run(t *testing.T, args ...string) map[string][]byte {
 		t.Fatal(err)
 	}
 	if entries, _ := os.ReadDir(filepath.Dir(out)); len(entries) != 1 {
-		t.Errorf("beside the archive there is something left: %v", entries)
+		t.Errorf("want only the archive to be left: %v", entries)
 	}
 	data, err := os.ReadFile(out)
 	if err != nil {
@@ -78,14 +78,14 @@ func decode[T any](t *testing.T, data []byte) (v T) {
 	return v
 }
 
-// content returns what a descriptor points to, after a check of both its size
-// and its digest.
+// content checks the size and the digest of a descriptor's content, and returns the
+// content.
 func content(t *testing.T, files map[string][]byte, d descriptor) []byte {
 	t.Helper()
 	data := files[blobName(d.Digest)]
 	sum := sha256.Sum256(data)
 	if int64(len(data)) != d.Size || "sha256:"+hex.EncodeToString(sum[:]) != d.Digest {
-		t.Fatalf("the archive has other content than %+v says", d)
+		t.Fatalf("the content in the archive does not match %+v", d)
 	}
 	return data
 }
@@ -169,7 +169,7 @@ func TestImageOfTwoArchitectures(t *testing.T) {
 			t.Errorf("%s has %q", d.Platform.Architecture, got)
 		}
 		if m.Layers[0].MediaType != typeLayer {
-			t.Errorf("a layer that is not compressed is called %s", m.Layers[0].MediaType)
+			t.Errorf("an uncompressed layer has the media type %s", m.Layers[0].MediaType)
 		}
 	}
 	if !cmp.Equal(archs, []string{"amd64", "arm64"}) {
@@ -181,7 +181,7 @@ func TestSameInputGivesSameBytes(t *testing.T) {
 	args := []string{"--tag", "ullage:v1", "--arch", "amd64,arm64", "--label", "a=1", "--label", "b=2"}
 	var archives [2][]byte
 	for i := range archives {
-		dir := tree(t) // of another name and another age
+		dir := tree(t) // a tree with a different name and age
 		archives[i] = run(t, append(args, dir+"/{arch}/prog=/prog", dir+"/root=/")...)[""]
 	}
 	if !bytes.Equal(archives[0], archives[1]) {
@@ -204,7 +204,7 @@ func TestSourceThatIsNoFile(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", source, err, want)
 		}
 		if entries, _ := os.ReadDir(filepath.Dir(out)); len(entries) != 0 {
-			t.Errorf("something is left: %v", entries)
+			t.Errorf("want nothing to be left: %v", entries)
 		}
 	}
 }

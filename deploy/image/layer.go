@@ -17,14 +17,14 @@ import (
 	"time"
 )
 
-// fileCopy is what one layer consists of.
+// fileCopy describes one layer.
 type fileCopy struct {
 	source      string // a file or directory; {arch} stands for the architecture
-	destination string // absolute and clean; of a directory, where its contents go
+	destination string // absolute and clean; for a directory, the destination of its contents
 }
 
-// parseCopy reads SOURCE=DESTINATION. The last = counts: only a source can
-// have others in its name.
+// parseCopy parses SOURCE=DESTINATION. It splits at the last "=", because only a source may
+// have a "=" in its name.
 func parseCopy(s string) (fileCopy, error) {
 	i := strings.LastIndexByte(s, '=')
 	if i <= 0 {
@@ -37,9 +37,9 @@ func parseCopy(s string) (fileCopy, error) {
 	return c, nil
 }
 
-// blob is content that the archive has under the name of its digest.
+// blob is content whose name in the archive is its digest.
 type blob struct {
-	path   string // of a temporary file; empty if data counts
+	path   string // of a temporary file; empty if data is used
 	data   []byte
 	digest string
 	size   int64
@@ -50,14 +50,14 @@ func dataBlob(data []byte) blob {
 	return blob{data: data, digest: "sha256:" + hex.EncodeToString(sum[:]), size: int64(len(data))}
 }
 
-// layer is a blob with a file system change set in it, a tar stream.
+// layer is a blob with a file system change set, which is a tar stream.
 type layer struct {
 	blob
 	diffID       string // digest of the tar stream before compression
 	uncompressed int64
 }
 
-// meter counts and hashes what is written through it.
+// meter counts and hashes the bytes that are written through it.
 type meter struct {
 	w    io.Writer
 	hash hash.Hash
@@ -85,7 +85,7 @@ func (c fileCopy) build(dir, arch string, created time.Time, compress bool) (l l
 	outer := newMeter(f)
 	var sink io.WriteCloser = nopCloser{outer}
 	if compress {
-		// The level is known to be valid, so that no error is possible.
+		// The level is valid, so there can be no error.
 		sink, _ = gzip.NewWriterLevel(outer, gzip.BestCompression)
 	}
 	inner := newMeter(sink)
@@ -101,7 +101,7 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-// write adds the directories above the destination and all of the source.
+// write adds the directories above the destination and everything in the source.
 func (c fileCopy) write(archive *tar.Writer, created time.Time) error {
 	for i := 1; i < len(c.destination); i++ {
 		if c.destination[i] == '/' {
@@ -160,8 +160,8 @@ func copyEntry(archive *tar.Writer, file, name string, d fs.DirEntry, created ti
 	return err
 }
 
-// writeEntry adds a header without what differs from machine to machine: the
-// owner, and the permissions that a umask decides.
+// writeEntry adds a header without the values that differ between machines: the owner, and
+// the permissions that depend on the umask.
 func writeEntry(archive *tar.Writer, h *tar.Header, created time.Time) error {
 	h.Uid, h.Gid, h.Uname, h.Gname = 0, 0, "", ""
 	h.ModTime, h.AccessTime, h.ChangeTime = created, time.Time{}, time.Time{}

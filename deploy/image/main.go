@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// parse turns the command line into an image and the name of its archive.
+// parse turns the command line into an image and the path of its archive.
 func parse(args []string, epoch string) (img image, out string, err error) {
 	fs := flag.NewFlagSet("image", flag.ContinueOnError)
 	fs.StringVar(&out, "out", "", "archive to write")
@@ -81,7 +81,8 @@ func parse(args []string, epoch string) (img image, out string, err error) {
 	return img, out, nil
 }
 
-// What a reference and a user may look like; stricter than the specification.
+// The permitted forms of a reference and of a user. They are stricter than the
+// specification.
 var (
 	validTag  = regexp.MustCompile(`^[a-z0-9][a-z0-9._:/-]*:[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
 	validUser = regexp.MustCompile(`^[0-9]+:[0-9]+$`)
@@ -98,5 +99,5 @@ func parseTime(seconds string) (time.Time, error) {
 	return time.Unix(n, 0).UTC(), nil
 }
 
-// mebibytes prints a size for people.
+// mebibytes formats a size for humans.
 func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// An image says what it was built from, whichever way it was built. Whether
-// the linker knows these variables, the tests of internal/base/build tell.
+// An image records what it was built from, whichever way it was built. The tests of
+// internal/base/build check that the linker knows these variables.
 func TestBothBuildsStampTheSame(t *testing.T) {
 	want := []string{
 		"github.com/ullage/ullage/internal/base/build.committed=$SOURCE_DATE_EPOCH",

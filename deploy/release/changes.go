@@ -5,15 +5,14 @@ import (
 	"fmt"
 )
 
-// changes writes the section of the changelog: a line for each commit since the
-// last version, the newest first, or for every commit where there is no earlier
-// version.
+// changes writes the section of the changelog: a line for each commit since the last
+// version, newest first. If there is no earlier version, it has all commits.
 func (r *release) changes(ctx context.Context) error {
 	commits, title := "HEAD", "all commits"
 	if last, err := r.git(ctx, "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^"); err == nil {
 		commits, title = last+"..HEAD", "since "+last
 	}
-	// Without git the section says so.
+	// If git is missing, the section says so.
 	lines, err := r.git(ctx, "log", "--no-merges", "--format=- %s (`%h`)", "--abbrev=12", commits)
 	if err != nil {
 		lines = "The release was built without git."

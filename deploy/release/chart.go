@@ -15,12 +15,12 @@ import (
 
 const chartDir = "charts/ullage"
 
-// chart is the Helm chart of a version, as `helm package` packs it, but for the
-// times: helm's are those of the build.
+// chart is the Helm chart of a version, packed as `helm package` does, except for the
+// times: helm uses the time of the build.
 type chart struct {
 	version string
 	archive []byte
-	config  []byte // Chart.yaml as JSON, which a registry keeps next to the archive
+	config  []byte // Chart.yaml as JSON, which a registry stores alongside the archive
 }
 
 func (c chart) fileName() string { return "ullage-" + c.version + ".tgz" }
@@ -31,8 +31,8 @@ var chartVersions = regexp.MustCompile(`(?m)^(version|appVersion): .*$`)
 // The line of values.yaml that names the registry of the images.
 var chartRegistry = regexp.MustCompile(`(?m)^registry: ""$`)
 
-// chart packs the chart. Its version and the tag of its images are the release's, and
-// its images are in registry, so that it installs as it is.
+// chart packs the chart. The chart has the release's version, and names the release's
+// images in registry, so that it can be installed without any value.
 func (s source) chart(registry string) (chart, error) {
 	c := chart{version: s.version}
 	root := filepath.Join(s.root, chartDir)
@@ -77,8 +77,8 @@ func (s source) chart(registry string) (chart, error) {
 	return c, nil
 }
 
-// annotate adds to Chart.yaml, whose last block are the annotations, what Artifact Hub
-// shows of a release.
+// annotate adds to Chart.yaml the annotations that Artifact Hub shows for a release. They
+// are the last block of the file.
 func (s source) annotate(about []byte, registry string) []byte {
 	about = append(about, "  artifacthub.io/prerelease: \""+strconv.FormatBool(strings.Contains(s.version, "-"))+"\"\n  artifacthub.io/images: |\n"...)
 	for _, t := range allTargets {
@@ -89,8 +89,8 @@ func (s source) annotate(about []byte, registry string) []byte {
 	return about
 }
 
-// matches reports whether a file's name matches a pattern of .helmignore. The
-// chart's patterns are all about names.
+// matches reports whether a file's name matches a pattern of .helmignore. All patterns of
+// the chart apply to names.
 func matches(patterns, name string) bool {
 	for pattern := range strings.Lines(patterns) {
 		if ok, _ := path.Match(strings.TrimSpace(pattern), name); ok {

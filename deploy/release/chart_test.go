@@ -22,8 +22,8 @@ func TestTheChartNamesItsRegistryAndVersion(t *testing.T) {
 	}
 }
 
-// The line that push prints, with a real helm, takes the chart from the registry and names
-// the images there, without a value.
+// With a real helm, the line that push prints takes the chart from the registry. Without
+// any value, the chart names the images there.
 func TestTheInstallLineNeedsNoValue(t *testing.T) {
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(server.Close)

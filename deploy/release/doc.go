@@ -1,5 +1,5 @@
-// Command release builds what a version of ullage consists of and pushes what a
-// cluster pulls of it.
+// Command release builds the files of a version of ullage, and pushes the images and the
+// chart that a cluster pulls.
 //
 //	release make --version 0.1.0 --out ../../dist
 //	release push --version 0.1.0 --registry registry.example/team
@@ -19,13 +19,13 @@
 // The same commit, version and release of Go give the same bytes: no file has the
 // time of the build, its machine, its user or its directory in it.
 //
-// push builds the images and the chart in the same way and pushes them. So the
-// digests in a registry are those of the archives. The chart names the registry, so
-// that a user who installs it need not.
+// push builds the images and the chart in the same way and pushes them, so their digests in
+// a registry are the digests of the archives. The chart names the registry, so that a user
+// who installs the chart need not.
 //
-// sign signs what make has written and push has pushed, with cosign: the images and
-// the chart by the digests of the files of the release, whatever the registry says,
-// the SBOM as an attestation of its image, and the checksums.
+// sign uses cosign to sign a release that make has written and push has pushed. It signs
+// the images and the chart by the digests in the files of the release, whatever the
+// registry returns. It attests each SBOM to its image, and signs the checksums.
 //
 // # Libraries
 //

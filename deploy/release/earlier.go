@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// earlier returns the files of the release that is in out, its checksums last. It
-// returns an error if out has anything else: only what checksums list is a release's.
+// earlier returns the files of the release in out, with its checksums last. It returns an
+// error if out has any other file: only the files that the checksums list belong to a
+// release.
 func earlier(out string) ([]string, error) {
 	if out == "" {
 		return nil, errors.New("--out is missing: name the directory to write")
@@ -42,7 +43,8 @@ func isChecksums(name string) bool {
 	return strings.HasPrefix(name, "ullage_") && strings.HasSuffix(name, checksumsSuffix)
 }
 
-// listedIn returns the names that the checksums in out list, and those of the checksums.
+// listedIn returns the names that the checksum files in out list, and the names of these
+// files.
 func listedIn(out string, entries []fs.DirEntry) (map[string]bool, error) {
 	listed := map[string]bool{}
 	for _, e := range entries {
@@ -63,8 +65,8 @@ func listedIn(out string, entries []fs.DirEntry) (map[string]bool, error) {
 	return listed, nil
 }
 
-// removeEarlier removes the release that is in out, and out. The checksums go last: a
-// removal that is interrupted goes on with the next release.
+// removeEarlier removes the release in out, and then out itself. The checksums are removed
+// last, so that the next release can continue an interrupted removal.
 func removeEarlier(out string) error {
 	files, err := earlier(out)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// file is one of a release's.
+// file is one file of a release.
 type file struct {
 	name   string
 	sha256 string // in hexadecimal digits
@@ -38,7 +38,7 @@ func sum(data []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-// checksums writes the sums of all files, as sha256sum does.
+// checksums writes the checksums of all files in the format of sha256sum.
 func (r *release) checksums() error {
 	var b strings.Builder
 	for _, f := range slices.SortedFunc(slices.Values(r.files), func(a, b file) int { return cmp.Compare(a.name, b.name) }) {
@@ -47,7 +47,7 @@ func (r *release) checksums() error {
 	return r.add("ullage_"+r.version+checksumsSuffix, []byte(b.String()))
 }
 
-// binary returns the path of a program that was built.
+// binary returns the path of a program's binary.
 func (r *release) binary(program string, p platform) string {
 	return filepath.Join(r.built, p.directory(), program+p.suffix())
 }
@@ -59,7 +59,7 @@ func (p platform) suffix() string {
 	return ""
 }
 
-// archiveName is what the archive of a program is called.
+// archiveName returns the name of a program's archive.
 func (r *release) archiveName(program string, p platform) string {
 	name := fmt.Sprintf("%s_%s_%s_%s", program, r.version, p.os, p.arch)
 	if p.os == "windows" {
@@ -81,7 +81,7 @@ func (r *release) archive(program string, p platform) error {
 		}
 		entries = append(entries, entry{name, 0o644, data})
 	}
-	if program == plugin && p.os != "windows" { // a script of sh, which kubectl looks for on the PATH
+	if program == plugin && p.os != "windows" { // a shell script, which kubectl looks for on the PATH
 		script := "kubectl_complete-ullage"
 		if data, err = r.read("cmd/" + plugin + "/" + script); err != nil {
 			return err
@@ -105,8 +105,8 @@ type entry struct {
 	data []byte
 }
 
-// tarball packs the entries in their order. All have the same time and root as
-// their owner.
+// tarball packs the entries in the given order. All have the same time and are owned by
+// root.
 func tarball(entries []entry, date time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -132,7 +132,7 @@ func tarball(entries []entry, date time.Time) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// zipped is tarball for Windows.
+// zipped does the same as tarball, in the format for Windows.
 func zipped(entries []entry, date time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)

@@ -31,8 +31,8 @@ const krewPlatform = `  - selector:
     bin: %s
 `
 
-// krew writes the manifest from which krew, the manager of kubectl's plugins,
-// installs the plugin.
+// krew writes the manifest from which krew, the manager of kubectl plugins, installs the
+// plugin.
 func (r *release) krew() error {
 	var b strings.Builder
 	fmt.Fprintf(&b, krewHead, r.version, repository)
@@ -40,7 +40,7 @@ func (r *release) krew() error {
 		name := r.archiveName(plugin, p)
 		i := slices.IndexFunc(r.files, func(f file) bool { return f.name == name })
 		if i < 0 {
-			continue // not in this release
+			continue // not a platform of this release
 		}
 		fmt.Fprintf(&b, krewPlatform, p.os, p.arch, repository+"/releases/download/v"+r.version+"/"+name, r.files[i].sha256, plugin+p.suffix())
 	}

@@ -28,13 +28,13 @@ func main() {
 	}
 }
 
-// options are what the command line says.
+// options are the options of the command line.
 type options struct {
 	root, version, out, registry, builder, cosign string
 }
 
-// run runs the command that args begins with. Only what the command is asked for
-// goes to stdout; progress goes to stderr.
+// run runs the command that args begins with. Only the output of the command goes to
+// stdout; progress goes to stderr.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 || !slices.Contains([]string{"make", "push", "sign"}, args[0]) {
 		return errors.New(usage)

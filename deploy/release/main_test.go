@@ -35,18 +35,18 @@ func TestUsageErrors(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(full, "thesis.tex")); errors.Is(err, os.ErrNotExist) {
-		t.Error("what was in the directory is gone")
+		t.Error("the earlier content of the directory is gone")
 	}
 }
 
-// Only what the checksums of an earlier release list is removed.
+// Only files that the checksums of an earlier release list are removed.
 func TestOnlyAReleaseIsReplaced(t *testing.T) {
 	list := "ullage_1.0.0" + checksumsSuffix
 	sums := sum(nil) + "  ullage_1.0.0_image.tar\n" + sum(nil) + "  krew-ullage.yaml\n" + sum(nil) + "  ../elsewhere\n"
 	for _, c := range []struct {
 		name  string
 		files map[string]string
-		want  string // in the error; nothing: it is removed
+		want  string // in the error; empty: the release is removed
 	}{
 		{"a release", map[string]string{list: sums, "ullage_1.0.0_image.tar": "", "krew-ullage.yaml": ""}, ""},
 		{"a part of one", map[string]string{list: sums, "krew-ullage.yaml": ""}, ""},

@@ -10,25 +10,26 @@ import (
 	"strings"
 )
 
-// target is a program, and the platforms that it is released for.
+// target is a program with the platforms for which it is released.
 type target struct {
 	program   string
 	platforms []platform
-	image     bool // it has an image, too
+	image     bool // the program also has an image
 }
 
-// platform is what Go builds for.
+// platform is a platform for which Go builds.
 type platform struct{ os, arch string }
 
 func (p platform) String() string { return p.os + "/" + p.arch }
 
-// directory is where build.sh puts the programs of a platform.
+// directory is the directory in which build.sh puts the programs of a platform.
 func (p platform) directory() string { return p.os + "-" + p.arch }
 
-// linux has every architecture for which there are both a Kubernetes and a JDK.
+// linux has each architecture for which both Kubernetes and a JDK exist.
 var linux = []platform{{"linux", "amd64"}, {"linux", "arm64"}, {"linux", "ppc64le"}, {"linux", "s390x"}}
 
-// allTargets are what a release consists of: the plugin runs wherever kubectl does.
+// allTargets are the programs of a release. The plugin is built for every platform of
+// kubectl.
 var allTargets = []target{
 	{"ullage", linux, true},
 	{"ullage-injector", linux, true},
@@ -40,8 +41,8 @@ const plugin = "kubectl-ullage"
 var pluginPlatforms = append(slices.Clone(linux),
 	platform{"darwin", "amd64"}, platform{"darwin", "arm64"}, platform{"windows", "amd64"}, platform{"windows", "arm64"})
 
-// makeRelease writes all files of a release into out, which appears under its name
-// when it is complete.
+// makeRelease writes all files of a release into out. Out gets its name only when it is
+// complete.
 func makeRelease(ctx context.Context, src source, targets []target, out string) (err error) {
 	if _, err := earlier(out); err != nil {
 		return err
@@ -71,15 +72,15 @@ func makeRelease(ctx context.Context, src source, targets []target, out string) 
 	return nil
 }
 
-// release is one that is being written.
+// release is a release that is being written.
 type release struct {
 	source
 	built string // directory of the binaries
 	out   string // directory of the release's files
-	files []file // the files in out, in the order of their writing
+	files []file // the files in out, in the order in which they were written
 }
 
-// write writes each file after the files that it names or sums up.
+// write writes each file after the files that it names or lists.
 func (r *release) write(ctx context.Context, targets []target) error {
 	for _, t := range targets {
 		if err := r.program(ctx, t); err != nil {
@@ -110,8 +111,8 @@ func (r *release) write(ctx context.Context, targets []target) error {
 	return nil
 }
 
-// program builds a program for its platforms and writes an archive for each and
-// what it consists of.
+// program builds a program for its platforms. It writes an archive for each platform, and
+// the SBOM.
 func (r *release) program(ctx context.Context, t target) error {
 	args := []string{"program", t.program}
 	for _, p := range t.platforms {
@@ -129,7 +130,7 @@ func (r *release) program(ctx context.Context, t target) error {
 	return r.sbom(t)
 }
 
-// images writes the images' archives and returns the digest of each image, by its
+// images writes the archives of the images and returns the digest of each image, by image
 // name.
 func (r *release) images(ctx context.Context, targets []target) (map[string]string, error) {
 	digests := map[string]string{}

@@ -43,9 +43,10 @@ type (
 	}
 )
 
-// provenance writes from what the files of the release and the images were built. The statement is
-// not signed and has no times: it is the same on every machine that builds the same and names the
-// same builder. images has the digest of each image, by its name.
+// provenance records the source and the tools from which the files of the release and the images
+// were built. The statement is not signed and has no times: it is the same on every machine that
+// builds the same release and names the same builder. The argument images has the digest of each
+// image, by image name.
 func (r *release) provenance(images map[string]string) error {
 	s := statement{Type: "https://in-toto.io/Statement/v1", PredicateType: "https://slsa.dev/provenance/v1"}
 	for _, f := range slices.SortedFunc(slices.Values(r.files), func(a, b file) int { return cmp.Compare(a.name, b.name) }) {

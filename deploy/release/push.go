@@ -51,7 +51,7 @@ func push(ctx context.Context, src source, registry string, stdout io.Writer) (e
 	return err
 }
 
-// installLine is the command that installs what was pushed.
+// installLine returns the command that installs the pushed chart and images.
 func (s source) installLine(registry string, host name.Registry) string {
 	plain := ""
 	if host.Scheme() == "http" {
@@ -78,7 +78,7 @@ func loginHint(host name.Registry, err error) error {
 	return err
 }
 
-// pushImage pushes the image for all architectures that an archive holds.
+// pushImage pushes the image in an archive, for all its architectures.
 func (s source) pushImage(ctx context.Context, archive, tag string) error {
 	ref, err := name.ParseReference(tag, name.StrictValidation)
 	if err != nil {
@@ -140,7 +140,7 @@ func unpack(archive, dir string) error {
 	}
 }
 
-// imageDigest returns the digest of the image that an archive holds.
+// imageDigest returns the digest of the image in an archive.
 func imageDigest(archive []byte) (string, error) {
 	for r := tar.NewReader(bytes.NewReader(archive)); ; {
 		h, err := r.Next()

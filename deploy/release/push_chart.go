@@ -20,7 +20,7 @@ const (
 	typeChart       types.MediaType = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 )
 
-// chartTag returns what the chart is called in a registry.
+// chartTag returns the reference of the chart in a registry.
 func (s source) chartTag(registry string) string { return registry + "/charts/ullage:" + s.version }
 
 // pushChart pushes the chart as `helm push` does.
@@ -45,7 +45,7 @@ func (s source) pushChart(ctx context.Context, registry string) error {
 	return nil
 }
 
-// image is the chart as a registry keeps it.
+// image returns the chart in the form that a registry stores.
 func (c chart) image() (v1.Image, error) {
 	content := static.NewLayer(c.archive, typeChart)
 	layer, err := partial.Descriptor(content)

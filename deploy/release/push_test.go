@@ -19,8 +19,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// What push has pushed can be pulled from a registry: the images for all
-// architectures, whose programs are of this version, and the chart.
+// The images and the chart that were pushed can be pulled from a registry. The images have
+// programs of this version for all architectures.
 func TestWhatWasPushedIsPulled(t *testing.T) {
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(server.Close)
@@ -73,7 +73,7 @@ func TestRegistryThatRefuses(t *testing.T) {
 	gone.Close()
 	err = loginHint(registry, checkout(t).pushChart(t.Context(), strings.TrimPrefix(gone.URL, "http://")))
 	if err == nil || strings.Contains(err.Error(), "login") {
-		t.Errorf("of a registry that is down, the error is %v", err)
+		t.Errorf("for a registry that is down, the error is %v", err)
 	}
 }
 
@@ -127,7 +127,7 @@ func programOf(t *testing.T, image v1.Image, program string) []byte {
 	return nil
 }
 
-// pulledChart checks what helm takes for a chart.
+// pulledChart checks that helm would accept the pulled chart.
 func pulledChart(t *testing.T, ref name.Reference, registry string) {
 	t.Helper()
 	image, err := remote.Image(ref)

@@ -20,10 +20,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// version is of the releases that the tests make.
+// version is the version of the releases in the tests.
 const version = "0.0.1-test.1"
 
-// fewTargets are a part of a release: what the tests need, within their time.
+// fewTargets are the targets that the tests need. All targets would take too long.
 var fewTargets = []target{
 	{"ullage", []platform{{"linux", runtime.GOARCH}}, true},
 	{plugin, []platform{{"linux", runtime.GOARCH}, {"windows", "amd64"}}, false},
@@ -48,7 +48,7 @@ func releaseFiles(t *testing.T) map[string][]byte {
 		t.Fatal(err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(out), "*")); len(left) != 1 {
-		t.Errorf("beside the release there is something left: %q", left)
+		t.Errorf("want only the release to be left: %q", left)
 	}
 	files := map[string][]byte{}
 	entries, err := os.ReadDir(out)
@@ -65,8 +65,8 @@ func releaseFiles(t *testing.T) map[string][]byte {
 	return files
 }
 
-// A release is what the documents promise, and the same bytes when it is made a
-// second time, elsewhere.
+// A release has the files that the documents promise. A second one, made elsewhere, has the
+// same bytes.
 func TestRelease(t *testing.T) {
 	files := releaseFiles(t)
 	linux, windows := "_"+version+"_linux_"+runtime.GOARCH+".tar.gz", "_"+version+"_windows_amd64.zip"
@@ -136,7 +136,7 @@ func untar(t *testing.T, archive []byte) map[string][]byte {
 	}
 }
 
-// reportsVersion runs a program, which has to report the release's version.
+// reportsVersion runs a program and checks that it reports the release's version.
 func reportsVersion(t *testing.T, program []byte) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "program")
@@ -159,12 +159,12 @@ func checkChart(t *testing.T, archive []byte, registry string) {
 	}
 	var images []struct{ Name, Image string }
 	if err := yaml.UnmarshalStrict([]byte(about.Annotations["artifacthub.io/images"]), &images); err != nil || len(images) != 2 || images[0].Image != registry+"/ullage:"+version {
-		t.Errorf("Artifact Hub gets the images %+v: %v", images, err)
+		t.Errorf("Artifact Hub would show the images %+v: %v", images, err)
 	}
 	checkRegistryOf(t, entries["ullage/values.yaml"], registry)
 	for _, name := range []string{"values.schema.json", "templates/deployment.yaml", "templates/tests/injection.yaml"} {
 		if want, err := os.ReadFile(filepath.Join("../..", chartDir, name)); err != nil || !bytes.Equal(entries["ullage/"+name], want) {
-			t.Errorf("the chart has another %s: %v", name, err)
+			t.Errorf("the chart has a different %s: %v", name, err)
 		}
 	}
 }
@@ -197,7 +197,7 @@ func checkSBOM(t *testing.T, data []byte) {
 	}
 	for _, r := range doc.Relationships {
 		if !known[string(r.RefA.ElementRefID)] || !known[string(r.RefB.ElementRefID)] {
-			t.Errorf("%v relates what is not there", r)
+			t.Errorf("%v relates an element that does not exist", r)
 		}
 	}
 	if len(doc.Relationships) < len(doc.Packages) {
@@ -221,25 +221,25 @@ func checkProvenance(t *testing.T, files map[string][]byte) {
 			continue
 		}
 		if subjects[name] != sum(data) {
-			t.Errorf("%s has the sum %s, and in the provenance %q", name, sum(data), subjects[name])
+			t.Errorf("%s has the checksum %s, but %q in the provenance", name, sum(data), subjects[name])
 		}
 		delete(subjects, name)
 	}
 	digest, err := imageDigest(files["ullage_"+version+"_image.tar"])
 	if err != nil || "sha256:"+subjects["localhost/ullage:"+version] != digest || len(subjects) != 1 {
-		t.Errorf("beside the files the provenance has %v, and the image has %s: %v", subjects, digest, err)
+		t.Errorf("the provenance also has %v, and the image has the digest %s: %v", subjects, digest, err)
 	}
 }
 
 func checkSums(t *testing.T, files map[string][]byte) {
 	lines := strings.Split(strings.TrimSpace(string(files["ullage_"+version+checksumsSuffix])), "\n")
 	if len(lines) != len(files)-1 {
-		t.Errorf("%d of %d files have a sum", len(lines), len(files)-1)
+		t.Errorf("%d of %d files have a checksum", len(lines), len(files)-1)
 	}
 	for _, line := range lines {
 		digest, name, _ := strings.Cut(line, "  ")
 		if digest != sum(files[name]) {
-			t.Errorf("%s has another sum than %s", name, digest)
+			t.Errorf("%s does not have the checksum %s", name, digest)
 		}
 	}
 }
@@ -264,7 +264,7 @@ func checkKrew(t *testing.T, files map[string][]byte) {
 	for _, p := range m.Spec.Platforms {
 		name := p.URI[strings.LastIndexByte(p.URI, '/')+1:]
 		if data, ok := files[name]; !ok || p.SHA256 != sum(data) || !strings.Contains(name, p.Selector.MatchLabels.OS+"_"+p.Selector.MatchLabels.Arch) {
-			t.Errorf("%+v is not of a file of the release", p)
+			t.Errorf("%+v does not match a file of the release", p)
 		}
 	}
 }

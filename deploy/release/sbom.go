@@ -32,7 +32,7 @@ func (r *release) sbom(t target) error {
 		sums.WriteString(sum(data))
 		doc.binary(t.program, p, r.version, sum(data), info)
 	}
-	// A namespace belongs to one document alone and is a URI without a fragment.
+	// A namespace belongs to only one document, and is a URI without a fragment.
 	doc.DocumentNamespace = fmt.Sprintf("%s/releases/download/v%s/%s_%s.spdx.json/%s", repository, r.version, t.program, r.version, sum([]byte(sums.String())))
 	var b bytes.Buffer
 	if err := spdxjson.Write(&doc.Document, &b, spdxjson.Indent("  ")); err != nil {
@@ -83,7 +83,7 @@ func (d *document) binary(program string, p platform, version, sha256 string, in
 	}
 }
 
-// module adds a module where it is not there already.
+// module adds a module, unless the document already has it.
 func (d *document) module(path, version string) common.ElementID {
 	id := elementID("Module", path, version)
 	if d.modules[id] {
@@ -116,7 +116,7 @@ func elementID(parts ...string) common.ElementID {
 	return common.ElementID(notInIDs.ReplaceAllString(strings.Join(parts, "-"), "-"))
 }
 
-// escaped is a path or a version as the module proxy writes it: !a for A.
+// escaped returns a path or a version in the form of the module proxy: !a for A.
 func escaped(s string) string {
 	return regexp.MustCompile(`[A-Z]`).ReplaceAllStringFunc(s, func(c string) string { return "!" + strings.ToLower(c) })
 }

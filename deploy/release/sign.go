@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 )
 
-// signer signs a release that is in dir, and what of it is in a registry.
+// signer signs a release in dir, and its images and its chart in a registry.
 type signer struct {
 	source
 	registry, dir string
 	cosign        []string // the command, with arguments
-	more          []string // arguments of each signature, such as a key; empty: keyless, by the identity of a workflow
+	more          []string // further arguments for each signature, such as a key; empty: keyless, with the identity of a workflow
 }
 
 // sign signs the images, their SBOMs, the chart and the checksums.
@@ -45,7 +45,7 @@ func (s signer) sign(ctx context.Context) error {
 	return s.run(ctx, "sign-blob", "--bundle", sums+".sigstore.json", sums)
 }
 
-// signImage signs an image and attests what its program consists of.
+// signImage signs an image and attests its SBOM.
 func (s signer) signImage(ctx context.Context, program string) error {
 	archive, err := os.ReadFile(filepath.Join(s.dir, program+"_"+s.version+"_image.tar"))
 	if err != nil {
@@ -62,7 +62,8 @@ func (s signer) signImage(ctx context.Context, program string) error {
 	return s.run(ctx, "attest", "--type", "spdxjson", "--predicate", filepath.Join(s.dir, program+"_"+s.version+".spdx.json"), ref)
 }
 
-// chartRef names the chart that the release has, in the registry that it names.
+// chartRef returns the reference of the release's chart in the registry that the chart
+// names.
 func (s signer) chartRef() (string, error) {
 	c, err := s.chart(s.registry)
 	if err != nil {
@@ -86,7 +87,7 @@ func (s signer) chartRef() (string, error) {
 	return s.registry + "/charts/ullage@" + digest.String(), nil
 }
 
-// run runs cosign, which asks no questions (--yes).
+// run runs cosign with --yes, so that it asks no questions.
 func (s signer) run(ctx context.Context, verb string, args ...string) error {
 	all := append(append(append([]string{}, s.cosign[1:]...), verb, "--yes"), append(s.more, args...)...)
 	cmd := exec.CommandContext(ctx, s.cosign[0], all...)

@@ -16,8 +16,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// released pushes both images, for this machine, and the chart to a registry of the
-// test's own, and returns its name and a directory with the files that sign reads.
+// released pushes both images, for this machine's platform, and the chart to the test's own
+// registry. It returns the name of the registry, and a directory with the files that sign
+// reads.
 func released(t *testing.T) (src source, team, dir string) {
 	t.Helper()
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
@@ -43,8 +44,8 @@ func released(t *testing.T) (src source, team, dir string) {
 	return src, team, dir
 }
 
-// What is signed is what is in the registry, by digests that the files of the release give:
-// a tag that was moved meanwhile is not signed.
+// sign signs the content of the registry by the digests in the release's files. A tag that
+// was moved in the meantime is not signed.
 func TestSignNamesWhatWasPushedByDigest(t *testing.T) {
 	src, team, dir := released(t)
 	record := filepath.Join(t.TempDir(), "record")
@@ -73,7 +74,7 @@ func TestSignNamesWhatWasPushedByDigest(t *testing.T) {
 		got = append(got, m[1])
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("signed is %q, want %q", got, want)
+		t.Errorf("signed %q, want %q", got, want)
 	}
 	sums := filepath.Join(dir, "ullage_"+version+checksumsSuffix)
 	for _, line := range []string{
@@ -86,7 +87,7 @@ func TestSignNamesWhatWasPushedByDigest(t *testing.T) {
 	}
 }
 
-// A release whose chart names another registry is not signed for this one.
+// A release whose chart names another registry is not signed for this registry.
 func TestSignRefusesAChartOfAnotherRegistry(t *testing.T) {
 	src, dir := checkout(t), t.TempDir()
 	c, err := src.chart(published)

@@ -14,29 +14,29 @@ import (
 	"time"
 )
 
-// repository is where the sources are.
+// repository is the address of the source repository.
 const repository = "https://github.com/ullage/ullage"
 
-// published is the registry that the releases of the repository are pushed to.
+// published is the registry to which the project's releases are pushed.
 const published = "ghcr.io/ullage"
 
-// byHand is the builder of a release that a person makes.
+// byHand is the builder in the provenance of a release that a person makes.
 const byHand = repository + "/blob/main/CONTRIBUTING.md#releases"
 
 // source is the checkout that a release is built from.
 type source struct {
 	root     string
-	version  string    // without a v
-	revision string    // of the commit, with -dirty where files differ from it; empty without git
+	version  string    // without the v
+	revision string    // of the commit, with -dirty if files differ from it; empty if git cannot tell
 	date     time.Time // of the commit, or SOURCE_DATE_EPOCH
 	progress io.Writer
 
-	// Of a release alone: the registry that the chart names, and who builds.
+	// Only of a release: the registry that the chart names, and the builder.
 	registry, builder string
 }
 
-// validVersion is a semantic version without build metadata, because neither the
-// tag of an image nor that of a chart may have a plus.
+// validVersion is a semantic version without build metadata, because the tags of images and
+// charts must not contain a plus.
 var validVersion = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 
 func newSource(ctx context.Context, root, version string) (source, error) {
@@ -66,7 +66,7 @@ func newSource(ctx context.Context, root, version string) (source, error) {
 	return s, nil
 }
 
-// git returns what git prints, without the last line end.
+// git returns the output of git without the last line end.
 func (s source) git(ctx context.Context, args ...string) (string, error) {
 	out, err := exec.CommandContext(ctx, "git", append([]string{"-C", s.root}, args...)...).Output()
 	if err != nil {
@@ -75,8 +75,8 @@ func (s source) git(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), nil
 }
 
-// build runs deploy/image/build.sh, which writes into out. What the script and the
-// compiler print is in the error.
+// build runs deploy/image/build.sh, which writes into out. If it fails, the output of the
+// script and the compiler is in the error.
 func (s source) build(ctx context.Context, out string, env []string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "bash", append([]string{"deploy/image/build.sh"}, args...)...)
 	cmd.Dir = s.root
@@ -91,8 +91,8 @@ func (s source) build(ctx context.Context, out string, env []string, args ...str
 	return nil
 }
 
-// image writes the archive of a program's image into out, for all of its
-// platforms. The image's name begins with prefix.
+// image writes the archive of a program's image, for all its platforms, into out. The
+// image's name begins with prefix.
 func (s source) image(ctx context.Context, out, prefix string, t target) error {
 	var archs []string
 	for _, p := range t.platforms {
