@@ -3,7 +3,6 @@
 //	Source → cut.Lines → clock.Dating → the reader's own
 //
 // A [Source] follows the segments of one stream, or decodes a file that no sidecar wrote.
-// A [Source] follows the segments of one stream, or decodes a file that no sidecar wrote.
 // It reports each part that it could not read as a [Loss], which ends the line before it. A
 // [clock.Dating] says what each line is, when it was written, and whether that time is in
 // the requested window. The sinks use it too, since they read as this package does, except

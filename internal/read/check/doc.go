@@ -18,6 +18,7 @@
 // No copy can show lines that never reached the source and that the JVM did not report.
 //
 // # Times
+//
 // The time of a record is its date. A record without a date has the start of the JVM's run plus its uptime; the start
 // is estimated as in all readers, see package clock. A further line of a message has the time of its first line. A
 // stream without times has the times of its segments.
