@@ -17,12 +17,12 @@ import (
 type aligner struct {
 	table  *source.Table
 	spool  *spooler
-	sifted bool // some lines before the end are not persisted
+	sifted bool // some lines before the end of the copy were withheld
 }
 
-// align is [Start.Align]. It takes files that are older than the place for persisted, because files are
-// read in the order of their birth. It does not skip a file that did not hold its saved position: that
-// file was truncated, so its lines may be newer than the place.
+// align is [Start.Align]. It treats files that are older than the place it finds as persisted, because
+// files are read in the order of their birth. It does not skip a file that did not hold its saved
+// position: that file was truncated, so its lines may be newer than the place.
 func (a *aligner) align(stream string, end []byte) (bool, error) {
 	st := a.table.Streams.ByName[stream]
 	a.table.OpenLines.Align(stream, len(end) > 0 && end[len(end)-1] != '\n')
@@ -50,7 +50,7 @@ func (a *aligner) align(stream string, end []byte) (bool, error) {
 			}
 		}
 		if a.skipTo(f, offset) {
-			a.table.OpenLines.Align(stream, false) // f has the rest
+			a.table.OpenLines.Align(stream, false) // f has the rest of the line
 		}
 		return true, nil
 	}
@@ -100,8 +100,8 @@ func (a *aligner) skipTo(f *source.File, offset int64) bool {
 	return true
 }
 
-// findEnd returns the offset in f after the bytes of end, which are in the
-// file, or in a record that its lines were moved to.
+// findEnd returns the offset in f after the bytes of end. The bytes may be in the file, or
+// in a record that holds lines of the file.
 func (a *aligner) findEnd(f *source.File, end []byte) (offset int64, found bool, err error) {
 	part := int64(0)
 	if f.Held() {
@@ -139,7 +139,7 @@ func searchFile(f *source.File, end []byte) (offset int64, exact bool, err error
 			at, kept, begins = data, 0, true // over a hole
 		}
 		if at >= f.Growth.Size && at > start {
-			return offset, false, nil // the search ends at the size at its beginning: the file may grow without end
+			return offset, false, nil // the search stops at the size that the file had at first: the file may grow without end
 		}
 		n, err := unix.Pread(f.Inode.FD, buf[kept:], at)
 		if err != nil {
@@ -163,9 +163,9 @@ func searchFile(f *source.File, end []byte) (offset int64, exact bool, err error
 	}
 }
 
-// overlap returns the length of the longest end of a that b begins with. It is at
-// most a page, since no more is left before a committed position. Unless b may begin
-// inside a line, the end must consist of whole lines.
+// overlap returns the length of the longest end of a that is also a beginning of b. It is
+// at most a page, since reclaiming leaves no more than that before a committed position.
+// Unless b may begin inside a line, the end must consist of whole lines.
 func overlap(a, b []byte, inside bool) int {
 	for k := min(len(a), len(b), position.PageSize); k > 0; k-- {
 		whole := k == len(a) || a[len(a)-k-1] == '\n'

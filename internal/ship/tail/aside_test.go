@@ -18,8 +18,8 @@ func (r *rig) settleAll() {
 	}
 }
 
-// TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked has more finished
-// files than may be held and leaves them where they are.
+// TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked has more finished files than
+// may be held, and does not unlink them.
 func TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked(t *testing.T) {
 	const files = 25
 	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
@@ -52,8 +52,8 @@ func TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked(t *testing.T) {
 	}
 }
 
-// A file is not closed if its position cannot be kept, since it would be read
-// again. Positions that no file needs any more make room.
+// A file is not closed if its position cannot be kept, since the file would be read again.
+// Positions that no file needs any more make room.
 func TestFilesSetAsideAreBounded(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
 	r.src.Capacity.maxHeld = 1
@@ -65,9 +65,9 @@ func TestFilesSetAsideAreBounded(t *testing.T) {
 	}
 	r.commit()
 	if n := len(r.src.table.Absent.Aside); n > 0 {
-		t.Errorf("%d files were set aside without room for their positions", n)
+		t.Errorf("%d files were set aside without room to keep their positions", n)
 	}
-	r.settleAll() // the files of those positions are not found
+	r.settleAll() // the scan does not find the files of those positions
 	for _, name := range []string{"a.log", "b.log"} {
 		r.want(name, name[:1]+"\n")
 	}
@@ -124,8 +124,8 @@ func TestFileThatWasSetAsideKeepsItsEpoch(t *testing.T) {
 	}
 }
 
-// A file is gone for one scan and then comes back without being held. It keeps its place
-// in the checkpoint, or gets it again.
+// A file disappears for one scan and then reappears without being held. It keeps its place
+// in the checkpoint, or returns to it.
 func TestFileThatComesBackAndWaitsIsInTheCheckpoint(t *testing.T) {
 	for _, forgotten := range []bool{false, true} {
 		t.Run(fmt.Sprintf("forgotten meanwhile: %v", forgotten), func(t *testing.T) {

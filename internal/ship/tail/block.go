@@ -29,8 +29,8 @@ type load struct {
 	without     spool.Without // the parts that are not stored
 }
 
-// relieve moves one block of f. If that fails, f is passed over until the next call of
-// Move or Drop.
+// relieve moves one block of f. If that fails, f is skipped until the next call of Move or
+// Drop.
 func (m *mover) relieve(f *source.File, l load) (freed int64) {
 	n, err := m.move(f, l)
 	if err == source.ErrRewritten {
@@ -47,8 +47,8 @@ func (m *mover) relieve(f *source.File, l load) (freed int64) {
 	return n
 }
 
-// move moves the next block of f and returns how much memory that freed: 0 if there
-// is no such block.
+// move moves the next block of f and returns how much memory that freed. It returns 0 if
+// there is no such block.
 func (m *mover) move(f *source.File, l load) (freed int64, err error) {
 	if err := sound(f); err != nil {
 		return 0, err
@@ -91,9 +91,9 @@ func (m *mover) move(f *source.File, l load) (freed int64, err error) {
 	return max(1, freed), nil
 }
 
-// sound checks that f still holds the known content, since the queue may be full for
-// long, and then no line is read. New bytes that a JVM writes into a truncated file must
-// not pass for the old ones.
+// sound checks that f still holds the known content. The queue may be full for a long time,
+// during which no line is read. If a JVM writes into a truncated file meanwhile, the new
+// bytes must not be mistaken for the old ones.
 func sound(f *source.File) error {
 	size, _, err := f.Inode.Stat()
 	if err != nil {
@@ -106,8 +106,9 @@ func sound(f *source.File) error {
 	return nil
 }
 
-// endOf returns the position after data, which was read at an offset. The position has
-// the checksum of the bytes that were read, since the file may have others by now.
+// endOf returns the position after data, which was read at an offset. The checksum of the
+// position is computed from the bytes that were read, since the file may have changed by
+// now.
 func endOf(f *source.File, data []byte, offset int64) (position.Position, error) {
 	end := offset + int64(len(data))
 	k := position.Span(end)
@@ -117,8 +118,8 @@ func endOf(f *source.File, data []byte, offset int64) (position.Position, error)
 	return position.Position{Offset: end, Check: position.Checksum(data[len(data)-k:]), CheckLen: k}, nil
 }
 
-// readBlock reads the block that begins at from, or after the hole there: whole
-// lines, or a piece of a line that is longer than a block or ends at a hole.
+// readBlock reads the block that begins at from, or after a hole there. The block consists
+// of whole lines, or of a piece of a line that is longer than a block or ends at a hole.
 func (m *mover) readBlock(f *source.File, from *int64, most int64) ([]byte, error) {
 	begin, err := f.Inode.NextData(*from)
 	if err != nil {
@@ -152,8 +153,8 @@ func (m *mover) readBlock(f *source.File, from *int64, most int64) ([]byte, erro
 	return data[:keep], nil
 }
 
-// holeBehind returns the offset of the first hole after begin, if a block of so many bytes can
-// reach it.
+// holeBehind returns the offset of the first hole after begin, if a block of at most most
+// bytes can reach it.
 func (m *mover) holeBehind(f *source.File, begin, most int64) (int64, error) {
 	if solid := f.Records.Solid; begin >= solid.From && min(f.Growth.Size, begin+most) <= solid.To {
 		return solid.To, nil
@@ -167,7 +168,7 @@ func (m *mover) holeBehind(f *source.File, begin, most int64) (int64, error) {
 }
 
 // lastMessage returns where the last message in data begins. The JVM may write further
-// lines of that message with a second write, and they have to go where their message
+// lines of that message with a second write, and these lines must go where the message
 // goes.
 func lastMessage(data []byte, class format.Classifier) int {
 	for end := bytes.LastIndexByte(data, '\n') + 1; end > 0; {
@@ -180,16 +181,16 @@ func lastMessage(data []byte, class format.Classifier) int {
 	return 0
 }
 
-// classify takes the lines of data into the block, each with its level, and
-// shows the lines that were not read before to [Outlets.Line]. It returns the
-// level after the last line, and the volume for the metrics of reading.
+// classify adds the lines of data to the block, each with its level, and passes the lines
+// that were not read before to [Outlets.Line]. It returns the level after the last line,
+// and the volume for the read metrics.
 func (m *mover) classify(f *source.File, b *spool.Block, data []byte, open bool, level, keep ul.Level) (ul.Level, volume) {
 	m.noteCuts(f, data, b.From, open)
 	class := f.Stream.Class
 	class.Resume(level)
 	var read volume
 	offset := b.From
-	counts := !open || b.From == f.Read.Offset // or the rest of a line that was handed on in part
+	counts := !open || b.From == f.Read.Offset // or it is the rest of a line that was handed on in part
 	for len(data) > 0 {
 		line, ended := data, false
 		if end := bytes.IndexByte(data, '\n'); end >= 0 {
@@ -227,7 +228,8 @@ func (m *mover) classify(f *source.File, b *spool.Block, data []byte, open bool,
 	return level, read
 }
 
-// effective returns the level that decides: a line without a level is handled like info.
+// effective returns the level that decides the fate of a line: a line without a level is
+// treated like info.
 func effective(l ul.Level) ul.Level {
 	if l == ul.Unknown {
 		return ul.Info
@@ -235,8 +237,8 @@ func effective(l ul.Level) ul.Level {
 	return l
 }
 
-// mergeAround merges the record at an index with its neighbours, if these were not handed
-// on and hold only kept lines and counts.
+// mergeAround merges the record at an index with its neighbours if these have not been
+// handed on and hold only kept lines and counts.
 func (m *mover) mergeAround(f *source.File, at int) (freed int64, err error) {
 	if !m.punch.records(f) {
 		return 0, nil

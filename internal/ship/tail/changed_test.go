@@ -47,7 +47,7 @@ func TestRewindOverAHoleStepsOverItAgain(t *testing.T) {
 	r.src.Start.Rewind()
 	r.read()
 	if n := r.got["gc.log"].Len(); n > 3*position.PageSize {
-		t.Errorf("%d bytes were read again", n)
+		t.Errorf("%d bytes were read twice", n)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestPositionIsKeptWhileTheFileHides(t *testing.T) {
 	}
 }
 
-// TestHolesOfAnySizeCostNothing would run for years if a hole were read, or punched, piece by
+// TestHolesOfAnySizeCostNothing would run for years if a hole were read or punched piece by
 // piece.
 func TestHolesOfAnySizeCostNothing(t *testing.T) {
 	r := newRig(t)
@@ -132,8 +132,8 @@ func TestHolesOfAnySizeCostNothing(t *testing.T) {
 	}
 }
 
-// TestSameBytesAtThePositionOfAnotherContent writes a log again that has the same bytes as
-// the earlier log at the read position.
+// TestSameBytesAtThePositionOfAnotherContent rewrites a log so that it has the same bytes
+// at the read position as the earlier log.
 func TestSameBytesAtThePositionOfAnotherContent(t *testing.T) {
 	for _, c := range []struct {
 		name string

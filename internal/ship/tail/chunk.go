@@ -9,51 +9,50 @@ import (
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
-// A Chunk describes bytes that [Reader.Next] put into the caller's area: whole
-// lines of one source file, a piece of a line over the limit, or the content of
-// records: lines with markers, or one zstd frame.
+// A Chunk describes bytes that [Reader.Next] put into the caller's area: whole lines of one
+// source file, a piece of a line over the limit, or the content of records. That content is
+// lines with markers, or one zstd frame.
 type Chunk struct {
 	File  File
 	End   position.Position    // after the chunk in the source file
 	Lines [ul.NumLevels]uint32 // lines that end in the chunk, by level
 	Read  time.Time            // when it was read
-	Since time.Time            // a time by which everything written earlier had been read; the caller of Next sets it
+	Since time.Time            // everything that was written before this time had been read; the caller of Next sets it
 
-	Made int // bytes of markers of gaps in it, which are not the JVM's
+	Made int // bytes of gap markers in the chunk, which are not from the JVM
 
 	// Withheld is the number of bytes at the end of the chunk that are lines below
 	// [Config.PersistLevel], in their order. All other lines precede them, in their order.
 	Withheld int
 
-	// Frame is the length of the lines if the chunk is not the lines themselves,
-	// but one zstd frame of them.
+	// Frame is the length of the lines if the chunk is not the lines themselves but one
+	// zstd frame with them. Otherwise it is zero.
 	Frame int
 
-	number uint64 // in the order of handing on
+	number uint64 // the position in the order of handing on
 }
 
-// AreaSlack is how much larger than LineLimit the area for Next must be. It has
-// room for two markers, each after the newline of a line that a gap cut off, for
-// the end of an abandoned line, and for the one byte that shows that a line
-// exceeds the limit.
+// AreaSlack is how much larger than LineLimit the area for Next must be. It has room for
+// two markers, each after the newline of a line that a gap cut off, for the end of an
+// abandoned line, and for one byte that shows whether a line exceeds the limit.
 const AreaSlack = 2*(ul.MaxMarkerBytes+1) + 2
 
-// AreaBytes is the area that the largest record of the spool needs, whatever the
-// line limit of the process that made it.
+// AreaBytes is the size of the area that the largest record of the spool needs, whatever
+// line limit the process that made the record had.
 const AreaBytes = spool.BlockBytes + AreaSlack
 
-// A File is the source file of a chunk, as other packages see it: it can be compared and
-// described.
+// A File is the source file of a chunk, as other packages see it: they can compare and
+// describe it.
 type File struct{ is *source.File }
 
-// Content returns which content of which file it is.
+// Content returns the identity and the epoch of the file's content.
 func (f File) Content() position.Content { return f.is.Of }
 
 // Stream returns the name of the output: "gc.log".
 func (f File) Stream() string { return f.is.Stream.Name }
 
-// Label returns the stream's value of the metrics label: its name, or [OtherLabel] beyond
-// the bound.
+// Label returns the value of the metrics label for the stream: the stream's name, or
+// [OtherLabel] for streams beyond the bound.
 func (f File) Label() string { return f.is.Stream.Label }
 
 // Whole reports whether no line of the stream is withheld, whatever its level: it holds

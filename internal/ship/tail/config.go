@@ -17,7 +17,7 @@ type Mode string
 
 // The modes of --reclaim.
 const (
-	ReclaimAuto   Mode = "auto"   // punch where permission allows, else unlink
+	ReclaimAuto   Mode = "auto"   // punch where permission allows, otherwise unlink
 	ReclaimPunch  Mode = "punch"  // punch whole pages, unlink finished files
 	ReclaimUnlink Mode = "unlink" // unlink finished files only
 	ReclaimNone   Mode = "none"   // leave everything to others
@@ -28,7 +28,7 @@ func (m *Mode) Choices() []string {
 	return []string{string(ReclaimAuto), string(ReclaimPunch), string(ReclaimUnlink), string(ReclaimNone)}
 }
 
-// Set implements [flag.Value], in any case.
+// Set implements [flag.Value]. Case does not matter.
 func (m *Mode) Set(text string) error {
 	switch v := Mode(strings.ToLower(text)); v {
 	case ReclaimAuto, ReclaimPunch, ReclaimUnlink, ReclaimNone:
@@ -52,8 +52,9 @@ type Config struct {
 	LineLimit int
 
 	// PersistLevel is the level below which lines are withheld, see [Chunk.Withheld]; the
-	// zero value and [ul.Trace] withhold none. A line that is handed on in pieces, and the
-	// further lines of a record, go where the first of them went. Not a flag.
+	// zero value and [ul.Trace] withhold none. All pieces of a line go where the first
+	// piece went, and all further lines of a record go where its first line went. Not a
+	// flag.
 	PersistLevel ul.Level
 
 	// Watched is a directory outside the source whose changes are reported to

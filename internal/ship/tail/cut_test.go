@@ -10,8 +10,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// A full tmpfs cuts a line where a page ends, which may be anywhere in the line. The lines before
-// it may have been read long ago.
+// A full tmpfs cuts a line at the end of a page, which may be anywhere in the line. The lines
+// before it may have been read long before.
 func TestALineCutByAFullTmpfsIsCounted(t *testing.T) {
 	line := func(second int, text string) string {
 		return fmt.Sprintf("[2026-11-23T04:16:%02d.183+0000][%d.137s][26724][info ][gc,heap,exit   ] %s\n", second, second, text)
@@ -42,10 +42,10 @@ func TestALineCutByAFullTmpfsIsCounted(t *testing.T) {
 				r.read()
 				m := &r.src.env.metrics
 				if n := testutil.ToFloat64(m.jvmCut.WithLabelValues("gc.log")); n != 1 {
-					t.Errorf("%v cut lines are counted, want 1", n)
+					t.Errorf("%v cut lines were counted, want 1", n)
 				}
 				if lost := testutil.ToFloat64(m.jvmLost.WithLabelValues("gc.log")); lost != 8 {
-					t.Errorf("%v s are counted as lost, want 8", lost)
+					t.Errorf("%v s were counted as lost, want 8", lost)
 				}
 			})
 		}

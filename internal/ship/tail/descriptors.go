@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	spareDescriptors = 32   // for everything but source files, segments, connections and rings: directories, sockets, files that are open briefly
+	spareDescriptors = 32   // for everything except source files, segments, connections and rings: directories, sockets, files that are open briefly
 	mostSegments     = 1024 // open at once
 	mostConnections  = 32
 	mostForRings     = 64 // see package ring
@@ -18,9 +18,8 @@ const (
 // may be open. Both are at least 1, and neither can take descriptors that the other needs.
 func Descriptors() (files, segments int) { return divide(descriptorLimit()) }
 
-// Connections returns how many connections from clients may be open at once.
-// Descriptors leaves room for them. There are 32, or fewer if the process has fewer than
-// 512 descriptors.
+// Connections returns how many connections from clients may be open at once: 32, or fewer
+// if the process has fewer than 512 descriptors. Descriptors leaves room for them.
 func Connections() int { return connections(descriptorLimit()) }
 
 func descriptorLimit() uint64 {

@@ -17,10 +17,10 @@ func TestDescriptorsAreDividedWithinTheLimit(t *testing.T) {
 	} {
 		files, segments := divide(c.limit)
 		if got := connections(c.limit); files != c.files || segments != c.segments || got != c.connections {
-			t.Errorf("of %d: %d files, %d segments and %d connections, want %d, %d and %d", c.limit, files, segments, got, c.files, c.segments, c.connections)
+			t.Errorf("with a limit of %d: %d files, %d segments and %d connections, want %d, %d and %d", c.limit, files, segments, got, c.files, c.segments, c.connections)
 		}
 		if c.limit >= 64 && uint64(files+segments+connections(c.limit)+forRings(c.limit)+spareDescriptors) > c.limit && c.limit < 65536 {
-			t.Errorf("of %d: more descriptors are handed out than the limit allows", c.limit)
+			t.Errorf("with a limit of %d: more descriptors are handed out than the limit allows", c.limit)
 		}
 	}
 }

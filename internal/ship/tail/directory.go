@@ -16,8 +16,8 @@ import (
 	"github.com/ullage/ullage/internal/base/statedir"
 )
 
-// directory is the source directory, the state directory in it, and their
-// events. It is open or closed as a whole, except that there may be no watcher.
+// directory holds the source directory, the state directory in it, and a watcher of their
+// events. All of these are open or closed together, except that the watcher may be missing.
 type directory struct {
 	path    string
 	watched string   // another directory to watch; empty if there is none
@@ -27,7 +27,7 @@ type directory struct {
 
 	claimant statedir.Claimant
 	owner    *statedir.Owner // nil while dir is nil
-	former   statedir.Former // how the last owner before this process ended
+	former   statedir.Former // how the previous owner ended
 	reported bool            // former was passed to Outlets.Opened
 
 	countsUp bool // inode numbers give the order of files
@@ -73,7 +73,7 @@ func (d *directory) report(opened func(statedir.Former)) {
 	d.reported = true
 }
 
-// watch asks for events of the source directory.
+// watch starts watching the source directory.
 func (d *directory) watch() error {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -118,7 +118,7 @@ func (d *directory) changed() (time.Time, error) {
 	return time.Unix(st.Mtim.Unix()), nil
 }
 
-// beat shows other sidecars that the owner of the source lives.
+// beat shows other sidecars that the owner of the source is alive.
 func (d *directory) beat() {
 	if d.owner != nil {
 		d.owner.Beat()
@@ -141,9 +141,9 @@ func (d *directory) replaced() bool {
 	return err1 != nil || err2 != nil || !os.SameFile(own, named) || !d.owner.Named()
 }
 
-// inodesCountUp reports whether a younger file has the larger inode number: a
-// tmpfs of Linux 5.9 and later has one counter of them. (Before that, each
-// processor had its own supply of numbers.)
+// inodesCountUp reports whether a younger file has a larger inode number. On Linux 5.9 and
+// later, a tmpfs numbers its inodes with one counter. (Before that, each processor had its
+// own supply of numbers.)
 func inodesCountUp(dir int) bool {
 	var fs unix.Statfs_t
 	var system unix.Utsname
@@ -153,8 +153,8 @@ func inodesCountUp(dir int) bool {
 	return releaseAtLeast(unix.ByteSliceToString(system.Release[:]), 5, 9)
 }
 
-// releaseAtLeast reports whether a kernel's release, "6.1.0-13-amd64", is that
-// version or a later one.
+// releaseAtLeast reports whether a kernel's release, such as "6.1.0-13-amd64", is at least
+// the given version.
 func releaseAtLeast(release string, major, minor int) bool {
 	first, rest, _ := strings.Cut(release, ".")
 	digits := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })

@@ -1,44 +1,42 @@
 // Package tail follows the source: the files that JVMs write into one
 // directory, most often on tmpfs.
 //
-// It finds them, holds each one open by inode from its first sight until it is
-// finished, reads them into memory that the caller lends, frames lines, and
-// frees the memory of committed bytes. A source file is identified by device,
-// inode and time of birth, never by its name or by how it begins, so that a
-// rotation, a rename, an unlink or a re-used inode loses and repeats nothing.
+// It finds the files, and holds each one open by inode from its first sight until it is
+// finished. It reads them into memory that the caller lends, splits them into lines, and
+// frees the memory of committed bytes. A source file is identified by device, inode and
+// time of birth, never by its name or its first bytes, so that a rotation, a rename, an
+// unlink or a re-used inode neither loses nor repeats anything.
 //
 // # Order
 //
-// The files of one -Xlog output, f and its archives f.N, are one stream. The
-// files of a stream are read from the oldest to the newest, each one to its end
-// before the next. The order in which scans found the files decides which is
-// older; then the names decide (f is newer than its archives), then the inode
-// numbers on a tmpfs, and elsewhere the times of birth. So a clock that went back
-// can swap only archives that one scan found, and not on a tmpfs.
+// The files of one -Xlog output, f and its archives f.N, are one stream. The files of a
+// stream are read from the oldest to the newest, each one to its end before the next. The
+// age of files follows from the order in which scans found them. For files that the same
+// scan found, it follows from the names (f is newer than its archives), then from the inode
+// numbers on a tmpfs, and elsewhere from the times of birth. So a clock that was set back
+// can only swap archives that the same scan found, and not on a tmpfs.
 //
-// A file is read only after a listing of the directory that began when the file
-// was held already, so that a rotation in the middle of a scan hides no older
-// file. When a newer file is seen, the JVM has closed the older one that it
-// rotated away, so one more read to its end finds all of it. (Where two JVMs share
-// one output, a JVM may still write to the older file. It is then read further,
-// between reads of the newer one.)
+// A file is read only after a listing of the directory that began when the file was already
+// held, so that a rotation in the middle of a scan cannot hide an older file. When a newer
+// file is seen, the JVM has closed the older file that it rotated away, so one more read to
+// its end finds all of it. (If two JVMs share one output, one of them may still write to
+// the older file. That file is then read further, between reads of the newer one.)
 //
 // # A start
 //
-// [Start.Restore] takes the positions of a checkpoint, and the first scan looks
-// for their files. The scan can miss a file that is there: the file has a second
-// name, or a name that does not match, or there are more files than the Source
-// may hold, or a JVM renamed the file during the scan. The position of such a
-// file waits: it stays in the checkpoint, and the file's stream counts as unread,
-// until a scan that saw the whole directory did not see the file. A file that was
-// moved to another directory is gone: if it comes back after a restart, it is
-// read from its beginning.
+// [Start.Restore] takes the positions of a checkpoint, and the first scan looks for their
+// files. The scan can miss an existing file: the file has a second name, or a name that
+// does not match, or there are more files than the Source may hold, or a JVM renamed the
+// file during the scan. The position of such a file waits. It stays in the checkpoint, and
+// the file's stream is treated as unread, until a scan of the whole directory does not find
+// the file. A file that was moved to another directory is gone: if it comes back after a
+// restart, it is read from its beginning.
 //
 // Without a checkpoint, [Start.Align] looks for the end of the persisted copy in
 // the files of the stream, and in the records of the spool. This search has four
 // limits:
 //
-//   - Align takes every file that is older than the place for persisted, because
+//   - Align treats every file that is older than the place as persisted, because
 //     files are read in the order of their birth. If a second JVM still wrote to
 //     an older file, or an older file was hidden until the checkpoint was lost,
 //     the unread lines of that file are skipped, and nothing counts them.
@@ -54,61 +52,58 @@
 // # Lines
 //
 // Only bytes up to a '\n' are consumed, since a reader can see half of a write.
-// There are two exceptions. A line longer than the limit is handed on in
-// pieces, so that no memory grows with it. And the unterminated rest of a file
-// that has no writer left is handed on with a '\n' after it, so that it does
-// not run into the next line. So is a line that was handed on in part, and
-// whose rest is gone, because the file was truncated or deleted: the '\n' comes
-// in front of what the stream has next. It is the only byte ever added.
+// There are two exceptions. A line longer than the limit is handed on in pieces, so that
+// memory does not grow with it. And the unterminated rest of a file without a writer is
+// handed on with a '\n' after it, so that it does not run into the next line. The same
+// applies to a line that was handed on in part and whose rest is gone because the file was
+// truncated or deleted: the next data of the stream is preceded by the '\n'. It is the only
+// byte that is ever added.
 //
 // # Truncation
 //
-// Each read repeats the last few bytes before its position. If the file has
-// become shorter, or these bytes are others, or the first page was freed and has
-// data again, the file was truncated in place (a JVM with filecount=0 does, when
-// it starts). What is in the file then is another content: a File of its own,
-// with the same descriptor and the next epoch, which is read from its beginning.
-// The File of the content before stays without a descriptor until its records
-// are durable. What was neither read nor moved is gone.
+// Each read repeats the last few bytes before its position. The file was truncated in place
+// if it has become shorter, if these bytes differ, or if the first page was freed and has
+// data again. (A JVM with filecount=0 truncates its file when it starts.) The file then has
+// another content: a File of its own, with the same descriptor and the next epoch, which is
+// read from its beginning. The File of the earlier content stays without a descriptor until
+// its records are durable. Bytes that were neither read nor moved are lost.
 //
 // # Pressure
 //
-// While the destination takes nothing, [Reliever.Move] moves the oldest unread
-// lines into the spool, compressed, and punches them out of their file. Reading
-// hands on a record when it comes to where the record begins; nothing else of the
-// source knows about records. A record whose lines [Reliever.Drop] has dropped is
+// While the destination accepts nothing, [Reliever.Move] compresses the oldest unread
+// lines, moves them into the spool, and punches them out of their file. When reading
+// reaches the position at which a record begins, it hands on the record; nothing else in
+// the source knows about records. A record whose lines [Reliever.Drop] has dropped is
 // handed on as a marker, which says how many lines of which levels are missing.
 //
-// The order is append, then punch. A kill in between leaves the lines in both
-// places: the record is valid, and the next start punches. So the checkpoint
-// knows nothing of the spool, and the spool nothing of the checkpoint. A commit
-// past a record frees the record.
+// The order is append, then punch. A kill in between leaves the lines in both places: the
+// record is valid, and the next start punches. So the checkpoint need not know about the
+// spool, nor the spool about the checkpoint. A commit past a record frees the record.
 //
-// A stream that takes less memory than its share loses nothing, whatever others
-// write: Drop takes lines of the largest stream above its share. Next reads the
-// streams in turns of as many bytes.
+// A stream that takes less memory than its share loses nothing, whatever other streams
+// write: Drop takes lines of the largest stream above its share. Next reads the streams in
+// turns of equally many bytes.
 //
 // # Freeing memory
 //
-// Reclaim punches whole pages, or unlinks finished files, up to the committed
-// position and never further. The page with the byte before that position stays,
-// so that the check above works after a restart too. A file is finished when all
-// of it is committed and no process has it open for writing: the kernel grants a
-// read lease only then. Unlinking first moves the name into the state directory.
-// If another file has taken the name, or a process writes to the file, the file
-// gets its name back; a start returns the names that a killed process left
-// there. The descriptor stays open until the next look finds the same.
+// Reclaim punches whole pages, or unlinks finished files, up to the committed position and
+// never further. The page with the byte before that position stays, so that the check for a
+// truncation works after a restart too. A file is finished when all of it is committed and
+// no process has it open for writing: only then does the kernel grant a read lease. To
+// unlink a file, its name is first moved into the state directory. If another file has
+// taken the name, or a process writes to the file, the file gets its name back; a start
+// returns the names that a killed process left there. The descriptor stays open until a
+// second check has the same result.
 //
-// Files beyond the number that may be held wait, and take turns. Finished files
-// make room: they are unlinked, or where that is not permitted, they are closed and
-// their positions are remembered, up to 4,096 of them.
+// Files beyond the number that may be held wait, and take turns. Finished files make room:
+// they are unlinked. If that is not permitted, they are closed and their positions are
+// kept, up to 4,096 of them.
 //
 // # Untrusted input
 //
-// The directory is writable by the application. Only regular files with one
-// link are opened, after their type has been seen on a descriptor that cannot
-// block or follow a link; holes are skipped; everything else is counted with a
-// reason and left alone.
+// The directory is writable by the application. Only regular files with one link are
+// opened, and only after their type was checked on a descriptor that cannot block or follow
+// a link. Holes are skipped. Everything else is counted with a reason and not touched.
 //
 // # Rooms
 //
@@ -130,8 +125,8 @@
 //	ground    the directory, what was seen in it, the spool, what all parts are given:
 //	          directory.go, listing.go, spooler.go, env.go
 //
-// Below all of them is package source, which no other package uses: which files there are, held
-// or absent, and what is known of each.
+// Below all of them is package source, which no other package uses: it knows which files there
+// are, held or absent, and the state of each.
 //
 // A [Source] starts no goroutine and is not safe for concurrent use, apart
 // from its metrics.

@@ -12,11 +12,10 @@ import (
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
-// dropCounts counts dropped lines and their bytes. Each stream has 14 of these
-// series once it has a line, and most of them stay at zero. A vector of counters
-// takes 10 KB for them; with 256 streams that is more than everything else about the
-// streams. So the numbers are in arrays here, and the series are made when they are
-// scraped.
+// dropCounts counts dropped lines and their bytes. Each stream has 14 such series once it
+// has a line, and most of them stay at zero. In a vector of counters, they would take 10 KB
+// a stream; with 256 streams, that is more than all other data about the streams. So the
+// numbers are kept in arrays, and the series are made at each scrape.
 type dropCounts struct {
 	lines, bytes *prometheus.Desc
 
@@ -56,7 +55,7 @@ func (d *dropCounts) add(label string, reason ul.Reason, lines [ul.NumLevels]uin
 	d.streams[label] = count
 }
 
-// addPart counts the lines of a part of a record, if it was dropped.
+// addPart counts the lines of a part of a record if that part was dropped.
 func (d *dropCounts) addPart(label string, r *spool.Record, p spool.Part) {
 	why, gone := r.Dropped(p)
 	if !gone {
@@ -70,7 +69,7 @@ func (d *dropCounts) addPart(label string, r *spool.Record, p spool.Part) {
 	d.add(label, why, counts, uint64(size))
 }
 
-// addParts counts the lines of those parts of a record that were dropped.
+// addParts counts the lines of the parts of a record that were dropped.
 func (d *dropCounts) addParts(label string, r *spool.Record, parts []spool.Part) {
 	for _, p := range parts {
 		d.addPart(label, r, p)
@@ -80,14 +79,16 @@ func (d *dropCounts) addParts(label string, r *spool.Record, parts []spool.Part)
 // Describe implements [prometheus.Collector].
 func (d *dropCounts) Describe(descs chan<- *prometheus.Desc) { descs <- d.lines; descs <- d.bytes }
 
-// now returns the counts as they are now, by label. The reader of the source never waits for it.
+// now returns a copy of the present counts, by label. The reader of the source never waits for
+// it.
 func (d *dropCounts) now() map[string]dropCount {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return maps.Clone(d.streams)
 }
 
-// show adds the counts of the JVMs' streams to a status. It returns the lines by stream.
+// show adds the counts of the JVMs' streams to a status. It returns the number of dropped
+// lines by stream.
 func (d *dropCounts) show(st *admin.Status) (lines map[string]int64) {
 	lines, st.DroppedBy = map[string]int64{}, map[string]map[string]int64{}
 	for label, count := range d.now() {

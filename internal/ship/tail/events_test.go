@@ -20,7 +20,7 @@ func TestTextsOfEventsAreFollowedAndRingsNever(t *testing.T) {
 		"events-7-1763722140123.log":        {"events-7.log", true, true},
 		"events-7-1763722140123-2.log":      {"events-7.log", true, true},
 		"events-4194304-1763722140123.log":  {"events-4194304.log", true, true},
-		"events-2026-11.log":                {"events-2026-11.log", false, true}, // another program's own
+		"events-2026-11.log":                {"events-2026-11.log", false, true}, // another program's own log
 		"events-7-1763722140123.log.1":      {"events-7-1763722140123.log", false, true},
 		"events-7-1763722140123-2-3.log":    {"events-7-1763722140123-2-3.log", false, true},
 		"events--1763722140123.log":         {"events--1763722140123.log", false, true},
@@ -42,8 +42,8 @@ func TestTextsOfEventsAreFollowedAndRingsNever(t *testing.T) {
 	}
 }
 
-// ringText returns a text as package ring makes it of a ring: events, and markers of events that
-// the ring refused. It also returns how many events the text stands for.
+// ringText returns a text in the form that package ring makes from a ring: events, and markers
+// of events that the ring refused. It also returns how many events the text represents.
 func ringText(n int) (text string, events uint64) {
 	var b strings.Builder
 	for i := range n {
@@ -95,14 +95,14 @@ func TestMarkersOfRefusedEventsKeepTheirNumbersUnderPressure(t *testing.T) {
 				lines := uint64(strings.Count(text.String(), "\n"))
 				marked, n := markers(text.String())
 				if got := lines - uint64(n) + marked; got != events {
-					t.Errorf("%d lines and %d markers stand for %d events, want %d", lines, n, got, events)
+					t.Errorf("%d lines and %d markers represent %d events, want %d", lines, n, got, events)
 				}
 			})
 		}
 	}
 }
 
-// The number of events that a ring refused is not withheld, whatever the level of the line.
+// The marker of events that a ring refused is not withheld, whatever its level.
 func TestMarkersOfRefusedEventsAreNotWithheld(t *testing.T) {
 	r := newRig(t, func(cfg *Config) { cfg.PersistLevel = ul.Error })
 	text, events := ringText(100)
@@ -111,7 +111,7 @@ func TestMarkersOfRefusedEventsAreNotWithheld(t *testing.T) {
 	r.look()
 	n, c, ok := r.src.Reader.Next(r.area)
 	if !ok {
-		t.Fatal("nothing is read")
+		t.Fatal("nothing was read")
 	}
 	persisted, withheld := string(r.area[:n-c.Withheld]), string(r.area[n-c.Withheld:n])
 	marked, _ := markers(persisted)
@@ -123,6 +123,6 @@ func TestMarkersOfRefusedEventsAreNotWithheld(t *testing.T) {
 		counted += n
 	}
 	if counted != 100 {
-		t.Errorf("%d lines are counted, want the 100 events", counted)
+		t.Errorf("%d lines were counted, want the 100 events", counted)
 	}
 }

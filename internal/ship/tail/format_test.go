@@ -7,8 +7,8 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// The lines of an application have the levels that they show, and those of a stack trace
-// the level of their record.
+// The lines of an application have the levels that they show. The lines of a stack trace
+// have the level of their record.
 func TestLinesOfAnApplicationHaveLevels(t *testing.T) {
 	for name, text := range map[string]string{
 		"pattern": "07:36:35.123 [main] INFO  c.e.Main -- a\n07:36:35.124 [main] ERROR c.e.Main -- b\n\tat c.e.Main.main\n",
@@ -51,9 +51,9 @@ func TestFormatOfAStreamIsSet(t *testing.T) {
 	}
 }
 
-// The sidecar may look when a JVM has written the first of a JUL record's two lines. If
-// other lines come before the record, its lines wait for each other; if not, only the second
-// line has the level.
+// The sidecar may read when a JVM has written only the first of the two lines of a JUL
+// record. If other lines come before the record, the record's lines wait for each other. If
+// not, only the second line has the level.
 func TestLinesOfJULStayTogether(t *testing.T) {
 	const first, second = "Nov 23, 2026 7:36:35 AM c.e.Main main\n", "SEVERE: bad\n"
 	var levels []ul.Level
@@ -85,7 +85,7 @@ func TestLinesOfJULStayTogether(t *testing.T) {
 }
 
 // A line keeps its level when it is read again after a rewind, although the Classifier has
-// seen other formats since.
+// since seen other formats.
 func TestLevelsAreTheSameAfterARewind(t *testing.T) {
 	const text = "07:36:35.123 [main] ERROR c.e.Main -- b\n\tat c.e.Main.main\n{\"level\":\"DEBUG\"}\n{\"@timestamp\":\"2026-11-23T07:36:35Z\"}\n" +
 		"Nov 23, 2026 7:36:35 AM c.e.Main main\nWARNING: c\n more\n[0.1s][info][gc] a\n"
@@ -129,7 +129,7 @@ func TestPressureKeepsErrorsOfAnApplication(t *testing.T) {
 		if gap, ok := ul.ParseMarker([]byte(strings.TrimSuffix(line, "\n"))); ok {
 			lost += gap.Lines[ul.Discard][ul.Info]
 			if gap.Total() != gap.Lines[ul.Discard][ul.Info] {
-				t.Errorf("a marker counts other lines than info: %s", line)
+				t.Errorf("a marker counts lines of other levels than info: %s", line)
 			}
 		} else if !strings.Contains(line, "INFO") {
 			kept.WriteString(line)

@@ -11,13 +11,12 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// A dropped record, a hole, and a record with lines follow each other. The marker
-// and the frame of the lines are two chunks, since a chunk with a frame holds only that
-// frame.
+// A dropped record, a hole, and a record with lines follow each other. The marker and the
+// frame of lines must be two chunks, since a chunk with a frame holds only that frame.
 func TestMarkerInFrontOfAHoleIsNoPartOfAFrame(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Frames = true })
 	w := r.writer("gc.log")
-	r.write(w, strings.Repeat("x", position.PageSize-1)+"\n") // the line fills a page, so the hole begins where the record of the line ends
+	r.write(w, strings.Repeat("x", position.PageSize-1)+"\n") // the line fills a page, so the hole begins where the line's record ends
 	if err := os.Truncate(r.path("gc.log"), 64<<10); err != nil {
 		t.Fatal(err)
 	}

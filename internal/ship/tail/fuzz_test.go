@@ -10,9 +10,9 @@ import (
 // steps lists the steps of a model, one letter each; see step.
 const steps = "pwWLrRtczk"
 
-// FuzzFollow drives a writer that splits, rotates and truncates, and a reader
-// that commits, rewinds and restarts, in the order that the input gives. In the
-// end every written line was read once, in order.
+// FuzzFollow drives a writer that splits, rotates and truncates, and a reader that commits,
+// rewinds and restarts. The input gives the order. In the end, each written line must have
+// been read once, in order.
 func FuzzFollow(f *testing.F) {
 	for _, story := range []string{"wwrwtwRwcwWwrwkwzw", "wprpwRwwpRwkprwptw", "LrkLcLRwkw", "wRwRwRwRcrzkrw"} {
 		var ops []byte
@@ -33,10 +33,10 @@ func FuzzFollow(f *testing.F) {
 	})
 }
 
-// model is a rig together with the lines that it must read.
+// model is a rig and the lines that it must read.
 type model struct {
 	*rig
-	file      *strings.Builder // written to the stream so far
+	file      *strings.Builder // the content written to the stream so far
 	w         *os.File
 	lines     int
 	archives  int
@@ -52,8 +52,8 @@ func newModel(t *testing.T) *model {
 
 func (m *model) step(op byte) {
 	switch op {
-	case 'p': // a part of a line, different each time: no reader can tell that a file was
-		// truncated if the same bytes were written again
+	case 'p': // a part of a line, different each time: if the same bytes were written again,
+		// no reader could tell that the file was truncated
 		m.lines++
 		m.append(fmt.Sprintf("part %d ", m.lines))
 	case 'w': // a line
@@ -68,14 +68,14 @@ func (m *model) step(op byte) {
 		m.step('w')
 	case 'r':
 		m.read()
-	case 'R': // a rotation, after which the new file is seen; no archive is
-		// overwritten, since a restart cannot know what an overwritten one held
+	case 'R': // a rotation, after which the reader sees the new file; no archive is overwritten,
+		// since a restart cannot know what an overwritten archive held
 		m.endLine()
 		m.archives++
 		m.w = m.rotate(m.w, "gc.log", fmt.Sprintf("gc.log.%d", m.archives))
 		m.src.listing.stale = true
 		m.src.Scanner.Scan()
-	case 't': // a truncation once everything was read
+	case 't': // a truncation after everything was read
 		m.endLine()
 		m.read()
 		m.commitAll()
@@ -117,7 +117,7 @@ func (m *model) finish() {
 	}
 	m.want("gc.log", want)
 	if names := m.names(); len(names) != 0 {
-		m.t.Fatalf("still there: %v", names)
+		m.t.Fatalf("these files should be gone: %v", names)
 	}
 }
 

@@ -2,15 +2,15 @@ package tail
 
 import "github.com/ullage/ullage/internal/ship/source"
 
-// A hole is the place of a hole in a file, at or after the read position.
+// A hole is the extent of a hole in a file, at or after the read position.
 type hole struct {
 	found bool
 	data  int64 // the end of the hole if it begins at the read position; otherwise 0
-	at    int64 // where it begins if it is after the read position
+	at    int64 // the beginning of the hole if it is after the read position
 }
 
-// findHole finds out whether the NUL bytes among the n at the read position are a
-// hole. No process has written a hole, so it is stepped over.
+// findHole finds out whether the NUL bytes among the n bytes at the read position are a
+// hole. A hole was never written by a process, so reading skips it.
 func findHole(f *source.File, n int) (hole, error) {
 	start := f.Read.Offset
 	data, err := f.Inode.NextData(start)
@@ -18,7 +18,7 @@ func findHole(f *source.File, n int) (hole, error) {
 		return hole{}, f.Failed("look for data in", err)
 	}
 	if r := f.Records.Next(start); r != nil {
-		data = min(data, r.From) // the block of the record is a hole as well
+		data = min(data, r.From) // the punched block of the record is also a hole
 	}
 	if data > start {
 		return hole{found: true, data: data}, nil

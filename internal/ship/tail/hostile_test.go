@@ -105,7 +105,7 @@ func TestHolesAreSteppedOver(t *testing.T) {
 		t.Fatalf("read %s", abbreviate(got))
 	}
 	if n := strings.Count(strings.ReplaceAll(got, "\x00", ""), "line\n"); n != 2 {
-		t.Errorf("%d lines behind holes, want 2: %s", n, abbreviate(got))
+		t.Errorf("%d lines after holes, want 2: %s", n, abbreviate(got))
 	}
 }
 
@@ -121,7 +121,7 @@ func TestFileThatIsOneHoleIsFinished(t *testing.T) {
 		r.commit()
 	}
 	if names := r.names(); len(names) != 0 {
-		t.Errorf("still there: %v", names)
+		t.Errorf("these files should be gone: %v", names)
 	}
 }
 
@@ -131,7 +131,7 @@ func TestDirectoryThatIsReplacedIsNoticed(t *testing.T) {
 	r.write(f, "old\n")
 	r.read()
 	if r.src.CloseGone() {
-		t.Fatal("the directory is taken for gone, but is still there")
+		t.Fatal("the directory is treated as gone, but is still there")
 	}
 	if err := os.Rename(r.dir, r.dir+".moved"); err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func TestDirectoryThatIsReplacedIsNoticed(t *testing.T) {
 	if err := r.src.Open(); err != nil {
 		t.Fatal(err)
 	}
-	r.write(f, "last of the old\n") // the old file is still held
+	r.write(f, "last of the old\n") // the old file is still held by the source
 	f.Close()
 	r.put("gc.log", "new\n")
 	r.read()
@@ -163,7 +163,7 @@ func TestMoreFilesThanMayBeHeldTakeTurns(t *testing.T) {
 	}
 	r.read()
 	if got := r.src.Stats().Ignored[IgnoredTooMany]; got != 10 {
-		t.Fatalf("%d files are put off, want 10", got)
+		t.Fatalf("%d files wait, want 10", got)
 	}
 	for range 3 {
 		r.commit()
@@ -194,17 +194,17 @@ func TestFileThatGetsASecondNameIsStillOneFile(t *testing.T) {
 		t.Errorf("streams: %v", r.got)
 	}
 	if names := r.names(); len(names) != 0 {
-		t.Errorf("still there: %v", names)
+		t.Errorf("these files should be gone: %v", names)
 	}
 }
 
 func TestScansOfManyFilesLeaveTimeForOtherThings(t *testing.T) {
-	runtime.LockOSThread() // the CPU time of a scan is that of its thread
+	runtime.LockOSThread() // the CPU time of a scan is measured for its thread
 	defer runtime.UnlockOSThread()
 	r := newRig(t)
 	step := time.Duration(0)
 	r.src.env.now = func() time.Time { r.now = r.now.Add(step); return r.now }
-	step = 10 * time.Millisecond // each look at the clock seems to take this long
+	step = 10 * time.Millisecond // each call of the clock seems to take this long
 	r.put("a.log", "")
 	r.src.listing.stale = true
 	if found, err := r.src.Scanner.Scan(); err != nil || found != 1 {
@@ -214,10 +214,10 @@ func TestScansOfManyFilesLeaveTimeForOtherThings(t *testing.T) {
 	r.put("b.log", "")
 	r.src.listing.stale = true
 	if found, _ := r.src.Scanner.Scan(); found != 0 || !r.src.Scanner.Stale() {
-		t.Fatalf("a second scan followed at once and found %d", found)
+		t.Fatalf("a second scan ran at once and found %d files", found)
 	}
 	r.now = r.now.Add(time.Second)
 	if found, _ := r.src.Scanner.Scan(); found != 1 || r.src.Scanner.Stale() {
-		t.Fatalf("a later scan found %d", found)
+		t.Fatalf("a later scan found %d files", found)
 	}
 }

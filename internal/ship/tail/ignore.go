@@ -9,7 +9,7 @@ const (
 	ignoreSymlink   = "symlink"
 	ignoreDirectory = "directory"
 	ignoreSpecial   = "special"  // FIFO, socket, device
-	ignoreLinks     = "hardlink" // more names than one
+	ignoreLinks     = "hardlink" // more than one name
 
 	IgnoredPermission = "permission"
 	IgnoredTooMany    = "too_many" // too many files are held open; the entry waits
@@ -18,7 +18,7 @@ const (
 
 var ignoreReasons = []string{ignoreName, ignoreSymlink, ignoreDirectory, ignoreSpecial, ignoreLinks, IgnoredPermission, IgnoredTooMany, IgnoredError}
 
-// followedLater reports whether an entry that is left alone for the reason may be followed
+// followedLater reports whether an entry that is ignored for the reason may be followed
 // later.
 func followedLater(reason string) bool {
 	switch reason {
@@ -44,8 +44,8 @@ func typeReason(st *unix.Statx_t) string {
 	return ignoreSpecial
 }
 
-// ignoreUnless turns an error into a reason, except the expected one: an
-// entry that has just vanished is no news.
+// ignoreUnless turns an error into a reason. It returns "" for the expected error: an entry
+// that has just vanished need not be reported.
 func ignoreUnless(err error, expected unix.Errno) string {
 	switch err {
 	case expected:

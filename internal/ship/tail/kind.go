@@ -10,8 +10,8 @@ import (
 )
 
 // follows reports whether a file with this name is followed. The file of marks always is,
-// even if unlinking had to make it an archive, see [unlinker.putBack]. A ring never is:
-// its events are followed in the file that package ring makes of them.
+// even if unlinking had to turn it into an archive, see [unlinker.putBack]. A ring never
+// is: its events are followed in the file that package ring makes from them.
 func (c Config) follows(name string) bool {
 	if name == statedir.Name || isRing(name) {
 		return false
@@ -24,8 +24,8 @@ func (c Config) follows(name string) bool {
 }
 
 // isRing reports whether a name is that of a ring of events, complete or not, or of a flight
-// recorder. An earlier library made recorders, which overwrote themselves and had no reader.
-// JVMs with that library may still write such files, which are not logs.
+// recorder. An earlier library made such recorders, which overwrote themselves and had no
+// reader. JVMs with that library may still write recorder files, which are not logs.
 func isRing(name string) bool {
 	if base, ok := strings.CutSuffix(name, ".ring.new"); ok {
 		name = strings.TrimPrefix(base, ".") + ".ring"
@@ -33,8 +33,9 @@ func isRing(name string) bool {
 	return strings.HasSuffix(name, ".ring") && (strings.HasPrefix(name, "events-") || strings.HasPrefix(name, "recorder-"))
 }
 
-// reclaims reports whether memory of the file is freed at all. The mode applies to files of the
-// JVMs. The sidecar always frees the memory of its own files, because no other process can.
+// reclaims reports whether the memory of the file is freed at all. The mode applies to the
+// JVMs' files. The sidecar always frees the memory of its own files, because no other process
+// can.
 func (c Config) reclaims(name string) bool {
 	_, own := naming.EventsOf(name)
 	return own || c.Reclaim != ReclaimNone

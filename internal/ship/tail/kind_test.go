@@ -19,7 +19,7 @@ func TestEveryFileThatIsNotALogIsAStream(t *testing.T) {
 		"hotspot_pid1.log": naming.KindOutput, "hotspot.log": naming.KindOutput, "hotspot.log.1": naming.KindLog,
 	} {
 		if got := naming.KindOf(name); got != want {
-			t.Errorf("%s is of kind %q, want %q", name, got, want)
+			t.Errorf("%s has the kind %q, want %q", name, got, want)
 		}
 		if got := naming.StreamOf(name); want != naming.KindLog && got != name {
 			t.Errorf("%s is in stream %s", name, got)
@@ -53,7 +53,7 @@ func allocated(t *testing.T, f *os.File) int64 {
 	return st.Blocks * 512
 }
 
-// A dying JVM may take seconds for its report and writes it in many pieces.
+// A dying JVM may take seconds to write its report, and writes it in many pieces.
 func TestAHalfWrittenReportIsGivenBackByNobody(t *testing.T) {
 	r := newRig(t)
 	if r.src.env.cfg.Reclaim != ReclaimAuto {
@@ -91,7 +91,8 @@ func TestAHalfWrittenReportIsGivenBackByNobody(t *testing.T) {
 	}
 }
 
-// Any process may give its log the name of a report. Without a bound, such a log would fill the tmpfs.
+// Any process may give its log the name of a report. If nothing bounded the size of a report, such a
+// log would fill the tmpfs.
 func TestAnEndlessReportIsGivenBackLikeALog(t *testing.T) {
 	r := newRig(t)
 	report := r.writer("hs_err_pid1.log")
@@ -106,7 +107,8 @@ func TestAnEndlessReportIsGivenBackLikeALog(t *testing.T) {
 	}
 }
 
-// After a restart, the sidecar reads on in a report and must not count it as another crash.
+// After a restart, the sidecar continues to read a report and must not count it as another
+// crash.
 func TestACrashCountsOnce(t *testing.T) {
 	r := newRig(t)
 	count := func(want float64) {
@@ -123,7 +125,7 @@ func TestACrashCountsOnce(t *testing.T) {
 	count(0) // the report is empty
 	r.write(report, "#\n# A fatal error\n")
 	r.read()
-	count(0) // a kill now would make the next start count it
+	count(0) // if the process were killed now, the next start would count the crash
 	r.commit()
 	count(1)
 	r.write(report, "# more\n")
@@ -134,12 +136,12 @@ func TestACrashCountsOnce(t *testing.T) {
 	r.write(report, "END.\n")
 	r.read()
 	r.commit()
-	count(0) // this process has counted none yet
+	count(0) // this process has not counted a crash yet
 	r.put("hs_err_pid2.log", "#\n")
 	r.read()
 	r.commit()
 	count(1)
-	// The next JVM is process 1 again, and writes over the report.
+	// The next JVM has pid 1 again, and overwrites the report.
 	if err := os.Truncate(r.path("hs_err_pid1.log"), 0); err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
-// A hole that appears in a file between the moves of two blocks is stepped over like any
-// other. (Records.Solid has the part in which an earlier look found no hole.)
+// A hole that appears in a file between the moves of two blocks is skipped like any other.
+// (Records.Solid is the part in which an earlier check found no hole.)
 func TestHoleThatCameSinceTheLastBlockIsNotRead(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
@@ -53,8 +53,8 @@ func TestHoleThatCameSinceTheLastBlockIsNotRead(t *testing.T) {
 	}
 }
 
-// At the start no descriptor is left to open the spool; a second later there are some.
-// Nothing is read before the spool is open: the lines in its records would be passed over as
+// At the start, no descriptor is left to open the spool; a second later, there are some.
+// Nothing is read before the spool is open: the lines in its records would be skipped as
 // holes.
 func TestSpoolThatOpensLateLosesNoLines(t *testing.T) {
 	r := newRig(t)
@@ -91,10 +91,10 @@ func TestSpoolThatOpensLateLosesNoLines(t *testing.T) {
 	r.commit()
 	total, n := markers(r.text())
 	if lines := strings.Count(r.text(), "\n") - n; lines+int(total) < 20020 {
-		t.Errorf("%d lines were handed on and %d are counted, want 20020 in all", lines, total)
+		t.Errorf("%d lines were handed on and %d were counted as dropped, want 20020 in all", lines, total)
 	}
 	if m := r.src.spool.memory(); m > 256<<10 {
-		t.Errorf("all is durable, and the spool takes %d bytes", m)
+		t.Errorf("everything is durable, but the spool takes %d bytes", m)
 	}
 }
 
@@ -113,7 +113,8 @@ func onlyTwoDescriptors(t *testing.T) (restore func()) {
 		}
 		held = append(held, fd)
 	}
-	// The kernel hands out the lowest numbers first, so that two below the limit are free.
+	// The kernel assigns the lowest numbers first, so the two numbers below the limit are
+	// free.
 	limit := held[2]
 	unix.Close(held[0])
 	unix.Close(held[1])

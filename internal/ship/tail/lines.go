@@ -19,12 +19,12 @@ type lineReader struct {
 	sifter *sifter
 }
 
-// errStepped reports that the read position was moved over a hole, to a place where a
+// errStepped reports that the read position was moved over a hole, to an offset at which a
 // record may begin.
 var errStepped = errors.New("a hole was stepped over")
 
-// next reads one chunk of f up to the next record. No bytes means that there is
-// no line for now.
+// next reads one chunk of f, which ends at the next record at the latest. If it returns no
+// bytes, there is no line for now.
 func (l *lineReader) next(f *source.File, area []byte) (int, Chunk, error) {
 	n, atEnd, err := l.fill(f, area)
 	if err != nil {
@@ -41,7 +41,7 @@ func (l *lineReader) next(f *source.File, area []byte) (int, Chunk, error) {
 	case keep > 0:
 		return l.take(f, area[:keep])
 	case recounted && n == int(f.Counted.To-f.Read.Offset):
-		// This piece was handed on before, and a chunk ended where it ends.
+		// This piece was handed on before, and a chunk ended at its end.
 		return l.take(f, area[:n])
 	case n > l.cfg.LineLimit:
 		return l.take(f, area[:l.cfg.LineLimit])
@@ -58,8 +58,8 @@ func (l *lineReader) next(f *source.File, area []byte) (int, Chunk, error) {
 func (l *lineReader) fill(f *source.File, area []byte) (n int, atEnd bool, err error) {
 	most := l.cfg.LineLimit + 1
 	if again := f.Counted.To - f.Read.Offset; again > 0 {
-		// Reading again after a rewind: end where a chunk ended, so that no
-		// line is counted as read twice.
+		// This data is read again after a rewind: stop where a chunk ended, so that no line
+		// is counted as read twice.
 		most = int(min(int64(most), again))
 	}
 	most = f.Records.Limit(f.Read.Offset, most)
@@ -78,8 +78,8 @@ func (l *lineReader) fill(f *source.File, area []byte) (n int, atEnd bool, err e
 	return n + more, n+more < most, err
 }
 
-// pread reads area from the read position and compares, in the same call, the
-// bytes before it with the bytes that were consumed. rewritten reports that they
+// pread reads area from the read position. In the same call, it reads the bytes before that
+// position and compares them with the bytes that were consumed. It sets rewritten if they
 // differ or are gone.
 func pread(f *source.File, area []byte) (n int, rewritten bool, err error) {
 	var overlap [position.CheckBytes]byte
@@ -111,8 +111,8 @@ func preadAfter(f *source.File, area []byte, n int) (int, error) {
 	return more, nil
 }
 
-// cutAt hands on the lines before a hole, or steps over it. A line that the
-// hole cuts off is ended.
+// cutAt hands on the lines before a hole, or skips the hole. It ends a line that the hole
+// cuts off.
 func (l *lineReader) cutAt(f *source.File, h hole, area []byte, err error) (int, Chunk, error) {
 	switch {
 	case err != nil:
@@ -120,9 +120,9 @@ func (l *lineReader) cutAt(f *source.File, h hole, area []byte, err error) (int,
 	case h.data > 0:
 		return l.stepOver(f, area, h.data)
 	case h.at <= f.Read.Offset:
-		return 0, Chunk{}, nil // the hole was punched just now: the next read sees it
+		return 0, Chunk{}, nil // the hole has only just been punched: the next read sees it
 	}
-	// Whole lines before the hole come first; then the line that it cuts off.
+	// Whole lines before the hole come first; then comes the line that it cuts off.
 	before := area[:h.at-f.Read.Offset]
 	if keep := bytes.LastIndexByte(before, '\n') + 1; keep > 0 {
 		before = before[:keep]
@@ -130,7 +130,7 @@ func (l *lineReader) cutAt(f *source.File, h hole, area []byte, err error) (int,
 	return l.take(f, before)
 }
 
-// stepOver moves the read position to data, over a hole.
+// stepOver moves the read position over a hole, to data.
 func (l *lineReader) stepOver(f *source.File, area []byte, data int64) (int, Chunk, error) {
 	l.metrics.holeBytes.Add(float64(data - f.Read.Offset))
 	l.noteUnwritten(f, data)
@@ -153,7 +153,8 @@ func (l *lineReader) stepOver(f *source.File, area []byte, data int64) (int, Chu
 }
 
 // noteUnwritten logs if a skipped hole reaches to the end of a file that has a writer. A writer that maps its file
-// into memory first makes the file longer and then writes. The read position is past such lines.
+// into memory first extends the file and then writes. Its lines would be before the read position, so they are not
+// read.
 func (l *lineReader) noteUnwritten(f *source.File, data int64) {
 	size, _, err := f.Inode.Stat()
 	if err != nil || data < size || f.Writerless(l.now()) {
@@ -166,14 +167,14 @@ func (l *lineReader) noteUnwritten(f *source.File, data int64) {
 		"hint", "a writer that maps its file into memory is not supported; with Log4j use File or RandomAccessFile")
 }
 
-// mayEnd reports whether f is complete. The bytes after its last line end are then its last
-// line.
+// mayEnd reports whether f is complete, so that the bytes after its last line end are its
+// last line.
 func (l *lineReader) mayEnd(f *source.File) bool {
 	quiet := !f.Growth.Young || l.table.Draining || f.Entry.Name == "" || f.Stream.Superseded(f)
 	return quiet && f.Writerless(l.now())
 }
 
-// take hands on data, which lies at the read position.
+// take hands on data, which is at the read position.
 func (l *lineReader) take(f *source.File, data []byte) (int, Chunk, error) {
 	first := f.Read.Offset >= f.Counted.To
 	lines, dropped, made := l.classify(f, data, first)
@@ -192,7 +193,8 @@ func (l *lineReader) take(f *source.File, data []byte) (int, Chunk, error) {
 // takeRest hands on the n bytes after the last line end of a file without a writer,
 // followed by a line end.
 func (l *lineReader) takeRest(f *source.File, area []byte, n int) (int, Chunk, error) {
-	// The file is read once more: a writer may have ended just now.
+	// The file is read once more: a writer may have written to it before closing it just
+	// now.
 	again, _, err := l.fill(f, area)
 	if err != nil || again != n || n > 0 && bytes.IndexByte(area[:n], '\n') >= 0 {
 		l.table.Touch(f)
@@ -213,7 +215,7 @@ func (l *lineReader) takeRest(f *source.File, area []byte, n int) (int, Chunk, e
 	return n + 1, c, nil
 }
 
-// chunk describes the bytes that were just handed on and counts them if they are new.
+// chunk describes the bytes that were just handed on, and counts them if they are new.
 func (l *lineReader) chunk(f *source.File, lines [ul.NumLevels]uint32, dropped uint64, sourceBytes int, first bool) Chunk {
 	if f.Read.Level = f.Stream.Class.Level(); f.Read.Open {
 		f.Read.Level = f.Read.OpenLevel
@@ -229,10 +231,10 @@ func (l *lineReader) chunk(f *source.File, lines [ul.NumLevels]uint32, dropped u
 	return Chunk{File: File{f}, End: f.Read.Position, Lines: lines, Read: l.now()}
 }
 
-// classify counts the lines that end in data by level. If this is the first time, it shows
-// them to [Outlets.Line]. A line that began in an earlier piece has the level of its
-// beginning, and was shown then. Made counts the bytes of markers, which the sidecar wrote
-// and not the JVM.
+// classify counts the lines that end in data by level. When data is handed on for the first
+// time, classify passes its lines to [Outlets.Line]. A line that began in an earlier piece
+// has the level of its beginning, and was passed on then. Made counts the bytes of markers,
+// which are from the sidecar and not from the JVM.
 func (l *lineReader) classify(f *source.File, data []byte, first bool) (lines [ul.NumLevels]uint32, dropped uint64, made int) {
 	show := l.to.Line
 	if !first {
@@ -278,7 +280,7 @@ func (l *lineReader) classify(f *source.File, data []byte, first bool) (lines [u
 }
 
 // noteFormat logs the format of a stream once a header shows it, unless it is UL. Applications
-// can make any number of streams, so noteFormat logs one of them a minute, and the others
+// can make any number of streams, so noteFormat logs at most one a minute, and the others
 // later.
 func (l *lineReader) noteFormat(st *source.Stream) {
 	found := st.Class.Format()

@@ -10,29 +10,29 @@ import (
 // the next one.
 type listing struct {
 	ignored map[string]int64 // entries that are not followed, by reason
-	leaves  hidden           // streams of entries that may be followed later
-	hidden  hidden           // the same, as of the last scan that saw the whole directory
+	leaves  hidden           // refused streams of entries that may be followed later
+	hidden  hidden           // the same, for the last scan that saw the whole directory
 	stale   bool             // a scan is due
 	after   time.Time        // the earliest time of that scan
 	denied  *kernel.User     // a user whose files we may not read; nil if there is none
 	pass    int              // listings so far
-	waited  int              // the last listing in which a file waited, since too many are held; 0: no listing
-	awaited time.Time        // since when files have waited for a descriptor; zero: no file waits
-	round   int              // counts the scans that left out nothing; files that come later are younger
+	waited  int              // the number of the last listing in which a file waited because too many are held; 0: none
+	awaited time.Time        // since when files have been waiting for a descriptor; zero: no file waits
+	round   int              // number of scans that left out nothing; files that are found later are younger
 
 	upTo time.Time // the last change of the directory that the last scan has certainly seen
 }
 
-// hidden are refused streams that may have files which are not held. Streams that
-// the destination takes are not in it, since that would take a name for every file that
-// waits.
+// hidden is the set of refused streams that may have files which are not held. Streams that
+// the destination accepts are not in it: with them, it would need a name for every file
+// that waits.
 type hidden map[string]struct{}
 
 func newListing() *listing {
 	return &listing{ignored: map[string]int64{}, leaves: hidden{}, hidden: hidden{}, round: 1}
 }
 
-// begin begins another listing.
+// begin begins the next listing.
 func (l *listing) begin() {
 	l.pass++
 	clear(l.ignored)
@@ -40,17 +40,17 @@ func (l *listing) begin() {
 	l.denied = nil
 }
 
-// hide notes that a refused stream has a file that is not held, or may have one: no
-// listing has looked for its files since it was refused.
+// hide records that a refused stream has, or may have, a file that is not held. It may have
+// one if no listing has looked for its files since it was refused.
 func (l *listing) hide(stream string) {
 	l.leaves[stream] = struct{}{}
 	l.hidden[stream] = struct{}{}
 }
 
-// sawAll notes that the last listing saw the whole directory.
+// sawAll records that the last listing saw the whole directory.
 func (l *listing) sawAll() { l.leaves, l.hidden = l.hidden, l.leaves }
 
-// leaveOut counts an entry that is not followed, for a reason.
+// leaveOut counts an entry that is not followed, by reason.
 func (l *listing) leaveOut(reason string) {
 	l.ignored[reason]++
 	if reason == IgnoredTooMany {
@@ -61,13 +61,13 @@ func (l *listing) leaveOut(reason string) {
 // expire makes a scan due.
 func (l *listing) expire() { l.stale = true }
 
-// mtimeStep is longer than a step of the clock of file systems, which moves with the kernel's
-// tick.
+// mtimeStep is longer than a step of the file system's clock, which advances with the
+// kernel's tick.
 const mtimeStep = 20 * time.Millisecond
 
-// sawUpTo notes the last change of the directory before a scan began. It does not note a
-// change that was so recent that a later one may have the same time. It does note a change in
-// the future: the clock was set back, and a later change has another time.
+// sawUpTo records the last change of the directory before a scan began. It does not record a
+// change so recent that a later change may have the same time. It does record a change in the
+// future: the clock was set back, so a later change has another time.
 func (l *listing) sawUpTo(changed, began time.Time) {
 	l.upTo = time.Time{}
 	if age := began.Sub(changed); age < 0 || age >= mtimeStep {
@@ -102,10 +102,10 @@ func (l *listing) end(placed bool) {
 	}
 }
 
-// rest puts off the next scan after one that ran from begin to end, with so much CPU time
-// of the thread. The pause follows from the CPU time: on a busy machine a thread can wait
-// 25 ms for a processor in the middle of a scan. During a pause of four times that, a JVM
-// that rotates small files would overwrite an archive unseen.
+// rest postpones the next scan after one that ran from begin to end and used the given CPU
+// time of the thread. The pause depends on the CPU time: on a busy machine, a thread can
+// wait 25 ms for a processor in the middle of a scan. In a pause of four times that, a JVM
+// that rotates small files would overwrite an archive before it is seen.
 func (l *listing) rest(began, end time.Time, cpu time.Duration) {
 	l.after = end.Add(scanRest * min(end.Sub(began), cpu))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/line/mark"
 )
 
-// Changes of the source are reported with the stream that they concern.
+// Each change of the source is reported with its stream.
 func TestWhatHappensToTheSourceIsReported(t *testing.T) {
 	var got []string
 	r := connected(t, Outlets{
@@ -44,8 +44,8 @@ func TestWhatHappensToTheSourceIsReported(t *testing.T) {
 	}
 }
 
-// The file of marks is followed whatever --match is. It is unlinked and created again, since
-// no process has it open between two marks.
+// The file of marks is followed whatever the value of --match. It is unlinked and created
+// again, since no process has it open between two marks.
 func TestMarksAreAStreamOfTheSource(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Match = "gc*.log" })
 	unlinked := 0

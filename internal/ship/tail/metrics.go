@@ -72,8 +72,8 @@ func newMetrics(reg prometheus.Registerer) metrics {
 	}
 }
 
-// appear makes the series of a stream at zero: a rate or an increase sees no
-// step of a counter that appears together with it.
+// appear makes the series of a stream at zero. Otherwise a rate or an increase would miss
+// the first step of a counter.
 func (m *metrics) appear(label string) {
 	m.readBytes.WithLabelValues(label)
 	m.jvmDropped.WithLabelValues(label)
@@ -82,8 +82,8 @@ func (m *metrics) appear(label string) {
 	m.dropped.appear(label)
 }
 
-// Show adds the read volume of the listed streams to a status, and the lines that the sidecar and
-// the JVMs dropped. It may be called from any goroutine.
+// Show adds to a status how much of the listed streams was read, and the lines that the sidecar
+// and the JVMs dropped. It may be called from any goroutine.
 func (s *Source) Show(st *admin.Status) {
 	m := &s.env.metrics
 	// Marks are not lines of a JVM, so they are not counted as read.
@@ -103,7 +103,7 @@ func (s *Source) Show(st *admin.Status) {
 type volume struct {
 	lines   [ul.NumLevels]uint32
 	bytes   int
-	dropped uint64 // lines that the JVM dropped itself, by its own report
+	dropped uint64 // lines that the JVM dropped itself, according to its own report
 }
 
 // countRead counts lines of a stream that are read for the first time.
@@ -119,8 +119,8 @@ func (m *metrics) countRead(label string, v volume) {
 	}
 }
 
-// countCuts counts lines of a stream that the JVM could not end, and the time until it wrote
-// the next lines.
+// countCuts counts lines of a stream that the JVM could not complete, and the time until it
+// wrote the next lines.
 func (m *metrics) countCuts(label string, cuts int, lost time.Duration) {
 	m.jvmCut.WithLabelValues(label).Add(float64(cuts))
 	m.jvmLost.WithLabelValues(label).Add(lost.Seconds())

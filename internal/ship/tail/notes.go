@@ -6,19 +6,19 @@ import (
 	"github.com/ullage/ullage/internal/base/retry"
 )
 
-// notes is the log of a Source; it remembers what was logged already.
+// notes is the log of a Source; it remembers what has already been logged.
 type notes struct {
 	*slog.Logger
 	warned map[string]bool
 
-	truncated retry.Limiter // a file was truncated
-	crashed   retry.Limiter // a JVM has crashed
-	cut       retry.Limiter // a JVM lost lines
-	format    retry.Limiter // a stream has a format
+	truncated retry.Limiter // for truncated files
+	crashed   retry.Limiter // for crashes of JVMs
+	cut       retry.Limiter // for lines that a JVM lost
+	format    retry.Limiter // for the formats of streams
 }
 
-// once logs a warning the first time that its key is seen. The keys are
-// constants of this package, so the set is bounded.
+// once logs a warning the first time that it is called with the key. The keys are constants
+// of this package, so the set is bounded.
 func (n *notes) once(key, msg string, args ...any) {
 	if !n.warned[key] {
 		n.warned[key] = true

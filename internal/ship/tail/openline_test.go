@@ -23,7 +23,7 @@ func (r *rig) reopen(saved map[position.Content]position.Saved) {
 
 const innocent = "[1.000s][info][gc] innocent\n"
 
-// abandons are the ways in which the rest of a line over the limit never comes.
+// abandons are the cases in which the rest of a line over the limit never arrives.
 var abandons = []struct {
 	name    string
 	abandon func(r *rig, f *os.File)
@@ -158,8 +158,8 @@ func TestOpenLongLineGoesOnAfterARestartAndARewind(t *testing.T) {
 	r.want("gc.log", long+"end\n"+innocent)
 }
 
-// The persisted copies of two streams end in open lines, and no file has the rest of either.
-// A kill after that must not make one of the streams forget its open line.
+// The persisted copies of two streams end in open lines, and no file has the rest of either
+// line. A kill after that must not make one of the streams forget its open line.
 func TestOpenLinesOfNoFileAreKeptForEachStream(t *testing.T) {
 	r := newRig(t)
 	streams := []string{"a.log", "b.log"}

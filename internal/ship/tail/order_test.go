@@ -43,11 +43,11 @@ func TestRotationBetweenTheListingAndTheLookKeepsTheOrder(t *testing.T) {
 	r.want("gc.log", "1\n2\n3\n4\n")
 }
 
-// TestRotationsAtAnyMomentOfScansKeepTheOrder rotates as fast as it can during one scan
-// after the other, so that rotations fall on every moment of a scan.
+// TestRotationsAtAnyMomentOfScansKeepTheOrder rotates as fast as it can while scans run one
+// after another, so that rotations occur at every moment of a scan.
 func TestRotationsAtAnyMomentOfScansKeepTheOrder(t *testing.T) {
 	r := newRig(t)
-	for i := range 50 { // so that a listing takes longer
+	for i := range 50 { // makes a listing take longer
 		r.writer(fmt.Sprintf("other-%d.log", i))
 	}
 	var want strings.Builder
@@ -79,8 +79,8 @@ func TestRotationsAtAnyMomentOfScansKeepTheOrder(t *testing.T) {
 	r.want("gc.log", want.String())
 }
 
-// If the clock is set back between two rotations, the newer file has the earlier
-// time of birth. These files are born in that wrong order.
+// If the clock is set back between two rotations, the newer file has the earlier time of
+// birth. The files of this test are created in that wrong order.
 func TestNamesTellTheOrderAlsoWhenTheClockWentBack(t *testing.T) {
 	r := newRig(t)
 	r.put("gc.log", "3\n4\n")
@@ -118,7 +118,7 @@ func TestFileThatIsSeenLaterIsTheNewerOneWheneverItWasBorn(t *testing.T) {
 	}
 }
 
-// A file that a scan skips for now may be older than the files that the scan finds.
+// A file that a scan skips may be older than the files that the scan finds.
 func TestFileThatHadToWaitHasItsPlaceByAge(t *testing.T) {
 	r := newRig(t)
 	r.put("gc.log.0", "1\n")

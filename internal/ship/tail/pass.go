@@ -14,9 +14,9 @@ type recordReader struct {
 	lines *lineReader
 }
 
-// next hands on the content of the record at the read position, together with the
-// records after it that have no lines left. A record is always handed on as a
-// whole, so that no position lies inside one.
+// next hands on the content of the record at the read position, together with the records
+// after it that have no lines left. A record is always handed on whole, so that no position
+// is inside a record.
 //
 // The lines after a marker go into the same chunk, if they are written already: when
 // a checkpoint is lost, [Start.Align] can only look up lines that are persisted after the
@@ -52,7 +52,7 @@ func (p *recordReader) next(f *source.File, area []byte) (int, Chunk, error) {
 	f.Stream.Class.Resume(end.Level)
 	f.Counted.To = max(f.Counted.To, end.Offset)
 	if len(o.Data) == 0 {
-		return 0, Chunk{}, nil // only a piece of a line that has its marker already
+		return 0, Chunk{}, nil // it is only a piece of a line that already has its marker
 	}
 	if o.Torn > 0 {
 		var lines [ul.NumLevels]uint64

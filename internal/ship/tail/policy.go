@@ -8,15 +8,14 @@ import (
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
-// A policy chooses the stream whose memory is freed, and its oldest lines that may be
-// moved or dropped, by the memory of each stream.
+// A policy chooses the stream whose memory is freed, according to the memory of each
+// stream. It also chooses the stream's oldest lines that may be moved or dropped.
 type policy struct{ streams *source.Streams }
 
-// share returns how much memory each stream may have, so that all of them
-// together have as much as allowed: an equal part, and more if others need less. The
-// memory of streams that can free nothing (their lines are in the queue, or in files
-// that may not be punched) is subtracted first, since the JVMs still need their
-// headroom.
+// share returns how much memory each stream may have, so that all streams together stay
+// within allowed: an equal part, and more if other streams need less. The memory of streams
+// that cannot free any (their lines are in the queue, or in files that may not be punched)
+// is subtracted first, since the JVMs still need their headroom.
 func (p policy) share(allowed int64) int64 {
 	var sharing []int64
 	for _, st := range p.streams.ByName {
@@ -69,8 +68,8 @@ func (p policy) largestOver(share int64, why ul.Reason, refusedOnly bool) (large
 	return largest
 }
 
-// oldestHolding returns the place of the stream's oldest record with lines that
-// may be dropped for a reason, or nil. It passes over records that were handed on.
+// oldestHolding returns the position of the stream's oldest record with lines that may be
+// dropped for the reason, or nil. It skips records that were handed on.
 func oldestHolding(st *source.Stream, why ul.Reason) (*source.File, int) {
 	for _, f := range st.Files {
 		if f.Stuck || f.Unaligned {
@@ -85,9 +84,9 @@ func oldestHolding(st *source.Stream, why ul.Reason) (*source.File, int) {
 	return nil, 0
 }
 
-// largestUnmoved returns the oldest file with at least that many bytes to move,
-// from the stream that has most to move and takes more memory than its share.
-// Refused streams have no share. It returns nil if there is no such file.
+// largestUnmoved returns the oldest file with at least least bytes to move, from the stream
+// that has the most to move and takes more memory than its share. Refused streams have no
+// share. It returns nil if there is no such file.
 func (p policy) largestUnmoved(share, least int64, refusedOnly bool) (oldest *source.File) {
 	most := int64(0)
 	for _, st := range p.streams.ByName {

@@ -62,14 +62,15 @@ func TestStreamBelowItsShareLosesNothing(t *testing.T) {
 			held := r.held()
 			for i, want := range c.left {
 				if got := held[fmt.Sprintf("%d.log", i)]; got < want-blockBytes-4*position.PageSize || got > want+blockBytes {
-					t.Errorf("stream %d has %d bytes left, want about %d", i, got, want)
+					t.Errorf("stream %d takes %d bytes afterwards, want about %d", i, got, want)
 				}
 			}
 		})
 	}
 }
 
-// A stream over its share loses moved lines by Discard. Its kept lines stay.
+// Discard drops moved lines of a stream that is over its share. The kept lines of the
+// stream stay.
 func TestDiscardTakesMovedLinesOfStreamsOverTheirShare(t *testing.T) {
 	const mib = 1 << 20
 	for _, c := range []struct {
@@ -163,14 +164,14 @@ func TestRestOfAnEndlessLineIsDropped(t *testing.T) {
 	w := r.writer("gc.log")
 	r.write(w, "first\n"+strings.Repeat("y", 3*r.cfg.LineLimit))
 	r.look()
-	for range 2 { // one chunk of lines, and a piece
+	for range 2 { // one chunk of lines and one piece
 		r.take()
 	}
 	beginning := r.text()
 	if !strings.HasSuffix(beginning, "y") {
 		t.Fatalf("no piece was handed on: %s", abbreviate(beginning))
 	}
-	for range 3 { // the line grows, before and after its gap is passed
+	for range 3 { // the line grows before and after its gap is handed on
 		r.write(w, strings.Repeat("y", 8<<20))
 		r.look()
 		r.src.Relief.Weigh()

@@ -9,7 +9,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// These tests handle only the events that they make.
+// These tests handle only the events that they create.
 
 func TestPollFollowsAFileThatFlowsAndItsRotation(t *testing.T) {
 	r := newRig(t)
@@ -34,7 +34,7 @@ func TestPollLeavesAFileAloneThatHadNothing(t *testing.T) {
 	r.write(f, "one\n")
 	r.read()
 	r.src.Watcher.Poll()
-	r.readTouched() // reads nothing: the flow has ended
+	r.readTouched() // reads nothing: no more lines arrive
 	r.now = r.now.Add(time.Hour)
 	r.src.Watcher.Poll()
 	r.write(f, "two\n")
@@ -43,7 +43,7 @@ func TestPollLeavesAFileAloneThatHadNothing(t *testing.T) {
 	r.want("gc.log", "one\n")
 }
 
-// setAge sets the clock to d after the last change of the directory.
+// setAge sets the clock to the time d after the last change of the directory.
 func setAge(r *rig, d time.Duration) {
 	r.t.Helper()
 	changed, err := r.src.dir.changed()
@@ -75,12 +75,12 @@ func TestPollScansForAChangeOfTheDirectoryOnceItsTimeIsOver(t *testing.T) {
 	}
 	r.put("b.log", "y\n")
 	if r.src.Watcher.Poll(); !r.src.Scanner.Stale() {
-		t.Error("no scan is due although the directory has another file")
+		t.Error("no scan is due, although the directory has another file")
 	}
 }
 
-// After a storm of new names the kernel has queued thousands of events, which the watcher
-// passes on one by one for minutes.
+// After a burst of new names, the kernel has queued thousands of events. The watcher passes
+// them on one by one, for minutes.
 func TestEventsOfWhatAScanHasSeenMakeNoScanDue(t *testing.T) {
 	r := newRig(t)
 	r.put("gc.log", "x\n")
@@ -99,7 +99,7 @@ func TestEventsOfWhatAScanHasSeenMakeNoScanDue(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.src.Watcher.Handle(fsnotify.Event{Name: r.path("gone.log"), Op: fsnotify.Rename}); !r.src.Scanner.Stale() {
-		t.Error("the event of a new name makes no scan due")
+		t.Error("the event of a new name does not make a scan due")
 	}
 }
 

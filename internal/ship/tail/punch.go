@@ -11,20 +11,20 @@ import (
 // A puncher frees pages of files by punching holes.
 type puncher struct{ *env }
 
-// open opens a file, which is open for reading, for a punch.
+// open opens a file again for punching. The file is already open for reading.
 func (p puncher) open(f *source.File) (int, error) {
 	return unix.Open(kernel.NameOf(f.Inode.FD), unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 }
 
-// allowed finds out whether holes may be punched into f, which a user has created. If they
-// may not although the mode asks for it, allowed logs that once.
+// allowed finds out whether holes may be punched into f, which the user by has created. If
+// the mode asks for punching and it is not permitted, allowed logs that once.
 func (p puncher) allowed(f *source.File, by *kernel.User) bool {
 	if !p.cfg.punches(f.Entry.Name) {
 		return false
 	}
 	fd, err := p.open(f)
 	if err == unix.EMFILE || err == unix.ENFILE {
-		return true // unless the punch shows otherwise
+		return true // until a punch fails
 	}
 	if err != nil {
 		hint := "its mode forbids that: its memory is freed only when it is unlinked"
@@ -59,13 +59,13 @@ func (p puncher) committed(f *source.File) {
 	f.Inode.LookWhetherHollow()
 }
 
-// pages frees the pages from one offset to another and returns the offset that it reached.
+// pages frees the pages from at to end, and returns the offset that it reached.
 func (p puncher) pages(f *source.File, at, end int64) int64 {
 	fd, err := p.open(f)
 	if err == nil {
 		defer unix.Close(fd)
 		for err == nil && at < end {
-			// In batches, since a punch and the JVM's write wait for each other.
+			// Punch in batches, since a punch and a write of the JVM wait for each other.
 			// An existing hole of any size costs one call.
 			var data int64
 			if data, err = f.Inode.NextData(at); err != nil || data >= end {
@@ -106,8 +106,8 @@ func (p puncher) record(f *source.File, r *source.Spooled) int64 {
 }
 
 // records tries again to punch the unpunched records of f, and reports whether all are
-// punched now. Before that no record may be appended for f: a restart takes data in
-// the pages of any record except the last one for a sign of a truncation.
+// punched now. Until they are, no record may be appended for f: to a restart, data in the
+// pages of any record except the last one means that the file was truncated.
 func (p puncher) records(f *source.File) bool {
 	for i := range f.Records.List {
 		r := &f.Records.List[i]

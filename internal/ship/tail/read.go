@@ -2,7 +2,7 @@ package tail
 
 import "github.com/ullage/ullage/internal/ship/source"
 
-// turnBytes is about how much of a stream is read before another stream has its
+// turnBytes is approximately how much of a stream is read before it is another stream's
 // turn.
 const turnBytes = blockBytes
 
@@ -30,10 +30,10 @@ func (r *Reader) Area() int {
 	return area
 }
 
-// Next reads the next chunk of any file that has one into area, of [Reader.Area]
-// bytes and returns its length. ok is false when there is nothing to read for
-// now. Streams take turns of equally many bytes, so that one stream cannot block
-// another.
+// Next reads the next chunk, of any file that has one, into area, which must have
+// [Reader.Area] bytes. It returns the length of the chunk. ok is false if there is nothing
+// to read for now. Streams take turns of equally many bytes, so that one stream cannot
+// block another.
 func (r *Reader) Next(area []byte) (n int, c Chunk, ok bool) {
 	for st := r.table.Streams.Turn(turnBytes); st != nil; st = r.table.Streams.Turn(turnBytes) {
 		if n, c, ok = r.nextOf(st, area); ok {
@@ -45,7 +45,7 @@ func (r *Reader) Next(area []byte) (n int, c Chunk, ok bool) {
 	return 0, Chunk{}, false
 }
 
-// nextOf reads from the oldest file of the stream that has something.
+// nextOf reads from the oldest file of the stream that has data.
 func (r *Reader) nextOf(st *source.Stream, area []byte) (n int, c Chunk, ok bool) {
 	if st.Refused {
 		return 0, Chunk{}, false
@@ -60,7 +60,7 @@ func (r *Reader) nextOf(st *source.Stream, area []byte) (n int, c Chunk, ok bool
 		n, c, err := r.nextChunk(f, area[:len(area)-1])
 		if err == source.ErrRewritten {
 			r.changes.truncated(f)
-			i = -1 // there is a new file, at another place
+			i = -1 // there is a new file, perhaps before this one
 			continue
 		}
 		if err != nil {
@@ -105,9 +105,9 @@ func (r *Reader) nextChunk(f *source.File, area []byte) (n int, c Chunk, err err
 	}
 }
 
-// handOn counts c, of n bytes in area, as handed on. If an open line was abandoned, it
-// puts the end of that line in front of c, for which the area has room. Counted reports
-// that the lines of c are in the read metrics already.
+// handOn counts c, which has n bytes in area, as handed on. If an open line was abandoned,
+// handOn puts the end of that line in front of c; the area has room for it. Counted says
+// that the lines of c are already in the read metrics.
 func (r *Reader) handOn(area []byte, n int, c Chunk, continues, counted bool) (int, Chunk) {
 	number, level, abandoned := r.table.OpenLines.Next(c.File.is, c.End, continues)
 	if c.number = number; !abandoned {

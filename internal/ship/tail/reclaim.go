@@ -9,7 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// A Reclaimer frees the memory of committed bytes: pages of files that are still
+// A Reclaimer frees the memory of committed bytes: pages of files that are still being
 // written, and whole files that are finished.
 type Reclaimer struct {
 	*env
@@ -21,17 +21,17 @@ type Reclaimer struct {
 	unlink  *unlinker
 }
 
-// Reclaim frees committed bytes: pages of files that are still written, and whole files
-// that are finished. It returns the contents that a checkpoint has stopped needing
-// since the last call, and the positions of files that came back, which the checkpoint
-// may have forgotten.
+// Reclaim frees committed bytes: pages of files that are still being written, and whole
+// files that are finished. It returns the contents that the checkpoint no longer needs,
+// collected since the last call. It also returns the positions of files that came back,
+// which the checkpoint may have forgotten.
 func (r *Reclaimer) Reclaim() (gone []position.Content, back map[position.Content]position.Saved) {
 	for _, f := range r.table.Held {
 		if r.cfg.reclaims(f.Entry.Name) {
 			r.punch.committed(f)
 		}
-		// A file that most likely still has a writer is looked at only once in a
-		// tick, unless something waits for it.
+		// A file that most likely still has a writer is checked only once a tick, unless
+		// something waits for it.
 		due := r.listing.crowded() || f.Growth.Quiet || f.Entry.Name == "" || f.Stream.Superseded(f) || r.table.Draining
 		f.Growth.Quiet = false
 		if due && f.CaughtUp() {
@@ -51,8 +51,8 @@ func (r *Reclaimer) Committed(c Chunk) {
 	r.table.Commit(c.File.is, c.End, c.number)
 }
 
-// begun counts a report of a crash once its first bytes are durable. The checkpoint then
-// has a position in it, so that no restart counts it again.
+// begun counts a crash report once its first bytes are durable. The checkpoint then has a
+// position in the report, so that no restart counts it again.
 func (r *Reclaimer) begun(f *source.File) {
 	if naming.KindOf(f.Stream.Name) != naming.KindCrash {
 		return
@@ -67,8 +67,8 @@ func (r *Reclaimer) begun(f *source.File) {
 	}
 }
 
-// makeRoom closes finished files for which the scan has found no other name, if other
-// files wait for a descriptor. It then makes the next scan due.
+// makeRoom closes finished files for which the scan has found no other name if other files
+// wait for a descriptor. It then makes the next scan due.
 func (r *Reclaimer) makeRoom() {
 	if !r.listing.crowded() || r.listing.stale {
 		return
@@ -85,9 +85,9 @@ func (r *Reclaimer) makeRoom() {
 }
 
 // finish closes a fully committed file if no process writes to it any more. A file with a
-// name loses the name first and is closed by a later call, because a process may have
-// opened it just before. A file that still has a name elsewhere may come back, so its
-// position waits.
+// name first loses the name and is closed by a later call, because a process may have
+// opened the file just before. If the file still has a name elsewhere, it may come back, so
+// its position waits.
 func (r *Reclaimer) finish(f *source.File) {
 	if !f.Writerless(r.now()) {
 		return
@@ -119,8 +119,8 @@ func (r *Reclaimer) finish(f *source.File) {
 	}
 }
 
-// setAside closes a finished file that keeps its name. If there is no room to remember the
-// file, it stays held: otherwise it would be read again.
+// setAside closes a finished file that keeps its name. If there is no room to keep the
+// position, the file stays held: otherwise it would be read again.
 func (r *Reclaimer) setAside(f *source.File) {
 	var st unix.Statx_t
 	absent := &r.table.Absent

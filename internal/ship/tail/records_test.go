@@ -17,7 +17,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// openAgain opens the source again, as the reader does if its directory was replaced.
+// openAgain opens the source again, as the reader does if the directory was replaced.
 func (r *rig) openAgain() {
 	r.t.Helper()
 	r.src.closeDir()
@@ -26,7 +26,7 @@ func (r *rig) openAgain() {
 	}
 }
 
-// replaceState replaces the state directory by a new one.
+// replaceState replaces the state directory with a new one.
 func (r *rig) replaceState() {
 	r.t.Helper()
 	if err := os.RemoveAll(r.path(statedir.Name)); err != nil {
@@ -44,7 +44,8 @@ func (r *rig) killed(saved map[position.Content]position.Saved, lost bool) {
 	r.look()
 }
 
-// committed returns the positions of the checkpoint: those of everything durable.
+// committed returns the positions in the checkpoint: the positions up to which everything
+// is durable.
 func (r *rig) committed() map[position.Content]position.Saved {
 	saved := map[position.Content]position.Saved{}
 	for of, f := range r.src.table.Files {
@@ -71,8 +72,8 @@ func TestNothingIsMovedWithoutASpool(t *testing.T) {
 	r.want("gc.log", text)
 }
 
-// A directory that was moved away comes back with the spool in it. Writes for older records
-// leave newer ones alone.
+// A directory that was moved away comes back with the spool in it. Writing about older
+// records must not change newer ones.
 func TestSpoolThatComesBackIsGoneOnWith(t *testing.T) {
 	r := newRig(t)
 	r.put("gc.log", uls("old", "warning", 60000))
@@ -89,7 +90,7 @@ func TestSpoolThatComesBackIsGoneOnWith(t *testing.T) {
 	r.want("other.log", other)
 	total, n := markers(r.text())
 	if lines := strings.Count(r.text(), "\n") - n; total == 0 || lines+int(total) != 60000 {
-		t.Errorf("%d lines, markers count %d", lines, total)
+		t.Errorf("%d lines were read, and the markers count %d", lines, total)
 	}
 	r.accounted()
 }
@@ -121,7 +122,7 @@ func TestReplacedStateDirectoriesHoldNoDescriptors(t *testing.T) {
 		}
 		r.read()
 		if got := strings.Count(r.text(), "\n"); got != want {
-			t.Errorf("%d lines, want %d", got, want)
+			t.Errorf("%d lines were read, want %d", got, want)
 		}
 	}
 }
@@ -168,8 +169,8 @@ func noDescriptors(t *testing.T) (end func()) {
 	}
 }
 
-// Moved blocks cannot be punched for a while, and the process is killed meanwhile. The
-// next process must not take the file for a truncated one.
+// Moved blocks cannot be punched for a while, and the process is killed meanwhile. The next
+// process must not mistake the file for a truncated one.
 func TestBlocksThatCouldNotBePunchedAreReadOnce(t *testing.T) {
 	r := newRig(t)
 	text := uls("x", "info", 40000)
@@ -196,7 +197,7 @@ func (r *rig) fileOf(name string) position.Identity {
 	return position.Identify(&st)
 }
 
-// Without a checkpoint, moved lines may be persisted already.
+// Without a checkpoint, moved lines may already be persisted.
 func TestNothingMovedIsDroppedBeforeTheSourceIsAligned(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		r := newRig(t)
@@ -239,8 +240,8 @@ func TestNothingIsLeftOfATruncatedFileAfterARewind(t *testing.T) {
 	}
 }
 
-// The persisted copy ends in a file whose earlier content has left records. These records are
-// persisted as well.
+// The persisted copy ends in a file, and an earlier content of that file has left records.
+// These records must be treated as persisted too.
 func TestAlignTakesEarlierContentsForPersisted(t *testing.T) {
 	r, w := moving(t, uls("old", "info", 2000))
 	r.truncate()
@@ -262,7 +263,8 @@ func TestAlignTakesEarlierContentsForPersisted(t *testing.T) {
 	}
 }
 
-// A part of a line is handed on, its rest is moved, and the file is gone at the next start.
+// A part of a line is handed on, its rest is moved, and the file no longer exists at the
+// next start.
 func TestOpenLineGoesOnInTheRecordsOfAFileThatIsGone(t *testing.T) {
 	r := newRig(t)
 	text := strings.Repeat("y", 4*r.cfg.LineLimit) + "\n" + uls("x", "info", 1)
@@ -301,11 +303,11 @@ func TestMovedLineBehindAHoleIsALine(t *testing.T) {
 		lines += testutil.ToFloat64(r.src.env.metrics.readLines.WithLabelValues("gc.log", level.String()))
 	}
 	if got := strings.Count(r.text(), "\n"); got != 1001 || lines != 1001 {
-		t.Errorf("%d lines, %v are counted, want 1001", got, lines)
+		t.Errorf("%d lines were read and %v were counted, want 1001", got, lines)
 	}
 }
 
-// A process that reads a file through a memory map fills its holes with zeros.
+// A process that reads a file through a memory map turns its holes into pages of zeros.
 func TestFileThatIsReadThroughAMapIsNoOther(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
@@ -333,7 +335,7 @@ func TestFileThatIsReadThroughAMapIsNoOther(t *testing.T) {
 }
 
 // A file is moved to another directory while the sidecar is down. It comes back while its
-// records are handed on.
+// records are being handed on.
 func TestFileThatComesBackIsThatOfItsRecords(t *testing.T) {
 	text := uls("x", "info", 2000)
 	r, w := moving(t, text)
@@ -357,7 +359,7 @@ func TestFileThatComesBackIsThatOfItsRecords(t *testing.T) {
 	r.want("gc.log", text+more)
 }
 
-// The newer of two files is deleted while the sidecar is down. Its records still come
+// The newer of two files is deleted while the sidecar is down. Its records must still come
 // after the older file.
 func TestRecordsOfAFileThatIsGoneKeepTheirPlace(t *testing.T) {
 	r := newRig(t)
@@ -376,8 +378,8 @@ func TestRecordsOfAFileThatIsGoneKeepTheirPlace(t *testing.T) {
 	}
 }
 
-// The beginning of an endless line was moved and handed on. The rest is dropped, so that the
-// line is not whole, and a marker counts it.
+// The beginning of an endless line was moved and handed on. The rest is dropped. The line is
+// then not whole, and a marker counts it.
 func TestRestOfALineIsDroppedBehindItsMovedBeginning(t *testing.T) {
 	r, w := moving(t, strings.Repeat("y", 3<<20))
 	if !r.take() {

@@ -5,8 +5,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// Capacity bounds how many files are held open, and how many of them may be of
-// streams that the destination refuses.
+// Capacity bounds how many files are held open, and how many of these may belong to streams
+// that the destination refuses.
 type Capacity struct {
 	*env
 	maxHeld int // files open at once
@@ -16,12 +16,12 @@ type Capacity struct {
 }
 
 // Refuse sets the streams that the destination refuses. No line of them is handed on.
-// Uncommitted lines that were handed on count as unread again: they stay on the source and
+// Uncommitted lines that were handed on become unread again: they stay in the source and
 // can be dropped. A stream that is no longer named is read from its committed positions,
-// after the [Start.Rewind] that has to follow.
+// after the [Start.Rewind] that must follow.
 //
-// Files of refused streams may take half of the descriptors. The others are
-// closed, and wait like files beyond the number that may be held.
+// Files of refused streams may take half of the descriptors. Further files of them are
+// closed and wait, like files beyond the number that may be held.
 func (c *Capacity) Refuse(names map[string]error) {
 	streams := &c.table.Streams
 	for name := range names {
@@ -51,7 +51,7 @@ func (c *Capacity) Refuse(names map[string]error) {
 	c.countFiles(c.table)
 }
 
-// tooMany reports whether a file of that name has to wait for a descriptor.
+// tooMany reports whether a file with that name has to wait for a descriptor.
 func (c *Capacity) tooMany(name string) bool {
 	if len(c.table.Held) >= c.maxHeld {
 		return true
@@ -79,9 +79,10 @@ func (c *Capacity) release(f *source.File) {
 	c.table.Forget(f)
 }
 
-// gone returns the refused streams without files: no file is held, and a scan of the whole
-// directory that began after the refusal was known has found no file. A stream is not gone
-// while a file of it waits for a descriptor, or a position waits for its file.
+// gone returns the refused streams without files. For such a stream, no file is held, and a
+// scan of the whole directory that began after the refusal was known has found no file. A
+// stream is not gone while one of its files waits for a descriptor, or a position waits for
+// its file.
 func (c *Capacity) gone() map[string]struct{} {
 	streams, absent := &c.table.Streams, &c.table.Absent
 	var gone map[string]struct{}

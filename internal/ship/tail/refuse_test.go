@@ -12,8 +12,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// Uncommitted lines of a refused stream are handed on again once the stream is
-// no longer refused, and not before.
+// Uncommitted lines of a refused stream are handed on again only once the stream is no
+// longer refused.
 func TestRefusedStreamIsReadAgainFromItsCommit(t *testing.T) {
 	r := newRig(t)
 	bad, good := r.writer("bad.log"), r.writer("good.log")
@@ -41,8 +41,8 @@ func TestRefusedStreamIsReadAgainFromItsCommit(t *testing.T) {
 	}
 }
 
-// Files of refused streams leave half of the descriptors to others, and are
-// read to their ends when their turn comes.
+// Files of refused streams leave half of the descriptors to other streams. They are read to
+// their ends when it is their turn.
 func TestRefusedStreamsLeaveDescriptors(t *testing.T) {
 	r := newRig(t)
 	r.src.Capacity.maxHeld = 8
@@ -111,7 +111,7 @@ func TestReleasedFileThatIsDeletedIsLetGoOf(t *testing.T) {
 	}
 }
 
-// Relief that may drop only lines of refused streams takes no other lines.
+// A Relief with Refused set drops no lines of other streams.
 func TestOnlyRefusedStreamsLoseLines(t *testing.T) {
 	r := newRig(t)
 	text := ""
@@ -155,7 +155,7 @@ func TestRefusedStreamIsGoneOnlyOnceAScanHasLookedForIt(t *testing.T) {
 	os.Remove(r.path("never.log"))
 	r.read()
 	r.src.Capacity.Refuse(names)
-	gone() // no scan has looked yet
+	gone() // no scan has looked for it yet
 	if len(r.src.table.Files) != 1 {
 		t.Fatalf("%d files are held, want 1", len(r.src.table.Files))
 	}

@@ -13,8 +13,8 @@ import (
 
 // A Relief is a request to free memory of the source.
 type Relief struct {
-	Want    int64    // bytes of memory
-	Least   int64    // bytes of a file that are worth a record
+	Want    int64    // bytes of memory to free
+	Least   int64    // the smallest number of bytes of a file that is worth a record
 	Keep    ul.Level // lines at or above it are kept when lines are discarded
 	Allowed int64    // bytes that all streams may have together, see Drop
 	Refused bool     // free only memory of refused streams
@@ -31,7 +31,7 @@ type Reliever struct {
 	policy policy
 }
 
-// relieveTime bounds one Move or Drop: reading waits meanwhile.
+// relieveTime bounds the duration of one Move or Drop: reading waits meanwhile.
 const relieveTime = 100 * time.Millisecond
 
 // Usage is how many bytes the source and its files occupy.
@@ -43,8 +43,7 @@ type Usage struct {
 	Tmpfs    bool
 }
 
-// Usage asks the kernel. Everything but Backlog is zero while the directory
-// is missing.
+// Usage asks the kernel. While the directory is missing, everything but Backlog is zero.
 func (r *Reliever) Usage() Usage {
 	var u Usage
 	for _, f := range r.table.Files {
@@ -62,15 +61,15 @@ func (r *Reliever) Usage() Usage {
 
 // Weight is how much memory the source takes.
 type Weight struct {
-	Memory  int64 // of the files and of the spool, bytes
+	Memory  int64 // of the files and the spool, in bytes
 	Length  int64 // of the files
-	Streams int   // number of streams with more than a few pages of the memory
+	Streams int   // number of streams that take more than a few pages of memory
 }
 
 // fewPages is the memory up to which a stream is not counted.
 const fewPages = 4 * position.PageSize
 
-// Weigh asks the kernel. Move and Drop use the memory that it has found for each stream.
+// Weigh asks the kernel. Move and Drop use the memory of each stream that it found.
 func (r *Reliever) Weigh() (w Weight) {
 	for _, st := range r.table.Streams.ByName {
 		st.Memory = 0
@@ -94,7 +93,7 @@ func (r *Reliever) Weigh() (w Weight) {
 	return w
 }
 
-// Memory returns the Memory of Weigh, and changes nothing.
+// Memory returns the Memory of Weigh without changing anything.
 func (r *Reliever) Memory() int64 {
 	sum := r.spool.memory()
 	for _, st := range r.table.Streams.ByName {
@@ -113,12 +112,12 @@ func (r *Reliever) Memory() int64 {
 // Refusing reports whether any file belongs to a refused stream.
 func (r *Reliever) Refusing() bool { return r.table.Streams.RefusedFiles > 0 }
 
-// Move moves unread lines into the spool, compressed, the oldest of the stream
-// with the most of them first, until it has freed as much memory as wanted, or
-// no block is left that is worth a record, or it takes too long. It returns how
-// much memory it freed: at least 1 if it moved anything. Lines are lost only if the
-// tmpfs has no room even for the compressed lines. These are then dropped at once,
-// whatever their level and the stream's share.
+// Move compresses unread lines and moves them into the spool. It begins with the oldest
+// lines of the stream that has the most unread lines. It stops when it has freed as much
+// memory as wanted, when no block is left that is worth a record, or when it has taken too
+// long. It returns how much memory it freed, which is at least 1 if it moved anything.
+// Lines are lost only if the tmpfs has no room even for the compressed lines. These are
+// then dropped at once, whatever their level and the stream's share.
 func (r *Reliever) Move(relief Relief) (freed int64) {
 	left := r.recordsLeft()
 	for deadline := r.now().Add(relieveTime); freed < relief.Want && left > 0 && r.now().Before(deadline); left-- {
@@ -136,8 +135,8 @@ func (r *Reliever) Move(relief Relief) (freed int64) {
 // but leaves an unmoved block alone if these lines are less than half of it.
 // [ul.DropAll] drops all lines.
 //
-// A stream that takes less memory than its share loses nothing. The largest of the
-// other streams loses lines first, beginning with its oldest. Refused streams have no
+// A stream that takes less memory than its share loses nothing. Of the other streams, the
+// largest one loses lines first, beginning with its oldest lines. Refused streams have no
 // share, and lose lines before all others.
 func (r *Reliever) Drop(why ul.Reason, relief Relief) (freed int64) {
 	left := r.recordsLeft()
@@ -152,7 +151,7 @@ func (r *Reliever) Drop(why ul.Reason, relief Relief) (freed int64) {
 			n = r.dropOldest(st, why)
 		} else if f := r.toMove(relief, share); f != nil && left > 0 {
 			left--
-			over := min(max(2*relief.Least, f.Stream.Memory-share), spool.BlockBytes) // a block ends with a message
+			over := min(max(2*relief.Least, f.Stream.Memory-share), spool.BlockBytes) // a block ends at the end of a message
 			n = r.mover.relieve(f, load{least: relief.Least, most: over, keep: relief.Keep, without: without})
 		} else {
 			break
@@ -162,8 +161,8 @@ func (r *Reliever) Drop(why ul.Reason, relief Relief) (freed int64) {
 	return freed
 }
 
-// recordsLeft makes every file a candidate again, and returns how many records may
-// still be made: a start reads no more than [spool.MostRecords].
+// recordsLeft makes every file a candidate again. It returns how many more records may be
+// made: a start reads at most [spool.MostRecords].
 func (r *Reliever) recordsLeft() int {
 	left := spool.MostRecords
 	for _, f := range r.table.Files {
@@ -173,8 +172,8 @@ func (r *Reliever) recordsLeft() int {
 	return left
 }
 
-// toMove returns the oldest file with a block to move, of the stream that has
-// most to move and takes more memory than share, or nil if there is no such file.
+// toMove returns the oldest file with a block to move, from the stream that has the most to
+// move and takes more memory than share. It returns nil if there is no such file.
 func (r *Reliever) toMove(relief Relief, share int64) *source.File {
 	if r.spool.log == nil {
 		return nil
@@ -182,7 +181,7 @@ func (r *Reliever) toMove(relief Relief, share int64) *source.File {
 	return r.policy.largestUnmoved(share, relief.Least, relief.Refused)
 }
 
-// dropOldest drops the lines of the stream's oldest record with any.
+// dropOldest drops the lines of the stream's oldest record that has any.
 func (r *Reliever) dropOldest(st *source.Stream, why ul.Reason) (freed int64) {
 	f, at := oldestHolding(st, why)
 	record := f.Records.List[at].Record

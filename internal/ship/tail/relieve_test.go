@@ -17,9 +17,9 @@ import (
 // dropSteps lists the steps of a dropModel, one letter each.
 const dropSteps = "wWmnsdDarctkRvpTuSb"
 
-// FuzzDrop drives a JVM that writes records of all levels, a reader that reads,
-// commits, rewinds and restarts, and pressure. At the end every line is
-// persisted once and in its place, or is counted by the marker in its place.
+// FuzzDrop drives a JVM that writes records of all levels, a reader that reads, commits,
+// rewinds and restarts, and pressure. At the end, every line must be persisted once and in
+// its place, or be counted by the marker in its place.
 func FuzzDrop(f *testing.F) {
 	for _, story := range []string{"WdWdscWDWc", "WWnWdsWdrWdcWDkWdc", "WdkWdkcWDRWdctWDt", "mWndWDaWsWdRrWDkmc", "WsWsdcdWdDWdDcRk", "pWdpWdvsskvWdvWdDsck", "WvTWvsTWdrck", "WvsuWvDbWdSvWc", "WvSWvbDWvsrSDk"} {
 		var ops []byte
@@ -40,7 +40,7 @@ func FuzzDrop(f *testing.F) {
 	})
 }
 
-// TestDropAtRandom is FuzzDrop with long stories.
+// TestDropAtRandom runs the model of FuzzDrop with long inputs.
 func TestDropAtRandom(t *testing.T) {
 	moved := 0
 	for seed := range uint64(4) {
@@ -76,7 +76,7 @@ type dropModel struct {
 	committed int // bytes of persisted that a rewind keeps
 	dropped   uint64
 	moved     int  // records that were seen
-	fragile   bool // a restart would lose lines, whose file or records have no name
+	fragile   bool // a restart would lose lines, because their file or their records have no name
 }
 
 func newDropModel(t testing.TB, seed uint64) *dropModel {
@@ -91,7 +91,7 @@ func (m *dropModel) step(op byte) {
 		m.record(m.level(), 1)
 	case 'm':
 		m.record(m.level(), 1+m.rand.IntN(5))
-	case 'p': // warnings far enough from one another for gaps between them
+	case 'p': // warnings far enough apart for gaps between them
 		for range 110 {
 			m.record(ul.Warning, 1)
 			for range 90 {
@@ -106,7 +106,7 @@ func (m *dropModel) step(op byte) {
 		for range 300 {
 			m.record(m.level(), 1+m.rand.IntN(8)/7)
 		}
-	case 's': // some chunks are read
+	case 's': // a few chunks are read
 		m.scan()
 		for range m.rand.IntN(4) {
 			m.next()
@@ -142,7 +142,7 @@ func (m *dropModel) step(op byte) {
 	case 'S':
 		m.replaceState()
 		m.fragile = true
-	case 'b': // the directory goes, and comes back
+	case 'b': // the directory disappears and comes back
 		m.openAgain()
 	case 'R':
 		m.archives++
@@ -150,9 +150,9 @@ func (m *dropModel) step(op byte) {
 	}
 }
 
-// truncateInPlace truncates the log as a JVM with filecount=0 does at its start. Lines of
-// the file that were neither read nor moved are lost. Lines that were read cannot be read
-// again, so truncateInPlace commits them first.
+// truncateInPlace truncates the log as a JVM with filecount=0 does at its start. Lines that
+// were neither read nor moved are lost. Lines that were read cannot be read again, so
+// truncateInPlace commits them first.
 func (m *dropModel) truncateInPlace() {
 	m.scan()
 	f := m.src.table.Held[m.fileOf("gc.log")]
@@ -178,7 +178,7 @@ func (m *dropModel) truncateInPlace() {
 	m.scan()
 }
 
-// level returns mostly a level whose lines are dropped, so that there are pages to free.
+// level mostly returns a level whose lines are dropped, so that there are pages to free.
 func (m *dropModel) level() ul.Level {
 	if m.rand.IntN(100) == 0 {
 		return ul.Warning + ul.Level(m.rand.IntN(2))
@@ -186,7 +186,7 @@ func (m *dropModel) level() ul.Level {
 	return ul.Trace + ul.Level(m.rand.IntN(3))
 }
 
-// record writes a message of some lines, as JDK 17 does.
+// record writes a message of several lines as JDK 17 does.
 func (m *dropModel) record(level ul.Level, lines int) {
 	for i := range lines {
 		text := fmt.Sprintf("[%d.%03ds][%-7s][gc] ", len(m.lines)/1000, len(m.lines)%1000, level)
@@ -231,7 +231,7 @@ func (m *dropModel) drop(reason ul.Reason) {
 	m.now = m.now.Add(time.Millisecond)
 }
 
-// relief asks for any number of bytes, in blocks of any size.
+// relief asks for a random number of bytes, in blocks of a random size.
 func (m *dropModel) relief() Relief {
 	return Relief{Want: int64(m.rand.IntN(3 << 20)), Least: 1 + int64(m.rand.IntN(20<<10)), Keep: ul.Warning}
 }
@@ -258,7 +258,7 @@ func (m *dropModel) rewound() {
 	clear(m.last)
 }
 
-// restart forgets what is not committed, and begins from a checkpoint.
+// restart forgets everything that is not committed, and starts from a checkpoint.
 func (m *dropModel) restart() {
 	if m.fragile {
 		m.readAll()
@@ -279,7 +279,7 @@ func (m *dropModel) countDropped() {
 	m.dropped += countedDrops(m.src)
 }
 
-// finish reads the rest and compares all of it with what was written.
+// finish reads the rest and compares everything with the written lines.
 func (m *dropModel) finish() {
 	m.readAll()
 	m.commit()
@@ -303,7 +303,7 @@ func (m *dropModel) finish() {
 		m.t.Errorf("markers count %d lines, the metric %v", gone, m.dropped)
 	}
 	if u := m.src.Stats().Unpersisted; u != (admin.Unpersisted{}) {
-		m.t.Errorf("everything is durable, but unpersisted is %+v", u)
+		m.t.Errorf("everything is durable, but the unpersisted data is %+v", u)
 	}
 	for _, f := range m.src.table.Files {
 		if !f.Records.Empty() {
@@ -315,7 +315,7 @@ func (m *dropModel) finish() {
 	}
 }
 
-// skip treats the lines of a gap as dropped, and checks that they can have been.
+// skip treats the lines of a gap as dropped, and checks that they can have been dropped.
 func (m *dropModel) skip(at int, g ul.Gap) int {
 	var bytes uint64
 	var levels [ul.NumLevels]uint64

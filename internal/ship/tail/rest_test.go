@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A scan that had to wait for a processor does not put off the next one.
+// A scan that had to wait for a processor does not postpone the next one.
 func TestWaitingForAProcessorIsNoReasonToRest(t *testing.T) {
 	r := newRig(t)
 	r.put("a.log", "x\n")

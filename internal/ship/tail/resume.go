@@ -17,8 +17,8 @@ type leftovers struct {
 	spool *spooler
 	punch puncher
 
-	expected  bool // the records were adopted
-	unaligned bool // lines that the first scan finds may be persisted already
+	expected  bool // the records have been adopted
+	unaligned bool // lines that the first scan finds may already be persisted
 }
 
 // expectOnce adopts the records if no checkpoint came with them.
@@ -28,7 +28,7 @@ func (l *leftovers) expectOnce() {
 	}
 }
 
-// expect adopts the positions of an earlier process and the records of the spool. The newest
+// expect adopts the positions of an earlier process and the records in the spool. The newest
 // content of a file waits for the file. Of an older content, only the records are left.
 func (l *leftovers) expect(saved map[position.Content]position.Saved) {
 	l.expected = true
@@ -46,7 +46,7 @@ func (l *leftovers) expect(saved map[position.Content]position.Saved) {
 	}
 	for id, k := range newest {
 		if have, ok := l.table.Absent.Saved[id]; ok && have.Epoch >= k.Epoch {
-			k, newest[id] = have, have // its file waits already
+			k, newest[id] = have, have // its file is already awaited
 		}
 		if l.table.Held[id] == nil {
 			l.table.Absent.Await(id, k)
@@ -64,9 +64,9 @@ func (l *leftovers) expect(saved map[position.Content]position.Saved) {
 	}
 }
 
-// strand continues with the records of a content that its file no longer holds,
-// and reports whether there are any. Like a file that a scan finds, they wait
-// for their place in the stream.
+// strand continues with the records of a content that its file no longer holds, and reports
+// whether there are any. Like a file that a scan finds, they wait for their place in the
+// stream.
 func (l *leftovers) strand(of position.Content, saved position.Saved) bool {
 	list := l.spool.take(of, saved.Offset)
 	if len(list) == 0 {
@@ -89,8 +89,8 @@ func (l *leftovers) strand(of position.Content, saved position.Saved) bool {
 	return true
 }
 
-// resume moves a newly opened file to its saved position and adopts the records after it. A
-// file that does not hold these was truncated.
+// resume moves a newly opened file to its saved position and adopts the records after it.
+// If the file does not hold the position, it was truncated.
 func (l *leftovers) resume(f *source.File, saved position.Saved, waited bool) {
 	if data, err := f.Inode.NextData(0); err == nil {
 		f.Inode.Reclaimed = data &^ (position.PageSize - 1)
@@ -130,7 +130,7 @@ func (l *leftovers) rejoin(f *source.File) {
 	}
 }
 
-// aligned notes that reading begins where persisting has ended.
+// aligned records that reading begins where persisting ended.
 func (l *leftovers) aligned() {
 	l.unaligned = false
 	for _, f := range l.table.Files {

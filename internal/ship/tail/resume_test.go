@@ -74,8 +74,8 @@ func TestReusedInodeIsAnotherFile(t *testing.T) {
 	r.write(f, "same head\n")
 	r.read()
 	r.commit()
-	// No file system hands out the same number on demand, so the checkpoint is
-	// made to name the new file's number with the old file's birth.
+	// No file system assigns the same inode number on demand. So the checkpoint is changed
+	// to name the new file's number with the old file's time of birth.
 	saved := map[position.Content]position.Saved{}
 	for id, f := range r.src.table.Files {
 		id.Born--
@@ -120,8 +120,8 @@ func TestPositionsThatAFileDoesNotHold(t *testing.T) {
 	}
 }
 
-// TestAlignFindsThePlaceFromHowThePersistedCopyEnds looks for different ends of a persisted
-// copy in the files.
+// TestAlignFindsThePlaceFromHowThePersistedCopyEnds searches the files for different ends
+// of a persisted copy.
 func TestAlignFindsThePlaceFromHowThePersistedCopyEnds(t *testing.T) {
 	const total = 3000
 	line := func(i int) string { return fmt.Sprintf("[%d.%03ds][info][gc] line %d\n", i/1000, i%1000, i) }
@@ -136,7 +136,7 @@ func TestAlignFindsThePlaceFromHowThePersistedCopyEnds(t *testing.T) {
 		name      string
 		persisted int  // lines
 		rotated   int  // lines in an older file
-		punched   bool // the whole pages of the persisted part
+		punched   bool // punch the whole pages of the persisted part
 	}{
 		{"in the middle", 1500, 0, false},
 		{"punched", 1500, 0, true},

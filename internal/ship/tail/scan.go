@@ -19,11 +19,11 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// maxPasses bounds how often one scan lists the directory. Files without a
-// place then get one in the next scan.
+// maxPasses bounds how often one scan lists the directory. Files that have no place after
+// that get one in the next scan.
 const maxPasses = 4
 
-// A Scanner brings the table in step with the directory.
+// A Scanner updates the table from the directory.
 type Scanner struct {
 	*env
 	dir      *directory
@@ -34,18 +34,17 @@ type Scanner struct {
 	punch    puncher
 	reclaim  *Reclaimer
 
-	renamed []*source.Stream // streams with a file that has a new name, during a scan
+	renamed []*source.Stream // during a scan, the streams with a file that has a new name
 }
 
-// Stale reports whether a scan is due, although it may be too early for it.
+// Stale reports whether a scan is due, even if it is too early for one.
 func (s *Scanner) Stale() bool { return s.listing.stale && s.dir.opened() }
 
-// Scan brings the set of held files in step with the directory, if that is due: it
-// opens new files, returns their number, and learns new names of the files that are
-// held. It lists the directory until it has found a place for each new file, see
-// [source.Streams.Place]. The time between two scans is several times the processor time
-// of a scan, so that a storm of renames among thousands of files cannot keep a
-// processor busy.
+// If a scan is due, Scan updates the set of held files from the directory: it opens new
+// files and returns their number, and it learns new names of held files. It lists the
+// directory until it has found a place for each new file, see [source.Streams.Place]. The
+// pause between two scans is several times the CPU time of a scan, so that a burst of
+// renames among thousands of files cannot keep a processor busy.
 func (s *Scanner) Scan() (found int, err error) {
 	started := s.now()
 	if !s.Stale() || started.Before(s.listing.after) {
@@ -87,8 +86,8 @@ func (s *Scanner) Scan() (found int, err error) {
 	return found, nil
 }
 
-// sawAll ends a scan during which the directory did not change: files that later
-// scans find are new, and a file that this scan did not see is gone.
+// sawAll ends a scan during which the directory did not change. Files that later scans find
+// are then new, and a file that this scan did not see is gone.
 func (s *Scanner) sawAll() {
 	for id, saved := range s.table.Absent.Unseen() {
 		of := saved.Content(id)
@@ -101,7 +100,7 @@ func (s *Scanner) sawAll() {
 	s.listing.sawAll()
 }
 
-// countMissed looks at the new names of a stream's files after a scan and counts the
+// countMissed examines the new names of a stream's files after a scan, and counts the
 // archives that were overwritten unread.
 func (s *Scanner) countMissed(st *source.Stream) {
 	for _, f := range st.Files {
@@ -125,7 +124,7 @@ func (s *Scanner) countMissed(st *source.Stream) {
 	st.Archives.Settle(s.listing.pass)
 }
 
-// list goes once through the directory and looks at each entry.
+// list lists the directory once and examines each entry.
 func (s *Scanner) list() error {
 	s.listing.begin()
 	was := s.table.Names.Begin()
@@ -174,8 +173,8 @@ func (s *Scanner) leaveOut(name, reason string) {
 	s.log.once("ignored "+reason, "source entry is not followed", "reason", reason, "name", name, "hint", hint)
 }
 
-// nameless takes the name from files that have lost it since the last scan. They are
-// still read to their end.
+// nameless removes the name of files that have lost it since the last scan. They are still
+// read to their end.
 func (s *Scanner) nameless(was map[string]*source.File) {
 	for name, f := range was {
 		if f.Entry.Name == name && s.table.Names.Now[name] != f {
@@ -185,7 +184,7 @@ func (s *Scanner) nameless(was map[string]*source.File) {
 	}
 }
 
-// see looks at one entry and follows it, unless there is a reason not to.
+// see examines one entry and follows it unless there is a reason not to.
 func (s *Scanner) see(name string) (reason string) {
 	if !naming.Valid(name) {
 		s.sight(name)
@@ -245,9 +244,9 @@ func (s *Scanner) sight(name string) {
 	}
 }
 
-// openFile opens the named file and begins to follow it. It first opens a descriptor
-// that allows only to look at the file (O_PATH), since opening a FIFO or a device can
-// have effects. It returns nil if the name has become a file that may not be followed.
+// openFile opens the named file and begins to follow it. It first opens a descriptor with
+// O_PATH, which only permits examining the file, since opening a FIFO or a device can have
+// side effects. It returns nil if the name now belongs to a file that may not be followed.
 func (s *Scanner) openFile(name string) (*source.File, error) {
 	look, err := unix.Openat(s.dir.fd(), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -264,7 +263,7 @@ func (s *Scanner) openFile(name string) (*source.File, error) {
 	fd, err := unix.Open(kernel.NameOf(look), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	by := s.creator(&st)
 	if err != nil {
-		if err == unix.EACCES && !by.IsOurs() { // otherwise the file's mode forbids it
+		if err == unix.EACCES && !by.IsOurs() { // otherwise it is the file's mode that forbids it
 			s.listing.denied = by
 		}
 		return nil, err
@@ -277,7 +276,7 @@ func (s *Scanner) openFile(name string) (*source.File, error) {
 		Inode:  source.Inode{FD: fd},
 	}
 	f.Inode.Punchable = s.punch.allowed(f, by)
-	// Every JVM obeys root, and root may punch, unless its capabilities were dropped.
+	// Every JVM obeys root, and root may punch unless its capabilities were dropped.
 	if !by.IsOurs() && (os.Geteuid() != 0 || s.cfg.punches(name) && !f.Inode.Punchable) {
 		f.Inode.Stranger = by
 	}
@@ -291,8 +290,8 @@ func (s *Scanner) creator(st *unix.Statx_t) *kernel.User {
 	return &kernel.User{UID: st.Uid, GID: st.Gid, GroupHidden: hidden}
 }
 
-// follow continues with a newly opened file where an earlier process, or this
-// one, has left off. It returns the present content of the file.
+// follow continues with a newly opened file where an earlier process, or this one, stopped.
+// It returns the present content of the file.
 func (s *Scanner) follow(f *source.File) *source.File {
 	id, stream := f.Of.Identity, naming.StreamOf(f.Entry.Name)
 	saved, waited := s.table.Absent.Saved[id]

@@ -12,11 +12,11 @@ import (
 type sifter struct {
 	below ul.Level // lines below this level are withheld
 
-	runs []siftRun // of the chunk that is being classified
+	runs []siftRun // runs of the chunk that is being classified
 	held []byte
 }
 
-// A siftRun is a run of bytes of a chunk that are all held or all kept.
+// A siftRun is a run of bytes of a chunk that are all withheld or all kept.
 type siftRun struct {
 	bytes int
 	held  bool
@@ -30,7 +30,8 @@ func (s *sifter) holds(st *source.Stream, l ul.Level) bool {
 	return s.on() && !st.Whole && l.Below(s.below)
 }
 
-// take notes the next line of the chunk, or the next piece of one, of so many bytes.
+// take records the next line, or the next piece of a line, of the chunk, with its length in
+// bytes.
 func (s *sifter) take(st *source.Stream, bytes int, l ul.Level) {
 	if !s.on() {
 		return
@@ -44,7 +45,7 @@ func (s *sifter) take(st *source.Stream, bytes int, l ul.Level) {
 }
 
 // sift moves the withheld lines of data to its end and returns how many bytes they take. The
-// calls of take since the last sift were about data.
+// calls of take since the last sift must describe data.
 func (s *sifter) sift(data []byte) (held int) {
 	if len(s.runs) == 0 {
 		return 0
@@ -64,8 +65,8 @@ func (s *sifter) sift(data []byte) (held int) {
 }
 
 // siftLines is take and sift for lines that were read from the spool. Before is the level of
-// the previous record. If the lines continue an open line, open is its level. A marker is
-// never withheld.
+// the previous record. If the lines continue an open line, open is the level of that line. A
+// marker is never withheld.
 func (s *sifter) siftLines(st *source.Stream, data []byte, before ul.Level, continues bool, open ul.Level) (held int) {
 	if !s.on() {
 		return 0
@@ -91,8 +92,9 @@ func (s *sifter) siftLines(st *source.Stream, data []byte, before ul.Level, cont
 	return s.sift(data)
 }
 
-// lastLine returns the last line of the end of a persisted stream, with the newline. If
-// lines are withheld, the lines before it need not be its neighbours in the source.
+// lastLine returns the last line of the end of a persisted stream, with its newline. If
+// lines are withheld, the lines before it in the copy may not be its neighbours in the
+// source.
 func lastLine(end []byte) []byte {
 	if len(end) == 0 {
 		return end

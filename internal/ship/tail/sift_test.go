@@ -30,7 +30,7 @@ func TestWithheldLinesStandBehindTheOthers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &sifter{below: c.below}
-			for range 2 { // the first round must leave nothing for the second
+			for range 2 { // the first round must leave nothing behind for the second
 				data := []byte(c.in)
 				held := s.siftLines(c.of, data, ul.Unknown, c.open != ul.Unknown, c.open)
 				at := len(data) - held

@@ -13,11 +13,10 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// Source is one source directory and the files in it. Create it with [New], then call
-// [Source.Open] until it succeeds, after [Source.Connect] if other parts are to know what it
-// sees.
+// Source is one source directory and the files in it. Create it with [New]. If other parts
+// need what it sees, call [Source.Connect]. Then call [Source.Open] until it succeeds.
 type Source struct {
-	Watcher   *Watcher   // notices what has to be scanned and read
+	Watcher   *Watcher   // notices when there is something to scan or read
 	Scanner   *Scanner   // finds files
 	Capacity  *Capacity  // bounds how many files are held open
 	Start     *Start     // finds where reading begins, at a start and after a rewind
@@ -34,7 +33,7 @@ type Source struct {
 	unlink  *unlinker
 }
 
-// New returns a Source for a valid cfg that has opened nothing yet.
+// New returns a Source for a valid cfg. The Source has not opened anything yet.
 func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 	e := &env{cfg: cfg, log: notes{Logger: log, warned: map[string]bool{}}, metrics: newMetrics(reg), now: time.Now}
 	s := &Source{
@@ -62,14 +61,13 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 	return s
 }
 
-// Connect says where to pass on what the Source sees. It has to be called before Open.
+// Connect sets where to pass on what the Source sees. It must be called before Open.
 func (s *Source) Connect(to Outlets) { s.env.to = to }
 
-// Open opens the directory and begins to watch it. It fails with an error
-// that wraps [fs.ErrNotExist] while the directory is missing, or
-// [statedir.ErrOwned] while another sidecar owns it, and can be called again,
-// as after an error for want of descriptors or memory. Nothing is read before
-// [Scanner.Scan].
+// Open opens the directory and starts watching it. It fails with an error that wraps
+// [fs.ErrNotExist] while the directory is missing, or [statedir.ErrOwned] while another
+// sidecar owns it. Other errors come from a lack of descriptors or memory. After any error,
+// Open can be called again. Nothing is read before [Scanner.Scan].
 func (s *Source) Open() error {
 	if err := s.dir.open(); err != nil {
 		return err
@@ -93,7 +91,7 @@ func (s *Source) Open() error {
 	s.left.expected = false
 	err := s.openSpool()
 	if statedir.Transient(err) {
-		// It may hold records, whose lines would be passed over as holes.
+		// The spool may hold records whose lines would be skipped as holes.
 		s.closeDir()
 		return fmt.Errorf("open the spool: %w", err)
 	}
@@ -121,17 +119,17 @@ func (s *Source) openSpool() error {
 	return s.spool.open(s.dir, func(of position.Content) bool { return s.table.Files[of] != nil })
 }
 
-// State returns the directory, open, in which the sidecar keeps its
-// checkpoint. It is nil while the source is missing and remains the Source's.
+// State returns the open directory in which the sidecar keeps its checkpoint. It is nil
+// while the source is missing. The Source closes it.
 func (s *Source) State() *os.File { return s.dir.state }
 
-// Dir returns the source directory, open. It is nil while the source is missing and remains the
-// Source's.
+// Dir returns the open source directory. It is nil while the source is missing. The Source
+// closes it.
 func (s *Source) Dir() *os.File { return s.dir.dir }
 
 // CloseGone closes the open directory if the path no longer leads to it or to its state
-// directory, and reports that. The caller then opens the new directory; the files of the
-// old one stay held until they are finished.
+// directory, and reports whether it did. The caller then opens the new directory; the files
+// of the old one stay held until they are finished.
 func (s *Source) CloseGone() bool {
 	gone := s.dir.replaced()
 	if gone {
@@ -140,7 +138,7 @@ func (s *Source) CloseGone() bool {
 	return gone
 }
 
-// closeDir closes the directory and the watcher, not the files.
+// closeDir closes the directory and the watcher, but not the files.
 func (s *Source) closeDir() {
 	s.spool.leave()
 	s.dir.close()
@@ -158,10 +156,10 @@ func (s *Source) Close() {
 	s.spool.close()
 }
 
-// Tick is the slow poll, to be called about once a second. It shows other sidecars
-// that the owner of the source lives, makes a scan due, looks for files whose writer
-// is gone, tries again to open the spool if Open failed to, and frees the spool's
-// memory once the spool is empty.
+// Tick is the slow poll, to be called about once a second. It shows other sidecars that the
+// owner of the source is alive, makes a scan due, and looks for files that have lost their
+// writer. If Open failed to open the spool, it tries again. It frees the spool's memory
+// once the spool is empty.
 func (s *Source) Tick() {
 	s.Watcher.tick()
 	s.dir.beat()
@@ -171,9 +169,10 @@ func (s *Source) Tick() {
 	}
 }
 
-// Drain notes that the end has come: from now on the unterminated rest of any file without
+// Drain records that the end is near: from now on, the unterminated rest of any file without
 // a writer is handed on at once. It makes a scan due and returns how many files the last scan
-// left out because too many were held, or 0 if there is still no place for another file.
+// left out because too many were held. It returns 0 if there is still no room for another
+// file.
 func (s *Source) Drain() (waiting int) {
 	s.listing.expire()
 	s.table.Drain()

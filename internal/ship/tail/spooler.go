@@ -18,7 +18,7 @@ import (
 // spoolName is the name of the spool in the state directory.
 const spoolName = "spool"
 
-// mostLogs bounds how many logs of replaced state directories stay open for their
+// mostLogs bounds how many logs of replaced state directories stay open because of their
 // records.
 const mostLogs = 16
 
@@ -39,7 +39,7 @@ func (p *spooler) area(n int) []byte {
 	return p.data
 }
 
-// rest frees the memory for moving and reading lines, if no record is left.
+// rest frees the memory for moving and reading lines if no record is left.
 func (p *spooler) rest(files map[position.Content]*source.File) {
 	if p.resting() || len(p.pending) > 0 {
 		return
@@ -55,8 +55,8 @@ func (p *spooler) rest(files map[position.Content]*source.File) {
 	}
 }
 
-// resting reports whether there is nothing to free. A process that only reads the records
-// of an earlier one has moved nothing, and its log takes memory.
+// resting reports whether there is nothing to free. Even a process that has moved nothing
+// and only reads the records of an earlier process uses memory for its log.
 func (p *spooler) resting() bool {
 	for l := range p.logs() {
 		if !l.Resting() {
@@ -66,7 +66,7 @@ func (p *spooler) resting() bool {
 	return p.data == nil
 }
 
-// logs yields the log and the earlier ones.
+// logs yields the current log and the earlier ones.
 func (p *spooler) logs() iter.Seq[*spool.Log] {
 	return func(yield func(*spool.Log) bool) {
 		for _, l := range p.old {
@@ -95,7 +95,8 @@ func (p *spooler) open(dir *directory, known func(position.Content) bool) error 
 		}
 	}
 	if at := slices.IndexFunc(p.old, func(l *spool.Log) bool { return l.IsIn(f) }); at >= 0 {
-		// The directory has come back. Two logs in one file would overwrite each other.
+		// The directory has come back. If two logs used one file, they would overwrite each
+		// other.
 		f.Close()
 		p.log, p.old = p.old[at], slices.Delete(p.old, at, at+1)
 		return nil
@@ -130,7 +131,7 @@ func (p *spooler) open(dir *directory, known func(position.Content) bool) error 
 	return nil
 }
 
-// leave continues without the log, which may still hold records of files.
+// leave stops using the log, which may still hold records of files.
 func (p *spooler) leave() {
 	if p.log != nil {
 		p.old = append(p.old, p.log)
@@ -138,7 +139,7 @@ func (p *spooler) leave() {
 	}
 }
 
-// closeUnused closes earlier logs without records, of the files or pending.
+// closeUnused closes earlier logs that have no records of files and no pending records.
 func (p *spooler) closeUnused(files map[position.Content]*source.File) {
 	if len(p.old) == 0 {
 		return
@@ -179,8 +180,8 @@ func (p *spooler) close() {
 	p.old = nil
 }
 
-// take returns the pending records of a content after a position and frees its other
-// records.
+// take returns the pending records of a content after a position, and frees the other
+// pending records of the content.
 func (p *spooler) take(of position.Content, behind int64) []source.Spooled {
 	list := p.pending[of]
 	delete(p.pending, of)

@@ -56,8 +56,8 @@ func TestMemoryOfMovingGoesWithTheLastRecord(t *testing.T) {
 	}
 }
 
-// Reading lines that an earlier process has moved takes memory, too. So does the log of a
-// state directory that was left.
+// Reading lines that an earlier process has moved also takes memory. So does the log of a
+// state directory that was replaced.
 func TestMemoryOfReadingGoesWithTheLastRecord(t *testing.T) {
 	for name, leave := range map[string]func(*spooler){"in the log": func(*spooler) {}, "in a log of before": (*spooler).leave} {
 		t.Run(name, func(t *testing.T) {

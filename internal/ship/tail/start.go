@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// A Start makes reading begin where persisting has ended: at a start, and whenever the
-// writer begins again. A [Source] has one.
+// A Start makes reading begin where persisting ended: at a start, and whenever the writer
+// starts again. A [Source] has one.
 type Start struct {
 	table   *source.Table
 	left    *leftovers
@@ -18,20 +18,20 @@ type Start struct {
 	changes *truncations
 }
 
-// Restore sets the positions of a checkpoint, before the first Scan. A file that
-// does not hold its position is read from its beginning. Lost reports that a
-// checkpoint is missing: lines that the first Scan finds may be persisted already, and
-// none of them is moved or dropped before [Start.Aligned].
+// Restore sets the positions of a checkpoint before the first Scan. A file that does not
+// hold its position is read from its beginning. Lost says that a checkpoint is missing:
+// lines that the first Scan finds may already be persisted, and none of them is moved or
+// dropped before [Start.Aligned].
 func (s *Start) Restore(saved map[position.Content]position.Saved, lost bool) {
 	s.left.unaligned = lost
 	s.table.OpenLines.Load(saved)
 	s.left.expect(saved)
 }
 
-// LostAfterAll reports after the first Scan, for a source without a checkpoint, whether
-// the checkpoint was lost, and then does what lost does in [Start.Restore]. A file with a
-// hole at its beginning shows that: its bytes were freed, so they were persisted, and the
-// checkpoint was removed with all traces of it.
+// LostAfterAll is called after the first Scan, for a source without a checkpoint. It
+// reports whether the checkpoint was lost, and then has the effect of lost in
+// [Start.Restore]. A file with a hole at its beginning shows the loss: its bytes were
+// freed, so they were persisted, and the checkpoint was removed without a trace.
 func (s *Start) LostAfterAll() bool {
 	punched := false
 	for _, f := range s.table.Files {
@@ -49,13 +49,13 @@ func (s *Start) LostAfterAll() bool {
 type Found struct {
 	Streams []string // streams with files
 
-	// Unheld are the streams with a file that did not hold its position, or with a hole
-	// right there: its bytes were committed and freed. For these streams, the source
-	// cannot supply again what a checkpoint regards as uncommitted.
+	// Unheld are the streams with a file that did not hold its position, or with a hole at
+	// that position: its bytes were committed and freed. For these streams, the source
+	// cannot supply again the data that a checkpoint regards as uncommitted.
 	Unheld map[string]struct{}
 
-	// Unread are the streams with something to read, or with a file that is not
-	// held yet and may have something.
+	// Unread are the streams with data to read, or with a file that is not held yet and may
+	// have data.
 	Unread map[string]struct{}
 }
 
@@ -69,7 +69,7 @@ func (s *Start) Found() Found {
 	return found
 }
 
-// FoundByName is [Start.Found] for the streams that files will have after
+// FoundByName is [Start.Found] with the streams that files will have after
 // [Start.ForgetCommits].
 func (s *Start) FoundByName() Found { return s.found((*source.File).Named) }
 
@@ -91,8 +91,8 @@ func (s *Start) found(stream func(*source.File) string) Found {
 }
 
 // Claims reports whether any log in the source has a position other than its beginning.
-// Before the destination has confirmed the checkpoint, the lines up to that position are
-// durable only by a claim of the checkpoint. The sidecar's own marks do not matter.
+// Before the destination has confirmed the checkpoint, only the checkpoint claims that the
+// lines up to that position are durable. The sidecar's own marks do not matter.
 func (s *Start) Claims() bool {
 	for _, f := range s.table.Files {
 		if f.Committed.Offset > 0 && f.Stream.Name != mark.Stream {
@@ -108,8 +108,8 @@ func (s *Start) Claims() bool {
 	return false
 }
 
-// ForgetCommits forgets all committed positions: the checkpoint was wrong, in its
-// positions or in the streams of the files. Records stay, and [Start.Rewind] must follow.
+// ForgetCommits forgets all committed positions, because the checkpoint was wrong about the
+// positions or about the streams of the files. Records stay. [Start.Rewind] must follow.
 func (s *Start) ForgetCommits() {
 	s.table.Absent.Clear()
 	s.table.OpenLines.Forget()
@@ -122,21 +122,21 @@ func (s *Start) ForgetCommits() {
 	}
 }
 
-// Rewind forgets everything that was handed on and not committed, so that
-// [Reader.Next] hands it on again.
+// Rewind forgets everything that was handed on and not committed, so that [Reader.Next]
+// hands it on again.
 func (s *Start) Rewind() { s.changes.rewindAll() }
 
 // Align finds, without a checkpoint, how far a stream was persisted. It searches the files
-// of the stream for end, the end of the persisted copy, the longer the better, and reading
-// begins after that place. If end is not found, everything in the files is read, and Align
-// reports false.
+// of the stream for end, the end of the persisted copy, and makes reading begin after it. A
+// longer end is better. If end is not found, everything in the files is read, and Align
+// returns false.
 func (s *Start) Align(stream string, end []byte) (bool, error) { return s.aligner.align(stream, end) }
 
-// Aligned notes that reading begins where persisting has ended.
+// Aligned records that reading begins where persisting ended.
 func (s *Start) Aligned() { s.left.aligned() }
 
-// Positions returns the read position of every content that is not at its beginning or
-// has records, and the positions of files that may still be found.
+// Positions returns the read position of every content that is not at its beginning or has
+// records. It also returns the positions of files that may still be found.
 func (s *Start) Positions() map[position.Content]position.Saved {
 	saved := map[position.Content]position.Saved{}
 	absent := &s.table.Absent

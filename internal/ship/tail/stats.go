@@ -15,12 +15,12 @@ import (
 
 // Stats is the state of a source.
 type Stats struct {
-	// Streams are the streams that have files, with the largest backlog first,
-	// at most [admin.MaxStreams] of them; Omitted is how many more there are.
+	// Streams are the streams that have files, those with the largest backlog first. There
+	// are at most [admin.MaxStreams] of them; Omitted is the number of further ones.
 	Streams []admin.Stream
 	Omitted int
 
-	// Unpersisted covers all streams but that of marks, as of At.
+	// Unpersisted covers all streams except the stream of marks, as of At.
 	Unpersisted admin.Unpersisted
 	At          time.Time
 
@@ -52,7 +52,7 @@ func statsOf(e *env, c *source.Table, l *listing, limits *Capacity, now time.Tim
 }
 
 // strangerOf returns the user who created source files that the sidecar cannot treat as its
-// own. If there are several such users, it always returns the same one.
+// own. If there are several such users, it always returns the same user.
 func strangerOf(c *source.Table, l *listing) *kernel.User {
 	by := l.denied
 	for _, f := range c.Held {
@@ -95,9 +95,8 @@ func reclaimMode(c *source.Table, asked Mode) string {
 	return fmt.Sprintf("punch for %d of %d files, else unlink", punchable, len(c.Held))
 }
 
-// unpersistedLogs returns how much of all streams the durable copy does not show. It leaves out
-// marks, which are not lines of a JVM. For files that wait for a descriptor, only the time is
-// known.
+// unpersistedLogs returns how much of all streams is not durable yet. It leaves out marks,
+// which are not lines of a JVM. For files that wait for a descriptor, only the time is known.
 func unpersistedLogs(c *source.Table, l *listing, now time.Time) (u admin.Unpersisted) {
 	switch {
 	case !l.crowded():

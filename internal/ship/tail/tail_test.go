@@ -67,7 +67,7 @@ func (r *rig) open() {
 	r.last = map[File]Chunk{}
 	r.src = New(r.cfg, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	r.src.Connect(r.to)
-	// The clock stands still during a scan, so that another scan may follow at once.
+	// The clock does not move during a scan, so that another scan may follow at once.
 	r.src.env.now = func() time.Time { return r.now }
 	if err := r.src.Open(); err != nil {
 		r.t.Fatal(err)
@@ -95,7 +95,7 @@ func (r *rig) write(f *os.File, text string) {
 	}
 }
 
-// put writes a whole file that no process has open afterwards.
+// put writes a whole file and closes it, so that no process has it open.
 func (r *rig) put(name, text string) {
 	r.t.Helper()
 	f := r.writer(name)
@@ -114,7 +114,7 @@ func (r *rig) rotate(f *os.File, name, archive string) *os.File {
 	return r.writer(name)
 }
 
-// read looks at everything and reads all there is.
+// read scans the directory and reads everything.
 func (r *rig) read() {
 	r.t.Helper()
 	r.src.Watcher.lookAgain()
@@ -211,7 +211,7 @@ func TestRotatedFilesAreOneStreamInOrder(t *testing.T) {
 					r.read()
 				}
 				f = r.rotate(f, "gc.log", archives[i%len(archives)])
-				// The scan holds the file before it becomes an archive that is
+				// The scan holds the file before the file becomes an archive and is
 				// overwritten.
 				r.src.listing.stale = true
 				r.src.Scanner.Scan()
@@ -240,7 +240,7 @@ func TestArchiveThatIsOverwrittenBeforeItWasReadIsNotLost(t *testing.T) {
 	r.src.listing.stale = true
 	r.src.Scanner.Scan()
 	r.write(f, "second\n")
-	f = r.rotate(f, "gc.log", "gc.log.0") // the first one is gone from the directory
+	f = r.rotate(f, "gc.log", "gc.log.0") // the first archive is no longer in the directory
 	r.write(f, "third\n")
 	r.read()
 	r.want("gc.log", "first\nsecond\nthird\n")
@@ -291,7 +291,7 @@ func TestUnterminatedRestIsHandedOnWhenTheWriterIsGone(t *testing.T) {
 		r.commit()
 		r.read()
 	}
-	r.want("gc.log", "one\n") // the writer is still there
+	r.want("gc.log", "one\n") // the writer still has the file open
 	f.Close()
 	r.read()
 	r.commit()
@@ -300,7 +300,7 @@ func TestUnterminatedRestIsHandedOnWhenTheWriterIsGone(t *testing.T) {
 	r.commit()
 	r.commit()
 	if names := r.names(); len(names) != 0 {
-		t.Errorf("still there: %v", names)
+		t.Errorf("these files should be gone: %v", names)
 	}
 }
 
@@ -326,7 +326,7 @@ func TestFinishedFileIsUnlinkedAndAWrittenOneIsNot(t *testing.T) {
 		r.commit()
 	}
 	if names := r.names(); len(names) != 1 || names[0] != "alive.log" {
-		t.Fatalf("in the source: %v", names)
+		t.Fatalf("the source has %v", names)
 	}
 	if len(r.src.table.Files) != 1 {
 		t.Fatalf("%d files are held", len(r.src.table.Files))
@@ -337,12 +337,12 @@ func TestUncommittedFileIsNotUnlinked(t *testing.T) {
 	r := newRig(t)
 	r.put("gc.log", "a\n")
 	r.read()
-	clear(r.last) // nothing gets committed
+	clear(r.last) // nothing will be committed
 	for range 5 {
 		r.commit()
 	}
 	if names := r.names(); len(names) != 1 {
-		t.Fatalf("in the source: %v", names)
+		t.Fatalf("the source has %v", names)
 	}
 }
 
@@ -350,7 +350,7 @@ func TestWriterThatOpensAFileAsItIsUnlinkedLosesNothing(t *testing.T) {
 	r := newRig(t)
 	r.put("gc.log", "a\n")
 	r.read()
-	for range 5 { // until the name is gone and only the descriptor is left
+	for range 5 { // until the file has lost its name and only the descriptor is left
 		r.commit()
 		if len(r.names()) == 0 {
 			break
@@ -418,7 +418,7 @@ func TestReclaimUnlinkPunchesNoHoles(t *testing.T) {
 	r.read()
 	r.commit()
 	if names := r.names(); len(names) != 1 || names[0] != "gc.log" {
-		t.Errorf("in the source: %v", names)
+		t.Errorf("the source has %v", names)
 	}
 }
 
@@ -533,7 +533,7 @@ func TestArchivesThatWereOverwrittenUnseenAreCounted(t *testing.T) {
 				}
 			}
 			if got := testutil.ToFloat64(r.src.env.metrics.missedFiles); got != c.want {
-				t.Errorf("%v archives are counted as missed, want %v", got, c.want)
+				t.Errorf("%v archives were counted as missed, want %v", got, c.want)
 			}
 		})
 	}
@@ -552,7 +552,7 @@ func TestLostEventsAreMadeUpFor(t *testing.T) {
 			f := r.writer("gc.log")
 			r.write(f, "one\n")
 			r.read()
-			// No event of the following writes is handled.
+			// The events of the following writes are not handled.
 			r.write(f, "two\n")
 			f = r.rotate(f, "gc.log", "gc.log.0")
 			r.write(f, "three\n")

@@ -25,7 +25,7 @@ func TestTruncationKeepsCounts(t *testing.T) {
 }
 
 // If a sidecar is killed before such a marker is durable, the dropped lines are still counted.
-// They are not counted twice if the file is truncated once more.
+// If the file is truncated once more, they are not counted twice.
 func TestTruncationKeepsCountsAfterAKill(t *testing.T) {
 	for _, commit := range []bool{false, true} {
 		r := newRig(t)
@@ -57,7 +57,7 @@ func TestTruncationKeepsCountsAfterAKill(t *testing.T) {
 	}
 }
 
-// The marker was read and is not durable when the file is truncated again.
+// The marker was read but is not durable when the file is truncated again.
 func TestTruncatedAgainBeforeTheMarkerIsDurable(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
@@ -73,7 +73,7 @@ func TestTruncatedAgainBeforeTheMarkerIsDurable(t *testing.T) {
 	r.accounted()
 }
 
-// The marker of one gap was read and the next gap was not when the file is truncated.
+// The marker of one gap was read, but not that of the next gap, when the file is truncated.
 func TestTruncatedBetweenTwoMarkers(t *testing.T) {
 	for _, rewind := range []bool{false, true} {
 		r := newRig(t)
@@ -107,7 +107,7 @@ func TestTruncatedBetweenTwoMarkers(t *testing.T) {
 	}
 }
 
-// A JVM truncates its log and ends before its first line.
+// A JVM truncates its log and ends before it writes a line.
 func TestTruncatedToNothingIsMarked(t *testing.T) {
 	r, w := discarding(t, uls("old", "info", 2000))
 	r.truncate()
@@ -144,7 +144,7 @@ func TestTruncatedWhileDownIsMarked(t *testing.T) {
 	}
 }
 
-// The destination fails. The rewind that follows finds the truncation.
+// The destination fails. The following rewind finds the truncation.
 func TestTruncatedBeforeARewindKeepsMovedLines(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
@@ -164,7 +164,7 @@ func TestTruncatedBeforeARewindKeepsMovedLines(t *testing.T) {
 	}
 }
 
-// flood returns warnings far enough from one another for gaps between them.
+// flood returns warnings far enough apart for gaps between them.
 func flood() string {
 	var b strings.Builder
 	for i := range 300 {

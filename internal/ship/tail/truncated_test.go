@@ -62,7 +62,7 @@ func (r *rig) truncate() {
 	}
 }
 
-// rewrite truncates the file and writes a text.
+// rewrite truncates the file and writes text to it.
 func rewrite(r *rig, w *os.File, text string) {
 	r.t.Helper()
 	r.truncate()
@@ -93,7 +93,8 @@ func moving(t *testing.T, text string) (*rig, *os.File) {
 	return r, w
 }
 
-// discarding returns a rig with a log of the texts, whose lines below warning were dropped.
+// discarding returns a rig with a log that has the texts. Its lines below warning were
+// dropped.
 func discarding(t *testing.T, texts ...string) (*rig, *os.File) {
 	t.Helper()
 	r := newRig(t)
@@ -103,8 +104,8 @@ func discarding(t *testing.T, texts ...string) (*rig, *os.File) {
 	return r, w
 }
 
-// rewrittenWhileDown truncates the file and writes a text while the sidecar is
-// down. It returns how many lines were dropped before.
+// rewrittenWhileDown truncates the file and writes text to it while the sidecar is down. It
+// returns how many lines were dropped before.
 func rewrittenWhileDown(r *rig, w *os.File, text string) (dropped float64) {
 	r.t.Helper()
 	dropped = r.droppedMetric()
@@ -123,8 +124,8 @@ func (r *rig) text() string {
 	return ""
 }
 
-// A JVM with filecount=0 starts again in a stall: its file is truncated and grows
-// past the old gap, whose bytes are the same at its end.
+// A JVM with filecount=0 starts again during a stall: its file is truncated and grows past
+// the old gap. At the end of the gap, the file has the same bytes as before.
 func TestTruncatedWhileStalledKeepsNewLines(t *testing.T) {
 	r, w := discarding(t, uls("old", "info", 2000))
 	rewrite(r, w, uls("new", "warning", 2000)) // must be kept
@@ -166,11 +167,11 @@ func TestTruncatedAheadOfReading(t *testing.T) {
 	r.accounted()
 }
 
-// A file with a gap is truncated before any line of it was read.
+// A file with a gap is truncated before any of its lines was read.
 func TestTruncatedBeforeAGapIsReadOnce(t *testing.T) {
 	r, w := discarding(t, uls("w", "warning", 100), uls("old", "info", 2000))
 	text := uls("new", "info", 3000)
-	want := uls("w", "warning", 100) + text // the spool kept the warnings
+	want := uls("w", "warning", 100) + text // the spool has kept the warnings
 	rewrite(r, w, text)
 	r.read()
 	got := r.text()
@@ -205,7 +206,7 @@ func TestAlignKeepsRecords(t *testing.T) {
 	r.accounted()
 }
 
-// The further lines of a message may come with a second write.
+// The further lines of a message may be written with a second write.
 func TestFurtherLinesShareTheirRecordsFate(t *testing.T) {
 	r, w := discarding(t, uls("old", "info", 100), "[9.000s][info   ][gc] header of a record\n")
 	r.write(w, "  its second line\n  its third line\n") // the second write(2) of one message

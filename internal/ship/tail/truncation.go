@@ -7,14 +7,14 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// truncations starts reading files that were truncated in place from their new
-// beginning and reports them. Lines that were neither read nor moved before are lost.
+// truncations restarts the reading of files that were truncated in place, and reports them.
+// Lines that were neither read nor moved before are lost.
 type truncations struct {
 	*env
 	table *source.Table
 }
 
-// truncated starts reading a file that was truncated in place from its new beginning.
+// truncated restarts the reading of a file that was truncated in place.
 func (t *truncations) truncated(f *source.File) {
 	t.metrics.truncations.Inc()
 	front, _, _ := f.Front()
@@ -30,13 +30,13 @@ func (t *truncations) truncated(f *source.File) {
 	t.table.Renew(f)
 }
 
-// report marks that a file was truncated, and up to where it had been read or moved
-// before. How much the file had after that is unknown.
+// report marks that a file was truncated, and how far it had been read or moved before. How
+// much data the file had after that is unknown.
 func (t *truncations) report(f *source.File, front int64) {
 	t.mark(mark.Truncated, "stream", f.Stream.Name, "read-to", strconv.FormatInt(front, 10))
 }
 
-// rewind goes back to the committed position of f.
+// rewind returns to the committed position of f.
 func (t *truncations) rewind(f *source.File) {
 	front, _, _ := f.Front()
 	if err := t.table.Rewind(f); err != nil {
@@ -48,7 +48,7 @@ func (t *truncations) rewind(f *source.File) {
 	}
 }
 
-// rewindAll goes back to the committed positions of all files.
+// rewindAll returns to the committed positions of all files.
 func (t *truncations) rewindAll() {
 	for _, f := range t.table.Files {
 		t.rewind(f)

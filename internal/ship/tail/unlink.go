@@ -17,8 +17,8 @@ import (
 // about to be unlinked.
 const takenPrefix = "finished-"
 
-// An unlinker removes the names of finished files. If it has taken the name of another
-// file, it returns that name.
+// An unlinker removes the names of finished files. If it has taken the name from a
+// different file, it gives that file its name again.
 type unlinker struct {
 	*env
 	dir     *directory
@@ -28,16 +28,16 @@ type unlinker struct {
 
 // unlink removes the name of f, which has no writer and is fully committed.
 //
-// The kernel removes names, not inodes: between a look at the name and its
-// removal a JVM may give the name to another file, or open f for writing. So unlink
-// first moves the file with that name into the state directory, where no JVM opens it,
-// and then looks at it. If it is another file, or f is written to after all, the file
-// gets its name back. No move replaces a file.
+// The kernel removes names, not inodes: between a check of the name and its removal, a JVM
+// may give the name to another file, or open f for writing. So unlink first moves the file
+// with that name into the state directory, where no JVM opens it, and then checks the file.
+// If it is another file, or if f is being written after all, the file gets its name back.
+// No move replaces a file.
 //
-// A kill after the first move leaves the file in the state directory under takenPrefix
-// and its name. A JVM that has it open goes on writing. The next Open returns the
-// name, see [unlinker.putBackTaken], and the scan finds the file: f with its position
-// in the checkpoint, or another file as a new one.
+// A kill after the first move leaves the file in the state directory under takenPrefix and
+// its name. A JVM that has the file open continues to write to it. The next Open returns
+// the name, see [unlinker.putBackTaken], and the scan finds the file. If it is f, it has
+// its position in the checkpoint; any other file is a new one.
 func (u *unlinker) unlink(f *source.File) {
 	if is(u.dir.fd(), f.Entry.Name, f.Of.Identity) != nil {
 		u.listing.expire()
@@ -46,7 +46,7 @@ func (u *unlinker) unlink(f *source.File) {
 	u.remove(f)
 }
 
-// remove does what unlink does, whichever file has the name of f by now.
+// remove does the work of unlink, whichever file has the name of f by now.
 func (u *unlinker) remove(f *source.File) {
 	dir, state := u.dir.fd(), int(u.dir.state.Fd())
 	taken := takenPrefix + f.Entry.Name
@@ -72,7 +72,7 @@ func (u *unlinker) remove(f *source.File) {
 	u.table.Touch(f)
 }
 
-// is returns nil if the named file has that identity.
+// is returns nil if the named file has the given identity.
 func is(dir int, name string, id position.Identity) error {
 	var st unix.Statx_t
 	if err := statx(dir, name, unix.AT_SYMLINK_NOFOLLOW, &st); err != nil {
@@ -84,8 +84,8 @@ func is(dir int, name string, id position.Identity) error {
 	return nil
 }
 
-// refused notes that f keeps its name. If it has just lost its name, that is
-// not a refusal.
+// refused records that f keeps its name. If f has just lost its name, that is not a
+// refusal.
 func (u *unlinker) refused(f *source.File, err error) {
 	if err == unix.ENOENT {
 		u.listing.expire()
@@ -101,9 +101,9 @@ func (u *unlinker) refused(f *source.File, err error) {
 		"hint", "its memory stays in use")
 }
 
-// putBack gives a file in the state directory its name in the source back. If that was
-// taken meanwhile, by a JVM that opened its log and did not find it, the file
-// is older than the one there, and becomes an archive.
+// putBack returns a file in the state directory to its name in the source. If the name was
+// taken meanwhile, by a JVM that opened its log and did not find it, the file is older than
+// the one with its name. It then becomes an archive.
 func (u *unlinker) putBack(name string) {
 	dir, state := u.dir.fd(), int(u.dir.state.Fd())
 	err := unix.Renameat2(state, takenPrefix+name, dir, name, unix.RENAME_NOREPLACE)
@@ -124,8 +124,8 @@ func (u *unlinker) putBack(name string) {
 // maxArchive is the largest number that HotSpot gives an archive.
 const maxArchive = 999
 
-// maxTaken bounds how many entries of the state directory are looked at: the application
-// can put any number there.
+// maxTaken bounds how many entries of the state directory are examined: the application can
+// create any number of them.
 const maxTaken = 4096
 
 // putBackTaken returns the names of the files that a killed process has left in

@@ -14,7 +14,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// finished reads and commits a log whose name is to be removed next.
+// finished reads and commits a log whose name will be removed next.
 func (r *rig) finished(text string) *source.File {
 	r.t.Helper()
 	r.put("gc.log", text)
@@ -34,8 +34,8 @@ func (r *rig) finished(text string) *source.File {
 
 func (r *rig) taken(name string) string { return filepath.Join(r.dir, statedir.Name, takenPrefix+name) }
 
-// TestLogOfAStartingJVMKeepsItsName starts a JVM with filecount=1 at many different
-// moments while a finished log is removed. The JVM renames that log and opens its own.
+// TestLogOfAStartingJVMKeepsItsName starts a JVM with filecount=1 at many different moments
+// of the removal of a finished log. The JVM renames that log and opens its own.
 func TestLogOfAStartingJVMKeepsItsName(t *testing.T) {
 	r := newRig(t)
 	for i := range 600 {
@@ -55,7 +55,7 @@ func TestLogOfAStartingJVMKeepsItsName(t *testing.T) {
 		starting.Wait()
 		var st unix.Stat_t
 		if err := unix.Fstat(int(jvm.Fd()), &st); err != nil || st.Nlink == 0 {
-			t.Fatalf("start %d: the JVM writes to a file without a name, error: %v", i, err)
+			t.Fatalf("start %d: the JVM writes to a file that has no name, error: %v", i, err)
 		}
 		r.write(jvm, "line\n")
 		jvm.Close()
@@ -71,7 +71,7 @@ func TestLogOfAStartingJVMKeepsItsName(t *testing.T) {
 }
 
 // TestFileThatTakesTheNameOfAFinishedOneKeepsIt starts the JVM just after the sidecar has
-// looked at the name.
+// checked the name.
 func TestFileThatTakesTheNameOfAFinishedOneKeepsIt(t *testing.T) {
 	r := newRig(t)
 	f := r.finished("of the JVM before\n")
@@ -135,14 +135,14 @@ func TestKillWhileANameIsRemoved(t *testing.T) {
 	r.read()
 	r.want("gc.log", "one\ntwo\nthree\n")
 	if names := r.names(); len(names) != 1 || names[0] != "gc.log" {
-		t.Errorf("in the source: %v", names)
+		t.Errorf("the source has %v", names)
 	}
 }
 
-// TestWriterThatOpensAFinishedFileKeepsTheName opens the log for writing after the
-// sidecar has checked that no process writes to it, as a JVM with filecount=0 may. If
-// the sidecar is then killed, the next one has no descriptor of the file and finds the
-// file by its name.
+// In TestWriterThatOpensAFinishedFileKeepsTheName, the log is opened for writing after the
+// sidecar has checked that no process writes to it. A JVM with filecount=0 may do that. If
+// the sidecar is then killed, the next one has no descriptor of the file and finds it by
+// its name.
 func TestWriterThatOpensAFinishedFileKeepsTheName(t *testing.T) {
 	r := newRig(t)
 	f := r.finished("one\n")
@@ -154,8 +154,8 @@ func TestWriterThatOpensAFinishedFileKeepsTheName(t *testing.T) {
 	r.want("gc.log", "one\ntwo\n")
 }
 
-// TestLeaseHoldsUpNoRotation checks what a process holds up if it is stopped while it has a
-// lease on a finished log: another process must wait to open that log for writing, but a
+// TestLeaseHoldsUpNoRotation checks what has to wait if a process is stopped while it has a
+// lease on a finished log. Another process must wait to open that log for writing, but a
 // rotation does not wait.
 func TestLeaseHoldsUpNoRotation(t *testing.T) {
 	r := newRig(t)
@@ -178,8 +178,8 @@ func TestLeaseHoldsUpNoRotation(t *testing.T) {
 	}
 }
 
-// A file is truncated and deleted while one of its chunks is not committed yet. The
-// commit of that chunk puts the file into the checkpoint again, which must then forget
+// A file is truncated and deleted while one of its chunks is not committed yet. The commit
+// of that chunk puts the file into the checkpoint again. The checkpoint must then forget
 // it.
 func TestFileThatGoesBeforeItsCommitIsLetGoOf(t *testing.T) {
 	r := newRig(t)

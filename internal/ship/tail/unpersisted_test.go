@@ -10,7 +10,8 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// wantUnpersisted fails the test unless the source has this much unpersisted at a time.
+// wantUnpersisted fails the test unless the source reports this much unpersisted data at
+// the given time.
 func wantUnpersisted(r *rig, when string, at time.Time, want admin.Unpersisted) {
 	r.t.Helper()
 	if got := statsOf(r.src.env, r.src.table, r.src.listing, r.src.Capacity, at).Unpersisted; got != want {
@@ -45,7 +46,7 @@ func TestWhatIsNotDurableIsKnownWithSinceWhen(t *testing.T) {
 	wantUnpersisted(r, "a mark is not durable", second(5), admin.Unpersisted{})
 }
 
-// The marker of a gap waits for the destination like any line.
+// The marker of a gap waits for the destination like any other line.
 func TestDroppedLinesAreNotDurableBeforeTheirMarkerIs(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")

@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// A Watcher notices what has to be scanned or read, by events of the directory and by
-// looking from time to time.
+// A Watcher notices when there is something to scan or read, from events of the directory
+// and from a regular poll.
 type Watcher struct {
 	*env
 	dir     *directory
@@ -18,8 +18,8 @@ type Watcher struct {
 	listing *listing
 }
 
-// Events returns the directory's events for [Watcher.Handle], and the errors for
-// [Watcher.HandleError], or nil if there is no watcher.
+// Events returns the directory's events for [Watcher.Handle] and its errors for
+// [Watcher.HandleError]. Both are nil if there is no watcher.
 func (w *Watcher) Events() (<-chan fsnotify.Event, <-chan error) {
 	if w.dir.watcher == nil {
 		return nil, nil
@@ -27,9 +27,10 @@ func (w *Watcher) Events() (<-chan fsnotify.Event, <-chan error) {
 	return w.dir.watcher.Events, w.dir.watcher.Errors
 }
 
-// Handle handles one event: it marks what has to be read or scanned. Thousands of events
-// can wait in the kernel after a storm of names. A scan that began after the last change of
-// the directory has seen all that they report, so they make no further scan due.
+// Handle handles one event: it marks what has to be read or scanned. After a burst of new
+// names, thousands of events can wait in the kernel. A scan that began after the last
+// change of the directory has seen everything that they report, so they do not make another
+// scan due.
 func (w *Watcher) Handle(ev fsnotify.Event) {
 	if ev.Op&^fsnotify.Chmod == 0 {
 		return
@@ -46,8 +47,8 @@ func (w *Watcher) Handle(ev fsnotify.Event) {
 		return
 	}
 	if ev.Op == fsnotify.Write {
-		// After a write to a file that is not held, a scan would find nothing new, unless
-		// the file was set aside. The creation of a file has an event of its own.
+		// After a write to a file that is not held, a scan finds nothing new unless the
+		// file was set aside. The creation of a file has its own event.
 		if len(w.table.Absent.Aside) > 0 && w.cfg.follows(name) && !w.listing.crowded() {
 			w.listing.expire()
 		}
@@ -56,11 +57,11 @@ func (w *Watcher) Handle(ev fsnotify.Event) {
 	w.poll()
 }
 
-// Poll marks what has to be read or scanned without any event: the files that
-// [Reader.Next] has read from since the last Poll, and the directory if an entry of it has
-// changed. While lines flow, Poll costs two system calls, and events cost several wake-ups of
-// threads. It also sees a rotation at once, although the rotation's event is queued after a
-// thousand events of writes.
+// Poll marks what has to be read or scanned without any event: the files that [Reader.Next]
+// has read from since the last Poll, and the directory if an entry of it has changed. While
+// lines flow, a Poll costs two system calls; events would wake up threads several times. Poll
+// also sees a rotation at once, even if a thousand events of writes precede the rotation's
+// event in the queue.
 func (w *Watcher) Poll() {
 	w.table.TouchFlowing()
 	w.poll()
@@ -77,8 +78,8 @@ func (w *Watcher) poll() {
 	}
 }
 
-// HandleError handles one error of the watcher. When events were lost,
-// everything is looked at again.
+// HandleError handles one error of the watcher. If events were lost, everything is checked
+// again.
 func (w *Watcher) HandleError(err error) {
 	w.metrics.watchErrors.Inc()
 	w.lookAgain()
@@ -89,7 +90,7 @@ func (w *Watcher) HandleError(err error) {
 	}
 }
 
-// lookAgain makes the next scan due and every file worth reading.
+// lookAgain makes the next scan due and marks every file for reading.
 func (w *Watcher) lookAgain() {
 	w.listing.expire()
 	w.table.TouchAll()
@@ -114,8 +115,7 @@ func (w *Watcher) tick() {
 	}
 }
 
-// Written reports whether the kernel shows that a process has a file open for
-// writing.
+// Written reports whether the kernel shows that some process has a file open for writing.
 func (w *Watcher) Written() bool {
 	for _, f := range w.table.Held {
 		if f.Inode.Written() {
