@@ -8,19 +8,19 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// MaxFiles is how many source files are held open at once, if as many may be; more wait
-// on the tmpfs until others are finished.
+// MaxFiles is how many source files are held open at once if the descriptors allow that
+// many. Further files wait on the tmpfs until others are finished.
 const MaxFiles = 2048
 
-// Absent holds the positions of files that are not held, from a checkpoint or
-// from when they were held.
+// Absent keeps the positions of files that are not held. They come from a checkpoint, or
+// from the time when the files were held.
 //
-// A position waits while its file may still be in the directory: the file has a
-// second name, or a name that does not match, or the Source holds as many files
-// as it may, or a JVM renamed the file during the scan. A waiting position stays
-// in the checkpoint, and its stream counts as unread. A scan that saw the whole
-// directory, but not the file, ends the wait. The position stays known in case the
-// file comes back, until positions that wait need the room.
+// A position waits while its file may still be in the directory: the file has a second
+// name, or a name that does not match, or the Source holds as many files as it may, or a
+// JVM renamed the file during the scan. A waiting position stays in the checkpoint, and its
+// stream is treated as unread. The wait ends with a scan of the whole directory that does
+// not find the file. The position is then still kept in case the file comes back, until
+// waiting positions need the room.
 type Absent struct {
 	Saved   map[position.Identity]Known
 	Waiting map[position.Identity]struct{}
@@ -39,9 +39,9 @@ func newAbsent() Absent {
 	}
 }
 
-// An aside is a finished file that keeps its name and was closed, so that
-// another file can be held: if files are not unlinked, files beyond the number of
-// descriptors get their turn in this way. An aside is held again once it changes.
+// An aside is a finished file that keeps its name and was closed so that another file can
+// be held. If files are not unlinked, files beyond the number of descriptors get their turn
+// in this way. An aside is held again once it changes.
 type aside struct{ size, changed int64 }
 
 // Full reports whether no more positions can be kept. Positions that do not wait for
@@ -65,7 +65,7 @@ func (a *Absent) waits(id position.Identity) bool {
 	return ok
 }
 
-// Remove forgets a file: it is held, or gone.
+// Remove forgets the position of a file, which is held or gone.
 func (a *Absent) Remove(id position.Identity) {
 	delete(a.Saved, id)
 	delete(a.Waiting, id)
@@ -73,7 +73,7 @@ func (a *Absent) Remove(id position.Identity) {
 	delete(a.Aside, id)
 }
 
-// Sight notes that a file is in the directory, although it is not held.
+// Sight records that a file is in the directory although it is not held.
 func (a *Absent) Sight(id position.Identity) {
 	if _, ok := a.Saved[id]; !ok {
 		return
@@ -127,7 +127,7 @@ func (a *Absent) IsAside(id position.Identity, st *unix.Statx_t) bool {
 
 func changeTime(st *unix.Statx_t) int64 { return st.Ctime.Sec*1e9 + int64(st.Ctime.Nsec) }
 
-// Clear forgets everything: the positions of the checkpoint were wrong.
+// Clear forgets everything, because the positions of the checkpoint were wrong.
 func (a *Absent) Clear() {
 	clear(a.Saved)
 	clear(a.Waiting)

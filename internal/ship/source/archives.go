@@ -1,19 +1,19 @@
 package source
 
 // Archives remembers the last archive of a stream that was seen. HotSpot numbers archives in
-// a cycle, so a missing number is an archive that came and went unseen.
-// (A whole cycle leaves no gap, so the count is a lower bound.)
+// a cycle, so a missing number is an archive that was created and overwritten unseen. (A
+// whole cycle leaves no gap, so the count is a lower bound.)
 type Archives struct {
 	next    int // the number that the next archive should have; 0 before the first one
-	waiting int // the last listing in which a file of the stream waited, since too many are held; 0: no listing
+	waiting int // the number of the last listing in which a file of the stream waited because too many are held; 0: none
 }
 
-// Wait notes that a file of the stream waits in a listing.
+// Wait records that a file of the stream waits in a listing.
 func (a *Archives) Wait(pass int) { a.waiting = pass }
 
-// Take records that an archive was found and returns how many are missing before
-// it. A JVM that starts may begin at 0 again. Archives that waited come in any order, so
-// Take then reports none as missing.
+// Take records that an archive was found, and returns how many archives are missing before
+// it. A JVM that starts may begin at 0 again. Archives that waited are found in any order,
+// so Take then reports none as missing.
 func (a *Archives) Take(number int) (missing int) {
 	switch {
 	case a.waiting > 0 || a.next == 0 || number == 0:
@@ -26,8 +26,8 @@ func (a *Archives) Take(number int) (missing int) {
 	return missing
 }
 
-// Settle ends a scan, whose last listing is pass. After archives that waited,
-// the numbers begin again.
+// Settle ends a scan whose last listing is pass. After archives that waited, the numbers
+// begin again.
 func (a *Archives) Settle(pass int) {
 	if a.waiting == 0 {
 		return

@@ -8,22 +8,22 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// Counted is the part of a content that is counted in the metrics of reading.
+// Counted is the part of a content that is already counted in the read metrics.
 type Counted struct {
 	To   int64  // the lines before this offset
 	Rest bool   // the unterminated rest after the last line end
-	cuts int64  // the lines before this offset that the JVM could not end
-	last header // of these lines
+	cuts int64  // the cut lines before this offset, which the JVM could not complete
+	last header // the last header before that offset
 }
 
-// TakeCuts returns how many of the lines in data, which lies at offset, HotSpot
-// began on a full tmpfs and could not end, and for how long no line came after
-// them. HotSpot fills the page, gives up the rest of the message and, once there is
-// room, writes its next message right there. So such a line goes on at the beginning of
-// a page with a prefix like that of the lines around it. Each page is looked at once.
+// TakeCuts returns how many of the lines in data, which lies at offset, HotSpot began on a
+// full tmpfs and could not complete, and for how long no line followed them. HotSpot fills
+// the page and discards the rest of the message. Once there is room, it writes its next
+// message at the same place. So such a line continues at the beginning of a page with a
+// prefix like those of the lines around it. Each page is examined once.
 //
-// Data ends with a line end, unless a line is longer than what is read at once. A loss
-// between two lines does not show: the next line is like any other.
+// Data ends with a line end, unless a line is longer than one read. A loss between two
+// lines does not show: the next line is like any other.
 func (c *Counted) TakeCuts(data []byte, offset int64, open bool) (cuts int, lost time.Duration) {
 	for page := position.PageAfter(offset); page < offset+int64(len(data)); page += position.PageSize {
 		i := int(page - offset)
@@ -40,11 +40,11 @@ func (c *Counted) TakeCuts(data []byte, offset int64, open bool) (cuts int, lost
 	return cuts, lost
 }
 
-// header has the decorators and the time of a line with decorations. The zero value means that
+// header is the decorators and the time of a line with decorations. The zero value means that
 // there is no such line.
 type header struct {
 	present ul.Decorator
-	clock   time.Duration // since 1970 or, without a date, since the JVM's start; 0: unknown
+	clock   time.Duration // since 1970 or, without a date, since the start of the JVM; 0: unknown
 }
 
 func headerOf(line []byte) (h header) {
@@ -61,9 +61,10 @@ func headerOf(line []byte) (h header) {
 	return h
 }
 
-// lastHeader returns the last header in data, or before if the last lines of data have no header.
+// lastHeader returns the last header in data. If the last lines of data have none, it returns
+// before.
 func lastHeader(data []byte, before header) header {
-	const most = 64 // further lines of one message
+	const most = 64 // number of further lines of one message
 	for end, n := len(data), 0; end > 0 && n < most; n++ {
 		begin := bytes.LastIndexByte(data[:end-1], '\n') + 1
 		if h := headerOf(lineAt(data, begin)); h.present != 0 {
@@ -74,11 +75,11 @@ func lastHeader(data []byte, before header) header {
 	return before
 }
 
-// cutAt reports whether another line begins at data[i], inside a line, and how much
-// later it was written. It begins with a prefix of the same decorators as the line around
-// it. If that line was cut inside its prefix, the last line with decorations before it is
-// compared, which is h before all of data. The rest of a single prefix is no beginning: it
-// lacks the first decorators.
+// cutAt reports whether another line begins at data[i], inside a line, and how much later
+// that line was written. The prefix of the new line must have the same decorators as the
+// line around it. If that line was cut inside its prefix, the prefix is compared with the
+// last line before it that has decorations; before all of data, that is h. The rest of a
+// single prefix is not a beginning, because it lacks the first decorators.
 func (h header) cutAt(data []byte, i int) (took time.Duration, is bool) {
 	glued := headerOf(lineAt(data, i))
 	if glued.present == 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// gluedFile makes the log of a JVM in which a full tmpfs cuts a record at the end of every second page
-// or so. The cut record is glued to a later one. Glued counts these places.
+// gluedFile makes the log of a JVM in which a full tmpfs cuts a record at the end of about every
+// second page. The cut record is glued to a later one. Glued is the number of these places.
 func gluedFile(rng *rand.Rand, records *lab.Records) (file []byte, glued int) {
 	cut := false
 	for range 2000 {
@@ -27,14 +27,14 @@ func gluedFile(rng *rand.Rand, records *lab.Records) (file []byte, glued int) {
 		file = file[:page]
 		cut = file[page-1] != '\n'
 		for range rng.IntN(5) {
-			records.Next() // lost whole
+			records.Next() // the whole record is lost
 		}
 	}
 	return file, glued
 }
 
-// Wherever one read ends and the next one begins, exactly the places are counted at which a record
-// begins inside a line that was cut. A piece of a line may also end where a page ends.
+// Wherever one read ends and the next begins, exactly the places are counted at which a record
+// begins inside a cut line. A piece of a line may also end at the end of a page.
 func TestEachGluedLineIsCountedWhereverLinesAreReadApart(t *testing.T) {
 	sum := 0
 	for seed := range uint64(40) {
@@ -54,7 +54,7 @@ func TestEachGluedLineIsCountedWhereverLinesAreReadApart(t *testing.T) {
 			got, open, at = got+n, file[end-1] != '\n', end
 		}
 		if got != want {
-			t.Errorf("seed %d: %d places are counted, want %d", seed, got, want)
+			t.Errorf("seed %d: %d places were counted, want %d", seed, got, want)
 		}
 	}
 	if sum < 1000 {
@@ -80,7 +80,7 @@ func TestARecordCutAtAnyByteIsCounted(t *testing.T) {
 			offset := position.PageAfter(int64(len(before)+at)) - int64(len(before)+at)
 			var c Counted
 			if n, _ := c.TakeCuts(text, offset, false); n != want {
-				t.Fatalf("%d places are counted in %q, want %d", n, text, want)
+				t.Fatalf("%d places were counted in %q, want %d", n, text, want)
 			}
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// A File is one content of a source file. While the file has this content, the File
-// holds it open; of an earlier content, only records of the spool are left. The
-// package's comment lists which part changes which field.
+// A File is one content of a source file. While the file has this content, the File holds
+// it open. Of an earlier content, only records in the spool are left. The comment of the
+// package lists which part changes which field.
 type File struct {
 	Of     position.Content
 	Stream *Stream
@@ -27,14 +27,15 @@ type File struct {
 	Records   Records // of lines that were moved into the spool
 	awaited   awaited
 
-	Unaligned bool // its lines may be persisted already
-	Unheld    bool // the file did not hold its saved position: it was truncated while no sidecar looked
+	Unaligned bool // its lines may already be persisted
+	Unheld    bool // the file did not hold its saved position: it was truncated while no sidecar was running
 	Stuck     bool // none of its lines can be moved or dropped now
 }
 
-// awaited is a place in a content, and when it was first known that all lines before it
-// have to become durable. The next place is chosen once this one is durable, so that the
-// time advances even if a content always has something to commit.
+// awaited is a position in a content, and the time when it first became known that all
+// lines before the position have to become durable. The next position is chosen once this
+// one is durable, so that the time advances even if a content always has something to
+// commit.
 type awaited struct {
 	to    int64
 	since time.Time // zero: nothing is awaited
@@ -42,15 +43,15 @@ type awaited struct {
 
 // Rank orders the files of a stream, see compareAge.
 type Rank struct {
-	Pass  int   // the listing that found it
-	Round int   // of the scan that found it; 0: it was read before
+	Pass  int   // the listing that found the file
+	Round int   // the round of the scan that found the file; 0: it was read before
 	Age   int64 // orders the files of one round
 }
 
 // Entry is the name of a file in the directory.
 type Entry struct {
-	Name     string // now; empty if the file has no name there any more
-	Fresh    bool   // the name has not been looked at
+	Name     string // the present name; empty if the file has no name in the directory any more
+	Fresh    bool   // the name has not been examined yet
 	Renamed  bool   // the name is new and was not checked for missing archives
 	KeepName bool   // unlinking was refused; do not try again
 }
@@ -58,15 +59,15 @@ type Entry struct {
 // Growth describes how a file was seen to grow.
 type Growth struct {
 	Dirty bool  // may have more to read
-	flows bool  // had something to read since the last TouchFlowing
+	flows bool  // had data to read since the last TouchFlowing
 	Size  int64 // as last seen
 	Grew  time.Time
 	Young bool // grew since the last Tick
-	Quiet bool // did not grow between the last two Ticks, and was not asked about since
+	Quiet bool // did not grow between the last two Ticks, and its writers were not checked since
 }
 
-// Known is what is known of a file that is not held: how far its newest content
-// was consumed.
+// Known is the known state of a file that is not held: how far its newest content was
+// consumed.
 type Known struct {
 	position.Saved
 	Epoch uint32
@@ -94,9 +95,9 @@ func (f *File) Saved() Known {
 	return Known{Saved: position.Saved{Stream: f.Stream.Name, Position: f.Committed}, Epoch: f.Of.Epoch}
 }
 
-// GivenBack reports whether reading begins at the beginning of a file that begins with a
-// hole without a record: a process that knew a later position has punched it. A later
-// position in a hole is not held, since the bytes before it are gone.
+// GivenBack reports whether reading begins at the start of a file that begins with a hole
+// without a record. A process that knew a later position has punched that hole. A later
+// position in a hole is not held by the file, since the bytes before it are gone.
 func (f *File) GivenBack() bool {
 	if !f.Held() || f.Read.Offset > 0 || f.Growth.Size <= position.PageSize || !f.Inode.beginsWithHole() {
 		return false
@@ -121,7 +122,8 @@ func (f *File) grow(size int64, now time.Time) {
 	f.Growth.Young = true
 }
 
-// Backlog returns the number of uncommitted bytes, without dropped ones, which are gone.
+// Backlog returns the number of uncommitted bytes, without the dropped ones, which no
+// longer exist.
 func (f *File) Backlog() int64 {
 	if !f.Held() {
 		return f.Records.Bytes - f.Records.Lost
@@ -141,7 +143,7 @@ func (f *File) MoveTo(p position.Position) error {
 // JumpTo moves the read position to p, over bytes that were not read.
 func (f *File) JumpTo(p position.Position) error { return f.Read.jumpTo(p, f.Inode.FD, f.Entry.Name) }
 
-// rewind goes back to the committed position.
+// rewind returns to the committed position.
 func (f *File) rewind() error {
 	if !f.Held() {
 		f.Read.Position, f.Queued = f.Committed, f.Committed
@@ -156,8 +158,9 @@ func (f *File) rewind() error {
 	return err
 }
 
-// renewed returns the File of the new content of a truncated file. Of f, only the records
-// whose lines are not durable and the chunks on their way to the destination are left.
+// renewed returns the File for the new content of a truncated file. Of f, only two things
+// are left: the records whose lines are not durable, and the chunks that are on their way
+// to the destination.
 func (f *File) renewed() *File {
 	g := &File{
 		Of:     position.Content{Identity: f.Of.Identity, Epoch: f.Of.Epoch + 1},
@@ -172,17 +175,17 @@ func (f *File) renewed() *File {
 	return g
 }
 
-// Failed wraps an error of a call for the file.
+// Failed wraps the error of a system call for the file.
 func (f *File) Failed(call string, err error) error {
 	return fmt.Errorf("%s %q: %w", call, f.Entry.Name, err)
 }
 
 // Intact reports whether a record still belongs to the content of the file: the bytes
-// before its end are the moved ones, and the freed pages were not written again. Both are
-// checked, since two logs may well have the same bytes at the same place.
+// before the record's end are the moved ones, and the freed pages were not written again.
+// Both are checked, since two logs may well have the same bytes at the same offset.
 func (f *File) Intact(r *Spooled) bool {
 	if !f.Held() {
-		return true // only records are left of the content
+		return true // the content has nothing left but records
 	}
 	if !f.Inode.Holds(r.End) {
 		return false
@@ -214,9 +217,8 @@ func (f *File) Changed() bool {
 	return err != nil || size != f.Growth.Size || !f.Inode.Holds(f.Read.Position)
 }
 
-// unknownGrace is how long a file must have been quiet to count as finished
-// if the kernel does not show whether it has a writer: only the file's owner gets
-// a lease.
+// unknownGrace is how long a file must have been quiet to be treated as finished if the
+// kernel does not show whether it has a writer: only the owner of a file gets a lease.
 const unknownGrace = 5 * time.Second
 
 // Writerless reports whether the file has no writer any more.
@@ -243,19 +245,19 @@ func (f *File) Front() (offset int64, open bool, level ul.Level) {
 	return f.Read.Offset, false, f.Read.Level
 }
 
-// maxWhole is the size up to which a file that is not a log stays whole. A report has
-// some 100 KB. A larger file is treated like a log: it could fill the tmpfs.
+// maxWhole is the largest size of a file that is not a log and stays whole. A crash report
+// has about 100 KB. A larger file is treated like a log, because it could fill the tmpfs.
 const maxWhole = 8 << 20
 
-// Whole reports whether no part of the file may be freed, not even under pressure, before the
-// whole file is durable and has no writer any more. A dying JVM does not write its report
-// twice, and other programs read the report while it is written (-XX:OnError).
+// Whole reports whether no part of the file may be freed, even under pressure, before the
+// whole file is durable and no longer has a writer. A dying JVM does not write its report
+// twice, and other programs read the report while it is being written (-XX:OnError).
 func (f *File) Whole() bool {
 	return naming.KindOf(f.Stream.Name) != naming.KindLog && f.Growth.Size <= maxWhole
 }
 
-// SkipLost moves the read position to the next record of a content that its file
-// no longer holds: the lines between them are gone.
+// SkipLost moves the read position to the next record of a content that its file no longer
+// holds. The lines before that record are gone.
 func (f *File) SkipLost() {
 	if r := f.Records.Next(f.Read.Offset); r != nil && !f.Held() && r.From > f.Read.Offset {
 		f.Read.Position = position.Position{Offset: r.From, Level: f.Read.Level}

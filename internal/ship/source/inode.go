@@ -7,14 +7,15 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// An Inode is the open source file that has a content now, and the state of its pages.
+// An Inode is the open source file that holds a content now, and the state of the file's
+// pages.
 type Inode struct {
-	FD        int   // read-only, so that our own descriptor does not deny us the lease; -1: not held
+	FD        int   // read-only, so that our own descriptor does not prevent the lease; -1: not held
 	Punchable bool  // holes may be punched into it
 	Reclaimed int64 // punched up to here
-	hollow    bool  // the first page was seen to be a hole
+	hollow    bool  // the first page was found to be a hole
 
-	Stranger *kernel.User // the user who created it, if that user's JVM does not obey this process; otherwise nil
+	Stranger *kernel.User // the user who created the file if that user's JVM does not obey this process; otherwise nil
 }
 
 // beginsWithHole reports whether the first page is a hole.
@@ -44,7 +45,7 @@ func (i *Inode) Stat() (size int64, links uint64, err error) {
 	return st.Size, uint64(st.Nlink), err
 }
 
-// Resident asks the kernel how much memory the file takes, and how long it is.
+// Resident asks the kernel how much memory the file takes, and for its length.
 func (i *Inode) Resident() (memory, length int64) {
 	var st unix.Stat_t
 	if i.FD < 0 || unix.Fstat(i.FD, &st) != nil {
@@ -53,35 +54,35 @@ func (i *Inode) Resident() (memory, length int64) {
 	return st.Blocks * 512, st.Size
 }
 
-// LookWhetherHollow records whether the first page is a hole now. If the file
-// system's pages are larger than ours, a punch leaves it as zeros.
+// LookWhetherHollow records whether the first page is a hole now. If the file system's
+// pages are larger than ours, a punch leaves zeros in the page instead.
 func (i *Inode) LookWhetherHollow() {
 	data, err := i.NextData(0)
 	i.hollow = err == nil && data >= position.PageSize && i.Reclaimed >= position.PageSize
 }
 
-// Refilled reports whether the file was written again from its beginning: its
-// first page was freed, and has data again. Two logs may have the same bytes
-// before a position.
+// Refilled reports whether the file was written again from its beginning: its first page
+// was freed and has data again. This check is needed because two logs may have the same
+// bytes before a position.
 func (i *Inode) Refilled() bool {
 	if !i.hollow {
 		return false
 	}
-	// A process that reads a hole through a memory map leaves zeros in it.
+	// A process that reads a hole through a memory map turns it into zeros.
 	data, err := i.NextData(0)
 	return err == nil && data == 0 && !i.zeroAt(0)
 }
 
-// zeroAt reports whether the byte at offset is zero. A JVM writes none; a kernel
-// with larger pages than ours leaves zeros where pages were freed.
+// zeroAt reports whether the byte at offset is zero. A JVM never writes zero bytes; a
+// kernel with larger pages than ours leaves zeros where pages were freed.
 func (i *Inode) zeroAt(offset int64) bool {
 	var b [1]byte
 	n, err := unix.Pread(i.FD, b[:], offset)
 	return err == nil && n == 1 && b[0] == 0
 }
 
-// Holds reports whether p can still be a position in this file: the file
-// reaches it, and the bytes before it are the consumed ones.
+// Holds reports whether p can still be a position in this file: the file extends to p, and
+// the bytes before p are the consumed ones.
 func (i *Inode) Holds(p position.Position) bool { return !i.Refilled() && p.In(i.FD) }
 
 // writers is the kernel's answer to whether a process has a file open for writing.
@@ -93,16 +94,16 @@ const (
 	writersSome
 )
 
-// writers asks the kernel by taking a read lease, which it grants when no
-// process has the file open for writing, and dropping it at once.
+// writers asks the kernel by taking a read lease and dropping it at once. The kernel grants
+// the lease only if no process has the file open for writing.
 //
-// A process that opens this file for writing between the two calls waits until the
-// second one. If this process is stopped just there, it waits for
-// /proc/sys/fs/lease-break-time (45 s). So the calls are raw: the Go scheduler cannot
-// let other goroutines run between them, and only the kernel can take the processor
-// away. A rotation never waits: the JVM renames its file and creates another, and a lease
-// delays neither. Only a JVM that opens a finished log in place opens a file that can
-// have a lease, as filecount=0 makes it do at its start.
+// A process that opens this file for writing between the two calls waits until the second
+// one. If this process is stopped between them, the other process waits for
+// /proc/sys/fs/lease-break-time (45 s). So the calls are raw: the Go scheduler cannot run
+// other goroutines between them, and only the kernel can preempt the process there. A
+// rotation never waits: the JVM renames its file and creates another one, and a lease
+// delays neither. The only JVM that waits is one that opens a finished log in place, as a
+// JVM with filecount=0 does at its start.
 func (i *Inode) writers() writers {
 	switch _, _, err := unix.RawSyscall(unix.SYS_FCNTL, uintptr(i.FD), unix.F_SETLEASE, unix.F_RDLCK); err {
 	case 0:

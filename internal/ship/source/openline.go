@@ -9,21 +9,21 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// An openLine is the last line of a stream, longer than the limit, of which a part was
-// handed on and not yet the end.
+// An openLine is the last line of a stream if the line is longer than the limit and only a
+// part of it was handed on so far.
 type openLine struct {
-	of    position.Content // the file that has the rest, or nowhere
+	of    position.Content // the file that has the rest of the line, or nowhere
 	level ul.Level
 }
 
-// OpenLines are the streams that end in an open line. If the rest of such a line never
-// comes, because its file was truncated or is gone at a restart, the next chunk of
-// the stream would run into the line. So that chunk gets a '\n' in front.
+// OpenLines are the streams that end in an open line. The rest of such a line may never
+// arrive, because its file was truncated or is gone at a restart. The next chunk of the
+// stream would then run into the line, so it gets a '\n' in front.
 //
 // The checkpoint keeps an open line in the position of its file, see [OpenLines.AddTo].
 type OpenLines struct {
-	handedOn map[string]openLine // open lines at the end of the handed-on lines, by stream
-	durable  map[string]openLine // open lines at the end of the durable ones, to which a rewind goes back
+	handedOn map[string]openLine // open lines at the end of the lines handed on, by stream
+	durable  map[string]openLine // open lines at the end of the durable lines, to which a rewind returns
 	chunks   uint64              // number of chunks that were handed on
 }
 
@@ -31,13 +31,13 @@ func newOpenLines() *OpenLines {
 	return &OpenLines{handedOn: map[string]openLine{}, durable: map[string]openLine{}}
 }
 
-// maxOpenLines bounds the streams without files whose open line is remembered.
+// maxOpenLines bounds the number of streams without files whose open line is kept.
 const maxOpenLines = MaxFiles
 
-// Next numbers the chunk of f up to end, which is handed on now. Abandoned reports that
-// the stream ended in an open line that the chunk does not continue. The line has to be ended
-// in front of the chunk, and level is its level. Continues reports that the chunk begins
-// at the end of the file's last one.
+// Next numbers the chunk of f up to end, which is being handed on. Abandoned reports that the
+// stream ended in an open line that the chunk does not continue. The caller must then end the
+// line in front of the chunk; level is the level of the line. Continues says that the chunk
+// begins at the end of the file's last chunk.
 func (o *OpenLines) Next(f *File, end position.Position, continues bool) (number uint64, level ul.Level, abandoned bool) {
 	was, open := o.handedOn[f.Stream.Name]
 	o.chunks++
@@ -61,9 +61,9 @@ func setOpenLine(open map[string]openLine, f *File, end position.Position) {
 	}
 }
 
-// commit notes that f is durable up to end, the end of the chunk with that number, and
-// returns the file of the line that was open before. Chunks that are published together
-// come in any order, so only the last chunk of a stream is used.
+// commit records that f is durable up to end, the end of the chunk with the given number.
+// It returns the file of the line that was open before. Chunks that are published together
+// arrive in any order, so only the last chunk of a stream is used.
 func (o *OpenLines) commit(f *File, end position.Position, number uint64) (ended position.Content, open bool) {
 	st := f.Stream
 	if number < st.durable {
@@ -98,12 +98,12 @@ func (o *OpenLines) Load(files map[position.Content]position.Saved) {
 // Forget forgets the durable open lines.
 func (o *OpenLines) Forget() { clear(o.durable) }
 
-// Rewind goes back to the durable open lines.
+// Rewind returns to the durable open lines.
 func (o *OpenLines) Rewind() { o.handedOn = maps.Clone(o.durable) }
 
-// AddTo adds the positions of open lines to the positions for a checkpoint, if they are
-// missing there: the lines of absent or truncated files. A line without a position gets an
-// open one at offset 0, which represents the earlier content.
+// AddTo adds the positions of open lines to the positions for a checkpoint if they are
+// missing there: the lines of absent or truncated files. For a line without a position, it
+// adds an open position at offset 0, which represents the earlier content.
 func (o *OpenLines) AddTo(saved, absent map[position.Content]position.Saved) {
 	for name, line := range o.durable {
 		has, known := saved[line.of]
@@ -117,8 +117,8 @@ func (o *OpenLines) AddTo(saved, absent map[position.Content]position.Saved) {
 	}
 }
 
-// Align notes how the persisted copy of a stream ends. Open reports that it ends in a
-// line whose rest is in no file.
+// Align records how the persisted copy of a stream ends. Open says that it ends in a line
+// whose rest is in no file.
 func (o *OpenLines) Align(stream string, open bool) {
 	for _, lines := range []map[string]openLine{o.handedOn, o.durable} {
 		delete(lines, stream)
@@ -128,8 +128,8 @@ func (o *OpenLines) Align(stream string, open bool) {
 	}
 }
 
-// nowhere is the identity of no file. Each stream has its own, since a checkpoint
-// has one position for each identity.
+// nowhere returns an identity that belongs to no file. Each stream has its own, since a
+// checkpoint has one position for each identity.
 func nowhere(stream string) position.Content {
 	h := fnv.New64a()
 	io.WriteString(h, stream)

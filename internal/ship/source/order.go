@@ -30,8 +30,8 @@ func compareAge(f, g *File) int {
 // live reports whether f has the name of the output itself.
 func (f *File) live() bool { return f.Entry.Name == f.Stream.Name }
 
-// Age returns a number that orders the files that one scan finds: it is larger for a
-// younger file.
+// Age returns a number that orders the files found by one scan: it is larger for a younger
+// file.
 func Age(st *unix.Statx_t, countsUp bool) int64 {
 	switch id := position.Identify(st); {
 	case countsUp:

@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// Reading is how far a content was handed on, and what reading needs to go on
+// Reading is how far a content was handed on, with the state that is needed to continue
 // from there.
 type Reading struct {
 	position.Position
@@ -18,7 +18,7 @@ type Reading struct {
 	before     [position.CheckBytes]byte // the bytes before Offset
 	beforeLen  int
 	OpenLevel  ul.Level // level of the partly consumed line
-	Ended      bool     // the rest was handed on, up to Offset
+	Ended      bool     // the unterminated rest was handed on, up to Offset
 	Relevel    bool     // Offset was moved: the classifier has to resume at Level
 	HoleFreeTo int64    // no hole was found between the read position and this offset
 }
@@ -26,8 +26,8 @@ type Reading struct {
 // ErrRewritten reports that a file no longer holds a position.
 var ErrRewritten = errors.New("it was truncated and written again")
 
-// Advance moves the position over data, which begins at the position, and
-// remembers how it ends.
+// Advance moves the position over data, which begins at the position, and remembers the
+// last bytes of data.
 func (r *Reading) Advance(data []byte) {
 	r.Offset += int64(len(data))
 	k := position.Span(r.Offset)
@@ -56,7 +56,7 @@ func (r *Reading) Jump(offset int64) {
 	r.setCheck()
 }
 
-// moveTo begins again at p, which the file holds. Name is for errors.
+// moveTo moves the position to p, which the file holds. Name is for errors.
 func (r *Reading) moveTo(p position.Position, fd int, name string) error {
 	n, err := unix.Pread(fd, r.before[:p.CheckLen], p.Offset-int64(p.CheckLen))
 	if err == nil && n != p.CheckLen {
@@ -71,8 +71,8 @@ func (r *Reading) moveTo(p position.Position, fd int, name string) error {
 	return nil
 }
 
-// jumpTo moves the position to p, over bytes that were not read. A content that
-// its file does not hold any more, with fd -1, has nothing to compare.
+// jumpTo moves the position to p, over bytes that were not read. If the file no longer
+// holds the content (fd is -1), there are no bytes to compare.
 func (r *Reading) jumpTo(p position.Position, fd int, name string) error {
 	if fd >= 0 {
 		n, err := unix.Pread(fd, r.before[:p.CheckLen], p.Offset-int64(p.CheckLen))

@@ -8,14 +8,14 @@ import (
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
-// A Spooled is a record of the spool, with its log: after the state directory is
-// replaced, older records stay in the old file.
+// A Spooled is a record of the spool, with its log: after the state directory was replaced,
+// older records stay in the old file.
 type Spooled struct {
 	*spool.Record
 	Log *spool.Log
 
-	// Full says that the record's pages of the source file still have data, so
-	// that data in them is no sign of a truncation.
+	// Full says that the record's pages in the source file still have data, so that data in
+	// them does not mean that the file was truncated.
 	Full bool
 }
 
@@ -24,14 +24,15 @@ type Spooled struct {
 type Records struct {
 	List      []Spooled
 	Bytes     int64 // bytes of the content in these records
-	Lost      int64 // dropped bytes among them
-	lostLines int64 // dropped lines
+	Lost      int64 // number of dropped bytes among them
+	lostLines int64 // number of dropped lines
 	Solid     Stretch
 }
 
-// Stretch is a part of a file after the block that was read last, in which no hole was
-// seen. It is remembered because the time to look for a hole grows with the number of pages.
-// The part before it may have been punched since. The zero value means that nothing is known.
+// Stretch is a part of a file after the block that was read last, in which no hole was found.
+// It is kept because the time to search for a hole grows with the number of pages. The part
+// of the file before it may have been punched since. The zero value means that nothing is
+// known.
 type Stretch struct{ From, To int64 }
 
 func (r *Records) Empty() bool { return len(r.List) == 0 }
@@ -72,13 +73,13 @@ func (r *Records) Memory() (sum int64) {
 	return sum
 }
 
-// Add adds a record after all others.
+// Add appends a record.
 func (r *Records) Add(rec Spooled) {
 	r.List = append(r.List, rec)
 	r.count(&rec, 1)
 }
 
-// count takes a record into the sums, or with -1 out of them.
+// count adds a record to the sums or, with sign -1, subtracts it.
 func (r *Records) count(rec *Spooled, sign int64) {
 	r.Bytes += sign * (rec.End.Offset - rec.From)
 	gap := rec.Gap()
@@ -86,8 +87,7 @@ func (r *Records) count(rec *Spooled, sign int64) {
 	r.lostLines += sign * int64(gap.Total())
 }
 
-// FreeBefore frees the records that end at or before offset, since their lines
-// are durable.
+// FreeBefore frees the records that end at or before offset, whose lines are durable.
 func (r *Records) FreeBefore(offset int64) {
 	n := 0
 	for n < len(r.List) && r.List[n].End.Offset <= offset {
@@ -119,8 +119,8 @@ func (r *Records) Merge(at int) (freed int64, err error) {
 }
 
 // Pages returns the beginning and the end of the whole pages that the record replaces. The
-// page with the last byte stays, since its bytes distinguish the position after the
-// record from a position in a rewritten file.
+// page with the last byte stays, since its bytes distinguish the position after the record
+// from a position in a rewritten file.
 func (r Spooled) Pages() (from, to int64) {
 	from, to = position.PageAfter(r.From), position.PageBefore(r.End.Offset)
 	return from, max(from, to)
@@ -140,8 +140,8 @@ func (r *Records) BeginAt(offset int64) bool {
 	return rec != nil && rec.From == offset
 }
 
-// Drop drops the lines of a record for a reason. It returns which parts it dropped, even
-// with an error.
+// Drop drops the lines of a record for a reason. It returns which parts it dropped, even if
+// it returns an error.
 func (r *Records) Drop(rec *Spooled, why ul.Reason) (freed int64, dropped []spool.Part, err error) {
 	before, lost := rec.Gap(), rec.Lost()
 	for _, p := range []spool.Part{spool.Rest, spool.Kept} {

@@ -11,21 +11,21 @@ import (
 // Stream is the sequence of source files of one output.
 type Stream struct {
 	Name   string  // of the output: "gc.log"
-	Label  string  // its value of the metrics label: the name, or [OtherLabel] beyond the bound
+	Label  string  // value of the metrics label for the stream: its name, or [OtherLabel] for streams beyond the bound
 	Whole  bool    // no line of it is withheld, whatever its level: it holds marks, or files of a JVM other than logs
-	events bool    // the sidecar itself writes its files, with a marker where a ring refused events
+	events bool    // the sidecar itself writes the stream's files, with a marker where a ring refused events
 	Files  []*File // from the oldest to the newest
-	Found  []*File // files that are not read until they have a place in Files
+	Found  []*File // files that are not read before they have a place in Files
 	Class  format.Classifier
 	active bool  // in Streams.active
 	Credit int   // bytes left in its turn; negative if it took more
 	Memory int64 // of its files and of its records, as Weigh found it and relief changed it
 
 	Refused  bool   // in Streams.Refused
-	durable  uint64 // number of the last durable chunk
+	durable  uint64 // memory of its files and its records, as found by Weigh and updated by relief
 	Archives Archives
 
-	Format format.Format // as it was logged last
+	Format format.Format // the format that was logged last
 }
 
 // Marker returns the gap of a marker that the sidecar wrote into the stream. A marker is not

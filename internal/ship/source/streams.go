@@ -12,7 +12,7 @@ import (
 
 const maxLabels = 256 // distinct stream labels in metrics; further streams share OtherLabel
 
-// OtherLabel is the stream label of the streams beyond the bound on labels.
+// OtherLabel is the stream label of all streams beyond the bound on labels.
 const OtherLabel = "(other)"
 
 // Streams holds the streams that have files, and knows which of them are refused.
@@ -56,7 +56,7 @@ func (s *Streams) get(name string) (st *Stream, fresh bool) {
 	return st, true
 }
 
-// join adds f to its stream, without a place among the other files yet.
+// join adds f to its stream. F does not have a place among the other files yet.
 func (s *Streams) join(f *File) {
 	f.Stream.Found = append(f.Stream.Found, f)
 	if f.Stream.Refused {
@@ -64,7 +64,7 @@ func (s *Streams) join(f *File) {
 	}
 }
 
-// leave takes f out of its stream and forgets a stream without files.
+// leave removes f from its stream, and forgets a stream without files.
 func (s *Streams) leave(f *File) {
 	if f.Stream.Refused {
 		s.RefusedFiles--
@@ -75,7 +75,7 @@ func (s *Streams) leave(f *File) {
 	}
 }
 
-// follow gives g the place after f in its stream.
+// follow places g after f in the stream of f.
 func (s *Streams) follow(f, g *File) {
 	st := f.Stream
 	if st.Refused {
@@ -88,7 +88,7 @@ func (s *Streams) follow(f, g *File) {
 	*list = slices.Insert(*list, slices.Index(*list, f)+1, g)
 }
 
-// move moves f from its stream to another one, into the place that it would have had there.
+// move moves f from its stream to another one, to the place that f would have had there.
 func (s *Streams) move(f *File, name string) {
 	placed := slices.Contains(f.Stream.Files, f)
 	s.leave(f)
@@ -100,7 +100,7 @@ func (s *Streams) move(f *File, name string) {
 	}
 }
 
-// touch notes that f may have more to read and gives its stream a turn.
+// touch records that f may have more to read, and gives its stream a turn.
 func (s *Streams) touch(f *File) {
 	f.Growth.Dirty = true
 	if st := f.Stream; !st.active {
@@ -111,8 +111,8 @@ func (s *Streams) touch(f *File) {
 
 // Turn returns the stream whose turn it is, or nil if none has a dirty file.
 //
-// A stream whose turn is over keeps its place in the queue of turns, at the end.
-// A stream that overdrew its turn with a long line waits for several turns.
+// A stream whose turn is over goes to the end of the queue of turns. A stream that overdrew
+// its turn with a long line waits for several turns.
 func (s *Streams) Turn(bytes int) *Stream {
 	for len(s.active) > 0 {
 		st := s.active[0]
@@ -126,21 +126,21 @@ func (s *Streams) Turn(bytes int) *Stream {
 	return nil
 }
 
-// Rest takes the stream whose turn it is out of the queue of turns.
+// Rest removes the stream whose turn it is from the queue of turns.
 func (s *Streams) Rest() {
 	s.active[0].active = false
 	copy(s.active, s.active[1:])
 	s.active = s.active[:len(s.active)-1]
 }
 
-// Place gives the files that a scan has found their places in their streams,
-// and reports whether all of them have one now. Pass is the last listing.
+// Place places the files that a scan has found in their streams, and reports whether all of
+// them now have a place. Pass is the last listing.
 //
-// A file is placed, and so read, only after a listing that began when it was
-// held already. A JVM may rotate between the listing and the look at a name:
-// the look then finds the new file, and the archive is not in the listing. The
-// next listing has it, because a JVM renames an archive before it creates the
-// file that follows, and never renames an archive again.
+// A file is placed, and so read, only after a listing that began when the file was already
+// held. A JVM may rotate between the listing and the examination of a name: the scan then
+// finds the new file under the name, but the archive is not in the listing. The next
+// listing has the archive, because a JVM renames an archive before it creates the file that
+// follows, and never renames an archive again.
 func (s *Streams) Place(pass int) (all bool) {
 	all = true
 	for _, st := range s.ByName {
@@ -161,9 +161,9 @@ func (s *Streams) Place(pass int) (all bool) {
 	return all
 }
 
-// insert gives f its place among the files of its stream. Their order never
-// changes, since reading relies on it. Files that come before f are read to
-// their end once more: their writer has closed them by now.
+// insert places f among the files of its stream. The order of the files never changes,
+// since reading relies on it. Files before f are read to their end once more: their writer
+// has closed them by now.
 func (s *Streams) insert(f *File) {
 	st := f.Stream
 	at := len(st.Files)
@@ -176,16 +176,16 @@ func (s *Streams) insert(f *File) {
 	}
 }
 
-// Ranked is a stream with its backlog.
+// Ranked is a stream and its backlog.
 type Ranked struct {
 	*Stream
 	Backlog int64
 }
 
-// Rank returns the streams, those with the largest backlog first. The slice is valid until
-// the next call: thousands of streams are ranked ten times a second.
+// Rank returns the streams, with the largest backlog first. The slice is valid until the
+// next call, because thousands of streams are ranked ten times a second.
 func (s *Streams) Rank() []Ranked {
-	clear(s.ranking) // or it would keep forgotten streams alive
+	clear(s.ranking) // otherwise, it would keep forgotten streams alive
 	s.ranking = s.ranking[:0]
 	for _, st := range s.ByName {
 		r := Ranked{Stream: st}

@@ -10,12 +10,12 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// Table is the state of all source files. Only the Table adds and removes contents: it
-// has every content with anything left of it, its file, its stream and its name. It also
-// notes the changes that the checkpoint has to learn.
+// Table is the state of all source files. Only the Table adds and removes contents: it has
+// every content of which anything is left, with its file, its stream and its name. It also
+// records the changes that the checkpoint must take over.
 type Table struct {
 	Streams   Streams
-	Files     map[position.Content]*File  // all contents with anything left of them
+	Files     map[position.Content]*File  // all contents of which anything is left
 	Held      map[position.Identity]*File // the contents of open files
 	Absent    Absent                      // how far files that are not open were consumed
 	Names     Names
@@ -35,8 +35,8 @@ type Names struct {
 	spare map[string]*File // the map for the names of the next listing
 }
 
-// Begin begins another listing and returns the names of the previous one. They
-// are valid until the next Begin.
+// Begin begins the next listing and returns the names of the previous one. They are valid
+// until the next Begin.
 func (n *Names) Begin() (was map[string]*File) {
 	clear(n.spare)
 	n.Now, n.spare = n.spare, n.Now
@@ -56,8 +56,8 @@ func New(formats format.Rules) *Table {
 	}
 }
 
-// Add adds a content of the named stream, which has no place among the others
-// yet. It reports whether the stream is a new one.
+// Add adds a content of the named stream. The content does not have a place among the
+// others yet. Add reports whether the stream is new.
 func (t *Table) Add(f *File, stream string) (fresh bool) {
 	f.Stream, fresh = t.Streams.get(stream)
 	t.Hold(f)
@@ -74,7 +74,7 @@ func (t *Table) Rename() {
 	}
 }
 
-// Hold makes f known, and the content that its file holds now, if it has one.
+// Hold adds f to the contents and, if its file holds that content, to the open files.
 func (t *Table) Hold(f *File) {
 	t.Files[f.Of] = f
 	if f.Held() {
@@ -82,7 +82,7 @@ func (t *Table) Hold(f *File) {
 	}
 }
 
-// Forget closes a file and drops all memory of it.
+// Forget closes a file and removes everything about it.
 func (t *Table) Forget(f *File) {
 	if f.Held() {
 		unix.Close(f.Inode.FD)
@@ -96,41 +96,41 @@ func (t *Table) Forget(f *File) {
 	t.Streams.leave(f)
 }
 
-// Finish forgets a content that its file does not hold any more.
+// Finish forgets a content that its file no longer holds.
 func (t *Table) Finish(f *File) {
-	f.Records.FreeBefore(f.Read.Offset) // these had nothing to hand on
+	f.Records.FreeBefore(f.Read.Offset) // these records had nothing to hand on
 	t.Forget(f)
 	t.LetGo(f.Of)
 }
 
-// LetGo notes that the checkpoint no longer needs the position of a file, unless
-// that position represents an open line.
+// LetGo records that the checkpoint no longer needs the position of a file, unless that
+// position represents an open line.
 func (t *Table) LetGo(of position.Content) {
 	if !t.OpenLines.isOf(of) {
 		t.gone = append(t.gone, of)
 	}
 }
 
-// ComeBack notes that the checkpoint may have forgotten the position of a file.
+// ComeBack records that the checkpoint may have forgotten the position of a file.
 func (t *Table) ComeBack(f *File) { t.back[f.Of] = f.Saved().Saved }
 
-// Drain notes that this is the last chance to read.
+// Drain records that this is the last chance to read.
 func (t *Table) Drain() {
 	t.Draining = true
 	t.TouchAll()
 }
 
-// Touch notes that f may have more to read and gives its stream a turn.
+// Touch records that f may have more to read, and gives its stream a turn.
 func (t *Table) Touch(f *File) { t.Streams.touch(f) }
 
-// TouchAll makes every file worth reading.
+// TouchAll calls Touch for every file.
 func (t *Table) TouchAll() {
 	for _, f := range t.Files {
 		t.Touch(f)
 	}
 }
 
-// Flow notes that f had something to read.
+// Flow records that f had data to read.
 func (t *Table) Flow(f *File) {
 	if !f.Growth.flows {
 		f.Growth.flows = true
@@ -138,7 +138,7 @@ func (t *Table) Flow(f *File) {
 	}
 }
 
-// TouchFlowing touches the files that had something to read since its last call.
+// TouchFlowing touches the files that had data to read since the last call.
 func (t *Table) TouchFlowing() {
 	for _, f := range t.flowing {
 		f.Growth.flows = false
@@ -146,7 +146,7 @@ func (t *Table) TouchFlowing() {
 			t.Touch(f)
 		}
 	}
-	clear(t.flowing) // or it would keep closed files alive
+	clear(t.flowing) // otherwise, it would keep closed files alive
 	t.flowing = t.flowing[:0]
 }
 
@@ -156,8 +156,8 @@ func (t *Table) Grow(f *File, size int64, now time.Time) {
 	t.Touch(f)
 }
 
-// Renew makes the present bytes of a file a new content, which is read from its beginning
-// after the rest of the old content.
+// Renew makes the present bytes of a file a new content. The content is read from its
+// beginning, after the rest of the old content.
 func (t *Table) Renew(f *File) *File {
 	g := f.renewed()
 	t.Hold(g)
@@ -172,7 +172,7 @@ func (t *Table) Renew(f *File) *File {
 	return g
 }
 
-// Rewind goes back to the committed position of f. It returns an error if the file no longer
+// Rewind returns to the committed position of f. It returns an error if the file no longer
 // holds that position; the new content is then read from its beginning.
 func (t *Table) Rewind(f *File) error {
 	err := f.rewind()
@@ -184,7 +184,7 @@ func (t *Table) Rewind(f *File) error {
 	return err
 }
 
-// Commit records that f is durable up to end, the end of the chunk with that number.
+// Commit records that f is durable up to end, the end of the chunk with the given number.
 func (t *Table) Commit(f *File, end position.Position, number uint64) {
 	f.Committed = end
 	f.Records.FreeBefore(end.Offset)
@@ -197,9 +197,9 @@ func (t *Table) Commit(f *File, end position.Position, number uint64) {
 	}
 }
 
-// commitOpenLine notes how the durable part of the stream ends. The checkpoint has kept
-// the position of a deleted file because of its open line, and can forget it once that
-// line has ended.
+// commitOpenLine records how the durable part of the stream ends. The checkpoint has kept
+// the position of a deleted file because of its open line, and can forget the position once
+// that line has ended.
 func (t *Table) commitOpenLine(f *File, end position.Position, number uint64) {
 	of, open := t.OpenLines.commit(f, end, number)
 	if open && !t.Absent.waits(of.Identity) && t.Files[of] == nil {
@@ -208,18 +208,18 @@ func (t *Table) commitOpenLine(f *File, end position.Position, number uint64) {
 	}
 }
 
-// TakeGone returns the contents that the checkpoint has stopped needing since the last
-// call.
+// TakeGone returns the contents that the checkpoint no longer needs, collected since the
+// last call.
 func (t *Table) TakeGone() (gone []position.Content) {
 	gone, t.gone = t.gone, nil
-	// The checkpoint needs the position of a file that came back meanwhile.
+	// The checkpoint needs the position of a file that has since come back.
 	return slices.DeleteFunc(gone, func(of position.Content) bool {
 		return t.Files[of] != nil || t.Absent.waits(of.Identity) && t.Absent.Saved[of.Identity].Epoch == of.Epoch
 	})
 }
 
 // TakeBack returns the positions that the checkpoint may have forgotten since the last call:
-// those of files that were gone and came back.
+// the positions of files that were gone and came back.
 func (t *Table) TakeBack() map[position.Content]position.Saved {
 	for id := range t.Absent.back {
 		k := t.Absent.Saved[id]
@@ -234,7 +234,7 @@ func (t *Table) TakeBack() map[position.Content]position.Saved {
 	return back
 }
 
-// Unname takes the names from all files: the directory is closed.
+// Unname removes the names of all files, because the directory is closed.
 func (t *Table) Unname() {
 	for name, f := range t.Names.Now {
 		f.Entry.Name = ""

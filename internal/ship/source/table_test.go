@@ -20,6 +20,6 @@ func TestFlowingForgetsAFileThatIsGone(t *testing.T) {
 		t.Error("the list keeps a closed file alive")
 	}
 	if f.Growth.Dirty {
-		t.Error("a file that is gone still gets a turn")
+		t.Error("a file that no longer exists still gets a turn")
 	}
 }
