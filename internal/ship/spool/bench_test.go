@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// logged is one block of a JVM's log at debug, with increasing times.
+// logged returns one block of a JVM's log at debug, with increasing times.
 func logged(b *testing.B) []byte {
 	b.Helper()
 	sample, err := os.ReadFile(filepath.Join("..", "..", "line", "pause", "testdata", "debug-g1-jdk25.log"))

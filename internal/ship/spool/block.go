@@ -7,9 +7,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// A Block is a run of consecutive bytes of one source file that is about to
-// move into the log, with a note of which lines are kept. Fill it with
-// [Block.Begin] and [Block.Take].
+// A Block is a run of consecutive bytes of one source file that will be moved into the log.
+// It records which lines are kept. Fill it with [Block.Begin] and [Block.Take].
 type Block struct {
 	Of     position.Content
 	Stream string
@@ -70,7 +69,7 @@ const mostTold = 1 << 40
 // them counts the gap in place of the line.
 func (b *Block) TakeMarker(line []byte, level ul.Level, gap ul.Gap) {
 	if gap.Bytes > mostTold || gap.Total() > gap.Bytes {
-		b.Take(line, level, true, true) // not a marker of ours
+		b.Take(line, level, true, true) // the marker is not ours
 		return
 	}
 	b.Take(line, level, true, false)

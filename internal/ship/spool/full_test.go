@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A full block follows a record without lines: the marker comes first.
+// A full block follows a record without lines. The marker comes before the block.
 func TestFullBlockBehindAMarker(t *testing.T) {
 	text := strings.Repeat(manyLines(100, "rest"), BlockBytes/2000)[:BlockBytes-1] + "\n"
 	l, _ := open(t, filepath.Join(t.TempDir(), "spool"))

@@ -58,8 +58,8 @@ func sign(data []byte) {
 	}
 }
 
-// FuzzBlock appends arbitrary lines. Reading returns them unchanged, and after
-// the rest is dropped the markers count exactly the missing lines.
+// FuzzBlock appends arbitrary lines. Reading must return them unchanged. After the rest is
+// dropped, the markers must count exactly the missing lines.
 func FuzzBlock(f *testing.F) {
 	f.Add([]byte("rest\nkeep\nrest"))
 	f.Add([]byte(manyLines(60, "rest") + "keep\nkeep\n" + manyLines(60, "rest")))

@@ -263,8 +263,8 @@ func TestMergeOfRecordsWithLinesIsRefused(t *testing.T) {
 	}
 }
 
-// The sidecar is killed after the append of a merged record and before the release of its
-// parts.
+// The sidecar is killed after the append of a merged record and before the records that it
+// replaces are freed.
 func TestOfRecordsThatOverlapTheLastCounts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "spool")
 	l, _ := open(t, path)
@@ -324,7 +324,7 @@ func TestFreedRecordsAreForgotten(t *testing.T) {
 	again.Free(found[0])
 	empty, none := open(t, path)
 	if len(none) != 0 || empty.Memory() > reserveBytes {
-		t.Errorf("%d records, %d bytes in use", len(none), empty.Memory())
+		t.Errorf("%d records were found and %d bytes are in use", len(none), empty.Memory())
 	}
 }
 
@@ -432,14 +432,14 @@ func TestOnlyOwnFramesAreTrusted(t *testing.T) {
 	l.Rest()
 	own, raw, err := l.Frame(r)
 	if err != nil || raw != len(text) || !l.codec.Resting() {
-		t.Errorf("of ours: %d bytes, decompressed: %t, %v", raw, !l.codec.Resting(), err)
+		t.Errorf("a frame of ours: %d bytes, decompressed: %t, %v", raw, !l.codec.Resting(), err)
 	}
 	own = bytes.Clone(own)
 
 	again, found := open(t, path)
 	frame, raw, err := again.Frame(found[1])
 	if err != nil || raw != len(text) || !bytes.Equal(frame, own) || again.codec.Resting() {
-		t.Errorf("of an earlier process: %d bytes, decompressed: %t, %v", raw, !again.codec.Resting(), err)
+		t.Errorf("a frame of an earlier process: %d bytes, decompressed: %t, %v", raw, !again.codec.Resting(), err)
 	}
 
 	at, _ := r.place(Rest)
@@ -447,6 +447,6 @@ func TestOnlyOwnFramesAreTrusted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := l.Frame(r); !errors.Is(err, errPayload) {
-		t.Errorf("of ours, changed since: %v", err)
+		t.Errorf("a frame of ours that was changed since: %v", err)
 	}
 }

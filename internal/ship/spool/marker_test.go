@@ -40,8 +40,8 @@ func withMarkers(from int64, level ul.Level) (b *Block, marked ul.Gap) {
 	return b, marked
 }
 
-// The numbers of a marker among the lines stay exact if its line is kept, is dropped with all
-// others, in one record or in two that are merged, and after a restart.
+// The numbers of a marker among the lines stay exact. This holds if its line is kept or is
+// dropped with all the others, in one record or in two that are merged, and after a restart.
 func TestMarkersInDroppedLinesKeepTheirNumbers(t *testing.T) {
 	for name, c := range map[string]struct {
 		level   ul.Level
@@ -114,7 +114,7 @@ func TestMarkersInDroppedLinesKeepTheirNumbers(t *testing.T) {
 	}
 }
 
-// The bytes of a dropped marker are not counted as those of a missing line.
+// The bytes of a dropped marker are not counted as bytes of a missing line.
 func TestDroppedMarkersCountTheBytesOfWhatTheyStandFor(t *testing.T) {
 	l, _ := open(t, filepath.Join(t.TempDir(), "spool"))
 	b, marked := withMarkers(0, ul.Warning)

@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// mostMergedKept bounds the kept lines of a merged record. Records with more gain nothing from
-// merging, and each merge writes these lines once more.
+// mostMergedKept bounds the kept lines of a merged record. A record with more kept lines gains
+// nothing from merging, and each merge writes the kept lines again.
 const mostMergedKept = 64 << 10
 
 var errMerge = errors.New("the records hold droppable lines or are not adjacent")
@@ -28,8 +28,8 @@ func (r *Record) Merges(b *Record) bool {
 	return r.merged() && b.merged() && kept <= mostMergedKept && r.runs+b.runs+2 <= maxRuns && b.End.Offset-r.From <= mostMerged
 }
 
-// merged reports whether r can be part of a merged record with kept lines: all lines that
-// were dropped from r were dropped as discard, and were lines of the file itself.
+// merged reports whether r can be part of a merged record with kept lines: all lines
+// dropped from r were dropped with the reason discard, and were lines of the file itself.
 func (r *Record) merged() bool {
 	if r.Holds(Kept) || r.parts[Kept].raw == 0 {
 		gap := r.Gap()
@@ -79,8 +79,8 @@ func (l *Log) Merge(a, b *Record) (*Record, error) {
 	return r, nil
 }
 
-// keptSum returns the lines that are missing once the kept lines of both records are gone, or
-// nil if these have no markers.
+// keptSum returns the lines that are missing once the kept lines of both records are gone. It
+// returns nil if these lines have no markers.
 func keptSum(a, b *Record) *ul.Gap {
 	var sum ul.Gap
 	markers := false

@@ -18,8 +18,8 @@ import (
 // caller may create. They use about 4 MiB of memory.
 const MostRecords = 16 << 10
 
-// Open reads the records in file, oldest first, and frees all memory that
-// belongs to no record. The Log owns file from then on.
+// Open reads the records in file, oldest first, and frees all memory that does not belong
+// to a record. The Log owns file from then on.
 func Open(file *os.File) (*Log, []*Record, error) {
 	l := &Log{file: file}
 	found, err := l.walk()

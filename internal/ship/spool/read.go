@@ -31,7 +31,7 @@ type Reading struct {
 func (o *Reading) Mark() {
 	if o.Gap.Total() == 0 {
 		if o.Gap.Bytes == 0 || !o.Open {
-			return // no line, or a piece of a line that is marked already
+			return // no line, or a piece of a line that already has its marker
 		}
 		o.Gap.Lines[ul.DropAll][o.Level]++
 		o.Torn++
@@ -157,7 +157,7 @@ func (l *Log) load(r *Record) (parts [2][]byte, runs []run, err error) {
 	if l.runs, err = r.parseRuns(l.runs[:0], head); err != nil {
 		return parts, nil, errPayload
 	}
-	size := 0 // bytes of the lines that r still holds; it may count 256 MiB of other lines
+	size := 0 // bytes of the lines that r still holds; it may also count 256 MiB of other lines
 	for p := range r.parts {
 		if r.Holds(Part(p)) {
 			size += int(r.parts[p].raw)
