@@ -136,8 +136,8 @@ func (q *Queue[M]) Peek(dst []Chunk[M], max int) []Chunk[M] {
 	return dst
 }
 
-// Span returns the bytes of consecutive chunks as one slice, if they lie side
-// by side in the ring, as those of one busy file do.
+// Span returns the bytes of consecutive chunks as one slice if they are contiguous in the
+// ring, as the chunks of one busy file are.
 func (q *Queue[M]) Span(chunks []Chunk[M]) (data []byte, ok bool) {
 	if len(chunks) == 0 {
 		return nil, true
@@ -186,8 +186,8 @@ func (q *Queue[M]) Reset() {
 }
 
 // Space is signalled by Reset, and by a Release that leaves at most half of the capacity in use
-// and enough room for a failed Reserve. So a producer that waits for a full queue wakes once for
-// much work instead of once for each chunk. One signal may stand for several.
+// and enough room for a failed Reserve. So a producer that waits for room wakes once for much
+// work instead of once for each chunk. One signal may represent several.
 func (q *Queue[M]) Space() <-chan struct{} { return q.space }
 
 // Ready is signalled as described at New.

@@ -109,7 +109,7 @@ func TestAProducerWithoutRoomWakesTheConsumerWhateverIsQueued(t *testing.T) {
 	push(t, q, "b", 1)
 	signalled(q.Ready()) // the queue is no longer empty
 	if q.Starved() {
-		t.Error("the producer is starved before it asked for room")
+		t.Error("the producer is starved before it has asked for room")
 	}
 	if q.Reserve(100) != nil {
 		t.Fatal("reserved 100 bytes of the 98 left")
@@ -175,8 +175,8 @@ func TestResetEmptiesTheQueue(t *testing.T) {
 	}
 }
 
-// TestRingAgainstModel drives the ring with random sizes and compares what
-// comes out with a plain slice of slices.
+// TestRingAgainstModel drives the ring with random sizes and compares its output with a
+// plain slice of slices.
 func TestRingAgainstModel(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 1))
