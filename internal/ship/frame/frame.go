@@ -1,6 +1,6 @@
 // Package frame is the common part of the two logs on the tmpfs, the spool and the
-// hindsight. Lines become frames that fit into a segment, and a frame is trusted if this
-// process is known to have written it, or else once it has been decompressed. The
+// hindsight. Lines become frames that fit into a segment. A frame is trusted if this
+// process is known to have written it; any other frame must be decompressed first. The
 // application can write to these logs as it can to its own.
 package frame
 
@@ -17,19 +17,19 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// encodeWindow is how far back a match may lie. The segments have the same window, so that a
-// frame can become one of theirs. A larger window does not compress UL lines better.
+// encodeWindow is how far back a match may be. The segments have the same window, so that a
+// frame can become one of their frames. A larger window does not compress UL lines better.
 const encodeWindow = 256 << 10
 
-// Codec compresses lines and decompresses frames of at most [segment.FrameBytes] of them. The
-// zero value takes its memory, some MiB, when it is first used.
+// Codec compresses lines, and decompresses frames with at most [segment.FrameBytes] of lines.
+// The zero value allocates its memory, a few MiB, when it is first used.
 type Codec struct {
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder
 	frame   []byte
 }
 
-// Rest frees the memory. The next use takes it again.
+// Rest frees the memory. The next use allocates it again.
 func (c *Codec) Rest() {
 	if c.decoder != nil {
 		c.decoder.Close()
@@ -37,7 +37,7 @@ func (c *Codec) Rest() {
 	*c = Codec{}
 }
 
-// Resting reports whether the codec takes no memory.
+// Resting reports whether the codec has no memory allocated.
 func (c *Codec) Resting() bool { return c.encoder == nil && c.decoder == nil }
 
 // Compress returns the frame of lines. It is valid until the next call.
@@ -60,7 +60,7 @@ func (c *Codec) Compress(lines []byte) (frame []byte, err error) {
 var errChanged = errors.New("not the frame that was written")
 
 // Decompress appends the lines of a frame to dst. It returns an error unless the frame has
-// that checksum and that many bytes of lines.
+// the checksum check and raw bytes of lines.
 func (c *Codec) Decompress(dst, frame []byte, check, raw uint32) (_ []byte, err error) {
 	if position.Checksum(frame) != check {
 		return nil, errChanged
@@ -74,19 +74,19 @@ func (c *Codec) Decompress(dst, frame []byte, check, raw uint32) (_ []byte, err 
 			return nil, fmt.Errorf("make a decoder: %w", err)
 		}
 	}
-	// The bound on memory also holds for a forged frame. It covers the whole of the
-	// destination slice, so what is already there must not be in it.
+	// The bound on memory also holds for a forged frame. It covers the whole destination
+	// slice, so the slice must not contain the earlier content of dst.
 	dst = slices.Grow(dst, int(raw))
 	lines, err := c.decoder.DecodeAll(frame, dst[len(dst):])
 	if err != nil || len(lines) != int(raw) {
 		return nil, errChanged
 	}
-	return append(dst, lines...), nil // the decoder wrote it there
+	return append(dst, lines...), nil // the decoder has written the lines there
 }
 
-// Punch frees the whole pages between two offsets of a log. A page with bytes before the first
-// one is freed too: logs are punched from their beginning. Punch fails only on a file system that
-// cannot punch holes, and the memory then stays in use.
+// Punch frees the whole pages between two offsets of a log. It also frees the page that holds the
+// first offset, even if the page has earlier bytes: logs are punched from their beginning. Punch
+// fails only on a file system that cannot punch holes; the memory then stays in use.
 func Punch(log *os.File, from, to int64) {
 	from, to = from&^(position.PageSize-1), to&^(position.PageSize-1)
 	if to > from {

@@ -7,12 +7,12 @@ import (
 )
 
 // Seals distinguish bytes that this process has written to a log from bytes that another
-// process has put in their place. Bytes whose seal fits are trusted without decompressing them.
-// Another writer of the file cannot make bytes that fit: the hash has a key that never
-// leaves the process. The zero value has none.
+// process has put in their place. Bytes that match their seal are trusted without being
+// decompressed. Another writer of the file cannot make bytes that match: the hash has a key
+// that never leaves the process. The zero value has no seals.
 type Seals struct {
-	key maphash.Seed // of all seals
-	all []seal       // in ascending order of their places
+	key maphash.Seed // key of all seals
+	all []seal       // in ascending order of their offsets
 }
 
 // seal is the hash of the bytes at an offset.
@@ -21,10 +21,11 @@ type seal struct {
 	sum uint64
 }
 
-// maxSeals bounds the memory for seals to 64 KiB. Older bytes are decompressed.
+// maxSeals bounds the memory for seals to 64 KiB. Bytes whose seal was forgotten are
+// decompressed.
 const maxSeals = 4096
 
-// Add remembers the bytes at an offset, which are the last of the log.
+// Add adds a seal for the bytes at an offset, which are the last bytes of the log.
 func (s *Seals) Add(at int64, b []byte) {
 	if s.all == nil {
 		s.key = maphash.MakeSeed()
@@ -36,7 +37,7 @@ func (s *Seals) Add(at int64, b []byte) {
 	s.all = append(s.all, seal{at, maphash.Bytes(s.key, b)})
 }
 
-// Fit reports whether these bytes were the last that Add was given for an offset.
+// Fit reports whether b is equal to the bytes that Add was last given for the offset.
 func (s *Seals) Fit(at int64, b []byte) bool {
 	i, ok := s.find(at)
 	return ok && s.all[i].sum == maphash.Bytes(s.key, b)

@@ -2,7 +2,7 @@ package frame
 
 import "testing"
 
-// The oldest seals are forgotten to make room, and a place that is used again has the newest seal.
+// The oldest seals are forgotten to make room. An offset that is used again has its newest seal.
 func TestSealsAreBounded(t *testing.T) {
 	var s Seals
 	for at := range int64(3 * maxSeals) {
@@ -13,6 +13,6 @@ func TestSealsAreBounded(t *testing.T) {
 	}
 	s.Add(2*maxSeals, []byte("again"))
 	if s.Fit(2*maxSeals, []byte{0}) || !s.Fit(2*maxSeals, []byte("again")) || s.Fit(2*maxSeals+1, []byte{1}) {
-		t.Error("a forgotten seal still fits")
+		t.Error("a forgotten seal still matches")
 	}
 }
