@@ -43,9 +43,9 @@ func Identify(st *unix.Statx_t) Identity {
 	return id
 }
 
-// Content identifies what a source file holds between two truncations. A JVM
-// that truncates its log in place begins another content of the same file: a
-// position in one content means nothing in the other.
+// Content identifies what a source file holds between two truncations. A JVM that truncates
+// its log in place begins another content of the same file. A position in one content has
+// no meaning in the other.
 type Content struct {
 	Identity
 	Epoch uint32 `json:"epoch,omitempty"` // how often the file was truncated before

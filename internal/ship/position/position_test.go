@@ -22,7 +22,7 @@ func TestPositionHoldsAsLongAsTheBytesBeforeItAreTheSame(t *testing.T) {
 		{"grown", int64(len(text)), text + "more\n", true},
 		{"shorter", 1000, text[:999], false},
 		{"another byte right before it", 1000, text[:999] + "x" + text[1000:], false},
-		{"another byte in the page before", PageSize + 10, "x" + text[1:], true}, // that page may have been freed
+		{"another byte in the page before", PageSize + 10, "x" + text[1:], true}, // the page before may have been freed
 		{"emptied, at the beginning", 0, "", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestPositionBehindTheEndIsAnError(t *testing.T) {
 	}
 }
 
-// A checkpoint may hold any numbers.
+// A checkpoint may contain any numbers.
 func TestPositionThatCannotBe(t *testing.T) {
 	for _, p := range []Position{
 		{Offset: -1}, {Offset: 10, CheckLen: 11}, {Offset: 10, CheckLen: -1}, {Offset: PageSize + 1, CheckLen: 2}, {Level: 99},
