@@ -5,8 +5,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/checkpoint"
 )
 
-// announcer passes the checkpoint's marks to the followers: a restart cuts off
-// nothing before them.
+// announcer passes the marks of the checkpoint to the followers: a restart cuts off nothing
+// before these marks.
 type announcer struct {
 	to    Outlets
 	check *checkpoint.Checkpoint
@@ -30,15 +30,15 @@ func (a *announcer) begin() {
 }
 
 // saved announces the marks that are new in the checkpoint. A stream that was placed before
-// its first commit has a mark as well, after which it may grow.
+// its first commit also has a mark; the stream may grow after it.
 func (a *announcer) saved() {
-	marks := a.check.TakeMarks() // even without followers: the marks would pile up
+	marks := a.check.TakeMarks() // even without followers: otherwise, the marks would accumulate
 	if a.began {
 		a.to.Followers.OnCommit(marks, nil)
 	}
 }
 
-// ended announces streams to whose segments nothing will be appended.
+// ended announces streams whose segments will not grow any more.
 func (a *announcer) ended(streams []string) {
 	if a.began && len(streams) > 0 {
 		a.to.Followers.OnCommit(nil, streams)

@@ -15,8 +15,9 @@ import (
 	"github.com/ullage/ullage/internal/sink"
 )
 
-// The first call of OnCommit has every stream that may grow; see Followers. A missing stream
-// counts as ended, and a sink uploads its newest segment as if it were whole.
+// The first call of OnCommit has every stream that may grow; see Followers. Otherwise, a
+// missing stream would be treated as ended, and a sink would upload its newest segment as if
+// it were complete.
 func TestFirstAnnouncementHasEveryStream(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Segment.Compress = segment.None
@@ -33,7 +34,7 @@ func TestFirstAnnouncementHasEveryStream(t *testing.T) {
 	b.commits(s)
 	s.killed()
 
-	b.cfg.Segment.SegmentBytes = 8 << 10 // the start seals the segment of a.log alone
+	b.cfg.Segment.SegmentBytes = 8 << 10 // only the segment of a.log is sealed by the start
 	var calls []map[string]segment.Mark
 	b.to.Followers.OnCommit = func(marks map[string]segment.Mark, _ []string) { calls = append(calls, maps.Clone(marks)) }
 	s, from = b.begun(true)
@@ -48,7 +49,7 @@ func TestFirstAnnouncementHasEveryStream(t *testing.T) {
 	}
 }
 
-// wholes is a sink of whole segments.
+// wholes is a sink that takes whole segments.
 type wholes struct {
 	mu  sync.Mutex
 	got map[string]string // the text, by path
@@ -75,7 +76,7 @@ func TestNewStreamIsNotDeliveredBeforeItsFirstCommit(t *testing.T) {
 	b.cfg.Segment.Compress = segment.None
 	engine := &wholes{got: map[string]string{}}
 	kinds := map[string]sink.Kind{"x": {Segments: true, Open: func(sink.Target) (sink.Sink, error) { return engine, nil }}}
-	var sets []*sink.Set // of this process, and of the next one
+	var sets []*sink.Set // one for this process, and one for the next
 	for range 2 {
 		set, err := sink.New(sink.Config{URLs: []string{"x://y"}}, kinds, b.cfg.Dest, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 		b.must(err)
@@ -91,13 +92,13 @@ func TestNewStreamIsNotDeliveredBeforeItsFirstCommit(t *testing.T) {
 	w := b.log("gc.log")
 	b.write(w, lines(0, 10))
 	b.reads(s)
-	s.appends(t) // then the disk stalls in fsync, or SyncInterval is not over
+	s.appends(t) // as if the disk then stalled in fsync, or SyncInterval had not passed
 
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	// The sink looks at the destination, delivers what is there, and ends.
+	// The sink examines the destination, delivers the content, and ends.
 	if err := sets[0].Run(over, t.Context()); err == nil {
-		t.Error("the sink claims to have uncommitted lines")
+		t.Error("the sink claims that it has uncommitted lines")
 	}
 	if got := engine.all(); len(got) > 0 {
 		t.Errorf("delivered before any commit: %q", got)
@@ -107,7 +108,7 @@ func TestNewStreamIsNotDeliveredBeforeItsFirstCommit(t *testing.T) {
 	b.reads(s)
 	s.appends(t)
 	b.commits(s)
-	b.must(s.writer.drain(t.Context())) // seals
+	b.must(s.writer.drain(t.Context())) // also seals the segments
 	if err := sets[1].Run(over, t.Context()); err != nil {
 		t.Error(err)
 	}

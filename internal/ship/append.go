@@ -12,9 +12,9 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// appendBatch takes about a frame of bytes from the queue and appends them, one
-// frame for each stream in it. It takes less if the bytes belong to more streams than
-// may have a segment open before the next commit.
+// appendBatch takes about one frame of bytes from the queue and appends them, as one frame
+// for each stream in it. It takes less if the bytes belong to more streams than may have a
+// segment open before the next commit.
 func (w *writer) appendBatch(ctx context.Context) error {
 	if err := w.takeBatch(); err != nil {
 		return err
@@ -33,12 +33,11 @@ func (w *writer) appendBatch(ctx context.Context) error {
 	}
 	w.link.queue.Release(len(w.batch))
 	w.link.progress.Store(time.Now().UnixNano())
-	clear(w.batch) // or the batch would keep closed files alive
+	clear(w.batch) // otherwise, the batch would keep closed files alive
 	return nil
 }
 
-// takeBatch peeks at the queue and sorts its chunks by stream. It passes over refused
-// streams.
+// takeBatch peeks at the queue and sorts its chunks by stream. It skips refused streams.
 func (w *writer) takeBatch() error {
 	w.batch = w.link.queue.Peek(w.batch[:0], w.link.frame())
 	w.order = w.order[:0]
@@ -67,7 +66,7 @@ func (w *writer) takeBatch() error {
 	return nil
 }
 
-// appendParts appends the stream's parts of the batch.
+// appendParts appends a stream's parts of the batch.
 func (w *writer) appendParts(st *writerStream) error {
 	size := st.size(w.batch)
 	w.taken.bytes, st.taken = w.taken.bytes+size, st.taken+size
@@ -101,7 +100,7 @@ func (w *writer) appendParts(st *writerStream) error {
 	return nil
 }
 
-// gaps hands over the gaps whose markers are in a chunk that was appended.
+// gaps passes on the gaps whose markers are in a chunk that was appended.
 func (f *Followers) gaps(stream string, c *queue.Chunk[tail.Chunk]) {
 	if f.OnGap == nil || c.Meta.Made == 0 || c.Meta.Frame > 0 {
 		return
@@ -139,8 +138,8 @@ func (w *writer) appendFrames(st *writerStream) (err error) {
 	return err
 }
 
-// appendLines appends parts of the batch as one frame. Most often they lie side by
-// side in the queue already.
+// appendLines appends parts of the batch as one frame. Most often, they are already
+// contiguous in the queue.
 func (w *writer) appendLines(st *writerStream, parts []int) error {
 	first, last := parts[0], parts[len(parts)-1]
 	if last-first == len(parts)-1 {
@@ -164,8 +163,8 @@ func (st *writerStream) appendFrame(raw []byte) error {
 	return st.segments.Append(raw)
 }
 
-// stream returns the writer's side of the stream with that name, and that label in
-// metrics, or nil if it is refused.
+// stream returns the writer's side of the stream with the given name and the given label in
+// metrics. It returns nil if the stream is refused.
 func (w *writer) stream(name, label string) (*writerStream, error) {
 	if _, refused := w.refused.streams[name]; refused {
 		return nil, nil
@@ -184,8 +183,8 @@ func (w *writer) stream(name, label string) (*writerStream, error) {
 	return st, nil
 }
 
-// placeNew places a stream that has no mark yet. Its mark has to be saved before
-// anything is appended after it.
+// placeNew places a stream that has no mark yet. The mark must be saved before anything is
+// appended after it.
 func (w *writer) placeNew(name string) error {
 	if _, known := w.check.Mark(name); known {
 		return nil

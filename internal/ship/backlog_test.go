@@ -15,8 +15,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// spoolBacklog leaves a backlog of so many records in the spool, each of a few lines, as a
-// killed process does. It returns the lines.
+// spoolBacklog leaves a backlog of the given number of records in the spool, as a killed
+// process does. Each record has a few lines. It returns the lines.
 func spoolBacklog(b *bench, records int) string {
 	b.t.Helper()
 	const each = 50
@@ -42,9 +42,9 @@ func spoolBacklog(b *bench, records int) string {
 	return text.String()
 }
 
-// A record of the spool may need all of the smallest ring, so the reader waits until the
-// writer has taken the record before it. That record is much smaller than what the writer is
-// woken for. No commit is due for an hour.
+// A record of the spool may need the whole of the smallest ring, so the reader waits until
+// the writer has taken the record before it. That record has far fewer bytes than the number
+// at which the writer is woken. No commit is due for an hour.
 func TestTheSmallestQueueTakesABacklogOfRecordsBetweenTwoCommits(t *testing.T) {
 	b := newBench(t)
 	want := spoolBacklog(b, 200)
@@ -71,7 +71,7 @@ func TestTheSmallestQueueTakesABacklogOfRecordsBetweenTwoCommits(t *testing.T) {
 	}
 }
 
-// BenchmarkDrain ships a backlog of 500 records in the spool from the start of a process
+// BenchmarkDrain ships a backlog of 500 records in the spool, from the start of a process
 // to its end, with queues of several sizes.
 func BenchmarkDrain(b *testing.B) {
 	const records = 500

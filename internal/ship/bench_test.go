@@ -18,8 +18,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// BenchmarkReader is the hot path of a line: tail, classify, queue. It reads a
-// file of lines of 120 bytes on tmpfs into the queue, which is emptied at once.
+// BenchmarkReader measures the hot path of a line: tail, classify, queue. It reads a file
+// with lines of 120 bytes from a tmpfs into the queue, which is emptied at once.
 func BenchmarkReader(b *testing.B) {
 	dir, err := os.MkdirTemp("/dev/shm", "ullage-bench-")
 	if err != nil {
@@ -52,7 +52,7 @@ func BenchmarkReader(b *testing.B) {
 	for done := 0; done < b.N; {
 		n, c, ok := src.Reader.Next(l.queue.Reserve(cfg.Tail.LineLimit + tail.AreaSlack))
 		if !ok {
-			src.Start.Rewind() // nothing was committed: again from the beginning
+			src.Start.Rewind() // nothing was committed, so everything is read again
 			continue
 		}
 		l.queue.Push(n, c)
@@ -61,7 +61,7 @@ func BenchmarkReader(b *testing.B) {
 	}
 }
 
-// debugLog returns 64 MiB of a log at debug.
+// debugLog returns 64 MiB of a log at debug level.
 func debugLog(b *testing.B) string {
 	b.Helper()
 	sample, err := os.ReadFile(filepath.Join("..", "line", "pause", "testdata", "debug-g1-jdk25.log"))
@@ -78,8 +78,8 @@ func debugLog(b *testing.B) string {
 	return string(text)
 }
 
-// BenchmarkCatchUp ships 64 MiB of a log at debug when the destination is back:
-// from the source file, and from the spool, whose frames are passed through.
+// BenchmarkCatchUp ships 64 MiB of a log at debug level when the destination is back. The
+// lines come from the source file, or from the spool, whose frames are passed on unchanged.
 func BenchmarkCatchUp(b *testing.B) {
 	text := debugLog(b)
 	for _, c := range []struct {
@@ -116,9 +116,9 @@ func BenchmarkCatchUp(b *testing.B) {
 	}
 }
 
-// BenchmarkHindsight ships 64 MiB of a log at debug in three ways: all lines are persisted,
-// those below info are held in hindsight, and the held lines are saved as well. It prints how
-// much the destination stores.
+// BenchmarkHindsight ships 64 MiB of a log at debug level in three ways: all lines are
+// persisted; the lines below info are held in hindsight; the held lines are also saved. It
+// prints how much the destination stores.
 func BenchmarkHindsight(b *testing.B) {
 	text := debugLog(b)
 	for _, c := range []struct {
@@ -154,7 +154,7 @@ func BenchmarkHindsight(b *testing.B) {
 				used += cpuTime(b) - began
 				stored = 0
 				for _, stream := range []string{"gc.log", detailStream} {
-					infos, _ := segment.List(filepath.Join(rig.cfg.Dest, stream)) // the stream may have no segments
+					infos, _ := segment.List(filepath.Join(rig.cfg.Dest, stream)) // there are no segments if nothing was saved
 					for _, info := range infos {
 						stored += info.Size
 					}

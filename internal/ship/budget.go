@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// defaultBudget is used if nothing else bounds the source.
+	// defaultBudget is used if nothing else limits the source.
 	defaultBudget = 64 << 20
 
-	// minBudget is the least budget, even if other files fill the tmpfs.
+	// minBudget is the smallest budget, even if other files fill the tmpfs.
 	minBudget = 1 << 20
 )
 
-// budget decides how much of the source the backlog may take and sets the bounds that depend
-// on it.
+// budget decides how much of the source the backlog may take, and sets the bounds that
+// depend on it.
 type budget struct {
 	cfg  Config
 	log  *slog.Logger
@@ -29,20 +29,20 @@ type budget struct {
 	src  *tail.Reliever
 	held *hindsight.Log // nil: withheld lines are not held
 
-	queueBytes int // most that may be queued
+	queueBytes int // the most bytes that may be queued
 }
 
-// usage is the memory of the source that is in use, for the marks.
+// usage is the memory of the source that is in use, which is compared with the marks.
 type usage struct {
-	own     int64   // memory of the source files and of the spool
-	streams int     // number of streams with more than a few pages of it
+	own     int64   // memory of the source files and the spool
+	streams int     // number of streams that take more than a few pages of it
 	used    float64 // share of the budget
 	budget  int64
 	written int64 // sizes of all source files
 }
 
-// measure asks the kernel. Other files on the tmpfs take the JVM's headroom as
-// well, so the budget is at most what they leave.
+// measure asks the kernel. Other files on the tmpfs also use the JVM's headroom, so the
+// budget is at most the space that they leave.
 func (b *budget) measure() usage {
 	u := b.src.Usage()
 	m := usage{budget: b.of(u)}
@@ -56,7 +56,7 @@ func (b *budget) measure() usage {
 	return m
 }
 
-// heldBytes is how much of a budget held lines may use, compressed.
+// heldBytes returns how much of a budget held lines may use, compressed.
 func heldBytes(budget int64) int64 { return max(64<<10, budget/8) }
 
 // of returns the budget in bytes.
@@ -70,8 +70,8 @@ func (b *budget) of(u tail.Usage) int64 {
 	return u.Total
 }
 
-// unlimited reports whether a file system has no chosen size: it has none at
-// all, or half of the machine's memory, the default of a tmpfs.
+// unlimited reports whether the size of a file system was not chosen: the file system has
+// no size, or half of the machine's memory, which is the default of a tmpfs.
 func unlimited(u tail.Usage) bool {
 	var info unix.Sysinfo_t
 	if !u.Tmpfs || unix.Sysinfo(&info) != nil {
@@ -80,7 +80,8 @@ func unlimited(u tail.Usage) bool {
 	return u.Total == 0 || uint64(u.Total) >= info.Totalram*uint64(info.Unit)/2-1<<20
 }
 
-// check compares --budget with the size of the tmpfs and warns if nothing bounds the source.
+// check compares --budget with the size of the tmpfs, and warns if nothing limits the
+// source.
 func (b *budget) check(u tail.Usage) error {
 	switch {
 	case !u.Tmpfs:
@@ -101,8 +102,8 @@ func (b *budget) check(u tail.Usage) error {
 }
 
 // adapt updates the bounds that depend on the budget, since a tmpfs can be resized at any
-// time. Lines on their way to the destination stay on the source until they are durable, so
-// they must be a small part of the budget.
+// time. Lines on their way to the destination stay in the source until they are durable, so
+// they must take only a small part of the budget.
 func (b *budget) adapt(bytes int64) {
 	b.view.setBudget(bytes)
 	sync := min(int64(b.cfg.SyncBytes), max(64<<10, bytes/8))

@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// commit makes everything that was appended durable, saves the checkpoint and
-// publishes the positions.
+// commit makes everything that was appended durable, saves the checkpoint, and publishes
+// the positions.
 func (w *writer) commit(ctx context.Context) error {
 	if w.taken.bytes == 0 {
 		w.taken.streams = 0
@@ -30,14 +30,14 @@ func (w *writer) commit(ctx context.Context) error {
 			continue
 		}
 		if err != nil {
-			// Synced bytes of other streams are cut off again: their old marks
-			// are still valid.
+			// Synced bytes of other streams will be cut off again: their old marks are
+			// still valid.
 			return err
 		}
 		w.marks[st.name] = mark
 	}
 	if w.taken.bytes == 0 {
-		return nil // all of it belonged to refused streams
+		return nil // everything belonged to refused streams
 	}
 	for name, mark := range w.marks {
 		w.check.SetMark(name, mark)
@@ -71,7 +71,7 @@ func (w *writer) commit(ctx context.Context) error {
 	return nil
 }
 
-// committed counts what a commit has persisted and forgets it.
+// committed counts the lines that a commit has persisted, and resets the counts.
 func (w *writer) committed() {
 	for _, st := range w.streams {
 		if st.taken == 0 {

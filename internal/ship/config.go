@@ -22,7 +22,7 @@ type Config struct {
 	Segment store.Config
 
 	Dest      string        // durable directory
-	Budget    settings.Size // how much of the tmpfs the backlog may take; 0 means its size
+	Budget    settings.Size // how much of the tmpfs the backlog may take; 0: all of it
 	KeepLevel KeepLevel
 
 	// Queue is the memory between reader and writer; at most a quarter of the budget is used.
@@ -31,17 +31,17 @@ type Config struct {
 
 	// SpoolAt, DiscardAt and DropAt are percentages of the budget. Above SpoolAt, lines are
 	// moved into the spool; above DiscardAt, lines below KeepLevel are dropped; above DropAt,
-	// all lines are. They are from 5 to 95, each below the next. Not flags.
+	// all lines are dropped. They are from 5 to 95, each lower than the next. Not flags.
 	SpoolAt, DiscardAt, DropAt int
 
-	// PersistLevel is the level below which lines are withheld: counted, and not
+	// PersistLevel is the level below which lines are withheld: they are counted but not
 	// persisted. [ul.Trace] withholds none.
 	PersistLevel ul.Level
 	Hindsight    time.Duration // how long withheld lines are held; 0: not at all
 
-	SyncInterval time.Duration // longest time from reading a line to its commit
-	SyncBytes    settings.Size // most bytes between commits; at most an eighth of the budget. At least 64 KiB. Not a flag
-	DrainTimeout time.Duration // from the end of Run's context to its return
+	SyncInterval time.Duration // the longest time from reading a line to its commit
+	SyncBytes    settings.Size // the most bytes between commits; at most an eighth of the budget. At least 64 KiB. Not a flag
+	DrainTimeout time.Duration // the longest time from the end of Run's context to its return
 }
 
 // DefaultConfig returns the documented defaults.
@@ -63,12 +63,13 @@ func DefaultConfig() Config {
 	}
 }
 
-// Groups returns the settings with the values of c as defaults, by the parts of shipping.
+// Groups returns the settings, grouped by the parts of shipping, with the values of c as
+// defaults.
 func (c *Config) Groups() []settings.Group {
 	return append([]settings.Group{{Title: "What is shipped", Flags: c.Tail.Flags}}, c.CopyGroups()...)
 }
 
-// CopyGroups returns the settings that are not about the source.
+// CopyGroups returns the settings of everything but the source.
 func (c *Config) CopyGroups() []settings.Group {
 	return []settings.Group{
 		{Title: "The durable copy, and what happens under pressure", Flags: c.flags},
@@ -142,23 +143,23 @@ func (k *KeepLevel) String() string {
 	return ul.Level(*k).String()
 }
 
-// inside reports whether, by the names, dir is root or below it.
+// inside reports whether, judging by the names, dir is root or below it.
 func inside(dir, root string) bool {
 	d, err1 := filepath.Abs(dir)
 	r, err2 := filepath.Abs(root)
 	return err1 == nil && err2 == nil && strings.HasPrefix(d+"/", strings.TrimSuffix(r, "/")+"/")
 }
 
-// lineLimit is how long a line may be before it is carried in pieces. The
-// queue has to hold some of them, so that reader and writer can both work.
+// lineLimit is the length above which a line is handed on in pieces. The queue must have
+// room for several pieces, so that reader and writer can work at the same time.
 func (c Config) lineLimit() int { return min(1<<20, int(c.Queue)/4) - tail.AreaSlack }
 
-// frameBytes is how much the writer puts into one compressed frame. More does
-// not compress better, and less keeps the bytes in the processor's cache.
+// frameBytes is how much the writer puts into one compressed frame. A larger frame does not
+// compress better, and a smaller one keeps the bytes in the processor's cache.
 func (c Config) frameBytes() int { return min(512<<10, int(c.Queue)/4) }
 
-// How much is appended at once between commits. Lines in the queue are not in the copy.
-// Without compression, a larger append is no cheaper; with compression, it makes frames
+// How much is appended at once between commits. Lines in the queue are not in the copy yet.
+// Without compression, a larger append is not cheaper; with compression, it makes frames
 // that compress better.
 const (
 	plainBatch  = 256 << 10
@@ -166,7 +167,7 @@ const (
 )
 
 // batchBytes returns how many bytes gather in the queue before the writer is woken to
-// append them between commits, for frames of so many bytes.
+// append them between commits. The argument is the size of a frame.
 func (c Config) batchBytes(frame int) int {
 	if c.Segment.Compress == segment.None {
 		return min(plainBatch, frame)
@@ -174,10 +175,10 @@ func (c Config) batchBytes(frame int) int {
 	return min(packedBatch, frame)
 }
 
-// mostUncommitted bounds what can be on disk past a mark: there is never more
-// between two commits, whatever the budget was. If a checkpoint's mark asks for
-// more, it is not the last one.
+// mostUncommitted bounds the bytes on disk after a mark: there are never more between two
+// commits, whatever the budget was. If there are more after a checkpoint's mark, it is not
+// the last mark.
 func (c Config) mostUncommitted() int64 {
-	// Twice, for frames that compression made longer; and headers.
+	// Twice, for frames that compression has enlarged, plus headers.
 	return 2*(int64(c.SyncBytes)+int64(c.frameBytes())) + 1<<20
 }

@@ -18,23 +18,23 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// detail handles lines below the persist level for the writer. It counts them, holds
-// them in hindsight, and supplies the lines that are to be saved.
+// detail handles lines below the persist level for the writer. It counts them, holds them
+// in hindsight, and supplies the lines that should be saved.
 //
-// A commit makes one step of all: the positions after the lines, their counts, the place of
-// the held ones, and the marks after the saved ones.
+// A commit records four things in one step: the positions after the lines, the counts of
+// the lines, the extent of the held lines, and the marks after the saved lines.
 type detail struct {
 	level  ul.Level // lines below it are withheld; [ul.Trace] withholds none
 	log    *slog.Logger
 	check  *checkpoint.Withheld
-	held   *hindsight.Log     // nil: they are only counted
+	held   *hindsight.Log     // nil: lines are only counted
 	unheld prometheus.Counter // bytes that could not be held
 
 	lines  []byte        // of one batch
-	failed retry.Limiter // lines cannot be held
+	failed retry.Limiter // limits the log about lines that cannot be held
 }
 
-// withheld counts lines that are not persisted.
+// withheld counts lines that were not persisted.
 type withheld struct {
 	lines [ul.NumLevels]uint64
 	bytes uint64
@@ -43,10 +43,11 @@ type withheld struct {
 // hintUnheld is the hint for errors of the hindsight.
 const hintUnheld = "withheld lines are counted and not held; all else works"
 
-// attach continues in another state directory. Without one, nothing is held.
+// attach switches to the hindsight in another state directory. If dir is nil, nothing is
+// held.
 func (d *detail) attach(dir *os.File) {
 	if d.held == nil {
-		hindsight.Remove(dir) // what an earlier process held
+		hindsight.Remove(dir) // removes lines that an earlier process held
 		return
 	}
 	if err := d.held.Attach(dir); err != nil {
@@ -75,11 +76,11 @@ func (d *detail) supplies(stream string) bool {
 	return d.held != nil && strings.HasSuffix(stream, naming.DetailSuffix)
 }
 
-// begin notes for the next checkpoint that lines are being saved, so that a restart goes on
-// saving them.
+// begin records in the next checkpoint that lines are being saved, so that a restart
+// continues to save them.
 func (d *detail) begin() { d.check.Held.Until = d.held.State().Until }
 
-// hold takes the withheld lines out of a stream's parts of the batch and holds them. It adds
+// hold removes the withheld lines from a stream's parts of the batch and holds them. It adds
 // them to the stream's sum.
 func (d *detail) hold(stream string, batch []queue.Chunk[tail.Chunk], parts []int, sum *withheld) {
 	if d.level == ul.Trace {
@@ -105,7 +106,8 @@ func (d *detail) hold(stream string, batch []queue.Chunk[tail.Chunk], parts []in
 	d.lines = b.Raw
 }
 
-// split takes the withheld lines out of a chunk and returns them with their numbers by level.
+// split removes the withheld lines from a chunk, and returns them with their numbers by
+// level.
 func (d *detail) split(c *queue.Chunk[tail.Chunk]) (lines [ul.NumLevels]uint32, raw []byte) {
 	if c.Meta.File.Whole() {
 		return lines, nil
@@ -121,8 +123,8 @@ func (d *detail) split(c *queue.Chunk[tail.Chunk]) (lines [ul.NumLevels]uint32, 
 	return lines, raw
 }
 
-// add holds the batch and empties it. Lines are withheld although a full tmpfs does not
-// hold them: then they cannot be saved.
+// add holds the batch and empties it. If a full tmpfs does not hold the lines, they are
+// withheld nevertheless, and cannot be saved.
 func (d *detail) add(b *hindsight.Batch) {
 	if d.held != nil && len(b.Raw) > 0 {
 		if err := d.held.Append(*b); err != nil {
@@ -138,7 +140,7 @@ func (d *detail) add(b *hindsight.Batch) {
 	b.Raw, b.Lines = b.Raw[:0], [ul.NumLevels]uint32{}
 }
 
-// commits puts into the checkpoint what is held.
+// commits records in the checkpoint which lines are held.
 func (d *detail) commits() {
 	if d.held != nil {
 		d.check.Held = d.held.State()
@@ -171,7 +173,7 @@ func (d *detail) forget(stream string) {
 	}
 }
 
-// next returns the next held lines that are to be saved, see [hindsight.Log.Next].
+// next returns the next held lines to save, see [hindsight.Log.Next].
 func (d *detail) next(raw bool) (r hindsight.Record, ok bool) {
 	if d.held == nil {
 		return r, false

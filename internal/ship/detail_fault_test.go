@@ -14,8 +14,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// After an error of the destination, all that was not committed is read again: it is
-// withheld once, and saved once.
+// After an error of the destination, everything uncommitted is read again. Each line is
+// withheld only once, and saved only once.
 func TestFailuresOfTheDestinationRepeatNoWithheldLine(t *testing.T) {
 	b := withholding(t)
 	b.cfg.Segment.Compress = segment.None
@@ -40,8 +40,8 @@ func TestFailuresOfTheDestinationRepeatNoWithheldLine(t *testing.T) {
 	holdsTo(b, text.String(), withheld)
 }
 
-// The segments have only some of the lines that are in the source: their end is found by
-// its last line.
+// The segments have only some of the lines of the source: their end is found by its last
+// line.
 func TestALostCheckpointRepeatsNoPersistedLine(t *testing.T) {
 	b := withholding(t)
 	b.cfg.Tail.Reclaim = tail.ReclaimNone
@@ -57,7 +57,7 @@ func TestALostCheckpointRepeatsNoPersistedLine(t *testing.T) {
 	}
 }
 
-// A destination that cannot take saved lines still takes all other lines.
+// A destination that cannot accept saved lines still accepts all other lines.
 func TestSavedLinesThatAreRefused(t *testing.T) {
 	b := withholding(t)
 	text := mixed(0, 500)
@@ -67,10 +67,10 @@ func TestSavedLinesThatAreRefused(t *testing.T) {
 	if _, err := b.ship.Save(); err != nil {
 		t.Fatal(err)
 	}
-	b.eventually("the stream for them is refused", func() bool { return b.ship.Ready() != nil })
+	b.eventually("the stream of saved lines is refused", func() bool { return b.ship.Ready() != nil })
 	b.appendTo("gc.log", mixed(500, 600))
 	persisted, _ := apart(text + mixed(500, 600))
-	b.eventually("the others are persisted", func() bool { return b.persisted("gc.log") == persisted })
+	b.eventually("the other lines are persisted", func() bool { return b.persisted("gc.log") == persisted })
 	if err := os.Remove(filepath.Join(b.cfg.Dest, detailStream)); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestSavedLinesThatAreRefused(t *testing.T) {
 	holdsTo(b, text+mixed(500, 600), b.persisted(detailStream))
 }
 
-// Lines that are not withheld need the tmpfs more than held lines.
+// Under pressure, held lines give way to lines that are not withheld.
 func TestPressureGivesUpWhatIsHeld(t *testing.T) {
 	b := withholding(t)
 	b.start()
@@ -94,7 +94,7 @@ func TestPressureGivesUpWhatIsHeld(t *testing.T) {
 	press.marks.take(0.5)
 	press.yield(usage{used: 0.5})
 	if s.detail.held.Stats().Bytes == 0 {
-		t.Error("the held lines are given up too early")
+		t.Error("the held lines were given up too early")
 	}
 	press.marks.take(0.61)
 	press.yield(usage{used: 0.61})
@@ -124,7 +124,7 @@ func TestAFullTmpfsHoldsNothing(t *testing.T) {
 	s.appends(t)
 	s.commits(t)
 	if testutil.ToFloat64(s.metrics.unheld) == 0 || s.detail.held.Stats().Bytes > 0 {
-		t.Error("lines are held without room for them")
+		t.Error("lines are held although there is no room for them")
 	}
 	s.killed()
 	b.start()
@@ -132,8 +132,8 @@ func TestAFullTmpfsHoldsNothing(t *testing.T) {
 	holdsTo(b, mixed(0, 1000), "")
 }
 
-// After a restart, a trigger that comes before the writer has begun continues the save that
-// was under way.
+// After a restart, a trigger that arrives before the writer has begun continues the save
+// that was in progress.
 func TestARestartKnowsThatLinesAreBeingSaved(t *testing.T) {
 	b := withholding(t)
 	s, from := b.begun(true)
@@ -193,6 +193,6 @@ func TestWhatIsHeldGoesWithTheSetting(t *testing.T) {
 	_, before := apart(mixed(0, 500))
 	_, later := apart(mixed(600, 700))
 	if got := counted(b)[ul.Debug]; b.persisted(detailStream) != later || got != uint64(strings.Count(before+later, "\n")) {
-		t.Errorf("%d lines are withheld; saved: %q", got, b.persisted(detailStream))
+		t.Errorf("%d lines were withheld; saved: %q", got, b.persisted(detailStream))
 	}
 }

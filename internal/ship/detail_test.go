@@ -30,7 +30,7 @@ func withholding(t testing.TB) *bench {
 	return b
 }
 
-// mixed returns lines of both levels, a record with a further line among them.
+// mixed returns lines of both levels, including a record with a further line.
 func mixed(from, to int) string {
 	var s strings.Builder
 	for i := from; i < to; i++ {
@@ -46,7 +46,7 @@ func mixed(from, to int) string {
 	return s.String()
 }
 
-// apart splits lines as the persist level does.
+// apart splits lines according to the persist level.
 func apart(text string) (persisted, withheld string) {
 	var p, w strings.Builder
 	to := &p
@@ -84,7 +84,8 @@ func counted(b *bench) checkpoint.Levels {
 	return c.Withheld.Total()
 }
 
-// holdsTo fails the test unless persisted, withheld and saved lines are those of text.
+// holdsTo fails the test unless the persisted, withheld and saved lines are those of text
+// and saved.
 func holdsTo(b *bench, text, saved string) {
 	b.t.Helper()
 	persisted, withheld := apart(text)
@@ -95,7 +96,7 @@ func holdsTo(b *bench, text, saved string) {
 		b.t.Errorf("saved (-want +got):\n%s", d)
 	}
 	if got, want := counted(b), (checkpoint.Levels{ul.Debug: uint64(strings.Count(withheld, "\n"))}); got != want {
-		b.t.Errorf("%v lines are counted as withheld, want %v", got, want)
+		b.t.Errorf("%v lines were counted as withheld, want %v", got, want)
 	}
 }
 
@@ -116,7 +117,7 @@ func TestLinesBelowThePersistLevelAreCountedAndSavedOnDemand(t *testing.T) {
 			if err != nil || !saving.Began || saving.Bytes == 0 || time.Until(saving.Until) < b.cfg.Hindsight/2 {
 				t.Fatalf("%+v, %v", saving, err)
 			}
-			b.eventually("what was held is saved", func() bool { return b.persisted(detailStream) == withheld })
+			b.eventually("the held lines are saved", func() bool { return b.persisted(detailStream) == withheld })
 			if again, err := b.ship.Save(); err != nil || again.Began {
 				t.Errorf("a second trigger: %+v, %v", again, err)
 			}
@@ -131,11 +132,11 @@ func TestLinesBelowThePersistLevelAreCountedAndSavedOnDemand(t *testing.T) {
 				"saved":    testutil.ToFloat64(m.savedLines.WithLabelValues("debug")),
 			} {
 				if got != n {
-					t.Errorf("%s: %g lines are counted, want %g", name, got, n)
+					t.Errorf("%s: %g lines were counted, want %g", name, got, n)
 				}
 			}
 			if got, want := testutil.ToFloat64(m.persistedLines.WithLabelValues("gc.log", "info")), float64(strings.Count(before+during, "\n"))-n; got != want {
-				t.Errorf("%g lines are counted as persisted, want %g", got, want)
+				t.Errorf("%g lines were counted as persisted, want %g", got, want)
 			}
 		})
 	}
@@ -151,8 +152,9 @@ func TestWhatIsHeldIsBoundedAndEnds(t *testing.T) {
 		_, withheld := apart(lines)
 		written += strings.Count(withheld, "\n")
 		b.appendTo("gc.log", lines)
-		// All of it: what is read later than the window after Save would not be saved.
-		b.eventually("all of it is committed", func() bool {
+		// Wait for all of it: lines that are read later than the window after Save would
+		// not be saved.
+		b.eventually("everything is committed", func() bool {
 			return testutil.ToFloat64(b.ship.metrics.withheldLines.WithLabelValues("gc.log", "debug")) == float64(written)
 		})
 		if held := b.ship.detail.held.Stats(); held.Bytes > 128<<10 {
@@ -164,28 +166,28 @@ func TestWhatIsHeldIsBoundedAndEnds(t *testing.T) {
 	}
 	b.drain()
 	if got := b.persisted(detailStream); strings.Contains(got, "line 1\n") {
-		t.Error("lines from before the window are saved")
+		t.Error("lines from before the window were saved")
 	}
 	if _, withheld := apart(mixed(0, 40000)); !strings.HasSuffix(withheld, b.persisted(detailStream)) {
-		t.Error("the saved lines are not the last of the withheld lines")
+		t.Error("the saved lines are not the last withheld lines")
 	}
 }
 
-// run is a Shipper that a test does step by step.
+// run is a Shipper whose steps a test does itself.
 type run struct {
 	*bench
 	*Shipper
 }
 
-// reads reads until there is nothing more, and at least something.
+// reads reads until there is nothing more, and at least once.
 func (r run) reads() {
 	r.t.Helper()
-	// On a busy machine, the event of the write comes late.
+	// On a busy machine, the event of the write may arrive late.
 	r.eventually("something is read", func() bool { r.rounds(); return r.link.queue.Bytes() > 0 })
 }
 
 // Whenever the sidecar is killed, each line is persisted or counted as withheld, and each line
-// to be saved is saved once.
+// to save is saved once.
 func TestAKillAtAnyMomentLeavesWithheldLinesExact(t *testing.T) {
 	first, second, third := mixed(0, 400), mixed(400, 700), mixed(700, 900)
 	steps := []struct {
@@ -233,7 +235,7 @@ func TestAKillAtAnyMomentLeavesWithheldLinesExact(t *testing.T) {
 	}
 }
 
-// rounds reads all that there is.
+// rounds reads everything that is there.
 func (s *Shipper) rounds() {
 	s.src.Tick()
 	for s.reader.more = true; s.reader.more; {
@@ -260,12 +262,12 @@ func triggers(s *Shipper) {
 func (s *Shipper) saveDetails(t testing.TB) {
 	t.Helper()
 	if saved, err := s.writer.saveHeld(t.Context()); !saved || err != nil {
-		t.Fatalf("nothing was to be saved: %v", err)
+		t.Fatalf("there was nothing to save: %v", err)
 	}
 }
 
-// Under pressure, lines go through the spool; they are withheld all the same, and markers
-// stay in their stream.
+// Under pressure, lines go through the spool. They are still withheld, and markers stay in
+// their stream.
 func TestLinesOutOfTheSpoolAreWithheld(t *testing.T) {
 	b := withholding(t)
 	b.small()
@@ -280,7 +282,7 @@ func TestLinesOutOfTheSpoolAreWithheld(t *testing.T) {
 	s.src.Tick()
 	s.reader.round()
 	if dropped, moved := s.drops(ul.Discard, 256<<10), s.src.Relief.Move(tail.Relief{Want: 256 << 10, Least: 1, Keep: ul.Info}); dropped == 0 || moved == 0 {
-		t.Fatalf("%d bytes were freed by dropping, %d by moving", dropped, moved)
+		t.Fatalf("dropping freed %d bytes, and moving freed %d", dropped, moved)
 	}
 	for s.link.queue.Bytes() > 0 {
 		s.appends(t)
@@ -296,6 +298,6 @@ func TestLinesOutOfTheSpoolAreWithheld(t *testing.T) {
 		t.Errorf("%d withheld, %d persisted, %d dropped: %d lines were written", got, persisted, marked, all)
 	}
 	if strings.Contains(b.persisted("gc.log"), "[debug]") {
-		t.Error("lines below the level are persisted")
+		t.Error("lines below the level were persisted")
 	}
 }

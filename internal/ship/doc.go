@@ -1,10 +1,10 @@
-// Package ship ties the source to the destination: it is the life of a line.
+// Package ship connects the source to the destination: it handles the whole life of a line.
 //
-// A [Shipper] runs two loops. The reader owns the source directory and the spool
-// in it: it reads what JVMs write into the queue, waits when the queue is full,
-// frees the memory of what is committed, and under pressure moves or drops lines.
-// The writer owns the destination and the checkpoint and is the only one that may
-// ever wait for a disk: it appends batches to segments and commits them.
+// A [Shipper] runs two loops. The reader owns the source directory and the spool in it: it
+// reads the lines of JVMs into the queue, waits when the queue is full, frees the memory of
+// committed lines, and moves or drops lines under pressure. The writer owns the destination
+// and the checkpoint. It appends batches to segments and commits them, and is the only one
+// that may ever wait for a disk.
 //
 // # Commit
 //
@@ -20,34 +20,35 @@
 //
 // # Pressure
 //
-// While the queue is full, the reader looks at the source. If the source fills up
-// because the destination takes nothing, or less than comes, the reader goes ahead
-// of the writer. Past the first mark it moves the oldest lines into the spool, and
-// loses none. Past the second mark it also drops moved lines below a level, past
-// the third one all lines, the oldest first; and only of streams that take more
-// than their share of the budget. The order is the reader's twin of the commit's:
+// While the queue is full, the reader checks the source. If the source fills up because the
+// destination accepts nothing, or less than arrives, the reader goes ahead of the writer.
+// Above the first mark, it moves the oldest lines into the spool, and loses none. Above the
+// second mark, it also drops moved lines below a level; above the third mark, it drops all
+// lines. The oldest lines are dropped first, and only lines of streams that take more than
+// their share of the budget. The reader's order corresponds to that of a commit:
 //
 //	append   one record, in the spool; a kill finds the lines in both places
 //	punch    only now is their memory in the file freed
 //
 // # A start
 //
-// There is one way to start. Reading begins at the positions that the checkpoint
-// claims; the writer then confirms them, or makes the reader begin again. So a
-// start does not wait for the destination, which has the key of the checkpoint and
-// its number. Until then nothing is reclaimed, and no drain ends while the source has
-// lines that only the checkpoint claims to be durable. See package checkpoint.
+// There is only one way to start. Reading begins at the positions that the checkpoint
+// claims. The writer then confirms the positions, or makes the reader begin again. So a
+// start does not wait for the destination, which has the key of the checkpoint and its
+// number. Before the positions are confirmed, nothing is reclaimed, and no drain ends while
+// the source has lines that only the checkpoint claims to be durable. See package
+// checkpoint.
 //
 // # Errors of the destination
 //
-// The answer to all of them is what a restart does: forget what is not
-// committed, wait, cut the segments to the marks of the last commit with fresh
-// descriptors, and read again from its positions. A descriptor that failed is
-// never used again, since after a failed fsync the kernel may call pages clean
-// that never reached the disk.
+// The answer to all of them is the same as that of a restart: forget everything
+// uncommitted, wait, cut the segments to the marks of the last commit with fresh
+// descriptors, and read again from the positions of that commit. A descriptor that failed
+// is never used again: after a failed fsync, the kernel may mark pages clean that never
+// reached the disk.
 //
-// An error of one stream alone, [store.ErrRefused], stops no other stream. The
-// writer skips the stream and retries it from time to time; the reader leaves it
-// unread, and under pressure drops its lines first, as for an outage of this
-// stream. It comes back as after an error of the destination, with a rewind.
+// An error of only one stream, [store.ErrRefused], does not stop any other stream. The
+// writer skips the stream and retries it from time to time. The reader leaves the stream
+// unread, and under pressure it drops the stream's lines first, as in an outage of this
+// stream. The stream comes back with a rewind, as after an error of the destination.
 package ship

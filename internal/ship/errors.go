@@ -48,7 +48,7 @@ var errorKinds = labels{
 	{missingError, []unix.Errno{unix.ENOENT, unix.ENOTDIR}},
 }
 
-// refusedReasons are the reasons for a refused stream, in ullage_refused_streams.
+// refusedReasons are the reasons why a stream is refused, in ullage_refused_streams.
 var refusedReasons = labels{
 	{"occupied", []unix.Errno{unix.ENOTDIR, unix.EISDIR, unix.ELOOP}},
 	{"permission", []unix.Errno{unix.EACCES, unix.EPERM}},

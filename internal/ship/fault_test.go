@@ -9,9 +9,9 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// TestCommitThatFailsForOneStreamRepeatsNothingOfAnother removes the active
-// segment of one stream, whose sync then fails. Chance decides whether the other
-// stream is synced before or after, so there are several rounds.
+// TestCommitThatFailsForOneStreamRepeatsNothingOfAnother removes the active segment of one
+// stream, whose sync then fails. The other stream is synced before or after it by chance,
+// so there are several rounds.
 func TestCommitThatFailsForOneStreamRepeatsNothingOfAnother(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Segment.Compress = segment.None

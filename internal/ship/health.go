@@ -12,15 +12,15 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// health is the state that the writer shows to others: whether the destination and the checkpoint
-// take lines, and how far they are.
+// health is the state that the writer shows to other parts: whether the destination and the
+// checkpoint accept lines, and how far they have got.
 type health struct {
 	mu         sync.Mutex
 	lastCommit time.Time
-	marks      map[string]segment.Mark // committed
-	refused    map[string]error        // streams, and why; never changed in place
+	marks      map[string]segment.Mark // of committed segments
+	refused    map[string]error        // refused streams, and why; never changed in place
 
-	failure     error     // why lines are not taken now
+	failure     error     // why lines are not accepted now
 	waiting     time.Time // when the oldest line that waits for the end of the failure was read
 	failures    int64
 	lastFailure string
@@ -28,8 +28,9 @@ type health struct {
 	maintenance string // last error of maintaining the segments
 }
 
-// setFailure notes why lines are not taken, or nil when they are taken again, and
-// since when the oldest line waits. It reports whether that is news.
+// setFailure records why lines are not accepted, or nil when they are accepted again. It
+// also records since when the oldest line has waited. It reports whether the failure is
+// new.
 func (h *health) setFailure(err error, oldest time.Time) (news bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -47,7 +48,8 @@ func (h *health) setFailure(err error, oldest time.Time) (news bool) {
 	return news
 }
 
-// failed notes an error of the destination, as setFailure does, and logs it if it is news.
+// failed records an error of the destination, as setFailure does, and logs the error if it
+// is new.
 func (h *health) failed(err error, oldest time.Time, log *slog.Logger, dest string, backoff time.Duration) {
 	if h.setFailure(fmt.Errorf("destination: %w", err), oldest) {
 		// messages.md#the-destination: See [The sidecar is not
@@ -64,8 +66,8 @@ func (h *health) noteError(err error) {
 	h.lastFailure, h.lastFailed = err.Error(), time.Now()
 }
 
-// errorMemory is how long the last error is shown after it is over. The metrics show
-// it longer.
+// errorMemory is how long the last error is still shown after it has ended. The metrics
+// show it longer.
 const errorMemory = time.Hour
 
 // show adds the state of the destination to a status that lists the streams.
@@ -84,8 +86,8 @@ func (h *health) show(st *admin.Status) {
 	}
 }
 
-// errors returns the number of errors, with mu held, and the last error until that one has
-// been over for errorMemory.
+// errors returns the number of errors, and the last error unless that one ended more than
+// errorMemory ago. The caller holds mu.
 func (h *health) errors(now time.Time) admin.Errors {
 	if h.failure == nil && now.Sub(h.lastFailed) > errorMemory {
 		return admin.Errors{Count: h.failures}
@@ -103,8 +105,7 @@ func (h *health) lastErrorSeconds() float64 {
 	return float64(h.lastFailed.UnixMilli()) / 1000
 }
 
-// setMaintenance notes an error that costs no line and reports whether it is
-// news.
+// setMaintenance records an error that loses no line, and reports whether the error is new.
 func (h *health) setMaintenance(err error) (news bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -114,22 +115,22 @@ func (h *health) setMaintenance(err error) (news bool) {
 	return news
 }
 
-// current returns why lines are not taken now, or nil.
+// current returns why lines are not accepted now, or nil.
 func (h *health) current() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.failure
 }
 
-// waitingSince returns when the oldest line that waits for the end of a failure was
-// read, or the zero time if no line waits.
+// waitingSince returns when the oldest line that waits for the end of a failure was read.
+// It returns the zero time if no line waits.
 func (h *health) waitingSince() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.waiting
 }
 
-// committed notes where committed segments end.
+// committed records where committed segments end.
 func (h *health) committed(marks map[string]segment.Mark, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -146,15 +147,15 @@ func (h *health) forget(streams []string) {
 	}
 }
 
-// setRefused notes which streams are refused, and why.
+// setRefused records which streams are refused, and why.
 func (h *health) setRefused(errs map[string]error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.refused = errs
 }
 
-// refusal returns how many streams are refused, with the reason of the first,
-// or nil.
+// refusal returns an error with the number of refused streams and the reason of the first
+// one, or nil.
 func (h *health) refusal() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/ullage/ullage/internal/base/settings"
 )
 
-// A backlog above the marks at the start, a JVM that is gone, and a healthy
-// destination: nothing needs to be dropped.
+// There is a backlog above the marks at the start, the JVM has ended, and the destination
+// is healthy: no line needs to be dropped.
 func TestBacklogAtAStartIsNotDropped(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Budget = 24 * settings.Mi
@@ -25,7 +25,7 @@ func TestBacklogAtAStartIsNotDropped(t *testing.T) {
 	b.staysZero("ullage_dropped_lines_total")
 }
 
-// A healthy disk and no pressure: no line was cut by a full tmpfs.
+// The disk is healthy and there is no pressure: no line was cut by a full tmpfs.
 func TestWholeLinesAreNotCountedAsCut(t *testing.T) {
 	b := newBench(t)
 	b.start()
@@ -47,7 +47,7 @@ func TestGaugesOfTheDestination(t *testing.T) {
 		"ullage_ready":                  func(v float64) bool { return v == 1 },
 		"ullage_destination_free_bytes": func(v float64) bool { return v > 0 },
 		"ullage_destination_last_error_timestamp_seconds": func(v float64) bool {
-			// On a busy machine, the destination may have been silent at first.
+			// On a busy machine, the destination may not have answered at first.
 			return v == 0 || strings.Contains(statusOf(b.ship).DestinationErrors.Last, errNoAnswer.Error())
 		},
 		"ullage_oldest_segment_timestamp_seconds": func(v float64) bool { return v >= begin && v < begin+60 },

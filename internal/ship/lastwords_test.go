@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// When the grace period of a pod ends, its JVM is killed just as the sidecar must end.
+// When the grace period of a pod ends, its JVM is killed at the moment when the sidecar
+// must end.
 func TestDrainWaitsForAWriterThatEnds(t *testing.T) {
 	b := newBench(t).start()
 	f, err := os.OpenFile(b.path("gc.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
@@ -37,7 +38,7 @@ func TestDrainWaitsForAWriterThatEnds(t *testing.T) {
 	}
 }
 
-// A process that goes on writing does not keep the sidecar from ending.
+// A process that continues to write does not keep the sidecar from ending.
 func TestDrainDoesNotWaitForAWriterThatStays(t *testing.T) {
 	b := newBench(t).start()
 	f, err := os.OpenFile(b.path("gc.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)

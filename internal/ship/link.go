@@ -11,24 +11,24 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// link is everything that passes between the reader and the writer. Neither
+// link holds everything that passes between the reader and the writer. Neither of them
 // waits for the other while it holds the link's lock.
 type link struct {
 	queue   *queue.Queue[tail.Chunk] // reader to writer: lines
 	news    news                     // reader to writer: for the next checkpoint
 	replies replies                  // writer to reader
-	health  health                   // writer to others
+	health  health                   // writer to other parts
 
-	save    chan struct{} // any part to writer: save what is held
+	save    chan struct{} // any part to writer: save the held lines
 	prompt  prompt        // any part to writer: commit soon
 	flush   chan flush    // reader to writer: commit everything that is queued
 	flushed chan struct{} // the answer
 	rewind  chan rewind   // writer to reader: read again from the last commit
 
 	syncBytes  atomic.Int64 // set by the reader once it knows the budget
-	frameBytes atomic.Int64 // most bytes of one frame; set likewise
-	progress   atomic.Int64 // when the destination last took something; ns
-	oldest     atomic.Int64 // when the oldest appended, not committed line was read; ns, 0 for none
+	frameBytes atomic.Int64 // the most bytes of one frame; also set by the reader
+	progress   atomic.Int64 // when the destination last accepted something; ns
+	oldest     atomic.Int64 // when the oldest appended but uncommitted line was read; ns, 0: none
 	commits    atomic.Int64
 }
 
@@ -37,19 +37,19 @@ type flush struct {
 	claims bool // the checkpoint claims that lines of the source are durable, see [tail.Start.Claims]
 }
 
-// rewind asks the reader to read again from the last commit, and the streams in ends from
-// where their segments end. The answer has the positions.
+// rewind asks the reader to read again from the last commit. In the streams of ends,
+// reading begins where their segments end. The answer has the positions.
 type rewind struct {
 	ends        map[string][]byte
-	uncommitted bool // nothing was committed: the positions that were taken for committed are forgotten
-	news        bool // there should have been a checkpoint
+	uncommitted bool // nothing was committed: forget the positions that were treated as committed
+	news        bool // a checkpoint was expected
 	done        chan map[position.Content]position.Saved
 }
 
 func newLink(cfg Config) *link {
-	const chunks = 1024 // descriptions; more small chunks than this wait on the source
+	const chunks = 1024 // descriptions; if there are more small chunks, they wait in the source
 	l := &link{
-		// The spool may have a record of an earlier process, with a larger queue.
+		// The spool may have a record from an earlier process with a larger queue.
 		queue:   queue.New[tail.Chunk](max(int(cfg.Queue), tail.AreaBytes), chunks, cfg.batchBytes(cfg.frameBytes())),
 		replies: replies{wake: make(chan struct{}, 1), published: map[tail.File]tail.Chunk{}},
 		health:  health{marks: map[string]segment.Mark{}},
@@ -64,10 +64,10 @@ func newLink(cfg Config) *link {
 	return l
 }
 
-// frame returns how many bytes one frame has now: fewer if the budget is small.
+// frame returns the present size of a frame in bytes: smaller if the budget is small.
 func (l *link) frame() int { return int(l.frameBytes.Load()) }
 
-// setFrame sets how many bytes one frame has at most.
+// setFrame sets the largest size of a frame in bytes.
 func (l *link) setFrame(cfg Config, bytes int) {
 	l.frameBytes.Store(int64(bytes))
 	l.queue.SetWake(cfg.batchBytes(bytes))
@@ -90,9 +90,9 @@ func (l *link) requestRewind(ctx context.Context, request rewind) (map[position.
 	}
 }
 
-// lag returns the age of the oldest line that was read and is not committed.
-// While the destination fails, lines are read again and again; their age is then
-// counted from the first time.
+// lag returns the age of the oldest line that was read and is not committed. While the
+// destination fails, lines are read again and again; their age is then counted from the
+// first reading.
 func (l *link) lag(now time.Time) time.Duration {
 	if since := l.health.waitingSince(); !since.IsZero() {
 		return max(0, now.Sub(since))

@@ -2,20 +2,20 @@ package ship
 
 import "time"
 
-// calmAfter is how long the source must not have been busy before it is calm.
+// calmAfter is how long the source must not have been busy before it is reported as calm.
 const calmAfter = 2 * time.Second
 
 // load reports when the source becomes busy or calm, see [Outlets].
 type load struct {
 	tell func(busy bool) // may be nil
 	busy bool            // as last reported
-	last time.Time       // when the source was busy last
+	last time.Time       // when the source was last busy
 
 	rotated time.Time // when a new file was last seen
 }
 
-// see notes whether the source is busy now. It has to be called about once a second
-// even if nothing happens, as the reader's poll does.
+// see records whether the source is busy now. It must be called about once a second even if
+// nothing happens, as the reader's poll does.
 func (l *load) see(busy bool, now time.Time) {
 	if busy {
 		l.last = now

@@ -12,7 +12,8 @@ import (
 // there are no commits.
 const maintainInterval = time.Minute
 
-// maintainEvery returns that interval, or a shorter one if segments are to be sealed sooner.
+// maintainEvery returns maintainInterval, or a shorter interval if segments have to be
+// sealed sooner.
 func (c Config) maintainEvery() time.Duration {
 	if age := c.Segment.SegmentAge; age > 0 {
 		return min(maintainInterval, max(time.Second, age/4))
@@ -21,13 +22,12 @@ func (c Config) maintainEvery() time.Duration {
 }
 
 const (
-	maxOpenSegments = 64  // descriptors of segments that stay open between commits, if as many may be
-	maxIdleStreams  = 128 // streams without files that can go on where they ended
+	maxOpenSegments = 64  // segments that stay open between commits, if the descriptors allow that many
+	maxIdleStreams  = 128 // streams without files that can continue where they ended
 )
 
-// maintain seals and retains, forgets streams without files if there are many,
-// and closes descriptors beyond the bound. Its errors cost no line; they are
-// counted.
+// maintain seals and retains segments, forgets streams without files if there are many, and
+// closes descriptors beyond the bound. Its errors lose no line; they are counted.
 func (w *writer) maintain(ctx context.Context) {
 	if w.taken.bytes == 0 {
 		// A refused stream may have uncommitted bytes past its mark.
@@ -82,8 +82,8 @@ func (w *writer) tolerate(err error) {
 }
 
 // commitSeals records in the checkpoint which segments were sealed without a commit: by
-// age, or at the end. A segment whose seal is not in the checkpoint may grow again after
-// a restart.
+// age, or at the end. After a restart, a segment whose seal is not in the checkpoint may
+// grow again.
 func (w *writer) commitSeals(ctx context.Context) error {
 	sealed := 0
 	for _, name := range w.check.Streams() {

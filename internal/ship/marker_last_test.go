@@ -8,9 +8,9 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// The tmpfs had no room left for a checkpoint, and the sidecar was killed after it had
-// persisted the marker of a gap and nothing later. The dropped lines are counted; what is left
-// of them in the pages is not persisted as well.
+// The tmpfs had no room left for a checkpoint. The sidecar was killed after it had persisted
+// the marker of a gap and nothing after it. The dropped lines are counted. Their remains in
+// the pages are not persisted as well.
 func TestCheckpointIsLostBehindAMarker(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -2,8 +2,8 @@ package ship
 
 import "github.com/ullage/ullage/internal/line/ul"
 
-// marks decides from the used share of the budget what the pressure is. The zero value has no
-// pressure and needs its marks.
+// marks derives the pressure from the used share of the budget. The zero value has no
+// pressure, and its marks must be set.
 type marks struct {
 	spoolAt, discardAt, dropAt float64 // shares of the budget
 
@@ -13,7 +13,7 @@ type marks struct {
 }
 
 // slack is how far below its mark each kind of pressure ends, as a share of the budget. It
-// costs few lines, and the JVMs do not reach the mark again at once.
+// costs few lines, and keeps the JVMs from reaching the mark again at once.
 const slack = 1. / 24
 
 // take sets the pressure from the used share of the budget.
@@ -24,7 +24,7 @@ func (m *marks) take(used float64) {
 	m.dropping = past(m.dropping, m.dropAt)
 }
 
-// low is the target share.
+// low returns the share down to which memory is freed.
 func (m *marks) low() float64 {
 	switch {
 	case m.dropping:
@@ -41,7 +41,7 @@ func (m *marks) reset() { m.spooling, m.discarding, m.dropping = false, false, f
 // on reports whether there is any pressure.
 func (m *marks) on() bool { return m.spooling || m.discarding || m.dropping }
 
-// reason returns why lines are dropped now, as text, or "" if they are not.
+// reason returns why lines are dropped now, as text, or "" if no lines are dropped.
 func (m *marks) reason() string {
 	switch {
 	case m.dropping:

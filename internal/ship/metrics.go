@@ -24,8 +24,8 @@ type metrics struct {
 	refused           *prometheus.GaugeVec
 }
 
-// newMetrics registers the metrics of the two loops. Gauges are read from the state that
-// the loops show when they are scraped.
+// newMetrics registers the metrics of the two loops. At a scrape, gauges are read from the
+// state that the loops show.
 func newMetrics(reg prometheus.Registerer, l *link, v *view, ready func() error) *metrics {
 	m := &metrics{
 		persistedLines: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -55,7 +55,7 @@ func newMetrics(reg prometheus.Registerer, l *link, v *view, ready func() error)
 	reg.MustRegister(m.withheldLines, m.withheldBytes, m.savedLines, m.unheld)
 	reg.MustRegister(m.persistedLines, m.persistedBytes, m.commits, m.destinationErrors, m.checkpointErrors, m.checkpointInvalid, m.refused)
 	m.refusedStreams(nil)
-	// A counter shows its first step only if it exists before.
+	// The first step of a counter is visible only if the counter existed before it.
 	for _, k := range errorKinds {
 		m.destinationErrors.WithLabelValues(k.label)
 	}
@@ -88,7 +88,7 @@ func newMetrics(reg prometheus.Registerer, l *link, v *view, ready func() error)
 	return m
 }
 
-// refusedStreams shows how many streams are refused, and why.
+// refusedStreams sets how many streams are refused, and why.
 func (m *metrics) refusedStreams(refused map[string]error) {
 	counts := map[string]int{}
 	for _, err := range refused {
@@ -99,7 +99,8 @@ func (m *metrics) refusedStreams(refused map[string]error) {
 	}
 }
 
-// show adds what became durable and what was withheld to a status that lists the streams.
+// show adds to a status how much of the listed streams became durable and how much was
+// withheld.
 func (m *metrics) show(st *admin.Status) {
 	logs := func(c prometheus.Collector) admin.Samples { return admin.SamplesOf(c).Without("stream", mark.Stream) }
 	lines, bytes := logs(m.persistedLines), logs(m.persistedBytes)

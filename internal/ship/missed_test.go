@@ -8,8 +8,8 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// leavesUncommitted runs a sidecar that commits the lines before line from, appends those from
-// there up to line to, and is killed before it commits them.
+// leavesUncommitted runs a sidecar that commits the lines before line from, appends the lines
+// from there up to line to, and is killed before it commits these.
 func (b *bench) leavesUncommitted(w *os.File, from, to int) {
 	b.t.Helper()
 	s, start := b.begun(true)
@@ -22,10 +22,10 @@ func (b *bench) leavesUncommitted(w *os.File, from, to int) {
 	s.killed()
 }
 
-// reads looks at the source and appends what is new in it.
+// reads scans the source and appends the new lines in it.
 func (b *bench) reads(s *Shipper) {
 	b.t.Helper()
-	b.eventually("the source is looked at", func() bool {
+	b.eventually("the source is scanned", func() bool {
 		s.src.Tick()
 		s.reader.round()
 		return !s.src.Scanner.Stale()
@@ -51,11 +51,11 @@ func (b *bench) persistsOnce(stream, want string) {
 			}
 			seen[line] = true
 		}
-		b.t.Errorf("%s: %d lines are persisted, %d of them for the second time, want %d", stream, strings.Count(got, "\n"), twice, strings.Count(want, "\n"))
+		b.t.Errorf("%s: %d lines were persisted, %d of them for the second time, want %d", stream, strings.Count(got, "\n"), twice, strings.Count(want, "\n"))
 	}
 }
 
-// hidings are ways to hide an existing file from a start.
+// hidings are ways to hide an existing file at a start.
 var hidings = []struct {
 	name         string
 	hide, reveal func(b *bench) error
@@ -78,8 +78,8 @@ func (b *bench) must(err error) {
 	}
 }
 
-// The sidecar is killed between append and sync, and the next one does not find
-// the file until it is ready.
+// The sidecar is killed between append and sync. The next sidecar does not find the file
+// before it is ready.
 func TestFileThatAStartDoesNotFindIsPersistedOnce(t *testing.T) {
 	for _, h := range hidings {
 		t.Run(h.name, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestFileThatAStartDoesNotFindIsPersistedOnce(t *testing.T) {
 			b.leavesUncommitted(w, 100, 200)
 			b.must(h.hide(b))
 			b.start()
-			b.eventually("it is ready", func() bool { return b.ship.Ready() == nil })
+			b.eventually("the sidecar is ready", func() bool { return b.ship.Ready() == nil })
 			b.must(h.reveal(b))
 			b.write(w, lines(200, 300))
 			b.eventually("the last line is persisted", func() bool { return strings.Contains(b.persisted("gc.log"), "line 299\n") })
@@ -99,8 +99,8 @@ func TestFileThatAStartDoesNotFindIsPersistedOnce(t *testing.T) {
 	}
 }
 
-// Everything is committed. One start does not find the file, commits lines of another file and
-// is killed. The next start still knows the position.
+// Everything is committed. One start does not find the file, commits lines of another file,
+// and is killed. The next start must still know the position.
 func TestPositionOfAFileThatAStartDoesNotFindIsKept(t *testing.T) {
 	for _, h := range hidings {
 		t.Run(h.name, func(t *testing.T) {
@@ -152,8 +152,8 @@ func TestPositionOfAFileThatWasLetGoOfIsKept(t *testing.T) {
 	b.persistsOnce("gc.log", lines(0, 51))
 }
 
-// The position of a deleted file leaves the checkpoint, and no line is cut off that cannot be
-// read again.
+// The position of a deleted file is removed from the checkpoint, and no line is cut off that
+// cannot be read again.
 func TestFileThatIsGoneIsForgotten(t *testing.T) {
 	b := newBench(t)
 	b.leavesUncommitted(b.log("gc.log"), 100, 200)
@@ -204,13 +204,13 @@ func TestCopiedAndTruncatedWhileNobodyWasThere(t *testing.T) {
 	b.must(w.Truncate(0))
 	b.write(w, lines(60, 80))
 	b.start()
-	b.eventually("the last line of either is persisted", func() bool {
+	b.eventually("the last line of both logs is persisted", func() bool {
 		got := b.persisted("gc.log")
 		return strings.Contains(got, "line 59\n") && strings.Contains(got, "line 79\n")
 	})
 	b.drain()
 	if got := b.persisted("gc.log"); strings.Count(got, "\n") != 80 {
-		t.Errorf("%d lines are persisted, want 80", strings.Count(got, "\n"))
+		t.Errorf("%d lines were persisted, want 80", strings.Count(got, "\n"))
 	}
 	b.onceEach()
 }

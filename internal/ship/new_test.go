@@ -9,7 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// newSource makes the empty tmpfs of the next pod, which has the same destination.
+// newSource makes the empty tmpfs of the next pod, which uses the same destination.
 func (b *bench) newSource() {
 	b.t.Helper()
 	b.must(os.RemoveAll(b.cfg.Tail.Source))
@@ -17,7 +17,8 @@ func (b *bench) newSource() {
 }
 
 // The sidecar's log levels and `ullage levels` also create the state directory, and a start can
-// be killed just after it has. The new log begins with the last line of the old one.
+// be killed just after it created the directory. The new log begins with the last line of the
+// old one.
 func TestNewSourceIsNewWhoeverMadeTheStateDirectory(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -48,8 +49,8 @@ func TestNewSourceIsNewWhoeverMadeTheStateDirectory(t *testing.T) {
 	}
 }
 
-// Guarantee 1 holds from the first moment: lines of a new source can be dropped even if
-// the destination is silent and another program made the state directory.
+// Guarantee 1 holds from the first moment: lines of a new source can be dropped even if the
+// destination is silent and another program has created the state directory.
 func TestLinesOfANewSourceCanBeDropped(t *testing.T) {
 	b := newBench(t)
 	b.small()
@@ -61,9 +62,9 @@ func TestLinesOfANewSourceCanBeDropped(t *testing.T) {
 	}
 }
 
-// The application removes the state directory while no sidecar runs. The source then
-// looks like a new one, and the rest of its files is persisted again: less than two pages of
-// each file that may be punched.
+// The application removes the state directory while no sidecar runs. The source then looks
+// like a new one, and the remaining content of its files is persisted again: less than two
+// pages of each file that may be punched.
 func TestStateDirectoryIsTakenAwayWhileNobodyIsThere(t *testing.T) {
 	b := newBench(t)
 	w := b.log("gc.log")
@@ -74,6 +75,6 @@ func TestStateDirectoryIsTakenAwayWhileNobodyIsThere(t *testing.T) {
 	b.ships("line 5000\n")
 	got := b.persisted("gc.log")
 	if !strings.HasPrefix(got, lines(0, 5000)) || len(got) > len(lines(0, 5001))+2*os.Getpagesize() {
-		t.Errorf("%d bytes are persisted, of a log of %d", len(got), len(lines(0, 5001)))
+		t.Errorf("%d bytes were persisted, of a log of %d", len(got), len(lines(0, 5001)))
 	}
 }

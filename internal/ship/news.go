@@ -18,13 +18,13 @@ type news struct {
 
 // report is the reader's news about the source.
 type report struct {
-	dir     *os.File // the state directory, if dirNews; a descriptor of its own, or nil
+	dir     *os.File // a duplicate descriptor of the state directory if dirNews is set, or nil
 	dirNews bool
-	gone    []position.Content                  // that the checkpoint need not have any more
-	back    map[position.Content]position.Saved // that it may have forgotten
+	gone    []position.Content                  // contents that the checkpoint no longer needs
+	back    map[position.Content]position.Saved // positions that the checkpoint may have forgotten
 }
 
-// setDir passes on the state directory that is in use from now on, or none.
+// setDir passes on the state directory that is used from now on, or nil.
 func (n *news) setDir(dir *os.File) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -34,7 +34,7 @@ func (n *news) setDir(dir *os.File) {
 	n.dir, n.dirNews = statedir.Dup(dir), true
 }
 
-// setFiles passes on which contents are gone, and which came back.
+// setFiles passes on which contents are gone and which files came back.
 func (n *news) setFiles(gone []position.Content, back map[position.Content]position.Saved) {
 	if len(gone) == 0 && len(back) == 0 {
 		return
@@ -52,7 +52,7 @@ func (n *news) setFiles(gone []position.Content, back map[position.Content]posit
 	}
 }
 
-// take returns what was passed on since the last call.
+// take returns the news that was passed on since the last call.
 func (n *news) take() report {
 	n.mu.Lock()
 	defer n.mu.Unlock()

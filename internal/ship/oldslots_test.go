@@ -21,7 +21,7 @@ import (
 )
 
 // hoard is an application that keeps a copy of every slot that it has ever seen. It also knows
-// which lines its sidecars have made durable.
+// which lines its sidecars made durable.
 type hoard struct {
 	*bench
 	rand     *rand.Rand
@@ -32,7 +32,7 @@ type hoard struct {
 	logs     map[int]string             // the stream that each line was written to
 	dests    []string                   // all destinations so far
 	safe     map[string]map[string]bool // committed lines, by destination
-	did      []string                   // the steps, for the message of a failure
+	did      []string                   // the steps so far, for the failure message
 }
 
 func newHoard(t *testing.T, seed uint64) *hoard {
@@ -49,7 +49,7 @@ func newHoard(t *testing.T, seed uint64) *hoard {
 
 func (h *hoard) note(format string, a ...any) { h.did = append(h.did, fmt.Sprintf(format, a...)) }
 
-// moves goes on with another destination: a new one, or one that was used before.
+// moves switches to another destination: a new one, or one that was used before.
 func (h *hoard) moves() {
 	if n := h.rand.IntN(len(h.dests) + 1); n < len(h.dests) {
 		h.cfg.Dest = h.dests[n]
@@ -64,7 +64,7 @@ func (h *hoard) moves() {
 	h.note("destination %d", slices.Index(h.dests, h.cfg.Dest))
 }
 
-// writes appends lines to a log, which it rotates now and then.
+// writes appends lines to a log, which it sometimes rotates.
 func (h *hoard) writes() {
 	name := []string{"gc.log", "gc.log", "other.log"}[h.rand.IntN(3)]
 	if h.files[name] != nil && h.rand.IntN(20) == 0 {
@@ -86,7 +86,7 @@ func (h *hoard) writes() {
 	h.write(h.files[name], text.String())
 }
 
-// keeps copies the slots that are there.
+// keeps copies the present slots.
 func (h *hoard) keeps() {
 	for _, path := range h.bench.slots() {
 		if data, err := os.ReadFile(path); err == nil && len(bytes.TrimRight(data, "\x00")) > 0 {
@@ -116,7 +116,7 @@ func (h *hoard) begins() *Shipper {
 	return s
 }
 
-// answered goes on with a start whose destination answers only now.
+// answered continues a start whose destination answers only now.
 func answered(t testing.TB, s *Shipper, from start) start {
 	t.Helper()
 	durable, err := store.Open(s.cfg.Dest, s.cfg.Segment, nil, nil)
@@ -129,7 +129,7 @@ func answered(t testing.TB, s *Shipper, from start) start {
 	return from
 }
 
-// runs lets a sidecar work for a while and kills it at some moment.
+// runs lets a sidecar work for a while and kills it at a random moment.
 func (h *hoard) runs() {
 	s := h.begins()
 	defer s.killed()
@@ -163,10 +163,10 @@ func (h *hoard) runs() {
 	h.note("ran to line %d", h.next)
 }
 
-// isKilledInACommit leaves the files as a kill would after the checkpoint is saved and before
-// its number is.
+// isKilledInACommit leaves the files as a kill would after the checkpoint was saved and
+// before its number was.
 func (h *hoard) isKilledInACommit(s *Shipper) {
-	s.reader.settle() // what was published before
+	s.reader.settle() // takes what was published before
 	number := filepath.Join(h.cfg.Dest, segment.OwnDir, "checkpoint-number")
 	before, err := os.ReadFile(number)
 	h.must(err)
@@ -177,7 +177,7 @@ func (h *hoard) isKilledInACommit(s *Shipper) {
 }
 
 // commits records every persisted line as durable. It is called right after a commit, when
-// nothing else is appended.
+// nothing else is being appended.
 func (h *hoard) commits() {
 	for _, stream := range []string{"gc.log", "other.log"} {
 		for line := range strings.Lines(h.persisted(stream)) {
@@ -186,7 +186,7 @@ func (h *hoard) commits() {
 	}
 }
 
-// spoils leaves, removes or replaces each slot at random.
+// spoils leaves, removes or replaces each slot, at random.
 func (h *hoard) spoils() {
 	for _, path := range h.bench.slots() {
 		what := h.rand.IntN(10)
@@ -212,7 +212,7 @@ func (h *hoard) spoils() {
 	}
 }
 
-// keepsAll fails the test if a durable line has disappeared, or is there twice.
+// keepsAll fails the test if a durable line has disappeared or was persisted twice.
 func (h *hoard) keepsAll() {
 	h.t.Helper()
 	for at, dest := range h.dests {
@@ -237,8 +237,8 @@ func (h *hoard) keepsAll() {
 	}
 }
 
-// The application keeps a copy of every slot. Again and again it puts back any of them, some
-// damaged or mixed with others, while sidecars are killed and destinations change.
+// The application keeps a copy of every slot. Again and again it puts old slots back, some
+// of them damaged or mixed with others, while sidecars are killed and destinations change.
 func TestNoOldCheckpointShortensWhatIsDurable(t *testing.T) {
 	for seed := range uint64(16) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -255,7 +255,7 @@ func TestNoOldCheckpointShortensWhatIsDurable(t *testing.T) {
 			}
 			h.start()
 			h.writes()
-			h.eventually("all is durable", func() bool { return h.ship.Ready() == nil && statusOf(h.ship).BacklogBytes == 0 })
+			h.eventually("everything is durable", func() bool { return h.ship.Ready() == nil && statusOf(h.ship).BacklogBytes == 0 })
 			h.drain()
 			h.keepsAll()
 			h.everyLine()
@@ -282,9 +282,9 @@ func (h *hoard) everyLine() {
 	}
 }
 
-// The first slot with a log has position 0: nothing of the log is committed. The application
-// puts that slot back once most of the log is punched; or it damages the newest slot, which
-// leaves the older one.
+// The first slot that has a log has it at position 0: nothing of the log is committed. Once
+// most of the log is punched, the application puts that slot back. Or it damages the newest
+// slot, so that the older one is left.
 func TestAnOldSlotIsNoCheckpoint(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -328,17 +328,17 @@ func TestAnOldSlotIsNoCheckpoint(t *testing.T) {
 			h.write(w, lines(10000, 10001))
 			h.ships("line 10000\n")
 			if got, want := h.persisted("gc.log"), lines(0, 10001); got != want {
-				t.Errorf("%d lines are persisted, want %d once each", strings.Count(got, "\n"), strings.Count(want, "\n"))
+				t.Errorf("%d lines were persisted, want %d, each once", strings.Count(got, "\n"), strings.Count(want, "\n"))
 			}
 			if testutil.ToFloat64(h.ship.metrics.checkpointInvalid.WithLabelValues("stale")) == 0 {
-				t.Error("the old slot is not counted as stale")
+				t.Error("the old slot was not counted as stale")
 			}
 		})
 	}
 }
 
 // The application changes the name of a stream in the slots. While the destination does not
-// answer, the sidecar reads on for the stream that the slots claim.
+// answer, the sidecar continues to read for the stream that the slots claim.
 func TestASlotThatNamesAnotherStreamRepeatsNothing(t *testing.T) {
 	for _, claimed := range []string{"gc.loo", "up.log"} { // a new stream, and an existing one
 		b := newBench(t)
@@ -362,24 +362,24 @@ func TestASlotThatNamesAnotherStreamRepeatsNothing(t *testing.T) {
 		s.appends(t)
 		s.commits(t)
 		if got, want := b.persisted("gc.log"), lines(0, 500); got != want {
-			t.Errorf("claimed %s: %d lines of gc.log are persisted, want %d", claimed, strings.Count(got, "\n"), strings.Count(want, "\n"))
+			t.Errorf("claimed %s: %d lines of gc.log were persisted, want %d", claimed, strings.Count(got, "\n"), strings.Count(want, "\n"))
 		}
 		if got, want := b.persisted("up.log"), lines(1000, 1100); got != want {
-			t.Errorf("claimed %s: %d lines of up.log are persisted, want %d", claimed, strings.Count(got, "\n"), strings.Count(want, "\n"))
+			t.Errorf("claimed %s: %d lines of up.log were persisted, want %d", claimed, strings.Count(got, "\n"), strings.Count(want, "\n"))
 		}
 		s.killed()
 	}
 }
 
 // A sidecar waits for the destination, which another sidecar holds and writes to. The lines
-// that the other sidecar made durable stay.
+// that the other sidecar made durable must stay.
 func TestAnotherSidecarHasUsedTheDestination(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		b := newBench(t)
 		w := b.log("gc.log")
 		b.write(w, lines(0, 100))
 		b.ships("line 99\n")
-		if !known { // another source, which has no checkpoint yet
+		if !known { // the sidecar has another source, without a checkpoint yet
 			b.newSource()
 			w = b.log("gc.log")
 		}
@@ -401,7 +401,7 @@ func TestAnotherSidecarHasUsedTheDestination(t *testing.T) {
 		s.appends(t)
 		s.commits(t)
 		if got, want := b.persisted("gc.log"), lines(0, 100)+lines(1000, 1100)+lines(100, 200); got != want {
-			t.Errorf("checkpoint %t: %d lines are persisted, want %d", known, strings.Count(got, "\n"), strings.Count(want, "\n"))
+			t.Errorf("checkpoint %t: %d lines were persisted, want %d", known, strings.Count(got, "\n"), strings.Count(want, "\n"))
 		}
 		if stale := testutil.ToFloat64(s.metrics.checkpointInvalid.WithLabelValues("stale")) > 0; stale != known {
 			t.Errorf("checkpoint %t: stale %t", known, stale)
@@ -409,8 +409,8 @@ func TestAnotherSidecarHasUsedTheDestination(t *testing.T) {
 	}
 }
 
-// A part of a line over the limit is committed, and freed, before its end is written. The
-// application spoils the checkpoint.
+// A part of a line over the limit is committed and freed before the end of the line is
+// written. The application damages the checkpoint.
 func TestAPartOfALongLineOutlivesTheCheckpoint(t *testing.T) {
 	for _, how := range []segment.Compression{segment.Zstd, segment.None} {
 		t.Run(how.String(), func(t *testing.T) {
@@ -437,7 +437,7 @@ func TestAPartOfALongLineOutlivesTheCheckpoint(t *testing.T) {
 			b.write(w, end)
 			b.ships("line 19\n")
 			if got, want := b.persisted("gc.log"), begin+end; got != want {
-				t.Errorf("%d bytes are persisted, want %d; the first difference is at %d", len(got), len(want), firstDifference(got, want))
+				t.Errorf("%d bytes were persisted, want %d; the first difference is at %d", len(got), len(want), firstDifference(got, want))
 			}
 		})
 	}
@@ -452,7 +452,7 @@ func firstDifference(a, b string) int {
 	return min(len(a), len(b))
 }
 
-// newestSlot returns the slot that the last sidecar wrote last.
+// newestSlot returns the slot that the last sidecar wrote most recently.
 func (h *hoard) newestSlot() string {
 	last := h.slots[len(h.slots)-1]
 	for _, path := range h.bench.slots() {
@@ -460,6 +460,6 @@ func (h *hoard) newestSlot() string {
 			return path
 		}
 	}
-	h.t.Fatalf("no slot in %s is the newest", h.path(statedir.Name))
+	h.t.Fatalf("there is no newest slot in %s", h.path(statedir.Name))
 	return ""
 }

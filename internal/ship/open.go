@@ -18,8 +18,8 @@ import (
 // second.
 const ownedPoll = 100 * time.Millisecond
 
-// waitForSource opens the source directory, for as long as it takes. A file
-// that is not a directory will not become one.
+// waitForSource opens the source directory, and waits for it without a limit. It fails at
+// once if the path is a file, which will not become a directory.
 func (r *reader) waitForSource(ctx context.Context) error {
 	for err := r.open(); err != nil; err = r.open() {
 		if errors.Is(err, tail.ErrNoDirectory) {
@@ -36,8 +36,8 @@ func (r *reader) waitForSource(ctx context.Context) error {
 	return r.budget.check(r.src.Relief.Usage())
 }
 
-// open tries to open the source directory and logs the first failure of each of
-// two kinds: another sidecar owns it, or it cannot be opened.
+// open tries once to open the source directory. It logs the first failure of each of two
+// kinds: another sidecar owns the source, or the directory cannot be opened.
 func (r *reader) open() error {
 	err := r.src.Open()
 	r.view.setSource(err)
@@ -72,7 +72,7 @@ func (r *reader) open() error {
 	return err
 }
 
-// opened prepares reading from a directory that was just opened.
+// opened prepares to read from a directory that was just opened.
 func (r *reader) opened() {
 	if r.waits.missing || r.waits.owned {
 		r.waits = waits{}

@@ -7,10 +7,10 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// Lines are dropped, the JVM ends, its log is truncated to nothing, and the
-// sidecar is killed once the marker of these lines is durable. The marker is not
-// written again, although the position alone, at the beginning of the file, does not
-// show that it was written.
+// Lines are dropped, the JVM ends, its log is truncated to nothing, and the sidecar is
+// killed once the marker of these lines is durable. The marker must not be written again,
+// although the position at the beginning of the file does not by itself show that it was
+// written.
 func TestGapOfAnEmptyFileIsToldOnce(t *testing.T) {
 	for _, saved := range []bool{false, true} { // whether the checkpoint is saved again after the commit
 		b := newBench(t)
@@ -46,7 +46,7 @@ func TestGapOfAnEmptyFileIsToldOnce(t *testing.T) {
 		before, _ := b.sum()
 		s.killed()
 		b.start()
-		b.eventually("it is ready", func() bool { return b.ship.Ready() == nil })
+		b.eventually("the sidecar is ready", func() bool { return b.ship.Ready() == nil })
 		b.drain()
 		if after, _ := b.sum(); before == 0 || after != before {
 			t.Errorf("checkpoint saved again %t: markers count %d lines before the kill and %d after it", saved, before, after)

@@ -12,7 +12,7 @@ func TestLagCountsFromTheBeginningOfAnOutage(t *testing.T) {
 	l := newLink(DefaultConfig())
 	now := time.Now()
 	l.health.setFailure(errors.Join(errors.New("append"), unix.ENOSPC), now.Add(-10*time.Second))
-	l.health.setFailure(unix.ENOSPC, now.Add(-time.Second)) // the next attempt, whose lines were read again
+	l.health.setFailure(unix.ENOSPC, now.Add(-time.Second)) // the next attempt: its lines were read again
 	if got := l.lag(now); got != 10*time.Second {
 		t.Errorf("during the outage the lag is %s, want 10s", got)
 	}
@@ -41,7 +41,7 @@ func TestFailureIsNewsOnceForEachKind(t *testing.T) {
 	}
 }
 
-// An outage is shown for a while after it is over.
+// An outage is still shown for a while after its end.
 func TestErrorIsForgottenAnHourAfterItIsOver(t *testing.T) {
 	l := newLink(DefaultConfig())
 	if e := l.health.errors(time.Now()); e.Last != "" || !e.LastAt.IsZero() || l.health.lastErrorSeconds() != 0 {
@@ -61,7 +61,7 @@ func TestErrorIsForgottenAnHourAfterItIsOver(t *testing.T) {
 	}
 	l.health.setFailure(unix.EROFS, time.Time{})
 	if e := l.health.errors(time.Now().Add(100 * errorMemory)); e.Last != unix.EROFS.Error() {
-		t.Errorf("an error that lasts is forgotten: %q", e.Last)
+		t.Errorf("an error that has not ended was forgotten: %q", e.Last)
 	}
 	if got := l.health.lastErrorSeconds(); got < float64(begin.Unix()) || l.health.failures != 3 {
 		t.Errorf("the last of %d errors was at %v", l.health.failures, got)

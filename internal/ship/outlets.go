@@ -8,8 +8,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// Outlets are functions through which a [Shipper] reports what it sees, does and has made
-// durable. Each may be nil: then it is not called. The zero value has none.
+// Outlets are functions through which a [Shipper] reports what it sees, does and makes
+// durable. A function that is nil is not called. The zero value has none.
 type Outlets struct {
 	Source    tail.Outlets
 	Followers Followers
@@ -19,18 +19,19 @@ type Outlets struct {
 	CaughtUp func()
 
 	// Busy is called with true when much is written or files come and go, and with false
-	// once that is over for two seconds; before the first call, the source counts as busy.
-	// The reader calls it, and waits for it.
+	// once that has been over for two seconds. Before the first call, the source must be
+	// treated as busy. The reader calls Busy and waits for it.
 	Busy func(busy bool)
 
-	// Opened is called when the source was opened, or another directory that has its name
-	// since, before anything in it is read. It must not keep the two directories, the
-	// source and the sidecar's own in it.
+	// Opened is called when the source was opened, before anything in it is read. It is
+	// called again for another directory that has the source's name since. It must not keep
+	// the two directories, which are the source and the sidecar's own directory in it.
 	Opened func(source, state *os.File)
 
-	// Destination is called with the directory of the durable copy before it is opened,
-	// again once it was opened, because it may not have existed, and when another directory
-	// has taken its place. It may wait for the destination, but not for the writer.
+	// Destination is called with the directory of the durable copy before it is opened. It
+	// is called again once it was opened, because it may not have existed before, and when
+	// another directory has taken its place. It may wait for the destination, but not for
+	// the writer.
 	Destination func(dir string)
 }
 
@@ -41,18 +42,18 @@ func (o *Outlets) destination(dir string) {
 	}
 }
 
-// Followers are functions for parts of this process that read the segments while they are
-// written. The writer calls them; they must not block. The zero value has no followers.
+// Followers are functions for parts of this process that read the segments while these are
+// being written. The writer calls them; they must not block. The zero value has no
+// followers.
 type Followers struct {
-	// OnCommit is called when streams are committed up to marks, before anything is
-	// appended to a new stream, and when streams have ended, so that nothing more is
-	// appended to their segments. The first call has every stream that may grow. It must
+	// OnCommit is called in three cases: when streams are committed up to marks, before
+	// anything is appended to a new stream, and when streams have ended, so that their
+	// segments do not grow any more. The first call has every stream that may grow. It must
 	// not keep marks. Nil: there are no followers.
 	OnCommit func(marks map[string]segment.Mark, ended []string)
 
-	// OnGap is called with each gap whose marker is appended to a stream. It may be
-	// called again for the same gap, after a failure of the destination. Nil: it is
-	// not called.
+	// OnGap is called with each gap whose marker is appended to a stream. After a failure
+	// of the destination, it may be called again for the same gap. Nil: it is not called.
 	OnGap func(stream string, gap ul.Gap)
 
 	Needed  func(segment.Info) bool // see [store.Store.KeepFor]

@@ -11,16 +11,16 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// placing is a writer at its start, which places the segments of each stream after its
-// committed bytes.
+// placing is a writer at its start. It places the segments of each stream after the
+// committed bytes of the stream.
 type placing struct {
 	*writer
 	from start
 }
 
 // begin acquires the destination and places the segments of all streams: streams with a
-// mark after the mark, and the others after their last sound frame. The reader runs
-// already. It has read the files of the others from the beginning, and begins again now
+// mark after the mark, and the others after their last sound frame. The reader is already
+// running. It has read the files of the others from the beginning, and begins again now
 // that the ends of their segments are known.
 func (p *placing) begin(ctx context.Context) error {
 	if err := p.store.Acquire(ctx); err != nil {
@@ -48,13 +48,13 @@ func (p *placing) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	// In each case: from now on, all checkpoints of earlier processes are stale.
+	// In either case: from now on, all checkpoints of earlier processes are stale.
 	p.check.BeginRun()
 	if err := p.saveCheckpoint(ctx); err != nil {
 		return err
 	}
 	p.unsaved = false
-	// Not earlier: followers and retention regard every stream that is not placed as ended.
+	// Not earlier: followers and retention treat every stream that is not placed as ended.
 	p.follow.begin()
 	p.retain(ctx)
 	p.view.setRestored()
@@ -75,14 +75,14 @@ func (p *placing) compareNumber() {
 	}
 }
 
-// stale reports marks that are not used, of one stream or of all.
+// stale reports that marks are not used, of one stream or of all.
 func (p *placing) stale(stream string, err error) {
 	// messages.md#the-checkpoint: The destination is another one, or another process changed it.
 	p.log.Warn("checkpoint does not match the segments", "stream", stream, "error", err, "hint", hintInvalid)
 	p.m.checkpointInvalid.WithLabelValues("stale").Inc()
 }
 
-// unplaced returns the streams to be placed, with a mark or with a lost one.
+// unplaced returns the streams that have to be placed, whether their mark is known or lost.
 func (p *placing) unplaced() []string {
 	names := p.check.Streams()
 	for _, name := range p.from.streams {
@@ -171,15 +171,15 @@ func (p *placing) tryPlace(name string) error {
 	return err
 }
 
-// resumeDry places a stream without unread lines in the source. Normally nothing is past the
-// mark. Bytes past it cannot be supplied again: their file was deleted, or the checkpoint is
-// an old one that was put back. So they stay.
+// resumeDry places a stream that has no unread lines in the source. Normally, nothing is
+// past its mark. If there are bytes past it, they cannot be supplied again: their file was
+// deleted, or the checkpoint is an old one that was put back. So these bytes stay.
 func (p *placing) resumeDry(name string, seg *store.Stream, mark segment.Mark) error {
 	err := seg.Resume(mark, 0)
 	if errors.Is(err, store.ErrMark) {
 		p.log.Debug("keeping segment data after the mark", "stream", name, "error", err)
 		err = p.recover(name, seg)
-		delete(p.ends, name) // the source has no lines to look for the end in
+		delete(p.ends, name) // the source has no lines in which to look for the end
 	}
 	return err
 }

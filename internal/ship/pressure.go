@@ -10,36 +10,35 @@ import (
 )
 
 const (
-	// pressurePace is the time between two looks at the source while the queue has no
-	// room. A JVM that writes 50 MB/s fills 1 MiB of the source in twice that.
+	// pressurePace is the time between two checks of the source while the queue has no
+	// room. A JVM that writes 50 MB/s fills 1 MiB of the source in twice that time.
 	pressurePace = 10 * time.Millisecond
 
-	// mostRest bounds one round of relief, and the rest after a look that took
-	// long: on a busy machine such a look mostly waited for a processor.
+	// mostRest bounds one round of relief, and the pause after a check that took long: on a
+	// busy machine, such a check mostly waited for a processor.
 	mostRest = 10 * pressurePace
 
-	// reliefBytes is about how much is freed before the other work of the reader
-	// gets its turn.
+	// reliefBytes is about how much is freed before the reader's other work gets its turn.
 	reliefBytes = 4 << 20
 
-	// A record takes two to three pages besides its lines, and short blocks compress less.
-	// So a block of a file is worth a record if it has mostLeast bytes, or as many as the
-	// streams can wait for together in a part of the budget, see least. If lines would be
-	// dropped otherwise, leastLeast is enough.
+	// A record takes two to three pages in addition to its lines, and short blocks compress
+	// less. So a block of a file is worth a record if it has mostLeast bytes. Fewer are
+	// enough if all streams together can wait for that many in a part of the budget, see
+	// least. If lines would otherwise be dropped, leastLeast is enough.
 	mostLeast  = 768 << 10
 	leastLeast = 16 << 10
 	leastPart  = 4 // the divisor of the memory in use when spooling begins
 
-	// A destination that has taken nothing for stallTime counts as stalled for
-	// now. rateTime is the interval at which the amount written is measured.
-	// JVMs that wrote within writingTime may write again before the next look.
+	// A destination that has accepted nothing for stallTime is treated as stalled for now.
+	// rateTime is the interval at which the amount written is measured. JVMs that wrote
+	// within writingTime may write again before the next check.
 	stallTime   = 250 * time.Millisecond
 	rateTime    = 100 * time.Millisecond
 	writingTime = time.Second
 )
 
-// pressure decides when memory of the source is freed before its lines are
-// durable, and how much.
+// pressure decides when memory of the source is freed before its lines are durable, and how
+// much.
 type pressure struct {
 	cfg    Config
 	log    *slog.Logger
@@ -50,11 +49,11 @@ type pressure struct {
 	marks   marks
 	refused bool // only lines of refused streams are dropped
 
-	at      time.Time // the earliest time of the next look
+	at      time.Time // the earliest time of the next check
 	rate    rate
-	freed   int64                        // bytes that the last look freed
-	yielded retry.Limiter                // held lines were given up
-	logged  [ul.NumReasons]retry.Limiter // lines are dropped
+	freed   int64                        // bytes that the last check freed
+	yielded retry.Limiter                // limits the log about held lines that were given up
+	logged  [ul.NumReasons]retry.Limiter // limit the log about dropped lines
 }
 
 func newPressure(cfg Config, log *slog.Logger, l *link, src *tail.Reliever, b *budget) *pressure {
@@ -66,11 +65,11 @@ func newPressure(cfg Config, log *slog.Logger, l *link, src *tail.Reliever, b *b
 // rate measures whether the destination keeps up with the source.
 type rate struct {
 	looked  time.Time
-	written int64     // sizes of all source files at the last look
+	written int64     // sizes of all source files at the last check
 	own     int64     // their memory
-	grew    time.Time // when a look last found that the JVMs wrote
+	grew    time.Time // when a check last found that the JVMs wrote
 	writing bool      // the JVMs wrote recently
-	growing int       // looks in a row that found more in use
+	growing int       // number of consecutive checks that found more memory in use
 }
 
 func (t *rate) take(m usage, now time.Time) {
@@ -89,9 +88,9 @@ func (t *rate) take(m usage, now time.Time) {
 	t.looked, t.written, t.own = now, m.written, m.own
 }
 
-// lags reports whether memory must be freed: the JVMs write, and the destination
-// takes nothing, or less than they write. A full queue and a full source alone are no
-// reason: a healthy destination empties them.
+// lags reports whether memory must be freed: the JVMs write, and the destination accepts
+// nothing, or less than they write. A full queue and a full source are not enough: a
+// healthy destination empties them.
 func (p *pressure) lags(m usage) bool {
 	now := time.Now()
 	p.rate.take(m, now)
@@ -100,8 +99,8 @@ func (p *pressure) lags(m usage) bool {
 }
 
 // relieve frees memory as long as the source is too full. It is called while the queue has no
-// room, as full reports, and while streams are refused. Otherwise reading makes room. While the
-// destination takes the other streams, their lines are not dropped.
+// room, which full says, and while streams are refused. Otherwise reading makes room. While the
+// destination accepts the other streams, their lines are not dropped.
 func (p *pressure) relieve(full bool) {
 	started := time.Now()
 	m := p.budget.measure()
@@ -119,7 +118,7 @@ func (p *pressure) relieve(full bool) {
 	}
 	rest := pressurePace
 	if !p.marks.on() || p.freed == 0 {
-		// With very many files a look takes longer, and must leave time for other work.
+		// With very many files, a check takes longer. It must leave time for other work.
 		rest = min(max(rest, 10*time.Since(started)), mostRest)
 	}
 	p.at = time.Now().Add(rest)
@@ -140,8 +139,9 @@ func (p *pressure) yield(m usage) {
 	}
 }
 
-// relieveUntil frees memory while the marks say so, for a while: moving lines that
-// do not compress frees nothing, however many they are.
+// relieveUntil frees memory for a while, as long as the marks demand it. It has to stop
+// even if nothing is freed, because moving lines that do not compress frees nothing,
+// however many there are.
 func (p *pressure) relieveUntil(m usage) {
 	p.freed = 0
 	for began := time.Now(); p.freed < reliefBytes && time.Since(began) < mostRest; m = p.budget.measure() {
@@ -158,9 +158,9 @@ func (p *pressure) relieveUntil(m usage) {
 	}
 }
 
-// relieveOnce frees some memory in the way that costs least: moving lines loses
-// none. Past the last mark, where the JVMs would soon have no room, lines are dropped
-// at once, since that is quicker; lines to keep are dropped last.
+// relieveOnce frees some memory in the way that costs least: moving lines loses none. Above
+// the last mark, where the JVMs would soon have no room, lines are dropped at once, since
+// that is quicker; lines to keep are dropped last.
 func (p *pressure) relieveOnce(m usage) (freed int64) {
 	relief := tail.Relief{
 		Want:    min(max(int64((m.used-p.marks.low())*float64(m.budget)), 256<<10), reliefBytes),

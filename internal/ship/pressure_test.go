@@ -84,8 +84,8 @@ func TestKeepLevelIsALevelOrOff(t *testing.T) {
 	}
 }
 
-// One stream writes more than the budget, another one little. The small stream keeps its
-// lines even above both marks.
+// One stream writes more than the budget, and the other writes little. The small stream
+// keeps its lines even above both marks.
 func TestDroppingSparesTheStreamBelowItsShare(t *testing.T) {
 	b := newBench(t)
 	b.small()
@@ -116,7 +116,7 @@ func TestDroppingSparesTheStreamBelowItsShare(t *testing.T) {
 		t.Errorf("%d lines of the noisy stream were dropped; of the other stream, %d were dropped and %d persisted", marked, spared, kept)
 	}
 	if handed["noise.log"] != marked || len(handed) != 1 {
-		t.Errorf("the gaps that were handed over have %v lines, want %d of the noisy stream alone", handed, marked)
+		t.Errorf("the gaps that were passed on have %v lines, want %d, all of the noisy stream", handed, marked)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestTheUsedPartOfTheBudgetIsShownWhateverTheFileSystemHasFree(t *testing.T)
 	}
 }
 
-// New files are seen even if the queue is full and measuring the pressure took long.
+// New files are seen even if the queue is full and measuring the pressure takes long.
 func TestNewFilesAreSeenWhileTheQueueIsFull(t *testing.T) {
 	for _, c := range []struct {
 		name             string
@@ -180,8 +180,8 @@ func TestReaderIsNotHeldByLinesThatDoNotCompress(t *testing.T) {
 	}
 }
 
-// Moved lines are passed on to the segments in their compressed form if the segments use the
-// same compression. In any case the persisted lines are the written ones.
+// If the segments use the compression of the spool, moved lines are passed on to them in
+// compressed form. In any case, the persisted lines are the written ones.
 func TestMovedLinesArePersistedAsTheyWere(t *testing.T) {
 	for _, how := range []segment.Compression{segment.Zstd, segment.None} {
 		b := newBench(t)
@@ -207,7 +207,7 @@ func TestMovedLinesArePersistedAsTheyWere(t *testing.T) {
 		}
 		s.commits(t)
 		if got := b.persisted("gc.log"); got != want {
-			t.Errorf("%s: %d bytes are persisted, want %d", how, len(got), len(want))
+			t.Errorf("%s: %d bytes were persisted, want %d", how, len(got), len(want))
 		}
 		if (frames > 0) != (how == segment.Zstd) {
 			t.Errorf("%s: %d frames were handed on compressed", how, frames)
@@ -215,7 +215,8 @@ func TestMovedLinesArePersistedAsTheyWere(t *testing.T) {
 	}
 }
 
-// Lines are dropped because the destination is full: the log must not blame its speed.
+// Lines are dropped because the destination is full. The log must not blame the
+// destination's speed.
 func TestDroppingLinesIsLoggedWithTheFailureOfTheDestination(t *testing.T) {
 	for want, failure := range map[string]error{
 		`why="the destination fails: no space left on device"`: unix.ENOSPC,

@@ -9,18 +9,18 @@ const (
 	// promptInterval is how long lines wait for a commit after a [Shipper.Prompt].
 	promptInterval = 20 * time.Millisecond
 
-	// promptCommits is the number of commits that come so soon. The first of them may lack the
-	// lines that a person waits for: while lines flow, the reader looks at a file only now and then.
+	// promptCommits is the number of commits that follow so soon. The first of them may lack the
+	// lines that a person waits for: while lines flow, the reader checks a file only now and then.
 	promptCommits = 4
 )
 
 // prompt is a request for commits that do not wait for the sync interval.
 type prompt struct {
 	asked chan struct{} // capacity 1: there is a new request
-	left  atomic.Int32  // commits that are still to come soon
+	left  atomic.Int32  // number of commits that should still come soon
 }
 
-// Prompt asks for the next lines to be committed at once rather than after the sync interval,
+// Prompt asks for the next lines to be committed soon instead of after the sync interval,
 // because a person waits for them. It is safe for concurrent use.
 func (s *Shipper) Prompt() {
 	p := &s.link.prompt
@@ -31,7 +31,7 @@ func (s *Shipper) Prompt() {
 	}
 }
 
-// interval returns how long a line may wait for its commit if syncInterval is the setting.
+// interval returns how long a line may wait for its commit if the setting is syncInterval.
 func (p *prompt) interval(syncInterval time.Duration) time.Duration {
 	if p.left.Load() > 0 {
 		return min(promptInterval, syncInterval)
@@ -39,7 +39,7 @@ func (p *prompt) interval(syncInterval time.Duration) time.Duration {
 	return syncInterval
 }
 
-// committed notes a commit.
+// committed records a commit.
 func (p *prompt) committed() {
 	if left := p.left.Load(); left > 0 {
 		p.left.CompareAndSwap(left, left-1) // a new request keeps all of its commits

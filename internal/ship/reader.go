@@ -20,16 +20,16 @@ type reader struct {
 	poll *kernel.Timer
 	pace *kernel.Timer
 
-	read int  // bytes in the last round
-	full bool // that round ended because the queue has no room
-	more bool // that round ended because it was long enough
+	read int  // bytes read in the last round
+	full bool // the last round ended because the queue has no room
+	more bool // the last round ended because it had run long enough
 
-	eventful bool // JVMs wrote to refused streams, which reading does not show
+	eventful bool // JVMs wrote to refused streams, which reading does not reveal
 
-	caughtUp time.Time // when everything written had been read; at first, long ago
+	caughtUp time.Time // when everything written so far had been read; at first, a time long ago
 
 	handled time.Time // when events last had a turn
-	shown   time.Time // when the view was last brought up to date
+	shown   time.Time // when the view was last updated
 
 	load load
 
@@ -39,26 +39,27 @@ type reader struct {
 	press  *pressure
 }
 
-// pollInterval is the slow poll, in case events were missed.
+// pollInterval is the interval of the slow poll, which is needed in case events were
+// missed.
 const pollInterval = time.Second
 
-// waits notes which reasons for waiting for the source were logged: it is missing, or another
-// sidecar owns it.
+// waits records which reasons for waiting for the source were logged: the source is missing,
+// or another sidecar owns it.
 type waits struct{ missing, owned bool }
 
-// draining is how far the end has come.
+// draining is the state of a drain.
 type draining struct {
 	on     bool
 	since  time.Time
-	silent bool // no process writes any more, or waiting for that takes too long
+	silent bool // no process writes any more, or waiting for that has taken too long
 	asked  bool // the writer was asked to flush
 
-	waiting int // files that waited for a place, and had one, after the last flush
+	waiting int // files that waited for a place after the last flush
 }
 
-// goesOn reports, after a flush, whether files that waited for a place can be read now, since
-// the reader closes some of the others after each flush. It returns false once the number of
-// waiting files does not fall.
+// goesOn reports, after a flush, whether files that waited for a place can be read now: the
+// reader closes some other files after each flush. It returns false once the number of
+// waiting files no longer falls.
 func (d *draining) goesOn(waiting int) bool {
 	was := d.waiting
 	d.waiting = waiting

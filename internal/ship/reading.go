@@ -10,26 +10,25 @@ import (
 )
 
 const (
-	// After a round of reading, events are left in the kernel for a while: most of
-	// them merge there, and one wake-up serves many lines. The pause is shorter while
-	// much is written, and while files come and go: a JVM that rotates small files soon
-	// overwrites an archive, whose unseen lines are then lost. During such times the
-	// files that were read from, and the directory, are looked at without waiting for
-	// events, which wake two threads each. As long as lines flow, events get a turn only
-	// now and then, for other files.
+	// After a round of reading, events are left in the kernel for a while: most of them
+	// merge there, and one wake-up serves many lines. The pause is shorter while much is
+	// written, and while files come and go: a JVM that rotates small files soon overwrites
+	// an archive, whose unseen lines are then lost. At such times, the reader checks the
+	// directory and the files that were read from without waiting for events, which wake
+	// two threads each. As long as lines flow, events get a turn only now and then, for
+	// other files.
 	calmPace   = 20 * time.Millisecond
 	eventPace  = 100 * time.Millisecond
 	hurryPace  = 2 * time.Millisecond
 	hurryBytes = 64 << 10
 
-	roundBytes = 1 << 20 // read before other things get their turn
-	maxEvents  = 4096    // handled at once
+	roundBytes = 1 << 20 // bytes to read before other work gets its turn
+	maxEvents  = 4096    // events to handle at once
 
 	showInterval = 100 * time.Millisecond
 )
 
-// run reads until ctx ends, and then until everything is committed or stop
-// ends.
+// run reads until ctx ends, and then until everything is committed or stop ends.
 func (r *reader) run(ctx, stop context.Context) error {
 	poll := kernel.NewTicker(pollInterval)
 	defer poll.Stop()
@@ -53,8 +52,8 @@ func (r *reader) run(ctx, stop context.Context) error {
 	}
 }
 
-// round brings the files in step with the directory and reads until there is
-// nothing more, the queue is full, or it is time to do something else.
+// round scans the directory if that is due, and reads until there is nothing more, the
+// queue is full, or it is time for other work.
 func (r *reader) round() {
 	found, err := r.src.Scanner.Scan()
 	if err != nil {
@@ -66,7 +65,7 @@ func (r *reader) round() {
 	}
 	r.read, r.more, r.full = 0, false, false
 	if r.link.queue.Bytes() == 0 && r.link.oldest.Load() == 0 {
-		r.link.progress.Store(time.Now().UnixNano()) // there is nothing to take
+		r.link.progress.Store(time.Now().UnixNano()) // there is nothing for the destination to accept
 	}
 	for r.read < roundBytes {
 		if r.link.queue.Bytes() >= r.budget.queueBytes {
@@ -94,7 +93,7 @@ func (r *reader) round() {
 	r.more = true
 }
 
-// wait waits for one of the events of a reader and handles it.
+// wait waits for one of a reader's events and handles it.
 func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	var (
 		space <-chan struct{}
@@ -158,14 +157,14 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	return false, nil
 }
 
-// lastWords is how long draining waits for writers that end. At the end of a pod's
-// grace period, the kubelet kills the JVM and the sidecar at the same moment, and the
-// JVM may write a little longer.
+// lastWords is how long draining waits for writers to end. At the end of a pod's grace
+// period, the kubelet kills the JVM and the sidecar at the same moment, and the JVM may
+// write a little longer.
 const lastWords = 500 * time.Millisecond
 
-// finished reports whether draining has read everything. Once no process writes any
-// more there is another round, for the lines that were written just before. Run does not
-// call finished while a scan is due but still too early: that scan may find files.
+// finished reports whether draining has read everything. Once no process writes any more,
+// there is another round for the lines that were written just before. Run does not call
+// finished while a scan is due but it is too early for the scan, which may find files.
 func (r *reader) finished() bool {
 	if r.drain.silent {
 		return true
@@ -190,8 +189,8 @@ func (r *reader) hurried() bool {
 	return r.read >= hurryBytes || time.Since(r.load.rotated) < time.Second
 }
 
-// paceFull returns how long the reader waits while the queue has no room. New files must
-// be seen even if nothing can be read and looking at the pressure takes long.
+// paceFull returns how long the reader waits while the queue has no room. New files must be
+// seen even if nothing can be read and checking the pressure takes long.
 func (r *reader) paceFull() time.Duration {
 	pace := pressurePace
 	if time.Since(r.load.rotated) < time.Second {
@@ -200,13 +199,13 @@ func (r *reader) paceFull() time.Duration {
 	return max(0, min(pace, time.Until(r.press.at)))
 }
 
-// take handles an event and the events that wait after it.
+// take handles an event and the events that are waiting after it.
 func (r *reader) take(ev fsnotify.Event) {
 	r.src.Watcher.Handle(ev)
 	r.takeWaiting()
 }
 
-// takeWaiting handles the events that wait.
+// takeWaiting handles the events that are waiting.
 func (r *reader) takeWaiting() {
 	events, _ := r.src.Watcher.Events()
 	for range maxEvents {
@@ -230,7 +229,7 @@ func (r *reader) settle() {
 	r.link.news.setFiles(r.src.Reclaimer.Reclaim())
 }
 
-// show updates the view of the source, not too often.
+// show updates the view of the source, but not too often.
 func (r *reader) show() {
 	if now := time.Now(); now.Sub(r.shown) >= showInterval {
 		r.shown = now

@@ -2,10 +2,10 @@ package ship
 
 import "time"
 
-// refusedRetry is the time between two tries of refused streams.
+// refusedRetry is the time between two attempts to place refused streams.
 const refusedRetry = 5 * time.Second
 
-// refuse goes on without a stream. Place tries the stream again.
+// refuse continues without a stream. Place is called later to retry the stream.
 func (w *writer) refuse(name string, err error, place func() error) {
 	w.store.Stream(name).Abandon()
 	w.m.destinationErrors.WithLabelValues(errorKind(err)).Inc()
@@ -20,8 +20,8 @@ func (w *writer) refuse(name string, err error, place func() error) {
 	}
 }
 
-// refuseOpen is refuse for a stream that was placed. Its uncommitted bytes are past its
-// mark, where the next resume cuts them off.
+// refuseOpen does the same as refuse for a stream that was placed. The stream's uncommitted
+// bytes are past its mark, where the next resume cuts them off.
 func (w *writer) refuseOpen(st *writerStream, err error) {
 	for f := range w.taken.last {
 		if f.Stream() == st.name {

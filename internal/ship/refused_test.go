@@ -25,9 +25,9 @@ var obstacles = map[string]func(path string) error{
 	"a loop": func(path string) error { return os.Symlink(filepath.Base(path), path) },
 }
 
-// At the destination, something else has the name of one stream's directory. The other
-// stream goes on, and no line of the first stream is lost: its lines stay on the source, even
-// over a restart, until the obstacle is gone.
+// At the destination, something else has the name of one stream's directory. The other stream
+// continues. No line of the first stream is lost: until the obstacle is gone, its lines stay
+// in the source, even across a restart.
 func TestStreamWhoseNameIsTakenStopsNoOther(t *testing.T) {
 	for name, obstruct := range obstacles {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestStreamWhoseNameIsTakenStopsNoOther(t *testing.T) {
 	}
 }
 
-// refuses waits until a stream is refused, and readiness and the metric show it.
+// refuses waits until a stream is refused, and until readiness and the metric show it.
 func (b *bench) refuses(stream string) {
 	b.t.Helper()
 	b.eventually("the stream is refused", func() bool { return b.refused(stream) })
@@ -71,7 +71,7 @@ func (b *bench) refuses(stream string) {
 		return err != nil && strings.Contains(err.Error(), stream)
 	})
 	if n := testutil.ToFloat64(b.ship.metrics.refused.WithLabelValues("occupied")); n != 1 {
-		b.t.Errorf("%v streams count as refused, want 1", n)
+		b.t.Errorf("%v streams are reported as refused, want 1", n)
 	}
 }
 
@@ -80,8 +80,8 @@ func (b *bench) refused(stream string) bool {
 	return slices.ContainsFunc(statusOf(b.ship).Streams, func(st admin.Stream) bool { return st.Name == stream && st.Refused != "" })
 }
 
-// An obstacle comes and goes while lines of the stream are appended and not committed.
-// The sidecar notices both by itself and repeats no line.
+// An obstacle appears and disappears while lines of the stream are appended but not
+// committed. The sidecar notices both by itself and repeats no line.
 func TestStreamIsRefusedInTheMiddleAndComesBack(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -97,7 +97,7 @@ func TestStreamIsRefusedInTheMiddleAndComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeFile(t, dir, nil)
-	// The open segment takes lines until it is sealed; the next one cannot be made.
+	// The open segment accepts lines until it is sealed; the next one cannot be created.
 	n := 1000
 	b.eventually("the stream is refused", func() bool {
 		b.appendTo("bad.log", lines(n, n+1000))
@@ -106,7 +106,7 @@ func TestStreamIsRefusedInTheMiddleAndComesBack(t *testing.T) {
 		return b.refused("bad.log")
 	})
 	b.refuses("bad.log")
-	b.eventually("the other stream goes on", b.persistedLines(n))
+	b.eventually("the other stream continues", b.persistedLines(n))
 	os.Remove(dir)
 	if err := os.Rename(dir+".moved", dir); err != nil {
 		t.Fatal(err)
@@ -120,8 +120,9 @@ func TestStreamIsRefusedInTheMiddleAndComesBack(t *testing.T) {
 	}
 }
 
-// A refused stream must not fill the tmpfs: its lines are moved and dropped under
-// pressure, counted, and marked once it is back. The others lose none.
+// A refused stream must not fill the tmpfs. Under pressure, its lines are moved, dropped
+// and counted, and they are marked once the stream is back. The other streams lose no
+// lines.
 func TestRefusedStreamDoesNotFillTheSource(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -131,8 +132,8 @@ func TestRefusedStreamDoesNotFillTheSource(t *testing.T) {
 	n.settles()
 }
 
-// The same with extreme settings that no flag allows, and with other settings after a restart:
-// the settings of a sidecar do not bound what an earlier one has left.
+// The same, with extreme settings that no flag allows, and with different settings after a
+// restart: the settings of a sidecar do not bound the data that an earlier sidecar left.
 func TestRefusedStreamAtTheExtremes(t *testing.T) {
 	queues := []settings.Size{256 * settings.Ki, 300 * settings.Ki, settings.Mi, 1025 * settings.Ki, 64 * settings.Mi}
 	syncs := []settings.Size{64 * settings.Ki, 256 * settings.Ki, 8 * settings.Mi, settings.Gi}
@@ -164,12 +165,12 @@ func TestRefusedStreamAtTheExtremes(t *testing.T) {
 }
 
 // noise is a stream that the destination refuses, with more lines than the budget holds,
-// next to a quiet stream that it takes.
+// alongside a quiet stream that the destination accepts.
 type noise struct {
 	*bench
 	noisy, quiet    *os.File
 	written, rounds int
-	most            int64 // the most bytes that the noisy stream had on the source
+	most            int64 // the most bytes that the noisy stream had in the source
 }
 
 func newNoise(b *bench) *noise {
@@ -185,7 +186,7 @@ func (n *noise) writes(lines int) {
 	n.written += lines
 }
 
-// floods writes for some rounds, each as soon as the source has room for it.
+// floods writes for the given number of rounds, each as soon as the source has room for it.
 func (n *noise) floods(rounds int) {
 	n.t.Helper()
 	room := int64(n.cfg.Budget) * int64(max(90, n.cfg.DropAt+5)) / 100
@@ -199,7 +200,7 @@ func (n *noise) floods(rounds int) {
 			if used < room {
 				return true
 			}
-			n.writes(1) // a JVM that has stopped writing makes the sidecar drop nothing
+			n.writes(1) // once a JVM has stopped writing, the sidecar drops nothing
 			return false
 		})
 	}
@@ -233,7 +234,8 @@ func allocated(t testing.TB, f *os.File) int64 {
 }
 
 // The checkpoint is lost, and one stream is refused for so long that the sidecar is
-// restarted meanwhile. The source is still searched for the place where persisting ended.
+// restarted in the meantime. The source must still be searched for the place where
+// persisting ended.
 func TestLostCheckpointIsRememberedForARefusedStream(t *testing.T) {
 	for name, spoil := range map[string]func(b *bench){
 		"lost": (*bench).loseCheckpoint,
@@ -245,7 +247,7 @@ func TestLostCheckpointIsRememberedForARefusedStream(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.cfg.Tail.Reclaim = "none" // what is persisted is still there
+			b.cfg.Tail.Reclaim = "none" // persisted lines stay in the source
 			w := b.log("gc.log")
 			b.write(w, lines(0, 500))
 			b.ships("line 499\n")
@@ -273,8 +275,8 @@ func TestLostCheckpointIsRememberedForARefusedStream(t *testing.T) {
 	}
 }
 
-// A refused stream is forgotten when its files are gone, so an application that creates such
-// names does not make the sidecar grow.
+// A refused stream is forgotten when its files are gone. So an application that creates such
+// names cannot make the sidecar's memory grow.
 func TestRefusedStreamWithoutFilesIsForgotten(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -295,11 +297,11 @@ func TestRefusedStreamWithoutFilesIsForgotten(t *testing.T) {
 }
 
 // A checkpoint was lost, and the sidecar ends before the reader has learned that a stream
-// is refused. The reader has not shown that the stream's file is there. So the stream stays
-// refused, and the next process knows that the checkpoint was lost.
+// is refused. The reader has not yet shown whether the stream's file is there. So the
+// stream stays refused, and the next process knows that the checkpoint was lost.
 func TestRefusedStreamThatTheReaderHasNotLookedForIsNotForgotten(t *testing.T) {
 	b := newBench(t)
-	b.cfg.Tail.Reclaim = "none" // what is persisted is still there
+	b.cfg.Tail.Reclaim = "none" // persisted lines stay in the source
 	w := b.log("gc.log")
 	b.write(w, lines(0, 500))
 	b.ships("line 499\n")
@@ -316,7 +318,7 @@ func TestRefusedStreamThatTheReaderHasNotLookedForIsNotForgotten(t *testing.T) {
 	}
 	s.answering(t, func(ctx context.Context) {
 		if rewound, err := s.writer.readmit(ctx); rewound || err != nil {
-			t.Errorf("the last try: rewound %v, error %v; want a stream that stays refused", rewound, err)
+			t.Errorf("the last attempt: rewound %v, error %v; want a stream that stays refused", rewound, err)
 		}
 	})
 	if err := s.writer.saveCheckpoint(t.Context()); err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// The memory is freed restAfter after the last append, however often the writer looks before.
+// The memory is freed restAfter after the last append, however often the writer checks
+// before.
 func TestMemoryOfAppendingGoesOnce(t *testing.T) {
 	b := newBench(t)
 	s, _ := b.begun(true)
@@ -21,13 +22,13 @@ func TestMemoryOfAppendingGoesOnce(t *testing.T) {
 		{0, restAfter}, {time.Second, restAfter - time.Second}, {restAfter - 1, 1}, {restAfter, time.Hour}, {restAfter + 1, time.Hour},
 	} {
 		if wait := st.rest(began.Add(c.after), s.store.Load()); wait != c.wait || (st.frame == nil) != (wait == time.Hour) {
-			t.Errorf("after %v: the next look is in %v, want %v; %d bytes are kept", c.after, wait, c.wait, len(st.frame))
+			t.Errorf("after %v: the next check is in %v, want %v; %d bytes are kept", c.after, wait, c.wait, len(st.frame))
 		}
 	}
 }
 
-// Segments that are sealed after less than 20 s make the writer look for them more often
-// than every restAfter.
+// If segments are sealed after less than 20 s, the writer looks for such segments more
+// often than every restAfter.
 func TestTicksDoNotKeepTheWriterFromResting(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

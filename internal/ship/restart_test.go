@@ -28,7 +28,7 @@ func (b *bench) crashAndRestart(between func()) {
 }
 
 // copyTree copies a directory. The copies have other inodes, so no position in a checkpoint
-// fits them.
+// matches them.
 func copyTree(t testing.TB, dir string) string {
 	t.Helper()
 	copied := filepath.Join(t.TempDir(), "copy")
@@ -58,7 +58,7 @@ func (b *bench) persistedLines(n int) func() bool {
 	return func() bool { return strings.Count(b.persisted("gc.log"), "\n") >= n }
 }
 
-// slots returns the checkpoint's files, newest content first.
+// slots returns the files of the checkpoint, newest content first.
 func (b *bench) slots() []string {
 	return []string{b.path(statedir.Name + "/checkpoint-0"), b.path(statedir.Name + "/checkpoint-1")}
 }
@@ -130,10 +130,10 @@ func TestUnusableCheckpointLetsTheSegmentsDecide(t *testing.T) {
 			}
 			invalid, err := testutil.GatherAndCount(b.reg, "ullage_checkpoint_invalid_total")
 			if err != nil || (invalid > 0) != (c.reason != "") {
-				t.Errorf("%d kinds of invalid slots are counted, want them only for %q (%v)", invalid, c.reason, err)
+				t.Errorf("%d kinds of invalid slots were counted, want only %q (%v)", invalid, c.reason, err)
 			}
 			if c.reason != "" && testutil.ToFloat64(b.ship.metrics.checkpointInvalid.WithLabelValues(c.reason)) == 0 {
-				t.Errorf("no slot is counted as %s", c.reason)
+				t.Errorf("no slot was counted as %s", c.reason)
 			}
 		})
 	}
@@ -162,7 +162,7 @@ func TestReplayedCheckpointCannotDestroyWhatIsDurable(t *testing.T) {
 	b.eventually("100 lines are persisted", b.persistedLines(100))
 	b.drain()
 	old := copyTree(t, b.path(statedir.Name))
-	more := lines(100, 400000) // more than can be uncommitted
+	more := lines(100, 400000) // more bytes than can be uncommitted
 	b.cfg.SyncBytes = 64 << 10
 	b.appendTo("gc.log", more)
 	b.start()
@@ -189,8 +189,8 @@ func TestSourceAndDestinationThatDoNotBelongTogether(t *testing.T) {
 	}
 }
 
-// TestCopyOfTheSourceIsAlignedWithTheSegments restores source and destination
-// from a backup that was taken while lines were shipped.
+// TestCopyOfTheSourceIsAlignedWithTheSegments restores the source and the destination from
+// a backup that was taken while lines were being shipped.
 func TestCopyOfTheSourceIsAlignedWithTheSegments(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Tail.Reclaim = tail.ReclaimNone
@@ -216,7 +216,7 @@ func TestARemovedStateDirectoryIsNoNewSource(t *testing.T) {
 	w := b.log("gc.log")
 	b.write(w, lines(0, 5000))
 	b.start()
-	b.eventually("all is persisted", b.persistedLines(5000))
+	b.eventually("everything is persisted", b.persistedLines(5000))
 	b.eventually("most of it is freed", func() bool { return allocated(t, w) < 32<<10 })
 	b.drain()
 	if err := os.RemoveAll(b.path(statedir.Name)); err != nil {

@@ -10,32 +10,32 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// start is the state of checkpoint and streams when reading begins.
+// start is the state of the checkpoint and the streams when reading begins.
 type start struct {
-	keyed    bool // the destination had answered, so that its key is known
+	keyed    bool // the destination has answered, so its key is known
 	invalid  bool // a slot of the checkpoint exists and is not used
 	lost     bool // a previous process had a checkpoint; no valid slot is left
 	outdated bool // another sidecar has used the destination since the checkpoint was saved
 	source   tail.Found
-	byName   tail.Found // the same, if the checkpoint is not ours
-	streams  []string   // the streams that may have segments with lines of their files
+	byName   tail.Found // source by the names of the files, if the checkpoint is not ours
+	streams  []string   // the streams whose segments may have lines of these files
 }
 
-// restore brings the source to where the last process ended. It runs before
-// the loops, so it may use what belongs to both. It does not call the destination, which
-// may be stalled: begin does that.
+// restore returns the source to the state at which the last process ended. It runs before
+// the loops, so it may use what belongs to either of them. It does not call the
+// destination, which may be stalled: begin does that.
 func (s *Shipper) restore(keyed bool) (start, error) {
 	s.link.news.take().apply(s.check, s.detail)
 	found := s.check.Load()
 	s.reportInvalid(found.Invalid)
 	if keyed {
-		// This comes before the reader meets a trigger, which would begin to save a second
-		// time. Without the key, the checkpoint may be that of another destination: begin
-		// then resumes.
+		// This must come before the reader meets a trigger, which would start a second
+		// save. Without the key, the checkpoint may be for another destination: begin then
+		// resumes.
 		s.detail.resume()
 	}
-	// A new source gets a checkpoint first of all. So if there was a checkpoint and no valid
-	// slot is left, it was lost.
+	// A new source gets a checkpoint before anything else. So if there was a checkpoint and
+	// no valid slot is left, the checkpoint was lost.
 	lost := s.check.Lost || found.Begun && !found.Marked && !found.Claimed
 	s.check.Lost = lost
 	saved := streamsOf(s.check.Files())
@@ -83,8 +83,8 @@ func (s *Shipper) reportInvalid(invalid []error) {
 	}
 }
 
-// unseal finds out whether the checkpoint that reading began with, before the
-// destination answered, is ours.
+// unseal finds out whether the checkpoint with which reading began, before the destination
+// answered, is ours.
 func (s *Shipper) unseal(from start) start {
 	invalid := s.check.Unseal(s.store.Load().Key(), s.store.Load().Number())
 	s.reportInvalid(invalid)

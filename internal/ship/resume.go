@@ -8,8 +8,8 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// destinationFailed records an error of the destination. The error is logged when it
-// is news, and counted each time.
+// destinationFailed records an error of the destination. The error is logged when it is
+// new, and counted each time.
 func (w *writer) destinationFailed(err error, backoff time.Duration) {
 	w.m.destinationErrors.WithLabelValues(errorKind(err)).Inc()
 	w.link.health.failed(err, w.taken.since(w.link), w.log, w.cfg.Dest, backoff)
@@ -18,14 +18,15 @@ func (w *writer) destinationFailed(err error, backoff time.Duration) {
 	}
 }
 
-// resume places a stream after its committed bytes. Committed bytes that another process
-// has changed are lost, and the stream goes on after the bytes that are left; no committed
-// segment is deleted.
+// resume places a stream after its committed bytes. If another process has changed
+// committed bytes, these are lost, and the stream continues after the bytes that are left.
+// No committed segment is deleted.
 func (w *writer) resume(st *writerStream) error {
 	mark, _ := w.check.Mark(st.name)
 	// The mark is our own last one. The present settings do not bound the bytes past it,
-	// since the budget may have shrunk since the append. Bytes that are not cut would be read
-	// back from pages that a failed sync has marked clean, and would be taken for durable.
+	// since the budget may have shrunk since the append. Bytes that are not cut off would be
+	// read back from pages that a failed sync has marked clean, and would be treated as
+	// durable.
 	err := st.segments.Resume(mark, store.Unbounded)
 	if !errors.Is(err, store.ErrMark) {
 		return err
@@ -45,8 +46,9 @@ func (w *writer) resume(st *writerStream) error {
 	return nil
 }
 
-// recover places a stream after its last sound frame. The mark is valid once the reader has
-// found the same place in the source: a checkpoint with only one of the two would be wrong.
+// recover places a stream after its last sound frame. The mark is valid only once the
+// reader has found the same place in the source: a checkpoint with only one of the two
+// would be wrong.
 func (w *writer) recover(name string, seg *store.Stream) error {
 	end, _, err := seg.Recover()
 	if err != nil {
@@ -60,8 +62,8 @@ func (w *writer) recover(name string, seg *store.Stream) error {
 	return nil
 }
 
-// rewind makes the reader begin again and adopts the marks of the streams that
-// were recovered.
+// rewind makes the reader begin again, and adopts the marks of the streams that were
+// recovered.
 func (w *writer) rewind(ctx context.Context, request rewind) error {
 	files, err := w.link.requestRewind(ctx, request)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// retains makes a bench of small segments.
+// retains makes a bench with small segments.
 func retains(t *testing.T, bytes settings.Size, age time.Duration) *bench {
 	t.Helper()
 	b := newBench(t)
@@ -24,7 +24,8 @@ func retains(t *testing.T, bytes settings.Size, age time.Duration) *bench {
 	return b
 }
 
-// The disk is full of ullage's own segments. Shipping goes on as soon as they reach their age.
+// The disk is full of ullage's own segments. Shipping continues as soon as the segments reach
+// their age limit.
 func TestRetentionByAgeMendsAFullDisk(t *testing.T) {
 	b := retains(t, 0, 2*time.Second)
 	lab.MountTmpfs(t, b.cfg.Dest, "1m")
@@ -36,7 +37,7 @@ func TestRetentionByAgeMendsAFullDisk(t *testing.T) {
 	b.drain()
 }
 
-// JVMs have come and gone, and the sidecar was restarted since.
+// JVMs have started and ended, and the sidecar was restarted in between.
 func TestStreamsThatAreOverAreRetainedLikeOthers(t *testing.T) {
 	b := retains(t, 256*settings.Ki, 0)
 	b.start()
@@ -55,7 +56,7 @@ func TestStreamsThatAreOverAreRetainedLikeOthers(t *testing.T) {
 	over(16, 30)
 	for i := range 3 {
 		b.appendTo("living.log", lines(i*100, i*100+100))
-		b.eventually("the living stream goes on", b.has("living.log", i*100+99))
+		b.eventually("the living stream continues", b.has("living.log", i*100+99))
 	}
 	b.drain()
 	if got := b.persisted("living.log"); got != lines(0, 300) {
@@ -67,15 +68,16 @@ func TestStreamsThatAreOverAreRetainedLikeOthers(t *testing.T) {
 	b.staysZero("ullage_checkpoint_invalid_total")
 }
 
-// A stream goes on, even after a restart, although retention has deleted its newest segment.
+// A stream continues, even after a restart, although retention has deleted its newest
+// segment.
 func TestStreamGoesOnAfterItsNewestSegmentIsDeleted(t *testing.T) {
 	b := retains(t, 0, time.Second)
 	b.appendTo("gc.log", lines(0, 100))
 	w := b.log("gc.log")
 	b.start()
-	b.eventually("it is persisted", b.has("gc.log", 99))
+	b.eventually("the stream is persisted", b.has("gc.log", 99))
 	n := 0
-	b.eventually("it is deleted at its age, while another stream is written", func() bool {
+	b.eventually("the segment is deleted by age while another stream is written", func() bool {
 		b.appendTo("other.log", lines(n, n+1))
 		n++
 		_, err := os.Stat(filepath.Join(b.cfg.Dest, "gc.log"))
@@ -84,7 +86,7 @@ func TestStreamGoesOnAfterItsNewestSegmentIsDeleted(t *testing.T) {
 	b.drain()
 	b.write(w, lines(100, 200))
 	b.start()
-	b.eventually("it goes on", b.has("gc.log", 199))
+	b.eventually("the stream continues", b.has("gc.log", 199))
 	b.drain()
 	if got := b.persisted("gc.log"); got != lines(100, 200) {
 		t.Errorf("persisted since:\n%s", got)
@@ -96,7 +98,7 @@ func (b *bench) has(stream string, line int) func() bool {
 	return func() bool { return strings.Contains(b.persisted(stream), fmt.Sprintf("line %d\n", line)) }
 }
 
-// diskUse returns how many bytes the streams of a destination take in blocks.
+// diskUse returns how many bytes the blocks of a destination's streams take.
 func diskUse(t *testing.T, dest string) (sum int64) {
 	t.Helper()
 	err := filepath.WalkDir(dest, func(path string, _ os.DirEntry, err error) error {

@@ -7,9 +7,9 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// reopen goes back to the last commit: it cuts every stream to its mark with
-// fresh descriptors and makes the reader read again from the positions. While
-// the destination is away it leaves all marks as they are.
+// reopen returns to the last commit: it cuts every stream to its mark with fresh
+// descriptors, and makes the reader read again from the positions. While the destination is
+// missing, it leaves all marks unchanged.
 func (w *writer) reopen(ctx context.Context) error {
 	replaced, err := w.store.Reopen(ctx)
 	if err != nil {
@@ -24,7 +24,7 @@ func (w *writer) reopen(ctx context.Context) error {
 		if err := w.resume(st); errors.Is(err, store.ErrRefused) {
 			w.refuseOpen(st, err)
 		} else if err != nil {
-			w.retain(ctx) // the streams that are left to resume may need space
+			w.retain(ctx) // the streams that are still to be resumed may need space
 			return err
 		}
 		st.forget()
@@ -44,12 +44,12 @@ func (w *writer) reopen(ctx context.Context) error {
 	return nil
 }
 
-// readmit tries the refused streams again and reports whether the reader begins again. If it
-// does, all streams are read again from their last commit, even streams that cannot be placed,
-// since their lines in the queue are discarded with the others. A stream that was never placed
-// is forgotten once the reader has seen that it has no files any more, and no sooner. While
-// such a stream is refused, a lost checkpoint is remembered for it; otherwise its persisted
-// lines would be persisted again.
+// readmit retries the refused streams and reports whether the reader begins again. If it does,
+// all streams are read again from their last commit, even streams that cannot be placed, since
+// their lines in the queue are discarded with the others. A stream that was never placed is
+// forgotten only once the reader has seen that it no longer has files. While such a stream is
+// refused, a lost checkpoint is remembered for it; otherwise its persisted lines would be
+// persisted again.
 func (w *writer) readmit(ctx context.Context) (rewound bool, err error) {
 	var back []string
 	for name, r := range w.refused.streams {

@@ -7,9 +7,9 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// rewind forgets everything uncommitted and returns the positions at which reading goes
-// on. The writer waits meanwhile. For the streams in ends, the source is searched for the
-// ends of their segments.
+// rewind forgets everything uncommitted and returns the positions at which reading
+// continues. The writer waits meanwhile. For the streams in ends, the source is searched
+// for the ends of their segments.
 func (r *reader) rewind(request rewind) map[position.Content]position.Saved {
 	r.takeCommitted()
 	r.link.queue.Reset()
@@ -35,8 +35,8 @@ func (r *reader) rewind(request rewind) map[position.Content]position.Saved {
 	return r.src.Start.Positions()
 }
 
-// align finds the ends of streams without a mark in the source, where reading then
-// begins. News reports that there should have been a checkpoint.
+// align finds the ends of streams without a mark in the source, so that reading begins
+// there. News says that a checkpoint was expected.
 func (r *reader) align(ends map[string][]byte, news bool) {
 	found := 0
 	for name, end := range ends {
@@ -61,7 +61,7 @@ func (r *reader) align(ends map[string][]byte, news bool) {
 		"hint", "the segments decide where reading resumes")
 }
 
-// takeCommitted applies the published commits and the refused streams.
+// takeCommitted applies the published commits and refusals.
 func (r *reader) takeCommitted() {
 	if refused := r.link.replies.take(r.src.Reclaimer.Committed); refused != nil {
 		r.src.Capacity.Refuse(refused)

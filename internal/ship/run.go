@@ -15,14 +15,13 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// Run ships until ctx ends and reports events to the outlets. Then it drains: it reads every file to its end,
-// commits, and returns nil. The source may be missing at first. Run fails if the
-// destination cannot be written to at the start, unless its volume is full, and if the budget is more than
-// the source has.
+// Run ships until ctx ends, and reports events to the outlets. Then it drains: it reads every file to its
+// end, commits, and returns nil. The source may be missing at first. Run fails at the start if the
+// destination cannot be written to, unless its volume is full, or if the budget is larger than the source.
 //
 // A drain is over only once the destination has confirmed every claim of the checkpoint about lines that are
-// still in the source. If draining takes longer than DrainTimeout, Run returns an error with the bytes that
-// are left. A call into the destination may still be blocked then, so the process should exit.
+// still in the source. If draining takes longer than DrainTimeout, Run returns an error with the number of
+// bytes left. A call into the destination may still be blocked then, so the process should exit.
 func (s *Shipper) Run(ctx context.Context, to Outlets) error {
 	connect(s, to)
 	if err := s.reader.waitForSource(ctx); err != nil {
@@ -46,7 +45,7 @@ func (s *Shipper) Run(ctx context.Context, to Outlets) error {
 		return s.end(err)
 	case <-stop.Done():
 	}
-	// The loops end at once, unless the destination holds the writer.
+	// The loops end at once unless the destination blocks the writer.
 	select {
 	case err := <-s.ended:
 		return s.end(err)
@@ -58,14 +57,15 @@ func (s *Shipper) Run(ctx context.Context, to Outlets) error {
 	return s.undrained("a call into the destination has not returned")
 }
 
-// answerTime is how long a start waits for the destination. Then the sidecar reads and relieves
-// the source without it, since JVMs go on writing, and logs that after silentTime.
+// answerTime is how long a start waits for the destination. After that, the sidecar reads and
+// relieves the source without it, since JVMs continue to write. After silentTime, the sidecar
+// logs that.
 const (
 	answerTime = 50 * time.Millisecond
 	silentTime = time.Second
 )
 
-// errNoAnswer is the reason why nothing becomes durable after that.
+// errNoAnswer is the reason why nothing becomes durable after silentTime.
 var errNoAnswer = errors.New("destination: it has not answered since the start")
 
 // opened is the destination's answer.
@@ -75,8 +75,8 @@ type opened struct {
 }
 
 // open opens the destination. It may never return. A destination that was never used needs space
-// for its own files and has no segments that retention could delete: on a full volume open waits
-// for space until stop ends.
+// for its own files, and has no segments that retention could delete. So on a full volume, open
+// waits for space until stop ends.
 func (s *Shipper) open(stop context.Context) opened {
 	s.to.destination(s.cfg.Dest)
 	durable, err := store.Open(s.cfg.Dest, s.cfg.Segment, s.reg, s.log)
@@ -103,8 +103,7 @@ func (s *Shipper) open(stop context.Context) opened {
 	return opened{store: durable}
 }
 
-// work opens the destination and restores, then runs both loops until the
-// reader is done.
+// work opens the destination, restores, and then runs both loops until the reader is done.
 func (s *Shipper) work(ctx, stop context.Context, cancel func()) error {
 	answer, keyed, err := s.ask(stop)
 	if err != nil {
@@ -115,7 +114,7 @@ func (s *Shipper) work(ctx, stop context.Context, cancel func()) error {
 		return err
 	}
 	var loops errgroup.Group
-	var failed error // of the writer; the reader's error then follows from it
+	var failed error // the writer's error, which causes any later error of the reader
 	loops.Go(func() error {
 		defer cancel()
 		err := s.reader.run(ctx, stop)
@@ -123,7 +122,7 @@ func (s *Shipper) work(ctx, stop context.Context, cancel func()) error {
 		return err
 	})
 	loops.Go(func() error {
-		// Stop never has a cause of its own, so its error is Canceled whatever ends ctx.
+		// Stop never has a cause of its own, so its error is Canceled, whatever ends ctx.
 		if err := s.write(stop, answer, from); !errors.Is(err, context.Canceled) {
 			failed = err
 			cancel()
@@ -136,8 +135,8 @@ func (s *Shipper) work(ctx, stop context.Context, cancel func()) error {
 	return failed
 }
 
-// ask begins to open the destination and waits a moment for the answer. Keyed reports
-// that the answer has come, and the key with it.
+// ask starts to open the destination and waits a moment for the answer. Keyed reports that
+// the answer has arrived, and with it the key.
 func (s *Shipper) ask(stop context.Context) (answer chan opened, keyed bool, err error) {
 	answer = make(chan opened, 1)
 	go func() { answer <- s.open(stop) }()
@@ -156,14 +155,14 @@ func (s *Shipper) ask(stop context.Context) (answer chan opened, keyed bool, err
 	}
 }
 
-// write waits for the destination and runs the writer. It fails if the
-// destination cannot be written to at the start.
+// write waits for the destination and runs the writer. It fails if the destination cannot
+// be written to at the start.
 func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) error {
 	silenced, silent := make(chan struct{}), false
 	silence := time.AfterFunc(silentTime, func() {
 		defer close(silenced)
 		if s.link.health.current() != nil {
-			return // open has an answer: the volume is full
+			return // open has already given a reason: the volume is full
 		}
 		silent = true
 		s.link.health.setFailure(errNoAnswer, time.Time{})
@@ -198,10 +197,10 @@ func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) 
 	return s.writer.run(stop)
 }
 
-// await waits for the destination. A reader that drains meanwhile is done only if no line
-// depends on the destination: nothing is queued, and the checkpoint does not claim lines in the
-// source to be durable. Such a claim may be about another destination, which shows once
-// this one has answered.
+// await waits for the destination. If the reader drains meanwhile, it is done only if no line
+// depends on the destination: nothing is queued, and the checkpoint does not claim that lines
+// in the source are durable. Such a claim may be about another destination, which becomes known
+// only once this one has answered.
 func (s *Shipper) await(answer <-chan opened) opened {
 	for {
 		select {
@@ -218,7 +217,7 @@ func (s *Shipper) await(answer <-chan opened) opened {
 	}
 }
 
-// end closes everything once the loops are over.
+// end closes everything once the loops have ended.
 func (s *Shipper) end(err error) error {
 	if errors.Is(err, context.Canceled) {
 		err = s.undrained("the drain timeout is over")
@@ -239,8 +238,8 @@ func (s *Shipper) end(err error) error {
 	return err
 }
 
-// unpersisted returns an error if lines stay on the source because the destination
-// refuses their stream, or nil.
+// unpersisted returns an error if lines stay in the source because the destination refuses
+// their stream. Otherwise it returns nil.
 func (s *Shipper) unpersisted() error {
 	var st admin.Status
 	s.Show(&st)
@@ -252,8 +251,8 @@ func (s *Shipper) unpersisted() error {
 	return nil
 }
 
-// undrained returns an error with the bytes that are left on the source, or nil if only marks
-// are left: the sidecar wrote them itself, so they are no reason to fail.
+// undrained returns an error with the number of bytes left in the source. It returns nil if
+// only marks are left: the sidecar wrote them itself, so they are not a reason to fail.
 func (s *Shipper) undrained(why string) error {
 	var st admin.Status
 	s.view.show(&st)

@@ -12,8 +12,9 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// saveHeld appends about a frame of the held lines that are to be saved to their streams,
-// and reports whether it appended any. The next commit makes them durable and frees them.
+// saveHeld appends about one frame of the held lines that should be saved to their streams,
+// and reports whether it appended any. The next commit makes these lines durable and frees
+// them.
 func (w *writer) saveHeld(ctx context.Context) (saved bool, err error) {
 	for bytes := 0; bytes < w.link.frame() && !w.taken.full(w.link.frame(), w.bounds); {
 		r, ok := w.detail.next(w.cfg.Segment.Compress != segment.Zstd)
@@ -29,8 +30,8 @@ func (w *writer) saveHeld(ctx context.Context) (saved bool, err error) {
 	return saved, nil
 }
 
-// appendHeld appends the lines of a record to the stream of saved lines. If the destination
-// refuses that stream, the lines stay withheld.
+// appendHeld appends the lines of a record to the stream for saved lines. If the
+// destination refuses that stream, the lines stay withheld.
 func (w *writer) appendHeld(ctx context.Context, r *hindsight.Record) error {
 	name := r.Stream + naming.DetailSuffix
 	if segment.ValidStream(name) != nil {

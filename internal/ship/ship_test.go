@@ -23,8 +23,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// bench is a source on tmpfs, a destination on disk, and a Shipper between
-// them that can be started and stopped.
+// bench is a source on a tmpfs, a destination on a disk, and a Shipper between them that
+// can be started and stopped.
 type bench struct {
 	t    testing.TB
 	cfg  Config
@@ -78,7 +78,7 @@ func (b *bench) start() *bench {
 	return b
 }
 
-// drain stops the Shipper and fails the test if it was not drained.
+// drain stops the Shipper and fails the test if the drain was not completed.
 func (b *bench) drain() {
 	b.t.Helper()
 	if err := b.stop(); err != nil {
@@ -153,7 +153,7 @@ func readStream(dest, stream string) (string, error) {
 	return out.String(), nil
 }
 
-// eventually waits until ok holds; the deadline is there for a broken build.
+// eventually waits until ok returns true. The deadline is only for a broken build.
 func (b *bench) eventually(what string, ok func() bool) {
 	b.t.Helper()
 	deadline := time.Now().Add(lab.Patience)

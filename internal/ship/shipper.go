@@ -30,21 +30,21 @@ type Shipper struct {
 	src    *tail.Source
 	store  atomic.Pointer[store.Store] // nil: the destination has not answered yet
 	link   *link
-	check  *checkpoint.Checkpoint // the writer's alone once the loops run
-	detail *detail                // likewise, but its held is safe for concurrent use
+	check  *checkpoint.Checkpoint // used only by the writer once the loops run
+	detail *detail                // likewise, but detail.held is safe for concurrent use
 	reader *reader
 	writer *writer
 
-	ended   chan error  // both loops have ended; Run does not wait for them if the destination holds the writer
+	ended   chan error  // receives once both loops have ended; Run does not wait for that if the destination blocks the writer
 	drained atomic.Bool // everything was committed
 }
 
-// New returns a Shipper for a valid cfg. It touches neither the source nor the
+// New returns a Shipper for a valid cfg. It accesses neither the source nor the
 // destination: [Shipper.Run] does.
 func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 	cfg.Tail.LineLimit = cfg.lineLimit()
 	cfg.Tail.PersistLevel = cfg.PersistLevel
-	cfg.Tail.Frames = cfg.Segment.Compress == segment.Zstd && !cfg.withholds() // the lines of a frame cannot be told apart
+	cfg.Tail.Frames = cfg.Segment.Compress == segment.Zstd && !cfg.withholds() // the lines of a frame cannot be separated
 	s := &Shipper{cfg: cfg, log: log, reg: reg, view: &view{turn: make(chan struct{})}, ended: make(chan error, 1)}
 	s.link = newLink(cfg)
 	s.metrics = newMetrics(reg, s.link, s.view, s.Ready)
@@ -60,14 +60,14 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 	return s
 }
 
-// connect sets the outlets of a Shipper, before it does anything else.
+// connect sets the outlets of a Shipper before the Shipper does anything else.
 func connect(s *Shipper, to Outlets) {
 	s.to, s.reader.to, s.reader.load.tell = to, to, to.Busy
 	s.src.Connect(to.Source)
 }
 
-// stallLag is how much longer than the settings ask for a line may wait before that
-// counts as a stall.
+// stallLag is how much longer than the settings allow a line may wait before the wait is
+// reported as a stall.
 const stallLag = 5 * time.Second
 
 // Ready returns why lines do not become durable now, or nil when they do.
@@ -84,8 +84,8 @@ func (s *Shipper) Ready() error {
 	return s.link.health.refusal()
 }
 
-// AwaitTurn waits while another sidecar owns the source, and reports whether
-// that was over before ctx ended. The source may still be missing.
+// AwaitTurn waits while another sidecar owns the source, and reports whether that ended
+// before ctx did. The source may still be missing.
 func (s *Shipper) AwaitTurn(ctx context.Context) bool {
 	select {
 	case <-s.view.turn:
@@ -100,18 +100,18 @@ func (s *Shipper) AwaitTurn(ctx context.Context) bool {
 	}
 }
 
-// Saving is what a call of [Shipper.Save] has begun.
+// Saving describes the save that a call of [Shipper.Save] has started or found.
 type Saving struct {
-	From  time.Time // since when the oldest held lines were written; zero: no lines are held
-	Until time.Time // lines that are written until then are saved as well
+	From  time.Time // the time since which the oldest held lines were written; zero: no lines are held
+	Until time.Time // lines that are written before this time are also saved
 	Bytes int64     // held bytes, compressed
-	Began bool      // nothing was being saved before
+	Began bool      // nothing was being saved before this call
 }
 
-// ErrNoHindsight reports that no lines are held in hindsight, so none can be saved.
+// ErrNoHindsight reports that no lines are held in hindsight, so there is nothing to save.
 var ErrNoHindsight = errors.New("no lines are held in hindsight: set --persist-level above trace, and --hindsight")
 
-// Save asks for the lines that are held in hindsight to be persisted, as well as the withheld
+// Save asks for the lines that are held in hindsight to be persisted, along with the withheld
 // lines of the coming period of the same length. Each stream's lines go into a stream with
 // [naming.DetailSuffix]. Save does not wait for that, and is safe for concurrent use.
 func (s *Shipper) Save() (Saving, error) {

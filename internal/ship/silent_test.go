@@ -17,13 +17,13 @@ func startInSilence(b *bench) {
 	b.to.Destination = func(string) { <-answers }
 	b.t.Cleanup(func() {
 		close(answers)
-		_ = b.ship.end(<-b.ship.ended) // as the end of the process does
+		_ = b.ship.end(<-b.ship.ended) // as at the end of the process
 	})
 	b.start()
 }
 
-// The destination is changed, and the new one does not answer until the drain timeout is
-// over. The previous destination's checkpoint claims all lines.
+// The destination is changed, and the new one does not answer before the drain timeout is
+// over. The checkpoint, which is for the previous destination, claims all lines.
 func TestDrainAtASilentDestinationTrustsNoCheckpoint(t *testing.T) {
 	for _, reclaim := range []tail.Mode{tail.ReclaimNone, tail.ReclaimAuto} {
 		t.Run(string(reclaim), func(t *testing.T) {
@@ -45,8 +45,8 @@ func TestDrainAtASilentDestinationTrustsNoCheckpoint(t *testing.T) {
 	}
 }
 
-// The destination does not answer, and a sidecar with nothing to ship ends: it must not
-// wait for the drain timeout, nor fail.
+// The destination does not answer, and a sidecar with nothing to ship ends. It must not
+// wait for the drain timeout, and must not fail.
 func TestDrainOfAnEmptySourceNeedsNoDestination(t *testing.T) {
 	b := newBench(t)
 	b.appendTo("gc.log", lines(0, 10))

@@ -15,7 +15,7 @@ func TestSourceThatAppearsLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.start()
-	b.eventually("it says that it is not ready", func() bool { return b.ship.Ready() != nil })
+	b.eventually("the sidecar reports that it is not ready", func() bool { return b.ship.Ready() != nil })
 	if err := os.Mkdir(b.cfg.Tail.Source, 0o755); err != nil {
 		t.Fatal(err)
 	}

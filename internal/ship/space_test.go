@@ -13,8 +13,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// fullVolume returns the name of a new directory on a volume without space. Free deletes what
-// fills it.
+// fullVolume returns the path of a new directory on a volume without space. Free deletes the
+// file that fills the volume.
 func fullVolume(t *testing.T) (dest string, free func()) {
 	t.Helper()
 	volume := lab.Tmpfs(t, "1m")
@@ -39,8 +39,8 @@ func TestAFirstStartOnAFullVolumeWaitsForSpace(t *testing.T) {
 	b.cfg.Dest = dest
 	b.appendTo("gc.log", lines(0, 100))
 	b.start()
-	b.eventually("it is not ready, since the volume is full", func() bool { return errors.Is(b.ship.Ready(), unix.ENOSPC) })
-	b.eventually("it reads all the same", func() bool { return b.ship.link.queue.Bytes() > 0 })
+	b.eventually("the sidecar is not ready because the volume is full", func() bool { return errors.Is(b.ship.Ready(), unix.ENOSPC) })
+	b.eventually("the sidecar reads nevertheless", func() bool { return b.ship.link.queue.Bytes() > 0 })
 	time.Sleep(silentTime) // a silent destination would replace the reason
 	if err := b.ship.Ready(); !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("the reason for not being ready is %v", err)
@@ -56,7 +56,7 @@ func TestAFirstStartOnAFullVolumeEndsWithTheDrainTimeout(t *testing.T) {
 	b.cfg.DrainTimeout = 100 * time.Millisecond
 	b.appendTo("gc.log", lines(0, 100))
 	b.start()
-	b.eventually("it is not ready", func() bool { return b.ship.Ready() != nil && b.ship.link.queue.Bytes() > 0 })
+	b.eventually("the sidecar is not ready", func() bool { return b.ship.Ready() != nil && b.ship.link.queue.Bytes() > 0 })
 	if err := b.stop(); err == nil || !strings.Contains(err.Error(), "no space left on device") {
 		t.Errorf("the drain ended with %v, want the error of the full volume", err)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// A checkpoint was lost. The sidecar has read how the segments end and is killed before it has
-// found that place in the source.
+// A checkpoint was lost. The sidecar has read how the segments end, and is killed before it
+// has found that place in the source.
 func TestKilledBeforeTheSourceIsAligned(t *testing.T) {
 	b := newBench(t)
 	b.small()
@@ -38,12 +38,12 @@ func TestKilledBeforeTheSourceIsAligned(t *testing.T) {
 	b.onceEach()
 }
 
-// A checkpoint was lost, and one stream's directory cannot be opened for a
-// while, so that reading runs far ahead of the place where persisting ended.
+// A checkpoint was lost. One stream's directory cannot be opened for a while, so that
+// reading goes far past the place where persisting ended.
 func TestNothingIsDroppedBeforeTheSourceIsAligned(t *testing.T) {
 	for _, slow := range []bool{false, true} {
 		b := newBench(t)
-		b.cfg.Tail.Reclaim = tail.ReclaimNone // what is persisted is still there
+		b.cfg.Tail.Reclaim = tail.ReclaimNone // persisted lines stay in the source
 		w := b.log("gc.log")
 		b.write(w, debugLines(0, 20000))
 		b.ships("line 19999 ")
@@ -61,7 +61,7 @@ func TestNothingIsDroppedBeforeTheSourceIsAligned(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 		}
 		os.Remove(bad)
-		b.eventually("it is ready, and nothing waits", func() bool { return b.ship.Ready() == nil && statusOf(b.ship).BacklogBytes == 0 })
+		b.eventually("the sidecar is ready, and there is no backlog", func() bool { return b.ship.Ready() == nil && statusOf(b.ship).BacklogBytes == 0 })
 		b.write(w, lines(23000, 23001))
 		b.eventually("the last line is persisted", func() bool { return strings.Contains(b.persisted("gc.log"), "line 23000\n") })
 		b.drain()
@@ -70,7 +70,7 @@ func TestNothingIsDroppedBeforeTheSourceIsAligned(t *testing.T) {
 }
 
 // A log is truncated, and a sidecar drops lines of it while the destination is silent. Then
-// that sidecar is killed.
+// the sidecar is killed.
 func TestGapsOfATruncatedLogSurviveASilentStart(t *testing.T) {
 	for _, when := range []string{"never", "while down", "in the silence"} {
 		t.Run(when, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestGapsOfATruncatedLogSurviveASilentStart(t *testing.T) {
 	}
 }
 
-// The application puts back old slots of its sidecar and deletes the log.
+// The application puts old slots of its sidecar back and deletes the log.
 func TestReplayedCheckpointWithoutItsFileCutsNothing(t *testing.T) {
 	b := newBench(t)
 	b.appendTo("gc.log", lines(0, 100))
@@ -125,7 +125,7 @@ func TestReplayedCheckpointWithoutItsFileCutsNothing(t *testing.T) {
 	replaceTree(t, old, b.path(statedir.Name))
 	os.Remove(b.path("gc.log"))
 	b.start()
-	b.eventually("it is ready", func() bool { return b.ship.Ready() == nil })
+	b.eventually("the sidecar is ready", func() bool { return b.ship.Ready() == nil })
 	b.drain()
 	if n := strings.Count(b.persisted("gc.log"), "\n"); n != 100000 {
 		t.Errorf("%d durable lines are left, want 100000", n)
@@ -152,14 +152,14 @@ func TestSameLinesAfterARestartAreOthers(t *testing.T) {
 			b.start()
 			b.drain()
 			if got := b.persisted("gc.log"); got != text+text {
-				t.Errorf("fresh source %t: of %d lines %d are persisted", fresh, 2*strings.Count(text, "\n"), strings.Count(got, "\n"))
+				t.Errorf("fresh source %t: of %d lines, %d were persisted", fresh, 2*strings.Count(text, "\n"), strings.Count(got, "\n"))
 			}
 		}
 	}
 }
 
-// The sidecar is killed with many lines and markers appended and not committed, and the JVM
-// deletes an archive that was persisted.
+// The sidecar is killed after it has appended many lines and markers without committing
+// them. The JVM deletes an archive that was persisted.
 func TestKilledBehindAMarkerAndAnArchiveIsGone(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		b := newBench(t)
@@ -178,7 +178,7 @@ func TestKilledBehindAMarkerAndAnArchiveIsGone(t *testing.T) {
 			s.appends(t)
 		}
 		if s.writer.taken.bytes == 0 {
-			t.Fatal("everything is committed")
+			t.Fatal("want uncommitted bytes")
 		}
 		s.killed()
 		archive.Close()
@@ -194,25 +194,25 @@ func TestKilledBehindAMarkerAndAnArchiveIsGone(t *testing.T) {
 	}
 }
 
-// A sidecar whose JVM had written nothing restarts, and the destination is silent. No
+// A sidecar whose JVM had written nothing restarts while the destination is silent. No
 // checkpoint was lost, so lines can be dropped.
 func TestNothingWasLostOfASourceThatHadNothing(t *testing.T) {
 	b := newBench(t)
 	b.small()
 	b.start()
-	b.eventually("it is ready", func() bool { return b.ship.Ready() == nil })
+	b.eventually("the sidecar is ready", func() bool { return b.ship.Ready() == nil })
 	b.drain()
 	b.write(b.log("gc.log"), debugLines(0, 20000))
 	s, from := b.begun(false)
 	s.src.Tick()
 	s.reader.round()
 	if freed := s.drops(ul.Discard, 256<<10); from.lost || freed == 0 {
-		t.Errorf("lost: %t, %d bytes were given back", from.lost, freed)
+		t.Errorf("lost: %t, %d bytes were freed", from.lost, freed)
 	}
 }
 
-// A checkpoint was lost, and two sidecars in a row get no answer from the destination. Both
-// know that the lines on the source may be persisted.
+// A checkpoint was lost, and two consecutive sidecars get no answer from the destination.
+// Both know that the lines in the source may already be persisted.
 func TestALostCheckpointIsNotForgotten(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Tail.Reclaim = tail.ReclaimNone
@@ -225,7 +225,7 @@ func TestALostCheckpointIsNotForgotten(t *testing.T) {
 	for range 2 {
 		s, from := b.begun(false)
 		if !from.lost {
-			t.Error("the checkpoint does not count as lost")
+			t.Error("the checkpoint is not treated as lost")
 		}
 		b.appendTo("other.log", debugLines(0, 20000))
 		s.src.Tick()
@@ -242,7 +242,7 @@ func TestALostCheckpointIsNotForgotten(t *testing.T) {
 	}
 }
 
-// The destination is replaced after it was opened, before any stream is placed.
+// The destination is replaced after it was opened and before any stream is placed.
 func TestDestinationThatIsReplacedWhileItBegins(t *testing.T) {
 	b := newBench(t)
 	b.write(b.log("gc.log"), lines(0, 10))

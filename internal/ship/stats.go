@@ -8,8 +8,8 @@ import (
 	"github.com/ullage/ullage/internal/line/mark"
 )
 
-// Show adds how the Shipper is doing to a status, as it was at most about a second ago. It may be
-// called from any goroutine.
+// Show adds the state of the Shipper to a status. The state may be about a second old. Show may
+// be called from any goroutine.
 func (s *Shipper) Show(st *admin.Status) {
 	s.view.show(st)
 	s.link.health.show(st)

@@ -16,8 +16,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// begun returns a Shipper whose loops are about to begin, so that a test can do their steps
-// one by one. If the destination answers, the Shipper has its key.
+// begun returns a Shipper whose loops are about to start, so that a test can run their
+// steps one by one. If the destination answers, the Shipper has its key.
 func (b *bench) begun(answers bool) (*Shipper, start) {
 	b.t.Helper()
 	s := New(b.cfg, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(testWriter{b.t}, nil)))
@@ -72,7 +72,7 @@ func (b *bench) write(w *os.File, text string) {
 	}
 }
 
-// ships runs a Shipper until gc.log is persisted up to the text.
+// ships runs a Shipper until gc.log is persisted including the text.
 func (b *bench) ships(text string) {
 	b.t.Helper()
 	b.start()
@@ -80,8 +80,8 @@ func (b *bench) ships(text string) {
 	b.drain()
 }
 
-// drops moves lines into the spool and drops them for a reason until so much memory is
-// freed, whatever the marks say. It returns how much was freed.
+// drops moves lines into the spool and drops them for the given reason until the wanted
+// amount of memory is freed, whatever the marks say. It returns how much was freed.
 func (s *Shipper) drops(why ul.Reason, want int64) (freed int64) {
 	m := s.reader.budget.measure()
 	relief := tail.Relief{Want: want, Least: 1, Keep: ul.Level(s.cfg.KeepLevel)}
@@ -96,7 +96,7 @@ func (s *Shipper) commits(t testing.TB) {
 	}
 }
 
-// small sets a budget that is soon used up.
+// small sets a budget that is quickly used up.
 func (b *bench) small() { b.cfg.Queue, b.cfg.Budget = 256*settings.Ki, settings.Mi }
 
 func (b *bench) loseCheckpoint() {
@@ -127,7 +127,7 @@ func (b *bench) onceEach() {
 	}
 }
 
-// begins runs the writer's begin with a reader that answers.
+// begins runs the writer's begin, with a reader that answers.
 func (s *Shipper) begins(t testing.TB, from start) {
 	t.Helper()
 	s.answering(t, func(ctx context.Context) {
@@ -137,8 +137,8 @@ func (s *Shipper) begins(t testing.TB, from start) {
 	})
 }
 
-// answering runs a step of the writer with a reader that begins again when it is asked to, and
-// does nothing else.
+// answering runs a step of the writer. Meanwhile, a reader begins again whenever it is asked
+// to, and does nothing else.
 func (s *Shipper) answering(t testing.TB, step func(ctx context.Context)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -158,7 +158,7 @@ func (s *Shipper) answering(t testing.TB, step func(ctx context.Context)) {
 	step(ctx)
 }
 
-// appends appends all that is queued.
+// appends appends everything that is queued.
 func (s *Shipper) appends(t testing.TB) {
 	t.Helper()
 	for s.link.queue.Bytes() > 0 {
@@ -168,13 +168,15 @@ func (s *Shipper) appends(t testing.TB) {
 	}
 }
 
-// sum returns how many lines of gc.log are persisted, and how many its markers count.
+// sum returns how many lines the markers of gc.log count, and how many lines of it are
+// persisted.
 func (b *bench) sum() (marked, persisted int) {
 	b.t.Helper()
 	return sumOf(b.persisted("gc.log"))
 }
 
-// sumOf returns how many lines a text has, and how many its markers count.
+// sumOf returns how many lines the markers in a text count, and how many other lines it
+// has.
 func sumOf(text string) (marked, persisted int) {
 	for line := range strings.Lines(text) {
 		if g, ok := ul.ParseMarker([]byte(line)); ok {
@@ -186,14 +188,14 @@ func sumOf(text string) (marked, persisted int) {
 	return marked, persisted
 }
 
-// The writer answers a draining reader and rewinds it before the reader has taken the answer.
-// The answer is not valid for lines that are read after the rewind.
+// The writer answers a draining reader, and rewinds the reader before it has taken the
+// answer. The answer is not valid for lines that are read after the rewind.
 func TestAnswerFromBeforeARewindEndsNoDrain(t *testing.T) {
 	s, _ := newBench(t).begun(true)
 	s.reader.drain.on, s.reader.drain.asked = true, true
 	s.link.flushed <- struct{}{}
 	s.reader.rewind(rewind{})
 	if s.reader.drain.asked || len(s.link.flushed) > 0 {
-		t.Error("the reader takes the earlier answer for the answer to its next question")
+		t.Error("the reader mistakes the earlier answer for the answer to its next request")
 	}
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/ullage/ullage/internal/segment/index"
 )
 
-// agree reads the segments that have a sum, compares the two, and returns how many there are.
+// agree reads the segments that have a sum and compares the sum with the content. It returns
+// the number of these segments.
 func (b *bench) agree() (n int) {
 	b.t.Helper()
 	streams, err := segment.Streams(b.cfg.Dest)
@@ -62,7 +63,7 @@ func (b *bench) agreeOn(seg segment.Info, sum index.Segment) {
 	}
 }
 
-// many returns lines that take more than 16 KiB on disk.
+// many returns lines that take more than 16 KiB on a disk.
 func many(seed int) string {
 	var s strings.Builder
 	r := rand.New(rand.NewPCG(uint64(seed), 0))
@@ -87,12 +88,12 @@ func TestASealedSegmentIsSummedUp(t *testing.T) {
 		b.commits(s)
 	}
 	if got := b.agree(); got != 6 {
-		t.Errorf("%d segments were summed up, want 6", got)
+		t.Errorf("%d segments have a sum, want 6", got)
 	}
 }
 
-// The segment that is open at the end is sealed then. It has no sum if an earlier process
-// began it.
+// The segment that is open at the end is then sealed. It has no sum if an earlier process
+// began the segment.
 func TestOnlyAWholeSegmentIsSummedUp(t *testing.T) {
 	b := newBench(t)
 	w := b.log("gc.log")
@@ -112,18 +113,19 @@ func TestOnlyAWholeSegmentIsSummedUp(t *testing.T) {
 	s.appends(t)
 	b.must(s.writer.drain(t.Context()))
 	if got := b.agree(); got > 0 {
-		t.Errorf("%d segments of two processes were summed up, want 0", got)
+		t.Errorf("%d segments of two processes have a sum, want 0", got)
 	}
 	b.write(w, many(200))
 	b.reads(s)
 	s.appends(t)
 	b.must(s.writer.drain(t.Context()))
 	if got := b.agree(); got != 1 {
-		t.Errorf("%d segments were summed up, want 1", got)
+		t.Errorf("%d segments have a sum, want 1", got)
 	}
 }
 
-// After an error of the destination, an uncommitted segment is cut off, with its sum.
+// After an error of the destination, an uncommitted segment is cut off together with its
+// sum.
 func TestAnAbandonedSegmentIsNotSummedUp(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Segment.SegmentBytes = 1
@@ -144,6 +146,6 @@ func TestAnAbandonedSegmentIsNotSummedUp(t *testing.T) {
 	s.appends(t)
 	b.commits(s)
 	if got := b.agree(); got != 1 {
-		t.Errorf("%d segments were summed up, want 1", got)
+		t.Errorf("%d segments have a sum, want 1", got)
 	}
 }

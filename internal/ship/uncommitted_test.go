@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// muchAppended returns a Shipper that has committed a little and appended megabytes since,
-// and its mark.
+// muchAppended returns a Shipper that has committed a little and has since appended
+// megabytes. It also returns the Shipper's mark.
 func muchAppended(b *bench) (*Shipper, segment.Mark) {
 	b.t.Helper()
 	w := b.log("gc.log")
@@ -41,7 +41,7 @@ func muchAppended(b *bench) (*Shipper, segment.Mark) {
 	return s, mark
 }
 
-// reopens runs the writer's reopen with a reader that answers.
+// reopens runs the writer's reopen, with a reader that answers.
 func (s *Shipper) reopens(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -66,9 +66,9 @@ func (s *Shipper) reopens(t *testing.T) {
 	}
 }
 
-// The application fills the tmpfs while much is appended and not committed, which
-// shrinks the budget. Then the sync fails. The bytes that were not synced must still be
-// cut, or the next sync would make them pass for durable.
+// The application fills the tmpfs while many bytes are appended but not committed, which
+// shrinks the budget. Then the sync fails. The bytes that were not synced must still be cut
+// off, or the next sync would make them appear durable.
 func TestFailedSyncAfterTheBudgetShrank(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Segment.Compress, b.cfg.Queue = segment.None, 8*settings.Mi
@@ -84,8 +84,8 @@ func TestFailedSyncAfterTheBudgetShrank(t *testing.T) {
 	}
 }
 
-// A sidecar is killed with much appended and not committed. It starts again with settings
-// that would not allow that much.
+// A sidecar is killed with many bytes appended but not committed. It starts again with
+// settings that would not allow that many.
 func TestRestartWithSmallerCommits(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Segment.Compress, b.cfg.Queue = segment.None, 8*settings.Mi

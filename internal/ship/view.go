@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// view is the state of the source that the reader shows to others. It holds copies, so that
-// no other part touches the source.
+// view is the state of the source that the reader shows to other parts. It holds copies, so
+// that no other part accesses the source.
 type view struct {
 	mu        sync.Mutex
 	sourceErr error
@@ -21,14 +21,14 @@ type view struct {
 	budget    int64
 	dropping  string
 	usage     tail.Usage
-	used      int64 // of the budget
+	used      int64 // bytes of the budget
 	source    tail.Stats
 
 	turn chan struct{} // closed once no other sidecar owns the source
 	once sync.Once
 }
 
-// myTurn notes that no other sidecar owns the source.
+// myTurn records that no other sidecar owns the source.
 func (v *view) myTurn() { v.once.Do(func() { close(v.turn) }) }
 
 func (v *view) setSource(err error) {
@@ -68,7 +68,7 @@ func (v *view) update(src *tail.Source) {
 	v.usage, v.used, v.source, v.claims = usage, used, source, claims
 }
 
-// show adds what the reader shows to a status.
+// show adds the state that the reader shows to a status.
 func (v *view) show(st *admin.Status) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -85,21 +85,21 @@ func (v *view) show(st *admin.Status) {
 			st.Reclaim.Why = st.JVMUser.Advice
 		}
 	}
-	st.Streams = append([]admin.Stream{}, v.source.Streams...) // a reader of JSON expects a list
+	st.Streams = append([]admin.Stream{}, v.source.Streams...) // JSON must have a list, even an empty one
 	st.StreamsOmitted = v.source.Omitted
 }
 
-// unconfirmed reports whether lines of the source are durable only by what the checkpoint
-// claims, since the destination has not confirmed it.
+// unconfirmed reports whether lines of the source are durable only according to the
+// checkpoint, which the destination has not confirmed.
 func (v *view) unconfirmed() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return !v.restored && v.claims
 }
 
-// sawGone reports whether the reader has seen that a refused stream has no files any more.
-// False also means that the reader has yet to look, or to learn of the refusal: the view is
-// up to a second old.
+// sawGone reports whether the reader has seen that a refused stream no longer has files.
+// False may also mean that the reader has yet to look, or to learn of the refusal: the view
+// is up to a second old.
 func (v *view) sawGone(name string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -126,7 +126,7 @@ func (v *view) unreadable() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if errors.Is(v.sourceErr, statedir.ErrOwned) {
-		return nil // its owner ships it
+		return nil // the owner of the source ships it
 	}
 	if v.sourceErr != nil && !errors.Is(v.sourceErr, fs.ErrNotExist) {
 		return fmt.Errorf("nothing was read: %w", v.sourceErr)

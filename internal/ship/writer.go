@@ -15,7 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// newBackoff is how long a destination or a source that has failed is left alone.
+// newBackoff returns how long a failed destination or source is left alone.
 func newBackoff() retry.Backoff {
 	return retry.Backoff{First: 100 * time.Millisecond, Most: 5 * time.Second}
 }
@@ -36,43 +36,43 @@ type writer struct {
 	order   []*writerStream // of the batch
 	staging staging
 
-	ends      map[string][]byte       // the ends of recovered streams, until the reader knows them
-	recovered map[string]segment.Mark // the marks of these streams after that
+	ends      map[string][]byte       // the ends of recovered streams, until they are passed to the reader
+	recovered map[string]segment.Mark // the marks of these streams, which become valid after that
 	refused   refusals
 	follow    announcer
 	detail    *detail
-	unsaved   bool // there are marks, or a key, to be saved in a checkpoint before the next append
+	unsaved   bool // marks or a key must be saved in a checkpoint before the next append
 
 	taken taken
-	marks map[string]segment.Mark // of the commit that is under way
+	marks map[string]segment.Mark // of the commit in progress
 }
 
-// taken sums up what was appended since the last commit.
+// taken sums up the data that was appended since the last commit.
 type taken struct {
 	last    map[tail.File]tail.Chunk // the last chunk of each file
 	bytes   int
-	streams int       // number of their streams
-	oldest  time.Time // when the first of them was read; zero if there are none
+	streams int       // number of streams with such data
+	oldest  time.Time // when the first of the lines was read; zero: there are none
 }
 
-// A refusal is a stream that the destination refuses, while it takes others.
-// Its lines stay on the source, where they are read again, or dropped, as in
-// an outage; its lines in the queue are passed over. The stream comes back with a
-// rewind, because only a rewind removes earlier lines from the queue.
+// A refusal is a stream that the destination refuses while it accepts others. The stream's
+// lines stay in the source, where they are read again, or dropped as in an outage. Its
+// lines in the queue are skipped. The stream comes back with a rewind, because only a
+// rewind removes earlier lines from the queue.
 type refusal struct {
 	err   error
 	place func() error // places its segments
 }
 
-// refusals are the streams that are refused now.
+// refusals are the streams that are currently refused.
 type refusals struct {
 	streams map[string]refusal
-	logged  retry.Limiter // a stream is refused
+	logged  retry.Limiter // limits the log about refused streams
 }
 
 // bounds limit one commit.
 type bounds struct {
-	streams int           // as many segments may be open at once, or made
+	streams int           // number of segments that may be open at once, or be created
 	room    int64         // bytes that the volume has room for
 	sync    *atomic.Int64 // bytes that may wait for a commit
 }
@@ -85,17 +85,17 @@ type writerStream struct {
 	segments    *store.Stream
 	parts       []int // indexes into the batch
 	lines       [ul.NumLevels]uint64
-	taken       int       // bytes, as they were in the queue
-	bytes       uint64    // of lines
-	made        uint64    // bytes of markers of gaps among them, which are not the JVM's
+	taken       int       // bytes, as queued
+	bytes       uint64    // bytes of lines
+	made        uint64    // bytes of gap markers among them, which are not from the JVM
 	read        time.Time // when the last of the lines was read
 
 	withheld   withheld
-	saved      [ul.NumLevels]uint64 // lines that were withheld and are persisted here
-	savedBytes uint64               // bytes of such lines among bytes
+	saved      [ul.NumLevels]uint64 // lines that were withheld before and are persisted here
+	savedBytes uint64               // bytes of these lines, which are included in bytes
 }
 
-// forget forgets the lines of the stream that are taken and not committed.
+// forget forgets the lines of the stream that were taken and not committed.
 func (st *writerStream) forget() {
 	none := [ul.NumLevels]uint64{}
 	st.taken, st.bytes, st.made, st.savedBytes, st.parts = 0, 0, 0, 0, st.parts[:0]
@@ -118,8 +118,8 @@ func newWriter(cfg Config, to Outlets, l *link, durable *store.Store, check *che
 	}
 }
 
-// nothing reports whether all lines that were read are committed, given the number of queued
-// bytes.
+// nothing reports whether all lines that were read are committed. The argument is the number
+// of queued bytes.
 func (t *taken) nothing(queued int) bool { return t.bytes == 0 && queued == 0 }
 
 // since returns when the oldest uncommitted line was read, or the zero time if all lines are
@@ -131,24 +131,24 @@ func (t *taken) since(l *link) time.Time {
 	return t.oldest
 }
 
-// forget forgets all of it.
+// forget forgets everything that was taken.
 func (t *taken) forget() {
 	clear(t.last)
 	t.bytes, t.streams, t.oldest = 0, 0, time.Time{}
 }
 
-// filesInCommit is the number of files, apart from those of one more batch, after which a commit
-// is due. The last chunk of each file is kept until the commit, so this bounds the memory if
+// filesInCommit is the number of files after which a commit is due, apart from the files of one
+// more batch. The last chunk of each file is kept until the commit, so this bounds the memory if
 // there are thousands of files.
 const filesInCommit = 512
 
 // full reports whether a commit is due before the next frame: too many bytes would be
-// pending, or too many segments open, or there are many files.
+// pending, too many segments would be open, or there are many files.
 func (t *taken) full(frame int, b bounds) bool {
 	return t.bytes > 0 && int64(t.bytes+frame) > b.bytes() || t.streams >= b.streams || len(t.last) >= filesInCommit
 }
 
-// worth reports whether so much is pending that an idle writer commits it before the time
-// is over: until the commit it takes memory on the source. While there is a backlog,
-// commits are larger and fewer.
+// worth reports whether so much is pending that an idle writer commits it before the
+// interval is over: until the commit, it takes memory in the source. While there is a
+// backlog, commits are larger and fewer.
 func (t *taken) worth(most int64) bool { return int64(t.bytes) >= most/4 }

@@ -8,8 +8,8 @@ import (
 	"github.com/ullage/ullage/internal/base/retry"
 )
 
-// run ships what is queued until ctx ends, after begin. No error of the
-// destination ends it: it goes back to the last commit and tries again.
+// run ships everything that is queued until ctx ends. It must be called after begin. An
+// error of the destination does not end it: it returns to the last commit and tries again.
 func (w *writer) run(ctx context.Context) error {
 	backoff := newBackoff()
 	for {
@@ -45,7 +45,7 @@ func (w *writer) ship(ctx context.Context) error {
 	defer idle.Stop()
 	refused := kernel.NewTicker(refusedRetry)
 	defer refused.Stop()
-	last := false // refused streams had their last try
+	last := false // refused streams had their last attempt
 	for {
 		wait, err := w.work(ctx)
 		if err != nil {
@@ -79,7 +79,7 @@ func (w *writer) ship(ctx context.Context) error {
 				if rewound, err := w.readmit(ctx); err != nil {
 					return err
 				} else if rewound {
-					continue // the reader asks again
+					continue // the reader will ask again
 				}
 			}
 			if err := w.drain(ctx); err != nil {
@@ -90,10 +90,10 @@ func (w *writer) ship(ctx context.Context) error {
 	}
 }
 
-// work appends full frames, and commits when that is due. It returns the longest time
-// until the next call. While the reader has no room for its next chunk, work appends
-// everything that is queued, without a commit: the reader may need the whole ring, for
-// instance for one record of the spool.
+// work appends full frames, and commits when that is due. It returns the longest time until
+// the next call. While the reader has no room for its next chunk, work appends everything
+// that is queued, without a commit: the reader may need the whole ring, for instance for
+// one record of the spool.
 func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 	for {
 		saved, err := w.saveHeld(ctx)
