@@ -8,7 +8,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// BenchmarkSave is what each commit pays for its positions, by the number of streams with a file each.
+// BenchmarkSave measures the cost of a commit's positions, by the number of streams with one file
+// each.
 func BenchmarkSave(b *testing.B) {
 	for _, streams := range []int{1, 100, 1000} {
 		b.Run(fmt.Sprint("streams=", streams), func(b *testing.B) {

@@ -11,9 +11,9 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// Checkpoint is what is committed, with the slots that a restart reads it from.
-// Create it with [New]. Only [Checkpoint.Save] writes a slot, and only after
-// [Checkpoint.Attach] and [Checkpoint.SetKey].
+// Checkpoint is the committed state, with the slots from which a restart reads it. Create
+// it with [New]. Only [Checkpoint.Save] writes a slot, and only after [Checkpoint.Attach]
+// and [Checkpoint.SetKey].
 type Checkpoint struct {
 	slots slots
 	marks map[string]segment.Mark
@@ -28,9 +28,8 @@ type Checkpoint struct {
 	// after a mark. The settings of this process may differ.
 	Uncommitted int64
 
-	// Withheld counts lines that were read and are not to be persisted. It is
-	// saved with the positions, so a line is counted once whenever the process
-	// is killed.
+	// Withheld counts lines that were read and will not be persisted. It is saved with the
+	// positions, so a line is counted exactly once, whenever the process is killed.
 	Withheld Withheld
 }
 
@@ -45,9 +44,9 @@ func (c *Checkpoint) Mark(stream string) (m segment.Mark, ok bool) {
 	return m, ok
 }
 
-// SetMark sets where a stream's committed segments end. Save the mark before
-// the first append after it: without the mark, a restart could not tell what
-// was appended and never committed.
+// SetMark sets where a stream's committed segments end. Save the mark before the first
+// append after it: without the mark, a restart could not tell which bytes were appended and
+// never committed.
 func (c *Checkpoint) SetMark(stream string, m segment.Mark) { c.marks[stream], c.fresh[stream] = m, m }
 
 // TakeMarks returns the marks that were set since the last call, or since the start.
@@ -64,8 +63,8 @@ func (c *Checkpoint) Streams() []string { return slices.Collect(maps.Keys(c.mark
 // between two calls of Save are saved together or not at all.
 func (c *Checkpoint) SetFile(of position.Content, saved position.Saved) { c.files[of] = saved }
 
-// Meet records the stream that a content belongs to, and reports whether that
-// is news. Save it before the first append of the content.
+// Meet records the stream that a content belongs to, and reports whether that changes the
+// checkpoint. Save it before the first append of the content.
 func (c *Checkpoint) Meet(of position.Content, stream string) (news bool) {
 	if _, known := c.files[of]; known {
 		return false
@@ -129,15 +128,15 @@ func (c *Checkpoint) Attach(dir *os.File) { c.slots.attach(dir) }
 // numbers.
 func (c *Checkpoint) SetKey(key []byte, newest uint64) { c.slots.setKey(key, newest) }
 
-// Number returns the number of the newest checkpoint that is known: of the last Save, of
-// the loaded one, or of the newest of the destination. After each Save, the caller has
-// to record the number at the destination before anything is reclaimed.
+// Number returns the number of the newest known checkpoint: the last one that was saved,
+// the loaded one, or the newest one of the destination. After each Save, the caller must
+// record the number at the destination before anything is reclaimed.
 func (c *Checkpoint) Number() uint64 { return c.slots.seq }
 
-// runNumbers is how many numbers a process has for its checkpoints. The destination
-// records the first one of a process durably. So the checkpoints of a process have
-// higher numbers than those of all earlier processes, even if a crash of the node has lost
-// the number that the destination recorded last.
+// runNumbers is how many numbers a process has for its checkpoints. The destination records
+// the first number of a process durably. So the checkpoints of a process have higher
+// numbers than those of all earlier processes, even if a crash of the node has lost the
+// number that the destination recorded last.
 const runNumbers = 1 << 32
 
 // BeginRun makes the next Save the first one of this process.
@@ -186,11 +185,11 @@ func (c *Checkpoint) encode(to *bytes.Buffer, seq uint64) error {
 	return nil
 }
 
-// Found is what the slots held at the start.
+// Found is what Load found in the slots at the start.
 type Found struct {
 	Marked  bool    // there is a valid checkpoint, and its marks are authentic
 	Claimed bool    // there is a checkpoint, but no key yet: Unseal verifies its marks
-	Begun   bool    // a process saved a checkpoint before, valid or not by now
+	Begun   bool    // a process once saved a checkpoint, which may be invalid by now
 	Invalid []error // why a slot was ignored, see [Reason]
 }
 

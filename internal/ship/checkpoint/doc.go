@@ -1,10 +1,10 @@
-// Package checkpoint records what is committed: how far each source file is
-// durable, and the corresponding place in each stream's segments.
+// Package checkpoint records the committed state: how far each source file is durable, and
+// the corresponding place in each stream's segments.
 //
-// A checkpoint is worth as much as the source it points into, so it lives with
-// the source, on the tmpfs: two slots, written in turn, in place and into memory
-// reserved before, so that a full tmpfs cannot keep a checkpoint from being
-// saved. A slot is one line of text, then as many bytes of JSON:
+// A checkpoint is worth as much as the source it refers to, so it is stored with the
+// source, on the tmpfs. It has two slots, which are written in turn and in place, into
+// memory that was reserved before, so that a full tmpfs cannot prevent a save. A slot is
+// one line of text, followed by the given number of bytes of JSON:
 //
 //	ullage-checkpoint 1 <length of the JSON> <HMAC-SHA-256 of it, hex> for <name of the key>\n
 //
@@ -13,56 +13,58 @@
 //	 "files":[{"dev":25,"ino":4,"born":1795193160091000000,"stream":"gc.log","offset":812345,"check":3735928559,"check_len":64}]}
 //
 // [segment.Mark] and [position.Saved] explain the fields. Anything after the JSON is left
-// from an earlier, longer state. The name of the key identifies the destination that the
-// checkpoint was made for. The name proves nothing and may be missing. It serves to explain
-// why a code does not match. An unknown version or field makes a slot invalid.
+// over from an earlier, longer state. The name of the key identifies the destination for
+// which the checkpoint was made. The name proves nothing and may be missing. It is used to
+// explain why a code does not match. An unknown version or field makes a slot invalid.
 //
 // # Untrusted input
 //
-// The application can write to the slots. A slot therefore carries an HMAC, whose
-// key lies at the destination. An HMAC does not tell the newest slot from an old one that
-// the application has put back, so each save has a number, higher than those of all saves
-// before it for the same destination, and the destination has the number of the newest. A
-// slot with a lower number is stale: bytes after its marks may be committed, and reclaimed
-// from the source. Without a valid slot, each stream's segments decide: the sound part is
-// kept, and its end is looked up in the source files.
+// The application can write to the slots. A slot therefore carries an HMAC, whose key is
+// stored at the destination. An HMAC does not distinguish the newest slot from an old one
+// that the application has put back. So each save has a number, which is higher than the
+// numbers of all earlier saves for the same destination, and the destination records the
+// newest number. A slot with a lower number is stale: bytes after its marks may be
+// committed, and reclaimed from the source. Without a valid slot, each stream's segments
+// decide: the sound part is kept, and its end is looked up in the source files.
 //
-// The destination may lack the number: an earlier version wrote it, or the file was
-// removed. Then a slot that was put back cannot be recognized, and two bounds remain. A
-// restart cuts at most [Checkpoint.Uncommitted] bytes on disk and one segment after a mark,
-// and nothing of a stream for which the source has nothing to read, or that has a file
-// with a hole where reading would resume.
+// The destination may lack the number: an earlier version wrote to it, or the file was
+// removed. Then a slot that was put back cannot be recognized, and only two bounds remain.
+// A restart cuts at most [Checkpoint.Uncommitted] bytes on disk and one segment after a
+// mark. It cuts nothing of a stream for which the source has nothing to read, or that has a
+// file with a hole where reading would resume.
 //
 // If another sidecar with another source wrote to the destination in between, the mark is
-// old as well: a restart keeps all segments, and reads on from the positions of the slot.
+// stale too. A restart then keeps all segments, and reads on from the positions of the
+// slot.
 //
-// A start does not wait for the destination. While the key is not known, reading
-// begins with the positions that the newer slot claims, and nothing is saved. Its marks are
-// used once the key has come and the slot is authentic, see [Checkpoint.Unseal];
-// otherwise reading begins again, and each file belongs to the stream of its name. A
-// forged claim can only hurt the forger's own log, which the forger could delete as well.
+// A start does not wait for the destination. While the key is not known, reading begins
+// with the positions that the newer slot claims, and nothing is saved. The marks of the
+// slot are used once the key has arrived, if the slot is authentic, see
+// [Checkpoint.Unseal]. If it is not, reading begins again, and each file belongs to the
+// stream of its name. A forged claim can only damage the forger's own log, which the forger
+// could delete as well.
 //
 // # Crash windows
 //
-// Save writes the older slot, so that a kill inside it leaves the other one. After Save,
-// the caller records the number at the destination, and only then reclaims. A kill after Save
-// and before the record leaves a slot that is newer than the number, and a slot with the
-// number. Either may be used, since the source has every line since the older of the two. Only
-// in this case does a restart cut synced lines; they are persisted again.
+// Save writes the older slot, so that a kill during Save leaves the other one. After Save, the
+// caller records the number at the destination, and only then reclaims. A kill after Save and
+// before the record leaves two usable slots: one that is newer than the number, and one with
+// the number. Either may be used, since the source has every line after the older of the two.
+// Only in this case does a restart cut synced lines; they are persisted again.
 //
 // The number is written in place into the page cache, and a commit does not sync it: a
-// killed process leaves its page cache behind, and a crash of the node takes the tmpfs with
-// its checkpoints. Each process syncs the first number that it writes, a multiple of 2^32.
-// So a copy of a slot from before a crash, kept elsewhere, is stale for the next process.
+// killed process leaves its page cache behind, and a crash of the node destroys the tmpfs
+// with its checkpoints. Each process syncs the first number that it writes, a multiple of
+// 2^32. So a copy of a slot from before a crash is stale for the next process.
 //
-// The empty file "checkpointed" next to the slots records that there was a checkpoint.
-// Save creates it after the first slot is written and before the writer appends anything,
-// so nothing of a source without this file can be persisted already. A source that has the
-// file and no valid slot has lost its checkpoint.
+// The empty file "checkpointed" next to the slots records that there was a checkpoint. Save
+// creates it after the first slot is written and before the writer appends anything. So if
+// a source does not have this file, nothing of the source can be persisted already. A
+// source that has the file but no valid slot has lost its checkpoint.
 //
-// Before the writer appends the first line of a file, the checkpoint says to
-// which stream the file belongs. A restart may find the file under the name of
-// another stream, and still has to cut its uncommitted lines off the first one.
+// Before the writer appends the first line of a file, the checkpoint records to which
+// stream the file belongs. A restart may find the file under the name of another stream,
+// and must still cut its uncommitted lines off the first stream.
 //
 // A [Checkpoint] belongs to one goroutine at a time. It starts none.
 package checkpoint

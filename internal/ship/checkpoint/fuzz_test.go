@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// FuzzSlot writes the input into one slot, while the other slot is good or missing.
-// With the key, no input is accepted as a checkpoint. Without the key, an input may be
-// accepted, and nothing panics.
+// FuzzSlot writes the input into one slot, while the other slot is good or missing. With
+// the key, no input must be accepted as a checkpoint. Without the key, an input may be
+// accepted, but nothing may panic.
 func FuzzSlot(f *testing.F) {
 	dir := f.TempDir()
 	committed(f, otherKey, dir)
@@ -18,7 +18,7 @@ func FuzzSlot(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	sample = bytes.TrimRight(sample, "\x00") // of another key
+	sample = bytes.TrimRight(sample, "\x00") // a slot with another key
 	for _, seed := range [][]byte{nil, sample, sample[:len(sample)/2], {0, 0, 0}, []byte("ullage-checkpoint 1 -1 \n"),
 		[]byte("ullage-checkpoint 1 99999999999999999999 00\n{}"), []byte("ullage-checkpoint 2 2 00\n{}")} {
 		f.Add(seed)

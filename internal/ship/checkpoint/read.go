@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	// Bounds on a slot. 4,096 files take 1 to 4 MiB, so anything larger was not
-	// written by ullage.
+	// Bounds on a slot. 4,096 files take 1 to 4 MiB, so ullage did not write anything
+	// larger.
 	slotMaxBytes  = 32 << 20
 	claimMaxBytes = 4 << 20
 
-	mostFiles = 16 << 10 // files in a slot, and streams
+	mostFiles = 16 << 10 // files in a slot, and also streams
 )
 
 // The reasons why a slot was ignored.
@@ -55,11 +55,11 @@ type slot struct {
 	key  string // the name of the key that the slot claims
 }
 
-// find returns the newest valid slot, or nil if there is none, and an error
-// for each slot that exists and is not valid. Without the key, every slot of
-// the right form is valid. With the key, a slot is not valid if a newer one was saved
-// since: the application has put the slot back, or has damaged the newer one. While the
-// newest slot is there, find reports no error: the other slot of the pair is always older.
+// find returns the newest valid slot, or nil if there is none, and an error for each slot
+// that exists and is not valid. Without the key, every slot with the right form is valid.
+// With the key, a slot is invalid if a newer one was saved after it: the application has
+// then put the slot back, or has damaged the newer one. While the newest slot is there,
+// find reports no error, because the other slot of the pair is always older.
 func (s *slots) find() (found *slot, invalid []error) {
 	var stale []error
 	for at, name := range slotNames {
@@ -121,8 +121,8 @@ func (s *slots) read(name string) (*slot, error) {
 	return got, nil
 }
 
-// decode reads the JSON of a slot list by list, so that it never uses more
-// memory than the bounds of the lists allow.
+// decode parses the JSON of a slot list by list, so that it never uses more memory than the
+// bounds of the lists allow.
 func (s *slot) decode(data []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -169,7 +169,7 @@ func (s *slot) decode(data []byte) error {
 
 func decodeList[T any](dec *json.Decoder) (list []T, err error) {
 	if begin, err := dec.Token(); err != nil || begin == nil {
-		return nil, err // null is an empty list
+		return nil, err // null means an empty list
 	} else if begin != json.Delim('[') {
 		return nil, fmt.Errorf("%v in the place of a list", begin)
 	}
@@ -193,7 +193,7 @@ func expect(dec *json.Decoder, want json.Delim) error {
 	return nil
 }
 
-// readHeader reads the HMAC and returns the offset of the JSON.
+// readHeader reads the HMAC, and returns the offset and the length of the JSON.
 func (s *slot) readHeader(f *os.File) (begin, length int64, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -239,7 +239,7 @@ func (s *slots) unauthentic(got *slot) error {
 	return fmt.Errorf("%w: another process changed it", errSlotForged)
 }
 
-// keyName returns a name for a key that does not reveal the key.
+// keyName returns a name for a key. The name does not reveal the key.
 func keyName(key []byte) string { return hex.EncodeToString(sum(key, []byte("name"))[:8]) }
 
 func sum(key, body []byte) []byte {
@@ -269,7 +269,7 @@ func (s *slots) load() (st state, found Found) {
 // unseal sets the key that load lacked and returns the state of the newest authentic
 // slot. The state is marked if load used that slot.
 func (s *slots) unseal(key []byte, newest uint64) (st state, marked bool, invalid []error) {
-	s.next, s.seq = 0, 0 // rather than a number that any process could have written
+	s.next, s.seq = 0, 0 // instead of a number that any process could have written
 	s.setKey(key, newest)
 	got, invalid := s.find()
 	if got != nil {

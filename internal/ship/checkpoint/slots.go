@@ -24,15 +24,14 @@ const (
 
 var slotNames = [2]string{"checkpoint-0", "checkpoint-1"}
 
-// markName is an empty file that records that there was a checkpoint once. The
-// state directory itself proves nothing, because other parts of the sidecar
-// create it too.
+// markName is an empty file, which records that there once was a checkpoint. The state
+// directory itself proves nothing, because other parts of the sidecar also create it.
 const markName = "checkpointed"
 
 type state struct {
 	Seq  uint64 `json:"seq"`
 	Lost bool   `json:"lost,omitempty"`
-	// Uncommitted is the most that can be on disk after a mark.
+	// Uncommitted is the largest number of bytes that can be on disk after a mark.
 	Uncommitted int64         `json:"uncommitted,omitempty"`
 	Withheld    Withheld      `json:"withheld,omitzero"`
 	Streams     []streamState `json:"streams,omitempty"`
@@ -56,7 +55,7 @@ type slots struct {
 	dir     *os.File // the state directory; nil: none
 	files   [2]*os.File
 	next    int      // the slot to write next; the other one is newer
-	size    [2]int64 // the reserved memory
+	size    [2]int64 // the sizes of the reserved memory
 	begun   bool     // markName exists
 	seq     uint64   // the highest number, see Checkpoint.Number
 	newest  uint64   // the number at the destination; a slot with a lower one is stale
@@ -91,14 +90,14 @@ func (s *slots) removed() bool {
 // ErrNoRoom reports that the tmpfs of the source has no room for a checkpoint.
 var ErrNoRoom = errors.New("the source has no room for the checkpoint")
 
-// setKey sets the key and the newest number of the destination.
+// setKey sets the key, and the number of the newest checkpoint, of the destination.
 func (s *slots) setKey(key []byte, newest uint64) {
 	s.key, s.newest = key, newest
 	s.seq = max(s.seq, newest)
 }
 
-// save writes what encode produces into the older slot, with the next number. The number
-// is used up even if saving the slot fails: a copy of an older slot must be stale.
+// save writes the output of encode into the older slot, with the next number. The number is
+// used up even if saving the slot fails: a copy of an older slot must be stale.
 func (s *slots) save(encode func(to *bytes.Buffer, seq uint64) error) error {
 	s.seq++
 	if s.removed() {
@@ -150,9 +149,8 @@ func (s *slots) hasMark() bool {
 	return s.dir != nil && unix.Fstatat(int(s.dir.Fd()), markName, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
 }
 
-// encode returns the content of a slot. It is valid until the next call,
-// because thousands of files take a megabyte, which encode does not allocate
-// for every save.
+// encode returns the content of a slot. It is valid until the next call: with thousands of
+// files, it takes a megabyte, which encode does not allocate for every save.
 func (s *slots) encode(encode func(to *bytes.Buffer, seq uint64) error) ([]byte, error) {
 	var room [headerRoom]byte
 	s.buf.Reset()

@@ -78,7 +78,8 @@ func TestNothingWasBegunInANewSource(t *testing.T) {
 	}
 }
 
-// A start does not wait for the destination, which has the key.
+// A start does not wait for the destination, which has the key. The marks are valid once
+// the key is known.
 func TestMarksCountOnceTheKeyIsThere(t *testing.T) {
 	dir := t.TempDir()
 	committed(t, testKey, dir)
@@ -167,8 +168,8 @@ func TestSlotThatIsNotOursSaysWhatHasHappened(t *testing.T) {
 	}
 }
 
-// A long slot takes no memory unless its code is right, and little if its code cannot be
-// checked.
+// A long slot takes no memory unless its code is right, and only a little if its code
+// cannot be checked.
 func TestLongSlotIsNotTakenIntoMemory(t *testing.T) {
 	const length = slotMaxBytes - 1024
 	for name, key := range map[string][]byte{"with the key": testKey, "without it": nil} {
@@ -196,7 +197,7 @@ func TestLongSlotIsNotTakenIntoMemory(t *testing.T) {
 	}
 }
 
-// A save does not write over the newest slot, so a kill during the save leaves that slot.
+// A save does not overwrite the newest slot, so a kill during the save leaves that slot.
 func TestSaveLeavesTheNewestSlot(t *testing.T) {
 	for name, key := range map[string][]byte{"after a load": testKey, "after an unseal": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -213,7 +214,7 @@ func TestSaveLeavesTheNewestSlot(t *testing.T) {
 			}
 			mustSave(t, c)
 			if after, err := os.ReadFile(newest); err != nil || !bytes.Equal(before, after) {
-				t.Errorf("the newest slot was written over (%v)", err)
+				t.Errorf("the newest slot was overwritten (%v)", err)
 			}
 			again := attached(t, testKey, dir)
 			if again.Load(); again.slots.seq != 3 {
@@ -223,7 +224,7 @@ func TestSaveLeavesTheNewestSlot(t *testing.T) {
 	}
 }
 
-// A forged number must not make our own checkpoint an old one.
+// A forged number must not make our own checkpoint stale.
 func TestForgedNumberIsNotTaken(t *testing.T) {
 	for _, seq := range []uint64{2, 1 << 62, 1<<64 - 1} {
 		dir := t.TempDir()
@@ -267,8 +268,8 @@ func TestStreamsWithoutFilesAreForgottenWhenTheyAreMany(t *testing.T) {
 	}
 }
 
-// A content came back. The reader's position in it is older than the position that was
-// committed meanwhile.
+// A content has come back. The reader's position in it is older than the position that was
+// committed in the meantime.
 func TestPositionThatIsKnownIsNotSetBack(t *testing.T) {
 	c := New()
 	c.SetFile(file1, at99)
@@ -281,8 +282,8 @@ func TestPositionThatIsKnownIsNotSetBack(t *testing.T) {
 	}
 }
 
-// The application keeps a copy of a slot and puts it back; or it damages the newest slot,
-// which leaves the older one.
+// The application puts a copy of a slot back, or damages the newest slot, so that the older
+// one is left.
 func TestSlotThatIsOlderThanTheDestinationKnows(t *testing.T) {
 	for name, key := range map[string][]byte{"at a load": testKey, "at an unseal": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -309,7 +310,7 @@ func TestSlotThatIsOlderThanTheDestinationKnows(t *testing.T) {
 				return c, found.Invalid
 			}
 			if c, invalid := load(c.Number() - 1); len(invalid) > 0 || len(c.Streams()) == 0 {
-				t.Errorf("the newest slot was not accepted: %v", invalid) // of a process that was killed before it recorded the number
+				t.Errorf("the newest slot was not accepted: %v", invalid) // from a process that was killed before it recorded the number
 			}
 			if c, invalid := load(c.Number()); len(invalid) != 1 || Reason(invalid[0]) != "stale" || len(c.Streams()) > 0 {
 				t.Errorf("marks %v of a stale slot, invalid: %v", c.Streams(), invalid)
@@ -320,7 +321,7 @@ func TestSlotThatIsOlderThanTheDestinationKnows(t *testing.T) {
 	}
 }
 
-// The other slot of the pair is always older, so that is not reported.
+// The other slot of the pair is always older, so it is not reported as stale.
 func TestOlderSlotOfThePairIsNotReported(t *testing.T) {
 	dir := t.TempDir()
 	c := committed(t, testKey, dir)
@@ -350,7 +351,7 @@ func TestEachRunHasHigherNumbersThanAllBefore(t *testing.T) {
 	}
 }
 
-// A copy of an earlier slot must be stale even if no slot could be saved since.
+// A copy of an earlier slot must be stale even if no slot could be saved since then.
 func TestSaveWithoutASlotUsesANumber(t *testing.T) {
 	c := attached(t, testKey, t.TempDir())
 	mustSave(t, c)

@@ -7,17 +7,17 @@ import (
 	"github.com/ullage/ullage/internal/ship/hindsight"
 )
 
-// Levels are numbers of lines, by level.
+// Levels holds numbers of lines, by level.
 type Levels [ul.NumLevels]uint64
 
 // Withheld counts the lines that were withheld since the first checkpoint. The zero value
 // counts none.
 type Withheld struct {
-	Held  hindsight.State   `json:"held,omitzero"`   // where the held lines are
-	Lines map[string]Levels `json:"lines,omitempty"` // their numbers, by stream; see Add
+	Held  hindsight.State   `json:"held,omitzero"`   // the place of the held lines
+	Lines map[string]Levels `json:"lines,omitempty"` // the numbers of withheld lines, by stream; see Add
 }
 
-// pastStreams stands for the streams that were forgotten.
+// pastStreams represents the streams that were forgotten.
 const pastStreams = ""
 
 // Add counts lines of a stream.
@@ -45,14 +45,14 @@ func (w *Withheld) Total() (sum Levels) {
 	return sum
 }
 
-// forget counts the lines of a stream among those of streams that were forgotten.
+// forget moves the count of a stream to the count for forgotten streams.
 func (w *Withheld) forget(stream string) {
 	lines := w.Lines[stream]
 	delete(w.Lines, stream)
 	w.Add(pastStreams, lines)
 }
 
-// check returns an error for more streams than a checkpoint can have.
+// check returns an error if there are more streams than a checkpoint can have.
 func (w *Withheld) check() error {
 	if len(w.Lines) > mostFiles+1 {
 		return errors.New("too many values")
