@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// Append holds a batch. It frees the records that no trigger can want any more, and the
-// oldest ones if there is no room otherwise. After an error the log holds nothing: the
+// Append holds a batch. It frees the records that no trigger can save any more, and the
+// oldest records if there is no room otherwise. After an error, the log holds nothing: the
 // next batch must not seem to follow the previous one.
 func (l *Log) Append(b Batch) error {
 	if len(b.Raw) == 0 {
@@ -63,23 +63,23 @@ func (l *Log) add(b Batch) error {
 	return nil
 }
 
-// expire forgets the records that were read before the window that ends with lines
-// written since a time. It keeps records that are yet to be saved.
+// expire forgets the records that were read before the window. The window ends with lines
+// written since the given time. It keeps records that still have to be saved.
 func (l *Log) expire(since int64) {
 	for h := l.peek(); h != nil && h.read < since-int64(l.window) && !l.wanted(h); h = l.peek() {
 		l.drop()
 	}
 }
 
-// endSaving notes that the saving has ended, if the next lines were written after its end:
-// a restart must not take the records that it finds for lines of the window.
+// endSaving ends the saving if the next lines were written after its end. Otherwise, a
+// restart would treat the records that it finds as lines of the window.
 func (l *Log) endSaving(since int64) {
 	if h, until := l.peek(), l.until.Load(); since > until && (h == nil || !l.wanted(h)) {
 		l.until.CompareAndSwap(until, 0)
 	}
 }
 
-// wanted reports whether the lines of a record are to be saved.
+// wanted reports whether the lines of a record should be saved.
 func (l *Log) wanted(h *head) bool { return h.since < l.until.Load() }
 
 // drop forgets the oldest record, and reports whether there was one.
@@ -92,8 +92,8 @@ func (l *Log) drop() bool {
 	return true
 }
 
-// peek returns the head of the oldest record, or nil. If the bytes there are not a
-// record, all that the log holds is forgotten.
+// peek returns the head of the oldest record, or nil. If the bytes there are not a record,
+// the log forgets everything that it holds.
 func (l *Log) peek() *head {
 	if l.first != nil || l.file == nil || l.now.Head >= l.now.End {
 		return l.first
@@ -109,9 +109,9 @@ func (l *Log) peek() *head {
 	return l.first
 }
 
-// Next returns the oldest committed record if its lines are to be saved. [Log.Saved]
-// then goes on after it. Its Raw is nil if raw is false and this process wrote the frame,
-// which is then known to be whole without decompressing it.
+// Next returns the oldest committed record if its lines should be saved. [Log.Saved] then
+// moves past it. Raw is nil if the parameter raw is false and this process wrote the frame:
+// the frame is then known to be intact without being decompressed.
 func (l *Log) Next(raw bool) (r Record, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,7 +128,8 @@ func (l *Log) Next(raw bool) (r Record, ok bool) {
 	return r, true
 }
 
-// read reads the frame of a record, and its lines if they are wanted or must be looked at.
+// read reads the frame of a record. It also decompresses the lines if they are wanted or
+// must be checked.
 func (l *Log) read(r *Record, raw bool) error {
 	l.buf = r.append(l.buf[:0])
 	begin := len(l.buf)
@@ -148,7 +149,7 @@ func (l *Log) read(r *Record, raw bool) error {
 	return nil
 }
 
-// Saved notes that the lines of a record were passed on.
+// Saved records that the lines of a record were passed on.
 func (l *Log) Saved(r Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,8 +158,8 @@ func (l *Log) Saved(r Record) {
 	}
 }
 
-// Forget forgets what was appended for a stream since the last commit: its lines will be
-// read again. It keeps the records of others.
+// Forget forgets the lines that were appended for a stream since the last commit, because
+// they will be read again. It keeps the records of other streams.
 func (l *Log) Forget(stream string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

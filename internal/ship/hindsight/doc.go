@@ -1,12 +1,13 @@
 // Package hindsight holds lines that are withheld from the destination, in case they are
-// wanted after all. It is the writer's own log on the tmpfs.
+// needed later. It is the writer's own log on the tmpfs.
 //
-// A sidecar with a persist level does not persist the lines below it. The writer counts them
-// and appends them to this log, compressed. When a record is appended, the log forgets
-// records that are older than the window, and further ones until there is room for the new
-// one. So it holds the last lines before a pause however long the pause is. When a trigger
-// fires, the writer moves the records into a stream of the destination, and also the records
-// of the next window.
+// A sidecar with a persist level does not persist the lines below it. The writer counts
+// these lines and appends them to this log, compressed. When a record is appended, the log
+// forgets records that are older than the window, and then further ones until there is room
+// for the new record. The age of a line is measured when lines are appended, so the log
+// holds the last lines before a pause however long the pause is. When a trigger fires, the
+// writer moves the records into a stream of the destination, along with the records of the
+// next window.
 //
 // # The file
 //
@@ -28,20 +29,20 @@
 //
 // # Crash windows
 //
-// The log has no state of its own: [State] is in the checkpoint, with the positions of
-// the source and the marks of the segments. Uncommitted records are past State.End: a
-// restart cuts them off and reads the lines from the source again. A saved record is freed
-// once the checkpoint has both the mark after its lines and a State.Head after it. So no
-// line is held twice or saved twice, whenever the process is killed.
+// The log has no state of its own: [State] is in the checkpoint, with the positions of the
+// source and the marks of the segments. Uncommitted records are past State.End: a restart
+// cuts them off and reads their lines from the source again. A saved record is freed once
+// the checkpoint has both the mark after the record's lines and a State.Head after the
+// record. So no line is held twice or saved twice, whenever the process is killed.
 //
-// Only committed records are saved: the lines of the others may have to be read again.
+// Only committed records are saved: the lines of other records may have to be read again.
 //
 // # Untrusted input
 //
 // The application can write to the file as it can to its logs. Each record is checked
-// before it is used. The first damaged record ends the log: the lines after it were
-// counted as withheld, and stay so.
+// before it is used. The first damaged record ends the log: the lines after it were counted
+// as withheld, and remain so.
 //
-// A line that is longer than what is read at once is held in pieces. Where only its
-// end is left in the log, only its end is saved.
+// A line that is longer than one read is held in pieces. If only its end is left in the
+// log, only its end is saved.
 package hindsight

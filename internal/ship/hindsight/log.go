@@ -17,28 +17,28 @@ import (
 // fileName is the name of the log in the state directory.
 const fileName = "hindsight"
 
-// State is the part of a [Log] that a checkpoint keeps: offsets in its file. The zero
-// value is the state of an empty log.
+// State is the part of a [Log] that is in the checkpoint: offsets in the log's file. The
+// zero value is the state of an empty log.
 type State struct {
 	Head  int64 `json:"head"`            // where the oldest record begins
 	End   int64 `json:"end"`             // where the next record will begin
-	Until int64 `json:"until,omitempty"` // lines written before this time are saved, ns as in a record; 0: nothing is saved
+	Until int64 `json:"until,omitempty"` // lines written before this time are saved, in ns as in a record; 0: nothing is saved
 }
 
-// Log is the hindsight of one source. Make it with [New]; without [Log.Attach] it holds
-// nothing. Its methods are the writer's, apart from [Log.Yield], [Log.SaveUntil],
+// Log is the hindsight of one source. Make it with [New]; it holds nothing before
+// [Log.Attach]. Only the writer may call its methods, except [Log.Yield], [Log.SaveUntil],
 // [Log.SetLimit] and [Log.Stats], which are safe for concurrent use.
 type Log struct {
 	window time.Duration
 	began  time.Time    // see nanos
-	until  atomic.Int64 // the end of the saving that was asked for; ns as in a record
+	until  atomic.Int64 // the requested end of saving, in ns as in a record
 
 	mu        sync.Mutex
 	limit     int64
 	file      *os.File // nil: nothing is held
 	now       State    // Until is unused
 	committed State
-	first     *head // of the record at now.Head; nil: not read
+	first     *head // the head of the record at now.Head; nil: not read yet
 
 	codec frame.Codec
 	buf   []byte // of one record
@@ -51,9 +51,9 @@ func New(window time.Duration, limit int64) *Log {
 	return &Log{window: window, began: time.Now(), limit: limit}
 }
 
-// nanos returns a time as records and [State] have it: Unix time as if the system clock had
-// not been set since the process began. Otherwise, after the clock was set back, lines would
-// not become too old, and would go on being saved, until the clock has caught up.
+// nanos returns a time in the form of records and [State]: Unix time as if the system clock
+// had not been set since the process began. Without this, after the clock was set back,
+// lines would not expire and would continue to be saved until the clock has caught up.
 func (l *Log) nanos(t time.Time) int64 { return l.began.UnixNano() + int64(t.Sub(l.began)) }
 
 // time is the opposite of nanos.
@@ -91,17 +91,17 @@ func (l *Log) Attach(dir *os.File) error {
 	return nil
 }
 
-// Remove removes the file from the state directory dir, if there is one: nothing is held
-// any more. Nil means that there is no directory.
+// Remove removes the file from the state directory dir, if it exists: nothing is held any
+// more. If dir is nil, there is no directory.
 func Remove(dir *os.File) {
 	if dir != nil {
-		_ = unix.Unlinkat(int(dir.Fd()), fileName, 0) // most often there is none
+		_ = unix.Unlinkat(int(dir.Fd()), fileName, 0) // most often there is no file
 	}
 }
 
 // Resume continues with the records in the state of a checkpoint, and cuts off the rest of
-// the file. If the state does not fit the file, the log is empty. Lines are saved for one
-// more window at most, since the clock may have been set back meanwhile.
+// the file. If the state does not match the file, the log is empty. Lines are saved for at
+// most one more window, since the clock may have been set back in the meantime.
 func (l *Log) Resume(s State) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,8 +140,8 @@ func (l *Log) closeFile() {
 	}
 }
 
-// SaveUntil asks for the held lines to be saved, and for all lines that are written until
-// a time.
+// SaveUntil asks for the held lines to be saved, and for all lines that are written before
+// the given time.
 func (l *Log) SaveUntil(t time.Time) {
 	for at := l.nanos(t); ; {
 		was := l.until.Load()
@@ -158,8 +158,8 @@ func (l *Log) State() State {
 	return State{l.now.Head, l.now.End, l.until.Load()}
 }
 
-// Committed notes that a checkpoint with s, a result of [Log.State] since the last Attach,
-// was saved, and frees the records before its head.
+// Committed records that a checkpoint with s was saved, and frees the records before its
+// head. S must be a result of [Log.State] since the last Attach.
 func (l *Log) Committed(s State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -187,7 +187,7 @@ func (l *Log) Yield() (freed int64) {
 }
 
 // free frees forgotten records before the next checkpoint. A restart still begins at the earlier
-// head. If a page was freed there, it finds no record and forgets all.
+// head. If a page was freed there, the restart finds no record and forgets everything.
 func (l *Log) free() {
 	frame.Punch(l.file, l.committed.Head, l.now.Head)
 	l.committed.Head = min(l.now.Head, l.committed.End)
@@ -195,8 +195,8 @@ func (l *Log) free() {
 
 // Stats describes the content of a [Log].
 type Stats struct {
-	Bytes  int64     // of the tmpfs
-	Oldest time.Time // since when the oldest lines were written; zero: nothing is held
+	Bytes  int64     // memory on the tmpfs
+	Oldest time.Time // the time since which the oldest lines were written; zero: nothing is held
 	Until  time.Time // lines written before this time are saved; zero: nothing is saved
 }
 
@@ -206,7 +206,7 @@ func (l *Log) Stats() Stats {
 	defer l.mu.Unlock()
 	st := Stats{Bytes: l.now.End - l.committed.Head}
 	if h := l.peek(); h != nil {
-		st.Oldest = l.time(h.since).Round(0) // another process may have written the record, so the time has no monotonic clock
+		st.Oldest = l.time(h.since).Round(0) // another process may have written the record, so the time must not have a monotonic clock reading
 	}
 	if until := l.until.Load(); until > 0 {
 		st.Until = l.time(until)

@@ -49,7 +49,7 @@ func openIn(t testing.TB, path string, limit int64) *held {
 	return h
 }
 
-// restart goes on as after a kill -9.
+// restart continues as after a kill -9.
 func (h *held) restart(limit int64) {
 	h.t.Helper()
 	if h.Log != nil {
@@ -79,7 +79,7 @@ func (h *held) commit() {
 	h.Committed(s)
 }
 
-// add holds a batch that was read so many seconds after noon.
+// add holds a batch that was read the given number of seconds after noon.
 func (h *held) add(stream string, second int, raw string) {
 	h.t.Helper()
 	b := Batch{Stream: stream, Since: noon.Add(time.Duration(second-1) * time.Second), Read: noon.Add(time.Duration(second) * time.Second), Raw: []byte(raw)}
@@ -87,7 +87,7 @@ func (h *held) add(stream string, second int, raw string) {
 	h.must(h.Append(b))
 }
 
-// saves returns the lines to be saved and marks them as saved.
+// saves returns the lines to save, and marks them as saved.
 func (h *held) saves() string {
 	var all strings.Builder
 	for r, ok := h.Next(true); ok; r, ok = h.Next(true) {
@@ -134,7 +134,7 @@ func TestARestartGoesOnWithWhatIsCommitted(t *testing.T) {
 	if got := h.saves(); got != "a:one\na:two\n" {
 		t.Fatalf("%q", got)
 	}
-	h.restart(1 << 20) // before the commit of what was saved
+	h.restart(1 << 20) // before the saved lines are committed
 	h.add("a", 3, "three\n")
 	h.commit()
 	if got := h.saves(); got != "a:one\na:two\na:three\n" {
@@ -182,8 +182,8 @@ func TestTheOldestIsForgotten(t *testing.T) {
 	}
 }
 
-// Saved lines must be consecutive among the withheld ones: the stream of saved lines does not
-// show a hole.
+// Saved lines must be consecutive among the withheld lines, because the stream of saved lines
+// does not show gaps.
 func TestWhatIsHeldHasNoHole(t *testing.T) {
 	h := open(t, 4000)
 	h.add("a", 1, "one\n")
@@ -193,7 +193,7 @@ func TestWhatIsHeldHasNoHole(t *testing.T) {
 		t.Fatal("more is held than the limit")
 	}
 	if st := h.Stats(); !st.Oldest.IsZero() {
-		t.Errorf("lines of %s are held, which are older than the refused batch", st.Oldest)
+		t.Errorf("lines of %s are held, although they are older than the refused batch", st.Oldest)
 	}
 	h.add("a", 4, "four\n")
 	h.SaveUntil(noon.Add(time.Minute))
@@ -203,7 +203,7 @@ func TestWhatIsHeldHasNoHole(t *testing.T) {
 	}
 }
 
-// On a full tmpfs the oldest lines make room for the newest, as they do at the limit.
+// On a full tmpfs, the oldest lines make room for the newest, as they do at the limit.
 func TestAFullTmpfsHoldsTheNewest(t *testing.T) {
 	dir := lab.Tmpfs(t, "128k")
 	var st unix.Statfs_t
@@ -282,7 +282,7 @@ func TestWhatIsGivenUpDoesNotComeBack(t *testing.T) {
 	}
 }
 
-// The application can do anything to the file. Only records are saved.
+// The application can change the file in any way. Only valid records are saved.
 func TestAFileThatSomebodyChanged(t *testing.T) {
 	for name, spoil := range map[string]func(path string) error{
 		"emptied":  func(path string) error { return os.Truncate(path, 0) },
@@ -321,7 +321,7 @@ func TestAFileThatSomebodyChanged(t *testing.T) {
 }
 
 // A record that this process wrote is passed on unchanged. Any other record is decompressed
-// first: it may be from an earlier process, or forged by the application.
+// first, because it may be from an earlier process or forged by the application.
 func TestOnlyOwnRecordsAreTrusted(t *testing.T) {
 	const lines = "one\ntwo\n"
 	h := open(t, 1<<20)
@@ -329,14 +329,14 @@ func TestOnlyOwnRecordsAreTrusted(t *testing.T) {
 	h.SaveUntil(noon.Add(time.Minute))
 	h.commit()
 	if r, ok := h.Next(false); !ok || r.Raw != nil || r.Size() != len(lines) || len(r.Frame) == 0 {
-		t.Errorf("of ours: %+v", r)
+		t.Errorf("a record of ours: %+v", r)
 	}
 	if r, ok := h.Next(true); !ok || string(r.Raw) != lines {
-		t.Errorf("of ours, decompressed: %+v", r)
+		t.Errorf("a record of ours, decompressed: %+v", r)
 	}
 	h.restart(1 << 20)
 	if r, ok := h.Next(false); !ok || string(r.Raw) != lines {
-		t.Errorf("of an earlier process: %+v", r)
+		t.Errorf("a record of an earlier process: %+v", r)
 	}
 
 	h = open(t, 1<<20)
@@ -351,9 +351,9 @@ func TestOnlyOwnRecordsAreTrusted(t *testing.T) {
 	defer f.Close()
 	_, err = f.Write(append(forged.append(nil), frame...))
 	h.must(err)
-	h.first = nil // so that the record is read again
+	h.first = nil // makes the log read the record again
 	if r, ok := h.Next(false); ok {
-		t.Errorf("of the application: %+v", r)
+		t.Errorf("a record of the application: %+v", r)
 	}
 }
 
@@ -388,7 +388,7 @@ func FuzzHead(f *testing.F) {
 	})
 }
 
-// BenchmarkAppend prints how fast lines are held.
+// BenchmarkAppend measures how fast lines are held.
 func BenchmarkAppend(b *testing.B) {
 	h := open(b, 8<<20)
 	var raw strings.Builder
@@ -406,7 +406,8 @@ func BenchmarkAppend(b *testing.B) {
 	b.ReportMetric(ratio, "ratio")
 }
 
-// The system clock is set back by a day while lines are saved, and the sidecar restarts.
+// The system clock is set back by a day while lines are being saved, and the sidecar
+// restarts.
 func TestAClockThatWasSetBackEndsSavingAfterAWindow(t *testing.T) {
 	h := open(t, 1<<20)
 	h.SaveUntil(time.Now().Add(24 * time.Hour))

@@ -15,7 +15,7 @@ const (
 	headBytes   = 68
 	atChecked   = 12
 	maxName     = 255
-	maxFrame    = segment.FrameBytes + 4<<10 // a frame of bytes that do not compress
+	maxFrame    = segment.FrameBytes + 4<<10 // a frame of incompressible bytes
 	maxLineSize = segment.FrameBytes
 )
 
@@ -23,11 +23,11 @@ const (
 type Batch struct {
 	Stream string
 
-	// Since is a time by which everything written earlier had been read, so these
-	// lines were written later. Read is when the last of them was read.
+	// Everything written before Since had been read before these lines, so the lines were
+	// written after it. Read is when the last of the lines was read.
 	Since, Read time.Time
 
-	Lines [ul.NumLevels]uint32 // that end in Raw
+	Lines [ul.NumLevels]uint32 // number of lines that end in Raw, by level
 	Raw   []byte               // at most [segment.FrameBytes]
 }
 
@@ -40,7 +40,7 @@ type Record struct {
 	head
 }
 
-// Size returns how many bytes the lines are.
+// Size returns the length of the lines in bytes.
 func (r *Record) Size() int { return int(r.raw) }
 
 // head is a record without its lines.
@@ -78,7 +78,7 @@ func (h *head) append(b []byte) []byte {
 
 var errRecord = errors.New("not a record of the hindsight")
 
-// parseHead reads a head from b, which begins with one and may be longer.
+// parseHead parses the head at the beginning of b, which may be longer.
 func parseHead(b []byte) (h head, err error) {
 	le := binary.LittleEndian
 	if len(b) < headBytes || string(b[:len(magic)]) != magic {
