@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// BenchmarkDrain prints the cost of an event for the sidecar, in a ring of 2 MiB on a tmpfs: rendering,
+// BenchmarkDrain measures what an event costs the sidecar, in a ring of 2 MiB on a tmpfs: rendering,
 // and the calls of each step. The writer's side is not included.
 func BenchmarkDrain(b *testing.B) {
 	for _, n := range []int{0, 18, 100, 1000} {
@@ -42,12 +42,12 @@ func BenchmarkDrain(b *testing.B) {
 				}
 				used += threadTime(b) - began
 			}
-			b.ReportMetric(float64(b.N)/used.Seconds(), "events/s/core") // whatever else the machine does
+			b.ReportMetric(float64(b.N)/used.Seconds(), "events/s/core") // independent of other load on the machine
 		})
 	}
 }
 
-// threadTime returns the CPU time of the thread.
+// threadTime returns the CPU time of the calling thread.
 func threadTime(b *testing.B) time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
@@ -56,8 +56,8 @@ func threadTime(b *testing.B) time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// BenchmarkIdle prints the cost of a look at a ring without events. The sidecar looks 8 times a second; paceBehind tells
-// what else that costs.
+// BenchmarkIdle measures the cost of a look at a ring without events. The sidecar looks 8 times a second; see
+// paceBehind for the further costs of a look.
 func BenchmarkIdle(b *testing.B) {
 	source := tmpfs(b)
 	newWriter(b, source, testName, 2<<20)

@@ -9,7 +9,7 @@ import (
 // A step is one of the system calls of a drain.
 type step string
 
-// The steps, in the order in which a drain takes them.
+// The steps, in the order of a drain.
 const (
 	stepRead    step = "read"
 	stepJournal step = "journal"
@@ -22,12 +22,12 @@ const (
 
 // calls are the system calls of a drain.
 type calls struct {
-	// before is called before each step, and its error becomes that of the call. Tests
-	// use it to fail or to end at any place. It may be nil.
+	// before is called before each step, and its error becomes the error of the call. Tests
+	// use it to make a drain fail or end at any step. It may be nil.
 	before func(s step, fd int, data []byte, offset int64) error
 }
 
-// read fills data from an offset. If the file ends before that, the error is io.ErrUnexpectedEOF.
+// read fills data from an offset. If the file ends first, the error is io.ErrUnexpectedEOF.
 func (c *calls) read(fd int, data []byte, offset int64) error {
 	if c.before != nil {
 		if err := c.before(stepRead, fd, data, offset); err != nil {

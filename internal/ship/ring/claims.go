@@ -6,20 +6,20 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// abandonAfter is how long one claim may block a full ring before the JVM is asked to go on in
-// another ring.
+// abandonAfter is how long one claim may block a full ring before the JVM is asked to continue
+// in another ring.
 const abandonAfter = 10 * time.Second
 
 // A tally counts the findings in the records of one step.
 type tally struct {
 	events [ul.NumLevels]uint64
-	cut    [ul.NumLevels]uint64 // events among them with a part missing
+	cut    [ul.NumLevels]uint64 // of these events, those with a part missing
 	claims uint64               // claims that were never completed
 	words  uint64               // bad words
 }
 
-// measure returns how many bytes of b can be taken: complete records, and claims that reading
-// need not wait for. The entry notes the skipped claims of an abandoned ring.
+// measure returns how many bytes of b can be taken: complete records, and claims for which
+// reading need not wait. It adds the skipped claims of an abandoned ring to the entry.
 func (d *drain) measure(b []byte, e *entry, t *tally) (n int) {
 	for n < len(b) {
 		pos := e.from + uint64(n)
@@ -33,7 +33,7 @@ func (d *drain) measure(b []byte, e *entry, t *tally) (n int) {
 			break // the rest of the record is not in b
 		}
 		if !fits {
-			w = word{state: bad} // the record would wrap around, or reaches past the tail
+			w = word{state: bad} // the record would wrap around, or extends past the tail
 		}
 		if !d.mayPass(e, w, pos, t) {
 			d.wait(pos, w.state)
@@ -44,7 +44,7 @@ func (d *drain) measure(b []byte, e *entry, t *tally) (n int) {
 	return n
 }
 
-// mayPass reports whether reading need not wait at a word that is not complete.
+// mayPass reports whether reading may pass over a word that is not complete.
 func (d *drain) mayPass(e *entry, w word, pos uint64, t *tally) bool {
 	switch {
 	case !d.gone && !e.abandoned:
@@ -63,8 +63,8 @@ func (d *drain) mayPass(e *entry, w word, pos uint64, t *tally) bool {
 }
 
 // skip returns how many bytes of b, which begins at pos with the word w, are not a complete record.
-// A claim has the length in its word; before the word is written, the claim consists of zeros up to
-// the next record. After a bad word come bytes of any kind, up to a word with a valid check.
+// A claim has its length in the word; before the word is written, the claim consists of zeros up to
+// the next record. A bad word is followed by bytes of any kind, up to a word with a valid check.
 func skip(b []byte, pos uint64, w word) int {
 	if w.state == claimed && w.size <= len(b) {
 		return w.size
@@ -78,7 +78,7 @@ func skip(b []byte, pos uint64, w word) int {
 	return len(b)
 }
 
-// wait notes that reading waits at a word.
+// wait records that reading waits at a word.
 func (d *drain) wait(pos uint64, s state) {
 	if d.blocked.pos == pos && d.blocked.state == s && !d.blocked.since.IsZero() {
 		d.blocked.again = true
@@ -87,8 +87,8 @@ func (d *drain) wait(pos uint64, s state) {
 	d.blocked = blocked{pos: pos, state: s, since: d.looked}
 }
 
-// judge abandons a ring that cannot be read any further: it has had the same bad word at two
-// looks, or it is full after a claim that no thread completes.
+// judge abandons a ring that cannot be read any further: two consecutive looks found the
+// same bad word, or the ring is full after a claim that no thread completes.
 func (d *drain) judge(now time.Time) error {
 	w := d.blocked
 	if d.last.abandoned || !w.again || w.pos != d.last.pos || w.pos == d.control.tail {
@@ -114,7 +114,8 @@ func (d *drain) judge(now time.Time) error {
 	return because(reason, "the ring is abandoned at %d, where reading has waited for %s", w.pos, now.Sub(w.since).Round(time.Millisecond))
 }
 
-// takeLate renders the first record that was passed over, if a thread has completed it since.
+// takeLate renders the first record that was skipped if a thread has completed it since.
+// Otherwise, it counts a claim that was never completed.
 func (d *drain) takeLate(e *entry) (lines []byte, t tally, err error) {
 	pos := e.late[0]
 	copy(e.late[:], e.late[1:])

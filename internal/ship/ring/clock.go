@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// If the difference to the wall clock changes by more than this, the clock was set. A clock that
-	// NTP slews does not differ, since the monotonic clock is slewed with it.
+	// If the difference to the wall clock changes by more than this, the clock was set. Slewing by
+	// NTP does not change the difference, since the monotonic clock is slewed too.
 	leastStep = int64(20 * time.Millisecond)
 
-	// mostBetween bounds the time between two readings of one clock, between which the other clock is
-	// read.
+	// mostBetween bounds the time between two readings of one clock. The other clock is read between
+	// these two readings.
 	mostBetween = int64(time.Millisecond)
 )
 
-// wallAhead returns by how many nanoseconds the wall clock is ahead of CLOCK_MONOTONIC, which is System.nanoTime() of a
-// JVM on this machine. It returns 0 if it was interrupted too often to measure that.
+// wallAhead returns by how many nanoseconds the wall clock is ahead of CLOCK_MONOTONIC, which is what
+// System.nanoTime() of a JVM on this machine reads. It returns 0 if it was interrupted too often to measure that.
 func wallAhead() int64 {
 	for range 4 {
 		var before, wall, after unix.Timespec
@@ -32,8 +32,8 @@ func wallAhead() int64 {
 	return 0
 }
 
-// anchor shifts the dates of the entry and of later entries by as much as the wall clock was set since
-// the last look. A suspended machine has the same effect, since its monotonic clock stops. The entry records the
+// anchor shifts the dates of the entry and of later entries by as much as the wall clock was set since the last
+// look. Suspending the machine has the same effect, since its monotonic clock stops. The entry records the
 // shift, so that another process renders the same lines.
 func (e *entry) anchor(ahead int64) {
 	if ahead == 0 {

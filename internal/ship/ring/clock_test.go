@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// After the wall clock has been set, dates follow it. A step that a kill interrupted is rendered again with the dates of
-// the first attempt, whatever the next process reads from the clock.
+// After the wall clock has been set, dates follow it. A step that was interrupted by a kill is rendered again with
+// the dates of the first attempt, whatever the next process reads from the clock.
 func TestDatesFollowAWallClockThatIsSet(t *testing.T) {
 	w, s := mapped(t)
 	ahead := int64(1_000 * time.Second) // any value will do

@@ -1,10 +1,10 @@
 // Package ring takes events out of ring files and turns them into lines.
 //
-// A JVM with the library in java/ writes its events into a ring: a file on the
-// source, mapped into memory. This package reads each ring every few milliseconds
-// and appends its events as lines to a text, an ordinary file in the source that
-// package tail follows like every log. From there on an event is a line like any
-// other: backlog, pressure, spool, checkpoint and sinks apply to it unchanged.
+// A JVM with the library in java/ writes its events into a ring: a file in the source that
+// is mapped into memory. This package reads each ring every few milliseconds and appends
+// its events as lines to a text. A text is an ordinary file in the source, which package
+// tail follows like every log. After that, an event is a line like any other: backlog,
+// pressure, spool, checkpoint and sinks treat it in the same way.
 //
 // # Files
 //
@@ -12,12 +12,12 @@
 //	SOURCE/events-PID-MS.log              the text; the stream is events-PID.log
 //	SOURCE/.ullage/events-PID-MS.journal  how far the ring was taken out
 //
-// The layout of a ring is in layout.go. The golden ring in testdata, which the
-// Java side writes, keeps both sides together.
+// The layout of a ring is in layout.go. The golden ring in testdata, which the Java side
+// writes, keeps the two sides consistent.
 //
 // # Exactly once
 //
-// A drain takes a ring out in steps. In each one the order is
+// A drain takes events out of a ring in steps. The order of each step is:
 //
 //	journal  which bytes of the ring become which bytes of the text
 //	append   ... which are written then
@@ -27,37 +27,37 @@
 // The lines of a step depend only on the ring's bytes and the journal's entry, and no
 // process changes these bytes before the head moves. So if the next process finds a text
 // that is shorter than its entry requires, it renders the same bytes again, writes the
-// missing ones, and goes on. No later start removes a byte from the text, so that tail
-// may read it at any moment. While a drain lives it has its text open for writing. It
-// opens the text before tail's first scan, so that tail never takes a line that a kill
-// has cut off for the last one.
+// missing ones, and continues. No later start removes a byte from the text, so tail may
+// read it at any moment. While a drain exists, it has its text open for writing. It opens
+// the text before tail's first scan, so that tail never treats a line that a kill has cut
+// off as the last line.
 //
-// Zeros have two uses. A free word is zero, so that a message whose bytes look like
-// a record cannot be taken for one when the ring comes round. And a claim whose
-// thread was killed before it stored its length is a run of zeros, which ends at
-// the next word.
+// Zeros have two uses. A free word is zero, so that a message whose bytes look like a
+// record cannot be mistaken for one when the ring wraps around. And a claim whose thread
+// was killed before it stored its length is a run of zeros, which ends at the next word.
 //
 // # Claims
 //
 // A record is claimed before it is complete. A drain waits at a claim: the thread may be
-// preempted, at a safepoint, or in a debugger. It passes over a claim only when the JVM is
-// gone. The log call of such a claim has never returned. The kernel knows whether the JVM is
-// gone: it grants a read lease on a file that no process has open or mapped for writing.
+// preempted, at a safepoint, or in a debugger. The drain passes over a claim only when the
+// JVM is gone. The log call of such a claim has never returned. The kernel knows whether the
+// JVM is gone: it grants a read lease on a file that no process has open or mapped for
+// writing.
 //
-// If a ring is full after one claim for ten seconds, or has bytes that no writer
-// writes, the drain abandons it: it flags the ring, and the JVM goes on in another
-// one. No byte of an abandoned ring is ever returned to the JVM, so that a late
-// thread does no harm. Records that such threads complete are read when the JVM no longer
-// maps the ring.
+// If a ring is full after one claim for ten seconds, or has bytes that no writer writes,
+// the drain abandons it: it sets a flag in the ring, and the JVM continues in another one.
+// No byte of an abandoned ring is ever returned to the JVM, so that a late thread does no
+// harm. Records that late threads complete are read when the JVM no longer maps the ring.
 //
 // # Memory order
 //
-// The two sides share pages and no lock. The JVM's loads and stores are those of Ring.java, by
-// VarHandles, whose modes the Java memory model defines for threads and each JVM turns into the
-// same instructions for memory that another process maps. The sidecar's are those of the kernel in
-// pread and pwrite: plain ones, of at least 8 aligned bytes at a time. A processor with a weak order,
-// such as arm64, may reorder all of them but for what follows. It was reasoned, not run there:
-// jcstress (make java-stress) interleaves the JVM's half on the machine that it runs on.
+// The two sides share pages and no lock. The JVM's loads and stores are those of Ring.java. They use
+// VarHandles, whose modes the Java memory model defines for threads; each JVM emits the same
+// instructions for memory that another process maps. The sidecar's loads and stores are those of the
+// kernel in pread and pwrite: plain ones, of at least 8 aligned bytes at a time. A processor with a
+// weak memory order, such as arm64, may reorder all of them, with the following exceptions. For
+// arm64, these were derived by reasoning and not by a test: jcstress (make java-stress) interleaves
+// the JVM's half on the machine on which it runs.
 //
 //		JVM                                     sidecar
 //		H  head, getAcquire; complement         T  pread: tail, counters
@@ -70,38 +70,38 @@
 //	  - No word is complete before its bytes. D is a release (stlr), so that W and P precede it for each
 //	    observer that reads D's value and then P. The sidecar reads D in A and P in B. Between the two it branches
 //	    on the word. Then it enters the kernel: a branch and then a context synchronization order a load before
-//	    later loads, which a branch alone would not. What A read of the payload is thrown away. B may find
-//	    no other word than A: only the sidecar lets the JVM write there again.
-//	  - No byte is there before its claim. The fence (dmb ishst) orders W before P. So the bytes of a thread that was
-//	    killed, whose stores may end anywhere, are zeros up to P or have the length of W in front of them. A
-//	    search for the next word never begins among the bytes of a message.
+//	    later loads, which a branch alone would not. The payload that A read is discarded. B cannot find
+//	    a different word than A: only the sidecar lets the JVM write there again.
+//	  - No byte is visible before its claim. The fence (dmb ishst) orders W before P. So the bytes of a thread that was
+//	    killed, whose stores may end anywhere, are zeros up to P or are preceded by W with their length. A
+//	    search for the next word never begins inside the bytes of a message.
 //	  - The tail publishes nothing. Compare and set is atomic in every mode, so no two threads claim the same bytes. If T
-//	    sees C before W, the word is zero, and reading waits. If W is visible before C, the sidecar does not look: it reads up
-//	    to the tail alone. The counters of refusals are of the same kind: each is a number that only grows.
+//	    sees C before W, the word is zero, and reading waits. If W is visible before C, the sidecar does not read W: it reads
+//	    only up to the tail. The counters of refusals are of the same kind: each is a number that only grows.
 //	  - No claim is written over bytes that were not zeroed. Z and G take and release the lock of the inode. A release and then
-//	    an acquire by the same processor order the stores before the one and after the other, so
+//	    an acquire by the same processor order the stores before the release and after the acquire, so
 //	    that Z precedes G. H is an acquire (ldar), and W comes after it, so for each of these bytes Z is the older
-//	    store, and W stays. A thread that takes the head from another one's field reads a volatile field, which is
-//	    an acquire of what that thread had acquired: arm64 is multi-copy atomic.
+//	    store, and W stays. A thread that takes the head from another thread's field reads a volatile field. It thereby
+//	    acquires what that thread had acquired: arm64 is multi-copy atomic.
 //	  - A head is whole. The kernel may store head and complement in either order. H takes both or keeps
-//	    the older head. That one is smaller and merely refuses earlier.
-//	  - A word is whole. It lies at a multiple of 8, where a load or store of 8 bytes is one access. If a kernel
+//	    the older head. The older head is smaller, so events are merely refused earlier.
+//	  - A word is whole. It is at a multiple of 8, where a load or store of 8 bytes is one access. If a kernel
 //	    ever copied less at a time, the check in the word would not match, and the next look decides.
 //	  - Rules for loggers are whole. The word at raisedAt names their generation and is written after them, and the
 //	    JVM reads them after it (acquireFence). If the two writes became visible in another order, the generation or the check
 //	    would not match: then nothing is raised, and the next log call looks again.
-//	  - A template is there before the record that names it: its length is stored after its text (releaseFence),
-//	    both before D by the thread that logs, or by another one, which has published the number to that thread. The
-//	    sidecar reads it after B.
+//	  - A template is visible before the record that names it: its length is stored after its text (releaseFence),
+//	    both before D, by the thread that logs or by another thread that has published the template's number to it. The
+//	    sidecar reads the template after B.
 //
 // # Untrusted input
 //
 // Any process that can write to the source can write a ring. A drain never maps a ring: it
-// copies and then checks the copy, so that a ring that is truncated is a short read
-// and no signal. Numbers are compared with the size of the file. Control characters in
-// messages are escaped, so that no event makes a second line, and further lines of a record
-// cannot begin like a line of their own. Lines in an application's own layout are the exception:
-// they stay unchanged, as in a file that the application writes.
+// copies, and then checks the copy, so that a truncated ring results in a short read instead of
+// a signal. Numbers are compared with the size of the file. Control characters in messages are
+// escaped, so that no event makes a second line, and further lines of a record cannot look like
+// the beginning of a record. Lines in an application's own layout are the exception: they stay
+// unchanged, as in a file that the application writes.
 //
 // A [Rings] starts no goroutine: its owner calls Run in one.
 package ring

@@ -19,7 +19,7 @@ type workspace struct {
 	*buffers
 }
 
-// buffers are the memory for steps. A process without events has none.
+// buffers holds the memory for steps. A process without events has none.
 type buffers struct {
 	block []byte // of blockBytes
 	lines []byte
@@ -30,13 +30,13 @@ type drain struct {
 	*workspace
 	name    name
 	file    *file
-	journal *journal // nil: nothing was taken out yet
+	journal *journal // nil: nothing has been taken out yet
 	text    *text    // nil: there are no lines yet
 	render  renderer
 
 	last  entry
 	freed uint64 // the JVM may have claimed the bytes before this position again
-	owed  bool   // the last entry's step is not over
+	owed  bool   // the step of the last entry is not finished
 	gone  bool   // no process writes the ring any more
 
 	control control
@@ -45,23 +45,23 @@ type drain struct {
 	blocked blocked
 }
 
-// drops are refused events of the ring that no marker reports yet.
+// drops are refused events of the ring that no marker has reported yet.
 type drops struct {
 	seen  counts
 	place uint64 // of the marker
 	gap   ul.Gap
 }
 
-// blocked is the word that reading waits at.
+// blocked is the word at which reading waits.
 type blocked struct {
 	pos   uint64
-	state state // free: claimed just now, or reading waits at nothing
+	state state // free: just claimed, or reading is not waiting
 	since time.Time
-	again bool // it was the same at an earlier look
+	again bool // the word was the same at an earlier look
 }
 
-// openDrain opens a ring and goes on at the journal's position, or at the head that an earlier
-// process has set.
+// openDrain opens a ring. It continues at the journal's position, or at the head that an
+// earlier process has set.
 func openDrain(w *workspace, n name) (*drain, error) {
 	f, err := openFile(w.calls, int(w.source.Fd()), n.ring())
 	if err != nil {
@@ -102,16 +102,18 @@ func (d *drain) begin() error {
 	return nil
 }
 
-// plausible reports whether a tail is possible for a ring whose bytes up to freed were returned.
+// plausible reports whether a tail is possible for a ring whose bytes before freed were
+// returned.
 func (d *drain) plausible(tail, freed uint64) bool {
 	return tail >= freed && tail-freed <= d.file.capacity && tail%8 == 0 && freed%8 == 0
 }
 
-// resume goes on after an entry of an earlier process. Its step may be over or not.
+// resume continues after an entry of an earlier process, whose step may or may not be
+// finished.
 func (d *drain) resume(c control) error {
 	e := &d.last
 	if d.freed = e.from; e.pos != e.to {
-		d.freed = e.pos // the entry is that of a late record
+		d.freed = e.pos // the entry is for a late record
 	}
 	d.owed = true
 	if c.intact && c.head == e.pos {
@@ -145,8 +147,8 @@ func (d *drain) close() {
 	d.file.close()
 }
 
-// step takes out complete records, at most about a block, and returns how many bytes of the
-// ring it took. After an error the drain is unchanged, and the next step tries again.
+// step takes out complete records, about a block at most, and returns how many bytes of the
+// ring it took. After an error, the drain is unchanged, and the next step tries again.
 func (d *drain) step(now time.Time) (taken uint64, err error) {
 	if d.owed {
 		if err := d.settle(); err != nil {
@@ -179,7 +181,7 @@ func (d *drain) step(now time.Time) (taken uint64, err error) {
 	return e.to - e.from, d.finish(lines)
 }
 
-// next returns the entry that follows the last one. It is empty.
+// next returns an empty entry that follows the last one.
 func (d *drain) next() entry {
 	e := d.last
 	e.from, e.to, e.base, e.gap = e.pos, e.pos, e.end, ul.Gap{}
@@ -192,7 +194,7 @@ func (d *drain) look(now time.Time) error {
 	if err != nil {
 		return err
 	}
-	// The drain knows which bytes were returned before the JVM can know it.
+	// The drain knows which bytes were returned before the JVM can know.
 	if c.tail < d.last.pos || !d.plausible(c.tail, d.freed) {
 		return because(reasonCursor, "the ring has tail %d, %d were read, and %d freed", c.tail, d.last.pos, d.freed)
 	}
@@ -203,7 +205,8 @@ func (d *drain) look(now time.Time) error {
 	return nil
 }
 
-// drops returns the events that the ring has refused since the last marker. It refused them between two looks.
+// drops returns the events that the ring has refused since the last marker. It refused them between the last
+// two looks.
 func (d *drain) drops(c control, now time.Time) drops {
 	seen := c.dropped
 	var gap ul.Gap
@@ -225,8 +228,8 @@ func (d *drain) drops(c control, now time.Time) drops {
 	return drops{seen: seen, place: c.tail, gap: gap}
 }
 
-// take renders the complete records after the entry's position and sets where they end. The lines are
-// valid until the next call.
+// take renders the complete records after the entry's position and records in the entry where they
+// end. The lines are valid until the next call.
 func (d *drain) take(e *entry) (lines []byte, t tally, err error) {
 	if e.lates > 0 && d.gone && e.pos == d.control.tail {
 		return d.takeLate(e)
@@ -244,7 +247,8 @@ func (d *drain) take(e *entry) (lines []byte, t tally, err error) {
 		return nil, t, err
 	}
 	n := d.measure(b, e, &t)
-	// The same bytes are read once more, so that no byte was read before the word that completes it.
+	// The same bytes are read once more, so that every byte was read after the word that completes
+	// it.
 	if err := d.file.data(b[:n], e.pos); err != nil {
 		return nil, t, err
 	}
@@ -260,9 +264,9 @@ func (d *buffers) reserve() {
 	}
 }
 
-// lineUp renders the records in b, which begins at the entry's place, until it has enough text. It
-// returns how many bytes of b it has rendered. The lines depend only on b and the entry, so that
-// another process renders the same.
+// lineUp renders the records in b, which begins at the entry's position, until it has enough text.
+// It returns how many bytes of b it has rendered. The lines depend only on b and the entry, so
+// that another process renders the same lines.
 func (d *drain) lineUp(b []byte, e *entry, t *tally) (n int, lines []byte) {
 	lines = d.lines[:0]
 	d.render.shift = e.shift

@@ -48,7 +48,7 @@ func TestAnUnusedRingCostsNoFileAndIsRemovedWithItsJVM(t *testing.T) {
 	w, s := mapped(t)
 	s.rounds(3)
 	if got := names(t, s.source); got != testName.ring() {
-		t.Errorf("the source has %s, want the ring alone", got)
+		t.Errorf("the source has %s, want only the ring", got)
 	}
 	w.kill()
 	s.drained()
@@ -61,7 +61,7 @@ func TestAnUnusedRingCostsNoFileAndIsRemovedWithItsJVM(t *testing.T) {
 func TestRecordsGoAroundTheEndAtEveryAlignment(t *testing.T) {
 	w, s := mapped(t)
 	var want []string
-	for i := 0; len(want) < 6000; i++ { // each time around, the end falls on another part of a record
+	for i := 0; len(want) < 6000; i++ { // each time around, the end of the ring is at another part of a record
 		text := strings.Repeat("x", i%257)
 		if !w.event(i, text) {
 			t.Fatal("refused")
@@ -90,7 +90,7 @@ func TestTheRingIsZeroedBeforeItIsGivenBack(t *testing.T) {
 	}
 }
 
-// A thread may stop in the middle of an event for as long as it likes.
+// A thread may stop in the middle of an event for any length of time.
 func TestReadingWaitsAtAClaimAndOthersGoOn(t *testing.T) {
 	w, s := mapped(t)
 	w.event(1, "before")
@@ -134,8 +134,8 @@ func TestClaimsOfADeadJVMArePassedOver(t *testing.T) {
 	}
 }
 
-// The next event completes the claim of a thread without a stack with two pads: one up to the end of
-// the ring, and one after it, over whatever the thread left there.
+// The next event completes the claim of a thread that has no stack left. It writes two pads: one up
+// to the end of the ring, and one after that, over whatever the thread left there.
 func TestTheClaimOfAThreadWithoutAStackIsPassedOver(t *testing.T) {
 	w, s := mapped(t)
 	for w.tail() < w.cap-20_000 {
@@ -147,7 +147,7 @@ func TestTheClaimOfAThreadWithoutAStackIsPassedOver(t *testing.T) {
 	if !ok || pos != w.cap {
 		t.Fatalf("claimed %d, %v", pos, ok)
 	}
-	clear(w.mem[w.at(at) : w.at(at)+8]) // the thread had no stack for the pad
+	clear(w.mem[w.at(at) : w.at(at)+8]) // the thread had no stack left for the pad
 	w.fill(pos, 1, 1, testMono, bytes.Repeat([]byte{0xff}, 30_000))
 	s.rounds(3)
 	w.word(pos, recordSize(30_000), 0, kindPad, 0)
@@ -199,7 +199,7 @@ func TestAStuckRingIsAbandoned(t *testing.T) {
 			w, s := mapped(t)
 			pos, _ := w.claim(4, ul.Info)
 			w.announce(pos, 4)
-			late, _ := w.claim(100, ul.Info) // without a word
+			late, _ := w.claim(100, ul.Info) // whose word is not written yet
 			want := []string{}
 			for i := 0; w.event(i, strings.Repeat("x", 1000)); i++ {
 				want = append(want, fmt.Sprint(i, " ", strings.Repeat("x", 1000)))
@@ -208,7 +208,7 @@ func TestAStuckRingIsAbandoned(t *testing.T) {
 			s.rounds(50)
 			wantMessages(t, s)
 			if le.Uint32(w.mem[abandonedAt:]) != 0 {
-				t.Error("abandoned after five seconds")
+				t.Error("the ring was abandoned after five seconds")
 			}
 			s.rounds(60)
 			if le.Uint32(w.mem[abandonedAt:]) != 1 || w.head() != head {
@@ -282,7 +282,7 @@ func TestAFullTmpfsDelaysLinesAndLosesNone(t *testing.T) {
 	}
 }
 
-// Without its journal, reading a ring begins at its head, and at most one step is read twice.
+// Without its journal, reading a ring begins at its head. At most one step is read twice.
 func TestWithoutAJournalReadingGoesOnAtTheHead(t *testing.T) {
 	for name, lose := range map[string]func(path string) error{
 		"removed":   os.Remove,
@@ -327,7 +327,7 @@ func TestAJournalWithoutItsRingIsRemoved(t *testing.T) {
 	wantMessages(t, again, "1 one")
 }
 
-// Each JVM of a pod may have its own ring; those of dead JVMs wait for their turn.
+// Each JVM of a pod may have its own ring. The rings of dead JVMs wait for their turn.
 func TestLeftoversOfAHundredJVMs(t *testing.T) {
 	source := t.TempDir()
 	var all []name
@@ -345,7 +345,7 @@ func TestLeftoversOfAHundredJVMs(t *testing.T) {
 	s.drained()
 	for i, n := range all {
 		if got, _ := events(t, source, n); len(got) != 1 || got[0] != fmt.Sprint(i, " one of many") {
-			t.Fatalf("of %s: %q", n, got)
+			t.Fatalf("messages of %s: %q", n, got)
 		}
 	}
 	if left := names(t, source); strings.Contains(left, ".ring") || strings.Contains(left, ".journal") {
@@ -384,7 +384,7 @@ func TestWhatAKilledStartHasLeftIsRemoved(t *testing.T) {
 	}
 }
 
-// Package tail recognizes the texts by their names.
+// Package tail recognizes texts by their names.
 func TestTailFollowsEveryText(t *testing.T) {
 	for _, n := range []name{testName, "events-1-1763722140123-8"} {
 		if got, ok := parseName(n.ring(), ringSuffix); !ok || got != n {
@@ -396,8 +396,8 @@ func TestTailFollowsEveryText(t *testing.T) {
 	}
 }
 
-// A line after a shortened record, at the same level, shows how much is missing, and the record is counted. No text in
-// a record can look like such a line.
+// A line after a shortened record, at the level of the record, shows how much is missing, and the record is counted.
+// No text in a record can look like such a line.
 func TestARecordThatWasTooLongSaysSo(t *testing.T) {
 	w, s := mapped(t)
 	text := []byte("[main] com.example.Db failedjava.lang.Exception: a\n... 12345 bytes left out ...\n" +
@@ -421,13 +421,13 @@ func TestARecordThatWasTooLongSaysSo(t *testing.T) {
 		t.Errorf("lines %v show that a part is missing\n%s", found, strings.Join(lines, "\n"))
 	}
 	if n := testutil.ToFloat64(s.metrics.cut.WithLabelValues("error")); n != 1 {
-		t.Errorf("%v shortened records are counted, want 1", n)
+		t.Errorf("%v shortened records were counted, want 1", n)
 	}
 	wantErrors(t, s, "")
 }
 
-// A class loader that ends returns its ring. The ring is read to its end and removed, although the JVM goes
-// on and keeps it mapped until a collection.
+// When a class loader ends, it returns its ring. The ring is read to its end and removed, although the JVM
+// is still running and keeps the ring mapped until a garbage collection.
 func TestARingThatWasGivenBackIsRemovedWhileItsJVMLives(t *testing.T) {
 	w, s := mapped(t)
 	w.event(1, "before")
@@ -438,7 +438,7 @@ func TestARingThatWasGivenBackIsRemovedWhileItsJVMLives(t *testing.T) {
 	s.rounds(20)
 	wantMessages(t, s, "1 before")
 	if got := names(t, s.source); !strings.Contains(got, testName.ring()) {
-		t.Errorf("a thread is in the middle of an event, but the source has only %s", got)
+		t.Errorf("a thread is in the middle of an event, but the source has %s", got)
 	}
 	w.fill(pos, 3, 99, testMono, []byte("last"))
 	w.word(pos, 4, ul.Info, kindText, 0)
@@ -450,8 +450,8 @@ func TestARingThatWasGivenBackIsRemovedWhileItsJVMLives(t *testing.T) {
 	wantErrors(t, s, "")
 }
 
-// Only the owner of a file may ask whether it has a writer. A sidecar that does not run as the JVM's user reads the ring
-// and reports that it cannot remove it.
+// Only the owner of a file may ask whether it has a writer. A sidecar that does not run as the JVM's user reads the
+// ring, and reports that it cannot remove the ring.
 func TestALeaseThatIsRefusedHasAReason(t *testing.T) {
 	lab.NeedsRoot(t, "it gives a file to another user")
 	w, s := mapped(t)
@@ -460,7 +460,7 @@ func TestALeaseThatIsRefusedHasAReason(t *testing.T) {
 	}
 	w.event(1, "one")
 	refused := make(chan error)
-	go func() { // in a thread of its own, which ends with the goroutine
+	go func() { // in a separate thread, which ends with the goroutine
 		runtime.LockOSThread()
 		var caps [2]unix.CapUserData
 		head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
@@ -486,11 +486,11 @@ func TestALeaseThatIsRefusedHasAReason(t *testing.T) {
 		t.Errorf("the log has the reason %d times, want 1:\n%s", n, s.log)
 	}
 	w.kill()
-	s.drained() // as the user again
+	s.drained() // as the original user again
 	wantErrors(t, s, "lease=1")
 }
 
-// An event in the application's own layout is written byte by byte as if to a file, with exactly one line end after it.
+// An event in the application's own layout is written byte by byte as if to a file, followed by exactly one line end.
 func TestLinesOfAnApplicationsOwnLayoutStayAsTheyAre(t *testing.T) {
 	w, s := mapped(t)
 	own := []string{"{\"level\":\"ERROR\",\"message\":\"a\\tb\"}\n", "2026-05-07 ERROR \x1b[31mred\x1b[0m\r\n", "ERROR failed\njava.lang.Exception\n\tat b.C\n", "without an end", "\n", ""}
@@ -510,7 +510,7 @@ func TestLinesOfAnApplicationsOwnLayoutStayAsTheyAre(t *testing.T) {
 		t.Errorf("got %q\nwant %q", before, want)
 	}
 	if n := testutil.ToFloat64(s.metrics.events.WithLabelValues("error")); n != float64(len(own)) {
-		t.Errorf("%v events at error are counted, want all", n)
+		t.Errorf("%v events at error were counted, want all", n)
 	}
 	wantErrors(t, s, "")
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// An Error is the error of a ring, or a part of it, that could not be taken out. Its reason is the
-// value of a metric's label.
+// An Error describes why a ring, or a part of it, could not be taken out. Its reason is the value
+// of a metric's label.
 type Error struct {
 	Reason string
 	Err    error
@@ -22,7 +22,7 @@ type Error struct {
 func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
-// The reasons.
+// The reasons of errors.
 const (
 	reasonHeader  = "header"   // the file is not a ring of this version
 	reasonRefused = "refused"  // the file may not be opened, or is not a regular file with one name
@@ -32,12 +32,12 @@ const (
 	reasonWord    = "word"     // the ring has bytes that no writer writes
 	reasonClaim   = "claim"    // a record was claimed and never completed: the thread was killed
 	reasonStuck   = "stuck"    // a record was claimed for so long that the ring was abandoned
-	reasonJournal = "journal"  // the journal is lost or not valid
+	reasonJournal = "journal"  // the journal is lost or invalid
 	reasonChanged = "changed"  // the ring's bytes differ from those of the journal's entry
 	reasonText    = "text"     // the text cannot be written
 	reasonRoom    = "room"     // the tmpfs has no room for the text or the journal
 	reasonTooMany = "too_many" // there are more rings than are read at a time
-	reasonLease   = "lease"    // the kernel does not tell whether the ring's JVM is gone
+	reasonLease   = "lease"    // the kernel does not show whether the ring's JVM is gone
 	reasonOther   = "other"
 )
 
@@ -57,11 +57,11 @@ func reasonOf(err error) string {
 	return reasonOther
 }
 
-// A header is the part of a ring that the JVM wrote before the ring got its name.
+// A header is the part of a ring that the JVM wrote before it gave the ring its name.
 type header struct {
 	capacity uint64
 	pid      int64
-	offset   int64 // added to a time of System.nanoTime(), it gives nanoseconds since the epoch
+	offset   int64 // System.nanoTime() plus this is nanoseconds since the epoch
 	raised   raised
 }
 
@@ -69,15 +69,15 @@ type header struct {
 type file struct {
 	*calls
 	header
-	fd int // read-only, so that it does not deny us the lease
-	w  int // for writing, -1: closed
+	fd int // read-only, so that it does not prevent the lease
+	w  int // descriptor for writing; -1: closed
 	id position.Identity
 
-	lease error // why the kernel did not tell whether the JVM is gone; nil if it did
+	lease error // why the kernel did not show whether the JVM is gone; nil if it did
 }
 
-// openFile opens the named ring in the directory dir. It first opens a descriptor that allows only
-// to look at the file, since opening a FIFO or a device can have effects.
+// openFile opens the named ring in the directory dir. It first opens a descriptor that only
+// permits examining the file, since opening a FIFO or a device can have side effects.
 func openFile(c *calls, dir int, name string) (*file, error) {
 	look, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -129,7 +129,8 @@ func (f *file) readHeader() error {
 	return f.checkSize()
 }
 
-// checkSize compares the file with its header: it may have been truncated, or have new holes.
+// checkSize compares the file with its header: the file may have been truncated, or may have
+// new holes.
 func (f *file) checkSize() error {
 	var st unix.Stat_t
 	if err := unix.Fstat(f.fd, &st); err != nil {
@@ -141,7 +142,7 @@ func (f *file) checkSize() error {
 	return nil
 }
 
-// checkMemory reports a ring with holes. A write of the drain into a hole takes memory that is
+// checkMemory reports a ring with holes. If the drain writes into a hole, the memory is
 // charged to the sidecar.
 func (f *file) checkMemory() error {
 	var st unix.Stat_t
@@ -158,12 +159,12 @@ func (f *file) checkMemory() error {
 type control struct {
 	tail    uint64
 	head    uint64
-	intact  bool // the head is whole
-	closed  bool // the JVM has returned the ring, at this tail
+	intact  bool // the head matches its complement
+	closed  bool // the JVM has returned the ring; the tail is final
 	dropped counts
 }
 
-// counts are events that a ring refused, since its beginning.
+// counts holds the events that a ring has refused since its beginning.
 type counts struct {
 	lines [ul.NumReasons][ul.NumLevels]uint64
 	bytes uint64
@@ -193,7 +194,7 @@ func (f *file) at(pos uint64) int64 { return dataAt + int64(pos&(f.capacity-1)) 
 // span returns how many bytes there are from a position to the end of the data.
 func (f *file) span(pos uint64) uint64 { return f.capacity - pos&(f.capacity-1) }
 
-// data reads the data at a position, which does not wrap around.
+// data reads the data at a position. The data does not wrap around.
 func (f *file) data(b []byte, pos uint64) error {
 	if err := f.read(f.fd, b, f.at(pos)); err != nil {
 		return &Error{reasonSize, fmt.Errorf("read ring: %w", err)}
@@ -203,8 +204,8 @@ func (f *file) data(b []byte, pos uint64) error {
 
 var zeros [64 << 10]byte
 
-// zero writes zeros between two positions that do not wrap around, to return these bytes to the
-// JVM.
+// zero writes zeros between two positions, to return these bytes to the JVM. The range does not
+// wrap around.
 func (f *file) zero(from, to uint64) error {
 	if err := f.openForWriting(); err != nil {
 		return err
@@ -220,7 +221,7 @@ func (f *file) zero(from, to uint64) error {
 }
 
 // setHead lets the JVM claim the bytes before a position again. The two words are written with
-// one call, and a JVM that sees only one of them takes neither.
+// one call, and a JVM that sees only one of them ignores both.
 func (f *file) setHead(pos uint64) error {
 	var b [16]byte
 	le.PutUint64(b[:], pos)
@@ -228,7 +229,7 @@ func (f *file) setHead(pos uint64) error {
 	return f.put(stepHead, b[:], controlAt+headAt)
 }
 
-// setFlag sets one of the two words in the header that are the sidecar's.
+// setFlag sets one of the two words in the header that belong to the sidecar.
 func (f *file) setFlag(at int64, value uint32) error {
 	var b [4]byte
 	le.PutUint32(b[:], value)
@@ -258,16 +259,16 @@ func (f *file) openForWriting() error {
 }
 
 // writerless reports whether the JVM is gone. No process opens a ring again, so the answer yes
-// is final. While the kernel does not answer, lease has the reason.
+// is final. While the kernel does not answer, lease is the reason.
 func (f *file) writerless() (is bool) {
 	f.closeForWriting()
 	is, f.lease = unwritten(f.fd)
 	return is
 }
 
-// unwritten reports whether no process, including this one, has a file open or mapped for writing: only then
-// does the kernel grant a read lease. The calls are raw, so that the Go scheduler cannot let other goroutines run
-// while we hold the lease. Only the owner of a file gets a lease.
+// unwritten reports whether no process, including this one, has a file open or mapped for writing. Only then does
+// the kernel grant a read lease. The calls are raw, so that the Go scheduler cannot run other goroutines while we
+// hold the lease. Only the owner of a file gets a lease.
 func unwritten(fd int) (bool, error) {
 	_, _, errno := unix.RawSyscall(unix.SYS_FCNTL, uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK)
 	switch errno {

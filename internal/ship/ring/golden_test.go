@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files that this side has")
 
-// A test of the Java side wrote the golden ring; golden.txt lists its records.
+// The golden ring was written by a test of the Java side; golden.txt lists its records.
 func TestGoldenRingOfTheJavaSide(t *testing.T) {
 	ring, err := os.ReadFile("testdata/golden.ring")
 	if err != nil {
@@ -46,7 +46,7 @@ func TestGoldenRingOfTheJavaSide(t *testing.T) {
 	if d := cmp.Diff(string(want), shown); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
-	// One claim was never completed. The ring is in the middle of its life and has no journal.
+	// One claim was never completed. The ring was in use before and has no journal.
 	if got, want := s.errorsBy(), "claim=1 journal=1"; got != want {
 		t.Errorf("errors %s, want %s", got, want)
 	}

@@ -64,7 +64,7 @@ func newWriter(t testing.TB, source string, n name, capacity uint64) *writer {
 	return w
 }
 
-// begin moves the cursors of a fresh ring to a position, as in the middle of its life.
+// begin moves the cursors of a fresh ring to a position, as if it had been in use.
 func (w *writer) begin(pos uint64) {
 	le.PutUint64(w.mem[controlAt:], pos)
 	le.PutUint64(w.mem[controlAt+headAt:], pos)
@@ -82,7 +82,7 @@ func (w *writer) kill() {
 
 func (w *writer) tail() uint64 { return le.Uint64(w.mem[controlAt:]) }
 
-// head returns the head, or its previous value while it is half written.
+// head returns the head. While the head is half written, it returns the previous value.
 func (w *writer) head() uint64 {
 	if h := le.Uint64(w.mem[controlAt+headAt:]); le.Uint64(w.mem[controlAt+headAt+8:]) == ^h {
 		w.last = h
@@ -92,8 +92,8 @@ func (w *writer) head() uint64 {
 
 func (w *writer) at(pos uint64) int { return int(dataAt + pos&(w.cap-1)) }
 
-// claim moves the tail over a record with a payload of n bytes, as Java does, or counts the record
-// as refused.
+// claim moves the tail over a record with a payload of n bytes, as Java does. If there is no room,
+// it counts the record as refused.
 func (w *writer) claim(n int, level ul.Level) (pos uint64, ok bool) {
 	need := uint64(recordSize(n))
 	rest := w.cap - w.tail()&(w.cap-1)
@@ -141,7 +141,7 @@ func (w *writer) word(pos uint64, n int, level ul.Level, kind, flags uint8) {
 	le.PutUint64(w.mem[w.at(pos):], bits|check(bits, pos)<<wordBits)
 }
 
-// write writes a whole record, and reports whether there was room.
+// write writes a whole record and reports whether there was room.
 func (w *writer) write(level ul.Level, kind uint8, id uint32, payload []byte) bool {
 	pos, ok := w.claim(len(payload), level)
 	if ok {
@@ -157,7 +157,7 @@ func (w *writer) event(id int, text string) bool {
 	return w.write(ul.Info, kindText, uint32(id), []byte(text))
 }
 
-// A sidecar is a Rings over a source, driven by hand.
+// A sidecar is a Rings over a source, driven step by step.
 type sidecar struct {
 	*Rings
 	t      testing.TB
@@ -192,7 +192,7 @@ func (s *sidecar) start() *sidecar {
 	return s
 }
 
-// rounds runs n rounds. Each of them asks whether JVMs are gone.
+// rounds runs n rounds. Each round also asks whether JVMs are gone.
 func (s *sidecar) rounds(n int) {
 	for range n {
 		s.now = s.now.Add(errorPause)
@@ -200,7 +200,7 @@ func (s *sidecar) rounds(n int) {
 	}
 }
 
-// drained goes on until all rings are removed.
+// drained runs rounds until all rings are removed.
 func (s *sidecar) drained() {
 	s.t.Helper()
 	for range 10_000 {
@@ -242,7 +242,7 @@ func (s *sidecar) errorsBy() string {
 	return strings.TrimSpace(b.String())
 }
 
-// names returns the names in a source and in its state directory.
+// names returns the names of the files in a source and in its state directory.
 func names(t testing.TB, source string) string {
 	t.Helper()
 	var all []string

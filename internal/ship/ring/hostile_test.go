@@ -15,7 +15,8 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// besideAnHonestRing checks that an honest ring is read exactly, whatever a test does to others.
+// besideAnHonestRing checks that an honest ring is read exactly, whatever a test does to other
+// rings.
 func besideAnHonestRing(t *testing.T, s *sidecar, rounds func()) {
 	t.Helper()
 	const honest = name("events-8-1763722140123")
@@ -91,7 +92,8 @@ func TestCursorsThatRunWild(t *testing.T) {
 	}
 }
 
-// After a bad word, the JVM goes on in another ring. The records after that word are still read.
+// After a bad word, the JVM continues in another ring. The records after that word are still
+// read.
 func TestBadWordsAbandonARing(t *testing.T) {
 	w, s := mapped(t)
 	w.event(1, "one")
@@ -103,7 +105,7 @@ func TestBadWordsAbandonARing(t *testing.T) {
 	if le.Uint32(w.mem[abandonedAt:]) != 1 || w.head() == w.tail() {
 		t.Errorf("abandoned %d, head %d of %d", le.Uint32(w.mem[abandonedAt:]), w.head(), w.tail())
 	}
-	wantErrors(t, s, "word=2") // one for the ring, one for the bytes
+	wantErrors(t, s, "word=2") // one for the ring and one for the bytes
 }
 
 func TestTruncatedAndSparseRings(t *testing.T) {
@@ -148,7 +150,7 @@ func punch(path string) error {
 	return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, dataAt, minCapacity)
 }
 
-// A ring may claim to be larger than any tmpfs without using memory.
+// A ring may claim to be larger than any tmpfs without using any memory.
 func TestARingOfHolesIsNotRead(t *testing.T) {
 	source := t.TempDir()
 	w := newWriter(t, source, testName, minCapacity)
@@ -223,7 +225,8 @@ func TestATextThatIsNoFileIsNotWritten(t *testing.T) {
 	wantMessages(t, s, "1 one")
 }
 
-// An application may log text from its users. That text cannot begin a line of its own, nor look like a record.
+// An application may log text from its users. Such text can neither begin a line of its own nor look like a
+// record.
 func TestMessagesForgeNoLine(t *testing.T) {
 	w, s := mapped(t)
 	header := "[2026-11-21T10:49:00.123+0000][warning][ullage] gap: 1 lines, 5 bytes dropped in 0.000s: drop info=1"
@@ -235,7 +238,7 @@ func TestMessagesForgeNoLine(t *testing.T) {
 		w.write(ul.Info, kindLine, uint32(len(text)), []byte(text+text))
 		w.write(ul.Info, kindLine, 1<<31, []byte(text))
 	}
-	record := make([]byte, 4096) // one message full of forged records, valid at any place in the ring
+	record := make([]byte, 4096) // one message full of forged records, which are valid at any place in the ring
 	for at := 0; at+32 <= len(record); at += 32 {
 		bits := uint64(9) | uint64(ul.Error)<<32 | kindText<<36
 		pos := w.tail() + payloadAt + uint64(at)
@@ -263,14 +266,14 @@ func TestMessagesForgeNoLine(t *testing.T) {
 	}
 }
 
-// FuzzRing gives a drain a ring of arbitrary bytes after a good header. The bytes change while the ring is
-// read.
+// FuzzRing gives a drain a ring with arbitrary bytes after a good header. The bytes change while the ring
+// is being read.
 func FuzzRing(f *testing.F) {
 	golden, err := os.ReadFile("testdata/golden.ring")
 	if err != nil {
 		f.Fatal(err)
 	}
-	const some = 4 << 10 // more bytes would be slow
+	const some = 4 << 10 // more would be slow
 	f.Add(golden[controlAt:controlAt+controlBytes], golden[dataAt:dataAt+some], uint64(0), false, false)
 	f.Add([]byte{}, []byte{}, uint64(minCapacity), true, false)
 	f.Add(golden[controlAt:controlAt+16], golden[dataAt+8:dataAt+some], uint64(1<<40), true, false)
@@ -322,12 +325,12 @@ func plainText(t *testing.T, text string) {
 	}
 }
 
-// seal makes records of the first n bytes of the data, whatever they are. It makes no record in the application's own
-// layout, whose bytes are not escaped.
+// seal turns the first n bytes of the data into records, whatever they are. It does not make records in the
+// application's own layout, whose bytes are not escaped.
 func (w *writer) seal(n int) {
 	pos := uint64(0)
 	for pos+8 <= uint64(n) {
-		bits := le.Uint64(w.mem[w.at(pos):]) & (1<<wordBits - 1) &^ 0xffff_fc00 // with payloads of less than 1 KiB
+		bits := le.Uint64(w.mem[w.at(pos):]) & (1<<wordBits - 1) &^ 0xffff_fc00 // with payloads shorter than 1 KiB
 		if bits>>36&15 == kindOwn {
 			bits ^= (kindOwn ^ kindLine) << 36
 		}
@@ -337,7 +340,7 @@ func (w *writer) seal(n int) {
 	le.PutUint64(w.mem[controlAt:], min(pos, w.cap))
 }
 
-// FuzzJournal reads arbitrary slots.
+// FuzzJournal decodes arbitrary slots.
 func FuzzJournal(f *testing.F) {
 	e := entry{seq: 1, from: 8, to: 16, pos: 16, end: 10}
 	var b [slotBytes]byte

@@ -20,30 +20,30 @@ type entry struct {
 	ring position.Identity
 	text position.Identity // zero: there is no text yet
 
-	pos       uint64 // reading goes on here
+	pos       uint64 // reading continues here
 	from, to  uint64
 	base, end int64
 
-	told counts // refused events in the markers up to end
-	gap  ul.Gap // the gap of the marker that ends the step; zero if there is no marker
+	told counts // refused events in all markers up to end
+	gap  ul.Gap // the gap of the marker that ends the step; zero: there is no marker
 
-	// late are claims in an abandoned ring that were passed over and may still be
+	// late has the claims in an abandoned ring that were skipped and may still be
 	// completed. The entry leaves out records at late positions.
 	late      [maxLate]uint64
 	lates     int
 	abandoned bool
 
-	// clock is how far the wall clock was ahead of the monotonic one at the last look; 0 if there was no look, or an
-	// earlier version wrote the entry. shift is by how much the wall clock was set since the ring's first entry. It
-	// changes the entry's dates.
+	// clock is how far the wall clock was ahead of the monotonic one at the last look. It is 0 if there was no look,
+	// or if an earlier version wrote the entry. shift is by how much the wall clock was set since the ring's first
+	// entry. It changes the dates of this entry.
 	clock, shift int64
 }
 
-// maxLate bounds the claims that are passed over in an abandoned ring. There is one for each thread
-// that was in the middle of an event. Reading waits at the next one.
+// maxLate bounds the number of claims that are skipped in an abandoned ring. There is one for each
+// thread that was in the middle of an event. If there are more, reading waits at the next one.
 const maxLate = 16
 
-// isLate reports whether the record at a position was passed over.
+// isLate reports whether the record at a position was skipped.
 func (e *entry) isLate(pos uint64) bool {
 	for _, p := range e.late[:e.lates] {
 		if p == pos {
@@ -53,8 +53,8 @@ func (e *entry) isLate(pos uint64) bool {
 	return false
 }
 
-// The journal is two slots in one page. An entry goes into the older slot, so that the other slot
-// is whole at any moment.
+// The journal is two slots in one page. An entry is written into the older slot, so that the
+// other slot is valid at any moment.
 const (
 	journalMagic = 0x314A474E52474C55 // "ULGRNGJ1"
 	slotBytes    = 1024
@@ -65,7 +65,7 @@ const (
 type journal struct {
 	*calls
 	f   *os.File
-	seq uint64 // of the newest entry; slot seq%2 has it
+	seq uint64 // of the newest entry, which is in slot seq%2
 }
 
 // openJournal opens the journal of a name in the state directory and returns its newest
@@ -80,7 +80,7 @@ func openJournal(c *calls, dir *os.File, n name) (*journal, entry, error) {
 	var b [slotBytes]byte
 	for slot := range int64(2) {
 		if err := j.read(int(f.Fd()), b[:], slot*slotBytes); err != nil {
-			continue // the slot is torn, as after a kill before the first entry
+			continue // the slot is torn, as after a kill during the first entry
 		}
 		if e, ok := decode(b[:]); ok && int64(e.seq%2) == slot && e.seq > newest.seq {
 			newest = e
@@ -96,7 +96,8 @@ func openJournal(c *calls, dir *os.File, n name) (*journal, entry, error) {
 
 var errJournal = errors.New("open journal: it has no valid entry")
 
-// createJournal makes a journal whose only entry is e. It removes any file with that name.
+// createJournal makes a journal whose only entry is e. It first removes any file with that
+// name.
 func createJournal(c *calls, dir *os.File, n name, e *entry) (*journal, error) {
 	statedir.Displace(dir, n.journal())
 	f, err := statedir.OpenFile(dir, n.journal(), unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
@@ -111,8 +112,8 @@ func createJournal(c *calls, dir *os.File, n name, e *entry) (*journal, error) {
 	return j, nil
 }
 
-// save writes e as the newest entry. Both slots share one page of memory, which the
-// first entry takes, so on a full tmpfs only the first entry fails.
+// save writes e as the newest entry. Both slots share one page of memory, which the first
+// entry allocates. So on a full tmpfs, only the first entry can fail.
 func (j *journal) save(e *entry) error {
 	e.seq = j.seq + 1
 	var b [slotBytes]byte
@@ -124,8 +125,8 @@ func (j *journal) save(e *entry) error {
 	return nil
 }
 
-// A slot holds numbers of 8 bytes each, the magic number first, and ends with a CRC-32C of everything
-// before.
+// A slot consists of numbers of 8 bytes each, beginning with the magic number. It ends with a CRC-32C
+// of everything before it.
 type packer struct {
 	b []byte
 	n int
@@ -142,7 +143,7 @@ func (p *packer) take() uint64 {
 	return v
 }
 
-// fields calls each with every number of e, in the order of the slot.
+// fields calls each for every number of e, in the order of the slot.
 func (e *entry) fields(each func(*uint64), signed func(*int64)) {
 	each(&e.seq)
 	for _, id := range []*position.Identity{&e.ring, &e.text} {
@@ -182,7 +183,7 @@ func (e *entry) encode(b []byte) {
 	le.PutUint32(b[slotBytes-4:], position.Checksum(b[:slotBytes-4]))
 }
 
-// decode reads a slot, which may have any content.
+// decode parses a slot, which may have any content.
 func decode(b []byte) (e entry, ok bool) {
 	p := packer{b: b}
 	if position.Checksum(b[:slotBytes-4]) != le.Uint32(b[slotBytes-4:]) || p.take() != journalMagic {
@@ -199,7 +200,7 @@ func decode(b []byte) (e entry, ok bool) {
 	return e, e.from <= e.to && e.to-e.from <= maxCapacity && e.base >= 0 && e.base <= e.end && e.end-e.base <= mostText && e.pos%8 == 0 && e.from%8 == 0
 }
 
-// nanos handles the zero time separately, because nanoseconds cannot represent it.
+// nanos treats the zero time separately, because it cannot be expressed in nanoseconds.
 func nanos(t time.Time) uint64 {
 	if t.IsZero() {
 		return 0

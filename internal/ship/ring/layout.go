@@ -11,10 +11,10 @@ import (
 // Layout.java has the same constants.
 //
 // The header is followed by the control block (tail, head, counters of drops), the
-// templates, and the data. A record begins at a multiple of 8 and never wraps
-// around: word, time, id and thread, payload. Positions count bytes from the
-// beginning of the ring's life, and the place in the data is the position modulo
-// the capacity.
+// templates, and the data. A record begins at a multiple of 8 and never wraps around. It
+// consists of a word, a time, an id and a thread, and the payload. Positions count all
+// bytes since the ring was created. The offset in the data is the position modulo the
+// capacity.
 const (
 	magic   = 0x31474E5247474C55 // "ULGGRNG1"
 	version = 2
@@ -31,21 +31,22 @@ const (
 	flagsAt      = 56 // 0
 	headerBytes  = 64
 
-	// Only the sidecar writes these. raise.go has the form of the first and the last.
+	// Only the sidecar writes these fields. raise.go describes the form of the first and
+	// the last.
 	raisedAt    = 128 // u32: the lowest levels of wanted events; 0: nothing is raised
-	abandonedAt = 132 // u32: 1 makes the JVM go on in another ring
+	abandonedAt = 132 // u32: 1 makes the JVM continue in another ring
 	loggersAt   = 256 // which loggers are raised, and to which levels
 	loggersEnd  = loggersAt + rulesText + loggers.MaxText
 
-	// The control block. The sidecar writes the head, the JVM all else.
+	// The control block. The sidecar writes the head; the JVM writes everything else.
 	controlAt      = 4096
 	controlBytes   = 512
-	closedBit      = 1 << 62 // of the tail: the JVM has returned the ring and makes no more claims
+	closedBit      = 1 << 62 // a bit of the tail: the JVM has returned the ring and makes no more claims
 	headAt         = 128     // u64, followed by its complement
 	dropsAt        = 256     // u64 by reason and level
 	droppedBytesAt = dropsAt + 8*ul.NumReasons*ul.NumLevels
 
-	templatesAt = 36864 // u16 length and text, each
+	templatesAt = 36864 // for each template: u16 length and text
 	maxTemplate = 1024
 	dataAt      = 65536
 
@@ -59,8 +60,8 @@ const (
 	payloadAt  = 24
 	maxPayload = 32 << 10
 
-	// maxPad is the longest pad: the rest of the ring that was too short for a claim, and
-	// the claim of a thread that had no stack left, together.
+	// maxPad is the longest pad: the rest of the ring that was too short for a claim,
+	// together with the claim of a thread that had no stack left.
 	maxPad = 2 * (payloadAt + maxPayload)
 )
 
@@ -78,14 +79,14 @@ const flagCut = 2
 
 var le = binary.LittleEndian
 
-// state is how far a record is written.
+// state is how far a record has been written.
 type state uint8
 
 const (
-	free     state = iota // zero: not claimed, or claimed just now
+	free     state = iota // zero: not claimed, or just claimed
 	claimed               // the length is known, the content is not
 	complete              // the whole record is there
-	bad                   // no writer writes such a word
+	bad                   // a word that no writer writes
 )
 
 // A word is the first word of a record.
@@ -95,18 +96,18 @@ type word struct {
 	level ul.Level
 	flags uint8
 	n     int // bytes of the payload
-	size  int // of the record, a multiple of 8
+	size  int // of the whole record, a multiple of 8
 }
 
-const wordBits = 48 // of a complete word; a check is above them
+const wordBits = 48 // bits of a complete word below its check
 
 // check returns the check of a complete word at a position.
 func check(bits, pos uint64) uint64 {
 	return (bits*0x9E3779B97F4A7C15 + pos*0xC2B2AE3D27D4EB4F) >> wordBits
 }
 
-// parseWord reads the word w at a position. A claimed word has no check, so that its
-// length may be anything that is in range.
+// parseWord parses the word w at a position. A claimed word has no check, so its length may
+// be any number in range.
 func parseWord(w, pos uint64) word {
 	low := int32(uint32(w))
 	switch {

@@ -16,19 +16,20 @@ import (
 )
 
 const (
-	maxFound   = 1024                  // the most names of rings that one listing looks at
+	maxFound   = 1024                  // the most names of rings that one listing examines
 	newbornAge = 10 * time.Second      // an older unfinished ring without a writer is removed
-	clockStep  = 20 * time.Millisecond // closer changes of a directory may have the same time
-	listRest   = 10                    // the least time between two listings, as a multiple of the duration of one
+	clockStep  = 20 * time.Millisecond // two changes of a directory within this time may have the same time
+	listRest   = 10                    // the shortest pause between two listings, as a multiple of the duration of a listing
 )
 
-// changed reports whether a name was made or removed in the source since it was last listed.
+// changed reports whether a name was created or removed in the source since the last
+// listing.
 func (r *Rings) changed() bool {
 	var st unix.Stat_t
 	return unix.Fstat(int(r.work.source.Fd()), &st) == nil && st.Mtim != r.seen.modified
 }
 
-// list opens new rings, from the oldest to the newest.
+// list opens new rings, oldest first.
 func (r *Rings) list(now time.Time) {
 	began := time.Now()
 	var st unix.Stat_t
@@ -73,7 +74,7 @@ func (r *Rings) list(now time.Time) {
 // refuse counts a ring that is not read. Each listing tries it again.
 func (r *Rings) refuse(n name, err error, before map[name]string) {
 	if errors.Is(err, fs.ErrNotExist) {
-		return // the ring is gone already
+		return // the ring no longer exists
 	}
 	reason := reasonOf(err)
 	r.refused[n] = reason
@@ -91,7 +92,7 @@ func (r *Rings) refuse(n name, err error, before map[name]string) {
 	}
 }
 
-// eachName calls each with the names in a directory, which may have any number of them.
+// eachName calls each for every name in a directory, which may have any number of them.
 func eachName(dir *os.File, each func(string)) {
 	if _, err := dir.Seek(0, io.SeekStart); err != nil {
 		return
@@ -115,7 +116,7 @@ func (r *Rings) removeNewborn(file string, now time.Time) {
 	}
 }
 
-// removeJournals removes journals whose ring is gone: their texts are complete.
+// removeJournals removes journals whose ring no longer exists: their texts are complete.
 func (r *Rings) removeJournals() {
 	eachName(r.work.state, func(file string) {
 		n, ok := parseName(file, journalSuffix)

@@ -12,9 +12,9 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// Run takes events out of rings until ctx ends. Then it takes out the rest, for a little while at most. It
-// calls ending after it has looked at each ring once more at the end of ctx. From then on, each ring with
-// events left in it has its text open for writing.
+// Run takes events out of rings until ctx ends. Then it takes out the rest, for a short time at most. It
+// calls ending once it has looked at each ring one more time after the end of ctx. From then on, each ring
+// that still has events has its text open for writing.
 func (r *Rings) Run(ctx context.Context, ending func()) {
 	timer := kernel.NewTimer(0)
 	defer timer.Stop()
@@ -39,14 +39,14 @@ func (r *Rings) Run(ctx context.Context, ending func()) {
 	defer r.mu.Unlock()
 	for _, d := range r.drains {
 		r.part(d.drain)
-		_ = d.raise(loggers.Levels{}) // nothing is raised until the next process knows what is wanted
+		_ = d.raise(loggers.Levels{}) // nothing is raised until the next process knows which levels are wanted
 	}
 	r.leave()
 }
 
-// wait waits for a pause, for a wanted listing, or for done, and reports whether done has come. A pause of 0
-// means that there is more to take. Then wait sets no timer, after which the goroutine would have to wait for a
-// processor as well.
+// wait waits for a pause, for a requested listing, or for done, and reports whether done was closed. A pause of
+// 0 means that there is more to take. In that case, wait does not set a timer, after which the goroutine would
+// also have to wait for a processor.
 func (r *Rings) wait(timer *kernel.Timer, pause time.Duration, done <-chan struct{}) bool {
 	if pause == 0 {
 		select {
@@ -69,8 +69,8 @@ func (r *Rings) wait(timer *kernel.Timer, pause time.Duration, done <-chan struc
 	return false
 }
 
-// part lets tail remove a whole text: it saves an entry without the text in the journal. The text of an unfinished
-// step stays open until the process ends, so that tail keeps it for the next process.
+// part lets tail remove a whole text, by saving an entry without the text in the journal. The text of an
+// unfinished step stays open until the process ends, so that tail keeps it for the next process.
 func (r *Rings) part(d *drain) {
 	switch {
 	case d.text == nil, d.journal == nil: // nothing was appended
@@ -80,7 +80,7 @@ func (r *Rings) part(d *drain) {
 	default:
 		e := d.next()
 		e.text, e.base, e.end = position.Identity{}, 0, 0
-		_ = d.journal.save(&e) // after an error, the next process misses the text and counts that
+		_ = d.journal.save(&e) // if this fails, the next process finds that the text is missing, and counts that
 	}
 }
 
@@ -90,7 +90,7 @@ func (r *Rings) idle() bool {
 	defer r.mu.Unlock()
 	for _, reason := range r.refused {
 		if reason == reasonTooMany {
-			return false // the ring is yet to have its turn
+			return false // the ring has not had its turn yet
 		}
 	}
 	return len(r.drains) == 0
@@ -103,8 +103,8 @@ func (r *Rings) ask() {
 	r.seen.asked = true
 }
 
-// round takes one step of each ring and returns when the next round is due. With all, it does everything at once:
-// also a listing, and the question whether JVMs are gone.
+// round takes one step of each ring, and returns when the next round is due. If all is set, it does everything at
+// once, including a listing and the question whether JVMs are gone.
 func (r *Rings) round(now time.Time, all bool) (pause time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,7 +128,7 @@ func (r *Rings) round(now time.Time, all bool) (pause time.Duration) {
 	return pause
 }
 
-// drain takes a step of one ring and returns when the next one is due.
+// drain takes one step of a ring, and returns when the next step is due.
 func (r *Rings) drain(n name, d *running, now time.Time) time.Duration {
 	if now.Before(d.after) {
 		return errorPace
@@ -159,12 +159,12 @@ func (r *Rings) drain(n name, d *running, now time.Time) time.Duration {
 	return paceBehind(now.Sub(d.busy))
 }
 
-// floodPace is the time until the next look at a ring that a flood fills. At 100 MB/s, half of 4 MiB is full after
-// 20 ms. So a drain may be late by most of that, as it is if the kernel runs other threads.
+// floodPace is the time until the next look at a ring that a flood of events fills. At 100 MB/s, half of 4 MiB is
+// full after 20 ms. So a drain may be late by most of that time, as happens if the kernel runs other threads.
 const floodPace = 2 * time.Millisecond
 
-// paceBehind returns the time until the next look at a ring that had its last event so long ago. A look itself costs
-// 2 µs, but waking up the process costs a hundred times as much.
+// paceBehind returns the time until the next look at a ring whose last event was the given time ago. The look itself
+// costs 2 µs, but waking up the process costs a hundred times as much.
 func paceBehind(event time.Duration) time.Duration {
 	switch {
 	case event < 100*time.Millisecond:
@@ -177,7 +177,7 @@ func paceBehind(event time.Duration) time.Duration {
 	return 200 * time.Millisecond
 }
 
-// note keeps the error of a step and gives up a ring that cannot be read any further.
+// note records the error of a step, and gives up a ring that cannot be read any further.
 func (d *running) note(r *Rings, err error, now time.Time) {
 	d.why = err
 	if err == nil {
@@ -190,11 +190,11 @@ func (d *running) note(r *Rings, err error, now time.Time) {
 	switch reason {
 	case reasonSize, reasonSparse, reasonCursor:
 		d.failed = true
-		_ = d.file.setFlag(abandonedAt, 1) // otherwise the JVM finds its ring full
+		_ = d.file.setFlag(abandonedAt, 1) // otherwise the JVM would find its ring full
 	case reasonStuck, reasonWord:
 	default:
 		if !first {
-			return // the reason was counted and logged before
+			return // the reason has already been counted and logged
 		}
 	}
 	r.metrics.errors.WithLabelValues(reason).Inc()
@@ -205,7 +205,7 @@ func (d *running) note(r *Rings, err error, now time.Time) {
 	}
 }
 
-// remove ends a drain whose ring is over.
+// remove ends a drain whose ring is finished.
 func (r *Rings) remove(n name, d *running, now time.Time) {
 	if err := d.remove(); err != nil {
 		d.note(r, err, now)
@@ -215,7 +215,7 @@ func (r *Rings) remove(n name, d *running, now time.Time) {
 	r.seen.asked = true // another ring may have its turn
 }
 
-// tick asks whether JVMs are gone and checks the files of the rings.
+// tick asks whether JVMs are gone, and checks the files of the rings.
 func (r *Rings) tick(now time.Time) {
 	for n, d := range r.drains {
 		if !d.gone {
@@ -237,8 +237,8 @@ func (r *Rings) tick(now time.Time) {
 	}
 }
 
-// unanswered notes that the kernel does not tell whether a ring's JVM is gone. Such a ring is read, but never removed.
-// Without this warning, the first sign would be that a later start of the JVM finds too many rings.
+// unanswered records that the kernel does not show whether a ring's JVM is gone. Such a ring is read but never
+// removed. Without this warning, the first sign would be that a later start of the JVM finds too many rings.
 func (r *Rings) unanswered(n name, why error) {
 	r.metrics.errors.WithLabelValues(reasonLease).Inc()
 	// messages.md#events: The sidecar does not run as the JVM's user, so the kernel does not
@@ -248,8 +248,8 @@ func (r *Rings) unanswered(n name, why error) {
 		"hint", "run the sidecar as the JVM's user: the ring is read, and is never removed")
 }
 
-// checkText closes a text that was unlinked. Tail reads the old file to its end, but after a restart new lines in it
-// would stay unread.
+// checkText closes a text that was unlinked. Tail reads the old file to its end, but new lines in it would stay
+// unread after a restart.
 func (d *drain) checkText() {
 	if d.text == nil || d.owed {
 		return

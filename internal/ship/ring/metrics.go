@@ -6,7 +6,8 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// metrics are those of a source with rings. They have no values before there is a ring, since most pods have none.
+// metrics are the metrics of a source with rings. They have no values before there is a ring, since most pods have
+// none.
 type metrics struct {
 	events  *prometheus.CounterVec
 	cut     *prometheus.CounterVec
@@ -40,8 +41,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 }
 
-// begin gives every metric a value: a rate or an increase does not see the step with which a counter
-// appears.
+// begin gives every metric a value. Otherwise, a rate or an increase would miss the step with which
+// a counter appears.
 func (m *metrics) begin() {
 	if m.begun {
 		return
@@ -59,7 +60,7 @@ func (m *metrics) begin() {
 	}
 }
 
-// count counts the events of a step that is in the journal.
+// count counts the events of a step that has been saved in the journal.
 func (m *metrics) count(t *tally, e *entry) {
 	for level, n := range t.events {
 		if n > 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// A thread of the JVM logs one event after the other. Between any two of its steps,
-// other threads or the drain can act.
+// A thread of the JVM logs one event after another. Between any two of its steps, other
+// threads or the drain can act.
 type thread struct {
 	id, seq int
 	state   int
@@ -25,8 +25,8 @@ type thread struct {
 	payload string
 }
 
-// A model is a JVM with some threads, and the drain of its ring. Chance decides which of them
-// takes the next step, and where the drain fails or is killed.
+// A model is a JVM with several threads, and the drain of its ring. It is random which of
+// them takes the next step, and where the drain fails or is killed.
 type model struct {
 	*writer
 	rand    *rand.Rand
@@ -36,7 +36,7 @@ type model struct {
 	errors  []string
 	kills   bool // the drain may be killed
 	fails   bool // calls of the drain may fail
-	quiet   bool // only the drain goes on, without failures
+	quiet   bool // only the drain is running, without failures
 }
 
 var errKilled = errors.New("killed")
@@ -55,7 +55,7 @@ func (m *model) step(th *thread) {
 		th.state++
 	case 2:
 		if m.tail() != th.tail {
-			th.state = 1 // another thread was faster
+			th.state = 1 // another thread has claimed first
 			return
 		}
 		pos, ok := m.claim(len(th.payload), th.level)
@@ -110,7 +110,7 @@ func (m *model) part(s step, fd int, data []byte, offset int64) {
 	}
 }
 
-// run runs some rounds of the drain and restarts it after each kill.
+// run runs several rounds of the drain, and restarts it after each kill.
 func (m *model) run(rounds int) {
 	for range rounds {
 		func() {
@@ -158,7 +158,8 @@ func (m *model) enter() {
 
 func (m *model) source() string { return m.path[:strings.LastIndexByte(m.path, '/')] }
 
-// settle kills the JVM in the middle of what its threads do, drains the ring and compares.
+// settle kills the JVM in the middle of its threads' steps, drains the ring, and compares
+// the result.
 func (m *model) settle(t *testing.T, n name) {
 	t.Helper()
 	dropped := counts{}
@@ -226,7 +227,7 @@ func TestEveryInterleavingOfThreadsDrainAndKills(t *testing.T) {
 			m.restart()
 			for range 20 {
 				m.run(20)
-				for range r.IntN([]int{600, 8000}[seed/2%2]) { // while the drain does not run
+				for range r.IntN([]int{600, 8000}[seed/2%2]) { // while the drain is not running
 					m.step(m.threads[r.IntN(len(m.threads))])
 				}
 			}
@@ -237,5 +238,5 @@ func TestEveryInterleavingOfThreadsDrainAndKills(t *testing.T) {
 			m.settle(t, testName)
 		})
 	}
-	t.Logf("%d events, %d were refused or not completed", events, refused-events)
+	t.Logf("of %d events, %d were refused or not completed", events, refused-events)
 }

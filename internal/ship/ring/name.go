@@ -7,7 +7,7 @@ const (
 	ringSuffix    = ".ring"
 	textSuffix    = ".log"
 	journalSuffix = ".journal"
-	unfinished    = ".new" // after the name of a ring that its JVM has not completed, which also begins with a dot
+	unfinished    = ".new" // suffix of a ring that its JVM has not completed; its name also begins with a dot
 )
 
 // A name is the common part of the names of a ring, its text and its journal:
@@ -18,9 +18,9 @@ func (n name) ring() string    { return string(n) + ringSuffix }
 func (n name) text() string    { return string(n) + textSuffix }
 func (n name) journal() string { return string(n) + journalSuffix }
 
-// parseName returns the name in a file's name with that suffix. A name is
-// "events-", the number of the process, its start in milliseconds since the epoch, and
-// perhaps another number, with dashes between them. Package tail recognizes texts by the same rule.
+// parseName returns the name in a file's name with the given suffix. A name is "events-", the
+// process ID, the start of the process in milliseconds since the epoch, and optionally another
+// number, separated by dashes. Package tail recognizes texts by the same rule.
 func parseName(file, suffix string) (name, bool) {
 	base, ok := strings.CutSuffix(file, suffix)
 	rest, ok2 := strings.CutPrefix(base, ringPrefix)
@@ -51,7 +51,7 @@ func (n name) compare(other name) int {
 	return strings.Compare(string(n), string(other))
 }
 
-// start returns the digits of the process's start, without leading zeros.
+// start returns the digits of the time at which the process started, without leading zeros.
 func (n name) start() string {
 	return strings.TrimLeft(strings.Split(string(n), "-")[2], "0")
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// raised is the request of a ring to its JVM.
+// raised is a ring's request to its JVM.
 type raised struct {
 	levels loggers.Levels
 
-	// whole reports that the ring has the levels as this package writes them. A killed process or the
-	// application may have left something else.
+	// whole reports that the ring has the levels in the form that this package writes. A killed
+	// process or the application may have left something else.
 	whole bool
 
-	generation uint16 // of the last loggers that were written
+	generation uint16 // of the loggers that were last written
 }
 
 const (
@@ -24,7 +24,8 @@ const (
 	allShift        = 8
 	generationShift = 16
 
-	// The rules at loggersAt have a check of everything after it, the generation, the length of the text, and the text of [loggers.Levels].
+	// The rules at loggersAt have a check of everything after it, the generation, the length of the text, and the
+	// text of [loggers.Levels].
 	rulesCheck      = 0
 	rulesGeneration = 4
 	rulesLength     = 8
@@ -43,7 +44,7 @@ func raisedWord(l loggers.Levels, generation uint16) uint32 {
 	return word
 }
 
-// parseRaised reads the request in a ring's header, which is not trusted.
+// parseRaised parses the request in a ring's header, which is untrusted.
 func parseRaised(h []byte) (r raised) {
 	word, rules := le.Uint32(h[raisedAt:]), h[loggersAt:loggersEnd]
 	r.generation = uint16(le.Uint32(rules[rulesGeneration:]))
@@ -53,7 +54,7 @@ func parseRaised(h []byte) (r raised) {
 		if n > loggers.MaxText || le.Uint32(rules) != crc32.Checksum(rules[rulesGeneration:rulesText+n], castagnoli) {
 			return raised{generation: r.generation}
 		}
-		_ = r.levels.UnmarshalText(rules[rulesText : rulesText+n]) // after an error they are zero
+		_ = r.levels.UnmarshalText(rules[rulesText : rulesText+n]) // after an error, the levels are zero
 	}
 	if r.whole = word == raisedWord(r.levels, r.generation); !r.whole {
 		r.levels = loggers.Levels{}
@@ -61,13 +62,13 @@ func parseRaised(h []byte) (r raised) {
 	return r
 }
 
-// raise asks the JVM for levels, unless the ring does so already. It writes the rules first. The word has their generation,
-// so that a JVM does not mistake other rules for them.
+// raise asks the JVM for levels, unless the ring already does. It writes the rules first. The word has their
+// generation, so that a JVM does not mistake other rules for them.
 func (f *file) raise(to loggers.Levels) error {
 	if f.raised.whole && f.raised.levels == to {
 		return nil
 	}
-	f.raised.whole = false // until word and rules are written
+	f.raised.whole = false // until the word and the rules are written
 	if _, _, named := to.Lowest(); named {
 		f.raised.generation = max(1, f.raised.generation+1)
 		rules := append(make([]byte, rulesText), to.String()...)

@@ -17,7 +17,7 @@ func (w *writer) isRaisedTo(level ul.Level) {
 	w.hasRaise(loggers.Of(level))
 }
 
-// hasRaise fails the test unless the ring raises its JVM to the wanted levels.
+// hasRaise fails the test unless the ring asks its JVM for the wanted levels.
 func (w *writer) hasRaise(want loggers.Levels) {
 	w.t.Helper()
 	if got := parseRaised(w.mem); got.levels != want || !got.whole {
@@ -100,7 +100,7 @@ func TestARaiseOfARingThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A status shows the raise that a JVM sees. It also reports files that are not rings.
+// A survey shows the raise that a JVM sees. It also reports files that are not rings.
 func TestASurveyShowsEachRing(t *testing.T) {
 	source := tmpfs(t)
 	w := newWriter(t, source, testName, minCapacity)
@@ -161,7 +161,8 @@ func TestARaiseOfLoggersHasAnotherGenerationEachTime(t *testing.T) {
 	}
 }
 
-// A sidecar that is killed between its two writes leaves rules of a later generation, which raise nothing.
+// If a sidecar is killed between its two writes, it leaves rules of a later generation, which raise
+// nothing.
 func TestARaiseOfLoggersThatIsHalfWrittenIsWrittenAgain(t *testing.T) {
 	source := tmpfs(t)
 	w := newWriter(t, source, testName, minCapacity)
@@ -183,7 +184,7 @@ func TestARaiseOfLoggersThatIsHalfWrittenIsWrittenAgain(t *testing.T) {
 	w.hasRaise(sql)
 }
 
-// A raise that an application has written raises nothing and is written over.
+// A raise that an application has written raises nothing and is overwritten.
 func TestAForgedRaiseIsWrittenOver(t *testing.T) {
 	source := tmpfs(t)
 	w := newWriter(t, source, testName, minCapacity)

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	blockBytes = 128 << 10 // bytes of the ring that are read at once
-	enoughText = 256 << 10 // a step begins no record after this much text
+	blockBytes = 128 << 10 // bytes of the ring to read at once
+	enoughText = 256 << 10 // once a step has this much text, it begins no further record
 
-	// mostText bounds the text of one step: each byte of the last record may become four, with a tab in
-	// front of each, and a marker follows.
+	// mostText bounds the text of one step: each byte of the last record may become four bytes, with a
+	// tab in front, and a marker follows.
 	mostText = enoughText + 5*maxPayload + 64<<10
 )
 
@@ -25,20 +25,20 @@ const (
 //
 //	[2026-11-21T10:49:00.123+0000][5001000001ns][99][info][event] 17 after connect
 //
-// The decorations are UL's: time, timenanos, thread, level, tags. The thread is Java's number of the thread, and not the operating
-// system's as in UL.
+// The decorations are UL's: time, timenanos, thread, level, tags. The thread is Java's number of the thread, not the
+// operating system's number as in UL.
 type renderer struct {
 	file      *file
 	ahead     func() int64 // wallAhead
-	shift     int64        // of the dates, since the wall clock was set; see entry.anchor
+	shift     int64        // added to dates because the wall clock was set; see entry.anchor
 	templates templates
-	second    int64  // of stamp, since the epoch
+	second    int64  // the second of stamp, since the epoch
 	stamp     []byte // the time decoration of that second
 }
 
 const stampMillis = len("[2006-01-02T15:04:05.")
 
-// record appends the line, or lines, of a complete record that is not a pad. Lines in an application's own layout stay
+// record appends the line or lines of a complete record that is not a pad. Lines in an application's own layout stay
 // unchanged, as in a file that the application writes itself.
 func (r *renderer) record(out, rec []byte, w word) []byte {
 	nanos := int64(le.Uint64(rec[timeAt:]))
@@ -94,7 +94,7 @@ var levelTag = func() (tags [ul.NumLevels]string) {
 }()
 
 // appendFurther appends the further lines of a record. A further line must not look like the
-// first line of another record, of events or in a format of applications.
+// first line of another record, whether of events or in a format of applications.
 func appendFurther(out, text []byte) []byte {
 	for {
 		end := bytes.IndexByte(text, '\n')
@@ -133,8 +133,9 @@ func (r *renderer) time(out []byte, nanos int64) []byte {
 }
 
 // appendEscaped appends text as a part of one line. Tabs stay, line feeds and carriage returns
-// become \n and \r, and other control characters \x1b. A backslash stays as it is: the
-// text is for people.
+// become
+// and \r, and other control characters become sequences such as \x1b. A backslash is not
+// escaped, because the text is for humans.
 func appendEscaped(out, text []byte) []byte {
 	for {
 		n := plain(text)
@@ -158,14 +159,14 @@ func appendEscaped(out, text []byte) []byte {
 // plain returns how many bytes at the beginning of text need no escape.
 func plain(text []byte) int {
 	for i := 0; i < len(text); i++ {
-		// Eight bytes at a time, as long as all of them are plain. The high bit of a byte
-		// gets set if the byte is below 0x20, or 0x7f.
+		// Examine eight bytes at a time, as long as all of them are plain. The high bit of
+		// a byte is set if the byte is below 0x20, or 0x7f.
 		const ones, high = 0x0101010101010101, 0x8080808080808080
 		for ; i+8 <= len(text); i += 8 {
 			x := le.Uint64(text[i:])
 			del := x ^ 0x7f*ones
 			if found := ((x-0x20*ones)&^x | (del-ones)&^del) & high; found != 0 {
-				i += bits.TrailingZeros64(found) / 8 // the lowest one is never wrong
+				i += bits.TrailingZeros64(found) / 8 // the lowest set bit is always right
 				break
 			}
 		}
@@ -179,15 +180,16 @@ func plain(text []byte) int {
 	return len(text)
 }
 
-// templates are the texts that records with numbers refer to. The JVM only appends to them.
+// templates holds the texts that records with numbers refer to. The JVM only appends to
+// them.
 type templates struct {
 	file  *file
 	texts [][]byte
 	end   int // offset of the first unread template in the file
 }
 
-// expand appends the template with that ordinal, counted from 1, with a number in the place of each {}.
-// Numbers without a place follow the text. If there is no such template, all numbers follow its ordinal.
+// expand appends the template with the given ordinal, counted from 1, with a number in place of each {}.
+// Numbers without a place follow the text. If there is no such template, all numbers follow the ordinal.
 func (t *templates) expand(out []byte, id int, numbers []byte) []byte {
 	text := t.text(id)
 	if text == nil {
@@ -209,8 +211,8 @@ func (t *templates) expand(out []byte, id int, numbers []byte) []byte {
 	return append(out, text...)
 }
 
-// text returns a template, escaped, or nil if there is none. A template is in the file before its
-// first record is complete.
+// text returns a template, escaped, or nil if it does not exist. A template is in the file before
+// the first record that uses it is complete.
 func (t *templates) text(id int) []byte {
 	for len(t.texts) < id && t.readNext() {
 	}
@@ -220,7 +222,7 @@ func (t *templates) text(id int) []byte {
 	return t.texts[id-1]
 }
 
-// readNext reads one more template and reports whether there was one.
+// readNext reads one more template, and reports whether there was one.
 func (t *templates) readNext() bool {
 	t.end = max(t.end, templatesAt)
 	var size [2]byte

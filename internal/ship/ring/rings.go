@@ -16,27 +16,27 @@ import (
 
 const (
 	// errorPace is the time until the next look at a ring that waits for its turn or for its JVM to end. noPace is
-	// the time if there is no ring: Wake comes before.
+	// the time if there is no ring; Wake is called earlier.
 	errorPace = 20 * time.Millisecond
 	noPace    = time.Hour
 
-	// tickInterval is the time between two questions whether a JVM is gone.
+	// tickInterval is the time between two checks whether a JVM is gone.
 	tickInterval = time.Second
 
-	// lastWords is how long Run goes on after the end of its context while a ring has a writer. Draining the source
-	// waits a little longer, for the lines of that.
+	// lastWords is how long Run continues after the end of its context while a ring has a writer. Draining the
+	// source waits a little longer, for the lines of such a ring.
 	lastWords = 400 * time.Millisecond
 
-	// maxRings is how many rings are read at a time: each has four descriptors, for which package tail leaves room. A
-	// JVM begins no ring if there are eight.
+	// maxRings is how many rings are read at a time. Each has four descriptors, for which package tail leaves room. A
+	// JVM does not begin a ring if there are eight.
 	maxRings = 16
 
-	// errorPause is the time from an error of a ring to the next try.
+	// errorPause is the time from an error of a ring to the next attempt.
 	errorPause = 100 * time.Millisecond
 )
 
-// Rings takes the rings of one source out. Create it with [New]. Run, Open, Wake and Status may be
-// called at the same time.
+// Rings takes events out of the rings of one source. Create it with [New]. Run, Open, Wake and
+// Status may be called concurrently.
 type Rings struct {
 	log     *slog.Logger
 	metrics *metrics
@@ -48,12 +48,12 @@ type Rings struct {
 	drains map[name]*running
 	seen   changes
 	kept   []*text        // open until the process ends
-	raised loggers.Levels // levels that the JVMs are asked for
+	raised loggers.Levels // levels for which the JVMs are asked
 
 	buffers buffers
 
-	refused map[name]string // reasons why rings could not be opened, as of the last listing
-	logged  map[string]bool // reasons that were logged
+	refused map[name]string // reasons why rings could not be opened at the last listing
+	logged  map[string]bool // reasons that have been logged
 }
 
 // running is a drain and the time of its next turn.
@@ -63,12 +63,12 @@ type running struct {
 	after  time.Time       // the earliest time of the next step, after an error
 	failed bool            // the ring is not read any more, and stays until its JVM is gone
 	why    error           // the error of the last step, or nil
-	logged map[string]bool // reasons that were logged
+	logged map[string]bool // reasons that have been logged
 }
 
 // changes is the last known state of the source directory.
 type changes struct {
-	modified  unix.Timespec // the last change; zero if a later change may have the same time
+	modified  unix.Timespec // the time of the last change; zero if a later change may have the same time
 	unsettled bool          // there is a ring that its JVM has not completed
 	asked     bool          // a listing is due
 	after     time.Time     // the earliest time of that listing
@@ -81,9 +81,9 @@ func New(reg prometheus.Registerer, log *slog.Logger) *Rings {
 		drains: map[name]*running{}, logged: map[string]bool{}}
 }
 
-// Open leaves the rings of an earlier source and begins with those of the source in a directory, with its
-// state directory. It does not keep the two files. Before it returns, it opens the texts that an earlier
-// process has left unfinished, so that tail does not take them for finished.
+// Open leaves the rings of an earlier source and begins with the rings of the source in a directory, with
+// its state directory. It does not keep the two files. Before it returns, it opens the texts that an
+// earlier process has left unfinished, so that tail does not treat them as finished.
 func (r *Rings) Open(source, state *os.File) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +105,7 @@ func (r *Rings) Open(source, state *os.File) {
 }
 
 // Wake reports that the source has rings. It may be called each time that rings are found: Run then lists the
-// rings, unless it knows all of them. Wake does not wait.
+// rings, unless it already knows all of them. Wake does not wait.
 func (r *Rings) Wake() {
 	if r.mu.TryLock() {
 		known := r.work != nil && !r.seen.unsettled && len(r.refused) == 0 && !r.changed()
@@ -128,9 +128,9 @@ func duplicate(dir *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), dir.Name()), nil
 }
 
-// Raise asks the JVMs for events of loggers at their levels and above, whatever their own settings say, until it is called
-// again or Run ends. The zero value asks for nothing. A ring that cannot be written now is tried again every
-// second.
+// Raise asks the JVMs for events of loggers at the given levels and above, whatever their own settings are, until it
+// is called again or Run ends. The zero value asks for nothing. If a ring cannot be written now, the request is
+// retried every second.
 func (r *Rings) Raise(to loggers.Levels) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,7 +140,7 @@ func (r *Rings) Raise(to loggers.Levels) {
 	}
 }
 
-// raise asks the JVM for levels, unless it is gone.
+// raise asks the JVM for levels unless the JVM is gone.
 func (d *running) raise(to loggers.Levels) error {
 	if d.failed || d.gone {
 		return nil

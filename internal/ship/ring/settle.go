@@ -9,7 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// enter makes e the last entry. After that the step must be finished.
+// enter makes e the last entry. After that, the step must be finished.
 func (d *drain) enter(e *entry, lines []byte) error {
 	if d.text == nil && len(lines) > 0 {
 		t, size, err := takeText(d.calls, d.source, d.name)
@@ -51,7 +51,8 @@ func (d *drain) finish(lines []byte) error {
 }
 
 // giveBack lets the JVM claim the bytes of the last entry again, unless the JVM is gone or the ring is
-// abandoned. After an error of setHead the JVM may have seen the head, so the bytes are not zeroed again.
+// abandoned. After an error of setHead, the JVM may have seen the head, so the bytes are not zeroed
+// again.
 func (d *drain) giveBack() error {
 	e := &d.last
 	if e.pos == e.to && e.from < e.to && !e.abandoned && !d.gone {
@@ -59,7 +60,7 @@ func (d *drain) giveBack() error {
 			if err := d.file.zero(e.from, e.to); err != nil {
 				return err
 			}
-			d.freed = e.to // before the JVM can know
+			d.freed = e.to // must be set before the JVM can know
 		}
 		if err := d.file.setHead(e.to); err != nil {
 			return err
@@ -69,8 +70,8 @@ func (d *drain) giveBack() error {
 	return nil
 }
 
-// settle finishes a step that was interrupted by an error or the end of an earlier process. If
-// its text is complete, its bytes in the ring may be zeros already.
+// settle finishes a step that was interrupted by an error or by the end of an earlier process.
+// If the text of the step is complete, its bytes in the ring may already be zeros.
 func (d *drain) settle() error {
 	e := &d.last
 	if d.text == nil || e.end == e.base {
@@ -93,11 +94,11 @@ func (d *drain) settle() error {
 	return d.finish(lines[size-e.base:])
 }
 
-// again renders the records of the last entry once more.
+// again renders the records of the last entry again.
 func (d *drain) again() ([]byte, error) {
 	e := &d.last
 	if e.to-e.from > min(d.file.span(e.from), blockBytes) {
-		return nil, nil // no step takes so much
+		return nil, nil // no step takes that much
 	}
 	d.reserve()
 	b := d.block[:e.to-e.from]
@@ -109,8 +110,8 @@ func (d *drain) again() ([]byte, error) {
 	return e.gap.AppendMarker(lines), nil
 }
 
-// mismatch ends a step whose bytes in the ring or in the text were changed by another process. Its
-// missing lines are lost. The next step begins at the end of the text.
+// mismatch ends a step whose bytes in the ring or in the text were changed by another process. The
+// missing lines of the step are lost. The next step begins at the end of the text.
 func (d *drain) mismatch(size int64) error {
 	d.metrics.errors.WithLabelValues(reasonChanged).Inc()
 	var last [1]byte
@@ -129,13 +130,14 @@ func (d *drain) mismatch(size int64) error {
 	return d.giveBack()
 }
 
-// over reports whether the ring was taken out to its end and has no writer any more: the JVM is gone, or has
-// returned it.
+// over reports whether the ring was read to its end and no longer has a writer: the JVM is gone, or has
+// returned the ring.
 func (d *drain) over() bool {
 	return (d.gone || d.control.closed) && !d.owed && d.last.pos == d.control.tail && d.due.gap.Total() == 0 && d.last.lates == 0
 }
 
-// remove unlinks a ring that is over, and then its journal. Without a ring, a journal means nothing.
+// remove unlinks a ring that is finished, and then its journal. A journal without a ring has no
+// meaning.
 func (d *drain) remove() error {
 	dir := int(d.source.Fd())
 	var st unix.Statx_t

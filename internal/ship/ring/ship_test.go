@@ -22,7 +22,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// shipped runs a shipper and the rings of a source, as `ullage run` does, until ctx ends.
+// shipped runs a shipper and the rings of a source until ctx ends, as `ullage run` does.
 func shipped(ctx context.Context, t *testing.T, source, dest string, before func(step, int, []byte, int64) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(ctx)
@@ -58,8 +58,8 @@ func shipped(ctx context.Context, t *testing.T, source, dest string, before func
 	}
 }
 
-// Whole sidecars come and go while a JVM logs without a pause. Most of them are killed in the middle of a step of the
-// drain. The segments have every event once, and markers for the events that the ring refused.
+// Whole sidecars start and end while a JVM logs without a pause. Most of them are killed in the middle of a step of
+// the drain. The segments must have every event once, and markers for the events that the ring refused.
 func TestEventsAreShippedOnceAcrossSidecars(t *testing.T) {
 	source, dest := tmpfs(t), t.TempDir()
 	w := newWriter(t, source, testName, 4*minCapacity)
@@ -89,7 +89,7 @@ func TestEventsAreShippedOnceAcrossSidecars(t *testing.T) {
 			left := rng.IntN(200)
 			before = func(s step, _ int, _ []byte, _ int64) error {
 				if s == stepRead {
-					return nil // the shipper reads rings, too, while it opens the source
+					return nil // the shipper also reads rings while it opens the source
 				}
 				if left--; left < 0 {
 					panic(errKilled)
@@ -121,8 +121,8 @@ func TestEventsAreShippedOnceAcrossSidecars(t *testing.T) {
 	}
 }
 
-// shippedEvents returns how many events were persisted and how many the markers count as refused. The persisted events
-// must be numbered consecutively from 0.
+// shippedEvents returns how many events were persisted, and how many the markers count as refused. It fails the test
+// unless the persisted events are numbered consecutively from 0.
 func shippedEvents(t *testing.T, dest string) (n int, marked uint64) {
 	t.Helper()
 	var text bytes.Buffer
@@ -158,7 +158,7 @@ func (s *sidecar) ended() {
 	looked := false
 	s.Run(ctx, func() { looked = true })
 	if !looked {
-		s.t.Error("the end of Run does not let the shipper look once more")
+		s.t.Error("Run has ended without letting the shipper look once more")
 	}
 }
 
@@ -241,7 +241,7 @@ func TestASourceWithoutRingsCostsNothing(t *testing.T) {
 	w.event(1, "first")
 	s.round(time.Now().Add(time.Minute), false)
 	if got := names(t, s.source); got != testName.ring() {
-		t.Errorf("no process has found the ring, but the source has %s", got)
+		t.Errorf("the ring has not been reported yet, but the source has %s", got)
 	}
 	s.ask() // tail has found a ring
 	s.round(time.Now().Add(time.Minute), false)

@@ -11,19 +11,19 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// Surveyed is a ring as its file shows it, whether or not a sidecar takes it out. Sizes are in bytes.
+// Surveyed is a ring as its file shows it, whether or not a sidecar reads it. Sizes are in bytes.
 type Surveyed struct {
 	Name     string         // of the file
-	PID      int64          // as the JVM sees it
+	PID      int64          // process ID, as the JVM sees it
 	Capacity int64          // 0 if there is a Problem
 	Used     int64          // claimed, and not returned
-	Refused  uint64         // events, since the JVM's start
-	Raised   loggers.Levels // events that are wanted whatever the JVM's settings say
+	Refused  uint64         // events refused since the start of the JVM
+	Raised   loggers.Levels // levels that are wanted whatever the JVM's own settings are
 	Problem  string         // why the file could not be read
 }
 
-// Survey returns the rings in a source by the start of their JVMs. It changes nothing. A missing source has no rings.
-// If there are more than 1,024 rings, it returns 1,024 of them.
+// Survey returns the rings in a source, ordered by the start of their JVMs. It changes nothing. A missing source has
+// no rings. If there are more than 1,024 rings, Survey returns only 1,024 of them.
 func Survey(source string) ([]Surveyed, error) {
 	dir, err := os.Open(source)
 	if os.IsNotExist(err) {
@@ -45,7 +45,7 @@ func Survey(source string) ([]Surveyed, error) {
 		one := Surveyed{Name: n.ring()}
 		if err := one.read(int(dir.Fd())); err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
-				continue // the ring is gone already
+				continue // the ring no longer exists
 			}
 			one.Problem = err.Error()
 		}

@@ -12,15 +12,16 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// A text is the open file that the lines of a ring go to. While it is open, tail sees that it has a
-// writer: it neither ends an incomplete line nor unlinks the file.
+// A text is the open file to which the lines of a ring are written. While it is open, tail sees
+// that it has a writer, so tail neither ends an incomplete line nor unlinks the file.
 type text struct {
 	*calls
 	f  *os.File
 	id position.Identity
 }
 
-// openText opens the text of a name in the source. The error is fs.ErrNotExist if there is none.
+// openText opens the text of a name in the source. The error is fs.ErrNotExist if it does not
+// exist.
 func openText(c *calls, source *os.File, n name, flags int) (*text, error) {
 	f, err := statedir.OpenFile(source, n.text(), unix.O_RDWR|flags)
 	if err != nil {
@@ -34,7 +35,7 @@ func openText(c *calls, source *os.File, n name, flags int) (*text, error) {
 	return &text{calls: c, f: f, id: position.Identify(&st)}, nil
 }
 
-// takeText opens or makes the text of a name and returns the offset for further lines. An
+// takeText opens or creates the text of a name and returns the offset for further lines. An
 // existing text was left by a process whose journal was lost.
 func takeText(c *calls, source *os.File, n name) (*text, int64, error) {
 	t, err := openText(c, source, n, unix.O_CREAT)
@@ -75,7 +76,7 @@ func (t *text) append(lines []byte, offset int64) error {
 
 func (t *text) close() { t.f.Close() }
 
-// textError gives an error of the text its reason.
+// textError adds the reason to an error of the text.
 func textError(err error) error {
 	var e *Error
 	switch {
