@@ -28,8 +28,8 @@ func (v *volume) room() (bytes, inodes uint64) {
 	return st.Bavail * uint64(st.Frsize), st.Ffree
 }
 
-// churns makes files of all sizes, always with new names, in the source next to the JVM's, as fast as they are taken.
-// Each becomes a stream of its own. It keeps a hundred of them open for writing.
+// churns creates small and larger files in the source, as fast as the sidecar removes them. Each has a new name and
+// becomes a stream of its own. The last hundred stay open for writing.
 func (r *rig) churns(files int, v *volume) (leastBytes, leastInodes uint64) {
 	r.Helper()
 	leastBytes, leastInodes = v.room()
@@ -70,7 +70,7 @@ func (r *rig) churns(files int, v *volume) (leastBytes, leastInodes uint64) {
 	return leastBytes, leastInodes
 }
 
-// A tenant makes in fast motion the files of an hour in which it makes a new file every tenth of a second. The volume
+// A tenant creates ten new files a second for an hour. The test creates as many files as fast as it can. The volume
 // never runs out of bytes or inodes, whether --retain-bytes is below or above the size of the volume, and the JVM's
 // lines continue.
 func TestVolumeNeverRunsOutUnderChurn(t *testing.T) {
@@ -83,7 +83,7 @@ func TestVolumeNeverRunsOutUnderChurn(t *testing.T) {
 			r := newRig(t, v.Dir+"/dest", flags...)
 			begun, files := time.Now(), long(36000, 1500)
 			bytes, inodes := r.churns(files, v)
-			t.Logf("%d files in %s; at the least %d KiB and %d inodes were free", files, time.Since(begun).Round(time.Second), bytes>>10, inodes)
+			t.Logf("%d files in %s; the least that was free: %d KiB and %d inodes", files, time.Since(begun).Round(time.Second), bytes>>10, inodes)
 			if n := r.metric(fullErrors); n > 0 || bytes < 1<<20 || inodes < 16 {
 				t.Errorf("the volume ran out: %v errors, %d bytes and %d inodes were free; the sidecar said:\n%s", n, bytes, inodes, r.side.Stderr())
 			}
@@ -97,8 +97,8 @@ func TestVolumeNeverRunsOutUnderChurn(t *testing.T) {
 	}
 }
 
-// A sidecar that has much to catch up with does not fill a small volume: it commits no more at once than retention
-// keeps free.
+// A sidecar with a large backlog does not fill a small volume: it commits no more at once than retention keeps
+// free.
 func TestCatchingUpDoesNotFillTheVolume(t *testing.T) {
 	v := newVolumeOf(t, "32M")
 	r := newRig(t, v.Dir+"/dest", "--retain-bytes", "1Gi")
@@ -120,8 +120,8 @@ func TestCatchingUpDoesNotFillTheVolume(t *testing.T) {
 	}
 }
 
-// Another program fills the volume, and its file stays. New lines are worth more than old ones, so the oldest
-// segments give way.
+// Another program fills the volume, and its file stays. New lines are worth more than old ones, so the
+// sidecar deletes the oldest segments.
 func TestOldestSegmentsGiveWayToNewOnesOnAVolumeFullOfOthers(t *testing.T) {
 	v := newVolume(t)
 	r := newRig(t, v.Dir+"/dest")

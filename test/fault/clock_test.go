@@ -12,8 +12,8 @@ import (
 )
 
 // steppedClock is a file for package time: some time after the start of the program, the wall clock steps and the
-// monotonic clock goes on, as after settimeofday. A step of the machine's own clock would affect everything else on
-// the machine.
+// monotonic clock does not, as after settimeofday. To step the machine's own clock would affect every other program
+// on the machine.
 const steppedClock = `package time
 
 import "syscall"
@@ -36,8 +36,8 @@ func stepped(sec int64, nsec int32, mono int64) (int64, int32, int64) {
 }
 `
 
-// buildStepped builds ullage, otherwise unchanged, with a clock that can be stepped. The first time, it compiles all
-// of the standard library for about a minute.
+// buildStepped builds ullage, otherwise unchanged, with a clock that can be stepped. The first build compiles the
+// whole standard library, which takes about a minute.
 func buildStepped(t *testing.T) (bin string) {
 	t.Helper()
 	root, err := exec.Command("go", "env", "GOROOT").Output()
@@ -72,8 +72,8 @@ func buildStepped(t *testing.T) (bin string) {
 	return bin
 }
 
-// The clock steps by an hour in the middle of the work. Nothing is lost, repeated or deleted before its time, even if
-// the next start does not know of the step, and measurements stay plausible.
+// The clock steps by an hour while the sidecar works. No line is lost, repeated or deleted too early, even if the
+// next start does not know of the step. The measured lag stays plausible.
 func TestClockStepsByAnHour(t *testing.T) {
 	if !long(true, false) {
 		t.Skip("compiles the standard library: ULLAGE_FAULT_LONG=1")

@@ -29,11 +29,11 @@ func TestVolumeOfTheDestinationIsAway(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.turnsRed("missing", "mount the volume again")
-			lab.Eventually(t, patience, "the destination is tried again and again", func() bool {
+			lab.Eventually(t, patience, "the sidecar retries the destination", func() bool {
 				return r.metric(`ullage_destination_errors_total{kind="missing"}`) >= 4
 			})
 			if entries, err := os.ReadDir(v.Dir); err != nil || len(entries) > 0 {
-				t.Errorf("the sidecar has made %v, error: %v", entries, err)
+				t.Errorf("the sidecar created %v, error: %v", entries, err)
 			}
 			if err := c.back(v); err != nil {
 				t.Fatal(err)

@@ -62,7 +62,7 @@ func TestNoInodeIsLeftAtTheStart(t *testing.T) {
 			return err == nil && status == want && strings.Contains(body, text)
 		}
 	}
-	lab.Eventually(t, lab.Patience, "the sidecar of a new destination reports what it waits for", ready(503, "make space on the volume"))
+	lab.Eventually(t, lab.Patience, "the sidecar of a new destination reports why it waits", ready(503, "make space on the volume"))
 	r.side = lab.Run(t, r.source, r.dest, r.flags...)
 	r.turnsRed("full", "no space left on device")
 	free()
@@ -71,7 +71,8 @@ func TestNoInodeIsLeftAtTheStart(t *testing.T) {
 	lab.Eventually(t, lab.Patience, "the new destination is used", ready(200, ""))
 }
 
-// Each write to the device takes 200 ms. A commit needs many writes, and the JVM does not notice.
+// Each write to the device takes 200 ms, and a commit needs many writes. The writer does not
+// notice.
 func TestDeviceTakes200MillisecondsAWrite(t *testing.T) {
 	v := newVolume(t)
 	r := newRig(t, v.Dir+"/dest")
@@ -96,8 +97,8 @@ func TestDeviceTakes200MillisecondsAWrite(t *testing.T) {
 	r.balances()
 }
 
-// The same device gets a flood that is too much for it. Lines that it cannot take are dropped by level, and the JVM
-// always finds room.
+// The same device gets more lines than it can take. The sidecar drops the excess by level, and the writer always
+// finds room.
 func TestSlowDeviceUnderAFlood(t *testing.T) {
 	v := newVolumeOf(t, "2G")
 	p := newPressed(t, "32m", v.Dir+"/dest", "--compress", "none")
@@ -121,7 +122,7 @@ func TestSlowDeviceUnderAFlood(t *testing.T) {
 	}
 }
 
-// replaced moves the destination away, puts something else in its place, and in the end collects the content of both.
+// replaced moves the destination of a running sidecar away and calls replace to put something else in its place.
 func replaced(t *testing.T, replace func(dest string)) *rig {
 	v := newVolume(t)
 	r := newRig(t, v.Dir+"/dest")
@@ -134,8 +135,8 @@ func replaced(t *testing.T, replace func(dest string)) *rig {
 	return r
 }
 
-// The sidecar continues to write to the moved directory until the next segment is due. Once the directory is back, it
-// continues there.
+// The sidecar writes to the moved directory until it needs a new segment. Once the directory is back, the sidecar
+// continues in it.
 func TestDestinationIsMovedAwayAndBack(t *testing.T) {
 	for name, replace := range map[string]func(string){
 		"nothing is there": func(string) {},
@@ -148,7 +149,7 @@ func TestDestinationIsMovedAwayAndBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := replaced(t, replace)
 			r.turnsRed("missing", "destination")
-			lab.Eventually(t, patience, "the destination is tried again and again", func() bool {
+			lab.Eventually(t, patience, "the sidecar retries the destination", func() bool {
 				return r.metric(`ullage_destination_errors_total{kind="missing"}`) >= 4
 			})
 			if err := os.Remove(r.dest); err != nil && !os.IsNotExist(err) {
@@ -164,7 +165,7 @@ func TestDestinationIsMovedAwayAndBack(t *testing.T) {
 	}
 }
 
-// Another directory takes its place: later lines go there, and the two
+// Another directory replaces the destination. Later lines go to the new directory, and the two
 // directories together have every line once.
 func TestDestinationIsReplaced(t *testing.T) {
 	r := replaced(t, func(dest string) {
@@ -194,8 +195,8 @@ func TestDestinationIsReplaced(t *testing.T) {
 	r.compare()
 }
 
-// If the whole destination is deleted, its content is lost. Later lines are persisted as soon as a directory exists
-// again, and a restart continues there.
+// If the whole destination is deleted, its content is lost. Later lines are persisted as soon as the directory
+// exists again, and a restarted sidecar continues in it.
 func TestDestinationIsDeleted(t *testing.T) {
 	v := newVolume(t)
 	r := newRig(t, v.Dir+"/dest")

@@ -3,7 +3,7 @@
 // or was torn by a power cut. Each test ends with the balance: every written line is persisted once.
 //
 // It needs root, loop devices, mkfs.ext4 and bindfs: each test mounts an ext4 of its own from an image, and a tmpfs
-// as the source. Without them the tests are skipped and say why. They take about three minutes, and half an hour in
+// as the source. Without them the tests are skipped and say why. They take about three minutes, or half an hour at
 // full length, with ULLAGE_FAULT_LONG=1.
 //
 // # How the faults are made

@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// Without --retain-bytes, no segment gives way: in the end everything is there.
+// Without --retain-bytes, the sidecar deletes no segment, so that every line is there in the end.
 func TestDestinationIsFullUntilSpaceReturns(t *testing.T) {
 	v := newVolume(t)
 	r := newRig(t, v.Dir+"/dest", "--retain-bytes", "0")
@@ -39,13 +39,13 @@ func TestDestinationIsFullAtTheStart(t *testing.T) {
 	r.balances()
 }
 
-// A failed fsync has lost its pages, and the next one succeeds: only the content of the device after a new mount
-// proves anything. Without a journal the file system itself survives this.
+// A failed fsync loses its pages, and the next fsync succeeds: only the content of the device after a new mount
+// proves anything. The file system has no journal, because with a journal it would not survive the errors.
 func TestSyncFailsWithIOErrors(t *testing.T) {
 	v := newVolume(t, "-b", "4096", "-N", "1024", "-O", "^has_journal,^resize_inode")
-	// The file system's own blocks and those of the directories lie before the ballast and stay intact: only data
-	// fails. (A directory that cannot be read gives "cannot allocate memory": the kernel has no buffer for a block
-	// past the end of a device, and it forgets its buffers when the device's size is set.)
+	// The blocks of the file system itself and of the directories lie before the ballast and stay intact: only
+	// writes of data fail. (A directory that cannot be read gives "cannot allocate memory": the kernel has no
+	// buffer for a block past the end of a device, and it forgets its buffers when the device's size is set.)
 	const sound = 4 << 20
 	if err := os.MkdirAll(filepath.Join(v.Dir, "dest", stream), 0o700); err != nil {
 		t.Fatal(err)
@@ -62,8 +62,8 @@ func TestSyncFailsWithIOErrors(t *testing.T) {
 		r.writes(perSecond / 2)
 		v.shorten(0)
 		if r.brokenForGood() {
-			// Without a journal, ext4 itself may not recover from what it could not write. Then a repair and a
-			// restart must help.
+			// Without a journal, ext4 itself may not recover from failed writes. Then a repair and a restart
+			// must help.
 			r.side.Kill()
 			v.remount()
 			r.side = lab.Run(t, r.source, r.dest, r.flags...)
@@ -79,8 +79,8 @@ func TestSyncFailsWithIOErrors(t *testing.T) {
 	r.compare()
 }
 
-// brokenForGood waits until the sidecar is ready. It returns true if, long after the device has come back, a sync of
-// the sidecar's files still fails for the test as well.
+// brokenForGood waits until the sidecar is ready. It returns true if the sidecar is still not ready a minute after
+// the device came back, and a sync of its files fails for the test too.
 func (r *rig) brokenForGood() bool {
 	r.Helper()
 	for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(50 * time.Millisecond) {
@@ -108,7 +108,7 @@ func TestFileSystemTurnsReadOnly(t *testing.T) {
 	r := newRig(t, v.Dir+"/dest", "--drain-timeout", "1s")
 	trigger := filepath.Join("/sys/fs/ext4", filepath.Base(v.Loop), "trigger_fs_error")
 	if err := os.WriteFile(trigger, []byte("a test"), 0); err != nil {
-		t.Skip("this kernel makes no errors of ext4: ", err)
+		t.Skip("this kernel cannot trigger errors of ext4:  ", err)
 	}
 	r.turnsRed("read_only", "read-only file system")
 	r.writes(perSecond)
@@ -119,7 +119,7 @@ func TestFileSystemTurnsReadOnly(t *testing.T) {
 	r.balances()
 }
 
-// asNobody makes the sidecar run as another user, who may not do everything.
+// asNobody restarts the sidecar as an unprivileged user.
 func asNobody(r *rig) {
 	r.Helper()
 	r.side.Kill()
@@ -147,8 +147,8 @@ func TestPermissionIsTakenAway(t *testing.T) {
 	r.balances()
 }
 
-// If the directory is moved away, it keeps its content, and later lines are in a new one. Together they have
-// everything, once.
+// If the directory is moved away, it keeps its content, and later lines are in a new one. Together, the two
+// directories have every line once.
 func TestStreamDirectoryIsMovedAway(t *testing.T) {
 	v := newVolume(t)
 	r := newRig(t, v.Dir+"/dest", "--segment-bytes", "64Ki")

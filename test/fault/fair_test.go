@@ -12,8 +12,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// One stream gets four times the budget at once, while another one gets little. The sidecar drops lines of the
-// former, as it must, and never a line of the latter, at any level.
+// One stream gets four times the budget at once, and another gets little. The sidecar must drop lines of the
+// noisy stream, but drops none of the quiet stream, at any level.
 func TestNoisyStreamCostsAQuietOneNothing(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -52,8 +52,8 @@ func TestNoisyStreamCostsAQuietOneNothing(t *testing.T) {
 	}
 }
 
-// noise writes to another stream as fast as possible: lines that begin with the given text, or one endless line if it
-// is empty. They hardly compress in the spool.
+// noise writes to another stream as fast as possible: lines that begin with line, or one endless line if line is
+// empty. The text hardly compresses in the spool.
 func (r *rig) noise(line string, size int) {
 	r.Helper()
 	f, err := os.Create(filepath.Join(r.source, "noise.log"))

@@ -11,8 +11,9 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// comesBack waits until the sidecar is ready after the thaw and its lag has fallen by itself. Depending on the fault,
-// the sidecar is killed or ended once more. It returns how long after the thaw the sidecar was ready.
+// comesBack waits until the sidecar is ready after the thaw and its lag has fallen. Depending on the fault, it first
+// kills the sidecar again, or waits for its end, and starts another. It returns how long after the thaw the sidecar
+// was ready.
 func (r *stall) comesBack(fault string) time.Duration {
 	r.Helper()
 	thawed := time.Now()
@@ -38,8 +39,8 @@ func (r *stall) comesBack(fault string) time.Duration {
 	})
 	green := time.Since(thawed)
 	if !r.lagFalls(patience) {
-		// The machine has no time to spare for a flood and a sidecar.
-		r.Logf("the lag does not fall while the flood goes on")
+		// The machine is too slow for a flood and a sidecar at once.
+		r.Logf("the lag does not fall during the flood")
 		if _, err := r.flood.Stop(); err != nil {
 			r.Error(err)
 		}
@@ -65,7 +66,7 @@ func (r *stall) lagFalls(within time.Duration) bool {
 	return false
 }
 
-// account ends everything in an orderly way and draws up the account.
+// account stops the flood and then the sidecar, and draws up the account.
 func (r *stall) account(f freezing, green time.Duration) (row []any) {
 	r.Helper()
 	report, err := r.flood.Stop()

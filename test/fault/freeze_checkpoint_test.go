@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// saves measures what was written to the slots of a checkpoint, by a look now and then. Each save has a number, and
-// is assumed to be as large as the save that the look found.
+// saves estimates, from samples, how many bytes were written to the slots of a checkpoint. Each save has a number.
+// All saves since the last sample are assumed to be as large as the newest.
 type saves struct {
 	began time.Time
-	first uint64 // the number that the first look found
+	first uint64 // the number that the first sample found
 	last  uint64
 	bytes int64
 	most  int64 // bytes of one save
 }
 
-// look reads the slots in a source.
+// look takes a sample of the slots in a source.
 func (s *saves) look(source string) {
 	number, size := s.last, int64(0)
 	slots, _ := filepath.Glob(filepath.Join(source, ".ullage", "checkpoint-?"))
@@ -26,7 +26,7 @@ func (s *saves) look(source string) {
 		var length int64
 		var code string
 		var seq uint64
-		// A slot that is being written has half of each save; the next look counts it.
+		// A slot that is being written cannot be parsed; the next sample counts it.
 		if _, err := fmt.Sscanf(string(text), "ullage-checkpoint 1 %d %s", &length, &code); err != nil {
 			continue
 		}

@@ -52,8 +52,8 @@ func freezings() (all []freezing) {
 	})
 }
 
-// The disk is frozen under a JVM that logs through a tmpfs of 64 MiB. The JVM does not notice, whatever happens to
-// the sidecar. Every line is accounted for, and no line at warning or above is dropped.
+// The disk is frozen while a writer logs through a tmpfs of 64 MiB. The writer does not notice, whatever happens
+// to the sidecar. Every line is accounted for, and no line at warning or above is dropped.
 func TestFrozenUnderAFlood(t *testing.T) {
 	rows := newStallTable("Freezes of the destination")
 	defer rows.Print(t)
@@ -140,8 +140,8 @@ func newStall(t *testing.T, rate int64, flags ...string) *stall {
 	return r
 }
 
-// start starts a sidecar. At the end of the test it is killed without waiting for its end: the kernel may hold it
-// until the thaw, which may come later.
+// start starts a sidecar. The test's cleanup kills the sidecar but does not wait for its end: the kernel may hold
+// it until the thaw, which may come later.
 func (r *stall) start() {
 	r.Helper()
 	args := append([]string{"run", "--source", r.source, "--dest", r.dest, "--listen", "127.0.0.1:0"}, r.flags...)
@@ -160,7 +160,8 @@ func (r *stall) start() {
 	})
 }
 
-// answersUntil queries the sidecar all the time: each answer must come while the disk is frozen.
+// answersUntil queries the sidecar until end. The sidecar must answer each request while the disk
+// is frozen.
 func (r *stall) answersUntil(end time.Time) {
 	r.Helper()
 	slowest, asked := time.Duration(0), 0
@@ -207,8 +208,8 @@ func (r *stall) halt() {
 	})
 }
 
-// kill kills the sidecar. It ends at once, or, if a thread is held in the frozen file system, at the thaw. Until then
-// it keeps its locks.
+// kill kills the sidecar. It must end at once if atOnce is set. Otherwise a thread is held in the frozen file system,
+// and the sidecar keeps its locks until the thaw.
 func (r *stall) kill(atOnce bool) {
 	r.Helper()
 	r.remember()
@@ -224,7 +225,7 @@ func (r *stall) kill(atOnce bool) {
 	}
 }
 
-// again starts a sidecar as the kubelet does: once more if it ends. The sidecar must answer before the given end.
+// again starts a sidecar and, like the kubelet, restarts it if it ends. The sidecar must be up before end.
 func (r *stall) again(end time.Time) {
 	r.Helper()
 	begun := time.Now()
@@ -242,8 +243,8 @@ func (r *stall) again(end time.Time) {
 	}
 }
 
-// terminate sends SIGTERM and expects that the sidecar gives up in time. The JVM writes almost until then, like a JVM
-// that is slow to stop.
+// terminate sends SIGTERM and expects the sidecar to give up in time. The flood continues almost until then, like a
+// JVM that is slow to stop.
 func (r *stall) terminate(within time.Duration) {
 	r.Helper()
 	r.remember()

@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// exitsUndrained ends a sidecar whose destination does not take lines. The sidecar must give up while the destination
-// stays like that, and report what is left.
+// exitsUndrained terminates a sidecar whose destination does not take lines. The sidecar must give up, report what is
+// left, and exit with status 1.
 func exitsUndrained(t *testing.T, side *lab.Sidecar) {
 	t.Helper()
 	saysUndrained(t, side)
@@ -36,8 +36,8 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-// The process gives up in time. If the kernel holds a thread in the frozen call, its end and its exit code are
-// visible only at the thaw.
+// The sidecar gives up in time. If the kernel holds a thread in a frozen call, the end of the process and its
+// exit code are visible only at the thaw.
 func TestTerminatedWhileFrozen(t *testing.T) {
 	v := newVolume(t)
 	r := newRig(t, v.Dir+"/dest", "--drain-timeout", "1s")
@@ -76,8 +76,8 @@ func TestKilledWhileFrozen(t *testing.T) {
 	r.balances()
 }
 
-// If a sidecar is killed in a call into a frozen disk, the kernel keeps everything that it held, including its port.
-// The next sidecar still does its work.
+// If a sidecar is killed in a call into a frozen disk, the kernel keeps all its resources, including its port. The
+// next sidecar still works.
 func TestKilledWhileFrozenKeepsItsPort(t *testing.T) {
 	v := newVolume(t)
 	r := newRig(t, v.Dir+"/dest")
@@ -103,7 +103,8 @@ func TestKilledWhileFrozenKeepsItsPort(t *testing.T) {
 	r.balances()
 }
 
-// A stall is not an error: the sidecar waits, the JVM does not, and afterwards every line is there.
+// A stall is not an error: the sidecar waits, the writer does not, and afterwards every line is
+// there.
 func TestFrozenForAWhile(t *testing.T) {
 	v := newVolume(t)
 	r := newRig(t, v.Dir+"/dest")

@@ -18,14 +18,14 @@ import (
 // counted.
 type figures struct {
 	write, safepoint                      time.Duration // the longest during the freeze
-	away                                  time.Duration // of a Java thread: a log can stop it outside of a safepoint too
+	away                                  time.Duration // the longest stop of a Java thread: a log can stop it outside a safepoint too
 	quietWrite, quietSafepoint, quietAway time.Duration // before the freeze
 	lost, severe                          int
 	written                               int       // lines of the JVM in the freeze, persisted or lost
-	quiet, frozen, over                   time.Time // when it was warm, frozen, and past the thaw
+	quiet, frozen, over                   time.Time // the times at which the quiet phase, the freeze, and the phase after it began
 }
 
-// javaRun is a JVM that logs in the way of a contender, about 2 MB/s.
+// javaRun is a JVM that logs about 2 MB/s in the way of a contender.
 type javaRun struct {
 	*testing.T
 	jdk   lab.JDK
@@ -46,7 +46,7 @@ const (
 // warmUp is how long a JVM runs before it is measured.
 var warmUp = long(3*time.Second, time.Second)
 
-// startJava starts the JVM, which ends by itself after the time.
+// startJava starts the JVM, which ends by itself after d.
 func startJava(t *testing.T, jdk lab.JDK, classes, log string, d time.Duration, flags ...string) *javaRun {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "ullage-headline-")
@@ -84,9 +84,10 @@ func startJava(t *testing.T, jdk lab.JDK, classes, log string, d time.Duration, 
 var safepointTotal = regexp.MustCompile(`^\[([^]]+)\].* Total: +(\d+) ns`)
 
 // longest returns the longest safepoint between two moments, and how long a Java thread that sleeps for 1 ms at a
-// time was away. Safepoints have two clocks: the total in the log, of which the JVM may have dropped lines, and the
-// counters, which leave out the time until the collector's own threads stopped, for instance in a write to their log.
-// The longer one is used. If the thread saw more than one safepoint at once, it is their sum.
+// time was stopped. Two sources give the length of a safepoint: the total in the log, from which lines may be
+// missing, and the counters, which omit the time until the collector's own threads stopped, for instance in a write
+// to their log. The longer of the two is used. If the thread saw more than one safepoint at once, the counters give
+// their sum.
 func (r *javaRun) longest(from, to time.Time) (safepoint, away time.Duration) {
 	r.Helper()
 	safepoint, away = r.watched(from, to)
@@ -102,7 +103,7 @@ func (r *javaRun) longest(from, to time.Time) (safepoint, away time.Duration) {
 			logged = max(logged, time.Duration(ns))
 		}
 	}
-	r.Logf("longest safepoint by the log %s, by the counters %s", logged, safepoint)
+	r.Logf("longest safepoint according to the log %s, according to the counters %s", logged, safepoint)
 	return max(safepoint, logged), away
 }
 
@@ -117,7 +118,7 @@ func (r *javaRun) watched(from, to time.Time) (safepoint, away time.Duration) {
 	for line := range bytes.Lines(text) {
 		var at, count, took, gone int64
 		if n, _ := fmt.Sscan(string(line), &at, &count, &took, &gone); n != 4 {
-			continue // the last line, cut by the end of the JVM
+			continue // the last line, cut when the JVM ended
 		}
 		if when := time.UnixMilli(at); when.Before(from) || when.After(to) {
 			continue
@@ -169,7 +170,7 @@ func linesBetween(text []byte, from, to time.Time) (n int) {
 	return n
 }
 
-// compare returns how many lines of the second output are not in the first.
+// compare returns how many lines of the second output are not among the persisted ones.
 func (r *javaRun) compare(persisted []byte) (lost int) {
 	r.Helper()
 	c := jvm.Compare(r.read(r.truth), persisted)
@@ -179,8 +180,8 @@ func (r *javaRun) compare(persisted []byte) (lost int) {
 	return c.Missing
 }
 
-// account compares, by level, the second output with the persisted lines and with the counts of the markers among
-// them.
+// account compares, by level, the lines of the second output that were not persisted with the counts in the
+// markers.
 func (r *javaRun) account(dest string) (lost, severe int) {
 	r.Helper()
 	var text bytes.Buffer
@@ -211,7 +212,8 @@ func (r *javaRun) account(dest string) (lost, severe int) {
 	return lost, dropped.From(lab.Warning)
 }
 
-// levelsOf counts the lines of a JVM's log by level. Further lines of a record have the level of its header.
+// levelsOf counts the lines of a JVM's log by level. Continuation lines of a record have the level of its
+// first line.
 func levelsOf(text []byte) (counts lab.Counts) {
 	level := lab.Unknown
 	for line := range bytes.Lines(text) {

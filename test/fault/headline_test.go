@@ -124,7 +124,7 @@ func onDisk(t *testing.T, c contender, jdk lab.JDK, classes string, freeze time.
 	if f.lost == 0 {
 		f.severe = 0
 	}
-	t.Logf("longest safepoint %s, application stopped for %s; %d lines lost; the writer beside it: %s", f.safepoint, f.away, f.lost, flood.Latency(within))
+	t.Logf("longest safepoint %s, application stopped for %s; %d lines lost; the writer alongside it: %s", f.safepoint, f.away, f.lost, flood.Latency(within))
 	return f
 }
 

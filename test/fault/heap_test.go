@@ -17,10 +17,10 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A pod of 512 MiB gives 85 % of it to the heap. If the sidecar takes nothing, as in a long stall, the log on the
-// tmpfs uses memory of the JVM's container, and the kernel kills the JVM. The injector has warned of that. With the
-// opt-in it raises the limit and pins the heap, and the JVM survives. A raised limit without a pin would not help:
-// the heap would take most of it.
+// A pod gives 85 % of its 512 MiB to the heap. If the sidecar ships nothing, as in a long stall, the log on the
+// tmpfs uses memory of the JVM's container, and the kernel kills the JVM. The injector warns of that. With the
+// opt-in, the injector raises the limit and pins the heap, and the JVM survives. A raised limit without a pinned
+// heap would not help: the heap would take most of the increase.
 func TestAHeapThatLeavesNoRoomForTheLog(t *testing.T) {
 	needRoot(t)
 	jdks := lab.NeedsJDKs(t)

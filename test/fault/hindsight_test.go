@@ -21,8 +21,8 @@ const (
 )
 
 // Another program's file takes every page of the tmpfs, even the pages that the sidecar frees. Each line that the
-// writer still gets into its log is persisted, or withheld and counted. The oldest held lines make room for the
-// newest, so the saved lines have no hole. Lines that are written once there is room again are held again.
+// writer manages to write is persisted, or withheld and counted. The oldest held lines make room for the newest,
+// so no line is missing among the saved ones. Once there is room again, new lines are held again.
 func TestHindsightOnAFullTmpfs(t *testing.T) {
 	kills := long(20, 3)
 	t.Run("little", func(t *testing.T) { holdsOnAFullTmpfs(t, 300_000, 0) })
@@ -83,8 +83,8 @@ func (p *pressed) passes() (lines int64) {
 	return lines
 }
 
-// fills takes every page of a tmpfs, also pages that others free, until remove is called. Now and then it frees a few
-// pages itself, for which the writer and the sidecar then compete.
+// fills takes every page of a tmpfs, including the pages that other programs free, until remove is called. Now and
+// then it frees a few pages itself, for which the writer and the sidecar compete.
 func fills(t *testing.T, dir string) (remove func()) {
 	t.Helper()
 	f, err := os.OpenFile(filepath.Join(dir, "heap.hprof"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
@@ -120,9 +120,9 @@ func fills(t *testing.T, dir string) (remove func()) {
 	}
 }
 
-// parts requires that each line in the log is persisted or counted as withheld, by its level. It also requires that
-// each withheld line after a saved line, or with a number of at least after, is saved, in order and once. It returns
-// how many bytes of the other withheld lines are not saved.
+// parts requires that each line in the log is persisted or counted as withheld, depending on its level. It also
+// requires that each withheld line that follows a saved line, or whose number is at least after, is saved once and
+// in order. It returns how many bytes of the other withheld lines are not saved.
 func (p *pressed) parts(after int64) (unsaved int) {
 	p.Helper()
 	var class ul.Classifier
@@ -138,7 +138,7 @@ func (p *pressed) parts(after int64) (unsaved int) {
 		// A line that is glued to a cut one has the level that the cut one shows.
 		level := lab.Level(class.Classify(bytes.TrimSuffix(line.Text, []byte("\n"))).Level)
 		if !line.Loose && level != line.Level {
-			p.Fatalf("the level is %s, but is read as another one: %s", line.Level, line.Text)
+			p.Fatalf("a line at level %s is classified as another level: %s", line.Level, line.Text)
 		}
 		if !ul.Level(level).Below(ul.Info) {
 			persisted.Write(line.Text)

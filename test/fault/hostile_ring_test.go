@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// The part of the layout of a ring of events that the tenant forges: see package ring.
+// The tenant forges these parts of the layout of an event ring: see package ring.
 const (
 	ringMagic    = 0x31474E5247474C55
 	ringVersion  = 2
@@ -17,7 +17,7 @@ const (
 	ringCapacity = 65536
 )
 
-// ring makes a ring of events, or damages a ring, its journal or its text.
+// ring creates an event ring, or damages a ring, its journal or its text.
 func (n *tenant) ring() {
 	id := fmt.Sprintf("events-%d-%d", rand.IntN(4), 1763722140123+rand.IntN(6))
 	ring, text, journal := filepath.Join(n.dir, id+".ring"), filepath.Join(n.dir, id+".log"), filepath.Join(n.dir, ".ullage", id+".journal")
@@ -69,8 +69,8 @@ func (n *tenant) scribble(name string, size int) {
 	}
 }
 
-// forgeRing writes a whole ring with some good records and perhaps wild cursors. It keeps the newest ring open, as a
-// living JVM does.
+// forgeRing writes a whole ring with some valid records and, one time in three, a random cursor. It keeps the newest
+// ring open, as a living JVM does.
 func (n *tenant) forgeRing(name string) {
 	if n.full() {
 		return

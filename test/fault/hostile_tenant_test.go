@@ -20,14 +20,14 @@ func init() {
 	}
 }
 
-// tenant is a process of the application's user in the source directory. It does whatever it can, but leaves the
-// files of the honest stream alone and room for them on the tmpfs.
+// tenant is a process of the application's user that attacks the source directory. It does whatever it can, but
+// leaves the files of the honest stream alone and leaves room for them on the tmpfs.
 type tenant struct {
 	dir     string
 	victims []string // files that do not belong to it
 	acts    int
 	endless *os.File // the file of an endless line
-	old     []byte   // a checkpoint of the sidecar's own
+	old     []byte   // an earlier checkpoint of the sidecar
 	held    *os.File // a ring that it keeps open
 }
 
@@ -47,7 +47,7 @@ func (n *tenant) name() string {
 
 func (n *tenant) victim() string { return n.victims[rand.IntN(len(n.victims))] }
 
-// link makes symbolic and hard links to files that do not belong to it.
+// link makes symbolic and hard links to files that do not belong to the tenant.
 func (n *tenant) link() {
 	name := n.name()
 	_ = os.Remove(name)
@@ -85,7 +85,7 @@ func (n *tenant) open(name string, flags int) *os.File {
 	return f
 }
 
-// truncate writes lines over lines that are being read.
+// truncate overwrites lines that the sidecar is reading, and truncates the file.
 func (n *tenant) truncate() {
 	f := n.open(n.name(), os.O_CREATE)
 	if f == nil {
@@ -107,7 +107,7 @@ func (n *tenant) hole() {
 	_, _ = f.WriteString("[0.001s][info][gc] a line before a hole\n")
 }
 
-// endlessLine makes a line longer, up to a gibibyte if there is time.
+// endlessLine extends a line, up to 1 GiB if there is time.
 func (n *tenant) endlessLine() {
 	const most = 1 << 30
 	if n.endless == nil {
@@ -133,7 +133,7 @@ func (n *tenant) full() bool {
 	return unix.Statfs(n.dir, &st) != nil || st.Bavail < st.Blocks*3/4
 }
 
-// special makes entries that are not regular files.
+// special creates entries that are not regular files.
 func (n *tenant) special() {
 	name := n.name()
 	_ = os.RemoveAll(name)
@@ -155,8 +155,8 @@ func (n *tenant) slot() string {
 	return filepath.Join(n.dir, ".ullage", fmt.Sprintf("checkpoint-%d", rand.IntN(2)))
 }
 
-// isDirectory reports whether a name is a directory, not a link to one: in a pod, the tenant would not see the link's
-// target.
+// isDirectory reports whether a name is a directory and not a link to a directory: in a pod, the tenant could not
+// reach the link's target.
 func isDirectory(name string) bool {
 	info, err := os.Lstat(name)
 	return err == nil && info.IsDir()

@@ -18,10 +18,10 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-const tenantID = 65534 // of the application, and so of the sidecar
+const tenantID = 65534 // the user of the application, and so of the sidecar
 
-// A process of the application makes trouble in the source of an honest JVM. The honest stream is exact, even over a
-// restart, nothing outside the two directories is touched, and memory is bounded.
+// A hostile process of the application attacks the source of an honest writer. The honest stream stays exact, even
+// across a restart. The sidecar touches nothing outside the two directories, and its memory is bounded.
 func TestHostileTenant(t *testing.T) {
 	needRoot(t)
 	mount := lab.Tmpfs(t, "64m")
@@ -45,7 +45,8 @@ func TestHostileTenant(t *testing.T) {
 		return side
 	}
 	r.side = start()
-	// The JVM runs as the same user, so that its file can be punched.
+	// The sidecar can punch holes only into a file of its own user, as in a pod, where the JVM has
+	// that user.
 	honest := filepath.Join(r.source, stream)
 	if err := os.WriteFile(honest, nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -65,7 +66,7 @@ func TestHostileTenant(t *testing.T) {
 	}()
 	r.side = start()
 	peak = max(peak, r.endures(half))
-	lab.Eventually(t, patience, "the tenant's rings are looked at", func() bool {
+	lab.Eventually(t, patience, "the sidecar reads the tenant's rings", func() bool {
 		return counted(r, "ullage_events_total") != "" && counted(r, "ullage_event_ring_errors_total") != ""
 	})
 	stopTenant()
@@ -81,7 +82,8 @@ func TestHostileTenant(t *testing.T) {
 	strangers(t, r.dest)
 }
 
-// endures lets time pass, checks that the sidecar keeps running, and returns its peak of memory.
+// endures waits for d, checks that the sidecar still runs and persists, and returns its peak
+// memory.
 func (r *rig) endures(d time.Duration) (peak int64) {
 	r.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); {
@@ -132,7 +134,7 @@ func startTenant(t *testing.T, r *rig, c *canary) (stop func()) {
 	return stop
 }
 
-// counted returns the values of a metric that are not 0, with their labels.
+// counted returns the nonzero values of a metric, with their labels.
 func counted(r *rig, metric string) string {
 	_, text, err := r.side.Get("/metrics")
 	if err != nil {

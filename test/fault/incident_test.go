@@ -37,9 +37,9 @@ var answers = []struct {
 const beforeItHappened = 6
 
 // TestQuestionsOfAnIncident asks the questions of docs/incident.md with the commands on the page. The log has
-// HotSpot's default decorators. Its JVM is killed and starts again, the sidecar is killed, and a frozen disk leaves a
-// hole. The seventh question is for a sidecar that withholds lines, namely those of a level to which its predecessor
-// has raised the JVM.
+// HotSpot's default decorators. The sidecar and the JVM are killed and start again, and a frozen disk causes a gap.
+// The seventh question is asked of a sidecar that withholds lines, at a level to which the sixth question has raised
+// the JVM.
 func TestQuestionsOfAnIncident(t *testing.T) {
 	needRoot(t)
 	i := newIncident(t)
@@ -112,7 +112,8 @@ func matches(out string, all []string) bool {
 	return !slices.ContainsFunc(all, func(one string) bool { return !regexp.MustCompile(one).MatchString(out) })
 }
 
-// withholds replaces the sidecar by one that withholds lines. It returns the time once lines are withheld.
+// withholds replaces the sidecar with one that withholds lines. It waits until lines are withheld and
+// returns the time.
 func (i *incident) withholds() time.Time {
 	i.Helper()
 	i.side.Kill()

@@ -16,9 +16,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A real JVM in a real cgroup ends for lack of memory: outside of its heap, on the tmpfs of its log, or in its
-// heap, when it exits or crashes. The mark of its end, the status, the counter and the report name the cause, with
-// the numbers.
+// A real JVM in a real cgroup runs out of memory: outside its heap, on the tmpfs of its log, or in its heap, where
+// it exits or crashes. The mark of its end, the status, the counter and the report name the cause.
 func TestWhatKilledAJVMIsNamed(t *testing.T) {
 	needRoot(t)
 	jdks := lab.NeedsJDKs(t)
@@ -47,7 +46,7 @@ func TestWhatKilledAJVMIsNamed(t *testing.T) {
 				}
 				lab.Eventually(t, lab.Patience, "the JVM is known", func() bool { return marked(`jvm-started|jvm-seen`) != "" })
 				jvm.takes(t)
-				if c.takes == "heap" { // how full it is has to be read before the JVM ends
+				if c.takes == "heap" { // the sidecar must read how full the heap is before the JVM ends
 					lab.Eventually(t, lab.Patience, "the heap is known to be nearly full", func() bool {
 						n, err := side.Metric(fmt.Sprintf(`ullage_jvm_heap_after_gc_bytes{stream="gc-%d.log"}`, jvm.Process.Pid))
 						return err == nil && n >= 58*mib // the log has whole MiB
@@ -83,7 +82,7 @@ func TestWhatKilledAJVMIsNamed(t *testing.T) {
 	}
 }
 
-// taker is a JVM that takes memory, each time after a line of its input.
+// taker is a JVM that takes memory whenever it reads a line of its input.
 type taker struct {
 	*exec.Cmd
 	in io.Writer

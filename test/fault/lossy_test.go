@@ -9,18 +9,18 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// newLossyVolume makes a volume whose device lies on a tmpfs of its own, which provides memory as it is written to.
-// Once other files have taken all of that tmpfs, the device fails each write to a new block: an fsync fails once, the
-// next one reports success, and the blocks read as zeros once they have left the page cache.
+// newLossyVolume makes a volume whose device is a sparse file on a tmpfs. Once other files fill that tmpfs, the
+// device fails each write to a new block: an fsync fails once, the next fsync reports success, and the blocks read as
+// zeros once they have left the page cache.
 func newLossyVolume(t *testing.T) (v *volume, fail, mend func()) {
 	t.Helper()
 	memory := lab.Tmpfs(t, "96m")
-	// Without a journal the file system itself survives that.
+	// Without a journal, the file system itself survives that.
 	v = &volume{lab.MountVolumeIn(t, memory, "80M", "errors=continue", "-b", "4096", "-O", "^has_journal"), t}
 	filler := filepath.Join(memory, "filler")
 	fail = func() {
 		t.Helper()
-		syscall.Sync() // writes under way get their blocks
+		syscall.Sync() // pending writes get their blocks
 		lab.Fill(t, filler)
 	}
 	return v, fail, func() { _ = os.Remove(filler) }
@@ -38,7 +38,7 @@ func (v *volume) losesWrites() {
 		v.t.Fatal(err)
 	}
 	if err := f.Sync(); err == nil {
-		v.t.Skip("this kernel says that all is well where a device fails")
+		v.t.Skip("this kernel reports success although the device fails")
 	}
 	if err := f.Sync(); err != nil {
 		v.t.Fatalf("the sync after the one that failed: %v", err)
@@ -46,7 +46,7 @@ func (v *volume) losesWrites() {
 }
 
 // Megabytes are appended and wait for a slow device. Then the application fills the tmpfs, so that commits become
-// small. The sync fails, and the next one would succeed: only the content of the device after a new mount proves
+// small. The sync fails, and the next sync would succeed: only the content of the device after a new mount proves
 // anything.
 func TestDeviceLosesWhatItFailedToSync(t *testing.T) {
 	v, fail, mend := newLossyVolume(t)
@@ -63,7 +63,7 @@ func TestDeviceLosesWhatItFailedToSync(t *testing.T) {
 	limit.add(r.side)
 	before := r.metric("ullage_segments_written_bytes_total")
 	r.burst(40_000)         // 7 MB, in one commit
-	const pending = 4 << 20 // more than a mark of the remaining budget may leave uncommitted on the disk
+	const pending = 4 << 20 // more than the remaining budget allows to be uncommitted
 	lab.Eventually(t, patience, "several MiB are appended", func() bool {
 		return r.metric("ullage_segments_written_bytes_total")-before > pending
 	})

@@ -10,8 +10,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A power cut ends the node: the tmpfs and the checkpoint are gone, and the unsynced end of the newest segment may be
-// in any state.
+// The node loses power: the tmpfs and the checkpoint on it are gone, and the unsynced end of the newest segment may
+// be in any state.
 func TestPowerCut(t *testing.T) {
 	for _, compress := range []string{"zstd", "none"} {
 		for _, c := range []struct {
@@ -25,7 +25,7 @@ func TestPowerCut(t *testing.T) {
 			{"garbage", func(s []byte) []byte { _, _ = rand.Read(s[len(s)-50:]); return s }},
 		} {
 			if compress == "none" && c.name == "garbage" {
-				continue // without frames, garbage cannot be told from lines
+				continue // without frames, garbage cannot be distinguished from lines
 			}
 			t.Run(compress+"/"+c.name, func(t *testing.T) { powerCut(t, compress, c.tear) })
 		}
@@ -68,7 +68,7 @@ func powerCut(t *testing.T, compress string, tear func([]byte) []byte) {
 		t.Fatalf("the lines written after the power cut are not at the end; the sidecar said:\n%s", side.Stderr())
 	}
 	if written := textOf(1, before.Written()); !bytes.HasPrefix(written, kept) || len(kept) > 0 && kept[len(kept)-1] != '\n' {
-		t.Error("the kept lines are not whole lines from the beginning of the written ones")
+		t.Error("the kept text is not a prefix of whole written lines")
 	}
 	if len(kept) < whole {
 		t.Errorf("%d bytes were kept, want at least the %d in intact segments", len(kept), whole)
@@ -95,7 +95,7 @@ func textOf(seed uint64, lines int) []byte {
 	return text
 }
 
-// tearLast damages the newest segment and returns how many decoded bytes the others have.
+// tearLast damages the newest segment and returns how many decoded bytes the other segments have.
 func tearLast(t *testing.T, dest string, tear func([]byte) []byte) (whole int) {
 	t.Helper()
 	paths, err := lab.Segments(dest, stream)

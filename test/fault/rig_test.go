@@ -56,7 +56,8 @@ func (v *volume) mount() {
 	}
 }
 
-// remount mounts the volume again, so that it has only what reached the device. No process may use it meanwhile.
+// remount mounts the volume again, so that it has only the data that reached the device. No process may use the
+// volume meanwhile.
 func (v *volume) remount() {
 	v.t.Helper()
 	must(v.t, "umount", v.Dir)
@@ -68,14 +69,14 @@ func (v *volume) remount() {
 		out, err = command("e2fsck", "-fy", v.Loop)
 		return !strings.Contains(out, "is in use")
 	})
-	// Exit status 1: errors of the file system were corrected.
+	// Exit status 1: e2fsck corrected errors of the file system.
 	if err != nil && !strings.Contains(err.Error(), "exit status 1") {
 		v.t.Fatalf("%v\n%s", err, out)
 	}
 	v.mount()
 }
 
-// fill takes all free space and returns the file that takes it.
+// fill uses all free space and returns the name of the file that uses it.
 func (v *volume) fill() (ballast string) {
 	v.t.Helper()
 	ballast = filepath.Join(v.Dir, "ballast")
@@ -121,7 +122,7 @@ func must(t *testing.T, name string, args ...string) {
 	}
 }
 
-// rig is a writer, a sidecar and the destination between them.
+// rig is a writer, a sidecar, and the source and destination of the sidecar.
 type rig struct {
 	*testing.T
 	source, dest string
@@ -131,7 +132,7 @@ type rig struct {
 	stop         func() // the writer
 }
 
-// quick commits often and into small segments.
+// quick makes a sidecar commit often and into small segments.
 var quick = []string{"--compress", "none", "--sync-interval", "100ms", "--segment-bytes", "256Ki"}
 
 // newRig starts everything and waits until lines are persisted.
@@ -154,7 +155,7 @@ func (r *rig) write(seed uint64) {
 func (r *rig) writes(lines int) {
 	r.Helper()
 	end := r.writer.Written() + lines
-	lab.Eventually(r, patience, "the writer goes on", func() bool { return r.writer.Written() >= end })
+	lab.Eventually(r, patience, "the writer continues", func() bool { return r.writer.Written() >= end })
 }
 
 // persists waits until the sidecar has persisted that many further lines.
@@ -217,7 +218,7 @@ func (r *rig) turnsGreen() {
 	r.Logf("green again after %s", time.Since(begun).Round(10*time.Millisecond))
 }
 
-// balances ends the writer and the sidecar in an orderly way and compares.
+// balances stops the writer, then the sidecar, and compares.
 func (r *rig) balances() {
 	r.Helper()
 	r.stop()

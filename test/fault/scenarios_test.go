@@ -8,8 +8,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// scenarios shows what became of the lines in the tests of this package, except in tests with a table of their own.
-// The last test prints it.
+// scenarios is a table of the lines in the tests of this package, except those with their own table. The last test
+// prints it.
 var scenarios = lab.NewTable("Faults, and what became of the lines",
 	"scenario", "lines", "persisted", "dropped", "of these at warning or above", "gaps", "lost by the JVM", "slowest write", "account")
 
@@ -23,7 +23,7 @@ func happened(t *testing.T, a lab.Account, slowest time.Duration) {
 	scenarios.Add(strings.TrimPrefix(t.Name(), "Test"), a.Written.Total(), a.Persisted.Total(), dropped.Total(), dropped.From(lab.Warning), a.Gaps, a.Cut, slowest, verdict)
 }
 
-// balanced adds a row for a scenario in which nothing may be dropped.
+// balanced adds a row for a scenario in which no line may be dropped.
 func balanced(t *testing.T, b lab.Balance, slowest time.Duration) {
 	verdict := "exact"
 	if !b.Exact() {

@@ -10,8 +10,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// In a shared process namespace the JVM sees the sidecar and runs as the same user. Secrets of the sidecar, such as
-// the key of the checkpoint, stay out of its reach. The sidecar can still look up data about itself.
+// In a shared process namespace the JVM sees the sidecar and runs as the same user. The JVM cannot read the
+// sidecar's secrets, such as the key of the checkpoint. The sidecar can still read its own entries in /proc.
 func TestTenantSeesNothingOfTheSidecarsProcess(t *testing.T) {
 	needRoot(t)
 	const nobody = 65534

@@ -15,7 +15,7 @@ import (
 )
 
 // server is a destination that a process serves by FUSE, as an NFS server does. While the process is stopped, no call
-// into the destination returns, not even one that only looks.
+// into the destination returns, not even a stat.
 type server struct {
 	t   *testing.T
 	dir string
@@ -32,7 +32,7 @@ func newServer(t *testing.T) *server {
 	if err := os.Mkdir(s.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// No attribute is cached: each look asks the server.
+	// No attribute is cached: each stat asks the server.
 	s.cmd = exec.Command("bindfs", "-f", "-o", "attr_timeout=0,entry_timeout=0,negative_timeout=0", t.TempDir(), s.dir)
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -57,8 +57,8 @@ func (s *server) signal(sig os.Signal) {
 }
 
 // The destination does not answer when the sidecar starts, either for the first time or again with a checkpoint. The
-// sidecar still reads, moves and drops lines and answers requests. After a kill -9 in the middle of that, every line
-// is accounted for.
+// sidecar still reads, moves and drops lines, and answers requests. It is killed with kill -9 meanwhile, and every
+// line is accounted for.
 func TestDestinationIsSilentAtTheStart(t *testing.T) {
 	rows := newStallTable("A destination that does not answer at the start")
 	defer rows.Print(t)
@@ -107,7 +107,7 @@ func silent(t *testing.T, dir, begin string, stop, resume func()) (row []any) {
 	r.restart(time.Until(end))
 	r.answersUntil(end)
 	if strings.Contains(r.side.Stderr(), "waiting for the owner of the source") {
-		t.Error("the new sidecar waited for the killed one, while the JVM wrote on")
+		t.Error("the new sidecar waited for the killed one, while the writer continued")
 	}
 	if status, body, err := r.side.Get("/readyz"); err != nil || status != 503 {
 		t.Errorf("/readyz while the destination is silent: %d %s, error: %v", status, body, err)
@@ -129,7 +129,7 @@ func (r *stall) restart(within time.Duration) {
 	r.again(time.Now().Add(within))
 }
 
-// With nothing to ship, the sidecar has nothing to wait for. Otherwise it reports what is left when its time is over.
+// If there is nothing to ship, the sidecar does not wait. Otherwise it reports what is left when its time is over.
 func TestTerminatedWhileTheDestinationIsSilent(t *testing.T) {
 	s := newServer(t)
 	s.signal(syscall.SIGSTOP)

@@ -15,8 +15,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// TestSourceThatIsFull starts on a tmpfs without a free byte, even for a checkpoint. It does so with one stream, and
-// with more files than fit into the slots that an earlier run has reserved.
+// TestSourceThatIsFull starts the sidecar on a tmpfs without a free byte, even for a checkpoint: with one stream,
+// and with more files than fit into the slots that an earlier run has reserved.
 func TestSourceThatIsFull(t *testing.T) {
 	lab.NeedsRoot(t, "it mounts a tmpfs")
 	for _, c := range []struct {
@@ -61,8 +61,8 @@ func TestSourceThatIsFull(t *testing.T) {
 	}
 }
 
-// fill writes lines into that many files until nothing fits any more and returns the content of each. The last line
-// of each may be torn; the sidecar ends it.
+// fill writes a line into each of that many files, fills the tmpfs with further lines in the first, and returns the
+// content of each file. The last line may be torn: the sidecar adds the missing newline.
 func fill(t *testing.T, dir string, files int) map[string]string {
 	t.Helper()
 	written := map[string]string{}
@@ -95,8 +95,8 @@ func fill(t *testing.T, dir string, files int) map[string]string {
 	return written
 }
 
-// TestDrainReadsFilesThatWaited holds more files open than the sidecar has descriptors for. It closes them when the
-// sidecar gets SIGTERM. The sidecar reads as many files as it may hold, then the next ones.
+// TestDrainReadsFilesThatWaited holds more files open than the sidecar has descriptors for, and closes them before
+// it sends SIGTERM. The sidecar reads as many files as it may hold open, then the next ones.
 func TestDrainReadsFilesThatWaited(t *testing.T) {
 	const files = 300
 	source, dest := lab.Tmpfs(t, "8m"), t.TempDir()

@@ -13,8 +13,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// TestSpoolOnAFullTmpfs has no byte left for lines, several times. There is still room for records without lines:
-// otherwise nothing could be dropped.
+// TestSpoolOnAFullTmpfs fills the tmpfs several times, so that no byte is left for lines. There is still room for
+// records without lines: otherwise nothing could be dropped.
 func TestSpoolOnAFullTmpfs(t *testing.T) {
 	lab.NeedsRoot(t, "it mounts a tmpfs")
 	dir := lab.Tmpfs(t, "8m")

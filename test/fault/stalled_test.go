@@ -19,8 +19,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A process with the name java is throttled by a real control group. The verdict names it, with the kernel's own
-// numbers. The lines about the stops are invented, the counters are real.
+// A real control group throttles a process with the name java. The verdict names the throttling, with the
+// kernel's own numbers. The log lines about the stops are made up; the counters are real.
 func TestThrottledByARealLimit(t *testing.T) {
 	limit := cpuGroup(t)
 	java := filepath.Join(t.TempDir(), "java")
@@ -53,14 +53,14 @@ func TestThrottledByARealLimit(t *testing.T) {
 		})
 		return in.Recent()[0]
 	}
-	calm := stop(1, time.Second) // once it is judged, the counters without a limit are known
+	calm := stop(1, time.Second) // once it has a verdict, the counters before the limit are known
 	limit.percent(1)
 	began, was := time.Now(), limit.throttled()
-	lab.Eventually(t, lab.Patience, "the kernel throttles it for a second", func() bool { return limit.throttled()-was > time.Second })
-	s := stop(2, time.Since(began)-10*time.Millisecond) // it began after the limit: the line has its end without the microseconds
+	lab.Eventually(t, lab.Patience, "the kernel throttles the process for a second", func() bool { return limit.throttled()-was > time.Second })
+	s := stop(2, time.Since(began)-10*time.Millisecond) // the 10 ms make it begin after the limit was set: its end is rounded down to milliseconds
 	t.Logf("%s: %s; without a limit: %s: %s", s.Verdict, s.Evidence, calm.Verdict, calm.Evidence)
 	if s.Verdict != insight.Throttled || !strings.Contains(s.Evidence, "by the CPU limit in ") {
-		t.Errorf("got the verdict %q with the evidence %q, want %q with the length and the number of the periods", s.Verdict, s.Evidence, insight.Throttled)
+		t.Errorf("got the verdict %q with the evidence %q, want %q with the CPU limit", s.Verdict, s.Evidence, insight.Throttled)
 	}
 	if calm.Verdict == insight.Throttled {
 		t.Errorf("without a limit the evidence is %q", calm.Evidence)

@@ -19,11 +19,11 @@ const groups = "/sys/fs/cgroup"
 type group struct {
 	*testing.T
 	dir, file string
-	v2        bool   // of the interface
-	device    string // major:minor, empty unless the limit is of a device
+	v2        bool   // version 2 of the interface
+	device    string // major:minor; empty unless the limit is for a device
 }
 
-// cpuGroup limits the time that its processes get of one processor, in per cent.
+// cpuGroup limits its processes to a percentage of one processor.
 func cpuGroup(t *testing.T) *group {
 	t.Helper()
 	return newGroup(t, "cpu", "cpu.cfs_quota_us", "cpu.max")
@@ -77,7 +77,7 @@ func (g *group) writes(n int) {
 	g.set(g.file, g.device+" "+value)
 }
 
-// percent sets the limit of processor time in per cent.
+// percent sets the limit of processor time, in percent of one processor.
 func (g *group) percent(n int) {
 	g.Helper()
 	value := strconv.Itoa(n * 1000)
@@ -87,7 +87,7 @@ func (g *group) percent(n int) {
 	g.set(g.file, value)
 }
 
-// throttled returns for how long the limit of processor time has stopped processes.
+// throttled returns how long the limit of processor time has stopped processes.
 func (g *group) throttled() time.Duration {
 	g.Helper()
 	text, err := os.ReadFile(filepath.Join(g.dir, "cpu.stat"))
@@ -129,7 +129,7 @@ func (g *group) free(pid string) {
 	_ = os.WriteFile(filepath.Join(filepath.Dir(g.dir), "cgroup.procs"), []byte(pid), 0)
 }
 
-// remove moves the processes to the group above.
+// remove moves the processes to the parent group and removes the group.
 func (g *group) remove() {
 	procs, _ := os.ReadFile(filepath.Join(g.dir, "cgroup.procs"))
 	for _, pid := range strings.Fields(string(procs)) {

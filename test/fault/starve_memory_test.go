@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// mostMemory is the limit of memory of its own for a sidecar with few files, whatever happens to it.
+	// mostMemory is the limit of the memory of a sidecar with few files, whatever happens to it.
 	mostMemory = 24 << 20
-	// mostMemoryOfMany is the limit with hundreds of files or more, which take about 1 KiB each while they are open,
-	// and for the spool as well.
+	// mostMemoryOfMany is the limit for a sidecar with hundreds of files or more. An open file takes about 1 KiB,
+	// and the spool takes memory too.
 	mostMemoryOfMany = 28 << 20
 )
 
@@ -29,8 +29,8 @@ type watch struct {
 	excepted map[string]bool
 }
 
-// watchMemory looks at the children of this process as long as it runs. In a process that the lab has started from
-// this program, it does nothing.
+// watchMemory samples the children of this process while it runs. In a process that a test started from this
+// program, it does nothing.
 func watchMemory() *watch {
 	w := &watch{peaks: map[string]int64{}, excepted: map[string]bool{}}
 	if children, _ := filepath.Glob("/proc/self/task/*/children"); len(children) > 0 && os.Getenv("ULLAGE_LAB_FLOOD") == "" && os.Getenv(tenantEnv) == "" {
@@ -60,7 +60,7 @@ func (w *watch) take(pid string) {
 	id, _ := strconv.Atoi(pid) // the kernel writes numbers
 	peak, err := lab.PeakMemory(id)
 	if err != nil {
-		return // it has ended
+		return // the process has ended
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

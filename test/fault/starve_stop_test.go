@@ -18,7 +18,7 @@ const (
 	cutSeconds = `ullage_jvm_cut_seconds_total{stream="` + stream + `"}`
 )
 
-// While the sidecar is stopped, no room becomes free. The tmpfs fills up, the JVM continues without its log, and its
+// While the sidecar is stopped, it frees no space. The tmpfs fills up, the writer continues without its log, and its
 // lost lines are counted.
 func TestSidecarIsStopped(t *testing.T) {
 	p := newPressed(t, "32m", filepath.Join(t.TempDir(), "dest"))
@@ -91,12 +91,12 @@ func stopBeside(t *testing.T, jdk lab.JDK, classes string) {
 		return err == nil && n > 0
 	})
 	if lost, err := side.Metric(cutSeconds); err != nil || lost < stopped.Seconds()/2 {
-		t.Errorf("%v s without lines are counted, %v, although the tmpfs was full for %s", lost, err, stopped)
+		t.Errorf("%v s without lines are counted (error: %v), although the tmpfs was full for %s", lost, err, stopped)
 	}
 	if err := side.Stop(patience); err != nil {
 		t.Error(err)
 	}
-	// A reader of the copy learns of it too.
+	// The commands that read the copy report the loss too.
 	gaps, err := command(lab.Binary(), "logs", "--gaps", dest)
 	if err != nil || !regexp.MustCompile(`(?m)^\S+ +`+stream+` +jvm-full +- +- +[0-9.]+ `).MatchString(gaps) {
 		t.Errorf("ullage logs --gaps: %v\n%s", err, gaps)

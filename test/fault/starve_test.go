@@ -14,8 +14,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A hundredth of a processor is not enough to ship. The JVM's lines wait on the tmpfs, the JVM itself notices
-// nothing, and once there is time again everything is shipped.
+// A hundredth of a processor is too little for the sidecar. The lines wait on the tmpfs, the writer notices
+// nothing, and everything is shipped once the sidecar gets more processor time.
 func TestHundredthOfAProcessor(t *testing.T) {
 	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
 	limit := cpuGroup(t)
@@ -59,7 +59,7 @@ func runVia(t *testing.T, r *rig, program ...string) *lab.Sidecar {
 	return side
 }
 
-// Without events, the sidecar only polls: it reads later, but not less.
+// Without inotify events, the sidecar polls: it reads later, but reads everything.
 func TestInotifyInstancesAreExhausted(t *testing.T) {
 	needRoot(t)
 	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
@@ -70,7 +70,7 @@ func TestInotifyInstancesAreExhausted(t *testing.T) {
 		t.Skip("needs user namespaces: ", err)
 	}
 	// The admin port answers before the source is opened.
-	lab.Eventually(t, patience, "a message that says what to do", func() bool {
+	lab.Eventually(t, patience, "the sidecar logs what to do", func() bool {
 		return strings.Contains(r.side.Stderr(), "raise fs.inotify.max_user_instances")
 	})
 	if watching := r.metric("ullage_source_watching"); watching != 0 {
@@ -86,9 +86,9 @@ type manyFiles struct {
 	text           map[string]*bytes.Buffer
 }
 
-// write makes the files, the archives of a stream in the order of their age. Between two files of a stream it makes
-// files of other streams, so that their times of birth, which the kernel rounds to a tick of some milliseconds,
-// differ.
+// write creates the files, and the archives of a stream from the oldest to the newest. Between two files of a
+// stream it creates files of the other streams, so that the birth times of the two differ although the kernel
+// rounds them to a tick of some milliseconds.
 func (c *manyFiles) write(t *testing.T, source string) {
 	t.Helper()
 	c.text = map[string]*bytes.Buffer{}
@@ -128,8 +128,8 @@ func (c *manyFiles) gone(t *testing.T, side *lab.Sidecar, source string) {
 	})
 }
 
-// compare compares the persisted lines with the written ones. If there are more files than can be held at once, files
-// of one stream may come in another order.
+// compare compares the persisted lines with the written ones. If there are more files than the sidecar can hold open,
+// the files of one stream may be in another order.
 func (c *manyFiles) compare(t *testing.T, dest string) {
 	t.Helper()
 	disordered := 0
@@ -150,7 +150,8 @@ func (c *manyFiles) compare(t *testing.T, dest string) {
 
 func sorted(text string) []string { return slices.Sorted(strings.Lines(text)) }
 
-// With fewer descriptors than files, files take turns, and the destination still gets the descriptors that it needs.
+// If there are fewer descriptors than files, the files take turns, and the destination still gets the descriptors
+// that it needs.
 func TestOutOfFileDescriptors(t *testing.T) {
 	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
 	r.side.Kill()
@@ -176,7 +177,7 @@ func TestTenThousandFiles(t *testing.T) {
 	c.gone(t, r.side, r.source)
 	t.Logf("%d files in %s", c.streams*c.files, time.Since(begun).Round(time.Millisecond))
 	peak, err := r.side.PeakMemory()
-	t.Logf("it took %.1f MiB of memory", float64(peak)/(1<<20))
+	t.Logf("the sidecar took %.1f MiB of memory", float64(peak)/(1<<20))
 	if err != nil || peak > mostMemoryOfMany {
 		t.Errorf("more memory than the limit, error: %v", err)
 	}

@@ -16,15 +16,15 @@ import (
 
 const (
 	strangersAtOnce = 10_000
-	// strangersCost is the allowed cost in bytes in addition to that of a full queue and scrapes. If all connections
-	// were held, they would take some 20 KiB each.
+	// strangersCost is how many bytes the connections may cost, in addition to a full queue and scrapes. If the
+	// sidecar held all connections, each would take about 20 KiB.
 	strangersCost = 4 << 20
 	scrapesBefore = 120 // as many as in half an hour
 )
 
-// Ten thousand strangers connect to the admin port, send a request, and stay. No source file loses its descriptor to
-// them, a new file is followed, and the memory is that of a sidecar that has once caught up with a backlog, which
-// fills its queue.
+// Ten thousand strangers connect to the admin port, send a request, and stay connected. They take no descriptor away
+// from a source file, and a new file is followed. The sidecar uses hardly more memory than after it caught up with a
+// backlog, which fills its queue.
 func TestTenThousandStrangersTakeNeitherMemoryNorDescriptors(t *testing.T) {
 	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
 	needDescriptors(t, strangersAtOnce+1000)
@@ -75,12 +75,12 @@ func connects(t *testing.T, side *lab.Sidecar, count int) {
 		}
 		t.Cleanup(func() { c.Close() })
 		_ = c.SetWriteDeadline(time.Now().Add(patience))
-		_, _ = fmt.Fprint(c, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") // fails if the connection was closed in favour of others
+		_, _ = fmt.Fprint(c, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") // fails if the sidecar closed the connection to accept others
 	}
 }
 
-// needDescriptors raises the limit of this process, so that it can hold the strangers' ends. A running sidecar keeps
-// its own limit.
+// needDescriptors raises the limit of this process, so that it can hold its ends of the connections. A running
+// sidecar keeps its own limit.
 func needDescriptors(t *testing.T, count uint64) {
 	t.Helper()
 	needRoot(t)

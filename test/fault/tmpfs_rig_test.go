@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// spooledBytes shows that lines were moved, whether or not any were dropped.
+// spooledBytes shows that lines were moved to the spool, whether or not any were dropped.
 const spooledBytes = "ullage_spooled_bytes"
 
 // pressed is a flood, a sidecar with small segments and, in most tests, a destination that is slow or stopped.
@@ -25,7 +25,7 @@ type pressed struct {
 	report       lab.FloodReport
 }
 
-// newPressed starts a sidecar on a tmpfs of a size. The flood starts later.
+// newPressed starts a sidecar on a tmpfs of the given size. The caller starts the flood.
 func newPressed(t *testing.T, size, dest string, flags ...string) *pressed {
 	t.Helper()
 	needRoot(t)
@@ -44,7 +44,7 @@ func (p *pressed) pour(rate int64) {
 	lab.Eventually(p, patience, "the flood has begun", func() bool { return p.flood.Lines() > 0 })
 }
 
-// lasts lets time pass while the flood goes on.
+// lasts lets time pass while the flood continues.
 func (p *pressed) lasts(d time.Duration) { time.Sleep(d) }
 
 // stop ends the flood.
@@ -56,7 +56,7 @@ func (p *pressed) stop() {
 	}
 }
 
-// persists waits until a line that is read now is durable.
+// persists waits until further lines are durable.
 func (p *pressed) persists() {
 	p.Helper()
 	lab.Eventually(p, 2*patience, "lines are persisted", func() bool {
@@ -70,7 +70,7 @@ func (p *pressed) persists() {
 	})
 }
 
-// settles ends the flood and the sidecar in an orderly way and draws up the account, which must be exact.
+// settles stops the flood and then the sidecar, and draws up the account, which must be exact.
 func (p *pressed) settles() lab.Account {
 	p.Helper()
 	p.stop()
@@ -86,7 +86,7 @@ func (p *pressed) settles() lab.Account {
 	return account
 }
 
-// counted sums up the lines that are dropped according to the metrics.
+// counted returns how many lines were dropped according to the metrics.
 func (p *pressed) counted() int {
 	p.Helper()
 	sum := 0.0
@@ -111,7 +111,7 @@ func (p *pressed) metric(series string) float64 {
 	return value
 }
 
-// takes makes a file of that many bytes that does not belong to the sidecar.
+// takes creates a file of that many bytes, as another program would.
 func takes(t *testing.T, dir string, bytes int64) (path string) {
 	t.Helper()
 	path = filepath.Join(dir, "heap.hprof")
@@ -130,7 +130,7 @@ func takes(t *testing.T, dir string, bytes int64) (path string) {
 func saysOf(t *testing.T, side *lab.Sidecar, words ...string) {
 	t.Helper()
 	defer func() { t.Logf("it said:\n%s", side.Stderr()) }()
-	lab.Eventually(t, patience, "the sidecar says so", func() bool {
+	lab.Eventually(t, patience, "the sidecar logs all the words", func() bool {
 		for _, word := range words {
 			if !strings.Contains(side.Stderr(), word) {
 				return false

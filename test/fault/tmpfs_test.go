@@ -14,8 +14,8 @@ import (
 
 const mib = 1 << 20
 
-// The tmpfs is shared: another program takes most of it while the destination is frozen. The backlog must fit into
-// what is left, or be dropped.
+// Another program takes most of the tmpfs while the destination is frozen. The backlog must fit into the rest, or
+// be dropped.
 func TestTmpfsIsFilledBySomebodyElse(t *testing.T) {
 	v := newVolume(t)
 	p := newPressed(t, "64m", v.Dir+"/dest", "--retain-bytes", "16Mi", "--segment-bytes", "1Mi")
@@ -33,7 +33,7 @@ func TestTmpfsIsFilledBySomebodyElse(t *testing.T) {
 		t.Errorf("the headroom metric is %v: it ignores the other program's file", headroom)
 	}
 	if p.metric(spooledBytes) < 5e6 {
-		t.Error("hardly anything was moved: the marks do not follow the free space")
+		t.Error("hardly anything was moved to the spool: the marks do not follow the free space")
 	}
 	dropped := p.counted()
 	if err := os.Remove(foreign); err != nil {
@@ -47,7 +47,7 @@ func TestTmpfsIsFilledBySomebodyElse(t *testing.T) {
 	}
 }
 
-// A tmpfs can be made smaller while it is in use, down to the size of its content.
+// A tmpfs in use can be made smaller, down to the size of its content.
 func TestTmpfsIsMadeSmaller(t *testing.T) {
 	v := newVolume(t)
 	p := newPressed(t, "64m", v.Dir+"/dest", "--retain-bytes", "16Mi", "--segment-bytes", "1Mi")
@@ -56,23 +56,23 @@ func TestTmpfsIsMadeSmaller(t *testing.T) {
 	must(t, "mount", "-o", "remount,size=16m", p.source)
 	thaw := v.freeze()
 	p.lasts(long(20*time.Second, 4*time.Second))
-	// The backlog cannot use the checkpoint's part of it.
+	// The backlog cannot use the space of the checkpoint.
 	if budget := p.metric("ullage_budget_bytes"); budget > 16*mib || budget < 15*mib {
-		t.Errorf("the budget is %v, want that of the smaller tmpfs", budget)
+		t.Errorf("the budget is %v, want the budget of the smaller tmpfs", budget)
 	}
 	if n := p.flood.Lost(); n > 0 {
 		t.Errorf("the writer found no room for %d records", n)
 	}
 	if p.metric(spooledBytes) < 10e6 {
-		t.Error("not enough was moved: the marks are those of the larger tmpfs")
+		t.Error("not enough was moved to the spool: the marks are still for the larger tmpfs")
 	}
 	thaw()
 	p.persists()
 	p.settles()
 }
 
-// None of our machines persists so much. The excess is dropped and marked, or cut by the writer if it is faster than
-// the sidecar can look.
+// Our machines cannot persist so much. The sidecar drops and marks the excess. If the writer is too fast even for
+// that, it finds the tmpfs full and cuts lines.
 func TestTwoHundredMegabytesASecond(t *testing.T) {
 	p := newPressed(t, "64m", filepath.Join(t.TempDir(), "dest"))
 	p.pour(200e6)
@@ -89,7 +89,7 @@ func TestTwoHundredMegabytesASecond(t *testing.T) {
 		rate, lost, account.Dropped.Total().Total())
 }
 
-// A healthy disk takes all of it.
+// A healthy disk takes the whole flood.
 func TestFiftyMegabytesASecondForAMinute(t *testing.T) {
 	if !long(true, false) {
 		t.Skip("takes a minute: ULLAGE_FAULT_LONG=1")
@@ -109,8 +109,8 @@ func TestFiftyMegabytesASecondForAMinute(t *testing.T) {
 	}
 }
 
-// If the tmpfs has no size limit, the JVM's memory limit ends a backlog. The sidecar warns of that and keeps to a
-// budget of its own.
+// If the tmpfs has no size limit, only the JVM's memory limit bounds a backlog. The sidecar warns of that, and
+// keeps to --budget if it is set.
 func TestTmpfsWithoutASize(t *testing.T) {
 	v := newVolume(t)
 	source := t.TempDir()
@@ -127,7 +127,7 @@ func TestTmpfsWithoutASize(t *testing.T) {
 	thaw := v.freeze()
 	most := int64(0)
 	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		var st unix.Stat_t // such a tmpfs does not report its use
+		var st unix.Stat_t // a tmpfs without a size does not report its use
 		if err := unix.Stat(filepath.Join(source, stream), &st); err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestTmpfsWithoutASize(t *testing.T) {
 		t.Error("the backlog grew beyond the budget")
 	}
 	if p.settles(); spooled == 0 {
-		t.Error("nothing was moved: there was no pressure")
+		t.Error("nothing was moved to the spool: there was no pressure")
 	}
 }
 
@@ -156,7 +156,7 @@ func TestBudgetIsLargerThanTheTmpfs(t *testing.T) {
 }
 
 // Go runs the tests of a package in the order of its files' names, so this one comes last. It prints the peak memory,
-// and what became of the lines in the tests that ran with it.
+// and the table of lines in the other tests of the run.
 func TestPeakMemoryOfAllSidecars(t *testing.T) {
 	peak, count := memory.most()
 	scenarios.Print(t)

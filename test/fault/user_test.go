@@ -13,8 +13,9 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A pod does not say as whom its JVM runs, so the sidecar runs as the image's user with --attach off. The sidecar
-// sees the JVM's user by the log. Every report that something is off includes what must be set.
+// If a pod does not say which user its JVM runs as, the sidecar runs as the user of its own image with --attach
+// off. The owner of the log shows the sidecar the JVM's user. Every report of what does not work says what to
+// set.
 func TestSidecarOfAnotherUserSaysWhatToSet(t *testing.T) {
 	needRoot(t)
 	const ours = 65532
@@ -74,7 +75,7 @@ func TestSidecarOfAnotherUserSaysWhatToSet(t *testing.T) {
 	}
 }
 
-// With the user of the JVM, nothing is off and nothing is reported.
+// A sidecar that runs as the user of the JVM reports nothing about users.
 func TestSidecarOfTheSameUserSaysNothingOfUsers(t *testing.T) {
 	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
 	if err := os.WriteFile(filepath.Join(r.source, "gc-1.log"), []byte("[1.000s][info][gc] one\n"), 0o644); err != nil {
@@ -83,11 +84,12 @@ func TestSidecarOfTheSameUserSaysNothingOfUsers(t *testing.T) {
 	r.persists(perSecond)
 	_, body, err := r.side.Get("/status")
 	if err != nil || strings.Contains(body, "jvmUser") || r.metric("ullage_jvm_user_differs") != 0 {
-		t.Errorf("%v: a user is reported:\n%s", err, body)
+		t.Errorf("%v: /status reports a user:\n%s", err, body)
 	}
 }
 
-// Whatever the JVM's user does to the modes of its files, the sidecar does not take it for another user.
+// Whatever modes the JVM's user sets on its files, the sidecar does not conclude that the JVM runs as
+// another user.
 func TestAModeIsNotTakenForAnotherUser(t *testing.T) {
 	needRoot(t)
 	const ours = 65532
