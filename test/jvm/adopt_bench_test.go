@@ -17,8 +17,8 @@ import (
 )
 
 // BenchmarkAdopt measures how long it takes until the first line of a JVM that collects a hundred
-// times a second is on the tmpfs: from the start of `ullage adopt`, and from the first command that
-// the attach sends, for a JVM that listens.
+// times a second is on the tmpfs. One time is from the start of `ullage adopt`. The other is from
+// the first command that is sent to a JVM that already listens.
 func BenchmarkAdopt(b *testing.B) {
 	jvm, err := Start(jdks[len(jdks)-1], "-XX:+UseSerialGC", "-XX:+StartAttachListener", "-Xmx64m", "-Xmn4m", "-cp", classes, "Churn", "3600000", "300")
 	if err != nil {
@@ -53,11 +53,12 @@ func BenchmarkAdopt(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// firstLine waits for the first line in a file of the pattern, and returns how long that took.
+// firstLine waits for the first line in a file that matches the pattern, and returns the time since
+// began.
 func firstLine(b *testing.B, pattern string, began time.Time) time.Duration {
 	b.Helper()
 	for {
-		paths, _ := filepath.Glob(pattern) // the pattern is right
+		paths, _ := filepath.Glob(pattern) // the pattern is well-formed
 		for _, path := range paths {
 			if stat, err := os.Stat(path); err == nil && stat.Size() > 0 {
 				return time.Since(began)
@@ -70,7 +71,8 @@ func firstLine(b *testing.B, pattern string, began time.Time) time.Duration {
 	}
 }
 
-// adoptsByCommand adopts a JVM with `ullage adopt` and releases it.
+// adoptsByCommand adopts a JVM with `ullage adopt`, releases it, and returns the time until its
+// first line.
 func adoptsByCommand(b *testing.B, pid int) time.Duration {
 	b.Helper()
 	cmd := exec.Command(program, "adopt", strconv.Itoa(pid), "gc*=info", "--for", "1h", "--dest", filepath.Join(b.TempDir(), "copy"))
@@ -88,7 +90,8 @@ func adoptsByCommand(b *testing.B, pid int) time.Duration {
 	return took
 }
 
-// adoptsByAttach gives a JVM an output, as a sidecar does, and takes it away.
+// adoptsByAttach gives a JVM an output, as a sidecar does, removes it, and returns the time until
+// the first line.
 func adoptsByAttach(b *testing.B, j attach.JVM) time.Duration {
 	b.Helper()
 	source := lab.Tmpfs(b, "64m")

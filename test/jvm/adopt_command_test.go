@@ -27,7 +27,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// adopting runs `ullage adopt` with a destination of its own until the end of the test.
+// adopting starts `ullage adopt` with its own destination. The process is killed at the end of the
+// test.
 func adopting(r *levelRig, args ...string) *lab.Sidecar {
 	r.Helper()
 	adopt, err := lab.StartCommand(exec.Command(program, append([]string{"adopt", "--dest", filepath.Join(r.dest, "copy"), "--sync-interval", "50ms"}, args...)...))
@@ -54,7 +55,7 @@ func adopted(r *levelRig, adopt *lab.Sidecar) {
 	})
 }
 
-// adoptEnds waits for the end of `ullage adopt` and returns its stderr.
+// adoptEnds waits for the end of `ullage adopt`, requires the exit code, and returns its stderr.
 func adoptEnds(r *levelRig, adopt *lab.Sidecar, want int) string {
 	r.Helper()
 	code, err := adopt.Wait(patience)
@@ -64,7 +65,7 @@ func adoptEnds(r *levelRig, adopt *lab.Sidecar, want int) string {
 	return adopt.Stderr()
 }
 
-// reported fails the test unless there is a report, and a complete copy that contains a text.
+// reported requires a report, and a complete copy that contains the text.
 func reported(r *levelRig, text string) {
 	r.Helper()
 	if page, err := os.ReadFile(filepath.Join(r.dest, "ullage-report.html")); err != nil || !strings.Contains(string(page), "<html") {
@@ -72,7 +73,7 @@ func reported(r *levelRig, text string) {
 	}
 	copied := filepath.Join(r.dest, "copy")
 	if out, err := exec.Command(program, "logs", copied).CombinedOutput(); err != nil || !strings.Contains(string(out), text) {
-		r.Errorf("%q is not in what was shipped, %v:\n%.2000s", text, err, out)
+		r.Errorf("%q is not in the copy, %v:\n%.2000s", text, err, out)
 	}
 	if out, err := exec.Command(program, "check", copied).CombinedOutput(); err != nil {
 		r.Errorf("check: %v\n%s", err, out)
@@ -89,8 +90,8 @@ func left(r *levelRig, jvm *listened) []string {
 	return left
 }
 
-// A JVM that was started without any option is shipped for a while. Afterwards its configuration is as before, byte
-// for byte. A second `ullage adopt` names the process that has adopted the JVM.
+// The log of a JVM that was started without any option is shipped for a while. Afterwards the JVM's configuration
+// is as before, byte for byte. A second `ullage adopt` names the process that has adopted the JVM.
 func TestAdoptAJVMWithNothingPrepared(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -101,13 +102,13 @@ func TestAdoptAJVMWithNothingPrepared(t *testing.T) {
 		})
 		before := jvm.list()
 		if strings.Contains(before, "ullage") {
-			t.Errorf("the JVM lists\n%s", before)
+			t.Errorf("the JVM lists an output of ullage:\n%s", before)
 		}
 		adopt := adopting(r, "unprepared-"+jdk.String(), "gc*=debug", "--for", "1h")
 		adopted(r, adopt)
 		out, err := exec.Command(program, "adopt", pid, "--dest", filepath.Join(r.truth, "second")).CombinedOutput()
 		if want := fmt.Sprintf("it is adopted already: process %d ships", adopt.PID()); err == nil || !strings.Contains(string(out), want) {
-			t.Errorf("the second: %v, want %q:\n%s", err, want, out)
+			t.Errorf("the second adoption: %v, want %q:\n%s", err, want, out)
 		}
 		lab.Eventually(r, patience, "a pause is shipped", func() bool {
 			out, err := exec.Command(program, "logs", filepath.Join(r.dest, "copy")).CombinedOutput()
@@ -127,8 +128,8 @@ func TestAdoptAJVMWithNothingPrepared(t *testing.T) {
 	})
 }
 
-// In a container that ends with the adoption, the process waits until its copy was fetched. A fetch without a reader
-// leaves the copy there, and a fetch with --now ends the adoption early.
+// With --hold, as in a container that ends with the adoption, the process waits until its copy has been fetched. A
+// fetch without a reader leaves the copy in place, and a fetch with --now ends the adoption early.
 func TestAdoptHandsOverWhatItShipped(t *testing.T) {
 	r := newLevelRig(t, lab.NeedsJDKs(t)[0])
 	jvm := r.listening(place{}, nil, "Churn", "600000", "100")
@@ -180,7 +181,7 @@ type fetching struct {
 	read  chan error // the result of the reader
 }
 
-// fetchInto fetches into a directory, which may have a part of what was shipped.
+// fetchInto fetches into a directory, which may already contain a part of the copy.
 func fetchInto(r *levelRig, to string, more ...string) *fetching {
 	r.Helper()
 	f := &fetching{cmd: exec.Command(program, append([]string{"adopt", "--fetch", "--dest", filepath.Join(r.dest, "copy")}, more...)...), read: make(chan error, 1)}
@@ -202,8 +203,8 @@ func fetchInto(r *levelRig, to string, more ...string) *fetching {
 	return f
 }
 
-// When a container ends, all processes in it are killed: the reader has what was shipped until then. If a later adoption
-// continues with the same copy, a fetch only gets the rest.
+// When a container ends, all processes in it are killed. The reader still has everything that was shipped until then.
+// If a later adoption continues the same copy, a fetch gets only the rest.
 func TestAFetchHasWhatWasShippedWhenTheContainerEnds(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -216,7 +217,7 @@ func TestAFetchHasWhatWasShippedWhenTheContainerEnds(t *testing.T) {
 			out, _ := exec.Command(program, "logs", copied).Output() // fails until the first segment is there
 			return string(out)
 		}
-		lab.Eventually(r, patience, "a pause has come", func() bool { return strings.Contains(logs(), "Pause Young") })
+		lab.Eventually(r, patience, "a pause is fetched", func() bool { return strings.Contains(logs(), "Pause Young") })
 		adopt.Kill()
 		if err := first.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -236,14 +237,14 @@ func TestAFetchHasWhatWasShippedWhenTheContainerEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if out, err := exec.Command("diff", "-r", filepath.Join(r.dest, "copy"), copied).CombinedOutput(); err != nil {
-			t.Errorf("what was fetched differs: %v\n%s", err, out)
+			t.Errorf("the fetched copy differs: %v\n%s", err, out)
 		}
 		if _, err := io.WriteString(rest.stdin, handover.Confirmation+"\n"); err != nil {
 			t.Fatal(err)
 		}
 		adoptEnds(r, adopt, 0)
 		if all := logs(); len(all) < len(came) {
-			t.Errorf("%d bytes came at first, and %d in all", len(came), len(all))
+			t.Errorf("the first fetch got %d bytes, both together %d", len(came), len(all))
 		}
 		if is := jvm.list(); is != before {
 			t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
@@ -251,7 +252,8 @@ func TestAFetchHasWhatWasShippedWhenTheContainerEnds(t *testing.T) {
 	})
 }
 
-// The next `ullage adopt` of a JVM continues where a killed one stopped, and leaves nothing behind.
+// The next `ullage adopt` of a JVM continues where a killed `ullage adopt` stopped, and leaves
+// nothing behind.
 func TestAdoptAfterAKill(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -285,7 +287,7 @@ func TestAdoptAfterAKill(t *testing.T) {
 	})
 }
 
-// If a JVM ends while it is adopted, it is reported on, and that is not a failure.
+// If a JVM ends while it is adopted, there is still a report, and the command succeeds.
 func TestAdoptAJVMThatEnds(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -307,20 +309,20 @@ func TestAdoptAJVMThatEnds(t *testing.T) {
 	})
 }
 
-// A refusal gives the reason, and nothing is changed.
+// A refusal gives the reason and changes nothing.
 func TestAdoptRefuses(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
 		jvm := r.listening(place{}, nil, "Churn", "600000", "10")
 		before, pid := jvm.list(), strconv.Itoa(jvm.PID())
 		if said := adoptEnds(r, adopting(r, pid, "gc*=info,saftypoint=info"), 1); !strings.Contains(said, "Invalid tag 'saftypoint' in log selection") {
-			t.Errorf("a selection that the JVM does not know: it said:\n%s", said)
+			t.Errorf("a selection that the JVM does not know: ullage adopt said:\n%s", said)
 		}
 		if is, left := jvm.list(), left(r, jvm); is != before || len(left) > 0 {
 			t.Errorf("left %q, and the JVM lists\n%s, which was\n%s", left, is, before)
 		}
 		disabled := r.launch(place{}, []string{"-XX:+DisableAttachMechanism"}, "Churn", "600000", "10")
-		lab.Eventually(r, patience, "it is a JVM", func() bool {
+		lab.Eventually(r, patience, "the process is recognised as a JVM", func() bool {
 			code, err := adopting(r, strconv.Itoa(disabled.PID())).Wait(patience)
 			return err == nil && code == 1
 		})
@@ -330,8 +332,8 @@ func TestAdoptRefuses(t *testing.T) {
 	})
 }
 
-// The tmpfs belongs to the application: if it is small, full, missing or read-only, ullage takes nothing of it. A JVM
-// in a mount namespace of its own is adopted through its process.
+// The tmpfs belongs to the application: if it is small, more than half full, missing or read-only, ullage does not
+// use it. A JVM in its own mount namespace is adopted through /proc.
 func TestAdoptInAnotherMountNamespace(t *testing.T) {
 	needs(t, "unshare")
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
@@ -362,7 +364,7 @@ func TestAdoptInAnotherMountNamespace(t *testing.T) {
 	})
 }
 
-// unshared starts a JVM that allocates in a mount namespace that a script prepares.
+// unshared starts a JVM that allocates, in a mount namespace that a script prepares.
 func unshared(r *levelRig, prepare string) *listened {
 	r.Helper()
 	cmd := exec.Command("unshare", "--mount", "--propagation", "private", "sh", "-euc", prepare+`; exec "$@"`, "sh",
@@ -379,11 +381,11 @@ func unshared(r *levelRig, prepare string) *listened {
 	return p
 }
 
-// inNamespaces runs a script that sees nothing but its own processes, /tmp and /dev/shm. The script starts as many
-// JVMs as JVMS says by "$@". They allocate a number of times a second.
+// inNamespaces runs a script in namespaces with its own processes, /tmp and /dev/shm. A number of JVMs run before
+// the script. They allocate at the given rate a second.
 //
-// The JVMs have a /tmp of their own: if two JVMs have the same number in two process namespaces, their sockets have
-// the same name, and in one /tmp only one of the two can be reached.
+// The JVMs have their own /tmp: two JVMs with the same process ID in two process namespaces have sockets of the
+// same name, so that only one of them could be reached in a shared /tmp.
 func inNamespaces(r *levelRig, script string, jvms, rate int) *lab.Sidecar {
 	r.Helper()
 	args := append(r.within(place{tmp: newTmp(r), isolated: true}), "sh", "-euc", `mount -t tmpfs -o size=64m tmpfs /dev/shm
@@ -416,7 +418,7 @@ exec "$ULLAGE" adopt --all --for 2s --dest "$COPY/copy"`, 2, 100)
 	})
 }
 
-// If more JVMs run than can be adopted at once, they are refused before any of them is made to listen or gets a
+// If more JVMs run than can be adopted at once, the command refuses before it makes a JVM listen or creates a
 // directory.
 func TestAdoptMoreJVMsThanTheLimit(t *testing.T) {
 	t.Parallel()
@@ -428,11 +430,11 @@ find /dev/shm "$COPY" -mindepth 1 >&2
 exit $code`, adopt.Most+1, 0)
 	const want = "ullage adopt: 17 JVMs run here, and ullage adopts at most 16 at once: nothing was changed; name one JVM by its process ID\n"
 	if said := adoptEnds(r, all, 1); said != want {
-		t.Errorf("ullage adopt printed, followed by the files that it made:\n%s\nwant\n%s", said, want)
+		t.Errorf("ullage adopt printed this, followed by the files that it created:\n%s\nwant\n%s", said, want)
 	}
 }
 
-// A copy of an adopted JVM's log goes to a sink, whose server has each line that was stored.
+// The log of an adopted JVM also goes to a sink. The sink's server has each line of the copy.
 func TestAdoptWithASink(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -463,7 +465,8 @@ func TestAdoptWithASink(t *testing.T) {
 	})
 }
 
-// A sink that cannot be reached is reported, and the JVM and its tmpfs are as they were: the copy has each line.
+// A sink that cannot be reached is reported. The copy is complete, and nothing stays behind in the JVM or on its
+// tmpfs.
 func TestAdoptWithASinkThatFails(t *testing.T) {
 	r := newLevelRig(t, lab.NeedsJDKs(t)[0])
 	jvm := r.listening(place{}, nil, "Churn", "600000", "100")
@@ -489,7 +492,7 @@ func TestAdoptWithASinkThatFails(t *testing.T) {
 	}
 }
 
-// receiver is a server for lines as OTLP sends them.
+// receiver is a server for OTLP logs.
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -526,7 +529,7 @@ func (r *receiver) take(data *logs.LogsData) {
 	}
 }
 
-// received is the text of all lines so far.
+// received returns the text of all lines so far.
 func (r *receiver) received() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -575,8 +578,9 @@ func TestAKillOfTheCommandLeavesNoOutputBehind(t *testing.T) {
 	})
 }
 
-// resetPlaces releases the JVMs of the places that a killed `ullage adopt` has left, by `ullage levels reset`, and
-// then removes the places. If the JVM of a place was not adopted yet, there is nothing to reset.
+// resetPlaces takes the directories that a killed `ullage adopt` has left. It releases their JVMs with `ullage
+// levels reset` and removes the directories. If the JVM of a directory was not adopted yet, there is nothing to
+// reset.
 func resetPlaces(r *levelRig, places []string) {
 	r.Helper()
 	for _, dir := range places {

@@ -14,13 +14,13 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// adoptFlags returns the flags for a sidecar that adopts only the JVMs of one /tmp: the machine's other JVMs do not
+// adoptFlags returns the flags of a sidecar that adopts only the JVMs of one /tmp: other JVMs on the machine do not
 // belong to the test.
 func adoptFlags(at place, selection string) []string {
 	return []string{"--attach", "shared-tmp", "--jvm-tmp", at.tmp, "--adopt", selection}
 }
 
-// A JVM that was started without any -Xlog gets an output, which is a stream like any other. When the sidecar has
+// A JVM that does not log to the source gets an output, which is a stream like any other. After the sidecar has
 // ended, the JVM has its own configuration again, byte for byte.
 func TestARunningJVMIsAdopted(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
@@ -52,8 +52,9 @@ func TestARunningJVMIsAdopted(t *testing.T) {
 	})
 }
 
-// A JVM that was given no option is adopted by its pod's annotations, as where the injector's
-// options-variable is off: among the processes, since it has no socket in its /tmp.
+// A JVM that was given no option is adopted through its pod's annotations, as if the injector's
+// options-variable is off. The sidecar finds it among the processes, since the JVM has no socket in
+// its /tmp.
 func TestAJVMWithoutOptionsIsAdoptedByAnAnnotation(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -70,7 +71,7 @@ exec "$ULLAGE" run --source /dev/shm/jvm --dest "$COPY" --annotations '`+notes+`
 	})
 }
 
-// The sidecar reports the JVM's own words and changes nothing.
+// The sidecar reports the JVM's own message and changes nothing.
 func TestASelectionThatTheJVMDoesNotKnowIsNotAdopted(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -79,7 +80,7 @@ func TestASelectionThatTheJVMDoesNotKnowIsNotAdopted(t *testing.T) {
 		jvm := r.listening(at, nil, "Churn", "600000", "1")
 		before := jvm.list()
 		r.up()
-		lab.Eventually(r, patience, "the JVM's words", func() bool {
+		lab.Eventually(r, patience, "the status has the JVM's own message", func() bool {
 			return strings.Contains(strings.Join(r.levels().Errors, "\n"), "Invalid tag 'saftypoint' in log selection")
 		})
 		if is := jvm.list(); is != before {
@@ -89,7 +90,8 @@ func TestASelectionThatTheJVMDoesNotKnowIsNotAdopted(t *testing.T) {
 	})
 }
 
-// Adopting and releasing stop no thread: a JVM that only waits has no safepoint meanwhile.
+// To adopt and to release a JVM stops none of its threads: a JVM that only waits has no safepoint
+// meanwhile.
 func TestToAdoptTakesNoSafepoint(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -98,7 +100,7 @@ func TestToAdoptTakesNoSafepoint(t *testing.T) {
 		own := filepath.Join(r.truth, "safepoints.log")
 		flags := []string{"-XX:+UnlockDiagnosticVMOptions", "-XX:GuaranteedSafepointInterval=0", "-Xlog:safepoint=info:file=" + own + ":uptime"}
 		if jdk.Version < 15 {
-			flags = append(flags, "-XX:-UseBiasedLocking") // biased locking takes safepoints of its own at any lock
+			flags = append(flags, "-XX:-UseBiasedLocking") // with biased locking, any lock may need a safepoint
 		}
 		jvm := r.listening(at, flags, "Churn", "600000", "0") // at a rate of 0, Churn only waits
 		safepoints := func() int {
@@ -121,8 +123,8 @@ func TestToAdoptTakesNoSafepoint(t *testing.T) {
 	})
 }
 
-// killRounds is how often a sidecar is killed for each release of Java. ADOPT_ROUNDS sets another
-// number.
+// killRounds returns how often a test kills the sidecar or the command for each Java release.
+// ADOPT_ROUNDS sets another number.
 func killRounds(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("ADOPT_ROUNDS")

@@ -13,8 +13,8 @@ func streamOf(p *Process) string { return fmt.Sprintf("gc-%d.log", p.PID()) }
 
 var jvmDrop = regexp.MustCompile(`(?m)^\[.*\] +(\d+) messages dropped due to async logging$`)
 
-// The JVM itself drops lines that its buffer for -Xlog:async cannot take, and reports that in the log. The sidecar
-// counts the reported lines.
+// With -Xlog:async, the JVM itself drops lines for which its buffer has no room, and reports their number in the
+// log. The sidecar counts them.
 func TestDropsOfTheJVMAreCounted(t *testing.T) {
 	alongsideFrom(t, asyncLogging, func(t *testing.T, jdk lab.JDK) {
 		r := newRig(t, jdk, "64m")
@@ -31,9 +31,9 @@ func TestDropsOfTheJVMAreCounted(t *testing.T) {
 			}
 			said += n
 		}
-		t.Logf("the JVM reports %d times that it dropped lines, %d in all", len(reports), said)
+		t.Logf("the JVM reported dropped lines %d times, %d lines in total", len(reports), said)
 		if said == 0 || counted != float64(said) {
-			t.Errorf("%v counted, the JVM said %d", counted, said)
+			t.Errorf("%v dropped lines are counted, the JVM reported %d", counted, said)
 		}
 	})
 }

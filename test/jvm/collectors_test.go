@@ -9,7 +9,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// Every collector words its messages in its own way. All of them log to one source, one after the other.
+// Each collector words its messages differently. JVMs with all the collectors log to one source, one
+// after the other.
 func TestEveryCollector(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		collectors, err := Collectors(jdk)
@@ -42,7 +43,7 @@ func TestEveryCollector(t *testing.T) {
 	})
 }
 
-// noLevelUnknown requires that the sidecar knew the level of every line.
+// noLevelUnknown requires that the sidecar recognised the level of every line.
 func (r *rig) noLevelUnknown() {
 	r.Helper()
 	_, metrics, err := r.side.Get("/metrics")
@@ -74,8 +75,8 @@ func (r *rig) classified(text []byte) map[ul.Kind]int {
 	return kinds
 }
 
-// Every exception is a message of three lines. On JDK 17 and 21 the second and
-// third have no decorations at all.
+// Every exception is a message of three lines. On JDK 17 and 21, the second and third line have no
+// decorations at all.
 func TestMessagesOfSeveralLines(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newRig(t, jdk, "64m")
@@ -93,7 +94,7 @@ func TestMessagesOfSeveralLines(t *testing.T) {
 	})
 }
 
-// Each JVM has a file of its own, and so a stream.
+// Each JVM has its own file, and so its own stream.
 func TestSeveralJVMsAtOnce(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newRig(t, jdk, "64m")

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Comparison is what became of the lines that a JVM wrote, according to its second output; see the package
-// documentation. Numbers are of lines.
+// Comparison compares the persisted lines of a JVM with the lines of its second output; see the package
+// documentation. All numbers count lines.
 type Comparison struct {
 	Written   int
 	Persisted int
 	Missing   int // written and not persisted
 	Twice     int // persisted more often than written
 	Foreign   int // persisted and never written
-	Moved     int // at another place among the lines of its thread
+	Moved     int // at another place in the sequence of its thread
 	Repeated  int // written twice by the JVM itself, as its level changed
 	Identical bool
-	First     string // the first wrong line, for people
+	First     string // the first wrong line, for failure messages
 }
 
-// Same reports whether what was persisted is what was written.
+// Same reports whether exactly the written lines were persisted, each thread's lines in order.
 func (c Comparison) Same() bool {
 	return c.Missing == 0 && c.Twice == 0 && c.Foreign == 0 && c.Moved == 0
 }
@@ -44,8 +44,9 @@ func (c Comparison) String() string {
 // Compare compares the persisted text of an output with a second output. If they are not identical, their decorations
 // must begin with a time and have the thread as the third field, as [Decorations] does.
 //
-// Changes are the moments at which the level of the first output was changed, but not that of the second. HotSpot may
-// then write a message to the first output twice, which is not the shipper's fault; see the package documentation.
+// Changes are the times at which the level of the first output was changed, but not the level of the second. HotSpot
+// may then write a message to the first output twice, which is not the shipper's fault; see the package
+// documentation.
 func Compare(written, persisted []byte, changes ...time.Time) Comparison {
 	c := Comparison{
 		Written: bytes.Count(written, newline), Persisted: bytes.Count(persisted, newline),
@@ -67,12 +68,12 @@ func Compare(written, persisted []byte, changes ...time.Time) Comparison {
 
 var newline = []byte("\n")
 
-// nearby is the largest distance between a repeated line and the change of level to which it is attributed: the
-// moment of the change is only known from outside the JVM.
+// nearby is the largest time between a repeated line and the change of level that explains it. The time of a
+// change is measured outside the JVM, and so is not exact.
 const nearby = time.Second
 
-// withoutRepeats removes from a thread's lines, and counts, the messages that the JVM itself repeated when its level
-// changed: a message that directly follows itself near a change, and was written once.
+// withoutRepeats removes, and counts, the messages of a thread that the JVM itself repeated when its level changed.
+// Such a message directly follows its first copy, its time is near a change, and the second output has it once.
 func (c *Comparison) withoutRepeats(want, got []string, changes []time.Time) []string {
 	if len(changes) == 0 {
 		return got
@@ -95,12 +96,12 @@ func (c *Comparison) withoutRepeats(want, got []string, changes []time.Time) []s
 			surplus[line]--
 		}
 		c.Repeated += len(message)
-		last = nil // a change repeats a message once
+		last = nil // a change repeats a message only once
 	}
 	return once
 }
 
-// messages groups lines: a header and what continues it.
+// messages groups lines into messages: a header and its continuation lines.
 func messages(lines []string) (all [][]string) {
 	begin := 0
 	for i := range lines {
@@ -173,7 +174,7 @@ func (c *Comparison) order(want, got map[string][]string) {
 	}
 }
 
-// wrong keeps the earliest of all wrong lines: they begin with a time.
+// wrong keeps the earliest wrong line. Text order is time order, because lines begin with a time.
 func (c *Comparison) wrong(what, line string) {
 	text := fmt.Sprintf("%.300s (%s)", line, what)
 	if c.First == "" || text < c.First {

@@ -39,8 +39,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// HotSpot repeats a message at the moment when it changes an output's level. That is not an error; every other repeat
-// is.
+// HotSpot may repeat a message while it changes an output's level. That is not an error, but every other repeat is.
 func TestCompareWhereALevelChanged(t *testing.T) {
 	const (
 		a = "[2026-11-20T16:45:11.123+0100][0.1s][11][info ][gc] one\n"

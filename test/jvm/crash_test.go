@@ -20,8 +20,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// injectedOptions are the options that the injector gives a JVM, with the log
-// in the source of the rig.
+// injectedOptions returns the options that the injector gives a JVM, with the log in the rig's
+// source.
 func (r *rig) injectedOptions() []string {
 	r.Helper()
 	s := &starts{T: r.T, jdk: r.jdk, source: r.source}
@@ -61,7 +61,7 @@ func newWitness(r *rig) *witness {
 	return w
 }
 
-// look opens new files other than logs.
+// look opens all new files that are not logs.
 func (w *witness) look() {
 	entries, err := os.ReadDir(w.source)
 	if err != nil {
@@ -108,12 +108,13 @@ func (w *witness) crash() {
 	w.Helper()
 	flags := append(w.injectedOptions(), "-XX:+UnlockDiagnosticVMOptions", "-XX:+LogVMOutput",
 		"-XX:LogFile="+filepath.Join(w.source, "hotspot_%p.log"),
-		// A compiler that crashes leaves such a file; this one leaves a file at each method.
+		// A compiler that crashes leaves a replay file; with these options, it leaves one for each
+		// method.
 		"-XX:CompileCommand=quiet", "-XX:CompileCommand=DumpReplay,*::hashCode", "-Xcomp", "-XX:CompileCommand=compileonly,*::hashCode")
-	if w.jdk.Version < 21 { // only the second compiler of these JVMs leaves such files
+	if w.jdk.Version < 21 { // only the C2 compiler of these JVMs leaves replay files
 		flags = append(flags, "-XX:TieredStopAtLevel=4", "-XX:-TieredCompilation")
 	}
-	before := len(w.kinds()[naming.KindReplay]) // left by JVMs that have ended
+	before := len(w.kinds()[naming.KindReplay]) // left by earlier JVMs
 	p := w.startIn(w.source, flags, "Churn", "600000", "20")
 	lab.Eventually(w, patience, "the JVM's log is persisted, and the compiler has left a file", func() bool {
 		log := fmt.Sprintf(`ullage_persisted_bytes_total{stream="gc-%d.log"}`, p.PID())
@@ -127,7 +128,7 @@ func (w *witness) crash() {
 	}
 }
 
-// statusShowsCrashes requires that /status shows as many crashes as the metrics, and from when on the copy has lines.
+// statusShowsCrashes requires the number of crashes in /status, and that /status describes the copy.
 func (w *witness) statusShowsCrashes(want int64) {
 	w.Helper()
 	_, body, err := w.side.Get("/status")
@@ -140,9 +141,9 @@ func (w *witness) statusShowsCrashes(want int64) {
 	}
 }
 
-// A dying JVM leaves a report, the output of the VM and what the compilers were doing. The durable copy has each of
-// these files as a stream of its own, byte for byte, because the files are lost with the pod. Each report counts as
-// one crash. Only the names of logs match --match here.
+// A dying JVM leaves a crash report, the output of the VM, and replay files of the compilers. The durable copy has
+// each of these files as its own stream, byte for byte, because the files are lost with the pod. Each report counts
+// as one crash. In this test, --match matches only the names of logs.
 func TestWhatACrashLeavesIsPersisted(t *testing.T) {
 	alongsideFrom(t, dumpReplay, func(t *testing.T, jdk lab.JDK) {
 		w := newWitness(newRig(t, jdk, "64m", "--match", "gc*.log*"))
@@ -169,10 +170,10 @@ func TestWhatACrashLeavesIsPersisted(t *testing.T) {
 				written := w.written(name)
 				// The sidecar adds a newline if the last line of a file lacks one.
 				persisted := bytes.TrimSuffix(w.persisted(name), newline)
-				// A compiler's thread may be gone before it has written anything.
+				// A compiler thread may end before it has written anything to its replay file.
 				empty := len(written) == 0 && kind != naming.KindReplay
 				if empty || !bytes.Equal(bytes.TrimSuffix(written, newline), persisted) {
-					t.Errorf("%s: %d bytes were persisted of %d, or they differ", name, len(persisted), len(written))
+					t.Errorf("%s: %d of %d bytes were persisted, or they differ", name, len(persisted), len(written))
 				}
 			}
 		}
@@ -187,8 +188,8 @@ func TestWhatACrashLeavesIsPersisted(t *testing.T) {
 	})
 }
 
-// A JVM with the injector's options does not map a file of counters, which would be on a disk, and jcmd still reaches
-// it by its number.
+// A JVM with the injector's options does not map its performance counters to a file, which would be on a disk. jcmd
+// still reaches the JVM by its process ID.
 func TestNoCountersAreMappedFromADisk(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newRig(t, jdk, "64m")
@@ -217,8 +218,7 @@ func TestNoCountersAreMappedFromADisk(t *testing.T) {
 	})
 }
 
-// A real JVM has a second log on a disk. The sidecar finds that log if it reaches the JVM as the injector has
-// arranged it.
+// A real JVM has a second log on a disk. The sidecar, attached as the injector sets it up, finds that log.
 func TestASecondLogIsFound(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)

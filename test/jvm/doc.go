@@ -31,7 +31,7 @@
 // to its attach socket, without any of the code under test. After a raise, that list must be what it was before, byte
 // for byte except for " (reconfigured)".
 //
-// HotSpot puts its socket into /tmp, whatever java.io.tmpdir says, so the JVMs of tests that run side by side meet
-// there. Most tests therefore look for JVMs among the processes, where a sidecar sees only JVMs that log to its own
-// source. In the other tests each JVM gets a /tmp of its own, which needs root and unshare(1).
+// HotSpot puts its socket into /tmp, whatever java.io.tmpdir is set to, so the JVMs of parallel tests share that
+// directory. Most tests therefore look for JVMs among the processes, where a sidecar sees only JVMs that log to its
+// own source. In the other tests each JVM gets a /tmp of its own, which needs root and unshare(1).
 package jvm

@@ -12,8 +12,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// When a JVM ends whose process the sidecar sees, the mark says how it ended, although the way to the JVM's socket
-// ends with the process: in a container, its file systems do, too.
+// If the sidecar sees the process of a JVM, the mark of the JVM's end says how the JVM ended, even if the path to
+// its socket disappears with the process.
 func TestHowAVisibleJVMEndedIsMarked(t *testing.T) {
 	for mode, isolated := range map[string]bool{"auto": false, "process-namespace": true} {
 		t.Run(mode, func(t *testing.T) {
@@ -43,7 +43,8 @@ func TestHowAVisibleJVMEndedIsMarked(t *testing.T) {
 	}
 }
 
-// signal sends a signal to a JVM. An isolated JVM is the child of the process that made its namespaces.
+// signal sends a signal to a JVM. An isolated JVM is the child of the process that created its
+// namespaces.
 func signal(t *testing.T, p *listened, isolated bool, sig syscall.Signal) {
 	t.Helper()
 	pid := p.PID()

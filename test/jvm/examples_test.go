@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// TestExamples pastes each example of the documents that needs no cluster into
-// a shell, with directories and an address of the test's own. (test/e2e pastes
-// the example that needs a cluster.)
+// TestExamples runs each documented example that needs no cluster in a shell, with the test's own
+// directories and address. (test/e2e runs the example that needs a cluster.)
 func TestExamples(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -24,7 +23,7 @@ func TestExamples(t *testing.T) {
 		page string
 		want []string
 	}{
-		{"docs/getting-started.md", []string{"ready", "gc.log", "Using "}}, // builds what the other one runs
+		{"docs/getting-started.md", []string{"ready", "gc.log", "Using "}}, // builds the program that the other example runs
 		{"docs/levels.md", []string{"all=off,gc*=info → all=off,gc*=info,gc*=debug", "log level restored", "[debug]"}},
 	} {
 		t.Run(e.page, func(t *testing.T) {
@@ -46,8 +45,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestTheREADMEsFirstCommands pastes what a newcomer types first. The address of the repository leads git to this
-// tree, including what is not committed yet.
+// TestTheREADMEsFirstCommands runs the first commands of the README. Git takes this tree, with its uncommitted
+// changes, in place of the public repository.
 func TestTheREADMEsFirstCommands(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -70,7 +69,7 @@ func TestTheREADMEsFirstCommands(t *testing.T) {
 	}
 }
 
-// repository makes a repository with one commit: all files below root that git does not ignore, as they are now.
+// repository creates a repository with one commit, which has all files below root that git does not ignore.
 func repository(t *testing.T, root string) string {
 	t.Helper()
 	dir := t.TempDir()

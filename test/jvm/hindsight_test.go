@@ -27,8 +27,7 @@ func split(text []byte) (persisted, withheld []byte) {
 	return persisted, withheld
 }
 
-// debugging returns a JVM that always logs debug lines, to the source and to another
-// file.
+// debugging starts a JVM that always logs debug lines, to the source and to a second output.
 func debugging(r *levelRig, program ...string) *Process {
 	r.Helper()
 	r.Cleanup(func() { r.side.Kill() })
@@ -42,18 +41,18 @@ func persistedExactly(r *levelRig) (withheld []byte) {
 	c := Compare(info, r.persisted("gc.log"))
 	r.Logf("%s; %d lines withheld, %d saved", c, bytes.Count(withheld, newline), bytes.Count(r.persisted(detail), newline))
 	if !c.Same() {
-		r.Error("the persisted lines are not those that the JVM wrote at info and above")
+		r.Error("the persisted lines differ from the lines that the JVM wrote at info and above")
 	}
 	return withheld
 }
 
-// The sidecar is killed between the lines and the command that saves them. The lines of the window before the command
-// and of the window after it are saved, each once, and older ones are not.
+// The sidecar is killed after lines were withheld, and again after the command that saves them. The lines in the
+// window before the command and in the window after it are saved, each once, and older lines are not.
 func TestHindsightHasTheDetailBeforeACommand(t *testing.T) {
 	const window = 2 * time.Second
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk, "--persist-level", "info", "--hindsight", window.String(), "--hindsight-on", "")
-		jvm := debugging(r, "Churn", "600000", "50") // enough collections that a window is a small part of them
+		jvm := debugging(r, "Churn", "600000", "50") // so often that a window has only a small part of the collections
 		r.shipped("gc.log", "Pause Young")
 		time.Sleep(2 * window) // the JVM writes more than the sidecar holds
 		r.side.Kill()
@@ -107,7 +106,7 @@ func savedRuns(r *levelRig, withheld []byte) {
 	}
 }
 
-// Every pause fires, so all that the JVM has written since its start is saved.
+// Every pause triggers a save, so all lines since the JVM's start are saved.
 func TestHindsightHasTheDetailAroundAPause(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk, "--persist-level", "info", "--hindsight", "30s", "--hindsight-on", "pause>1ms")

@@ -15,8 +15,8 @@ import (
 //go:embed testdata/*.java
 var sources embed.FS
 
-// Compile compiles the Java programs of testdata into an empty directory, for
-// every supported version, and returns the class path.
+// Compile compiles the Java programs of testdata into an empty directory, so that they run on every
+// supported version, and returns the class path.
 func Compile(jdk lab.JDK, dir string) (classes string, err error) {
 	if err := os.CopyFS(dir, sources); err != nil {
 		return "", fmt.Errorf("compile Java: %w", err)
@@ -35,7 +35,7 @@ type Collector struct {
 	Flags []string
 }
 
-// Collectors asks a JVM which collectors it has, since vendors leave some out.
+// Collectors returns the collectors that a JVM has. It tries each, since vendors leave some out.
 func Collectors(jdk lab.JDK) ([]Collector, error) {
 	candidates := []Collector{
 		{"serial", []string{"-XX:+UseSerialGC"}},
@@ -43,10 +43,10 @@ func Collectors(jdk lab.JDK) ([]Collector, error) {
 		{"g1", []string{"-XX:+UseG1GC"}},
 		{"z", []string{"-XX:+UseZGC"}},
 		{"shenandoah", []string{"-XX:+UseShenandoahGC"}},
-		// It never collects, so it needs room for all that is ever allocated.
+		// Epsilon never collects, so it needs room for everything that the program allocates.
 		{"epsilon", []string{"-XX:+UnlockExperimentalVMOptions", "-XX:+UseEpsilonGC", "-Xmx1g"}},
 	}
-	if jdk.Version >= 21 && jdk.Version <= 23 { // earlier JDKs have no generational Z, later ones no other
+	if jdk.Version >= 21 && jdk.Version <= 23 { // earlier JDKs have no generational ZGC, later JDKs have no other ZGC
 		candidates = append(candidates, Collector{"z-generational", []string{"-XX:+UseZGC", "-XX:+ZGenerational"}})
 	}
 	if jdk.Version >= 24 {

@@ -78,7 +78,7 @@ func (r *levelRig) log(code int, verb string, args ...string) (stdout, stderr st
 	return l.stdout.String(), l.stderr.String()
 }
 
-// said requires that a text has all parts.
+// said requires that a text contains all parts.
 func said(t testing.TB, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
@@ -88,7 +88,7 @@ func said(t testing.TB, text string, parts ...string) {
 	}
 }
 
-// ownLog is the flag of an output that is shipped, with a file for each JVM.
+// ownLog returns the flag of a shipped output with a separate file for each JVM.
 func (r *levelRig) ownLog() string {
 	return Output{Selection: "gc*=info", File: filepath.Join(r.source, "gc-%p.log"), Decorations: "uptime,level,tags", Options: "filecount=3"}.Flag()
 }
@@ -110,7 +110,7 @@ func TestLevelsCommandList(t *testing.T) {
 		said(r, strings.Join(strings.Fields(table), " "), "file="+r.source+"/gc-%p.log all=off,gc*=info uptime,level,tags ", "filecount=3,filesize=20480K"+async+" yes",
 			"/its own.log all=off,gc=debug none ", async+" no")
 		if strings.Contains(table, fmt.Sprint(one.PID())) {
-			t.Errorf("only %d was asked for:\n%s", two.PID(), table)
+			t.Errorf("the list for JVM %d has another JVM:\n%s", two.PID(), table)
 		}
 		text, _ := r.log(0, "list", "--json", "--pid", fmt.Sprint(two.PID()))
 		if diff := cmp.Diff(strings.Split(two.configuration(), "\n"), strings.Split(r.asListed(text, two), "\n")); diff != "" {
@@ -121,7 +121,8 @@ func TestLevelsCommandList(t *testing.T) {
 	})
 }
 
-// asListed writes the JSON of a list in the form of the JVM's list and checks the rest of it.
+// asListed converts the JSON of a list into the form of the JVM's own list, and checks the fields
+// that the JVM's list lacks.
 func (r *levelRig) asListed(text string, p *listened) string {
 	r.Helper()
 	var outputs []struct {
@@ -144,7 +145,7 @@ func (r *levelRig) asListed(text string, p *listened) string {
 	return list.String()
 }
 
-// A sidecar knows of a raise that a person has set and ends it.
+// A sidecar knows of a raise that a person has set, and ends it on time.
 func TestLevelsCommandBesideASidecar(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -175,7 +176,7 @@ func TestLevelsCommandBesideASidecar(t *testing.T) {
 	})
 }
 
-// bystander waits until the sidecar runs and takes commands.
+// bystander waits until the sidecar takes commands about levels.
 func (r *levelRig) bystander() {
 	r.Helper()
 	lab.Eventually(r, patience, "the sidecar takes requests about the levels", func() bool {
@@ -213,7 +214,7 @@ func TestLevelsCommandWithoutASidecar(t *testing.T) {
 	})
 }
 
-// A refusal is reported in HotSpot's own words, unabridged.
+// A refusal by HotSpot is reported verbatim and in full.
 func TestLevelsCommandRefused(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -246,7 +247,7 @@ func TestLevelsCommandRefused(t *testing.T) {
 	})
 }
 
-// After a rotation the JVM logs to a new file, and nothing of the old one is lost.
+// After a rotation, the JVM logs to a new file, and no line of the old file is lost.
 func TestLevelsCommandRotate(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)

@@ -7,7 +7,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// HotSpot 25 dies at the next class that it loads if perf+class+link is raised at run time, as all=info does.
+// If perf+class+link is raised at run time, as by all=info, HotSpot 25 dies when it loads the next class.
 func TestLevelsOfEverythingDoNotKillTheJVM(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)

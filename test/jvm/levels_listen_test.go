@@ -16,7 +16,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// listened is a JVM that is asked for its log configuration without any of the code under test.
+// listened is a JVM that tests query for its log configuration without the code under test.
 type listened struct {
 	*Process
 	r      *levelRig
@@ -46,7 +46,7 @@ func (r *levelRig) listening(at place, flags []string, program ...string) *liste
 	return p
 }
 
-// launch starts a JVM. At the end of the test it is gone, with everything that it has left behind.
+// launch starts a JVM. At the end of the test, the JVM is killed and its socket is removed.
 func (r *levelRig) launch(at place, flags []string, program ...string) *listened {
 	r.Helper()
 	args := append(r.within(at), r.jdk.Java(), "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx64m", "-cp", classes)
@@ -77,8 +77,8 @@ func (r *levelRig) launch(at place, flags []string, program ...string) *listened
 	return p
 }
 
-// within returns the prefix for a command that is to run in a place. Directories that the JVM needs and that its own
-// /tmp would hide are mounted into that.
+// within returns the prefix of a command that is to run in a place. Directories below /tmp that the JVM needs are
+// mounted into its own /tmp, which would otherwise hide them.
 func (r *levelRig) within(at place) []string {
 	r.Helper()
 	if at.tmp == "" {
@@ -117,7 +117,7 @@ func needs(t testing.TB, program string) {
 	}
 }
 
-// newTmp returns a directory to be the /tmp of JVMs.
+// newTmp returns a directory that can serve JVMs as their /tmp.
 func newTmp(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "jvm-tmp-") // a short name, since it is part of a socket's name
@@ -131,7 +131,7 @@ func newTmp(t testing.TB) string {
 	return dir
 }
 
-// jcmd runs a diagnostic command as jcmd does.
+// jcmd runs a diagnostic command in the way of the JDK's jcmd.
 func jcmd(socket, command string) (string, error) {
 	conn, err := net.DialTimeout("unix", socket, patience)
 	if err != nil {
@@ -152,7 +152,7 @@ func jcmd(socket, command string) (string, error) {
 	return text, err
 }
 
-// list returns what the JVM answers to VM.log list.
+// list returns the JVM's answer to VM.log list.
 func (p *listened) list() string {
 	p.r.Helper()
 	var text string
@@ -164,7 +164,7 @@ func (p *listened) list() string {
 	return text
 }
 
-// configuration returns the JVM's outputs as they are set, without the remark that an output was reconfigured.
+// configuration returns the JVM's list of its outputs, without the note that an output was reconfigured.
 func (p *listened) configuration() string {
 	p.r.Helper()
 	return outputsIn(p.list())
@@ -175,7 +175,7 @@ func outputsIn(list string) string {
 	return strings.ReplaceAll(outputs, " (reconfigured)", "")
 }
 
-// jcmd gets the same list by the JDK's own tool, which makes a JVM listen.
+// jcmd gets the same list from the JDK's own tool, which makes a JVM listen.
 func (p *listened) jcmd() string {
 	p.r.Helper()
 	out, err := exec.Command(filepath.Join(p.r.jdk.Home, "bin", "jcmd"), strconv.Itoa(p.PID()), "VM.log", "list").CombinedOutput()
@@ -185,15 +185,15 @@ func (p *listened) jcmd() string {
 	return outputsIn(string(out))
 }
 
-// signal sends the JVM a signal. After SIGSTOP it waits until every thread is stopped: on a busy machine, threads run
-// on for a while, and one may answer a command.
+// signal sends the JVM a signal. After SIGSTOP it waits until every thread is stopped: on a busy machine, threads
+// continue for a while, and one of them may answer a command.
 func (p *listened) signal(s syscall.Signal) {
 	p.r.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {
 		p.r.Fatal(err)
 	}
 	if s == syscall.SIGSTOP {
-		lab.Eventually(p.r, patience, "the JVM stands still", p.stopped)
+		lab.Eventually(p.r, patience, "all threads of the JVM are stopped", p.stopped)
 	}
 }
 

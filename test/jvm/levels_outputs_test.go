@@ -7,7 +7,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// lineWith returns the line of a text that has a part.
+// lineWith returns the first line of text that contains part.
 func lineWith(t *testing.T, text, part string) string {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -21,7 +21,7 @@ func lineWith(t *testing.T, text, part string) string {
 
 const allDecorators = "time,utctime,uptime,timemillis,uptimemillis,timenanos,uptimenanos,hostname,pid,tid,level,tags"
 
-// oddOutputs are the outputs of an application with unusual settings for its logs. Those whose names begin with
+// oddOutputs returns the flags of an application with unusual log outputs. The outputs whose names begin with
 // "shipped" are shipped.
 func oddOutputs(r *levelRig) []string {
 	flags := []string{
@@ -40,8 +40,8 @@ func oddOutputs(r *levelRig) []string {
 	return flags
 }
 
-// The application's own outputs are left alone: a raise changes only the shipped ones, and leaves nothing behind.
-// Outputs whose lines show no level are raised only by name.
+// A raise changes only shipped outputs, never the application's others, and leaves nothing behind. Outputs whose
+// lines show no level are raised only by name.
 func TestLevelsOfOddOutputs(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -91,7 +91,7 @@ func (r *levelRig) onlyShipped(before, raised string) {
 	}
 }
 
-// changedLines counts the lines of b that are not in a.
+// changedLines counts the lines of b that differ from the same line of a.
 func changedLines(a, b string) (n int) {
 	lines := strings.Split(a, "\n")
 	for i, line := range strings.Split(b, "\n") {
@@ -102,15 +102,15 @@ func changedLines(a, b string) (n int) {
 	return n
 }
 
-// leaveOut removes the selection from a line of the list.
+// leaveOut returns a line of the list without its selection.
 func leaveOut(line string) string {
 	begin := strings.LastIndex(line, " all=") + 1
 	end := begin + strings.IndexByte(line[begin:], ' ')
 	return line[:begin] + line[end:]
 }
 
-// JDK 17 lists a selection of 255 bytes or more with parts missing. What cannot be restored is not raised. Later JDKs
-// list it whole.
+// JDKs before 20 omit parts of a selection of 255 bytes or more from their list. Such an output could not be
+// restored, so it is not raised. Later JDKs list the whole selection.
 func TestLevelsOfALongSelection(t *testing.T) {
 	var items []string
 	for _, tags := range []string{"heap", "ergo", "age", "alloc", "metaspace", "phases", "ref", "start", "task", "humongous", "region", "remset", "stats"} {

@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// The JVM runs in the namespaces of a container: it shares only its /tmp and the source with the sidecar. In its own
-// namespace it is always process 1.
+// The JVM runs in namespaces, as in a container: it shares only its /tmp and the source with the sidecar. In its own
+// namespace, it is always process 1.
 func TestLevelsAcrossNamespaces(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -42,9 +42,10 @@ func TestLevelsAcrossNamespaces(t *testing.T) {
 	})
 }
 
-// A JVM serves only its own user and group. Any other sidecar reports as whom to run it, and continues to ship.
+// A JVM serves only its own user and group. A sidecar of another user or group reports which ones it needs, and
+// continues to ship.
 func TestLevelsOfAnotherUser(t *testing.T) {
-	const user = 12345 // of the JVM, and its group
+	const user = 12345 // the uid and the gid of the JVM
 	for _, attach := range []string{"shared-tmp", "process-namespace", "auto"} {
 		for name, tc := range map[string]struct {
 			uid, gid uint32
@@ -114,7 +115,7 @@ func (r *levelRig) notPermitted(jvm *listened, user, uid, gid uint32) {
 	}
 }
 
-// open lets other users into directories of the test.
+// open lets other users into the directories that contain the paths.
 func open(t testing.TB, paths ...string) {
 	t.Helper()
 	top := filepath.Clean(os.TempDir())
@@ -131,7 +132,7 @@ func open(t testing.TB, paths ...string) {
 	}
 }
 
-// A JVM that does not permit attaching is left alone: SIGQUIT would make it print all its threads.
+// A JVM that does not permit attaching gets no signal: SIGQUIT would make it print all its threads.
 func TestLevelsOfAJVMThatCannotBeAttachedTo(t *testing.T) {
 	const disable = "-XX:+DisableAttachMechanism"
 	for name, tc := range map[string]struct{ flags, env []string }{

@@ -17,7 +17,7 @@ import (
 // randomRounds is how often a JVM is raised and restored.
 const randomRounds = 200
 
-// After any selection, whether the JVM takes all of it, takes a part or refuses it, the JVM's configuration is
+// After any selection, whether the JVM takes all of it, a part of it or none, the JVM's configuration is
 // restored.
 func TestLevelsRandomRounds(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
@@ -53,10 +53,10 @@ type outcome string
 const (
 	refused outcome = "refused" // the JVM refused at least a part
 	raised  outcome = "raised"
-	useless outcome = "without effect" // the outputs have it already
+	useless outcome = "without effect" // the outputs already have the selection
 )
 
-// round raises and restores.
+// round raises a JVM to a selection and restores it.
 func (r *levelRig) round(m *control.Command, jvm *listened, text, before string) outcome {
 	r.Helper()
 	became := raised
@@ -95,7 +95,8 @@ type randomSelections struct {
 	tags []string
 }
 
-// selection returns 1 to 16 items. Most name a tag that occurs in some tag set; no JVM has all of the pairs.
+// selection returns 1 to 16 items. Most name one tag, which matches some tag set. Some name a pair of tags,
+// which often matches none.
 func (r randomSelections) selection() string {
 	items := make([]string, 1+r.IntN(16))
 	for i := range items {
@@ -105,7 +106,7 @@ func (r randomSelections) selection() string {
 			if other := r.tags[r.IntN(len(r.tags))]; other != tags {
 				tags += "+" + other
 			}
-		case n < 2: // often no tag set consists of that tag alone
+		case n < 2: // often, no tag set consists of that tag alone
 		case n < 6:
 			tags = "all"
 		default:

@@ -9,7 +9,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// The sidecar is ended while the JVM is raised, and is started again. A restart neither prolongs nor forgets a raise.
+// The sidecar ends while the JVM is raised, and is started again. A restart neither prolongs nor forgets a raise.
 func TestLevelsAfterARestart(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -37,8 +37,7 @@ func TestLevelsAfterARestart(t *testing.T) {
 	})
 }
 
-// killRaised raises for a while, kills the sidecar, and returns the end of the
-// raise.
+// killRaised raises for the given time, kills the sidecar, and returns when the raise is to end.
 func (r *levelRig) killRaised(jvm *listened, lasts string) time.Time {
 	r.Helper()
 	r.want("gc*=debug", lasts)
@@ -63,8 +62,8 @@ func goesOn(r *levelRig, jvm *listened, before string) {
 	}
 }
 
-// drained ends the sidecar with SIGTERM instead: nothing stays raised, and the raise continues with the next sidecar,
-// to the same end.
+// drained ends the sidecar with SIGTERM instead: nothing stays raised. The next sidecar continues the raise until the
+// same time.
 func drained(r *levelRig, jvm *listened, before string) {
 	r.want("gc*=debug", "1h")
 	until := r.raisedUntil()
@@ -78,8 +77,8 @@ func drained(r *levelRig, jvm *listened, before string) {
 	}
 }
 
-// besideAnother starts a second sidecar on the same source, with a destination of its own. It waits and leaves the
-// levels alone.
+// besideAnother starts a second sidecar on the same source, with its own destination. The second sidecar waits and
+// does not change the levels.
 func besideAnother(r *levelRig, jvm *listened, before string) {
 	r.want("gc*=debug", "1h")
 	r.raisedUntil()
@@ -124,7 +123,7 @@ func restoresAtOnce(r *levelRig, jvm *listened, before string) {
 	}
 }
 
-// The raise outlives a JVM: the next JVM gets it too, and in the end has its own configuration again.
+// A raise outlives a JVM: the next JVM gets it too, and has its own configuration again in the end.
 func TestLevelsAfterARestartOfTheJVM(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)

@@ -18,8 +18,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// levelRig is a rig whose sidecar changes log levels as the annotations in the file notes request. The sidecar can be
-// started again.
+// levelRig is a rig whose sidecar changes log levels as requested by the annotations in the file notes. The sidecar
+// can be restarted.
 type levelRig struct {
 	*rig
 	notes string
@@ -27,7 +27,7 @@ type levelRig struct {
 	user  *syscall.Credential // of the sidecar; nil: ours
 }
 
-// newLevelRig makes the directories, which all users may write to. It starts no sidecar.
+// newLevelRig creates the directories, which all users may write to. It starts no sidecar.
 func newLevelRig(t *testing.T, jdk lab.JDK, flags ...string) *levelRig {
 	t.Helper()
 	r := &levelRig{rig: &rig{T: t, jdk: jdk, source: lab.Tmpfs(t, "64m"), dest: t.TempDir(), truth: t.TempDir()}}
@@ -53,7 +53,7 @@ func raising(t *testing.T, jdk lab.JDK, flags ...string) *levelRig {
 	return r
 }
 
-// up starts the sidecar, also again after a kill.
+// up starts the sidecar, or restarts it after a kill.
 func (r *levelRig) up() {
 	r.Helper()
 	cmd := exec.Command(program, r.flags...)
@@ -91,7 +91,7 @@ func (r *levelRig) annotate(all map[string]string) {
 	}
 }
 
-// want asks for a raise.
+// want requests a raise by annotation.
 func (r *levelRig) want(selection, lasts string) {
 	r.Helper()
 	r.annotate(map[string]string{"log": selection, "log-for": lasts})
@@ -124,7 +124,7 @@ func (r *levelRig) levels() admin.Levels {
 func (r *levelRig) raisedUntil() time.Time {
 	r.Helper()
 	var until time.Time
-	lab.Eventually(r, patience, "the sidecar says that it raised", func() bool {
+	lab.Eventually(r, patience, "/status has a raise that the JVM took", func() bool {
 		l := r.levels()
 		if l.Raise == nil || len(l.JVMs) == 0 || l.JVMs[0].Applied == "" {
 			return false
@@ -138,12 +138,12 @@ func (r *levelRig) raisedUntil() time.Time {
 // shipped waits until the persisted lines of a stream contain a text.
 func (r *levelRig) shipped(stream, text string) {
 	r.Helper()
-	lab.Eventually(r, patience, fmt.Sprintf("%q is in what was persisted of %s", text, stream), func() bool {
+	lab.Eventually(r, patience, fmt.Sprintf("%q is in the persisted lines of %s", text, stream), func() bool {
 		return strings.Contains(r.soFar(stream), text)
 	})
 }
 
-// soFar returns what has been persisted of a stream so far.
+// soFar returns the lines of a stream that have been persisted so far.
 func (r *levelRig) soFar(stream string) string {
 	r.Helper()
 	var text bytes.Buffer
@@ -162,7 +162,7 @@ func (r *levelRig) configured(p *listened, want string) {
 			r.Logf("the configuration is\n%swant\n%s", is, want)
 		}
 	}()
-	lab.Eventually(r, patience, "the JVM's own log configuration", func() bool {
+	lab.Eventually(r, patience, "the JVM has the wanted log configuration", func() bool {
 		is = p.configuration()
 		return is == want
 	})

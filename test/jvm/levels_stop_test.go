@@ -8,7 +8,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A stopped JVM answers nothing. When it continues, it does what it was told; the last request wins.
+// A stopped JVM does not answer. When it continues, it executes the commands that it was sent; the
+// last request wins.
 func TestLevelsOfAStoppedJVM(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -24,8 +25,8 @@ func TestLevelsOfAStoppedJVM(t *testing.T) {
 	})
 }
 
-// The sidecar is asked to end after its first attempt to restore a stopped JVM has timed out. The JVM continues a
-// moment later, so the drain can still restore it, and must.
+// The sidecar gets SIGTERM after its first attempt to restore a stopped JVM has timed out. The JVM continues a
+// moment later, so the drain must restore it.
 func TestLevelsDrainTriesAgain(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -65,9 +66,9 @@ func (r *levelRig) timedOut() {
 	})
 }
 
-// A person turns off all logging of a raised JVM. Looking for that before each restore would cost every JVM one more
-// command. So the restore turns the output on again: the JVM creates the output a second time. The sidecar logs that,
-// and the raise is over.
+// A person turns off all logging of a raised JVM. To detect that before each restore would cost every JVM one more
+// command. So the restore makes the JVM create the output a second time. The sidecar logs that, and the raise is
+// over.
 func TestLevelsOfAnOutputThatIsGone(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -82,7 +83,7 @@ func TestLevelsOfAnOutputThatIsGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.annotate(nil)
-		lab.Eventually(t, patience, "the raise is over, and the sidecar has logged what became of the output", func() bool {
+		lab.Eventually(t, patience, "the raise is over, and the sidecar has logged that the output was deleted", func() bool {
 			return r.levels().Raise == nil && strings.Contains(r.side.Stderr(), "an output was deleted while it was raised")
 		})
 		if is := jvm.configuration(); !strings.Contains(is, "all=off,gc*=info ") {

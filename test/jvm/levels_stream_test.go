@@ -19,8 +19,8 @@ func (r *levelRig) streams() []string {
 	}
 }
 
-// A raise of one stream leaves the others alone. A raise of another stream replaces it, and one without a stream
-// leaves out outputs whose lines show no level.
+// A raise of one stream does not change the others. A raise of another stream replaces it. A raise without a
+// stream omits outputs whose lines show no level.
 func TestLevelsOfOneStream(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)

@@ -9,13 +9,13 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// gcLog is the flag of a shipped output, with collections at level info.
+// gcLog returns the flag of a shipped output, with collections and safepoints at level info.
 func (r *levelRig) gcLog() string {
 	return Output{Selection: "gc*=info,safepoint=info", File: filepath.Join(r.source, "gc.log"), Decorations: "uptime,level,tags"}.Flag()
 }
 
-// A person edits the annotation. Lines of the new level come at once, and when the time is over, the JVM logs what it
-// logged before.
+// A person edits the annotation. Lines at the new level are persisted at once. When the time is over, the JVM has its
+// earlier configuration again.
 func TestLevelsRaiseByAnnotation(t *testing.T) {
 	for name, tc := range map[string]struct {
 		from  int
@@ -64,8 +64,8 @@ func TestLevelsRaiseTwiceAndRemove(t *testing.T) {
 	})
 }
 
-// A JVM without an earlier attach has no socket. It is asked to open one as soon as it is seen, although a JVM that
-// still starts could react badly. It prints nothing about that.
+// A JVM to which nothing has attached yet has no socket. The sidecar makes it open one as soon as it sees the JVM,
+// although a signal can harm a JVM that is still starting. The JVM prints nothing about that.
 func TestLevelsOfAJVMThatDoesNotListenYet(t *testing.T) {
 	for name, flags := range map[string][]string{"default": nil, "without signals": {"-Xrs"}} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestLevelsOfAJVMThatDoesNotListenYet(t *testing.T) {
 				twin := r.launch(place{}, append(flags, r.gcLog()), "Churn", "600000", "0")
 				r.hasLogged(twin)
 				if was := twin.jcmd(); is != was {
-					t.Errorf("the configuration is\n%sand that of an untouched JVM\n%s", is, was)
+					t.Errorf("the configuration is\n%sand the configuration of an untouched JVM is\n%s", is, was)
 				}
 			})
 		})

@@ -15,7 +15,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// trigger asks for raises by a condition, and waits until it is armed.
+// trigger requests raises by a condition, and waits until the trigger is armed.
 func (r *levelRig) trigger(condition, selection, lasts string) {
 	r.Helper()
 	r.annotate(map[string]string{"trigger": condition, "trigger-log": selection, "trigger-for": lasts})
@@ -25,11 +25,11 @@ func (r *levelRig) trigger(condition, selection, lasts string) {
 	})
 }
 
-// once is the duration of a raise that can be seen only once, however busy the machine is: the test ends it, and a
-// second one would come after the cool-down.
+// once is so long that a trigger raises only once, however busy the machine is: the test ends the raise, and a
+// second raise would come only after the cool-down.
 const once = "1h"
 
-// fired waits for a raise, and requires that the JVM took it for the given reason.
+// fired waits until a JVM took a raise, and requires that a trigger caused it for the given reason.
 func (r *levelRig) fired(reason, why string) {
 	r.Helper()
 	var raise admin.Raise
@@ -50,11 +50,11 @@ func (r *levelRig) fired(reason, why string) {
 	}
 }
 
-// A pause fires, except during a raise and in the cool-down after it.
+// A pause triggers a raise, except during a raise and in the cool-down after it.
 func TestLevelsRaiseByPause(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
-		jvm := r.listening(place{}, []string{r.gcLog()}, "Collect", "600000") // some 20 ms each
+		jvm := r.listening(place{}, []string{r.gcLog()}, "Collect", "600000") // pauses of about 20 ms
 		before := jvm.configuration()
 		r.trigger("pause>1ms", "gc*=debug", "1s")
 		r.fired("pause", "took")
@@ -71,8 +71,8 @@ func TestLevelsRaiseByPause(t *testing.T) {
 	})
 }
 
-// ZGC logs no CPU times of its pauses. If its log has no safepoints either, or they are not joined to the pauses, the
-// status reports that an io-stall is never met.
+// ZGC does not log the CPU times of its pauses. If its log has no safepoints either, or if they are not joined to the
+// pauses, the status reports that the condition io-stall is never met.
 func TestLevelsTriggerThatIsNeverMet(t *testing.T) {
 	for why, tc := range map[string]struct{ selection, flag string }{
 		"no safepoints":       {"gc*=info", "--jvm-metrics=true"},
@@ -84,7 +84,7 @@ func TestLevelsTriggerThatIsNeverMet(t *testing.T) {
 				r.trigger("io-stall,dropped", "gc*=debug", once)
 				log := Output{Selection: tc.selection, File: filepath.Join(r.source, "gc.log"), Decorations: "uptime,level,tags"}
 				r.listening(place{}, []string{log.Flag(), "-XX:-UseSerialGC", "-XX:+UseZGC"}, "Collect", "600000")
-				lab.Eventually(t, patience, "the status says that an io-stall is never met", func() bool {
+				lab.Eventually(t, patience, "the status says that io-stall is never met", func() bool {
 					never := r.levels().Trigger.Never
 					return strings.HasPrefix(never, "io-stall is never met") && strings.Contains(never, why)
 				})
@@ -94,8 +94,8 @@ func TestLevelsTriggerThatIsNeverMet(t *testing.T) {
 }
 
 // A pipe that is not read is like a disk that stalls: the JVM waits while it writes the line of a pause, after the
-// pause and inside the safepoint. Its log has no CPU times. Lines of phases do not go into the pipe: waits for them
-// would be a part of the pause.
+// pause but inside the safepoint. The log has no CPU times. The pipe gets no lines of phases, because the waits for
+// them would be part of the pause.
 func TestLevelsRaiseByAWaitBesideAPause(t *testing.T) {
 	for name, flags := range map[string][]string{"serial": nil, "g1": {"-XX:-UseSerialGC", "-XX:+UseG1GC"}} {
 		t.Run(name, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestLevelsRaiseByAWaitBesideAPause(t *testing.T) {
 	}
 }
 
-// slowPipe is a FIFO that holds a page and is read all the time, except in a stall.
+// slowPipe is a FIFO that holds one page and is always read, except in a stall.
 type slowPipe struct {
 	*os.File
 	reading sync.Mutex
@@ -138,7 +138,7 @@ func newSlowPipe(t *testing.T) *slowPipe {
 	if err := syscall.Mkfifo(path, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.OpenFile(path, os.O_RDWR, 0) // opened for writing too, so that it never ends
+	f, err := os.OpenFile(path, os.O_RDWR, 0) // opened for writing too, so that reads never return EOF
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func newSlowPipe(t *testing.T) *slowPipe {
 	return p
 }
 
-// stall reads nothing for a time and keeps the pipe full meanwhile.
+// stall stops reading for d and keeps the pipe full meanwhile.
 func (p *slowPipe) stall(d time.Duration) {
 	p.reading.Lock()
 	defer p.reading.Unlock()
@@ -182,7 +182,7 @@ func (p *slowPipe) stall(d time.Duration) {
 	}
 }
 
-// A sidecar that does not change levels reports so for a trigger.
+// A sidecar that does not change levels reports that a trigger is never met.
 func TestLevelsTriggerWithAttachOff(t *testing.T) {
 	t.Parallel()
 	r := newLevelRig(t, jdks[0], "--attach", "off")
@@ -194,11 +194,11 @@ func TestLevelsTriggerWithAttachOff(t *testing.T) {
 	})
 }
 
-// Tests the other conditions, each with a JVM that meets it.
+// The other conditions raise too, each with a JVM that meets the condition.
 func TestLevelsRaiseByOtherTriggers(t *testing.T) {
 	for condition, tc := range map[string]struct {
 		why     string
-		from    int // the release
+		from    int // the first Java release
 		flags   []string
 		program []string
 	}{
@@ -225,7 +225,7 @@ func TestLevelsRaiseByOtherTriggers(t *testing.T) {
 }
 
 // stall stops a JVM that only collects, for a quarter of a second at a time, until a stop has hit a collection and
-// the sidecar has seen its line.
+// the sidecar has read the line of that collection.
 func (r *levelRig) stall(jvm *listened) {
 	r.Helper()
 	var changed time.Time

@@ -11,14 +11,14 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// The releases that brought what tests use.
+// The first Java releases with the features that tests use.
 const (
 	asyncLogging = 17 // -Xlog:async
 	zgc          = 15 // no longer experimental
-	dumpReplay   = 17 // of a method, by -XX:CompileCommand
+	dumpReplay   = 17 // -XX:CompileCommand=DumpReplay
 )
 
-// What TestMain has found and made.
+// Set by TestMain.
 var (
 	kit     lab.JDK   // the oldest JDK that can compile
 	jdks    []lab.JDK // one of each supported release, oldest first; in make test, two of the installed ones
@@ -43,7 +43,7 @@ func prepare(m *testing.M) (code int, err error) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, err // a failure: without a JVM, nothing is proved
+		return 0, err // a failure: without a JVM, the tests prove nothing
 	}
 	kit = kits[0]
 	if jdks, err = lab.Runtimes(!here); err != nil {
@@ -71,8 +71,8 @@ func prepare(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// outOfHome copies a JVM from the user's home to a directory, since tests run JVMs as users that cannot look into the
-// home. It returns the JVM's path.
+// outOfHome copies a JVM from the user's home to a directory, since tests run JVMs as users that cannot read the
+// home. It returns the path of the JVM to use.
 func outOfHome(java, dir string) (string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil || !strings.HasPrefix(java, home+"/") {
@@ -100,7 +100,7 @@ func alongside(t *testing.T, test func(t *testing.T, jdk lab.JDK)) {
 	alongsideFrom(t, 0, test)
 }
 
-// alongsideFrom is alongside for features that need a release of Java or a later one.
+// alongsideFrom is alongside for features that need the given Java release or a later one.
 func alongsideFrom(t *testing.T, release int, test func(t *testing.T, jdk lab.JDK)) {
 	t.Helper()
 	t.Parallel()
@@ -125,8 +125,8 @@ type rig struct {
 	side   *lab.Sidecar
 }
 
-// newRig starts a sidecar with a tmpfs of the given size. It commits more often than by default, to keep the tests
-// short.
+// newRig starts a sidecar with a tmpfs of the given size. The sidecar commits more often than by default, to keep
+// the tests short.
 func newRig(t *testing.T, jdk lab.JDK, tmpfs string, flags ...string) *rig {
 	t.Helper()
 	r := &rig{T: t, jdk: jdk, source: lab.Tmpfs(t, tmpfs), dest: t.TempDir(), truth: t.TempDir()}
@@ -140,7 +140,7 @@ func newRig(t *testing.T, jdk lab.JDK, tmpfs string, flags ...string) *rig {
 	return r
 }
 
-// startSidecar starts a sidecar, perhaps after another one has ended.
+// startSidecar starts a sidecar. An earlier sidecar must have ended.
 func (r *rig) startSidecar(flags ...string) {
 	r.Helper()
 	args := []string{"run", "--source", r.source, "--dest", r.dest, "--listen", "127.0.0.1:0", "--sync-interval", "200ms"}
@@ -151,8 +151,7 @@ func (r *rig) startSidecar(flags ...string) {
 	}
 }
 
-// outputs returns the flags for an output in the source and a second one with the same decorations. The one in the
-// source comes first.
+// outputs returns two flags: for an output in the source, and for a second output with the same decorations.
 func (r *rig) outputs(o Output) []string {
 	second := o
 	second.File, second.Options = filepath.Join(r.truth, o.File), ""
@@ -160,13 +159,13 @@ func (r *rig) outputs(o Output) []string {
 	return []string{o.Flag(), second.Flag()}
 }
 
-// start starts a JVM that is gone at the end of the test.
+// start starts a JVM that is killed at the end of the test.
 func (r *rig) start(flags []string, program ...string) *Process {
 	r.Helper()
 	return r.startIn("", flags, program...)
 }
 
-// startIn is start in a directory.
+// startIn is start with a working directory.
 func (r *rig) startIn(dir string, flags []string, program ...string) *Process {
 	r.Helper()
 	args := append([]string{"-Xmx64m", "-cp", classes}, flags...)
@@ -186,8 +185,8 @@ func (r *rig) run(flags []string, program ...string) {
 	}
 }
 
-// emptied waits until the source holds only the sidecar's own files. Then everything that was in it is durable, and
-// all of its memory was freed.
+// emptied waits until the source holds only the sidecar's own files. Then all its content is durable, and its
+// memory is freed.
 func (r *rig) emptied() {
 	r.Helper()
 	var left []string
@@ -217,7 +216,7 @@ func (r *rig) stop() {
 	}
 }
 
-// persisted returns what was persisted of a stream.
+// persisted returns the persisted lines of a stream.
 func (r *rig) persisted(stream string) []byte {
 	r.Helper()
 	var text bytes.Buffer
@@ -250,7 +249,7 @@ func (r *rig) metric(series string) float64 {
 	return value
 }
 
-// identical requires that what was persisted is what was written.
+// identical requires that the persisted text is identical to the written text.
 func (r *rig) identical(written, persisted []byte) {
 	r.Helper()
 	c := Compare(written, persisted)
@@ -260,7 +259,7 @@ func (r *rig) identical(written, persisted []byte) {
 	}
 }
 
-// same requires the same lines, in the same order for each thread.
+// same requires that exactly the written lines were persisted, in the same order for each thread.
 func (r *rig) same(written, persisted []byte) {
 	r.Helper()
 	c := Compare(written, persisted)

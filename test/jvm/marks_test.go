@@ -12,8 +12,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// Starts and ends of real JVMs, a raise, a kill of the sidecar and its end are each marked once, with how they came
-// about. The JVMs' own logs contain no mark.
+// Each start and end of a real JVM, each raise, and each start and end of the sidecar is marked once, with its
+// cause. The JVMs' own logs contain no mark.
 func TestWhatHappensIsMarked(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
@@ -75,7 +75,7 @@ func TestWhatHappensIsMarked(t *testing.T) {
 	})
 }
 
-// marksOf lists the marks that are durable.
+// marksOf returns the list of the durable marks.
 func marksOf(r *levelRig) string {
 	r.Helper()
 	out, err := exec.Command(program, "logs", "--marks", r.dest).Output()
@@ -85,7 +85,7 @@ func marksOf(r *levelRig) string {
 	return string(out)
 }
 
-// awaitMark waits for a mark.
+// awaitMark waits for a mark whose line matches the regular expression.
 func awaitMark(r *levelRig, line string) {
 	r.Helper()
 	pattern, out := regexp.MustCompile("(?m)^\\S+ +"+line), ""

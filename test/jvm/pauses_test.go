@@ -16,7 +16,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// told is what the log of one JVM shows: the joined events.
+// told has the events of one JVM, as joined from its log.
 type told struct {
 	run         pause.Run
 	pauses      map[int64][]time.Duration // by the number of the collection
@@ -68,7 +68,7 @@ func joined(log []byte) *told {
 	return r
 }
 
-// endedSince returns how many collections ended at a time or later.
+// endedSince returns how many collections ended at or after a time.
 func (r *told) endedSince(at time.Time) (n int) {
 	for _, end := range r.ends {
 		if !end.Before(at) {
@@ -85,8 +85,9 @@ func (r *told) count() (n int) {
 	return n
 }
 
-// The pauses read from the log agree with the JVM's own counts: in the log's own lines of safepoints, in its
-// beans, and in the events of its flight recorder. The same is true of 'ullage report' of that log.
+// The pauses that are read from the log agree with the JVM's own counts: in the log's safepoint lines, in
+// its beans, and in the events of its flight recorder. The figures of 'ullage report' for that log agree
+// too.
 func TestPausesAreThoseThatTheJVMCounts(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		collectors, err := Collectors(jdk)
@@ -123,7 +124,7 @@ func TestPausesAreThoseThatTheJVMCounts(t *testing.T) {
 	})
 }
 
-// safepointLines counts the lines of safepoints and adds up their times.
+// safepointLines counts the safepoint lines and adds up their times.
 func safepointLines(t *testing.T, log []byte) (lines int, total time.Duration) {
 	t.Helper()
 	for line := range strings.Lines(string(log)) {
@@ -150,7 +151,8 @@ func safepointLines(t *testing.T, log []byte) (lines int, total time.Duration) {
 	return lines, total
 }
 
-// sameSafepoints compares with the lines of safepoints, which it reads in another way.
+// sameSafepoints compares the joined events with the safepoint lines, which it parses
+// independently.
 func (r *rig) sameSafepoints(log []byte, got *told) {
 	r.Helper()
 	lines, total := safepointLines(r.T, log)
@@ -172,7 +174,7 @@ func (r *rig) sameSafepoints(log []byte, got *told) {
 	}
 }
 
-// recorded returns the pauses of the flight recorder, by the number of the collection.
+// recorded returns the pauses that the flight recorder has, by the number of the collection.
 func (r *rig) recorded(jdk lab.JDK, recording string) map[int64][]time.Duration {
 	r.Helper()
 	text, err := exec.Command(filepath.Join(jdk.Home, "bin", "jfr"), "print", "--json", "--events", "jdk.GCPhasePause", recording).Output()
@@ -203,8 +205,9 @@ func (r *rig) recorded(jdk lab.JDK, recording string) map[int64][]time.Duration 
 	return recorded
 }
 
-// sameRecording compares with the pauses of the flight recorder, for the collections that it has. It removes
-// collections during which the JVM lost its CPU between reading its two clocks: these may only be few.
+// sameRecording compares the pauses with the pauses of the flight recorder, for the collections in the
+// recording. The two differ if the JVM lost its CPU between reading the two clocks. Only few collections may
+// differ, and sameRecording removes them from recorded.
 func (r *rig) sameRecording(recorded map[int64][]time.Duration, got *told) {
 	r.Helper()
 	if len(recorded) < len(got.pauses)/2 {
@@ -231,7 +234,7 @@ func (r *rig) sameRecording(recorded map[int64][]time.Duration, got *told) {
 	}
 }
 
-// bean is the count of a GarbageCollectorMXBean.
+// bean is the name and the count of a GarbageCollectorMXBean.
 type bean struct {
 	name string
 	n    int
@@ -264,12 +267,13 @@ func tallyOf(t *testing.T, said string) (all tally) {
 	return all
 }
 
-// sameBeans compares with the counts of the GarbageCollectorMXBeans. A concurrent cycle, which has up to three
-// pauses, may end in the log after the JVM has read its beans. On a busy machine, so may other collections.
+// sameBeans compares the joined events with the counts of the GarbageCollectorMXBeans. According to the log, a
+// concurrent cycle, which has up to three pauses, may end after the JVM has read its beans. On a busy machine,
+// other collections may too.
 func (r *rig) sameBeans(counted tally, got *told) {
 	r.Helper()
 	after := 1 + got.endedSince(counted.asked)
-	sums := map[string]int{} // over several beans
+	sums := map[string]int{} // of several beans
 	young := got.actions["young"] + got.actions["mixed"] + got.actions["concurrent start"] + got.actions["prepare mixed"]
 	for _, b := range counted.beans {
 		want, later := -1, 0
@@ -300,7 +304,7 @@ func (r *rig) sameBeans(counted tally, got *told) {
 	}
 }
 
-// sameMetrics compares with the metrics of the sidecar that read the same lines.
+// sameMetrics compares the joined events with the metrics of the sidecar that read the same lines.
 func (r *rig) sameMetrics(got *told) {
 	r.Helper()
 	_, text, err := r.side.Get("/metrics")

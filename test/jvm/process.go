@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// Decorations of the outputs that are compared. The thread tells apart lines
-// whose order differs between two outputs.
+// Decorations are the decorators of outputs that are compared. They include the thread, because
+// only the lines of one thread have the same order in two outputs.
 const Decorations = "time,uptime,tid,level,tags"
 
 // Output is one file output of -Xlog.
@@ -23,7 +23,7 @@ type Output struct {
 	Options     string // empty: "filecount=0"
 }
 
-// Flag spells the output for the command line.
+// Flag returns the output as a flag for the command line.
 func (o Output) Flag() string {
 	if o.Decorations == "" {
 		o.Decorations = Decorations
@@ -34,21 +34,21 @@ func (o Output) Flag() string {
 	return "-Xlog:" + o.Selection + ":file=" + o.File + ":" + o.Decorations + ":" + o.Options
 }
 
-// Process is one running JVM. Every Process has to be ended: by Wait or Kill.
+// Process is one running JVM. Every Process must be ended: with Wait, Kill or Terminate.
 type Process struct {
 	cmd  *exec.Cmd
 	said bytes.Buffer // may be read once done is closed
 	done chan struct{}
 }
 
-// Start runs `java` with args. It is in a process group of its own, so that our
-// Ctrl-C does not reach it.
+// Start runs `java` with args. The process is in its own process group, so that our Ctrl-C does not
+// reach it.
 func Start(jdk lab.JDK, args ...string) (*Process, error) { return StartIn("", jdk, args...) }
 
-// StartIn is Start in a directory, where the JVM leaves files without a path of
-// their own. Empty: our working directory.
+// StartIn is Start in a working directory, where the JVM leaves files that have no other path. If
+// dir is empty, it is our own working directory.
 func StartIn(dir string, jdk lab.JDK, args ...string) (*Process, error) {
-	// A file in /tmp for jps is useless here, and the second compiler adds noise.
+	// The file in /tmp for jps is useless here, and the C2 compiler adds noise.
 	args = append([]string{"-XX:-UsePerfData", "-XX:TieredStopAtLevel=1"}, args...)
 	p := &Process{cmd: exec.Command(jdk.Java(), args...), done: make(chan struct{})}
 	p.cmd.Dir = dir

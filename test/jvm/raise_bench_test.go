@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// BenchmarkRaiseByAnnotation measures the time from a changed annotations file until the first line of the new level
-// is committed, with a sidecar's defaults and a JVM that collects a hundred times a second.
+// BenchmarkRaiseByAnnotation measures the time from a change of the annotations file until the first line at the new
+// level is committed, with a sidecar's defaults and a JVM that collects a hundred times a second.
 func BenchmarkRaiseByAnnotation(b *testing.B) {
 	source, dest, notes := lab.Tmpfs(b, "64m"), b.TempDir(), filepath.Join(b.TempDir(), "annotations")
 	annotate := func(text string) time.Time {

@@ -19,8 +19,8 @@ var update = flag.Bool("update", false, "write the table of docs/pods.md instead
 
 var releases = []int{11, 17, 21, 25}
 
-// differences say which releases of Java have a feature that matters to ullage. Each is checked on a JVM of each
-// release, and docs/pods.md lists them in a table.
+// differences lists which Java releases have which of the features that matter to ullage. A test checks each
+// entry on a JVM of each release, and docs/pods.md has them in a table.
 var differences = []struct {
 	what string
 	in   []int
@@ -28,7 +28,7 @@ var differences = []struct {
 }{
 	{"what the injector adds", releases, func(t *testing.T, jdk lab.JDK) bool {
 		_, value := newStarts(t, jdk).injected(t, nil)
-		return starting(t, jdk, "", strings.Fields(value)...) // as JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS and the command line have them
+		return starting(t, jdk, "", strings.Fields(value)...) // the same options as in JAVA_TOOL_OPTIONS, in JDK_JAVA_OPTIONS and on the command line
 	}},
 	{"all twelve decorators", releases, func(t *testing.T, jdk lab.JDK) bool {
 		return starting(t, jdk, "", "-Xlog:gc:stdout:time,utctime,uptime,timemillis,uptimemillis,timenanos,uptimenanos,hostname,pid,tid,level,tags")
@@ -57,7 +57,7 @@ var differences = []struct {
 	}},
 }
 
-// starting reports whether a JVM starts with options, runs a program and prints a text.
+// starting reports whether a JVM with the options starts, runs a program and prints the text.
 func starting(t *testing.T, jdk lab.JDK, text string, options ...string) bool {
 	t.Helper()
 	args := append([]string{"-Xmx64m", "-cp", classes}, options...)
@@ -70,8 +70,8 @@ func starting(t *testing.T, jdk lab.JDK, text string, options ...string) bool {
 	return err == nil && strings.Contains(string(out), text)
 }
 
-// addsOutput reports whether a running JVM takes an output, logs to it and removes it, without a change of its other
-// outputs.
+// addsOutput reports whether a running JVM can add an output, log to it and remove it, and then has the same outputs
+// as before.
 func addsOutput(t *testing.T, jdk lab.JDK) bool {
 	p, err := Start(jdk, "-Xmx64m", "-cp", classes, "Collect", "600000")
 	if err != nil {
@@ -81,7 +81,7 @@ func addsOutput(t *testing.T, jdk lab.JDK) bool {
 	ask := func(line string) string {
 		t.Helper()
 		var out string
-		lab.Eventually(t, patience, "the JVM answers "+line, func() bool { // it is still starting
+		lab.Eventually(t, patience, "the JVM answers "+line, func() bool { // it may still be starting
 			b, err := exec.Command(filepath.Join(jdk.Home, "bin", "jcmd"), strings.Fields(strconv.Itoa(p.PID())+" VM.log "+line)...).CombinedOutput()
 			out = string(b)
 			return err == nil
@@ -135,7 +135,7 @@ func TestReleasesAreListed(t *testing.T) {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("the table of %s is not that of the test; write it with: go test ./test/jvm -run ReleasesAreListed -update", path)
+		t.Errorf("the table in %s differs from the test; write it with: go test ./test/jvm -run ReleasesAreListed -update", path)
 	}
 }
 
@@ -149,7 +149,7 @@ func yes(b bool) string {
 func TestReleasesDifferAsListed(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		if !slices.Contains(releases, jdk.Version) {
-			return // installed as well
+			return // another release that is installed
 		}
 		for _, d := range differences {
 			if got, want := d.has(t, jdk), slices.Contains(d.in, jdk.Version); got != want {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// shown is the content of an 'ullage report' of the log of one JVM.
+// shown is the content of an 'ullage report' on the log of one JVM.
 type shown struct {
 	Complete bool
 	Totals   struct {
@@ -27,7 +27,7 @@ type shown struct {
 	}
 }
 
-// pauses returns how many pauses of the collector are shown, and their sum.
+// pauses returns the number of the collector's pauses in the report, and their sum.
 func (s *shown) pauses() (n int, sum time.Duration) {
 	for _, d := range s.Distributions {
 		if d.Name == "pauses of the collector" {
@@ -37,7 +37,7 @@ func (s *shown) pauses() (n int, sum time.Duration) {
 	return 0, 0
 }
 
-// reported runs 'ullage report' on what was persisted.
+// reported runs 'ullage report' on the persisted log.
 func (r *rig) reported() *shown {
 	r.Helper()
 	text, err := exec.Command(program, "report", "--json", r.dest).Output()
@@ -54,7 +54,7 @@ func (r *rig) reported() *shown {
 	return &s
 }
 
-// hasSafepoints compares the stops in the report with the lines of safepoints.
+// hasSafepoints compares the stops in the report with the safepoint lines.
 func (s *shown) hasSafepoints(t *testing.T, log []byte) {
 	t.Helper()
 	lines, total := safepointLines(t, log)
@@ -67,7 +67,8 @@ func (s *shown) hasSafepoints(t *testing.T, log []byte) {
 // pauseLine matches a line with the number of the collection, and the milliseconds of its pause at the end.
 var pauseLine = regexp.MustCompile(`(?m)\] GC\(\d+\) .*Pause .* (\d+)\.(\d{3})ms$`)
 
-// hasPauses compares the pauses in the report with their lines, which it reads in another way.
+// hasPauses compares the pauses in the report with their lines in the log, which it parses
+// independently.
 func (s *shown) hasPauses(t *testing.T, log []byte) {
 	t.Helper()
 	lines, total := 0, time.Duration(0)
@@ -84,8 +85,8 @@ func (s *shown) hasPauses(t *testing.T, log []byte) {
 	}
 }
 
-// hasRecording compares the pauses in the report with those of the flight recorder. To the latter it adds the log's
-// pauses of collections that the recorder lacks.
+// hasRecording compares the pauses in the report with the pauses of the flight recorder. For collections that the
+// recording lacks, it adds the pauses in the log.
 func (s *shown) hasRecording(t *testing.T, recorded map[int64][]time.Duration, got *told) {
 	t.Helper()
 	want, total := 0, time.Duration(0)
@@ -108,12 +109,12 @@ func (s *shown) hasRecording(t *testing.T, recorded map[int64][]time.Duration, g
 	n, sum := s.pauses()
 	t.Logf("%d pauses of %s are recorded, %d of %s reported", want, total, n, sum)
 	if n != want || (sum-total).Abs() > slack {
-		t.Errorf("the report has %d pauses of %s, recorded are %d of %s", n, sum, want, total)
+		t.Errorf("the report has %d pauses of %s, the recording %d of %s", n, sum, want, total)
 	}
 }
 
 // hasBeans compares the pauses and collections in the report with the counts of the GarbageCollectorMXBeans; see
-// sameBeans for what these may lack.
+// sameBeans for the pauses that these may lack.
 func (s *shown) hasBeans(t *testing.T, counted tally, got *told) {
 	t.Helper()
 	pauses, cycles, full := 0, 0, -1
@@ -133,7 +134,7 @@ func (s *shown) hasBeans(t *testing.T, counted tally, got *told) {
 			pauses += b.n
 		}
 	}
-	if !concurrent { // before JDK 20, no bean has the pauses of G1's concurrent cycles
+	if !concurrent { // before JDK 20, no bean counts the pauses of G1's concurrent cycles
 		pauses += got.actions["remark"] + got.actions["cleanup"]
 	}
 	if n, _ := s.pauses(); pauses > n || pauses < n-3*later {

@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A JVM starts again with the same file name. With filecount=0 it truncates the file, otherwise it renames the old
-// one.
+// A second JVM logs to the same file name. With filecount=0 it truncates the file, otherwise it renames the old
+// file.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	for _, filecount := range []string{"filecount=0", "filecount=3"} {
@@ -54,7 +54,7 @@ func testRestart(t *testing.T, jdk lab.JDK, filecount string, end func(*rig, *Pr
 		t.Fatal(err)
 	}
 	written := size(r, file)
-	if filecount == "filecount=0" { // the truncation removes what was not read yet
+	if filecount == "filecount=0" { // the truncation removes everything that was not read yet
 		lab.Eventually(t, patience, "the first life is committed", func() bool {
 			return r.metric(`ullage_persisted_bytes_total{stream="gc.log"}`) == float64(written)
 		})
@@ -75,8 +75,8 @@ func testRestart(t *testing.T, jdk lab.JDK, filecount string, end func(*rig, *Pr
 	r.identical(r.written("second.log"), persisted[len(before):])
 }
 
-// cutOff requires that what was persisted of a JVM is what it wrote to its second output. If it was killed, it may
-// have written one more message to the first output, which is ours.
+// cutOff requires that the persisted text is the text of a JVM's second output. A killed JVM may have written one
+// more message to the first output, which is ours.
 func (r *rig) cutOff(written, persisted []byte) {
 	r.Helper()
 	more, ok := bytes.CutPrefix(persisted, written)
@@ -84,7 +84,7 @@ func (r *rig) cutOff(written, persisted []byte) {
 		r.identical(written, persisted)
 		return
 	}
-	r.Logf("%d lines, byte-identical, and %d bytes more in the output that is written first", bytes.Count(written, newline), len(more))
+	r.Logf("%d lines, byte-identical, and %d bytes more in the output in the source", bytes.Count(written, newline), len(more))
 	headers := 0
 	for line := range bytes.Lines(more) {
 		if isHeader(line) {
@@ -108,7 +108,7 @@ func size(r *rig, path string) int64 {
 	return stat.Size()
 }
 
-// A JVM is killed in the middle of its work. All that it wrote is persisted, and the memory of its file is freed.
+// A JVM is killed while it logs. All that it wrote is persisted, and the memory of its file is freed.
 func TestKilledJVM(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newRig(t, jdk, "64m")
@@ -120,10 +120,9 @@ func TestKilledJVM(t *testing.T) {
 	})
 }
 
-// A message of 20,000 bytes takes five writes. A limit on the size of files
-// ends both outputs at the same byte, as a full tmpfs would, in the middle of
-// a line; then the JVM is killed. The unterminated rest is persisted, with the
-// newline that keeps it from running into the next line.
+// A message of 20,000 bytes takes five writes. A limit on the size of files ends both outputs at
+// the same byte, as a full tmpfs would, in the middle of a line; then the JVM is killed. The
+// unterminated last line is persisted, with a newline that separates it from the next line.
 func TestKilledInTheMiddleOfALine(t *testing.T) {
 	const limit = 3<<20 + 7777
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
@@ -141,7 +140,7 @@ func TestKilledInTheMiddleOfALine(t *testing.T) {
 		r.stop()
 		written := r.written("app.log")
 		if bytes.HasSuffix(written, newline) {
-			t.Fatal("the limit happens to be the end of a line")
+			t.Fatal("the limit happens to be at the end of a line")
 		}
 		r.identical(append(written, '\n'), r.persisted("app.log"))
 	})

@@ -14,14 +14,14 @@ const (
 	trace = "gc*=trace,safepoint*=trace"
 )
 
-// The JVM rotates every 64 KiB and unlinks what it wrote two or eleven
-// rotations ago: the archives are named .0 to .2, or .00 to .11.
+// The JVM rotates every 64 KiB and keeps 3 or 12 archives, named .0 to .2 or .00 to .11. It unlinks
+// the oldest.
 func TestRotation(t *testing.T) {
 	for name, archive := range map[string]string{"filecount=3": `^gc\.log\.[0-2]$`, "filecount=12": `^gc\.log\.(0\d|1[01])$`} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, jdk lab.JDK) {
-				// If the machine stalls for the 50 ms of three rotations, archives are overwritten unseen, and the
-				// sidecar reports that.
+				// Three rotations take 50 ms. If the machine stalls for longer, archives are overwritten unseen,
+				// and the sidecar reports that.
 				for range 3 {
 					if testRotation(t, jdk, name, regexp.MustCompile(archive)) {
 						return

@@ -15,21 +15,23 @@ import (
 )
 
 const (
-	sizingFactor = 3   // a promise is kept within this factor
-	sizingSmall  = 0.7 // share of the recommended heap in which it is not kept
-	sizingWait   = 0.6 // for a processor, as a share of the CPU time; with idle processors it is below 0.3
+	sizingFactor = 3   // the share of collections may exceed the promise by this factor
+	sizingSmall  = 0.7 // share of the recommended heap in which collections are more frequent
+	sizingWait   = 0.6 // largest wait for a processor, as a share of the CPU time; with idle processors it is below 0.3
 )
 
-// sizingLoads are the arguments of the program: MiB that live, MiB to allocate, and arithmetic for each KiB. For a
-// mostly concurrent collector only an upper bound of its CPU time is known, so the program needs to do less.
+// sizingLoads are the arguments of the program, by whether the collector is mostly concurrent: MiB that stay live,
+// MiB to allocate, and the amount of arithmetic for each KiB. Only an upper bound of the CPU time of a mostly
+// concurrent collector is known, so the program allocates less for it.
 var sizingLoads = map[bool][]string{false: {"32", "1250", "4000"}, true: {"32", "600", "12000"}}
 
-// The heap that a report recommends keeps its promise: collections take the promised share of the CPU time, within a
-// factor, and are more frequent in a smaller heap. Their share is the CPU time of the process that the program's own
-// threads did not use, by their own measurement; no wall clock is involved. On a busy machine, threads of Parallel
-// spin for each other, so its work may be the same in two heaps; only the frequency is checked there. A mostly
-// concurrent collector begins a cycle by the rate of allocation and the duration of the last cycles: if the program had
-// to wait for a processor, the rate is not the reported rate, and nothing is checked.
+// The heap that a report recommends keeps its promise: collections take at most the promised share of the CPU time,
+// within a factor, and are more frequent in a smaller heap. Their share is the CPU time of the process minus the CPU
+// time that the program's own threads measured; no wall clock is involved. On a busy machine, the threads of Parallel
+// spin while they wait for each other, so that two heaps may cost the same; for the smaller heap, only the frequency is
+// checked. A mostly concurrent collector begins a cycle depending on the rate of allocation and the duration of the
+// last cycles: if the program had to wait for a processor, the rate differs from the reported rate, and nothing is
+// checked.
 func TestTheRecommendedHeapKeepsItsPromise(t *testing.T) {
 	jdk := jdks[len(jdks)-1]
 	all, err := Collectors(jdk)
@@ -38,7 +40,7 @@ func TestTheRecommendedHeapKeepsItsPromise(t *testing.T) {
 	}
 	for _, c := range all {
 		if slices.Contains([]string{"epsilon", "shenandoah-generational"}, c.Name) {
-			continue // for these there is no rule
+			continue // these have no sizing rule
 		}
 		t.Run(c.Name, func(t *testing.T) {
 			now, advised := firstSized(t, jdk, c)
@@ -61,9 +63,9 @@ func TestTheRecommendedHeapKeepsItsPromise(t *testing.T) {
 	}
 }
 
-// firstSized returns the first heap, in MiB, for which a report recommends a size. The refusal of a small heap
-// advises a larger one, and that of a large heap says that it is collected too seldom. If a busy machine has kept the
-// small heaps from being judged, they are tested again.
+// firstSized tries heaps of growing size until a report recommends a size, and returns the size of that heap in MiB
+// with the recommendation. If a heap had too few collections to judge, or the largest was tried, it begins again with
+// the smallest: on a busy machine, the small heaps may not have been judged.
 func firstSized(t *testing.T, jdk lab.JDK, c Collector) (heap int, z *view.Sizing) {
 	t.Helper()
 	const smallest, largest, tries = 128, 1024, 16
@@ -79,14 +81,14 @@ func firstSized(t *testing.T, jdk lab.JDK, c Collector) (heap int, z *view.Sizin
 	return 0, nil
 }
 
-// mostlyConcurrent reports whether a collector does most of its work while the program runs.
+// mostlyConcurrent reports whether the collector does most of its work while the program runs.
 func mostlyConcurrent(c Collector) bool { return c.Name == "z" || c.Name == "shenandoah" }
 
 // trial is one run of the program in a heap of some size.
 type trial struct {
-	share  float64      // of the CPU time that the collector took; 1 if the heap was too small
-	waited float64      // for a processor, as a share of the CPU time of the program's threads
-	sizing *view.Sizing // what a report says about the heap; nil if it was too small
+	share  float64      // the collector's share of the CPU time; 1 if the heap was too small
+	waited float64      // the wait for a processor, as a share of the CPU time of the program's threads
+	sizing *view.Sizing // the report's advice on the heap; nil if the heap was too small
 }
 
 // sized runs the program in a heap of that many MiB.

@@ -9,10 +9,10 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A tmpfs of 16 MiB holds far less than a JVM writes to it at full speed. The sidecar runs with its defaults.
+// A JVM that logs at full speed writes far more than the 16 MiB of the tmpfs.
 func TestASmallTmpfsNeverFills(t *testing.T) {
 	each(t, func(t *testing.T, jdk lab.JDK) {
-		for _, milliseconds := range []string{"5000", "20000"} { // on a busy machine it takes longer
+		for _, milliseconds := range []string{"5000", "20000"} { // on a busy machine, the JVM needs more time
 			if written := fills(t, jdk, milliseconds); written >= 2*small {
 				return
 			}
@@ -45,8 +45,8 @@ func fills(t *testing.T, jdk lab.JDK, milliseconds string) int {
 	return len(written)
 }
 
-// inUse returns how much memory the source takes. If a tmpfs was mounted for it, that includes files without a name;
-// otherwise it is the size of the directory.
+// inUse returns how much memory the source takes. If a tmpfs of that size is mounted at the source, unlinked files
+// are included. Otherwise it is the size of the directory's files.
 func inUse(r *rig, mounted int64) int64 {
 	var st unix.Statfs_t
 	if err := unix.Statfs(r.source, &st); err != nil {

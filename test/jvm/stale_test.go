@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// Killed JVMs leave their attach sockets behind, and a directory may hold many. They are not JVMs: the status does
-// not show them, they cause no errors, and they delay no JVM. A stopped JVM is still a JVM.
+// Killed JVMs leave their attach sockets behind, and a directory may hold many such sockets. The status does not
+// show them, and they neither cause errors nor delay a JVM. A stopped JVM, in contrast, is still a JVM.
 func TestSocketsOfKilledJVMsAreNotJVMs(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)

@@ -20,8 +20,8 @@ type timed struct {
 	Text string
 }
 
-// HotSpot's default decorators have no date. `ullage logs` finds the time of each line by
-// its uptime, over a restart of the JVM in the same file. A second output has the dates.
+// HotSpot's default decorators have no date. `ullage logs` computes the time of each line from its
+// uptime, even across a restart of the JVM in the same file. A second output has the dates.
 func TestTimesOfDefaultDecorators(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newRig(t, jdk, "64m", "--segment-bytes", "4Ki")
@@ -40,9 +40,9 @@ func TestTimesOfDefaultDecorators(t *testing.T) {
 }
 
 // JVMs are restarted after pauses, within one segment, and the sidecar is killed in one of the pauses. There are too
-// few segments to date the lines by; the seek file has more times.
+// few segments to date the lines; the seek file has more times.
 func TestTimesOverAPauseAndAKill(t *testing.T) {
-	const pause = 7 * time.Second // longer than what closeTo allows, and than the silence that gets an entry
+	const pause = 7 * time.Second // longer than closeTo allows, and longer than the silence after which the seek file gets an entry
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newRig(t, jdk, "64m")
 		file := filepath.Join(r.source, "gc.log")
@@ -102,8 +102,8 @@ func (r *rig) objects() (lines []timed) {
 	return lines
 }
 
-// closeTo requires that the times of lines are close to their dates: within what a busy
-// machine takes to persist a line.
+// closeTo requires that the times of lines are close to their dates: a busy machine may take 5 s to
+// persist a line.
 func (r *rig) closeTo(got, want []timed) {
 	r.Helper()
 	if len(got) != len(want) {

@@ -13,10 +13,9 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// TestWhoReadsTheOptions pins which programs take the injector's options from
-// which variable: the table in docs/pods.md, and the reason for the default.
-// Each row starts a program as an image does and counts the logs that its JVMs
-// opened.
+// TestWhoReadsTheOptions checks which programs take the injector's options from which variable.
+// That is the table in docs/pods.md, and the reason for the default. Each row starts a program as
+// an image does and counts the logs that its JVMs opened.
 func TestWhoReadsTheOptions(t *testing.T) {
 	const launcher, tool, own = "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "ES_JAVA_OPTS"
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
@@ -33,8 +32,8 @@ func TestWhoReadsTheOptions(t *testing.T) {
 			{"java of a jlink image", s.linked(), map[string]int{launcher: 1, tool: 1}},
 			{"a shell script around java -jar", s.script(`exec "$JAVA" $JAVA_OPTS -jar "$JAR"`), map[string]int{launcher: 1, tool: 1}},
 			{"a java that starts a java", s.java("-cp", classes, "Say", "from.image", "child"), map[string]int{launcher: 2, tool: 2}},
-			// Elasticsearch to 9.1 and Logstash; Elasticsearch of September 2026 or later drops the
-			// launcher's, too.
+			// Elasticsearch up to 9.1 and Logstash. Elasticsearch of September 2026 or later drops
+			// JDK_JAVA_OPTIONS too.
 			{"a script that drops the JVM's variables", s.script(`unset JAVA_TOOL_OPTIONS _JAVA_OPTIONS; exec "$JAVA" $ES_JAVA_OPTS -jar "$JAR"`), map[string]int{launcher: 1, tool: 0, own: 1}},
 			{"a script that drops all variables", s.script(`unset JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS; exec "$JAVA" $ES_JAVA_OPTS -jar "$JAR"`), map[string]int{launcher: 0, tool: 0, own: 1}},
 			{"a JVM embedded in another program", s.embedded(), map[string]int{launcher: 0, tool: 1}},
@@ -58,8 +57,8 @@ func TestWhoReadsTheOptions(t *testing.T) {
 	})
 }
 
-// TestOptionsOfTheImageSurvive checks that options that an image sets in JAVA_TOOL_OPTIONS, an agent or a heap size,
-// are in effect together with ours, not instead of them.
+// TestOptionsOfTheImageSurvive checks that options which an image sets in JAVA_TOOL_OPTIONS, such as an agent or a
+// heap size, take effect together with ours.
 func TestOptionsOfTheImageSurvive(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		s := newStarts(t, jdk)
@@ -69,13 +68,13 @@ func TestOptionsOfTheImageSurvive(t *testing.T) {
 		if err != nil || !strings.Contains(string(out), "said agent") {
 			t.Fatalf("%s, %v", out, err)
 		}
-		if logs := s.logs(t); logs != 1 { // although the image has -Xlog:disable, which comes before ours
+		if logs := s.logs(t); logs != 1 { // although the image sets -Xlog:disable, which precedes our options
 			t.Errorf("%d logs", logs)
 		}
 	})
 }
 
-// starts are ways to start a JVM.
+// starts has the ways to start a JVM.
 type starts struct {
 	*testing.T
 	jdk    lab.JDK
@@ -113,13 +112,13 @@ func (s *starts) file(name, text string) string {
 
 func (s *starts) script(text string) []string { return []string{"sh", "-c", text} }
 
-// compiles reports whether the Java comes with its compiler, linker and headers.
+// compiles reports whether the Java installation has a compiler, a linker and headers.
 func (s *starts) compiles() bool {
 	_, err := os.Stat(s.jdk.Javac())
 	return err == nil
 }
 
-// linked makes a runtime as in small images. It returns nil if this Java has no linker.
+// linked makes a runtime with jlink, as in small images. It returns nil if this Java has no linker.
 func (s *starts) linked() []string {
 	s.Helper()
 	if !s.compiles() {
@@ -130,7 +129,7 @@ func (s *starts) linked() []string {
 	return []string{filepath.Join(home, "bin", "java"), "-cp", classes, "Say"}
 }
 
-// embedded builds a program that contains a JVM. It returns nil if there is no C compiler or no headers.
+// embedded builds a program that embeds a JVM. It returns nil if there is no C compiler or no headers.
 func (s *starts) embedded() []string {
 	s.Helper()
 	if _, err := exec.LookPath("cc"); err != nil || !s.compiles() {
@@ -141,7 +140,7 @@ func (s *starts) embedded() []string {
 	return []string{program, classes}
 }
 
-// run runs a command to its end and returns how many logs there are.
+// run runs a command to its end and returns how many logs its JVMs opened.
 func (s *starts) run(t *testing.T, args []string, env ...string) int {
 	t.Helper()
 	cmd := exec.Command(args[0], args[1:]...)
