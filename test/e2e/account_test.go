@@ -7,19 +7,20 @@ import (
 	"time"
 )
 
-// With the policy, the injector's account can still write the caBundle, but can change nothing else of the object
-// that RBAC lets it patch.
+// With the policy, the injector's account can still write the caBundle, but cannot change anything else in the
+// object that RBAC lets it patch.
 func TestTheAccountIsHeldToTheCABundle(t *testing.T) {
 	s := newSpace(t)
 	policy := s.must(helm(append([]string{"template", release, chart, "-n", system, "--show-only", "templates/accountpolicy.yaml", "--kube-version", "1.30.0", "--set", "accountPolicy.enabled=true"}, chartValues()...)...))
-	s.must(kubectl(policy, "apply", "-f", "-")) // one of an earlier run may be there
+	s.must(kubectl(policy, "apply", "-f", "-")) // the policy of an earlier run may still exist
 	t.Cleanup(func() { _, _ = kubectl(policy, "delete", "-f", "-") })
 	const account, object = "--as=system:serviceaccount:" + system + ":ullage-injector", "mutatingwebhookconfiguration/ullage-injector"
 	patch := func(text string) error {
 		_, err := kubectl("", account, "patch", object, "--type=json", "--patch", text)
 		return err
 	}
-	// Until the API server has learned of the policy, changes succeed. So each attempt makes a different change.
+	// Until the policy takes effect on the API server, changes succeed. A change without effect would prove
+	// nothing, so each attempt makes a different change.
 	t.Cleanup(func() { _, _ = kubectl("", "label", object, "e2e-try-") })
 	s.eventually(time.Minute, "the policy is in force", func() bool {
 		err := patch(fmt.Sprintf(`[{"op":"add","path":"/metadata/labels/e2e-try","value":"%d"}]`, time.Now().UnixNano()))
@@ -38,7 +39,7 @@ func TestTheAccountIsHeldToTheCABundle(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	// If another client empties the caBundle, the account writes it again.
+	// If another client removes the caBundle, the account writes it again.
 	s.must(kubectl("", "patch", object, "--type=json", "--patch", `[{"op":"remove","path":"/webhooks/0/clientConfig/caBundle"}]`))
 	s.eventually(90*time.Second, "the caBundle is there again", func() bool {
 		out, err := kubectl("", "get", object, "-o", "jsonpath={.webhooks[0].clientConfig.caBundle}")

@@ -15,7 +15,7 @@ func TestRestrictedNamespace(t *testing.T) {
 	loose := jvmPod{Name: "loose", JDK: 25}.object()
 	delete(loose["spec"].(object), "securityContext")
 	if _, err := kubectl(manifest(loose), "-n", s.name, "create", "-f", "-", "--dry-run=server"); err == nil {
-		t.Errorf("the namespace admits a pod that is not restricted: nothing is tested here")
+		t.Errorf("the namespace admits a pod that is not restricted: the test proves nothing")
 	}
 	warnings := s.apply(shortJVM("app").manifest())
 	if strings.Contains(warnings, "PodSecurity") {
@@ -26,7 +26,7 @@ func TestRestrictedNamespace(t *testing.T) {
 }
 
 // A ResourceQuota requires limits of every container, and a LimitRange supplies the missing ones. Both apply to a
-// sidecar too. If the quota has no room for it, Kubernetes says so as for any container.
+// sidecar too. If the quota has no room for the sidecar, Kubernetes reports that as for any container.
 func TestResourceQuotaAndLimitRange(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -38,7 +38,7 @@ func TestResourceQuotaAndLimitRange(t *testing.T) {
 			object{"type": "Container", "default": object{"cpu": "1"}, "defaultRequest": object{"cpu": "20m"}, "min": object{"memory": "16Mi"}, "max": object{"memory": "512Mi"}},
 		}}},
 	}}))
-	s.eventually(time.Minute, "the quota in force", func() bool { return s.field("quota/quota", ".status.hard") != "" })
+	s.eventually(time.Minute, "the quota is in force", func() bool { return s.field("quota/quota", ".status.hard") != "" })
 	s.apply(shortJVM("app").manifest())
 	s.ready("app")
 	if got := s.field("pod/app", ".spec.initContainers[0].resources.limits"); !strings.Contains(got, `"cpu"`) {
@@ -59,8 +59,8 @@ func TestResourceQuotaAndLimitRange(t *testing.T) {
 	}
 }
 
-// A namespace's label selects all of its pods, and a pod's own label overrides it. Kubernetes' own namespace and the
-// injector's are left alone.
+// A namespace's label selects all of its pods, and a pod's own label overrides it. Pods in kube-system and in the
+// injector's namespace are never injected.
 func TestWhoIsInjected(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t, "ullage.dev/injection=enabled")
@@ -96,7 +96,7 @@ func TestWhoIsInjected(t *testing.T) {
 }
 
 // A pod with a bad annotation starts unchanged, without a sidecar. kubectl shows the annotation's name and value, and
-// what would be accepted.
+// a hint at an acceptable value.
 func TestBadAnnotationsAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -129,7 +129,7 @@ func TestBadAnnotationsAreWarnedOf(t *testing.T) {
 			t.Errorf("%s %q: the pod is injected, at least in part: %s", test.name, test.value, out)
 		}
 		if !strings.Contains(out, `\"refused\":\"annotation\"`) || !strings.Contains(out, "ullage.dev/"+test.name) {
-			t.Errorf("%s %q: the pod does not say why: %s", test.name, test.value, out)
+			t.Errorf("%s %q: the pod's annotations do not say why: %s", test.name, test.value, out)
 		}
 		for _, want := range []string{"Warning: ullage: not injected: ", "ullage.dev/" + test.name, test.value, test.says} {
 			if !strings.Contains(warnings, want) {
@@ -145,7 +145,8 @@ func TestBadAnnotationsAreWarnedOf(t *testing.T) {
 	}
 }
 
-// The one port that is left for the sidecar is the pod's own.
+// The sidecar does not take a port that the pod uses: it takes the next port, or there is a
+// warning.
 func TestPortsThatThePodHasAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -165,8 +166,8 @@ func TestPortsThatThePodHasAreLeftAlone(t *testing.T) {
 	}
 }
 
-// If only the image knows the user, the pod is injected and warned of what it lacks and how to fix that. Its log is
-// complete.
+// If the user is set only in the image, the pod is injected, and a warning says what does not work and how to fix
+// that. The log is complete.
 func TestUserThatOnlyTheImageKnows(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -182,7 +183,7 @@ func TestUserThatOnlyTheImageKnows(t *testing.T) {
 	}
 	s.ready("app")
 	if java, sidecar := s.exec("app", "app", "id", "-u"), s.field("pod/app", ".spec.initContainers[0].securityContext.runAsUser"); java != "1000\n" || sidecar != "65532" {
-		t.Errorf("the JVM runs as %q, its sidecar as %q: this tests nothing", java, sidecar)
+		t.Errorf("the JVM runs as %q, its sidecar as %q: the test proves nothing", java, sidecar)
 	}
 	sameAsReference(s, "app")
 }
@@ -198,7 +199,7 @@ func TestTheSidecarHasNoToken(t *testing.T) {
 	s.ready("app")
 	const where = `.volumeMounts[?(@.mountPath=="/var/run/secrets/kubernetes.io/serviceaccount")].name`
 	if name := s.field("pod/app", ".spec.containers[0]"+where); !strings.HasPrefix(name, "kube-api-access-") {
-		t.Errorf("the application's token is %q: the test shows nothing", name)
+		t.Errorf("the application's token is %q: the test proves nothing", name)
 	}
 	if name := s.field("pod/app", ".spec.initContainers[0]"+where); strings.HasPrefix(name, "kube-api-access-") {
 		t.Errorf("the sidecar has the token %q", name)

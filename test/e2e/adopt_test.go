@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// unprepared is a Deployment without anything of ullage. Only its image knows the user.
+// unprepared returns a Deployment that has no settings of ullage. Its user is set only in the
+// image.
 func unprepared() object {
 	jvm := jvmPod{Name: "plain", JDK: 25, NotInjected: true, Grace: 1}
 	deployment := workload("Deployment", jvm, "")
@@ -21,13 +22,12 @@ func unprepared() object {
 	return deployment
 }
 
-// withoutLog starts a JVM without an option for logs.
+// withoutLog removes the option for logs from a container's command.
 func withoutLog(container object) {
 	container["command"] = slices.DeleteFunc(container["command"].([]any), func(word any) bool { return word == reference("/ref") })
 }
 
-// adopting runs `kubectl ullage adopt` to its end, checks the report and the copy that it fetched, and returns its
-// stderr.
+// adopting runs `kubectl ullage adopt` to its end, checks the report and the fetched copy, and returns its stderr.
 func adopting(s *space, target string, more ...string) (said string) {
 	s.Helper()
 	dir := s.TempDir()
@@ -47,7 +47,8 @@ func adopting(s *space, target string, more ...string) (said string) {
 	return said
 }
 
-// If the JVM ends during the adoption, the container that adopts it ends too. What was shipped until then is here.
+// If the JVM's container ends during the adoption, the container that adopts the JVM ends too. The lines that were
+// shipped until then have been fetched.
 func TestAdoptAJVMWhoseContainerEnds(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -65,7 +66,7 @@ func TestAdoptAJVMWhoseContainerEnds(t *testing.T) {
 		_, _, err := command("", "env", append(args, "kubectl", "ullage", "-n", s.name, "adopt", "app", "--for", "1h", "--image", "localhost/ullage:"+imageVersion, "--dest", copied)...)
 		ended <- err
 	}()
-	s.eventually(2*time.Minute, "a pause is here", func() bool {
+	s.eventually(2*time.Minute, "a pause is fetched", func() bool {
 		parts, err := filepath.Glob(filepath.Join(dir, ".ullage-adopted-*"))
 		if err != nil || len(parts) == 0 {
 			return false
@@ -96,8 +97,8 @@ func TestAdoptByAnnotations(t *testing.T) {
 	})
 }
 
-// sameJVM fails the test if the JVM of a pod was restarted, logs anything else than before, or has files of ullage
-// left in /dev/shm.
+// sameJVM fails the test if the JVM of a pod was restarted, if its log configuration differs from before, or if
+// files of ullage are left in /dev/shm.
 func sameJVM(s *space, pod, before string) {
 	s.Helper()
 	if is := s.exec(pod, "app", "jcmd", "1", "VM.log", "list"); is != before {
@@ -111,8 +112,8 @@ func sameJVM(s *space, pod, before string) {
 	}
 }
 
-// An unprepared JVM, whose user only the image knows, is shipped for a while. Afterwards it is as it was, and doctor
-// shows what is left in the pod's spec.
+// The log of an unprepared JVM, whose user is set only in the image, is shipped for a while. Afterwards the JVM is
+// as before, and doctor shows the container that is left in the pod's spec.
 func TestAdoptAnUnpreparedDeployment(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -131,7 +132,7 @@ func TestAdoptAnUnpreparedDeployment(t *testing.T) {
 }
 
 // In a namespace that admits only restricted pods, the adopting container is restricted too. If the policy refuses
-// the container, nothing is changed.
+// the container, the pod is not changed.
 func TestAdoptInARestrictedNamespace(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t, "pod-security.kubernetes.io/enforce=restricted")

@@ -13,12 +13,13 @@ import (
 	"time"
 )
 
-// The certificates' Secret is emptied. The injectors make a new CA, API servers trust both CAs, and a minute later
-// the injectors serve with a certificate of the new CA. Every pod created meanwhile gets a sidecar.
+// A client empties the Secret of the certificates. The injectors make a new CA, API servers trust both CAs, and a
+// minute later the injectors serve with a certificate from the new CA. Every pod that is created meanwhile gets a
+// sidecar.
 //
-// The test mostly waits, longer than all others, so it is in a file whose tests begin early.
+// This test waits longer than all others, so it is in a file whose tests begin early.
 func TestInjectorCertificatesAreRenewedWhileInUse(t *testing.T) {
-	t.Parallel() // no other test should notice
+	t.Parallel() // no other test should be affected
 	s := newSpace(t)
 	served, first := map[string]func() (*x509.Certificate, error){}, map[string]*x509.Certificate{}
 	for _, pod := range serving(s) {
@@ -40,7 +41,7 @@ func TestInjectorCertificatesAreRenewedWhileInUse(t *testing.T) {
 	for pod, certificate := range served {
 		now := otherThan(s, first[pod], certificate, 3*time.Minute)
 		if _, err := now.Verify(x509.VerifyOptions{DNSName: "ullage-injector." + system + ".svc", Roots: roots}); err != nil {
-			t.Errorf("the certificate of %s is not the new CA's: %v", pod, err)
+			t.Errorf("the certificate of %s is not from the new CA: %v", pod, err)
 		}
 		if now.SerialNumber.Cmp(first[pod].SerialNumber) == 0 {
 			t.Errorf("two certificates of %s have the serial number %s", pod, now.SerialNumber)
@@ -52,7 +53,7 @@ func TestInjectorCertificatesAreRenewedWhileInUse(t *testing.T) {
 	figures.add("certificates emptied: pods created meanwhile, all injected", fmt.Sprint(created), "at least 50")
 }
 
-// caBundle returns the CAs by which API servers trust the injector.
+// caBundle returns the CAs that API servers trust for the injector.
 func caBundle(s *space) []*x509.Certificate {
 	s.Helper()
 	encoded := s.must(kubectl("", "get", "mutatingwebhookconfiguration", "ullage-injector", "-o", "jsonpath={.webhooks[0].clientConfig.caBundle}"))
@@ -79,7 +80,7 @@ func otherThan(s *space, earlier *x509.Certificate, certificate func() (*x509.Ce
 		return last == nil && !now.Equal(earlier)
 	})
 	if err != nil {
-		s.Fatalf("a new certificate of an injector: %v; the last answer: %v", err, last)
+		s.Fatalf("no new certificate of an injector: %v; the last error: %v", err, last)
 	}
 	return now
 }

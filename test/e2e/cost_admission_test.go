@@ -27,9 +27,9 @@ type loadResult struct {
 	Samples       int
 }
 
-// An injector answers 100 reviews a second. A program in a pod asks one of the injectors, over the pods' network and
-// TLS, as an API server does. Other work on the node slows it down, so a round over the limit is repeated up to
-// twice.
+// An injector answers 100 reviews a second. A program in a pod sends them to one of the injectors, over the pod
+// network and with TLS, as an API server does. Other work on the node slows it down, so a round over the limit is
+// repeated up to twice.
 func TestAdmissionCost(t *testing.T) {
 	s := newSpace(t)
 	startTools(s, "client")
@@ -78,7 +78,7 @@ func loadFrom(s *space, address string) loadResult {
 	return r
 }
 
-// review returns an API server's question about a pod with a JVM: 10 KiB.
+// review returns an API server's AdmissionReview of 10 KiB for a pod with a JVM.
 func review() string {
 	pod := jvmPod{Name: "web", JDK: 25}
 	o := pod.object()
@@ -98,7 +98,7 @@ func review() string {
 	})
 }
 
-// startTools starts a pod that has busybox and waits for commands.
+// startTools starts a pod with busybox, for commands by kubectl exec.
 func startTools(s *space, name string) {
 	s.Helper()
 	s.apply(manifest(object{
@@ -113,7 +113,8 @@ func startTools(s *space, name string) {
 	s.ready(name)
 }
 
-// copyProgram builds a program for the node of a pod, into the pod's /tmp.
+// copyProgram builds a program for the architecture of a pod's node, and copies it into the pod's
+// /tmp.
 func copyProgram(s *space, pod, source string) {
 	s.Helper()
 	arch := s.kubectl("get", "node", s.field("pod/"+pod, ".spec.nodeName"), "-o", "jsonpath={.status.nodeInfo.architecture}")

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// A reader of a log that goes away leaves no program behind in the sidecar. Each would permanently take 10 MiB of a
-// limit of 64 MiB, since a container runtime need neither tell the program nor read its output. The pod shares its
-// pid namespace, so the test sees the sidecar's processes.
+// If the reader of a log goes away, no program stays behind in the sidecar. Otherwise each would permanently take
+// 10 MiB of a limit of 64 MiB, since a container runtime may neither signal the program nor read its output. The
+// containers of the pod share a process namespace, so the test sees the sidecar's processes.
 func TestReadersLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -24,7 +24,7 @@ func TestReadersLeaveNothingBehind(t *testing.T) {
 	pod["spec"].(object)["shareProcessNamespace"] = true
 	s.apply(manifest(pod))
 	s.ready("app")
-	s.eventually(time.Minute, "much in the durable copy", func() bool {
+	s.eventually(time.Minute, "32 MiB are in the durable copy", func() bool {
 		read, err := metric(s, "app", "ullage_persisted_bytes_total")
 		return err == nil && read > 32<<20
 	})
@@ -37,7 +37,7 @@ func TestReadersLeaveNothingBehind(t *testing.T) {
 	} {
 		for _, follow := range []string{"--follow=false", "--follow"} {
 			readAndEnd(s, exec.Command(plugin, "logs", "-n", s.name, follow, "app"), end)
-			s.eventually(time.Minute, name+" with "+follow+": no program that reads the log", func() bool { return !readersIn(s, "app") })
+			s.eventually(time.Minute, name+" with "+follow+": no program reads the log any more", func() bool { return !readersIn(s, "app") })
 		}
 	}
 }
@@ -66,7 +66,7 @@ func readAndEnd(s *space, cmd *exec.Cmd, end func(*exec.Cmd) error) {
 	_ = cmd.Wait() // an error is due to the signal or the closed pipe
 }
 
-// readersIn says whether a program reads the log in a sidecar of a pod.
+// readersIn reports whether a program in a sidecar of the pod reads the log.
 func readersIn(s *space, pod string) bool {
 	s.Helper()
 	return strings.Contains(s.exec(pod, "app", "ps", "-o", "args"), "ullage logs ")
@@ -89,15 +89,15 @@ func TestImagesSayWhatTheyAre(t *testing.T) {
 			t.Fatalf("%s: %v in %q", program, err, text)
 		}
 		if tag := strings.ReplaceAll(is.Version, "+", "-"); tag != imageVersion {
-			t.Errorf("%s is of version %q, not %q", program, tag, imageVersion)
+			t.Errorf("%s has the version %q, want %q", program, tag, imageVersion)
 		}
 		if err == nil && !commit.MatchString(is.Revision) {
-			t.Errorf("%s is of revision %q", program, is.Revision)
+			t.Errorf("%s has the revision %q, want a commit", program, is.Revision)
 		}
 	}
 }
 
-// Each of two sidecars in a pod answers `ullage status` without being told where it listens.
+// Each of two sidecars in a pod answers `ullage status`, although the command has no address.
 func TestEachSidecarOfAPodTellsItsStatus(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -109,7 +109,7 @@ func TestEachSidecarOfAPodTellsItsStatus(t *testing.T) {
 	spec["containers"] = append(spec["containers"].([]any), other)
 	s.apply(manifest(o))
 	s.ready("two")
-	s.eventually(time.Minute, "lines of the first JVM", func() bool {
+	s.eventually(time.Minute, "lines of the first JVM are read", func() bool {
 		read, err := metric(s, "two", "ullage_read_lines_total")
 		return err == nil && read > 5 // some are marks
 	})

@@ -15,8 +15,8 @@ import (
 const sampling = 5
 
 // Measures how much memory a JVM's container is charged for a log of 20 MB/s. All of it is shmem: the tmpfs is
-// charged to the container that writes to it. Two pods run at the same time: one reclaims as by default, the other
-// not at all, for comparison.
+// charged to the container that writes to it. Two pods run at the same time: one with the default reclaim, and one
+// without reclaim, for comparison.
 func TestLogMemoryCost(t *testing.T) {
 	s := newSpace(t)
 	long := 20 * time.Second
@@ -48,7 +48,7 @@ func TestLogMemoryCost(t *testing.T) {
 		figures.add(fmt.Sprintf("memory of a JVM's container for its log, %s, %s, %d times a second: most", f.name, lasts, sampling),
 			fmt.Sprintf("%s (median %s) at %.1f MB/s", inMiB(slices.Max(f.shmem)), inMiB(f.median()), f.rate/1e6), f.limit)
 	}
-	// Otherwise something else than the log was measured, or nothing was freed.
+	// Otherwise the memory was not that of the log, or none was freed.
 	with, none := pods[0], pods[1]
 	if most := float64(slices.Max(none.shmem)); most < none.rate*none.lasts.Seconds()/2 {
 		t.Errorf("without reclaim at most %.0f bytes of shmem, less than half of %s at %.0f bytes/s", most, none.lasts, none.rate)
@@ -61,7 +61,7 @@ func TestLogMemoryCost(t *testing.T) {
 // flooded is a pod with a JVM that logs 20 MB/s, and its measurements.
 type flooded struct {
 	name, limit  string
-	lasts, whole time.Duration // how long it is measured, and should be
+	lasts, whole time.Duration // how long it is measured, and how long in a full run
 	annotations  map[string]string
 
 	rate  float64 // bytes a second that were logged and read
@@ -76,12 +76,12 @@ func (f *flooded) pod() jvmPod {
 	}
 	return jvmPod{
 		Name: notInNames.ReplaceAllString(strings.ToLower(f.name), "-"), JDK: 17, Memory: "768Mi", Grace: 1, Annotations: annotations,
-		// The second compiler turns such a throw into a jump, which is not logged.
+		// The C2 compiler turns such a throw into a jump, which is not logged.
 		Java: []string{"-XX:TieredStopAtLevel=1", "Throw", "1000000000", "3000", "6100"},
 	}
 }
 
-// sample measures for the wanted time.
+// sample measures the pod for f.lasts.
 func (f *flooded) sample(s *space) error {
 	pod := f.pod().Name
 	before, err := metric(s, pod, "ullage_read_bytes_total")
@@ -118,7 +118,7 @@ func (f *flooded) sample(s *space) error {
 
 func (f *flooded) median() int64 { return slices.Sorted(slices.Values(f.shmem))[len(f.shmem)/2] }
 
-// metric asks a sidecar for a metric and returns the sum over its labels.
+// metric returns the sum of a sidecar's metric over all labels.
 func metric(s *space, pod, name string) (sum float64, err error) {
 	text, err := kubectl("", "get", "--raw", "/api/v1/namespaces/"+s.name+"/pods/"+pod+":9919/proxy/metrics")
 	if err != nil {

@@ -15,24 +15,24 @@ import (
 const (
 	startLimit = 300 * time.Millisecond
 
-	// How often a kubelet looks at its containers. It starts the application's containers once it has seen the
+	// How often a kubelet lists its containers. It starts the application's containers once it has seen the
 	// sidecar run, so any sidecar (an init container with restartPolicy Always) adds up to a second.
 	relist = time.Second
 )
 
-// What a pod of TestStartCost has in addition to its JVM.
+// The sidecar of a pod in TestStartCost.
 const (
 	beside       = "nothing"
 	besideUllage = "ullage"
-	besideSleep  = "sleep" // a sidecar that does nothing, to know the kubelet's part
+	besideSleep  = "sleep" // a sidecar that does nothing, to measure the kubelet's part
 )
 
-// A pod with the sidecar starts later. Pods without a sidecar, with ours, and with another one are created in turns,
-// each after the previous pod has run. The time between them is random, since otherwise the kubelet's looks would be
-// in step with the pods' ends. A JVM logs the time of its first line in milliseconds. Its node's clock may differ
-// from ours, but the difference is the same for all pods and cancels out. The first line of a sidecar divides the
-// time: the part before it is due to the sidecar, the part after it is the kubelet's wait for its next look and the
-// start of the JVM's container.
+// Measures how much later a pod starts with the sidecar. Pods without a sidecar, with ours, and with an idle sidecar
+// are created in turns, each after the previous pod has ended. The time between them is random, since otherwise the
+// kubelet's relists would be in step with the pods' ends. A JVM logs the time of its first line in milliseconds. Its
+// node's clock may differ from ours, but the difference is the same for all pods and cancels out. The first line of
+// a sidecar divides the time: the part before it is due to the sidecar, the part after it is the kubelet's wait for
+// its next relist and the start of the JVM's container.
 func TestStartCost(t *testing.T) {
 	s := newSpace(t)
 	rounds := 4
@@ -48,7 +48,7 @@ func TestStartCost(t *testing.T) {
 		}
 	}
 	whole, sidecar, rest := map[string][]time.Duration{}, map[string][]time.Duration{}, map[string][]time.Duration{}
-	for i := 1; i <= rounds; i++ { // the first pods find cold caches
+	for i := 1; i <= rounds; i++ { // the first pods are left out, because the caches were cold
 		for _, with := range []string{beside, besideUllage, besideSleep} {
 			name := fmt.Sprintf("%s-%d", with, i)
 			first := firstLine(s, name)
@@ -107,7 +107,7 @@ func firstLine(s *space, pod string) time.Time {
 	}
 	line := startLine.FindStringSubmatch(s.kubectl("logs", pod, "-c", "app"))
 	if line == nil {
-		s.Fatalf("%s: the JVM has not logged when it started", pod)
+		s.Fatalf("%s: the JVM has not logged the time of its start", pod)
 	}
 	ms, err := strconv.ParseInt(line[1], 10, 64)
 	if err != nil {

@@ -27,7 +27,7 @@ func median(of []time.Duration) time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// Measures how much space an image takes on the nodes, and how much unpacked.
+// Measures the size of each image on the nodes and unpacked.
 func TestImagesAreSmall(t *testing.T) {
 	t.Parallel()
 	for image, limit := range map[string]int64{"ullage": 22 * mib, "ullage-injector": 30 * mib} {

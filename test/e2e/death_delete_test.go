@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A pod is deleted while its JVM logs much. All of the log is persisted within the grace period, and a pod of the
-// same name, as in a StatefulSet, continues it.
+// A pod is deleted while its JVM logs at a high rate. All of the log is persisted within the grace period, and a
+// pod of the same name, as in a StatefulSet, continues the log.
 func TestPodDeleted(t *testing.T) {
 	t.Parallel()
 	for _, end := range []struct {
@@ -18,7 +18,7 @@ func TestPodDeleted(t *testing.T) {
 	}{
 		{"jdk17", 17, 30, ""},
 		{"jdk25", 25, 30, ""},
-		// This JVM is killed when the grace period ends, at the moment when the sidecar is told to end.
+		// This JVM is killed at the end of the grace period, when the sidecar gets SIGTERM.
 		{"deaf", 25, 5, linger},
 	} {
 		t.Run(end.name, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestPodDeleted(t *testing.T) {
 
 const muchLog = "gc*=debug,safepoint=info"
 
-// much returns the arguments of a JVM that logs some megabytes a second, also to the reference output.
+// much returns the arguments of a JVM that logs some megabytes a second, to the reference output too.
 func much(milliseconds string) []string {
 	return []string{"-Xmn1m", "-Xlog:" + muchLog + ":file=/ref/gc.log:" + decorations, "Churn", milliseconds, "100"}
 }

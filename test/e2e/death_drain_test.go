@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// A node is drained as in docs/pods.md: the eviction ends a pod while its JVM logs much, as a deletion does. A pod of
-// the same name continues with the same claims, on another node if there is one. The first pod is on the last node:
-// in the local cluster, no other test uses a second node.
+// A node is drained as in docs/pods.md: like a deletion, the eviction ends a pod while its JVM logs at a high rate. A
+// pod of the same name continues with the same claims, on another node if possible. The first pod is on the last
+// node: in the local cluster, no other test uses a second node.
 func TestNodeIsDrained(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -43,10 +43,10 @@ func TestNodeIsDrained(t *testing.T) {
 	figures.add("node drained: eviction of a pod while its JVM logs", time.Since(began).Round(100*time.Millisecond).String(), "30 s")
 	moves := sameMachine(s)
 	if !moves {
-		t.Log("the cluster has no two nodes with one disk: the pod continues on its node")
+		t.Log("the cluster has no two nodes that share a disk: the pod continues on its node")
 		uncordon()
 	}
-	s.eventually(time.Minute, "another pod", func() bool {
+	s.eventually(time.Minute, "another pod exists", func() bool {
 		now, err := s.try("get", "pod", "drained-0", "-o", "jsonpath={.metadata.uid}")
 		return err == nil && now != uid
 	})
@@ -77,7 +77,8 @@ func sameMachine(s *space) bool {
 	return len(boots) > 1 && len(slices.Compact(boots)) == 1
 }
 
-// After a crash of the JVM, the durable copy has HotSpot's whole report as well as the log.
+// After a crash of the JVM, the durable copy has HotSpot's whole crash report in addition to the
+// log.
 func TestJVMCrashes(t *testing.T) {
 	eachJDK(t, func(s *space, jdk int) {
 		makeClaim(s, "logs", "ref")

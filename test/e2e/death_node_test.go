@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A sidecar is killed again and again while the JVM logs. The kubelet restarts it, the second time only after ten
+// A sidecar is killed repeatedly while the JVM logs. The kubelet restarts it, the second time only after ten
 // seconds, and it continues exactly at its last commit.
 func TestSidecarKilled(t *testing.T) {
 	const kills = 2
@@ -33,7 +33,7 @@ func TestSidecarKilled(t *testing.T) {
 func morePersisted(s *space, pod string) {
 	s.Helper()
 	had := -1
-	s.eventually(time.Minute, "more persisted lines", func() bool {
+	s.eventually(time.Minute, "more lines are persisted", func() bool {
 		out, err := s.tryExec(pod, "ullage", "ullage", "logs", "/var/lib/ullage")
 		if err != nil {
 			return false

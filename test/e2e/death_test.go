@@ -14,7 +14,7 @@ import (
 
 var jdks = []int{17, 25}
 
-// A Job completes in spite of its sidecar, and then its last line is persisted.
+// A Job completes although it has a sidecar, and its last line is persisted.
 func TestJobCompletes(t *testing.T) {
 	eachJDK(t, func(s *space, jdk int) {
 		makeClaim(s, "logs", "ref")
@@ -31,7 +31,7 @@ func TestJobCompletes(t *testing.T) {
 	})
 }
 
-// A JVM, as usual process 1 of its container, is killed by kill -9 while it logs, and the container restarts. All
+// A JVM that is process 1 of its container is killed by kill -9 while it logs, and the container restarts. All
 // lines of both lives are persisted.
 func TestJVMKilled(t *testing.T) {
 	eachJDK(t, func(s *space, jdk int) {
@@ -48,7 +48,7 @@ func TestJVMKilled(t *testing.T) {
 		if code := s.field("pod/app", ".status.containerStatuses[0].lastState.terminated.exitCode"); code != "137" {
 			s.Errorf("the exit code of the JVM is %s, not 137", code)
 		}
-		s.eventually(time.Minute, "a container that runs again", func() bool {
+		s.eventually(time.Minute, "the container runs again", func() bool {
 			_, err := s.tryExec("app", "app", "true")
 			return err == nil
 		})
@@ -60,8 +60,8 @@ func TestJVMKilled(t *testing.T) {
 	})
 }
 
-// A JVM grows beyond its container's memory limit, to which the tmpfs is charged as well, and the kernel kills it.
-// All that it logged is persisted.
+// A JVM exceeds the memory limit of its container, to which the tmpfs is charged too, and the kernel kills it.
+// Everything that it logged is persisted.
 func TestJVMOutOfMemory(t *testing.T) {
 	eachJDK(t, func(s *space, jdk int) {
 		makeClaim(s, "logs", "ref")
@@ -79,9 +79,9 @@ func TestJVMOutOfMemory(t *testing.T) {
 	})
 }
 
-// onClaim are the annotations of a pod whose durable copy is on the claim
-// "logs". Its reference output is on another one: the kubelet never starts a
-// pod that has two volumes of one claim.
+// onClaim are the annotations of a pod whose durable copy is on the claim "logs". Its reference
+// output is on another claim: the kubelet never starts a pod that has two volumes of the same
+// claim.
 var onClaim = map[string]string{"dest": "pvc:logs"}
 
 // readClaims returns a directory with the reference outputs, and one with a pod's durable copy.
@@ -90,10 +90,10 @@ func readClaims(s *space, pod string) (refs, dest string) {
 	return readClaim(s, "ref"), filepath.Join(readClaim(s, "logs"), s.name, pod)
 }
 
-// steady are the arguments of a JVM that logs some twenty collections a second.
+// steady are the arguments of a JVM that logs about twenty collections a second.
 var steady = []string{"-Xmn4m", "Churn", "600000", "60"}
 
-// eachJDK runs a test with each JDK, in a namespace of its own.
+// eachJDK runs a test with each JDK, each time in a separate namespace.
 func eachJDK(t *testing.T, test func(s *space, jdk int)) {
 	t.Parallel()
 	for _, jdk := range jdks {
@@ -119,20 +119,19 @@ func awaitLogging(s *space, pod string) {
 	until(s, pod, "app", "a hundred collections", "[ $(grep -c Pause /ref/gc.log) -ge 100 ]")
 }
 
-// linger keeps a container running after its JVM, which is not process 1, has ended. The file ended tells writtenBy.
+// linger keeps a container running after its JVM, which is not process 1, has ended. The file /ref/ended shows
+// writtenBy that it has.
 const linger = "touch /ref/ended; sleep 600"
 
-// endOf asks the JVM in a container that lingers to end, and returns all that it
-// wrote.
+// endOf terminates the JVM in a container that lingers, and returns everything that it wrote.
 func endOf(s *space, pod, container string) string {
 	s.Helper()
 	s.exec(pod, container, "sh", "-c", "kill $(pidof java)")
 	return writtenBy(s, pod, container)
 }
 
-// writtenBy waits for the end of the JVM in a container that lingers and returns
-// what it wrote. A kubectl exec may lose the end of what the program prints, so the
-// size comes first.
+// writtenBy waits for the end of the JVM in a container that lingers and returns its reference
+// output. A kubectl exec may lose the end of a program's output, so the size comes first.
 func writtenBy(s *space, pod, container string) string {
 	s.Helper()
 	until(s, pod, container, "the end of the JVM in "+container, "[ -e /ref/ended ]")
@@ -146,8 +145,8 @@ func writtenBy(s *space, pod, container string) string {
 	return text
 }
 
-// bothLives compares the reference outputs of two JVMs, in refs, with what was persisted in dest. First compares
-// those of the first JVM, in the way that suits its end.
+// bothLives compares the reference outputs of two JVMs, in refs, with the persisted lines in dest. The function
+// first compares the lines of the first JVM, as its end requires.
 func bothLives(t *testing.T, refs, dest string, first func(t *testing.T, written, persisted []byte)) {
 	t.Helper()
 	written := [2][]byte{readIn(t, refs, "gc.log.0"), readIn(t, refs, "gc.log")}
@@ -155,7 +154,7 @@ func bothLives(t *testing.T, refs, dest string, first func(t *testing.T, written
 	before, ok := bytes.CutSuffix(persisted, written[1])
 	if !ok {
 		same(t, string(bytes.Join(written[:], nil)), string(persisted)) // says what differs
-		t.Fatal("the persisted log does not end with that of the second life")
+		t.Fatal("the persisted log does not end with the log of the second life")
 	}
 	same(t, string(written[1]), string(persisted[len(before):]))
 	first(t, written[0], before)
@@ -170,7 +169,8 @@ func readIn(t *testing.T, dir, name string) []byte {
 	return data
 }
 
-// persistedIn returns all streams of JVMs in dest in chronological order: they begin with a time.
+// persistedIn returns all streams of JVMs in dest in chronological order: each stream begins with a
+// time.
 func persistedIn(t *testing.T, dest string) []byte {
 	t.Helper()
 	dirs, err := filepath.Glob(filepath.Join(dest, "gc-*.log"))
@@ -185,7 +185,7 @@ func persistedIn(t *testing.T, dest string) []byte {
 	return bytes.Join(streams, nil)
 }
 
-// cutOff requires that what was persisted of a killed JVM is what it wrote to its second output. It may have written
+// cutOff requires that the persisted log of a killed JVM is identical to its second output. The JVM may have written
 // one more message to the first output, which is ours.
 func cutOff(t *testing.T, written, persisted []byte) {
 	t.Helper()
@@ -198,5 +198,5 @@ func cutOff(t *testing.T, written, persisted []byte) {
 	if headers := bytes.Count(more, []byte("\n[")); headers > 0 {
 		t.Errorf("more than one message was persisted in addition: %.2000q", more)
 	}
-	t.Logf("%d lines, byte-identical, and %d bytes more in the output that is written first", bytes.Count(written, []byte("\n")), len(more))
+	t.Logf("%d lines, byte-identical, and %d bytes more in the shipped output", bytes.Count(written, []byte("\n")), len(more))
 }

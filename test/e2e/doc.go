@@ -3,13 +3,13 @@
 //
 // `make e2e` starts a cluster if there is none (see test/cluster), loads the images into it and runs the suite, which
 // does not know which cluster it got. The suite needs Kubernetes 1.29 or later, the rights of an administrator, and a
-// cluster without a release of ullage, except one of an earlier run. It begins by removing what an interrupted run
-// has left. Without `make e2e` the tests are skipped, with a message: no test may touch a cluster merely because one
-// is configured.
+// cluster without a release of ullage, except one of an earlier run. It first removes the leftovers of an interrupted
+// run. Without `make e2e` the tests are skipped, with a message: no test may touch a cluster merely because one is
+// configured.
 //
-// Tests that stop or replace the injector run one after the other. All others are parallel, each in a namespace of
-// its own, and begin when those are done. They mostly wait. On a small machine each kubectl is expensive, so a shell
-// in a container does the waiting if it can (see until), and one pod on each node serves all tests.
+// Tests that stop or replace the injector run one after the other. All other tests run afterwards, in parallel, each
+// in its own namespace. They mostly wait. On a small machine each kubectl is expensive, so a shell in a container
+// does the waiting if it can (see until), and one pod on each node serves all tests.
 //
 // # The independent truth
 //

@@ -19,7 +19,7 @@ type table struct {
 
 type figure struct{ what, measured, limit string }
 
-// add adds a row. The limit is for readers: no test fails by a stopwatch.
+// add adds a row. The limit is only for readers: no test fails because of a measured time.
 func (t *table) add(what, measured, limit string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

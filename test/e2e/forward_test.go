@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// forwarded is a port of a pod, reached at an address of this machine until the test's end. A kubectl port-forward
-// ends when the node closes a connection first, and at once if the pod is ending. The next call of address then
-// starts another one.
+// forwarded is a port of a pod that is forwarded to an address of this machine until the end of the test. A
+// kubectl port-forward ends when the node closes a connection first, and at once if the pod is ending. The next
+// call of address then starts another kubectl.
 type forwarded struct {
 	*space
 	namespace, pod string
@@ -22,7 +22,7 @@ type forwarded struct {
 	ended chan struct{} // closed when that kubectl has ended; nil: not started
 }
 
-// address returns the address, or why there is none at the moment.
+// address returns the address, or an error if the port cannot be forwarded now.
 func (f *forwarded) address() (string, error) {
 	if f.ended != nil {
 		select {
@@ -38,7 +38,7 @@ func (f *forwarded) address() (string, error) {
 	return f.at, nil
 }
 
-// start starts a kubectl and waits for the address that it prints first.
+// start starts a kubectl and waits for the address in its first line.
 func (f *forwarded) start() error {
 	cmd := exec.Command("kubectl", "-n", f.namespace, "port-forward", "pod/"+f.pod, fmt.Sprintf(":%d", f.port), "--pod-running-timeout=10s")
 	var complaint bytes.Buffer
@@ -54,7 +54,7 @@ func (f *forwarded) start() error {
 	bound := time.AfterFunc(20*time.Second, kill)
 	defer bound.Stop()
 	lines := bufio.NewReader(out)
-	line, _ := lines.ReadString('\n') // an end without a line is reported below
+	line, _ := lines.ReadString('\n') // if kubectl ends without a line, that is reported below
 	// Forwarding from 127.0.0.1:41523 -> 9443
 	_, rest, _ := strings.Cut(line, " from ")
 	at, _, ok := strings.Cut(rest, " -> ")

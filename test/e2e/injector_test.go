@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// While no injector runs, pods start without a sidecar and as fast as ever. When one is back, new pods get a sidecar
-// again.
+// While no injector runs, pods start without a sidecar and without delay. When an injector is back, new pods get a
+// sidecar again.
 func TestInjectorIsDownAndBack(t *testing.T) {
 	s := newSpace(t)
 	t.Cleanup(func() { s.must("", scale(2)) })
 	s.must("", scale(0))
-	s.eventually(time.Minute, "the end of the injectors", func() bool { return injectors(s) == "" })
+	s.eventually(time.Minute, "the injectors have ended", func() bool { return injectors(s) == "" })
 
 	began := time.Now()
 	warnings := s.apply(jvmPod{Name: "app", JDK: 25}.manifest())
@@ -24,7 +24,7 @@ func TestInjectorIsDownAndBack(t *testing.T) {
 	figures.add("injector down: kubectl apply of a pod with the label", fmt.Sprintf("%.2f s", admitted.Seconds()), "timeoutSeconds, 5 s")
 	figures.add("injector down: from there until that pod is ready", fmt.Sprintf("%.2f s", (time.Since(began)-admitted).Seconds()), "")
 	if warnings != "" {
-		t.Errorf("an injector that is down has warned: %s", warnings)
+		t.Errorf("there is a warning although no injector runs: %s", warnings)
 	}
 	if got := containersOf(s, "app"); got != "app" {
 		t.Errorf("the pod has the containers %q, want app alone", got)
@@ -34,22 +34,22 @@ func TestInjectorIsDownAndBack(t *testing.T) {
 	s.must("", injects(time.Minute))
 	s.apply(jvmPod{Name: "later", JDK: 25}.manifest())
 	if got := containersOf(s, "later"); got != "app ullage" {
-		t.Errorf("with the injector back a pod has the containers %q, want app and ullage", got)
+		t.Errorf("with the injector back, a pod has the containers %q, want app and ullage", got)
 	}
 }
 
-// A new version or new settings replace the injectors one after the other, and every pod created meanwhile gets a
-// sidecar. From then on a bad annotation is refused, as the new settings demand.
+// A new version or new settings replace the injectors one after the other, and every pod that is created
+// meanwhile gets a sidecar. Afterwards a pod with a bad annotation is refused, as the new settings demand.
 func TestInjectorUpgradeMissesNoPod(t *testing.T) {
 	s := newSpace(t)
 	t.Cleanup(func() {
 		s.must("", install())
-		s.eventually(time.Minute, "the end of the injectors that refuse", func() bool { return len(strings.Fields(injectors(s))) == 2 })
+		s.eventually(time.Minute, "the injectors that refuse have ended", func() bool { return len(strings.Fields(injectors(s))) == 2 })
 	})
 	before := injectors(s)
 	pods := createPods(s, 50, 0)
 	s.must("", install("--set", "onError=deny"))
-	s.eventually(time.Minute, "the end of the old injectors", func() bool {
+	s.eventually(time.Minute, "the old injectors have ended", func() bool {
 		now := strings.Fields(injectors(s))
 		return len(now) == 2 && !strings.Contains(before, now[0]) && !strings.Contains(before, now[1])
 	})
@@ -59,7 +59,7 @@ func TestInjectorUpgradeMissesNoPod(t *testing.T) {
 	bad := jvmPod{Name: "bad", JDK: 25, Annotations: map[string]string{"buffer": "plenty"}}.manifest()
 	_, err := kubectl(bad, "-n", s.name, "create", "-f", "-")
 	if err == nil || !strings.Contains(err.Error(), "denied the request") || !strings.Contains(err.Error(), `ullage.dev/buffer "plenty"`) {
-		t.Errorf("with onError=deny a pod with a bad annotation was not refused with its name: %v", err)
+		t.Errorf("with onError=deny, a pod with a bad annotation was not refused with the name of the annotation: %v", err)
 	}
 	if _, err := s.try("get", "pod", "bad"); err == nil {
 		t.Errorf("the refused pod was created")
@@ -75,17 +75,17 @@ func scale(replicas int) error {
 	return err
 }
 
-// injectors returns the names of the injectors' pods, ending ones included.
+// injectors returns the names of the injectors' pods, including pods that are ending.
 func injectors(s *space) string {
 	s.Helper()
 	return s.must(kubectl("", "-n", system, "get", "pods", "-l", "app.kubernetes.io/name=ullage-injector", "-o", "jsonpath={.items[*].metadata.name}"))
 }
 
-// serving waits until two injectors are ready and returns the names of their pods. Ending pods are left out.
+// serving waits until two injectors are ready and not ending, and returns the names of their pods.
 func serving(s *space) []string {
 	s.Helper()
 	var names []string
-	s.eventually(time.Minute, "two injectors that serve", func() bool {
+	s.eventually(time.Minute, "two injectors serve", func() bool {
 		text := s.must(kubectl("", "-n", system, "get", "pods", "-l", "app.kubernetes.io/name=ullage-injector", "-o", "json"))
 		var err error
 		names, err = servingIn(text)
@@ -118,15 +118,15 @@ func servingIn(list string) (names []string, err error) {
 	return names, nil
 }
 
-// containersOf returns the names of a pod's containers, then of its native
-// sidecars, as the API server has them.
+// containersOf returns the names of a pod's containers and then of its init containers, according
+// to the API server.
 func containersOf(s *space, pod string) string {
 	s.Helper()
 	return strings.TrimSpace(s.field("pod/"+pod, ".spec.containers[*].name") + " " + s.field("pod/"+pod, ".spec.initContainers[*].name"))
 }
 
-// creations creates pods with the label, one after the other. Each is a dry run on the API server: it has all of
-// admission, but creates no pod.
+// creations creates pods with the label, one after the other. Each is a dry run on the API server: the pod
+// passes through all of admission, but is not stored.
 type creations struct {
 	*space
 	least int
@@ -135,19 +135,19 @@ type creations struct {
 	over  chan struct{}
 
 	created atomic.Int64
-	missed  []string // outputs for pods without a sidecar; read after over
+	missed  []string // the outputs for batches with pods without a sidecar; read after over is closed
 }
 
 // batch is how many pods one kubectl creates: starting it is most of the work.
 const batch = 5
 
-// createPods begins to create a batch at each interval, or without pause if that is 0, until it is told to stop and
-// has created at least that many pods.
+// createPods creates a batch at each interval, or without pause if the interval is 0, until it is stopped and has
+// created at least that many pods.
 func createPods(s *space, least int, every time.Duration) *creations {
 	c := &creations{space: s, least: least, every: every, end: make(chan struct{}), over: make(chan struct{})}
 	go c.run()
 	s.Cleanup(func() { c.finish() })
-	s.eventually(time.Minute, "the first pods", func() bool { return c.created.Load() > 0 })
+	s.eventually(time.Minute, "the first pods are created", func() bool { return c.created.Load() > 0 })
 	return c
 }
 
@@ -196,8 +196,7 @@ func (c *creations) finish() {
 	<-c.over
 }
 
-// stop returns how many pods were created. It fails the test if one was not
-// injected.
+// stop returns how many pods were created. It fails the test if one of them was not injected.
 func (c *creations) stop() int {
 	c.Helper()
 	c.finish()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// helm test, upgrade, rollback and uninstall take effect on pods that are created afterwards, and not on running
-// ones. Running pods continue to ship, and in the end each line is persisted once.
+// helm test, upgrade, rollback and uninstall affect pods that are created afterwards, but not running pods.
+// Running pods continue to ship, and each line is persisted once in the end.
 func TestRunningPodsDoNotNoticeWhatHelmDoes(t *testing.T) {
 	s := newSpace(t)
 	t.Cleanup(func() {
@@ -26,11 +26,11 @@ func TestRunningPodsDoNotNoticeWhatHelmDoes(t *testing.T) {
 		change()
 		figures.add("helm "+what, fmt.Sprintf("%.1f s", time.Since(began).Seconds()), "")
 		if now := identityOf(s, "app"); now != before {
-			t.Fatalf("after helm %s the running pod is not what it was:\n%s\nbefore:\n%s", what, now, before)
+			t.Fatalf("helm %s has changed the running pod:\n%s\nbefore:\n%s", what, now, before)
 		}
 		awaitShipping(s, "app")
 	}
-	// An injector that was told to stop answers for some seconds more.
+	// An injector that got SIGTERM still answers for some seconds.
 	newPods := func(buffer string) {
 		t.Helper()
 		s.eventually(time.Minute, "new pods with a tmpfs of "+buffer, func() bool {
@@ -55,7 +55,7 @@ func TestRunningPodsDoNotNoticeWhatHelmDoes(t *testing.T) {
 		if now := s.must(kubectl("", "get", "replicasets", "-n", system, "-o", "name")); now != injectors {
 			t.Errorf("injectors were rolled out: %s, before: %s", now, injectors)
 		}
-		s.must("", install()) // removes what the failed check has left
+		s.must("", install()) // removes the leftovers of the failed check
 	})
 	newPods("64Mi")
 
@@ -64,7 +64,7 @@ func TestRunningPodsDoNotNoticeWhatHelmDoes(t *testing.T) {
 	s.apply(jvmPod{Name: "later", JDK: 25}.manifest())
 	s.ready("later")
 	if got := containersOf(s, "later"); got != "app" {
-		t.Errorf("after the uninstallation a pod has the containers %q, want app alone", got)
+		t.Errorf("after the uninstallation, a pod has the containers %q, want app alone", got)
 	}
 	s.kubectl("delete", "pod", "later", "--wait=false")
 
@@ -84,23 +84,23 @@ func awaitShipping(s *space, pod string) {
 	s.Helper()
 	persisted := func() int { return len(s.exec(pod, "ullage", "ullage", "logs", "/var/lib/ullage")) }
 	first := persisted()
-	s.eventually(time.Minute, "more persisted lines of "+pod, func() bool { return persisted() > first })
+	s.eventually(time.Minute, "more lines are persisted of "+pod, func() bool { return persisted() > first })
 }
 
-// dryRun returns a field of a pod as the API server would create it.
+// dryRun returns a field of the pod that the API server would create.
 func dryRun(s *space, p jvmPod, path string) string {
 	s.Helper()
 	return s.must(kubectl(p.manifest(), "-n", s.name, "create", "-f", "-", "--dry-run=server", "-o", "jsonpath={"+path+"}"))
 }
 
-// nothingLeft fails the test if objects of the release are left, of any kind, anywhere.
+// nothingLeft fails the test if objects of the release, of any kind, are left in any namespace.
 func nothingLeft(s *space) {
 	s.Helper()
-	// Kinds that can be listed and deleted, so no metrics, and no events.
+	// Only kinds that can be listed and deleted, which excludes metrics; events are excluded too.
 	kinds := strings.Fields(s.must(kubectl("", "api-resources", "--verbs=list,delete", "-o", "name")))
 	kinds = slices.DeleteFunc(kinds, func(kind string) bool { return strings.HasPrefix(kind, "events") })
 	if len(kinds) < 30 {
-		s.Fatalf("the cluster has %d kinds of objects: too few to be true", len(kinds))
+		s.Fatalf("the cluster reports only %d kinds of objects, want at least 30", len(kinds))
 	}
 	left := func() string {
 		labelled := s.must(kubectl("", "get", strings.Join(kinds, ","), "-A", "-o", "name", "--ignore-not-found", "-l", "app.kubernetes.io/part-of=ullage,app.kubernetes.io/instance="+release))
@@ -110,6 +110,6 @@ func nothingLeft(s *space) {
 	// Slices of endpoints and pods are garbage-collected a moment later.
 	var last string
 	if err := wait(time.Minute, func() bool { last = left(); return last == "" }); err != nil {
-		s.Errorf("after the uninstallation this is left:\n%s", last)
+		s.Errorf("left after the uninstallation:\n%s", last)
 	}
 }

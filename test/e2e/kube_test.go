@@ -39,14 +39,14 @@ func command(stdin, name string, args ...string) (stdout, stderr string, err err
 	return out.String(), errs.String(), err
 }
 
-// space is a namespace that belongs to one test and is deleted with it. Its methods run kubectl there; helpers built
-// on them are functions.
+// space is a namespace that belongs to one test and is deleted after it. Its methods run kubectl there; helpers
+// built on them are functions.
 type space struct {
 	*testing.T
 	name string
 }
 
-// newSpace makes a namespace named as the test, with labels like "a=b".
+// newSpace creates a namespace that is named after the test. Labels have the form "a=b".
 func newSpace(t *testing.T, labels ...string) *space {
 	t.Helper()
 	s := &space{T: t, name: spaceName(t)}
@@ -74,7 +74,7 @@ func spaceName(t *testing.T) string {
 	return fmt.Sprintf("e2e-%.40s-%d", strings.Trim(name, "-"), time.Now().UnixNano()%1e6)
 }
 
-// remove deletes the namespace. If the test failed, it first shows what is in the namespace.
+// remove deletes the namespace. If the test failed, it first shows the content of the namespace.
 func (s *space) remove() {
 	if s.Failed() {
 		s.show()
@@ -87,7 +87,7 @@ func (s *space) remove() {
 	}
 }
 
-// show logs what helps to understand a failure.
+// show logs the namespace's pods, events and container logs.
 func (s *space) show() {
 	for _, args := range [][]string{
 		{"get", "pods,jobs", "-o", "wide"},
@@ -147,7 +147,8 @@ func (s *space) field(object, path string) string {
 	return s.kubectl("get", object, "-o", "jsonpath={"+path+"}")
 }
 
-// waitFor is kubectl wait: "condition=Ready", "jsonpath={.status.phase}=Succeeded".
+// waitFor runs kubectl wait. The argument what is for instance "condition=Ready" or
+// "jsonpath={.status.phase}=Succeeded".
 func (s *space) waitFor(object, what string, within time.Duration) {
 	s.Helper()
 	s.kubectl("wait", object, "--for="+what, "--timeout="+within.String())
@@ -158,7 +159,7 @@ func (s *space) ready(pod string) {
 	s.waitFor("pod/"+pod, "condition=Ready", 2*time.Minute)
 }
 
-// eventually fails the test if holds does not within the time.
+// eventually fails the test if holds does not return true within the time.
 func (s *space) eventually(within time.Duration, what string, holds func() bool) {
 	s.Helper()
 	if err := wait(within, holds); err != nil {
@@ -166,8 +167,7 @@ func (s *space) eventually(within time.Duration, what string, holds func() bool)
 	}
 }
 
-// wait calls holds at intervals, not all the time: most calls run a kubectl, which takes a fifth of a second of CPU
-// time.
+// wait calls holds with pauses between the calls: most calls run a kubectl, which takes 0.2 s of CPU time.
 func wait(within time.Duration, holds func() bool) error {
 	for end := time.Now().Add(within); !holds(); time.Sleep(300 * time.Millisecond) {
 		if time.Now().After(end) {

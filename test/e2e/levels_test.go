@@ -19,8 +19,8 @@ import (
 
 const raise = "gc*=debug"
 
-// An annotation of a running pod raises what its JVM logs, and its removal restores that. The measured time is the
-// user's: from kubectl's return to the first raised line that is persisted.
+// An annotation of a running pod raises the log level of its JVM, and its removal restores the level. The time is
+// measured as a user sees it: from kubectl's return to the first raised line that is persisted.
 func TestAnnotationRaisesAndRestores(t *testing.T) {
 	const trials = 5 // with each JDK
 	var mu sync.Mutex
@@ -42,7 +42,7 @@ func TestAnnotationRaisesAndRestores(t *testing.T) {
 		}
 	})
 	if len(up) != 2*trials || len(down) != 2*trials {
-		t.Fatalf("%d raises and %d restores were seen, not %d", len(up), len(down), 2*trials)
+		t.Fatalf("%d raises and %d restores were seen, want %d", len(up), len(down), 2*trials)
 	}
 	addTimes("annotated to the first raised line persisted", up, "1.5 s", "8 s")
 	figures.add(fmt.Sprintf("annotated again, because the kubelet had missed one of %d changes", 2*len(up)), fmt.Sprint(again), "-")
@@ -79,24 +79,22 @@ func newRaised(t *testing.T, jdk int) *raised {
 	return r
 }
 
-// outputs returns the table of outputs that `ullage levels list` prints. The table of JVMs before it shows their
-// ages, which change.
+// outputs returns the table of outputs that `ullage levels list` prints, without the table of JVMs before it,
+// which has ages that change.
 func outputs(list string) string {
 	_, outputs, _ := strings.Cut(list, "\n\n")
 	return outputs
 }
 
-// jcmd asks the JVM without any of our code. A jcmd is itself a Java program: with the options from the environment,
-// it would log too.
+// jcmd asks the JVM for its log configuration without any of our code.
 func (r *raised) jcmd() string {
 	r.Helper()
 	list := r.exec("app", "app", "jcmd", "1", "VM.log", "list")
 	return strings.ReplaceAll(list, " (reconfigured)", "")
 }
 
-// trial raises and restores once. The times are from kubectl's return to the
-// first raised line, and to the last. Again is how often the pod was annotated
-// again.
+// trial raises and restores once. up is the time from kubectl's return to the first raised line,
+// down from the return of the removal to the last. again is how often the pod was annotated again.
 func (r *raised) trial() (up, down time.Duration, again int) {
 	r.Helper()
 	from := r.lines.count()
@@ -127,8 +125,9 @@ func (r *raised) trial() (up, down time.Duration, again int) {
 	return r.lines.at(first).Sub(annotated), r.lines.at(last).Sub(removed), again
 }
 
-// annotate annotates a pod. As docs/troubleshooting.md advises, it repeats that every five seconds until seen is
-// called: a kubelet that has missed a change writes it at the next one. Seen returns the number of repetitions.
+// annotate annotates a pod. As docs/troubleshooting.md advises, it changes another annotation every five seconds
+// until seen is called: a kubelet that has missed a change writes it at the next change. seen returns the number
+// of repetitions.
 func annotate(s *space, pod string, changes ...string) (seen func() int) {
 	s.Helper()
 	s.kubectl(append([]string{"annotate", "--overwrite", "pod", pod}, changes...)...)
@@ -160,8 +159,8 @@ func (r *raised) asBefore() {
 // isRaised reports whether only a raise makes a JVM write the line.
 func isRaised(line string) bool { return strings.Contains(line, "][debug][") }
 
-// unraised returns text without the lines that are due to a raise, and when the
-// level changed: when the first line and the last one of each raise were written.
+// unraised returns text without the lines that are due to a raise, and the times at which the level
+// changed: the times of the first and the last line of each raise.
 func unraised(text string) (rest string, changes []time.Time) {
 	var b strings.Builder
 	var last time.Time
@@ -232,7 +231,8 @@ func (f *followed) count() int {
 	return len(f.text)
 }
 
-// await waits until are accepts the lines from index up to some line. It returns the index of that line.
+// await waits until are accepts the lines from index up to a later line. It returns the index of that
+// later line.
 func (f *followed) await(index int, what string, are func(lines []string) bool) int {
 	f.Helper()
 	found := -1
@@ -275,7 +275,8 @@ func (f *followed) last(is func(line string) bool) int {
 	return -1
 }
 
-// The plugin raises, shows and restores. A raise only adds lines: without these, the log is the JVM's own.
+// The plugin raises, shows and restores levels. A raise only adds lines: without them, the log is the same
+// as the JVM's reference output.
 func TestPlugin(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -297,7 +298,7 @@ func TestPlugin(t *testing.T) {
 		`(?m)^app +yes +\S+ +\S+ +\S+ +gc\*=debug\((10m0|9m\d+)s\) +-$`, `(?m)^quiet +yes +\S+ +\S+ +\S+ +own +-$`)
 	matches(s.T, "status -l", ullage("status", "-l", "app=quiet"), `^POD [^\n]*\nquiet [^\n]*\n$`)
 	matches(s.T, "top", ullage("top"), `^POD +USED +HEADROOM +BACKLOG +LAG +ERRORS\n`, `(?m)^app +\d+% +\S+ +\S+ +\S+ +-$`, `(?m)^quiet +\d+% `)
-	s.eventually(time.Minute, "a raised line by 'logs'", func() bool { return strings.Contains(ullage("logs", "app"), "][debug][") })
+	s.eventually(time.Minute, "'logs' prints a raised line", func() bool { return strings.Contains(ullage("logs", "app"), "][debug][") })
 	page, recent := livePage(s, settings, "app")
 	matches(s.T, "open", page, `^<!doctype html>`, `<script>`)
 	matches(s.T, "open, recent", recent, `"name": "\w+ young`)
@@ -310,13 +311,13 @@ func TestPlugin(t *testing.T) {
 	written := endOf(s, "app", "app")
 	var persisted string
 	var changes []time.Time
-	s.eventually(time.Minute, "the last line by 'logs'", func() bool {
+	s.eventually(time.Minute, "'logs' prints the last line", func() bool {
 		persisted, changes = unraised(ullage("logs", "app"))
 		return isWhole(written, persisted, changes)
 	})
 	same(s.T, written, persisted, changes...)
 	if quiet := ullage("logs", "quiet"); strings.Contains(quiet, "][debug][") {
-		s.Error("the other pod was raised as well")
+		s.Error("the other pod was raised too")
 	}
 }
 

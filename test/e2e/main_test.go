@@ -13,8 +13,8 @@ import (
 var (
 	enabled      = os.Getenv("ULLAGE_E2E") != ""
 	imageVersion = os.Getenv("ULLAGE_E2E_VERSION") // tag of both images
-	// For work on the suite: leave everything behind, and take an installed
-	// chart as it is.
+	// For work on the suite: keep leaves everything behind; installed uses the release that is
+	// already installed.
 	keep      = os.Getenv("ULLAGE_E2E_KEEP") != ""
 	installed = os.Getenv("ULLAGE_E2E_INSTALLED") != ""
 )
@@ -75,8 +75,8 @@ func run(m *testing.M) int {
 	return code
 }
 
-// printFigures prints the table to where `make e2e` wants it, or to stdout,
-// which go test shows only of a run that failed.
+// printFigures writes the table to the file that `make e2e` names, or else to stdout, which go test
+// shows only if the run failed.
 func printFigures() error {
 	path := os.Getenv("ULLAGE_E2E_TABLE")
 	if path == "" {
@@ -102,8 +102,8 @@ func chartValues() []string {
 	}
 }
 
-// install installs the chart, or brings it back to what the suite expects. The first webhook calls may come before
-// the Service's rules are in place, so install returns only when a pod was injected.
+// install installs the chart, or restores the settings that the suite expects. The first webhook calls may fail
+// because the Service's rules are not in place yet, so install returns only after a pod was injected.
 func install(more ...string) error {
 	args := append([]string{"upgrade", "--install", release, chart, "-n", system, "--create-namespace", "--reset-values", "--wait", "--timeout", installIn.String()}, chartValues()...)
 	if out, err := helm(append(args, more...)...); err != nil {

@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	// elsewhere is the namespace of the suite's own pods: a test's namespace may not admit them.
+	// elsewhere is the namespace of the suite's helper pods: a test's namespace may not admit them.
 	elsewhere = "default"
 
-	// volumesDir is the directory of the nodes in which the volumes of the tests are.
+	// volumesDir is the directory on the nodes that contains the tests' volumes.
 	volumesDir = "/var/tmp/ullage-e2e"
 )
 
-// helper returns the name of the pod that does on a node what no pod of a test may do. It runs as root, with the
-// directory of the volumes at /node, and sees all processes of the node. It runs as long as the suite, because a pod
-// takes seconds to start.
+// helper returns the name of the pod on a node that runs the commands that a test's pods may not run. It runs as
+// root, with the directory of the volumes at /node, and sees all processes of the node. It runs during the whole
+// suite, because a pod takes seconds to start.
 func helper(node string) string { return "ullage-e2e-on-" + strings.ReplaceAll(node, ".", "-") }
 
-// nodes are the names of the cluster's nodes. Volumes are on the first of them.
+// nodes are the names of the cluster's nodes. Volumes are on the first node.
 var nodes []string
 
 // onThisMachine reports whether the nodes are processes of this machine.
@@ -65,7 +65,7 @@ func helperPod(node string) string {
 	})
 }
 
-// endHelpers removes the helpers and what the tests have left in the volumes.
+// endHelpers removes the helpers and the content of the volumes.
 func endHelpers() error {
 	for _, node := range nodes {
 		_, err := tryOnNode(node, "sh", "-c", "rm -rf /node/*")
@@ -90,7 +90,7 @@ func onNode(s *space, node string, command ...string) string {
 }
 
 // killer returns a function that sends a signal to the process of a pod whose command line matches a pattern of sh.
-// The signal comes from the node, because process 1 of a container takes no SIGKILL from within.
+// The signal is sent from the node, because process 1 of a container ignores SIGKILL from inside the container.
 func killer(s *space, pod string) func(signal, pattern string) {
 	s.Helper()
 	node := s.field("pod/"+pod, ".spec.nodeName")
@@ -108,8 +108,8 @@ func killer(s *space, pod string) func(signal, pattern string) {
 	}
 }
 
-// until waits in a shell of a container until a condition of sh holds. That costs the machine far less than a kubectl
-// for each look.
+// until waits, in a shell in a container, until a condition of sh holds. That costs the machine far less than a
+// kubectl for each check.
 func until(s *space, pod, container, what, condition string) {
 	s.Helper()
 	const within = 2 * time.Minute

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// livePage returns the live page of a pod or a workload, and the data that the page requests. It reaches them by
-// `kubectl ullage open`, with settings of its environment.
+// livePage returns the live page of a pod or a workload, and the data that the page requests. It runs `kubectl
+// ullage open` with the settings in its environment.
 func livePage(s *space, settings []string, target string) (page, recent string) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -14,18 +14,19 @@ import (
 // for [platform].
 const platformValues = " --set events.enabled=true --set 'policy.env={SSL_CERT_FILE}' --set 'policy.containerPatch={volumeMounts}'"
 
-// platform is a namespace with features of other clusters that ours lack: an autoscaler, a pod of QoS class
-// Guaranteed with a mesh's container in front, a pod whose image alone knows the user and whose heap takes most of
-// the limit, an S3 server whose certificate only the system's store trusts, and people on call with the rights of
-// deploy/oncall.yaml.
+// platform is a namespace with features that clusters in production have: an autoscaler, a pod of QoS class
+// Guaranteed whose first container belongs to a mesh, a pod whose user is set only in the image and whose heap
+// takes most of the limit, an S3 server whose certificate only the system's store trusts, and people on call with
+// the rights of deploy/oncall.yaml.
 type platform struct {
 	*space
 	bucket string // URL of the sink
 	onCall func(args ...string) string
-	env    []string // of onCall's commands
+	env    []string // the environment of onCall's commands
 }
 
-// works fails the test unless everything on the platform works, or the pod says what to write.
+// works fails the test unless everything on the platform works, or the pod's warnings say what to
+// set.
 func (p *platform) works() {
 	p.Helper()
 	var ca string
@@ -66,8 +67,8 @@ func (p *platform) deployment(jvm jvmPod) (deployment, spec object) {
 	return deployment, spec
 }
 
-// guaranteed is a Deployment of QoS class Guaranteed with a mesh's container in front. Its sidecar
-// finds the system's store where Debian has it.
+// guaranteed returns a Deployment of QoS class Guaranteed whose first container belongs to a mesh.
+// Its sidecar finds the system's store at Debian's path.
 func (p *platform) guaranteed() object {
 	deployment, spec := p.deployment(jvmPod{Name: "web", Annotations: map[string]string{
 		"container-patch": `{"volumeMounts":[{"name":"store","mountPath":"/etc/ssl/certs","readOnly":true}]}`,
@@ -86,8 +87,8 @@ func (p *platform) guaranteed() object {
 	return deployment
 }
 
-// loose is a Deployment whose image alone knows the user, and whose heap may take 85 % of the
-// memory. Its sidecar finds the system's store by a variable.
+// loose returns a Deployment whose user is set only in the image, and whose heap may take 85 % of
+// the memory. Its sidecar finds the system's store through a variable.
 func (p *platform) loose() object {
 	deployment, spec := p.deployment(jvmPod{Name: "loose", Annotations: map[string]string{"env": "SSL_CERT_FILE=/etc/ullage-sinks/store.crt"}})
 	user := spec["securityContext"].(object)
@@ -98,7 +99,7 @@ func (p *platform) loose() object {
 	return deployment
 }
 
-// misspelt is a Deployment that gets no sidecar. Its pod only sleeps.
+// misspelt returns a Deployment whose pod gets no sidecar and only sleeps.
 func (p *platform) misspelt() object {
 	deployment, spec := p.deployment(jvmPod{Name: "misspelt", Annotations: map[string]string{"bufer": "64Mi"}})
 	app := spec["containers"].([]any)[0].(object)
@@ -106,7 +107,7 @@ func (p *platform) misspelt() object {
 	return deployment
 }
 
-// autoscaler returns the example of docs/pods.md.
+// autoscaler returns the example in docs/pods.md.
 func (p *platform) autoscaler() string {
 	p.Helper()
 	docs, err := os.ReadFile("../../docs/pods.md")
@@ -139,7 +140,8 @@ func (p *platform) checkGuaranteed(pod string) {
 	p.says(pod, "an HPA by the pod's CPU utilization sees at most 81 %, since the sidecar adds 50m to the requests and the pod is of QoS class Guaranteed: use a metric of type ContainerResource")
 }
 
-// checkEvents waits for the Events of the pods' controllers, for which the injector needs rights in this namespace.
+// checkEvents waits for the Events on the pods' controllers. The injector needs rights in this namespace to create
+// them.
 func (p *platform) checkEvents() {
 	p.Helper()
 	for app, want := range map[string]string{
@@ -147,7 +149,7 @@ func (p *platform) checkEvents() {
 		"misspelt": `Warning +NotInjected .*did you mean "ullage.dev/buffer"\?`,
 	} {
 		said := regexp.MustCompile(want)
-		p.eventually(time.Minute, "in the Events of the ReplicaSet of "+app+": "+want, func() bool {
+		p.eventually(time.Minute, "the Events of the ReplicaSet of "+app+" have: "+want, func() bool {
 			return said.MatchString(p.kubectl("describe", "replicasets", "-l", "app="+app))
 		})
 	}
@@ -168,7 +170,8 @@ func (p *platform) checkBucket(pod string) {
 	}
 }
 
-// checkLoose requires that the pod says what to write, writes it, and requires that the pod no longer says so.
+// checkLoose requires that the pod's warnings say what to set, sets that, and requires that the warnings are
+// gone.
 func (p *platform) checkLoose(pod string) {
 	p.Helper()
 	const (
@@ -186,7 +189,7 @@ func (p *platform) checkLoose(pod string) {
 	pod = pods[len(pods)-1]
 	for _, settled := range []string{user, heap} {
 		if described := p.described(pod); strings.Contains(described, settled) {
-			p.Errorf("the pod's advice was followed, and it still says %q:\n%s", settled, described)
+			p.Errorf("the advice was followed, but the pod still says %q:\n%s", settled, described)
 		}
 	}
 	if limit := p.field("pod/"+pod, `.spec.containers[0].resources.limits.memory`); limit != "448Mi" {
@@ -195,7 +198,7 @@ func (p *platform) checkLoose(pod string) {
 	matches(p.T, "levels deploy/loose", p.onCall("levels", "deploy/loose", raise, "--for", "10m"), `pid \d+: gc\*=debug on top of its own`, `(?m)^raised: `)
 }
 
-// says fails the test unless kubectl describe pod shows all of these.
+// says fails the test unless kubectl describe pod shows all texts.
 func (p *platform) says(pod string, texts ...string) {
 	p.Helper()
 	described := p.described(pod)
@@ -206,14 +209,14 @@ func (p *platform) says(pod string, texts ...string) {
 	}
 }
 
-// described is what kubectl describe pod prints, with each run of white space as one space.
+// described returns the output of kubectl describe pod, with each run of white space as one space.
 func (p *platform) described(pod string) string {
 	p.Helper()
 	return strings.Join(strings.Fields(p.kubectl("describe", "pod", pod)), " ")
 }
 
-// bindOnCall gives a group the rights of deploy/oncall.yaml in the namespace, by the commands of the docs, and gives
-// the plugin to a user of that group.
+// bindOnCall gives a group the rights of deploy/oncall.yaml in the namespace, with the commands in the docs, and
+// runs the plugin as a user of that group.
 func (p *platform) bindOnCall() {
 	p.Helper()
 	const cluster = "ullage-oncall-cluster"
@@ -249,7 +252,7 @@ func (p *platform) bindOnCall() {
 func (p *platform) checkOnCall() {
 	p.Helper()
 	if _, _, err := command("", "env", append(p.env, "kubectl", "-n", system, "get", "pods")...); err == nil || !strings.Contains(err.Error(), `User "somebody" cannot list resource "pods"`) {
-		p.Errorf("people on call have more rights than they are given: %v", err)
+		p.Errorf("people on call have rights that deploy/oncall.yaml does not grant: %v", err)
 	}
 	matches(p.T, "status", p.onCall("status", "deploy/web"), `(?m)^web-\S+ +yes `)
 	matches(p.T, "top", p.onCall("top", "deploy/web"), `(?m)^web-\S+ +\d+% `)

@@ -17,9 +17,8 @@ func reference(dir string) string {
 	return "-Xlog:" + baseline + ":file=" + dir + "/gc.log:" + decorations + ":filecount=5,filesize=0"
 }
 
-// jvmPod is a pod with one JVM, in a container "app", as its author writes it:
-// nothing of ullage but a label and annotations. Java programs are those of
-// test/jvm/testdata.
+// jvmPod is a pod with one JVM in the container "app", as an author writes it: only a label and
+// annotations belong to ullage. The Java programs are in test/jvm/testdata.
 type jvmPod struct {
 	Name        string
 	JDK         int
@@ -27,7 +26,7 @@ type jvmPod struct {
 	After       string            // shell command that runs after the JVM in the same container. Empty: the JVM is process 1
 	Annotations map[string]string // without "ullage.dev/"
 	Labels      map[string]string
-	Ref         string // claim that takes the reference output at /ref; empty: an emptyDir
+	Ref         string // claim for the reference output at /ref; empty: an emptyDir
 	Memory      string // limit, default 384Mi
 	Restart     string // restartPolicy, default Never
 	Grace       int    // seconds; default 30

@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/test/jvm"
 )
 
-// Two JVMs of different versions run in one pod. Each has a sidecar of its own, and its log is persisted. The level
-// of one can be raised alone, and the annotation of the pod raises both.
+// Two JVMs of different versions run in one pod. Each has its own sidecar, and its log is persisted. The level of
+// one JVM can be raised alone, and the annotation of the pod raises both.
 func TestTwoJVMsInAPod(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -26,14 +26,14 @@ func TestTwoJVMsInAPod(t *testing.T) {
 		return strings.Contains(s.exec("app", sidecar, "ullage", "levels", "list"), "yes, raised")
 	}
 	for container, sidecar := range both {
-		s.eventually(time.Minute, "the JVM in "+container+", and it alone", func() bool {
+		s.eventually(time.Minute, "the sidecar of "+container+" lists only its own JVM", func() bool {
 			out, err := s.tryExec("app", sidecar, "ullage", "levels", "list")
 			return err == nil && strings.Count(out, "/var/log/jvm/") == 1
 		})
 	}
 	s.exec("app", "ullage-2", "ullage", "levels", "set", raise, "--for", "10m")
 	if !isRaised("ullage-2") || isRaised("ullage") {
-		t.Error("want a raise of the JVM in b, and of it alone")
+		t.Error("want only the JVM in b raised")
 	}
 	debugLine(s, "app", "ullage-2")
 	s.exec("app", "ullage-2", "ullage", "levels", "reset")
@@ -41,12 +41,12 @@ func TestTwoJVMsInAPod(t *testing.T) {
 		t.Error("the JVM in b is still raised")
 	}
 	if strings.Contains(s.exec("app", "ullage", "ullage", "logs", "/var/lib/ullage"), "][debug][") {
-		t.Error("the JVM in a was raised with the one in b")
+		t.Error("the JVM in a was raised together with the JVM in b")
 	}
 	seen := annotate(s, "app", "ullage.dev/log="+raise)
 	debugLine(s, "app", "ullage")
 	for container, sidecar := range both {
-		s.eventually(time.Minute, "the raise in "+container, func() bool { return isRaised(sidecar) })
+		s.eventually(time.Minute, "the JVM is raised in "+container, func() bool { return isRaised(sidecar) })
 	}
 	seen()
 	for container, sidecar := range both {
@@ -54,7 +54,7 @@ func TestTwoJVMsInAPod(t *testing.T) {
 	}
 }
 
-// inItsOwn gives a container a directory of its own for the reference output.
+// inItsOwn gives a container its own directory for the reference output.
 func inItsOwn(container object) object {
 	mount := container["volumeMounts"].([]any)[0].(object)
 	mount["subPath"] = container["name"]
@@ -63,32 +63,32 @@ func inItsOwn(container object) object {
 
 func debugLine(s *space, pod, sidecar string) {
 	s.Helper()
-	s.eventually(time.Minute, "a raised line by "+sidecar, func() bool {
+	s.eventually(time.Minute, "a raised line is persisted by "+sidecar, func() bool {
 		return strings.Contains(s.exec(pod, sidecar, "ullage", "logs", "/var/lib/ullage"), "][debug][")
 	})
 }
 
-// persistedAll waits until a sidecar has persisted as many lines as its JVM has written, not counting raised lines,
-// and compares them.
+// persistedAll waits until a sidecar has persisted as many lines as its JVM has written, without raised lines, and
+// compares them.
 func persistedAll(s *space, pod, container, sidecar, written string) {
 	s.Helper()
 	var persisted string
 	var changes []time.Time
-	s.eventually(time.Minute, "the last line of "+container+" in the durable copy", func() bool {
+	s.eventually(time.Minute, "the durable copy has the last line of "+container, func() bool {
 		persisted, changes = unraised(s.exec(pod, sidecar, "ullage", "logs", "/var/lib/ullage"))
 		return isWhole(written, persisted, changes)
 	})
 	same(s.T, written, persisted, changes...)
 }
 
-// isWhole reports whether as many lines were persisted as were written, without
-// the lines that the JVM repeated as its level changed.
+// isWhole reports whether at least as many lines were persisted as were written, without the lines
+// that the JVM repeated when its level changed.
 func isWhole(written, persisted string, changes []time.Time) bool {
 	c := jvm.Compare([]byte(written), []byte(persisted), changes...)
 	return c.Persisted-c.Repeated >= c.Written
 }
 
-// Two pods use one claim at the same time. Each has a directory of its own, with what its JVM has written.
+// Two pods use one claim at the same time. Each has its own directory with the log of its JVM.
 func TestTwoPodsOnAClaim(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -120,8 +120,8 @@ func TestTwoPodsOnAClaim(t *testing.T) {
 	}
 }
 
-// A pod has an init container, a sidecar of its own, and read-only roots. Its own containers come first, and all of
-// them are there when the JVM starts.
+// A pod has an init container, another sidecar, and read-only root file systems. Its own init containers come
+// first, and all have started when the JVM starts.
 func TestPodWithAnotherSidecar(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -149,7 +149,7 @@ func TestPodWithAnotherSidecar(t *testing.T) {
 		t.Errorf("the pod's own init containers have left %q", got)
 	}
 	if _, err := s.tryExec("app", "app", "touch", "/here"); err == nil {
-		t.Error("the root is writable, although the pod says that it is not")
+		t.Error("the root file system is writable, although the pod's spec makes it read-only")
 	}
 	if got := s.field("pod/app", ".status.initContainerStatuses[*].name} {.status.initContainerStatuses[*].ready"); got != "seed proxy ullage true true true" {
 		t.Errorf("the init containers are %q", got)

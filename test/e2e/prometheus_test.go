@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// scraping is the usual configuration for pods with annotations, except that it gets the pods from a file: see
-// discover.
+// scraping is the usual configuration for pods with annotations, except that Prometheus gets the pods from a
+// file: see discover.
 const scraping = `
 global:
   scrape_interval: 1s
@@ -38,7 +38,8 @@ scrape_configs:
         target_label: pod
 `
 
-// A Prometheus that knows nothing of ullage finds a sidecar once, by the annotations that the injector has written.
+// A Prometheus that has no configuration for ullage finds a sidecar once, through the annotations that the injector
+// has written.
 func TestPrometheusScrapesByThePodsAnnotations(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -50,23 +51,23 @@ func TestPrometheusScrapesByThePodsAnnotations(t *testing.T) {
 
 	const lines = `sum(ullage_persisted_lines_total{pod="app"})`
 	var first, now float64
-	s.eventually(time.Minute, "persisted lines in Prometheus", func() bool {
+	s.eventually(time.Minute, "Prometheus has persisted lines", func() bool {
 		first = query(s, lines)
 		return first > 0
 	})
-	s.eventually(time.Minute, "more persisted lines in Prometheus", func() bool {
+	s.eventually(time.Minute, "Prometheus has more persisted lines", func() bool {
 		now = query(s, lines)
 		return now > first
 	})
 	t.Logf("Prometheus has seen %v persisted lines, and then %v", first, now)
-	// A target is not up if its scrape took longer than the second that is allowed.
+	// A target is not up if its scrape took longer than the allowed second.
 	s.eventually(time.Minute, "the pod is up", func() bool { return query(s, `min(up{pod="app"})`) == 1 })
 	if n := query(s, `count(up)`); n != 1 {
 		t.Errorf("%v addresses are scraped, want 1", n)
 	}
 }
 
-// The job in the documentation finds every sidecar once: of two JVMs in a pod, and of a pod with metrics of its own.
+// The job in the documentation finds every sidecar once, in a pod with two JVMs and in a pod with its own metrics.
 func TestPrometheusScrapesByTheNameOfThePort(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/monitoring.md")
@@ -107,9 +108,9 @@ func TestPrometheusScrapesByTheNameOfThePort(t *testing.T) {
 
 var notInLabels = regexp.MustCompile(`[^a-zA-Z0-9_]`)
 
-// discover returns the pods of the namespace, or a selection of them, as Prometheus' kubernetes_sd does,
-// which Debian's is built without: a target for each port of each container, or for the container if it has
-// none.
+// discover returns the pods of the namespace, or a selection of them, in the way of Prometheus'
+// kubernetes_sd, which Debian's Prometheus lacks. There is a target for each port of each container, or one
+// target for a container without ports.
 func discover(s *space, which ...string) string {
 	s.Helper()
 	type containers []struct {
@@ -185,7 +186,8 @@ func prometheus(s *space, config, targets string) {
 	s.ready("prometheus")
 }
 
-// query asks the Prometheus of the namespace, through the API server. It returns 0 for an unknown series.
+// query queries the Prometheus of the namespace through the API server. It returns 0 for an unknown
+// series.
 func query(s *space, expression string) float64 {
 	s.Helper()
 	path := fmt.Sprintf("/api/v1/namespaces/%s/pods/prometheus:9090/proxy/api/v1/query?query=%s", s.name, url.QueryEscape(expression))

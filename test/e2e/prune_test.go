@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The chart's CronJob runs on a claim of two pods after one of them is gone. It removes the directory of that pod,
-// and the other pod's sidecar notices nothing.
+// Two pods use a claim, and one of them is deleted. The chart's CronJob removes the directory of the deleted pod
+// and does not disturb the other pod's sidecar.
 func TestPruneBesideALivingSidecar(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -38,16 +38,16 @@ func TestPruneBesideALivingSidecar(t *testing.T) {
 		t.Errorf("the job says:\n%s", out)
 	}
 	before := len(s.exec("alive", "ullage", "ullage", "logs", "/var/lib/ullage"))
-	s.eventually(time.Minute, "more lines of the pod that lives", func() bool {
+	s.eventually(time.Minute, "more lines of the other pod are persisted", func() bool {
 		return len(s.exec("alive", "ullage", "ullage", "logs", "/var/lib/ullage")) > before
 	})
 	if errors := s.kubectl("logs", "alive", "-c", "ullage"); strings.Contains(errors, "level=ERROR") {
-		t.Errorf("the sidecar of the pod that lives:\n%s", errors)
+		t.Errorf("the other pod's sidecar logged errors:\n%s", errors)
 	}
 }
 
-// A StatefulSet whose own claims hold the durable copies, as volume:NAME/DIR, goes through a rolling update. Each pod
-// continues its copy after its predecessor's lines, and each line of both is there once.
+// A StatefulSet keeps the durable copies on its own claims, with volume:NAME/DIR, and goes through a rolling update.
+// Each pod continues its predecessor's copy, which has each line of both once.
 func TestAStatefulSetsOwnClaims(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -63,13 +63,13 @@ func TestAStatefulSetsOwnClaims(t *testing.T) {
 	store := workload("StatefulSet", jvm, class)
 	spec := store["spec"].(object)
 	spec["replicas"], spec["podManagementPolicy"] = replicas, "Parallel"
-	// The reference output is on the claim as well.
+	// The reference output is on the same claim.
 	pod := spec["template"].(object)["spec"].(object)
 	delete(pod, "volumes")
 	pod["containers"].([]any)[0].(object)["volumeMounts"] = []any{object{"name": "data", "mountPath": "/ref"}}
 	s.apply(manifest(store))
 
-	for life, file := range []string{"gc.log", "gc.log.0"} { // each life writes gc.log; the second JVM renames the first one's
+	for life, file := range []string{"gc.log", "gc.log.0"} { // each JVM writes gc.log; the second JVM renames the file of the first
 		s.kubectl("rollout", "status", "statefulset/store", "--timeout=3m")
 		for i := range replicas {
 			pod := fmt.Sprintf("store-%d", i)

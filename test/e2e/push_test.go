@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// The command that `make push` prints, with some more values, installs what was pushed to a registry: the node pulls
-// both images from there. On a platform with features of other clusters, everything works, or the pod's warnings say
-// what to write.
+// The command that `make push` prints, with some more values, installs the release from a registry: the node pulls
+// both images from there. On a platform like those in production, everything works, or the pod's warnings say what
+// to set.
 func TestPushedIsInstalled(t *testing.T) {
 	s := newSpace(t)
 	if !onThisMachine() {
-		t.Skipf("only nodes that are processes of this machine reach a registry on its loopback: these are %q", nodes)
+		t.Skipf("only nodes that are processes of this machine reach a registry on its loopback address, but the nodes are %q", nodes)
 	}
 	const version = "0.0.1-e2e"
 	team := serveRegistry(t) + "/team"
@@ -44,7 +44,7 @@ func TestPushedIsInstalled(t *testing.T) {
 		t.Errorf("the sidecar's image is %s, want %s", got, want)
 	}
 	if got := s.exec(pod, "ullage", "ullage", "version"); !strings.Contains(got, version) {
-		t.Errorf("the sidecar is of the version %s, want %s", got, version)
+		t.Errorf("the sidecar has the version %s, want %s", got, version)
 	}
 }
 

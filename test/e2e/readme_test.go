@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// TestReadme pastes the README's example for Kubernetes into a shell, as it stands. Afterwards only what the example
-// created is gone: the suite's own injector still runs.
+// TestReadme runs the README's example for Kubernetes in a shell, unchanged. Afterwards everything that the example
+// created is gone, and the suite's own injector still runs.
 func TestReadme(t *testing.T) {
-	t.Parallel() // it has namespaces and an injector of its own
+	t.Parallel() // the example has its own namespaces and injector
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +29,7 @@ func TestReadme(t *testing.T) {
 		"raised: 1 of 1 pods", "gc*=debug(", "[debug][gc", "the cluster was up before",
 	} {
 		if !strings.Contains(out, want) {
-			t.Errorf("it does not print %q:\n%s", want, out)
+			t.Errorf("the example does not print %q:\n%s", want, out)
 		}
 	}
 	left, err := kubectl("", "get", "namespaces,mutatingwebhookconfigurations", "-o", "name")
@@ -37,7 +37,7 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(left, "try") {
-		t.Errorf("after make try-down the cluster has\n%s", left)
+		t.Errorf("after make try-down, the cluster still has\n%s", left)
 	}
 	if err := injects(time.Minute); err != nil {
 		t.Errorf("the suite's injector: %v", err)
@@ -62,8 +62,8 @@ func paste(t *testing.T, what, example string) string {
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", example)
 	cmd.Dir = root
 	cmd.WaitDelay = 10 * time.Second // its children may keep the pipe
-	// The version is that of the suite's images: building it is quick. A user's shell is not started by make, in
-	// which another make prints the directory that it enters.
+	// With the version of the suite's images, the build is quick. The variables of make are removed, as in a
+	// user's shell: a make inside another make prints the directory that it enters.
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "MAKE") || strings.HasPrefix(v, "MFLAGS=")
 	}), "VERSION="+imageVersion)

@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/test/jvm"
 )
 
-// A pod with the label is injected, and what its JVM logs is persisted exactly
-// once, whatever the destination and the JDK.
+// A pod with the label is injected, and each line of its JVM is persisted exactly once, with any
+// destination and JDK.
 func TestEveryDestinationHoldsEachLineOnce(t *testing.T) {
 	t.Parallel()
 	for _, jdk := range []int{17, 25} {
@@ -37,21 +37,21 @@ func TestEveryDestinationHoldsEachLineOnce(t *testing.T) {
 	}
 }
 
-// sameAsReference waits until the JVM of a pod, which is not process 1 of its
-// container, has ended, and compares what it wrote with what was persisted.
+// sameAsReference waits until the JVM of a pod, which is not process 1 of its container, has ended,
+// and compares its reference output with the persisted lines.
 func sameAsReference(s *space, pod string) {
 	s.Helper()
 	written := writtenBy(s, pod, "app")
 	var got string
-	s.eventually(time.Minute, "the last line in the durable copy", func() bool {
+	s.eventually(time.Minute, "the durable copy has the last line", func() bool {
 		got = s.exec(pod, "ullage", "ullage", "logs", "/var/lib/ullage")
 		return len(got) >= len(written)
 	})
 	same(s.T, written, got)
 }
 
-// same compares what a JVM wrote with what was persisted; changes are when the
-// level of what was persisted changed.
+// same compares the lines that a JVM wrote with the persisted lines. changes are the times at which
+// the level of the shipped output changed.
 func same(t *testing.T, written, persisted string, changes ...time.Time) {
 	t.Helper()
 	c := jvm.Compare([]byte(written), []byte(persisted), changes...)

@@ -8,8 +8,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A pod without a lasting volume sends its log to an S3 server in the cluster, with credentials from a Secret. When
-// the pod is gone, the log is read back from there.
+// A pod without a persistent volume sends its log to an S3 server in the cluster, with credentials from a Secret.
+// After the pod was deleted, the log is read back from the bucket.
 func TestLogOfADeletedPodIsInTheBucket(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -47,7 +47,8 @@ func TestLogOfADeletedPodIsInTheBucket(t *testing.T) {
 const bucketKey = "e2e-e2e-e2e"
 
 // serveBucket starts an S3 server in a pod and returns the URL of a bucket for a sink. With the
-// scheme https, the server's certificate is of a private authority: ca is its file.
+// scheme https, a private authority has signed the server's certificate, and ca is the file of the
+// authority's certificate.
 func serveBucket(s *space, scheme string) (bucket, ca string) {
 	s.Helper()
 	program, err := lab.S3Program.Build(s.Logf)

@@ -11,8 +11,9 @@ import (
 
 var paid = regexp.MustCompile(`(?m)order (\d+) is paid$`)
 
-// A Spring Boot application logs into a ring, by an annotation, one dependency and five lines of XML. Its level is raised
-// in the running pod. Then its JVM is killed, and each line whose log.info() had returned is persisted once, in order.
+// With an annotation, one dependency and five lines of XML, a Spring Boot application logs into a ring. Its level is
+// raised in the running pod. Then its JVM is killed, and each line whose log.info() had returned is persisted once, in
+// order.
 func TestSpringBootLogsEvents(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -26,24 +27,24 @@ func TestSpringBootLogsEvents(t *testing.T) {
 		_, rings, _ := strings.Cut(out, "REFUSED")
 		return rings
 	}
-	s.eventually(time.Minute, "the ring of the application", func() bool { return strings.Contains(list(), "2.00 MiB") })
+	s.eventually(time.Minute, "the list has the ring of the application", func() bool { return strings.Contains(list(), "2.00 MiB") })
 	annotate(s, "app", "ullage.dev/app-log=debug")
-	s.eventually(2*time.Minute, "the application's level raised", func() bool { return strings.HasSuffix(strings.TrimSpace(list()), " debug") })
-	s.eventually(time.Minute, "a line at debug", func() bool {
+	s.eventually(2*time.Minute, "the application's level is raised", func() bool { return strings.HasSuffix(strings.TrimSpace(list()), " debug") })
+	s.eventually(time.Minute, "a line at debug is persisted", func() bool {
 		return strings.Contains(s.exec("app", "ullage", "ullage", "logs", "--level", "debug", "--since", "1m", "/var/lib/ullage"), " items")
 	})
 	s.exec("app", "app", "sh", "-c", "kill -9 $(pidof java)")
 	returned, err := strconv.Atoi(strings.TrimSpace(s.exec("app", "app", "od", "-A", "n", "-t", "u8", "/ref/count")))
 	if err != nil || returned < 100 {
-		t.Fatalf("log.info() had returned from %d lines, %v", returned, err)
+		t.Fatalf("log.info() had returned for %d lines, %v", returned, err)
 	}
 	var found, last int
-	s.eventually(time.Minute, "the last line", func() bool {
+	s.eventually(time.Minute, "the last line is persisted", func() bool {
 		found, last = 0, 0
 		for _, m := range paid.FindAllStringSubmatch(s.exec("app", "ullage", "ullage", "logs", "/var/lib/ullage"), -1) {
 			n, err := strconv.Atoi(m[1])
 			if err != nil || n <= last {
-				t.Fatalf("order %s comes behind %d", m[1], last)
+				t.Fatalf("order %s follows order %d", m[1], last)
 			}
 			found, last = found+1, n
 		}

@@ -20,9 +20,9 @@ import (
 	"time"
 )
 
-// Another webhook, built with the types of an old Kubernetes, drops the restartPolicy of init containers, as several
-// in wide use have done. The pod must start: with its sidecar if our webhook is called again after the other one, and
-// without it if the other one comes last.
+// Another webhook, built with the types of an old Kubernetes version, drops the restartPolicy of init containers, as
+// several widely used webhooks have done. The pod must start: with its sidecar if our webhook is called again after
+// the other webhook, and without it if the other webhook is called last.
 func TestAWebhookThatStripsTheRestartPolicy(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -40,7 +40,7 @@ func TestAWebhookThatStripsTheRestartPolicy(t *testing.T) {
 			s.apply(jvmPod{Name: "app", JDK: 25}.manifest())
 			if w.stripped.Load() == 0 {
 				if onThisMachine() {
-					t.Fatal("the API server asks no other webhook on this machine")
+					t.Fatal("the API server does not call a webhook on this machine")
 				}
 				t.Skip("the API server does not reach a webhook on this machine")
 			}
@@ -49,7 +49,7 @@ func TestAWebhookThatStripsTheRestartPolicy(t *testing.T) {
 				t.Errorf("the sidecar's restartPolicy is %q", policy)
 			}
 			if status := s.field("pod/app", `.metadata.annotations.ullage\.dev/injected`); !strings.Contains(status, "restartPolicy") {
-				t.Errorf("the pod does not say what has happened: %s", status)
+				t.Errorf("the pod's status does not mention the restartPolicy: %s", status)
 			}
 			if c.sidecar {
 				s.eventually(time.Minute, "persisted lines", func() bool {
@@ -61,7 +61,7 @@ func TestAWebhookThatStripsTheRestartPolicy(t *testing.T) {
 	}
 }
 
-// The owner of a Deployment with a bad annotation finds the reason on the pod.
+// The pods of a Deployment with a bad annotation say why they have no sidecar.
 func TestAPodOfADeploymentSaysWhyItHasNoSidecar(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -109,7 +109,7 @@ func newStripper(s *space, name, reinvocation string) *stripper {
 		}},
 	}), "create", "-f", "-"))
 	s.Cleanup(func() { _, _ = kubectl("", "delete", "mutatingwebhookconfiguration", name) })
-	// An API server learns of a new webhook within a second or so if the machine is not busy.
+	// On an idle machine, an API server calls a new webhook after about a second.
 	probe := jvmPod{Name: "probe", JDK: 25}.manifest()
 	_ = wait(30*time.Second, func() bool {
 		_, _ = kubectl(probe, "-n", s.name, "create", "-f", "-", "--dry-run=server")

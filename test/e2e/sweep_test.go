@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// made is the label of what the suite creates outside of its namespaces, and of these.
+	// made is the label of the suite's namespaces, and of the objects that it creates outside them.
 	madeKey, madeValue = "app.kubernetes.io/created-by", "ullage-e2e"
 	made               = madeKey + "=" + madeValue
 
@@ -15,8 +15,8 @@ const (
 	drained = "e2e.ullage.dev/drained"
 )
 
-// sweep removes what an interrupted run has left in the cluster: namespaces whose JVMs still run, volumes, webhooks,
-// a node that takes no pods, and a release that helm believes to be in the middle of an upgrade.
+// sweep removes the leftovers of an interrupted run from the cluster: namespaces whose JVMs still run, volumes,
+// webhooks, and a release that helm considers to be in the middle of an upgrade. It also uncordons a drained node.
 func sweep() error {
 	names, err := kubectl("", "get", "namespaces", "-l", made, "-o", "jsonpath={.items[*].metadata.name}")
 	if err != nil {

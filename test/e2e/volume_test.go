@@ -16,14 +16,14 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// makeClaim makes volumes on the node, which any user may write to and any number of pods may share, and claims that
-// are bound to them. The local cluster has no provisioner.
+// makeClaim makes volumes on the first node, which any user may write to and any number of pods may share, and
+// claims that are bound to them. The local cluster has no provisioner.
 func makeClaim(s *space, names ...string) {
 	s.Helper()
 	makeClaims(s, "ReadWriteMany", names...)
 }
 
-// makeClaims makes claims with an access mode.
+// makeClaims is makeClaim with an access mode.
 func makeClaims(s *space, mode string, names ...string) {
 	s.Helper()
 	for i, class := range classesOf(s, names) {
@@ -40,7 +40,7 @@ func makeClaims(s *space, mode string, names ...string) {
 	}
 }
 
-// classOf makes a volume that any claim of the returned storage class gets.
+// classOf makes a volume and returns its storage class, by which a claim gets the volume.
 func classOf(s *space, name string) string {
 	s.Helper()
 	return classesOf(s, []string{name})[0]
@@ -57,8 +57,8 @@ func classesOf(s *space, names []string) []string {
 	return classes
 }
 
-// makeVolume makes a volume of a storage class, in a directory of its own name on the
-// first node, to which any user may write: the kubelet gives no group to a hostPath.
+// makeVolume makes a volume of a storage class. It is a directory with the volume's name on the
+// first node. Any user may write to it, because the kubelet sets no group on a hostPath.
 func makeVolume(s *space, name, class string) {
 	s.Helper()
 	onNode(s, nodes[0], "sh", "-c", "mkdir /node/"+name+" && chmod 1777 /node/"+name)
@@ -77,17 +77,18 @@ func makeVolume(s *space, name, class string) {
 	})
 }
 
-// readClaim copies the content of a claim of makeClaim to a directory and returns the directory.
+// readClaim copies the content of a claim from makeClaim into a directory and returns the
+// directory.
 func readClaim(s *space, name string) string {
 	s.Helper()
 	return readVolume(s, s.name+"-"+name)
 }
 
-// readVolume does the same for a volume.
+// readVolume copies the content of a volume into a directory and returns the directory.
 func readVolume(s *space, name string) string {
 	s.Helper()
 	dir := s.TempDir()
-	// A kubectl exec may lose the end of what the program prints.
+	// A kubectl exec may lose the end of a program's output.
 	s.eventually(time.Minute, "a whole archive of volume "+name, func() bool {
 		return unpack(dir, onNode(s, nodes[0], "tar", "-c", "-z", "-f", "-", "-C", "/node/"+name, ".")) == nil
 	})
@@ -102,7 +103,7 @@ func unpack(dir, archive string) error {
 	for r := tar.NewReader(text); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
-			_, err := io.Copy(io.Discard, text) // up to its checksum
+			_, err := io.Copy(io.Discard, text) // reads up to the checksum
 			return err
 		}
 		if err != nil {

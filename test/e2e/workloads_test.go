@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// shortJVM is a JVM that ends soon, in a container that goes on.
+// shortJVM returns a pod whose JVM ends soon, in a container that continues to run.
 func shortJVM(name string) jvmPod {
 	return jvmPod{Name: name, JDK: 25, Java: []string{"Churn", "3000", "60"}, After: linger}
 }
 
-// Whatever makes a pod, the pod gets its sidecar, and each line is persisted
-// once. (A Job that ends is in death_test.go, a bare pod in most of the others.)
+// A pod of any kind of workload gets its sidecar, and each line is persisted once. (A Job that ends
+// is in death_test.go; most other tests use a bare pod.)
 func TestEveryWorkloadIsInjected(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob"} {
@@ -28,7 +28,7 @@ func TestEveryWorkloadIsInjected(t *testing.T) {
 				class = classOf(s, "data")
 			}
 			s.apply(manifest(workload(kind, jvm, class)))
-			if kind == "CronJob" { // the test does not wait for its schedule
+			if kind == "CronJob" { // the test does not wait for the schedule
 				s.kubectl("create", "job", "--from=cronjob/app", "app-now")
 			}
 			sameAsReference(s, injectedPod(s, "app"))
@@ -100,8 +100,8 @@ func injectManifest(s *space, binary, text string) string {
 	return out
 }
 
-// A manifest from `ullage-injector inject` works as if the webhook had injected it. If there is a webhook too, the
-// pod is injected only once.
+// A manifest from `ullage-injector inject` works as if the webhook had injected the pod. If there is a webhook
+// too, the pod is injected only once.
 func TestInjectedManifestIsAppliedWithAndWithoutTheWebhook(t *testing.T) {
 	t.Parallel()
 	binary := filepath.Join(t.TempDir(), "ullage-injector")
@@ -118,7 +118,7 @@ func TestInjectedManifestIsAppliedWithAndWithoutTheWebhook(t *testing.T) {
 			if !strings.Contains(injected, optsIn) {
 				t.Fatalf("the label is not in the output:\n%s", injected)
 			}
-			if name == "without" { // a webhook is not even asked about such a pod
+			if name == "without" { // the API server does not call the webhook for a pod that opts out
 				injected = strings.ReplaceAll(injected, optsIn, optsOut)
 			}
 			s.apply(injected)
@@ -131,7 +131,7 @@ func TestInjectedManifestIsAppliedWithAndWithoutTheWebhook(t *testing.T) {
 	}
 }
 
-// yamlOf returns an object as people write it.
+// yamlOf returns an object as YAML, as people write it.
 func yamlOf(s *space, o object) string {
 	s.Helper()
 	return s.must(kubectl(manifest(o), "-n", s.name, "create", "-f", "-", "--dry-run=client", "-o", "yaml"))
@@ -151,7 +151,7 @@ func TestExamplesApply(t *testing.T) {
 			t.Errorf("kubectl apply -f %s: %v\n%s%s", file, err, warnings, out)
 		}
 	}
-	// The examples must not conflict when all are applied together either.
+	// The examples must not conflict when all are applied together, even twice.
 	s.kubectl("apply", "-f", "../../deploy/examples")
 	s.kubectl("apply", "-f", "../../deploy/examples")
 }

@@ -1,6 +1,6 @@
-// Command load sends an AdmissionReview, read from stdin, to a webhook again and again at a steady rate, and prints
-// the results as JSON. A request goes out at its time, whether or not earlier ones are answered, and its duration is
-// from that time to the end of the answer. Meanwhile it asks the webhook's metrics for its memory.
+// Command load repeatedly sends an AdmissionReview, read from stdin, to a webhook at a steady rate, and prints the
+// results as JSON. A request is sent at its due time, whether or not earlier requests are answered, and its duration
+// is from that time to the end of the answer. Meanwhile load reads the memory of the webhook from its metrics.
 //
 //	load URL METRICS_URL RATE SECONDS
 package main
@@ -23,11 +23,11 @@ import (
 
 // Result is what the program prints.
 type Result struct {
-	Sent, Patched int           // how many reviews, and how many answers with a patch
-	Error         string        // the last one
+	Sent, Patched int           // the number of reviews, and of answers with a patch
+	Error         string        // the last error
 	P50, P99, Max time.Duration // of all reviews
-	Resident      int64         // bytes: the most that the webhook reported
-	Samples       int           // how often it reported them
+	Resident      int64         // the most memory that the webhook reported, in bytes
+	Samples       int           // how often it reported its memory
 }
 
 func main() {
@@ -51,7 +51,7 @@ func run(args []string) error {
 		return err
 	}
 	l := &load{url: args[0], review: review, client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
-		TLSClientConfig:     &tls.Config{InsecureSkipVerify: true}, // not what is measured
+		TLSClientConfig:     &tls.Config{InsecureSkipVerify: true}, // the certificate is not part of the measurement
 		ForceAttemptHTTP2:   true,                                  // as API servers do
 		MaxIdleConnsPerHost: 25,
 	}}}
@@ -126,7 +126,7 @@ func (l *load) note(err error) {
 	l.Patched++
 }
 
-// sample asks for the webhook's memory four times a second.
+// sample reads the webhook's memory four times a second.
 func (l *load) sample(url string, done chan struct{}) {
 	for tick := time.NewTicker(250 * time.Millisecond); ; {
 		select {
