@@ -9,33 +9,33 @@ import (
 	"strconv"
 )
 
-// Account is what became of the lines of a [Flood]: the writer itself lost a line at a full tmpfs, or the line was
-// persisted, or it was dropped at a place where a marker says so.
+// Account counts the lines of a [Flood]: a line was lost by the writer itself at a full tmpfs, or persisted, or
+// dropped where a marker reports it.
 type Account struct {
-	Tried     int    // lines that the writer made
-	Cut       int    // those whose newline a full tmpfs did not take: the JVM's own loss
+	Tried     int    // lines that the writer attempted
+	Cut       int    // lines whose newline a full tmpfs did not take: the JVM's own loss
 	Written   Counts // complete lines of the file, by level
-	Persisted Counts // written lines that were persisted, perhaps glued as in the file
-	Dropped   Drops  // by the markers, by reason and level
-	Withheld  Counts // missing without a marker, as lines below --persist-level may be
+	Persisted Counts // written lines that were persisted, glued together if they are in the file
+	Dropped   Drops  // according to the markers, by reason and level
+	Withheld  Counts // missing without a marker, which is allowed below --persist-level
 	Gaps      int    // places with a marker
 	Split     int    // places with more than one marker
-	Loose     int    // lines glued to a cut one, and further lines of their record: their level is unknown
+	Loose     int    // lines glued to a cut line, and later lines of their record: their level is unknown
 
 	Unmarked int // missing lines that no marker counts
-	Twice    int // persisted again, or later than they should be
+	Twice    int // persisted again, or out of order
 	Foreign  int // persisted and never written
 	Changed  int // persisted with other bytes
 
-	Wrong []string // the first errors, for people
+	Wrong []string // the first errors, for failure messages
 }
 
 // mostWrong is how many errors are kept.
 const mostWrong = 10
 
-// Exact reports whether every written line was persisted once, in order and byte for byte, or lies in a gap. The
-// marker of a gap must be at that very place and have the gap's number of lines, for each level, and of bytes. Counts
-// of levels may differ only by as many lines as are loose.
+// Exact reports whether every written line was persisted once, in order and byte for byte, or is in a gap. The marker
+// of a gap must be at the place of the gap and have its number of bytes, and its number of lines at each level. The
+// counts for levels may differ only by the number of loose lines.
 func (a Account) Exact() bool { return len(a.Wrong) == 0 }
 
 func (a Account) String() string {
@@ -64,9 +64,9 @@ func Settle(dest, stream string, report FloodReport) (Account, error) {
 	return settle(newSettlement(report), dest, stream)
 }
 
-// SettleWithheld is Settle for a flood with withheld lines, as many of each level as the checkpoint counts. Their
-// places are unknown. So a line that is missing in addition to those of a marker counts as withheld, and the sum of
-// these lines must be that of the checkpoint.
+// SettleWithheld is Settle for a flood with withheld lines, whose number at each level is in the checkpoint. Their
+// places are unknown. So a missing line that no marker counts is taken to be withheld, and the sum of these lines
+// must equal the sum in the checkpoint.
 func SettleWithheld(dest, stream string, report FloodReport, withheld Counts) (Account, error) {
 	s := newSettlement(report)
 	s.withholds = true
@@ -75,7 +75,7 @@ func SettleWithheld(dest, stream string, report FloodReport, withheld Counts) (A
 		return a, err
 	}
 	over := withheld.Total() - a.Withheld.Total()
-	// A drain ends a last line that the writer has cut and withholds it.
+	// If the writer has cut its last line, a drain adds a newline and withholds that line.
 	if over < 0 || over > min(1, len(s.truth.held)) || distance(withheld, a.Withheld) > 2*a.Loose+over {
 		s.wrong("%d lines (%s) are missing beyond the markers, and the checkpoint counts %d as withheld (%s)", a.Withheld.Total(), a.Withheld, withheld.Total(), withheld)
 	}
@@ -105,7 +105,7 @@ func settle(s *settlement, dest, stream string) (Account, error) {
 	}
 }
 
-// settlement walks through the persisted lines and the written lines, side by side.
+// settlement compares the persisted lines with the written lines, one by one.
 type settlement struct {
 	account Account
 	truth   *truth
@@ -114,12 +114,12 @@ type settlement struct {
 
 	next physical // the next line that was written
 	more bool     // there is a next line
-	read int      // persisted lines, markers too
+	read int      // persisted lines, including markers
 	gap  gap
-	odd  []byte // a line that was never written; only a cut one at the end is allowed
+	odd  []byte // a line that was never written; allowed only for a cut last line
 }
 
-// gap is what is missing before the next line, and what the markers there say.
+// gap has the lines that are missing before the next line, and the markers at that place.
 type gap struct {
 	missing Counts
 	bytes   int64
@@ -150,7 +150,7 @@ func (s *settlement) wrong(format string, args ...any) {
 	}
 }
 
-// line takes the next persisted line.
+// line compares the next persisted line.
 func (s *settlement) line(line []byte) {
 	s.foreign()
 	s.read++
@@ -182,7 +182,7 @@ func (s *settlement) line(line []byte) {
 	s.advance()
 }
 
-// foreign reports an odd line unless it is the last one.
+// foreign reports an odd line, if there is one.
 func (s *settlement) foreign() {
 	if s.odd != nil {
 		s.account.Foreign++
@@ -239,8 +239,8 @@ func (s *settlement) settle() {
 		g.missing.Total(), g.missing, g.bytes, len(g.markers), said.Total(), said, bytes)
 }
 
-// within reports whether o has at least as many lines of each level, apart from at most loose lines whose level is
-// unknown.
+// within reports whether o has at least as many lines of each level, except for up to loose lines of unknown
+// level.
 func (c Counts) within(o Counts, loose int) bool {
 	more := 0
 	for level, n := range c {
@@ -249,7 +249,7 @@ func (c Counts) within(o Counts, loose int) bool {
 	return more <= loose && c.Total() <= o.Total()
 }
 
-// distance is the sum of the differences between counts.
+// distance returns the sum of the differences between the counts.
 func distance(a, b Counts) (sum int) {
 	for i := range a {
 		sum += max(a[i]-b[i], b[i]-a[i])
@@ -257,8 +257,8 @@ func distance(a, b Counts) (sum int) {
 	return sum
 }
 
-// end closes the account. The beginning of a last line without a newline may be persisted or not: a sidecar that
-// drains ends such a line.
+// end closes the account. A last line without a newline may be persisted or not: a sidecar that drains adds a
+// newline to it.
 func (s *settlement) end() Account {
 	s.skip(s.account.Tried)
 	if held := s.truth.held; len(held) > 0 && bytes.Equal(s.odd, append(held, '\n')) {
@@ -271,7 +271,8 @@ func (s *settlement) end() Account {
 	return s.account
 }
 
-// lastNumber returns the last number in a line of [Records]: a line that is glued to a cut one has two numbers.
+// lastNumber returns the last number in a line of [Records]: a line that is glued to a cut line has two
+// numbers.
 func lastNumber(line []byte) (int, bool) {
 	at := bytes.LastIndexByte(line, '#') + 1
 	if at == 0 || len(line) < at+10 {

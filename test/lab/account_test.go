@@ -16,7 +16,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// lines returns the complete lines of a report, each with its level.
+// lines returns the complete lines of a report with their levels, and the cut last line if there is
+// one.
 func lines(r FloodReport) (texts []string, levels []Level, held string) {
 	t := newTruth(r)
 	for {
@@ -62,7 +63,7 @@ func report(seed, records uint64, losses ...Loss) FloodReport {
 	return FloodReport{Seed: seed, Records: records, Lines: r.Lines(), Losses: losses}
 }
 
-// Each case has one thing that may be wrong and must be noticed.
+// Each case has at most one defect, which must be noticed.
 func TestSettle(t *testing.T) {
 	r := report(3, 2000)
 	l, levels, _ := lines(r)
@@ -107,7 +108,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// Losses of the writer itself are known and do not count as the sidecar's losses.
+// Losses of the writer itself do not count as losses of the sidecar.
 func TestSettleWithCutLines(t *testing.T) {
 	whole := report(5, 1000)
 	l, _, _ := lines(whole)
@@ -145,7 +146,7 @@ func TestFloodOfATmpfsThatIsFull(t *testing.T) {
 	f := RunFlood(t, Flood{Path: path, Seed: 9, Rate: 20e6})
 	Eventually(t, Patience, "the tmpfs is full", func() bool { return f.Lost() > 100 })
 	f.Phase(1)
-	// While the flood writes, space comes back, one or a few pages at a time.
+	// While the flood writes, the test frees space, a few pages at a time.
 	var taken []byte
 	for i := range 40 {
 		file, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -175,7 +176,7 @@ func TestFloodOfATmpfsThatIsFull(t *testing.T) {
 	t.Logf("%d lines, %d bytes, %d losses; %s; %s", r.Lines, r.Bytes, len(r.Losses), f.Latency(0), f.Latency(1))
 }
 
-// Lines may be missing without a marker only if the checkpoint counts as many as withheld.
+// Lines may be missing without a marker only if the checkpoint counts the same number as withheld.
 func TestSettleWithheld(t *testing.T) {
 	r := report(3, 2000)
 	l, levels, _ := lines(r)
@@ -229,7 +230,7 @@ func TestSettleWithheld(t *testing.T) {
 	}
 }
 
-// The archives and the newest file, one after the other, have the bytes of the report.
+// Joined together, the archives and the newest file have the bytes of the report.
 func TestFloodThatRotates(t *testing.T) {
 	path := filepath.Join(Tmpfs(t, "64m"), "gc.log")
 	f := RunFlood(t, Flood{Path: path, Seed: 9, Rate: 10e6, Files: 1000, FileBytes: 100_000})

@@ -30,7 +30,7 @@ func Segments(dest, stream string) ([]string, error) {
 	}
 	var found []segment
 	for _, e := range entries {
-		if e.Name() == ".seek" || e.Name() == ".sums" { // hints: the lines do not depend on them
+		if e.Name() == ".seek" || e.Name() == ".sums" { // hints, which are not needed to read the lines
 			continue
 		}
 		name, _, _ := strings.Cut(e.Name()[strings.LastIndexByte(e.Name(), '-')+1:], ".")
@@ -53,7 +53,7 @@ func Segments(dest, stream string) ([]string, error) {
 	return paths, nil
 }
 
-// ReadSegment writes the decoded bytes of one segment to w. It fails if any of them is damaged.
+// ReadSegment writes the decoded bytes of one segment to w. It fails if the segment is damaged.
 func ReadSegment(w io.Writer, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -72,7 +72,7 @@ func ReadSegment(w io.Writer, path string) error {
 	case ".gz":
 		d, err := gzip.NewReader(f)
 		if errors.Is(err, io.EOF) {
-			return nil // there is no member yet
+			return nil // no member has been written yet
 		}
 		if err != nil {
 			return fmt.Errorf("read segment %s: %w", filepath.Base(path), err)
@@ -99,16 +99,16 @@ func ReadStream(w io.Writer, dest, stream string) error {
 	return nil
 }
 
-// Balance is what became of the lines of a stream.
+// Balance counts the persisted, lost and repeated lines of a stream.
 type Balance struct {
 	Written    int
-	Persisted  int // lines in the segments, whatever they are
+	Persisted  int // all lines in the segments
 	Lost       int
 	Twice      int    // further occurrences of a line
 	Difference string // the first difference of bytes, or empty
 }
 
-// Exact reports whether the persisted bytes are the written ones.
+// Exact reports whether the persisted bytes are identical to the written bytes.
 func (b Balance) Exact() bool { return b.Difference == "" && b.Lost == 0 && b.Twice == 0 }
 
 func (b Balance) String() string {
@@ -127,7 +127,7 @@ func Check(dest, stream string, w *Writer) (Balance, error) {
 	return Compare(r, w)
 }
 
-// Compare is Check for lines that any other program has persisted.
+// Compare is Check for lines that another program has persisted.
 func Compare(persisted io.Reader, w *Writer) (Balance, error) {
 	c := newComparison(w)
 	in := bufio.NewReaderSize(persisted, 256<<10)
@@ -145,7 +145,7 @@ func Compare(persisted io.Reader, w *Writer) (Balance, error) {
 	}
 }
 
-// comparison takes persisted lines and compares them with lines that it makes again.
+// comparison compares persisted lines with the written lines, which it generates again.
 type comparison struct {
 	balance Balance
 	lines   *Lines

@@ -18,9 +18,9 @@ type Collected struct {
 	Body string
 }
 
-// ReadCollected reads the file of a Collector's file exporter. Cut is the number of bytes of requests that were not
-// written whole, because the Collector was killed or its disk was full. Such requests were not acknowledged. The next
-// request is in the same line.
+// ReadCollected reads the file of a Collector's file exporter. cut is the number of bytes of incomplete requests: the
+// Collector was killed or its disk was full. Such requests were not acknowledged. The next request follows in the
+// same line.
 func ReadCollected(path string) (all []Collected, cut int, err error) {
 	f, err := os.Open(path)
 	if err != nil {

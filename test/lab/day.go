@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// WriteDay writes the log of one JVM over a day to a file, with as many collections as fill the size in bytes. A
-// collection has eight lines about its pause, and the given number of lines of phases at level debug.
+// WriteDay writes a file with the log of one JVM for one day, with enough collections to reach the size in
+// bytes. A collection has eight lines about its pause, and the given number of lines about its phases at level
+// debug.
 func WriteDay(file string, size int64, phases int) error {
 	f, err := os.Create(file)
 	if err != nil {

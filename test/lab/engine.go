@@ -10,12 +10,12 @@ import (
 
 // Program is a server that is built from Go modules.
 type Program struct {
-	dir     string // of the module, in test/servers
-	module  string // its version is in the name of the cache's entry
+	dir     string // directory of the module in test/servers
+	module  string // its version is part of the name in the cache
 	program string
 }
 
-// The servers of the sinks' tests, and those of benchmarks.
+// The servers for the tests of sinks and for benchmarks.
 var (
 	S3Program        = Program{"", "github.com/versity/versitygw", "github.com/versity/versitygw/cmd/versitygw"}
 	CollectorProgram = Program{"otlpsink", "go.opentelemetry.io/collector/otelcol", "github.com/ullage/ullage/test/servers/otlpsink"}
@@ -41,8 +41,8 @@ func S3Server(say func(format string, args ...any), address, access, secret, roo
 }
 
 // Collector returns the command of an OpenTelemetry Collector that writes each request to a file. Its configuration
-// is written into dir. With rotation, its file exporter writes without a buffer: an acknowledged request is in the
-// file.
+// is written into dir. Because rotation is configured, its file exporter writes without a buffer: an acknowledged
+// request is in the file.
 func Collector(say func(format string, args ...any), dir, address, file string, id Identity) ([]string, error) {
 	program, err := CollectorProgram.Build(say)
 	if err != nil {
@@ -60,7 +60,7 @@ service: {telemetry: {metrics: {level: none}}, pipelines: {logs: {receivers: [ot
 	return []string{program, "--config", config}, os.WriteFile(config, []byte(text), 0o644)
 }
 
-// Engine is a server of a test, which can be ended and started again.
+// Engine is a server for a test that can be stopped and started again.
 type Engine struct {
 	*Sidecar             // the current process, or the last one
 	Command  []string    // the program and its arguments

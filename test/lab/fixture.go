@@ -64,9 +64,8 @@ func DownwardFile(annotations map[string]string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Needs skips a test on a machine that lacks something. Make test lists the reasons that begin with "needs". In CI
-// a list of skipped tests would not be read, so the test fails there: CI has root and everything that make setup
-// installs.
+// Needs skips a test on a machine that lacks something. `make test` lists the reasons that begin with "needs". In
+// CI nobody would read that list, so the test fails there: CI has root and everything that `make setup` installs.
 func Needs(tb testing.TB, what string) {
 	tb.Helper()
 	if os.Getenv("CI") != "" {
@@ -75,7 +74,7 @@ func Needs(tb testing.TB, what string) {
 	tb.Skipf("needs %s", what)
 }
 
-// NeedsRoot skips a test that can only run as root, and says why.
+// NeedsRoot skips a test unless it runs as root, with the reason why.
 func NeedsRoot(tb testing.TB, why string) {
 	tb.Helper()
 	if os.Geteuid() != 0 {
@@ -83,8 +82,8 @@ func NeedsRoot(tb testing.TB, why string) {
 	}
 }
 
-// NeedsPtrace skips a test unless it runs as a root that may look into processes of other users, and says why. Docker
-// removes that right.
+// NeedsPtrace skips a test unless it runs as root with the right to inspect processes of other users, with the reason
+// why. Docker removes that right.
 func NeedsPtrace(tb testing.TB, why string) {
 	tb.Helper()
 	NeedsRoot(tb, why)
@@ -97,7 +96,7 @@ func NeedsPtrace(tb testing.TB, why string) {
 	}
 }
 
-// MountTmpfs mounts a tmpfs of a size on a directory until the test ends.
+// MountTmpfs mounts a tmpfs of the given size on a directory until the test ends.
 func MountTmpfs(tb testing.TB, dir, size string) {
 	tb.Helper()
 	NeedsRoot(tb, "it mounts a tmpfs")
@@ -107,7 +106,7 @@ func MountTmpfs(tb testing.TB, dir, size string) {
 	tb.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
 }
 
-// AsNobody calls f with another user's rights to files. It needs root.
+// AsNobody calls f with another user's file permissions. It needs root.
 func AsNobody(tb testing.TB, f func()) {
 	tb.Helper()
 	NeedsRoot(tb, "it accesses files as another user")

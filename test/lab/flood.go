@@ -15,12 +15,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Flood describes what a process that plays a JVM writes: the [Records] of a seed, appended to one file without
-// rotation, as the injected -Xlog does, or to a file that it rotates as HotSpot does. If the tmpfs is full, it
-// behaves like HotSpot: it neither waits nor fails, the record is cut where the last page ends, further records are
-// lost, and the first one that fits again is glued to the cut one without a newline. It does not rotate in between.
+// Flood describes the output of a process that simulates a JVM: the [Records] of a seed, appended to one file
+// without rotation, as with the injected -Xlog, or to a file that is rotated in the way of HotSpot. If the tmpfs is
+// full, the process behaves like HotSpot: it neither waits nor fails. The record is cut where the last page ends,
+// further records are lost, and the first record that fits again is glued to the cut one without a newline.
+// Meanwhile there is no rotation.
 type Flood struct {
-	Path string // of the file, "/source/gc.log"
+	Path string // of the file, for instance "/source/gc.log"
 	Seed uint64 // of the records
 	Rate int64  // bytes a second; 0 means as fast as possible. A delayed writer does not catch up.
 
@@ -30,12 +31,12 @@ type Flood struct {
 
 // Loss is a series of consecutive records that a full tmpfs did not take.
 type Loss struct {
-	Record  uint64 // the index of the first one
-	Records uint64 // how many
-	Written int    // bytes of the first one that are in the file; the others have none there
+	Record  uint64 // the index of the first record
+	Records uint64 // the number of records
+	Written int    // bytes of the first record that are in the file; the file has no byte of the others
 }
 
-// FloodReport describes what a flood has written. The written bytes can be made again from it.
+// FloodReport describes the output of a flood. The written bytes can be generated again from it.
 type FloodReport struct {
 	Seed    uint64
 	Records uint64 // attempted
@@ -44,12 +45,12 @@ type FloodReport struct {
 	Losses  []Loss // in their order
 }
 
-// MaxPhases is how many phases of a flood can be told apart.
+// MaxPhases is the number of phases that a flood can distinguish.
 const MaxPhases = 8
 
-// Flooding is the running process of a [Flood]: a process of its own with one thread that writes, so that neither the
-// scheduler nor the garbage collector of the test affects the measured times. Every Flooding must be ended by Stop.
-// All methods except Stop may be called concurrently.
+// Flooding is the running process of a [Flood]. It is a separate process, in which one thread writes, so that neither
+// the scheduler nor the garbage collector of the test affects the measured times. Every Flooding must be ended with
+// Stop. All methods except Stop may be called concurrently.
 type Flooding struct {
 	cmd   *exec.Cmd
 	input io.Closer
@@ -60,7 +61,8 @@ type Flooding struct {
 	fd    *os.File
 }
 
-// StartFlood starts the process. It runs this program again, which must call [BeFlood], as [Main] does.
+// StartFlood starts the process. The process runs this program again, so the program must call
+// [BeFlood], as [Main] does.
 func StartFlood(f Flood) (*Flooding, error) {
 	text, err := json.Marshal(f)
 	if err != nil {
@@ -94,7 +96,7 @@ func StartFlood(f Flood) (*Flooding, error) {
 	return p, nil
 }
 
-// RunFlood starts a flood that the end of the test stops.
+// RunFlood starts a flood that is stopped at the end of the test.
 func RunFlood(tb testing.TB, f Flood) *Flooding {
 	tb.Helper()
 	p, err := StartFlood(f)
@@ -111,15 +113,15 @@ func (p *Flooding) PID() int { return p.cmd.Process.Pid }
 // Lines returns how many lines the flood has attempted to write so far.
 func (p *Flooding) Lines() int64 { return p.board.lines.Load() }
 
-// Bytes returns how many bytes were written so far.
+// Bytes returns how many bytes the flood has written so far.
 func (p *Flooding) Bytes() int64 { return p.board.bytes.Load() }
 
-// Lost returns how many records the full tmpfs has so far not taken, or not as a whole: writes that failed with
-// ENOSPC.
+// Lost returns how many records a full tmpfs has not taken completely so far: writes that failed with ENOSPC.
 func (p *Flooding) Lost() int64 { return p.board.lost.Load() }
 
-// Phase assigns all further writes to another phase, from 0, in which a flood begins, to MaxPhases-1: before, during
-// and after a fault, for instance. A write that is under way belongs to the phase in which it ends.
+// Phase begins another phase, for instance for the time during or after a fault: later writes belong to it. Phases
+// are numbered from 0, in which a flood begins, to MaxPhases-1. A write that is in progress belongs to the phase in
+// which it ends.
 func (p *Flooding) Phase(n int) { p.board.phase.Store(int32(n)) }
 
 // Latency returns how long the writes of a phase have taken so far.
@@ -130,7 +132,7 @@ const mostStop = 90 * time.Second
 
 // Stop ends the writing and returns what was written. Further calls return the same.
 func (p *Flooding) Stop() (FloodReport, error) {
-	_ = p.input.Close() // fails only if it was called before
+	_ = p.input.Close() // fails only if Stop was called before
 	select {
 	case <-p.done:
 	case <-time.After(mostStop):

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// floodEnv holds a flood, as JSON, in the environment of its process.
+// floodEnv is the environment variable that passes a Flood, as JSON, to its process.
 const floodEnv = "ULLAGE_LAB_FLOOD"
 
 // board is the memory that the process of a flood shares with the process that
@@ -27,8 +27,8 @@ type board struct {
 	took  [MaxPhases]latencies
 }
 
-// BeFlood becomes the writer that [StartFlood] has started, if this process is such a writer. Then it does not
-// return. [Main] calls it; a program that is not a test calls it before anything else.
+// BeFlood runs as the writer, and does not return, if [StartFlood] has started this process. [Main] calls
+// BeFlood; a program that is not a test must call it first.
 func BeFlood() {
 	text := os.Getenv(floodEnv)
 	if text == "" {
@@ -41,13 +41,13 @@ func BeFlood() {
 	os.Exit(0)
 }
 
-// beFlood writes until standard input ends, then reports on standard output what was lost.
+// beFlood writes until standard input ends, then prints the FloodReport on standard output.
 func beFlood(text []byte) error {
 	var f Flood
 	if err := json.Unmarshal(text, &f); err != nil {
 		return err
 	}
-	// Nothing of Go's runtime may come between two readings of the clock.
+	// Go's runtime must not run between two readings of the clock.
 	debug.SetGCPercent(-1)
 	runtime.GOMAXPROCS(max(2, runtime.NumCPU()))
 	runtime.LockOSThread()
@@ -60,7 +60,7 @@ func beFlood(text []byte) error {
 		return err
 	}
 	go func() {
-		_, _ = os.Stdin.Read(make([]byte, 1)) // returns at its end
+		_, _ = os.Stdin.Read(make([]byte, 1)) // returns at the end of standard input
 		w.over.Store(true)
 	}()
 	if err := w.run(); err != nil {
@@ -82,7 +82,7 @@ func mapBoard(fd int) (*board, error) {
 	return (*board)(unsafe.Pointer(&mem[0])), nil
 }
 
-// flooder writes, on one thread.
+// flooder is the writer. It runs on one thread.
 type flooder struct {
 	flood   Flood
 	board   *board
@@ -98,8 +98,8 @@ type flooder struct {
 const (
 	tick      = 500 * time.Microsecond
 	slowWrite = time.Millisecond
-	// mostBehind is how far a delayed writer may fall behind its rate. A JVM that was delayed has done less, and does
-	// not log it later.
+	// mostBehind is how far a delayed writer may fall behind its rate. A delayed JVM has done less work, and does not
+	// log more later.
 	mostBehind = 100 * time.Millisecond
 )
 
@@ -112,7 +112,7 @@ func (w *flooder) open() error {
 	return nil
 }
 
-// rotate does the same as HotSpot and [Writer].
+// rotate rotates in the same way as HotSpot and [Writer].
 func (w *flooder) rotate() error {
 	if err := unix.Close(w.fd); err != nil {
 		return fmt.Errorf("close %s: %w", w.flood.Path, err)
@@ -152,8 +152,8 @@ func (w *flooder) run() error {
 	return nil
 }
 
-// write writes one record as HotSpot's stdio does: 4096 bytes at a time. Each part is written to its end or to the
-// first error, after which the rest is dropped.
+// write writes one record as HotSpot's stdio does: 4096 bytes at a time. After the first ENOSPC, the rest of the
+// record is lost.
 func (w *flooder) write(record []byte) error {
 	written := 0
 	for written < len(record) {
@@ -175,8 +175,8 @@ func (w *flooder) write(record []byte) error {
 	return nil
 }
 
-// timed does one timed write(2). It is a raw system call: the Go scheduler does not learn of it, so it does not
-// affect the time.
+// timed does and times one write(2). It is a raw system call, which does not involve the Go scheduler, so that
+// the scheduler does not affect the time.
 func (w *flooder) timed(p []byte) (n int, errno syscall.Errno) {
 	begun := time.Now()
 	r, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(w.fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)))

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Zip turns a segment into a segment of an earlier version, which compressed with gzip: it replaces the file by one
-// with a member for each frame. Next returns the frames, decoded, and then [io.EOF]. Zip returns the path of the new
-// file.
+// Zip turns a segment into a segment of an earlier version of ullage, which compressed with gzip: it replaces the
+// file with one that has a gzip member for each frame. The function next returns the decoded frames, and then
+// [io.EOF]. Zip returns the path of the new file.
 func Zip(segment string, next func() ([]byte, error)) (zipped string, err error) {
 	var members bytes.Buffer
 	z := gzip.NewWriter(&members)

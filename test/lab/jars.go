@@ -11,8 +11,8 @@ import (
 )
 
 // Jars returns a directory with the libraries that the pom.xml in dir requests, and with the classes of the Java
-// files next to it. Maven fetches the libraries once into the cache, under a hash of all these files. Say is called
-// before work that takes a minute. The options are for javac.
+// files next to it. Maven fetches the libraries once into the cache, under a hash of all these files. say is called
+// before work that takes a minute. The options are passed to javac.
 func Jars(dir string, say func(format string, args ...any), options ...string) (string, error) {
 	pom := filepath.Join(dir, "pom.xml")
 	sources, err := filepath.Glob(filepath.Join(dir, "*.java"))

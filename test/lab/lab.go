@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// binary is the path of the program that Main has built. A goroutine that began before Main may ask for it.
+// binary is the path of the program that Main has built. A goroutine that began before Main may read it.
 var binary atomic.Value
 
 // Main builds ullage once and runs the tests of a package: call it from TestMain. Binary then returns the program's
-// path. In a process that StartFlood has started, Main becomes the writer.
+// path. In a process that StartFlood has started, Main runs as the writer.
 func Main(m *testing.M) {
 	BeFlood()
 	os.Exit(main(m))
@@ -28,7 +28,7 @@ func main(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "ullage-lab-")
 	if err == nil {
 		defer os.RemoveAll(dir)
-		// Other users run the program as well.
+		// Other users run the program too.
 		err = os.Chmod(dir, 0o755)
 	}
 	var built string
@@ -49,8 +49,8 @@ func Binary() string {
 	return path
 }
 
-// Run starts `ullage run` with an admin HTTP on a free port. At the end of the test it kills the process if it still
-// runs.
+// Run starts `ullage run` with an admin HTTP on a free port. If the process still runs at the end of the test, it is
+// killed.
 func Run(tb testing.TB, source, dest string, flags ...string) *Sidecar {
 	tb.Helper()
 	args := append([]string{"run", "--source", source, "--dest", dest, "--listen", "127.0.0.1:0"}, flags...)
@@ -62,8 +62,8 @@ func Run(tb testing.TB, source, dest string, flags ...string) *Sidecar {
 	return s
 }
 
-// Write starts a writer. It returns the writer and a function that stops it and waits for its end. Stop may be called
-// again, and is called at the end of the test. An error of the writer fails the test.
+// Write starts a writer. It returns the writer and a function that stops the writer and waits for its end. The
+// function stop may be called again, and is called at the end of the test. An error of the writer fails the test.
 func Write(tb testing.TB, out Output) (w *Writer, stop func()) {
 	tb.Helper()
 	w = NewWriter(out)
@@ -80,8 +80,8 @@ func Write(tb testing.TB, out Output) (w *Writer, stop func()) {
 	return w, stop
 }
 
-// Tmpfs returns a directory on tmpfs: one of the given size, mounted for the test, if that is allowed, otherwise one
-// in /dev/shm. It is removed after the test.
+// Tmpfs returns a directory on a tmpfs: a tmpfs of the given size that it mounts, if that is allowed, or else a
+// directory in /dev/shm. It is removed after the test.
 func Tmpfs(tb testing.TB, size string) string {
 	tb.Helper()
 	if os.Geteuid() == 0 {
@@ -99,11 +99,11 @@ func Tmpfs(tb testing.TB, size string) string {
 	return dir
 }
 
-// Patience is how long a test waits for an event that takes a moment. Only a defect takes that long: the limit makes
-// a test that hangs report what it waited for. It measures nothing, since the machine may have other work.
+// Patience is how long a test waits for an event that normally takes a moment. The limit only makes a test that
+// hangs report the event that it waited for. It measures nothing, since the machine may be busy.
 const Patience = 2 * time.Minute
 
-// Eventually fails the test unless the condition holds within the time.
+// Eventually fails the test unless holds returns true within the time.
 func Eventually(tb testing.TB, within time.Duration, what string, holds func() bool) {
 	tb.Helper()
 	for deadline := time.Now().Add(within); !holds(); time.Sleep(10 * time.Millisecond) {
@@ -113,8 +113,8 @@ func Eventually(tb testing.TB, within time.Duration, what string, holds func() b
 	}
 }
 
-// InUse returns how many bytes are in use on a tmpfs that Tmpfs has mounted. In /dev/shm, which others use too, it
-// sums up the files below dir, without files that have no name any more.
+// InUse returns how many bytes are in use on a tmpfs that Tmpfs has mounted. In /dev/shm, which other programs use
+// too, it sums up the files below dir, without unlinked files.
 func InUse(dir string) int64 {
 	var fs unix.Statfs_t
 	var root, above unix.Stat_t

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	subBits = 4 // a bucket is a sixteenth of its power of two wide
+	subBits = 4 // each power of two has 16 buckets
 	buckets = 40 << subBits
 )
 
@@ -19,8 +19,8 @@ type latencies struct {
 	buckets [buckets]atomic.Int64
 }
 
-// add records one write. slept says that the thread was asleep during it, as when it waits for a disk or a lock.
-// Otherwise a slow write was preempted.
+// add records one write. slept says that the thread slept during the write, for instance while it waited for a
+// disk or a lock. If the thread did not sleep, a slow write was preempted.
 func (l *latencies) add(d time.Duration, slept bool) {
 	l.buckets[bucketOf(uint64(d))].Add(1)
 	if int64(d) > l.slowest.Load() {
@@ -31,8 +31,8 @@ func (l *latencies) add(d time.Duration, slept bool) {
 	}
 }
 
-// bucketOf returns the index for a duration in ns: below 16 the duration itself, then 16 buckets for each power of
-// two.
+// bucketOf returns the index of the bucket for a duration in ns: below 16 the duration itself, then 16 buckets for
+// each power of two.
 func bucketOf(ns uint64) int {
 	power := max(0, bits.Len64(ns)-subBits-1)
 	return min(buckets-1, power<<subBits+int(ns>>power))
@@ -48,10 +48,10 @@ func ceiling(bucket int) time.Duration {
 type Latency struct {
 	Writes  int64
 	Slowest time.Duration
-	// Slept is the slowest write of over 1 ms during which the thread was asleep: it waited for a lock, for memory or
-	// for a disk. In other slow writes the thread was preempted: other threads had the CPU.
+	// Slept is the slowest write of over 1 ms during which the thread slept, to wait for a lock, for memory or for a
+	// disk. In other slow writes, the thread was preempted: other threads had the CPU.
 	Slept            time.Duration
-	P50, P999, P9999 time.Duration // upper bounds, exact to a sixteenth
+	P50, P999, P9999 time.Duration // upper bounds, too high by at most a sixteenth
 }
 
 func (l *latencies) read() Latency {

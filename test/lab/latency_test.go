@@ -14,7 +14,7 @@ func TestBuckets(t *testing.T) {
 			t.Errorf("%d ns: bucket %d, up to %d", ns, b, top)
 		}
 		if b > 0 && uint64(ceiling(b-1)) >= ns {
-			t.Errorf("%d ns: bucket %d, and the one below goes up to %d", ns, b, ceiling(b-1))
+			t.Errorf("%d ns: bucket %d, but the bucket below goes up to %d", ns, b, ceiling(b-1))
 		}
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// Lines makes numbered lines, always the same for a seed: the writer and the check each have their own. Every line,
-// even a continuation line, contains " line N " with a number that counts from 0.
+// Lines generates numbered lines, always the same for a seed: the writer and the check generate them separately.
+// Every line, even a continuation line, contains " line N " with a number that counts from 0.
 type Lines struct {
 	rng  *rand.Rand
 	rate int
@@ -14,18 +14,19 @@ type Lines struct {
 	buf  []byte
 }
 
-// NewLines returns the lines of a seed. The lines show an uptime that advances at the rate.
+// NewLines returns the lines of a seed. They have an uptime that advances by one second every rate
+// lines.
 func NewLines(seed uint64, rate int) *Lines {
 	return &Lines{rng: rand.New(rand.NewPCG(seed, 0)), rate: max(1, rate)}
 }
 
-// Count returns how many lines there have been so far.
+// Count returns how many lines were generated so far.
 func (l *Lines) Count() int { return l.next }
 
 const filler = "0123456789 abcdefghijklmnopqrstuvwxyz: 12M->3M(64M) 0.123ms µs \xff "
 
 // Next returns the next record with its newline, valid until the next call. Most records are one line of 40 to 300
-// bytes, some have continuation lines, and a few are longer than a write of HotSpot.
+// bytes, some have continuation lines, and a few are longer than one write of HotSpot.
 func (l *Lines) Next() []byte {
 	l.buf = l.buf[:0]
 	l.header()

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Marker is what a marker line says about the gap at its place. This parser shares nothing with the code under test.
+// Marker has the contents of a marker line, which describes the gap at its place. The parser shares no code with the
+// product.
 type Marker struct {
 	Time    time.Time // of the first dropped line
 	Lines   int
@@ -17,10 +18,10 @@ type Marker struct {
 	Dropped Drops
 }
 
-// Drops is a number of lines for each reason and level.
+// Drops has the number of lines for each reason and level.
 type Drops map[string]Counts
 
-// Counts is a number of lines for each level.
+// Counts has the number of lines for each level.
 type Counts [NumLevels]int
 
 // Total returns the sum over all levels.
@@ -31,7 +32,7 @@ func (c Counts) Total() (sum int) {
 	return sum
 }
 
-// From returns the sum over a level and all levels above.
+// From returns the sum over a level and all more severe levels.
 func (c Counts) From(level Level) (sum int) {
 	for _, n := range c[level:] {
 		sum += n
@@ -72,9 +73,9 @@ var markerLine = regexp.MustCompile(`^\[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+
 
 var markerTag = []byte("[ullage] gap: ")
 
-// ParseMarker reads a marker line. Its sum must be that of its counts.
+// ParseMarker parses a marker line. The number of lines must equal the sum of the counts.
 func ParseMarker(line []byte) (Marker, bool) {
-	// This cheap test keeps the expression away from all other lines.
+	// This cheap test avoids matching the expression against all other lines.
 	if !bytes.Contains(line[:min(len(line), 64)], markerTag) {
 		return Marker{}, false
 	}

@@ -10,22 +10,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Memory returns how many bytes of memory of its own a process has: its resident memory without pages of files, among
-// them the program's, which are in the page cache anyway. Memory fails once the process has ended.
+// Memory returns how many bytes of its own memory a process uses: its resident memory without pages of files, such as
+// the program's, which are in the page cache anyway. It fails once the process has ended.
 func Memory(pid int) (int64, error) {
 	figures, err := residents(pid)
 	return figures["RssAnon"] + figures["RssShmem"], err
 }
 
-// PeakMemory returns the most bytes of memory of its own that a process ever had: what was resident at the peak, less
-// the pages of files that are resident now. The figure is never below Memory, and too low by pages of files that came
+// PeakMemory returns the peak of a process's own memory in bytes: the peak of its resident memory minus the pages of
+// files that are resident now. The figure is never below Memory. It is too low by the pages of files that were loaded
 // after the peak. PeakMemory fails once the process has ended.
 func PeakMemory(pid int) (int64, error) {
 	figures, err := residents(pid)
 	return figures["VmHWM"] - figures["RssFile"], err
 }
 
-// CPUTime returns the user and system time of a running process, from the clock that Linux has for it:
+// CPUTime returns the user and system time of a running process, from its CPU-time clock: see
 // clock_getcpuclockid(3).
 func CPUTime(pid int) (time.Duration, error) {
 	var t unix.Timespec

@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Python returns a Python that has packages, each as pip names a requirement. It is a virtual environment in the
-// cache, under a name that contains their versions. It is made once, from the network, in at most a minute.
+// Python returns the path of a Python that has the packages of the requirements, which are in pip's form. It is
+// in a virtual environment in the cache, under the name, which must contain the versions. The environment is
+// created once, from the network, which takes up to a minute.
 func Python(name string, requirements ...string) (python string, err error) {
 	cache, err := CacheDir()
 	if err != nil {
@@ -18,7 +19,7 @@ func Python(name string, requirements ...string) (python string, err error) {
 	}
 	dir := filepath.Join(cache, "python", name)
 	python = filepath.Join(dir, "bin", "python")
-	ready := filepath.Join(dir, "installed") // the last file that is written
+	ready := filepath.Join(dir, "installed") // the file that is written last
 	if _, err := os.Stat(ready); err == nil {
 		return python, nil
 	}
@@ -30,7 +31,7 @@ func Python(name string, requirements ...string) (python string, err error) {
 		return "", fmt.Errorf("make a place for Python's packages: %w", err)
 	}
 	defer lock.Close()
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil { // the test of another package may install the same
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil { // the test of another package may install the same packages
 		return "", fmt.Errorf("wait for another installation of %s: %w", name, err)
 	}
 	if _, err := os.Stat(ready); err == nil {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Level is the level of a line, as in UL. The zero value is for a line without a level.
+// Level is the level of a line, as in UL. The zero value means a line without a level.
 type Level uint8
 
-// The levels, the more severe the greater.
+// The levels, from the least to the most severe.
 const (
 	Unknown Level = iota
 	Trace
@@ -23,7 +23,7 @@ const NumLevels = 6
 
 var levelNames = [NumLevels]string{"unknown", "trace", "debug", "info", "warning", "error"}
 
-// String spells the level as UL does.
+// String returns UL's name for the level.
 func (l Level) String() string { return levelNames[l] }
 
 // levelNamed returns the level of a name.
@@ -36,8 +36,8 @@ func levelNamed(name string) (Level, bool) {
 	return Unknown, false
 }
 
-// Of 5000 records one is an error and ten are warnings; the others are less severe. Of 40, one has several lines; of
-// 10,000, one is longer than a write.
+// One record in 5000 is an error, and ten are warnings; the others are less severe. One record in 40 has several
+// lines, and one in 10,000 is longer than a write.
 const (
 	perError    = 5000
 	perWarning  = 500
@@ -46,13 +46,13 @@ const (
 	variants    = 32 // of each kind of record
 )
 
-// Records makes numbered records at all levels, always the same for a seed: mostly info, debug and trace, as in a
-// JVM's log at all=trace, with lines of 60 to 280 bytes, 170 on average. One record in 40 has two to eight further
-// lines, either raw or after a blank bracket, as JDKs write them; a few are longer than a write of HotSpot. Every
-// line contains "#NNNNNNNNNN ", a number of ten digits that counts the lines from 0. A header's uptime is the same
-// number in milliseconds.
+// Records generates numbered records at all levels, always the same for a seed: mostly info, debug and trace, as
+// in a JVM's log at all=trace, with lines of 60 to 280 bytes, 170 on average. One record in 40 has two to eight
+// further lines, either raw or after a blank bracket, as JDKs write them. A few records are longer than one write
+// of HotSpot. Every line contains "#NNNNNNNNNN ", its number, in ten digits, counted from 0. The uptime of a
+// record is the number of its first line in milliseconds.
 //
-// They are cheap, about 50 ns each: a record is one of some hundred templates with the numbers filled in.
+// A record costs only about 50 ns: it is one of some hundred templates, with the numbers filled in.
 type Records struct {
 	seed   uint64
 	count  uint64
@@ -68,7 +68,7 @@ type Records struct {
 type record struct {
 	text  []byte
 	level Level
-	at    []int // where the number of each line goes
+	at    []int // the offset of each line's number
 }
 
 // NewRecords returns the records of a seed.
@@ -85,7 +85,7 @@ func NewRecords(seed uint64) *Records {
 	return r
 }
 
-// makeRecord makes a record with that many lines, each with a filler of n bytes.
+// makeRecord returns a record with the given number of lines, each with a filler of n bytes.
 func makeRecord(rng *rand.Rand, level Level, lines, n int) record {
 	header := "[0000000.000s][" + level.String() + strings.Repeat(" ", 7-len(level.String())) + "][gc,phases      ]"
 	next := []string{"   ", "[" + strings.Repeat(" ", len(header)-2) + "] "}[rng.IntN(2)]
@@ -107,10 +107,10 @@ func makeRecord(rng *rand.Rand, level Level, lines, n int) record {
 	return r
 }
 
-// Count returns how many records there have been so far.
+// Count returns how many records were generated so far.
 func (r *Records) Count() uint64 { return r.count }
 
-// Lines returns how many lines there have been so far.
+// Lines returns how many lines were generated so far.
 func (r *Records) Lines() uint64 { return r.lines }
 
 // Next returns the next record with its newline, valid until the next call, and the level of all its lines.
@@ -132,7 +132,7 @@ func (r *Records) Next() ([]byte, Level) {
 	return rec.text, rec.level
 }
 
-// pick chooses only by the number of the record.
+// pick chooses a template. The choice depends only on the seed and the number of the record.
 func (r *Records) pick() *record {
 	x := mixed(r.seed + r.count*0x9e3779b97f4a7c15)
 	variant := x % variants

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Build builds the server into the cache, unless it is already there, and returns its path. Say is called before work
+// Build builds the server into the cache, unless it is already there, and returns its path. say is called before work
 // that takes minutes.
 func (p Program) Build(say func(format string, args ...any)) (string, error) {
 	module, err := Command(time.Minute, "go", "env", "GOMOD")
@@ -33,7 +33,7 @@ func (p Program) Build(say func(format string, args ...any)) (string, error) {
 		return path, nil
 	}
 	say("building %s, once (about two minutes)", name)
-	// Another test may build the same server now.
+	// Another test may build the same server at the same time.
 	made := fmt.Sprintf("%s.%d", path, os.Getpid())
 	if _, err := Command(time.Hour, "nice", "go", "build", "-C", dir, "-trimpath", "-ldflags", "-s -w", "-o", made, p.program); err != nil {
 		return "", err
@@ -44,7 +44,7 @@ func (p Program) Build(say func(format string, args ...any)) (string, error) {
 	return path, nil
 }
 
-// CacheDir returns the directory in which built and downloaded files stay.
+// CacheDir returns the directory in which built and downloaded files are kept.
 func CacheDir() (string, error) {
 	if cache := os.Getenv("ULLAGE_CACHE"); cache != "" {
 		return cache, nil
@@ -56,7 +56,8 @@ func CacheDir() (string, error) {
 	return filepath.Join(home, "ullage"), nil
 }
 
-// Command runs a command and returns its output, which is also in the error.
+// Command runs a command and returns its output. If the command fails, the error includes the
+// output.
 func Command(within time.Duration, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()

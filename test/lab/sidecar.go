@@ -17,11 +17,11 @@ import (
 	"time"
 )
 
-// Build builds ullage into dir, as users get it, and returns the path of the program.
+// Build builds ullage into dir with the options of a release, and returns the path of the program.
 func Build(dir string) (string, error) {
 	bin := filepath.Join(dir, "ullage")
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", bin, "github.com/ullage/ullage/cmd/ullage")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as `make build` does: a C library takes memory
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // like `make build`: a C library takes memory
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build ullage: %w\n%s", err, out)
@@ -29,13 +29,13 @@ func Build(dir string) (string, error) {
 	return bin, nil
 }
 
-// Sidecar is one running process of ullage. Its methods may be called concurrently. Every Sidecar must be ended by
-// Kill, or by Wait after a signal.
+// Sidecar is one running process of ullage. Its methods may be called concurrently. Every Sidecar must be ended
+// with Kill, with Stop, or with Wait after a signal.
 type Sidecar struct {
 	cmd    *exec.Cmd
 	stderr tail
 	done   chan struct{} // closed when the process has ended and was waited for
-	addr   chan struct{} // closed once the address was in stderr
+	addr   chan struct{} // closed once stderr has shown the address
 	listen string
 }
 
@@ -44,8 +44,8 @@ func Start(bin string, args ...string) (*Sidecar, error) {
 	return StartCommand(exec.Command(bin, args...))
 }
 
-// StartCommand runs a command that the caller has prepared, of another user
-// for instance. Its standard error becomes the Sidecar's.
+// StartCommand runs a command that the caller has prepared, for instance to run as another user.
+// The Sidecar reads its standard error.
 func StartCommand(cmd *exec.Cmd) (*Sidecar, error) {
 	s := &Sidecar{cmd: cmd, done: make(chan struct{}), addr: make(chan struct{})}
 	s.stderr.seen = s.look
@@ -60,9 +60,9 @@ func StartCommand(cmd *exec.Cmd) (*Sidecar, error) {
 	return s, nil
 }
 
-// Alone gives a command that has not been started a process namespace of its own, as in a container. Otherwise the
-// sidecar would look at each process of the machine that comes and goes. Only root may create a namespace; for other
-// users the command stays as it is.
+// Alone gives a command that has not been started its own process namespace, as in a container. Otherwise the
+// sidecar would inspect every process that starts on the machine. Only root may create a namespace; for other users,
+// the command is not changed.
 func Alone(cmd *exec.Cmd) *exec.Cmd {
 	if os.Geteuid() != 0 {
 		return cmd
@@ -76,7 +76,7 @@ func Alone(cmd *exec.Cmd) *exec.Cmd {
 // listening matches the line with which `ullage run` reports that it is up.
 var listening = regexp.MustCompile(` listen=(\S+)`)
 
-// look finds the address in a line of stderr. It is called by one goroutine.
+// look finds the address in a line of stderr. Only one goroutine calls it.
 func (s *Sidecar) look(line []byte) {
 	if found := listening.FindSubmatch(line); found != nil && s.listen == "" {
 		s.listen = string(found[1])
@@ -90,8 +90,8 @@ func (s *Sidecar) PID() int { return s.cmd.Process.Pid }
 // Stderr returns the last 64 KiB of the process's output on stderr.
 func (s *Sidecar) Stderr() string { return s.stderr.String() }
 
-// Kill ends the process as `kill -9` does, and waits for its end. A process that is held in a call into a frozen file
-// system ends at the thaw: use Signal and Wait there.
+// Kill ends the process as `kill -9` does, and waits for its end. A process that is blocked in a call into a frozen
+// file system ends only at the thaw: use Signal and Wait for it.
 func (s *Sidecar) Kill() {
 	_ = s.cmd.Process.Kill() // fails only if the process has ended
 	<-s.done
@@ -115,7 +115,8 @@ func (s *Sidecar) Exited() bool {
 	}
 }
 
-// Wait returns the exit code, -1 if a signal ended the process.
+// Wait waits for the end of the process and returns the exit code, or -1 if a signal ended the
+// process.
 func (s *Sidecar) Wait(timeout time.Duration) (code int, err error) {
 	select {
 	case <-s.done:
@@ -176,8 +177,8 @@ func (s *Sidecar) Get(path string) (status int, body string, err error) {
 // client keeps no connections, because the process at an address changes.
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// Metric returns the value of a series, written as in /metrics: `ullage_destination_errors_total{kind="full"}`. It
-// returns 0 for an unknown series.
+// Metric returns the value of a series, which is written as in /metrics:
+// `ullage_destination_errors_total{kind="full"}`. It returns 0 for an unknown series.
 func (s *Sidecar) Metric(series string) (float64, error) {
 	status, body, err := s.Get("/metrics")
 	if err == nil && status != http.StatusOK {
@@ -194,13 +195,13 @@ func (s *Sidecar) Metric(series string) (float64, error) {
 	return 0, nil
 }
 
-// PeakMemory returns [PeakMemory] of the process.
+// PeakMemory returns the [PeakMemory] of the process.
 func (s *Sidecar) PeakMemory() (int64, error) { return PeakMemory(s.PID()) }
 
-// tailBytes is how much of stderr is kept.
+// tailBytes is how many bytes of stderr are kept.
 const tailBytes = 64 << 10
 
-// tail keeps the end of what is written to it and passes whole lines to seen.
+// tail keeps the last bytes that were written to it, and passes whole lines to seen.
 type tail struct {
 	mu   sync.Mutex
 	text []byte

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Table shows people what tests have measured. Make one with [NewTable].
+// Table presents the measurements of tests. Create it with [NewTable].
 type Table struct {
 	title string
 	rows  [][]string

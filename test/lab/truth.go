@@ -2,28 +2,28 @@ package lab
 
 import "bytes"
 
-// truth makes the lines of a file again, from the records of its seed and the writer's losses.
+// truth generates the lines of a file again, from the records of its seed and the writer's losses.
 type truth struct {
 	records *Records
 	total   uint64 // records that were attempted
-	losses  []Loss // not reached yet
+	losses  []Loss // the losses that have not been reached yet
 
 	rest  []byte // the part of the current record that is in the file
 	level Level
 	loose bool
 	next  uint64 // number of the line that rest begins with
-	held  []byte // a cut line, to which the next one is glued
+	held  []byte // a cut line, to which the next line is glued
 	glued int    // places where a record begins inside a cut line
 	line  []byte
 }
 
-// physical is one line of a file, as its reader sees it.
+// physical is one line of a file, as a reader sees it.
 type physical struct {
 	text   []byte // with its newline, valid until the next read
-	number uint64 // of the line that ends here
-	level  Level  // of the same line
-	// loose is set for a line that begins with a cut one, and for further lines of its record: the header is not
-	// where a reader looks for it, so the reader may see a wrong level.
+	number uint64 // the number of the line that ends here
+	level  Level  // the level of that line
+	// loose is set for a line that begins with a cut line, and for later lines of its record: the header is not
+	// where a reader expects it, so the reader may see a wrong level.
 	loose bool
 }
 
@@ -31,7 +31,8 @@ func newTruth(r FloodReport) *truth {
 	return &truth{records: NewRecords(r.Seed), total: r.Records, losses: r.Losses}
 }
 
-// read returns the next line, or false after the last one. Then held is a last line without a newline.
+// read returns the next line, or false after the last line. Then held is the last line if that has no
+// newline.
 func (t *truth) read() (physical, bool) {
 	for {
 		end := bytes.IndexByte(t.rest, '\n') + 1
@@ -68,7 +69,8 @@ func (t *truth) load() {
 	}
 }
 
-// lose removes from the current record what is not in the file and skips the lost records after it.
+// lose removes the bytes of the current record that are not in the file, and skips the lost records
+// after it.
 func (t *truth) lose(loss Loss) {
 	t.rest = t.rest[:loss.Written]
 	if loss.Records > 1 {
@@ -79,8 +81,8 @@ func (t *truth) lose(loss Loss) {
 	}
 }
 
-// Glued returns at how many places of the file a record begins inside a line that the full tmpfs has cut. A record
-// that was cut at the end of a line is not counted, because such a loss is invisible.
+// Glued returns at how many places in the file a record begins inside a line that was cut by a full tmpfs. A
+// record that was cut at the end of a line is not counted, because a reader cannot see such a loss.
 func (r FloodReport) Glued() int {
 	t := newTruth(r)
 	for more := true; more; {

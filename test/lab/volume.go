@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Volume is an ext4 on a loop device that can be full, frozen or torn.
+// Volume is an ext4 file system on a loop device, which tests can fill, freeze or damage.
 type Volume struct {
 	Dir   string // where it is mounted
 	Image string
 	Loop  string
 }
 
-// NewVolume makes the image of a volume in a directory, of a size such as "2G", and mounts it there. The options mkfs
-// are for mkfs.ext4. The caller must call Remove, even after an error.
+// NewVolume creates the image of a volume in a directory and mounts the volume there. The size is written like "2G".
+// mkfs has options for mkfs.ext4. The caller must call Remove, even after an error.
 func NewVolume(in, size, mount string, mkfs ...string) (*Volume, error) {
 	v := &Volume{Image: filepath.Join(in, "image"), Dir: filepath.Join(in, "volume")}
 	if err := os.Mkdir(v.Dir, 0o755); err != nil {
@@ -37,7 +37,7 @@ func NewVolume(in, size, mount string, mkfs ...string) (*Volume, error) {
 	return v, v.Mount(mount)
 }
 
-// Mount mounts the volume with options.
+// Mount mounts the volume with the options.
 func (v *Volume) Mount(options string) error {
 	_, err := Command(Patience, "mount", "-o", options, v.Loop, v.Dir)
 	return err
@@ -69,7 +69,7 @@ func MountVolume(tb testing.TB, size string, mkfs ...string) *Volume {
 	return MountVolumeIn(tb, tb.TempDir(), size, "errors=remount-ro", mkfs...)
 }
 
-// MountVolumeIn is MountVolume with a directory for the image, and options of the mount.
+// MountVolumeIn is MountVolume with a directory for the image and with mount options.
 func MountVolumeIn(tb testing.TB, in, size, mount string, mkfs ...string) *Volume {
 	tb.Helper()
 	NeedsRoot(tb, "it mounts and freezes file systems")
@@ -86,7 +86,7 @@ func MountVolumeIn(tb testing.TB, in, size, mount string, mkfs ...string) *Volum
 	return v
 }
 
-// Frozen freezes the volume until thaw is called or the test ends. Thaw may be called again.
+// Frozen freezes the volume until thaw is called or the test ends. thaw may be called again.
 func (v *Volume) Frozen(tb testing.TB) (thaw func()) {
 	tb.Helper()
 	if err := v.Freeze(); err != nil {
@@ -106,7 +106,7 @@ func (v *Volume) Frozen(tb testing.TB) (thaw func()) {
 	return thaw
 }
 
-// Fill makes a file that takes all free space.
+// Fill creates a file that takes all free space.
 func Fill(tb testing.TB, path string) {
 	tb.Helper()
 	f, err := os.Create(path)

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// slot has what a slot of a checkpoint records about lines that are not persisted.
+// slot has the fields of a checkpoint's slot about lines that are not persisted.
 type slot struct {
 	Seq      uint64
 	Withheld struct {
@@ -19,7 +19,7 @@ type slot struct {
 	}
 }
 
-// newestSlot returns the newer of the two slots of a source. A slot that is being written is left out.
+// newestSlot returns the newer of the two slots of a source. A slot that is being written is ignored.
 func newestSlot(source string) (newest slot, err error) {
 	for i := range 2 {
 		text, err := os.ReadFile(filepath.Join(source, ".ullage", fmt.Sprintf("checkpoint-%d", i)))
@@ -41,14 +41,15 @@ func newestSlot(source string) (newest slot, err error) {
 	return newest, nil
 }
 
-// Withheld returns how many lines of a stream the checkpoint of a source counts as withheld, by level.
+// Withheld returns the number of withheld lines of a stream, by level, according to the checkpoint of
+// a source.
 func Withheld(source, stream string) (Counts, error) {
 	s, err := newestSlot(source)
 	return s.Withheld.Lines[stream], err
 }
 
-// SavesUntil returns until when withheld lines are saved, according to the checkpoint of a source, in Unix time in
-// ns. It returns 0 if no lines are saved or there is no checkpoint.
+// SavesUntil returns the time until which withheld lines are saved, according to the checkpoint of a source, as
+// Unix time in ns. It returns 0 if no lines are saved or there is no checkpoint.
 func SavesUntil(source string) int64 {
 	s, _ := newestSlot(source)
 	return s.Withheld.Held.Until
@@ -57,12 +58,12 @@ func SavesUntil(source string) int64 {
 // Line is a line of the file of a [Flood], as a reader of the file sees it.
 type Line struct {
 	Text   []byte // with its newline, valid until the next line
-	Number int64  // of the line that ends here
-	Level  Level  // of the same line
-	Loose  bool   // glued to a cut line, or a further line of such a record: a reader may see another level
+	Number int64  // the number of the line that ends here
+	Level  Level  // the level of that line
+	Loose  bool   // glued to a cut line, or a later line of such a record: a reader may see another level
 }
 
-// LinesOf returns the complete lines of the file of a flood, in their order.
+// LinesOf returns the complete lines in the file of a flood, in order.
 func LinesOf(r FloodReport) iter.Seq[Line] {
 	return func(yield func(Line) bool) {
 		for t := newTruth(r); ; {
@@ -74,8 +75,8 @@ func LinesOf(r FloodReport) iter.Seq[Line] {
 	}
 }
 
-// Unended returns the part of a last line without a newline in the file of a flood, which a full tmpfs has cut. It is
-// nil if the last line is complete. A sidecar that drains ends such a line.
+// Unended returns the last line in the file of a flood if a full tmpfs has cut it, so that it has no newline. It
+// returns nil if the last line is complete. A sidecar that drains adds a newline to such a line.
 func Unended(r FloodReport) []byte {
 	t := newTruth(r)
 	for more := true; more; {

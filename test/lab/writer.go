@@ -13,15 +13,15 @@ import (
 
 // Output describes how a [Writer] writes, in the terms of -Xlog.
 type Output struct {
-	Path      string // of the newest file, "/source/gc.log"
+	Path      string // of the newest file, for instance "/source/gc.log"
 	Seed      uint64 // of the lines
 	Rate      int    // lines a second; 0 means as fast as possible
 	Files     int    // filecount; 0: no rotation
 	FileBytes int64  // filesize; 0: no rotation
 }
 
-// Writer writes numbered lines as HotSpot does: each record with one write(2)
-// up to 4096 bytes, and rotation by close, unlink, rename and open.
+// Writer writes numbered lines as HotSpot does: with a write(2) for each 4096 bytes of a record,
+// and rotation by close, unlink, rename and open.
 type Writer struct {
 	out   Output
 	lines *Lines
@@ -34,7 +34,7 @@ type Writer struct {
 	slowest atomic.Int64
 }
 
-// NewWriter returns a Writer that has not opened anything yet.
+// NewWriter returns a Writer. It does not open the file yet.
 func NewWriter(out Output) *Writer {
 	return &Writer{out: out, lines: NewLines(out.Seed, out.Rate)}
 }
@@ -45,11 +45,11 @@ func (w *Writer) Written() int { return int(w.written.Load()) }
 // Bytes returns how many bytes have been written so far.
 func (w *Writer) Bytes() int64 { return w.bytes.Load() }
 
-// Slowest returns the longest time that one record took.
+// Slowest returns the longest time that a record took to write.
 func (w *Writer) Slowest() time.Duration { return time.Duration(w.slowest.Load()) }
 
-// Run writes at the rate until ctx ends, then closes the file. A failed write ends it with an error; the end of ctx
-// is not an error.
+// Run writes at the rate until ctx ends, then closes the file. If a write fails, Run returns the error; the end of
+// ctx is not an error.
 func (w *Writer) Run(ctx context.Context) error {
 	begun, before := time.Now(), w.Written()
 	for ctx.Err() == nil {
@@ -77,7 +77,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// Write writes at least n lines at once and leaves the file open, as an idle JVM does.
+// Write writes at least n lines without a pause and leaves the file open, as an idle JVM does.
 func (w *Writer) Write(n int) error {
 	for end := w.Written() + n; w.Written() < end; {
 		if err := w.record(); err != nil {
@@ -87,7 +87,7 @@ func (w *Writer) Write(n int) error {
 	return nil
 }
 
-// Close closes the file, as at the end of the JVM. The Writer can continue: it then appends.
+// Close closes the file, as at the end of a JVM. If the Writer continues, it appends to the file.
 func (w *Writer) Close() error {
 	if w.file == nil {
 		return nil
@@ -140,7 +140,7 @@ func (w *Writer) open() error {
 	return nil
 }
 
-// rotate does the same as HotSpot's LogFileOutput::rotate.
+// rotate rotates in the same way as HotSpot's LogFileOutput::rotate.
 func (w *Writer) rotate() error {
 	if err := w.Close(); err != nil {
 		return fmt.Errorf("rotate the log: %w", err)
@@ -152,8 +152,8 @@ func (w *Writer) rotate() error {
 	return w.open()
 }
 
-// toArchive makes the file an archive and replaces an existing one. The number of an archive is padded to the digits
-// of the highest one: .0 of 5 files, .00 of 12.
+// toArchive renames the file to an archive and replaces an earlier archive of that name. The number is padded to the
+// length of the highest number: .0 with 5 files, .00 with 12.
 func toArchive(path string, slot, files int) error {
 	archive := fmt.Sprintf("%s.%0*d", path, len(strconv.Itoa(files-1)), slot)
 	if err := os.Remove(archive); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -1,5 +1,5 @@
-// Package fakejvm plays HotSpot for tests of what is sent to JVMs: VM.log through an attach
-// Socket in a shared /tmp. It has no part of the product.
+// Package fakejvm simulates HotSpot for tests of the commands that are sent to JVMs: it answers
+// VM.log through an attach socket in a shared /tmp. It contains no code of the product.
 package fakejvm
 
 import (
@@ -23,7 +23,7 @@ type Reaction int
 
 const (
 	Obey    Reaction = iota
-	Hang             // does nothing, and does not answer until the client goes
+	Hang             // does nothing, and sends no answer until the client disconnects
 	Stumble          // obeys, but does not answer
 	Mute             // closes without an answer
 	Garble           // answers with something that is not a reply
@@ -33,7 +33,7 @@ const (
 // Output is one output as VM.log lists it.
 type Output struct{ Name, Selection, Decorators, Options, Reconfigured string }
 
-// JVM plays VM.log as HotSpot does for the commands that a Loop may send, through an attach socket in a shared /tmp.
+// JVM simulates HotSpot's VM.log for the commands that a Loop may send, through an attach socket in a shared /tmp.
 // Like HotSpot, it serves one client at a time.
 type JVM struct {
 	t   testing.TB
@@ -42,18 +42,18 @@ type JVM struct {
 
 	sync.Mutex          // held while a command is executed
 	Began      []Output // outputs of a fresh JVM
-	Elsewhere  string   // where the directories that it names itself are; empty: where the test sees them
+	Elsewhere  string   // the directory in which the test sees files that a command creates; empty: under their own path
 	Outputs    []Output
-	past       []string // selections of the first file, by commands
+	past       []string // earlier selections of the first file that commands have set
 	commands   []string
-	at         []time.Time // of the commands
+	at         []time.Time // the times of the commands
 	react      func(cmd string) Reaction
 	listener   *net.UnixListener
 	conn       net.Conn
 	ended      chan struct{}
 }
 
-// The baseline of a fake JVM, unless it is told otherwise.
+// OwnSelection is the default selection of a fake JVM's files.
 const OwnSelection = "all=off,gc*=info,safepoint=info"
 
 // Start starts a JVM with stdout, stderr and one output for each file.
@@ -72,13 +72,14 @@ func Start(t testing.TB, tmp string, pid int, files ...string) *JVM {
 	return j
 }
 
-// Start listens under another name first, as HotSpot does.
+// Start starts the JVM again. Like HotSpot, it listens under a temporary name first.
 func (j *JVM) Start() {
 	j.t.Helper()
 	dir, err := os.Open(j.tmp)
 	j.must(err)
 	defer dir.Close()
-	// A path through the descriptor fits into an address, however long the test's name is.
+	// With the path through the descriptor, the address is short enough, however long the test's name
+	// is.
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/.java_pid%d.tmp", dir.Fd(), j.pid)})
 	j.must(err)
 	l.SetUnlinkOnClose(false)
@@ -103,7 +104,7 @@ func (j *JVM) Kill() {
 	<-ended
 }
 
-// Restart starts another run of the JVM under the same number.
+// Restart kills the JVM and starts another with the same process ID.
 func (j *JVM) Restart() {
 	j.t.Helper()
 	j.Kill()
@@ -133,17 +134,17 @@ func (j *JVM) answer(c net.Conn) {
 	for range 5 {
 		part, err := in.ReadBytes(0)
 		if err != nil {
-			return // the peer only checks that we listen
+			return // the client only checks that the JVM listens
 		}
 		request = append(request, part[:len(part)-1])
 	}
 	cmd := string(request[2])
 	if want := "1\x00jcmd\x00" + cmd + "\x00\x00"; string(bytes.Join(request, []byte{0})) != want || len(cmd) > 1024 {
-		j.t.Errorf("a request is %q", request)
+		j.t.Errorf("unexpected request %q", request)
 	}
 	switch how, reply := j.take(cmd); how {
 	case Hang, Stumble:
-		_, _ = io.Copy(io.Discard, in) // until the client goes
+		_, _ = io.Copy(io.Discard, in) // until the client disconnects
 	case Garble:
 		_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
 	case Mute:
@@ -152,7 +153,7 @@ func (j *JVM) answer(c net.Conn) {
 	}
 }
 
-// take records a command. It executes it unless the reaction forbids that.
+// take records a command, and executes it unless the reaction forbids that.
 func (j *JVM) take(cmd string) (Reaction, string) {
 	j.Lock()
 	defer j.Unlock()
@@ -170,18 +171,19 @@ func (j *JVM) take(cmd string) (Reaction, string) {
 	return how, j.do(cmd)
 }
 
-// When sets how further commands are taken. The function is called with the command before it is executed, and must
-// not call the JVM.
+// When sets the reaction to further commands. The function is called with each command before the command is
+// executed, and must not call methods of the JVM.
 func (j *JVM) When(react func(cmd string) Reaction) {
 	j.Lock()
 	defer j.Unlock()
 	j.react = react
 }
 
-// Always reacts to every command in the same way.
+// Always returns a function that gives the same reaction to every command.
 func Always(r Reaction) func(string) Reaction { return func(string) Reaction { return r } }
 
-// Once reacts in another way to the nth command with a prefix, counted from 1.
+// Once returns a function that gives the reaction to the nth command with the prefix, counted from
+// 1, and obeys all others.
 func Once(n int, prefix string, r Reaction) func(string) Reaction {
 	return func(cmd string) Reaction {
 		if strings.HasPrefix(cmd, prefix) {
@@ -225,7 +227,7 @@ func (j *JVM) do(cmd string) string {
 	}
 	i := slices.IndexFunc(j.Outputs, func(o Output) bool { return o.Name == m[1] })
 	if i < 0 {
-		j.t.Errorf("a command makes a new output: %q", cmd)
+		j.t.Errorf("a command would create a new output: %q", cmd)
 		return ""
 	}
 	if strings.Contains(m[2], "saftypoint") {
@@ -290,7 +292,7 @@ func (j *JVM) List() string {
 	return j.list()
 }
 
-// merge puts an item on top of a selection. The item wins where both apply.
+// merge adds an item to a selection. The item takes precedence.
 func merge(selection, item string) string {
 	tags, _, _ := strings.Cut(item, "=")
 	if tags == "all" {
@@ -317,10 +319,10 @@ func (j *JVM) list() string {
 	return b.String()
 }
 
-// Selection returns the selection of its first file.
+// Selection returns the selection of the JVM's first file.
 func (j *JVM) Selection() string { return j.SelectionOf(2) }
 
-// HasLogged reports whether a command has ever given its first file this selection.
+// HasLogged reports whether a command has ever set this selection for the JVM's first file.
 func (j *JVM) HasLogged(selection string) bool {
 	j.Lock()
 	defer j.Unlock()
@@ -339,7 +341,7 @@ func (j *JVM) Count() int {
 	return len(j.commands)
 }
 
-// HasTaken checks how many commands the JVM has received.
+// HasTaken fails the test unless the JVM has received n commands.
 func (j *JVM) HasTaken(n int) {
 	j.t.Helper()
 	if got := j.Count(); got != n {
@@ -361,7 +363,7 @@ func (j *JVM) Times() []time.Time {
 	return slices.Clone(j.at)
 }
 
-// Atop returns what a fake JVM logs with a raise on top of its baseline.
+// Atop returns the selection of a fake JVM with a raise on top of its own selection.
 func Atop(raise string) string {
 	selection := ""
 	for item := range strings.SplitSeq(OwnSelection+","+raise, ",") {

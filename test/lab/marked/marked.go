@@ -15,14 +15,14 @@ type Marks struct {
 	lines []string
 }
 
-// Add takes a mark. It is safe for concurrent use.
+// Add adds a mark. It is safe for concurrent use.
 func (m *Marks) Add(a mark.Mark) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.lines = append(m.lines, string(a.AppendDetails([]byte(a.Kind+" "))))
 }
 
-// Take returns the marks since the last call of Take.
+// Take returns and removes the marks.
 func (m *Marks) Take() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
