@@ -25,16 +25,16 @@ const (
 	mostTmpfs      = 64 << 20
 )
 
-// series is the many lives of one sidecar.
+// series describes a series of sidecars on one source, each of them killed.
 type series struct {
 	flags   []string
 	outputs []lab.Output // without Path, which follows from the index
-	lives   int          // each ended by kill -9; one more ends by SIGTERM
+	lives   int          // the lives that end by kill -9; one more ends by SIGTERM
 	life    func(rng *rand.Rand, n int) time.Duration
 }
 
-// anyMoment is mostly in the middle of work, and one time in four during the start, while the program loads,
-// restores, or reads for the first time.
+// anyMoment returns how long a sidecar lives. Most are killed while they work, and one in four during its
+// start, while the program loads, restores, or reads for the first time.
 func anyMoment(rng *rand.Rand, _ int) time.Duration {
 	if rng.IntN(4) == 0 {
 		return time.Duration(rng.IntN(20_000)) * time.Microsecond
@@ -42,8 +42,7 @@ func anyMoment(rng *rand.Rand, _ int) time.Duration {
 	return 50*time.Millisecond + time.Duration(rng.IntN(350_000))*time.Microsecond
 }
 
-// inBursts kills each sidecar 5 to 30 ms after its start, so that long series of lives commit nothing. Every tenth
-// lives longer.
+// inBursts returns 5 to 30 ms, so that many sidecars in a row commit nothing. Every tenth sidecar lives longer.
 func inBursts(rng *rand.Rand, n int) time.Duration {
 	if n%10 == 9 {
 		return 500*time.Millisecond + time.Duration(rng.IntN(300_000))*time.Microsecond
@@ -51,7 +50,7 @@ func inBursts(rng *rand.Rand, n int) time.Duration {
 	return 5*time.Millisecond + time.Duration(rng.IntN(25_000))*time.Microsecond
 }
 
-// rotating is a log of 20 MiB in all, in 5 files as by HotSpot's default.
+// rotating is a log of 20 MiB in total, in 5 files, which is HotSpot's default.
 var rotating = lab.Output{Rate: linesPerSecond, Files: 5, FileBytes: 4 << 20}
 
 // Small segments and frequent commits, so that kills hit every phase.
@@ -71,8 +70,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 }
 
 func TestKilledWithDefaultSettings(t *testing.T) {
-	// Archives have two digits and commits are a second apart: most lives end with much that is appended and not
-	// committed.
+	// Archives have two digits. Commits are a second apart, so most lives end with many lines that are appended
+	// but not committed.
 	padded := lab.Output{Rate: linesPerSecond, Files: 12, FileBytes: 2 << 20}
 	run(t, series{outputs: []lab.Output{padded}, lives: 12, life: func(rng *rand.Rand, n int) time.Duration {
 		if n%3 == 2 {
@@ -95,7 +94,8 @@ func TestKilledInRapidSuccession(t *testing.T) {
 	run(t, series{flags: busy, outputs: []lab.Output{rotating}, lives: 150, life: inBursts})
 }
 
-// run kills a sidecar again and again under its writers, lets the last sidecar drain, and compares.
+// run repeatedly kills and starts a sidecar while its writers write, lets the last sidecar drain,
+// and compares.
 func run(t *testing.T, s series) {
 	random := *seed
 	if random == 0 {
@@ -130,7 +130,7 @@ func run(t *testing.T, s series) {
 	w.check(t, mostMemory)
 }
 
-// drain ends the last sidecar by SIGTERM, once it is up.
+// drain waits until the last sidecar is up, and ends it with SIGTERM.
 func drain(t *testing.T, last *lab.Sidecar) {
 	t.Helper()
 	if _, err := last.Addr(lab.Patience); err != nil {
@@ -172,15 +172,16 @@ func startWriters(t *testing.T, source string, outputs []lab.Output, random uint
 	return stop, writers
 }
 
-// watch measures while sidecars live.
+// watch measures sidecars while they live.
 type watch struct {
 	source string
-	memory int64 // most of any sidecar
-	tmpfs  int64 // most that files with names have used
+	memory int64 // the most of any sidecar
+	tmpfs  int64 // the most that is in use on the tmpfs
 	err    error
 }
 
-// live measures while the sidecar lives for a time. A sidecar that ends by itself is an error.
+// live lets the sidecar live for d and measures meanwhile. A sidecar that ends by itself is an
+// error.
 func (w *watch) live(side *lab.Sidecar, d time.Duration) {
 	const look = 25 * time.Millisecond
 	for end := time.Now().Add(d); ; {
@@ -199,12 +200,12 @@ func (w *watch) live(side *lab.Sidecar, d time.Duration) {
 	}
 }
 
-// mostBehind is how much of the rotating logs sidecars may leave unread. A JVM overwrites its archives whether or not
-// they were read, here after at least 10 MiB.
+// mostBehind is how many bytes of the rotating logs sidecars may leave unread. A JVM overwrites its archives even if
+// they were not read, here after at least 10 MiB.
 const mostBehind = 3 << 20
 
 // catchUp lets a sidecar live longer if it and its predecessors had too little CPU time to keep up with the JVMs.
-// Lines that are lost because of other work on the machine are not lost by a kill.
+// Otherwise other work on the machine could cause losses that no kill has caused.
 func (w *watch) catchUp(t *testing.T, side *lab.Sidecar) {
 	t.Helper()
 	if lab.InUse(w.source) < mostBehind {
@@ -213,7 +214,8 @@ func (w *watch) catchUp(t *testing.T, side *lab.Sidecar) {
 	lab.Eventually(t, lab.Patience, "the sidecar has caught up", func() bool { return side.Exited() || lab.InUse(w.source) < mostBehind/2 })
 }
 
-// check compares the measurements with the limits, and checks that the sidecar has freed everything in the end.
+// check compares the measurements with the limits, and checks that the sidecar has removed all files in the
+// end.
 func (w *watch) check(t *testing.T, most int64) {
 	t.Helper()
 	if w.memory > most || w.tmpfs > mostTmpfs {
@@ -222,6 +224,6 @@ func (w *watch) check(t *testing.T, most int64) {
 	}
 	left, err := filepath.Glob(filepath.Join(w.source, "*.log*"))
 	if err != nil || len(left) > 0 {
-		t.Errorf("files are left on the tmpfs after the drain, all of them finished and persisted: %v, error: %v", left, err)
+		t.Errorf("files are left on the tmpfs after the drain, although all are finished and persisted: %v, error: %v", left, err)
 	}
 }

@@ -22,10 +22,10 @@ const stormThreads = 8
 // A storm is a JVM whose threads log numbered events into a ring.
 type storm struct {
 	*jvm.Process
-	counts string // file
+	counts string // the file of the counters
 }
 
-// stormClasses compiles the program with the sources of the library and returns the class path.
+// stormClasses compiles Storm together with the library and returns the class path.
 func stormClasses(t *testing.T, jdk lab.JDK) string {
 	t.Helper()
 	sources, err := filepath.Glob("../../java/log/src/main/java/dev/ullage/log/*.java")
@@ -35,7 +35,7 @@ func stormClasses(t *testing.T, jdk lab.JDK) string {
 	return jdk.Classes(t, append(sources, "testdata/Storm.java")...)
 }
 
-// startStorm starts a storm whose events go where the setting says.
+// startStorm starts a storm that logs to the destination in the setting.
 func startStorm(t *testing.T, jdk lab.JDK, classes, setting string, rate, seconds int) *storm {
 	t.Helper()
 	s := &storm{counts: filepath.Join(t.TempDir(), "counts")}
@@ -52,7 +52,8 @@ func startStorm(t *testing.T, jdk lab.JDK, classes, setting string, rate, second
 	return s
 }
 
-// counter returns a thread's counters: calls that began, calls that kept the event, and calls that refused it.
+// counter returns a function for a thread's counters: 0 counts the calls that began, 1 the calls that kept the
+// event, and 2 the calls that refused it.
 func (s *storm) counter(t *testing.T, id int) func(at int) uint64 {
 	t.Helper()
 	counts, err := os.ReadFile(s.counts)
@@ -63,7 +64,7 @@ func (s *storm) counter(t *testing.T, id int) func(at int) uint64 {
 }
 
 // settle compares the persisted lines of a storm with the results of its calls. A call that a kill has interrupted
-// may have had its effect.
+// may or may not have kept its event.
 func (s *storm) settle(t *testing.T, dest string) (events, refused uint64) {
 	t.Helper()
 	var text bytes.Buffer
@@ -84,7 +85,7 @@ func (s *storm) settle(t *testing.T, dest string) (events, refused uint64) {
 			t.Fatalf("the line %q: %v", line, err)
 		}
 		if n <= last[id] {
-			t.Fatalf("thread %d: event %d comes behind %d", id, n, last[id])
+			t.Fatalf("thread %d: event %d follows event %d", id, n, last[id])
 		}
 		last[id] = n
 		lines[id]++
@@ -98,15 +99,15 @@ func (s *storm) settle(t *testing.T, dest string) (events, refused uint64) {
 		begun, kept, refused = begun+of(0), kept+of(1), refused+of(2)
 		events += lines[id]
 	}
-	// The marker for events that the ring refuses looks like that for lines that a sidecar drops, if it is killed too
-	// often to keep up.
+	// The marker for events that the ring refuses looks like the marker for lines that a sidecar drops because it is
+	// killed too often to keep up.
 	if marked < refused || events+marked < kept+refused || events+marked > begun {
 		t.Errorf("%d lines and %d events in markers, of %d; the ring kept %d and refused %d", events, marked, begun, kept, refused)
 	}
 	return events, refused
 }
 
-// ended waits until the source has no files of rings any more.
+// ended waits until no file of a ring is left in the source.
 func ended(t *testing.T, source string) {
 	t.Helper()
 	lab.Eventually(t, lab.Patience, "all events are durable", func() bool {
@@ -118,7 +119,7 @@ func ended(t *testing.T, source string) {
 	})
 }
 
-// TestEventsOfKilledJVMsAndSidecars kills the JVM, the sidecar again and again, or both. Every event whose call has
+// TestEventsOfKilledJVMsAndSidecars kills the JVM, or repeatedly the sidecar, or both. Every event whose call has
 // returned is persisted as a line once, in the order of its thread, or is counted in a marker.
 func TestEventsOfKilledJVMsAndSidecars(t *testing.T) {
 	jdks := lab.NeedsJDKs(t)
@@ -170,7 +171,7 @@ func TestEventsOfKilledJVMsAndSidecars(t *testing.T) {
 			events, refused := s.settle(t, dest)
 			t.Logf("%d events, %d refused", events, refused)
 			if events == 0 {
-				t.Error("there are none")
+				t.Error("no event was persisted")
 			}
 		})
 	}

@@ -13,15 +13,16 @@ import (
 )
 
 const (
-	heldTmpfs  = "512m" // an eighth of it is larger than the window
+	heldTmpfs  = "512m" // an eighth of it has room for the lines of a window
 	heldRate   = 50_000_000
 	heldWindow = 2 * time.Second
 	heldKills  = 12
 )
 
-// TestKilledWithHindsight kills the sidecar again and again under 50 MB/s, before and while held lines are saved.
-// Each line at info and above is persisted once, and each other line is counted once as withheld. The saved lines are
-// consecutive withheld lines, and include the whole window before the command and the whole window after it.
+// TestKilledWithHindsight repeatedly kills the sidecar under a flood of 50 MB/s, before and while held lines are
+// saved. Each line at info or above is persisted once, and each other line is counted once as withheld. The saved
+// lines are consecutive withheld lines, and include the whole window before the command and the whole window after
+// it.
 func TestKilledWithHindsight(t *testing.T) {
 	random := *seed
 	if random == 0 {
@@ -47,7 +48,8 @@ func TestKilledWithHindsight(t *testing.T) {
 	rows.Print(t)
 }
 
-// heldKilling is a flood whose sidecar is killed, and is once told to save what it holds.
+// heldKilling is a flood whose sidecar is repeatedly killed, and gets one command to save its held
+// lines.
 type heldKilling struct {
 	*testing.T
 	seed         uint64
@@ -55,10 +57,10 @@ type heldKilling struct {
 	source, dest string
 	flood        *lab.Flooding
 	looks        []look
-	asked        time.Time // when the sidecar was told to save
+	asked        time.Time // the time of the command to save
 }
 
-// look is how many lines the flood had attempted at a time.
+// look is the number of lines that the flood had attempted at a time.
 type look struct {
 	at    time.Time
 	lines int64
@@ -88,7 +90,8 @@ func (k *heldKilling) kills() {
 	}
 }
 
-// save tells the sidecar to save, and waits until a kill cannot make it forget that.
+// save sends the command to save, and waits until the checkpoint has it, so that it survives a
+// kill.
 func (k *heldKilling) save() {
 	k.Helper()
 	lab.Eventually(k, lab.Patience, "the window has passed", func() bool { return time.Since(k.looks[0].at) > heldWindow+500*time.Millisecond })
@@ -106,7 +109,7 @@ func (k *heldKilling) compare(report lab.FloodReport) (persisted, withheld, save
 	var info, less, got, kept bytes.Buffer
 	var counts lab.Counts
 	from, to := k.window()
-	first, last := -1, 0 // the bytes of the windows within the withheld ones
+	first, last := -1, 0 // the range of the windows within the withheld bytes
 	for line := range lab.LinesOf(report) {
 		if line.Level >= lab.Info {
 			info.Write(line.Text)
@@ -138,8 +141,8 @@ func (k *heldKilling) compare(report lab.FloodReport) (persisted, withheld, save
 	return got.Len(), less.Len(), kept.Len()
 }
 
-// window returns the first line that is known to be in the window before the command, and the first line past the
-// window after it.
+// window returns two line numbers. All lines from the first to before the second are known to be in the window
+// before the command or in the window after it.
 func (k *heldKilling) window() (from, to int64) {
 	for _, l := range k.looks {
 		if from == 0 && l.at.After(k.asked.Add(-heldWindow)) {

@@ -11,18 +11,18 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// longerThanPatience is longer than the time after which a sidecar takes the source over from a process that holds
-// the lock without a sign of life.
+// longerThanPatience is longer than the time after which a sidecar takes over the source from a process that holds
+// the lock but shows no sign of life.
 const longerThanPatience = 12 * time.Second
 
-// A second sidecar on one source waits, visibly, as long as the first one lives. Whatever ended the first one, the
-// second continues with the lines where the first ended.
+// A second sidecar on a source waits, and reports that it waits, while the first lives. However the first ends,
+// the second continues after its last line.
 func TestASecondSidecarWaitsForTheEndOfTheFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		end       syscall.Signal
 		lasts     time.Duration // until the first ends
 		stopped   bool          // the first is stopped during that time
-		elsewhere bool          // the second is in a PID namespace of its own, and cannot see the first
+		elsewhere bool          // the second has its own PID namespace, and cannot see the first
 	}{
 		"killed":                           {syscall.SIGKILL, 0, false, false},
 		"terminated":                       {syscall.SIGTERM, 0, false, false},
@@ -37,7 +37,7 @@ func TestASecondSidecarWaitsForTheEndOfTheFirst(t *testing.T) {
 			ready(t, first)
 			second := waiting(t, source, dest, c.elsewhere)
 			if err := waiting(t, source, dest, c.elsewhere).Stop(lab.Patience); err != nil {
-				t.Errorf("a sidecar that waits does not end: %v", err)
+				t.Errorf("a waiting sidecar does not end: %v", err)
 			}
 			if c.stopped {
 				signal(t, first, syscall.SIGSTOP)
@@ -59,13 +59,13 @@ func TestASecondSidecarWaitsForTheEndOfTheFirst(t *testing.T) {
 				t.Errorf("%v, error: %v", balance, err)
 			}
 			if n := strings.Count(second.Stderr(), "waiting for the owner of the source"); n != 1 {
-				t.Errorf("the second sidecar said %d times that it waits, want once", n)
+				t.Errorf("the second sidecar reported %d times that it waits, want once", n)
 			}
 		})
 	}
 }
 
-// waiting starts another sidecar and waits until that one reports that it waits.
+// waiting starts another sidecar and waits until it reports that it waits for the source.
 func waiting(t *testing.T, source, dest string, elsewhere bool) *lab.Sidecar {
 	t.Helper()
 	cmd := exec.Command(lab.Binary(), "run", "--source", source, "--dest", dest, "--listen", "127.0.0.1:0")

@@ -15,13 +15,13 @@ import (
 
 const (
 	pressedTmpfs = "4m"
-	pressedRate  = 30_000_000 // bytes a second, past all marks in half a second
+	pressedRate  = 30_000_000 // bytes a second, which exceeds all marks after half a second
 	pressedMost  = 24 << 20   // of memory
 )
 
-// TestKilledUnderPressure kills the sidecar again and again. Half of the kills come while its destination is frozen
-// and lines are moved and dropped, or right after that, while it catches up. Every line is persisted once, or is in a
-// gap whose marker counts it.
+// TestKilledUnderPressure repeatedly kills the sidecar. Half of the kills are while its destination is frozen and it
+// moves and drops lines, or right after that, while it catches up. Every line is persisted once, or is in a gap whose
+// marker counts it.
 func TestKilledUnderPressure(t *testing.T) {
 	kills := 30
 	if os.Getenv("ULLAGE_FAULT_LONG") != "" {
@@ -66,22 +66,22 @@ func TestKilledUnderPressure(t *testing.T) {
 		t.Error("no sidecar has dropped anything: there was no pressure")
 	}
 	if account.Cut > 0 {
-		t.Logf("while no sidecar ran, the JVM found the tmpfs full %d times", len(report.Losses))
+		t.Logf("while no sidecar ran, the writer found the tmpfs full %d times", len(report.Losses))
 	}
 	if p.invalid > 0 {
 		t.Errorf("%d starts found no usable checkpoint, although one was saved and nothing else changes it", p.invalid)
 	}
 }
 
-// pressed is a series of sidecars under a flood.
+// pressed is a series of sidecars during a flood.
 type pressed struct {
 	*testing.T
 	watch
 	volume       *lab.Volume
 	source, dest string
 	rng          *rand.Rand
-	discarding   int  // lives that have dropped lines below --keep-level
-	dropping     int  // lives that have dropped all lines
+	discarding   int  // how often a sidecar began to drop lines below --keep-level
+	dropping     int  // how often a sidecar began to drop all lines
 	invalid      int  // starts that found no usable checkpoint although one was saved
 	unsaved      bool // the last sidecar logged that the tmpfs had no room for a checkpoint
 }
@@ -95,7 +95,7 @@ func (p *pressed) start() *lab.Sidecar {
 	return side
 }
 
-// ended evaluates the output of a killed sidecar.
+// ended evaluates the log of a killed sidecar.
 func (p *pressed) ended(side *lab.Sidecar) {
 	for line := range strings.Lines(side.Stderr()) {
 		switch {
@@ -109,7 +109,7 @@ func (p *pressed) ended(side *lab.Sidecar) {
 	none := strings.Contains(side.Stderr(), "no usable checkpoint")
 	if none && !p.unsaved {
 		if p.invalid == 0 {
-			p.Logf("it said:\n%s", side.Stderr())
+			p.Logf("the sidecar said:\n%s", side.Stderr())
 		}
 		p.invalid++
 	}
@@ -119,7 +119,7 @@ func (p *pressed) ended(side *lab.Sidecar) {
 	}
 }
 
-// life is a life without a fault.
+// life runs and kills a sidecar without a freeze.
 func (p *pressed) life() {
 	side := p.start()
 	p.live(side, time.Duration(p.rng.IntN(300))*time.Millisecond)
@@ -130,8 +130,8 @@ func (p *pressed) life() {
 	}
 }
 
-// frozenLife is a life that ends in a freeze, or right after it. If the kernel holds the process in a frozen call,
-// the process ends at the thaw.
+// frozenLife runs a sidecar and kills it in a freeze, or right after the freeze. If the kernel holds the process
+// in a frozen call, the process ends at the thaw.
 func (p *pressed) frozenLife() {
 	p.Helper()
 	side := p.start()

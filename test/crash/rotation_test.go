@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// rotationStorm has logs that live about as long as the sidecar needs from one scan to the next: some milliseconds.
-// Each archive has a name of its own, so none is overwritten, however late the sidecar is.
+// rotationStorm returns logs that rotate about once in a scan interval of the sidecar: some milliseconds. Each
+// archive has its own name, so none is overwritten, however late the sidecar is.
 func rotationStorm(fileBytes int64) []lab.Output {
 	return []lab.Output{
 		{Rate: 80_000, Files: 1000, FileBytes: fileBytes},
@@ -21,8 +21,8 @@ func rotationStorm(fileBytes int64) []lab.Output {
 	}
 }
 
-// TestRotationStormKeepsTheOrder has rotations at every moment of a scan, by a sidecar that gets processor time last.
-// No process is killed.
+// TestRotationStormKeepsTheOrder causes rotations at every moment of a scan, with a sidecar of low priority. No
+// process is killed.
 func TestRotationStormKeepsTheOrder(t *testing.T) {
 	runs, length, fileBytes := 4, 3*time.Second, int64(45_000)
 	if os.Getenv("ULLAGE_FAULT_LONG") != "" {
@@ -36,7 +36,7 @@ func TestRotationStormKeepsTheOrder(t *testing.T) {
 	}
 }
 
-// runRotationStorm runs a sidecar with a niceness, and writers.
+// runRotationStorm runs writers and a sidecar with the given niceness, and compares.
 func runRotationStorm(t *testing.T, niceness int, length time.Duration, outputs []lab.Output) {
 	random := *seed
 	if random == 0 {
@@ -58,7 +58,7 @@ func runRotationStorm(t *testing.T, niceness int, length time.Duration, outputs 
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := side.Addr(lab.Patience); err != nil { // a signal would kill a sidecar that has not printed its first line
+	if _, err := side.Addr(lab.Patience); err != nil { // before its first line, a signal would kill the sidecar
 		t.Fatal(err)
 	}
 	if err := side.Stop(lab.Patience); err != nil {
@@ -77,8 +77,8 @@ func runRotationStorm(t *testing.T, niceness int, length time.Duration, outputs 
 	}
 }
 
-// TestRotationsBesideAFileThatFlows writes two files in turn, so that the kernel cannot merge their events: a
-// rotation's event waits for the events of thousands of lines. An archive lives for 0.4 s.
+// TestRotationsBesideAFileThatFlows writes two files in turn, so that the kernel cannot merge their events:
+// the event of a rotation waits behind the events of thousands of lines. An archive exists for 0.4 s.
 func TestRotationsBesideAFileThatFlows(t *testing.T) {
 	runRotationStorm(t, 0, 3*time.Second, []lab.Output{{Rate: 10_000, Files: 2, FileBytes: 350_000}, {Rate: 10_000}})
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/ullage/ullage/internal/sidecar"
 )
 
-// An extreme is one or several flags that are drawn together, and the values to draw from: the least, the most, the
-// default, and odd ones.
+// An extreme is one flag, or several flags that are drawn together, with the values to draw from: the least, the
+// most, the default, and unusual values.
 type extreme struct {
 	flags  []string
 	values [][]string
 }
 
-// one is an extreme of a single flag.
+// one returns an extreme of a single flag.
 func one(flag string, values ...string) extreme {
 	e := extreme{flags: []string{flag}}
 	for _, v := range values {
@@ -42,7 +42,7 @@ var tortured = []extreme{
 	one("format", "", "*=auto", "gc-*=ul"),
 }
 
-// untortured are the settings that ship lines but always have one value here, with the reason.
+// untortured are the settings for shipping lines that are not drawn, with the reason.
 var untortured = map[string]string{
 	"source":        "the directory of the round",
 	"dest":          "the directory of the round",
@@ -54,7 +54,7 @@ var untortured = map[string]string{
 // keptLines are the flags of every sidecar of the torture.
 var keptLines = []string{"--retain-bytes", "0", "--retain-age", "0", "--drain-timeout", "5m"}
 
-// draw draws the flags of one life. Fixed settings are not drawn.
+// draw draws the flags of one sidecar. Settings in fixed have the given values instead.
 func draw(rng *rand.Rand, fixed map[string]string) []string {
 	flags := append([]string{}, keptLines...)
 	for _, e := range tortured {
@@ -70,7 +70,7 @@ func draw(rng *rand.Rand, fixed map[string]string) []string {
 	return flags
 }
 
-// Each setting that ships lines is tortured or has a reason why it is not.
+// Each setting for shipping lines is tortured or listed in untortured.
 func TestTortureKnowsEverySetting(t *testing.T) {
 	cfg := ship.DefaultConfig()
 	ships := flag.NewFlagSet("ship", flag.ContinueOnError)
@@ -88,7 +88,7 @@ func TestTortureKnowsEverySetting(t *testing.T) {
 	}
 	for name := range untortured {
 		if ships.Lookup(name) == nil || known[name] {
-			t.Errorf("--%s is an exception, but is tortured or does not ship lines", name)
+			t.Errorf("--%s is an exception, but is tortured or is not a setting for shipping lines", name)
 		}
 	}
 	ships.VisitAll(func(f *flag.Flag) {
@@ -98,7 +98,7 @@ func TestTortureKnowsEverySetting(t *testing.T) {
 	})
 }
 
-// All drawn settings are valid together.
+// Every combination of settings that is drawn is valid.
 func TestTortureDrawsValidSettings(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for range 2000 {

@@ -20,16 +20,16 @@ import (
 const (
 	tortureTmpfs = "12Mi"
 	tortureTime  = time.Minute         // unless ULLAGE_TORTURE says otherwise
-	tortureRound = 15 * time.Second    // of lives, one after the other
+	tortureRound = 15 * time.Second    // for the lives of one round, one after the other
 	tortureMost  = mostMemory + 64<<20 // with the largest queue
 )
 
-// TestTorture runs rounds of sidecars whose settings are drawn from their extremes. Each life
-// is killed, terminated or stopped at a random moment, while several JVMs write and rotate, and the
-// destination is full from time to time. In the end every line is persisted once and in
-// order, or counted by a marker or as withheld, and SIGTERM drains the source.
+// TestTorture runs rounds of sidecars whose settings are drawn from their extremes. Each sidecar is
+// stopped, killed or terminated at random moments, while several writers write and rotate, and the
+// destination is full from time to time. In the end, every line is persisted once and in order, or
+// counted by a marker or as withheld, and SIGTERM drains the source.
 //
-// ULLAGE_TORTURE sets the length: 10m. The flag -seed repeats a round.
+// ULLAGE_TORTURE sets the length, for instance 10m. The flag -seed repeats a round.
 func TestTorture(t *testing.T) {
 	length := tortureTime
 	if text := os.Getenv("ULLAGE_TORTURE"); text != "" {
@@ -68,7 +68,7 @@ type torture struct {
 	floods []*lab.Flooding
 	side   *lab.Sidecar
 	ends   map[string]int // how often each kind of end occurred
-	flags  []string       // of the current life
+	flags  []string       // of the current sidecar
 }
 
 func newTorture(t *testing.T, seed uint64, disk string, fills bool) *torture {
@@ -79,7 +79,7 @@ func newTorture(t *testing.T, seed uint64, disk string, fills bool) *torture {
 		r.filler = filepath.Join(disk, "filler")
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(r.dest); r.empty() })
-	// Each archive has a name of its own, so none is overwritten while no sidecar runs.
+	// Each archive has its own name, so none is overwritten while no sidecar runs.
 	for i, flood := range []lab.Flood{
 		{Rate: 500_000 << r.rng.IntN(4), Files: 1000, FileBytes: 50_000 << r.rng.IntN(5)},
 		{Rate: 100_000 << r.rng.IntN(4), Files: 1000, FileBytes: 20_000 << r.rng.IntN(5)},
@@ -121,19 +121,19 @@ func (r *torture) run() {
 	r.Logf("%d lives: %v; at most %.1f MiB of memory", lives+1, r.ends, float64(r.memory)/(1<<20))
 }
 
-// start starts a life.
+// start starts a sidecar with drawn settings.
 func (r *torture) start(fixed map[string]string) {
 	r.Helper()
 	r.flags = draw(r.rng, fixed)
 	r.side = start(r.T, r.source, r.dest, r.flags)
-	if r.rng.IntN(4) > 0 { // otherwise the torment hits the start
+	if r.rng.IntN(4) > 0 { // otherwise the torment begins during the start
 		if _, err := r.side.Addr(lab.Patience); err != nil {
 			r.Fatal(err)
 		}
 	}
 }
 
-// torment is a life, with what happens to it and its end.
+// torment causes faults while the sidecar lives, and then ends it.
 func (r *torture) torment() {
 	r.Helper()
 	for range r.rng.IntN(4) {
@@ -181,8 +181,8 @@ func (r *torture) signal(sig syscall.Signal) {
 	}
 }
 
-// terminate expects that SIGTERM drains, while JVMs write or not. A process that has not installed its handler yet
-// dies of the signal.
+// terminate requires that SIGTERM drains, whether or not writers still write. It first waits until the process
+// handles the signal, which would otherwise kill it.
 func (r *torture) terminate() {
 	r.Helper()
 	if _, err := r.side.Addr(lab.Patience); err != nil {
@@ -210,7 +210,7 @@ func (r *torture) fill() {
 	}
 	left := []int64{0, 4 << 10, 64 << 10, 400 << 10}[r.rng.IntN(4)]
 	if err == nil {
-		// The sidecar takes some of the space meanwhile, so the test takes whatever is left.
+		// The sidecar uses some of the space meanwhile, so the test tries smaller and smaller sizes.
 		for size := int64(st.Bavail)*int64(st.Bsize) - left; size > 0 && unix.Fallocate(int(f.Fd()), 0, 0, size) != nil; {
 			size -= 256 << 10
 		}
@@ -219,7 +219,7 @@ func (r *torture) fill() {
 	r.ends["full"]++
 }
 
-// empty frees the space.
+// empty frees the space that fill took.
 func (r *torture) empty() {
 	if r.filler != "" {
 		_ = os.Remove(r.filler) // the file may not exist
@@ -244,8 +244,8 @@ func (r *torture) settle(stream string, report lab.FloodReport) {
 	r.Logf("%s: %v; %d saved", stream, account, saved)
 }
 
-// saved checks that the saved lines are lines of the flood, each once and in order, and returns their number. A drain
-// ends a last line that the full tmpfs has cut.
+// saved checks that the saved lines are lines of the flood, each once and in order, and returns their number. If a
+// full tmpfs has cut the last line, a drain adds a newline to it.
 func (r *torture) saved(stream string, report lab.FloodReport) (n int, err error) {
 	var text bytes.Buffer
 	if err := lab.ReadStream(&text, r.dest, stream); err != nil {

@@ -28,7 +28,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// capture makes testdata again with the program of an older version:
+// capture is the program of an older version, with which the test creates its testdata again:
 //
 //	go test ./test/crash -run TestUpgrade -capture OLD/bin/ullage
 var capture = flag.String("capture", "", "make the files of TestUpgrade anew with this `PROGRAM`, one of an older version")
@@ -38,12 +38,12 @@ const (
 	upgradeRate  = 20_000_000
 )
 
-// upgrades are killed sidecars of commit e138cb4, each with its settings.
+// upgrades are the cases: a killed sidecar of commit e138cb4 and the settings of the next sidecar.
 var upgrades = []struct {
 	name  string
 	flags []string
-	now   []string // the settings of the next sidecar
-	holds string   // what the state directory must contain, so that the case deserves its name
+	now   []string // the flags of the next sidecar
+	holds string   // the file that must be in use in the state directory, so that the case tests it
 }{
 	{name: "zstd", flags: []string{"--compress", "zstd", "--sink", "stdout:"}, now: []string{"--compress", "zstd", "--sink", "stdout:"}, holds: "spool"},
 	{name: "gzip", flags: []string{"--compress", "gzip"}, now: []string{"--compress", "zstd"}, holds: "spool"}, // gzip is now only read
@@ -51,9 +51,9 @@ var upgrades = []struct {
 	{name: "hindsight", flags: []string{"--persist-level", "info", "--hindsight", "1h", "--hindsight-on", ""}, now: []string{"--persist-level", "info", "--hindsight", "1h", "--hindsight-on", ""}, holds: "hindsight"},
 }
 
-// TestUpgrade starts a sidecar after one of an older version that was killed while its destination was frozen. It
-// takes over the segments, the checkpoint, the spool or the held lines, and the cursor of the sink. Every line is
-// persisted once, or counted.
+// TestUpgrade starts a sidecar after a sidecar of an older version was killed while its destination was frozen.
+// The new sidecar continues with the segments, the checkpoint, the spool or the held lines, and the cursor of the
+// sink. Every line is persisted once, or counted.
 func TestUpgrade(t *testing.T) {
 	for _, u := range upgrades {
 		t.Run(u.name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestUpgrade(t *testing.T) {
 			}
 			t.Cleanup(side.Kill)
 			sinks := slices.Contains(u.now, "--sink")
-			if sinks { // a drain does not wait for a sink that has only just begun
+			if sinks { // a drain does not wait for a sink that has just started
 				lab.Eventually(t, lab.Patience, "the sink prints", func() bool {
 					lines, err := side.Metric(`ullage_sink_lines_total{sink="stdout"}`)
 					return err == nil && lines > 0
@@ -106,7 +106,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// wantRest checks that a sink continued at the older sidecar's cursor.
+// wantRest checks that the sink continued at the older sidecar's cursor.
 func wantRest(t *testing.T, dest, printed string) {
 	t.Helper()
 	var all bytes.Buffer
@@ -128,7 +128,7 @@ func wantRest(t *testing.T, dest, printed string) {
 	}
 }
 
-// leave runs the older program, kills it in a freeze and packs what it leaves.
+// leave runs the older program, kills it in a freeze, and packs the files that it leaves.
 func leave(t *testing.T, file string, flags []string, holds string) {
 	t.Helper()
 	v := lab.MountVolume(t, "2G")
@@ -164,10 +164,10 @@ func leave(t *testing.T, file string, flags []string, holds string) {
 	pack(t, file, source, dest, report)
 }
 
-// left is the first file of an archive, which describes the others.
+// left is the content of the first file of an archive, which describes the other files.
 type left struct {
 	Report lab.FloodReport
-	Files  map[string]identity // the source's, by name
+	Files  map[string]identity // of the files in the source, by name
 }
 
 // identity is how a sidecar identifies a source file.
@@ -249,7 +249,8 @@ func pack(t *testing.T, file, source, dest string, report lab.FloodReport) {
 	t.Logf("%s has %d bytes", file, packed.Len())
 }
 
-// unpack restores the files of pack, as if the older sidecar knew the new ones.
+// unpack restores the packed files, and changes the old sidecar's state so that it refers to the
+// restored files.
 func unpack(t *testing.T, file, dir, source string) lab.FloodReport {
 	t.Helper()
 	packed, err := os.Open(file)
@@ -282,7 +283,7 @@ func unpack(t *testing.T, file, dir, source string) lab.FloodReport {
 		switch {
 		case h.Name == "about.json":
 			err = json.Unmarshal(content, &about)
-		case of == "" && strings.HasPrefix(h.Name, "source"): // the tmpfs is there
+		case of == "" && strings.HasPrefix(h.Name, "source"): // the tmpfs exists already
 		case h.Typeflag == tar.TypeDir:
 			err = os.MkdirAll(path, fs.FileMode(h.Mode))
 		default:
@@ -299,14 +300,15 @@ func unpack(t *testing.T, file, dir, source string) lab.FloodReport {
 	for name, was := range about.Files {
 		rename(t, filepath.Join(source, ".ullage"), key, was, identify(t, filepath.Join(source, name)))
 	}
-	// The owner's last sign of life was long ago.
+	// Make the owner's last sign of life old, so that the new sidecar does not wait.
 	if err := os.Chtimes(filepath.Join(source, ".ullage", "owner"), time.Time{}, time.Now().Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	return about.Report
 }
 
-// sparse writes a file and leaves a hole for each page of zeros: such a page of an older file was freed.
+// sparse writes a file and leaves a hole for each page of zeros: the older sidecar had freed such a
+// page.
 func sparse(path string, mode fs.FileMode, content []byte) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
@@ -326,8 +328,8 @@ func sparse(path string, mode fs.FileMode, content []byte) error {
 	return f.Truncate(int64(len(content)))
 }
 
-// rename replaces a source file's identity in the state directory: in the slots of the checkpoint, which it signs
-// again, and in the records of the spool.
+// rename replaces the identity of a source file in the state directory: in the slots of the checkpoint, which are
+// signed again, and in the records of the spool.
 func rename(t *testing.T, state string, key []byte, was, is identity) {
 	t.Helper()
 	text := func(id identity) []byte {

@@ -9,7 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/owner"
 )
 
-// checked keeps the result of a check for the stream.
+// checked receives the result of a check and keeps the part about the stream.
 type checked struct{ stream check.Stream }
 
 func (c *checked) Lack(owner.Lack) error { return nil }
@@ -20,7 +20,7 @@ func (c *checked) Stream(s check.Stream) error {
 	return nil
 }
 
-// after is what the JVM of the next pod writes.
+// after is the log that the JVM of the next pod writes.
 var after = func() (text []byte) {
 	for i := range 40 {
 		text = fmt.Appendf(text, "[%d.000s][info ][gc] after the power cut, line %d\n", i, i)
@@ -28,8 +28,8 @@ var after = func() (text []byte) {
 	return text
 }()
 
-// account starts a sidecar on a state that a power cut has left at a point. The error says what is wrong with the
-// copy after that.
+// account starts a sidecar on a state that a power cut may leave at a point. The error describes what is wrong
+// with the copy afterwards.
 func (m *machine) account(r *recording, p point, s state) error {
 	err := errLeft
 	for tries := 0; errors.Is(err, errLeft) && tries < 10; tries++ {
@@ -71,8 +71,8 @@ func (m *machine) account(r *recording, p point, s state) error {
 	return nil
 }
 
-// copies returns an error if the sink lacks lines. It had received a part of them at the point, and more of them
-// after the start. It may get lines again.
+// copies returns an error if the sink lacks lines. The sink had p.copied bytes at the point, and got more after
+// the start. It may get lines again.
 func (r *recording) copies(p point, kept, more []byte) error {
 	lines := append(bytes.Clone(kept), after...)
 	rest, ok := bytes.CutSuffix(lines, more)
@@ -85,9 +85,9 @@ func (r *recording) copies(p point, kept, more []byte) error {
 	return nil
 }
 
-// fill fills the holes in lines that were kept without compression. It returns the number of their bytes. Only lines
-// that were never committed may have holes. A recovery must not cut holes off: zeros that a line has had from the
-// beginning look the same, and the application can cause a recovery.
+// fill fills the holes in lines that were kept without compression, and returns the number of bytes in holes. Only
+// lines that were never committed may have holes. A recovery must not cut holes off: zeros that the application has
+// written look the same, and the application can cause a recovery.
 func (r *recording) fill(p point, kept []byte) (holes int) {
 	for i := p.safe; i < len(kept) && i < len(r.text); i++ {
 		if kept[i] == 0 {

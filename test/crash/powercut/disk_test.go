@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// disk is the file system of a destination: its durable content and its other content.
+// disk models the file system of a destination: its durable content, and the changes that are not
+// durable.
 type disk struct {
 	at    string // its path
 	root  *node
-	nodes []*node // all nodes, also deleted ones
+	nodes []*node // all nodes, including deleted ones
 	fds   map[int]*offset
 }
 
@@ -25,13 +26,13 @@ type offset struct {
 type node struct {
 	id      int
 	dir     bool
-	name    string // the last name, for people
-	durable []byte // of a file, as of its last sync
+	name    string // the last name, for failure messages
+	durable []byte // the content of a file at its last sync
 	changes []change
 	// durableAttr is the value of a file's only extended attribute.
 	durableAttr string
 
-	names   map[string]*node // of a directory, as of its last sync
+	names   map[string]*node // the entries of a directory at its last sync
 	entries []entry
 }
 
@@ -43,7 +44,7 @@ type change struct {
 	attr string // the change is only an extended attribute with that value
 }
 
-// entry is one change of a directory that is not durable: it removes a name, adds a name, or does both in one step.
+// entry is one change of a directory that is not durable: it removes a name, adds a name, or does both at once.
 type entry struct {
 	removed, added string
 	node           *node
@@ -64,7 +65,7 @@ func (d *disk) add(dir bool, name string) *node {
 	return n
 }
 
-// clone returns a copy that shares only bytes that never change.
+// clone returns a copy. The two share only bytes that never change.
 func (d *disk) clone() *disk {
 	c := &disk{at: d.at, nodes: make([]*node, len(d.nodes))}
 	for i, n := range d.nodes {
@@ -89,7 +90,7 @@ func (d *disk) clone() *disk {
 	return c
 }
 
-// after returns the names in a directory once that many of its entries are durable.
+// after returns the names in a directory after the given number of its entries.
 func (n *node) after(entries int) map[string]*node {
 	names := make(map[string]*node, len(n.names)+entries)
 	for name, of := range n.names {
@@ -104,7 +105,7 @@ func (n *node) after(entries int) map[string]*node {
 	return names
 }
 
-// find returns the node that a path means to a process, or nil.
+// find returns the node that a process finds at a path, or nil.
 func (d *disk) find(p string) *node {
 	n := d.root
 	for name := range strings.SplitSeq(strings.Trim(p, "/"), "/") {
@@ -148,8 +149,8 @@ func (n *node) sync() {
 	n.changes = nil
 }
 
-// apply applies one call to the disk. It reports whether that changed the disk, durably or not. An unknown call is an
-// error.
+// apply applies one call to the disk, and reports whether the call changed the disk, durably or not. An unknown call
+// on the disk is an error.
 func (d *disk) apply(c call, seed uint64) (changed bool, err error) {
 	switch c.name {
 	case "openat":
@@ -185,7 +186,7 @@ func (d *disk) apply(c call, seed uint64) (changed bool, err error) {
 	return false, nil
 }
 
-// refuse returns an error for a call that the model does not know, if it concerns the disk.
+// refuse returns an error for a call that the model does not know, if the path is on the disk.
 func (d *disk) refuse(c call, p string) error {
 	if _, ours := d.inside(p); !ours {
 		return nil
@@ -193,7 +194,7 @@ func (d *disk) refuse(c call, p string) error {
 	return fmt.Errorf("the model does not know %s of %s", c.name, p)
 }
 
-// open records the descriptor, and whether a file was created.
+// open records the descriptor, and the creation or truncation of the file.
 func (d *disk) open(c call) (changed bool, err error) {
 	full, err := c.path(0)
 	if err != nil {
@@ -260,7 +261,7 @@ func (d *disk) ofFile(c call) (changed bool, err error) {
 	_, full := c.descriptor(0)
 	p, ours := d.inside(full)
 	if !ours || strings.HasSuffix(full, deleted) || c.name == "sync_file_range" {
-		return false, nil // sync_file_range begins to write and promises nothing
+		return false, nil // sync_file_range starts writing but guarantees nothing
 	}
 	n := d.find(p)
 	if n == nil {

@@ -1,4 +1,4 @@
-// Package powercut proves what a crash of the node can leave of the durable copy: it enumerates the states of the
+// Package powercut proves that the durable copy survives a crash of the node: it enumerates the states of the
 // destination that a power cut can leave, starts a sidecar on each, and accounts for every line.
 //
 //	record → model → states → start, ship → account
@@ -7,27 +7,27 @@
 //
 // strace records every system call that changes the destination or makes a change durable, while real sidecars
 // commit, seal, are killed, and resume, and while retention deletes segments and whole streams. The product needs no
-// hook for that, and no call is missed: a call that the model does not know fails the test, and so does a directory
-// that differs from the model in the end.
+// hook for that, and no call is missed: the test fails if a call is unknown to the model, or if the directory
+// differs from the model in the end.
 //
 // # Model
 //
-// Everything in a file that precedes its last fsync or fdatasync is durable. Of each later write, any part may have
+// Everything in a file that precedes its last fsync or fdatasync is durable. Any part of each later write may have
 // survived: all, nothing, the file's new size with zeros for the bytes, or some of its sectors of 512 bytes with
 // zeros for the others. Writes reach the device in any order, but a sector that reaches it has everything that was
-// written to it until then, because the device gets it from the page cache. A later truncation has happened or not.
-// An extended attribute is set if a later change of its file is there: file systems keep the order of changes that
-// are not data.
+// written to that sector until then, because it comes from the page cache. A later truncation has happened or not.
+// An extended attribute is set if a later change of its file has survived: file systems keep the order of metadata
+// changes.
 //
 // Everything in a directory that precedes its last fsync is durable. Of the later creations, renames and deletions,
-// the first ones have happened, in their order: ext4 and XFS write them in the order of a journal. POSIX would allow
-// any subset. In other respects the model promises less than these file systems do: they have one journal, and fsync
-// of a new file makes its name durable; here each directory is independent, and only fsync of a directory makes names
+// the first few have happened, in order: ext4 and XFS write them to a journal in that order. POSIX would allow any
+// subset. In other respects the model promises less than these file systems do: they have one journal, and fsync of a
+// new file makes its name durable; here each directory is independent, and only fsync of a directory makes names
 // durable.
 //
-// The states of a moment are all combinations. If these are too many, the test takes the extreme ones, in which one
-// change differs from all others, and random ones. Equal states are examined once, with the last moment that has
-// them, because it demands the most.
+// The states of a moment are all combinations of these. If there are too many, the test takes the extreme states,
+// in which at most one change differs from the others, and random states. Equal states are examined once, for the
+// latest moment that has them, because that moment demands the most.
 //
 // # Account
 //
@@ -42,15 +42,15 @@
 //   - nothing is missing that a checkpoint called durable before the power cut. The
 //     checkpoints are in the trace.
 //
-// Without compression there are no checksums. If a later write has reached the disk and an earlier one has not, the
-// copy keeps zeros in place of lines that were never committed. The account allows these zeros, but nothing else that
-// was not written. No reader shows them as text, and ullage check counts their bytes as damaged and does not call the
-// copy complete.
+// Without compression there are no checksums. If a later write has reached the disk and an earlier write has not, the
+// copy has zeros in place of lines that were never committed. The account allows these zeros, but no other bytes that
+// were not written. No reader shows them as text, and ullage check counts their bytes as damaged and does not call
+// the copy complete.
 //
 // # The test can fail
 //
-// TestAMissingSyncIsFound leaves out an fsync of the recorded calls, or moves it after the checkpoint, as a wrong
-// program would, and expects that the account finds the lost lines.
+// TestAMissingSyncIsFound removes an fsync from the recorded calls, or moves it after the checkpoint, as in a
+// faulty program, and expects the account to find the lost lines.
 //
 // # Length
 //

@@ -26,7 +26,7 @@ import (
 // stream is the name of the stream whose lines are accounted for.
 const stream = "gc.log"
 
-// machine is the node after a power cut: its tmpfs is empty, and its disk is in a state.
+// machine is the node after a power cut: its tmpfs is empty, and its disk is in one of the states.
 type machine struct {
 	dir    string
 	cfg    ship.Config
@@ -71,8 +71,8 @@ func (m *machine) put(s state) error {
 	return nil
 }
 
-// errLeft means that a sidecar left its writer behind, as it does if the destination is slow at the end: the process
-// would exit now.
+// errLeft means that a sidecar did not wait for its writer, because the destination was slow at the end. A real
+// process would exit at this point.
 var errLeft = errors.New("the sidecar has not closed the destination")
 
 // ship ships the lines of a JVM until all of them are durable and the sinks have them.
@@ -104,8 +104,8 @@ func (m *machine) ship(lines []byte) error {
 	return nil
 }
 
-// read returns the text of the stream, with zeros for holes, and how many lines of it are left. Everything else in
-// the segments must be intact.
+// read returns the text of the stream, with zeros for holes, and the number of its lines. Apart from holes, the
+// segments must be intact.
 func (m *machine) read() (text []byte, lines int, err error) {
 	infos, err := segment.List(filepath.Join(m.cfg.Dest, stream))
 	if err != nil {
@@ -119,7 +119,7 @@ func (m *machine) read() (text []byte, lines int, err error) {
 	for part := range bytes.SplitSeq(text, []byte{0}) {
 		lines += bytes.Count(part, []byte("\n"))
 		if len(part) > 0 && part[len(part)-1] != '\n' {
-			lines++ // a hole is in place of its end
+			lines++ // a hole replaces the end of the line
 		}
 	}
 	return text, lines, nil

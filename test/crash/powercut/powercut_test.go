@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { lab.Main(m) }
 
-// The number of states of a short run, roughly, and the most states of one moment in a long run.
+// The approximate number of states in a short run, and the most states of one moment in a long run.
 const (
 	fewStates  = 1200
 	manyStates = 2000
@@ -65,7 +65,8 @@ func TestPowerCutAtAnyMoment(t *testing.T) {
 	}
 }
 
-// A program that omits a necessary sync, or syncs too late, loses lines.
+// A program that omits a necessary sync, or syncs too late, loses lines, and the account finds
+// that.
 func TestAMissingSyncIsFound(t *testing.T) {
 	s := newScene(t)
 	ordinary(s, segment.Zstd.String())
@@ -84,7 +85,8 @@ func TestAMissingSyncIsFound(t *testing.T) {
 	}
 }
 
-// A sink whose cursor passes lines before it has them never gets them.
+// If the cursor of a sink passes lines before the sink has them, the sink never gets them, and the
+// account finds that.
 func TestACursorThatPrecedesItsLinesIsFound(t *testing.T) {
 	s := newScene(t)
 	copied(s, segment.Zstd.String())
@@ -95,8 +97,8 @@ func TestACursorThatPrecedesItsLinesIsFound(t *testing.T) {
 	}
 }
 
-// without leaves out the calls of a name on a file or directory below the destination. If the path ends in a slash,
-// it leaves out those on the files in that directory.
+// without removes the calls with a name on a file or directory below the destination. If the path ends in a slash,
+// it removes the calls on the files in that directory.
 func without(name, path string) func(*scene, []call) []call {
 	return func(s *scene, calls []call) []call {
 		at := filepath.Join(s.dest, path)
@@ -123,7 +125,8 @@ func syncLate(s *scene, calls []call) (late []call) {
 	return late
 }
 
-// workers is how many states are examined at once. A starting sidecar mostly waits because of the pace of its loops.
+// workers returns how many states are examined at once. A starting sidecar mostly waits for the intervals of its
+// loops.
 func workers() int { return 8 * runtime.GOMAXPROCS(0) }
 
 // job is one state of a moment.
@@ -132,7 +135,8 @@ type job struct {
 	s state
 }
 
-// explore accounts for at most that many states that a power cut may leave at each moment. It returns what is wrong.
+// explore accounts for at most that many states that a power cut may leave at each moment. It returns a description
+// of each failure.
 func explore(t *testing.T, r *recording, compress segment.Compression, seed uint64, most int, sinks ...string) (bad []string) {
 	t.Helper()
 	began := time.Now()
@@ -155,7 +159,7 @@ func explore(t *testing.T, r *recording, compress segment.Compression, seed uint
 	all, different := 0, 0
 	random := rand.New(rand.NewPCG(seed, 1))
 	hashes, seen := maphash.MakeSeed(), map[[2]uint64]bool{}
-	// From the end, since a later moment demands more of the same state.
+	// From the end, since of two moments with the same state, the later one demands more.
 	for _, p := range slices.Backward(r.points) {
 		o := openOf(p.disk)
 		o.choices(most, random, func(c choice) {

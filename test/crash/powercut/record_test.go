@@ -16,23 +16,24 @@ import (
 // point is a moment between two calls.
 type point struct {
 	disk  *disk
-	after string // the preceding call
-	safe  int    // this many bytes of the text are committed, by a checkpoint
+	after string // the call before this moment
+	safe  int    // a checkpoint has committed this many bytes of the text
 	begin int    // retention may have deleted the text before this offset
 
-	copied int // this many bytes of the text were at the sink
+	copied int // the sink had this many bytes of the text
 }
 
-// recording is what sidecars did to a destination, and what they had promised at each moment.
+// recording has the calls of sidecars on a destination, and what the sidecars had promised at each
+// moment.
 type recording struct {
-	text   []byte // the JVM's lines; in the end all of them are persisted
+	text   []byte // the JVM's lines, all of which are persisted in the end
 	points []point
 
 	disk   *disk
 	source string
 	seed   uint64 // decides how writes are torn
 	calls  int
-	sizes  map[string]int // of the committed part of each segment of the stream, decoded
+	sizes  map[string]int // the decoded size of the committed part of each segment of the stream
 	safe   int
 	copied int
 }
@@ -71,7 +72,7 @@ func (r *recording) add(calls []call) error {
 	return nil
 }
 
-// target returns the path that a call is about.
+// target returns the path on which a call works.
 func (c call) target() string {
 	if len(c.args) == 0 {
 		return ""
@@ -83,7 +84,7 @@ func (c call) target() string {
 	return p
 }
 
-// deliver records what a write to the standard output delivers to the sink there.
+// deliver records the lines that a write to standard output delivers to the sink.
 func (r *recording) deliver(c call) (delivered bool, err error) {
 	if !c.delivers() {
 		return false, nil
@@ -114,7 +115,7 @@ func hexed(text string) (hexed string) {
 	return hexed
 }
 
-// asWritten takes the lines of the stream from the standard output and returns them as the JVM has written them.
+// asWritten returns the lines of the stream in a standard output, in the form in which the JVM wrote them.
 func asWritten(lines []byte) (text []byte) {
 	for line := range bytes.Lines(lines) {
 		if line, ok := bytes.CutPrefix(line, []byte(stream+" ")); ok {
@@ -129,7 +130,8 @@ func (c call) savesCheckpoint(source string) bool {
 	return c.name == "pwrite64" && strings.HasPrefix(c.target(), filepath.Join(source, ".ullage", "checkpoint-"))
 }
 
-// commit records the marks of a checkpoint that is saved: from now on, lines before them must never be lost.
+// commit records the mark of the stream in a checkpoint that a call saves: from then on, lines before the
+// mark must never be lost.
 func (r *recording) commit(c call) (saved bool, err error) {
 	if !c.savesCheckpoint(r.source) {
 		return false, nil

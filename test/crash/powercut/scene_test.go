@@ -46,7 +46,7 @@ func newScene(t *testing.T) *scene {
 func (s *scene) start(flags ...string) {
 	s.Helper()
 	trace := filepath.Join(s.TempDir(), "trace")
-	// With -D the started process becomes the sidecar and gets the signals.
+	// With -D, the started process is the sidecar itself, so it gets the signals.
 	args := append([]string{"-D", "-f", "-q", "-y", "-xx", "--seccomp-bpf", "-s", fmt.Sprint(mostTraced), "-e", "trace=" + traced, "-o", trace,
 		lab.Binary(), "run", "--source", s.source, "--dest", s.dest, "--listen", "127.0.0.1:0"}, flags...)
 	side, err := lab.StartCommand(exec.Command("strace", args...))
@@ -69,7 +69,7 @@ func (s *scene) write(bytes int) {
 	}
 }
 
-// persisted waits until everything written is in the segments.
+// persisted waits until all written lines are in the segments.
 func (s *scene) persisted() {
 	s.Helper()
 	lab.Eventually(s, lab.Patience, "all lines are persisted", func() bool {
@@ -93,7 +93,8 @@ func (s *scene) ended() {
 	})
 }
 
-// kill stops the sidecar before it kills it: strace does not see what became of a call that a kill interrupts.
+// kill stops the sidecar before it kills it, because strace does not see the result of a call that a kill
+// interrupts.
 func (s *scene) kill() {
 	s.Helper()
 	if err := s.side.Signal(unix.SIGSTOP); err != nil {
@@ -131,7 +132,8 @@ func (s *scene) stop() {
 	s.ended()
 }
 
-// recorded reads the traces. If mutate is not nil, it changes the calls of a life.
+// recorded returns the recording of the traces. If mutate is not nil, it changes the calls of each
+// life.
 func (s *scene) recorded(seed uint64, mutate func(*scene, []call) []call) *recording {
 	s.Helper()
 	r := newRecording(s.source, s.dest, seed)
@@ -151,8 +153,8 @@ func (s *scene) recorded(seed uint64, mutate func(*scene, []call) []call) *recor
 	return r
 }
 
-// ordinary has three lives: the first commits and seals, the second is killed with several appends that it has not
-// committed, and the third resumes and drains.
+// ordinary runs three sidecars: the first commits and seals, the second is killed after several appends that it
+// has not committed, and the third resumes and drains.
 func ordinary(s *scene, compress string) {
 	s.start("--compress", compress, "--sync-interval", "10ms", "--segment-bytes", "16Ki")
 	for range 5 {
@@ -170,7 +172,7 @@ func ordinary(s *scene, compress string) {
 	s.stop()
 }
 
-// copied is ordinary with a sink whose cursor is on the destination.
+// copied runs three sidecars with a sink, whose cursor is on the destination.
 func copied(s *scene, compress string) {
 	flags := []string{"--compress", compress, "--sync-interval", "10ms", "--segment-bytes", "16Ki", "--sink", copies}
 	for range 2 {
@@ -187,11 +189,11 @@ func copied(s *scene, compress string) {
 	s.stop()
 }
 
-// copies is the sink of a scene with a sink.
+// copies is the sink of the scene copied.
 const copies = "stdout:"
 
-// retained lets retention delete segments, then the newest segment of an idle stream, with its directory. Then the
-// stream begins again.
+// retained makes retention delete segments, and then the newest segment of the idle stream and its directory. Then
+// the stream begins again.
 func retained(s *scene, compress string) {
 	flags := []string{"--compress", compress, "--sync-interval", "10ms", "--segment-bytes", "16Ki", "--retain-bytes", "192Ki"}
 	s.start(flags...)

@@ -7,23 +7,23 @@ import (
 	"slices"
 )
 
-// What can be left of a change that is not durable. For a truncation, an attribute, and each entry of a directory,
-// that is all or nothing.
+// The possible remains of a change that is not durable. Of a truncation or an attribute, everything or nothing is
+// left.
 const (
 	none      = iota
 	full      // all of it
-	grown     // the file's size, and zeros for the bytes
-	begun     // its first sectors, and the size up to these
-	begunFull // its first sectors, zeros for the others
-	ended     // its last sectors, zeros for the others
-	scattered // some sectors, zeros for the others
+	grown     // the new size of the file, and zeros for the bytes
+	begun     // its first sectors, where the file ends
+	begunFull // its first sectors, and zeros for the others
+	ended     // its last sectors, and zeros for the others
+	scattered // some sectors, and zeros for the others
 	numLeft
 )
 
-// sector is the size of the unit that a device writes as a whole or not at all.
+// sector is the size of the unit that a device writes completely or not at all.
 const sector = 512
 
-// options returns how many of these differ for the change.
+// options returns how many of these remains are distinct for the change.
 func (c change) options() int {
 	first, last := c.at/sector, (c.at+int64(len(c.data))-1)/sector
 	switch {
@@ -35,8 +35,8 @@ func (c change) options() int {
 	return numLeft
 }
 
-// apply returns data with what is left of a change. Image is the file in the page cache after that change: a written
-// sector also has every earlier change of it.
+// apply returns data with the remains of a change. image is the file in the page cache after that change: a sector
+// that was written also has its earlier changes.
 func (c change) apply(data, image []byte, left int) []byte {
 	switch {
 	case left == none || c.attr != "":
@@ -84,7 +84,7 @@ func resized(data []byte, size int64) []byte {
 	return fresh
 }
 
-// state is a tree that a power cut may leave.
+// state is a directory tree that a power cut may leave.
 type state struct {
 	files map[string]file
 	dirs  []string
@@ -95,11 +95,11 @@ type file struct {
 	attr string
 }
 
-// choice has a number for each change that is not durable: first, for each directory, how many of its entries are
-// durable; then, for each change of a file, what is left of it.
+// choice is one combination. It has first, for each directory, the number of its entries that have survived;
+// then, for each change of a file, its remains.
 type choice []int
 
-// open has the changes of a disk that are not durable.
+// open has the changes of a disk that were not durable at a moment.
 type open struct {
 	disk  *disk
 	most  []int // the highest number of each choice
@@ -134,7 +134,7 @@ func openOf(d *disk) open {
 	return o
 }
 
-// name finds the files and directories that may have a name.
+// name collects the files and directories that may have a name after the power cut.
 func (o open) name(n *node, named map[*node]bool) {
 	if n == nil || named[n] {
 		return
@@ -148,7 +148,7 @@ func (o open) name(n *node, named map[*node]bool) {
 	}
 }
 
-// choices calls fn with all choices. If there are more than most, it calls fn with the extreme ones and random
+// choices calls fn with all choices. If there are more than most, it calls fn with extreme choices and random
 // others.
 func (o open) choices(most int, random *rand.Rand, fn func(choice)) {
 	all := 1
@@ -188,7 +188,8 @@ func (o open) choices(most int, random *rand.Rand, fn func(choice)) {
 	}
 }
 
-// extremes returns nothing, everything, and each of these with one change that differs.
+// extremes returns the choice in which no change has survived, the choice in which all have, and
+// each of the two with one change that differs.
 func (o open) extremes() (all []choice) {
 	nothing, everything := make(choice, len(o.most)), make(choice, len(o.most))
 	for i, m := range o.most {
@@ -211,7 +212,7 @@ func (o open) extremes() (all []choice) {
 	return all
 }
 
-// state returns the tree that a choice leaves.
+// state returns the tree for a choice.
 func (o open) state(c choice) state {
 	entries, left := map[*node]int{}, map[*node][]int{}
 	for i, n := range o.dirs {
@@ -241,7 +242,7 @@ func (o open) take(s *state, at string, n *node, entries map[*node]int, left map
 	for i, l := range left[n] {
 		c := n.changes[i]
 		f.data = c.apply(f.data, o.images[n][i], l)
-		// File systems keep the order of changes that are not data: the attribute precedes the size.
+		// File systems keep the order of metadata changes: the attribute precedes the size.
 		if c.attr != "" && (l != none || slices.Max(left[n][i:]) > none) {
 			f.attr = c.attr
 		}
@@ -249,7 +250,7 @@ func (o open) take(s *state, at string, n *node, entries map[*node]int, left map
 	s.files[at] = f
 }
 
-// hash is the same for equal states of this process.
+// hash returns the same value for equal states, within this process.
 func (s state) hash(seed maphash.Seed) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)

@@ -17,17 +17,17 @@ type call struct {
 	result int64
 }
 
-// traced are the calls that strace records: all that can change a file or make a change durable. [disk.apply] refuses
-// calls that the model does not know.
+// traced are the calls that strace records: all calls that can change a file or make a change durable. [disk.apply]
+// refuses calls that the model does not know.
 const traced = "openat,open,creat,write,pwrite64,writev,pwritev,pwritev2,ftruncate,truncate,fallocate,fsync,fdatasync,sync,syncfs," +
 	"sync_file_range,rename,renameat,renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat,mkdir,mkdirat,rmdir,mknodat," +
 	"copy_file_range,sendfile,splice,fsetxattr,setxattr,lsetxattr,fremovexattr,mmap"
 
-// mostTraced is the longest text of one argument that strace prints. It is more than the sidecar writes at once.
+// mostTraced is the longest argument that strace prints. It is longer than any write of the sidecar.
 const mostTraced = 4 << 20
 
-// readTrace reads the output of strace. Calls that were interrupted by calls of other threads are at the place where
-// they returned.
+// readTrace reads the output of strace. If calls of several threads overlap, they are in the order in which they
+// returned.
 func readTrace(path string) ([]call, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -67,7 +67,7 @@ func readTrace(path string) ([]call, error) {
 
 var callForm = regexp.MustCompile(`^(\w+)\((.*)\)\s+= (-?\w+|\?)`)
 
-// parseCall is not ok for a call that failed or was interrupted by a kill.
+// parseCall returns false for a call that failed or was interrupted by a kill.
 func parseCall(text string) (c call, ok bool, err error) {
 	found := callForm.FindStringSubmatch(text)
 	if found == nil {
@@ -80,11 +80,11 @@ func parseCall(text string) (c call, ok bool, err error) {
 	if err != nil && found[1] != "mmap" { // mmap returns an address
 		return c, false, fmt.Errorf("read the trace: the result of %.200q: %w", text, err)
 	}
-	// With -xx all texts are hexadecimal, so no other comma is followed by a blank.
+	// With -xx, all texts are hexadecimal, so a comma and a blank occur only between arguments.
 	return call{name: found[1], args: strings.Split(found[2], ", "), result: result}, true, nil
 }
 
-// bytes returns the text of an argument.
+// bytes returns the decoded text of an argument.
 func (c call) bytes(arg int) ([]byte, error) {
 	text, ok := strings.CutPrefix(c.args[arg], `"`)
 	text, whole := strings.CutSuffix(text, `"`)
@@ -107,7 +107,8 @@ func (c call) number(arg int) int64 {
 	return n
 }
 
-// descriptor returns the number and the path of a descriptor, which strace prints as 3<path>.
+// descriptor returns the number and the path of a descriptor, which strace prints in the form
+// 3<path>.
 func (c call) descriptor(arg int) (fd int, path string) {
 	number, rest, _ := strings.Cut(c.args[arg], "<")
 	rest, mark, _ := strings.Cut(rest, ">")
@@ -119,10 +120,11 @@ func (c call) descriptor(arg int) (fd int, path string) {
 	return fd, string(text) + mark
 }
 
-// deleted ends the path of a descriptor whose file has no name any more.
+// deleted is the end of a descriptor's path if its file has been deleted.
 const deleted = "(deleted)"
 
-// path returns the path for a descriptor of a directory and a name below it.
+// path returns the path for two arguments: the descriptor of a directory, and a name relative to
+// it.
 func (c call) path(at int) (string, error) {
 	name, err := c.bytes(at + 1)
 	if err != nil {
