@@ -13,8 +13,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// BenchmarkDown measures what a sink costs the sidecar. Three sidecars run side by side with the same load: without a
-// sink, with a sink, and with a sink whose server is always down. It takes 30 s, or 10 minutes with
+// BenchmarkDown measures what a sink costs the sidecar. Three sidecars run at the same time with the same load:
+// without a sink, with a sink, and with a sink whose server is always down. It takes 30 s, or 10 minutes with
 // ULLAGE_FAULT_LONG.
 func BenchmarkDown(b *testing.B) {
 	long := 30 * time.Second
@@ -62,7 +62,7 @@ func measure(b *testing.B, name string, g *gateway) *measured {
 	return &measured{name: name, side: side, flood: lab.RunFlood(b, lab.Flood{Path: filepath.Join(source, stream), Seed: 1, Rate: 1 << 20})}
 }
 
-// end adds the row of the sidecar and ends the sidecar.
+// end adds the sidecar's row to the table and ends the sidecar.
 func (m *measured) end(b *testing.B, table *lab.Table, long time.Duration) {
 	b.Helper()
 	cpu := m.cpu(b)
@@ -79,7 +79,7 @@ func (m *measured) end(b *testing.B, table *lab.Table, long time.Duration) {
 		fmt.Sprintf("%.1f MiB", float64(peak)/(1<<20)), objects)
 }
 
-// cpu returns the processor time of the process.
+// cpu returns the processor time that the sidecar has used.
 func (m *measured) cpu(b *testing.B) time.Duration {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", m.side.PID()))
@@ -94,7 +94,7 @@ func (m *measured) cpu(b *testing.B) time.Duration {
 
 const commitSeries = "ullage_commit_duration_seconds_"
 
-// commits returns the sum or the count of the durations of commits.
+// commits returns the sum or the count of the commit durations in the metrics.
 func commits(b *testing.B, metrics, which string) float64 {
 	b.Helper()
 	_, rest, _ := strings.Cut(metrics, "\n"+commitSeries+which+" ")
@@ -109,7 +109,7 @@ func mean(b *testing.B, metrics string) time.Duration {
 	return time.Duration(commits(b, metrics, "sum") / commits(b, metrics, "count") * float64(time.Second))
 }
 
-// median returns the bound of the bucket that contains the median commit.
+// median returns the upper bound of the bucket that contains the median commit duration.
 func median(b *testing.B, metrics string) time.Duration {
 	b.Helper()
 	count := commits(b, metrics, "count")

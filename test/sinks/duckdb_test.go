@@ -19,8 +19,8 @@ import (
 
 const duckVersion = "1.5.5"
 
-// duckdb returns a Python that has DuckDB and its extension for S3, which it installs into
-// the cache once.
+// duckdb returns the path of a Python that has DuckDB and its extension for S3. They are installed
+// into the cache once.
 func duckdb(t *testing.T) (python string) {
 	t.Helper()
 	python, err := lab.Python("duckdb-"+duckVersion, "duckdb=="+duckVersion, "duckdb-extension-httpfs=="+duckVersion)
@@ -28,7 +28,8 @@ func duckdb(t *testing.T) (python string) {
 	return python
 }
 
-// duckScript runs the queries on its standard input, a JSON object, and prints their rows.
+// duckScript reads a JSON object with queries from its standard input, runs them, and prints their
+// rows.
 const duckScript = `
 import duckdb, glob, json, os, sys
 import duckdb_extension_httpfs as httpfs
@@ -40,7 +41,7 @@ con.execute("CREATE SECRET (TYPE s3, KEY_ID '%s', SECRET '%s', ENDPOINT '%s', UR
 print(json.dumps([[[str(v) for v in row] for row in con.execute(q).fetchall()] for q in job["queries"]]))
 `
 
-// queries returns the queries of docs/sinks.md, as they stand there.
+// queries returns the queries in docs/sinks.md, unchanged.
 func queries(t *testing.T) (found []string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/sinks.md")
@@ -65,7 +66,7 @@ func (g *gateway) asks(t *testing.T, queries []string) (rows [][][]string) {
 	return rows
 }
 
-// sealed makes a segment that was created at the given time.
+// sealed makes a segment whose name has the given time of creation.
 func sealed(t *testing.T, start time.Time, text string) *sink.Batch {
 	t.Helper()
 	dest := t.TempDir()
@@ -92,8 +93,8 @@ func sealed(t *testing.T, start time.Time, text string) *sink.Batch {
 	return &sink.Batch{Stream: stream, Segment: info, Bytes: info.Size}
 }
 
-// The queries of the documentation answer how many errors there were yesterday, both from the index alone and from
-// the lines.
+// The queries in the documentation find the errors of yesterday: one counts them from the index alone, the other
+// lists the lines.
 func TestDuckDB(t *testing.T) {
 	g := newGateway(t)
 	t.Setenv("AWS_ACCESS_KEY_ID", "ullage")
@@ -111,7 +112,7 @@ func TestDuckDB(t *testing.T) {
 		sealed(t, yesterday.Add(2*time.Hour), line(yesterday.Add(2*time.Hour), "error")+line(yesterday.Add(3*time.Hour), "debug")),
 		sealed(t, now, line(now, "error")), // belongs to today
 	} {
-		engine := g.sink(t) // another process for each, so that each has an index of its own
+		engine := g.sink(t) // a new sink for each, as in another process, so that each has its own index
 		must(t, engine.Deliver(t.Context(), b))
 		time.Sleep(2 * time.Millisecond) // so that the times in their names differ
 	}

@@ -75,7 +75,8 @@ func (g *gateway) bucket() string { return filepath.Join(g.root, bucketName) }
 
 func (g *gateway) address() string { return fmt.Sprintf("127.0.0.1:%d", g.port) }
 
-// url returns the sink's URL, at the server or at a proxy in front of it.
+// url returns the sink's URL. If endpoint is empty, the sink sends to the server itself, otherwise
+// to that proxy.
 func (g *gateway) url(endpoint, more string) string {
 	if endpoint == "" {
 		endpoint = "https://" + g.address()
@@ -83,8 +84,8 @@ func (g *gateway) url(endpoint, more string) string {
 	return fmt.Sprintf("s3://%s/prod?endpoint=%s&region=us-east-1&path-style=true&ca=%s%s", bucketName, url.QueryEscape(endpoint), url.QueryEscape(g.ca()), more)
 }
 
-// collect copies the segments in the bucket to the places that they have in a destination, so that they can be
-// compared like those of a destination. It fails if an object is there twice.
+// collect copies the segments in the bucket into a directory with the layout of a destination, so that they
+// can be compared in the same way. It fails the test if a segment is in the bucket twice.
 func (g *gateway) collect() (dest string) {
 	g.Helper()
 	dest = filepath.Join(g.TempDir(), "collected")
@@ -98,7 +99,7 @@ func (g *gateway) collect() (dest string) {
 		stream, _, _ := strings.Cut(rest, "/")
 		to := filepath.Join(dest, stream, entry.Name())
 		if _, err := os.Stat(to); !ok || err == nil {
-			g.Errorf("%s is there twice, or in a strange place", path)
+			g.Errorf("%s is in the bucket twice, or has an unexpected path", path)
 		}
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return err
@@ -113,7 +114,8 @@ func (g *gateway) collect() (dest string) {
 	return dest
 }
 
-// indexed returns the segments that the indexes name, with the number of lines in each, and the sum of lines.
+// indexed returns the segments that the indexes name, with the number of lines in each, and the total number
+// of lines.
 func (g *gateway) indexed() (named map[string]uint64, lines uint64) {
 	g.Helper()
 	named = map[string]uint64{}

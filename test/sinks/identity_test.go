@@ -31,7 +31,7 @@ func (g identity) must(err error) {
 	}
 }
 
-// certificate makes a certificate that is its own CA, or renews it with the same key.
+// certificate creates a certificate that is its own CA, or renews it with the same key.
 func (g identity) certificate(until time.Time) {
 	g.Helper()
 	keyPath := filepath.Join(g.dir, "key.pem")
@@ -75,7 +75,7 @@ func (g identity) pair() tls.Certificate {
 	return pair
 }
 
-// fetched is [lab.Jars] of test/servers/NAME.
+// fetched returns [lab.Jars] for test/servers/NAME.
 func fetched(t testing.TB, name string) string {
 	t.Helper()
 	from, err := filepath.Abs(filepath.Join("../servers", name))

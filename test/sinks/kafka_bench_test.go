@@ -16,8 +16,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// BenchmarkKafka measures how many lines a second of processor time the sink sends in transactions, to a broker in a
-// process of its own, with or without TLS.
+// BenchmarkKafka measures how many lines the sink sends per second of processor time, in transactions, to a broker
+// in a separate process, with and without TLS.
 func BenchmarkKafka(b *testing.B) {
 	server := newBroker(b)
 	server.topic("bench")
@@ -61,7 +61,7 @@ func BenchmarkKafka(b *testing.B) {
 	}
 }
 
-// benchBatch is a batch as a worker passes it to the sink.
+// benchBatch returns a batch like those that a worker passes to the sink.
 func benchBatch(b *testing.B) *sink.Batch {
 	b.Helper()
 	info, _ := segment.ParseName(fmt.Sprintf("%s-000001.log.zst", time.Now().UTC().Format("20060102T150405.000Z")))

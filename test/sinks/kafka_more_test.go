@@ -36,8 +36,8 @@ func TestKafkaLogins(t *testing.T) {
 	}
 }
 
-// The broker's disk is full, so the broker ends. Once there is space and the broker is back, nothing is missing and
-// nothing was sent twice.
+// The broker's disk is full, so the broker ends. Once there is space and the broker runs again, no line is missing
+// or repeated.
 func TestKafkaDiskIsFull(t *testing.T) {
 	dir := lab.Tmpfs(t, "200m")
 	b := newBroker(t, "log.dirs="+dir, "log.index.size.max.bytes=1048576")
@@ -63,7 +63,7 @@ func TestKafkaQuota(t *testing.T) {
 	time.Sleep(20 * time.Second)
 	sent := s.sum(s.counts)
 	if written := float64(s.writer.Written()); sent > written/2 {
-		t.Errorf("%v of %v lines were sent: there is no quota", sent, written)
+		t.Errorf("%v of %v lines were sent: the quota is not in effect", sent, written)
 	}
 	b.quota(0)
 	s.arrives(10_000)
@@ -92,7 +92,8 @@ func (b *broker) quota(bytes float64) {
 	}
 }
 
-// The broker's clock is an hour off. It refuses lines from its future, which wait for the clock.
+// The broker's clock is an hour fast or slow. A slow broker refuses lines from its future, and the
+// lines wait until the clock is right.
 func TestKafkaClockIsAnHourOff(t *testing.T) {
 	for _, off := range []string{"+1h", "-61m"} {
 		t.Run(off, func(t *testing.T) {
@@ -117,7 +118,7 @@ func TestKafkaClockIsAnHourOff(t *testing.T) {
 	}
 }
 
-// The destination stands still and lines are dropped, and meanwhile the broker is killed. The topic has the lines and
+// The destination is frozen so that lines are dropped, and meanwhile the broker is down. The topic has the lines and
 // markers of the segments, each once.
 func TestKafkaWhileLinesAreDropped(t *testing.T) {
 	b := newBroker(t)
@@ -137,8 +138,8 @@ func TestKafkaWhileLinesAreDropped(t *testing.T) {
 	})
 }
 
-// Two sidecars with one pod's name use one transactional id: the later sidecar fences the earlier one, which then
-// continues and fences the later one in turn. That neither loses nor repeats a line.
+// Two sidecars with the same pod name use the same transactional id: the later sidecar fences the earlier one,
+// which continues and fences the later one in turn. No line is lost or repeated.
 func TestKafkaFencing(t *testing.T) {
 	b := newBroker(t)
 	b.topic("lines")

@@ -18,8 +18,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// broker is a Kafka server in one process. A sidecar reaches it with TLS and a login, through a wire. The test itself
-// uses a listener without TLS and login.
+// broker is a Kafka server in one process. Sidecars connect through a wire, with TLS and a login. The test itself
+// uses a listener without TLS or login.
 type broker struct {
 	identity
 	*lab.Engine
@@ -27,8 +27,8 @@ type broker struct {
 	jars       string
 	plainPort  int
 	wire       *wire
-	properties []string // in addition to the usual ones
-	clock      string   // how far its clock is off: "-1h"; empty: not at all
+	properties []string // in addition to the standard ones
+	clock      string   // the error of its clock, for instance "-1h"; empty: none
 }
 
 func newBroker(t testing.TB, properties ...string) *broker {
@@ -88,8 +88,8 @@ func (b *broker) start() {
 		"-cp", b.jars + "/*", "kafka.Kafka", filepath.Join(b.dir, "server.properties")}
 	var env []string
 	if b.clock != "" {
-		// The program faketime would be a parent, which would be killed in place of the broker. Its fix for waits
-		// makes a JVM ten times as slow.
+		// The program faketime is not used: it would be the broker's parent, and be killed in its place. Its fix
+		// for waits is off, because it makes a JVM ten times slower.
 		env = []string{"LD_PRELOAD=/usr/$LIB/faketime/libfaketime.so.1", "FAKETIME=" + b.clock, "FAKETIME_DONT_FAKE_MONOTONIC=1", "FAKETIME_FORCE_MONOTONIC_FIX=0"}
 	}
 	client := b.client()
@@ -104,7 +104,7 @@ func (b *broker) start() {
 
 func (b *broker) address() string { return fmt.Sprintf("127.0.0.1:%d", b.port) }
 
-// client reaches the broker without a login.
+// client returns a client that connects to the broker without a login.
 func (b *broker) client(more ...kgo.Opt) *kgo.Client {
 	b.Helper()
 	client, err := kgo.NewClient(append(more, kgo.SeedBrokers(fmt.Sprintf("127.0.0.1:%d", b.plainPort)), kgo.MetadataMinAge(100*time.Millisecond))...)
@@ -134,7 +134,7 @@ func (b *broker) topic(name string, configs ...string) {
 	}
 }
 
-// records returns all records of a topic that readers of committed records see, in the order of each partition.
+// records returns all committed records of a topic. The records of each partition are in order.
 func (b *broker) records(topic string) []*kgo.Record {
 	b.Helper()
 	client := b.client(kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
@@ -163,7 +163,8 @@ func (b *broker) records(topic string) []*kgo.Record {
 	return all
 }
 
-// end waits until no transaction is open, and then returns the end of a partition for readers of committed records.
+// end waits until no transaction is open, and then returns the end offset of a partition for readers of committed
+// records.
 func (b *broker) end(client *kgo.Client, topic string, partition int32) int64 {
 	b.Helper()
 	ask := func(isolation int8) int64 {
@@ -185,7 +186,7 @@ func (b *broker) end(client *kgo.Client, topic string, partition int32) int64 {
 	return stable
 }
 
-// kindTransactionalID is one of the kinds of resources for ACLs.
+// kindTransactionalID is the kind of resource in ACLs for transactional ids.
 const kindTransactionalID = kmsg.ACLResourceTypeTransactionalId
 
 // deny denies a user all resources of a kind.

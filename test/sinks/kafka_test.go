@@ -22,7 +22,7 @@ type shop struct {
 	login     string // the directory with user and password
 }
 
-// newShop returns a shop and starts everything.
+// newShop returns a shop and starts its sidecar and its writer.
 func newShop(t *testing.T, b *broker, topic string) *shop {
 	t.Helper()
 	s := idleShop(t, b, topic, "sasl=scram-sha-512")
@@ -30,7 +30,7 @@ func newShop(t *testing.T, b *broker, topic string) *shop {
 	return s
 }
 
-// idleShop returns a shop and starts nothing. The options of the sink say how it logs in.
+// idleShop returns a shop and starts nothing. The options of the sink determine how it logs in.
 func idleShop(t *testing.T, b *broker, topic, options string) *shop {
 	t.Helper()
 	login := t.TempDir()
@@ -86,7 +86,8 @@ func header(r *kgo.Record, key string) string {
 	return ""
 }
 
-// settles drains everything and compares the topic with the written lines: each must be there once, in order.
+// settles drains the sidecar and compares the topic with the written lines: the topic must have each line
+// once, in order.
 func (s *shop) settles() {
 	s.Helper()
 	s.drains()

@@ -8,8 +8,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// The destination stands still and lines are dropped, and meanwhile the server is killed. The Collector has the same
-// lines and markers as the segments.
+// The destination is frozen so that lines are dropped, and meanwhile the server is down. Afterwards, the Collector
+// has the same lines and markers as the segments.
 func TestLinesAreDroppedWhileTheServerIsAway(t *testing.T) {
 	c := newCollector(t)
 	r := newLineRig(t, c, c.sink(""))
@@ -22,12 +22,12 @@ func TestLinesAreDroppedWhileTheServerIsAway(t *testing.T) {
 	o := r.compare()
 	t.Logf("%v", o)
 	if !o.right() {
-		t.Error("the Collector's lines differ from those of the segments")
+		t.Error("the Collector's lines differ from the lines in the segments")
 	}
 }
 
-// A server says 200 and keeps nothing. The sink cannot know that, but the counts differ by the number of missing
-// lines.
+// A server answers 200 and stores nothing. The sink cannot notice that, but the number of acknowledged lines
+// differs from the number at the server by the number of missing lines.
 func TestOTLPServerThatKeepsNothing(t *testing.T) {
 	c := newCollector(t)
 	p := newProxy(t, c.address(), c.pair())
@@ -47,11 +47,11 @@ func TestOTLPServerThatKeepsNothing(t *testing.T) {
 	o := r.compare()
 	t.Logf("%d lines are acknowledged, the server has %d: %v", acknowledged, kept, o)
 	if o.missing == 0 || acknowledged-kept != o.missing || o.changed+o.foreign+o.repeated > 0 {
-		t.Error("the counts do not show what is missing")
+		t.Error("the counts do not differ by the number of missing lines")
 	}
 }
 
-// Measures how much memory a sink of lines adds to a sidecar, at its peak.
+// Measures how much a sink for lines adds to the peak memory of a sidecar.
 func TestMemoryOfLineSinks(t *testing.T) {
 	table := lab.NewTable("memory of a sidecar at 20,000 lines/s for 15 s, most at any moment", "sink", "MiB", "more than without")
 	t.Cleanup(func() { table.Print(t) })

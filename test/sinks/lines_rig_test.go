@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// document is a line at the Collector.
+// document is a line that the Collector has stored.
 type document struct{ uid, body string }
 
 // lineRig is a rig whose sink is a Collector.
@@ -37,10 +37,11 @@ func (o outcome) String() string {
 	return fmt.Sprintf("%d lines, %d repeated, %d missing, %d changed, %d foreign, %d out of order %s", o.lines, o.repeated, o.missing, o.changed, o.foreign, o.disordered, o.first)
 }
 
-// right reports whether each line is there, in order and unchanged.
+// right reports whether the Collector has each line, in order and unchanged.
 func (o outcome) right() bool { return o.missing+o.changed+o.foreign+o.disordered == 0 && o.lines > 0 }
 
-// settles drains everything, compares the segments with the written lines, and the Collector with the segments.
+// settles drains the sidecar, compares the segments with the written lines, and compares the Collector's lines
+// with the segments.
 func (r *lineRig) settles() outcome {
 	r.Helper()
 	r.drains()
@@ -48,7 +49,7 @@ func (r *lineRig) settles() outcome {
 	return r.compare()
 }
 
-// compare compares the Collector with the segments.
+// compare compares the Collector's lines with the segments.
 func (r *lineRig) compare() (o outcome) {
 	r.Helper()
 	expected, order := r.expected()
@@ -82,7 +83,8 @@ func (r *lineRig) compare() (o outcome) {
 	return o
 }
 
-// expected returns the body of each line in the segments by its identity, and the line's position.
+// expected returns the body and the position of each line in the segments, by the identity of the
+// line.
 func (r *lineRig) expected() (bodies map[string]string, order map[string]int) {
 	r.Helper()
 	bodies, order = map[string]string{}, map[string]int{}
@@ -106,7 +108,7 @@ func (r *lineRig) expected() (bodies map[string]string, order map[string]int) {
 	return bodies, order
 }
 
-// bodyOf returns a line in the form that it should have at the Collector.
+// bodyOf returns the body that the Collector should have for a line.
 func bodyOf(line string) string {
 	if _, message, ok := strings.Cut(line, "] "); ok && line[0] == '[' {
 		line = message
@@ -114,7 +116,7 @@ func bodyOf(line string) string {
 	return strings.ToValidUTF8(line, "\ufffd")
 }
 
-// writeFile replaces a file at once.
+// writeFile replaces a file atomically.
 func writeFile(t testing.TB, path, text string, mode fs.FileMode) {
 	t.Helper()
 	if err := os.WriteFile(path+".new", []byte(text), mode); err != nil {

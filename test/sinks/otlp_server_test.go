@@ -45,7 +45,8 @@ func (c *collector) start() {
 
 func (c *collector) address() string { return fmt.Sprintf("127.0.0.1:%d", c.port) }
 
-// sink returns the sink's URL, at the server or at a proxy in front of it.
+// sink returns the sink's URL. If endpoint is empty, the sink sends to the server itself, otherwise
+// to that proxy.
 func (c *collector) sink(endpoint string) string {
 	if endpoint == "" {
 		endpoint = "https://" + c.address()
@@ -53,7 +54,7 @@ func (c *collector) sink(endpoint string) string {
 	return fmt.Sprintf("otlp+%s?name=otlp&ca=%s&headers=%s", endpoint, escaped(c.ca()), escaped(c.headers()))
 }
 
-// headers returns the file of the headers that the sink sends.
+// headers returns the path of the file with the headers that the sink sends.
 func (c *collector) headers() string {
 	path := filepath.Join(c.dir, "headers")
 	if _, err := os.Stat(path); err != nil {
@@ -64,7 +65,7 @@ func (c *collector) headers() string {
 
 const rightToken, wrongToken = "Bearer right", "Bearer wrong"
 
-// documents reads the collector's file.
+// documents returns the lines in the collector's file.
 func (c *collector) documents(t *testing.T) (all []document) {
 	t.Helper()
 	collected, cut, err := lab.ReadCollected(filepath.Join(c.out, "logs.jsonl"))

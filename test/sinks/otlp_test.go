@@ -49,7 +49,7 @@ func TestOTLPHasEachLine(t *testing.T) {
 	}
 }
 
-// A sidecar is killed at any moment. Lines that it sends again have the same identity.
+// The sidecar is killed at arbitrary moments. Lines that it sends again have the same identity.
 func TestOTLPAfterKills(t *testing.T) {
 	c := newCollector(t)
 	r := newLineRig(t, c, c.sink(""))

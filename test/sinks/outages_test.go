@@ -11,7 +11,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// server is a server to which a sink copies.
+// server is the server of a sink.
 type server interface {
 	start()
 	Kill()
@@ -29,13 +29,13 @@ func restart(s server) {
 // outage is a fault of a server or the network.
 type outage struct {
 	name       string
-	proxy      string                 // what the proxy in front of the server does; empty: no proxy
-	kind       string                 // kind of error that the sink counts before the outage ends; empty: no error is certain
-	lasts      time.Duration          // after begin, if no error is certain
+	proxy      string                 // the fault of the proxy in front of the server; empty: no proxy
+	kind       string                 // kind of error that the sink must count before the outage ends; empty: there may be no error
+	lasts      time.Duration          // how long the outage lasts after begin
 	begin, end func(r *rig, s server) // nil: nothing
 }
 
-// outages can happen to any server over HTTP.
+// outages are the outages that any HTTP server can have.
 var outages = []outage{
 	{name: "none"},
 	{name: "killed and restarted", kind: "unavailable", begin: func(_ *rig, s server) { s.Kill() }, end: func(_ *rig, s server) { s.start() }},
@@ -53,7 +53,7 @@ var outages = []outage{
 	{name: redirects, proxy: redirects, kind: "unavailable"},
 }
 
-// way starts the proxy that an outage needs. It returns nil if the outage needs no proxy.
+// way starts the proxy for an outage. It returns nil if the outage needs no proxy.
 func (o outage) way(t *testing.T, s server) *proxy {
 	t.Helper()
 	if o.proxy == "" {
@@ -62,7 +62,7 @@ func (o outage) way(t *testing.T, s server) *proxy {
 	return newProxy(t, s.address(), s.pair())
 }
 
-// endpoint returns the URL of the proxy, or nothing without a proxy.
+// endpoint returns the URL of the proxy, or the empty string if p is nil.
 func (p *proxy) endpoint() string {
 	if p == nil {
 		return ""
@@ -70,7 +70,7 @@ func (p *proxy) endpoint() string {
 	return p.URL
 }
 
-// run begins an outage and ends it. In between it calls while, or if that is nil, waits as long as the outage lasts.
+// run begins an outage and ends it. Meanwhile it calls the function while, or waits for o.lasts if that is nil.
 func (o outage) run(r *rig, s server, way *proxy, while func()) {
 	r.Helper()
 	if way != nil {
@@ -87,7 +87,7 @@ func (o outage) run(r *rig, s server, way *proxy, while func()) {
 	}
 	while()
 	if way != nil {
-		lab.Eventually(r, patience, "the proxy spoils requests", func() bool { return way.faults.Load() > 0 })
+		lab.Eventually(r, patience, "a request meets the fault of the proxy", func() bool { return way.faults.Load() > 0 })
 		way.fault.Store(passes)
 	}
 	if o.end != nil {

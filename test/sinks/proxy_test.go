@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// A proxy is between a sidecar and a server and makes the faults of networks and servers.
+// A proxy is between a sidecar and a server and simulates the faults of networks and servers.
 type proxy struct {
 	*httptest.Server
 	fault  atomic.Value // a string, one of the faults below
-	faults atomic.Int64 // requests that it spoiled
-	token  string       // the token that requests must have; empty: any
+	faults atomic.Int64 // the requests that met a fault
+	token  string       // the token that requests must have; empty: none is required
 
 	forward http.Handler
 	gone    chan struct{} // the test is over
 }
 
-// What a proxy can do.
+// The faults of a proxy. The first is none.
 const (
 	passes    = "passes"
 	busy      = "says 503 with Retry-After"
@@ -106,9 +106,9 @@ func (p *proxy) answer(w http.ResponseWriter, r *http.Request) {
 	p.forward.ServeHTTP(w, r)
 }
 
-// hang takes a request, and returns once the fault or the client is gone.
+// hang reads a request, and returns once the fault has ended or the client is gone.
 func (p *proxy) hang(r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body) // otherwise the end of the connection would not be seen
+	_, _ = io.Copy(io.Discard, r.Body) // otherwise the end of the connection would not be noticed
 	for p.fault.Load() == hangs && r.Context().Err() == nil {
 		select {
 		case <-p.gone:
@@ -138,7 +138,7 @@ func refuse(w http.ResponseWriter, r *http.Request, fault string) {
 	}
 }
 
-// slowly reads at most that many bytes a second while still returns true.
+// slowly reads at most rate bytes a second as long as the function still returns true.
 type slowly struct {
 	from  io.Reader
 	rate  int

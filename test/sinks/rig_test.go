@@ -23,7 +23,7 @@ const (
 // rig is a writer and a sidecar with a sink.
 type rig struct {
 	*testing.T
-	counts       string // the metric that counts what the sink's server has acknowledged
+	counts       string // the metric that counts what the sink's server has acknowledged: lines or segments
 	source, dest string
 	flags, env   []string
 	side         *lab.Sidecar
@@ -34,7 +34,7 @@ type rig struct {
 	flood  *lab.Flooding
 }
 
-// newRig starts nothing. Its sidecar has nothing to drain when it is killed at the end of a test.
+// newRig returns a rig. It starts neither the sidecar nor the writer.
 func newRig(t *testing.T, counts, sinkURL string, flags ...string) *rig {
 	t.Helper()
 	return &rig{T: t, counts: counts, source: lab.Tmpfs(t, "64m"), dest: filepath.Join(t.TempDir(), "dest"),
@@ -64,14 +64,14 @@ func (r *rig) start() {
 	})
 }
 
-// begins starts a sidecar, and a writer with that many lines a second.
+// begins starts a sidecar, and a writer with the given number of lines a second.
 func (r *rig) begins(rate int) {
 	r.Helper()
 	r.start()
 	r.writer, r.stop = lab.Write(r, lab.Output{Path: filepath.Join(r.source, stream), Seed: 1, Rate: rate})
 }
 
-// floods starts a flood and a sidecar whose destination can be frozen until lines are dropped.
+// floods starts a flood, and a sidecar whose destination drops can freeze.
 func (r *rig) floods() {
 	r.Helper()
 	r.volume = lab.MountVolume(r, "256M")
@@ -88,7 +88,8 @@ func (r *rig) drops() {
 	lab.Eventually(r, 2*patience, "lines are dropped", func() bool { return r.sum("ullage_dropped_lines_total") > 0 })
 }
 
-// settlesFlood ends the flood and the sidecar. It draws up the account of the directory that collect returns.
+// settlesFlood stops the flood and then the sidecar. It draws up the account for the directory that collect
+// returns.
 func (r *rig) settlesFlood(collect func() (dest string)) lab.Account {
 	r.Helper()
 	report, err := r.flood.Stop()
@@ -104,7 +105,7 @@ func (r *rig) settlesFlood(collect func() (dest string)) lab.Account {
 	return account
 }
 
-// sum adds up the series of a metric that have all of the labels.
+// sum adds up the series of a metric that have all the labels.
 func (r *rig) sum(name string, labels ...string) (sum float64) {
 	r.Helper()
 	_, text, err := r.side.Get("/metrics")
@@ -121,15 +122,15 @@ func (r *rig) sum(name string, labels ...string) (sum float64) {
 	return sum
 }
 
-// arrives waits until n more are acknowledged.
+// arrives waits until the server has acknowledged n more lines or segments.
 func (r *rig) arrives(n float64) {
 	r.Helper()
 	end := r.sum(r.counts) + n
 	lab.Eventually(r, 4*patience, "the server acknowledges", func() bool { return r.sum(r.counts) >= end })
 }
 
-// fails waits until a delivery fails with an error of a kind; an empty kind means any. An unavailable server may also
-// cause a timeout.
+// fails waits until a delivery fails with an error of the given kind; an empty kind matches any error. For the kind
+// unavailable, a timeout is accepted too.
 func (r *rig) fails(kind string) {
 	r.Helper()
 	lab.Eventually(r, 4*patience, "a delivery fails: "+kind, func() bool {
@@ -137,7 +138,7 @@ func (r *rig) fails(kind string) {
 	})
 }
 
-// drains ends the writer and then the sidecar, which sends the rest.
+// drains stops the writer and then the sidecar, which sends the rest.
 func (r *rig) drains() {
 	r.Helper()
 	r.stop()
@@ -146,7 +147,7 @@ func (r *rig) drains() {
 	}
 }
 
-// balances compares the lines in a directory with the written lines.
+// balances compares the lines in a destination directory with the written lines.
 func (r *rig) balances(dest string) {
 	r.Helper()
 	balance, err := lab.Check(dest, stream, r.writer)

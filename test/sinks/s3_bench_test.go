@@ -22,8 +22,9 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// BenchmarkS3Upload compares the sink with a bare PUT of the same file, without a checksum, in turns: a full segment,
-// to a server whose root is a tmpfs. "decoded" is the cost of a segment that an earlier process began.
+// BenchmarkS3Upload compares the sink with a bare PUT of the same file, without a checksum. The two take turns to
+// upload a full segment to a server whose root is a tmpfs. "decoded" is for a segment that an earlier process began,
+// whose sums are not known.
 func BenchmarkS3Upload(b *testing.B) {
 	g := newGatewayIn(b, lab.Tmpfs(b, "1g"))
 	batch := fullSegment(b)
@@ -116,7 +117,7 @@ func (g *gateway) presigned(tb testing.TB) string {
 
 var insecure = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: 1}}
 
-// put sends a file in a single request and does nothing else.
+// put uploads a file in a single request.
 func (g *gateway) put(to, path string) {
 	g.Helper()
 	f, err := os.Open(path)

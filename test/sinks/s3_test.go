@@ -24,15 +24,14 @@ func newBucketRig(t *testing.T, g *gateway, sinkURL string) *bucketRig {
 	return r
 }
 
-// settles drains everything and compares the bucket with what was written.
+// settles drains the sidecar and compares the bucket with the written lines.
 func (r *bucketRig) settles() {
 	r.Helper()
 	r.drains()
 	r.balances(r.gateway.collect())
 }
 
-// A pod that logs nothing for hours is still in the bucket after --upload-age, and the uploaded lines are read back
-// as they were written.
+// The lines in the bucket are read back unchanged, and by pod and level.
 func TestS3IsReadBack(t *testing.T) {
 	g := newGateway(t)
 	r := newBucketRig(t, g, g.url("", ""))
@@ -56,18 +55,18 @@ func TestS3IsReadBack(t *testing.T) {
 		t.Errorf("%d bytes were read from the bucket, %d from the destination", len(all), len(want))
 	}
 	if got := read(url + "&namespace=shop&pod=web-0"); !bytes.Equal(got, all) {
-		t.Errorf("%d bytes of the pod, want %d", len(got), len(all))
+		t.Errorf("%d bytes were read for the pod, want %d", len(got), len(all))
 	}
 	warnings := read(url, "--level", "warning")
 	if len(warnings) == 0 || bytes.Contains(warnings, []byte("][debug]")) || len(warnings) >= len(all) {
-		t.Errorf("%d bytes at warning, of %d", len(warnings), len(all))
+		t.Errorf("%d bytes were read at level warning, of %d in total", len(warnings), len(all))
 	}
 	index, err := filepath.Glob(filepath.Join(g.root, bucketName, "prod", "index", "namespace=shop", "pod=web-0", "container=*", "date=*", "*.json"))
 	if err != nil || len(index) == 0 {
 		t.Fatalf("index objects: %v, error %v", index, err)
 	}
 	var text []byte
-	for _, path := range index { // one index is that of the marks
+	for _, path := range index { // one of them is the index of the marks
 		part, err := os.ReadFile(path)
 		r.must(err)
 		text = append(text, part...)

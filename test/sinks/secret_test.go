@@ -13,8 +13,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// Servers repeat in an error what they were sent. Still, no log, status, metric or argument of the sidecar contains a
-// secret of the sinks.
+// A server may repeat a request in its error message. Even then, no log, status, metric or argument of the sidecar
+// contains a secret of the sinks.
 func TestSecretsAreShownNowhere(t *testing.T) {
 	secrets := []string{"hidden-s3-secret", "hidden-otlp-token", "hidden-password", "aGlkZGVu"} // the last is "hidden" in base64
 	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

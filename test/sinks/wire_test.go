@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// A wire carries TCP connections to a server and fails as networks do.
+// A wire carries TCP connections to a server and simulates the faults of networks.
 type wire struct {
 	listener net.Listener
 	to       string
-	fault    atomic.Pointer[string] // one of the faults below, or of the proxy's
+	fault    atomic.Pointer[string] // one of the faults below, or passes
 	conns    sync.Map               // net.Conn → nothing
 	all      sync.WaitGroup
 }
 
-// What a wire can do in addition to passing bytes.
+// The faults of a wire.
 const (
 	deaf    = "accepts, and carries nothing"
 	clipped = "cuts a connection after 20 KB of the request"
@@ -49,7 +49,7 @@ func newWire(t testing.TB, to string) *wire {
 
 func (w *wire) address() string { return w.listener.Addr().String() }
 
-// is sets what the wire does from now on, and cuts all open connections.
+// is sets the fault of the wire for new connections, and cuts all open connections.
 func (w *wire) is(fault string) {
 	w.fault.Store(&fault)
 	w.cut()
@@ -80,7 +80,7 @@ func (w *wire) carry(near net.Conn) {
 	w.pass(far, near, fault, func(n int) bool { return sent.Add(int64(n)) > 20_000 && fault == clipped })
 }
 
-// pass carries bytes from one side to the other until over returns true.
+// pass carries bytes from one side to the other until the connection ends or over returns true.
 func (w *wire) pass(to io.Writer, from io.Reader, fault string, over func(n int) bool) {
 	buf := make([]byte, 4<<10)
 	for {
