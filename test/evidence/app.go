@@ -61,8 +61,8 @@ func ofApplication(run func(application) (*experiment, error)) func(*evidence) (
 	}
 }
 
-// java runs a program of this package in the newest JDK. Its events go to the
-// source of a place.
+// java returns a command that runs a program of this package on the newest JDK. Its events go to
+// the source of the place.
 func (a application) java(p place, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(a.ctx, a.jdks[len(a.jdks)-1].Java(), append([]string{"-Xms256m", "-Xmx256m",
 		"-Dlog4j2.configurationFile=" + filepath.Join(a.shm, "application/app/log4j2.xml"), "-Devidence.out=" + filepath.Join(p.dest, "app.log"),
@@ -71,7 +71,7 @@ func (a application) java(p place, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// pairs reads the key=value pairs in the last line of an output.
+// pairs parses the key=value pairs in the last line of an output.
 func pairs(out string) (figures, error) {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	f := figures{}
@@ -86,7 +86,7 @@ func pairs(out string) (figures, error) {
 	return f, nil
 }
 
-// events measures one call.
+// events measures the cost of one event.
 func (a application) events() (*experiment, error) {
 	x := &experiment{
 		Name: "events", Title: "An event, as the thread that logs it sees it", Plot: "mean",
@@ -129,7 +129,7 @@ func (a application) fly(kind string) (figures, error) {
 // appender is a way for an application to log.
 type appender struct {
 	name, spec string
-	shipped    bool // to a tmpfs, with a sidecar; if false, to the disk
+	shipped    bool // true: it logs to a tmpfs, with a sidecar; false: to the disk
 }
 
 var appenders = []appender{
@@ -149,10 +149,10 @@ var appenders = []appender{
 type trial struct {
 	threads, rate int // 0: as fast as possible
 	freeze        time.Duration
-	kill          bool // by kill -9, while it logs
+	kill          bool // the JVM is killed by kill -9 while it logs
 }
 
-// try runs every appender with each number of threads, once a round.
+// try runs every appender with each number of threads once in a round.
 func (a application) try(x *experiment, t trial, threads ...int) (*experiment, error) {
 	x.Columns = []column{{"ops", "events/s"}, {"longest", "longest call, ms"}, {"written", "events"}, {"lost", "lost"}, {"share", "lost, %"}, {"severe", "lost at warning or above"}}
 	if t.freeze > 0 && os.Geteuid() != 0 {
@@ -174,7 +174,7 @@ func (a application) try(x *experiment, t trial, threads ...int) (*experiment, e
 
 const appMethod = "An application logs 1 %% errors, 4 %% warnings, 35 %% infos, 60 %% debugs by Logback or Log4j 2 (%s). What it counts is held against the lines that are found at the end, on the disk or in the sidecar's segments."
 
-// speed, frozenDisk and killed are the trials.
+// speed, frozenDisk and killed are experiments with all appenders.
 func (a application) speed() (*experiment, error) {
 	return a.try(&experiment{
 		Name: "speed", Title: "Application logging at full speed", Plot: "ops",

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestEventsAreCounted finds whole lines of Apps.java in the form of every appender and counts the severe ones.
+// TestEventsAreCounted checks that whole lines of Apps.java are counted, in the form of every appender, and the
+// severe lines among them.
 func TestEventsAreCounted(t *testing.T) {
 	var q sequences
 	const text = "2026-11-23 12:00:00,000 [Thread-1] ERROR ROOT - SEQ E 1 of a request\n" +
@@ -31,7 +32,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestCountsOfThreads adds up the counts of two threads, as they were when the JVM was killed.
+// TestCountsOfThreads checks the sum of the counts that two threads of a killed JVM have left.
 func TestCountsOfThreads(t *testing.T) {
 	var text []byte
 	for _, v := range []uint64{100, 5, 2_000_000, 50, 2, 3_500_000} {

@@ -50,8 +50,8 @@ func catchUp(e *evidence) (*experiment, error) {
 	return x, os.Remove(data)
 }
 
-// warmUp copies data once on the tmpfs and from there to the disk, so that the first contestant
-// does not pay for memory and blocks that were not used since the machine started.
+// warmUp copies data once on the tmpfs and once to the disk, so that the first contestant does not
+// pay for memory and blocks that have not been used since the machine started.
 func warmUp(e *evidence, data string) error {
 	again := data + "-again"
 	defer os.Remove(again)
@@ -62,10 +62,10 @@ func warmUp(e *evidence, data string) error {
 	return err
 }
 
-// catTo measures a copy without a look at a line.
+// catTo measures a copy that does not look at lines.
 func catTo(e *evidence, data string) (figures, error) { return copied(e, data, `exec cat "$0" > "$1"`) }
 
-// ddName is the row of a copy that waits for the disk once.
+// ddName is the row of a copy that waits for the disk once, at its end.
 const ddName = "dd, fsync"
 
 // copied measures a shell command that copies data to the disk.
@@ -97,7 +97,7 @@ func (n *newlines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// perGiB scales the measurement of a whole log to a GiB of it.
+// perGiB converts the measurement of a whole log to values for each GiB.
 func (e *evidence) perGiB(f figures, err error) (figures, error) {
 	for _, key := range []string{"cpu", "wall", "disk"} {
 		if v, ok := f[key]; ok {
@@ -107,7 +107,8 @@ func (e *evidence) perGiB(f figures, err error) (figures, error) {
 	return f, err
 }
 
-// makeLog fills a file with a real JVM's log. All its lines are whole, except perhaps the last.
+// makeLog fills a file with a real JVM's log, which it repeats. The last line may be cut, but has a
+// newline.
 func (e *evidence) makeLog(path string) error {
 	raw := filepath.Join(e.shm, "raw")
 	defer os.Remove(raw)
@@ -133,7 +134,7 @@ func (e *evidence) makeLog(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// drain lets a contestant ship data and end.
+// drain measures how a contestant ships data and ends.
 func (e *evidence) drain(c *contestant, data string, lines int) (figures, error) {
 	p, err := e.place(c, "")
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 // comparedLogs is how many logs are compared.
 const comparedLogs = 200
 
-// comparedName is the only row of that experiment.
+// comparedName is the only row of the experiment compared.
 const comparedName = "200 logs of a day"
 
-// compared compares the logs of many pods with ullage report.
+// compared measures how ullage report compares the logs of many pods.
 func compared(e *evidence) (*experiment, error) {
 	size := max(int64(e.size)<<20/64, 1<<20)
 	x := &experiment{
@@ -51,7 +51,7 @@ func compared(e *evidence) (*experiment, error) {
 	}}})
 }
 
-// pageSize enters the size of a page.
+// pageSize enters the size of a page into the figures.
 func (f figures) pageSize(page string) error {
 	info, err := os.Stat(page)
 	if err == nil {

@@ -16,25 +16,25 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// contestant is a shipper: it follows the files of a directory, and writes
-// their lines to another one.
+// contestant is a shipper: it follows the files of a directory and writes their lines to another
+// directory.
 type contestant struct {
 	name    string
 	version string
 	config  string // as the page shows it
 	command func(ctx context.Context, p place) (*exec.Cmd, error)
-	ullage  bool // the output is segments and a signal drains; otherwise one file, and a signal ends it
+	ullage  bool // the output is segments, and SIGTERM drains; otherwise it is one file, and SIGTERM only ends the process
 }
 
-// place is where a contestant works.
+// place has the directories of a contestant.
 type place struct {
 	source string // on tmpfs
 	dest   string
-	state  string // its own files
+	state  string // its own files, such as positions
 }
 
-// place makes the empty directories of a contestant. The volume holds its output and its own files; if empty, they
-// are on the disk.
+// place makes the empty directories of a contestant. Its output and its own files are on the volume, or if volume
+// is empty, on the disk.
 func (e *evidence) place(c *contestant, volume string) (p place, err error) {
 	name := strings.ReplaceAll(strings.ReplaceAll(c.name, " ", "-"), ",", "")
 	if volume == "" {
@@ -53,13 +53,14 @@ func (e *evidence) place(c *contestant, volume string) (p place, err error) {
 // remove frees the memory and the space of a place.
 func (p place) remove() {
 	for _, dir := range []string{p.source, p.dest, p.state} {
-		_ = os.RemoveAll(dir) // scratch: the run's end removes what is left
+		_ = os.RemoveAll(dir) // scratch: the end of the run removes everything else
 	}
 }
 
 func (p place) log() string { return filepath.Join(p.source, "gc.log") }
 
-// start runs the contestant. When it returns, a sidecar is up; other contestants do not report when they are.
+// start starts the contestant. If the contestant is a sidecar, it is up when start returns; other contestants
+// do not report when they are up.
 func (c *contestant) start(ctx context.Context, p place) (*shipper, error) {
 	cmd, err := c.command(ctx, p)
 	if err != nil {
@@ -68,7 +69,7 @@ func (c *contestant) start(ctx context.Context, p place) (*shipper, error) {
 	return c.launch(cmd)
 }
 
-// startAlone is start in a process namespace of its own, as in a container.
+// startAlone is start in a separate process namespace, as in a container.
 func (c *contestant) startAlone(ctx context.Context, p place) (*shipper, error) {
 	cmd, err := c.command(ctx, p)
 	if err != nil {
@@ -104,8 +105,8 @@ func (c *contestant) launch(cmd *exec.Cmd) (s *shipper, err error) {
 	return s, nil
 }
 
-// end lets the contestant finish and waits until it has ended. Want is the size of a complete output, or 0 if
-// unknown. It returns the time of the last output.
+// end lets the contestant finish and waits until it has ended. want is the size of a complete output, or 0 if
+// unknown. end returns the time of the last output.
 func (c *contestant) end(s *shipper, p place, want int64) (last time.Time, err error) {
 	if c.ullage {
 		err = s.Stop(10 * time.Minute)
@@ -143,7 +144,7 @@ func (p place) settle(s *shipper, want int64) (last time.Time) {
 func (p place) size() (sum int64) {
 	_ = filepath.WalkDir(p.dest, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // not there yet
+			return nil // the directory does not exist yet
 		}
 		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
 			sum += info.Size()
@@ -153,7 +154,7 @@ func (p place) size() (sum int64) {
 	return sum
 }
 
-// outputs returns the files with the lines, the oldest first.
+// outputs returns the paths of the files with the lines, from the oldest to the newest.
 func (c *contestant) outputs(p place) ([]string, error) {
 	if c.ullage {
 		return lab.Segments(p.dest, "gc.log")

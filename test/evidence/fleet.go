@@ -7,24 +7,24 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// restart is how many seconds all pods of a fleet take to restart.
+// restart is the time in which all pods of a fleet restart, in seconds.
 const restart = 3600.0
 
-// fleet computes what a large cluster needs from the figures of this record.
+// fleet has the figures from which the needs of a large cluster are computed.
 type fleet struct {
 	pods, onNode  float64
 	lineBytes     float64
-	memoryMiB     float64    // of a sidecar, with its part of the memory that all sidecars of a node share
+	memoryMiB     float64    // of a sidecar, including its part of the memory that the sidecars of a node share
 	cpu           [3]float64 // of a sidecar at each of the rates, % of a core
-	bytesOnDisk   float64    // for each byte of a line
-	decodeSeconds float64    // CPU time of the injector for a pod: the review
-	mutateSeconds float64    // and the patch
+	bytesOnDisk   float64    // bytes on disk for each byte of a line
+	decodeSeconds float64    // CPU time of the injector for the review of a pod
+	mutateSeconds float64    // and for its patch
 }
 
 // review is the injector's CPU time for a pod, in seconds.
 func (f fleet) review() float64 { return f.decodeSeconds + f.mutateSeconds }
 
-// fleet collects the figures. It is not ok if one of them was not measured.
+// fleet collects the figures. ok is false if one of them was not measured.
 func (r *record) fleet() (f fleet, ok bool) {
 	f = fleet{pods: 100_000, onNode: mostSidecars, lineBytes: usualLine}
 	for _, want := range []struct {
@@ -54,7 +54,7 @@ func (r *record) median(experiment, contestant, key string) (v float64, ok bool)
 	return v, ok
 }
 
-// rates are what a pod's JVM may log, at which the CPU time of a sidecar was measured.
+// rates are typical rates of a JVM's log, at which the CPU time of a sidecar was measured.
 var rates = [...]struct {
 	name  string
 	lines float64
@@ -79,7 +79,7 @@ func (f fleet) write(s *strings.Builder) {
 		"PUT requests and objects a month of a copy in S3 are [on a page of their own](../sinks.md#requests-and-objects-on-paper).\n")
 }
 
-// result sums up the tables.
+// result writes a summary of the tables.
 func (f fleet) result(s *strings.Builder) {
 	least, most := rates[0], rates[len(rates)-1]
 	storage := func(lines float64) string {

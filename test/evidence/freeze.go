@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A scheme has the colours of a picture. GitHub chooses one of two files by the reader's theme: a media query inside
-// a file does not see that theme.
+// A scheme has the colours of a picture. There are two files, from which GitHub chooses by the reader's theme: a
+// media query inside a file does not see that theme.
 type scheme struct{ name, text, quiet, back, bad, others, ours string }
 
 var schemes = []scheme{
@@ -16,7 +16,7 @@ var schemes = []scheme{
 	{"dark", "#e6edf3", "#9198a1", "#0d1117", "#3c1618", "#ff7b72", "#58a6ff"},
 }
 
-// drawFreeze draws what a frozen disk does to an application, by the newest JDK, once for each scheme.
+// drawFreeze draws, for each scheme, how a frozen disk stalls an application on the newest JDK.
 func (r *record) drawFreeze(dir string) error {
 	strips := r.freezeStrips()
 	if strips == nil {
@@ -30,14 +30,15 @@ func (r *record) drawFreeze(dir string) error {
 	return nil
 }
 
-// A freezeStrip is one way to log.
+// A freezeStrip is the part of the picture for one way to log.
 type freezeStrip struct {
 	row           *row
 	title, result string
 	frozen        [2]float64 // from when to when, in seconds
 }
 
-// freezeStrips returns the three ways that a reader chooses between, or nil if the record lacks one of them.
+// freezeStrips returns the strips for the three ways to log between which a reader chooses, or nil if the
+// record lacks one of them.
 func (r *record) freezeStrips() (strips []freezeStrip) {
 	group := ""
 	for _, g := range r.groups("stopped") { // in the order of JDKs

@@ -7,12 +7,12 @@ import (
 
 // goal is a limit that the project has set itself.
 type goal struct {
-	figure string // the experiment and the key of its column, as "idle/rss"
+	figure string // the experiment and the key of its column, such as "idle/rss"
 
 	what     string
 	measured interval
 	limit    float64
-	least    bool // the limit is the least value, not the largest
+	least    bool // the limit is a lower limit
 }
 
 // The verdicts on a goal.
@@ -51,13 +51,13 @@ type bound struct {
 	limit                       float64
 	experiment, contestant, key string
 
-	base  string // the contestant of the same experiment whose multiple is limited; empty: the value itself
+	base  string // the contestant by whose value the measured value is divided; empty: the value itself is limited
 	least bool
 }
 
 const plain, packed = "ullage, none", "ullage, zstd"
 
-// copyBounds are the bounds of the catch-up that need no peer.
+// copyBounds are the bounds of the catch-up that are not relative to a peer.
 var copyBounds = []bound{
 	{what: "catch-up with zstd: CPU, as a multiple of reading, compressing and writing", limit: 1.25, experiment: "catchup", contestant: packed, key: "cpu", base: loopName},
 	{what: "catch-up without compression: wall time, as a multiple of `dd` with `fsync`", limit: 1.5, experiment: "catchup", contestant: plain, key: "wall", base: ddName},
@@ -65,7 +65,7 @@ var copyBounds = []bound{
 	{what: "catch-up with zstd: peak memory, MiB", limit: 24, experiment: "catchup", contestant: packed, key: "peak"},
 }
 
-// steadyBounds are the bounds of a sidecar that has a JVM to follow.
+// steadyBounds are the bounds of a sidecar that follows files, idle or under a steady load.
 var steadyBounds = []bound{
 	{what: "the reader: a line of 120 bytes, ns", limit: 75, experiment: "reader", contestant: readerName, key: "ns"},
 	{what: "the same: allocations", limit: 0, experiment: "reader", contestant: readerName, key: "allocs"},
@@ -78,7 +78,7 @@ var steadyBounds = []bound{
 	{what: "20,000 lines/s: p99 of a line's age, ms (the limit is that of Fluent Bit 5.1.1, which was measured elsewhere and not by this run)", limit: 199, experiment: "steady", contestant: packed, key: "p99"},
 }
 
-// lossBounds are the bounds of lines lost by a fault.
+// lossBounds are the bounds on lines that a fault may lose or repeat.
 var lossBounds = []bound{
 	{what: "rotation storm: lines lost", experiment: "storm", contestant: packed, key: "lost"},
 	{what: "rotation storm: lines twice", experiment: "storm", contestant: packed, key: "twice"},
@@ -98,7 +98,7 @@ var eventBounds = []bound{
 	{what: "the same, waiting: lost", experiment: "million", contestant: millionWaiting, key: "lost"},
 }
 
-// boundsFor returns all bounds, for the contestants that ran.
+// boundsFor returns all bounds that apply to the contestants in the record.
 func boundsFor(r *record) []bound {
 	all := []bound{
 		{what: "catch-up without compression: CPU, s/GiB", limit: 1.2, experiment: "catchup", contestant: plain, key: "cpu"},
@@ -177,7 +177,7 @@ func (r *record) goals() (all []goal) {
 	return all
 }
 
-// row returns the row of a contestant, an empty one if there is none.
+// row returns the row of a contestant, or an empty row.
 func (r *record) row(experiment, contestant string) *row {
 	for _, x := range r.Experiments {
 		if x.Name == experiment {
@@ -199,7 +199,7 @@ func (r *record) contestants(experiment string) (all []string) {
 	return all
 }
 
-// groups returns the workloads of an experiment with hiccups.
+// groups returns the groups of rows of an experiment with hiccups: a JDK and a workload.
 func (r *record) groups(experiment string) (all []string) {
 	for _, contestant := range r.contestants(experiment) {
 		if group, name, ok := strings.Cut(contestant, ": "); ok && name == shippedLogging {
@@ -209,7 +209,8 @@ func (r *record) groups(experiment string) (all []string) {
 	return all
 }
 
-// bestPeer returns the shipper of others with the least median of a column, or nothing.
+// bestPeer returns the peer with the least median of a column, or the empty string if there is
+// none.
 func (r *record) bestPeer(experiment, key string) (best string) {
 	least := math.Inf(1)
 	for _, c := range r.Contestants {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// readerName is the row of the reader's work on a line.
+// readerName is the row for the reader's work on a line.
 const readerName = "tail, classify and queue"
 
 // readerAlone runs the Go benchmark of the reader.
@@ -28,10 +28,11 @@ type benchmarked struct {
 	figures figures
 }
 
-// units are the keys for the units that benchmarks print.
+// units has the keys of figures for the units that benchmarks print.
 var units = map[string]string{"ns/op": "ns", "B/op": "bytes", "allocs/op": "allocs", "cpu-ms/op": "cpu", "MiB-stored": "stored"}
 
-// goBench runs Go benchmarks of a package, with further flags of go test, and returns at least one.
+// goBench runs Go benchmarks of a package, with further flags for go test. It returns at least one
+// benchmark.
 func goBench(e *evidence, pkg, expression, time string, flags ...string) ([]benchmarked, error) {
 	args := append([]string{"test", "-run", "^$", "-bench", expression, "-benchmem", "-benchtime", time}, flags...)
 	out, err := exec.CommandContext(e.ctx, "go", append(args, pkg)...).CombinedOutput()
@@ -45,8 +46,8 @@ func goBench(e *evidence, pkg, expression, time string, flags ...string) ([]benc
 	return all, nil
 }
 
-// parseBench reads the lines of benchmarks that go test has printed: a name, a count, and
-// pairs of value and unit.
+// parseBench parses the lines of benchmarks in the output of go test: a name, a count, and pairs of
+// value and unit.
 func parseBench(out string) (all []benchmarked) {
 	for line := range strings.Lines(out) {
 		fields := strings.Fields(line)

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// burden is the load that is written next to a sidecar.
+// burden is the load of a sidecar.
 type burden struct {
 	rate  int // lines a second, into the first file
-	bytes int // a line with its newline: the length of shortLine, or at least that of lineHead and a stamp
-	files int // open, with a line each; one of them grows
-	jvms  int // real ones, instead of files
+	bytes int // of a line with its newline: either the length of shortLine, or at least the length of lineHead and a stamp
+	files int // open files with one line each; the first of them grows
+	jvms  int // real JVMs, instead of files
 }
 
-// size is a burden and its name. The digits of the name are the amount of what grows.
+// size is a burden and its name. The digits in the name are the quantity that grows.
 type size struct {
 	name string
 	load burden
@@ -28,10 +28,10 @@ type size struct {
 
 const (
 	usualLine = 130
-	mostHeld  = 2_000 // so many files are certainly held while other processes have them open
+	mostHeld  = 2_000 // the sidecar can certainly hold this many files that other processes have open
 )
 
-// growthOf measures the sidecar under loads that differ in one thing.
+// growthOf measures the sidecar under loads that differ in only one quantity.
 func growthOf(e *evidence, x *experiment, sizes []size) (*experiment, error) {
 	x.Plot = "cpu"
 	x.Method += " " + memoryMethod
@@ -52,15 +52,16 @@ func growthOf(e *evidence, x *experiment, sizes []size) (*experiment, error) {
 	return x, nil
 }
 
-// slope returns the growth of a column from the first row to the last, for each unit of what grows between them.
+// slope returns by how much a column grows from the first row to the last, divided by the growth of the quantity
+// between them.
 func (e *experiment) slope(key string, by float64) float64 {
 	before, _, _, _ := e.Rows[0].of(key)
 	after, _, _, _ := e.Rows[len(e.Rows)-1].of(key)
 	return (after - before) / by
 }
 
-// amount renders a value in the largest unit in which it is at least one, or in the smallest. Each unit is a step-th
-// of the one before.
+// amount renders a value in the largest unit in which it is at least one, or in the smallest unit. Each unit is the
+// previous unit divided by step.
 func amount(v float64, unit string, step float64, smaller ...string) string {
 	for _, next := range smaller {
 		if v >= 1 || v <= -1 {
@@ -71,8 +72,8 @@ func amount(v float64, unit string, step float64, smaller ...string) string {
 	return figure(v) + " " + unit
 }
 
-// underLoad measures the sidecar under a burden. Its CPU time is that of work that repeats every second: work that
-// occurs once is done before.
+// underLoad measures the sidecar under a burden. The CPU time is for recurring work only: work that occurs once is
+// done before the measurement.
 func underLoad(e *evidence, c *contestant, p place, l burden) (figures, error) {
 	s, err := c.start(e.ctx, p)
 	if err != nil {
@@ -92,7 +93,7 @@ func underLoad(e *evidence, c *contestant, p place, l burden) (figures, error) {
 	go func() { late <- c.follow(p, done) }()
 	held := min(l.files, mostHeld)
 	p.await(held)
-	time.Sleep(2*time.Second + time.Duration(held)*10*time.Millisecond) // until the last file is committed and the work of the start is done
+	time.Sleep(2*time.Second + time.Duration(held)*10*time.Millisecond) // until the last file is committed and the work at the start is done
 	got, err := e.over(s, e.window/2)
 	close(done)
 	ages := <-late
@@ -104,10 +105,10 @@ func underLoad(e *evidence, c *contestant, p place, l burden) (figures, error) {
 	return got, err
 }
 
-// await waits at most 2 minutes until that many streams have a directory.
+// await waits until that many streams have a directory, but at most 2 minutes.
 func (p place) await(streams int) {
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		if all, _ := os.ReadDir(p.dest); len(all) >= streams { // there may be no directory yet
+		if all, _ := os.ReadDir(p.dest); len(all) >= streams { // the directory may not exist yet
 			return
 		}
 	}
@@ -118,7 +119,7 @@ func writeFiles(p place, l burden) (stop func() error, err error) {
 	var files []*os.File
 	shut := func() {
 		for _, f := range files {
-			_ = f.Close() // it has no buffer
+			_ = f.Close() // nothing is buffered
 		}
 	}
 	for i := range l.files {
@@ -138,8 +139,8 @@ func writeFiles(p place, l burden) (stop func() error, err error) {
 	}
 	done, fed := make(chan struct{}), make(chan error, 1)
 	go func() {
-		// A generator must not take the core that is to be measured, so at 50,000 lines/s and above a write has many
-		// lines.
+		// The generator must not use up the cores of the measured process, so at 50,000 lines/s and above each write
+		// has many lines.
 		w := io.Writer(files[0])
 		var buffer *bufio.Writer
 		if l.rate >= 50_000 {
@@ -165,7 +166,7 @@ func runJVMs(e *evidence, p place, n int) (stop func() error, err error) {
 	stop = func() error {
 		for _, cmd := range running {
 			_ = cmd.Process.Kill() // fails only if the JVM has ended, which Wait reports
-			_ = cmd.Wait()         // an error, as it was killed
+			_ = cmd.Wait()         // the error is the kill
 		}
 		return nil
 	}
@@ -180,7 +181,7 @@ func runJVMs(e *evidence, p place, n int) (stop func() error, err error) {
 	return stop, nil
 }
 
-// growingLines and the functions below it return an experiment for one kind of growth each.
+// growingLines and the functions below it each return the experiment for one kind of growth.
 func growingLines(e *evidence) (*experiment, error) {
 	var sizes []size
 	for _, n := range []int{1_000, 10_000, 100_000, 1_000_000} {

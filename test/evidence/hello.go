@@ -16,7 +16,7 @@ import (
 type mode struct {
 	name  string
 	flags []string
-	from  int // the first JDK that has it
+	from  int // the first JDK that has the mode
 }
 
 var modes = []mode{
@@ -28,10 +28,11 @@ var modes = []mode{
 
 var places = []string{"disk", "tmpfs", "tmpfs + ullage"}
 
-// startRounds is the least number of rounds for a start that takes a tenth of a second, except in a quick run.
+// startRounds is the least number of rounds, except in a quick run, since a start takes only a tenth of a
+// second.
 const startRounds = 20
 
-// hello lets each JDK start, say hello and end, with everything that it can log.
+// hello measures a short program on each JDK that logs everything it can.
 func hello(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "hello", Title: "HelloWorld at all=trace", Plot: "wall",
@@ -96,7 +97,7 @@ func sayHello(e *evidence, jdk lab.JDK, m mode, place string) (figures, error) {
 	return f, err
 }
 
-// countIn counts the lines of gc.log at the place where they end up.
+// countIn counts the lines of gc.log in the segments if they are shipped, otherwise in the file.
 func countIn(source, dest string, shipped bool) (l lines, err error) {
 	if !shipped {
 		file, err := os.Open(filepath.Join(source, "gc.log"))

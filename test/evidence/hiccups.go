@@ -17,7 +17,7 @@ var decades = []struct {
 	text string
 }{{.1, "0.1 ms"}, {1, "1 ms"}, {10, "10 ms"}, {100, "100 ms"}, {1000, "1 s"}, {10_000, "10 s"}}
 
-// hiccupAt returns the position of a hiccup in a chart of that height.
+// hiccupAt returns the position of a hiccup in a chart of the given height.
 func hiccupAt(ms, height float64) float64 {
 	ms = min(max(ms, leastHiccup), mostHiccup)
 	return height * math.Log(ms/leastHiccup) / math.Log(mostHiccup/leastHiccup)
@@ -51,7 +51,7 @@ func chart(s *strings.Builder, width, height float64) {
 	fmt.Fprintf(s, "<rect class=\"back\" width=\"%.0f\" height=\"%.0f\"/>\n", width, height)
 }
 
-// drawTenths draws the hiccups over time, a strip for each contestant.
+// drawTenths draws the hiccups over time, with a strip for each contestant.
 func (e *experiment) drawTenths(path string) error {
 	const left, top, strip, gap, right = 70.0, 46.0, 56.0, 26.0, 790.0
 	var rows []*row
@@ -99,14 +99,14 @@ func bars(s *strings.Builder, r *row, left, right, base, perTenth float64, heigh
 	fmt.Fprintf(s, "<path class=\"%s\" stroke-width=\"%.1f\" d=\"%s\"/>\n", r.class("bars"), 0.8*perTenth, d.String())
 }
 
-// The percentiles of a curve, by their column, and their positions: the distance between nines grows with their
-// rarity.
+// The percentiles of a curve, by their column, and their positions on the axis: the number of nines, or more
+// for the longest.
 var curve = []struct {
 	key, text string
 	nines     float64
 }{{"p50", "50 %", .3}, {"p99", "99 %", 2}, {"p999", "99.9 %", 3}, {"p9999", "99.99 %", 4}, {"p99999", "99.999 %", 5}, {"longest", "longest", 6.2}}
 
-// drawCurves draws the percentiles of the hiccups, a chart for each workload.
+// drawCurves draws the percentiles of the hiccups, with a chart for each group of rows.
 func (e *experiment) drawCurves(path string) error {
 	const left, right, high, legend = 70.0, 560.0, 190.0, 576.0
 	var groups []string

@@ -17,7 +17,7 @@ const (
 	memoryEvery  = 100 * time.Millisecond
 )
 
-// over measures a process for a while.
+// over measures a process for d.
 func (e *evidence) over(s *shipper, d time.Duration) (figures, error) {
 	used, err := lab.CPUTime(s.PID())
 	if err != nil {
@@ -46,7 +46,7 @@ func (e *evidence) over(s *shipper, d time.Duration) (figures, error) {
 	return figures{"cpu": (after - used).Seconds() / d.Seconds() * 100, "wakes": max(0, float64(switches(s.PID())-woken)/d.Seconds()), "rss": most, "least": least}, nil
 }
 
-// settled is how long an idle contestant is left alone after its start.
+// settled is the time from the start of an idle contestant to its measurement.
 const settled = 20 * time.Second
 
 // idle measures all contestants at the same time, while nothing happens.

@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// interval is a median and the range in which the median of very many rounds would lie.
+// interval is a median, and the range in which the median of very many rounds would be.
 type interval struct{ median, low, high float64 }
 
-// String renders the interval, as "1.2 (1.1–1.4)", or without the bounds if there is no distance between them.
+// String renders the interval like "1.2 (1.1–1.4)", or without the bounds if they are equal.
 func (i interval) String() string {
 	if i.low == i.high {
 		return figure(i.median)
@@ -19,18 +19,18 @@ func (i interval) String() string {
 }
 
 const (
-	// leastRounds is the least number of rounds from which an interval is estimated. With fewer, the
-	// interval is from the least value to the largest.
+	// leastRounds is the least number of rounds from which an interval is estimated. With fewer
+	// rounds, the interval is from the least value to the largest.
 	leastRounds = 5
 
-	// resamples is how often the rounds are drawn again.
+	// resamples is how often rounds are drawn.
 	resamples = 10_000
 )
 
-// spreadOf returns the interval of a statistic of rounds: of all of them, and, with 95 %
-// confidence, of a percentile bootstrap (B. Efron, "Bootstrap Methods: Another Look at the
-// Jackknife", 1979): n rounds are drawn out of the n, with replacement, again and again. The
-// statistic gets the numbers of the rounds that were drawn. The same rounds give the same interval.
+// spreadOf returns a statistic of all rounds with its 95 % interval, from a percentile bootstrap
+// (B. Efron, "Bootstrap Methods: Another Look at the Jackknife", 1979): n rounds are repeatedly
+// drawn from the n rounds, with replacement. The statistic gets the numbers of the rounds that were
+// drawn. The same rounds always give the same interval.
 func spreadOf(rounds int, statistic func(drawn []int) float64) interval {
 	all := sequence(rounds)
 	got := interval{median: statistic(all)}
@@ -55,7 +55,7 @@ func spreadOf(rounds int, statistic func(drawn []int) float64) interval {
 	return got
 }
 
-// medianOf returns the median of those values that were drawn.
+// medianOf returns the median of the values that were drawn.
 func medianOf(values []float64, drawn []int) float64 {
 	some := make([]float64, len(drawn))
 	for i, n := range drawn {
@@ -66,8 +66,8 @@ func medianOf(values []float64, drawn []int) float64 {
 	return (some[(n-1)/2] + some[n/2]) / 2
 }
 
-// over returns the interval of the ratio of values to a base, round by round: anything that slows down a whole round
-// affects both. Rounds that only one of them has are left out.
+// over returns the interval of the ratio of values to a base. The same rounds are drawn from both, because anything
+// that slows down a whole round affects both. Rounds that only one of them has are ignored.
 func over(values, base []float64) (interval, bool) {
 	n := min(len(values), len(base))
 	if n == 0 || medianOf(base, sequence(n)) <= 0 {
@@ -91,14 +91,14 @@ func sequence(n int) []int {
 	return all
 }
 
-// percentiles has the percentiles that experiments may print, by the key of their column.
+// percentiles has the percentiles that experiments can have, by the key of their column.
 var percentiles = map[string]float64{"p50": .5, "p90": .9, "p99": .99, "p999": .999, "p9999": .9999, "p99999": .99999}
 
 // leastBeyond is how many values must lie beyond a percentile to make it meaningful. With fewer, the percentile is
 // one of the largest values by chance.
 const leastBeyond = 10
 
-// summarize enters the meaningful percentiles of values.
+// summarize enters the meaningful percentiles of the values.
 func (f figures) summarize(values []float64) {
 	sorted := slices.Sorted(slices.Values(values))
 	for key, q := range percentiles {
@@ -108,7 +108,8 @@ func (f figures) summarize(values []float64) {
 	}
 }
 
-// dropUntold removes the percentiles that have too few values. The number of values is a column.
+// dropUntold removes the percentiles beyond which there are too few values. number is the key of
+// the column with the number of values.
 func (f figures) dropUntold(number string) {
 	for key, q := range percentiles {
 		if !tells(q, f[number]) {

@@ -26,8 +26,8 @@ func TestIntervalOfRounds(t *testing.T) {
 	}
 }
 
-// TestTheIntervalHoldsTheTruth makes many experiments of nine rounds each. About 95 % of their intervals must contain
-// the median of the distribution from which the rounds were drawn.
+// TestTheIntervalHoldsTheTruth simulates many experiments of nine rounds each. About 95 % of their intervals must
+// contain the median of the distribution from which the rounds were drawn.
 func TestTheIntervalHoldsTheTruth(t *testing.T) {
 	state, held := uint64(1), 0
 	next := func() float64 { // from 0 to 1, with the median 0.5
@@ -49,7 +49,7 @@ func TestTheIntervalHoldsTheTruth(t *testing.T) {
 	}
 }
 
-// TestAMultipleIsTakenRoundByRound checks that a machine that is slower in some rounds does not change a ratio.
+// TestAMultipleIsTakenRoundByRound checks that a ratio does not change if the machine is slower in some rounds.
 func TestAMultipleIsTakenRoundByRound(t *testing.T) {
 	base := []float64{1, 2, 4, 3, 1.5, 8}
 	twice := make([]float64, len(base))

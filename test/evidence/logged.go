@@ -38,8 +38,8 @@ func (a application) apply(by appender, t trial) (f figures, err error) {
 	return a.log(by, v.Dir, run, "Apps", strconv.Itoa(t.threads), fmt.Sprint(runs), strconv.Itoa(t.rate), end)
 }
 
-// log runs a program that logs by an appender, perhaps to a volume, and compares the program's counts with the lines
-// that are found at the end.
+// log runs a program that logs with an appender, on a volume if that is not empty. It compares the program's counts
+// with the lines that it finds at the end.
 func (a application) log(by appender, volume string, run func(*exec.Cmd) (figures, error), program string, args ...string) (f figures, err error) {
 	c := a.sidecar("application", "zstd")
 	p, err := a.place(c, volume)
@@ -66,14 +66,14 @@ func (a application) log(by appender, volume string, run func(*exec.Cmd) (figure
 		f["side"] = cpu(s.cmd.ProcessState) * 1e9 / max(1, f["written"])
 		err = found.readAll(a.ctx, a.ullage, p.dest)
 	}
-	// A killed thread may have logged an event that it has not counted yet.
+	// A killed thread may have logged an event that it had not counted yet.
 	f["lost"] = max(0, f["written"]-found.all)
 	f["severe"] = max(0, f["severe"]-found.severe)
 	f["share"] = 100 * f["lost"] / max(1, f["written"])
 	return f, err
 }
 
-// logged runs a JVM that logs to its end.
+// logged runs a JVM that logs, until the JVM ends.
 func logged(cmd *exec.Cmd) (figures, error) {
 	return loggedWhile(cmd, func() error { return nil })
 }
@@ -94,8 +94,8 @@ func loggedWhile(cmd *exec.Cmd, do func() error) (figures, error) {
 	return pairs(string(text))
 }
 
-// begin starts a JVM and waits until it reports that it logs. It returns the JVM's further output, nil if the JVM did
-// not start.
+// begin starts a JVM and waits until it reports that it logs. It returns the JVM's further output, or nil if the JVM
+// did not start.
 func begin(cmd *exec.Cmd) (*bufio.Reader, error) {
 	cmd.Stderr = os.Stderr
 	pipe, err := cmd.StdoutPipe()
@@ -133,7 +133,7 @@ func loggedUntilKilled(cmd *exec.Cmd, after time.Duration, counts string) (figur
 	return threadCounts(text, lasted)
 }
 
-// threadCounts reads the counts that Apps.java keeps of each thread: the events, the severe ones among them, and the
+// threadCounts parses the counts that Apps.java keeps for each thread: all events, the severe events, and the
 // longest call in nanoseconds.
 func threadCounts(text []byte, seconds float64) (figures, error) {
 	if len(text) == 0 || len(text)%24 != 0 {

@@ -11,28 +11,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// loopSync is the number of bytes of input after which a loop waits for the disk.
+// loopSync is the number of bytes of input after which a loop syncs its output.
 const loopSync = 8 << 20
 
-// loopName is the name of a loop that guarantees nothing.
+// loopName is the name of the loop with which the catch-up is compared. It gives no guarantees.
 const loopName = "read, compress, write"
 
-// A way moves a log to the disk block by block, without any guarantee and without a look at its lines.
+// A way copies a log to the disk block by block. It gives no guarantees and does not look at lines.
 type way struct {
 	name    string
 	block   int            // bytes that are read at a time
-	options []zstd.EOption // of the encoder, whose library is the sidecar's; nil: the bytes are written as they are
-	stream  bool           // the encoder remembers the blocks before
+	options []zstd.EOption // of the encoder, which is from the sidecar's library; nil: the bytes are written unchanged
+	stream  bool           // the encoder remembers earlier blocks
 	learned bool           // the encoder has a dictionary: the first 64 KiB of the log
-	send    bool           // the kernel copies, by sendfile(2)
-	early   bool           // the kernel is asked to write each block back at once, by sync_file_range(2)
-	free    bool           // what was written is freed on the tmpfs, by fallocate(2), 1 MiB at a time
-	apart   bool           // one thread reads and another writes, on a CPU of its own if there is one
+	send    bool           // the kernel copies, with sendfile(2)
+	early   bool           // the kernel is asked to write back each block at once, with sync_file_range(2)
+	free    bool           // blocks that were written are freed on the tmpfs, with fallocate(2), 1 MiB at a time
+	apart   bool           // one thread reads and another writes
 }
 
 const usualBlock = 512 << 10
 
-// The first way is the loop with which a catch-up is compared, the others are alternatives.
+// The first way is the loop with which a catch-up is compared. The others are alternatives.
 var ways = []way{
 	{name: loopName, block: usualBlock, options: encoding()},
 	{name: "read, write", block: usualBlock},
@@ -50,12 +50,12 @@ var ways = []way{
 	{name: loopName + ", one stream with a window of 8 MiB", block: usualBlock, options: encoding(zstd.WithWindowSize(8 << 20)), stream: true},
 }
 
-// encoding returns the options of the sidecar's encoder, and others that replace them.
+// encoding returns the options of the sidecar's encoder, followed by others that override them.
 func encoding(others ...zstd.EOption) []zstd.EOption {
 	return append([]zstd.EOption{zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(usualBlock)}, others...)
 }
 
-// runLoop copies a file in the way with that name.
+// runLoop copies a file in the way with the given name.
 func runLoop(name, from, to string) (err error) {
 	i := slices.IndexFunc(ways, func(w way) bool { return w.name == name })
 	if i < 0 {
@@ -98,8 +98,8 @@ func runLoop(name, from, to string) (err error) {
 	}
 }
 
-// mover returns a function that moves the next block and returns how many bytes of the
-// input that were, and one that writes what the encoder still has.
+// mover returns two functions: move copies the next block and returns its number of input bytes,
+// and end writes the data that is still in the encoder.
 func (w *way) mover(in, out *os.File) (move func() (int, error), end func() error, err error) {
 	if w.send {
 		return func() (int, error) {
@@ -172,7 +172,8 @@ func (w *way) reader(in *os.File) func() ([]byte, error) {
 	}
 }
 
-// writer returns a function that writes a block, and one that writes what the encoder still has.
+// writer returns two functions: write writes a block, and end writes the data that is still in the
+// encoder.
 func (w *way) writer(in, out *os.File) (write func(block []byte) error, end func() error, err error) {
 	if w.options == nil {
 		return func(block []byte) error { _, err := out.Write(block); return err }, func() error { return nil }, nil

@@ -16,7 +16,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// machine describes what the figures depend on.
+// machine describes the machine and the versions on which the figures depend.
 type machine struct {
 	CPU       string
 	Cores     int
@@ -26,7 +26,7 @@ type machine struct {
 	Versions  []string
 }
 
-// describe asks the system. What the system does not report stays empty.
+// describe describes this machine. A field that the system does not report stays empty.
 func describe(ullage, dest string, jdks []lab.JDK) machine {
 	m := machine{Cores: runtime.NumCPU(), CPU: field("/proc/cpuinfo", "model name")}
 	if kib, err := strconv.Atoi(strings.TrimSuffix(field("/proc/meminfo", "MemTotal"), " kB")); err == nil {
@@ -66,8 +66,8 @@ func field(path, key string) string {
 // ticks are the CPU times of the machine since it started, in hundredths of a second.
 type ticks struct{ total, stolen, busy float64 }
 
-// now reads the first line of /proc/stat, as proc(5) describes it: "cpu user
-// nice system idle iowait irq softirq steal".
+// now reads the first line of /proc/stat, which has the form "cpu user nice system idle iowait irq
+// softirq steal": see proc(5).
 func now() (t ticks) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -88,7 +88,7 @@ func now() (t ticks) {
 	return t
 }
 
-// noise describes the CPU time that other machines have taken since before, and the load at the begin of the run.
+// noise describes the load before the run, and the CPU time that other machines have taken since before.
 func noise(load float64, before ticks) string {
 	after := now()
 	share := 0.0
@@ -105,14 +105,14 @@ func loadAverage() float64 {
 	return float64(info.Loads[0]) / 65536
 }
 
-// Limits on what the machine may do besides the run. The page states them.
+// Limits on the other work of the machine. The page states them.
 const (
-	calmOthers      = 0.10 // of a core, in each second before a round
+	calmOthers      = 0.10 // of a core, in each second that is to be quiet before a round
 	disturbedOthers = 0.25 // of a core, on average over a measurement
 	mostStolen      = 0.02 // of the CPU time, in both cases
 )
 
-// noted is what the machine did besides the run during some time.
+// noted is the work of the machine, apart from the run, during some time.
 type noted struct {
 	over   time.Duration
 	others float64 // cores that other processes used
@@ -130,7 +130,8 @@ func (n noted) String() string {
 	return fmt.Sprintf("other processes take %.0f %% of a core, other machines %.1f %% of the CPU time, load average %.1f", 100*n.others, 100*n.stolen, n.load)
 }
 
-// enter adds to the figures of a measurement what else the machine did, under keys that no table uses.
+// enter adds the other work of the machine to the figures of a measurement, under keys that no table
+// uses.
 func (n noted) enter(f figures) {
 	if f == nil {
 		return
@@ -144,11 +145,11 @@ func (n noted) enter(f figures) {
 type moment struct {
 	at     time.Time
 	all    ticks
-	own    float64         // of this program and of all processes that it has started
-	kernel map[int]float64 // of the kernel's threads, which write to the disk on behalf of others
+	own    float64         // of this program and all processes that it has started
+	kernel map[int]float64 // of each kernel thread; these also work for the run, for instance when they write to the disk
 }
 
-// since returns what the machine did besides this program between two moments.
+// since returns the work of the machine, apart from this program, between two moments.
 func (m moment) since(before moment) noted {
 	n := noted{over: m.at.Sub(before.at), load: loadAverage()}
 	if hundredths := n.over.Seconds() * 100; hundredths > 0 {
@@ -165,11 +166,11 @@ func (m moment) since(before moment) noted {
 	return n
 }
 
-// kthreadd is the parent of all threads of the kernel.
+// kthreadd is the process ID of the parent of all kernel threads.
 const kthreadd = 2
 
-// takeMoment reads the counters of the kernel. In a container with a process namespace, threads of
-// the kernel are not visible and count as other processes.
+// takeMoment reads the counters of the kernel. In a container with a process namespace, kernel
+// threads are not visible, so that their time is taken for the time of other processes.
 func takeMoment() moment {
 	m := moment{at: time.Now(), all: now(), kernel: map[int]float64{}}
 	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is well-formed
@@ -177,9 +178,9 @@ func takeMoment() moment {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file))) // digits, by the pattern
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file))) // the pattern admits only digits
 		parents[pid], times[pid] = parseStat(string(text))
 	}
 	for pid, parent := range parents {
@@ -193,9 +194,9 @@ func takeMoment() moment {
 	return m
 }
 
-// descends reports whether a process is another one, or was started by it.
+// descends reports whether the process pid is the process from or a descendant of it.
 func descends(pid, from int, parents map[int]int) bool {
-	for range parents { // bounded, since a number may have been reused while the files were read
+	for range parents { // bounded, since a process ID may have been reused while the files were read
 		if pid == from {
 			return true
 		}
@@ -206,10 +207,10 @@ func descends(pid, from int, parents map[int]int) bool {
 	return false
 }
 
-// parseStat reads from /proc/PID/stat, as proc(5) describes it, the parent of a process and its CPU
-// time, with that of the children that it has waited for.
+// parseStat parses /proc/PID/stat: see proc(5). It returns the parent of the process, and the CPU
+// time of the process and of the children that it has waited for.
 func parseStat(text string) (parent int, hundredths float64) {
-	_, rest, _ := cutLast(text, ")") // a name may have spaces and parentheses in it
+	_, rest, _ := cutLast(text, ")") // a name may contain spaces and parentheses
 	fields := strings.Fields(rest)
 	if len(fields) < 15 {
 		return 0, 0
@@ -229,14 +230,14 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// thisMachine looks at the machine for a second.
+// thisMachine returns the other work of the machine during the next second.
 func thisMachine() noted {
 	before := takeMoment()
 	time.Sleep(time.Second)
 	return takeMoment().since(before)
 }
 
-// watchMachine follows the machine second by second, until end is called.
+// watchMachine observes the machine every second until end is called, which returns the result.
 func watchMachine() (end func() noted) {
 	done, result := make(chan struct{}), make(chan noted)
 	go func() {

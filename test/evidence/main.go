@@ -1,17 +1,17 @@
-// Command evidence runs contestants side by side, records what they cost, and
-// writes a page with tables and plots from that record alone.
+// Command evidence measures contestants in the same experiments and records the figures. It writes
+// a page with tables and plots only from that record.
 //
-// In each round every contestant runs once, so that a machine that slows down slows all of them. It needs a JDK (17
-// or newer), and room for three times --size both on a tmpfs at /dev/shm and in the directory of --dest. As root, it
-// also freezes a disk. Other shippers take part if they are on the PATH. rsyslog and syslog-ng are fetched from
-// Debian; an OpenTelemetry Collector, Filebeat and vlagent are built from Go modules. Both happen once, into the
-// user's cache.
+// In each round every contestant runs once, so that a machine that slows down slows all of them. The command needs a
+// JDK (17 or later), and three times --size of free space, both on a tmpfs at /dev/shm and in the directory of
+// --dest. As root, it also freezes a disk. Other shippers take part if they are on the PATH. rsyslog and syslog-ng
+// are downloaded from Debian; an OpenTelemetry Collector, Filebeat and vlagent are built from Go modules. This is
+// done once, into the user's cache.
 //
 //	evidence loop WAY FROM TO   is a contestant: it copies a file
 //	evidence -limits            compares ullage with its limits, without the others and a page
 //
-// With -limits it needs no other shipper, but 12 GiB in the directory of --dest. The part with a tmpfs of 16 MiB
-// needs root.
+// With -limits, it needs no other shipper, but 12 GiB in the directory of --dest. The experiment with a tmpfs of
+// 16 MiB needs root.
 package main
 
 import (
@@ -28,7 +28,7 @@ import (
 	"time"
 )
 
-// experiments are the questions, in the order of the page.
+// experiments are all experiments, in the order of the page.
 var experiments = []question{
 	{"catchup", forPage | forLimits, catchUp},
 	{"reader", forLimits, readerAlone},
@@ -122,13 +122,14 @@ func names() string {
 	return strings.Join(all, ",")
 }
 
-// request is what is to be measured, and where it is to be written.
+// request says which experiments to run, and where to write the results.
 type request struct {
 	only, command       string
 	record, page, quote string // files
 }
 
-// asked returns the named experiments, or without a name those for the purpose.
+// asked returns the experiments that r.only names, or if it is empty, the experiments for the
+// purpose.
 func (r request) asked(in purpose) (asked []question) {
 	for _, q := range experiments {
 		if r.only == "" && q.in&in != 0 || slices.Contains(strings.Split(r.only, ","), q.name) {
@@ -148,7 +149,7 @@ func (r request) holdToLimits(e *evidence) error {
 
 // compare measures and writes the record and the page.
 func (r request) compare(e *evidence) error {
-	for _, path := range []string{r.record, r.page} { // now, not after half an hour
+	for _, path := range []string{r.record, r.page} { // now, so that an error does not come after half an hour
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}

@@ -13,10 +13,10 @@ const (
 	millionWaiting = "Logback, ring, an encoder, waiting"
 )
 
-// million measures what is lost, and how long calls take, at a million events a second.
+// million measures, at a million events a second, how many events are lost and how long calls take.
 func (a application) million() (*experiment, error) {
 	const threads, rate = 2, 1_000_000
-	seconds := int(7.5 * a.window.Seconds()) // a minute, unless a shorter run is asked for
+	seconds := int(7.5 * a.window.Seconds()) // a minute, with the default window
 	x := &experiment{
 		Name: "million", Title: "A million events a second", Plot: "p9999",
 		Question: "Does the ring keep up with an application that logs a lot? Does a call ever wait?",

@@ -12,8 +12,9 @@ import (
 	"github.com/ullage/ullage/internal/segment/seek"
 )
 
-// minuteLog is 10 GiB of log that a sidecar has persisted in a day, with segments of the
-// default size and age. Its lines have the default decorators and, if dated, a date.
+// minuteLog generates 10 GiB of log in the form in which a sidecar persists it during a day, with
+// segments of the default size and age. Its lines have the default decorators and, if dated is set,
+// a date.
 type minuteLog struct {
 	dir   string // of the stream
 	dated bool
@@ -25,7 +26,7 @@ type minuteLog struct {
 	segments []seek.Segment
 	file     *os.File // the active segment
 	at       seek.Place
-	disk     int64 // of all segments
+	disk     int64 // size of all segments
 	lines    int
 }
 
@@ -34,7 +35,8 @@ const (
 	perSecond     = 10 << 30 / int(minuteLogTime/time.Second)
 )
 
-// minute reads one minute out of 10 GiB, in the middle of a segment, with and without the seek file.
+// minute measures how long it takes to read one minute out of 10 GiB, in the middle of a segment,
+// with and without the seek file.
 func minute(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "minute", Title: "One minute out of 10 GiB",
@@ -87,7 +89,7 @@ func minuteOf(e *evidence, dated bool) (figures, error) {
 	return f, err
 }
 
-// catMinute lets `ullage logs` print a minute from a cold cache.
+// catMinute measures how `ullage logs` prints a minute of the log, from a cold cache.
 func (l *minuteLog) catMinute(e *evidence) (figures, error) {
 	if err := l.forget(); err != nil {
 		return nil, err
@@ -127,7 +129,7 @@ func (l *minuteLog) forget() error {
 	return nil
 }
 
-// makeMinuteLog writes the log as a sidecar that commits each second does.
+// makeMinuteLog writes the log in the form of a sidecar that commits every second.
 func makeMinuteLog(dest string, dated bool) (*minuteLog, error) {
 	l := &minuteLog{dir: filepath.Join(dest, "gc.log"), dated: dated, begun: time.Now().UTC().Truncate(time.Second).Add(-minuteLogTime)}
 	if err := os.MkdirAll(l.dir, 0o750); err != nil {
@@ -154,7 +156,7 @@ func makeMinuteLog(dest string, dated bool) (*minuteLog, error) {
 	return l, os.WriteFile(filepath.Join(l.dir, seek.Name), file, 0o640)
 }
 
-// second writes the lines of a second and then reads them.
+// second appends the lines of one second, and the entries of the seek file that are due after it.
 func (l *minuteLog) second(up time.Duration) error {
 	read := l.begun.Add(up + time.Second)
 	if l.file != nil && (read.Sub(l.at.Start) >= time.Hour || l.at.Offset >= 64<<20) {
@@ -190,7 +192,7 @@ func (l *minuteLog) second(up time.Duration) error {
 	return nil
 }
 
-// text returns the lines of a second.
+// text returns the lines of one second.
 func (l *minuteLog) text(up time.Duration) (raw []byte) {
 	for step := time.Second / time.Duration(perSecond/100); len(raw) < perSecond; up += step {
 		if l.dated {

@@ -11,16 +11,17 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// nodeLines is how many lines each JVM of a node logs in a second: about a collection, at level info.
+// nodeLines is how many lines each JVM of a node logs a second: about one collection at level info.
 const nodeLines = 10
 
-// mostSidecars is how many pods a node has by default, and wholeNode their row.
+// mostSidecars is how many pods a node has at most by default, and wholeNode is the row for that
+// number.
 const (
 	mostSidecars = 110
 	wholeNode    = "sidecars: 110"
 )
 
-// node measures as many sidecars as a node has pods, on one disk.
+// node measures up to as many sidecars on one disk as a node may have pods.
 func node(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "node", Title: "Growth: sidecars of a node", Plot: "commit",
@@ -73,7 +74,7 @@ func sidecars(e *evidence, n int) (f figures, err error) {
 	}
 	done, fed := make(chan struct{}), make(chan fedLines, 1)
 	go func() { fed <- feedAll(all, done) }()
-	time.Sleep(5 * time.Second) // memory that the starts needed is free again
+	time.Sleep(5 * time.Second) // by then, memory that only the start needs is freed
 	f, err = overAll(e, all, e.window)
 	close(done)
 	wrote := <-fed
@@ -114,7 +115,7 @@ type fedLines struct {
 	err   error
 }
 
-// feedAll writes to all files in turn, so that each gets nodeLines a second, until done is closed.
+// feedAll writes a line to each file in turn, nodeLines times a second, until done is closed.
 func feedAll(all []berth, done <-chan struct{}) (n fedLines) {
 	tick := time.NewTicker(time.Second / nodeLines)
 	defer tick.Stop()
@@ -135,11 +136,11 @@ func feedAll(all []berth, done <-chan struct{}) (n fedLines) {
 	}
 }
 
-// pssSamples are few, because for each the kernel walks through all pages of a process, which takes half a
-// millisecond.
+// pssSamples is small, because for each sample the kernel visits all pages of a process, which takes half
+// a millisecond.
 const pssSamples = 4
 
-// overAll measures all sidecars for a while. The CPU time that it takes to ask them for their metrics is not counted.
+// overAll measures all sidecars for d. The CPU time for the requests for their metrics is not counted.
 func overAll(e *evidence, all []berth, d time.Duration) (figures, error) {
 	asked, err := commitsOf(all)
 	if err != nil {
@@ -191,7 +192,7 @@ func cpuOf(all []berth) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// commits are the commits of all sidecars until a time.
+// commits has the number and the total duration of the commits of all sidecars until a time.
 type commits struct {
 	at             time.Time
 	count, seconds float64
@@ -211,7 +212,8 @@ func commitsOf(all []berth) (c commits, err error) {
 	return c, nil
 }
 
-// shared returns the memory of a process in MiB, with its part of the memory that it shares, or 0 if it has ended.
+// shared returns the memory of a process in MiB, including its part of shared memory, or 0 if the process has
+// ended.
 func shared(pid int) float64 {
 	kib, _ := strconv.Atoi(strings.TrimSuffix(field(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Pss"), " kB"))
 	return float64(kib) / 1024

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// write makes the page, with its plots and the pictures of other pages in its directory.
+// write writes the page, and in its directory the plots and the pictures for other pages.
 func (r *record) write(page string) error {
 	dir := filepath.Dir(page)
 	var s strings.Builder
@@ -75,8 +75,8 @@ func (r *record) head(s *strings.Builder) {
 	}
 }
 
-// wasBusy reports whether the machine was busy during the run. An old record, from before runs waited, has only the
-// load average.
+// wasBusy reports whether the machine was busy during the run. An old record, of a run that did not wait for a
+// quiet machine, has only the load average.
 func wasBusy(r *record) bool {
 	if r.Calm != nil {
 		return r.Calm.GaveUp
@@ -84,7 +84,7 @@ func wasBusy(r *record) bool {
 	return r.Machine.Cores > 0 && r.Load > float64(r.Machine.Cores)
 }
 
-// calmness describes what was done to measure on a quiet machine.
+// calmness describes how the run waited for a quiet machine and repeated measurements.
 func calmness(r *record) string {
 	if r.Calm == nil {
 		return ""
@@ -99,7 +99,7 @@ func calmness(r *record) string {
 		100*calmOthers, 100*mostStolen, calmFor, seconds(r.Calm.Waited), 100*disturbedOthers, 100*mostStolen, sum.Repeated, sum.Kept)
 }
 
-// repeated describes what a figure of the page is.
+// repeated describes how the figures of the page are computed from the rounds.
 func (r *record) repeated() string {
 	most := 0
 	for _, e := range r.Experiments {
@@ -121,7 +121,7 @@ func (e *experiment) rounds() (least int) {
 	return least
 }
 
-// lasted describes how often every contestant ran, and how long all of that took.
+// lasted describes how often every contestant ran, and how long the experiment took.
 func (e *experiment) lasted() string {
 	text := "One round"
 	if n := e.rounds(); n != 1 {
@@ -136,7 +136,7 @@ func (e *experiment) lasted() string {
 	return text + "."
 }
 
-// seconds renders a duration, as "90 s" or "26 minutes".
+// seconds renders a duration like "90 s" or "26 minutes".
 func seconds(n float64) string {
 	if n < 120 {
 		return fmt.Sprintf("%.0f s", n)
@@ -158,7 +158,7 @@ func (e *experiment) result() string {
 	return strings.Join(parts, " ")
 }
 
-// spread names the ends of the plotted column.
+// spread describes the least and the largest value of the plotted column.
 func (e *experiment) spread() string {
 	var least, most *row
 	var low, high float64
@@ -237,7 +237,7 @@ func byThreads(names []string) (all []string) {
 	return all
 }
 
-// appendix has the configurations.
+// appendix writes the configurations of the contestants.
 func (r *record) appendix(s *strings.Builder) {
 	if len(r.Contestants) == 0 {
 		return
@@ -251,7 +251,7 @@ func (r *record) appendix(s *strings.Builder) {
 	}
 }
 
-// table writes the rows in the order in which they ran.
+// table writes the rows as a table.
 func (e *experiment) table(s *strings.Builder) {
 	s.WriteString("|")
 	for _, c := range e.Columns {
@@ -267,7 +267,7 @@ func (e *experiment) table(s *strings.Builder) {
 	}
 }
 
-// listings writes what rows have to show in addition to figures.
+// listings writes the text that rows have in addition to figures.
 func (e *experiment) listings(s *strings.Builder) {
 	for _, r := range e.Rows {
 		if len(r.Listing) > 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// TestPageFromRecord saves a record, loads it, and finds its medians on the
-// page and well-formed XML in the plot.
+// TestPageFromRecord saves and loads a record, and checks that its medians are on the page and that
+// the plot is well-formed XML.
 func TestPageFromRecord(t *testing.T) {
 	x := &experiment{Name: "x", Title: "Title", Plot: "cpu", Columns: []column{{"cpu", "CPU, s < 1"}, {"side", "side"}}}
 	for _, v := range []float64{3, 1.25, 2} {
@@ -59,7 +59,7 @@ func TestPageFromRecord(t *testing.T) {
 	}
 }
 
-// TestFleet compares the results of the formulas with sums made by hand.
+// TestFleet compares the results of the formulas with results that were calculated by hand.
 func TestFleet(t *testing.T) {
 	r := &record{}
 	for _, x := range []struct {
@@ -101,7 +101,8 @@ func TestFleet(t *testing.T) {
 	}
 }
 
-// TestGoals has goals that were reached, that were missed and are explained, and one left out without a figure.
+// TestGoals checks reached goals, missed goals with their explanation, and that a goal without a figure is
+// omitted.
 func TestGoals(t *testing.T) {
 	r := &record{Contestants: []configured{{Name: "ullage, none"}, {Name: "slow"}, {Name: "fast"}}}
 	x := &experiment{Name: "catchup"}
@@ -120,12 +121,12 @@ func TestGoals(t *testing.T) {
 	}
 	s.Reset()
 	if (&record{}).writeGoals(&s); s.Len() > 0 {
-		t.Error("goals without a figure:", s.String())
+		t.Error("goals although the record has no figure:", s.String())
 	}
 }
 
-// TestGoalsOfReportsHindsightAndPauses checks that a speed has a least value, and that ratios are taken within one
-// experiment.
+// TestGoalsOfReportsHindsightAndPauses checks that a speed has a lower limit, and that ratios are computed within
+// one experiment.
 func TestGoalsOfReportsHindsightAndPauses(t *testing.T) {
 	report, held, copies := &experiment{Name: "report"}, &experiment{Name: "hindsight"}, &experiment{Name: "tried"}
 	report.add(reportLogs[0].name, figures{"speed": 299, "peak": 20})
@@ -149,7 +150,7 @@ func TestGoalsOfReportsHindsightAndPauses(t *testing.T) {
 	}
 }
 
-// TestBenchmarkLine reads what go test prints.
+// TestBenchmarkLine checks the parser of go test's output.
 func TestBenchmarkLine(t *testing.T) {
 	all := parseBench("goos: linux\nBenchmarkMutate-2   \t    100\t  123.5 ns/op\t 48 B/op\t  2 allocs/op\nBenchmarkHindsight/held-2 3 5 ns/op 0.35 MiB-stored\n--- BENCH: BenchmarkMutate-2\nPASS\n")
 	if len(all) != 2 || all[0].name != "Mutate" || all[0].figures["ns"] != 123.5 || all[0].figures["bytes"] != 48 || all[0].figures["allocs"] != 2 ||
@@ -157,7 +158,7 @@ func TestBenchmarkLine(t *testing.T) {
 		t.Error(all)
 	}
 	if all := parseBench("PASS\n"); len(all) > 0 {
-		t.Error("figures from no benchmark:", all)
+		t.Error("figures although there is no benchmark:", all)
 	}
 }
 
@@ -193,9 +194,9 @@ func TestPicturesAreThoseOfTheRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(kept) != len(made)+1 {
-		t.Errorf("docs/benchmarks has %d files; the record gives %d, and is one itself", len(kept), len(made))
+		t.Errorf("docs/benchmarks has %d files, want the record and the %d files that are made from it", len(kept), len(made))
 	}
 	if _, err := os.Stat(filepath.Join(dir, "freeze-dark.svg")); err != nil {
-		t.Error("the record gives no picture of the freeze:", err)
+		t.Error("no picture of the freeze is made from the record:", err)
 	}
 }

@@ -15,20 +15,21 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// configs are the peers' configurations, as their documentation recommends for files that rotate and for a restart.
+// configs are the configurations of the peers. They follow the recommendations in the peers' documentation for
+// files that rotate and for restarts.
 //
 //go:embed peers/*
 var configs embed.FS
 
-// peer is a shipper that others maintain.
+// peer is a shipper of another project.
 type peer struct {
 	name    string
 	program string // its name on the PATH; empty: it is always built
-	config  string // in peers
+	config  string // its file in the directory peers
 	version []string
 	args    func(root, config string, p place) []string
-	built   lab.Program // built from Go modules unless it is on the PATH; the zero value: nothing
-	pushes  bool        // it pushes, and a receiver writes to a file
+	built   lab.Program // how to build it from Go modules if it is not on the PATH; the zero value: it is not built
+	pushes  bool        // it pushes lines to a receiver, which writes them to a file
 }
 
 var peers = []peer{
@@ -53,14 +54,15 @@ var peers = []peer{
 	{name: "Vector", program: "vector", config: "vector.yaml", version: []string{"--version"}, args: func(_, config string, _ place) []string { return []string{"--quiet", "--config", config} }},
 }
 
-// The rows of the sidecar that only the limits use.
+// The rows of the sidecar that are only measured with -limits.
 const (
 	blindName = "ullage, zstd, without the metrics of the JVM"
 	armedName = "ullage, zstd, with a trigger"
 )
 
-// shippers are the contestants of this machine: the sidecar with and without compression, and each peer that the
-// machine has or can fetch. For the limits, they are only the sidecar, also with settings that should cost little.
+// shippers returns the contestants: the sidecar with and without compression, and each peer that is installed or
+// can be fetched. With -limits, there are no peers, but the sidecar also takes part with settings that should cost
+// little.
 func (e *evidence) shippers() ([]*contestant, error) {
 	all := []*contestant{e.sidecar("ullage, none", "none"), e.sidecar("ullage, zstd", "zstd")}
 	if e.alone {
@@ -91,7 +93,7 @@ func (e *evidence) shippers() ([]*contestant, error) {
 	return all, nil
 }
 
-// sidecar returns a contestant with flags that come last, and so win.
+// sidecar returns a contestant. The flags in last override the other flags.
 func (e *evidence) sidecar(name, compress string, last ...string) *contestant {
 	flags := append([]string{"--compress", compress, "--budget", "64Mi", "--listen", "127.0.0.1:0", "--retain-bytes", "100Gi", "--drain-timeout", "10m"}, last...)
 	return &contestant{name: name, ullage: true, config: "ullage run --source DIR --dest DIR " + strings.Join(flags, " "),
@@ -112,7 +114,7 @@ func (e *evidence) contestant(p peer, root string) (c *contestant, missing strin
 	}
 	program, env, missing := p.find(root)
 	if env == nil {
-		root = "" // an installed program finds its modules
+		root = "" // an installed program finds its own modules
 	}
 	if program == "" {
 		return nil, missing, nil
@@ -144,8 +146,8 @@ func (e *evidence) contestant(p peer, root string) (c *contestant, missing strin
 		}}, "", nil
 }
 
-// find returns the program, or why it is missing. If the program is not installed but lies below root, it also
-// returns the environment that it needs.
+// find returns the path of the program, or why it is missing. For a program below root, it also returns the
+// environment that the program needs.
 func (p peer) find(root string) (program string, env []string, missing string) {
 	if p.program != "" {
 		if path, err := exec.LookPath(p.program); err == nil {
@@ -183,6 +185,6 @@ func (p peer) asked(program string, env []string) string {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, p.version...)
 	cmd.Env = append(os.Environ(), env...)
-	out, _ := cmd.CombinedOutput() // a program that fails has no version
+	out, _ := cmd.CombinedOutput() // if the program fails, its version stays empty
 	return numbered.FindString(string(out))
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestConfigurationOfEveryPeer starts a program in place of each peer and reads the configuration that the peer would
+// TestConfigurationOfEveryPeer starts a script in place of each peer and checks the configuration that the peer would
 // get.
 func TestConfigurationOfEveryPeer(t *testing.T) {
 	for _, p := range peers {
@@ -16,7 +16,7 @@ func TestConfigurationOfEveryPeer(t *testing.T) {
 			bin := t.TempDir()
 			script := "#!/bin/sh\nfor a; do case $a in *" + p.config + ") cat \"$a\" >\"${a%/*}/given\" ;; esac; done\n"
 			if p.program == "" {
-				t.Skip("it is built, not found")
+				t.Skip("it is always built, never found on the PATH")
 			}
 			if err := os.WriteFile(filepath.Join(bin, p.program), []byte(script), 0o755); err != nil {
 				t.Fatal(err)
@@ -63,7 +63,7 @@ func TestAbsentPeer(t *testing.T) {
 	}
 }
 
-// TestSlopes checks units, the least squares of a line, and the ends of a table.
+// TestSlopes checks units, a least-squares slope, and the slope between the ends of a table.
 func TestSlopes(t *testing.T) {
 	for _, c := range []struct {
 		v    float64
@@ -92,7 +92,7 @@ func TestSlopes(t *testing.T) {
 	}
 }
 
-// TestAgesOfLines follows an output that grows.
+// TestAgesOfLines checks the ages of the lines in a growing output.
 func TestAgesOfLines(t *testing.T) {
 	p := place{dest: t.TempDir()}
 	f, err := os.Create(filepath.Join(p.dest, "out.log"))

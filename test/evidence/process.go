@@ -56,13 +56,14 @@ func switches(pid int) (total int) {
 	return total
 }
 
-// memory is lab.Memory in MiB, 0 if the process has ended.
+// memory returns lab.Memory in MiB, or 0 if the process has ended.
 func memory(pid int) float64 {
 	bytes, _ := lab.Memory(pid)
 	return float64(bytes) / (1 << 20)
 }
 
-// peakMemory returns the largest memory of a process in MiB among samples taken until done is closed.
+// peakMemory samples the memory of a process until done is closed, and returns the largest value in
+// MiB.
 func peakMemory(pid int, done <-chan struct{}) (peak float64) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -80,7 +81,7 @@ func peakMemory(pid int, done <-chan struct{}) (peak float64) {
 type shipper struct {
 	*lab.Sidecar
 	cmd     *exec.Cmd
-	crashed bool // it has ended by itself
+	crashed bool // the process has ended by itself
 }
 
 // ship starts a sidecar, and waits until it is up.
@@ -104,7 +105,7 @@ func fresh(parts ...string) (string, error) {
 	return dir, errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755))
 }
 
-// lines counts the lines written to it, and the messages that HotSpot reports as dropped.
+// lines counts the lines of a log, and the messages that HotSpot reports as dropped.
 type lines struct{ count, dropped float64 }
 
 var dropped = regexp.MustCompile(`(\d+) messages dropped due to async logging`)

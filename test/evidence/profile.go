@@ -15,9 +15,9 @@ import (
 	product "github.com/ullage/ullage/internal/sidecar"
 )
 
-// writeProfile writes a CPU profile of the sidecar while it catches up with a real JVM's log, and of a report on that
-// log, once in each round. The compiler reads such a profile from cmd/ullage/default.pgo and inlines where the time
-// goes.
+// writeProfile writes a CPU profile of the sidecar that catches up with a real JVM's log, and of a report on that
+// log, once in each round. The compiler reads such a profile from cmd/ullage/default.pgo and inlines the calls that
+// take the most time.
 func writeProfile(e *evidence, path string) error {
 	data := filepath.Join(e.shm, "data")
 	if err := e.makeLog(data); err != nil {
@@ -60,6 +60,6 @@ func drainHere(e *evidence, data string) error {
 	cfg := product.DefaultConfig()
 	cfg.Ship.Tail.Source, cfg.Ship.Dest, cfg.Admin.Listen = p.source, p.dest, "127.0.0.1:0"
 	ctx, cancel := context.WithCancel(e.ctx)
-	cancel() // a sidecar that is asked to end ships everything first
+	cancel() // a sidecar ships everything before it ends
 	return product.Run(ctx, cfg, build.Info{}, nil, slog.New(slog.DiscardHandler))
 }

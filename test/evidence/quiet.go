@@ -6,19 +6,20 @@ import (
 )
 
 const (
-	calmFor     = 5 // seconds in a row
+	calmFor     = 5 // consecutive seconds
 	mostRepeats = 2 // of a measurement in a round
 )
 
 // quiet waits for a quiet machine and repeats disturbed measurements. The zero value does neither.
 type quiet struct {
-	patience time.Duration // for all waits of the run together; 0: no waits and no repeats
-	look     func() noted  // over the next second; nil: at this machine
+	patience time.Duration // for all waits of the run in total; 0: no waits and no repeats
+	look     func() noted  // observes the next second; nil: thisMachine
 	watch    func() (end func() noted)
 	calm     calm
 }
 
-// await waits until the machine has been quiet for some seconds, or until the patience is used up.
+// await waits until the machine has been quiet for calmFor seconds, or until the patience is used
+// up.
 func (q *quiet) await() {
 	look := q.look
 	if look == nil {
@@ -41,8 +42,8 @@ func (q *quiet) await() {
 	}
 }
 
-// undisturbed calls measure, and a limited number of times again if others disturbed it. It returns what the machine
-// did meanwhile.
+// undisturbed calls measure, and repeats it up to mostRepeats times if other work has disturbed it. It returns the
+// other work of the machine during the last call.
 func (q *quiet) undisturbed(x *experiment, measure func() error) (noted, error) {
 	watch := q.watch
 	if watch == nil {

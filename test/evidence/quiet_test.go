@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// TestARoundWaitsForAQuietMachine checks that a round waits for some quiet seconds in a row, but not forever.
+// TestARoundWaitsForAQuietMachine checks that a round waits for consecutive quiet seconds, but not forever.
 func TestARoundWaitsForAQuietMachine(t *testing.T) {
 	quietly, noisily := noted{over: time.Second}, noted{over: time.Second, others: 1}
 	stolen := noted{over: time.Second, stolen: .5}
 	for name, c := range map[string]struct {
 		patience     time.Duration
-		seconds      []noted // the last one repeats
+		seconds      []noted // the last one is repeated
 		looks        int
 		waited       float64
 		gaveUp       bool
@@ -40,7 +40,8 @@ func TestARoundWaitsForAQuietMachine(t *testing.T) {
 	}
 }
 
-// TestADisturbedMeasurementIsRepeated checks that it is repeated at most twice and counted.
+// TestADisturbedMeasurementIsRepeated checks that a disturbed measurement is repeated at most
+// twice, and counted.
 func TestADisturbedMeasurementIsRepeated(t *testing.T) {
 	quietly, noisily := noted{}, noted{others: 1}
 	for name, c := range map[string]struct {
@@ -90,7 +91,8 @@ func TestOwnProcessesAreNotOthers(t *testing.T) {
 	}
 }
 
-// TestTheStatOfAProcessWithANameOfParentheses checks that the times come after the last parenthesis.
+// TestTheStatOfAProcessWithANameOfParentheses checks that the fields are parsed after the last
+// parenthesis.
 func TestTheStatOfAProcessWithANameOfParentheses(t *testing.T) {
 	parent, used := parseStat("12 (a) b (c)) S 7 12 12 0 -1 4194304 1 2 3 4 10 20 30 40 20 0 1 0 5 6 7\n")
 	if parent != 7 || used != 100 {
@@ -107,7 +109,8 @@ func TestTheStatOfAProcessWithANameOfParentheses(t *testing.T) {
 	}
 }
 
-// TestThePageSaysWhatWasDoneForQuiet checks that the page also has the result.
+// TestThePageSaysWhatWasDoneForQuiet checks that the page describes the waits and repeats, and
+// reports whether the machine was busy.
 func TestThePageSaysWhatWasDoneForQuiet(t *testing.T) {
 	x := &experiment{Name: "x", repeat: repeat{Repeated: 3, Kept: 1}}
 	x.add("a", figures{})

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Other documents quote the record between two marks, the first of which names the quote. Nothing else is between the
-// marks, so a table changes only with the record.
+// Other documents quote the record between two marks. The first mark names the quote. Nothing else is between the
+// marks, so a quote changes only with the record.
 const (
 	quoteBegin = "<!-- evidence: "
 	quoteEnd   = "<!-- end of evidence -->"
 )
 
-// quotes make the texts that other documents quote.
+// quotes has the functions that return the texts for other documents.
 var quotes = map[string]func(*record) string{
 	"standstill": (*record).quoteStandstill,
 	"price":      (*record).quotePrice,
@@ -58,7 +58,7 @@ func (r *record) renew(text string) (string, error) {
 	}
 }
 
-// quoteTable is the table of one experiment.
+// quoteTable returns the table of one experiment.
 func (r *record) quoteTable(name, head string) string {
 	var s strings.Builder
 	for _, x := range r.Experiments {
@@ -69,7 +69,8 @@ func (r *record) quoteTable(name, head string) string {
 	return strings.Replace(s.String(), "|", "| "+head, 1)
 }
 
-// quoteStandstill compares how long an application was stopped while the disk of its log was.
+// quoteStandstill compares how long an application was stopped while the disk of its log was
+// frozen.
 func (r *record) quoteStandstill() string {
 	var jdks []string
 	for _, group := range r.groups("stopped") {
@@ -104,7 +105,7 @@ func (r *record) quoteStandstill() string {
 	return s.String()
 }
 
-// quotedLoggings names the ways to log for readers of a summary.
+// quotedLoggings has the names of the ways to log in a summary.
 var quotedLoggings = map[string]string{
 	"logging off":                  "nothing (logging off)",
 	"log on the disk":              "disk",
@@ -122,7 +123,7 @@ func standstill(ms float64) string {
 	return fmt.Sprintf("%.0f ms", ms)
 }
 
-// quotePrice is what a pod pays for the sidecar, in one sentence.
+// quotePrice returns the cost of the sidecar in a pod, in one sentence.
 func (r *record) quotePrice() string {
 	v := func(experiment, key string) string {
 		if v, ok := r.median(experiment, "ullage, zstd", key); ok {
@@ -134,7 +135,7 @@ func (r *record) quotePrice() string {
 		v("idle", "rss"), v("idle", "cpu"), v("steady", "rss"), v("steady", "cpu"))
 }
 
-// quotePeers compares shippers, a row each, by the figures that readers of a summary want first.
+// quotePeers returns a table with a row for each shipper and the most important figures.
 func (r *record) quotePeers() string {
 	var s strings.Builder
 	s.WriteString("| | CPU at 20,000 lines/s, % of a core | memory, MiB | lines lost while the disk is frozen for 30 s, % | in a rotation storm, % | by five `kill -9`: lost / duplicated |\n|---|---|---|---|---|---|\n")
@@ -163,7 +164,7 @@ func (r *record) quotePeers() string {
 	return s.String()
 }
 
-// quoteRun describes when and where the record was made, and what limits its figures.
+// quoteRun describes when and where the record was made, and how far its figures can be trusted.
 func (r *record) quoteRun() string {
 	date, _, _ := strings.Cut(r.Date, "T")
 	busy := ""
@@ -181,7 +182,7 @@ func (r *record) quoteRun() string {
 	return fmt.Sprintf("The run is of %s, on %s, %d cores, Linux %s. %s%s\n", date, r.Machine.CPU, r.Machine.Cores, r.Machine.Kernel, once, busy)
 }
 
-// quoteCosts sums up what the sidecar costs.
+// quoteCosts returns a table of the sidecar's costs.
 func (r *record) quoteCosts() string {
 	var s strings.Builder
 	s.WriteString("| | measured |\n|---|---|\n")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// quoting returns the documents that make evidence renews, according to the Makefile.
+// quoting returns the documents that `make evidence` renews, according to the Makefile.
 func quoting(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("../../Makefile")

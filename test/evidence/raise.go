@@ -20,7 +20,7 @@ const (
 )
 
 // raised measures the time from an edit of the annotations file until the JVM writes its first line at the new level,
-// by the time in that line. Each JDK is raised and restored many times.
+// according to the time in that line. On each JDK, a JVM is raised and restored many times.
 func raised(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "raise", Title: fmt.Sprintf("From an edited annotation to a line at its level, of %d", raises),
@@ -83,8 +83,8 @@ func raiseOften(e *evidence, jdk lab.JDK, classes string) ([]float64, error) {
 	return firstTraces(p.dest, edits)
 }
 
-// raiseOnce requests a raise at a moment that is unrelated to the sidecar's clock. It ends the raise once it is
-// seen.
+// raiseOnce requests a raise at a moment that is unrelated to the sidecar's timers. It ends the raise once the
+// JVM is raised.
 func raiseOnce(e *evidence, s *shipper, notes string) (edit time.Time, err error) {
 	time.Sleep(rand.N(300 * time.Millisecond))
 	edit = time.Now()
@@ -114,8 +114,8 @@ func untilRaised(e *evidence, s *shipper, raised float64) error {
 	return fmt.Errorf("after %s, the number of raised JVMs is not %.0f; ullage said:\n%s", raiseWait, raised, s.Stderr())
 }
 
-// firstTraces returns how many milliseconds after each edit the first line at
-// trace was written.
+// firstTraces returns, for each edit, after how many milliseconds the first line at level trace was
+// written.
 func firstTraces(dest string, edits []time.Time) ([]float64, error) {
 	var text bytes.Buffer
 	if err := lab.ReadStream(&text, dest, "gc.log"); err != nil {

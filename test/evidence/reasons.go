@@ -34,14 +34,14 @@ func (r *record) writeGoals(s *strings.Builder) {
 	}
 }
 
-// twice are contestants that do the same in two experiments: their names in both.
+// twice has the contestants that do the same in two experiments, with their names in both.
 var twice = []struct{ catchup, tried string }{
 	{loopName, loopName},
 	{"ullage, none", "`ullage run --compress none`"},
 	{"ullage, zstd", "`ullage run --compress zstd`"},
 }
 
-// repeatability describes how far measurements of the same thing differ.
+// repeatability describes how far two measurements of the same thing differ.
 func (r *record) repeatability() string {
 	var pairs []string
 	most := 0.0
@@ -60,9 +60,10 @@ func (r *record) repeatability() string {
 		"A goal that is reached or missed by less than that could be the other in the next run.", math.Ceil(most), strings.Join(pairs, "; "))
 }
 
-// A reason explains why a goal may be missed. It is printed with a missed goal and has its figures from the record.
+// A reason explains why a goal may be missed. It is on the page if the goal is missed, with figures from the
+// record.
 type reason struct {
-	figures string // of the goals, by a space apart
+	figures string // the figures of the goals, separated by spaces
 	why     string
 	text    func(*record) string // empty: the record lacks a figure
 }
@@ -88,7 +89,8 @@ var reasons = []reason{
 	{"tried/cpu", "Why reading pauses weighs that much.", (*record).pausesTime},
 }
 
-// catchUpTime divides the CPU time of a catch-up by the times of loops that do a part of it.
+// catchUpTime splits the CPU time of a catch-up into parts, according to the times of loops that do
+// only a part of the work.
 func (r *record) catchUpTime() string {
 	const bare = "read, write, `sync_file_range`, punch holes"
 	copied, ok1 := r.median("tried", bare, "cpu")
@@ -121,7 +123,8 @@ func (r *record) idleMemory() string {
 	return text
 }
 
-// steadyTime divides the CPU time at a steady rate into that of lines and the rest.
+// steadyTime splits the CPU time at a steady rate into the part that depends on the number of lines
+// and the rest.
 func (r *record) steadyTime() string {
 	all, ok1 := r.median("steady", "ullage, zstd", "cpu")
 	wakes, ok2 := r.median("steady", "ullage, zstd", "wakes")

@@ -17,30 +17,30 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// longestLine is the longest line that a receiver takes.
+// longestLine is the longest line that a receiver accepts.
 const longestLine = 1 << 20
 
-// A receiver takes the place of the store that a shipper is made for. It appends what the shipper pushes to a file.
-// Its CPU time is not the shipper's.
+// A receiver replaces the store to which a shipper pushes. It appends the lines that the shipper pushes to a file.
+// Its CPU time is not counted for the shipper.
 type receiver struct {
 	mu   sync.Mutex
 	path string
 }
 
-// receive listens until the context ends and returns the address.
+// receive starts a receiver, which listens until the context ends, and returns its address.
 func receive(ctx context.Context, path string) (address string, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("listen for what is pushed: %w", err)
 	}
 	server := &http.Server{Handler: &receiver{path: path}, ReadHeaderTimeout: 10 * time.Second}
-	context.AfterFunc(ctx, func() { _ = server.Close() }) // the run is over
-	go func() { _ = server.Serve(l) }()                   // it ends with the context
+	context.AfterFunc(ctx, func() { _ = server.Close() }) // at the end of the run
+	go func() { _ = server.Serve(l) }()                   // ends when the server is closed
 	return l.Addr().String(), nil
 }
 
-// ServeHTTP writes the messages of a request of JSON lines, compressed or not. It answers once they are in the file
-// and refuses what it cannot read.
+// ServeHTTP writes the messages in a request of JSON lines, which may be compressed. It answers once the messages
+// are in the file, and refuses a request that it cannot read.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,7 +58,7 @@ func (r *receiver) take(body io.Reader, encoding string) error {
 		defer d.Close()
 		body = d
 	}
-	// No file stays open: its disk is removed after a measurement.
+	// The file does not stay open, because its disk is unmounted after a measurement.
 	f, err := os.OpenFile(r.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return fmt.Errorf("open the output: %w", err)
@@ -88,8 +88,8 @@ func messages(out *bufio.Writer, body io.Reader) error {
 	return nil
 }
 
-// argumentsIn returns the lines of a file as arguments, for a program without a file of settings. It returns nil if
-// the file cannot be read.
+// argumentsIn returns the lines of a file as arguments, for a program that has no configuration file. It returns
+// nil if the file cannot be read.
 func argumentsIn(path string) []string {
 	text, err := os.ReadFile(path)
 	if err != nil {

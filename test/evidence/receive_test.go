@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// TestAReceiverWritesWhatIsPushed sends requests, compressed or not.
+// TestAReceiverWritesWhatIsPushed sends requests, compressed, uncompressed and invalid.
 func TestAReceiverWritesWhatIsPushed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out.log")
 	address, err := receive(t.Context(), path)
@@ -51,7 +51,7 @@ func TestAReceiverWritesWhatIsPushed(t *testing.T) {
 	}
 }
 
-// TestArgumentsAreLines checks that empty lines are left out.
+// TestArgumentsAreLines checks that empty lines are ignored.
 func TestArgumentsAreLines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "args")
 	if err := os.WriteFile(path, []byte("-a=b c\n-d=\n\n"), 0o644); err != nil {

@@ -11,24 +11,24 @@ import (
 	"text/tabwriter"
 )
 
-// record is one run of the evidence. The page and the plots are made only from it.
+// record has the results of one run. The page and the plots are made only from a record.
 type record struct {
 	Date        string // RFC 3339, UTC
 	Command     string
 	Machine     machine
-	Noise       string  // what else the machine did meanwhile
+	Noise       string  // the other work of the machine meanwhile
 	Load        float64 `json:",omitzero"` // the load average of the last minute before the run
 	Calm        *calm   `json:",omitempty"`
 	Seconds     float64 `json:",omitzero"` // duration of the whole run
 	Contestants []configured
-	Absent      []string `json:",omitempty"` // the missing peers, and why
+	Absent      []string `json:",omitempty"` // the missing peers, with the reason
 	Experiments []*experiment
 }
 
-// configured is a contestant as it was run.
+// configured describes a contestant as it was run.
 type configured struct{ Name, Version, Config string }
 
-// experiment is one question, and what each contestant measured for it.
+// experiment is one question, with the figures of each contestant.
 type experiment struct {
 	Name     string
 	Title    string
@@ -37,23 +37,23 @@ type experiment struct {
 	Threat   string
 	Columns  []column
 	Plot     string     // the key of the column that is drawn; empty: none
-	Shade    [2]float64 `json:",omitzero"` // from when to when, in seconds, something was done to the disk
+	Shade    [2]float64 `json:",omitzero"` // the time during which the disk had a fault, from and to, in seconds
 	Rows     []*row
-	NotRun   string  `json:",omitempty"` // why this machine cannot run it; empty: it ran
+	NotRun   string  `json:",omitempty"` // why this machine cannot run the experiment; empty: it ran
 	Seconds  float64 `json:",omitzero"`  // its duration
 	repeat
 }
 
-// calm is the record of the waits.
+// calm describes the waits for a quiet machine.
 type calm struct {
 	Waited float64 // seconds
 	GaveUp bool    // the patience was used up before the machine was quiet
 }
 
-// A repeat counts the measurements of an experiment that others disturbed.
+// A repeat counts the measurements of an experiment that were disturbed.
 type repeat struct {
 	Repeated int `json:",omitzero"` // measured again
-	Kept     int `json:",omitzero"` // in the tables, since the last repeat was disturbed as well
+	Kept     int `json:",omitzero"` // disturbed but in the tables, since the last repeat was disturbed too
 }
 
 // String describes how many measurements of an experiment were disturbed. It is empty if none were.
@@ -68,21 +68,21 @@ func (r repeat) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// column is one figure of a run.
+// column is a column of the table: one figure of each run.
 type column struct {
 	Key   string
 	Title string // with its unit
 }
 
-// row has the runs of one contestant, one a round.
+// row has the runs of one contestant, one for each round.
 type row struct {
 	Contestant string
 	Runs       []figures
 
-	// Tenths has the longest hiccup of each tenth of a second of the first run, in milliseconds.
+	// Tenths has the longest hiccup in each tenth of a second of the first run, in milliseconds.
 	Tenths []float64 `json:",omitempty"`
 
-	// Listing is text below the table, of the first run.
+	// Listing is text about the first run, which is below the table.
 	Listing []string `json:",omitempty"`
 }
 
@@ -107,7 +107,7 @@ func (e *experiment) add(contestant string, f figures) {
 	r.Runs = append(r.Runs, f)
 }
 
-// values returns a column of the runs that have it.
+// values returns the values of a column in the runs that have it.
 func (r *row) values(key string) (all []float64) {
 	for _, f := range r.Runs {
 		if v, has := f[key]; has {
@@ -117,7 +117,7 @@ func (r *row) values(key string) (all []float64) {
 	return all
 }
 
-// of returns the median, the least and the largest value of a column. It is not ok if no run has the column.
+// of returns the median, the least and the largest value of a column. ok is false if no run has the column.
 func (r *row) of(key string) (median, least, largest float64, ok bool) {
 	values := r.values(key)
 	if len(values) == 0 {
@@ -146,7 +146,7 @@ func load(path string) (*record, error) {
 	return &r, nil
 }
 
-// figure renders a value with three digits, and whole with commas when it is large.
+// figure renders a value with three digits. A large value is rendered in full, with commas.
 func figure(v float64) string {
 	switch {
 	case v >= 1000:
@@ -157,7 +157,7 @@ func figure(v float64) string {
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
-// grouped renders a number with a comma in front of every third digit.
+// grouped renders a number with commas between groups of three digits.
 func grouped(n int) string {
 	text := strconv.Itoa(n)
 	for at := len(text) - 3; at > 0; at -= 3 {
@@ -179,7 +179,7 @@ func (r *record) print() {
 	fmt.Print(tables.String())
 }
 
-// printGoals prints what was measured and the goals.
+// printGoals prints the measured figures with their goals.
 func (r *record) printGoals() {
 	fmt.Println()
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)

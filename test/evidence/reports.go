@@ -8,7 +8,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// reportLogs are the logs for reports, with the number of lines at level debug for each collection.
+// reportLogs are the logs for reports. A collection in a log has that many lines about phases, at
+// level debug.
 var reportLogs = []struct {
 	name   string
 	phases int
@@ -57,7 +58,7 @@ func reportOn(e *evidence, log, page string) (figures, error) {
 	return f, f.pageSize(page)
 }
 
-// hindsight runs the Go benchmark of lines that are held.
+// hindsight runs the Go benchmark of held lines.
 func hindsight(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "hindsight", Title: "Hindsight", Plot: "stored",

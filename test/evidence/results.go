@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// results answer the question of an experiment from its rows, by its name. Other experiments are answered by the
-// spread of the plotted column. If a record is older than a figure, the answer is shorter.
+// results has, by the name of an experiment, the function that answers its question from its rows. For other
+// experiments, the answer is the spread of the plotted column. If an old record lacks a figure, the answer is
+// shorter.
 var results = map[string]func(*experiment) string{
 	"frozen":    (*experiment).frozenResult,
 	"hello":     (*experiment).helloResult,
@@ -26,13 +27,13 @@ var results = map[string]func(*experiment) string{
 	"hindsight": (*experiment).hindsightResult,
 }
 
-// value returns the median of a column of a contestant, 0 if there is none.
+// value returns the median of a column of a contestant, or 0 if there is no value.
 func (e *experiment) value(contestant, key string) float64 {
 	v, _, _, _ := e.find(contestant).of(key)
 	return v
 }
 
-// find returns the row of a contestant, an empty one if there is none.
+// find returns the row of a contestant, or an empty row.
 func (e *experiment) find(contestant string) *row {
 	for _, r := range e.Rows {
 		if r.Contestant == contestant {
@@ -42,7 +43,7 @@ func (e *experiment) find(contestant string) *row {
 	return &row{}
 }
 
-// extent renders the least and the largest value of a column.
+// extent renders the range of the medians of a column.
 func (e *experiment) extent(key string) string {
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, r := range e.Rows {
@@ -70,7 +71,7 @@ func (e *experiment) frozenResult() string {
 	return strings.Join(append(parts, "Peak memory is "+e.extent("peak")+" MiB."), " ")
 }
 
-// helloResult describes the cost of each place, by the way to log.
+// helloResult describes the cost of each place for each way to log.
 func (e *experiment) helloResult() string {
 	var parts, drops []string
 	for _, r := range e.Rows {
@@ -92,7 +93,8 @@ func (e *experiment) helloResult() string {
 	return "Wall time with the log on the disk / on tmpfs / on tmpfs with `ullage`: " + strings.Join(parts, "; ") + ". " + dropped
 }
 
-// stoppedResult compares the longest hiccups with those without a log, by the workload.
+// stoppedResult compares, for each group of rows, the longest hiccups with the longest hiccup
+// without a log.
 func (e *experiment) stoppedResult() string {
 	var parts []string
 	for _, group := range (&record{Experiments: []*experiment{e}}).groups(e.Name) {
@@ -130,7 +132,8 @@ func (e *experiment) millionResult() string {
 	return text
 }
 
-// growthResult describes the cost of one more of what grows.
+// growthResult returns a function that describes the cost of one more unit of the quantity that
+// grows.
 func growthResult(unit string) func(*experiment) string {
 	return func(e *experiment) string {
 		if len(e.Rows) < 2 {
@@ -143,7 +146,7 @@ func growthResult(unit string) func(*experiment) string {
 	}
 }
 
-// numberIn returns the digits in a name, as a number.
+// numberIn returns the digits in a name as one number.
 func numberIn(name string) (n float64) {
 	for _, c := range name {
 		if c >= '0' && c <= '9' {

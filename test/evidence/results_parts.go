@@ -37,7 +37,7 @@ func (e *experiment) reportResult() string {
 	return fmt.Sprintf("A CPU second reads %s. Its peak is %s MiB of memory.", strings.Join(parts, ", or "), e.extent("peak"))
 }
 
-// triedResult names the ways that take less than the sidecar.
+// triedResult lists the ways that take less CPU time or space than the sidecar.
 func (e *experiment) triedResult() string {
 	plain, packed := e.find(pausePairs[0].on), e.find(pausePairs[1].on)
 	var cheaper, cheaperPacked, smaller []string
@@ -81,7 +81,7 @@ func (e *experiment) triedResult() string {
 		figure(cpuPlain), list(cheaper), figure(cpuPacked), list(cheaperPacked), figure(disk), list(smaller))
 }
 
-// hindsightResult compares holding and saving with persisting.
+// hindsightResult compares the costs of holding and saving with the cost of persisting.
 func (e *experiment) hindsightResult() string {
 	cpu, stored := max(e.value(hindsightOff, "cpu"), 1e-9), max(e.value(hindsightOff, "stored"), 1e-9)
 	share := func(name string) string {

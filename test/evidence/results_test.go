@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestResultsAnswerFromTheRows checks that each of these sentences has its figures only from the rows.
+// TestResultsAnswerFromTheRows checks that the figures in each answer are from the rows.
 func TestResultsAnswerFromTheRows(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -54,7 +54,8 @@ func TestExactContestantsAreListedOnce(t *testing.T) {
 	}
 }
 
-// TestPageTellsOfABusyMachineAndWhatWasNotRun checks that the page also has everything else.
+// TestPageTellsOfABusyMachineAndWhatWasNotRun checks that the page reports a busy machine and an
+// experiment that was not run, and also has the other experiments.
 func TestPageTellsOfABusyMachineAndWhatWasNotRun(t *testing.T) {
 	x := &experiment{Name: "saturated", Title: "Saturated", Question: "Why?", Plot: "longest", NotRun: "it has no disk"}
 	y := &experiment{Name: "y", Title: "Run", Seconds: 75}
@@ -82,7 +83,7 @@ func TestPageTellsOfABusyMachineAndWhatWasNotRun(t *testing.T) {
 	}
 }
 
-// TestRepeatability compares what two experiments measure for the same thing.
+// TestRepeatability checks the comparison of two measurements of the same thing.
 func TestRepeatability(t *testing.T) {
 	a, b := &experiment{Name: "catchup"}, &experiment{Name: "tried"}
 	a.add(loopName, figures{"cpu": 1})

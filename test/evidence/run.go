@@ -15,7 +15,7 @@ import (
 //go:embed *.java
 var sources embed.FS
 
-// evidence is one run.
+// evidence has the settings and the state of one run.
 type evidence struct {
 	ctx       context.Context
 	ullage    string // the program
@@ -24,12 +24,12 @@ type evidence struct {
 	jdks      []lab.JDK
 	rounds    int
 	size      int           // of the log to catch up with, in MiB
-	window    time.Duration // over which a steady state is measured
-	soaked    time.Duration // how long the soak takes
-	alone     bool          // without peers, for the limits
+	window    time.Duration // the time over which a steady state is measured
+	soaked    time.Duration // the length of the soak
+	alone     bool          // without peers, for -limits
 
 	contestants []*contestant
-	absent      []string // the peers that are missing, and why
+	absent      []string // the missing peers, with the reason
 	quiet       quiet
 }
 
@@ -40,16 +40,16 @@ type question struct {
 	run  func(*evidence) (*experiment, error)
 }
 
-// purpose is the reason to run an experiment that is not requested by name.
+// purpose is a set of reasons to run an experiment that is not requested by name.
 type purpose int
 
 const (
-	forPage   purpose = 1 << iota // the page, which compares
-	forLimits                     // the limits, with which make bench compares ullage
+	forPage   purpose = 1 << iota // the page, which compares contestants
+	forLimits                     // the limits, with which `make bench` compares ullage
 )
 
-// measure runs experiments. If one fails after half an hour, the others are not lost: the record has the successful
-// ones, and the error names the failed ones.
+// measure runs experiments. If an experiment fails, the others are not lost: the record has the successful
+// experiments, and the error names the failed ones.
 func (e *evidence) measure(command string, asked []question) (r *record, err error) {
 	r = &record{Date: time.Now().UTC().Format(time.RFC3339), Command: command, Machine: describe(e.ullage, e.disk, e.jdks)}
 	for _, c := range e.contestants {
@@ -100,7 +100,7 @@ func (e *evidence) prepare(dest string) (cleanup func(), err error) {
 	cleanup = func() {
 		for _, dir := range []string{e.shm, e.disk} {
 			if dir != "" {
-				_ = os.RemoveAll(dir) // scratch that a killed child may still hold
+				_ = os.RemoveAll(dir) // scratch that a killed child may still have open
 			}
 		}
 	}

@@ -16,11 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A mechanism is how other processes make a log wait on a disk that they keep full.
+// A mechanism is the way in which other processes saturate the disk so that writes to a log wait.
 type mechanism struct {
 	name    string
-	dirty   bool // few bytes of the disk may wait in the page cache
-	journal bool // others change many files and sync them
+	dirty   bool // only few bytes may wait in the page cache for the disk
+	journal bool // other processes change and sync many files
 }
 
 var mechanisms = []mechanism{
@@ -30,7 +30,7 @@ var mechanisms = []mechanism{
 }
 
 const (
-	throttles  = "/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device" // for all processes, by version 1 of control groups
+	throttles  = "/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device" // limits all processes; needs version 1 of control groups
 	diskRate   = 10 << 20                                               // bytes a second
 	dirtyBytes = 4 << 20
 )
@@ -40,7 +40,7 @@ const saturatedMethod = "The disk, an ext4 with a journal of 4 MB on a loop devi
 	"*Journal*: instead, two processes create 50 small files, sync the file system and delete them, again and again. *Both* is all of it. " +
 	"`await` is the mean time of a direct write of 4 KiB, ten times a second; utilisation is what the disk has written of what it takes."
 
-// saturated copies to the disk under JVMs.
+// saturated measures JVMs while other processes saturate the disk of their log.
 func (a application) saturated() (*experiment, error) {
 	x := &experiment{
 		Name: "saturated", Title: "Stop the world, on a disk that is saturated", Plot: "longest", Shade: saturating.shade(),
@@ -71,7 +71,8 @@ func (a application) saturated() (*experiment, error) {
 	return x, a.inTurn(x, all)
 }
 
-// long uses the saturated disk long enough that, in one round, ten hiccups lie beyond p99.99.
+// long measures JVMs on a saturated disk for so long that ten hiccups are beyond p99.99 in a single
+// round.
 func long(a application) (*experiment, error) {
 	x := &experiment{
 		Name: "long", Title: "Stop the world, on a disk that is saturated for three minutes", Plot: "p9999", Shade: lasting.shade(),
@@ -89,7 +90,7 @@ func long(a application) (*experiment, error) {
 	return x, a.quiet.inTurn(x, 1, a.stops(x, rated.on(newest)+", "+last.name, setting{newest, rated, last.fault(lasting)}, essentialLoggings()))
 }
 
-// essentialLoggings are logging off, logging to the disk, and ours.
+// essentialLoggings returns three ways to log: off, to the disk, and to a tmpfs with ullage.
 func essentialLoggings() (some []logging) {
 	for _, l := range loggings {
 		if l.place == "off" || l.place == "shipped" || l.place == "disk" && l.flags == nil {
@@ -99,7 +100,8 @@ func essentialLoggings() (some []logging) {
 	return some
 }
 
-// saturable returns the mechanisms that this machine has, and why it lacks the others.
+// saturable returns the mechanisms that this machine supports, and why it does not support the
+// others.
 func saturable() (can []mechanism, cannot string) {
 	if os.Geteuid() != 0 {
 		return nil, onlyRoot
@@ -123,7 +125,8 @@ func (m mechanism) fault(when spell) fault {
 	return fault{when, func(v *volume) error { return v.saturate(m, when.bad()) }, []string{"-J", "size=4"}}
 }
 
-// saturate makes other processes write to the volume. The volume stays slow until relieve is called.
+// saturate makes the volume slow and makes other processes write to it. The volume stays slow until
+// relieve is called.
 func (v *volume) saturate(m mechanism, lasts time.Duration) error {
 	number, err := os.ReadFile(filepath.Join("/sys/block", filepath.Base(v.Loop), "dev"))
 	if err != nil {
@@ -160,7 +163,7 @@ func (v *volume) slow(device string, dirty bool) error {
 	if !dirty {
 		return nil
 	}
-	// The device of the page cache outlives the disk.
+	// These settings of the device would outlive the disk, so relieve resets them too.
 	knob := func(name, value string) error {
 		return os.WriteFile(filepath.Join("/sys/class/bdi", device, name), []byte(value), 0)
 	}
@@ -168,8 +171,8 @@ func (v *volume) slow(device string, dirty bool) error {
 	return errors.Join(knob("strict_limit", "1"), knob("max_bytes", strconv.Itoa(dirtyBytes)))
 }
 
-// startLoop runs a line of the shell again and again. A process that waits for the disk ends when the disk has taken
-// its data.
+// startLoop starts a shell that runs a line repeatedly until the context ends. A process that waits for the disk
+// ends only after the disk has taken its data.
 func startLoop(ctx context.Context, line, path string) error {
 	loop := exec.CommandContext(ctx, "sh", "-c", "while :; do "+line+"; done", "sh", path)
 	if err := loop.Start(); err != nil {
@@ -179,7 +182,7 @@ func startLoop(ctx context.Context, line, path string) error {
 	return nil
 }
 
-// observe measures, until the context ends, how long a small direct write takes and how much the disk writes.
+// observe measures, until the context ends, how long small direct writes take and how much the disk writes.
 func (v *volume) observe(ctx context.Context, lasts time.Duration) (figures, error) {
 	f, err := os.OpenFile(filepath.Join(v.Dir, "probe"), os.O_CREATE|os.O_WRONLY|unix.O_DIRECT, 0o644)
 	if err != nil {
@@ -209,14 +212,14 @@ func (v *volume) observe(ctx context.Context, lasts time.Duration) (figures, err
 	return figures{"await": sum.Seconds() * 1000 / float64(max(1, writes)), "use": 100 * (after - before) / (diskRate * lasts.Seconds())}, err
 }
 
-// aligned returns a block that can be written without the page cache.
+// aligned returns a block with the alignment that a direct write needs.
 func aligned(size int) []byte {
 	block := make([]byte, 2*size)
 	skip := size - int(uintptr(unsafe.Pointer(&block[0]))%uintptr(size))
 	return block[skip : skip+size]
 }
 
-// writtenTo returns how many bytes a device has written since it exists.
+// writtenTo returns how many bytes have been written to a device since it was created.
 func writtenTo(device string) (float64, error) {
 	text, err := os.ReadFile(filepath.Join("/sys/block", filepath.Base(device), "stat"))
 	if err != nil {
@@ -225,7 +228,8 @@ func writtenTo(device string) (float64, error) {
 	return sectorsWritten(string(text))
 }
 
-// sectorsWritten reads the seventh field of a device's stat, in sectors of 512 bytes, as bytes.
+// sectorsWritten returns the seventh field of a device's stat, which is in sectors of 512 bytes, in
+// bytes.
 func sectorsWritten(stat string) (float64, error) {
 	fields := strings.Fields(stat)
 	if len(fields) < 7 {

@@ -41,7 +41,7 @@ func (q *sequences) readFile(path string) error {
 	return q.read(f)
 }
 
-// readAll counts in the lines that a sidecar has persisted of all streams.
+// readAll counts the events in all streams that a sidecar has persisted.
 func (q *sequences) readAll(ctx context.Context, ullage, dest string) error {
 	cmd := exec.CommandContext(ctx, ullage, "logs", dest)
 	out, err := cmd.StdoutPipe()

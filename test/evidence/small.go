@@ -17,9 +17,9 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// small lets each JDK write 2 GiB through a tmpfs of 16 MiB, in numbered messages, and looks for each of them. On a
-// busy machine the sidecar may be too slow for the JVM. Then it drops messages, which markers count, and a JVM that
-// finds the tmpfs full loses what it would write.
+// small lets a JVM of each JDK write 2 GiB of numbered messages through a tmpfs of 16 MiB, and looks for each
+// message. On a busy machine, the sidecar may be too slow for the JVM. Then it drops messages, which markers count,
+// and a JVM that finds the tmpfs full loses messages itself.
 func small(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "small", Title: "2 GiB through a tmpfs of 16 MiB",
@@ -46,10 +46,10 @@ func small(e *evidence) (*experiment, error) {
 	return x, nil
 }
 
-// through lets one JDK write. The JVM only interprets: compiled code can throw and catch without the JVM, and its
-// log, ever seeing it.
+// through measures one JDK. Its JVM only interprets, because the JVM does not log an exception that compiled code
+// both throws and catches.
 func through(e *evidence, jdk lab.JDK, source string) (figures, error) {
-	const exceptions = 1_550_000 // of each of two threads: over 2 GiB
+	const exceptions = 1_550_000 // for each of two threads, which gives over 2 GiB
 	dest, err := fresh(e.disk, "small")
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func through(e *evidence, jdk lab.JDK, source string) (figures, error) {
 	return figures{"lost": float64(n.lost), "dropped": float64(n.dropped), "cut": float64(n.cut), "twice": float64(n.twice), "use": float64(largest) / (1 << 20), "rate": float64(n.size) / 1e6 / took}, err
 }
 
-// largestUse asks the file system often for its use, until done is closed.
+// largestUse samples the use of a file system until done is closed, and returns the largest value.
 func largestUse(dir string, done <-chan struct{}) (largest int64) {
 	for {
 		var st unix.Statfs_t
@@ -102,19 +102,20 @@ func largestUse(dir string, done <-chan struct{}) (largest int64) {
 	}
 }
 
-// number matches the header line of each message; "Exception <a" is not in the line that names the catcher.
+// number matches only the first line of each message: the line that names the catcher lacks "Exception <a".
 var number = regexp.MustCompile(`Exception <a [^\n]*SEQ ([01]) (\d+) END`)
 
-// numbers counts what became of the messages of two threads. Each thread numbers its own.
+// numbers counts the lost, dropped and repeated messages of two threads. Each thread numbers its
+// own messages.
 type numbers struct {
-	size    int64 // of what was persisted
-	lost    int   // missing, and no marker counts as many lines
-	dropped int   // missing, and markers count them
-	cut     int   // missing without a marker, of a JVM that found the tmpfs full
-	twice   int   // persisted after a later one of the thread
+	size    int64 // bytes that were persisted
+	lost    int   // missing, without a marker that counts as many lines
+	dropped int   // missing, but counted by markers
+	cut     int   // missing without a marker, if the JVM found the tmpfs full
+	twice   int   // persisted after a later message of the same thread
 
 	next   [2]int // the next number expected from each thread
-	marked [2]int // lines in markers since its last message
+	marked [2]int // lines that markers count since the thread's last message
 }
 
 // countNumbers looks for each number in the persisted log.
@@ -152,7 +153,7 @@ func (n *numbers) line(line []byte) {
 	}
 	thread := m[1][0] - '0'
 	got, _ := strconv.Atoi(string(m[2])) // digits, by the expression
-	// The JVM logs an exception once for each frame that it passes, all in a row.
+	// The JVM logs an exception once for each frame that the exception passes, all in a row.
 	if got < n.next[thread]-1 {
 		n.twice++
 		return
@@ -164,7 +165,7 @@ func (n *numbers) line(line []byte) {
 	n.marked[thread] = 0
 }
 
-// skip counts a thread's numbers below one as missing.
+// skip counts the numbers of a thread from the next expected one to below as missing.
 func (n *numbers) skip(thread, below int) {
 	missing := below - n.next[thread]
 	if missing <= n.marked[thread] {

@@ -39,10 +39,10 @@ func entries(dir string) (float64, error) {
 	return float64(len(all)), err
 }
 
-// soaking has the samples of each vital.
+// soaking has the samples of all vitals.
 type soaking struct {
 	at     []float64   // hours
-	values [][]float64 // by vital
+	values [][]float64 // the values of each vital
 }
 
 func (k *soaking) sample(s *shipper, p place, started time.Time) error {
@@ -60,7 +60,7 @@ func (k *soaking) sample(s *shipper, p place, started time.Time) error {
 	return nil
 }
 
-// soak lets a sidecar run and looks for growth.
+// soak runs a sidecar for a long time and looks for growth.
 func soak(e *evidence) (*experiment, error) {
 	flags := []string{"--segment-bytes", "256Ki", "--retain-bytes", "4Mi", "--sync-interval", "100ms"}
 	c := e.sidecar("ullage, zstd", "zstd", flags...)
@@ -83,7 +83,7 @@ func soak(e *evidence) (*experiment, error) {
 	started := time.Now()
 	for ctx.Err() == nil {
 		time.Sleep(e.soaked / 40)
-		if time.Since(started) > e.soaked/4 { // everything that a start fills is full
+		if time.Since(started) > e.soaked/4 { // by then, everything that a sidecar fills after its start is full
 			if err := k.sample(s, p, started); err != nil {
 				return nil, err
 			}
@@ -133,7 +133,7 @@ func (k *soaking) experiment(d time.Duration, sealed, rotations int, flags []str
 	return x
 }
 
-// leastSquares returns the slope of the line with the least squares.
+// leastSquares returns the slope of the least-squares line.
 func leastSquares(x, y []float64) float64 {
 	n, sx, sy, sxx, sxy := float64(len(x)), 0.0, 0.0, 0.0, 0.0
 	for i := range x {

@@ -50,7 +50,7 @@ func steadyBeside(e *evidence, c *contestant, p place) (figures, error) {
 		return nil, err
 	}
 	defer s.Kill()
-	time.Sleep(time.Second) // the peers do not report when they are up
+	time.Sleep(time.Second) // peers do not report when they are up
 	done, fed := make(chan struct{}), make(chan error, 1)
 	late := make(chan []float64, 1)
 	go func() { fed <- feed(f, linesASec, usualLine, done) }()
@@ -67,7 +67,7 @@ func steadyBeside(e *evidence, c *contestant, p place) (figures, error) {
 	return got, err
 }
 
-// lineHead begins every line of a feed, and a stamp ends it.
+// lineHead begins every line of a feed that ends with a stamp.
 const lineHead = "[2026-11-20T16:45:11.123+0100][12.345s][debug][gc,phases] "
 
 const lineText = "GC(123)   Evacuate Collection Set: 1.2ms "
@@ -75,8 +75,8 @@ const lineText = "GC(123)   Evacuate Collection Set: 1.2ms "
 // shortLine is a line without room for a stamp.
 const shortLine = "[1.1s][info][gc] GC\n"
 
-// feed writes lines at a steady rate until done is closed. Each has about the given number of bytes and ends with the
-// time of its write in ns, if it has room for that.
+// feed writes lines at a steady rate until done is closed. A line has about the given number of bytes and, if there
+// is room, ends with the time of its write in ns.
 func feed(f io.Writer, rate, bytes int, done <-chan struct{}) error {
 	const stamp = 19
 	text := strings.Repeat(lineText, bytes/len(lineText)+1)[:max(0, bytes-len(lineHead)-stamp-2)]
@@ -103,8 +103,8 @@ func feed(f io.Writer, rate, bytes int, done <-chan struct{}) error {
 	}
 }
 
-// follow reads the first output as it grows and returns the ages of its lines in ms. It returns nothing if there was
-// no output.
+// follow reads the first output file while it grows, and returns the ages of its lines in ms. It returns nil if
+// there was no output.
 func (c *contestant) follow(p place, done <-chan struct{}) (ages []float64) {
 	pattern := filepath.Join(p.dest, "out.log*")
 	if c.ullage {
@@ -139,7 +139,7 @@ func (c *contestant) follow(p place, done <-chan struct{}) (ages []float64) {
 	for in := bufio.NewReaderSize(r, 1<<20); ; {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
-			return ages // done; usually in the middle of a frame
+			return ages // done is closed; usually in the middle of a frame
 		}
 		if at := bytes.LastIndexByte(line, ' '); at >= 0 {
 			if ns, err := strconv.ParseInt(string(line[at+1:len(line)-1]), 10, 64); err == nil {
@@ -149,7 +149,7 @@ func (c *contestant) follow(p place, done <-chan struct{}) (ages []float64) {
 	}
 }
 
-// growing reads a growing file. Once done is closed, it ends at the end of the file.
+// growing reads a growing file. Once done is closed, it returns EOF at the end of the file.
 type growing struct {
 	f    *os.File
 	done <-chan struct{}

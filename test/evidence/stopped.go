@@ -17,12 +17,12 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// logging is a way and a place to log.
+// logging is a way to log and a place for the log.
 type logging struct {
 	name  string
 	place string // off, disk, tmpfs, or shipped
 	flags []string
-	from  int // the first JDK that has it
+	from  int // the first JDK that supports it
 }
 
 // shippedLogging is the way to log for which this project exists.
@@ -37,17 +37,17 @@ var loggings = []logging{
 	{shippedLogging, "shipped", nil, 17},
 }
 
-// A spell is how long each JVM runs, and during which time its disk is bad.
+// A spell is how long each JVM runs, and when its disk has a fault.
 type spell struct{ runs, from, until time.Duration }
 
-// A fault is done to the disk. The disk is made with these options of mkfs.ext4.
+// A fault is a fault of the disk. The disk is created with the options mkfs for mkfs.ext4.
 type fault struct {
 	spell
 	strike func(*volume) error
 	mkfs   []string
 }
 
-// LinkedIn's longest stop was 11 s.
+// The freeze lasts 11 s, like the longest stop that LinkedIn reported.
 var (
 	freezing   = spell{runs: 19 * time.Second, from: 4 * time.Second, until: 15 * time.Second}
 	saturating = spell{runs: 14 * time.Second, from: 2 * time.Second, until: 12 * time.Second}
@@ -68,7 +68,7 @@ const stoppedMethod = "A JVM logs `gc*=debug,safepoint*=debug` while it makes ga
 const stoppedThreat = "The workload and the sidecar share the machine's cores, so hiccups of some milliseconds are waits for a core; " +
 	"logging off shows how many there are without a log."
 
-// A workload is the work of the JVM.
+// A workload is the work of a JVM.
 type workload struct{ name, arg, heap string }
 
 var (
@@ -76,7 +76,7 @@ var (
 	rated    = workload{"four threads allocate 400 MB/s and keep 200 MB", "rate", "512m"}
 )
 
-// stopped freezes the disk under JVMs.
+// stopped measures JVMs while the disk of their log is frozen.
 func (a application) stopped() (*experiment, error) {
 	x := &experiment{
 		Name: "stopped", Title: "Stop the world, on a disk that freezes", Plot: "longest", Columns: stoppedColumns, Shade: freezing.shade(),
@@ -98,17 +98,18 @@ func (a application) stopped() (*experiment, error) {
 	return x, a.inTurn(x, append(all, a.stops(x, rated.on(newest), setting{newest, rated, freeze}, loggings)...))
 }
 
-// on names a workload on a JDK.
+// on returns the name of a workload on a JDK.
 func (w workload) on(jdk lab.JDK) string { return fmt.Sprintf("JDK %d, %s", jdk.Version, w.arg) }
 
-// A setting is the workload of a JVM and the fault of its disk.
+// A setting has the JDK and the workload of a JVM, and the fault of its disk.
 type setting struct {
 	jdk lab.JDK
 	workload
 	fault
 }
 
-// stops returns the runs of a setting, a group of rows, by ways of logging.
+// stops returns the entries for a setting, with one row for each way to log. group begins the names
+// of the rows.
 func (a application) stops(x *experiment, group string, s setting, ways []logging) (all []entry) {
 	for _, l := range ways {
 		if s.jdk.Version < l.from {
@@ -131,7 +132,7 @@ func (a application) stops(x *experiment, group string, s setting, ways []loggin
 	return all
 }
 
-// stopOne runs one JVM, under a tracer if there is one.
+// stopOne runs one JVM. If t is not nil, the JVM is traced.
 func (a application) stopOne(in setting, l logging, t *tracer) (f figures, tenths []float64, err error) {
 	v, err := a.newVolume(in.mkfs...)
 	if err != nil {
@@ -184,7 +185,8 @@ func (a application) stopOne(in setting, l logging, t *tracer) (f figures, tenth
 	return f, tenths, f.readDurable(l.place, text)
 }
 
-// untilKilled runs a JVM, calls bad after a while, and kills the JVM when it has printed its measurements.
+// untilKilled starts a JVM, calls bad after the given time, and kills the JVM once it has printed its
+// measurements.
 func (a application) untilKilled(cmd *exec.Cmd, after time.Duration, t *tracer, bad func() error) (f figures, tenths []float64, err error) {
 	cmd.Stderr = os.Stderr
 	pipe, err := cmd.StdoutPipe()
@@ -210,7 +212,7 @@ func (a application) untilKilled(cmd *exec.Cmd, after time.Duration, t *tracer, 
 		}
 	}
 	if len(said) > 0 {
-		err = <-done // also if the JVM has ended: a frozen disk must not be removed
+		err = <-done // even if the JVM has ended: a frozen disk must not be removed
 	}
 	if len(said) < 3 {
 		err = errors.Join(err, fmt.Errorf("the JVM said only %q", said))
@@ -231,7 +233,7 @@ func (a application) untilKilled(cmd *exec.Cmd, after time.Duration, t *tracer, 
 
 var pauseOf = regexp.MustCompile(`GC\((\d+)\) Pause (?:Young|Full)`)
 
-// durable returns the log on the disk, or nothing if there is none.
+// durable returns the log on the disk, or nil if there is none.
 func (l logging) durable(dest string) ([]byte, error) {
 	switch l.place {
 	case "disk":
@@ -250,7 +252,7 @@ func (f figures) readDurable(place string, text []byte) error {
 	case "off":
 		return nil
 	case "tmpfs":
-		f["durable"] = 0 // the tmpfs ends with its pod
+		f["durable"] = 0 // the tmpfs is lost with its pod
 		return nil
 	}
 	var l lines
@@ -261,7 +263,7 @@ func (f figures) readDurable(place string, text []byte) error {
 	for _, m := range pauseOf.FindAllSubmatch(text, -1) {
 		seen[string(m[1])] = true
 	}
-	// The log also has a collection that ends after the JVM has counted.
+	// The log may also have a collection that ended after the JVM had counted.
 	f["durable"], f["dropped"] = 100*min(1, float64(len(seen))/max(1, f["collections"])), l.dropped
 	return nil
 }

@@ -12,10 +12,11 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// lossColumns show what became of the lines.
+// lossColumns are the columns for lost and repeated lines.
 var lossColumns = []column{{"written", "lines"}, {"lost", "lost"}, {"share", "lost, %"}, {"twice", "twice"}, {"torn", "torn"}}
 
-// losses are the figures of a balance. A torn line does not count as written.
+// losses returns the figures of a balance. Torn lines are persisted lines that were never written
+// in that form.
 func losses(b lab.Balance) figures {
 	f := figures{"written": float64(b.Written), "lost": float64(b.Lost), "twice": float64(b.Twice)}
 	f["torn"] = max(0, float64(b.Persisted-(b.Written-b.Lost)-b.Twice))
@@ -23,7 +24,7 @@ func losses(b lab.Balance) figures {
 	return f
 }
 
-// stormed rotates small files fast.
+// stormed measures contestants while small files rotate fast.
 func stormed(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "storm", Title: "A rotation storm", Plot: "share",
@@ -37,14 +38,14 @@ func stormed(e *evidence) (*experiment, error) {
 	return x, e.inTurn(x, entriesOf(e.contestants, func(c *contestant) (figures, error) { return rotated(e, c) }))
 }
 
-// rotated runs a contestant while a writer rotates.
+// rotated runs a contestant while a writer rotates its files.
 func rotated(e *evidence, c *contestant) (figures, error) {
 	p, err := e.place(c, "")
 	if err != nil {
 		return nil, err
 	}
 	defer p.remove()
-	const lineBytes = 170 // of the lab's lines, on average
+	const lineBytes = 170 // the average length of the lab's lines
 	w := lab.NewWriter(lab.Output{Path: p.log(), Seed: 1, Rate: 50_000_000 / lineBytes, Files: 5, FileBytes: 1 << 20})
 	s, err := c.start(e.ctx, p)
 	if err != nil {
@@ -64,7 +65,7 @@ func rotated(e *evidence, c *contestant) (figures, error) {
 	return losses(b), err
 }
 
-// crowded is the storm on cores that other processes want as well.
+// crowded is the storm while other processes compete for the cores.
 func crowded(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "crowded", Title: "A rotation storm, with two busy loops", Plot: "share",
@@ -92,7 +93,7 @@ func crowded(e *evidence) (*experiment, error) {
 	return x, e.inTurn(x, entriesOf(e.contestants, func(c *contestant) (figures, error) { return rotated(e, c) }))
 }
 
-// kills ends every contestant five times in a row without warning.
+// kills kills every contestant five times in a row.
 func kills(e *evidence) (*experiment, error) {
 	const every = 2 * time.Second
 	x := &experiment{
@@ -145,7 +146,7 @@ func killed(e *evidence, c *contestant, every time.Duration) (figures, error) {
 	return losses(b), err
 }
 
-// frozen stops the destination's disk for half a minute.
+// frozen freezes the destination's disk for half a minute.
 func frozen(e *evidence) (*experiment, error) {
 	const freeze = 30 * time.Second
 	x := &experiment{
@@ -194,7 +195,7 @@ func freezeDisk(e *evidence, c *contestant, d time.Duration) (figures, error) {
 	time.Sleep(3 * time.Second)
 	spooled := 0.0
 	err = v.frozen(func() { time.Sleep(d); spooled = c.spooled(s, p) })
-	defer s.Kill() // deferred until after the thaw: a process that waits for the disk does not end
+	defer s.Kill() // deferred only after the thaw, because a process that waits for a frozen disk does not end
 	time.Sleep(3 * time.Second)
 	cancel()
 	if err := <-wrote; err != nil {
@@ -219,7 +220,8 @@ func freezeDisk(e *evidence, c *contestant, d time.Duration) (figures, error) {
 	return f, err
 }
 
-// spooled returns how many bytes of lines a byte of the spool's memory holds, or 0 without a spool.
+// spooled returns how many bytes of lines the spool holds for each byte of its memory, or 0 without
+// a spool.
 func (c *contestant) spooled(s *shipper, p place) float64 {
 	if !c.ullage {
 		return 0
@@ -227,20 +229,20 @@ func (c *contestant) spooled(s *shipper, p place) float64 {
 	memory := lab.InUse(filepath.Join(p.source, ".ullage", "spool"))
 	lines, err := s.Metric("ullage_spooled_bytes")
 	if err != nil || memory == 0 {
-		return 0 // the table shows none
+		return 0 // the table shows no value
 	}
 	return lines / float64(memory)
 }
 
-// onlyRoot is why other users cannot run an experiment with a volume.
+// onlyRoot is the reason why other users cannot run an experiment with a volume.
 const onlyRoot = "only root can mount and freeze a file system"
 
-// volume is a volume of 2 GiB.
+// volume is a lab.Volume of 2 GiB.
 type volume struct {
 	*lab.Volume
 
-	relieve func() error // ends what makes the disk slow; nil: nothing does
-	seen    figures      // of the disk, while it was slow
+	relieve func() error // makes a slow disk fast again; nil: the disk is not slow
+	seen    figures      // figures of the disk while it was slow
 }
 
 func (e *evidence) newVolume(mkfs ...string) (*volume, error) {
@@ -255,7 +257,7 @@ func (e *evidence) newVolume(mkfs ...string) (*volume, error) {
 	return &volume{Volume: v}, err
 }
 
-// frozen calls while during a freeze of the disk.
+// frozen freezes the disk, calls the function while, and thaws the disk.
 func (v *volume) frozen(while func()) error {
 	if err := v.Freeze(); err != nil {
 		return err

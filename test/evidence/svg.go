@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// style is light or dark, like the reader's system.
+// style makes a plot light or dark, like the reader's system.
 const style = `text { font: 13px system-ui, sans-serif; fill: #1f2328 }
 .bar { fill: #8c959f } .bar.ours { fill: #0969da } .bars { stroke: #8c959f } .bars.ours { stroke: #0969da } .range { stroke: #1f2328; stroke-width: 1.5 } .back { fill: #ffffff }
 @media (prefers-color-scheme: dark) {
   text { fill: #e6edf3 } .bar { fill: #6e7681 } .bar.ours { fill: #388bfd } .bars { stroke: #6e7681 } .bars.ours { stroke: #388bfd } .range { stroke: #e6edf3 } .back { fill: #0d1117 }
 }`
 
-// draw writes bars of the medians of the experiment's plotted column, and a
-// line from the least to the largest value of each.
+// draw writes a plot of the plotted column: for each row, a bar for the median, and a line from the
+// least to the largest value.
 func (e *experiment) draw(path string) error {
 	const step, top, char = 26.0, 34.0, 7.2
 	largest, label, bars := 0.0, 0.0, 0
@@ -25,7 +25,7 @@ func (e *experiment) draw(path string) error {
 			label = max(label, char*float64(len([]rune(r.Contestant)))+16)
 		}
 	}
-	width := 720 - label // of the longest bar; the rest is for its figure
+	width := 720 - label // the length of the longest bar; the rest is for its figure
 	if largest == 0 {
 		largest = 1
 	}
@@ -50,7 +50,7 @@ func (e *experiment) draw(path string) error {
 	return os.WriteFile(path, []byte(s.String()), 0o644)
 }
 
-// class returns the class of a row's marks: the marks of this project stand out.
+// class returns the CSS class of a row's marks. The marks of ullage have a colour of their own.
 func (r *row) class(mark string) string {
 	if strings.Contains(r.Contestant, "ullage") {
 		return mark + " ours"
@@ -70,6 +70,6 @@ func (e *experiment) title(key string) string {
 
 func escape(text string) string {
 	var s strings.Builder
-	_ = xml.EscapeText(&s, []byte(text)) // a Builder does not fail
+	_ = xml.EscapeText(&s, []byte(text)) // a write to a Builder never fails
 	return s.String()
 }

@@ -17,7 +17,7 @@ import (
 // A tracer times each write of a JVM to its log and samples where in the kernel its threads wait. All methods of a
 // nil tracer do nothing.
 type tracer struct {
-	prefix  string // of strace's files, one a thread
+	prefix  string // of the names of strace's files, one for each thread
 	writes  []tracedWrite
 	pauses  []pause
 	samples []sample
@@ -29,12 +29,13 @@ type tracedWrite struct {
 	thread int
 	began  time.Time
 	took   time.Duration
-	text   string // its first bytes, quoted
+	text   string // the first bytes of the write, quoted
 }
 
 func (w tracedWrite) ended() time.Time { return w.began.Add(w.took) }
 
-// A pause is a line of the log about a time during which the application was stopped. It ended when the line says.
+// A pause is a line of the log about a time during which the application was stopped. The pause ended at the time
+// of the line.
 type pause struct {
 	ended time.Time
 	took  time.Duration
@@ -48,8 +49,8 @@ type sample struct {
 	stack  []string
 }
 
-// around returns a command that traces another one. The started process is the traced command itself, since strace is
-// its grandchild.
+// around returns a command that runs the given command under strace. The started process is the traced command
+// itself, since strace runs as its grandchild.
 func (t *tracer) around(command []string, log string) []string {
 	if t == nil {
 		return command
@@ -58,7 +59,7 @@ func (t *tracer) around(command []string, log string) []string {
 		"-e", "trace=write,writev,pwrite64", "-e", "signal=none", "-P", log, "-o", t.prefix}, command...)
 }
 
-// sample looks at the threads of a process a hundred times a second, until end is called.
+// sample inspects the threads of a process a hundred times a second until end is called.
 func (t *tracer) sample(pid int) (end func()) {
 	if t == nil {
 		return func() {}
@@ -82,7 +83,7 @@ func (t *tracer) sample(pid int) (end func()) {
 	}
 }
 
-// look keeps the stacks of threads that write and wait uninterruptibly.
+// look records the stacks of threads that wait uninterruptibly in a write.
 func (t *tracer) look(pid int) {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid)) // the pattern is well-formed
 	for _, task := range tasks {
@@ -93,19 +94,20 @@ func (t *tracer) look(pid int) {
 		at := time.Now()
 		text, err := os.ReadFile(filepath.Join(task, "stack"))
 		if err != nil {
-			if !errors.Is(err, os.ErrNotExist) { // the thread still runs
+			if !errors.Is(err, os.ErrNotExist) { // the thread still exists
 				t.hidden = err
 			}
 			continue
 		}
-		thread, _ := strconv.Atoi(filepath.Base(task)) // the kernel's name for a thread is a number
+		thread, _ := strconv.Atoi(filepath.Base(task)) // the name of a thread's directory is a number
 		if stack := parseStack(string(text)); slices.ContainsFunc(stack, func(f string) bool { return strings.Contains(f, "write") }) {
 			t.samples = append(t.samples, sample{at, thread, stack})
 		}
 	}
 }
 
-// parseStack returns the functions of /proc/PID/stack, whose lines are "[<0>] name+0x1/0x2".
+// parseStack returns the functions in a /proc/PID/stack, whose lines have the form "[<0>]
+// name+0x1/0x2".
 func parseStack(text string) (functions []string) {
 	for line := range strings.Lines(text) {
 		_, name, ok := strings.Cut(strings.TrimSpace(line), "] ")
@@ -116,7 +118,7 @@ func parseStack(text string) (functions []string) {
 	return functions
 }
 
-// waits are the kernel functions that show what a write waits for.
+// waits lists the kernel functions from which the reason of a wait can be seen.
 var waits = []struct{ function, on string }{
 	{"balance_dirty_pages", onPages}, {"wait_on_page_writeback", onPages}, {"folio_wait_writeback", onPages}, {"folio_wait_stable", onPages}, {"wait_for_stable_page", onPages},
 	{"jbd2_log_wait_commit", onJournal}, {"jbd2_log_wait_for_space", onJournal}, {"do_get_write_access", onJournal}, {"wait_transaction_locked", onJournal},
@@ -130,7 +132,7 @@ const (
 	onOther   = "other"
 )
 
-// reason returns the function in which a thread waits, and what that waits for.
+// reason returns the function in which a thread waits, and the kind of the wait.
 func (s sample) reason() (function, on string) {
 	for _, f := range s.stack {
 		for _, w := range waits {
@@ -144,8 +146,8 @@ func (s sample) reason() (function, on string) {
 
 var pauseLine = regexp.MustCompile(`^\[([^\]]+)\].*?(Safepoint "\w+").* Total: (\d+) ns|^\[([^\]]+)\].*?(GC\(\d+\) Pause .*) ([\d.]+)ms$`)
 
-// parsePauses finds the lines about safepoints and pauses of collections in a log whose first
-// decoration is the time.
+// parsePauses parses the lines about safepoints and pauses of collections in a log whose first
+// decorator is the time.
 func parsePauses(text string) (all []pause) {
 	for line := range strings.Lines(text) {
 		m := pauseLine.FindStringSubmatch(strings.TrimSpace(line))
@@ -165,7 +167,7 @@ func parsePauses(text string) (all []pause) {
 	return all
 }
 
-// readWrites reads the files of strace.
+// readWrites reads the writes from strace's files.
 func (t *tracer) readWrites() error {
 	files, err := filepath.Glob(t.prefix + ".*")
 	if err != nil {
@@ -190,7 +192,7 @@ func (t *tracer) readWrites() error {
 
 var writeLine = regexp.MustCompile(`^(\d+\.\d+) (?:write|writev|pwrite64)\(.*?"(.*)".* = \d+ <(\d+\.\d+)>$`)
 
-// parseWrite reads a line of `strace -ttt -T` about a write that succeeded.
+// parseWrite parses a line of `strace -ttt -T` about a successful write.
 func parseWrite(line string) (w tracedWrite, ok bool) {
 	m := writeLine.FindStringSubmatch(strings.TrimSpace(line))
 	if m == nil {
@@ -204,20 +206,20 @@ func parseWrite(line string) (w tracedWrite, ok bool) {
 	return tracedWrite{began: time.UnixMicro(int64(math.Round(began * 1e6))), took: time.Duration(took * 1e9), text: m[2]}, true
 }
 
-// A stall is a write that waited, with what the JVM and the kernel report about that time.
+// A stall is a write that waited, with the pause and the samples of that time.
 type stall struct {
 	tracedWrite
 	pause     pause // the longest pause that contains it; the zero value: none
 	functions map[string]int
-	on        map[string]int // number of samples by what they wait for
+	on        map[string]int // the number of samples for each kind of wait
 }
 
 const (
 	longWait  = 100 * time.Millisecond
-	precision = 5 * time.Millisecond // of the times of the log, and of two clocks
+	precision = 5 * time.Millisecond // of the times in the log, and between the two clocks
 )
 
-// stalls returns the writes that took longer than longWait, the longest first.
+// stalls returns the writes that took at least longWait, from the longest to the shortest.
 func (t *tracer) stalls() (all []stall) {
 	for _, w := range t.writes {
 		if w.took < longWait {
@@ -242,7 +244,7 @@ func (t *tracer) stalls() (all []stall) {
 	return all
 }
 
-// figures sum up the writes.
+// figures summarizes the writes.
 func (t *tracer) figures() figures {
 	f := figures{"writes": float64(len(t.writes))}
 	for _, w := range t.writes {
@@ -270,7 +272,7 @@ func (t *tracer) figures() figures {
 	return f
 }
 
-// String describes the write with the pause and the functions.
+// String describes the write, the pause and the kernel functions.
 func (s stall) String() string {
 	beside := "no pause"
 	if s.pause.took > 0 {

@@ -31,7 +31,7 @@ const (
 `
 )
 
-// TestATracedWrite reads one line of strace.
+// TestATracedWrite checks the parser of strace's lines.
 func TestATracedWrite(t *testing.T) {
 	for _, c := range []struct {
 		line string
@@ -85,7 +85,7 @@ func TestAStallIsProven(t *testing.T) {
 		t.Errorf("the pause of the stall: got %+v, want the safepoint", p)
 	}
 	if stalls[1].pause.took != 0 {
-		t.Errorf("the pause of a write outside of all: got %+v, want none", stalls[1].pause)
+		t.Errorf("the pause of a write outside all pauses: got %+v, want none", stalls[1].pause)
 	}
 	for key, want := range map[string]float64{"writes": 3, "longest": 668.123, "stalls": 2, "proven": 1, onPages: 75, onJournal: 25, onOther: 0} {
 		if got := r.figures()[key]; got != want {
@@ -100,7 +100,8 @@ func TestAStallIsProven(t *testing.T) {
 	}
 }
 
-// TestNoStallIsAFigure checks that zero stalls are a figure, but not without a trace.
+// TestNoStallIsAFigure checks that zero stalls are a figure, and that a nil tracer leaves the
+// command unchanged.
 func TestNoStallIsAFigure(t *testing.T) {
 	f := (&tracer{}).figures()
 	if v, ok := f["stalls"]; !ok || v != 0 {
@@ -111,7 +112,7 @@ func TestNoStallIsAFigure(t *testing.T) {
 	}
 }
 
-// TestFunctionsOfTheKernelAreToldApart checks what each function waits for.
+// TestFunctionsOfTheKernelAreToldApart checks the kind of wait that is derived from each function.
 func TestFunctionsOfTheKernelAreToldApart(t *testing.T) {
 	for _, c := range []struct{ stack, function, on string }{
 		{pagesStack, "balance_dirty_pages", onPages},
@@ -129,7 +130,7 @@ func TestFunctionsOfTheKernelAreToldApart(t *testing.T) {
 	}
 }
 
-// TestWhatADeviceHasWritten reads the seventh field of a device's statistics.
+// TestWhatADeviceHasWritten checks that the seventh field of a device's statistics is used.
 func TestWhatADeviceHasWritten(t *testing.T) {
 	got, err := sectorsWritten("    2996        0   149502      479     3416      634   486752     4175        0     2896     6141\n")
 	if want := 486752.0 * 512; err != nil || got != want {

@@ -8,17 +8,18 @@ import (
 	"path/filepath"
 )
 
-// pausePairs are rows of the sidecar with and without its look for pauses. Without compression, that look is a larger
-// share of the CPU time.
+// pausePairs are the rows of the sidecar without and with the reading of pauses. Without compression, the reading is
+// a larger share of the CPU time.
 var pausePairs = []struct{ name, compress, off, on string }{
 	{"without compression (the strictest case)", "none", "`ullage run --compress none --jvm-metrics=false`", "`ullage run --compress none`"},
 	{"with zstd", "zstd", "`ullage run --compress zstd --jvm-metrics=false`", "`ullage run --compress zstd`"},
 }
 
-// triedTimes is how often each sidecar runs in a round: the look for pauses costs less than two runs may differ.
+// triedTimes is how often each sidecar runs in a round. One run would be too few, because two runs may differ by
+// more than the cost of reading pauses.
 const triedTimes = 3
 
-// measureWays measures alternatives for the sidecar's copy.
+// measureWays measures alternatives to the way in which the sidecar copies.
 func measureWays(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "tried", Title: "Ways to copy", Plot: "cpu",
@@ -49,7 +50,7 @@ func measureWays(e *evidence) (*experiment, error) {
 	return x, os.Remove(data)
 }
 
-// tryWay measures one way. If the way frees the log, it works on a copy.
+// tryWay measures one way. A way that frees the log gets a copy of it.
 func tryWay(e *evidence, w way, data string) (f figures, err error) {
 	if w.free {
 		whole := data
@@ -62,7 +63,8 @@ func tryWay(e *evidence, w way, data string) (f figures, err error) {
 	return loopBy(e, w.name, data)
 }
 
-// triedSidecars measures the sidecar itself, with and without the look for pauses, and on one CPU.
+// triedSidecars returns the entries of the sidecar itself, with and without the reading of pauses,
+// and on one CPU.
 func triedSidecars(e *evidence, data string) ([]entry, error) {
 	lines, err := countLines(data)
 	if err != nil {
@@ -76,7 +78,7 @@ func triedSidecars(e *evidence, data string) ([]entry, error) {
 	return entriesOf(all, func(c *contestant) (figures, error) { return e.perGiB(e.drain(c, data, lines)) }), nil
 }
 
-// loopBy measures one way, in a process of its own.
+// loopBy measures one way in a separate process.
 func loopBy(e *evidence, name, data string) (figures, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -5,14 +5,14 @@ import (
 	"math/rand/v2"
 )
 
-// entry runs once a round: it is the name of a row and how to measure it.
+// entry has the name of a row and the function that measures it, once in each round.
 type entry struct {
 	name string
 	run  func() (figures, error)
 }
 
-// inTurn runs each entry once a round, in a random order: a predecessor may leave a cache, a full disk or a warm
-// processor, and no entry should have the same predecessor in every round. The rows are in the order of the entries.
+// inTurn runs each entry once in a round, in random order, so that no entry has the same predecessor in every round:
+// a predecessor may leave a warm cache, a busy disk or a warm processor. The rows are in the order of the entries.
 func (e *evidence) inTurn(x *experiment, entries []entry) error {
 	return e.quiet.inTurn(x, e.rounds, entries)
 }
@@ -35,7 +35,7 @@ func (q *quiet) inTurn(x *experiment, rounds int, entries []entry) error {
 	})
 }
 
-// eachRound calls run once a round. Each round begins on a quiet machine.
+// eachRound calls run once for each round. Before each round, it waits for a quiet machine.
 func (q *quiet) eachRound(rounds int, run func() error) error {
 	for round := range rounds {
 		q.await()
@@ -47,13 +47,14 @@ func (q *quiet) eachRound(rounds int, run func() error) error {
 	return nil
 }
 
-// result is what was measured for a row.
+// result has the figures that were measured for a row.
 type result struct {
 	name    string
 	figures figures
 }
 
-// measured adds what run measures. If others disturb it, it runs again.
+// measured adds the results of run to the experiment. If the measurement is disturbed, it is
+// repeated.
 func (q *quiet) measured(x *experiment, run func() ([]result, error)) error {
 	var got []result
 	n, err := q.undisturbed(x, func() (err error) {
@@ -70,7 +71,7 @@ func (q *quiet) measured(x *experiment, run func() ([]result, error)) error {
 	return nil
 }
 
-// entriesOf returns an entry for each contestant, all measured in the same way.
+// entriesOf returns an entry for each contestant, all of which run measures.
 func entriesOf(contestants []*contestant, run func(*contestant) (figures, error)) (all []entry) {
 	for _, c := range contestants {
 		all = append(all, entry{c.name, func() (figures, error) { return run(c) }})
