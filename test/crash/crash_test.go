@@ -130,7 +130,7 @@ func run(t *testing.T, s series) {
 	w.check(t, mostMemory)
 }
 
-// drain waits until the last sidecar is up, and ends it with SIGTERM.
+// drain waits until the last sidecar is up and ends it with SIGTERM.
 func drain(t *testing.T, last *lab.Sidecar) {
 	t.Helper()
 	if _, err := last.Addr(lab.Patience); err != nil {

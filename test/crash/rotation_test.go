@@ -78,7 +78,7 @@ func runRotationStorm(t *testing.T, niceness int, length time.Duration, outputs 
 }
 
 // TestRotationsBesideAFileThatFlows writes two files in turn, so that the kernel cannot merge their events:
-// the event of a rotation waits behind the events of thousands of lines. An archive exists for 0.4 s.
+// the event of a rotation comes after the events of thousands of lines. An archive exists for 0.4 s.
 func TestRotationsBesideAFileThatFlows(t *testing.T) {
 	runRotationStorm(t, 0, 3*time.Second, []lab.Output{{Rate: 10_000, Files: 2, FileBytes: 350_000}, {Rate: 10_000}})
 }

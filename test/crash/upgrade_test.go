@@ -249,7 +249,7 @@ func pack(t *testing.T, file, source, dest string, report lab.FloodReport) {
 	t.Logf("%s has %d bytes", file, packed.Len())
 }
 
-// unpack restores the packed files, and changes the old sidecar's state so that it refers to the
+// unpack restores the packed files and changes the old sidecar's state so that it refers to the
 // restored files.
 func unpack(t *testing.T, file, dir, source string) lab.FloodReport {
 	t.Helper()

@@ -113,7 +113,7 @@ func startTools(s *space, name string) {
 	s.ready(name)
 }
 
-// copyProgram builds a program for the architecture of a pod's node, and copies it into the pod's
+// copyProgram builds a program for the architecture of a pod's node and copies it into the pod's
 // /tmp.
 func copyProgram(s *space, pod, source string) {
 	s.Helper()

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// If the reader of a log goes away, no program stays behind in the sidecar. Otherwise each would permanently take
-// 10 MiB of a limit of 64 MiB, since a container runtime may neither signal the program nor read its output. The
+// If the reader of a log goes away, no program is left in the sidecar. Otherwise each would permanently take 10
+// MiB of a limit of 64 MiB, since a container runtime may neither signal the program nor read its output. The
 // containers of the pod share a process namespace, so the test sees the sidecar's processes.
 func TestReadersLeaveNothingBehind(t *testing.T) {
 	t.Parallel()

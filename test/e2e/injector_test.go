@@ -81,7 +81,7 @@ func injectors(s *space) string {
 	return s.must(kubectl("", "-n", system, "get", "pods", "-l", "app.kubernetes.io/name=ullage-injector", "-o", "jsonpath={.items[*].metadata.name}"))
 }
 
-// serving waits until two injectors are ready and not ending, and returns the names of their pods.
+// serving waits until two injectors are ready and not ending and returns the names of their pods.
 func serving(s *space) []string {
 	s.Helper()
 	var names []string

@@ -62,7 +62,7 @@ func memory(pid int) float64 {
 	return float64(bytes) / (1 << 20)
 }
 
-// peakMemory samples the memory of a process until done is closed, and returns the largest value in
+// peakMemory samples the memory of a process until done is closed and returns the largest value in
 // MiB.
 func peakMemory(pid int, done <-chan struct{}) (peak float64) {
 	tick := time.NewTicker(5 * time.Millisecond)

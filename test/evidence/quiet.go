@@ -42,8 +42,8 @@ func (q *quiet) await() {
 	}
 }
 
-// undisturbed calls measure, and repeats it up to mostRepeats times if other work has disturbed it. It returns the
-// other work of the machine during the last call.
+// undisturbed calls measure. It repeats the call up to mostRepeats times if other work has disturbed it. It
+// returns the other work of the machine during the last call.
 func (q *quiet) undisturbed(x *experiment, measure func() error) (noted, error) {
 	watch := q.watch
 	if watch == nil {

@@ -40,7 +40,7 @@ func receive(ctx context.Context, path string) (address string, err error) {
 }
 
 // ServeHTTP writes the messages in a request of JSON lines, which may be compressed. It answers once the messages
-// are in the file, and refuses a request that it cannot read.
+// are in the file. It refuses a request that it cannot read.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -87,7 +87,7 @@ func through(e *evidence, jdk lab.JDK, source string) (figures, error) {
 	return figures{"lost": float64(n.lost), "dropped": float64(n.dropped), "cut": float64(n.cut), "twice": float64(n.twice), "use": float64(largest) / (1 << 20), "rate": float64(n.size) / 1e6 / took}, err
 }
 
-// largestUse samples the use of a file system until done is closed, and returns the largest value.
+// largestUse samples the use of a file system until done is closed and returns the largest value.
 func largestUse(dir string, done <-chan struct{}) (largest int64) {
 	for {
 		var st unix.Statfs_t

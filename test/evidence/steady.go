@@ -103,7 +103,7 @@ func feed(f io.Writer, rate, bytes int, done <-chan struct{}) error {
 	}
 }
 
-// follow reads the first output file while it grows, and returns the ages of its lines in ms. It returns nil if
+// follow reads the first output file while it grows and returns the ages of its lines in ms. It returns nil if
 // there was no output.
 func (c *contestant) follow(p place, done <-chan struct{}) (ages []float64) {
 	pattern := filepath.Join(p.dest, "out.log*")

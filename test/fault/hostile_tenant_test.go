@@ -85,7 +85,7 @@ func (n *tenant) open(name string, flags int) *os.File {
 	return f
 }
 
-// truncate overwrites lines that the sidecar is reading, and truncates the file.
+// truncate overwrites lines that the sidecar is reading and truncates the file.
 func (n *tenant) truncate() {
 	f := n.open(n.name(), os.O_CREATE)
 	if f == nil {

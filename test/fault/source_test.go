@@ -95,8 +95,8 @@ func fill(t *testing.T, dir string, files int) map[string]string {
 	return written
 }
 
-// TestDrainReadsFilesThatWaited holds more files open than the sidecar has descriptors for, and closes them before
-// it sends SIGTERM. The sidecar reads as many files as it may hold open, then the next ones.
+// TestDrainReadsFilesThatWaited holds more files open than the sidecar has descriptors for. It closes the files
+// before it sends SIGTERM. The sidecar reads as many files as it may hold open, then the next ones.
 func TestDrainReadsFilesThatWaited(t *testing.T) {
 	const files = 300
 	source, dest := lab.Tmpfs(t, "8m"), t.TempDir()

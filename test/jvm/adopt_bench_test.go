@@ -53,7 +53,7 @@ func BenchmarkAdopt(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// firstLine waits for the first line in a file that matches the pattern, and returns the time since
+// firstLine waits for the first line in a file that matches the pattern and returns the time since
 // began.
 func firstLine(b *testing.B, pattern string, began time.Time) time.Duration {
 	b.Helper()

@@ -465,7 +465,7 @@ func TestAdoptWithASink(t *testing.T) {
 	})
 }
 
-// A sink that cannot be reached is reported. The copy is complete, and nothing stays behind in the JVM or on its
+// A sink that cannot be reached is reported. The copy is complete, and nothing is left in the JVM or on its
 // tmpfs.
 func TestAdoptWithASinkThatFails(t *testing.T) {
 	r := newLevelRig(t, lab.NeedsJDKs(t)[0])

@@ -121,7 +121,7 @@ func TestLevelsCommandList(t *testing.T) {
 	})
 }
 
-// asListed converts the JSON of a list into the form of the JVM's own list, and checks the fields
+// asListed converts the JSON of a list into the form of the JVM's own list and checks the fields
 // that the JVM's list lacks.
 func (r *levelRig) asListed(text string, p *listened) string {
 	r.Helper()
@@ -145,7 +145,7 @@ func (r *levelRig) asListed(text string, p *listened) string {
 	return list.String()
 }
 
-// A sidecar knows of a raise that a person has set, and ends it on time.
+// A sidecar knows of a raise that a person has set and ends it on time.
 func TestLevelsCommandBesideASidecar(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)

@@ -123,7 +123,8 @@ func restoresAtOnce(r *levelRig, jvm *listened, before string) {
 	}
 }
 
-// A raise outlives a JVM: the next JVM gets it too, and has its own configuration again in the end.
+// A raise outlives a JVM: the next JVM gets it too. In the end, that JVM has its own configuration
+// again.
 func TestLevelsAfterARestartOfTheJVM(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)

@@ -63,9 +63,9 @@ func TestTheRecommendedHeapKeepsItsPromise(t *testing.T) {
 	}
 }
 
-// firstSized tries heaps of growing size until a report recommends a size, and returns the size of that heap in MiB
-// with the recommendation. If a heap had too few collections to judge, or the largest was tried, it begins again with
-// the smallest: on a busy machine, the small heaps may not have been judged.
+// firstSized tries heaps of growing size until a report recommends a size. It returns the size of that heap in MiB
+// and the recommendation. After a heap with too few collections to judge, or after the largest heap, it begins again
+// with the smallest: on a busy machine, the small heaps may not have been judged.
 func firstSized(t *testing.T, jdk lab.JDK, c Collector) (heap int, z *view.Sizing) {
 	t.Helper()
 	const smallest, largest, tries = 128, 1024, 16

@@ -65,7 +65,7 @@ func DownwardFile(annotations map[string]string) string {
 }
 
 // Needs skips a test on a machine that lacks something. `make test` lists the reasons that begin with "needs". In
-// CI nobody would read that list, so the test fails there: CI has root and everything that `make setup` installs.
+// CI that list would not be read, so the test fails there: CI has root and everything that `make setup` installs.
 func Needs(tb testing.TB, what string) {
 	tb.Helper()
 	if os.Getenv("CI") != "" {

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Build builds ullage into dir with the options of a release, and returns the path of the program.
+// Build builds ullage into dir with the options of a release and returns the path of the program.
 func Build(dir string) (string, error) {
 	bin := filepath.Join(dir, "ullage")
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", bin, "github.com/ullage/ullage/cmd/ullage")

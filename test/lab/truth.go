@@ -69,7 +69,7 @@ func (t *truth) load() {
 	}
 }
 
-// lose removes the bytes of the current record that are not in the file, and skips the lost records
+// lose removes the bytes of the current record that are not in the file and skips the lost records
 // after it.
 func (t *truth) lose(loss Loss) {
 	t.rest = t.rest[:loss.Written]

@@ -61,7 +61,7 @@ func BenchmarkKafka(b *testing.B) {
 	}
 }
 
-// benchBatch returns a batch like those that a worker passes to the sink.
+// benchBatch returns a batch in the form in which a worker passes it to the sink.
 func benchBatch(b *testing.B) *sink.Batch {
 	b.Helper()
 	info, _ := segment.ParseName(fmt.Sprintf("%s-000001.log.zst", time.Now().UTC().Format("20060102T150405.000Z")))

@@ -23,7 +23,7 @@ type proxy struct {
 	gone    chan struct{} // the test is over
 }
 
-// The faults of a proxy. The first is none.
+// The faults of a proxy. With passes, it has no fault.
 const (
 	passes    = "passes"
 	busy      = "says 503 with Retry-After"

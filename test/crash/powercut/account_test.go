@@ -85,7 +85,7 @@ func (r *recording) copies(p point, kept, more []byte) error {
 	return nil
 }
 
-// fill fills the holes in lines that were kept without compression, and returns the number of bytes in holes. Only
+// fill fills the holes in lines that were kept without compression and returns the number of bytes in holes. Only
 // lines that were never committed may have holes. A recovery must not cut holes off: zeros that the application has
 // written look the same, and the application can cause a recovery.
 func (r *recording) fill(p point, kept []byte) (holes int) {

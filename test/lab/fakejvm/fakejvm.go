@@ -23,7 +23,7 @@ type Reaction int
 
 const (
 	Obey    Reaction = iota
-	Hang             // does nothing, and sends no answer until the client disconnects
+	Hang             // does nothing and does not answer until the client disconnects
 	Stumble          // obeys, but does not answer
 	Mute             // closes without an answer
 	Garble           // answers with something that is not a reply
@@ -153,7 +153,7 @@ func (j *JVM) answer(c net.Conn) {
 	}
 }
 
-// take records a command, and executes it unless the reaction forbids that.
+// take records a command and executes it unless the reaction forbids that.
 func (j *JVM) take(cmd string) (Reaction, string) {
 	j.Lock()
 	defer j.Unlock()
