@@ -74,7 +74,7 @@ func persistedAll(s *space, pod, container, sidecar, written string) {
 	s.Helper()
 	var persisted string
 	var changes []time.Time
-	s.eventually(time.Minute, "the durable copy has the last line of "+container, func() bool {
+	s.eventually(time.Minute, "the last line of "+container+" is in the durable copy", func() bool {
 		persisted, changes = unraised(s.exec(pod, sidecar, "ullage", "logs", "/var/lib/ullage"))
 		return isWhole(written, persisted, changes)
 	})

@@ -13,7 +13,7 @@ const (
 	none      = iota
 	full      // all of it
 	grown     // the new size of the file, and zeros for the bytes
-	begun     // its first sectors, where the file ends
+	begun     // its first sectors, and the size of the file up to them
 	begunFull // its first sectors, and zeros for the others
 	ended     // its last sectors, and zeros for the others
 	scattered // some sectors, and zeros for the others
