@@ -78,7 +78,7 @@ func decode[T any](t *testing.T, data []byte) (v T) {
 	return v
 }
 
-// content checks the size and the digest of a descriptor's content, and returns the
+// content checks the size and the digest of a descriptor's content and returns the
 // content.
 func content(t *testing.T, files map[string][]byte, d descriptor) []byte {
 	t.Helper()

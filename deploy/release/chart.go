@@ -31,7 +31,7 @@ var chartVersions = regexp.MustCompile(`(?m)^(version|appVersion): .*$`)
 // The line of values.yaml that names the registry of the images.
 var chartRegistry = regexp.MustCompile(`(?m)^registry: ""$`)
 
-// chart packs the chart. The chart has the release's version, and names the release's
+// chart packs the chart. The chart has the release's version and names the release's
 // images in registry, so that it can be installed without any value.
 func (s source) chart(registry string) (chart, error) {
 	c := chart{version: s.version}

@@ -1,4 +1,4 @@
-// Command release builds the files of a version of ullage, and pushes the images and the
+// Command release builds the files of a version of ullage and pushes the images and the
 // chart that a cluster pulls.
 //
 //	release make --version 0.1.0 --out ../../dist
@@ -25,7 +25,7 @@
 //
 // sign uses cosign to sign a release that make has written and push has pushed. It signs
 // the images and the chart by the digests in the files of the release, whatever the
-// registry returns. It attests each SBOM to its image, and signs the checksums.
+// registry returns. It attests each SBOM to its image and signs the checksums.
 //
 // # Libraries
 //

@@ -32,7 +32,7 @@ func (r *release) sbom(t target) error {
 		sums.WriteString(sum(data))
 		doc.binary(t.program, p, r.version, sum(data), info)
 	}
-	// A namespace belongs to only one document, and is a URI without a fragment.
+	// A namespace belongs to only one document and is a URI without a fragment.
 	doc.DocumentNamespace = fmt.Sprintf("%s/releases/download/v%s/%s_%s.spdx.json/%s", repository, r.version, t.program, r.version, sum([]byte(sums.String())))
 	var b bytes.Buffer
 	if err := spdxjson.Write(&doc.Document, &b, spdxjson.Indent("  ")); err != nil {

@@ -52,7 +52,7 @@ func (l *Loss) Error() string {
 // Unwrap returns Err.
 func (l *Loss) Unwrap() error { return l.Err }
 
-// lossOf turns an error of the Follower into a Loss, and skips the part that cannot be
+// lossOf turns an error of the Follower into a Loss and skips the part that cannot be
 // read.
 func (s *Source) lossOf(err error) *Loss {
 	var damage *segment.DamageError

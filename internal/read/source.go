@@ -75,7 +75,7 @@ func (s *Source) pass(seg segment.Info) bool {
 	return true
 }
 
-// Decode reads the decompressed content of in, and closes it. Path names it in an error.
+// Decode reads the decompressed content of in and closes it. Path names it in an error.
 // Seg is the original segment: unless it continues the one before, the previous line ends.
 // If seg is zero, in is not a segment.
 func (s *Source) Decode(in io.ReadCloser, path string, how segment.Compression, seg segment.Info) error {

@@ -19,7 +19,7 @@ const (
 	minBudget = 1 << 20
 )
 
-// budget decides how much of the source the backlog may take, and sets the bounds that
+// budget decides how much of the source the backlog may take and sets the bounds that
 // depend on it.
 type budget struct {
 	cfg  Config

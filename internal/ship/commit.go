@@ -71,7 +71,7 @@ func (w *writer) commit(ctx context.Context) error {
 	return nil
 }
 
-// committed counts the lines that a commit has persisted, and resets the counts.
+// committed counts the lines that a commit has persisted and resets the counts.
 func (w *writer) committed() {
 	for _, st := range w.streams {
 		if st.taken == 0 {

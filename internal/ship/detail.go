@@ -106,7 +106,7 @@ func (d *detail) hold(stream string, batch []queue.Chunk[tail.Chunk], parts []in
 	d.lines = b.Raw
 }
 
-// split removes the withheld lines from a chunk, and returns them with their numbers by
+// split removes the withheld lines from a chunk and returns them with their numbers by
 // level.
 func (d *detail) split(c *queue.Chunk[tail.Chunk]) (lines [ul.NumLevels]uint32, raw []byte) {
 	if c.Meta.File.Whole() {

@@ -3,7 +3,7 @@
 // A [Shipper] runs two loops. The reader owns the source directory and the spool in it: it
 // reads the lines of JVMs into the queue, waits when the queue is full, frees the memory of
 // committed lines, and moves or drops lines under pressure. The writer owns the destination
-// and the checkpoint. It appends batches to segments and commits them, and is the only one
+// and the checkpoint. It appends batches to segments and commits them and is the only one
 // that may ever wait for a disk.
 //
 // # Commit

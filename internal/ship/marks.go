@@ -13,7 +13,7 @@ type marks struct {
 }
 
 // slack is how far below its mark each kind of pressure ends, as a share of the budget. It
-// costs few lines, and keeps the JVMs from reaching the mark again at once.
+// costs few lines and keeps the JVMs from reaching the mark again at once.
 const slack = 1. / 24
 
 // take sets the pressure from the used share of the budget.

@@ -62,7 +62,7 @@ func (w *writer) recover(name string, seg *store.Stream) error {
 	return nil
 }
 
-// rewind makes the reader begin again, and adopts the marks of the streams that were
+// rewind makes the reader begin again and adopts the marks of the streams that were
 // recovered.
 func (w *writer) rewind(ctx context.Context, request rewind) error {
 	files, err := w.link.requestRewind(ctx, request)

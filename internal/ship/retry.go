@@ -8,7 +8,7 @@ import (
 )
 
 // reopen returns to the last commit: it cuts every stream to its mark with fresh
-// descriptors, and makes the reader read again from the positions. While the destination is
+// descriptors and makes the reader read again from the positions. While the destination is
 // missing, it leaves all marks unchanged.
 func (w *writer) reopen(ctx context.Context) error {
 	replaced, err := w.store.Reopen(ctx)

@@ -75,7 +75,7 @@ type opened struct {
 }
 
 // open opens the destination. It may never return. A destination that was never used needs space
-// for its own files, and has no segments that retention could delete. So on a full volume, open
+// for its own files and has no segments that retention could delete. So on a full volume, open
 // waits for space until stop ends.
 func (s *Shipper) open(stop context.Context) opened {
 	s.to.destination(s.cfg.Dest)

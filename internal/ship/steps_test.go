@@ -188,7 +188,7 @@ func sumOf(text string) (marked, persisted int) {
 	return marked, persisted
 }
 
-// The writer answers a draining reader, and rewinds the reader before it has taken the
+// The writer answers a draining reader and rewinds the reader before it has taken the
 // answer. The answer is not valid for lines that are read after the rewind.
 func TestAnswerFromBeforeARewindEndsNoDrain(t *testing.T) {
 	s, _ := newBench(t).begun(true)

@@ -118,7 +118,7 @@ func (c *crashes) put() {
 	}
 }
 
-// end adds the last crash, and adds the stream to the inputs. If no report has begun, the
+// end adds the last crash and adds the stream to the inputs. If no report has begun, the
 // stream holds one whose beginning is missing.
 func (c *crashes) end(bytes uint64) {
 	if c.found == 0 && c.out.Lines > 0 {

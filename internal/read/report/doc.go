@@ -14,7 +14,7 @@
 // Only two sets of lines are kept: the lines of the listed stops, and the last lines of a
 // stream, which may be around a suspected stop. Percentiles come from histograms whose
 // buckets are at most 0.8 % wide. The timeline keeps the longest stop of a kind in each
-// span of time, and doubles the span when there are more than 1200. Runs, causes, tags and
+// span of time and doubles the span when there are more than 1200. Runs, causes, tags and
 // bands are bounded; those beyond a bound are counted together. So memory does not grow
 // with the log.
 //

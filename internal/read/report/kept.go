@@ -61,7 +61,7 @@ func (k *kept) event() {
 	k.n++
 }
 
-// describe adds the lines of a listed stop, and returns the number of the last one.
+// describe adds the lines of a listed stop and returns the number of the last one.
 func (k *kept) describe(to *view.Stop, s *pause.Stop) (last uint64) {
 	from, end := s.Lines[0], s.Lines[1]
 	last = end

@@ -136,7 +136,7 @@ func (m *marks) jvm(k mark.Mark) {
 	}
 }
 
-// end adds the bands that have not ended, and adds the stream to the inputs.
+// end adds the bands that have not ended and adds the stream to the inputs.
 func (m *marks) end(bytes uint64) {
 	for _, key := range slices.Sorted(maps.Keys(m.raised)) {
 		m.raise(m.raised[key], m.sum.End())

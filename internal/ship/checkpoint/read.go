@@ -193,7 +193,7 @@ func expect(dec *json.Decoder, want json.Delim) error {
 	return nil
 }
 
-// readHeader reads the HMAC, and returns the offset and the length of the JSON.
+// readHeader reads the HMAC and returns the offset and the length of the JSON.
 func (s *slot) readHeader(f *os.File) (begin, length int64, err error) {
 	info, err := f.Stat()
 	if err != nil {

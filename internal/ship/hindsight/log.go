@@ -158,7 +158,7 @@ func (l *Log) State() State {
 	return State{l.now.Head, l.now.End, l.until.Load()}
 }
 
-// Committed records that a checkpoint with s was saved, and frees the records before its
+// Committed records that a checkpoint with s was saved and frees the records before its
 // head. S must be a result of [Log.State] since the last Attach.
 func (l *Log) Committed(s State) {
 	l.mu.Lock()

@@ -87,7 +87,7 @@ func (h *held) add(stream string, second int, raw string) {
 	h.must(h.Append(b))
 }
 
-// saves returns the lines to save, and marks them as saved.
+// saves returns the lines to save and marks them as saved.
 func (h *held) saves() string {
 	var all strings.Builder
 	for r, ok := h.Next(true); ok; r, ok = h.Next(true) {

@@ -215,7 +215,7 @@ func (r *Rings) remove(n name, d *running, now time.Time) {
 	r.seen.asked = true // another ring may have its turn
 }
 
-// tick asks whether JVMs are gone, and checks the files of the rings.
+// tick asks whether JVMs are gone and checks the files of the rings.
 func (r *Rings) tick(now time.Time) {
 	for n, d := range r.drains {
 		if !d.gone {

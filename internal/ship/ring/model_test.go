@@ -110,7 +110,7 @@ func (m *model) part(s step, fd int, data []byte, offset int64) {
 	}
 }
 
-// run runs several rounds of the drain, and restarts it after each kill.
+// run runs several rounds of the drain and restarts it after each kill.
 func (m *model) run(rounds int) {
 	for range rounds {
 		func() {

@@ -64,7 +64,7 @@ func (s *Streams) join(f *File) {
 	}
 }
 
-// leave removes f from its stream, and forgets a stream without files.
+// leave removes f from its stream and forgets a stream without files.
 func (s *Streams) leave(f *File) {
 	if f.Stream.Refused {
 		s.RefusedFiles--
@@ -100,7 +100,7 @@ func (s *Streams) move(f *File, name string) {
 	}
 }
 
-// touch records that f may have more to read, and gives its stream a turn.
+// touch records that f may have more to read and gives its stream a turn.
 func (s *Streams) touch(f *File) {
 	f.Growth.Dirty = true
 	if st := f.Stream; !st.active {

@@ -120,7 +120,7 @@ func (t *Table) Drain() {
 	t.TouchAll()
 }
 
-// Touch records that f may have more to read, and gives its stream a turn.
+// Touch records that f may have more to read and gives its stream a turn.
 func (t *Table) Touch(f *File) { t.Streams.touch(f) }
 
 // TouchAll calls Touch for every file.

@@ -1,7 +1,7 @@
 // Package tail follows the source: the files that JVMs write into one
 // directory, most often on tmpfs.
 //
-// It finds the files, and holds each one open by inode from its first sight until it is
+// It finds the files and holds each one open by inode from its first sight until it is
 // finished. It reads them into memory that the caller lends, splits them into lines, and
 // frees the memory of committed bytes. A source file is identified by device, inode and
 // time of birth, never by its name or its first bytes, so that a rotation, a rename, an

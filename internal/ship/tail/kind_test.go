@@ -53,7 +53,7 @@ func allocated(t *testing.T, f *os.File) int64 {
 	return st.Blocks * 512
 }
 
-// A dying JVM may take seconds to write its report, and writes it in many pieces.
+// A dying JVM may take seconds to write its report and writes it in many pieces.
 func TestAHalfWrittenReportIsGivenBackByNobody(t *testing.T) {
 	r := newRig(t)
 	if r.src.env.cfg.Reclaim != ReclaimAuto {
@@ -141,7 +141,7 @@ func TestACrashCountsOnce(t *testing.T) {
 	r.read()
 	r.commit()
 	count(1)
-	// The next JVM has pid 1 again, and overwrites the report.
+	// The next JVM has pid 1 again and overwrites the report.
 	if err := os.Truncate(r.path("hs_err_pid1.log"), 0); err != nil {
 		t.Fatal(err)
 	}

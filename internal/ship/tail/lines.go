@@ -215,7 +215,7 @@ func (l *lineReader) takeRest(f *source.File, area []byte, n int) (int, Chunk, e
 	return n + 1, c, nil
 }
 
-// chunk describes the bytes that were just handed on, and counts them if they are new.
+// chunk describes the bytes that were just handed on and counts them if they are new.
 func (l *lineReader) chunk(f *source.File, lines [ul.NumLevels]uint32, dropped uint64, sourceBytes int, first bool) Chunk {
 	if f.Read.Level = f.Stream.Class.Level(); f.Read.Open {
 		f.Read.Level = f.Read.OpenLevel

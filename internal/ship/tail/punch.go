@@ -59,7 +59,7 @@ func (p puncher) committed(f *source.File) {
 	f.Inode.LookWhetherHollow()
 }
 
-// pages frees the pages from at to end, and returns the offset that it reached.
+// pages frees the pages from at to end and returns the offset that it reached.
 func (p puncher) pages(f *source.File, at, end int64) int64 {
 	fd, err := p.open(f)
 	if err == nil {

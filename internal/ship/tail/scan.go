@@ -100,7 +100,7 @@ func (s *Scanner) sawAll() {
 	s.listing.sawAll()
 }
 
-// countMissed examines the new names of a stream's files after a scan, and counts the
+// countMissed examines the new names of a stream's files after a scan and counts the
 // archives that were overwritten unread.
 func (s *Scanner) countMissed(st *source.Stream) {
 	for _, f := range st.Files {

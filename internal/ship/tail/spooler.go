@@ -180,7 +180,7 @@ func (p *spooler) close() {
 	p.old = nil
 }
 
-// take returns the pending records of a content after a position, and frees the other
+// take returns the pending records of a content after a position and frees the other
 // pending records of the content.
 func (p *spooler) take(of position.Content, behind int64) []source.Spooled {
 	list := p.pending[of]

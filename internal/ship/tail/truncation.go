@@ -7,7 +7,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// truncations restarts the reading of files that were truncated in place, and reports them.
+// truncations restarts the reading of files that were truncated in place and reports them.
 // Lines that were neither read nor moved before are lost.
 type truncations struct {
 	*env

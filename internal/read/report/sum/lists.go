@@ -21,7 +21,7 @@ type lists struct {
 	unshipped uint64 // number of these stops in a log that no sidecar shipped
 }
 
-// offer offers a stop to the list of the longest stops, and returns the place for its
+// offer offers a stop to the list of the longest stops and returns the place for its
 // description.
 func (l *lists) offer(d time.Duration) *view.Stop {
 	all := l.longest
@@ -41,7 +41,7 @@ func (l *lists) offer(d time.Duration) *view.Stop {
 	return &all[i]
 }
 
-// suspect offers a stop to the list of the longest suspected stops, and returns the place
+// suspect offers a stop to the list of the longest suspected stops and returns the place
 // for its description. Shipped says that a sidecar shipped its log.
 func (l *lists) suspect(d time.Duration, suspicion pause.Suspicion, shipped bool) *view.Stop {
 	if suspicion == pause.Idle || suspicion == pause.Outside {
