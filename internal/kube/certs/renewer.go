@@ -116,7 +116,7 @@ func withoutDigits(s string) string {
 
 // look does everything that is due. It reads the configuration first and writes
 // it last: if the caBundle has not changed in between, the caBundle cannot belong
-// to a later Secret than the one that look read.
+// to a later Secret than the Secret that look read.
 func (r *renewer) look(ctx context.Context) error {
 	var conflict error
 	for range maxConflicts {

@@ -253,7 +253,7 @@ func (d Decision) result() string {
 	return unchanged
 }
 
-// report logs a decision, and counts it if the pod does not get a sidecar that it should have. It does not
+// report logs a decision and counts it if the pod does not get a sidecar that it should have. It does not
 // count dry runs, whose pods are never created. A controller does not show the warnings of a pod that it
 // creates, so the log has them and the name of the pod's owner.
 func (h *handler) report(result string, req *admissionv1.AdmissionRequest, d Decision, operations int) {

@@ -71,7 +71,7 @@ func (l *Lines) Between() bool {
 	return len(l.rest) == 0 && (len(l.held) == 0 || l.used) && !l.amid && !l.over
 }
 
-// Heads calls Next until it returns false, and yields the first piece of each line.
+// Heads calls Next until it returns false and yields the first piece of each line.
 func (l *Lines) Heads() iter.Seq[Piece] {
 	return func(yield func(Piece) bool) {
 		for p, ok := l.Next(); ok; p, ok = l.Next() {

@@ -191,7 +191,7 @@ func mayBegin(line []byte) bool {
 // shortest is the length of the shortest header: a time.
 const shortest = len("07:36:35")
 
-// parse returns the header of a line that is a header, and reads its time into at.
+// parse returns the header of a line that is a header and reads its time into at.
 func parse(line, rest []byte, at *stamp) (h header, ok bool) {
 	if len(line) < shortest {
 		return h, false

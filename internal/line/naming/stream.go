@@ -25,7 +25,7 @@ func Valid(name string) bool {
 // StreamOf returns the stream of a file name: the name without the suffix
 // that HotSpot appends to an archive, a dot and one to three digits (its
 // filecount is at most 1,000). JDK 8 also numbers the file that it is writing,
-// NAME.0.current, and removes the last part when the file is full. An output
+// NAME.0.current and removes the last part when the file is full. An output
 // whose own name has such a suffix can't be distinguished from an archive. Files
 // that are not logs have no archives: each of them is a stream. The events of
 // successive JVMs with the same process number are one stream.

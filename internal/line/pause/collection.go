@@ -144,8 +144,8 @@ type Wait struct {
 	Line       uint64
 }
 
-// Run is one run of a JVM in a stream. Its properties are those that the JVM logged at its
-// start. They are empty if the log does not have them.
+// Run is one run of a JVM in a stream. The JVM logged its properties at its start. They are
+// empty if the log does not have them.
 type Run struct {
 	Number     int  // from 1 up
 	Started    bool // the log has the start of the JVM

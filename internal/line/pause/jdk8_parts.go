@@ -129,7 +129,7 @@ func oldLength(text []byte) (time.Duration, bool) {
 	return decimal(rest[bytes.LastIndexByte(rest, ' ')+1:], time.Second)
 }
 
-// oldSizes reads the sizes that text begins with, and returns the rest of text. The sizes are
+// oldSizes reads the sizes that text begins with and returns the rest of text. The sizes are
 // "629119K->69888K(629120K)", "24.0M(256.0M)->3520.4K(256.0M)", or the use at one time,
 // "10812086K(11901376K)", for which Before is -1. Coarse sizes are rounded to a tenth of a GiB.
 func oldSizes(text []byte) (h Heap, coarse bool, rest []byte, ok bool) {

@@ -56,7 +56,7 @@
 // # Ambiguities
 //
 // Some fields look the same for two decorators. Parse takes the first decorator of
-// each of these pairs, and sets it in [Record.Ambiguous]:
+// each of these pairs and sets it in [Record.Ambiguous]:
 //
 //   - one time field with zone +0000: Time, or UTCTime (the same instant);
 //   - one nanoseconds field: UptimeNanos, or TimeNanos;

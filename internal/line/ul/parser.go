@@ -6,7 +6,7 @@ import (
 )
 
 // Parser parses lines with the same result as [Record.Parse]. It is for the lines of one
-// stream: it keeps the layout of the last header, and parses a header with the same layout in
+// stream: it keeps the layout of the last header and parses a header with the same layout in
 // half the time. The zero value is ready for use. A Parser is not safe for concurrent use.
 type Parser struct {
 	record Record

@@ -17,7 +17,7 @@ const yieldAfter = "15s"
 const strippedWarning = "another webhook has dropped the sidecar's restartPolicy, which was added again: upgrade that webhook; " +
 	"if it drops it once more, the pod starts " + yieldAfter + " late and without a sidecar"
 
-// Injected reports whether the pod already has its sidecars, and returns its
+// Injected reports whether the pod already has its sidecars and returns its
 // status.
 func Injected(p *pod.Pod) (ask.Status, bool) {
 	value := p.Annotations[ask.InjectedAnnotation]

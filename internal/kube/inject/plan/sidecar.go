@@ -86,7 +86,7 @@ func sidecar(w *wish.Wishes, j *jvm, dest corev1.VolumeMount, resources corev1.R
 	return w.Container.Hatch.Apply(c)
 }
 
-// securityContext meets the restricted Pod Security Standard, and runs the sidecar
+// securityContext meets the restricted Pod Security Standard and runs the sidecar
 // as the JVM's user.
 func securityContext(j *jvm) *corev1.SecurityContext {
 	yes, no, own := true, false, int64(imageUser)

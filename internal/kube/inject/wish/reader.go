@@ -29,7 +29,7 @@ func (r *reader) asked(name string) string {
 // byDefault returns the default value of a setting.
 func (r *reader) byDefault(name string) string { return strings.TrimSpace(r.defaults[name]) }
 
-// value returns the value that the pod gets, and notes the policy's warning.
+// value returns the value that the pod gets and notes the policy's warning.
 func (r *reader) value(name string) string {
 	v, warning := r.policy.apply(name, r.asked(name), r.byDefault(name))
 	if warning != "" {

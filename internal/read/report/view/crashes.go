@@ -12,7 +12,7 @@ import (
 )
 
 // CrashCommand is the command that prints the crash reports in a destination, MarksCommand the
-// one that prints the marks.
+// command that prints the marks.
 const (
 	CrashCommand = "ullage logs --stream 'hs_err*'"
 	MarksCommand = "ullage logs --marks"
