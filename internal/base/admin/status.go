@@ -164,7 +164,7 @@ type Lines struct {
 	ByLevel   map[string]int64            `json:"byLevel,omitempty"`
 	DroppedBy map[string]map[string]int64 `json:"droppedBy,omitempty"`
 
-	// Events counts the events that were taken out of rings, each of which is a line.
+	// Events counts the events that were taken out of rings. Each event is a line.
 	// EventsDropped counts the events that had no room in a ring and that markers report.
 	Events        int64 `json:"events,omitempty"`
 	EventsDropped int64 `json:"eventsDropped,omitempty"`
@@ -231,7 +231,7 @@ type Levels struct {
 	// being restored.
 	Raise *Raise `json:"raise,omitempty"`
 
-	// App is the raise of the application's events in effect. Nil: there is none.
+	// App is the raise of the application's events in effect, or nil.
 	App *AppRaise `json:"app,omitempty"`
 
 	// JVMs are the JVMs found. The sidecar does not look for JVMs while nothing is

@@ -178,7 +178,7 @@ func hint(f *flag.Flag, text string) string {
 // A Row describes one flag for a help text or a reference table.
 type Row struct {
 	Flag    string // with its dashes and its placeholder: "--source DIR"
-	Default string // empty if there is none
+	Default string // empty for a flag without a default
 	Env     string
 	Usage   string
 }

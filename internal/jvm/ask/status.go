@@ -68,7 +68,7 @@ func (s Status) Encode() string {
 const textWidth = 120
 
 // Text returns the errors and the warnings as lines that kubectl describe shows in full. The second
-// and later lines of one error or warning are indented. If there are none, Text is empty.
+// and later lines of one error or warning are indented. Without errors and warnings, Text is empty.
 func (s Status) Text() string {
 	var lines []string
 	for _, e := range s.Errors {

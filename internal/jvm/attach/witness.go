@@ -75,7 +75,7 @@ func (w *Witness) Gone() (how string, gone bool) {
 	return Exited, true
 }
 
-// goneSocket is Gone for a JVM of which only the socket is known.
+// goneSocket is Gone for a JVM that is known only by its socket.
 func (c *Client) goneSocket(j JVM) (how string, gone bool) {
 	s, err := j.openSocket(c.cfg.Tmp)
 	if err != nil {

@@ -32,7 +32,7 @@ type heap struct {
 	by      string // the option that decides, as written; empty: the default
 	bounded bool   // an option gives an amount, so a larger limit does not change the heap
 	pinned  bool   // -XX:MaxRAM is given
-	memory  int64  // the memory of which the heap may be a share
+	memory  int64  // the memory that MaxRAMPercentage refers to
 	whole   int64  // the memory for everything, if the image sizes the heap accordingly; 0: it does not
 }
 
@@ -42,7 +42,7 @@ var sizing = regexp.MustCompile(`(-Xmx|-XX:MaxHeapSize=|-XX:MaxRAM=)(\d+)([kKmMg
 // options are the options about the heap that a pod shows for a container.
 type options struct {
 	given   map[string][]string // the matches of sizing, by option
-	most    []string            // the last option for an amount, which takes effect; nil: there is none
+	most    []string            // the last option for an amount, which takes effect; nil: no option gives one
 	reckons bool                // an image of Paketo sizes the heap ...
 	room    int64               // ... and leaves this percentage of the memory free
 }

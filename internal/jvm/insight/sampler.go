@@ -69,7 +69,7 @@ type sampler struct {
 	set     int
 	found   time.Time
 
-	dest   string // the directory of the destination; empty: there is none
+	dest   string // the directory of the destination; empty: no destination
 	number string // the number of its device; empty: not known
 }
 

@@ -15,7 +15,7 @@ import (
 const MaxChosen = 16
 
 // Choose returns the shipped outputs of a JVM that a raise of the given streams changes. It returns
-// an error if there are none, or if one of them could not be restored.
+// an error if no output matches, or if one of them could not be restored.
 func (d Talk) Choose(j attach.JVM, listed []attach.Output, stream string) (chosen []attach.Output, err error) {
 	var elsewhere, others []string
 	note := func(names *[]string, name string) {

@@ -51,8 +51,8 @@ func createsPod(r *admissionv1.AdmissionRequest) bool {
 }
 
 // namesOf returns the name of a pod, the name of the object that a person created,
-// such as deployment/web, and the pod's controller, or nil. The owner is empty if
-// there is none. Both names are untrusted text for the log.
+// such as deployment/web, and the pod's controller, or nil. The owner is empty
+// for a pod without one. Both names are untrusted text for the log.
 func namesOf(pod []byte) (name, owner string, controller *metav1.OwnerReference) {
 	var p metav1.PartialObjectMetadata
 	_ = json.Unmarshal(pod, &p)

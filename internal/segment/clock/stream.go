@@ -24,7 +24,7 @@ const (
 type Stream struct {
 	Timeline
 
-	// Index returns the seek file of the stream. Nil: there is none. It is called for each
+	// Index returns the seek file of the stream. Nil: no seek file. It is called for each
 	// frame that has a line without a date or precedes the first line with a time, or for
 	// every frame if Spans is set.
 	Index func() *seek.Index

@@ -95,7 +95,7 @@ func place(n, old, key, value *yaml.Node) error {
 	return nil
 }
 
-// step returns the named child of n, or nil if there is none or n is an alias.
+// step returns the named child of n, or nil if n has no such child or is an alias.
 func step(n *yaml.Node, name string) *yaml.Node {
 	if n.Kind == yaml.MappingNode {
 		return member(n, name)

@@ -64,7 +64,7 @@ func (m Memory) Lists() []string {
 	return []string{"limits"}
 }
 
-// Options are the options for the JVMs of a container, in a variable. If Name is empty, there are none.
+// Options are the options for the JVMs of a container, in a variable. Without options, Name is empty.
 type Options struct {
 	Name  string
 	Index int // of the variable to replace; negative: the variable is added
