@@ -1,7 +1,6 @@
 package sidecar
 
 import (
-	"cmp"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -116,11 +115,8 @@ func (c *Config) complete() {
 func (p *parts) answers() admin.Answers {
 	started := time.Now()
 	return admin.Answers{
-		Ready:  p.ready,
+		Ready:  p.shipper.Ready,
 		Status: func() any { return p.status(started) },
 		Recent: func() admin.Recent { return p.recent.answer(p.insight) },
 	}
 }
-
-// ready returns an error if lines do not reach the destination or a required sink now.
-func (p *parts) ready() error { return cmp.Or(p.shipper.Ready(), p.sinks.Ready()) }

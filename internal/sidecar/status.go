@@ -12,7 +12,7 @@ func (p *parts) status(started time.Time) admin.Status {
 	st := admin.Status{Version: p.of.Version, Started: started, UptimeSeconds: time.Since(started).Seconds(), Ready: true,
 		Where:    admin.Where{Pod: p.cfg.Sinks.Pod.Name, Source: absolute(p.cfg.Ship.Tail.Source), Destination: absolute(p.cfg.Ship.Dest)},
 		Compress: p.cfg.Ship.Segment.Compress.String()}
-	if err := p.ready(); err != nil {
+	if err := p.shipper.Ready(); err != nil {
 		st.Ready, st.Reason = false, err.Error()
 	}
 	for _, part := range []interface{ Show(*admin.Status) }{p.shipper, p.rings, p.sinks, p.levels.Status(), p.jvms} {

@@ -18,8 +18,7 @@ import (
 
 // Config holds the settings of the sinks. The zero value has no sinks.
 type Config struct {
-	URLs    address.URLs
-	Require bool // a sink that fails makes the sidecar unready
+	URLs address.URLs
 
 	// UploadAge is the [store.Config.SegmentAge] of a sidecar with a sink of whole segments:
 	// the log of a quiet JVM arrives within this time. Zero: the age of a sidecar without
@@ -45,7 +44,6 @@ func DefaultConfig() Config { return Config{UploadAge: 5 * time.Minute} }
 // Flags declares the settings on fs, with the values of c as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.Var(&c.URLs, "sink", "also copy what is durable to this `URL`; repeat it, or separate several by spaces; see "+build.Docs+"sinks.md")
-	fs.BoolVar(&c.Require, "require-sink", c.Require, "not ready while a sink fails")
 	settings.DurationVar(fs, &c.UploadAge, "upload-age", c.UploadAge, "seal a segment after this `DURATION` where a sink takes whole segments; 0: an hour, as without such a sink")
 	fs.StringVar(&c.Pod.Namespace, "pod-namespace", c.Pod.Namespace, "`NAMESPACE` of the pod, for sinks")
 	fs.StringVar(&c.Pod.Name, "pod-name", c.Pod.Name, "`NAME` of the pod, for sinks")

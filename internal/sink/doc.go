@@ -5,6 +5,10 @@
 // own, so that a slow, absent or faulty engine delays only its own copy, not a JVM,
 // a commit or the reclaim. The package does not change the segments.
 //
+//   - s3, kafka, otlp, stdout: the engines
+//   - address: the URL of a sink
+//   - transport: the connections of engines, and their certificates
+//
 // # Parts
 //
 //	Set → worker → feed → segment
@@ -45,5 +49,5 @@
 // its content would be refused each time: the worker notes it in the sink's list of refused
 // lines, counts it, and continues after it. Its lines stay in the segments.
 //
-// Errors of a sink make the pod unready only with --require-sink.
+// Errors of a sink leave the pod ready: metrics, the status and alerts report them.
 package sink

@@ -22,7 +22,6 @@ import (
 // methods but Run return at once and may be called from any goroutine.
 type Set struct {
 	dest    string
-	require bool
 	formats format.Rules
 	log     *slog.Logger
 	workers []*worker
@@ -34,7 +33,7 @@ type Set struct {
 
 // New makes the sinks of a valid cfg, for the segments in dest.
 func New(cfg Config, kinds map[string]Kind, dest string, reg prometheus.Registerer, log *slog.Logger) (*Set, error) {
-	s := &Set{dest: dest, require: cfg.Require, formats: cfg.Formats, log: log, marks: map[string]segment.Mark{}}
+	s := &Set{dest: dest, formats: cfg.Formats, log: log, marks: map[string]segment.Mark{}}
 	if len(cfg.URLs) == 0 {
 		return s, nil
 	}
@@ -141,22 +140,6 @@ func (s *Set) Run(ctx, stop context.Context) error {
 // grace is how long Run waits for calls that ignore the end of stop, such as a call into a
 // frozen disk. After that, Run returns without them, and the process ends.
 const grace = time.Second
-
-// failing is how long a sink may lag and fail before the sidecar is unready.
-const failing = 30 * time.Second
-
-// Ready returns an error if a required sink fails: the sidecar is not ready then.
-func (s *Set) Ready() error {
-	if !s.require {
-		return nil
-	}
-	for _, w := range s.workers {
-		if st := w.status(time.Now()); st.Failure != "" && st.LagSeconds > failing.Seconds() {
-			return fmt.Errorf("sink %s fails, and is required: %s", st.Name, st.Failure)
-		}
-	}
-	return nil
-}
 
 // Show adds the sinks to a status.
 func (s *Set) Show(st *admin.Status) { st.Sinks = s.Status() }
