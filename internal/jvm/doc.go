@@ -4,6 +4,8 @@
 //   - ask: the labels and annotations of a pod; log selections as in -Xlog (it builds on
 //     every system, for the kubectl plugin)
 //   - attach: HotSpot's attach protocol, and its command VM.log
+//   - adopt: a place to log to for a JVM for which nothing was prepared
+//   - handover: carries a durable copy out of a container while it grows
 //   - outputs: the log outputs of JVMs: which are shipped, list, rotate, set
 //   - census: which JVMs write to the source; their starts and ends
 //   - trigger: which lines and stops meet the condition of a trigger

@@ -4,5 +4,6 @@
 //   - inject: makes the patch of a pod, with the sidecar's own code to check its settings
 //   - webhook: the server that answers admission reviews
 //   - certs: the certificate of that server
+//   - names: which names Kubernetes accepts, and how much text of others is shown
 //   - kubeapi: the few requests to the API server, for certificates and Events
 package kube

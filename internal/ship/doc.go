@@ -3,8 +3,18 @@
 // A [Shipper] runs two loops. The reader owns the source directory and the spool in it: it
 // reads the lines of JVMs into the queue, waits when the queue is full, frees the memory of
 // committed lines, and moves or drops lines under pressure. The writer owns the destination
-// and the checkpoint. It appends batches to segments and commits them and is the only one
-// that may ever wait for a disk.
+// and the checkpoint. It appends batches to segments and commits them. Nothing but the
+// writer ever waits for a disk.
+//
+//   - tail: the reader's side: finds, holds and reads source files, and frees their memory
+//   - source: the table of source files, without any I/O on their content
+//   - ring: takes the events of applications out of their rings, as lines that tail reads
+//   - position: a place in a source file
+//   - queue: the bounded memory between the two loops
+//   - spool: the reader's log of the lines that it moved out of the way
+//   - hindsight: the writer's log of the lines that are withheld
+//   - frame: the common part of these two logs
+//   - checkpoint: how far each source file is durable
 //
 // # Commit
 //

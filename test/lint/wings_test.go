@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,6 +109,35 @@ func TestEachDirectoryOfInternalSaysWhatItIs(t *testing.T) {
 	}
 	if !maps.Equal(found, want) {
 		t.Errorf("internal has %v, want %v", slices.Sorted(maps.Keys(found)), slices.Sorted(maps.Keys(want)))
+	}
+}
+
+// A directory's comment names the packages in it, so that a reader finds a package from the top.
+func TestTheCommentOfADirectoryNamesItsPackages(t *testing.T) {
+	const root = "../../internal"
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		if d.Name() == "testdata" {
+			return filepath.SkipDir
+		}
+		found, _ := filepath.Glob(filepath.Join(path, "*.go"))
+		if len(found) == 0 || filepath.Dir(path) == root {
+			return nil
+		}
+		above := filepath.Join(filepath.Dir(path), "doc.go")
+		parsed, err := parser.ParseFile(token.NewFileSet(), above, nil, parser.ParseComments|parser.PackageClauseOnly)
+		if err != nil {
+			return err
+		}
+		if !regexp.MustCompile(`\b` + d.Name() + `\b`).MatchString(parsed.Doc.Text()) {
+			t.Errorf("%s does not name %s: say what it is", above, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
