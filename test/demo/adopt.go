@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -14,26 +12,16 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ullage/ullage/test/jvm"
+	"github.com/ullage/ullage/internal/jvm/adopt"
+	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/test/lab"
 )
 
 // showAdopt starts a JVM without any log and lets `ullage adopt` ship a log for a time. The JVM lists the same
 // outputs before and after.
-func showAdopt(ctx context.Context, out io.Writer, ullage string, seconds int) error {
-	jdks, err := lab.JDKs()
-	if err != nil {
-		return err
-	}
-	d := &demo{out: out, ullage: ullage, seconds: seconds, jdk: jdks[len(jdks)-1]}
-	defer d.end()
-	if err := d.prepare(ctx); err != nil {
-		return err
-	}
+func (d *demo) showAdopt(ctx context.Context) error {
 	// The JVM outlasts the adoption: the demo ends it.
-	d.jvm, err = jvm.Start(d.jdk, "-Xmx64m", "-Xmn4m", "-XX:+UseG1GC",
-		"-cp", filepath.Join(d.scratch, "classes"), "Churn", strconv.Itoa(int(time.Hour/time.Millisecond)), "250")
-	if err != nil {
+	if err := d.churn(time.Hour); err != nil {
 		return err
 	}
 	d.say("A JVM runs (%s, pid %d), which was started without -Xlog.", d.jdk, d.jvm.PID())
@@ -75,18 +63,19 @@ func configuration(listed string) string {
 	return listed
 }
 
-// attachable waits until the JVM catches the signal with which jcmd makes it listen: until then, the signal would end
-// the JVM.
+// attachable waits until the JVM answers. The signal with which jcmd makes a JVM listen would end one that still
+// starts; ours is not sent before the JVM catches it.
 func (d *demo) attachable(ctx context.Context) error {
-	caught := func() bool {
-		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", d.jvm.PID()))
-		_, rest, _ := strings.Cut(string(status), "\nSigCgt:\t")
-		text, _, _ := strings.Cut(rest, "\n")
-		mask, _ := strconv.ParseUint(text, 16, 64)
-		return mask&(1<<(syscall.SIGQUIT-1)) != 0
+	cfg := adopt.Config(d.jvm.PID())
+	err := errors.New("it was not found")
+	answers := func() bool {
+		if found, _ := attach.Processes(ctx, cfg); len(found) == 1 {
+			_, err = attach.New(cfg, "").Run(ctx, found[0], attach.List())
+		}
+		return err == nil
 	}
-	if d.when(ctx, caught).IsZero() {
-		return fmt.Errorf("wait for the JVM: %w", cmp.Or(ctx.Err(), errors.New("it does not catch SIGQUIT")))
+	if d.when(ctx, answers).IsZero() {
+		return fmt.Errorf("wait for the JVM: %w", cmp.Or(ctx.Err(), err))
 	}
 	return nil
 }

@@ -70,8 +70,8 @@ func (d *demo) startEngines() error {
 	return nil
 }
 
-// showSinks prints what `ullage status` reports about the sinks.
-func (d *demo) showSinks() error {
+// sinkStatus prints what `ullage status` reports about the sinks.
+func (d *demo) sinkStatus() error {
 	if len(d.engines) == 0 {
 		return nil
 	}

@@ -7,11 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -29,17 +26,8 @@ type shipped struct {
 
 // showHindsight lets a JVM log debug lines all the time. One sidecar persists all lines. The other withholds lines
 // below info, and saves those around an incident.
-func showHindsight(ctx context.Context, out io.Writer, ullage string, seconds int) error {
-	jdks, err := lab.JDKs()
-	if err != nil {
-		return err
-	}
-	d := &demo{out: out, ullage: ullage, seconds: seconds, jdk: jdks[len(jdks)-1]}
-	defer d.end()
-	if err := d.prepare(ctx); err != nil {
-		return err
-	}
-	window := time.Duration(seconds) * time.Second / 10
+func (d *demo) showHindsight(ctx context.Context) error {
+	window := time.Duration(d.seconds) * time.Second / 10
 	all, err := d.ship("all")
 	if err != nil {
 		return err
@@ -62,14 +50,8 @@ func (d *demo) ship(name string, flags ...string) (*shipped, error) {
 	if err := errors.Join(os.Mkdir(s.source, 0o700), os.Mkdir(s.dest, 0o755)); err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(d.ullage, append([]string{"run", "--source", s.source, "--dest", s.dest, "--listen", "127.0.0.1:0",
-		"--sync-interval", commitEvery.String()}, flags...)...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var err error
-	if s.side, err = lab.StartCommand(cmd); err != nil {
-		return nil, err
-	}
-	_, err = s.side.Addr(lab.Patience)
+	s.side, err = d.sidecar(s.source, s.dest, flags...)
 	return s, err
 }
 
@@ -80,10 +62,7 @@ func (d *demo) incident(ctx context.Context, all, held *shipped, window time.Dur
 		o := jvm.Output{Selection: selection, File: filepath.Join(s.source, stream), Options: "filecount=1,filesize=0"}
 		outputs = append(outputs, o.Flag())
 	}
-	var err error
-	d.jvm, err = jvm.Start(d.jdk, append(append([]string{"-Xmx64m", "-Xmn4m", "-XX:+UseG1GC"}, outputs...),
-		"-cp", filepath.Join(d.scratch, "classes"), "Churn", strconv.Itoa(d.seconds*1000), "250")...)
-	if err != nil {
+	if err := d.churn(time.Duration(d.seconds)*time.Second, outputs...); err != nil {
 		return err
 	}
 	d.say("The JVM runs (%s, pid %d) for %d s and logs %s, twice.\nOne sidecar persists all of it. The other has --persist-level info --hindsight %s.", d.jdk, d.jvm.PID(), d.seconds, selection, window)

@@ -54,14 +54,16 @@ func main() {
 		os.Exit(2)
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
-	show := func() error { return show(ctx, os.Stdout, *ullage, *seconds, *sinks) }
-	if *hindsight {
-		show = func() error { return showHindsight(ctx, os.Stdout, *ullage, *seconds) }
+	show := (*demo).showKills
+	switch {
+	case *sinks:
+		show = (*demo).showSinks
+	case *hindsight:
+		show = (*demo).showHindsight
+	case *adopt:
+		show = (*demo).showAdopt
 	}
-	if *adopt {
-		show = func() error { return showAdopt(ctx, os.Stdout, *ullage, *seconds) }
-	}
-	err := show()
+	err := perform(ctx, &demo{out: os.Stdout, ullage: *ullage, seconds: *seconds}, show)
 	cancel()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
@@ -72,21 +74,30 @@ func main() {
 // errInterrupted ends the demo early. Everything is still cleaned up.
 var errInterrupted = errors.New("interrupted")
 
-func show(ctx context.Context, out io.Writer, ullage string, seconds int, sinks bool) error {
+// perform prepares a demo, shows it and removes what it has made.
+func perform(ctx context.Context, d *demo, show func(*demo, context.Context) error) error {
 	jdks, err := lab.JDKs()
 	if err != nil {
 		return err
 	}
-	d := &demo{out: out, ullage: ullage, seconds: seconds, jdk: jdks[len(jdks)-1]}
+	d.jdk = jdks[len(jdks)-1]
 	defer d.end()
 	if err := d.prepare(ctx); err != nil {
 		return err
 	}
-	if sinks {
-		if err := d.startEngines(); err != nil {
-			return err
-		}
+	return show(d, ctx)
+}
+
+// showSinks is showKills with servers that get copies.
+func (d *demo) showSinks(ctx context.Context) error {
+	if err := d.startEngines(); err != nil {
+		return err
 	}
+	return d.showKills(ctx)
+}
+
+// showKills raises the JVM's level, kills the sidecar, and compares each line.
+func (d *demo) showKills(ctx context.Context) error {
 	if err := d.run(ctx); err != nil {
 		return err
 	}
@@ -94,7 +105,7 @@ func show(ctx context.Context, out io.Writer, ullage string, seconds int, sinks 
 	if err != nil {
 		return err
 	}
-	r.print(out)
+	r.print(d.out)
 	d.howToRead()
 	return r.err()
 }

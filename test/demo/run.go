@@ -43,7 +43,7 @@ func (d *demo) run(ctx context.Context) error {
 	if err := d.jvm.Wait(drain); err != nil {
 		return err
 	}
-	if err := d.showSinks(); err != nil {
+	if err := d.sinkStatus(); err != nil {
 		return err
 	}
 	d.say("The JVM has ended. SIGTERM to the sidecar: it reads the log to its end, commits and exits.")
@@ -58,37 +58,51 @@ func (d *demo) run(ctx context.Context) error {
 
 // startSidecar starts the sidecar and waits until it ships.
 func (d *demo) startSidecar() error {
-	cmd := exec.Command(d.ullage, "run", "--source", d.tmpfs.dir, "--dest", d.dest, "--listen", "127.0.0.1:0",
-		"--sync-interval", commitEvery.String(), "--annotations", d.annotations())
+	flags := []string{"--annotations", d.annotations()}
 	if len(d.engines) > 0 {
-		cmd.Args = append(cmd.Args, "--upload-age", uploadEvery.String())
-		cmd.Env = credentials()
+		flags = append(flags, "--upload-age", uploadEvery.String())
 	}
 	for _, e := range d.engines {
-		cmd.Args = append(cmd.Args, "--sink", e.url)
+		flags = append(flags, "--sink", e.url)
 	}
+	var err error
+	d.side, err = d.sidecar(d.tmpfs.dir, d.dest, flags...)
+	return err
+}
+
+// sidecar starts a sidecar and waits until it ships.
+func (d *demo) sidecar(source, dest string, flags ...string) (*lab.Sidecar, error) {
+	cmd := exec.Command(d.ullage, append([]string{"run", "--source", source, "--dest", dest, "--listen", "127.0.0.1:0",
+		"--sync-interval", commitEvery.String()}, flags...)...)
+	cmd.Env = credentials()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for us, and we end it
 	side, err := lab.StartCommand(cmd)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	d.side = side
-	_, err = side.Addr(lab.Patience)
-	return err
+	if _, err := side.Addr(lab.Patience); err != nil {
+		side.Kill()
+		return nil, err
+	}
+	return side, nil
 }
 
 // startJVM starts a program that allocates, with two outputs of the same selection.
 func (d *demo) startJVM() error {
 	source := jvm.Output{Selection: selection, File: filepath.Join(d.tmpfs.dir, stream), Options: "filecount=1,filesize=0"}
 	second := jvm.Output{Selection: selection, File: d.second()}
-	var err error
-	d.jvm, err = jvm.Start(d.jdk, "-Xmx64m", "-Xmn4m", "-XX:+UseG1GC", "-XX:+StartAttachListener", source.Flag(), second.Flag(),
-		"-cp", filepath.Join(d.scratch, "classes"), "Churn", strconv.Itoa(d.seconds*1000), "250")
-	if err != nil {
+	if err := d.churn(time.Duration(d.seconds)*time.Second, "-XX:+StartAttachListener", source.Flag(), second.Flag()); err != nil {
 		return err
 	}
 	d.say("The JVM runs (%s, pid %d) for %d s: it allocates, and logs %s\n", d.jdk, d.jvm.PID(), d.seconds, selection)
 	return nil
+}
+
+// churn starts a JVM with a program that allocates for some time.
+func (d *demo) churn(lasts time.Duration, flags ...string) (err error) {
+	d.jvm, err = jvm.Start(d.jdk, append(append([]string{"-Xmx64m", "-Xmn4m", "-XX:+UseG1GC"}, flags...),
+		"-cp", filepath.Join(d.scratch, "classes"), "Churn", strconv.FormatInt(lasts.Milliseconds(), 10), "250")...)
+	return err
 }
 
 // second is the JVM's second output, on disk. ullage does not know it.
