@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,7 +44,7 @@ func problems(a answer) string {
 		}
 		all = append(all, l.Errors...)
 	}
-	return dash(printable.Clip(printable.Line(strings.Join(all, "; ")), maxProblems))
+	return cmp.Or(printable.Clip(printable.Line(strings.Join(all, "; ")), maxProblems), "-")
 }
 
 // level describes in one word what the JVMs log: "own", or a raise with its remaining time.
@@ -71,13 +72,6 @@ func usedShare(st admin.Status) string {
 
 // word is printable.Line without spaces, for a cell that programs may parse.
 func word(s string) string { return strings.ReplaceAll(printable.Line(s), " ", "?") }
-
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
 
 func yesNo(b bool) string {
 	if b {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -96,7 +97,7 @@ func table(answers []answer, namespaces bool, header string, cells func(answer) 
 	fmt.Fprintln(t, header)
 	for _, a := range answers {
 		if namespaces {
-			fmt.Fprintf(t, "%s\t", dash(word(a.of.cluster.namespace)))
+			fmt.Fprintf(t, "%s\t", cmp.Or(word(a.of.cluster.namespace), "-"))
 		}
 		fmt.Fprintf(t, "%s\t%s\n", word(a.of.String()), cells(a))
 	}

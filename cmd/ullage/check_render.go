@@ -17,10 +17,6 @@ import (
 	"github.com/ullage/ullage/internal/segment/owner"
 )
 
-// checkTime is the format of times in the table, as in the marker of a gap. A ~ before a time means that it is
-// estimated.
-const checkTime = "2006-01-02T15:04:05.000-0700"
-
 // maxCheckName limits the width of the column of names.
 const maxCheckName = 40
 
@@ -118,7 +114,7 @@ func findings(s check.Stream) (lines []string) {
 	add(s.Missing > 0, "missing: %d segments that retention has not deleted", s.Missing)
 	add(s.MissedArchives > 0, "archives: %d were overwritten before they were read, and their lines are lost", s.MissedArchives)
 	add(s.Truncations > 0, "truncated: a file was truncated %d times, and what was not read before is lost", s.Truncations)
-	add(s.Short, "short: it reaches back to %s, and retention has deleted what was before", s.Reaches.UTC().Format(checkTime))
+	add(s.Short, "short: it reaches back to %s, and retention has deleted what was before", s.Reaches.UTC().Format(ul.TimeLayout))
 	add(s.OpenBytes > 0, "the last %d bytes are not complete: a sidecar is writing them, or was killed (this counts as complete)", s.OpenBytes)
 	return lines
 }
@@ -142,11 +138,11 @@ func (p *checkPrinter) total(t check.Total) error {
 	case t.Incomplete > 0:
 		text += fmt.Sprintf("%d of %d streams; %d runs, %d lines", t.Incomplete, t.Streams, t.Runs, t.Lines)
 	case t.Empty && !t.Ends.IsZero():
-		text += "no lines in that time; the copy ends " + t.Ends.UTC().Format(checkTime)
+		text += "no lines in that time; the copy ends " + t.Ends.UTC().Format(ul.TimeLayout)
 	default:
 		text += fmt.Sprintf("%d streams, %d runs, %d lines", t.Streams, t.Runs, t.Lines)
 	}
-	switch reaches := t.Reaches.UTC().Format(checkTime); {
+	switch reaches := t.Reaches.UTC().Format(ul.TimeLayout); {
 	case t.Reaches.IsZero():
 		text += "; nothing is persisted"
 	case t.Cut:
@@ -186,6 +182,7 @@ func checkedMarks(marks map[mark.Kind]uint64) string {
 	return strings.Join(parts, " ")
 }
 
+// checkedTime formats a time as in the marker of a gap. A ~ before it means that it is estimated.
 func checkedTime(t time.Time, estimated bool) string {
 	mark := " "
 	if estimated {
@@ -194,7 +191,7 @@ func checkedTime(t time.Time, estimated bool) string {
 	if t.IsZero() {
 		return " -"
 	}
-	return mark + t.UTC().Format(checkTime)
+	return mark + t.UTC().Format(ul.TimeLayout)
 }
 
 // checkedLevels formats lines by level: "warning=6,info=50", or "-".

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,7 +26,7 @@ func printList(w io.Writer, listed []outputs.Listed) error {
 		if l.JVM.Uptime > 0 {
 			up = printable.Seconds(l.JVM.Uptime.Seconds())
 		}
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\n", l.PID, dash(printable.Line(name)), dash(printable.Line(l.JVM.Version)), dash(printable.Line(l.JVM.Collector)), dash(up))
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\n", l.PID, cmp.Or(printable.Line(name), "-"), cmp.Or(printable.Line(l.JVM.Version), "-"), cmp.Or(printable.Line(l.JVM.Collector), "-"), cmp.Or(up, "-"))
 		outputs += len(l.Outputs)
 	}
 	if err := t.Flush(); err != nil || outputs == 0 {
@@ -45,7 +46,7 @@ func printList(w io.Writer, listed []outputs.Listed) error {
 			case o.Shipped:
 				shipped = "yes"
 			}
-			fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", l.PID, printable.Line(o.Name), printable.Line(o.Selection), printable.Line(o.Decorators), dash(printable.Line(o.Options)), printable.Line(shipped))
+			fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", l.PID, printable.Line(o.Name), printable.Line(o.Selection), printable.Line(o.Decorators), cmp.Or(printable.Line(o.Options), "-"), printable.Line(shipped))
 		}
 	}
 	return t.Flush()
@@ -70,16 +71,9 @@ func printRings(w io.Writer, rings []ring.Surveyed, behind bool) error {
 		if !r.Raised.IsZero() {
 			raised = r.Raised.String()
 		}
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", r.PID, r.Name, printable.Bytes(r.Capacity), printable.Bytes(r.Used), printable.Count(int64(r.Refused)), dash(raised))
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", r.PID, r.Name, printable.Bytes(r.Capacity), printable.Bytes(r.Used), printable.Count(int64(r.Refused)), cmp.Or(raised, "-"))
 	}
 	return t.Flush()
-}
-
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
 
 // listedJSON is one output of a JVM, or its ring, for programs. A stale socket has neither.

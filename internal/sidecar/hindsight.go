@@ -64,7 +64,7 @@ func at(t time.Time) string {
 	if t.Unix() <= 0 {
 		return ""
 	}
-	return t.UTC().Format("2006-01-02T15:04:05.000-0700")
+	return t.UTC().Format(ul.TimeLayout)
 }
 
 // saves returns the function that a condition calls to save lines, or nil if no lines are held.

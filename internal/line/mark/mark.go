@@ -151,9 +151,8 @@ func (m Mark) Concerns(matches func(stream string) bool) bool {
 }
 
 const (
-	timeForm = "2006-01-02T15:04:05.000-0700" // UL's own
-	intro    = "mark: "
-	tag      = "ullage"
+	intro = "mark: "
+	tag   = "ullage"
 )
 
 // Append appends the line of the mark, with its newline, and returns the extended slice:
@@ -164,7 +163,7 @@ const (
 // precedes each quote and each backslash.
 func (m Mark) Append(dst []byte) []byte {
 	dst = append(dst, '[')
-	dst = m.Time.UTC().AppendFormat(dst, timeForm)
+	dst = m.Time.UTC().AppendFormat(dst, ul.TimeLayout)
 	dst = append(dst, "]["+m.Level.String()+"]["+tag+"] "+intro...)
 	dst = append(dst, m.Kind...)
 	if len(m.Fields) > 0 {

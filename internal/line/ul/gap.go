@@ -77,7 +77,6 @@ func (g *Gap) of(r Reason) uint64 {
 const MaxMarkerBytes = 480
 
 const (
-	markerTime  = "2006-01-02T15:04:05.000-0700" // UL's own, see timeForm
 	markerIntro = "][warning][ullage] gap: "
 	markerHead  = 1 + len(timeForm) + len(markerIntro)
 )
@@ -99,7 +98,7 @@ func (g *Gap) AppendMarker(dst []byte) []byte {
 		return dst
 	}
 	dst = append(dst, '[')
-	dst = writable(g.First).AppendFormat(dst, markerTime)
+	dst = writable(g.First).AppendFormat(dst, TimeLayout)
 	dst = append(dst, markerIntro...)
 	dst = strconv.AppendUint(dst, total, 10)
 	dst = append(dst, " lines, "...)

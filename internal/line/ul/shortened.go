@@ -15,7 +15,7 @@ const shortenedMessage = "][ullage] cut: a part of the record before this line i
 //	[2026-11-21T10:49:00.123+0000][error][ullage] cut: a part of the record before this line is missing, because it was too long
 func AppendShortened(dst []byte, at time.Time, level Level) []byte {
 	dst = append(dst, '[')
-	dst = writable(at).AppendFormat(dst, markerTime)
+	dst = writable(at).AppendFormat(dst, TimeLayout)
 	dst = append(append(dst, "]["...), level.String()...)
 	return append(append(dst, shortenedMessage...), '\n')
 }

@@ -52,10 +52,7 @@ type gapRow [8]string
 
 type gapWidths [len(gapRow{})]int
 
-const (
-	gapTime    = "2006-01-02T15:04:05.000-0700" // as in the marker
-	gapsAtOnce = 4096                           // rows that are aligned together
-)
+const gapsAtOnce = 4096 // rows that are aligned together
 
 var gapHeader = gapRow{"TIME", "STREAM", "KIND", "LINES", "BYTES", "SECONDS", "DISCARD", "DROP"}
 
@@ -84,7 +81,7 @@ func (g gap) row(stream string) gapRow {
 	const none = "-"
 	r := gapRow{none, gapStream(stream), string(g.kind), none, none, none, none, none}
 	if !g.at.IsZero() {
-		r[0] = g.at.UTC().Format(gapTime)
+		r[0] = g.at.UTC().Format(ul.TimeLayout)
 	}
 	if g.kind != full {
 		r[3] = fmt.Sprint(g.lines)
@@ -109,7 +106,7 @@ func (p *Printer) printGaps() {
 		return
 	}
 	if t.widths == (gapWidths{}) {
-		t.widths = gapWidths{len(gapTime), p.gapWidth(), len(async), 9, 12, 9, 24, 0}
+		t.widths = gapWidths{len(ul.TimeLayout), p.gapWidth(), len(async), 9, 12, 9, 24, 0}
 		t.rows = slices.Insert(t.rows, 0, gapHeader)
 	}
 	for _, row := range t.rows {

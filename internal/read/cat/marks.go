@@ -1,6 +1,7 @@
 package cat
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/ul"
 )
 
 // markTable holds what `ullage logs --marks` has listed.
@@ -47,7 +49,7 @@ func (g gap) markRow(stream string) markRow {
 			details = append(details, strings.ToLower(gapHeader[i])+"="+cell)
 		}
 	}
-	return markRow{r[0], r[1], r[2], dashed(strings.Join(details, " "))}
+	return markRow{r[0], r[1], r[2], cmp.Or(strings.Join(details, " "), "-")}
 }
 
 // list adds a row for a mark in a series, or prints its object.
@@ -64,15 +66,7 @@ func (t *markTable) list(p *Printer, series string, m mark.Mark) {
 	if stream != "" {
 		name = gapStream(stream)
 	}
-	t.add(p, markRow{m.Time.UTC().Format(gapTime), name, string(m.Kind), dashed(string(m.AppendDetails(nil)))})
-}
-
-// dashed returns s, or "-" if s is empty.
-func dashed(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
+	t.add(p, markRow{m.Time.UTC().Format(ul.TimeLayout), name, string(m.Kind), cmp.Or(string(m.AppendDetails(nil)), "-")})
 }
 
 func (t *markTable) add(p *Printer, r markRow) {
@@ -87,7 +81,7 @@ func (t *markTable) print(p *Printer) {
 		return
 	}
 	if t.widths[0] == 0 {
-		t.widths = [3]int{len(gapTime), p.gapWidth(), len(mark.ArchivesMissed)}
+		t.widths = [3]int{len(ul.TimeLayout), p.gapWidth(), len(mark.ArchivesMissed)}
 		t.rows = slices.Insert(t.rows, 0, markHeader)
 	}
 	for _, row := range t.rows {

@@ -12,12 +12,10 @@ import (
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/line/cut"
 	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/read/report/sum"
 	"github.com/ullage/ullage/internal/read/report/view"
 )
-
-// markTime is the form of times among the fields of a mark.
-const markTime = "2006-01-02T15:04:05.000-0700"
 
 // maxRaised bounds the number of raises that have not ended.
 const maxRaised = 300
@@ -112,10 +110,10 @@ func (m *marks) raise(from mark.Mark, end time.Time) {
 // time of the mark.
 func (m *marks) saved(k mark.Mark) {
 	begin, end := k.Time, k.Time
-	if t, err := time.Parse(markTime, k.Get("from")); err == nil && t.Before(begin) {
+	if t, err := time.Parse(ul.TimeLayout, k.Get("from")); err == nil && t.Before(begin) {
 		begin = t
 	}
-	if t, err := time.Parse(markTime, k.Get("until")); err == nil && t.After(end) {
+	if t, err := time.Parse(ul.TimeLayout, k.Get("until")); err == nil && t.After(end) {
 		end = t
 	}
 	text := "withheld lines saved"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/naming"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/read/report/view"
 	"github.com/ullage/ullage/internal/segment/store"
 )
@@ -98,7 +99,7 @@ func TestMarksOfTheSidecarAreBandsAndNoLog(t *testing.T) {
 func TestWithheldLinesThatWereSavedAreABandWithTheirCause(t *testing.T) {
 	begin := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	after := func(s int) time.Time { return begin.Add(time.Duration(s) * time.Second) }
-	text := func(s int) string { return after(s).Format(markTime) }
+	text := func(s int) string { return after(s).Format(ul.TimeLayout) }
 	var noted strings.Builder
 	note := func(s int, fields ...string) {
 		m := mark.New(mark.DetailSaved, fields...)

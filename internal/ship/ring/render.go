@@ -123,7 +123,7 @@ func (r *renderer) time(out []byte, nanos int64) []byte {
 	}
 	if second != r.second || r.stamp == nil {
 		r.second = second
-		r.stamp = time.Unix(second, 0).UTC().AppendFormat(r.stamp[:0], "[2006-01-02T15:04:05.000-0700]")
+		r.stamp = time.Unix(second, 0).UTC().AppendFormat(r.stamp[:0], "["+ul.TimeLayout+"]")
 	}
 	ms := rest / 1e6
 	at := len(out) + stampMillis
