@@ -7,7 +7,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/build"
+	"github.com/ullage/ullage/internal/jvm/ask"
+	"github.com/ullage/ullage/internal/line/mark"
 )
 
 // Exit codes of a JVM, and of a process that a signal ended.
@@ -16,16 +19,20 @@ const (
 	exitSignal      = 128
 )
 
-// ends reports how the last run of each container of the application ended. Only Kubernetes knows that: a sidecar
-// cannot see the cgroup of another container.
-func (p pod) ends() []finding {
+// noticed is how long after the end of a container its sidecar may notice the end of the JVM. It looks every 5 s.
+const noticed = 30 * time.Second
+
+// ends reports how the last run of each container of the application ended. Only Kubernetes knows how a container
+// ended: a sidecar cannot see the cgroup of another container. Only the sidecars, whose answers are given, know of
+// crash reports.
+func (p pod) ends(answers []answer) []finding {
 	var all []finding
 	for _, st := range p.Status.ContainerStatuses {
 		end := st.end()
 		if end == nil || sidecarName.MatchString(st.Name) {
 			continue
 		}
-		mark, text, hint := end.judge(p.limitOf(st.Name))
+		mark, text, hint := end.judge(p.limitOf(st.Name), p.witnesses(st.Name, answers))
 		if mark == "" {
 			continue
 		}
@@ -48,10 +55,41 @@ func (p pod) limitOf(name string) string {
 	return p.Spec.Containers[i].Resources.Limits["memory"]
 }
 
+// witnesses returns the status of each sidecar that ships the log of a container. If the injector did not record which
+// sidecar that is, they are all sidecars of the pod.
+func (p pod) witnesses(container string, answers []answer) (all []admin.Status) {
+	injected, _ := ask.ParseStatus(p.Metadata.Annotations[ask.InjectedAnnotation])
+	i := slices.IndexFunc(injected.JVMs, func(j ask.JVM) bool { return j.Container == container })
+	for _, a := range answers {
+		if a.err == nil && (i < 0 || injected.JVMs[i].Sidecar == a.of.container.Name) {
+			all = append(all, a.status)
+		}
+	}
+	return all
+}
+
+const readReport = "kubectl ullage logs POD --stream 'hs_err*' prints the JVM's report"
+
+// judgeExit returns what an exit code of the program's own means, judging by crash reports of JVMs: with
+// -XX:-CreateCoredumpOnCrash, a JVM that crashes exits with 1 and sends itself no signal.
+func (s *stopped) judgeExit(witnesses []admin.Status) (verdict, text, hint string) {
+	var reports int64
+	for _, st := range witnesses {
+		reports += st.JVMCrashes
+		if e := st.JVMEnd; e != nil && e.How == mark.Crashed && !e.At.Before(s.Finished) && e.At.Sub(s.Finished) < noticed {
+			return markProblem, "its JVM crashed", readReport
+		}
+	}
+	if reports > 0 {
+		return markNote, fmt.Sprintf("it exited by itself, or its JVM crashed: the sidecar has seen crash reports (%d)", reports), readReport
+	}
+	return markNote, "it exited by itself", ""
+}
+
 // judge returns what the end of a container with a memory limit means. An empty mark means that it is not worth a
 // finding.
-func (s *stopped) judge(limit string) (mark, text, hint string) {
-	const numbers = "the heap and the tmpfs at that time: kubectl exec POD -c ullage -- ullage logs --marks"
+func (s *stopped) judge(limit string, witnesses []admin.Status) (verdict, text, hint string) {
+	const numbers = "the heap and the tmpfs at that time: kubectl ullage logs POD --marks"
 	switch {
 	case s.Reason == statusUnknown:
 		return markUnknown, "the kubelet does not know how: it has lost the container, as after a restart of the node, and puts in that exit code", "the events of the node"
@@ -62,11 +100,11 @@ func (s *stopped) judge(limit string) (mark, text, hint string) {
 	case s.ExitCode == exitSigkill:
 		return markProblem, "SIGKILL, and the runtime saw no lack of memory in its cgroup: a liveness probe, an end that took too long, or the node's own lack of memory", "kubectl describe pod, and the events of the node"
 	case s.ExitCode == exitSignal+int(syscall.SIGABRT), s.ExitCode == exitSignal+int(syscall.SIGSEGV):
-		return markProblem, "it crashed", "ullage logs --stream 'hs_err*' prints the JVM's report"
+		return markProblem, "it crashed", readReport
 	case s.ExitCode == exitOutOfMemory:
 		return markNote, "a JVM with -XX:+ExitOnOutOfMemoryError exits so", numbers
 	case s.ExitCode != 0 && s.ExitCode != exitSignal+int(syscall.SIGTERM):
-		return markNote, "it exited by itself", ""
+		return s.judgeExit(witnesses)
 	}
 	return "", "", ""
 }

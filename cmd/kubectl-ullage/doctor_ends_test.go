@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/line/mark"
 )
 
 // For an hour, a killed container comes first among the errors of its pod.
@@ -50,7 +53,7 @@ func TestDoctorSaysHowAContainerEnded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := pods[0].ends()
+			all := pods[0].ends(nil)
 			if c.mark == "" {
 				if len(all) != 0 {
 					t.Errorf("%+v, want nothing", all)
@@ -58,6 +61,40 @@ func TestDoctorSaysHowAContainerEnded(t *testing.T) {
 				return
 			}
 			if len(all) != 1 || all[0].mark != c.mark || !strings.Contains(all[0].text, c.text) {
+				t.Errorf("%+v, want %s: %s", all, c.mark, c.text)
+			}
+		})
+	}
+}
+
+// A JVM with -XX:-CreateCoredumpOnCrash crashes with exit code 1. Only the sidecar of its container knows of the report.
+func TestDoctorTellsACrashFromAnExit(t *testing.T) {
+	const injected = `"annotations":{"ullage.dev/injected":"{\"jvms\":[{\"container\":\"app\",\"sidecar\":\"ullage\"},{\"container\":\"other\",\"sidecar\":\"ullage-2\"}]}"}`
+	end := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	crashed := func(at time.Time) admin.Status {
+		var st admin.Status
+		st.JVMCrashes, st.JVMEnd = 1, &admin.JVMEnd{At: at, PID: 1, How: mark.Crashed}
+		return st
+	}
+	for name, c := range map[string]struct {
+		metadata, sidecar string
+		status            admin.Status
+		mark, text        string
+	}{
+		"noticed as the container ended": {injected, "ullage", crashed(end.Add(4 * time.Second)), markProblem, "exit code 1 (Error), restarts 1: its JVM crashed"},
+		"of a pod without the injector":  {"", "sidecar", crashed(end.Add(4 * time.Second)), markProblem, "its JVM crashed"},
+		"of an earlier run":              {injected, "ullage", crashed(end.Add(-time.Hour)), markNote, "it exited by itself, or its JVM crashed: the sidecar has seen crash reports (1)"},
+		"in another container":           {injected, "ullage-2", crashed(end.Add(4 * time.Second)), markNote, "it exited by itself"},
+		"without a report":               {injected, "ullage", admin.Status{}, markNote, "it exited by itself"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pods, err := parsePods([]byte(`{"kind":"Pod","metadata":{` + c.metadata + `},"status":{"containerStatuses":[{"name":"app","restartCount":1,
+				"lastState":{"terminated":{"reason":"Error","exitCode":1,"finishedAt":"2026-11-20T10:00:00Z"}}}]}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := pods[0].ends([]answer{{of: sidecar{container: container{Name: c.sidecar}}, status: c.status}})
+			if len(all) != 1 || all[0].mark != c.mark || !strings.HasSuffix(all[0].text, c.text) {
 				t.Errorf("%+v, want %s: %s", all, c.mark, c.text)
 			}
 		})
@@ -72,7 +109,7 @@ func TestTheLastOfTwoEndsCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all := pods[0].ends(); len(all) != 1 || !strings.Contains(all[0].text, "ended at 2026-11-20T10:00:00Z, exit code 137 (OOMKilled)") {
+	if all := pods[0].ends(nil); len(all) != 1 || !strings.Contains(all[0].text, "ended at 2026-11-20T10:00:00Z, exit code 137 (OOMKilled)") {
 		t.Errorf("%+v", all)
 	}
 	if got, want := pods[0].killed(time.Date(2026, 11, 20, 10, 1, 0, 0, time.UTC)), "container app ended with exit code 137 (OOMKilled)"; got != want {

@@ -94,7 +94,7 @@ func (d *doctor) subjectFindings() []finding {
 		all = append(all, d.trialFindings()...)
 	}
 	if d.subject.pod != nil {
-		all = append(all, d.subject.pod.ends()...)
+		all = append(all, d.subject.pod.ends(d.answers)...)
 	}
 	return append(append(all, d.adoptedFindings()...), d.deaths...)
 }
