@@ -34,8 +34,8 @@ Examples:
   kubectl ullage report web-0 --since 16:00 --until 17:00 --output incident.html
   kubectl ullage report web-0 -o json | jq .totals
 
-TARGET is a pod, or a workload, as deploy/web: of its pods, the command takes
-the oldest that is ready, and says on stderr which that is. Or it is -l
+TARGET is a pod, or a workload such as deploy/web: of its pods, the command
+takes the oldest that is ready, and says on stderr which that is. Or it is -l
 SELECTOR: of several pods, the page is one table, each pod a row, the outliers
 first. A pod that cannot be read is named there and on stderr.
 
@@ -47,7 +47,8 @@ the container sends is run in the browser. T is a duration before now (10m,
 the name of the file. Without a browser, open the file yourself; BROWSER names
 another browser.
 
-With -o json it prints the figures instead.
+With -o json it prints the figures instead. With -l they are those of the table,
+also of a single pod.
 
 A pod with several JVM containers has a sidecar for each: -c names one.
 `

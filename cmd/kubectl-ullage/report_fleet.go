@@ -45,13 +45,14 @@ type compared struct {
 	err error   // not nil: the log is not compared
 }
 
-// compares returns the pods that the label selects, if there are several.
+// compares returns the pods that the label selects, if their logs are to be compared. A page about a single pod shows
+// more than a comparison. JSON has one form, whatever the number of pods.
 func (c *reportConfig) compares(ctx context.Context) ([]pod, error) {
 	if c.cluster.selector == "" {
 		return nil, nil
 	}
 	pods, err := c.cluster.pods(ctx, nil)
-	if err != nil || len(pods) < 2 {
+	if err != nil || len(pods) == 0 || len(pods) == 1 && !c.json {
 		return nil, err
 	}
 	return pods, nil

@@ -51,7 +51,8 @@ is set. --compare puts the reports of two inputs side by side. Of more inputs it
 shows the main figures in a table, their spread, and the outliers first. With
 the word vs among the inputs, it also says which figures of those after it (B)
 differ from those before it (A) beyond chance, and by how much; six inputs on
-each side are enough to say so. A file of the name vs is ./vs.
+each side are enough to say so. A file of the name vs is ./vs. With --json it is
+that table, also of two inputs.
 
 --stall-floor is from which length on a stop, or what it did outside its pauses,
 is suspected of being a stall.
@@ -121,7 +122,7 @@ func reportCmd(ctx context.Context, args []string, e cli.Env) int {
 	}
 	e.NoteFuture("report", cfg.Since, now)
 	inputs := [][]string{whatToRead(fs, e)}
-	if cfg.compare && fs.NArg() > 2 {
+	if cfg.compare && (fs.NArg() > 2 || cfg.json) {
 		if err := cfg.compareAll(ctx, sidesOf(fs.Args()), e); err != nil {
 			return e.Fail("report", err)
 		}
@@ -176,7 +177,7 @@ func (c *reportConfig) write(print func(io.Writer, view.Style) error, e cli.Env)
 func (c *reportConfig) print(w io.Writer, all []*view.Report, style view.Style) error {
 	switch {
 	case c.json:
-		return view.JSON(w, all...)
+		return view.JSON(w, all[0])
 	case c.text:
 		return view.Text(w, style, all...)
 	case c.perfetto:

@@ -22,6 +22,7 @@ var commentTables = []struct{ page, name, header, source, typ, prefix string }{
 	{"pods.md", "annotations", "| annotation | |", "internal/kube/inject/wish/names.go", "", "ullage.dev/"},
 	{"pods.md", "live", "| annotation | |", "internal/jvm/ask/annotations.go", "", "ullage.dev/"},
 	{"read-logs.md", "gaps", "| kind | meaning |", "internal/read/cat/gaps.go", "gapKind", ""},
+	{"report.md", "comparison", "| key | |", "internal/read/report/view/fleet.go", "Fleet", ""},
 	{"report.md", "keys", "| key | |", "internal/read/report/view/report.go", "Report", ""},
 	{"report.md", "problems", "| problem | |", "internal/read/report/view/problem.go", "ProblemKind", ""},
 	{"stalls.md", "suspicions", "| suspicion | the stop |", "internal/line/pause/suspect.go", "Suspicion", ""},

@@ -2,7 +2,6 @@ package view
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -17,10 +16,10 @@ import (
 
 // Fleet compares any number of logs. It keeps only a few figures of each. The zero value has none.
 type Fleet struct {
-	Groups  *Groups   `json:"groups"`  // how the two groups differ; null: the logs are one group
+	Groups  *Groups   `json:"groups"`  // how the two groups differ (`vs`); null: the logs are one group
 	Figures []Figure  `json:"figures"` // the spread of each figure over all logs
-	Logs    []Log     `json:"logs"`    // outliers of their group first, the most distant one at the top
-	Unread  []Missing `json:"unread"`  // logs that are not compared
+	Logs    []Log     `json:"logs"`    // a value for each of `figures`, in their order; outliers of their group first, the most distant at the top
+	Unread  []Missing `json:"unread"`  // logs that are not compared, and why
 }
 
 // Figure is the spread of a figure. Logs that do not show the figure are left out.
@@ -131,6 +130,9 @@ func (f *Fleet) CompareGroups() {
 
 func (f *Fleet) compare(groups ...string) {
 	f.Figures = nil
+	if f.Unread == nil {
+		f.Unread = []Missing{} // in JSON, a list
+	}
 	for i, figure := range figures {
 		all := f.spread(i)
 		all.Name, all.format = figure.name, figure.format
@@ -271,16 +273,7 @@ func upper(names []string) (all []string) {
 }
 
 // JSON writes the comparison as one object.
-func (f *Fleet) JSON(w io.Writer) error {
-	text, err := json.MarshalIndent(f, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode the comparison: %w", err)
-	}
-	if _, err := io.WriteString(w, printable.JSON(string(text))+"\n"); err != nil {
-		return fmt.Errorf("write the comparison: %w", err)
-	}
-	return nil
-}
+func (f *Fleet) JSON(w io.Writer) error { return writeJSON(w, f, "comparison") }
 
 // HTML writes the comparison as a page that does not load anything.
 func (f *Fleet) HTML(w io.Writer) error {

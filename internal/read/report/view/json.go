@@ -11,16 +11,16 @@ import (
 	"github.com/ullage/ullage/internal/base/untrusted"
 )
 
-// JSON writes the reports as one object each, indented.
-func JSON(w io.Writer, reports ...*Report) error {
-	for _, r := range reports {
-		text, err := json.MarshalIndent(r, "", "  ")
-		if err != nil {
-			return fmt.Errorf("encode the report: %w", err)
-		}
-		if _, err := io.WriteString(w, printable.JSON(string(text))+"\n"); err != nil {
-			return fmt.Errorf("write the report: %w", err)
-		}
+// JSON writes a report as one object, indented.
+func JSON(w io.Writer, r *Report) error { return writeJSON(w, r, "report") }
+
+func writeJSON(w io.Writer, object any, what string) error {
+	text, err := json.MarshalIndent(object, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the %s: %w", what, err)
+	}
+	if _, err := io.WriteString(w, printable.JSON(string(text))+"\n"); err != nil {
+		return fmt.Errorf("write the %s: %w", what, err)
 	}
 	return nil
 }
