@@ -73,11 +73,12 @@ takes the JVM's own user and group.
 const levelsListAbout = `ullage levels list prints each JVM, its outputs and its ring, as tables.
 
 Usage:
-  ullage levels [list] [--all] [--pid ID] [--json]
+  ullage levels [list] [--all] [--pid ID] [-w | -o json]
 
 Examples:
   ullage levels
   ullage levels list --all
+  ullage levels -w
   ullage levels --json | jq -r '.[].selection'
 
 An output that is SHIPPED writes into --source, and 'ullage levels set' raises
@@ -152,6 +153,7 @@ type levelsConfig struct {
 	app    string // the levels of the application's events; empty: a selection is raised
 	json   bool
 	all    bool // list stale sockets as well
+	watch  bool // list again until interrupted
 
 	verb      string
 	appLevels loggers.Levels
@@ -177,11 +179,13 @@ func (c *levelsConfig) flags(fs *flag.FlagSet) {
 	case "list":
 		fs.BoolVar(&c.all, "all", false, "list the sockets that killed JVMs have left behind as well")
 		cli.JSONFlags(fs, &c.json, "print JSON")
+		cli.WatchFlags(fs, &c.watch)
 	}
 }
 
 func (c *levelsConfig) validate(args []string) []error {
 	bad := append(c.levels.Attach.Validate(), c.tail.Validate()...)
+	bad = append(bad, cli.CheckWatch(c.watch, c.json)...)
 	if c.levels.Attach.Mode == attach.Off {
 		bad = append(bad, errors.New("--attach off does not reach any JVM: use auto, shared-tmp or process-namespace"))
 	}
@@ -238,6 +242,13 @@ func runLevels(ctx context.Context, verb, about string, args []string, e cli.Env
 		return code
 	}
 	c.levels.Source, c.levels.Match = c.tail.Source, c.tail.Match
+	if c.watch {
+		return e.Watch(ctx, verb, func(ctx context.Context) (string, error) {
+			var text strings.Builder
+			err := c.render(ctx, control.NewCommand(c.levels), &text, &text)
+			return text.String(), err
+		})
+	}
 	if err := c.run(ctx, control.NewCommand(c.levels), e); err != nil {
 		return e.Fail(verb, err)
 	}
@@ -267,8 +278,16 @@ func (c *levelsConfig) run(ctx context.Context, m *control.Command, e cli.Env) e
 	return c.list(ctx, m, e)
 }
 
-// list prints the JVMs and their outputs.
+// list prints the JVMs, their outputs and their rings.
 func (c *levelsConfig) list(ctx context.Context, m *control.Command, e cli.Env) error {
+	var text strings.Builder
+	err := c.render(ctx, m, &text, e.Stderr)
+	_, printErr := io.WriteString(e.Stdout, text.String())
+	return errors.Join(err, printErr)
+}
+
+// render writes the list to w. What is not a failure, such as one JVM of several that does not answer, goes to notes.
+func (c *levelsConfig) render(ctx context.Context, m *control.Command, w, notes io.Writer) error {
 	listed, err := m.List(ctx)
 	isStale := func(l outputs.Listed) bool { return l.Stale }
 	var none *outputs.NoJVMError
@@ -276,21 +295,21 @@ func (c *levelsConfig) list(ctx context.Context, m *control.Command, e cli.Env) 
 		return err
 	}
 	if err != nil { // some answered, or there is no JVM, which is not a failure
-		fmt.Fprintf(e.Stderr, "ullage levels list: %s\n", printable.Line(err.Error()))
+		fmt.Fprintf(notes, "ullage levels list: %s\n", printable.Line(err.Error()))
 	}
 	if !c.all {
 		listed = slices.DeleteFunc(listed, isStale)
 	}
 	rings, ringErr := ring.Survey(c.tail.Source)
 	if c.json {
-		return errors.Join(ringErr, printListJSON(e.Stdout, listed, rings))
+		return errors.Join(ringErr, printListJSON(w, listed, rings))
 	}
 	if len(listed) > 0 {
-		if err := printList(e.Stdout, listed); err != nil {
+		if err := printList(w, listed); err != nil {
 			return err
 		}
 	}
-	return errors.Join(ringErr, printRings(e.Stdout, rings, len(listed) > 0))
+	return errors.Join(ringErr, printRings(w, rings, len(listed) > 0))
 }
 
 // set raises outputs of the JVMs.
