@@ -32,8 +32,8 @@ Examples:
   kubectl ullage adopt web-0 --user 1000:1000 --image registry.example/ullage:v1
   kubectl ullage adopt web-0 --sink 'otlp+http://collector.otel:4318/v1/logs'
 
-TARGET is a pod, a workload, as deploy/web, or -l SELECTOR. Of several pods, the
-command takes the oldest that is ready, and says on stderr which that is.
+TARGET is a pod, a workload such as deploy/web, or -l SELECTOR. Of several pods,
+the command takes the oldest that is ready, and says on stderr which that is.
 SELECTION is written as in -Xlog; the default is
 ` + adoptSelection + `.
 

@@ -43,6 +43,7 @@ logs of JVMs.
 			{Name: "top", Summary: "headroom and lag, the worst first", Run: at(topCmd)},
 			{Name: "logs", Summary: "print what was persisted", Run: at(logsCmd)},
 			{Name: "check", Summary: "report whether what was persisted is complete", Run: at(checkCmd)},
+			{Name: "pauses", Summary: "print how long the application was stopped, by cause", Run: at(pausesCmd)},
 			{Name: "open", Summary: "the live page of a pod, in the browser", Run: at(openCmd)},
 			{Name: "report", Summary: "a report of what was persisted, in the browser", Run: at(reportCmd)},
 			{Name: "adopt", Summary: "ship the log of a JVM that has no sidecar, for a time", Run: at(adoptCmd)},
@@ -66,8 +67,8 @@ const more = `Examples:
 Commands take a TARGET, a pod, web-0, or a workload, written as for kubectl:
 deploy/web, sts/db, ds/NAME, job/NAME, rollout/NAME (of Argo Rollouts),
 deployments.apps/web. Of a workload, levels, status and top take all pods; logs,
-check, open, report and adopt take one, the oldest that is ready, and say which
-on stderr; doctor looks at the template and the newest pod.
+check, pauses, open, report and adopt take one, the oldest that is ready, and
+say which on stderr; doctor looks at the template and the newest pod.
 
 Every command but version takes -n, --context and --kubeconfig, as kubectl does,
 and -l SELECTOR instead of TARGET; status and top take -A as well. Flags may be

@@ -30,8 +30,8 @@ Examples:
   kubectl ullage open web-0 -n prod --port 8000
   kubectl ullage open deploy/web
 
-TARGET is a pod, a workload, as deploy/web, or -l SELECTOR. Of several pods, the
-command takes the oldest that is ready, and says on stderr which that is.
+TARGET is a pod, a workload such as deploy/web, or -l SELECTOR. Of several pods,
+the command takes the oldest that is ready, and says on stderr which that is.
 
 It forwards a port of this machine to the sidecar's admin HTTP, prints the URL,
 opens it in the browser, and forwards until Ctrl-C. Only this machine can use

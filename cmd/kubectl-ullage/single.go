@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// single is the one sidecar for a command: logs, check, open and report.
+// single is the one sidecar for a command: logs, check, pauses, open or report.
 type single struct {
 	cluster   cluster
 	target    target // zero: a pod of a label

@@ -23,7 +23,7 @@ var printed = []struct {
 	{"`ullage logs --marks`", "an object a line: %s", [][2]string{{"internal/read/cat/marks.go", "markObject"}}},
 	{"`ullage check`, `kubectl ullage check POD`", "an object a line, each with `kind`. `run`: %s. `stream`: `complete` and %s. `total`: %s",
 		[][2]string{{"internal/read/check/report.go", "Run"}, {"internal/read/check/report.go", "Stream"}, {"internal/read/check/report.go", "Total"}}},
-	{"`ullage report`, `kubectl ullage report POD`", "[one object](report.md#json)", nil},
+	{"`ullage report`, `pauses`, `kubectl ullage report`, `pauses`", "[one object](report.md#json): a report, or with `--compare` or `-l` a comparison", nil},
 	{"`ullage levels`", "an array, an object for each output, ring, and socket without a process: %s; of a `ring`: %s",
 		[][2]string{{"cmd/ullage/levels_list.go", "listedJSON"}, {"cmd/ullage/levels_list.go", "ringJSON"}}},
 	{"`ullage status`, `/status`", "one object: %s", [][2]string{{"internal/base/admin/status.go", "Status"}}},
