@@ -18,14 +18,15 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-const injectAbout = `ullage-injector inject does to the pods in a YAML file what the webhook does to
-pods in a cluster, for clusters without it.
+const injectAbout = `ullage-injector inject adds the sidecar to the pods in a YAML file, as the
+webhook does in a cluster that has it.
 
 Usage:
   ullage-injector inject --image IMAGE -f FILE|- [flags]
 
-Example:
-  ullage-injector inject --image localhost/ullage:v1 --default buffer=128Mi -f app.yaml | kubectl apply -f -
+Examples:
+  ullage-injector inject --image localhost/ullage:v1 -f app.yaml | kubectl apply -f -
+  ullage-injector inject --image localhost/ullage:v1 --default buffer=128Mi -f app.yaml
 
 It injects the pods and pod templates of workloads that have the label
 ullage.dev/inject: "true". It prints the whole file, other documents as they

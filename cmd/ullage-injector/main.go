@@ -18,12 +18,12 @@ that ships them.
 `,
 		Commands: []cli.Command{
 			{Name: "check", Summary: "check the settings of 'serve', before it serves", Run: checkCmd},
-			{Name: "inject", Summary: "do it to the pods and pod templates of a YAML file", Run: injectCmd},
-			{Name: "serve", Summary: "be the admission webhook that does it to new pods", Run: serveCmd},
+			{Name: "inject", Summary: "add the sidecar to the pods in a YAML file", Run: injectCmd},
+			{Name: "serve", Summary: "run the admission webhook, which adds it to new pods", Run: serveCmd},
 			cli.Completion(),
 			cli.Version(version),
 		},
-		More: `Try it, without a cluster:
+		More: `Try it, without the webhook:
   ullage-injector inject --image localhost/ullage:v1 -f deployment.yaml | kubectl apply -f -
 
 Every flag can also be set in the environment: --image as ULLAGE_IMAGE. A flag
