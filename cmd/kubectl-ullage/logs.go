@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -70,22 +71,31 @@ var catTimes = [...]struct{ name, usage string }{
 	{"around", "only lines close to `T`, as for --since: within --within before and after it"},
 }
 
-// flags declares the settings on fs. A time without a zone is in the zone of now.
-func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
-	const follow = "print what is there, then what is added, until interrupted"
-	c.single.flags(fs)
-	fs.BoolVar(&c.follow, "follow", false, follow)
-	fs.BoolVar(&c.follow, "f", false, "short for --follow")
+// groups returns the flags under the titles of the help. A time without a zone is in the zone of now.
+func (c *logsConfig) groups(now time.Time) []settings.Group {
+	return []settings.Group{
+		{Title: "Which pod", Flags: c.single.flags},
+		{Title: "Which lines", Flags: func(fs *flag.FlagSet) { c.linesFlags(fs, now) }},
+		{Title: "Output", Flags: c.outputFlags},
+	}
+}
+
+func (c *logsConfig) linesFlags(fs *flag.FlagSet, now time.Time) {
 	for i, t := range catTimes {
 		zonedVar(fs, &c.times[i], t.name, now, t.usage)
 	}
 	fs.StringVar(&c.within, "within", "", "how far from --around, as a `DURATION` (by default 30s)")
 	fs.StringVar(&c.tail, "tail", "", "only the last `N` lines of all")
+	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.level.Set)
+	fs.StringVar(&c.stream, "stream", "", "only streams whose name matches `GLOB`")
+}
+
+func (c *logsConfig) outputFlags(fs *flag.FlagSet) {
+	fs.BoolVar(&c.follow, "follow", false, "print what is there, then what is added, until interrupted")
+	fs.BoolVar(&c.follow, "f", false, "short for --follow")
 	fs.BoolVar(&c.gaps, "gaps", false, "list where lines are missing, instead of printing lines")
 	fs.BoolVar(&c.marks, "marks", false, "list what the sidecar has marked, and where lines are missing, instead of printing lines")
 	cli.JSONFlags(fs, &c.json, "print each line, or with --gaps or --marks each place, as a JSON object")
-	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.level.Set)
-	fs.StringVar(&c.stream, "stream", "", "only streams whose name matches `GLOB`")
 	fs.StringVar(&c.format, "format", "", "formats of streams, as for 'ullage run': `GLOB=NAME`")
 }
 
@@ -117,7 +127,9 @@ func (c *logsConfig) validate(args []string) []error {
 func logsCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	cfg := logsConfig{single: single{cluster: c}}
 	fs := flag.NewFlagSet("logs", flag.ContinueOnError)
-	cfg.flags(fs, time.Now())
+	groups := cfg.groups(time.Now())
+	settings.Declare(fs, groups)
+	e.Groups = groups
 	e.Words = cfg.cluster.words(ctx)
 	e.Words["level"] = ul.Levels
 	if code, ok := e.Parse(fs, logsAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ullage/ullage/internal/base/build"
 	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/line/ul"
@@ -40,73 +41,51 @@ Examples:
   kubectl exec -i POD -c ullage -- ullage logs -f --until-eof /var/lib/ullage
 
 DIR is a destination (the --dest of 'ullage run') or the directory of one stream
-in it. FILE is a segment, or any other log, read by its suffix: .zst, .gz, or as
-it is; s3://BUCKET/PREFIX?OPTIONS is what a sink has uploaded there (with the
-options of --sink; namespace=NS and pod=POD select). Without any it is the
-destination in ULLAGE_DEST.
+in it; without any, the destination in ULLAGE_DEST. FILE is a segment, or any
+other log, read by its suffix: .zst, .gz, or as it is. The URL
+s3://BUCKET/PREFIX?OPTIONS is what a sink has uploaded there (with the options
+of --sink; namespace=NS and pod=POD select).
 
-One stream is printed byte for byte as the JVM wrote it; but on a terminal, a
-character that it would obey rather than show is printed like \x1b, and levels
-have colors, unless NO_COLOR is set. Several streams are merged by time, and
-each line begins with the name of its stream: 'gc.log: ', or 'gc.log#2: '
-for the second JVM that is met in the stream. Lines without any time and
-compressed files of other programs come first. The streams of a bucket are
-printed one after the other, without names.
+One stream is printed byte for byte as the JVM wrote it. On a terminal, control
+characters are printed like \x1b, and levels have colors, unless NO_COLOR is
+set. Several streams are merged by time, and each line begins with the name of
+its stream: 'gc.log: ', or 'gc.log#2: ' for the second JVM in it. The streams of
+a bucket are printed one after the other, without names.
 
---since, --until and --around take a duration before now (10m, 36h), a time with
-its zone, as RFC 3339 or the JVM writes it (2026-11-20T16:45:11.123+0100), or a
-local one (2026-11-20, 2026-11-20T16:45, or 16:45 for the last time the clock
-showed that). --around T prints what is within 30s of it, or within --within D.
-Where the lines of a stream are later than --until by 10s, it is not read
-further. --tail N prints the last N lines of all that is wanted, and with
---follow what is appended after them.
+T is a duration before now (10m, 36h), a time with its zone, as RFC 3339 or the
+JVM writes it (2026-11-20T16:45:11.123+0100), or a local one (2026-11-20,
+2026-11-20T16:45, or 16:45 for the last time the clock showed that). D is 30s by
+default. Lines without a date have the time that their JVM's start and their
+uptime give. A stream is read until its lines are 10s later than --until.
 
-Lines without a date, as with HotSpot's default decorators, have the start of
-their JVM and their uptime as their time. The start follows from when 'ullage
-run' read the lines, and is right within the time that it needed for that. Lines
-without either have the time of the line before or, if no line has a time, that
-of reading.
-
---level takes trace, debug, info, warning or error. It works for the logs of
-applications as well: of Logback, Log4j, Spring Boot, java.util.logging, and
-JSON. Lines without a level, as other programs write them, count as info; the
-further lines of a message have the level and the time of its first line.
+L is trace, debug, info, warning or error, also in logs of Logback, Log4j,
+Spring Boot, java.util.logging and JSON. Lines without a level count as info;
+the further lines of a message have the level and the time of its first line.
 --format is that of 'ullage run', for streams whose format is misjudged.
 
-Where 'ullage run' dropped lines on purpose, one line at that place says so, at
-level warning with the tag ullage. --gaps lists only the places where lines are
-missing, as a table: a header, then one place a row, its columns separated by
-spaces, with a - where something is unknown. KIND is 'dropped' for lines that
-'ullage run' dropped. The columns DISCARD (below --keep-level) and DROP (any
-level) have the lines by level, like info=1200,debug=34. KIND is 'jvm-async'
-for lines that the JVM dropped and reported (-Xlog:async), and 'jvm-full' where
-a line was cut because the JVM's tmpfs was full: further lines may be lost, and
-SECONDS is the time until the next line. The sum goes to stderr, with what a
-running sidecar has dropped or holds that is not in the copy yet; if lines were
-dropped, the exit status is 1.
+--gaps lists the places where lines are missing, with their number by level: in
+DISCARD those below --keep-level, in DROP those of any level. KIND is 'dropped'
+where 'ullage run' dropped lines, 'jvm-async' and 'jvm-full' where the JVM lost
+them. The sum is on stderr, with what a running sidecar has dropped or holds
+that is not in the copy yet. If the sidecar dropped any, the exit status is 1.
 
---marks lists these places and the marks of 'ullage run', chronologically:
-starts and ends of JVMs and of the sidecar, changes of log levels, archives that
-were overwritten unread, files that were truncated, reports of crashes. A row
-has TIME, STREAM, KIND and DETAILS as words like pid=7, in quotes where they
-have spaces. Marks are a stream of their own, ullage.log, which is printed as
-lines only with --stream ullage.log.
+--marks lists these places and what happened: starts, ends and crashes of JVMs,
+changes of levels, starts and ends of the sidecar.
 
---json prints one object a line: time (of undated lines as above), read (when
-the sidecar had read the line, to within 10 s), stream, run (the number of the
-JVM), level, tags, uptime in seconds, gc (the number of the collection in the
-message) and text, the message without its decorations. What a line does not
-have is left out. Bytes that are not UTF-8 become U+FFFD. With --gaps it prints
-time, stream, kind, lines, bytes, seconds, and the lines by level under discard
-and drop; with --marks also marks, each with time, stream, kind, level and
-details.
+--json prints one object a line: time, read (when the sidecar had read the line,
+to within 10 s), stream, run (the number of the JVM), level, tags, uptime in
+seconds, gc (the number of the collection), and text, the message without its
+decorations. What a line does not have is left out. Bytes that are not UTF-8
+become U+FFFD.
 
 When a 'kubectl exec' ends, the program that it ran may go on in the container
 and keep its memory. With --until-eof, and exec's -i, the program ends too.
 
-What cannot be read is reported on stderr, by file and bytes, and skipped. Exit
-status: 0 all of it was printed, 1 some of it could not be read or printed, 2
-usage error.
+More about times, gaps and marks:
+` + build.Docs + `read-logs.md
+
+Exit status: 0 all of it was printed, 1 some of it could not be read (stderr
+says what), or --gaps found dropped lines, 2 usage error.
 `
 
 // logsConfig has the settings of `ullage logs`.
@@ -121,11 +100,17 @@ type logsConfig struct {
 const defaultWithin = 30 * time.Second
 
 // flags declares the settings on fs; a --since that is a duration ends at now.
-func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
-	const follow = "print what is there, then what is appended, until interrupted"
-	fs.BoolVar(&c.Follow, "follow", false, follow)
-	fs.BoolVar(&c.Follow, "f", false, "short for --follow")
-	fs.BoolVar(&c.untilEOF, "until-eof", false, "exit at once when stdin ends: the reader of the output has gone")
+func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) { settings.Declare(fs, c.groups(now)) }
+
+// groups returns the flags under the titles of the help.
+func (c *logsConfig) groups(now time.Time) []settings.Group {
+	return []settings.Group{
+		{Title: "Which lines", Flags: func(fs *flag.FlagSet) { c.linesFlags(fs, now) }},
+		{Title: "Output", Flags: c.outputFlags},
+	}
+}
+
+func (c *logsConfig) linesFlags(fs *flag.FlagSet, now time.Time) {
 	windowFlags(fs, &c.Since, &c.Until, now)
 	cli.TimeVar(fs, &c.around, "around", now, "only lines close to `T`, as for --since: within --within before and after it")
 	settings.DurationVar(fs, &c.within, "within", defaultWithin, "how far from --around, as a `DURATION`")
@@ -138,6 +123,12 @@ func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
 	}
 	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.Level.Set)
 	fs.StringVar(&c.Stream, "stream", "", "only streams whose name matches `GLOB`")
+}
+
+func (c *logsConfig) outputFlags(fs *flag.FlagSet) {
+	fs.BoolVar(&c.Follow, "follow", false, "print what is there, then what is appended, until interrupted")
+	fs.BoolVar(&c.Follow, "f", false, "short for --follow")
+	fs.BoolVar(&c.untilEOF, "until-eof", false, "exit at once when stdin ends: the reader of the output has gone")
 	fs.Var(&c.Formats, "format", "formats of streams, as for 'ullage run': `GLOB=NAME`")
 	fs.BoolVar(&c.Gaps, "gaps", false, "list where lines are missing, instead of printing lines")
 	fs.BoolVar(&c.Marks, "marks", false, "list what 'ullage run' has marked, and where lines are missing, instead of printing lines")
@@ -188,7 +179,7 @@ func logsCmd(ctx context.Context, args []string, e cli.Env) int {
 	fs := flag.NewFlagSet("logs", flag.ContinueOnError)
 	now := time.Now()
 	cfg.flags(fs, now)
-	e.Operand, e.Words = "FILE", cli.Words{"stream": streamsOf(fs, e), "level": ul.Levels}
+	e.Groups, e.Operand, e.Words = cfg.groups(now), "FILE", cli.Words{"stream": streamsOf(fs, e), "level": ul.Levels}
 	if code, ok := e.Parse(fs, logsAbout, args, func() []error { return cfg.validate(whatToRead(fs, e)) }); !ok {
 		return code
 	}
