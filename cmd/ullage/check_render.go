@@ -104,16 +104,16 @@ func findings(s check.Stream) (lines []string) {
 			lines = append(lines, fmt.Sprintf(format, args...))
 		}
 	}
-	add(s.Gaps > 0, "gaps: %d, of %d lines, %d bytes; discard: %s; drop: %s", s.Gaps, s.Dropped[ul.Discard].Total()+s.Dropped[ul.DropAll].Total(), s.GapBytes,
+	add(s.Gaps > 0, "gaps: %d, of %s, %s; discard: %s; drop: %s", s.Gaps, printable.Plural(s.Dropped[ul.Discard].Total()+s.Dropped[ul.DropAll].Total(), "line"), printable.Plural(s.GapBytes, "byte"),
 		checkedLevels(s.Dropped[ul.Discard]), checkedLevels(s.Dropped[ul.DropAll]))
-	add(s.JVMDropped > 0, "jvm: it dropped %d lines itself (-Xlog:async)", s.JVMDropped)
-	add(s.JVMCuts > 0, "jvm: it lost lines at %d places, for %.3f s together, because its tmpfs was full", s.JVMCuts, s.JVMCutSeconds)
+	add(s.JVMDropped > 0, "jvm: it dropped %s itself (-Xlog:async)", printable.Plural(s.JVMDropped, "line"))
+	add(s.JVMCuts > 0, "jvm: it lost lines at %s, for %.3f s together, because its tmpfs was full", printable.Plural(s.JVMCuts, "place"), s.JVMCutSeconds)
 	add(s.Shortened > 0, "cut: %d records of the application were too long, and a part of each is missing", s.Shortened)
 	add(s.DamagedBytes > 0, "damaged: %d bytes on disk do not decode", s.DamagedBytes)
-	add(s.Unreadable > 0, "unreadable: %d segments; %s", s.Unreadable, printable.Line(s.Error))
-	add(s.Missing > 0, "missing: %d segments that retention has not deleted", s.Missing)
+	add(s.Unreadable > 0, "unreadable: %s; %s", printable.Plural(s.Unreadable, "segment"), printable.Line(s.Error))
+	add(s.Missing > 0, "missing: %s that retention has not deleted", printable.Plural(s.Missing, "segment"))
 	add(s.MissedArchives > 0, "archives: %d were overwritten before they were read, and their lines are lost", s.MissedArchives)
-	add(s.Truncations > 0, "truncated: a file was truncated %d times, and what was not read before is lost", s.Truncations)
+	add(s.Truncations > 0, "truncated: a file was truncated %s, and what was not read before is lost", printable.Plural(s.Truncations, "time"))
 	add(s.Short, "short: it reaches back to %s, and retention has deleted what was before", s.Reaches.UTC().Format(ul.TimeLayout))
 	add(s.OpenBytes > 0, "the last %d bytes are not complete: a sidecar is writing them, or was killed (this counts as complete)", s.OpenBytes)
 	return lines
@@ -136,11 +136,11 @@ func (p *checkPrinter) total(t check.Total) error {
 	}
 	switch {
 	case t.Incomplete > 0:
-		text += fmt.Sprintf("%d of %d streams; %d runs, %d lines", t.Incomplete, t.Streams, t.Runs, t.Lines)
+		text += fmt.Sprintf("%d of %s; %s, %s", t.Incomplete, printable.Plural(t.Streams, "stream"), printable.Plural(t.Runs, "run"), printable.Plural(t.Lines, "line"))
 	case t.Empty && !t.Ends.IsZero():
 		text += "no lines in that time; the copy ends " + t.Ends.UTC().Format(ul.TimeLayout)
 	default:
-		text += fmt.Sprintf("%d streams, %d runs, %d lines", t.Streams, t.Runs, t.Lines)
+		text += fmt.Sprintf("%s, %s, %s", printable.Plural(t.Streams, "stream"), printable.Plural(t.Runs, "run"), printable.Plural(t.Lines, "line"))
 	}
 	switch reaches := t.Reaches.UTC().Format(ul.TimeLayout); {
 	case t.Reaches.IsZero():

@@ -31,6 +31,14 @@ func binary(n int64) (number, unit string) {
 	return threeDigits(v), "KMGTP"[power:power+1] + "i"
 }
 
+// Plural formats a number with its noun: "1 line", "2 lines".
+func Plural[N ~int | ~int64 | ~uint64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
 // Count formats a number in at most 9 columns: exactly if it is below a billion,
 // and otherwise like "1.20G".
 func Count(n int64) string {

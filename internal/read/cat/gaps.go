@@ -143,25 +143,18 @@ func (t *gapTable) summary(partial bool) string {
 	case t.n == 0 && partial:
 		text = "no gaps in what could be read"
 	case t.n > 0 && t.over:
-		text = plural(t.n, "gap") + ", of more lines or bytes than can be added up: not all of these markers are from 'ullage run'"
+		text = printable.Plural(t.n, "gap") + ", of more lines or bytes than can be added up: not all of these markers are from 'ullage run'"
 	case t.n > 0:
-		text = fmt.Sprintf("%s: %d lines, %d bytes; discard: %s; drop: %s", plural(t.n, "gap"), t.sum.Total(), t.sum.Bytes,
+		text = fmt.Sprintf("%s: %s, %s; discard: %s; drop: %s", printable.Plural(t.n, "gap"), printable.Plural(t.sum.Total(), "line"), printable.Plural(t.sum.Bytes, "byte"),
 			gapLevels(t.sum, ul.Discard), gapLevels(t.sum, ul.DropAll))
 	}
 	if t.jvm > 0 {
-		text += "; the JVM itself lost lines at " + plural(t.jvm, "place")
+		text += "; the JVM itself lost lines at " + printable.Plural(t.jvm, "place")
 	}
 	for _, l := range t.lacks {
 		text += "; and " + l.String()
 	}
 	return text
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // gapLevels formats the lines of one reason: "warning=6,info=50", or "-".

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
 )
@@ -97,7 +98,7 @@ func (t *markTable) print(p *Printer) {
 }
 
 // summary formats the number of marks followed by the summary of the gaps, for stderr.
-func (t *markTable) summary(gaps string) string { return plural(t.n, "mark") + "; " + gaps }
+func (t *markTable) summary(gaps string) string { return printable.Plural(t.n, "mark") + "; " + gaps }
 
 // markObject is a mark as an object.
 type markObject struct {
