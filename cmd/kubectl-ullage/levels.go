@@ -49,7 +49,8 @@ time is over, the sidecar returns the JVMs to their own level. Each call writes
 a new log-id, so the same selection can be raised again.
 
 --app raises the application's events, of all loggers or of some, by app-log,
-app-log-for and app-log-id.
+app-log-for and app-log-id. The verbs of 'ullage levels' are understood too:
+list, set, and reset, which is --reset.
 
 It exits with 1 if a JVM does not have the selection when --timeout is over,
 which counts for each pod by itself. The annotations stay, and take effect when
@@ -96,6 +97,8 @@ func (c *levelsConfig) flags(fs *flag.FlagSet) {
 // validate holds the request to the sidecar's own rules.
 func (c *levelsConfig) validate(args []string) []error {
 	bad := cli.CheckWatch(c.watch, c.json)
+	verb, args := levelsVerb(args)
+	c.reset = c.reset || verb == "reset"
 	if c.timeout <= 0 {
 		bad = append(bad, fmt.Errorf("invalid value %q for --timeout: it must be positive", c.timeout))
 	}
@@ -110,6 +113,10 @@ func (c *levelsConfig) validate(args []string) []error {
 		args = args[1:]
 	}
 	switch {
+	case verb == "rotate" || verb == "save":
+		return append(bad, fmt.Errorf("%s is a command of the sidecar: kubectl exec POD -c ullage -- ullage levels %s", verb, verb))
+	case verb == "set" && c.app == "" && len(args) == 0:
+		return append(bad, errors.New("no selection given: write it like 'gc*=debug,safepoint=info'"))
 	case c.app != "" && (len(args) > 0 || c.stream != "" || c.reset || c.json || c.watch):
 		return append(bad, errors.New("--app raises events: it takes neither a selection nor --stream, --reset, --json or --watch"))
 	case c.app != "":
@@ -129,6 +136,17 @@ func (c *levelsConfig) validate(args []string) []error {
 	}
 	bad = append(bad, c.parse(map[string]string{logKey: args[0], logForKey: c.lasts, logStreamKey: c.stream})...)
 	return append(bad, cli.Unexpected(args[1:])...)
+}
+
+// levelsVerb takes a verb of 'ullage levels' out of the arguments, where it may be before or after the target. Without
+// one, a selection is set, and levels are listed where there is none.
+func levelsVerb(args []string) (verb string, rest []string) {
+	for i, arg := range args[:min(len(args), 2)] {
+		if slices.Contains([]string{"list", "set", "reset", "rotate", "save"}, arg) {
+			return arg, slices.Delete(slices.Clone(args), i, i+1)
+		}
+	}
+	return "", args
 }
 
 // parse reads the request that annotations make.
