@@ -52,8 +52,9 @@ The container keeps that for ` + adoptHoldText + ` after the end. If the pod or 
 container ends first, the directory has all but the last two seconds or so, and
 the command exits with 1.
 
-A --sink gets the lines as well. Its scheme and name are checked first; an
-option that the sink does not know ends the container before it adopts the JVM.
+A --sink gets the lines as well. Its options are checked first. A file that one
+of them names must be in the image; if it is not, the container ends before it
+adopts the JVM.
 
 Kubernetes never removes an ephemeral container: it stays in the pod's spec,
 ended. The command takes the rights to update pods/ephemeralcontainers and to

@@ -51,7 +51,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 }
 
 // Validate returns one error for each setting that cannot work with these kinds. Their keys
-// are the schemes of the URLs. If kinds is nil, Validate checks no options.
+// are the schemes of the URLs. If kinds is nil, Validate does not look at the files that options name.
 func (c Config) Validate(kinds map[string]Kind) []error {
 	var bad []error
 	if c.UploadAge < 0 {
@@ -114,14 +114,12 @@ type Kind struct {
 type Target struct {
 	Name    string   // in metrics, logs and the status
 	URL     *url.URL // without its query
-	Options Options
+	Options address.Options
 	Pod     Pod
 	Formats format.Rules
 }
 
 // target returns the target for an address.
 func (c Config) target(a address.Address) Target {
-	t := Target{Name: a.Name, URL: a.URL, Pod: c.Pod, Formats: c.Formats, Options: NewOptions(a.Query)}
-	_ = t.Options.Text("name", "", "the name of the sink in metrics, in `ullage status` and in logs") // the address has it
-	return t
+	return Target{Name: a.Name, URL: a.URL, Pod: c.Pod, Formats: c.Formats, Options: a.Options}
 }

@@ -2,36 +2,35 @@ package repo
 
 import (
 	"fmt"
-	"io"
 	"net/url"
 	"strings"
 	"testing"
 
-	"github.com/ullage/ullage/internal/sink"
-	"github.com/ullage/ullage/internal/sink/kafka"
-	"github.com/ullage/ullage/internal/sink/otlp"
-	"github.com/ullage/ullage/internal/sink/s3"
-	"github.com/ullage/ullage/internal/sink/stdout"
+	"github.com/ullage/ullage/internal/sink/address"
 )
 
 // docs/sinks.md lists the options of each sink's URL.
 // `go test ./test/repo -run DocsListTheOptions -update` writes the tables.
 func TestDocsListTheOptions(t *testing.T) {
-	t.Setenv("AWS_REGION", "") // the region is a default
-	for scheme, kind := range map[string]sink.Kind{"s3": s3.Kind(), "otlp": otlp.Kind(), "kafka": kafka.Kind(), "stdout": stdout.Kind(io.Discard)} {
+	for scheme, read := range map[string]func(*url.URL, *address.Options){
+		"s3":     func(u *url.URL, o *address.Options) { _, _ = address.ParseS3(u, o) },
+		"otlp":   func(u *url.URL, o *address.Options) { _, _ = address.ParseOTLP(u, o) },
+		"kafka":  func(u *url.URL, o *address.Options) { _, _ = address.ParseKafka(u, o) },
+		"stdout": func(u *url.URL, o *address.Options) { _, _ = address.ParseStdout(u, o) },
+	} {
 		t.Run(scheme, func(t *testing.T) {
-			target := sink.Target{URL: &url.URL{Scheme: scheme}, Options: sink.NewOptions(nil)}
-			_, _ = kind.Open(target) // Open reads the options before it notices that the host is missing
+			options := address.NewOptions(nil)
+			read(&url.URL{Scheme: scheme}, &options) // it reads the options before it notices that the host is missing
 			var b strings.Builder
 			b.WriteString("| option | default | |\n|---|---|---|\n")
-			for _, o := range target.Options.Asked() {
+			for _, o := range options.Asked() {
 				value := ""
 				if o.Default != "" {
 					value = "`" + o.Default + "`"
 				}
 				fmt.Fprintf(&b, "| `%s` | %s | %s |\n", o.Name, value, o.Usage)
 			}
-			if len(target.Options.Asked()) == 0 {
+			if len(options.Asked()) == 0 {
 				t.Fatal("the sink has no options")
 			}
 			holdTable(t, "sinks.md", scheme+"-options", "DocsListTheOptions", b.String())

@@ -12,6 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/sink/address"
 	"github.com/ullage/ullage/internal/sink/kafka"
 	"github.com/ullage/ullage/test/lab"
 )
@@ -31,7 +32,7 @@ func BenchmarkKafka(b *testing.B) {
 			b.Setenv("KAFKA_PASSWORD", "s3cret")
 			u, err := url.Parse(fmt.Sprintf("kafka://%s/bench?%s", c.address, c.options))
 			server.must(err)
-			to, err := kafka.Kind().Open(sink.Target{Name: "bench", URL: u, Options: sink.NewOptions(u.Query()), Pod: sink.Pod{Namespace: "shop", Name: "web-0"}})
+			to, err := kafka.Kind().Open(sink.Target{Name: "bench", URL: u, Options: address.NewOptions(u.Query()), Pod: sink.Pod{Namespace: "shop", Name: "web-0"}})
 			server.must(err)
 			defer to.Close()
 			to.(sink.Identified).Identify("0123456789abcdef01234567")

@@ -18,6 +18,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/index"
 	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/sink/address"
 	"github.com/ullage/ullage/internal/sink/s3"
 	"github.com/ullage/ullage/test/lab"
 )
@@ -97,7 +98,7 @@ func (g *gateway) sink(tb testing.TB) sink.Sink {
 	tb.Helper()
 	u, err := url.Parse(g.url("", ""))
 	must(tb, err)
-	o := sink.NewOptions(u.Query())
+	o := address.NewOptions(u.Query())
 	u.RawQuery = ""
 	engine, err := s3.Kind().Open(sink.Target{Name: "s3", URL: u, Options: o, Pod: sink.Pod{Namespace: "shop", Name: "web-0"}})
 	must(tb, err)

@@ -5,6 +5,7 @@ package address
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -35,33 +36,19 @@ func (u *URLs) String() string {
 
 // Address is a parsed --sink.
 type Address struct {
-	Text  string     // the original text, which may hold a password by mistake, see [Redact]
-	Name  string     // in metrics, logs and the status
-	URL   *url.URL   // without its query
-	Query url.Values // its options, with the name
+	Text    string   // the original text, which may hold a password by mistake, see [Redact]
+	Name    string   // in metrics, logs and the status
+	URL     *url.URL // without its query
+	Options Options  // of the query, with the name
 }
 
-// Schemes returns the schemes of all kinds of sinks. It is a list because programs that only
-// check settings do not link the sinks.
-func Schemes() []string {
-	return []string{"kafka", "otlp+http", "otlp+https", "s3", "stdout"}
-}
+// Schemes returns the schemes of all kinds of sinks.
+func Schemes() []string { return slices.Sorted(maps.Keys(kinds)) }
 
 // Credentials returns the environment variables from which the sinks of a scheme read secrets.
-func Credentials(scheme string) []string {
-	switch scheme {
-	case "kafka":
-		return []string{"KAFKA_USERNAME", "KAFKA_PASSWORD"}
-	case "otlp+http", "otlp+https":
-		return []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_LOGS_HEADERS"}
-	case "s3":
-		return []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"}
-	}
-	return nil
-}
+func Credentials(scheme string) []string { return kinds[scheme].credentials }
 
-// ParseAll parses all values of --sink. It returns one error for each value that cannot work, but
-// does not check the options of the individual kinds of sinks.
+// ParseAll parses all values of --sink. It returns one error for each value that cannot work.
 func ParseAll(texts, schemes []string) (all []Address, bad []error) {
 	if len(texts) > most {
 		bad = append(bad, fmt.Errorf("--sink is given %d times, at most %d are allowed", len(texts), most))
@@ -82,7 +69,8 @@ func ParseAll(texts, schemes []string) (all []Address, bad []error) {
 	return all, bad
 }
 
-// Parse parses a --sink whose scheme must be one of schemes.
+// Parse parses a --sink whose scheme must be one of schemes. It checks the options, but not the files
+// that they name.
 func Parse(text string, schemes []string) (Address, error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -101,15 +89,18 @@ func Parse(text string, schemes []string) (Address, error) {
 	if err != nil {
 		return Address{}, errors.New("the part after the question mark is not a list of options")
 	}
-	a := Address{Text: text, Name: u.Scheme, URL: u, Query: query}
+	a := Address{Text: text, Name: u.Scheme, URL: u, Options: NewOptions(query)}
 	u.RawQuery, u.Fragment = "", ""
-	if name := query.Get("name"); name != "" {
+	if name := a.Options.Text("name", "", "the name of the sink in metrics, in `ullage status` and in logs"); name != "" {
 		if !validName(name) {
 			return Address{}, fmt.Errorf("name %q: use up to 40 lower-case letters, digits, dashes and dots", name)
 		}
 		a.Name = name
 	}
-	return a, nil
+	if k, ours := kinds[u.Scheme]; ours { // tests have schemes of their own
+		err = k.check(u, &a.Options)
+	}
+	return a, err
 }
 
 // validName reports whether name is a valid name=...: it becomes the name of a file and the

@@ -25,6 +25,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/sink/address"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -65,7 +66,7 @@ func target(t testing.TB, text string) sink.Target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sink.Target{Name: "kafka", URL: u, Options: sink.NewOptions(u.Query()), Pod: sink.Pod{Namespace: "shop", Name: "web-0"}}
+	return sink.Target{Name: "kafka", URL: u, Options: address.NewOptions(u.Query()), Pod: sink.Pod{Namespace: "shop", Name: "web-0"}}
 }
 
 // batch makes a batch of lines that begin at an offset of a segment.
@@ -394,8 +395,8 @@ func TestSettingsThatCannotWorkAreRefused(t *testing.T) {
 		"kafka://h/aZ0._-" + strings.Repeat("b", 244):          "name of a topic",
 		"kafka://h/t?compression=brotli":                       "zstd, lz4 or none",
 		"kafka://h/t?timestamp=never":                          "line or send",
-		"kafka://h/t?ca=/x":                                    "option ca",
-		"kafka://h/t?sasl=plain":                               userVariable,
+		"kafka://h/t?tls=true&ca=/x":                           "option ca",
+		"kafka://h/t?sasl=scram-sha-256":                       userVariable,
 		"kafka://h/t?sasl=gssapi&credentials=dir:" + dir:       "option sasl",
 		"kafka://h/t?sasl=plain&credentials=dir:" + dir:        "needs tls=true",
 		"kafka://h/t?credentials=vault":                        "option credentials",

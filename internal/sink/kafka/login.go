@@ -2,7 +2,6 @@ package kafka
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -25,14 +24,10 @@ const (
 const maxSecret = 4096
 
 // loginOf returns the authentication of connections, or nil if there is none. The credentials are
-// read for each connection.
-func loginOf(mechanism, from string, encrypted bool) (sasl.Mechanism, error) {
-	kind, dir, _ := strings.Cut(from, ":")
-	if from != "env" && (kind != "dir" || dir == "") {
-		return nil, fmt.Errorf("option credentials=%q: use env or dir:DIR", from)
-	}
+// read for each connection: from files in dir, or from the environment if dir is empty.
+func loginOf(mechanism, dir string) (sasl.Mechanism, error) {
 	read := func() (user, password string, err error) {
-		if from == "env" {
+		if dir == "" {
 			return fromEnvironment()
 		}
 		return fromDirectory(dir)
@@ -47,12 +42,7 @@ func loginOf(mechanism, from string, encrypted bool) (sasl.Mechanism, error) {
 		return scram.Auth{User: user, Pass: password}, err
 	}
 	switch mechanism {
-	case "":
-		return nil, nil
 	case "plain":
-		if !encrypted {
-			return nil, errors.New("option sasl=plain sends the password as it is: it needs tls=true")
-		}
 		return plain.Plain(func(context.Context) (plain.Auth, error) {
 			user, password, err := read()
 			return plain.Auth{User: user, Pass: password}, err
@@ -62,7 +52,7 @@ func loginOf(mechanism, from string, encrypted bool) (sasl.Mechanism, error) {
 	case "scram-sha-512":
 		return scram.Sha512(hashed), nil
 	}
-	return nil, fmt.Errorf("option sasl=%q: use plain, scram-sha-256 or scram-sha-512", mechanism)
+	return nil, nil
 }
 
 func fromEnvironment() (user, password string, err error) {

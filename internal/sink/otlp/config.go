@@ -2,7 +2,6 @@ package otlp
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/sink/address"
 	"github.com/ullage/ullage/internal/sink/transport"
 )
 
@@ -19,19 +19,20 @@ func Kind() sink.Kind { return sink.Kind{Open: open} }
 // open reads the options of a sink. It also reads environment variables of OpenTelemetry's own
 // exporters, under the same names.
 func open(t sink.Target) (sink.Sink, error) {
-	service := t.Options.Text("service", "", "the resource's `service.name`: by default `OTEL_SERVICE_NAME`, else `--container-name`")
+	given, err := address.ParseOTLP(t.URL, &t.Options)
+	if err != nil {
+		return nil, err
+	}
 	fixed, err := pairs("OTEL_EXPORTER_OTLP_LOGS_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
 	if err != nil {
 		return nil, err
 	}
-	sent, absent := headersOf(&t.Options, fixed)
-	trust, untrusted := transport.TrustOf(&t.Options)
-	if err := cmp.Or(t.Options.Done(), untrusted, absent); err != nil {
+	sent, absent := headersOf(given.Headers, fixed)
+	trust, untrusted := transport.TrustOf(given.Files)
+	if err := cmp.Or(untrusted, absent); err != nil {
 		return nil, err
 	}
-	if t.URL.Host == "" {
-		return nil, errors.New("no host: use " + t.URL.Scheme + "://HOST/v1/logs")
-	}
+	service := given.Service
 	more, err := pairs("OTEL_RESOURCE_ATTRIBUTES")
 	if err != nil {
 		return nil, err
@@ -42,7 +43,7 @@ func open(t sink.Target) (sink.Sink, error) {
 		}
 	}
 	service = cmp.Or(service, os.Getenv("OTEL_SERVICE_NAME"), t.Pod.Container, "unknown_service:java")
-	s := &exporter{to: endpointOf(t.URL), headers: sent}
+	s := &exporter{to: given.Endpoint, headers: sent}
 	s.encoder = encoder{resource: resourceOf(t.Pod, service, more), uidPrefix: prefixOf(t.Pod)}
 	inner, err := transport.HTTP(trust)
 	if err != nil {
@@ -50,16 +51,6 @@ func open(t sink.Target) (sink.Sink, error) {
 	}
 	s.client = &http.Client{Transport: inner, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return s, nil
-}
-
-// endpointOf returns the URL for requests. The default path is that of OTLP.
-func endpointOf(u *url.URL) string {
-	to := *u
-	_, to.Scheme, _ = strings.Cut(u.Scheme, "+")
-	if strings.Trim(to.Path, "/") == "" {
-		to.Path = "/v1/logs"
-	}
-	return to.String()
 }
 
 // prefixOf returns the prefix of this sidecar's uids. No other sidecar has the same prefix.

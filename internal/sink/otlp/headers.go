@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
-
-	"github.com/ullage/ullage/internal/sink"
 )
 
 // header is a name and its value.
@@ -26,10 +24,10 @@ type headers struct {
 	fixed []header
 }
 
-// headersOf reads the option headers, which names a file with a header on each line:
-// "Name: value". Without the option, the headers are the fixed ones of the environment.
-func headersOf(o *sink.Options, fixed []header) (headers, error) {
-	h := headers{path: o.Text("headers", "", "a file with a header on each line, `Name: value`, read for each delivery: by default `OTEL_EXPORTER_OTLP_LOGS_HEADERS`, else `OTEL_EXPORTER_OTLP_HEADERS`"), fixed: fixed}
+// headersOf reads a file with a header on each line: "Name: value". Without a file, the headers are
+// the fixed ones of the environment.
+func headersOf(path string, fixed []header) (headers, error) {
+	h := headers{path: path, fixed: fixed}
 	_, err := h.read()
 	return h, err
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/sink/address"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -107,7 +108,7 @@ func opened(to, query string) (sink.Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Kind().Open(sink.Target{URL: u, Options: sink.NewOptions(values), Pod: sink.Pod{Namespace: "shop", Name: "web-0", Container: "app"}})
+	return Kind().Open(sink.Target{URL: u, Options: address.NewOptions(values), Pod: sink.Pod{Namespace: "shop", Name: "web-0", Container: "app"}})
 }
 
 func text(v string) *common.AnyValue {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/sink/address"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -33,7 +34,7 @@ func opened(t *testing.T, text string) sink.Sink {
 	t.Setenv("AWS_ACCESS_KEY_ID", "a")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "b")
 	u, _ := url.Parse(text)
-	o := sink.NewOptions(u.Query())
+	o := address.NewOptions(u.Query())
 	u.RawQuery = ""
 	k, err := Kind().Open(sink.Target{Name: "s3", URL: u, Options: o})
 	if err != nil {
@@ -158,7 +159,7 @@ func TestKeysTellContainersApart(t *testing.T) {
 // An endpoint must not hold a password either: the URL is in the log and in /status.
 func TestAPasswordInTheEndpoint(t *testing.T) {
 	u, _ := url.Parse("s3://logs/prod")
-	o := sink.NewOptions(url.Values{"endpoint": {"https://me:hunter2@s3.example"}, "region": {"x"}})
+	o := address.NewOptions(url.Values{"endpoint": {"https://me:hunter2@s3.example"}, "region": {"x"}})
 	if _, err := Parse(u, &o); err == nil {
 		t.Error("a password in the endpoint is accepted")
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/sink/address"
 )
 
 // Object is a segment in a bucket.
@@ -35,7 +36,7 @@ func OpenBucket(text string) (*Reader, error) {
 	if err != nil || u.User != nil {
 		return nil, fmt.Errorf("use s3://BUCKET/PREFIX?endpoint=..., with the credentials in the environment or a file")
 	}
-	o := sink.NewOptions(u.Query())
+	o := address.NewOptions(u.Query())
 	r := &Reader{namespace: o.Text("namespace", "", "only segments of this namespace"), pod: o.Text("pod", "", "only segments of this pod")}
 	o.Text("name", "", "that of the sink, which reading does not need")
 	r.bucket, err = Parse(u, &o)

@@ -118,7 +118,7 @@ func TestParse(t *testing.T) {
 		t.Fatal(bad)
 	}
 	u, _ := url.Parse("s3://logs/a/b/")
-	o := sink.NewOptions(url.Values{})
+	o := address.NewOptions(url.Values{})
 	b, err := Parse(u, &o)
 	if err != nil || b.Name != "logs" || b.Prefix != "a/b" {
 		t.Errorf("%+v, error %v", b, err)

@@ -15,6 +15,7 @@ import (
 	"io"
 
 	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/sink/address"
 )
 
 // Kind returns a kind whose sinks write to w. Nothing else may write to w. A write that blocks
@@ -33,14 +34,11 @@ type output struct {
 }
 
 func open(t sink.Target, w io.Writer) (sink.Sink, error) {
-	format := t.Options.Text("format", "text", "`json`: one object a line")
-	if err := t.Options.Done(); err != nil {
+	given, err := address.ParseStdout(t.URL, &t.Options)
+	if err != nil {
 		return nil, err
 	}
-	if format != "text" && format != "json" {
-		return nil, fmt.Errorf("option format=%q: use text or json", format)
-	}
-	return &output{to: w, asJSON: format == "json"}, nil
+	return &output{to: w, asJSON: given.JSON}, nil
 }
 
 // object is a line as JSON.

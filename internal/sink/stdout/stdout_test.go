@@ -14,6 +14,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/sink/address"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -29,7 +30,7 @@ func opened(t *testing.T, w io.Writer, query string) sink.Sink {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Kind(w).Open(sink.Target{Options: sink.NewOptions(values)})
+	s, err := Kind(w).Open(sink.Target{Options: address.NewOptions(values)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func TestAFullPipeBlocksNobody(t *testing.T) {
 
 func TestUnknownFormat(t *testing.T) {
 	values := url.Values{"format": {"xml"}}
-	if _, err := Kind(io.Discard).Open(sink.Target{Options: sink.NewOptions(values)}); err == nil {
+	if _, err := Kind(io.Discard).Open(sink.Target{Options: address.NewOptions(values)}); err == nil {
 		t.Error("an unknown format is accepted")
 	}
 }

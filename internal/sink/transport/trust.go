@@ -8,28 +8,17 @@ import (
 	"net"
 	"os"
 
-	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/sink/address"
 )
 
-// Trust names the authorities that a sink trusts, and its own certificate, as files in PEM.
-// The zero value trusts the system's authorities and presents no certificate. A system
-// without certificates, such as our image, trusts the public ones: see [systemRoots].
-type Trust struct {
-	CA   string // trusted as well as the system's certificates
-	Cert string // of the client; set together with Key
-	Key  string
-}
+// Trust has the authorities that a sink trusts, and its own certificate. A system without
+// certificates, such as our image, trusts the public ones: see [systemRoots].
+type Trust address.Files
 
-// TrustOf reads the options ca, cert and key of a sink's URL, and the files that they name, so
-// that a wrong file is reported at the start.
-func TrustOf(o *sink.Options) (Trust, error) {
-	t := Trust{
-		CA:   o.Text("ca", "", "a file with certificates to trust as well as the system's, for all that the sink connects to; read for each connection"),
-		Cert: o.Text("cert", "", "a file with the certificate that the sidecar presents; read for each connection"),
-		Key:  o.Text("key", "", "a file with the key of the certificate in `cert`")}
-	if (t.Cert == "") != (t.Key == "") {
-		return t, errors.New("options cert and key go together")
-	}
+// TrustOf returns the trust in the files of a sink's URL. It reads the files, so that a wrong file is
+// reported at the start.
+func TrustOf(files address.Files) (Trust, error) {
+	t := Trust(files)
 	_, err := t.Config("")
 	return t, err
 }
