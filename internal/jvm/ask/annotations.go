@@ -81,6 +81,9 @@ type Request struct {
 	// are saved.
 	Save string
 
+	// SaveBad reports a problem with the annotation save. Save is then empty.
+	SaveBad bool
+
 	// AppLog has the lowest levels of the application's events that are wanted, by logger, whatever
 	// the application's own settings are. Zero: no raise. AppLogFor and AppLogID are the duration
 	// and the ID, as for Log. They are zero if AppLog is zero.
@@ -155,7 +158,9 @@ func interpret(ours map[string]entry, known []string, problems []Problem) (Reque
 		req.AppLog, req.AppLogFor, req.AppLogID = levels, length, id
 	}
 
+	before = len(p.problems)
 	req.Save = readLive(p, ours, saveName, "", parseID)
+	req.SaveBad = len(p.problems) > before
 
 	before = len(p.problems)
 	req.Adopted = readLive(p, ours, Adopt, "", ParseAdopted)

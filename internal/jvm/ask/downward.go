@@ -30,12 +30,12 @@ const (
 //
 // Memory is bounded whatever the file contains. A line that begins with [Prefix] and is longer than
 // 16 KiB is a problem; other lines may have any length. Only the first 1,000 annotations that are
-// not live are read. At most 8 MiB of a file are read. If it is longer, LogBad and TriggerBad are
-// set, because the rest may ask for something else.
+// not live are read. At most 8 MiB of a file are read. If it is longer, all annotations are bad,
+// because the rest may ask for something else.
 //
-// The error is an error of reading. LogBad and TriggerBad are set in that case too.
+// The error is an error of reading. All annotations are bad in that case too.
 func ParseAnnotations(r io.Reader, known []string) (Request, []Problem, error) {
-	unread := Request{LogBad: true, TriggerBad: true}
+	unread := Request{LogBad: true, TriggerBad: true, AppLogBad: true, AdoptedBad: true, SaveBad: true}
 	limited := &io.LimitedReader{R: r, N: maxFile + 1}
 	f := downwardFile{ours: map[string]entry{}}
 	if err := f.read(bufio.NewReaderSize(limited, maxLine+1)); err != nil {

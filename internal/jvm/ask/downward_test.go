@@ -195,7 +195,7 @@ func TestAnEndlessFileIsBadAndTakesLittleMemory(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		got, problems, err := ParseAnnotations(r, nil)
 		runtime.ReadMemStats(&after)
-		if err != nil || got != (Request{LogBad: true, TriggerBad: true}) || len(problems) == 0 || problems[0].Text != "the annotations are longer than 8 MiB and are ignored; shorten them" {
+		if err != nil || got != allBad || len(problems) == 0 || problems[0].Text != "the annotations are longer than 8 MiB and are ignored; shorten them" {
 			t.Errorf("%.20q: the request is %+v, with the problems %v, error %v", text, got, problems, err)
 		}
 		if r.read > maxFile+maxLine {
@@ -221,11 +221,14 @@ func TestAFileOfTheGreatestLengthIsRead(t *testing.T) {
 	checkRequest(t, got, problems, Request{Log: Raise{Selection: selected(t, "gc"), For: 15 * time.Minute}})
 }
 
+// allBad is the request of annotations that could not be read to their end.
+var allBad = Request{LogBad: true, TriggerBad: true, AppLogBad: true, AdoptedBad: true, SaveBad: true}
+
 func TestAFailedReadAsksForNothing(t *testing.T) {
 	broken := errors.New("broken")
 	r := io.MultiReader(strings.NewReader("ullage.dev/log=\"gc\"\nullage.dev/tri"), iotest.ErrReader(broken))
 	got, problems, err := ParseAnnotations(r, nil)
-	if !errors.Is(err, broken) || problems != nil || got != (Request{LogBad: true, TriggerBad: true}) {
+	if !errors.Is(err, broken) || problems != nil || got != allBad {
 		t.Errorf("the request is %+v, with the problems %v, error %v", got, problems, err)
 	}
 }

@@ -45,7 +45,7 @@ func FuzzParseAnnotations(f *testing.F) {
 		}
 		checkSound(t, r)
 		checkProblems(t, problems)
-		if (r.LogBad || r.TriggerBad || r.AppLogBad) && len(problems) == 0 {
+		if (r.LogBad || r.TriggerBad || r.AppLogBad || r.AdoptedBad || r.SaveBad) && len(problems) == 0 {
 			t.Errorf("a group is bad, but there is no problem: %+v", r)
 		}
 	})

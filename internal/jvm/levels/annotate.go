@@ -120,6 +120,9 @@ func (a *annotations) set(req ask.Request, problems []ask.Problem) bool {
 	if req.AppLogBad {
 		req.AppLog, req.AppLogFor, req.AppLogID = a.request.AppLog, a.request.AppLogFor, a.request.AppLogID
 	}
+	if req.SaveBad {
+		req.Save = a.request.Save
+	}
 	if req.AdoptedBad {
 		req.Adopted, req.SaysAdopted = a.request.Adopted, a.request.SaysAdopted
 	}

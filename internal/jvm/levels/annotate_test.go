@@ -188,6 +188,28 @@ func TestAnnotationsThatCouldNotBeReadAreReadLater(t *testing.T) {
 	}
 }
 
+// The part of the file that is not read may ask for something else, so the last requests stay in effect.
+func TestAnnotationsThatAreTooLongChangeNothing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "annotations")
+	good := `ullage.dev/log="gc*=debug"
+ullage.dev/trigger="dropped"
+ullage.dev/app-log="debug"
+ullage.dev/adopt="gc*=info"
+ullage.dev/save="one"
+`
+	n := newAnnotations(file, nil)
+	must(t, os.WriteFile(file, []byte(good), 0o600))
+	n.poll(time.Now())
+	before := n.request
+	must(t, os.WriteFile(file, []byte(strings.Repeat("#\n", 5<<20)), 0o600))
+	n.poll(time.Now())
+	wanted := n.request
+	wanted.LogBad, wanted.TriggerBad, wanted.AppLogBad, wanted.AdoptedBad, wanted.SaveBad = false, false, false, false, false
+	if wanted != before || before.Save != "one" || !before.SaysAdopted || before.AppLog.IsZero() || len(n.problems) != 1 {
+		t.Errorf("the request is %+v, with the problems %v; before, it was %+v", n.request, n.problems, before)
+	}
+}
+
 func TestEachNewValueOfTheAnnotationSavesOnce(t *testing.T) {
 	r := newRig(t)
 	r.annotate("save", "old")
@@ -198,7 +220,7 @@ func TestEachNewValueOfTheAnnotationSavesOnce(t *testing.T) {
 		return control.Saving{}, nil
 	}
 	p.step() // the file may be older than the process
-	for _, value := range []string{"one", "one", "two words", "two", "", "two"} {
+	for _, value := range []string{"one", "one", "two words", "one", "two", "", "two"} {
 		if r.annotate("save", value); value == "" {
 			r.annotate()
 		}
