@@ -58,7 +58,6 @@ func (w *writer) commit(ctx context.Context) error {
 	w.link.health.committed(w.marks, now)
 	w.link.progress.Store(now.UnixNano())
 	w.link.commits.Add(1)
-	w.link.prompt.committed()
 	w.taken.last = w.link.replies.publish(w.taken.last)
 	w.m.commits.Observe(time.Since(started).Seconds())
 	w.committed()

@@ -15,17 +15,20 @@ func TestAPromptCommitsBeforeTheSyncInterval(t *testing.T) {
 	b.eventually("the lines are committed", func() bool { return b.persisted("gc.log") == lines(0, 100) })
 }
 
-func TestAPromptIsOverAfterSomeCommits(t *testing.T) {
+// The line that a person waits for may follow many others, and need not be in one of the next commits.
+func TestAPromptIsOverAfterItsTime(t *testing.T) {
 	s, _ := newBench(t).begun(true)
-	s.Prompt()
-	p := &s.link.prompt
-	for range promptCommits {
-		if got := p.interval(time.Hour); got != promptInterval {
-			t.Errorf("a line waits for %s, want %s", got, promptInterval)
-		}
-		p.committed()
+	p, now := &s.link.prompt, time.Now()
+	if got := p.interval(time.Hour, now); got != time.Hour {
+		t.Errorf("before any request, a line waits for %s, want %s", got, time.Hour)
 	}
-	if got := p.interval(time.Hour); got != time.Hour {
-		t.Errorf("after %d commits, a line waits for %s, want %s", promptCommits, got, time.Hour)
+	s.Prompt()
+	for after, want := range map[time.Duration]time.Duration{0: promptInterval, promptTime / 2: promptInterval, 2 * promptTime: time.Hour} {
+		if got := p.interval(time.Hour, now.Add(after)); got != want {
+			t.Errorf("%s after the request, a line waits for %s, want %s", after, got, want)
+		}
+	}
+	if got := p.interval(time.Millisecond, now); got != time.Millisecond {
+		t.Errorf("with a shorter sync interval, a line waits for %s, want %s", got, time.Millisecond)
 	}
 }

@@ -107,7 +107,7 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 		queued := w.link.queue.Bytes()
 		due := w.taken.since(w.link)
 		if !due.IsZero() {
-			due = due.Add(w.link.prompt.interval(w.cfg.SyncInterval))
+			due = due.Add(w.link.prompt.interval(w.cfg.SyncInterval, now))
 		}
 		late := !due.IsZero() && !due.After(now)
 		if queued >= w.cfg.batchBytes(w.link.frame()) || late && queued > 0 || w.link.queue.Starved() {
