@@ -71,6 +71,9 @@ func (o *jdk8) read(text []byte, stamped bool) []oldEvent {
 			o.abandon()
 		}
 	}
+	if o.depth > 0 && isHistogramRow(text) {
+		return o.found
+	}
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
 		case c == '[':
@@ -86,6 +89,9 @@ func (o *jdk8) read(text []byte, stamped bool) []oldEvent {
 			i++
 		case c == '(':
 			i += o.group(text[i:])
+		case c == '-':
+			o.pause.failed = o.pause.failed || o.depth == 1 && bytes.HasPrefix(text[i:], []byte("--[PSYoungGen"))
+			i++
 		case isDigit(c) && (i == 0 || !isWord(text[i-1])):
 			i += o.sizes(text[i:])
 		default:
@@ -225,6 +231,20 @@ func (o *jdk8) sizes(text []byte) int {
 		n++
 	}
 	return n
+}
+
+// isHistogramRow reports whether a line in a pause is a row of a class histogram: "   1:  4000  400000  [C". No bracket
+// closes the bracket in the name of an array.
+func isHistogramRow(text []byte) bool {
+	for _, after := range []byte{':', ' ', ' '} {
+		text = bytes.TrimLeft(text, " ")
+		_, n := digits(text)
+		if n == 0 || n == len(text) || text[n] != after {
+			return false
+		}
+		text = text[n+1:]
+	}
+	return true
 }
 
 func isWord(c byte) bool { return isDigit(c) || isLetter(c) || c == '.' || c == ',' || c == '_' }

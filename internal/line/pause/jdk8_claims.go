@@ -65,7 +65,7 @@ func isOldPause(rest []byte) bool {
 		}
 		return len(rest) == 0 || isDigit(rest[0])
 	}
-	return isDigit(rest[0]) || bytes.HasPrefix(rest, []byte("Before GC")) || bytes.HasPrefix(rest, []byte("AdaptiveSize")) || bytes.HasPrefix(rest, []byte("PSAdaptiveSize"))
+	return isDigit(rest[0]) || bytes.HasPrefix(rest, []byte("Before GC")) || bytes.HasPrefix(rest, []byte("AdaptiveSize")) || bytes.HasPrefix(rest, []byte("PSAdaptiveSize")) || bytes.HasPrefix(rest, []byte("Desired survivor"))
 }
 
 // mayFollow reports whether a record may have ended before rest: rest is empty, the record's CPU

@@ -19,26 +19,28 @@ var stamped = [...][]byte{
 //
 //	2015-05-26T14:45:37.987-0200: 151.126: #7: [GC (Allocation Failure) …
 //
-// The options -XX:+PrintGCDateStamps, PrintGCTimeStamps and PrintGCID switch the stamps on. If
-// readStamps returns false, it has changed nothing.
+// The options -XX:+PrintGCDateStamps, PrintGCTimeStamps and PrintGCID switch the stamps on. After
+// the first stamp, the stamps of another thread may be mixed in at any place. If readStamps returns
+// false, it has changed nothing.
 func (r *Record) readStamps(line []byte) bool {
 	var date, uptime []byte
 	at := 0
-	for range maxStamps {
-		rest := line[at:]
+	for range 2 * maxStamps {
+		rest, one := line[at:], at == 0
 		if n := len(timeForm); len(rest) > n && isTime(rest[:n]) {
 			date, at = first(date, rest[:n]), at+n
 		} else if n := secondsLen(rest); n > 0 {
 			uptime, at = first(uptime, rest[:n]), at+n
 		} else if n := idLen(rest); n > 0 {
 			at += n
+		} else if n := len(": "); !one && bytes.HasPrefix(rest, []byte(": ")) {
+			at += n
 		} else {
 			break
 		}
-		if len(line) < at+2 || line[at] != ':' || line[at+1] != ' ' {
+		if one && !bytes.HasPrefix(line[at:], []byte(": ")) {
 			return false
 		}
-		at += len(": ")
 	}
 	if date == nil && uptime == nil || !isStamped(line[at:]) {
 		return false
@@ -67,7 +69,10 @@ func secondsLen(text []byte) int {
 	if i == 0 || i >= len(text) || text[i] != '.' && text[i] != ',' {
 		return 0
 	}
-	if end := digits(text, i+1); end >= i+len(".126") && end <= i+len(".123456789") {
+	switch end := digits(text, i+1); {
+	case end > i+len(".126") && end < len(text) && text[end] == text[i]:
+		return i + len(".126") // and the uptime of another thread
+	case end >= i+len(".126") && end <= i+len(".123456789"):
 		return end
 	}
 	return 0
