@@ -134,7 +134,7 @@ func (c *adoptConfig) validate(args []string) []error {
 		bad = append(bad, fmt.Errorf("--sink-secret: %q is not the name of a Secret", c.secret))
 	}
 	if c.image == "" {
-		bad = append(bad, errors.New("this build is not a release, so it does not know its image: add --image NAME"))
+		bad = append(bad, errors.New("this build is not a release, so it does not know its image: add --image NAME, such as that of a sidecar in the cluster"))
 	}
 	return append(bad, c.single.validate(args)...)
 }
@@ -164,19 +164,19 @@ func (c *adoptConfig) run(ctx context.Context, e cli.Env) error {
 	if err != nil {
 		return err
 	}
-	name := a.adopter()
-	if name != "" {
-		fmt.Fprintf(e.Stderr, "kubectl ullage adopt: container %s of pod %s adopts the JVM already, as it was told then: waiting for that\n", name, a.Metadata.Name)
-	} else if name, err = c.begin(ctx, e, in, a); err != nil {
+	guest := adopter{sidecar: sidecar{cluster: in, pod: a.Metadata.Name}, out: &shared{w: e.Stderr}}
+	if there := a.adopter(); there != nil {
+		guest.container = *there
+		fmt.Fprintf(e.Stderr, "kubectl ullage adopt: container %s of pod %s adopts the JVM already, for %s: waiting for that\n", there.Name, a.Metadata.Name, guest.lasts())
+	} else if guest.container, err = c.begin(ctx, e, in, a); err != nil {
 		return fmt.Errorf("pod %s: %w", a.Metadata.Name, err)
 	}
-	guest := adopter{sidecar: sidecar{cluster: in, pod: a.Metadata.Name, container: container{Name: name}}, out: &shared{w: e.Stderr}}
 	if c.dest == "" {
 		c.dest = a.Metadata.Name + "-adopted-" + time.Now().Format("20060102-150405")
 	}
-	figures, err := guest.bringBack(ctx, c.dest, c.lasts+adoptHold)
+	figures, err := guest.bringBack(ctx, c.dest, guest.lasts()+adoptHold)
 	if err != nil {
-		return fmt.Errorf("container %s of pod %s: %w", name, a.Metadata.Name, err)
+		return fmt.Errorf("container %s of pod %s: %w", guest.container.Name, a.Metadata.Name, err)
 	}
 	fmt.Fprintf(e.Stderr, "kubectl ullage adopt: the JVM is released, and what it logged is in %s\n", printable.Line(c.dest))
 	if figures == nil {
@@ -189,17 +189,17 @@ func (c *adoptConfig) run(ctx context.Context, e cli.Env) error {
 	return (&reportConfig{}).show("adopt", a.Metadata.Name, page, e)
 }
 
-// begin adds the container to the pod and returns its name.
-func (c *adoptConfig) begin(ctx context.Context, e cli.Env, in cluster, a adoptable) (string, error) {
+// begin adds the container to the pod and returns it.
+func (c *adoptConfig) begin(ctx context.Context, e cli.Env, in cluster, a adoptable) (container, error) {
 	if err := c.checkDest(); err != nil {
-		return "", err
+		return container{}, err
 	}
 	jvm, err := a.jvm(c.container)
 	if err == nil {
 		err = a.check(jvm)
 	}
 	if err != nil {
-		return "", err
+		return container{}, err
 	}
 	who, known := a.userOf(jvm)
 	switch {
@@ -211,20 +211,21 @@ func (c *adoptConfig) begin(ctx context.Context, e cli.Env, in cluster, a adopta
 		}
 	}
 	if err != nil {
-		return "", err
+		return container{}, err
 	}
 	name := newName(adopterPrefix, time.Now())
 	args := []string{"--all", c.selection, "--for=" + c.lasts.String(), "--hold=" + adoptHold.String(), "--dest=" + adoptedDir, "--retain-bytes=" + adoptRetain}
-	guest := c.guest(a, name, jvm, who, append(args, c.sinkArgs(a, jvm)...)...)
+	args = append(args, c.sinkArgs(a, jvm)...)
+	guest := c.guest(a, name, jvm, who, args...)
 	if env := c.sinkEnv(); len(env) > 0 {
 		guest["env"] = env
 	}
 	err = a.add(ctx, in, guest)
 	if err != nil {
-		return "", err
+		return container{}, err
 	}
 	fmt.Fprintf(e.Stderr, "kubectl ullage adopt: container %s of pod %s adopts the JVM of %s for %s\n", name, a.Metadata.Name, jvm, c.lasts)
-	return name, nil
+	return container{Name: name, Args: args}, nil
 }
 
 // checkDest returns why what is shipped cannot be brought here, or nil.

@@ -17,6 +17,8 @@ import (
 
 	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/handover"
 	"github.com/ullage/ullage/internal/read/report/view"
 )
@@ -50,6 +52,15 @@ func (s *shared) Write(p []byte) (int, error) {
 	return s.w.Write(p)
 }
 
+// lasts returns for how long the container adopts the JVM.
+func (a adopter) lasts() time.Duration {
+	lasts, err := settings.ParseDuration(a.setting("for"))
+	if err != nil || ask.CheckFor(lasts) != nil {
+		return ask.MaxRaise // another program has added the container
+	}
+	return lasts
+}
+
 // bringBack copies what is shipped into a new directory until the adoption ends. It returns the figures of a report,
 // or nil if the JVM logged nothing. After a Ctrl-C it ends the adoption first. If a connection breaks, it tries again,
 // as long as the container holds the copy. If the container ends first, the directory has what arrived until then, and
@@ -75,7 +86,7 @@ func (a adopter) bringBack(ctx context.Context, dest string, within time.Duratio
 			return figures, nil
 		}
 		if !now && ctx.Err() != nil {
-			fmt.Fprintf(a.out, "kubectl ullage adopt: releasing the JVM; another Ctrl-C leaves that to the container\n")
+			fmt.Fprintf(a.out, "kubectl ullage adopt: releasing the JVM; another Ctrl-C leaves that to the container, and what has arrived in %s\n", printable.Line(filepath.Clean(part)))
 			waiting, now = bound, true
 			continue
 		}

@@ -97,15 +97,29 @@ func (a adoptable) jvm(given string) (string, error) {
 	return names[0], nil
 }
 
-// adopter returns the container that is adopting a JVM of the pod now, or nothing.
-func (a adoptable) adopter() string {
+// adopter returns the container that is adopting a JVM of the pod now, or else one that is about to, or nil. A container
+// that waits for another reason, such as an image that cannot be pulled, may never begin.
+func (a adoptable) adopter() *container {
+	states := map[string]containerStatus{}
 	for _, st := range a.Status.EphemeralContainerStatuses {
-		if adopterName.MatchString(st.Name) && st.State.Running != nil {
-			return st.Name
+		states[st.Name] = st
+	}
+	var begins *container
+	for _, one := range a.Spec.EphemeralContainers {
+		state := states[one.Name].State
+		switch {
+		case !adopterName.MatchString(one.Name) || state.Terminated != nil:
+		case state.Running != nil:
+			return &one
+		case state.Waiting == nil, slices.Contains(beginning, state.Waiting.Reason):
+			begins = &one
 		}
 	}
-	return ""
+	return begins
 }
+
+// beginning are the reasons for which a container waits while its image is pulled.
+var beginning = []string{"ContainerCreating", "PodInitializing"}
 
 // check returns why no JVM of the pod can be adopted, or nil.
 func (a adoptable) check(jvm string) error {

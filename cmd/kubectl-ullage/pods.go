@@ -26,6 +26,8 @@ type pod struct {
 		InitContainers []container `json:"initContainers"`
 		Containers     []container `json:"containers"`
 
+		EphemeralContainers []container `json:"ephemeralContainers"`
+
 		HostPID         bool            `json:"hostPID"`
 		SecurityContext securityContext `json:"securityContext"`
 		Resources       resources       `json:"resources"` // of the pod as a whole
