@@ -161,11 +161,6 @@ func until(ctx context.Context, is func() bool) error {
 // take writes the destination to stdout while it grows, then removes it once stdin confirms its arrival. The end of stdin
 // ends the fetch, because the reader is gone.
 func (l *leaving) take(ctx context.Context, dest string, e cli.Env) error {
-	if l.now {
-		if err := os.WriteFile(dest+stopMark, nil, 0o600); err != nil {
-			return fmt.Errorf("end the adoption: %w", err)
-		}
-	}
 	in := bufio.NewReader(io.LimitReader(e.Stdin, int64(handover.MaxAsked+len(handover.Confirmation)+1)))
 	has, err := handover.Asked(in)
 	if err != nil {
@@ -181,6 +176,11 @@ func (l *leaving) take(ctx context.Context, dest string, e cli.Env) error {
 	}()
 	if err := until(ctx, func() bool { return exists(dest) }); err != nil {
 		return fmt.Errorf("wait for the adoption: %w", err)
+	}
+	if l.now { // not earlier: a process that begins an adoption removes the marks before it makes the destination
+		if err := os.WriteFile(dest+stopMark, nil, 0o600); err != nil {
+			return fmt.Errorf("end the adoption: %w", err)
+		}
 	}
 	if err := handover.Write(e.Stdout, dest, has, looks(ctx, dest)); err != nil {
 		return fmt.Errorf("hand over %s: %w", printable.Line(dest), err)

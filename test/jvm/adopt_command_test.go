@@ -145,7 +145,7 @@ func TestAdoptHandsOverWhatItShipped(t *testing.T) {
 		cmd.Stdin = strings.NewReader(stdin)
 		return cmd.Output()
 	}
-	if _, err := fetch("", "--now"); err == nil {
+	if _, err := fetch("[]\n", "--now"); err == nil {
 		t.Error("a fetch without a reader succeeded, want an error")
 	}
 	lab.Eventually(r, patience, "the adoption has ended", func() bool { return strings.Contains(adopt.Stderr(), "waiting 1h0m0s for a fetch") })
