@@ -179,7 +179,8 @@ func mayBegin(line []byte) bool {
 		// [07:36:35, [2026-11-23, [23-Nov-2026, [11/3/26, but not [0.397s] nor [12.397s].
 		return line[3] == ':' || line[3] == line[6] || isSeparator(line[5]) || isSeparator(line[3]) && line[3] != '.' || line[2] == '/'
 	case c == '[':
-		return isUpper(line[1]) || isUpper(line[2]) || line[1] == '#' // [WARN ], [ WARN], [#|2026-11-23
+		// [WARN ], [ WARN], [#|2026-11-23, [otel.javaagent 2026-11-23, [dd.trace 2026-11-23.
+		return isUpper(line[1]) || isUpper(line[2]) || line[1] == '#' || line[1] == 'o' || line[1] == 'd'
 	case c == ' ':
 		return isUpper(line[1]) && isUpper(line[4]) // WARN 2026-11-23
 	case isUpper(c):

@@ -44,7 +44,8 @@ Caused by: java.io.IOException: none → continuation error
 [2026-11-23T07:36:35.123+0100] WARN x → header warning
 2026-11-23 07:36:35|ERROR|x → header error
 2026-11-23 07:36:35 |ERROR|x → header error
-2026-11-23 07:36:35,ERROR,x → continuation error
+2026-11-23 07:36:35,ERROR,x → header unknown
+ more → continuation unknown
 [2026-11-23T07:36:35,123][WARN ][o.e.n.Node] [node] x → header warning
 [2026-11-23T07:36:35,123][o.e.n.Node] ERROR x → header unknown
  more → continuation unknown`},
@@ -116,6 +117,8 @@ stray → continuation unknown
 07:36:35.123 [main] ERROR x - {  → header error
 {"time":"2026-11-23T07:36:35Z"} → continuation error
 {"level":3.5,"a":1} → continuation error
+{"level":7,"name":"knight","time":95} → continuation error
+<soap12:Body> <Info>ok</Info> → continuation error
 {"a":{"level":"DEBUG"}} → continuation error
 {} → continuation error`},
 	{"UL, the sidecar's marker, and an application in one stream", UL, `

@@ -13,14 +13,20 @@ type object struct {
 	level ul.Level
 	at    *stamp
 	dated bool
+
+	numbered bool // the level is a number
 }
 
 // parseJSON returns the header of a line that begins with an object. An object that does not
-// end in the line is a header only if the line shows its level.
+// end in the line is a header only if the line shows its level. A number is a level only next to
+// a date, since other objects have numbered levels as well.
 func parseJSON(line []byte, at *stamp) (h header, ok bool) {
 	o := object{text: line, at: at}
 	end, whole := o.members(1, "")
 	whole = whole && skipBlank(line, end) == len(line)
+	if o.numbered && !o.dated {
+		o.level = ul.Unknown
+	}
 	return header{format: JSON, level: o.level}, whole && o.dated || o.level != ul.Unknown
 }
 
@@ -39,16 +45,8 @@ func flatLevel(line []byte) ul.Level {
 	if name := line[:i]; name[i-1] != '"' && !bytes.HasSuffix(name, []byte(`"log.`)) && !bytes.HasSuffix(name, []byte(`"log`)) {
 		return ul.Unknown
 	}
-	i = skipBlank(line, i+len(`level":`))
-	if value, end := str(line, i); end > 0 {
-		return levelOfAnyCase(value)
-	}
-	for end := i; end < min(len(line), i+3); end++ {
-		if c := line[end]; c == ',' || c == '}' {
-			return levelOfNumber(line[i:end])
-		}
-	}
-	return ul.Unknown
+	value, _ := str(line, skipBlank(line, i+len(`level":`)))
+	return levelOfAnyCase(value)
 }
 
 // members reads the members of the object whose brace is before text[i] and returns the
@@ -122,7 +120,7 @@ func (o *object) member(name []byte, within string, value []byte, quoted bool) {
 			return
 		}
 		if o.level = levelOfAnyCase(value); !quoted {
-			o.level = levelOfNumber(value)
+			o.level, o.numbered = levelOfNumber(value), true
 		}
 	case "log.level", "loglevel", "severity":
 		if within == "" && o.level == ul.Unknown && quoted {
@@ -160,11 +158,9 @@ func (o *object) nanos(value []byte) bool {
 	return true
 }
 
-// maxSeconds is the last second of the year 9999.
-const maxSeconds = 253402300799
-
-// date reads a date in text, or a number of seconds or, where these would be too many,
-// milliseconds since 1970.
+// date reads a date in text, or a number of seconds, milliseconds, microseconds or nanoseconds since
+// 1970. From 2001 to 2286, the number of digits shows the unit. A number with fewer digits may be a
+// duration.
 func (o *object) date(value []byte, quoted bool) bool {
 	var s stamp
 	if quoted {
@@ -175,24 +171,23 @@ func (o *object) date(value []byte, quoted bool) bool {
 		*o.at = s
 		return true
 	}
-	seconds, i := 0, 0
-	for ; i < len(value) && i < 15 && isDigit(value[i]); i++ {
-		seconds = 10*seconds + int(value[i]-'0')
+	const digits = len("1715073164")
+	whole, _, _ := bytes.Cut(value, []byte{'.'})
+	seconds, nanos := number(value, 0, digits), 0
+	if seconds < 1e9 || len(whole)%3 != digits%3 || len(whole) > digits+9 {
+		return false
 	}
-	whole := i
-	if is(value, i, ".") {
-		for i++; i < len(value) && isDigit(value[i]); i++ {
+	unit := int(time.Second)
+	for i, c := range value[digits:] {
+		switch {
+		case isDigit(c):
+			unit /= 10
+			nanos += int(c-'0') * unit
+		case digits+i != len(whole): // 1.7E9
+			return false
 		}
 	}
-	switch {
-	case whole == 0 || i < len(value): // 1.7E9
-		return false
-	case seconds > maxSeconds/10:
-		o.at.unix = time.UnixMilli(int64(seconds)).UTC()
-	default:
-		s.readFraction(value, whole)
-		o.at.unix = time.Unix(int64(seconds), int64(s.nanos)).UTC()
-	}
+	o.at.unix = time.Unix(int64(seconds), int64(nanos)).UTC()
 	return true
 }
 

@@ -63,8 +63,6 @@ func parsePattern(line []byte, at *stamp) (h header, ok bool) {
 			i = end // findLevel would read GMT+02:00 as more than one word
 		}
 		h.level = findLevel(line, i)
-	default:
-		return h, false
 	}
 	if h.level == ul.Unknown && open {
 		if liberty, ok := parseLiberty(line); ok {
@@ -74,16 +72,26 @@ func parsePattern(line []byte, at *stamp) (h header, ok bool) {
 	return h, h.level != ul.Unknown || at.dated
 }
 
-// parseBracket returns the header of a line that begins with a bracket. GlassFish's lines
-// begin with one: [#|2026-11-23T07:36:35.123+0100|WARNING|glassfish 5|…
+// named are the beginnings of lines that have a bracket and a name before their date: those of
+// GlassFish, and of the agents of OpenTelemetry and Datadog.
+//
+//	[#|2026-11-23T07:36:35.123+0100|WARNING|glassfish 5|…
+//	[otel.javaagent 2026-11-23 07:36:35:123 +0000] [main] WARN io.opentelemetry.X - text
+var named = []string{"[#|", "[otel.javaagent ", "[dd.trace "}
+
+// parseBracket returns the header of a line that begins with a bracket.
 func parseBracket(line []byte, at *stamp) (h header, ok bool) {
-	const glassfish = "[#|"
-	switch {
-	case isDigit(line[1]):
+	if isDigit(line[1]) {
 		return parsePattern(line, at)
-	case is(line, 0, glassfish):
-		n := at.readStamp(line[len(glassfish):])
-		return header{Pattern, findLevel(line, len(glassfish)+n)}, at.dated
+	}
+	for _, begin := range named {
+		if is(line, 0, begin) {
+			i := len(begin) + at.readStamp(line[len(begin):])
+			if is(line, i, "]") {
+				i++
+			}
+			return header{Pattern, findLevel(line, i)}, at.dated
+		}
 	}
 	return parseLevelFirst(line, at)
 }
@@ -155,8 +163,8 @@ func jettyLevel(text []byte) ul.Level {
 func parseWebLogic(line []byte) (h header, ok bool) {
 	line = bytes.TrimPrefix(line, []byte("####"))
 	moment, rest, found := bytes.Cut(line[:min(len(line), maxGroup)], []byte("> <"))
-	if !found || !is(moment, 0, "<") || bytes.IndexByte(moment, ':') < 0 || !bytes.ContainsAny(moment, "0123456789") {
-		return h, false
+	if colon := bytes.IndexByte(moment, ':'); !found || !is(moment, 0, "<") || number(moment, colon-1, 1) < 0 || number(moment, colon+1, 2) < 0 {
+		return h, false // such as <soap12:Body> <Error>
 	}
 	word, _, found := bytes.Cut(rest, []byte{'>'})
 	h = header{Pattern, levelOfAnyCase(word)}

@@ -25,7 +25,7 @@ func (s *stamp) time() (time.Time, bool) {
 	if !s.unix.IsZero() {
 		return s.unix.Add(time.Duration(s.nanos)), true
 	}
-	if s.year == 0 {
+	if s.year < 1970 || s.year >= 2100 { // no date, or a year of another calendar
 		return time.Time{}, false
 	}
 	t := time.Date(s.year, s.month, s.day, s.hour, s.minute, s.second, s.nanos, time.UTC)
@@ -148,6 +148,9 @@ func (s *stamp) readFraction(text []byte, i int) (end int) {
 	return i
 }
 
+// maxHours is the largest offset of a zone in Java.
+const maxHours = 18
+
 // readZone reads Z or an offset such as +01:00, +0100 or +01, which may follow a space.
 func (s *stamp) readZone(text []byte, i int) (end int) {
 	if i < len(text) && text[i] == 'Z' {
@@ -172,6 +175,9 @@ func (s *stamp) readZone(text []byte, i int) (end int) {
 		minutes, end = number(text, end+1, 2), end+3
 	case number(text, end, 2) >= 0:
 		minutes, end = number(text, end, 2), end+2
+	}
+	if hours > maxHours || minutes > 59 {
+		return i // such as the number of a process
 	}
 	s.zoned = true
 	s.zone = time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute
