@@ -70,7 +70,7 @@ func firstSized(t *testing.T, jdk lab.JDK, c Collector) (heap int, z *view.Sizin
 	t.Helper()
 	const smallest, largest, tries = 128, 1024, 16
 	for range tries {
-		if heap *= 2; heap > largest || z == nil || strings.Contains(z.Refused, "are too few") {
+		if heap *= 2; heap > largest || z == nil || strings.Contains(z.Refused, "are needed") {
 			heap = smallest
 		}
 		if z = sized(t, jdk, c, heap).sizing; z != nil && z.Max > 0 {

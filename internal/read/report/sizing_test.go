@@ -71,7 +71,7 @@ func TestTheSizeOfAHeapFollowsFromWhatCollectionsTake(t *testing.T) {
 func TestNoSizeOfAHeapIsBetterThanAWrongOne(t *testing.T) {
 	log, replaced := serial(2), strings.ReplaceAll
 	for _, c := range []struct{ name, log, why string }{
-		{"a short log", log[:strings.Index(log, "[300.000s]")], "of the JVM are too few"},
+		{"a short log", log[:strings.Index(log, "[300.000s]")], "of the JVM, and 10 in at least 10.0 min are needed"},
 		{"a log without old cycles", replaced(log, "Pause Full", "Pause Young"), "no old cycle was seen"},
 		{"a log with a loss", log + "[7300.000s][warning][] " + "     7 messages dropped due to async logging\n", "the log is not complete"},
 		{"a JVM with flags for its young generation", logged(0, "arguments", "jvm_args: -Xmx300m -Xmn100m") + log, "-Xmn100m gives the young generation"},
@@ -134,7 +134,7 @@ func TestWhatCollectionsTookInRealLogs(t *testing.T) {
 			if (z.Refused == "") != (c.why == "") || !strings.Contains(z.Refused, c.why) || c.why == "" && z.Max < 1.3*z.Live {
 				t.Errorf("%.0f MiB, %q; want %q", z.Max/mib, z.Refused, c.why)
 			}
-			if first := reportOn(t, Config{}, "testdata/sizing-"+c.name+"-jdk25.log.gz").Runs[0].Sizing; first.Max != 0 || !strings.Contains(first.Refused, "are too few") {
+			if first := reportOn(t, Config{}, "testdata/sizing-"+c.name+"-jdk25.log.gz").Runs[0].Sizing; first.Max != 0 || !strings.Contains(first.Refused, "are needed") {
 				t.Errorf("%+v, want no size from less than ten minutes", first)
 			}
 		})

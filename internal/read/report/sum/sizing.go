@@ -202,7 +202,7 @@ func (z *sizing) close(r *view.Run, span, least time.Duration, grows bool) *view
 	case !known(pause.Collector(r.Collector)) || z.young:
 		out.Refused = "there is a rule only for Serial, Parallel, G1, ZGC, and Shenandoah without generations"
 	case span < least || z.all.collections < sizingCollections:
-		out.Refused = fmt.Sprintf("%s in %s of the JVM are too few: %d in %s are needed", view.Plural(z.all.collections, "collection"), view.Duration(seconds(span)), sizingCollections, view.Duration(seconds(least)))
+		out.Refused = fmt.Sprintf("the log has %s in %s of the JVM, and %d in at least %s are needed", view.Plural(z.all.collections, "collection"), view.Duration(seconds(span)), sizingCollections, view.Duration(seconds(least)))
 	case z.cycles == 0:
 		out.Refused = "no old cycle was seen, so that what lives is not known; 'jcmd PID GC.run' makes one while the application stands still"
 	case grows:
