@@ -21,7 +21,11 @@ func TestPicturesOfTheDocuments(t *testing.T) {
 	if dir == "" {
 		dir = Pictures
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	c := collecting{
@@ -49,7 +53,8 @@ func TestPicturesOfTheDocuments(t *testing.T) {
 	for name, p := range live {
 		p.top(filepath.Join(dir, name), 1100, 640)
 	}
-	address := page(t, c.dest)
+	t.Chdir(filepath.Dir(c.dest)) // the report shows the name that it was given
+	address := page(t, filepath.Base(c.dest))
 	for _, dark := range []bool{false, true} {
 		v := View{Width: 1100, Height: 640, Dark: dark}
 		b.Open(t, address, v).top(filepath.Join(dir, name("report", v)), 1100, 640)
