@@ -23,6 +23,8 @@ fi
 # The standard tools must be able to read what we write.
 has zstd || missing+=(zstd)
 has gzip || missing+=(gzip)
+# The documented commands that a test runs use it.
+has jq || missing+=(jq)
 
 # Servers for tests of the sinks, and logging libraries, come from Maven.
 has mvn || missing+=(maven)

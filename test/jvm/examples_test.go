@@ -1,6 +1,7 @@
 package jvm
 
 import (
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -10,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 // TestExamples runs each documented example that needs no cluster in a shell, with the test's own
@@ -67,6 +70,81 @@ func TestTheREADMEsFirstCommands(t *testing.T) {
 			t.Errorf("the demos do not print %q:\n%s", want, out)
 		}
 	}
+}
+
+// TestThePagesCommands runs the commands of pages as they are, on a real log with a long pause. Only places and the time of
+// the incident differ.
+func TestThePagesCommands(t *testing.T) {
+	if _, err := exec.LookPath("jq"); err != nil {
+		lab.Needs(t, err.Error())
+	}
+	t.Parallel()
+	r := raising(t, jdks[0], "--persist-level", "info", "--hindsight", "1m", "--hindsight-on", "")
+	jvm := debugging(r, "-XX:+StartAttachListener", "-Xmx1g", "-Xmn2m", "-XX:+UseSerialGC", "LongPause", "500", "200", "30")
+	lab.Eventually(t, patience, "the JVM had a pause of more than 100 ms", func() bool {
+		return strings.Contains(r.soFar("ullage.log"), "jvm-") && slowPause.Match(r.written("gc.log"))
+	})
+	bin := t.TempDir()
+	if err := os.Symlink(program, filepath.Join(bin, "ullage")); err != nil {
+		t.Fatal(err)
+	}
+	work := t.TempDir()
+	answer := func(command string) string {
+		command = strings.NewReplacer("16:45", time.Now().Format("15:04"), "2026-11-20T16:45:11", time.Now().Format("2006-01-02T15:04:05"),
+			"/var/lib/ullage", r.dest, "DEST", r.dest).Replace(command)
+		return run(t, work, command, "ULLAGE_DEST="+r.dest, "ULLAGE_SOURCE="+r.source, "PATH="+bin+":"+os.Getenv("PATH"))
+	}
+	incident := commands(t, "incident.md")
+	for i, want := range []string{"Pause ", "Pause ", "jvm-", "complete", "no gaps", "until ", "[debug]", "Stops by cause"} {
+		if i >= len(incident) {
+			t.Fatalf("the page about incidents has %d blocks of commands", len(incident))
+		}
+		out := ""
+		for command := range strings.Lines(incident[i]) {
+			out += answer(command)
+			if strings.HasPrefix(command, "ullage levels save") {
+				r.shipped(detail, "[debug]")
+			}
+		}
+		if !strings.Contains(out, want) {
+			t.Errorf("the commands of question %d do not print %q:\n%s%s", i+1, want, incident[i], out)
+		}
+	}
+	for command := range strings.Lines(commands(t, "read-logs.md")[0]) {
+		if !strings.Contains(command, " -f ") { // which ends only with Ctrl-C
+			answer(command)
+		}
+	}
+	jvm.Terminate()
+	log := r.written("gc.log")
+	for _, name := range []string{"gc.log", "before/gc.log", "after/gc.log", "pods/a/gc.log", "pods/b/gc.log", "pods/c/gc.log", "old/a.log", "old/b.log", "new/a.log"} {
+		path := filepath.Join(work, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, log, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out := answer(commands(t, "report.md")[0]); !strings.Contains(out, "Stops by cause") || !strings.Contains(out, `"stops": `) {
+		t.Errorf("the commands of the page about reports print\n%s", out)
+	}
+}
+
+// slowPause is the line of a pause of at least 100 ms.
+var slowPause = regexp.MustCompile(`(?m)^.* Pause .*[0-9]{3,}\.[0-9]{3}ms$`)
+
+// commands returns the blocks of commands in a page.
+func commands(t *testing.T, page string) (blocks []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../../docs", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllSubmatch(text, -1) {
+		blocks = append(blocks, string(block[1]))
+	}
+	if len(blocks) == 0 {
+		t.Fatalf("docs/%s has no commands", page)
+	}
+	return blocks
 }
 
 // repository creates a repository with one commit, which has all files below root that git does not ignore.
