@@ -49,8 +49,8 @@ POD-report.html.
 If the connection breaks, the command goes on where it was. If it was ended, run
 it again: it waits for the container that is there and fetches what it shipped.
 The container keeps that for ` + adoptHoldText + ` after the end. If the pod or the JVM's
-container ends first, the directory has all but the last two seconds or so, and
-the command exits with 1.
+container ends first, the directory has all but the last two seconds or so, the
+report says that it is not complete, and the command exits with 1.
 
 A --sink gets the lines as well. Its options are checked first. A file that one
 of them names must be in the image; if it is not, the container ends before it
@@ -176,17 +176,18 @@ func (c *adoptConfig) run(ctx context.Context, e cli.Env) error {
 	}
 	figures, err := guest.bringBack(ctx, c.dest, guest.lasts()+adoptHold)
 	if err != nil {
-		return fmt.Errorf("container %s of pod %s: %w", guest.container.Name, a.Metadata.Name, err)
+		err = fmt.Errorf("container %s of pod %s: %w", guest.container.Name, a.Metadata.Name, err)
+	} else {
+		fmt.Fprintf(e.Stderr, "kubectl ullage adopt: the JVM is released, and what it logged is in %s\n", printable.Line(c.dest))
 	}
-	fmt.Fprintf(e.Stderr, "kubectl ullage adopt: the JVM is released, and what it logged is in %s\n", printable.Line(c.dest))
 	if figures == nil {
-		return nil
-	}
-	page, err := guest.page(figures)
-	if err != nil {
 		return err
 	}
-	return (&reportConfig{}).show("adopt", a.Metadata.Name, page, e)
+	page, bad := guest.page(figures)
+	if bad == nil {
+		bad = (&reportConfig{}).show("adopt", a.Metadata.Name, page, e)
+	}
+	return errors.Join(err, bad)
 }
 
 // begin adds the container to the pod and returns it.

@@ -7,10 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -64,7 +63,7 @@ func (a adopter) lasts() time.Duration {
 // bringBack copies what is shipped into a new directory until the adoption ends. It returns the figures of a report,
 // or nil if the JVM logged nothing. After a Ctrl-C it ends the adoption first. If a connection breaks, it tries again,
 // as long as the container holds the copy. If the container ends first, the directory has what arrived until then, and
-// the error says so.
+// the figures and the error say so.
 func (a adopter) bringBack(ctx context.Context, dest string, within time.Duration) (*view.Report, error) {
 	if err := a.started(ctx); err != nil {
 		return nil, err
@@ -92,13 +91,13 @@ func (a adopter) bringBack(ctx context.Context, dest string, within time.Duratio
 		}
 		if ended := a.ended(bound); ended != nil {
 			finish() // the container's log says why
-			return nil, copied{part, dest}.keep(ended)
+			return a.keep(copied{part, dest}, ended)
 		}
 		if errors.Is(err, handover.ErrRefused) {
 			return nil, err
 		}
 		if bound.Err() != nil {
-			return nil, copied{part, dest}.keep(err)
+			return a.keep(copied{part, dest}, err)
 		}
 		fmt.Fprintf(a.out, "kubectl ullage adopt: trying again: %s\n", printable.Line(err.Error()))
 		select {
@@ -233,19 +232,50 @@ func (c copied) name() error {
 	return nil
 }
 
+// figures takes the figures of the report out of the copy. They are nil if the JVM has logged nothing.
+func (a adopter) figures(c copied) *view.Report {
+	file := filepath.Join(c.part, handover.Report)
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && info.Size() > maxReport {
+		err = fmt.Errorf("it is longer than %s", printable.Bytes(maxReport))
+	}
+	var text []byte
+	if err == nil {
+		text, err = os.ReadFile(file)
+	}
+	var figures *view.Report
+	if err == nil {
+		figures, err = view.Decode(text)
+	}
+	if err != nil {
+		fmt.Fprintf(a.out, "kubectl ullage adopt: no report ('ullage report' makes one of the copy): %s\n", printable.Line(err.Error()))
+	}
+	_ = os.Remove(file) // it is in the page
+	return figures
+}
+
 // keep keeps what arrived before the copying failed, and adds to the error where that is.
-func (c copied) keep(why error) error {
+func (a adopter) keep(c copied, why error) (*view.Report, error) {
 	entries, err := os.ReadDir(c.part)
 	if err == nil && len(entries) == 0 {
-		return why
+		return nil, why
+	}
+	figures := a.figures(c)
+	if figures != nil {
+		figures.Complete = false
+		figures.Problems = append(figures.Problems, view.Problem{Kind: view.ProblemCut, Count: 1, Loses: true,
+			Text: "the copy was cut short, and the figures are those of a report that was made before: " + printable.Line(why.Error())})
 	}
 	if err == nil {
 		err = c.name()
 	}
 	if err != nil {
-		return errors.Join(why, err)
+		return figures, errors.Join(why, err)
 	}
-	return fmt.Errorf("%w; what arrived until then is in %s, without the last two seconds or so: 'ullage report' and 'ullage logs' read it", why, printable.Line(c.dest))
+	return figures, fmt.Errorf("%w; what arrived until then is in %s, without the last two seconds or so: 'ullage report' and 'ullage logs' read it", why, printable.Line(c.dest))
 }
 
 // fetch copies what is shipped until the adoption ends, and confirms to the container that all of it arrived. The copy
@@ -276,7 +306,7 @@ func (a adopter) fetch(ctx context.Context, c copied, now bool) (figures *view.R
 		return nil, a.cluster.notRun(err)
 	}
 	_, _ = stdin.Write(has.Bytes()) // if kubectl has ended, nothing is received
-	figures, err = a.receive(ctx, out, c)
+	figures, err = a.receive(out, c)
 	short := errors.Is(err, io.ErrUnexpectedEOF) // kubectl has ended, and knows why
 	switch {
 	case err == nil:
@@ -298,32 +328,10 @@ func (a adopter) fetch(ctx context.Context, c copied, now bool) (figures *view.R
 	return nil, err
 }
 
-// receive unpacks a tar. The container still has the same copy, and reports on it.
-func (a adopter) receive(ctx context.Context, from io.Reader, c copied) (*view.Report, error) {
+// receive unpacks a tar.
+func (a adopter) receive(from io.Reader, c copied) (*view.Report, error) {
 	if err := handover.Read(bufio.NewReader(from), c.part); err != nil {
 		return nil, err
 	}
-	figures, err := a.report(ctx, append([]string{"report", "--json"}, jvmDirs(c.part)...))
-	if err != nil {
-		fmt.Fprintf(a.out, "kubectl ullage adopt: no report ('ullage report' makes one of the copy): %s\n", printable.Line(err.Error()))
-	}
-	return figures, c.name()
-}
-
-// jvmDir matches the directory of one of several JVMs.
-var jvmDir = regexp.MustCompile(`^[0-9]{1,10}$`)
-
-// jvmDirs returns the directories, in the container, of the JVMs whose copies are in a directory here.
-func jvmDirs(part string) []string {
-	entries, err := os.ReadDir(part)
-	var all []string
-	for _, entry := range entries {
-		if err == nil && jvmDir.MatchString(entry.Name()) {
-			all = append(all, path.Join(adoptedDir, entry.Name()))
-		}
-	}
-	if len(all) == 0 {
-		return []string{adoptedDir}
-	}
-	return all
+	return a.figures(c), c.name()
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -9,6 +10,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +20,8 @@ import (
 	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/handover"
+	"github.com/ullage/ullage/internal/read/report"
+	"github.com/ullage/ullage/internal/read/report/view"
 )
 
 // By these files next to the destination, the process that holds the copy and the process that fetches it agree. Both
@@ -29,6 +34,11 @@ const (
 const (
 	// copyEvery is how often a fetch looks for what was shipped meanwhile.
 	copyEvery = time.Second
+
+	// reportEvery is the least time between two reports of a copy that grows. A report takes at most one part in
+	// reportShare of the time.
+	reportEvery = 5 * time.Second
+	reportShare = 20
 
 	// farewell is how long a fetch has to take the rest when the container is stopped.
 	farewell = 5 * time.Second
@@ -47,7 +57,7 @@ type leaving struct {
 
 func (l *leaving) flags(fs *flag.FlagSet) {
 	settings.DurationVar(fs, &l.hold, "hold", 0, "after the end, wait for this `DURATION` until 'ullage adopt --fetch' has taken --dest away")
-	fs.BoolVar(&l.fetch, "fetch", false, "write --dest to stdout as a tar, as it grows until the end of the adoption, after a line on stdin with what is there already (at first \"[]\"); remove it once stdin says \""+handover.Confirmation+"\"")
+	fs.BoolVar(&l.fetch, "fetch", false, "write --dest to stdout as a tar, as it grows until the end of the adoption, with a report of it in "+handover.Report+", after a line on stdin with what is there already (at first \"[]\"); remove it once stdin says \""+handover.Confirmation+"\"")
 	fs.BoolVar(&l.now, "now", false, "with --fetch: end the adoption now")
 	fs.BoolVar(&l.who, "who", false, "print the user and the group of the JVM here as UID:GID, and adopt nothing")
 }
@@ -166,6 +176,8 @@ func (l *leaving) take(ctx context.Context, dest string, e cli.Env) error {
 	if err != nil {
 		return err
 	}
+	r := &reporting{dest: dest}
+	defer r.end()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	confirmed := make(chan bool, 1)
@@ -182,7 +194,7 @@ func (l *leaving) take(ctx context.Context, dest string, e cli.Env) error {
 			return fmt.Errorf("end the adoption: %w", err)
 		}
 	}
-	if err := handover.Write(e.Stdout, dest, has, looks(ctx, dest)); err != nil {
+	if err := handover.Write(e.Stdout, dest, has, r.looks(ctx)); err != nil {
 		return fmt.Errorf("hand over %s: %w", printable.Line(dest), err)
 	}
 	if !<-confirmed {
@@ -194,18 +206,91 @@ func (l *leaving) take(ctx context.Context, dest string, e cli.Env) error {
 	return nil
 }
 
+// reporting keeps a report of a copy that grows in the copy itself, as [handover.Report]. So a reader has a report even
+// if the container ends before the adoption does.
+type reporting struct {
+	dest  string
+	begun time.Time
+	made  chan []byte // the result of the report that is being made; nil: none is
+	due   time.Time   // when the next report is to begin
+}
+
 // looks returns a function that waits until it is time to look at the destination again, and reports
-// whether the adoption has ended.
-func looks(ctx context.Context, dest string) func() (over bool, err error) {
+// whether the adoption has ended. The report is then that of the whole copy.
+func (r *reporting) looks(ctx context.Context) func() (over bool, err error) {
 	return func() (bool, error) {
-		if exists(dest + overMark) {
-			return true, nil
+		over := exists(r.dest + overMark)
+		if !over {
+			select {
+			case <-ctx.Done():
+				return false, ctx.Err()
+			case <-time.After(copyEvery):
+				over = exists(r.dest + overMark)
+			}
 		}
-		select {
-		case <-ctx.Done():
-			return false, ctx.Err()
-		case <-time.After(copyEvery):
-			return exists(dest + overMark), nil
+		r.renew(ctx, over)
+		return over, nil
+	}
+}
+
+// renew saves a report that has been made, and begins the next one if it is due. The last one is awaited.
+func (r *reporting) renew(ctx context.Context, last bool) {
+	if last {
+		r.end() // it may lack the end of the copy
+	}
+	select {
+	case text := <-r.made:
+		r.save(text)
+	default:
+	}
+	if r.made == nil && (last || time.Now().After(r.due)) {
+		r.begin(ctx)
+	}
+	if last {
+		r.save(<-r.made)
+	}
+}
+
+// begin begins to make a report.
+func (r *reporting) begin(ctx context.Context) {
+	r.begun, r.made = time.Now(), make(chan []byte, 1)
+	go func() {
+		var text bytes.Buffer
+		if figures, err := report.Read(ctx, copies(r.dest), report.Config{}); err == nil { // otherwise the JVM has logged nothing yet
+			_ = view.JSON(&text, figures)
+		}
+		r.made <- text.Bytes()
+	}()
+}
+
+// save replaces the report in the copy, unless the new one is empty. Without a report, the reader can make one of the
+// copy, so an error is ignored.
+func (r *reporting) save(text []byte) {
+	r.made, r.due = nil, time.Now().Add(max(reportEvery, reportShare*time.Since(r.begun)))
+	if len(text) > 0 {
+		_ = os.WriteFile(filepath.Join(r.dest, handover.Report), text, 0o600)
+	}
+}
+
+// end waits for a report that is being made, and drops it.
+func (r *reporting) end() {
+	if r.made != nil {
+		<-r.made
+		r.made = nil
+	}
+}
+
+// copies returns the copies in a destination: several JVMs have one directory each.
+func copies(dest string) []string {
+	entries, err := os.ReadDir(dest)
+	var all []string
+	for _, entry := range entries {
+		if _, bad := strconv.ParseUint(entry.Name(), 10, 32); err == nil && bad == nil {
+			all = append(all, filepath.Join(dest, entry.Name()))
 		}
 	}
+	if len(all) == 0 {
+		return []string{dest}
+	}
+	return all
 }

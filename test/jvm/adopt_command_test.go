@@ -24,6 +24,7 @@ import (
 
 	"github.com/ullage/ullage/internal/jvm/adopt"
 	"github.com/ullage/ullage/internal/jvm/handover"
+	"github.com/ullage/ullage/internal/read/report/view"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -218,6 +219,14 @@ func TestAFetchHasWhatWasShippedWhenTheContainerEnds(t *testing.T) {
 			return string(out)
 		}
 		lab.Eventually(r, patience, "a pause is fetched", func() bool { return strings.Contains(logs(), "Pause Young") })
+		lab.Eventually(r, patience, "a report with stops is fetched", func() bool {
+			text, err := os.ReadFile(filepath.Join(copied, handover.Report))
+			if err != nil {
+				return false
+			}
+			figures, err := view.Decode(text) // fails while the file is being written
+			return err == nil && figures.Totals.Stops > 0
+		})
 		adopt.Kill()
 		if err := first.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)

@@ -8,7 +8,8 @@
 // If the container ends before that, the reader has the content of the files about a second before.
 // A segment only grows, and any prefix of a stream's segments can be read. Other files, whose names
 // or directories begin with a dot, are also changed by the sidecar. Readers of the copy do not need
-// them, so they are sent last, when nothing writes to the copy any more.
+// them, so they are sent last, when nothing writes to the copy any more. Only [Report] is sent with
+// each look, whenever it has changed.
 //
 // The container runs next to the application that it watches, so [Read] trusts nothing. The last
 // entry of the tar is a mark. Without it, a connection that breaks between two files would look
@@ -18,6 +19,10 @@ package handover
 // Confirmation is the line with which the reader confirms that it has everything. Until then, the
 // copy stays in the container.
 const Confirmation = "fetched"
+
+// Report is the name of the file with a report of the copy so far, as JSON. The program that writes
+// the copy may replace it before each look.
+const Report = ".report.json"
 
 // endMark is the name of the last entry.
 const endMark = ".end"

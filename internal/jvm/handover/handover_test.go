@@ -216,6 +216,15 @@ func TestTheLastLookFindsASegmentThatWasCut(t *testing.T) {
 	s.has(to, map[string]string{"gc.log/1.zst": "another"})
 }
 
+// The report is replaced while the copy grows, by one that may be longer or shorter.
+func TestTheReportArrivesWithEachLook(t *testing.T) {
+	s, to := &scene{T: t, from: t.TempDir()}, t.TempDir()
+	s.connect(to, true, s.write("gc.log/1.zst", "first"), s.write(Report, `{"lines": 10}`), func() {}, s.write(Report, `{"lines": 200}`))
+	s.has(to, map[string]string{"gc.log/1.zst": "first", Report: `{"lines": 200}`})
+	s.connect(to, false, s.write(Report, `{"lines": 3}`))
+	s.has(to, map[string]string{"gc.log/1.zst": "first", Report: `{"lines": 3}`})
+}
+
 // A part of an entry may end within a frame.
 func TestAnEntryThatIsCutIsNotKept(t *testing.T) {
 	s, to := &scene{T: t, from: t.TempDir()}, t.TempDir()

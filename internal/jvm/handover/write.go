@@ -93,8 +93,11 @@ func (s *sender) look(last bool) error {
 	return err
 }
 
-// changes reports whether a file may change in other ways than growing while the copy is written.
-func changes(name string) bool { return strings.HasPrefix(name, ".") || strings.Contains(name, "/.") }
+// changes reports whether a file is sent last, because it may change in other ways than growing while
+// the copy is written.
+func changes(name string) bool {
+	return name != Report && (strings.HasPrefix(name, ".") || strings.Contains(name, "/."))
+}
 
 // send sends what a file has grown by. If a file does not begin with what the reader has, a restart
 // of the sidecar or a disk error has cut it, and it is sent whole. If such a file is now longer
@@ -114,7 +117,7 @@ func (s *sender) send(name string, last bool) error {
 		return err
 	}
 	t, size := s.sent[name], info.Size()
-	if t != nil && (size < t.size || (last || t.sum == nil) && !t.begins(f)) {
+	if t != nil && (size < t.size || (last || t.sum == nil || name == Report) && !t.begins(f)) {
 		if err := s.forget(name); err != nil {
 			return err
 		}

@@ -19,6 +19,8 @@ const (
 	ProblemMissed    ProblemKind = "missed"    // archives that the JVM overwrote before the sidecar read them
 	ProblemTruncated ProblemKind = "truncated" // a file was truncated in place
 
+	ProblemCut ProblemKind = "cut" // a copy of `kubectl ullage adopt` that was cut short, for example by the end of the JVM's container
+
 	ProblemUnreadable ProblemKind = "unreadable" // files or bytes that do not open or decode
 	ProblemMissing    ProblemKind = "missing"    // segments that are missing between others, as `ullage check` counts them
 	ProblemSkipped    ProblemKind = "skipped"    // collections whose numbers are missing inside a run, two or more in a row: for example a file of a rotated set that was not copied
