@@ -557,16 +557,27 @@ func TestAKillOfTheCommandLeavesNoOutputBehind(t *testing.T) {
 				os.RemoveAll(dir)
 			}
 		})
+		began := time.Now()
+		whole := adopting(r, pid, "--for", "1h")
+		adopted(r, whole)
+		adopts := time.Since(began)
+		began = time.Now()
+		if err := whole.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		adoptEnds(r, whole, 0)
+		releases := time.Since(began)
 		behind := 0
 		for round := range killRounds(t) {
-			adopt := adopting(r, pid, "--for", "1h")
+			adopt, lasts := adopting(r, pid, "--for", "1h"), adopts
 			if round%2 == 1 {
 				adopted(r, adopt)
 				if err := adopt.Signal(os.Interrupt); err != nil {
 					t.Fatal(err)
 				}
+				lasts = releases
 			}
-			time.Sleep(rand.N(400 * time.Millisecond)) // a random moment: there is no event to wait for
+			time.Sleep(rand.N(lasts * 5 / 4)) // a random moment: there is no event to wait for
 			adopt.Kill()
 			if jvm.list() != before {
 				behind++
@@ -583,7 +594,7 @@ func TestAKillOfTheCommandLeavesNoOutputBehind(t *testing.T) {
 				t.Fatalf("round %d: the JVM lists\n%s, which was\n%s", round, is, before)
 			}
 		}
-		t.Logf("%d kills, %d of them left the output to the successor", killRounds(t), behind)
+		t.Logf("%d kills, %d of them left the output to the successor; to adopt took %s, to release %s", killRounds(t), behind, adopts, releases)
 	})
 }
 

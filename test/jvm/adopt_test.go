@@ -148,19 +148,28 @@ func TestAKillLeavesNoOutputBehind(t *testing.T) {
 		r.flags = append(r.flags, adoptFlags(at, "gc*=debug,safepoint=info")...)
 		jvm := r.listening(at, nil, "Churn", "600000", "20")
 		before := jvm.list()
+		isAdopted := func() bool { return strings.Contains(jvm.list(), r.source) }
+		began := time.Now()
+		r.up()
+		lab.Eventually(r, patience, "the JVM is adopted", isAdopted)
+		adopts := time.Since(began)
+		began = time.Now()
+		r.stop()
+		releases := time.Since(began)
 		adopted := 0
 		for round := range killRounds(t) {
 			r.up()
-			time.Sleep(rand.N(400 * time.Millisecond)) // a random moment: there is no event to wait for
+			lasts := adopts
 			if round%2 == 1 {
-				lab.Eventually(r, patience, "the JVM is adopted", func() bool { return strings.Contains(jvm.list(), r.source) })
+				lab.Eventually(r, patience, "the JVM is adopted", isAdopted)
 				if err := r.side.Signal(os.Interrupt); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(rand.N(20 * time.Millisecond))
+				lasts = releases
 			}
+			time.Sleep(rand.N(lasts * 5 / 4)) // a random moment: there is no event to wait for
 			r.side.Kill()
-			if strings.Contains(jvm.list(), r.source) {
+			if isAdopted() {
 				adopted++
 			}
 			if round%4 < 2 {
@@ -182,6 +191,6 @@ func TestAKillLeavesNoOutputBehind(t *testing.T) {
 				t.Fatalf("round %d: the JVM lists\n%s, which was\n%s", round, is, before)
 			}
 		}
-		t.Logf("%d kills, %d of them left the output to the successor", killRounds(t), adopted)
+		t.Logf("%d kills, %d of them left the output to the successor; to adopt took %s, to release %s", killRounds(t), adopted, adopts, releases)
 	})
 }
