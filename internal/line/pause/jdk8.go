@@ -138,6 +138,10 @@ func (o *jdk8) enter(text []byte, i int) (next int) {
 	case (i == 0 || i > 1 && text[i-1] == ' ' && text[i-2] == ':') && isOldPause(rest):
 		o.begin(rest)
 		return i + 1
+	case i == 0 && bytes.HasPrefix(rest, []byte("Pause ")):
+		if !bytes.HasSuffix(inside, []byte(", start")) {
+			o.unread++ // of Shenandoah, which some builds of JDK 8 have
+		}
 	case o.ended && end >= 0:
 		o.block(inside, i)
 	}

@@ -9,7 +9,7 @@ const maxStamps = 6
 // stamped lists how the text after the stamps can begin. It distinguishes a JVM's log from
 // the log of another program whose lines also begin with dates and numbers.
 var stamped = [...][]byte{
-	[]byte("[GC"), []byte("[Full GC"), []byte("[CMS"), []byte("[G1Ergonomics"),
+	[]byte("[GC"), []byte("[Full GC"), []byte("[CMS"), []byte("[G1Ergonomics"), []byte("[Pause "),
 	[]byte("Total time for which application threads were stopped: "), []byte("Application time: "),
 }
 
