@@ -233,7 +233,7 @@ func (r *reporting) looks(ctx context.Context) func() (over bool, err error) {
 	}
 }
 
-// renew saves a report that has been made, and begins the next one if it is due. The last one is awaited.
+// renew saves a report that has been made. If the next one is due, renew begins it. The last one is awaited.
 func (r *reporting) renew(ctx context.Context, last bool) {
 	if last {
 		r.end() // it may lack the end of the copy
@@ -272,7 +272,7 @@ func (r *reporting) save(text []byte) {
 	}
 }
 
-// end waits for a report that is being made, and drops it.
+// end waits for a report that is being made and drops it.
 func (r *reporting) end() {
 	if r.made != nil {
 		<-r.made
