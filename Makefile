@@ -302,7 +302,7 @@ package: ## what release and push make: complete, the same bytes twice, pulled a
 	go test -C deploy/release -count=1 -timeout 40m ./...
 
 .PHONY: e2e
-e2e: image-tar ## in a real cluster, with helm and kubectl (needs root, to build and start one, or a cluster; see test/cluster)
+e2e: build image-tar ## in a real cluster, with helm and kubectl (needs root, to build and start one, or a cluster; see test/cluster)
 	$(call stage,end to end)
 	@test/cluster/cluster.sh up >/dev/null
 	@test/cluster/cluster.sh load bin/ullage.tar bin/ullage-injector.tar $$(test/cluster/images.sh)

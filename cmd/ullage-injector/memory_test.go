@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,6 +16,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 // chartMemory returns the memory limit that the chart gives the injector.
@@ -42,9 +43,9 @@ func chartMemory(t *testing.T) int64 {
 func start(t *testing.T, limit int64) (cmd *exec.Cmd, url string) {
 	t.Helper()
 	// Not this binary under another name: under the race detector, it needs more memory.
-	program := filepath.Join(t.TempDir(), "ullage-injector")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	program, err := lab.Build(t.TempDir(), "ullage-injector")
+	if err != nil {
+		t.Fatal(err)
 	}
 	var log output
 	cmd = exec.Command(program, append([]string{"serve"}, serveArgs(t)...)...)

@@ -204,9 +204,9 @@ func TestServeFailsWhereItCannotStart(t *testing.T) {
 // BenchmarkServe sends 100 reviews a second to the program, over TLS, at fixed times even if earlier ones are
 // unanswered. It prints the durations of the answers and the program's memory. -benchtime 1000x takes ten seconds.
 func BenchmarkServe(b *testing.B) {
-	program := filepath.Join(b.TempDir(), "ullage-injector")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		b.Fatalf("%v: %s", err, out)
+	program, err := lab.Build(b.TempDir(), "ullage-injector")
+	if err != nil {
+		b.Fatal(err)
 	}
 	var log output
 	cmd := exec.Command(program, append([]string{"serve"}, serveArgs(b)...)...)

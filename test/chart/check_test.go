@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -58,8 +56,8 @@ func injectorsConfig(t *testing.T, objects []object) string {
 
 // Bad values are found before anything is rolled out, by the program that the hook runs and CI can run.
 func TestBadValuesAreFoundBeforeTheRollOut(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "ullage-injector")
-	if _, err := lab.Command(5*time.Minute, "go", "build", "-o", program, "github.com/ullage/ullage/cmd/ullage-injector"); err != nil {
+	program, err := lab.Build(t.TempDir(), "ullage-injector")
+	if err != nil {
 		t.Fatal(err)
 	}
 	for values, want := range map[string]string{

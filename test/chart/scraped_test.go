@@ -76,7 +76,7 @@ func (d dashboard) labelQueries(t *testing.T) map[string]string {
 func startShipping(t *testing.T) (addr string) {
 	t.Helper()
 	dir := t.TempDir()
-	program, err := lab.Build(dir)
+	program, err := lab.Build(dir, "ullage")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,10 +118,11 @@ func startShipping(t *testing.T) (addr string) {
 func startInjector(t *testing.T) (addr string) {
 	t.Helper()
 	dir := t.TempDir()
-	program, config := filepath.Join(dir, "ullage-injector"), filepath.Join(dir, "config.yaml")
-	if _, err := lab.Command(5*time.Minute, "go", "build", "-o", program, "github.com/ullage/ullage/cmd/ullage-injector"); err != nil {
+	program, err := lab.Build(dir, "ullage-injector")
+	if err != nil {
 		t.Fatal(err)
 	}
+	config := filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(config, []byte(`{"image": "registry.example/ullage:v1"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}

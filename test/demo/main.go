@@ -142,7 +142,7 @@ func (d *demo) prepare(ctx context.Context) error {
 	}
 	if d.ullage == "" {
 		d.say("building ullage")
-		if d.ullage, err = lab.Build(d.dir); err != nil {
+		if d.ullage, err = lab.Build(d.dir, "ullage"); err != nil {
 			return err
 		}
 	}

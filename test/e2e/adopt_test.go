@@ -32,17 +32,14 @@ func adopting(s *space, target string, more ...string) (said string) {
 	s.Helper()
 	dir := s.TempDir()
 	copied := filepath.Join(dir, "copied")
-	args := slices.Concat([]string{"-C", dir}, pluginSettings(s), []string{"kubectl", "ullage", "-n", s.name, "adopt", target, "--for", "10s", "--image", "localhost/ullage:" + imageVersion, "--dest", copied}, more)
+	args := slices.Concat([]string{"-C", dir}, pluginSettings(), []string{"kubectl", "ullage", "-n", s.name, "adopt", target, "--for", "10s", "--image", "localhost/ullage:" + imageVersion, "--dest", copied}, more)
 	out, said, err := command("", "env", args...)
 	s.must("", err)
 	page, err := os.ReadFile(filepath.Join(dir, strings.TrimSpace(out)))
 	matches(s.T, "the report", s.must(string(page), err), `^<!doctype html>`, `gc-1\.log`)
-	program := filepath.Join(dir, "ullage")
-	_, _, err = command("", "go", "build", "-buildvcs=false", "-o", program, "../../cmd/ullage")
-	s.must("", err)
-	checked, _, err := command("", program, "check", copied)
+	checked, _, err := command("", program("ullage"), "check", copied)
 	matches(s.T, "ullage check", s.must(checked, err), `(?m)^complete: `)
-	lines, _, err := command("", program, "logs", copied)
+	lines, _, err := command("", program("ullage"), "logs", copied)
 	matches(s.T, "ullage logs", s.must(lines, err), `Pause Young`)
 	return said
 }
@@ -57,12 +54,10 @@ func TestAdoptAJVMWhoseContainerEnds(t *testing.T) {
 	s.apply(manifest(jvm))
 	s.ready("app")
 	dir := t.TempDir()
-	program, copied := filepath.Join(dir, "ullage"), filepath.Join(dir, "copied")
-	_, _, err := command("", "go", "build", "-buildvcs=false", "-o", program, "../../cmd/ullage")
-	s.must("", err)
+	copied := filepath.Join(dir, "copied")
 	ended := make(chan error, 1)
 	go func() {
-		args := append([]string{"-C", dir}, pluginSettings(s)...)
+		args := append([]string{"-C", dir}, pluginSettings()...)
 		_, _, err := command("", "env", append(args, "kubectl", "ullage", "-n", s.name, "adopt", "app", "--for", "1h", "--image", "localhost/ullage:"+imageVersion, "--dest", copied)...)
 		ended <- err
 	}()
@@ -71,14 +66,14 @@ func TestAdoptAJVMWhoseContainerEnds(t *testing.T) {
 		if err != nil || len(parts) == 0 {
 			return false
 		}
-		lines, _, err := command("", program, "logs", parts[0])
+		lines, _, err := command("", program("ullage"), "logs", parts[0])
 		return err == nil && strings.Contains(lines, "Pause Young")
 	})
 	s.exec("app", "app", "sh", "-c", "kill 1")
 	if err := <-ended; err == nil || !strings.Contains(err.Error(), "what arrived until then is in "+copied) {
 		t.Errorf("kubectl ullage adopt: %v", err)
 	}
-	lines, _, err := command("", program, "logs", copied)
+	lines, _, err := command("", program("ullage"), "logs", copied)
 	matches(t, "ullage logs", s.must(lines, err), `Pause Young`)
 }
 
@@ -127,7 +122,7 @@ func TestAdoptAnUnpreparedDeployment(t *testing.T) {
 	s.eventually(time.Minute, "the container has ended", func() bool {
 		return !strings.Contains(s.field("pod/"+pod, ".status.ephemeralContainerStatuses[*].state"), "running")
 	})
-	out, _, _ := command("", "env", append(pluginSettings(s), "kubectl", "ullage", "-n", s.name, "doctor", pod)...)
+	out, _, _ := command("", "env", append(pluginSettings(), "kubectl", "ullage", "-n", s.name, "doctor", pod)...)
 	matches(t, "doctor", out, `(?m)^note +container ullage-adopt-\w+ has adopted a JVM of pod \S+, and has ended with exit code 0$`)
 }
 
@@ -142,7 +137,7 @@ func TestAdoptInARestrictedNamespace(t *testing.T) {
 	s.ready("app")
 	before := s.exec("app", "app", "jcmd", "1", "VM.log", "list")
 
-	refused := append(pluginSettings(s), "kubectl", "ullage", "-n", s.name, "adopt", "app", "--user", "0:0", "--image", "localhost/ullage:"+imageVersion)
+	refused := append(pluginSettings(), "kubectl", "ullage", "-n", s.name, "adopt", "app", "--user", "0:0", "--image", "localhost/ullage:"+imageVersion)
 	if _, _, err := command("", "env", refused...); err == nil || !strings.Contains(err.Error(), "nothing was changed") || !strings.Contains(err.Error(), "violates PodSecurity") {
 		t.Errorf("as root: %v", err)
 	}

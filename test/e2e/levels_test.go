@@ -280,7 +280,7 @@ func (f *followed) last(is func(line string) bool) int {
 func TestPlugin(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	settings := pluginSettings(s)
+	settings := pluginSettings()
 	ullage := plugin(s, settings)
 	for _, pod := range []string{"app", "quiet"} {
 		s.apply(jvmPod{Name: pod, JDK: 25, Java: []string{"Churn", "600000", "60"}, After: linger, Grace: 1}.manifest())
@@ -321,14 +321,10 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
-// pluginSettings builds kubectl-ullage and returns the environment for commands with it: kubectl
-// finds its plugins on the PATH.
-func pluginSettings(s *space) []string {
-	s.Helper()
-	dir := s.TempDir()
-	_, _, err := command("", "go", "build", "-buildvcs=false", "-o", filepath.Join(dir, "kubectl-ullage"), "../../cmd/kubectl-ullage")
-	s.must("", err)
-	return []string{"PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH"), "BROWSER=true"}
+// pluginSettings returns the environment for commands with our plugin: kubectl finds its plugins on
+// the PATH.
+func pluginSettings() []string {
+	return []string{"PATH=" + filepath.Dir(program("kubectl-ullage")) + string(os.PathListSeparator) + os.Getenv("PATH"), "BROWSER=true"}
 }
 
 // plugin returns a function that runs `kubectl ullage` in the namespace.

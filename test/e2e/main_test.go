@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +42,11 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "test/e2e: ULLAGE_E2E_VERSION, the tag of the images, is not set: use `make e2e`")
 		return 1
 	}
+	var err error
+	if programs, err = filepath.Abs("../../bin"); err != nil {
+		fmt.Fprintf(os.Stderr, "test/e2e: %v\n", err)
+		return 1
+	}
 	began := time.Now()
 	if err := sweep(); err != nil {
 		fmt.Fprintf(os.Stderr, "test/e2e: cannot remove what an earlier run has left: %v\n", err)
@@ -74,6 +80,12 @@ func run(m *testing.M) int {
 	}
 	return code
 }
+
+// programs is the directory in which `make e2e` has built our programs.
+var programs string
+
+// program returns the path of one of our programs.
+func program(name string) string { return filepath.Join(programs, name) }
 
 // printFigures writes the table to the file that `make e2e` names, or else to stdout, which go test
 // shows only if the run failed.

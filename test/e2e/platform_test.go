@@ -244,7 +244,7 @@ func (p *platform) bindOnCall() {
 	config.object["users"] = config.Users
 	file := filepath.Join(p.TempDir(), "kubeconfig")
 	p.must("", os.WriteFile(file, []byte(manifest(config.object)), 0o600))
-	p.env = append(pluginSettings(p.space), "KUBECONFIG="+file)
+	p.env = append(pluginSettings(), "KUBECONFIG="+file)
 	p.onCall = plugin(p.space, p.env)
 }
 

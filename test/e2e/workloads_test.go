@@ -86,13 +86,13 @@ func injectedPod(s *space, app string) string {
 }
 
 // injectManifest runs `ullage-injector inject`, as a user without the webhook does.
-func injectManifest(s *space, binary, text string) string {
+func injectManifest(s *space, text string) string {
 	s.Helper()
 	config := filepath.Join(s.TempDir(), "config.yaml")
 	if err := os.WriteFile(config, []byte("imagePullPolicy: Never\n"), 0o600); err != nil {
 		s.Fatal(err)
 	}
-	out, notes, err := command(text, binary, "inject", "--image", "localhost/ullage:"+imageVersion, "--config", config, "-f", "-")
+	out, notes, err := command(text, program("ullage-injector"), "inject", "--image", "localhost/ullage:"+imageVersion, "--config", config, "-f", "-")
 	s.must("", err)
 	if !strings.Contains(notes, "1 of 1 injected") {
 		s.Fatalf("ullage-injector inject says %s", notes)
@@ -104,17 +104,13 @@ func injectManifest(s *space, binary, text string) string {
 // too, the pod is injected only once.
 func TestInjectedManifestIsAppliedWithAndWithoutTheWebhook(t *testing.T) {
 	t.Parallel()
-	binary := filepath.Join(t.TempDir(), "ullage-injector")
-	if _, _, err := command("", "go", "build", "-o", binary, "../../cmd/ullage-injector"); err != nil {
-		t.Fatal(err)
-	}
 	const optsIn, optsOut = `ullage.dev/inject: "true"`, `ullage.dev/inject: "false"`
 	for name, labels := range map[string][]string{"without": nil, "with": {"ullage.dev/injection=enabled"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSpace(t, labels...)
 			jvm := shortJVM("app")
-			injected := injectManifest(s, binary, yamlOf(s, workload("Deployment", jvm, "")))
+			injected := injectManifest(s, yamlOf(s, workload("Deployment", jvm, "")))
 			if !strings.Contains(injected, optsIn) {
 				t.Fatalf("the label is not in the output:\n%s", injected)
 			}

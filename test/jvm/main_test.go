@@ -65,7 +65,7 @@ func prepare(m *testing.M) (code int, err error) {
 	if classes, err = Compile(kit, dir); err != nil {
 		return 0, err
 	}
-	if program, err = lab.Build(dir); err != nil {
+	if program, err = lab.Build(dir, "ullage"); err != nil {
 		return 0, err
 	}
 	return m.Run(), nil

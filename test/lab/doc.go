@@ -1,7 +1,7 @@
 // Package lab is shared by the tests of the whole program: it builds ullage, runs it as a process that can be
 // killed, writes numbered lines in the way of HotSpot, and compares the persisted lines with the written lines.
 //
-//	bin, err := lab.Build(dir)
+//	bin, err := lab.Build(dir, "ullage")
 //	side, err := lab.Start(bin, "run", "--source", src, "--dest", dst, "--listen", "127.0.0.1:0")
 //	w := lab.NewWriter(lab.Output{Path: src + "/gc.log", Rate: 20000, Files: 5, FileBytes: 4 << 20})
 //	go w.Run(ctx)

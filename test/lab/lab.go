@@ -33,7 +33,7 @@ func main(m *testing.M) int {
 	}
 	var built string
 	if err == nil {
-		built, err = Build(dir)
+		built, err = Build(dir, "ullage")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -35,7 +35,7 @@ func (p Program) Build(say func(format string, args ...any)) (string, error) {
 	say("building %s, once (about two minutes)", name)
 	// Another test may build the same server at the same time.
 	made := fmt.Sprintf("%s.%d", path, os.Getpid())
-	if _, err := Command(time.Hour, "nice", "go", "build", "-C", dir, "-trimpath", "-ldflags", "-s -w", "-o", made, p.program); err != nil {
+	if _, err := Command(time.Hour, "nice", "go", "build", "-C", dir, "-ldflags", "-s -w", "-o", made, p.program); err != nil {
 		return "", err
 	}
 	if err := os.Rename(made, path); err != nil {
@@ -62,7 +62,7 @@ func Command(within time.Duration, name string, args ...string) (string, error) 
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=mod -buildvcs=false")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=mod -trimpath -buildvcs=false")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, out)

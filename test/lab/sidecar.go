@@ -17,14 +17,14 @@ import (
 	"time"
 )
 
-// Build builds ullage into dir with the options of a release and returns the path of the program.
-func Build(dir string) (string, error) {
-	bin := filepath.Join(dir, "ullage")
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", bin, "github.com/ullage/ullage/cmd/ullage")
+// Build builds one of our programs into dir with the options of a release and returns the path of the program.
+func Build(dir, name string) (string, error) {
+	bin := filepath.Join(dir, name)
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", bin, "github.com/ullage/ullage/cmd/"+name)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // like `make build`: a C library takes memory
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("build ullage: %w\n%s", err, out)
+		return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
 	}
 	return bin, nil
 }
