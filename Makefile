@@ -23,10 +23,15 @@ VERSION  := $(or $(value VERSION),$(shell git describe --always --dirty 2>/dev/n
 # could end the line, and a tag may have any name.
 export VERSION REGISTRY BUILDER
 
+# Tests are compiled as the programs are: without C, and without the path of the checkout. So the stages share what
+# was compiled, and so do all checkouts. Only the race detector needs C.
+export CGO_ENABLED := 0
+export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
+
 # A checkout that git refuses to read (none, or another user's, as in many
 # containers) is built without a revision, where go build would fail.
 ifeq ($(VERSION),)
-export GOFLAGS := $(GOFLAGS) -buildvcs=false
+GOFLAGS += -buildvcs=false
 endif
 
 # The sidecar and the injector are for Linux; the plugin is for every system on
@@ -64,7 +69,7 @@ help: ## list the targets
 .PHONY: build
 build: ## build the programs into bin
 	$(call stage,build)
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(PROGRAMS)
+	go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(PROGRAMS)
 	install -m 755 $(PLUGIN)/kubectl_complete-ullage bin/
 
 .PHONY: test
@@ -97,7 +102,7 @@ unit: ## unit tests
 .PHONY: arm64
 arm64: ## unit tests of what reads and writes bytes, as arm64 under emulation (qemu-user-static, two minutes)
 	$(call stage,arm64)
-	GOARCH=arm64 CGO_ENABLED=0 go test -count=1 -exec qemu-aarch64-static $(ARM64)
+	GOARCH=arm64 go test -count=1 -exec qemu-aarch64-static $(ARM64)
 
 .PHONY: race
 race: unit ## unit tests under the race detector (twice the time; a C compiler)
@@ -124,9 +129,9 @@ vet: ## go vet: mistakes that compile (formats, copied locks, lost cancels)
 	go vet -C deploy/release ./...
 	go vet -C test/browser ./...
 	@# The plugin and its tests compile for the other systems, too.
-	@for os in darwin windows; do CGO_ENABLED=0 GOOS=$$os go vet $(PLUGIN) || exit 1; done
+	@for os in darwin windows; do GOOS=$$os go vet $(PLUGIN) || exit 1; done
 	@# The sidecar and its tests compile where types of the kernel have other sizes, too.
-	@for arch in ppc64le s390x; do CGO_ENABLED=0 GOARCH=$$arch go vet ./cmd/ullage || exit 1; done
+	@for arch in ppc64le s390x; do GOARCH=$$arch go vet ./cmd/ullage || exit 1; done
 
 .PHONY: vuln
 vuln: ## known vulnerabilities that our code can reach (network)

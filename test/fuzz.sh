@@ -12,7 +12,7 @@ cache=$(go env GOCACHE)/fuzz
 
 # A package is linked once for all its targets, because that takes longer than the run of a target.
 build() { # PACKAGE
-    go test -c -fuzz . -o "$work/fuzz.test" "$1"
+    go test -c -fuzz . -ldflags '-s -w' -o "$work/fuzz.test" "$1"
     directory=$(go list -f '{{.Dir}}' "$1")
 }
 
