@@ -25,6 +25,8 @@ type link struct {
 	flushed chan struct{} // the answer
 	rewind  chan rewind   // writer to reader: read again from the last commit
 
+	catchUp chan chan<- struct{} // any part to reader: see [Shipper.CatchUp]
+
 	syncBytes  atomic.Int64 // set by the reader once it knows the budget
 	frameBytes atomic.Int64 // the most bytes of one frame; also set by the reader
 	progress   atomic.Int64 // when the destination last accepted something; ns
@@ -58,6 +60,7 @@ func newLink(cfg Config) *link {
 		flush:   make(chan flush, 1),
 		flushed: make(chan struct{}, 1),
 		rewind:  make(chan rewind),
+		catchUp: make(chan chan<- struct{}),
 	}
 	l.syncBytes.Store(int64(cfg.SyncBytes))
 	l.frameBytes.Store(int64(cfg.frameBytes()))

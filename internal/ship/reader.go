@@ -26,7 +26,8 @@ type reader struct {
 
 	eventful bool // JVMs wrote to refused streams, which reading does not reveal
 
-	caughtUp time.Time // when everything written so far had been read; at first, a time long ago
+	caughtUp time.Time         // when everything written so far had been read; at first, a time long ago
+	catching []chan<- struct{} // closed once the next scan and everything that it finds has been read
 
 	handled time.Time // when events last had a turn
 	shown   time.Time // when the view was last updated

@@ -84,6 +84,7 @@ func (r *reader) round() {
 			if r.to.CaughtUp != nil {
 				r.to.CaughtUp()
 			}
+			r.answerCatchUps()
 			return
 		}
 		c.Since = r.caughtUp
@@ -135,6 +136,9 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 		r.tick()
 	case <-r.link.replies.wake:
 		r.settle()
+	case done := <-r.link.catchUp:
+		r.catching = append(r.catching, done)
+		r.src.Watcher.LookAgain()
 	case request := <-r.link.rewind:
 		request.done <- r.rewind(request)
 	case <-r.link.flushed:

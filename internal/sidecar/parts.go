@@ -71,7 +71,7 @@ func assemble(cfg Config, of build.Info, log *slog.Logger) (*parts, error) {
 
 // marks returns the functions that take the marks of JVMs and the data about their heaps.
 func (p *parts) marks() census.Outlets {
-	to := census.Outlets{Mark: p.marking.journal.Add}
+	to := census.Outlets{Mark: p.marking.journal.Add, CatchUp: p.shipper.CatchUp}
 	if p.insight != nil {
 		to.Heap = p.insight.Heap
 	}

@@ -46,13 +46,6 @@ func TestWhatKilledAJVMIsNamed(t *testing.T) {
 				}
 				lab.Eventually(t, lab.Patience, "the JVM is known", func() bool { return marked(`jvm-started|jvm-seen`) != "" })
 				jvm.takes(t)
-				if c.takes == "heap" { // the sidecar must read how full the heap is before the JVM ends
-					lab.Eventually(t, lab.Patience, "the heap is known to be nearly full", func() bool {
-						n, err := side.Metric(fmt.Sprintf(`ullage_jvm_heap_after_gc_bytes{stream="gc-%d.log"}`, jvm.Process.Pid))
-						return err == nil && n >= 58*mib // the log has whole MiB
-					})
-					jvm.takes(t)
-				}
 				_ = jvm.Wait()
 				var mark string
 				lab.Eventually(t, lab.Patience, "the JVM's end is marked", func() bool { mark = marked(`jvm-ended.*$`); return mark != "" })

@@ -31,6 +31,14 @@ const (
 	// maxAsked is how many times a Census asks a JVM that does not answer.
 	maxAsked = 5
 
+	// catchUpTime bounds how long the mark of an end waits for the last lines of the JVM. The
+	// reader needs milliseconds, unless its queue is full because the destination stalls.
+	catchUpTime = 2 * time.Second
+
+	// lastCatchUp is the same bound once the Census is to end. The sidecar waits 100 ms for the
+	// last marks.
+	lastCatchUp = 50 * time.Millisecond
+
 	maxElsewhere = 20  // files elsewhere that are listed
 	maxNamed     = 200 // bytes of the name of such a file
 	maxCrashes   = 32  // crash reports that are remembered
@@ -62,11 +70,15 @@ type Census struct {
 	crashes []crash
 }
 
-// Outlets are the functions that a Census calls to pass on marks and to learn about heaps. None may
-// block.
+// Outlets are the functions that a Census calls to pass on marks and to learn about heaps. Mark and
+// Heap must not block.
 type Outlets struct {
 	Mark func(mark.Mark)                                 // nil: starts and ends are not marked
 	Heap func(stream string, ran time.Time) insight.Heap // see [insight.Insight.Heap]; nil: the heap is not known
+
+	// CatchUp returns once the lines that are in the source now have been read, or when ctx ends.
+	// Nil: the marks of ends do not wait for them.
+	CatchUp func(ctx context.Context)
 }
 
 // member is what is known about one JVM.
@@ -115,12 +127,12 @@ func (r *Census) Run(ctx context.Context) {
 	tick := kernel.NewTicker(lookInterval)
 	defer tick.Stop()
 	for {
-		if ended, again := r.watchAll(), r.askAgain(); r.search.Due(r.talk.JVMs.Surroundings(), ended || again, time.Now()) {
+		if ended, again := r.watchAll(ctx), r.askAgain(); r.search.Due(r.talk.JVMs.Surroundings(), ended || again, time.Now()) {
 			r.look(ctx)
 		}
 		select {
 		case <-ctx.Done():
-			r.watchAll()
+			r.watchAll(ctx)
 			r.close()
 			return
 		case <-tick.C:
@@ -177,7 +189,7 @@ const crashPrefix = "hs_err_pid"
 // look checks which JVMs have ended, asks JVMs that have not answered yet, and forgets the JVMs
 // that are gone.
 func (r *Census) look(ctx context.Context) {
-	r.watchAll()
+	r.watchAll(ctx)
 	var known []string
 	for id, m := range r.members {
 		if m.ours && !m.ended {
@@ -270,16 +282,39 @@ func (r *Census) markStart(ctx context.Context, m *member) {
 		"version", d.Version, "collector", d.Collector, "main", d.Main, "flags", d.Flags))
 }
 
-// watchAll checks which of the known JVMs have ended and reports whether any has.
-func (r *Census) watchAll() (ended bool) {
+// watchAll checks which of the known JVMs have ended and reports whether any has. It marks their
+// ends. What the kernel knows about an end is read at once, before it changes. The heap and the
+// crash report of the JVM may be in lines that are still unread, so the marks wait for the reader.
+func (r *Census) watchAll(ctx context.Context) (ended bool) {
 	r.tmpfs = [2]int64{r.tmpfs[1], kernel.TmpfsUsed(r.source)}
+	ends := map[*member]evidence{}
 	for _, m := range r.members {
 		if m.ours && !m.ended {
-			r.watch(m)
-			ended = ended || m.ended
+			if e, gone := r.watch(m); gone {
+				ends[m] = e
+			}
 		}
 	}
-	return ended
+	if len(ends) == 0 || r.Mark == nil {
+		return len(ends) > 0
+	}
+	r.catchUp(ctx)
+	for m, e := range ends {
+		r.markEnd(m, e)
+	}
+	return true
+}
+
+// catchUp waits until the lines that are in the source now have been read, up to catchUpTime, or
+// up to lastCatchUp after the end of ctx.
+func (r *Census) catchUp(ctx context.Context) {
+	if r.CatchUp == nil {
+		return
+	}
+	until, cancel := context.WithTimeout(context.WithoutCancel(ctx), catchUpTime)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastCatchUp, cancel) })()
+	r.CatchUp(until)
 }
 
 // close ends the watch.
@@ -292,22 +327,18 @@ func (r *Census) close() {
 	}
 }
 
-// watch checks a JVM that was last known to run. If the JVM has ended, watch marks its end.
-func (r *Census) watch(m *member) {
-	how, gone := m.witness.Gone()
+// watch checks a JVM that was last known to run. If the JVM has ended, watch returns what the kernel
+// shows about the end.
+func (r *Census) watch(m *member) (e evidence, gone bool) {
+	e.how, gone = m.witness.Gone()
 	if m.ended = gone; !gone {
 		m.memory.note(time.Now())
-		return
+		return e, false
 	}
 	m.witness.Close()
-	defer m.memory.close()
-	if r.Mark == nil {
-		return
-	}
-	if r.crashed(m) {
-		how = mark.Crashed
-	}
-	r.markEnd(m, how)
+	e.flags, e.tmpfs = m.flags, max(r.tmpfs[0], r.tmpfs[1]) // the log of a JVM that has ended is soon removed from the tmpfs
+	e.memory, e.group = m.memory.end()
+	return e, true
 }
 
 // crashed reports whether a JVM that has ended left a crash report: either a report was read after

@@ -210,24 +210,26 @@ func newEndings(reg prometheus.Registerer) *prometheus.CounterVec {
 // unknown is the label of the counter if nothing is known about the end.
 const unknown = "unknown"
 
-// markEnd marks the end of a JVM.
-func (r *Census) markEnd(m *member, how string) {
-	e := evidence{how: how, flags: m.flags, tmpfs: max(r.tmpfs[0], r.tmpfs[1])} // the log of a JVM that has ended is soon removed from the tmpfs
-	e.memory, e.group = m.memory.end()
+// markEnd marks the end of a JVM whose last lines have been read, unless they were late. It adds what
+// they show to e.
+func (r *Census) markEnd(m *member, e evidence) {
+	if r.crashed(m) {
+		e.how = mark.Crashed
+	}
 	for stream := range strings.SplitSeq(m.streams, ",") {
 		if r.Heap != nil && e.heap == (insight.Heap{}) {
 			e.heap = r.Heap(stream, m.since)
 		}
 	}
 	cause, why := e.judge()
-	r.endings.WithLabelValues(cmp.Or(cause, how, unknown)).Inc()
-	r.Mark(mark.New(mark.JVMEnded, "stream", m.streams, "pid", strconv.Itoa(m.jvm.PID), "how", how, "cause", cause, "why", why))
-	if how == attach.Exited && cause == "" {
+	r.endings.WithLabelValues(cmp.Or(cause, e.how, unknown)).Inc()
+	r.Mark(mark.New(mark.JVMEnded, "stream", m.streams, "pid", strconv.Itoa(m.jvm.PID), "how", e.how, "cause", cause, "why", why))
+	if e.how == attach.Exited && cause == "" {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.end = &admin.JVMEnd{At: time.Now(), PID: m.jvm.PID, Stream: m.streams, How: how, Cause: cause, Why: why}
+	r.end = &admin.JVMEnd{At: time.Now(), PID: m.jvm.PID, Stream: m.streams, How: e.how, Cause: cause, Why: why}
 }
 
 // Show adds the last end of a JVM that was not orderly. It is safe for concurrent use.

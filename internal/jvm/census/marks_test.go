@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ullage/ullage/internal/jvm/insight"
 	"github.com/ullage/ullage/test/lab"
 	"github.com/ullage/ullage/test/lab/fakejvm"
 	"github.com/ullage/ullage/test/lab/marked"
@@ -135,4 +136,49 @@ func TestAJVMWithoutADescription(t *testing.T) {
 	census, m := r.census()
 	census.look(t.Context())
 	m.Gives(t, "jvm-seen stream=gc.log pid=7")
+}
+
+// The lines that show a full heap are written right before the JVM ends. The mark of the end names
+// the cause although they are read after the end was noticed. A reader that never catches up delays
+// the mark, but does not prevent it.
+func TestTheEndIsMarkedOnceTheLastLinesAreRead(t *testing.T) {
+	full := insight.Heap{Used: 31 << 20, Capacity: 32 << 20, Max: 32 << 20, Whole: true}
+	for name, c := range map[string]struct {
+		reads bool
+		want  string
+	}{
+		"the reader catches up":        {true, `jvm-ended stream=gc.log pid=7 how=exited cause=heap why=".*the heap was full: 31.0 MiB of 32.0 MiB in use after a collection"`},
+		"the reader does not catch up": {false, "jvm-ended stream=gc.log pid=7 how=exited"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			j := r.jvm(7)
+			j.Options = "-Xmx32m -XX:+ExitOnOutOfMemoryError"
+			census, m := r.census()
+			var heap insight.Heap
+			census.Heap = func(string, time.Time) insight.Heap { return heap }
+			ctx, cancel := context.WithCancel(t.Context())
+			waits := 0
+			census.CatchUp = func(until context.Context) {
+				if waits++; c.reads {
+					heap = full
+					return
+				}
+				cancel() // the sidecar is to end; so the wait ends soon
+				<-until.Done()
+			}
+			census.look(ctx)
+			m.Gives(t, "jvm-seen .*")
+			if waits != 0 {
+				t.Errorf("%d waits for the reader before a JVM has ended", waits)
+			}
+			j.Kill()
+			must(t, os.Remove(j.Socket()))
+			census.look(ctx)
+			m.Gives(t, c.want)
+			if waits != 1 {
+				t.Errorf("%d waits for the reader, want 1", waits)
+			}
+		})
+	}
 }

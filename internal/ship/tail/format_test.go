@@ -61,7 +61,7 @@ func TestLinesOfJULStayTogether(t *testing.T) {
 	f := r.writer("app.log")
 	for _, text := range []string{first + second, first + second + first, second, second} {
 		r.write(f, text)
-		r.src.Watcher.lookAgain()
+		r.src.Watcher.LookAgain()
 		if _, err := r.src.Scanner.Scan(); err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestLevelsAreTheSameAfterARewind(t *testing.T) {
 	r.put("app.log", text)
 	var lines [2][ul.NumLevels]uint32
 	for i := range lines {
-		r.src.Watcher.lookAgain()
+		r.src.Watcher.LookAgain()
 		if _, err := r.src.Scanner.Scan(); err != nil {
 			t.Fatal(err)
 		}

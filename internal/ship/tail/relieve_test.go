@@ -200,7 +200,7 @@ func (m *dropModel) record(level ul.Level, lines int) {
 }
 
 func (m *dropModel) scan() {
-	m.src.Watcher.lookAgain()
+	m.src.Watcher.LookAgain()
 	if _, err := m.src.Scanner.Scan(); err != nil {
 		m.t.Fatal(err)
 	}

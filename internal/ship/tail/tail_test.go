@@ -117,7 +117,7 @@ func (r *rig) rotate(f *os.File, name, archive string) *os.File {
 // read scans the directory and reads everything.
 func (r *rig) read() {
 	r.t.Helper()
-	r.src.Watcher.lookAgain()
+	r.src.Watcher.LookAgain()
 	r.readTouched()
 }
 
@@ -498,7 +498,7 @@ func TestStreamsTakeTurns(t *testing.T) {
 	a, b := r.writer("a.log"), r.writer("b.log")
 	r.write(a, strings.Repeat(strings.Repeat("a", 99)+"\n", 20000))
 	r.write(b, "b\n")
-	r.src.Watcher.lookAgain()
+	r.src.Watcher.LookAgain()
 	r.src.Scanner.Scan()
 	for range 2 {
 		n, c, _ := r.src.Reader.Next(r.area)

@@ -30,7 +30,7 @@ func markers(text string) (total uint64, n int) {
 func (r *rig) droppedMetric() float64 { return float64(countedDrops(r.src)) }
 
 func (r *rig) look() {
-	r.src.Watcher.lookAgain()
+	r.src.Watcher.LookAgain()
 	if _, err := r.src.Scanner.Scan(); err != nil {
 		r.t.Fatal(err)
 	}

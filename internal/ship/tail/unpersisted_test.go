@@ -28,7 +28,7 @@ func TestWhatIsNotDurableIsKnownWithSinceWhen(t *testing.T) {
 	r.read()
 	wantUnpersisted(r, "one line is read", second(0), admin.Unpersisted{Bytes: 4, Since: second(0)})
 	r.write(w, "two\n")
-	r.src.Watcher.lookAgain()
+	r.src.Watcher.LookAgain()
 	if _, err := r.src.Scanner.Scan(); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestDroppedLinesAreNotDurableBeforeTheirMarkerIs(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
 	r.write(w, strings.Repeat("[0.100s][debug][gc] one of many lines\n", 40000))
-	r.src.Watcher.lookAgain()
+	r.src.Watcher.LookAgain()
 	if _, err := r.src.Scanner.Scan(); err != nil {
 		t.Fatal(err)
 	}

@@ -82,7 +82,7 @@ func (w *Watcher) poll() {
 // again.
 func (w *Watcher) HandleError(err error) {
 	w.metrics.watchErrors.Inc()
-	w.lookAgain()
+	w.LookAgain()
 	if !errors.Is(err, fsnotify.ErrEventOverflow) {
 		// messages.md#the-source: Events of the file system may be missing. The poll finds what
 		// they would have reported.
@@ -90,8 +90,8 @@ func (w *Watcher) HandleError(err error) {
 	}
 }
 
-// lookAgain makes the next scan due and marks every file for reading.
-func (w *Watcher) lookAgain() {
+// LookAgain makes the next scan due and marks every file for reading.
+func (w *Watcher) LookAgain() {
 	w.listing.expire()
 	w.table.TouchAll()
 }
@@ -100,7 +100,7 @@ func (w *Watcher) lookAgain() {
 func (w *Watcher) tick() {
 	w.listing.expire()
 	if w.dir.watcher == nil && w.dir.opened() {
-		w.lookAgain()
+		w.LookAgain()
 	}
 	for _, f := range w.table.Held {
 		if size, _, err := f.Inode.Stat(); err == nil && size != f.Growth.Size {

@@ -4,28 +4,20 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Collects, waits for a line of input, and then takes memory until it ends: in its heap, outside, or on a tmpfs. Once the
- * heap is nearly full, it collects and waits for another line.
+ * Collects, waits for a line of input, and then takes memory until it ends: in its heap, outside, or on a tmpfs.
  */
 public class Doomed {
     private static final int MIB = 1 << 20;
-    private static final long NEARLY_FULL = 59 * MIB; // of 64 MiB
 
     public static void main(String[] args) throws Exception {
         System.gc();
         System.in.read();
         List<Object> kept = new ArrayList<>();
-        boolean waited = false;
         try (FileOutputStream file = new FileOutputStream(args[1])) {
             while (true) {
                 switch (args[0]) {
                     case "heap":
                         kept.add(new byte[MIB / 4]);
-                        if (!waited && used() > NEARLY_FULL) {
-                            System.gc();
-                            waited = true;
-                            System.in.read();
-                        }
                         break;
                     case "native":
                         ByteBuffer outside = ByteBuffer.allocateDirect(MIB);
@@ -39,9 +31,5 @@ public class Doomed {
                 }
             }
         }
-    }
-
-    private static long used() {
-        return Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory();
     }
 }

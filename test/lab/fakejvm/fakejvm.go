@@ -42,6 +42,7 @@ type JVM struct {
 
 	sync.Mutex          // held while a command is executed
 	Began      []Output // outputs of a fresh JVM
+	Options    string   // of its command line; empty: it shows none
 	Elsewhere  string   // the directory in which the test sees files that a command creates; empty: under their own path
 	Outputs    []Output
 	past       []string // earlier selections of the first file that commands have set
@@ -212,7 +213,11 @@ func (j *JVM) do(cmd string) string {
 		return ""
 	}
 	if cmd == DescribeCommand {
-		return "6.076 s\nOpenJDK 64-Bit Server VM version 17.0.15+6\nJDK 17.0.15\n-XX:+UseG1GC \nVM Arguments:\njava_command: shop.Main secret\n"
+		options := ""
+		if j.Options != "" {
+			options = "jvm_args: " + j.Options + "\n"
+		}
+		return "6.076 s\nOpenJDK 64-Bit Server VM version 17.0.15+6\nJDK 17.0.15\n-XX:+UseG1GC \nVM Arguments:\n" + options + "java_command: shop.Main secret\n"
 	}
 	if m := createCommand.FindStringSubmatch(cmd); m != nil {
 		return j.create(m[1], m[2], m[3], m[4])
